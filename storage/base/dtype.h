@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace berth {
+
+// Element types of tensors, on disk and in memory.
+enum class DType : uint8_t {
+  kBool,
+  kU8,
+  kI8,
+  kI16,
+  kU16,
+  kI32,
+  kU32,
+  kI64,
+  kU64,
+  kF16,
+  kBF16,
+  kF32,
+  kF64
+};
+
+constexpr size_t size_of(DType dtype) {
+  switch (dtype) {
+    case DType::kBool:
+    case DType::kU8:
+    case DType::kI8:
+      return 1;
+    case DType::kI16:
+    case DType::kU16:
+    case DType::kF16:
+    case DType::kBF16:
+      return 2;
+    case DType::kI32:
+    case DType::kU32:
+    case DType::kF32:
+      return 4;
+    case DType::kI64:
+    case DType::kU64:
+    case DType::kF64:
+      return 8;
+  }
+  return 0;
+}
+
+// As safetensors spells them: "F32", "BF16", "I64", "BOOL".
+constexpr std::string_view name_of(DType dtype) {
+  constexpr std::string_view kNames[] = {"BOOL", "U8",  "I8",  "I16",  "U16", "I32", "U32",
+                                         "I64",  "U64", "F16", "BF16", "F32", "F64"};
+  return kNames[static_cast<size_t>(dtype)];
+}
+
+}  // namespace berth

@@ -1,0 +1,28 @@
+#include "storage/base/log.h"
+
+#include <cstdio>
+#include <mutex>
+
+namespace berth {
+namespace {
+
+std::mutex mutex;
+LogSink sink;
+
+}  // namespace
+
+void set_log_sink(LogSink new_sink) {
+  const std::lock_guard lock(mutex);
+  sink = std::move(new_sink);
+}
+
+void log(LogLevel level, const std::string& line) {
+  const std::lock_guard lock(mutex);
+  if (sink) {
+    sink(level, line);
+  } else if (level <= LogLevel::kInfo) {
+    std::fprintf(stderr, "%s\n", line.c_str());
+  }
+}
+
+}  // namespace berth

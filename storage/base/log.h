@@ -1,0 +1,23 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace berth {
+
+enum class LogLevel { kError, kWarning, kInfo, kDebug };
+
+// Where log lines go. The one mutable global of the program besides the stop flag: set it once at
+// start, before any thread runs. Until then lines go to standard error as text.
+using LogSink = std::function<void(LogLevel, const std::string& line)>;
+void set_log_sink(LogSink sink);
+
+// Thread-safe: the sink is called by one thread at a time. `line` is one line, without newline.
+void log(LogLevel level, const std::string& line);
+
+inline void log_error(const std::string& line) { log(LogLevel::kError, line); }
+inline void log_warning(const std::string& line) { log(LogLevel::kWarning, line); }
+inline void log_info(const std::string& line) { log(LogLevel::kInfo, line); }
+inline void log_debug(const std::string& line) { log(LogLevel::kDebug, line); }
+
+}  // namespace berth

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+namespace berth {
+
+// Joins anything printable: cat("row ", 7, " has no label").
+template <typename... Parts>
+std::string cat(const Parts&... parts) {
+  std::ostringstream out;
+  (out << ... << parts);
+  return out.str();
+}
+
+// ASCII only: names of columns, suffixes, flags.
+std::string lower_ascii(std::string_view text);
+
+// `text` as it may stand inside one sentence of a message: control characters escaped, at most
+// `limit` bytes (cut at a code point, with "..."), quoted.
+std::string quoted(std::string_view text, size_t limit = 60);
+
+// 1536 -> "1.5 KiB", as people read sizes.
+std::string human_bytes(uint64_t size_bytes);
+
+}  // namespace berth

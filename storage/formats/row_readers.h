@@ -1,0 +1,23 @@
+#pragma once
+
+#include <memory>
+
+#include "storage/formats/row_reader.h"
+
+namespace berth {
+
+// Comma-separated values as RFC 4180 and pandas.to_csv write them: a header line, fields quoted
+// with '"' where needed (doubled inside, newlines allowed), LF or CRLF, an optional UTF-8 BOM.
+// An empty unquoted field is missing. Cells are strings: the label column's type is the reader's
+// caller's business. A row with another number of fields than the header is kBadData.
+std::unique_ptr<RowReader> make_csv_reader(std::unique_ptr<ByteSource> source);
+
+// Tab-separated values as GLUE writes them: a header line, no quoting at all.
+std::unique_ptr<RowReader> make_tsv_reader(std::unique_ptr<ByteSource> source);
+
+// One JSON object a line; blank lines are skipped. The columns are the first object's keys, in its
+// order; a key that a later object lacks is missing there, one that it adds is ignored. A nested
+// value is kept as its JSON text.
+std::unique_ptr<RowReader> make_jsonl_reader(std::unique_ptr<ByteSource> source);
+
+}  // namespace berth

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/base/bytes.h"
+
+namespace berth {
+
+// Where something is stored: "gs://bucket/a/b" or a local path ("a/b", "/a/b", "file:///a/b").
+// A value; nothing is checked against any storage.
+class Uri {
+ public:
+  Uri() = default;
+
+  // Throws kUsage on an empty text, an unknown scheme or a missing bucket.
+  static Uri parse(std::string_view text);
+
+  const std::string& scheme() const { return scheme_; }  // "file", "gs", "http", "https"
+  const std::string& host() const { return host_; }      // bucket or authority; empty for files
+  const std::string& path() const { return path_; }      // local path, or object name
+  bool is_local() const { return scheme_ == "file"; }
+
+  // `child` (relative, "/" between parts) below this one.
+  Uri operator/(std::string_view child) const;
+  std::string file_name() const;  // last part of the path; empty after a trailing "/"
+  std::string to_string() const;  // as a user would write it
+  bool operator==(const Uri&) const = default;
+
+ private:
+  std::string scheme_ = "file", host_, path_;
+};
+
+struct ReadOptions {
+  uint64_t offset = 0;
+  std::optional<uint64_t> length;
+  std::optional<Generation> generation;  // this version or kNotFound
+};
+
+struct WriteOptions {
+  std::optional<Generation> if_generation;  // replace this version only; 0: create only
+  std::optional<uint64_t> size_hint;
+};
+
+// The one door to stored bytes. Thread-safe. Absent is kNotFound, refused kNotPermitted, a full
+// disk kNoSpace, anything worth another try kUnavailable; every Error names the URI.
+class Storage {
+ public:
+  virtual ~Storage() = default;
+
+  virtual std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options = {}) = 0;
+
+  // Missing local directories are made. The object appears, whole, when the sink is closed.
+  virtual std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options = {}) = 0;
+
+  // Absent: nullopt. A local directory counts as absent.
+  virtual std::optional<Stat> stat(const Uri& uri) = 0;
+
+  // Every object below `prefix` (a directory, at any depth), sorted by name. None: empty.
+  virtual std::vector<Stat> list(const Uri& prefix) = 0;
+
+  // Absent already: no error.
+  virtual void remove(const Uri& uri, std::optional<Generation> if_generation = {}) = 0;
+};
+
+}  // namespace berth

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "trainer/text/tokenizer.h"
+
+namespace berth {
+
+struct TokenizerOverrides {
+  std::optional<bool> do_lower_case;  // --do-lower-case
+};
+
+// A file of the model's folder by name ("vocab.txt", "tokenizer_config.json"), or nullopt.
+using FileLookup = std::function<std::optional<std::string>(std::string_view name)>;
+
+// The BERT tokenizer of a folder. Case from the override, else tokenizer_config.json, else
+// uncased unless the vocabulary holds a cased piece (as Google's releases, which have no such file,
+// need). Throws kNotFound without vocab.txt, kBadData without [UNK], [CLS] or [SEP] in it.
+std::unique_ptr<Tokenizer> load_tokenizer(const FileLookup& file,
+                                          const TokenizerOverrides& overrides = {});
+
+}  // namespace berth
