@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "storage/base/bytes.h"
+
+namespace berth {
+
+// The wire format of protocol buffers (protobuf.dev/programming-guides/encoding): a message is a
+// run of fields, each a varint key (number << 3 | wire type) and a payload. Which message it is
+// stays the caller's knowledge; there is no schema here.
+enum class WireType : uint8_t { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
+
+// Builds one message; fields stand in the order of the calls. A nested message is written with its
+// own writer and added as bytes.
+class ProtoWriter {
+ public:
+  void varint(uint32_t field, uint64_t value);
+  void int64(uint32_t field, int64_t value) { varint(field, static_cast<uint64_t>(value)); }
+  void fixed32(uint32_t field, uint32_t value);
+  void fixed64(uint32_t field, uint64_t value);
+  void float32(uint32_t field, float value);
+  void float64(uint32_t field, double value);
+  void bytes(uint32_t field, Bytes value);
+  void text(uint32_t field, std::string_view value) { bytes(field, as_bytes(value)); }
+  void message(uint32_t field, const ProtoWriter& value) { bytes(field, value.written()); }
+
+  const std::vector<std::byte>& written() const { return written_; }
+  std::vector<std::byte> take() { return std::move(written_); }
+
+ private:
+  void key(uint32_t field, WireType type);
+  void append_varint(uint64_t value);
+  void append_fixed(uint64_t value, int size_bytes);
+
+  std::vector<std::byte> written_;
+};
+
+// One field as it was read. `payload` is borrowed from the message and set for kLengthDelimited
+// only; `value` holds the other types' bits.
+struct ProtoField {
+  uint32_t number = 0;
+  WireType type = WireType::kVarint;
+  uint64_t value = 0;
+  Bytes payload;
+  size_t offset = 0;  // of the key, in the message
+
+  // The value, or kCorrupt naming the field when its wire type is another.
+  uint64_t as_varint() const;
+  int64_t as_int64() const { return static_cast<int64_t>(as_varint()); }
+  uint32_t as_fixed32() const;
+  uint64_t as_fixed64() const;
+  float as_float32() const;
+  double as_float64() const;
+  Bytes as_bytes() const;
+  std::string_view as_text() const;
+};
+
+// Reads the fields of `message`, which outlives it, in order. Unknown fields are the caller's to
+// skip. Throws kCorrupt, naming the byte offset, on groups, field number 0 and anything cut short.
+class ProtoReader {
+ public:
+  explicit ProtoReader(Bytes message) : cursor_(message) {}
+
+  // The next field; false at the end.
+  bool next(ProtoField& field);
+
+ private:
+  Cursor cursor_;
+};
+
+// The elements of a packed repeated field of varints.
+std::vector<uint64_t> packed_varints(Bytes payload);
+
+}  // namespace berth
