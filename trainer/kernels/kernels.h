@@ -1,0 +1,188 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "trainer/kernels/tensor.h"
+
+namespace berth {
+
+// What an update is told. Uploaded by begin_step().
+struct StepInputs {
+  uint64_t seed = 0;
+  uint64_t step = 0;  // updates done before this one
+  float learning_rate = 0;
+};
+
+// What an update left behind. Read by read_step(), the one call that waits for the backend.
+struct StepOutcome {
+  double loss_sum = 0;   // over the examples of all micro-batches
+  double examples = 0;   // how many (their weights' sum)
+  double grad_norm = 0;  // of the mean loss's gradient, before clipping
+};
+
+// The running state of an update, held where the backend computes, so that no operation takes or
+// returns a number that changes from step to step: a step can be captured as a graph and replayed.
+class StepState {
+ public:
+  virtual ~StepState() = default;
+};
+
+// A matrix [N,K] as products want it: the fp32 master plus whatever packed copies the backend
+// keeps. Made once; refresh() after the master changed.
+class Weight {
+ public:
+  virtual ~Weight() = default;
+  virtual Tensor master() const = 0;
+};
+
+enum class Activation { kGelu, kGeluTanh, kRelu, kTanh };
+
+// Whether dx replaces what was there or is added to it, as at a residual.
+enum class Into { kOverwrite, kAdd };
+
+// Where and how often to drop (Srivastava et al. 2014). Element i of token row t is kept by a
+// counter-based generator (Philox 4x32-10, Salmon et al. 2011) keyed by (seed, site, step) and
+// counting (first_token + t, i): independent of how the update is cut into micro-batches and ranks,
+// and made again in backward instead of being stored. Kept values are scaled by 1/(1-p).
+struct Dropout {
+  float p = 0;        // 0: identity, as in evaluation
+  uint32_t site = 0;  // a different one for each place in the model
+};
+
+struct AdamWOptions {
+  float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f;
+};
+
+// Elements [begin, end) of the parameter arena that share their factors.
+struct UpdateRange {
+  int64_t begin = 0, end = 0;
+  float weight_decay = 0;
+  float rate_scale = 1;  // times the step's learning rate
+};
+
+// The operations of a BERT-family training step. One abstract class; a backend (CPU fp32, CPU bf16
+// tiles, CUDA) implements all of it and owns memory, copies, threads and streams.
+//
+// Shape letters: T tokens of a packed batch, B sequences, H hidden, A heads, D = H/A, F
+// feed-forward, V vocabulary, C classes, N and K a matrix's outputs and inputs. Activations have
+// dtype activation_dtype(); parameters, their gradients and moments, statistics and losses are
+// fp32; ids are int32. Forward operations overwrite their results. Backward: activation gradients
+// overwrite (or add, where `Into` says so), parameter gradients ADD. A null Tensor for a gradient
+// means that nobody wants it. Operations run in call order. Not thread-safe: one caller. Shapes are
+// asserted, not reported: the model checked them when it was built. An allocation that fails throws
+// kMemory.
+class Kernels {
+ public:
+  virtual ~Kernels() = default;
+
+  // "cpu-fp32-avx2, 2 threads": for people, and for state.json (results repeat on the same one).
+  virtual std::string description() const = 0;
+  virtual DType activation_dtype() const = 0;
+
+  // ---- Memory ------------------------------------------------------------------------------
+  virtual std::unique_ptr<Memory> allocate(size_t size_bytes) = 0;
+  virtual void upload(Tensor to, const void* from) = 0;
+  virtual void download(void* to, Tensor from) = 0;  // waits
+  virtual void zero(Tensor x) = 0;
+
+  virtual std::unique_ptr<Weight> make_weight(Tensor master) = 0;  // [N,K]; packs it
+  virtual void refresh(Weight& weight) = 0;
+
+  // ---- An update ---------------------------------------------------------------------------
+  virtual std::unique_ptr<StepState> make_step_state() = 0;
+  virtual void begin_step(StepState& state, const StepInputs& inputs) = 0;  // zeroes the sums
+  // Tokens of this update that come before the next micro-batch (on any rank): the dropout counter.
+  virtual void begin_micro_batch(StepState& state, uint64_t first_token) = 0;
+  virtual StepOutcome read_step(StepState& state) = 0;
+
+  // ---- Embeddings --------------------------------------------------------------------------
+  // y[t] = word[input_ids[t]] + position[position_ids[t]] + type[token_type_ids[t]]; y [T,H].
+  // `type` may be null (models without token types).
+  virtual void embedding_forward(Tensor input_ids, Tensor position_ids, Tensor token_type_ids,
+                                 Tensor word, Tensor position, Tensor type, Tensor y) = 0;
+  // Adds dy [T,H] into the rows that were read.
+  virtual void embedding_backward(Tensor dy, Tensor input_ids, Tensor position_ids,
+                                  Tensor token_type_ids, Tensor dword, Tensor dposition,
+                                  Tensor dtype) = 0;
+
+  // ---- Normalization and dropout -------------------------------------------------------------
+  // Layer normalization over H, Ba et al. 2016, arXiv:1607.06450.
+  // x, y [T,H]; gamma, beta [H]; mean, rstd [T], kept for backward.
+  virtual void layer_norm_forward(Tensor x, Tensor gamma, Tensor beta, float epsilon, Tensor y,
+                                  Tensor mean, Tensor rstd) = 0;
+  // Overwrites dx [T,H], which may be dy; adds into dgamma, dbeta [H].
+  virtual void layer_norm_backward(Tensor dy, Tensor x, Tensor gamma, Tensor mean, Tensor rstd,
+                                   Tensor dx, Tensor dgamma, Tensor dbeta) = 0;
+
+  // The end of both halves of an encoder layer, fused:
+  // sum = residual + dropout(x); y = layer_norm(sum). All [T,H]; sum may be x.
+  virtual void add_layer_norm_forward(Tensor x, Tensor residual, Dropout dropout,
+                                      const StepState& state, Tensor gamma, Tensor beta,
+                                      float epsilon, Tensor sum, Tensor y, Tensor mean,
+                                      Tensor rstd) = 0;
+  // Overwrites dresidual (the gradient of sum; may be dy) and dx = dropout'(dresidual).
+  virtual void add_layer_norm_backward(Tensor dy, Tensor sum, Dropout dropout,
+                                       const StepState& state, Tensor gamma, Tensor mean,
+                                       Tensor rstd, Tensor dx, Tensor dresidual, Tensor dgamma,
+                                       Tensor dbeta) = 0;
+
+  // y = dropout(x), row t of x counting as token t. y may be x. Its own backward: dx = dropout(dy).
+  virtual void dropout(Tensor x, Dropout dropout, const StepState& state, Tensor y) = 0;
+
+  // ---- Matrix products -----------------------------------------------------------------------
+  // y [T,N] = x [T,K] w^T + bias [N].
+  virtual void linear_forward(Tensor x, const Weight& w, Tensor bias, Tensor y) = 0;
+  // dx [T,K] = dy [T,N] w; dw [N,K] += dy^T x; dbias [N] += column sums of dy.
+  virtual void linear_backward(Tensor dy, Tensor x, const Weight& w, Tensor dx, Into into,
+                               Tensor dw, Tensor dbias) = 0;
+  // pre = x w^T + bias, kept for backward; y = activation(pre). GELU: Hendrycks and Gimpel 2016,
+  // arXiv:1606.08415, by erf (kGelu) or its tanh approximation (kGeluTanh).
+  virtual void linear_activation_forward(Tensor x, const Weight& w, Tensor bias,
+                                         Activation activation, Tensor pre, Tensor y) = 0;
+  // dy becomes the gradient of pre, in place; then as linear_backward.
+  virtual void linear_activation_backward(Tensor dy, Tensor pre, Activation activation, Tensor x,
+                                          const Weight& w, Tensor dx, Into into, Tensor dw,
+                                          Tensor dbias) = 0;
+
+  // ---- Attention -----------------------------------------------------------------------------
+  // Scaled dot-product attention (Vaswani et al. 2017, arXiv:1706.03762) inside each sequence of a
+  // packed batch: rows cu_seqlens[b] .. cu_seqlens[b+1] attend to each other and to nothing else.
+  // qkv [T,3H] holds q, k, v, each as A heads of D; out [T,H]; log_sum_exp [T,A] fp32 of the scaled
+  // scores. Dropout falls on the probabilities, counted by (query token, head, key's place in its
+  // sequence).
+  virtual void attention_forward(Tensor qkv, Tensor cu_seqlens, int num_heads, Dropout dropout,
+                                 const StepState& state, Tensor out, Tensor log_sum_exp) = 0;
+  // Probabilities are computed again from qkv and log_sum_exp (Dao et al. 2022, arXiv:2205.14135).
+  // Overwrites dqkv [T,3H].
+  virtual void attention_backward(Tensor dout, Tensor qkv, Tensor out, Tensor log_sum_exp,
+                                  Tensor cu_seqlens, int num_heads, Dropout dropout,
+                                  const StepState& state, Tensor dqkv) = 0;
+
+  // ---- Heads and losses ----------------------------------------------------------------------
+  // y[b] = x[rows[b]]; x [T,H], y [B,H], rows [B] int32, distinct.
+  virtual void gather_rows(Tensor x, Tensor rows, Tensor y) = 0;
+  // Overwrites all of dx [T,H]: zero but for the gathered rows.
+  virtual void gather_rows_backward(Tensor dy, Tensor rows, Tensor dx) = 0;
+
+  // Softmax cross-entropy: logits [B,C], labels [B] int32. Adds the losses' SUM to the state's loss
+  // and B to its examples; overwrites dlogits (null: evaluation) with the sum's gradient.
+  virtual void cross_entropy(Tensor logits, Tensor labels, StepState& state, Tensor dlogits) = 0;
+
+  // ---- Optimizer -----------------------------------------------------------------------------
+  // Adds the sum of squares of x (any shape) to the state.
+  virtual void add_squares(Tensor x, StepState& state) = 0;
+  // From the sums: grad_norm = sqrt(squares) / examples, and the factor 1/examples, times
+  // max_grad_norm/grad_norm where the norm exceeds it (max_grad_norm 0: no clipping).
+  virtual void finish_gradients(float max_grad_norm, StepState& state) = 0;
+  // AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101) with bias correction, as
+  // torch.optim.AdamW: w -= rate * decay * w; w -= rate * m_hat / (sqrt(v_hat) + epsilon). w, g, m,
+  // v [n]; g is taken times the factor of finish_gradients; ranges lie inside [0, n), sorted and
+  // disjoint. Zeroes g.
+  virtual void adamw(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
+                     const AdamWOptions& options, const StepState& state) = 0;
+};
+
+}  // namespace berth
