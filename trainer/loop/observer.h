@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace berth {
+
+// Known once the data was scanned and the model built.
+struct JobReport {
+  int64_t train_examples = 0, eval_examples = 0;
+  int64_t parameters = 0;
+  int64_t first_step = 0;  // updates already done by an earlier process
+  int64_t total_steps = 0;
+  int64_t batch_size = 0;
+  int64_t num_labels = 0;
+  double epochs = 0;
+  std::string kernels;
+};
+
+// One update. Rates cover the training steps of this process so far.
+struct StepReport {
+  int64_t step = 0;  // updates done, this one included
+  int64_t total_steps = 0;
+  double epoch = 0;          // fractional
+  double loss = 0;           // mean over the examples of this update
+  double interval_loss = 0;  // mean over the examples since the last report with `log` set
+  double learning_rate = 0, grad_norm = 0;
+  double examples_per_second = 0, tokens_per_second = 0;
+  bool log = false;  // this step is one of --logging-steps, the first or the last
+};
+
+struct EvaluationReport {
+  int64_t step = 0;
+  double epoch = 0;
+  int64_t examples = 0;
+  double loss = 0, seconds = 0;
+  std::map<std::string, double> metrics;  // "accuracy", ...; names as in metrics.json
+  double majority_rate = 0;               // accuracy of always saying the most frequent class
+  std::string split;                      // "validation" (held out of the training file) or "eval"
+};
+
+struct CheckpointReport {
+  int64_t step = 0;
+  std::string where;
+  uint64_t size_bytes = 0;
+  double seconds = 0;
+};
+
+// What hangs on the training loop: progress, event files, reports. Called by the training thread,
+// between updates; should take microseconds. An observer that throws ends the job.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void on_start(const JobReport&) {}
+  virtual void on_step(const StepReport&) {}
+  // Evaluation under way: `done` of `total` examples.
+  virtual void on_evaluating(int64_t done, int64_t total) { (void)done, (void)total; }
+  virtual void on_evaluation(const EvaluationReport&) {}
+  virtual void on_checkpoint(const CheckpointReport&) {}
+  virtual void on_finish() {}
+};
+
+}  // namespace berth

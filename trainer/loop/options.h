@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace berth {
+
+enum class Mode { kTrain, kTrainAndEval, kEval, kPredict };
+enum class Init { kPretrained, kRandom };
+
+// Where rows come from and how they are read. Files are URIs; empty is "not given".
+struct DataOptions {
+  std::string train_data_file, eval_data_file, predict_data_file;
+  std::string text_column, text_pair_column, label_column;  // empty: found by name
+  double validation_split = 0.1;  // of the training file, when no eval file is given
+  double data_fraction = 1.0;     // of the training rows
+  int32_t max_seq_length = 128;   // ids, special tokens included
+};
+
+struct ModelOptions {
+  std::string model;         // directory or archive; empty: the bundled default
+  std::string model_config;  // config.json elsewhere; empty: the model's
+  std::string vocab_file;    // vocab.txt elsewhere; empty: the model's
+  Init init = Init::kPretrained;
+  std::optional<bool> do_lower_case;  // empty: the tokenizer's own
+};
+
+struct OptimizationOptions {
+  double learning_rate = 5e-5;
+  double warmup_ratio = 0.1;
+  double weight_decay = 0.01;
+  double max_grad_norm = 1.0;  // 0: no clipping
+};
+
+struct TrainingOptions {
+  double epochs = 3;
+  int64_t max_steps = 0;                    // 0: epochs decide
+  int64_t batch_size = 8;                   // examples an update, over all micro-batches
+  int64_t eval_batch_size = 0;              // 0: batch_size
+  int64_t gradient_accumulation_steps = 1;  // micro-batches an update
+  uint64_t seed = 42;
+  int64_t save_steps = 500;      // 0: only at the end
+  int64_t save_total_limit = 0;  // 0: keep all
+  int64_t logging_steps = 50;
+  int64_t eval_steps = 0;  // 0: at the end of every epoch
+  OptimizationOptions optimization;
+};
+
+// The places a job writes to. URIs; the last three default to parts of job_dir.
+struct OutputOptions {
+  std::string job_dir, export_dir, checkpoint_dir, summary_dir;
+};
+
+// All that a job was asked for, resolved once.
+struct Settings {
+  Mode mode = Mode::kTrainAndEval;
+  DataOptions data;
+  ModelOptions model;
+  TrainingOptions training;
+  OutputOptions output;
+  std::string precision = "fp32";
+  int64_t threads = 0;  // 0: what affinity and cgroup allow
+};
+
+}  // namespace berth
