@@ -43,13 +43,18 @@ enum class Activation { kGelu, kGeluTanh, kRelu, kTanh };
 // Whether dx replaces what was there or is added to it, as at a residual.
 enum class Into { kOverwrite, kAdd };
 
-// Where and how often to drop (Srivastava et al. 2014). Element i of token row t is kept by a
+// What the rows of a dropped tensor are: they count from the update's first token or sequence.
+enum class DropoutRows { kTokens, kSequences };
+
+// Where and how often to drop (Srivastava et al. 2014). Element i of row r is kept by a
 // counter-based generator (Philox 4x32-10, Salmon et al. 2011) keyed by (seed, site, step) and
-// counting (first_token + t, i): independent of how the update is cut into micro-batches and ranks,
-// and made again in backward instead of being stored. Kept values are scaled by 1/(1-p).
+// counting (first_token + r, i), or (first_sequence + r, i): independent of how the update is cut
+// into micro-batches and ranks, and made again in backward instead of being stored. Kept values are
+// scaled by 1/(1-p).
 struct Dropout {
   float p = 0;        // 0: identity, as in evaluation
   uint32_t site = 0;  // a different one for each place in the model
+  DropoutRows rows = DropoutRows::kTokens;
 };
 
 struct AdamWOptions {
@@ -94,8 +99,10 @@ class Kernels {
   // ---- An update ---------------------------------------------------------------------------
   virtual std::unique_ptr<StepState> make_step_state() = 0;
   virtual void begin_step(StepState& state, const StepInputs& inputs) = 0;  // zeroes the sums
-  // Tokens of this update that come before the next micro-batch (on any rank): the dropout counter.
-  virtual void begin_micro_batch(StepState& state, uint64_t first_token) = 0;
+  // Tokens and sequences of this update that come before the next micro-batch (on any rank): where
+  // dropout counts from.
+  virtual void begin_micro_batch(StepState& state, uint64_t first_token,
+                                 uint64_t first_sequence) = 0;
   virtual StepOutcome read_step(StepState& state) = 0;
 
   // ---- Embeddings --------------------------------------------------------------------------
@@ -129,7 +136,8 @@ class Kernels {
                                        Tensor rstd, Tensor dx, Tensor dresidual, Tensor dgamma,
                                        Tensor dbeta) = 0;
 
-  // y = dropout(x), row t of x counting as token t. y may be x. Its own backward: dx = dropout(dy).
+  // y = dropout(x), rows counting as `dropout.rows` says. y may be x. Its own backward: dx =
+  // dropout(dy).
   virtual void dropout(Tensor x, Dropout dropout, const StepState& state, Tensor y) = 0;
 
   // ---- Matrix products -----------------------------------------------------------------------

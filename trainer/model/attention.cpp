@@ -1,0 +1,82 @@
+#include "trainer/model/attention.h"
+
+#include "trainer/model/dropout_sites.h"
+
+namespace berth {
+namespace {
+
+std::string prefix(int64_t layer) {
+  return "bert.encoder.layer." + std::to_string(layer) + ".attention.";
+}
+
+}  // namespace
+
+SelfAttention::SelfAttention(const ModelConfig& config, int64_t layer, Parameters& parameters,
+                             Kernels& kernels)
+    : config_(config),
+      layer_(layer),
+      kernels_(kernels),
+      qkv_linear_(parameters, kernels, prefix(layer) + "self.query", 3),
+      output_linear_(parameters, kernels, prefix(layer) + "output.dense"),
+      norm_(parameters, prefix(layer) + "output.LayerNorm") {}
+
+void SelfAttention::allocate(Arena& arena, const BatchLimits& limits) {
+  const DType dtype = kernels_.activation_dtype();
+  const int64_t tokens = limits.tokens, hidden = config_.hidden_size;
+  qkv_ = arena.make(dtype, {tokens, 3 * hidden});
+  attended_ = arena.make(dtype, {tokens, hidden});
+  log_sum_exp_ = arena.make(DType::kF32, {tokens, config_.num_attention_heads});
+  sum_ = arena.make(dtype, {tokens, hidden});
+  mean_ = arena.make(DType::kF32, {tokens});
+  rstd_ = arena.make(DType::kF32, {tokens});
+}
+
+Dropout SelfAttention::probability_dropout(const StepContext& step) const {
+  return step.dropout(config_.attention_probs_dropout_prob,
+                      layer_site(layer_, LayerSite::kAttentionProbabilities));
+}
+
+Dropout SelfAttention::output_dropout(const StepContext& step) const {
+  return step.dropout(config_.hidden_dropout_prob, layer_site(layer_, LayerSite::kAttentionOutput));
+}
+
+void SelfAttention::forward(const StepContext& step, Tensor x, Tensor y) {
+  const int64_t tokens = step.batch.num_tokens;
+  const Tensor qkv = qkv_.first(tokens), attended = attended_.first(tokens);
+  const Tensor sum = sum_.first(tokens);
+  kernels_.linear_forward(x, *qkv_linear_.weight, qkv_linear_.bias, qkv);
+  kernels_.attention_forward(
+      qkv, step.batch.cu_seqlens, static_cast<int>(config_.num_attention_heads),
+      probability_dropout(step), step.state, attended, log_sum_exp_.first(tokens));
+  kernels_.linear_forward(attended, *output_linear_.weight, output_linear_.bias, sum);
+  kernels_.add_layer_norm_forward(sum, x, output_dropout(step), step.state, norm_.gamma, norm_.beta,
+                                  static_cast<float>(config_.layer_norm_eps), sum, y,
+                                  mean_.first(tokens), rstd_.first(tokens));
+}
+
+void SelfAttention::backward(const StepContext& step, Tensor x, Tensor d,
+                             const BackwardScratch& scratch) {
+  const int64_t tokens = step.batch.num_tokens;
+  const Tensor qkv = qkv_.first(tokens), attended = attended_.first(tokens);
+  const Tensor dprojected = scratch.hidden.first(tokens);
+  const Tensor dqkv = scratch.wide_as(tokens, 3 * config_.hidden_size);
+  kernels_.add_layer_norm_backward(d, sum_.first(tokens), output_dropout(step), step.state,
+                                   norm_.gamma, mean_.first(tokens), rstd_.first(tokens),
+                                   dprojected, /*dresidual=*/d, norm_.dgamma, norm_.dbeta);
+  const Tensor dattended = scratch.second_hidden.first(tokens);
+  kernels_.linear_backward(dprojected, attended, *output_linear_.weight, dattended,
+                           Into::kOverwrite, output_linear_.dweight, output_linear_.dbias);
+  kernels_.attention_backward(dattended, qkv, attended, log_sum_exp_.first(tokens),
+                              step.batch.cu_seqlens, static_cast<int>(config_.num_attention_heads),
+                              probability_dropout(step), step.state, dqkv);
+  // The residual: d already holds its share.
+  kernels_.linear_backward(dqkv, x, *qkv_linear_.weight, d, Into::kAdd, qkv_linear_.dweight,
+                           qkv_linear_.dbias);
+}
+
+void SelfAttention::refresh() {
+  kernels_.refresh(*qkv_linear_.weight);
+  kernels_.refresh(*output_linear_.weight);
+}
+
+}  // namespace berth

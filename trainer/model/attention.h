@@ -1,0 +1,34 @@
+#pragma once
+
+#include "trainer/model/config.h"
+#include "trainer/model/context.h"
+#include "trainer/model/linear.h"
+
+namespace berth {
+
+// The first half of an encoder layer (Vaswani et al. 2017, arXiv:1706.03762):
+//   y = layer_norm(x + dropout(output(self_attention(query(x), key(x), value(x)))))
+class SelfAttention {
+ public:
+  SelfAttention(const ModelConfig& config, int64_t layer, Parameters& parameters, Kernels& kernels);
+
+  void allocate(Arena& arena, const BatchLimits& limits);
+  void forward(const StepContext& step, Tensor x, Tensor y);  // x, y [T,H]
+  // x as in forward. d holds dy and becomes dx.
+  void backward(const StepContext& step, Tensor x, Tensor d, const BackwardScratch& scratch);
+  void refresh();  // after the parameters changed
+
+ private:
+  Dropout probability_dropout(const StepContext& step) const;
+  Dropout output_dropout(const StepContext& step) const;
+
+  const ModelConfig& config_;
+  const int64_t layer_;
+  Kernels& kernels_;
+  Linear qkv_linear_, output_linear_;
+  LayerNorm norm_;
+  Tensor qkv_, attended_, log_sum_exp_;  // [T,3H], [T,H], [T,A]
+  Tensor sum_, mean_, rstd_;             // [T,H], [T], [T]
+};
+
+}  // namespace berth

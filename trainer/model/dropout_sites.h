@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+
+namespace berth {
+
+// One number for each place that drops: part of the key of its random numbers, so never reused.
+constexpr uint32_t kEmbeddingsSite = 0;
+constexpr uint32_t kClassifierSite = 1;
+
+enum class LayerSite : uint32_t { kAttentionProbabilities, kAttentionOutput, kFeedForwardOutput };
+constexpr uint32_t layer_site(int64_t layer, LayerSite site) {
+  return 16 + 4 * static_cast<uint32_t>(layer) + static_cast<uint32_t>(site);
+}
+
+}  // namespace berth

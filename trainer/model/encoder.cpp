@@ -1,0 +1,63 @@
+#include "trainer/model/encoder.h"
+
+#include <algorithm>
+
+namespace berth {
+
+Encoder::Encoder(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
+    : config_(config), kernels_(kernels), embeddings_(config, parameters, kernels) {
+  layers_.reserve(static_cast<size_t>(config.num_hidden_layers));
+  for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
+    layers_.push_back({.attention = SelfAttention(config, i, parameters, kernels),
+                       .feed_forward = FeedForward(config, i, parameters, kernels)});
+  }
+}
+
+void Encoder::allocate(Arena& arena, const BatchLimits& limits) {
+  const DType dtype = kernels_.activation_dtype();
+  const int64_t tokens = limits.tokens, hidden = config_.hidden_size;
+  embeddings_.allocate(arena, limits);
+  embedded_ = arena.make(dtype, {tokens, hidden});
+  for (Layer& layer : layers_) {
+    layer.attention.allocate(arena, limits);
+    layer.attention_output = arena.make(dtype, {tokens, hidden});
+    layer.feed_forward.allocate(arena, limits);
+    layer.output = arena.make(dtype, {tokens, hidden});
+  }
+  scratch_.hidden = arena.make(dtype, {tokens, hidden});
+  scratch_.second_hidden = arena.make(dtype, {tokens, hidden});
+  scratch_.wide = arena.make(dtype, {tokens, std::max(3 * hidden, config_.intermediate_size)});
+}
+
+Tensor Encoder::forward(const StepContext& step) {
+  const int64_t tokens = step.batch.num_tokens;
+  Tensor x = embedded_.first(tokens);
+  embeddings_.forward(step, x);
+  for (Layer& layer : layers_) {
+    const Tensor middle = layer.attention_output.first(tokens);
+    layer.attention.forward(step, x, middle);
+    x = layer.output.first(tokens);
+    layer.feed_forward.forward(step, middle, x);
+  }
+  return x;
+}
+
+void Encoder::backward(const StepContext& step, Tensor d) {
+  const int64_t tokens = step.batch.num_tokens;
+  for (size_t i = layers_.size(); i-- > 0;) {
+    Layer& layer = layers_[i];
+    const Tensor x = (i == 0 ? embedded_ : layers_[i - 1].output).first(tokens);
+    layer.feed_forward.backward(step, layer.attention_output.first(tokens), d, scratch_);
+    layer.attention.backward(step, x, d, scratch_);
+  }
+  embeddings_.backward(step, d);
+}
+
+void Encoder::refresh() {
+  for (Layer& layer : layers_) {
+    layer.attention.refresh();
+    layer.feed_forward.refresh();
+  }
+}
+
+}  // namespace berth

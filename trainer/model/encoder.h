@@ -1,0 +1,38 @@
+#pragma once
+
+#include <vector>
+
+#include "trainer/model/attention.h"
+#include "trainer/model/embeddings.h"
+#include "trainer/model/feed_forward.h"
+
+namespace berth {
+
+// BERT's encoder (Devlin et al. 2018, arXiv:1810.04805): embeddings and L layers, post-normalized.
+class Encoder {
+ public:
+  Encoder(const ModelConfig& config, Parameters& parameters, Kernels& kernels);
+
+  void allocate(Arena& arena, const BatchLimits& limits);
+  // Returns the last hidden states [T,H], valid until the next forward.
+  Tensor forward(const StepContext& step);
+  // d [T,H] holds their gradient and is used up.
+  void backward(const StepContext& step, Tensor d);
+  void refresh();  // after the parameters changed
+
+ private:
+  struct Layer {
+    SelfAttention attention;
+    FeedForward feed_forward;
+    Tensor attention_output, output;  // [T,H]
+  };
+
+  const ModelConfig& config_;
+  Kernels& kernels_;
+  Embeddings embeddings_;
+  std::vector<Layer> layers_;
+  Tensor embedded_;  // [T,H]
+  BackwardScratch scratch_;
+};
+
+}  // namespace berth

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "trainer/model/config.h"
+#include "trainer/model/context.h"
+#include "trainer/model/linear.h"
+
+namespace berth {
+
+// The second half of an encoder layer (Vaswani et al. 2017, arXiv:1706.03762, section 3.3):
+//   y = layer_norm(x + dropout(output(activation(intermediate(x)))))
+class FeedForward {
+ public:
+  FeedForward(const ModelConfig& config, int64_t layer, Parameters& parameters, Kernels& kernels);
+
+  void allocate(Arena& arena, const BatchLimits& limits);
+  void forward(const StepContext& step, Tensor x, Tensor y);  // x, y [T,H]
+  // x as in forward. d holds dy and becomes dx.
+  void backward(const StepContext& step, Tensor x, Tensor d, const BackwardScratch& scratch);
+  void refresh();  // after the parameters changed
+
+ private:
+  Dropout output_dropout(const StepContext& step) const;
+
+  const ModelConfig& config_;
+  const int64_t layer_;
+  Kernels& kernels_;
+  Linear intermediate_, output_;
+  LayerNorm norm_;
+  Tensor pre_, activated_;    // [T,F]
+  Tensor sum_, mean_, rstd_;  // [T,H], [T], [T]
+};
+
+}  // namespace berth

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "trainer/model/encoder.h"
+#include "trainer/model/heads.h"
+
+namespace berth {
+
+// Whether forward drops and keeps what backward needs.
+enum class Phase { kTraining, kEvaluation };
+
+// A BERT encoder with a sequence-classification head over packed batches. Its activations are one
+// block, sized when built. Borrows config, parameters and kernels. Not thread-safe.
+class Model {
+ public:
+  // Throws kMemory when the activations of `limits` do not fit.
+  Model(const ModelConfig& config, const BatchLimits& limits, Parameters& parameters,
+        Kernels& kernels);
+
+  // Adds a labelled batch's loss to the state. `batch` lies inside the limits.
+  void forward(const PackedBatch& batch, StepState& state, Phase phase);
+  // Adds the gradients of the batch that forward last saw, in training and labelled.
+  void backward(StepState& state);
+  // After the optimizer changed the parameters.
+  void refresh();
+
+  // Logits [B,C] of the last forward, row-major.
+  std::vector<float> logits() const;
+
+  size_t activation_bytes() const { return activations_->size_bytes(); }
+
+ private:
+  void allocate(Arena& arena, const BatchLimits& limits);
+  void upload(const PackedBatch& batch);
+
+  const ModelConfig& config_;
+  Kernels& kernels_;
+  Encoder encoder_;
+  SequenceClassificationHead head_;
+  std::unique_ptr<Memory> activations_;
+  Tensor input_ids_, token_type_ids_, position_ids_, cu_seqlens_, labels_;
+  Tensor dhidden_;  // [T,H]
+  DeviceBatch batch_;
+  Tensor logits_;
+};
+
+}  // namespace berth

@@ -1,0 +1,172 @@
+#include "trainer/model/parameters.h"
+
+#include <cassert>
+#include <cmath>
+#include <numbers>
+
+#include "storage/base/crc32c.h"
+#include "storage/base/error.h"
+#include "trainer/kernels/philox.h"
+#include "trainer/model/config.h"
+
+namespace berth {
+namespace {
+
+class TableBuilder {
+ public:
+  void matrix(const std::string& name, int64_t rows, int64_t columns) {
+    add({.name = name, .shape = {rows, columns}});
+  }
+  void vector(const std::string& name, int64_t size, Initial initial = Initial::kZeros) {
+    add({.name = name, .shape = {size}, .initial = initial, .decays = false});
+  }
+  void linear(const std::string& name, int64_t outputs, int64_t inputs) {
+    matrix(name + ".weight", outputs, inputs);
+    vector(name + ".bias", outputs);
+  }
+  // Files of 2018 to 2020 say gamma and beta.
+  void layer_norm(const std::string& name, int64_t size) {
+    vector(name + ".weight", size, Initial::kOnes);
+    table_.back().aliases.push_back(name + ".gamma");
+    vector(name + ".bias", size);
+    table_.back().aliases.push_back(name + ".beta");
+  }
+  void head_starts() { in_head_ = true; }
+
+  std::vector<ParameterSpec> take() {
+    // The encoder alone is saved without its prefix (BertModel).
+    constexpr std::string_view kPrefix = "bert.";
+    for (ParameterSpec& spec : table_) {
+      if (!spec.name.starts_with(kPrefix)) continue;
+      std::vector<std::string> bare = {spec.name.substr(kPrefix.size())};
+      for (const std::string& alias : spec.aliases) bare.push_back(alias.substr(kPrefix.size()));
+      spec.aliases.insert(spec.aliases.end(), bare.begin(), bare.end());
+    }
+    return std::move(table_);
+  }
+
+ private:
+  void add(ParameterSpec spec) {
+    spec.is_head = in_head_;
+    table_.push_back(std::move(spec));
+  }
+
+  std::vector<ParameterSpec> table_;
+  bool in_head_ = false;
+};
+
+}  // namespace
+
+std::vector<ParameterSpec> parameter_table(const ModelConfig& config) {
+  const int64_t hidden = config.hidden_size;
+  TableBuilder table;
+  table.matrix("bert.embeddings.word_embeddings.weight", config.vocab_size, hidden);
+  table.matrix("bert.embeddings.position_embeddings.weight", config.max_position_embeddings,
+               hidden);
+  table.matrix("bert.embeddings.token_type_embeddings.weight", config.type_vocab_size, hidden);
+  table.layer_norm("bert.embeddings.LayerNorm", hidden);
+  for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
+    const std::string layer = "bert.encoder.layer." + std::to_string(i);
+    for (const char* part : {"query", "key", "value"}) {
+      table.matrix(layer + ".attention.self." + part + ".weight", hidden, hidden);
+    }
+    for (const char* part : {"query", "key", "value"}) {
+      table.vector(layer + ".attention.self." + part + ".bias", hidden);
+    }
+    table.linear(layer + ".attention.output.dense", hidden, hidden);
+    table.layer_norm(layer + ".attention.output.LayerNorm", hidden);
+    table.linear(layer + ".intermediate.dense", config.intermediate_size, hidden);
+    table.linear(layer + ".output.dense", hidden, config.intermediate_size);
+    table.layer_norm(layer + ".output.LayerNorm", hidden);
+  }
+  table.head_starts();
+  table.linear("bert.pooler.dense", hidden, hidden);
+  table.linear("classifier", static_cast<int64_t>(config.labels.size()), hidden);
+  return table.take();
+}
+
+Parameters::Parameters(std::vector<ParameterSpec> specs, bool with_gradients, Kernels& kernels)
+    : specs_(std::move(specs)) {
+  for (const ParameterSpec& spec : specs_) {
+    offsets_.push_back(size_);
+    size_ += spec.elements();
+  }
+  const size_t size_bytes = static_cast<size_t>(size_) * sizeof(float);
+  values_ = kernels.allocate(size_bytes);
+  if (with_gradients) gradients_ = kernels.allocate(size_bytes);
+}
+
+Tensor Parameters::values() const { return {.data = values_->data(), .rank = 1, .shape = {size_}}; }
+
+Tensor Parameters::gradients() const {
+  return {.data = gradients_ ? gradients_->data() : nullptr, .rank = 1, .shape = {size_}};
+}
+
+Tensor Parameters::value(std::string_view name, int count) const {
+  return view(values_.get(), index_of(name), count);
+}
+
+Tensor Parameters::gradient(std::string_view name, int count) const {
+  return view(gradients_.get(), index_of(name), count);
+}
+
+size_t Parameters::index_of(std::string_view name) const {
+  for (size_t i = 0; i < specs_.size(); ++i) {
+    if (specs_[i].name == name) return i;
+  }
+  throw Error(Code::kInternal, "no parameter named " + std::string(name));
+}
+
+Tensor Parameters::view(const Memory* memory, size_t index, int count) const {
+  const std::vector<int64_t>& shape = specs_[index].shape;
+  Tensor tensor{.rank = static_cast<int>(shape.size())};
+  std::copy(shape.begin(), shape.end(), tensor.shape.begin());
+  tensor.shape[0] *= count;
+  for (int i = 1; i < count; ++i) assert(specs_[index + i].shape == shape);
+  if (memory != nullptr) {
+    tensor.data = memory->data() + static_cast<size_t>(offsets_[index]) * sizeof(float);
+  }
+  return tensor;
+}
+
+namespace {
+
+// Standard normal values by Box and Muller's transform of Philox blocks: four a block.
+void fill_normal(std::span<float> values, double deviation, uint64_t seed, uint32_t stream) {
+  const std::array<uint32_t, 2> key = {static_cast<uint32_t>(seed),
+                                       static_cast<uint32_t>(seed >> 32)};
+  for (size_t begin = 0; begin < values.size(); begin += 4) {
+    const uint64_t block = begin / 4;
+    const std::array<uint32_t, 4> random = philox4x32(
+        {static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), stream, 0x696E6974},
+        key);
+    float normal[4];
+    for (int pair = 0; pair < 2; ++pair) {
+      const double u = (random[2 * pair] + 0.5) * 0x1p-32;
+      const double angle = 2 * std::numbers::pi * random[2 * pair + 1] * 0x1p-32;
+      const double radius = deviation * std::sqrt(-2 * std::log(u));
+      normal[2 * pair] = static_cast<float>(radius * std::cos(angle));
+      normal[2 * pair + 1] = static_cast<float>(radius * std::sin(angle));
+    }
+    const size_t count = std::min<size_t>(4, values.size() - begin);
+    std::copy_n(normal, count, values.begin() + static_cast<std::ptrdiff_t>(begin));
+  }
+}
+
+}  // namespace
+
+void initialize(Parameters& parameters, std::span<const size_t> indices, double initializer_range,
+                uint64_t seed, Kernels& kernels) {
+  std::vector<float> values;
+  for (const size_t index : indices) {
+    const ParameterSpec& spec = parameters.specs()[index];
+    values.assign(static_cast<size_t>(spec.elements()),
+                  spec.initial == Initial::kOnes ? 1.0f : 0.0f);
+    if (spec.initial == Initial::kNormal) {
+      fill_normal(values, initializer_range, seed, crc32c(as_bytes(spec.name)));
+    }
+    kernels.upload(parameters.value(index), values.data());
+  }
+}
+
+}  // namespace berth
