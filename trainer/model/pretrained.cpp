@@ -1,0 +1,166 @@
+#include "trainer/model/pretrained.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <unordered_map>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "storage/formats/safetensors.h"
+
+namespace berth {
+namespace {
+
+// Parts of a pretrained file that a classifier does not use: the heads of BERT's pre-training and
+// the position buffers that older releases of transformers saved.
+bool is_known_extra(const std::string& name) {
+  return name.starts_with("cls.") || name.ends_with("embeddings.position_ids") ||
+         name.ends_with("embeddings.token_type_ids");
+}
+
+std::string shape_text(std::span<const int64_t> shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+// At most ten of them: a wrong file has hundreds.
+std::string list_of(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 10;
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i) {
+    text += (i == 0 ? "" : ", ") + names[i];
+  }
+  if (names.size() > kShown) text += cat(" and ", names.size() - kShown, " more");
+  return text;
+}
+
+float from_bf16(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+
+float from_f16(uint16_t bits) {
+  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000) << 16;
+  const uint32_t exponent = (bits >> 10) & 31, mantissa = bits & 1023;
+  if (exponent == 0) {  // zero or subnormal: mantissa / 2^24
+    const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
+    return sign != 0 ? -magnitude : magnitude;
+  }
+  const uint32_t wide_exponent = exponent == 31 ? 255 : exponent + 112;
+  return std::bit_cast<float>(sign | wide_exponent << 23 | mantissa << 13);
+}
+
+void upload_as_f32(const NamedTensor& source, Tensor target, Kernels& kernels) {
+  const auto count = static_cast<size_t>(source.elements());
+  std::vector<float> values(count);
+  if (source.dtype == DType::kF32) {
+    std::memcpy(values.data(), source.data.data(), source.data.size());
+  } else {
+    std::vector<uint16_t> halves(count);
+    std::memcpy(halves.data(), source.data.data(), source.data.size());
+    std::transform(halves.begin(), halves.end(), values.begin(),
+                   source.dtype == DType::kBF16 ? from_bf16 : from_f16);
+  }
+  kernels.upload(target, values.data());
+}
+
+bool is_readable(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
+}
+
+// Tensors of a file by name, and which of them were asked for.
+class Lookup {
+ public:
+  explicit Lookup(const TensorReader& file) {
+    for (const NamedTensor& tensor : file.tensors()) by_name_[tensor.name] = {&tensor, false};
+  }
+
+  const NamedTensor* take(const ParameterSpec& spec) {
+    if (const NamedTensor* found = take(spec.name)) return found;
+    for (const std::string& alias : spec.aliases) {
+      if (const NamedTensor* found = take(alias)) return found;
+    }
+    return nullptr;
+  }
+
+  // Names nobody took, sorted.
+  std::vector<std::string> rest() const {
+    std::vector<std::string> names;
+    for (const auto& [name, entry] : by_name_) {
+      if (!entry.taken) names.push_back(name);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+ private:
+  struct Entry {
+    const NamedTensor* tensor;
+    bool taken;
+  };
+
+  const NamedTensor* take(const std::string& name) {
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end()) return nullptr;
+    found->second.taken = true;
+    return found->second.tensor;
+  }
+
+  std::unordered_map<std::string, Entry> by_name_;
+};
+
+}  // namespace
+
+LoadReport load_parameters(const TensorReader& file, Parameters& parameters, Kernels& kernels) {
+  Lookup lookup(file);
+  LoadReport report;
+  std::vector<const NamedTensor*> sources(parameters.specs().size());
+  std::vector<std::string> missing, unfit, unexpected;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const ParameterSpec& spec = parameters.specs()[i];
+    const NamedTensor* source = sources[i] = lookup.take(spec);
+    if (source == nullptr) {
+      if (spec.is_head) {
+        report.missing.push_back(i);
+      } else {
+        missing.push_back(spec.name);
+      }
+    } else if (source->shape != spec.shape || !is_readable(source->dtype)) {
+      unfit.push_back(cat(source->name, " is ", name_of(source->dtype), " ",
+                          shape_text(source->shape), " where the configuration wants ",
+                          shape_text(spec.shape)));
+    }
+  }
+  for (std::string& name : lookup.rest()) {
+    (is_known_extra(name) ? report.ignored : unexpected).push_back(std::move(name));
+  }
+
+  std::string problem;
+  const auto add = [&problem](const char* what, const std::vector<std::string>& names) {
+    if (!names.empty()) problem += (problem.empty() ? "" : "; ") + (what + list_of(names));
+  };
+  add("parameters are missing: ", missing);
+  add("shapes differ: ", unfit);
+  add("tensors are unexpected: ", unexpected);
+  if (!problem.empty()) throw Error(Code::kBadData, problem);
+
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (sources[i] != nullptr) upload_as_f32(*sources[i], parameters.value(i), kernels);
+  }
+  return report;
+}
+
+void save_parameters(const Parameters& parameters, Kernels& kernels, ByteSink& sink) {
+  std::vector<float> values(static_cast<size_t>(parameters.size()));
+  kernels.download(values.data(), parameters.values());
+  std::vector<NamedTensor> tensors;
+  for (size_t i = 0; i < parameters.specs().size(); ++i) {
+    const ParameterSpec& spec = parameters.specs()[i];
+    const auto part = std::span(values).subspan(static_cast<size_t>(parameters.offset(i)),
+                                                static_cast<size_t>(spec.elements()));
+    tensors.push_back({.name = spec.name, .shape = spec.shape, .data = std::as_bytes(part)});
+  }
+  write_safetensors(sink, tensors, {{"format", "pt"}});
+}
+
+}  // namespace berth

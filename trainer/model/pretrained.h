@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "storage/base/bytes.h"
+#include "storage/formats/tensor_file.h"
+#include "trainer/model/parameters.h"
+
+namespace berth {
+
+// What a file of tensors gave a model.
+struct LoadReport {
+  std::vector<size_t> missing;  // parameters of the head that the file lacks
+  std::vector<std::string>
+      ignored;  // tensors of other heads and position buffers, known to be useless here
+};
+
+// Copies every parameter from `file`, by its name or an alias; F32, F16 and BF16 are read. Throws
+// kBadData, listing the names, when parameters of the encoder are missing, tensors are unexpected,
+// or shapes differ.
+LoadReport load_parameters(const TensorReader& file, Parameters& parameters, Kernels& kernels);
+
+// All parameters as one safetensors file under their Hugging Face names. Does not close the sink.
+void save_parameters(const Parameters& parameters, Kernels& kernels, ByteSink& sink);
+
+}  // namespace berth
