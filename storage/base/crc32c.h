@@ -12,6 +12,9 @@ namespace berth {
 // The checksum of `bytes` appended to what `crc` covers; start from 0.
 uint32_t crc32c(Bytes bytes, uint32_t crc = 0);
 
+// The same by tables only: what crc32c() is where the CPU lacks the instruction.
+uint32_t crc32c_portable(Bytes bytes, uint32_t crc = 0);
+
 // The checksum of A B from those of A and of B, without their bytes.
 uint32_t crc32c_combine(uint32_t crc_a, uint32_t crc_b, uint64_t size_b);
 

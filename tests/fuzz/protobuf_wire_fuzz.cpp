@@ -1,0 +1,27 @@
+#include "storage/base/error.h"
+#include "storage/formats/protobuf_wire.h"
+
+namespace {
+
+// Every payload is tried as a message of its own, as a schema would have it.
+void read(berth::Bytes message, int depth) {
+  berth::ProtoReader reader(message);
+  for (berth::ProtoField field; reader.next(field);) {
+    if (field.type == berth::WireType::kLengthDelimited && depth > 0) {
+      try {
+        read(field.payload, depth - 1);
+      } catch (const berth::Error&) {  // it was text
+      }
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  try {
+    read(std::as_bytes(std::span(data, size)), 4);
+  } catch (const berth::Error&) {
+  }
+  return 0;
+}

@@ -1,0 +1,82 @@
+#include "storage/base/crc32c.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace berth {
+namespace {
+
+std::vector<std::byte> counting(size_t size) {
+  std::vector<std::byte> bytes(size);
+  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i * 7 + i / 256);
+  return bytes;
+}
+
+// RFC 3720 B.4.
+TEST(Crc32c, MatchesTheVectorsOfRfc3720) {
+  std::vector<std::byte> bytes(32, std::byte{0});
+  EXPECT_EQ(crc32c(bytes), 0x8A9136AAu);
+  bytes.assign(32, std::byte{0xFF});
+  EXPECT_EQ(crc32c(bytes), 0x62A8AB43u);
+  for (size_t i = 0; i < 32; ++i) bytes[i] = static_cast<std::byte>(i);
+  EXPECT_EQ(crc32c(bytes), 0x46DD794Eu);
+  for (size_t i = 0; i < 32; ++i) bytes[i] = static_cast<std::byte>(31 - i);
+  EXPECT_EQ(crc32c(bytes), 0x113FDB5Cu);
+}
+
+TEST(Crc32c, HasTheUsualCheckValue) {
+  EXPECT_EQ(crc32c(as_bytes("123456789")), 0xE3069283u);
+  EXPECT_EQ(crc32c(as_bytes("")), 0u);
+}
+
+TEST(Crc32c, TablesAgreeWithTheInstructionAtEverySizeAndAlignment) {
+  const std::vector<std::byte> bytes = counting(80);
+  for (size_t begin = 0; begin < 9; ++begin) {
+    for (size_t size = 0; begin + size <= bytes.size(); ++size) {
+      const Bytes part = Bytes(bytes).subspan(begin, size);
+      EXPECT_EQ(crc32c(part), crc32c_portable(part)) << begin << " " << size;
+    }
+  }
+}
+
+TEST(Crc32c, ContinuesFromAnEarlierChecksum) {
+  const std::vector<std::byte> bytes = counting(1000);
+  for (size_t cut = 0; cut <= bytes.size(); cut += 37) {
+    const uint32_t head = crc32c(Bytes(bytes).first(cut));
+    EXPECT_EQ(crc32c(Bytes(bytes).subspan(cut), head), crc32c(bytes));
+  }
+}
+
+TEST(Crc32c, CombinesChecksumsWithoutTheBytes) {
+  const std::vector<std::byte> bytes = counting(70'000);
+  for (const size_t cut : {size_t{0}, size_t{1}, size_t{4096}, size_t{69'999}, bytes.size()}) {
+    const uint32_t a = crc32c(Bytes(bytes).first(cut));
+    const uint32_t b = crc32c(Bytes(bytes).subspan(cut));
+    EXPECT_EQ(crc32c_combine(a, b, bytes.size() - cut), crc32c(bytes)) << cut;
+  }
+}
+
+TEST(Crc32c, CombinesSizesBeyond32Bits) {
+  // 2^33 zero bytes, put together from 2^10 of them by doubling.
+  const std::vector<std::byte> zeros(1024);
+  uint32_t crc = crc32c(zeros);
+  for (uint64_t size = 1024; size < uint64_t{1} << 33; size *= 2) {
+    crc = crc32c_combine(crc, crc, size);
+  }
+  const uint32_t one = crc32c(as_bytes("1"));
+  const uint32_t halves =
+      crc32c_combine(crc32c_combine(one, crc, uint64_t{1} << 33), crc, uint64_t{1} << 33);
+  const uint32_t whole = crc32c_combine(crc, crc, uint64_t{1} << 33);
+  EXPECT_EQ(crc32c_combine(one, whole, uint64_t{1} << 34), halves);
+}
+
+TEST(Crc32c, MaskIsUndoneByUnmask) {
+  for (const uint32_t crc : {0u, 1u, 0xE3069283u, 0xFFFFFFFFu}) {
+    EXPECT_EQ(crc32c_unmask(crc32c_mask(crc)), crc);
+    EXPECT_NE(crc32c_mask(crc), crc);
+  }
+}
+
+}  // namespace
+}  // namespace berth
