@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "trainer/data/dataset.h"
+#include "trainer/data/sampler.h"
+#include "trainer/model/batch.h"
+
+namespace berth {
+
+// Examples `indices` of `data` laid end to end, in that order.
+PackedBatch pack(Dataset& data, std::span<const int64_t> indices);
+
+// One update's input, and where the data stands after it.
+struct UpdateBatch {
+  std::vector<PackedBatch> micro_batches;
+  int64_t examples = 0, tokens = 0;
+  Cursor after;
+};
+
+struct BatchOptions {
+  int64_t batch_size = 8;     // examples an update; an epoch's last may have fewer
+  int64_t micro_batches = 1;  // in how many nearly equal parts it is cut
+  uint64_t seed = 42;
+};
+
+// Cuts a data set, shuffled anew every epoch, into updates.
+class Batcher {
+ public:
+  // `data` is not empty and outlives this.
+  Batcher(const BatchOptions& options, Dataset& data);
+
+  // The update at `cursor`. An update never spans two epochs.
+  UpdateBatch next(Cursor cursor);
+
+ private:
+  BatchOptions options_;
+  Dataset& data_;
+  Sampler sampler_;
+};
+
+}  // namespace berth

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace berth {
+
+// Fills `order` with a permutation of 0 .. size-1 that depends on seed, epoch and stream alone
+// (Fisher and Yates, Durstenfeld's form; random numbers by Philox).
+void permute(int64_t size, uint64_t seed, int64_t epoch, uint32_t stream,
+             std::vector<uint32_t>& order);
+
+}  // namespace berth

@@ -1,0 +1,46 @@
+#include "trainer/data/sampler.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "trainer/data/permutation.h"
+
+namespace berth {
+namespace {
+
+constexpr uint32_t kBlocksStream = 0xFFFFFFFF;  // no block has this number
+
+}  // namespace
+
+Sampler::Sampler(int64_t rows, int64_t block_rows, uint64_t seed)
+    : rows_(rows),
+      block_rows_(block_rows),
+      blocks_((rows + block_rows - 1) / block_rows),
+      seed_(seed) {
+  assert(rows > 0 && block_rows > 0);
+}
+
+int64_t Sampler::next(Cursor& cursor) {
+  if (blocks_epoch_ != cursor.epoch) {
+    permute(blocks_, seed_, cursor.epoch, kBlocksStream, order_of_blocks_);
+    blocks_epoch_ = cursor.epoch;
+  }
+  const int64_t block = order_of_blocks_[static_cast<size_t>(cursor.block)];
+  const int64_t size = std::min(block_rows_, rows_ - block * block_rows_);
+  if (rows_epoch_ != cursor.epoch || rows_block_ != block) {
+    permute(size, seed_, cursor.epoch, static_cast<uint32_t>(block), order_of_rows_);
+    rows_epoch_ = cursor.epoch;
+    rows_block_ = block;
+  }
+  const int64_t row = block * block_rows_ + order_of_rows_[static_cast<size_t>(cursor.index)];
+  if (++cursor.index == size) {
+    cursor.index = 0;
+    if (++cursor.block == blocks_) {
+      cursor.block = 0;
+      ++cursor.epoch;
+    }
+  }
+  return row;
+}
+
+}  // namespace berth
