@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Lines of each folder now, and how they changed in the last day of commits (or since COMMIT).
+#
+#   bash scripts/count-lines.sh [COMMIT]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# path<TAB>lines of every text file of a commit that someone wrote by hand.
+lines_of() {
+  git grep -I --count '' "$1" -- '*.h' '*.cpp' '*.py' '*.sh' '*.txt' '*.cmake' '*.md' '*.yaml' \
+    Dockerfile .ci ':!examples' ':!tests/testdata' | sed "s/^$1://; s/:\([0-9]*\)\$/\t\1/"
+}
+
+day_ago=$(git rev-list -1 --before="$(($(git log -1 --format=%ct) - 86400))" HEAD)
+base=${1:-$day_ago}
+{
+  [ -z "$base" ] || lines_of "$base" | sed 's/^/before\t/'
+  lines_of HEAD | sed 's/^/now\t/'
+} | awk -F'\t' '
+  function folder(path, parts, n) {
+    n = split(path, parts, "/")
+    if (n == 1) return "(top)"
+    if (n > 2 && parts[1] ~ /^(storage|trainer|tests)$/) return parts[1] "/" parts[2]
+    return parts[1]
+  }
+  { name = folder($2); seen[name]; lines[$1, name] += $3; files[$1, name]++ }
+  END {
+    printf "%-22s %6s %8s %8s\n", "folder", "files", "lines", "change"
+    for (name in seen) {
+      now = lines["now", name]; change = now - lines["before", name]
+      printf "%-22s %6d %8d %+8d\n", name, files["now", name], now, change | "sort"
+      total += now; total_change += change; total_files += files["now", name]
+    }
+    close("sort")
+    printf "%-22s %6d %8d %+8d\n", "total", total_files, total, total_change
+  }'

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Installs the Debian 12 packages that berth needs. Does nothing, and asks nothing of the network or
+# of sudo, when all are there.
+#
+#   bash scripts/install-dependencies.sh [--build] [--test] [--container]      default: --build --test
+#
+#   --build      compiler and libraries: the binary
+#   --test       what the tests and the format check need besides
+#   --container  podman and friends, to build and run the image where no Docker engine is at hand
+set -euo pipefail
+
+build=(g++ cmake ninja-build
+  libopenblas-serial-dev libutf8proc-dev libcxxopts-dev nlohmann-json3-dev
+  libarchive-dev zlib1g-dev libbz2-dev liblzma-dev libzstd-dev liblz4-dev nettle-dev libacl1-dev)
+test=(libgtest-dev libgmock-dev clang-format git)
+container=(podman buildah runc mmdebstrap ca-certificates)
+
+fail() {
+  echo "install-dependencies: $*" >&2
+  exit 1
+}
+
+wanted=()
+[ $# -gt 0 ] || set -- --build --test
+for group; do
+  case $group in
+    --build) wanted+=("${build[@]}") ;;
+    --test) wanted+=("${test[@]}") ;;
+    --container) wanted+=("${container[@]}") ;;
+    *) fail "unknown option '$group'; the groups are --build, --test and --container" ;;
+  esac
+done
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+  fail "this system has no apt; install the equivalents of Debian 12's: ${wanted[*]}"
+fi
+
+installed=$(dpkg-query --show --showformat='${db:Status-Status} ${Package}\n' "${wanted[@]}" \
+  2>/dev/null | sed -n 's/^installed //p' || true)
+missing=()
+for package in "${wanted[@]}"; do
+  grep -qxF "$package" <<<"$installed" || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null || fail "not root, and no sudo; ask for: apt-get install ${missing[*]}"
+  as_root=(sudo)
+fi
+
+echo "installing: ${missing[*]}" >&2
+export DEBIAN_FRONTEND=noninteractive
+apt=("${as_root[@]}" apt-get -qq -o Acquire::Retries=3 -o Dpkg::Use-Pty=0)
+"${apt[@]}" update || fail "apt-get update failed; is the package mirror reachable?"
+"${apt[@]}" install --yes --no-install-recommends "${missing[@]}" ||
+  fail "apt-get could not install: ${missing[*]}; berth is built on Debian 12"
