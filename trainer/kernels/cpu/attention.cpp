@@ -1,0 +1,203 @@
+#include <cmath>
+
+#include "trainer/kernels/cpu/cpu_fp32.h"
+#include "trainer/kernels/cpu/flush_denormals.h"
+#include "trainer/kernels/cpu/gemm.h"
+
+namespace berth {
+namespace {
+
+// Queries handled at a time, so that scratch memory grows with the length and not its square.
+constexpr int64_t kQueries = 128;
+
+int64_t score_stride(int64_t keys) {
+  return (keys + kScoreMultiple - 1) / kScoreMultiple * kScoreMultiple;
+}
+
+// One sequence as one head sees it.
+struct HeadView {
+  int64_t first, length;  // rows of the packed batch
+  int64_t head;
+};
+
+}  // namespace
+
+// The (sequence, head) pairs of a batch, cut into one contiguous part for each thread, of nearly
+// equal cost.
+struct CpuFp32::AttentionShape {
+  AttentionShape(Tensor qkv, Tensor cu_seqlens, int num_heads, int threads)
+      : cu(cu_seqlens.i32()),
+        sequences(cu_seqlens.elements() - 1),
+        heads(num_heads),
+        hidden(qkv.columns() / 3),
+        head_size(hidden / num_heads),
+        scale(static_cast<float>(1 / std::sqrt(static_cast<double>(head_size)))) {
+    assert(sequences >= 0 && head_size * heads == hidden);
+    double total = 0;
+    for (int64_t pair = 0; pair < sequences * heads; ++pair) total += cost(pair);
+    // A part ends with the pair whose middle passes its share of the cost.
+    cuts.assign(static_cast<size_t>(threads) + 1, sequences * heads);
+    cuts[0] = 0;
+    double passed = 0;
+    size_t next = 1;
+    for (int64_t pair = 0; pair < sequences * heads; ++pair) {
+      const double middle = passed + cost(pair) / 2;
+      while (next < cuts.size() - 1 && middle >= total * static_cast<double>(next) / threads) {
+        cuts[next++] = pair;
+      }
+      passed += cost(pair);
+    }
+  }
+
+  double cost(int64_t pair) const {
+    const auto length = static_cast<double>(view(pair).length);
+    return length * length + 16 * length;
+  }
+  HeadView view(int64_t pair) const {
+    const int64_t b = pair / heads;
+    return {cu[b], cu[b + 1] - cu[b], pair % heads};
+  }
+  // fn(view) for the pairs of part `thread`.
+  template <typename Fn>
+  void for_part(int64_t thread, const Fn& fn) const {
+    for (int64_t i = cuts[static_cast<size_t>(thread)]; i < cuts[static_cast<size_t>(thread) + 1];
+         ++i) {
+      if (view(i).length > 0) fn(view(i));
+    }
+  }
+
+  const int32_t* cu;
+  int64_t sequences, heads, hidden, head_size;
+  float scale;
+  std::vector<int64_t> cuts;
+};
+
+void CpuFp32::attention_forward(Tensor qkv, Tensor cu_seqlens, int num_heads, Dropout dropout,
+                                const StepState& state, Tensor out, Tensor log_sum_exp) {
+  const AttentionShape shape(qkv, cu_seqlens, num_heads, pool_.size());
+  const std::optional<DropoutDraw> draw = draw_of(dropout, state);
+  const int64_t row = 3 * shape.hidden;
+  scratch_.resize(static_cast<size_t>(pool_.size()));
+  const auto attend = [&](const HeadView& view, std::vector<float>& scratch) {
+    const float* q = qkv.f32() + view.first * row + view.head * shape.head_size;
+    const float* k = q + shape.hidden;
+    const float* v = k + shape.hidden;
+    const int64_t stride = score_stride(view.length);
+    for (int64_t begin = 0; begin < view.length; begin += kQueries) {
+      const int64_t queries = std::min(kQueries, view.length - begin);
+      if (scratch.size() < static_cast<size_t>(queries * stride)) {
+        scratch.resize(static_cast<size_t>(queries * stride));
+      }
+      float* scores = scratch.data();
+      multiply({.m = queries,
+                .n = view.length,
+                .k = shape.head_size,
+                .a = {q + begin * row, row},
+                .b = {k, row, true},
+                .c = scores,
+                .c_stride = stride,
+                .scale = shape.scale});
+      const int64_t token = view.first + begin;
+      loops_.attention_softmax(scores, RowDraw(draw, token).get(), static_cast<uint32_t>(view.head),
+                               queries, view.length, stride,
+                               log_sum_exp.f32() + token * shape.heads + view.head, shape.heads);
+      multiply({.m = queries,
+                .n = shape.head_size,
+                .k = view.length,
+                .a = {scores, stride},
+                .b = {v, row},
+                .c = out.f32() + token * shape.hidden + view.head * shape.head_size,
+                .c_stride = shape.hidden});
+    }
+  };
+  parallel(pool_.size(), 1, [&](int64_t begin, int64_t end, int thread) {
+    for (int64_t part = begin; part < end; ++part) {
+      shape.for_part(
+          part, [&](const HeadView& view) { attend(view, scratch_[static_cast<size_t>(thread)]); });
+    }
+  });
+}
+
+void CpuFp32::attention_backward(Tensor dout, Tensor qkv, Tensor out, Tensor log_sum_exp,
+                                 Tensor cu_seqlens, int num_heads, Dropout dropout,
+                                 const StepState& state, Tensor dqkv) {
+  const AttentionShape shape(qkv, cu_seqlens, num_heads, pool_.size());
+  const std::optional<DropoutDraw> draw = draw_of(dropout, state);
+  const int64_t row = 3 * shape.hidden, size = shape.head_size;
+  scratch_.resize(static_cast<size_t>(pool_.size()));
+  const auto attend = [&](const HeadView& view, std::vector<float>& scratch) {
+    const int64_t at = view.first * row + view.head * size;
+    const float* q = qkv.f32() + at;
+    const float* k = q + shape.hidden;
+    const float* v = k + shape.hidden;
+    float* dq = dqkv.f32() + at;
+    float* dk = dq + shape.hidden;
+    float* dv = dk + shape.hidden;
+    const int64_t length = view.length, stride = score_stride(length);
+    for (int64_t begin = 0; begin < length; begin += kQueries) {
+      const int64_t queries = std::min(kQueries, length - begin);
+      const auto needed = static_cast<size_t>(queries * (2 * stride + 1));
+      if (scratch.size() < needed) scratch.resize(needed);
+      float* scores = scratch.data();
+      float* dscores = scores + queries * stride;
+      float* delta = dscores + queries * stride;
+      const int64_t token = view.first + begin;
+      const float* out_rows = out.f32() + token * shape.hidden + view.head * size;
+      const float* dout_rows = dout.f32() + token * shape.hidden + view.head * size;
+      for (int64_t i = 0; i < queries; ++i) {
+        delta[i] = loops_.dot(dout_rows + i * shape.hidden, out_rows + i * shape.hidden, size);
+      }
+      const Factor queries_factor{q + begin * row, row}, dout_factor{dout_rows, shape.hidden};
+      multiply({.m = queries,
+                .n = length,
+                .k = size,
+                .a = queries_factor,
+                .b = {k, row, true},
+                .c = scores,
+                .c_stride = stride,
+                .scale = shape.scale});
+      multiply({.m = queries,
+                .n = length,
+                .k = size,
+                .a = dout_factor,
+                .b = {v, row, true},
+                .c = dscores,
+                .c_stride = stride});
+      loops_.attention_softmax_backward(scores, dscores, RowDraw(draw, token).get(),
+                                        static_cast<uint32_t>(view.head), queries, length, stride,
+                                        log_sum_exp.f32() + token * shape.heads + view.head,
+                                        shape.heads, delta, shape.scale);
+      multiply({.m = length,
+                .n = size,
+                .k = queries,
+                .a = {scores, stride, true},
+                .b = dout_factor,
+                .c = dv,
+                .c_stride = row,
+                .add = begin > 0});
+      multiply({.m = length,
+                .n = size,
+                .k = queries,
+                .a = {dscores, stride, true},
+                .b = queries_factor,
+                .c = dk,
+                .c_stride = row,
+                .add = begin > 0});
+      multiply({.m = queries,
+                .n = size,
+                .k = length,
+                .a = {dscores, stride},
+                .b = {k, row},
+                .c = dq + begin * row,
+                .c_stride = row});
+    }
+  };
+  parallel(pool_.size(), 1, [&](int64_t begin, int64_t end, int thread) {
+    for (int64_t part = begin; part < end; ++part) {
+      shape.for_part(
+          part, [&](const HeadView& view) { attend(view, scratch_[static_cast<size_t>(thread)]); });
+    }
+  });
+}
+
+}  // namespace berth

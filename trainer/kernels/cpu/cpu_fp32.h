@@ -1,0 +1,120 @@
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trainer/kernels/cpu/loops.h"
+#include "trainer/kernels/kernels.h"
+#include "trainer/kernels/thread_pool.h"
+
+namespace berth {
+
+struct CpuStepState final : StepState {
+  StepInputs inputs;
+  uint64_t first_token = 0, first_sequence = 0;
+  double loss_sum = 0, examples = 0, squares = 0;
+  double grad_norm = 0;
+  float gradient_scale = 0;
+};
+
+inline CpuStepState& cpu_state(StepState& state) { return static_cast<CpuStepState&>(state); }
+inline const CpuStepState& cpu_state(const StepState& state) {
+  return static_cast<const CpuStepState&>(state);
+}
+
+// What a Dropout comes to in this micro-batch; nullopt where nothing is dropped.
+std::optional<DropoutDraw> draw_of(const Dropout& dropout, const StepState& state);
+
+// The same draw for the rows from `row` on, as loops want it.
+struct RowDraw {
+  RowDraw(const std::optional<DropoutDraw>& draw, int64_t row) : draw_(draw) {
+    if (draw_) draw_->first_row += static_cast<uint64_t>(row);
+  }
+  const DropoutDraw* get() const { return draw_ ? &*draw_ : nullptr; }
+
+ private:
+  std::optional<DropoutDraw> draw_;
+};
+
+// The operations of kernels.h in fp32: each cuts its work into fixed parts for the pool, and runs
+// the picked instruction set's loops on them. One .cpp file for each group of operations.
+class CpuFp32 final : public Kernels {
+ public:
+  CpuFp32(ThreadPool& pool, const CpuLoops& loops) : pool_(pool), loops_(loops) {}
+
+  std::string description() const override;
+  DType activation_dtype() const override { return DType::kF32; }
+
+  std::unique_ptr<Memory> allocate(size_t size_bytes) override;
+  void upload(Tensor to, const void* from) override;
+  void download(void* to, Tensor from) override;
+  void zero(Tensor x) override;
+  std::unique_ptr<Weight> make_weight(Tensor master) override;
+  void refresh(Weight& weight) override;
+
+  std::unique_ptr<StepState> make_step_state() override;
+  void begin_step(StepState& state, const StepInputs& inputs) override;
+  void begin_micro_batch(StepState& state, uint64_t first_token, uint64_t first_sequence) override;
+  StepOutcome read_step(StepState& state) override;
+
+  void embedding_forward(Tensor input_ids, Tensor position_ids, Tensor token_type_ids, Tensor word,
+                         Tensor position, Tensor type, Tensor y) override;
+  void embedding_backward(Tensor dy, Tensor input_ids, Tensor position_ids, Tensor token_type_ids,
+                          Tensor dword, Tensor dposition, Tensor dtype) override;
+
+  void layer_norm_forward(Tensor x, Tensor gamma, Tensor beta, float epsilon, Tensor y, Tensor mean,
+                          Tensor rstd) override;
+  void layer_norm_backward(Tensor dy, Tensor x, Tensor gamma, Tensor mean, Tensor rstd, Tensor dx,
+                           Tensor dgamma, Tensor dbeta) override;
+  void add_layer_norm_forward(Tensor x, Tensor residual, Dropout dropout, const StepState& state,
+                              Tensor gamma, Tensor beta, float epsilon, Tensor sum, Tensor y,
+                              Tensor mean, Tensor rstd) override;
+  void add_layer_norm_backward(Tensor dy, Tensor sum, Dropout dropout, const StepState& state,
+                               Tensor gamma, Tensor mean, Tensor rstd, Tensor dx, Tensor dresidual,
+                               Tensor dgamma, Tensor dbeta) override;
+  void dropout(Tensor x, Dropout dropout, const StepState& state, Tensor y) override;
+
+  void linear_forward(Tensor x, const Weight& w, Tensor bias, Tensor y) override;
+  void linear_backward(Tensor dy, Tensor x, const Weight& w, Tensor dx, Into into, Tensor dw,
+                       Tensor dbias) override;
+  void linear_activation_forward(Tensor x, const Weight& w, Tensor bias, Activation activation,
+                                 Tensor pre, Tensor y) override;
+  void linear_activation_backward(Tensor dy, Tensor pre, Activation activation, Tensor x,
+                                  const Weight& w, Tensor dx, Into into, Tensor dw,
+                                  Tensor dbias) override;
+
+  void attention_forward(Tensor qkv, Tensor cu_seqlens, int num_heads, Dropout dropout,
+                         const StepState& state, Tensor out, Tensor log_sum_exp) override;
+  void attention_backward(Tensor dout, Tensor qkv, Tensor out, Tensor log_sum_exp,
+                          Tensor cu_seqlens, int num_heads, Dropout dropout, const StepState& state,
+                          Tensor dqkv) override;
+
+  void gather_rows(Tensor x, Tensor rows, Tensor y) override;
+  void gather_rows_backward(Tensor dy, Tensor rows, Tensor dx) override;
+  void cross_entropy(Tensor logits, Tensor labels, StepState& state, Tensor dlogits) override;
+
+  void add_squares(Tensor x, StepState& state) override;
+  void finish_gradients(float max_grad_norm, StepState& state) override;
+  void adamw(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
+             const AdamWOptions& options, const StepState& state) override;
+
+ private:
+  struct AttentionShape;  // attention.cpp
+
+  // pool_.parallel_for with denormals flushed.
+  void parallel(int64_t count, int64_t grain, const ThreadPool::Range& fn);
+  // The least number of rows of `columns` elements worth a thread of its own.
+  static int64_t row_grain(int64_t columns) { return std::max<int64_t>(1, 8192 / (columns + 1)); }
+  void add_column_sums(Tensor x, Tensor sums);
+  void backward_through_norm(Tensor dy, Tensor x, Tensor gamma, Tensor mean, Tensor rstd,
+                             const std::optional<DropoutDraw>& draw, Tensor dx, Tensor ddropped,
+                             Tensor dgamma, Tensor dbeta);
+
+  ThreadPool& pool_;
+  const CpuLoops& loops_;
+  std::vector<std::vector<float>> scratch_;  // of attention, one for each thread
+};
+
+}  // namespace berth

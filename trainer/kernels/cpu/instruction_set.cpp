@@ -1,0 +1,30 @@
+#include "trainer/kernels/cpu/instruction_set.h"
+
+#include <string>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+namespace berth {
+
+std::vector<const CpuLoops*> supported_loops() {
+  std::vector<const CpuLoops*> supported;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("x86-64-v4")) supported.push_back(&avx512::loops);
+  if (__builtin_cpu_supports("x86-64-v3")) supported.push_back(&avx2::loops);
+#endif
+  supported.push_back(&baseline::loops);
+  return supported;
+}
+
+const CpuLoops& pick_loops(std::string_view instruction_set) {
+  std::string names;
+  for (const CpuLoops* loops : supported_loops()) {
+    if (instruction_set.empty() || instruction_set == loops->instruction_set) return *loops;
+    names += cat(names.empty() ? "" : ", ", loops->instruction_set);
+  }
+  throw Error(Code::kUsage, cat("this CPU has no kernels for ", quoted(instruction_set)), "",
+              cat("choose among ", names));
+}
+
+}  // namespace berth

@@ -1,0 +1,109 @@
+#include "trainer/kernels/cpu/cpu_fp32.h"
+#include "trainer/kernels/cpu/gemm.h"
+
+namespace berth {
+namespace {
+
+// y = x w^T, added to what y holds: its bias, which is written just before each tile's product.
+Product forward_product(const Tensor& x, const Tensor& w, const Tensor& y) {
+  assert(x.columns() == w.columns() && y.rows() == x.rows() && y.columns() == w.rows());
+  return {.m = x.rows(),
+          .n = w.rows(),
+          .k = x.columns(),
+          .a = {x.f32(), x.columns()},
+          .b = {w.f32(), w.columns(), true},
+          .c = y.f32(),
+          .c_stride = y.columns(),
+          .add = true};
+}
+
+TileFunction write_bias(const CpuLoops& loops, const Tensor& bias, const Tensor& y) {
+  return [&](const Tile& tile) {
+    for (int64_t t = tile.row; t < tile.row + tile.rows; ++t) {
+      loops.copy(bias.f32() + tile.column, y.f32() + t * y.columns() + tile.column, tile.columns);
+    }
+  };
+}
+
+}  // namespace
+
+void CpuFp32::linear_forward(Tensor x, const Weight& w, Tensor bias, Tensor y) {
+  multiply(pool_, forward_product(x, w.master(), y), write_bias(loops_, bias, y));
+}
+
+void CpuFp32::linear_activation_forward(Tensor x, const Weight& w, Tensor bias,
+                                        Activation activation, Tensor pre, Tensor y) {
+  const auto apply = loops_.activation_forward[static_cast<size_t>(activation)];
+  multiply(pool_, forward_product(x, w.master(), pre), write_bias(loops_, bias, pre),
+           [&](const Tile& tile) {
+             for (int64_t t = tile.row; t < tile.row + tile.rows; ++t) {
+               const int64_t at = t * pre.columns() + tile.column;
+               apply(pre.f32() + at, y.f32() + at, tile.columns);
+             }
+           });
+}
+
+void CpuFp32::linear_backward(Tensor dy, Tensor x, const Weight& w, Tensor dx, Into into, Tensor dw,
+                              Tensor dbias) {
+  const Tensor master = w.master();
+  const int64_t tokens = dy.rows(), outputs = dy.columns(), inputs = master.columns();
+  assert(master.rows() == outputs);
+  if (dx) {
+    assert(dx.columns() == inputs);
+    multiply(pool_, {.m = tokens,
+                     .n = inputs,
+                     .k = outputs,
+                     .a = {dy.f32(), outputs},
+                     .b = {master.f32(), inputs},
+                     .c = dx.f32(),
+                     .c_stride = inputs,
+                     .add = into == Into::kAdd});
+  }
+  if (dw) {
+    assert(x.columns() == inputs && x.rows() == tokens);
+    multiply(pool_, {.m = outputs,
+                     .n = inputs,
+                     .k = tokens,
+                     .a = {dy.f32(), outputs, true},
+                     .b = {x.f32(), inputs},
+                     .c = dw.f32(),
+                     .c_stride = inputs,
+                     .add = true});
+  }
+  if (dbias) add_column_sums(dy, dbias);
+}
+
+void CpuFp32::linear_activation_backward(Tensor dy, Tensor pre, Activation activation, Tensor x,
+                                         const Weight& w, Tensor dx, Into into, Tensor dw,
+                                         Tensor dbias) {
+  const auto apply = loops_.activation_backward[static_cast<size_t>(activation)];
+  const int64_t columns = pre.columns();
+  parallel(pre.rows(), row_grain(columns), [&](int64_t begin, int64_t end, int) {
+    const int64_t at = begin * columns;
+    apply(pre.f32() + at, dy.f32() + at, (end - begin) * columns);
+  });
+  linear_backward(dy, x, w, dx, into, dw, dbias);
+}
+
+// Each thread has columns of its own; sums in fp32 over blocks of rows, of blocks in double.
+void CpuFp32::add_column_sums(Tensor x, Tensor sums) {
+  constexpr int64_t kRows = 32, kColumns = 64;
+  const int64_t rows = x.rows(), columns = x.columns();
+  const int64_t strips = (columns + kColumns - 1) / kColumns;
+  const int64_t grain = std::max<int64_t>(1, row_grain(kColumns) / (rows + 1));
+  parallel(strips, grain, [&](int64_t begin, int64_t end, int) {
+    for (int64_t strip = begin; strip < end; ++strip) {
+      const int64_t column = strip * kColumns, width = std::min(kColumns, columns - column);
+      double total[kColumns] = {};
+      for (int64_t row = 0; row < rows; row += kRows) {
+        float partial[kColumns] = {};
+        loops_.column_sums(x.f32() + row * columns + column, std::min(kRows, rows - row), columns,
+                           width, partial);
+        loops_.add_to_double(partial, total, width);
+      }
+      for (int64_t c = 0; c < width; ++c) sums.f32()[column + c] += static_cast<float>(total[c]);
+    }
+  });
+}
+
+}  // namespace berth

@@ -1,0 +1,60 @@
+#include "trainer/kernels/cpu/loops/families.h"
+
+namespace berth::BERTH_LOOPS {
+
+void add(const float* x, float* y, int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) y[i] += x[i];
+}
+
+void copy(const float* x, float* y, int64_t count) {
+  __builtin_memcpy(y, x, static_cast<unsigned long>(count) * sizeof(float));
+}
+
+void add_to_double(const float* x, double* totals, int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) totals[i] += static_cast<double>(x[i]);
+}
+
+double sum_of_squares(const float* x, int64_t count) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < count; ++i) {
+    const double value = static_cast<double>(x[i]);
+    sum += value * value;
+  }
+  return sum;
+}
+
+float dot(const float* x, const float* y, int64_t count) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < count; ++i) sum += x[i] * y[i];
+  return sum;
+}
+
+void column_sums(const float* x, int64_t rows, int64_t stride, int64_t columns, float* sums) {
+  int64_t r = 0;
+  for (; r + 4 <= rows; r += 4) {  // four rows to each pass over the sums
+    const float* x0 = x + r * stride;
+    const float* x1 = x0 + stride;
+    const float* x2 = x1 + stride;
+    const float* x3 = x2 + stride;
+#pragma omp simd
+    for (int64_t c = 0; c < columns; ++c) sums[c] += (x0[c] + x1[c]) + (x2[c] + x3[c]);
+  }
+  for (; r < rows; ++r) add(x + r * stride, sums, columns);
+}
+
+void embedding(const float* word, const float* position, const float* type, int64_t columns,
+               float* y) {
+  if (type == nullptr) {
+#pragma omp simd
+    for (int64_t c = 0; c < columns; ++c) y[c] = word[c] + position[c];
+    return;
+  }
+#pragma omp simd
+  for (int64_t c = 0; c < columns; ++c) y[c] = (word[c] + position[c]) + type[c];
+}
+
+}  // namespace berth::BERTH_LOOPS
