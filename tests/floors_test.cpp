@@ -1,0 +1,209 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// The floors of ARCHITECTURE.md: which folder may include what. Read from the sources themselves.
+namespace berth {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Floor {
+  std::string folder;
+  std::vector<std::string> may_include;  // besides itself: folders, or single headers
+};
+
+// A file stands on the floor with the longest folder that holds it.
+const std::vector<Floor> kFloors = {
+    {"storage/base", {}},
+    {"storage", {"storage/base"}},
+    {"storage/formats", {"storage/base"}},
+    {"trainer/kernels", {"storage/base"}},
+    {"trainer/text", {"storage/base", "storage/formats"}},
+    {"trainer/distributed", {"storage/base", "storage/storage.h"}},
+    {"trainer/model", {"storage/base", "storage/formats", "trainer/kernels"}},
+    {"trainer/data", {"storage/base", "storage/formats", "trainer/text", "trainer/model/batch.h"}},
+    {"trainer/optim", {"storage/base", "trainer/kernels", "trainer/model/parameters.h"}},
+    {"trainer/loop", {"storage", "trainer"}},
+    {"entrypoint", {"storage", "trainer"}},
+    {"bench", {"storage", "trainer"}},
+};
+
+struct Library {
+  std::string header;   // how its headers start
+  std::string seen_by;  // the one file, or small folder, that includes them
+};
+
+const std::vector<Library> kLibraries = {
+    {"archive", "storage/archive"},
+    {"cblas", "trainer/kernels/cpu/gemm.cpp"},
+    {"openblas-serial/", "trainer/kernels/cpu/gemm.cpp"},
+    {"cxxopts", "entrypoint/flags.cpp"},
+    {"utf8proc", "trainer/text/unicode.cpp"},
+};
+
+// Neither third-party nor the standard library: the kernel, the C library, the compiler.
+const std::vector<std::string> kSystem = {"arm_",     "cpuid.h",     "dirent.h", "errno.h",
+                                          "fcntl.h",  "immintrin.h", "linux/",   "nmmintrin.h",
+                                          "poll.h",   "pthread.h",   "sched.h",  "signal.h",
+                                          "stdlib.h", "sys/",        "unistd.h", "xmmintrin.h"};
+
+struct Include {
+  std::string path;
+  bool quoted;
+};
+
+std::vector<Include> includes_of(const std::string& source) {
+  std::vector<Include> found;
+  std::istringstream lines(source);
+  for (std::string line; std::getline(lines, line);) {
+    const auto hash = line.find_first_not_of(" \t");
+    if (hash == std::string::npos || line[hash] != '#') continue;
+    const auto word = line.find_first_not_of(" \t", hash + 1);
+    if (word == std::string::npos || line.compare(word, 7, "include") != 0) continue;
+    const auto open = line.find_first_of("<\"", word + 7);
+    if (open == std::string::npos) continue;
+    const auto close = line.find_first_of(">\"", open + 1);
+    found.push_back({line.substr(open + 1, close - open - 1), line[open] == '"'});
+  }
+  return found;
+}
+
+std::string folder_of(const std::string& file) { return fs::path(file).parent_path().string(); }
+
+bool within(std::string_view path, std::string_view folder) {
+  return path == folder ||
+         (path.starts_with(folder) && path.size() > folder.size() && path[folder.size()] == '/');
+}
+
+const Floor* floor_of(const std::string& file) {
+  const Floor* best = nullptr;
+  for (const Floor& floor : kFloors) {
+    if (within(folder_of(file), floor.folder) &&
+        (best == nullptr || floor.folder.size() > best->folder.size())) {
+      best = &floor;
+    }
+  }
+  // storage/ and its subfolders are floors of their own: a new subfolder needs a row.
+  return best != nullptr && best->folder == "storage" && folder_of(file) != "storage" ? nullptr
+                                                                                      : best;
+}
+
+// What is wrong with one include, or "".
+std::string complaint(const std::string& file, const Include& include) {
+  const Floor* floor = floor_of(file);
+  if (floor == nullptr) return "the file's folder has no row in the floor table";
+  const auto starts = [&](const std::string& prefix) { return include.path.starts_with(prefix); };
+  if (include.quoted) {
+    if (floor_of(include.path) == floor) return "";
+    const auto& allowed = floor->may_include;
+    const bool ok = std::any_of(allowed.begin(), allowed.end(), [&](const std::string& folder) {
+      return within(include.path, folder);
+    });
+    return ok ? "" : floor->folder + " may not include it";
+  }
+  if (include.path.find_first_of("./") == std::string::npos) return "";  // <vector>
+  if (std::any_of(kSystem.begin(), kSystem.end(), starts)) return "";
+  if (starts("nlohmann/")) {
+    return file.ends_with(".cpp") ? "" : "the JSON library stays inside .cpp files";
+  }
+  for (const Library& library : kLibraries) {
+    if (!starts(library.header)) continue;
+    return file.starts_with(library.seen_by) ? "" : "only " + library.seen_by + " may see it";
+  }
+  return "a library that the table of this test does not know";
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// Paths from the project's root, of the sources under `folders`.
+std::vector<std::string> sources_under(const std::vector<std::string>& folders) {
+  std::vector<std::string> files;
+  for (const std::string& folder : folders) {
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path(BERTH_ROOT) / folder)) {
+      const auto extension = entry.path().extension();
+      if (extension == ".h" || extension == ".cpp" || extension == ".cu") {
+        files.push_back(fs::relative(entry.path(), BERTH_ROOT).generic_string());
+      }
+    }
+  }
+  return files;
+}
+
+TEST(Floors, EveryIncludePointsDown) {
+  for (const std::string& file : sources_under({"storage", "trainer", "entrypoint", "bench"})) {
+    for (const Include& include : includes_of(read(fs::path(BERTH_ROOT) / file))) {
+      const std::string problem = complaint(file, include);
+      EXPECT_TRUE(problem.empty()) << file << " includes " << include.path << ": " << problem;
+      EXPECT_TRUE(!include.quoted || fs::exists(fs::path(BERTH_ROOT) / include.path))
+          << file << " includes \"" << include.path << "\": write the path from the project's root";
+    }
+  }
+}
+
+TEST(Floors, NoSourceIsOver400Lines) {
+  for (const std::string& file :
+       sources_under({"storage", "trainer", "entrypoint", "bench", "tests"})) {
+    const std::string text = read(fs::path(BERTH_ROOT) / file);
+    if (text.starts_with("// Generated by")) continue;
+    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 400) << file << ": split it by idea";
+  }
+}
+
+TEST(Floors, GetenvIsCalledByThePlatformAlone) {
+  for (const std::string& file : sources_under({"storage", "trainer", "entrypoint"})) {
+    if (file.starts_with("entrypoint/platform.")) continue;
+    EXPECT_EQ(read(fs::path(BERTH_ROOT) / file).find("getenv("), std::string::npos) << file;
+  }
+}
+
+// The rules themselves, on made-up files.
+TEST(FloorRules, DownAndSidewaysIsAllowed) {
+  EXPECT_EQ(complaint("storage/local_file.cpp", {"storage/base/error.h", true}), "");
+  EXPECT_EQ(complaint("trainer/kernels/cpu/gemm.cpp", {"trainer/kernels/tensor.h", true}), "");
+  EXPECT_EQ(complaint("trainer/data/batcher.h", {"trainer/model/batch.h", true}), "");
+  EXPECT_EQ(complaint("entrypoint/run.cpp", {"trainer/loop/train.h", true}), "");
+  EXPECT_EQ(complaint("storage/base/error.h", {"string", false}), "");
+}
+
+TEST(FloorRules, UpIsNot) {
+  EXPECT_NE(complaint("storage/base/error.h", {"storage/storage.h", true}), "");
+  EXPECT_NE(complaint("storage/formats/pickle.cpp", {"storage/storage.h", true}), "");
+  EXPECT_NE(complaint("trainer/data/batcher.h", {"trainer/model/model.h", true}), "");
+  EXPECT_NE(complaint("trainer/loop/train.cpp", {"entrypoint/flags.h", true}), "");
+  EXPECT_NE(complaint("bench/kernels_bench.cpp", {"entrypoint/flags.h", true}), "");
+}
+
+TEST(FloorRules, ALibraryIsSeenByOneFile) {
+  EXPECT_EQ(complaint("trainer/text/unicode.cpp", {"utf8proc.h", false}), "");
+  EXPECT_NE(complaint("trainer/text/wordpiece.cpp", {"utf8proc.h", false}), "");
+  EXPECT_EQ(complaint("trainer/loop/checkpoint.cpp", {"nlohmann/json.hpp", false}), "");
+  EXPECT_NE(complaint("trainer/loop/checkpoint.h", {"nlohmann/json.hpp", false}), "");
+  EXPECT_NE(complaint("storage/archive.cpp", {"boost/any.hpp", false}), "");
+}
+
+TEST(FloorRules, AFolderWithoutARowIsFound) {
+  EXPECT_NE(complaint("storage/cloud/bucket.cpp", {"string", false}), "");
+  EXPECT_NE(complaint("trainer/serving/server.cpp", {"string", false}), "");
+}
+
+TEST(FloorRules, IncludesAreFoundHoweverSpaced) {
+  const auto found = includes_of("  #  include \"a/b.h\"\n#include<vector>\n// #include \"c.h\"\n");
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].path, "a/b.h");
+  EXPECT_TRUE(found[0].quoted);
+  EXPECT_EQ(found[1].path, "vector");
+}
+
+}  // namespace
+}  // namespace berth
