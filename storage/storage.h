@@ -11,7 +11,8 @@
 namespace berth {
 
 // Where something is stored: "gs://bucket/a/b" or a local path ("a/b", "/a/b", "file:///a/b").
-// A value; nothing is checked against any storage.
+// Other paths are taken as they are, "/gcs/bucket/a" too. A value; nothing is checked against any
+// storage.
 class Uri {
  public:
   Uri() = default;
@@ -34,12 +35,15 @@ class Uri {
   std::string scheme_ = "file", host_, path_;
 };
 
+// The bytes [offset, offset + length) as far as there are any.
 struct ReadOptions {
   uint64_t offset = 0;
   std::optional<uint64_t> length;
   std::optional<Generation> generation;  // this version or kNotFound
 };
 
+// With if_generation, kInUse (another process wrote there) when the version is no longer that one:
+// at once where it is known at once, else from close().
 struct WriteOptions {
   std::optional<Generation> if_generation;  // replace this version only; 0: create only
   std::optional<uint64_t> size_hint;
@@ -59,10 +63,11 @@ class Storage {
   // Absent: nullopt. A local directory counts as absent.
   virtual std::optional<Stat> stat(const Uri& uri) = 0;
 
-  // Every object below `prefix` (a directory, at any depth), sorted by name. None: empty.
+  // Every object below `prefix` (a directory, at any depth), sorted by name. None: empty. What a
+  // sink has not yet published is left out.
   virtual std::vector<Stat> list(const Uri& prefix) = 0;
 
-  // Absent already: no error.
+  // Absent already: no error. Another version than `if_generation`: kInUse.
   virtual void remove(const Uri& uri, std::optional<Generation> if_generation = {}) = 0;
 };
 

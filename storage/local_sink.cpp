@@ -1,0 +1,157 @@
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+
+#include "storage/base/crc32c.h"
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "storage/file_descriptor.h"
+#include "storage/file_error.h"
+#include "storage/local_file.h"
+
+namespace berth {
+namespace {
+
+constexpr std::string_view kSuffix = ".part";
+constexpr size_t kRandomLetters = 6;
+constexpr size_t kLongestName = 200;  // of a temporary's NAME, as 255 bytes is all a name may have
+
+void require_replaceable(const std::string& path) {
+  struct ::stat status;
+  if (::stat(path.c_str(), &status) != 0) return;
+  if (S_ISDIR(status.st_mode)) throw file_error(EISDIR, "write", path);
+  if (!S_ISREG(status.st_mode)) {
+    throw Error(Code::kBadData, "is a device or a pipe, which cannot be replaced", path,
+                "name a regular file");
+  }
+}
+
+class LocalSink final : public ByteSink {
+ public:
+  LocalSink(const std::string& path, const WriteOptions& options)
+      : path_(path), if_generation_(options.if_generation) {
+    require_replaceable(path_);
+    if (if_generation_) require_generation(path_, *if_generation_);
+    std::error_code error;
+    std::filesystem::create_directories(directory_of(path_), error);
+    if (error) throw file_error(error.value(), "make the directory", directory_of(path_));
+    open_temporary();
+    if (options.size_hint.value_or(0) > 0) reserve(*options.size_hint);
+  }
+
+  ~LocalSink() override {
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  }
+
+  void write(Bytes bytes) override {
+    crc_ = crc32c(bytes, crc_);
+    while (!bytes.empty()) {
+      const ssize_t count = ::write(fd_.get(), bytes.data(), bytes.size());
+      if (count < 0) {
+        if (errno == EINTR) continue;
+        throw file_error(errno, "write", path_);
+      }
+      bytes = bytes.subspan(static_cast<size_t>(count));
+    }
+  }
+
+  Stat close() override {
+    if (::fsync(fd_.get()) != 0) throw file_error(errno, "write to disk", path_);
+    struct ::stat status;
+    if (::fstat(fd_.get(), &status) != 0) throw file_error(errno, "look it up", path_);
+    publish();
+    sync_directory(directory_of(path_));
+    return {.name = path_,
+            .size = static_cast<uint64_t>(status.st_size),
+            .generation = generation_of(status),
+            .crc32c = crc_};
+  }
+
+ private:
+  void open_temporary() {
+    const std::filesystem::path path(path_);
+    const std::string name = path.filename().string().substr(0, kLongestName);
+    while (!fd_) {
+      temporary_ =
+          (path.parent_path() / cat(".", name, ".", random_letters(kRandomLetters), kSuffix))
+              .string();
+      // 0666 less the umask, as any program makes files; mkstemp's 0600 would surprise readers.
+      fd_ =
+          FileDescriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+      if (!fd_ && errno != EEXIST && errno != EINTR) {
+        const int number = errno;
+        temporary_.clear();
+        throw file_error(number, "write", path_);
+      }
+    }
+  }
+
+  // So that a full disk is known before hours of work; file systems that cannot are let be.
+  void reserve(uint64_t size) {
+    constexpr auto kMost = static_cast<uint64_t>(INT64_MAX);
+    const auto length = static_cast<off_t>(std::min(size, kMost));
+    if (::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, length) == 0) return;
+    if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) {
+      const int number = errno;
+      ::unlink(temporary_.c_str());
+      throw file_error(number, cat("write ", human_bytes(size)), path_);
+    }
+  }
+
+  void publish() {
+    if (!if_generation_) {
+      rename_over();
+      return;
+    }
+    const DirectoryLock lock(path_);
+    require_generation(path_, *if_generation_);
+    if (*if_generation_ == 0) {
+      rename_to_new();
+    } else {
+      rename_over();
+    }
+  }
+
+  void rename_over() {
+    if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+      throw file_error(errno, "write", path_);
+    }
+    temporary_.clear();
+  }
+
+  // Never replaces, whoever else writes there; a hard link does so where renameat2 is not known.
+  void rename_to_new() {
+    if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0) {
+      temporary_.clear();
+      return;
+    }
+    if (errno == EINVAL || errno == ENOSYS) {
+      if (::link(temporary_.c_str(), path_.c_str()) == 0) return;  // the destructor unlinks
+    }
+    if (errno == EEXIST) require_generation(path_, 0);
+    throw file_error(errno, "write", path_);
+  }
+
+  const std::string path_;
+  const std::optional<Generation> if_generation_;
+  std::string temporary_;  // empty: renamed
+  FileDescriptor fd_;
+  uint32_t crc_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteSink> make_local_sink(const std::string& path, const WriteOptions& options) {
+  return std::make_unique<LocalSink>(path, options);
+}
+
+bool is_unfinished(std::string_view file_name) {
+  constexpr size_t kTail = 1 + kRandomLetters + kSuffix.size();
+  return file_name.size() > 1 + kTail && file_name.front() == '.' && file_name.ends_with(kSuffix) &&
+         file_name[file_name.size() - kTail] == '.';
+}
+
+}  // namespace berth

@@ -1,0 +1,67 @@
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "storage/file_descriptor.h"
+#include "storage/file_error.h"
+#include "storage/local_storage.h"
+
+namespace berth {
+namespace {
+
+class MappedFile final : public RandomAccessSource {
+ public:
+  explicit MappedFile(const std::string& path) : path_(path) {
+    const FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!fd) throw file_error(errno, "read", path);
+    struct ::stat status;
+    if (::fstat(fd.get(), &status) != 0) throw file_error(errno, "look it up", path);
+    if (S_ISDIR(status.st_mode)) throw file_error(EISDIR, "read", path);
+    if (!S_ISREG(status.st_mode)) {
+      throw Error(Code::kBadData, "is a device or a pipe, which cannot be mapped", path,
+                  "name a regular file");
+    }
+    if (status.st_size == 0) return;  // mmap refuses an empty range
+    const auto size = static_cast<size_t>(status.st_size);
+    void* const address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
+    if (address == MAP_FAILED) throw file_error(errno, "map", path);
+    bytes_ = {static_cast<const std::byte*>(address), size};
+  }
+
+  ~MappedFile() override {
+    if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  }
+
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  uint64_t size() const override { return bytes_.size(); }
+
+  void read_at(uint64_t offset, std::span<std::byte> buffer) override {
+    if (offset > bytes_.size() || buffer.size() > bytes_.size() - offset) {
+      throw Error(Code::kCorrupt,
+                  cat("ends at byte ", bytes_.size(), ", before ", offset, " + ", buffer.size()),
+                  path_, "fetch it again");
+    }
+    std::copy_n(bytes_.begin() + static_cast<ptrdiff_t>(offset), buffer.size(), buffer.begin());
+  }
+
+  std::optional<Bytes> view() const override { return bytes_; }
+
+ private:
+  const std::string path_;
+  Bytes bytes_;
+};
+
+}  // namespace
+
+std::unique_ptr<RandomAccessSource> map_file(const std::filesystem::path& path) {
+  return std::make_unique<MappedFile>(path.string());
+}
+
+}  // namespace berth

@@ -1,0 +1,91 @@
+#include "storage/storage.h"
+
+#include <algorithm>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+constexpr std::string_view kSchemes[] = {"file", "gs", "http", "https"};
+
+bool is_known(std::string_view scheme) {
+  return std::find(std::begin(kSchemes), std::end(kSchemes), scheme) != std::end(kSchemes);
+}
+
+// The letters before "://" (RFC 3986 section 3.1), lower-cased; empty when there is no scheme.
+std::string scheme_of(std::string_view text) {
+  const size_t colon = text.find("://");
+  if (colon == std::string_view::npos || colon == 0) return "";
+  const std::string scheme = lower_ascii(text.substr(0, colon));
+  for (const char c : scheme) {
+    const bool letter = c >= 'a' && c <= 'z';
+    const bool later = (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+    if (!letter && !(later && &c != scheme.data())) return "";
+  }
+  return scheme;
+}
+
+}  // namespace
+
+Uri Uri::parse(std::string_view text) {
+  if (text.empty()) throw Error(Code::kUsage, "an empty path", "", "name a file or a gs:// URI");
+  if (text.find('\0') != std::string_view::npos) {
+    throw Error(Code::kUsage, "a path with a zero byte in it", quoted(text));
+  }
+  Uri uri;
+  const std::string scheme = scheme_of(text);
+  if (scheme.empty()) {
+    const size_t colon = text.find(":/");
+    if (colon != std::string_view::npos && is_known(lower_ascii(text.substr(0, colon)))) {
+      throw Error(Code::kUsage, "one slash after the scheme", quoted(text),
+                  cat("write ", text.substr(0, colon), "://"));
+    }
+    uri.path_ = text;
+    return uri;
+  }
+  if (!is_known(scheme)) {
+    throw Error(Code::kUsage, cat("the scheme ", quoted(scheme), " is not known"), quoted(text),
+                "use a local path, file:///, gs:// or https://");
+  }
+  const std::string_view rest = text.substr(scheme.size() + 3);
+  const size_t slash = std::min(rest.find('/'), rest.size());
+  uri.scheme_ = scheme;
+  uri.host_ = rest.substr(0, slash);
+  if (uri.is_local()) {
+    if (uri.host_ != "" && uri.host_ != "localhost") {
+      throw Error(Code::kUsage, cat("files of the host ", quoted(uri.host_), " cannot be read"),
+                  quoted(text), "write three slashes: file:///path");
+    }
+    uri.host_.clear();
+    uri.path_ = rest.substr(slash);
+    if (uri.path_.empty()) throw Error(Code::kUsage, "no path after the scheme", quoted(text));
+    return uri;
+  }
+  if (uri.host_.empty()) {
+    throw Error(Code::kUsage, scheme == "gs" ? "no bucket" : "no host", quoted(text),
+                cat("write ", scheme, scheme == "gs" ? "://bucket/object" : "://host/path"));
+  }
+  if (slash < rest.size()) uri.path_ = rest.substr(slash + 1);
+  return uri;
+}
+
+Uri Uri::operator/(std::string_view child) const {
+  Uri joined = *this;
+  if (child.empty()) return joined;
+  if (!joined.path_.empty() && joined.path_.back() != '/') joined.path_ += '/';
+  joined.path_ += child;
+  return joined;
+}
+
+std::string Uri::file_name() const {
+  const size_t slash = path_.rfind('/');
+  return slash == std::string::npos ? path_ : path_.substr(slash + 1);
+}
+
+std::string Uri::to_string() const {
+  return is_local() ? path_ : cat(scheme_, "://", host_, "/", path_);
+}
+
+}  // namespace berth
