@@ -50,6 +50,7 @@ struct TrainingOptions {
 // The places a job writes to. URIs; the last three default to parts of job_dir.
 struct OutputOptions {
   std::string job_dir, export_dir, checkpoint_dir, summary_dir;
+  bool reuse_job_dir = true;  // false: a job_dir that was used before is refused
 };
 
 // All that a job was asked for, resolved once.

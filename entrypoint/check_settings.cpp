@@ -1,0 +1,65 @@
+#include "entrypoint/check_settings.h"
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+void need(const std::string& value, const std::string& flag, const std::string& mode) {
+  if (value.empty()) {
+    throw Error(Code::kUsage, cat(flag, " is missing"), "",
+                cat("--mode ", mode, " needs it, and --help shows an example"));
+  }
+}
+
+void check_files(const Settings& settings) {
+  const DataOptions& data = settings.data;
+  switch (settings.mode) {
+    case Mode::kTrain:
+    case Mode::kTrainAndEval: {
+      const std::string mode = settings.mode == Mode::kTrain ? "train" : "train_and_eval";
+      need(data.train_data_file, "--train-data-file", mode);
+      need(settings.output.job_dir, "--job-dir", mode);
+      return;
+    }
+    case Mode::kEval:
+      need(data.eval_data_file, "--eval-data-file", "eval");
+      break;
+    case Mode::kPredict:
+      need(data.predict_data_file, "--predict-data-file", "predict");
+      break;
+  }
+  if (settings.output.job_dir.empty() && settings.model.model.empty()) {
+    throw Error(Code::kUsage, "no model to use", "",
+                "give the --job-dir of a finished job, or --model");
+  }
+}
+
+void check_columns(const DataOptions& data) {
+  const auto differ = [](const std::string& a, const char* flag_a, const std::string& b,
+                         const char* flag_b) {
+    if (!a.empty() && a == b) {
+      throw Error(Code::kUsage, cat(flag_a, " and ", flag_b, " both name column ", quoted(a)));
+    }
+  };
+  differ(data.text_column, "--text-column", data.label_column, "--label-column");
+  differ(data.text_column, "--text-column", data.text_pair_column, "--text-pair-column");
+  differ(data.text_pair_column, "--text-pair-column", data.label_column, "--label-column");
+}
+
+}  // namespace
+
+void check_settings(const Settings& settings) {
+  check_columns(settings.data);
+  const TrainingOptions& training = settings.training;
+  if (training.gradient_accumulation_steps > training.batch_size) {
+    throw Error(Code::kUsage,
+                cat(training.gradient_accumulation_steps, " is more than the ", training.batch_size,
+                    " examples of --batch-size"),
+                "--gradient-accumulation-steps", "an update cannot be split further");
+  }
+  check_files(settings);
+}
+
+}  // namespace berth

@@ -1,0 +1,320 @@
+#include "entrypoint/flag_table.h"
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+constexpr int64_t kMany = 1'000'000'000'000;
+constexpr RealRange kEpochs{0, 1e6, false, true, "a number above 0, at most 1000000"};
+constexpr RealRange kRate{0, 100, false, true, "a number above 0, at most 100"};
+constexpr RealRange kNotNegative{0, 1e9, true, true, "a number from 0 to 1e9"};
+constexpr RealRange kPart{0, 1, true, true, "a number from 0 to 1"};
+constexpr RealRange kSplit{0, 1, true, false, "a number from 0 up to, not including, 1"};
+constexpr RealRange kFraction{0, 1, false, true, "a number above 0, at most 1"};
+
+auto data(auto member) { return place(&CommandLine::settings, &Settings::data, member); }
+auto model(auto member) { return place(&CommandLine::settings, &Settings::model, member); }
+auto training(auto member) { return place(&CommandLine::settings, &Settings::training, member); }
+auto output(auto member) { return place(&CommandLine::settings, &Settings::output, member); }
+auto optimization(auto member) {
+  return place(&CommandLine::settings, &Settings::training, &TrainingOptions::optimization, member);
+}
+
+// Only fp32 for now; the names that later versions will take are refused as such.
+FlagValue precision_value() {
+  FlagValue value = text_value("fp32", place(&CommandLine::settings, &Settings::precision));
+  value.set = [](CommandLine& line, std::string_view given) {
+    const std::string wanted = lower_ascii(given);
+    if (wanted == "bf16" || wanted == "fp16" || wanted == "auto") {
+      throw Error(Code::kUsage, cat(quoted(given), " is not available in this version"), "",
+                  "use fp32");
+    }
+    if (wanted != "fp32") throw Error(Code::kUsage, cat(quoted(given), " is not fp32"));
+    line.settings.precision = wanted;
+  };
+  return value;
+}
+
+// One row a flag: name, aliases, group, help, value, default in words.
+std::vector<Flag> make_table() {
+  using enum FlagGroup;
+  const auto top = [](auto member) { return place(&CommandLine::settings, member); };
+  const auto line = [](auto member) { return place(member); };
+  return {
+      {"train-data-file",
+       {"train-data-path", "train-file"},
+       kData,
+       "Rows to train on: a pandas pickle, CSV, TSV or JSONL, plain or .gz .bz2 .xz.",
+       text_value("FILE", data(&DataOptions::train_data_file))},
+      {"eval-data-file",
+       {"eval-data-path", "validation-file"},
+       kData,
+       "Rows to evaluate on; without it a part of the training rows is held out.",
+       text_value("FILE", data(&DataOptions::eval_data_file))},
+      {"predict-data-file",
+       {"test-file"},
+       kData,
+       "Rows to label, for --mode predict.",
+       text_value("FILE", data(&DataOptions::predict_data_file))},
+      {"validation-split",
+       {},
+       kData,
+       "Part of the training rows held out for evaluation when there is no --eval-data-file; "
+       "0 means no evaluation.",
+       real_value(data(&DataOptions::validation_split), kSplit)},
+      {"data-fraction",
+       {},
+       kData,
+       "Part of the training rows to use, for a quick try.",
+       real_value(data(&DataOptions::data_fraction), kFraction)},
+      {"text-column",
+       {"text-column-name"},
+       kData,
+       "Column with the text.",
+       text_value("NAME", data(&DataOptions::text_column)),
+       "found by name: text, sentence, ..."},
+      {"text-pair-column",
+       {},
+       kData,
+       "Column with the second text, for tasks on pairs.",
+       text_value("NAME", data(&DataOptions::text_pair_column)),
+       "found by name: sentence2, ..."},
+      {"label-column",
+       {"label-column-name"},
+       kData,
+       "Column with the label.",
+       text_value("NAME", data(&DataOptions::label_column)),
+       "found by name: label, target, ..."},
+
+      {"model",
+       {"init-checkpoint", "model-name-or-path"},
+       kModel,
+       "Parameters to start from: a directory or a .tar.gz or .zip archive in Hugging Face layout.",
+       text_value("DIR", model(&ModelOptions::model)),
+       "the bundled tiny model"},
+      {"init",
+       {},
+       kModel,
+       "Start from the model's parameters, or from random ones of the same shape.",
+       choice_value<Init>(model(&ModelOptions::init),
+                          {{"pretrained", Init::kPretrained}, {"random", Init::kRandom}})},
+      {"model-config",
+       {"bert-config-file", "config", "config-name"},
+       kModel,
+       "The encoder's config.json or bert_config.json.",
+       text_value("FILE", model(&ModelOptions::model_config)),
+       "the model's own"},
+      {"vocab-file",
+       {},
+       kModel,
+       "The WordPiece vocabulary, one piece a line.",
+       text_value("FILE", model(&ModelOptions::vocab_file)),
+       "the model's own"},
+      {"do-lower-case",
+       {},
+       kModel,
+       "Lower-case the text and strip its accents.",
+       switch_value(model(&ModelOptions::do_lower_case)),
+       "as the model's tokenizer says"},
+      {"max-seq-length",
+       {"max-seq-len", "max-length"},
+       kModel,
+       "Longest input in tokens, [CLS] and [SEP] included; longer texts are cut.",
+       integer_value(data(&DataOptions::max_seq_length), {4, 1'000'000})},
+
+      {"epochs",
+       {"num-train-epochs", "num-epochs"},
+       kTraining,
+       "Passes over the training rows; may be a fraction.",
+       real_value(training(&TrainingOptions::epochs), kEpochs)},
+      {"max-steps",
+       {"max-train-steps", "num-train-steps"},
+       kTraining,
+       "Stop after so many updates, whatever --epochs says; 0 leaves it to --epochs.",
+       integer_value(training(&TrainingOptions::max_steps), {0, kMany})},
+      {"batch-size",
+       {"train-batch-size"},
+       kTraining,
+       "Examples per update, over all micro-batches.",
+       integer_value(training(&TrainingOptions::batch_size), {1, 1'000'000})},
+      {"gradient-accumulation-steps",
+       {},
+       kTraining,
+       "Micro-batches that an update is split into: less memory, the same update.",
+       integer_value(training(&TrainingOptions::gradient_accumulation_steps), {1, 1'000'000})},
+      {"learning-rate",
+       {"lr"},
+       kTraining,
+       "Peak rate of AdamW, reached after the warm-up, then falling to 0 in a line.",
+       real_value(optimization(&OptimizationOptions::learning_rate), kRate)},
+      {"warmup-ratio",
+       {"warmup-proportion"},
+       kTraining,
+       "Part of all updates over which the rate rises from 0.",
+       real_value(optimization(&OptimizationOptions::warmup_ratio), kPart)},
+      {"weight-decay",
+       {"weight-decay-rate"},
+       kTraining,
+       "AdamW's decay of the weights; biases and layer norms are exempt.",
+       real_value(optimization(&OptimizationOptions::weight_decay), kNotNegative)},
+      {"max-grad-norm",
+       {},
+       kTraining,
+       "Gradients with a larger norm are scaled down to it; 0 means no clipping.",
+       real_value(optimization(&OptimizationOptions::max_grad_norm), kNotNegative)},
+      {"seed",
+       {},
+       kTraining,
+       "Seed of every random choice; the same seed, files and flags give the same weights.",
+       integer_value(training(&TrainingOptions::seed), {0, INT64_MAX})},
+
+      {"mode",
+       {},
+       kSaving,
+       "What to do. eval and predict read the finished model of --job-dir, or --model.",
+       choice_value<Mode>(top(&Settings::mode), {{"train", Mode::kTrain},
+                                                 {"train_and_eval", Mode::kTrainAndEval},
+                                                 {"eval", Mode::kEval},
+                                                 {"predict", Mode::kPredict}})},
+      {"eval-steps",
+       {},
+       kSaving,
+       "Updates between evaluations; 0 means after every epoch.",
+       integer_value(training(&TrainingOptions::eval_steps), {0, kMany})},
+      {"eval-batch-size",
+       {},
+       kSaving,
+       "Examples evaluated at once.",
+       integer_value(training(&TrainingOptions::eval_batch_size), {0, 1'000'000}),
+       "--batch-size"},
+      {"save-steps",
+       {"save-checkpoints-steps"},
+       kSaving,
+       "Updates between checkpoints; 0 means only at the end.",
+       integer_value(training(&TrainingOptions::save_steps), {0, kMany})},
+      {"save-total-limit",
+       {},
+       kSaving,
+       "Checkpoints to keep, the newest; 0 keeps all.",
+       integer_value(training(&TrainingOptions::save_total_limit), {0, kMany})},
+
+      {"job-dir",
+       {"model-dir", "output-dir"},
+       kOutput,
+       "Where checkpoints, summaries and the finished model go. The same command resumes there.",
+       text_value("DIR", output(&OutputOptions::job_dir)),
+       "the parent of AIP_MODEL_DIR, if set"},
+      {"reuse-job-dir",
+       {},
+       kOutput,
+       "Resume in a job directory that was used before; --no-reuse-job-dir refuses it.",
+       switch_value(output(&OutputOptions::reuse_job_dir))},
+      {"export-dir",
+       {"model-export-path"},
+       kOutput,
+       "Where the finished model goes.",
+       text_value("DIR", output(&OutputOptions::export_dir)),
+       "AIP_MODEL_DIR or JOB_DIR/model"},
+      {"checkpoint-dir",
+       {},
+       kOutput,
+       "Where checkpoints go.",
+       text_value("DIR", output(&OutputOptions::checkpoint_dir)),
+       "AIP_CHECKPOINT_DIR or JOB_DIR/checkpoints"},
+      {"summary-dir",
+       {"logging-dir"},
+       kOutput,
+       "Where TensorBoard summaries go.",
+       text_value("DIR", output(&OutputOptions::summary_dir)),
+       "AIP_TENSORBOARD_LOG_DIR or JOB_DIR/summaries"},
+      {"logging-steps",
+       {"log-steps"},
+       kOutput,
+       "Updates between logged losses.",
+       integer_value(training(&TrainingOptions::logging_steps), {1, kMany})},
+      {.name = "log-format",
+       .aliases = {},
+       .group = kOutput,
+       .help = "Progress and messages on standard error: auto is text with a bar on a terminal, "
+               "else JSON, one object a line.",
+       .value = choice_value<std::string>(line(&CommandLine::log_format),
+                                          {{"auto", "auto"}, {"text", "text"}, {"json", "json"}}),
+       .in_settings = false},
+      {.name = "log-level",
+       .aliases = {},
+       .group = kOutput,
+       .help = "The least urgent messages to show.",
+       .value =
+           choice_value<LogLevel>(line(&CommandLine::log_level), {{"error", LogLevel::kError},
+                                                                  {"warning", LogLevel::kWarning},
+                                                                  {"info", LogLevel::kInfo},
+                                                                  {"debug", LogLevel::kDebug}}),
+       .in_settings = false},
+
+      {"precision", {"dtype"}, kMachine, "Number format of the computation.", precision_value()},
+      {"threads",
+       {"num-threads"},
+       kMachine,
+       "Threads to compute with.",
+       integer_value(top(&Settings::threads), {0, 1024}),
+       "all CPUs that the job may use"},
+      {.name = "help",
+       .aliases = {},
+       .group = kMachine,
+       .help = "Print this and exit; also -h.",
+       .value = switch_value(line(&CommandLine::help)),
+       .in_settings = false},
+      {.name = "version",
+       .aliases = {},
+       .group = kMachine,
+       .help = "Print the version and exit.",
+       .value = switch_value(line(&CommandLine::version)),
+       .in_settings = false},
+
+      {.name = "help-markdown",
+       .aliases = {},
+       .group = kHidden,
+       .help = "Print README's table.",
+       .value = switch_value(line(&CommandLine::help_markdown)),
+       .in_settings = false},
+      {.name = "instruction-set",
+       .aliases = {},
+       .group = kHidden,
+       .help = "Compute by these CPU instructions, for tests.",
+       .value = text_value("NAME", line(&CommandLine::forced_instruction_set)),
+       .in_settings = false},
+  };
+}
+
+}  // namespace
+
+std::string_view heading(FlagGroup group) {
+  constexpr std::string_view kHeadings[] = {
+      "Data", "Model", "Training", "Evaluation and saving", "Output", "Machine", "Hidden"};
+  return kHeadings[static_cast<size_t>(group)];
+}
+
+std::span<const Flag> flag_table() {
+  static const std::vector<Flag> table = make_table();
+  return table;
+}
+
+std::span<const ForeignFlag> foreign_flags() {
+  static const std::vector<ForeignFlag> table = {
+      {"per-device-train-batch-size", "use --batch-size, the examples of a whole update"},
+      {"per-device-eval-batch-size", "use --eval-batch-size"},
+      {"warmup-steps", "use --warmup-ratio, a part of all updates"},
+      {"validation-split-percentage", "use --validation-split, a part from 0 to 1"},
+      {"do-train", "use --mode"},
+      {"do-eval", "use --mode"},
+      {"do-predict", "use --mode"},
+      {"bf16", "use --precision"},
+      {"fp16", "use --precision"},
+      {"overwrite-output-dir", "a job directory is never deleted; give a new --job-dir"},
+  };
+  return table;
+}
+
+}  // namespace berth

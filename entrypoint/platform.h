@@ -1,0 +1,24 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace berth {
+
+// What the environment says, read once at start. A flag outranks each of these.
+struct Platform {
+  // Vertex AI, URIs that end in "/": AIP_MODEL_DIR, AIP_CHECKPOINT_DIR, AIP_TENSORBOARD_LOG_DIR.
+  std::string model_dir, checkpoint_dir, tensorboard_log_dir;
+  std::string term;            // TERM
+  std::optional<int> columns;  // COLUMNS, where it is a positive number
+};
+
+// Looks up one variable; nullptr when it is not set. std::getenv but in tests.
+using Environment = std::function<const char*(const char* name)>;
+
+// The only caller of getenv.
+Platform read_platform();
+Platform read_platform(const Environment& environment);
+
+}  // namespace berth
