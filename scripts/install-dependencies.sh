@@ -2,10 +2,11 @@
 # Installs the Debian 12 packages that berth needs. Does nothing, and asks nothing of the network or
 # of sudo, when all are there.
 #
-#   bash scripts/install-dependencies.sh [--build] [--test] [--container]      default: --build --test
+#   bash scripts/install-dependencies.sh [--build] [--test] [--image] [--container]   default: --build --test
 #
 #   --build      compiler and libraries: the binary
 #   --test       what the tests and the format check need besides
+#   --image      what the image's build stage needs besides
 #   --container  podman and friends, to build and run the image where no Docker engine is at hand
 set -euo pipefail
 
@@ -13,7 +14,8 @@ build=(g++ cmake ninja-build
   libopenblas-serial-dev libutf8proc-dev libcxxopts-dev nlohmann-json3-dev
   libarchive-dev zlib1g-dev libbz2-dev liblzma-dev libzstd-dev liblz4-dev nettle-dev libacl1-dev)
 test=(libgtest-dev libgmock-dev clang-format git)
-container=(podman buildah runc mmdebstrap ca-certificates)
+image=(ca-certificates)
+container=(podman buildah runc mmdebstrap)
 
 fail() {
   echo "install-dependencies: $*" >&2
@@ -26,8 +28,9 @@ for group; do
   case $group in
     --build) wanted+=("${build[@]}") ;;
     --test) wanted+=("${test[@]}") ;;
+    --image) wanted+=("${image[@]}") ;;
     --container) wanted+=("${container[@]}") ;;
-    *) fail "unknown option '$group'; the groups are --build, --test and --container" ;;
+    *) fail "unknown option '$group'; the groups are --build, --test, --image and --container" ;;
   esac
 done
 

@@ -1,0 +1,28 @@
+# docker build -t nlp .
+# docker run nlp --train-data-file data/df.pickle --job-dir . --epochs 1 --batch-size 1
+FROM docker.io/library/debian:bookworm-slim AS build
+WORKDIR /src
+COPY scripts/install-dependencies.sh scripts/
+RUN bash scripts/install-dependencies.sh --build --image
+COPY CMakeLists.txt CMakePresets.json ./
+COPY cmake cmake
+COPY storage storage
+COPY trainer trainer
+COPY entrypoint entrypoint
+RUN cmake --preset release -DBUILD_TESTING=OFF -DBERTH_BENCH=OFF \
+ && cmake --build --preset release --target berth
+COPY examples examples
+COPY scripts/collect-image.sh scripts/
+RUN bash scripts/collect-image.sh build/release/berth /image
+
+# No shell, no package manager: the binary, the libraries it is linked with, certificates, the sample.
+FROM scratch
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="berth" \
+      org.opencontainers.image.description="Fine-tunes a BERT-family encoder: data in, model out, one binary" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.revision="${REVISION}"
+COPY --from=build /image/ /
+USER 65532:65532
+WORKDIR /job
+ENTRYPOINT ["/usr/local/bin/berth"]

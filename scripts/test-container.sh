@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# Builds the image and runs it as the README says, then checks what a scheduler relies on: exit
+# codes, SIGTERM, an image without a shell. With a Docker engine at hand that one is used; else
+# buildah and podman, from a base image made here by mmdebstrap with this machine's apt sources.
+#
+#   bash scripts/test-container.sh
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+work=$PWD/build/container
+mkdir -p "$work"
+if docker info >/dev/null 2>&1; then
+  engine=docker
+else
+  engine=podman
+  bash scripts/install-dependencies.sh --container
+fi
+storage=(--root "$work/storage" --runroot "$work/run" --storage-driver "${BERTH_STORAGE_DRIVER:-overlay}")
+
+clean_up() {
+  if [ $engine = docker ]; then
+    docker rm -f berth-test-stop >/dev/null 2>&1 || true
+    docker image rm -f berth-test >/dev/null 2>&1 || true
+  else
+    podman "${storage[@]}" rm -f berth-test-stop >/dev/null 2>&1 || true
+    umount "$work/storage/overlay" 2>/dev/null || true
+    rm -rf "$work/storage" "$work/run" "$work/out"
+  fi
+}
+trap clean_up EXIT
+
+# debian:bookworm-slim, or as good as: the mirrors and the proxy are this machine's, found by apt.
+import_base() {
+  local options=() line
+  while read -r line; do options+=(--aptopt="$line"); done \
+    < <(apt-config dump | grep -E '^Acquire::(https?::Proxy|Check-Date|Check-Valid-Until) ')
+  if [ ! -s "$work/base.tar" ]; then
+    apt-get indextargets --format 'deb $(REPO_URI) $(CODENAME) $(COMPONENT)' \
+      'Created-By: Packages' 'Origin: Debian' | grep ' bookworm' >"$work/sources.list" || true
+    mmdebstrap --quiet --variant=minbase "${options[@]}" bookworm "$work/partial.tar" \
+      - <"$work/sources.list"
+    mv "$work/partial.tar" "$work/base.tar"
+  fi
+  podman "${storage[@]}" import --quiet "$work/base.tar" docker.io/library/debian:bookworm-slim \
+    >/dev/null
+}
+
+build_image() {
+  local revision
+  revision=$(git rev-parse HEAD 2>/dev/null || echo unknown)
+  if [ $engine = docker ]; then
+    docker build --progress plain --build-arg REVISION="$revision" -t berth-test . \
+      >"$work/build.log" 2>&1 || { tail -n 60 "$work/build.log"; return 1; }
+  else
+    import_base
+    buildah "${storage[@]}" bud --isolation chroot --pull-never \
+      --build-arg REVISION="$revision" -t berth-test . >"$work/build.log" 2>&1 ||
+      { tail -n 60 "$work/build.log"; return 1; }
+  fi
+}
+
+# run [engine options --] flags of berth
+run() {
+  local options=()
+  if [[ " $* " == *" -- "* ]]; then
+    while [ "$1" != -- ]; do options+=("$1"); shift; done
+    shift
+  fi
+  if [ $engine = docker ]; then
+    docker run "${options[@]}" berth-test "$@"
+  else
+    podman "${storage[@]}" --runtime runc run --ulimit nofile=1024:1024 --ulimit nproc=4000:4000 \
+      --network=host "${options[@]}" berth-test "$@"
+  fi
+}
+
+failures=0
+check() {  # check WHAT WANTED GOT
+  if [ "$2" = "$3" ]; then
+    echo "  ok    $1"
+  else
+    echo "  FAIL  $1: wanted $2, got $3"
+    failures=$((failures + 1))
+  fi
+}
+
+exit_code_of() {
+  local code=0
+  "$@" >"$work/last.log" 2>&1 || code=$?
+  echo $code
+}
+
+job=(--train-data-file data/df.pickle --job-dir . --epochs 1 --batch-size 1)
+
+echo "container: building with $engine"
+build_image
+
+echo "container: running"
+check "docker run nlp ${job[*]}" 0 "$(exit_code_of run --rm -- "${job[@]}")"
+tail -n 3 "$work/last.log"
+check "a data file that is not there" 4 \
+  "$(exit_code_of run --rm -- --train-data-file data/none.pickle --job-dir .)"
+check "an unknown flag" 2 "$(exit_code_of run --rm -- --no-such-flag)"
+check "another user, a read-only root and a mounted job directory" 0 "$(
+  rm -rf "$work/out" && install -d -m 0777 "$work/out"
+  exit_code_of run --rm --user 1234:1234 --read-only --tmpfs /tmp -v "$work/out:/out" -- \
+    --train-data-file data/df.pickle --job-dir /out --max-steps 5
+)"
+check "the mounted job directory holds the model" yes \
+  "$([ -s "$work/out/model/model.safetensors" ] && echo yes || echo no)"
+check "no shell in the image" no \
+  "$(run --rm --entrypoint /bin/sh -- -c true >/dev/null 2>&1 && echo yes || echo no)"
+
+# Stopped once it trains: it saves and says 143, never 0.
+check "a long job starts" 0 "$(exit_code_of run -d --name berth-test-stop -- \
+  --train-data-file data/df.pickle --job-dir . --epochs 1000 --logging-steps 1)"
+control=("$engine")
+[ $engine = docker ] || control=(podman "${storage[@]}")
+for _ in $(seq 100); do
+  if "${control[@]}" logs berth-test-stop 2>&1 | grep -q '"step"'; then break; fi
+  sleep 0.1
+done
+"${control[@]}" stop --time 30 berth-test-stop >/dev/null 2>&1
+check "docker stop" 143 "$("${control[@]}" inspect --format '{{.State.ExitCode}}' berth-test-stop)"
+
+bytes=$("${control[@]}" image inspect --format '{{.Size}}' berth-test)
+printf 'container: image %s bytes (%d MB), %s\n' "$bytes" $((bytes / 1000000)) \
+  "$(grep -m 1 -o 'binary [0-9]* bytes' "$work/build.log")"
+echo "container: $failures failed"
+[ $failures -eq 0 ]
