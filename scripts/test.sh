@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, and runs every test. The last line tells: "steps: N passed, ...".
+#
+#   bash scripts/test.sh [--no-tsan] [--no-container]
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+tsan=yes container=yes
+for option; do
+  case $option in
+    --no-tsan) tsan=no ;;
+    --no-container) container=no ;;
+    *) echo "test: unknown option '$option'" >&2; exit 2 ;;
+  esac
+done
+
+passed=0 failed=0 skipped=0 summary=()
+step() {  # step NAME COMMAND...
+  local name=$1 start=$SECONDS
+  shift
+  printf '\n=== %s\n' "$name"
+  if "$@"; then
+    passed=$((passed + 1)) summary+=("ok      $((SECONDS - start)) s  $name")
+  else
+    failed=$((failed + 1)) summary+=("FAILED  $((SECONDS - start)) s  $name")
+  fi
+}
+skip() {  # skip NAME WHY
+  printf '\n=== SKIPPED: %s: %s\n' "$1" "$2"
+  skipped=$((skipped + 1)) summary+=("SKIPPED 0 s  $1: $2")
+}
+
+check_format() {
+  git ls-files -z '*.h' '*.cpp' | xargs -0 clang-format --dry-run --Werror
+}
+
+build() {  # build PRESET TARGET
+  cmake --preset "$1" -DBUILD_TESTING=ON >/dev/null && cmake --build --preset "$1" --target "$2"
+}
+
+build_and_test() {  # build_and_test PRESET TARGET [ctest flags]
+  local preset=$1 target=$2 log=build/$1/ctest.log skips
+  shift 2
+  build "$preset" "$target" || return 1
+  ctest --preset "$preset" --parallel "$(nproc)" --no-tests=error "$@" 2>&1 | tee "$log"
+  local code=${PIPESTATUS[0]}
+  skips=$(grep -c '\*\*\*Skipped' "$log")
+  [ "$skips" -eq 0 ] || summary+=("SKIPPED $skips test cases of $preset, listed above")
+  return "$code"
+}
+
+show_sizes() {
+  strip -o build/release/berth.stripped build/release/berth &&
+    echo "release binary, stripped: $(stat --format %s build/release/berth.stripped) bytes"
+}
+
+# The sample job twice: it finishes, and then says so.
+train_twice() {
+  local job=build/train-local
+  rm -rf $job
+  bash scripts/train-local.sh --job-dir $job || return 1
+  bash scripts/train-local.sh --job-dir $job 2>&1 | tee $job.log
+  [ "${PIPESTATUS[0]}" -eq 0 ] && grep -q 'already finished' $job.log
+}
+
+! command -v ccache >/dev/null || export CMAKE_CXX_COMPILER_LAUNCHER=ccache
+step "dependencies" bash scripts/install-dependencies.sh --build --test
+step "format" check_format
+step "dev: AddressSanitizer, UndefinedBehaviorSanitizer" build_and_test dev all
+step "release" build_and_test release all
+step "size" show_sizes
+step "scripts/train-local.sh" train_twice
+if [ $tsan = yes ]; then
+  step "tsan: the threaded tests" build_and_test tsan threaded_tests --label-regex threaded
+else
+  skip "tsan" "--no-tsan"
+fi
+if [ $container = yes ]; then
+  step "container" bash scripts/test-container.sh
+else
+  skip "container" "--no-container"
+fi
+step "lines" bash scripts/count-lines.sh
+
+printf '\n=== summary\n'
+printf '%s\n' "${summary[@]}"
+echo "steps: $passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ]
