@@ -1,0 +1,67 @@
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "storage/formats/delimited_reader.h"
+#include "storage/formats/row_readers.h"
+
+namespace berth {
+namespace {
+
+class CsvReader final : public DelimitedReader {
+ public:
+  explicit CsvReader(std::unique_ptr<ByteSource> source) : DelimitedReader(std::move(source)) {
+    read_header();
+  }
+
+ private:
+  void split(std::string_view line, Row& fields) override {
+    size_t at = 0;
+    while (true) {
+      if (at < line.size() && line[at] == '"') {
+        fields.emplace_back(quoted_field(line, at));
+      } else {
+        const size_t end = std::min(line.find(',', at), line.size());
+        append_field(line.substr(at, end - at), fields);
+        at = end;
+      }
+      if (at == line.size()) return;
+      ++at;  // the comma
+    }
+  }
+
+  // The field whose opening quote is line[at]. Leaves `at` at the comma or end behind its closing
+  // quote, which may be on a later line: `line` is then that one.
+  std::string quoted_field(std::string_view& line, size_t& at) {
+    const uint64_t opened = lines_.number();
+    std::string text;
+    ++at;
+    while (true) {
+      const size_t quote = line.find('"', at);
+      if (quote == std::string_view::npos) {
+        text.append(line.substr(at)).append(lines_.ending());
+        if (text.size() > TextLines::kLimitBytes || !lines_.next(line)) {
+          throw Error(Code::kBadData, "a quote opens here that nothing closes",
+                      line_position(opened));
+        }
+        at = 0;
+        continue;
+      }
+      text.append(line.substr(at, quote - at));
+      at = quote + 1;
+      if (at == line.size() || line[at] == ',') return text;
+      if (line[at] != '"') {
+        throw Error(Code::kBadData, cat("text follows the closing quote at byte ", at),
+                    line_position(lines_.number()), "a quote inside a quoted field is doubled");
+      }
+      text += '"';
+      ++at;
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<RowReader> make_csv_reader(std::unique_ptr<ByteSource> source) {
+  return std::make_unique<CsvReader>(std::move(source));
+}
+
+}  // namespace berth

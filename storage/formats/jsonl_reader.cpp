@@ -1,0 +1,162 @@
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "storage/formats/row_readers.h"
+#include "storage/formats/text_lines.h"
+
+namespace berth {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr size_t kDepthLimit = 256;
+
+// Receives the events of one line and fills a row: values of the outer object become cells, deeper
+// ones JSON text. No tree is built, so nothing is recursive and memory is that of the text.
+class LineEvents {
+ public:
+  // With `learn`, a key that is not yet a column becomes one.
+  LineEvents(std::vector<Column>& columns, std::unordered_map<std::string, size_t>& index, Row& row,
+             bool learn)
+      : columns_(columns), index_(index), row_(row), learn_(learn) {}
+
+  bool null() { return value("null", std::monostate()); }
+  bool boolean(bool truth) { return value(truth ? "true" : "false", truth); }
+  bool number_integer(int64_t number) { return value(std::to_string(number), number); }
+  bool number_unsigned(uint64_t number) {
+    if (number > INT64_MAX) return value(std::to_string(number), static_cast<double>(number));
+    return number_integer(static_cast<int64_t>(number));
+  }
+  bool number_float(double number, const std::string& digits) { return value(digits, number); }
+  bool string(std::string& text) {
+    return depth_ > 1 ? value(Json(text).dump(), text) : value({}, std::move(text));
+  }
+  bool binary(Json::binary_t&) { return true; }  // never in JSON text
+
+  bool start_object(size_t) { return open('{'); }
+  bool start_array(size_t) { return open('['); }
+  bool end_object() { return close('}'); }
+  bool end_array() { return close(']'); }
+
+  bool key(std::string& name) {
+    if (depth_ > 1) {
+      separate();
+      nested_ += Json(name).dump() + ":";
+      first_ = true;
+      return true;
+    }
+    const auto found = index_.find(name);
+    column_ = found != index_.end() ? found->second : columns_.size();
+    if (found == index_.end() && learn_) {
+      index_.emplace(name, columns_.size());
+      columns_.push_back({std::move(name), {}});
+      row_.emplace_back();
+    }
+    return true;
+  }
+
+  bool parse_error(size_t byte, const std::string&, const Json::exception&) {
+    throw Error(Code::kBadData, cat("is not JSON, by its byte ", byte));
+  }
+
+ private:
+  void separate() {
+    if (!first_) nested_ += ',';
+    first_ = false;
+  }
+
+  template <typename T>
+  bool value(std::string_view json, T&& cell) {
+    if (depth_ == 0) not_an_object();
+    if (depth_ == 1) return store(std::forward<T>(cell));
+    separate();
+    nested_ += json;
+    return true;
+  }
+
+  template <typename T>
+  bool store(T&& cell) {
+    if (column_ < row_.size()) row_[column_].template emplace<std::decay_t<T>>(std::move(cell));
+    return true;
+  }
+
+  bool open(char bracket) {
+    if (depth_ == 0 && bracket != '{') not_an_object();
+    if (++depth_ > kDepthLimit) {
+      throw Error(Code::kBadData, cat("nests deeper than ", kDepthLimit, " levels"));
+    }
+    if (depth_ == 2) nested_.clear(), first_ = true;
+    if (depth_ >= 2) separate(), nested_ += bracket;
+    first_ = true;
+    return true;
+  }
+
+  bool close(char bracket) {
+    first_ = false;
+    if (--depth_ == 0) return true;
+    nested_ += bracket;
+    return depth_ == 1 ? store(std::string(nested_)) : true;
+  }
+
+  [[noreturn]] static void not_an_object() {
+    throw Error(Code::kBadData, "is not a JSON object", "", "write one {...} a line");
+  }
+
+  std::vector<Column>& columns_;
+  std::unordered_map<std::string, size_t>& index_;
+  Row& row_;
+  const bool learn_;
+  size_t depth_ = 0, column_ = 0;
+  std::string nested_;  // the value below the outer object, as far as it is known
+  bool first_ = true;   // nothing stands yet between nested_'s last bracket or colon and here
+};
+
+class JsonlReader final : public RowReader {
+ public:
+  explicit JsonlReader(std::unique_ptr<ByteSource> source) : lines_(std::move(source)) {
+    has_first_ = parse_next(first_, true);
+    if (!has_first_) throw Error(Code::kBadData, "is empty");
+  }
+
+  std::span<const Column> columns() const override { return columns_; }
+  std::string position() const override { return line_position(lines_.number()); }
+
+  bool next(Row& row) override {
+    if (!has_first_) return parse_next(row, false);
+    row = std::move(first_);
+    has_first_ = false;
+    return true;
+  }
+
+ private:
+  bool parse_next(Row& row, bool learn) {
+    std::string_view line;
+    do {
+      if (!lines_.next(line)) return false;
+    } while (line.find_first_not_of(" \t\r") == std::string_view::npos);
+    row.assign(columns_.size(), {});
+    LineEvents events(columns_, index_, row, learn);
+    try {
+      Json::sax_parse(line.begin(), line.end(), &events);
+    } catch (const Error& error) {
+      throw error.at(position());
+    }
+    return true;
+  }
+
+  TextLines lines_;
+  std::vector<Column> columns_;
+  std::unordered_map<std::string, size_t> index_;
+  Row first_;
+  bool has_first_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<RowReader> make_jsonl_reader(std::unique_ptr<ByteSource> source) {
+  return std::make_unique<JsonlReader>(std::move(source));
+}
+
+}  // namespace berth

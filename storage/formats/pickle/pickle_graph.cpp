@@ -1,0 +1,188 @@
+#include "storage/formats/pickle/pickle_graph.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+constexpr size_t kStateLimit = 256;  // no object's state has so many entries
+
+// Room that a sequence of `size` items has: it grows in place up to there.
+uint64_t capacity(uint64_t size) {
+  return size == 0 ? 0 : std::max<uint64_t>(4, std::bit_ceil(size));
+}
+
+}  // namespace
+
+PickleGraph::PickleGraph(std::vector<std::byte> pickle) : pickle_(std::move(pickle)) {
+  nodes_.resize(3);
+  nodes_[kFalse].kind = nodes_[kTrue].kind = NodeKind::kBool;
+  nodes_[kTrue].integer = 1;
+}
+
+NodeId PickleGraph::add(const Node& node) {
+  if (nodes_.size() == UINT32_MAX) throw Error(Code::kBadData, "holds more than 2^32 objects");
+  nodes_.push_back(node);
+  return static_cast<NodeId>(nodes_.size() - 1);
+}
+
+NodeId PickleGraph::add_int(int64_t value) {
+  Node node;
+  node.kind = NodeKind::kInt;
+  node.integer = value;
+  return add(node);
+}
+
+NodeId PickleGraph::add_float(double value) {
+  Node node;
+  node.kind = NodeKind::kFloat;
+  node.real = value;
+  return add(node);
+}
+
+NodeId PickleGraph::add_slice(NodeKind kind, Bytes of_pickle) {
+  if (of_pickle.size() > UINT32_MAX) throw Error(Code::kBadData, "holds a value of 4 GiB or more");
+  Node node;
+  node.kind = kind;
+  node.size = static_cast<uint32_t>(of_pickle.size());
+  node.offset = of_pickle.empty() ? 0 : static_cast<uint64_t>(of_pickle.data() - pickle_.data());
+  return add(node);
+}
+
+NodeId PickleGraph::add_decoded(NodeKind kind, std::string_view text) {
+  // Each is written once, at most twice as long as its escapes, then perhaps encoded once.
+  if (text.size() > UINT32_MAX || decoded_.size() + text.size() > 4 * claim_limit()) {
+    throw Error(Code::kBadData, "decodes to many times its size");
+  }
+  Node node;
+  node.kind = kind;
+  node.decoded = true;
+  node.size = static_cast<uint32_t>(text.size());
+  node.offset = decoded_.size();
+  decoded_.append(text);
+  return add(node);
+}
+
+NodeId PickleGraph::add_items(NodeKind kind, std::span<const NodeId> items) {
+  Node node;
+  node.kind = kind;
+  node.offset = links_.size();
+  if (kind == NodeKind::kTuple) {
+    node.size = static_cast<uint32_t>(items.size());
+    links_.insert(links_.end(), items.begin(), items.end());
+    return add(node);
+  }
+  const NodeId id = add(node);
+  append(id, items);
+  return id;
+}
+
+NodeId PickleGraph::add_global(GlobalEntry entry) {
+  Node node;
+  node.kind = NodeKind::kGlobal;
+  node.offset = globals_.size();
+  globals_.push_back(entry);
+  return add(node);
+}
+
+NodeId PickleGraph::add_object(NodeId callable, NodeId arguments) {
+  Node node;
+  node.kind = NodeKind::kObject;
+  node.offset = links_.size();
+  links_.insert(links_.end(), {callable, arguments, kNone});
+  return add(node);
+}
+
+void PickleGraph::append(NodeId sequence, std::span<const NodeId> items) {
+  Node& node = nodes_[sequence];
+  const uint64_t size = node.size + uint64_t{items.size()};
+  if (size > UINT32_MAX) throw Error(Code::kBadData, "holds a list of more than 2^32 items");
+  if (size > capacity(node.size)) {
+    const uint64_t moved = links_.size();
+    links_.resize(moved + capacity(size));
+    std::copy_n(links_.begin() + node.offset, node.size, links_.begin() + moved);
+    node.offset = moved;
+  }
+  std::copy(items.begin(), items.end(), links_.begin() + node.offset + node.size);
+  node.size = static_cast<uint32_t>(size);
+}
+
+void PickleGraph::set_state(NodeId object, NodeId state) {
+  links_[nodes_[object].offset + 2] = state;
+}
+
+Bytes PickleGraph::bytes(NodeId id) const {
+  const Node& node = nodes_[id];
+  const Bytes whole = node.decoded ? as_bytes(decoded_) : Bytes(pickle_);
+  return whole.subspan(node.offset, node.size);
+}
+
+std::span<const NodeId> PickleGraph::items(NodeId id) const {
+  return std::span(links_).subspan(nodes_[id].offset, nodes_[id].size);
+}
+
+bool PickleGraph::is_global(NodeId id, Global meaning) const {
+  return is(id, NodeKind::kGlobal) && global(id).meaning == meaning;
+}
+
+bool PickleGraph::is_made_by(NodeId id, Global maker) const {
+  return is(id, NodeKind::kObject) && is_global(callable(id), maker);
+}
+
+std::span<const NodeId> PickleGraph::items_of(NodeId id, size_t count, const char* what) const {
+  if (!is_sequence(id) || items(id).size() != count) {
+    throw Error(Code::kBadData, cat(what, " is ", describe(id), ", not a tuple of ", count));
+  }
+  return items(id);
+}
+
+NodeId PickleGraph::find(NodeId dict, std::string_view key) const {
+  if (!is(dict, NodeKind::kDict)) return kNone;
+  const auto pairs = items(dict);
+  if (pairs.size() > 2 * kStateLimit) {
+    throw Error(Code::kBadData, cat("holds a state of ", pairs.size() / 2, " entries"));
+  }
+  for (size_t i = pairs.size(); i > 0; i -= 2) {
+    if (is_text(pairs[i - 2]) && text(pairs[i - 2]) == key) return pairs[i - 1];
+  }
+  return kNone;
+}
+
+std::string PickleGraph::describe(NodeId id) const {
+  switch (kind(id)) {
+    case NodeKind::kNone:
+      return "None";
+    case NodeKind::kBool:
+      return "a bool";
+    case NodeKind::kInt:
+      return "an int";
+    case NodeKind::kFloat:
+      return "a float";
+    case NodeKind::kText:
+    case NodeKind::kOldText:
+      return "a str";
+    case NodeKind::kBytes:
+      return "bytes";
+    case NodeKind::kTuple:
+      return cat("a tuple of ", items(id).size());
+    case NodeKind::kList:
+      return cat("a list of ", items(id).size());
+    case NodeKind::kDict:
+      return cat("a dict of ", items(id).size() / 2);
+    case NodeKind::kSet:
+      return "a set";
+    case NodeKind::kGlobal:
+      return cat(global(id).module, ".", global(id).name, " itself");
+    case NodeKind::kObject:
+      break;
+  }
+  const NodeId maker = callable(id);
+  if (!is(maker, NodeKind::kGlobal)) return "an object";
+  return cat("a ", global(maker).module, ".", global(maker).name);
+}
+
+}  // namespace berth

@@ -1,0 +1,371 @@
+#include "storage/formats/pickle/pickle_machine.h"
+
+#include <bit>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "storage/formats/pickle/pickle_calls.h"
+#include "storage/formats/pickle/pickle_literals.h"
+
+namespace berth {
+namespace {
+
+constexpr NodeId kUnset = UINT32_MAX;
+
+class PickleMachine {
+ public:
+  explicit PickleMachine(std::vector<std::byte> pickle)
+      : graph_(std::move(pickle)), input_(graph_.pickle()) {}
+
+  LoadedPickle run() {
+    size_t opcode_at = 0;
+    NodeId top = PickleGraph::kNone;
+    try {
+      uint8_t opcode;
+      do {
+        opcode_at = input_.offset();
+        opcode = input_.u8();
+      } while (step(opcode));
+      top = pop();
+    } catch (const Error& error) {
+      if (!error.where().empty()) throw;
+      throw error.at(cat("byte ", opcode_at));
+    }
+    return {std::move(graph_), top};
+  }
+
+ private:
+  // Each takes the opcodes of one kind; false: not one of them.
+  bool step(uint8_t opcode);  // false: STOP
+  bool literal(uint8_t opcode);
+  bool text(uint8_t opcode);
+  bool container(uint8_t opcode);
+  bool stack_or_memo(uint8_t opcode);
+  bool object(uint8_t opcode);
+
+  [[noreturn]] static void corrupt(const std::string& what) { throw Error(Code::kCorrupt, what); }
+
+  std::string_view line() {
+    const auto rest = as_text(graph_.pickle().subspan(input_.offset()));
+    const size_t end = rest.find('\n');
+    if (end == std::string_view::npos) corrupt("ends inside a line");
+    input_.skip(end + 1);
+    return rest.substr(0, rest.substr(0, end).ends_with('\r') ? end - 1 : end);
+  }
+  uint64_t size32() {
+    const auto size = static_cast<int32_t>(input_.u32());
+    if (size < 0) corrupt(cat("a length of ", size));
+    return static_cast<uint64_t>(size);
+  }
+
+  void push(NodeId id) { stack_.push_back(id); }
+  void push(Integer value) {
+    const auto* whole = std::get_if<int64_t>(&value);
+    push(whole != nullptr ? graph_.add_int(*whole) : graph_.add_float(std::get<double>(value)));
+  }
+  template <typename T>
+  void push_parsed(const std::optional<T>& value, std::string_view spelled) {
+    if (!value) corrupt(cat("not a number: ", spelled.size(), " bytes"));
+    if constexpr (std::is_same_v<T, double>) {
+      push(graph_.add_float(*value));
+    } else {
+      push(*value);
+    }
+  }
+  void push_slice(NodeKind kind, Bytes bytes) { push(graph_.add_slice(kind, bytes)); }
+  void push_decoded(NodeKind kind, const std::optional<std::string>& text) {
+    if (!text) corrupt("a malformed text");
+    push(graph_.add_decoded(kind, *text));
+  }
+
+  size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
+  void need(size_t count) const {
+    if (stack_.size() - floor() < count) corrupt("takes more than the stack holds");
+  }
+  NodeId pop() {
+    need(1);
+    const NodeId top = stack_.back();
+    stack_.pop_back();
+    return top;
+  }
+  NodeId& top() {
+    need(1);
+    return stack_.back();
+  }
+  // What lies above the last mark; drop_to_mark() then removes it.
+  std::span<const NodeId> marked() const {
+    if (marks_.empty()) corrupt("takes items down to a mark that is not there");
+    return std::span(stack_).subspan(marks_.back());
+  }
+  void drop_to_mark() {
+    stack_.resize(marks_.back());
+    marks_.pop_back();
+  }
+  void collect(NodeKind kind) {
+    const auto items = marked();
+    if (kind == NodeKind::kDict && items.size() % 2 != 0) corrupt("a dict with a key too many");
+    const NodeId id = graph_.add_items(kind, items);
+    drop_to_mark();
+    push(id);
+  }
+  void collect_tuple(size_t count) {
+    need(count);
+    const NodeId id = graph_.add_items(NodeKind::kTuple, std::span(stack_).last(count));
+    stack_.resize(stack_.size() - count);
+    push(id);
+  }
+  // Appends `count` items of the stack (all above the mark: those and the mark) to what is below.
+  void append(NodeKind kind, size_t count) {
+    need(count + 1);
+    append(kind, stack_.size() - count - 1, std::span(stack_).last(count));
+    stack_.resize(stack_.size() - count);
+  }
+  void append_marked(NodeKind kind) {
+    const auto items = marked();
+    const size_t below = marks_.size() > 1 ? marks_[marks_.size() - 2] : 0;
+    if (marks_.back() == below) corrupt("takes more than the stack holds");
+    append(kind, marks_.back() - 1, items);
+    drop_to_mark();
+  }
+  void append(NodeKind kind, size_t at, std::span<const NodeId> items) {
+    if (!graph_.is(stack_[at], kind)) corrupt(cat("adds items to ", graph_.describe(stack_[at])));
+    if (kind == NodeKind::kDict && items.size() % 2 != 0) corrupt("a key without a value");
+    graph_.append(stack_[at], items);
+  }
+
+  uint64_t memo_index() {
+    const std::string_view digits = line();
+    const auto index = parse_integer(digits);
+    const auto* whole = index ? std::get_if<int64_t>(&*index) : nullptr;
+    if (whole == nullptr || *whole < 0) corrupt("a malformed memo index");
+    return static_cast<uint64_t>(*whole);
+  }
+  void put(uint64_t index) {
+    // Picklers number from 0, and each entry takes two bytes: no index reaches the file's size.
+    if (index >= graph_.pickle().size()) corrupt(cat("memo index ", index));
+    if (index >= memo_.size()) memo_.resize(index + 1, kUnset);
+    memo_used_ += memo_[index] == kUnset;
+    memo_[index] = top();
+  }
+  void get(uint64_t index) {
+    if (index >= memo_.size() || memo_[index] == kUnset) {
+      corrupt(cat("memo index ", index, ", which nothing was put under"));
+    }
+    push(memo_[index]);
+  }
+
+  void push_global(std::string_view module, std::string_view name) {
+    const auto entry = find_global(module, name);
+    if (!entry) {
+      throw Error(Code::kBadData, cat("refers to ", global_name(module, name),
+                                      ", which is not part of a table; nothing was executed"));
+    }
+    push(graph_.add_global(*entry));
+  }
+
+  PickleGraph graph_;
+  Cursor input_;
+  std::vector<NodeId> stack_, memo_;
+  std::vector<size_t> marks_;  // heights of the stack
+  size_t memo_used_ = 0;
+};
+
+bool PickleMachine::step(uint8_t opcode) {
+  if (opcode == '.') return false;
+  if (literal(opcode) || text(opcode) || container(opcode) || stack_or_memo(opcode) ||
+      object(opcode)) {
+    return true;
+  }
+  switch (opcode) {
+    case 0x80: {  // PROTO
+      const int version = input_.u8();
+      if (version > 5) corrupt(cat("pickle protocol ", version, "; 0 to 5 are known"));
+      return true;
+    }
+    case 0x95: {  // FRAME
+      const uint64_t size = input_.u64();
+      if (size > input_.remaining()) corrupt(cat("a frame of ", size, " bytes"));
+      return true;
+    }
+    default:
+      corrupt(cat("opcode ", static_cast<int>(opcode), ", which no table's pickle has"));
+  }
+}
+
+bool PickleMachine::literal(uint8_t opcode) {
+  switch (opcode) {
+    case 'N':
+      return push(PickleGraph::kNone), true;
+    case 0x88:
+      return push(PickleGraph::kTrue), true;
+    case 0x89:
+      return push(PickleGraph::kFalse), true;
+    case 'I': {
+      const std::string_view digits = line();
+      if (digits == "01" || digits == "00") {
+        push(digits == "01" ? PickleGraph::kTrue : PickleGraph::kFalse);
+      } else {
+        push_parsed(parse_integer(digits), digits);
+      }
+      return true;
+    }
+    case 'L': {
+      std::string_view digits = line();
+      if (digits.ends_with('L')) digits.remove_suffix(1);
+      return push_parsed(parse_integer(digits), digits), true;
+    }
+    case 'J':
+      return push(graph_.add_int(static_cast<int32_t>(input_.u32()))), true;
+    case 'K':
+      return push(graph_.add_int(input_.u8())), true;
+    case 'M':
+      return push(graph_.add_int(input_.u16())), true;
+    case 0x8a:
+      return push(decode_integer(input_.take(input_.u8()))), true;
+    case 0x8b:
+      return push(decode_integer(input_.take(size32()))), true;
+    case 'F': {
+      const std::string_view digits = line();
+      return push_parsed(parse_float(digits), digits), true;
+    }
+    case 'G':
+      return push(graph_.add_float(std::bit_cast<double>(__builtin_bswap64(input_.u64())))), true;
+    default:
+      return false;
+  }
+}
+
+bool PickleMachine::text(uint8_t opcode) {
+  switch (opcode) {
+    case 'S':
+      return push_decoded(NodeKind::kOldText, unquote(line())), true;
+    case 'T':
+      return push_slice(NodeKind::kOldText, input_.take(size32())), true;
+    case 'U':
+      return push_slice(NodeKind::kOldText, input_.take(input_.u8())), true;
+    case 'V':
+      return push_decoded(NodeKind::kText, decode_raw_unicode(line())), true;
+    case 'X':
+      return push_slice(NodeKind::kText, input_.take(input_.u32())), true;
+    case 0x8c:
+      return push_slice(NodeKind::kText, input_.take(input_.u8())), true;
+    case 0x8d:
+      return push_slice(NodeKind::kText, input_.take(input_.u64())), true;
+    case 'B':
+      return push_slice(NodeKind::kBytes, input_.take(input_.u32())), true;
+    case 'C':
+      return push_slice(NodeKind::kBytes, input_.take(input_.u8())), true;
+    case 0x8e:  // BINBYTES8
+    case 0x96:  // BYTEARRAY8
+      return push_slice(NodeKind::kBytes, input_.take(input_.u64())), true;
+    default:
+      return false;
+  }
+}
+
+bool PickleMachine::container(uint8_t opcode) {
+  switch (opcode) {
+    case ')':
+      return collect_tuple(0), true;
+    case 0x85:
+    case 0x86:
+    case 0x87:
+      return collect_tuple(opcode - 0x84), true;
+    case 't':
+      return collect(NodeKind::kTuple), true;
+    case ']':
+      return push(graph_.add_items(NodeKind::kList, {})), true;
+    case 'l':
+      return collect(NodeKind::kList), true;
+    case '}':
+      return push(graph_.add_items(NodeKind::kDict, {})), true;
+    case 'd':
+      return collect(NodeKind::kDict), true;
+    case 0x8f:
+      return push(graph_.add_items(NodeKind::kSet, {})), true;
+    case 0x91:
+      return collect(NodeKind::kSet), true;
+    case 'a':
+      return append(NodeKind::kList, 1), true;
+    case 'e':
+      return append_marked(NodeKind::kList), true;
+    case 's':
+      return append(NodeKind::kDict, 2), true;
+    case 'u':
+      return append_marked(NodeKind::kDict), true;
+    case 0x90:
+      return append_marked(NodeKind::kSet), true;
+    default:
+      return false;
+  }
+}
+
+bool PickleMachine::stack_or_memo(uint8_t opcode) {
+  switch (opcode) {
+    case '(':
+      return marks_.push_back(stack_.size()), true;
+    case '0':
+      if (!marks_.empty() && marks_.back() == stack_.size()) {
+        marks_.pop_back();
+      } else {
+        pop();
+      }
+      return true;
+    case '1':
+      marked();
+      return drop_to_mark(), true;
+    case '2':
+      return push(NodeId{top()}), true;
+    case 'p':
+      return put(memo_index()), true;
+    case 'q':
+      return put(input_.u8()), true;
+    case 'r':
+      return put(input_.u32()), true;
+    case 0x94:
+      return put(memo_used_), true;
+    case 'g':
+      return get(memo_index()), true;
+    case 'h':
+      return get(input_.u8()), true;
+    case 'j':
+      return get(input_.u32()), true;
+    default:
+      return false;
+  }
+}
+
+bool PickleMachine::object(uint8_t opcode) {
+  switch (opcode) {
+    case 'c': {
+      const std::string_view module = line(), name = line();
+      return push_global(module, name), true;
+    }
+    case 0x93: {
+      const NodeId name = pop(), module = pop();
+      if (!graph_.is_text(name) || !graph_.is_text(module)) corrupt("a global without a name");
+      return push_global(graph_.text(module), graph_.text(name)), true;
+    }
+    case 'R':
+    case 0x81: {
+      const NodeId arguments = pop(), callable = pop();
+      push(opcode == 'R' ? reduce(graph_, callable, arguments)
+                         : new_object(graph_, callable, arguments));
+      return true;
+    }
+    case 'b': {
+      const NodeId state = pop();
+      return build(graph_, top(), state), true;
+    }
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+LoadedPickle load_pickle(std::vector<std::byte> pickle) {
+  return PickleMachine(std::move(pickle)).run();
+}
+
+}  // namespace berth

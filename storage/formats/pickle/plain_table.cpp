@@ -1,0 +1,119 @@
+#include <unordered_map>
+#include <unordered_set>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "storage/formats/pickle/numpy_array.h"
+#include "storage/formats/pickle/table.h"
+
+namespace berth {
+namespace {
+
+// Cells gathered from the dicts that are the rows.
+class GatheredCells final : public CellSource {
+ public:
+  GatheredCells(const PickleGraph& graph, uint64_t rows)
+      : graph_(graph), nodes_(rows, PickleGraph::kNone) {}
+  void set(uint64_t row, NodeId id) { nodes_[row] = id; }
+  uint64_t size() const override { return nodes_.size(); }
+  void read(uint64_t index, Cell& cell) const override { read_object(graph_, nodes_[index], cell); }
+
+ private:
+  const PickleGraph& graph_;
+  std::vector<NodeId> nodes_;
+};
+
+std::string key_name(const PickleGraph& graph, NodeId key) {
+  if (!graph.is_text(key) && !graph.is(key, NodeKind::kInt)) {
+    throw Error(Code::kBadData, cat("has ", graph.describe(key), " in place of a column's name"));
+  }
+  Cell name;
+  read_object(graph, key, name);
+  return cell_text(name);
+}
+
+Table read_dict_of_lists(const PickleGraph& graph, NodeId top) {
+  Table table;
+  const auto pairs = graph.items(top);
+  std::unordered_set<NodeId> keys;
+  for (size_t i = 0; i < pairs.size(); i += 2) {
+    std::string name = key_name(graph, pairs[i]);
+    if (!keys.insert(pairs[i]).second) {
+      throw Error(Code::kCorrupt, cat("is a dict with two keys ", quoted(name)));
+    }
+    if (!graph.is_sequence(pairs[i + 1])) {
+      throw Error(Code::kBadData, cat("is a dict whose ", quoted(name), " is ",
+                                      graph.describe(pairs[i + 1]), ", not a list"));
+    }
+    table.values.push_back(object_cells(graph, graph.items(pairs[i + 1])));
+    const uint64_t rows = table.values.back()->size();
+    if (i > 0 && rows != table.rows) {
+      throw Error(Code::kBadData, cat("is a dict of lists whose ", quoted(name), " holds ", rows,
+                                      " values, the ones before ", table.rows));
+    }
+    table.rows = rows;
+    table.columns.push_back({std::move(name), {}});
+  }
+  return table;
+}
+
+// The columns are the first dict's keys; the keys of others that it lacks are ignored.
+Table read_list_of_dicts(const PickleGraph& graph, NodeId top) {
+  Table table;
+  const auto rows = graph.items(top);
+  const auto first = graph.items(rows[0]);
+  // A dict that is many rows is written once: bound what it makes us hold and walk.
+  uint64_t allowance = 4 * graph.claim_limit();
+  const auto spend = [&](uint64_t cells) {
+    if (cells > allowance) throw Error(Code::kBadData, "repeats its rows to many times its size");
+    allowance -= cells;
+  };
+  std::unordered_map<std::string, GatheredCells*> columns;
+  std::unordered_map<NodeId, GatheredCells*> by_key;  // each key's text is looked at once
+  for (size_t i = 0; i < first.size(); i += 2) {
+    if (by_key.contains(first[i])) continue;
+    std::string name = key_name(graph, first[i]);
+    GatheredCells*& column = columns[name];
+    if (column == nullptr) {
+      spend(rows.size());
+      auto cells = std::make_unique<GatheredCells>(graph, rows.size());
+      column = cells.get();
+      table.columns.push_back({std::move(name), {}});
+      table.values.push_back(std::move(cells));
+    }
+    by_key.emplace(first[i], column);
+  }
+  for (uint64_t row = 0; row < rows.size(); ++row) {
+    if (!graph.is(rows[row], NodeKind::kDict)) {
+      throw Error(Code::kBadData, cat("is ", graph.describe(rows[row]), ", not a dict"),
+                  cat("row ", row));
+    }
+    const auto pairs = graph.items(rows[row]);
+    spend(pairs.size());
+    for (size_t i = 0; i < pairs.size(); i += 2) {
+      auto known = by_key.find(pairs[i]);
+      if (known == by_key.end()) {
+        const auto named = columns.find(key_name(graph, pairs[i]));
+        known = by_key.emplace(pairs[i], named == columns.end() ? nullptr : named->second).first;
+      }
+      if (known->second != nullptr) known->second->set(row, pairs[i + 1]);
+    }
+  }
+  table.rows = rows.size();
+  return table;
+}
+
+}  // namespace
+
+bool is_plain_table(const PickleGraph& graph, NodeId top) {
+  if (graph.is(top, NodeKind::kDict)) return !graph.items(top).empty();
+  return graph.is(top, NodeKind::kList) && !graph.items(top).empty() &&
+         graph.is(graph.items(top)[0], NodeKind::kDict);
+}
+
+Table read_plain_table(const PickleGraph& graph, NodeId top) {
+  return graph.is(top, NodeKind::kDict) ? read_dict_of_lists(graph, top)
+                                        : read_list_of_dicts(graph, top);
+}
+
+}  // namespace berth
