@@ -1,0 +1,52 @@
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "trainer/text/load_tokenizer.h"
+
+// tokenize_lines VOCAB_DIR [MAX_LENGTH]: reads a JSON value a line, a text or a pair [a, b], and
+// prints its ids, special tokens included. For tests/peers/check_tokenizer.py.
+// tokenize_lines VOCAB_DIR --save FOLDER: writes the tokenizer's files there.
+
+namespace {
+
+std::optional<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) return 2;
+  const std::string folder = argv[1];
+  const auto tokenizer = berth::load_tokenizer(
+      [&](std::string_view name) { return read_file(folder + "/" + std::string(name)); });
+  if (argc == 4 && std::string(argv[2]) == "--save") {
+    for (const auto& [name, content] : tokenizer->files()) {
+      std::ofstream(std::string(argv[3]) + "/" + name, std::ios::binary) << content;
+    }
+    return 0;
+  }
+  const int32_t max_length = argc > 2 ? std::stoi(argv[2]) : std::numeric_limits<int32_t>::max();
+  std::string line, out;
+  while (std::getline(std::cin, line)) {
+    const nlohmann::json value = nlohmann::json::parse(line);
+    std::optional<std::string> pair;
+    if (value.is_array()) pair = value[1].get<std::string>();
+    const std::string text = (pair ? value[0] : value).get<std::string>();
+    out.clear();
+    for (const int32_t id : tokenizer->encode(text, pair, max_length).input_ids) {
+      out += std::to_string(id);
+      out += ' ';
+    }
+    out += '\n';
+    std::fputs(out.c_str(), stdout);
+  }
+}

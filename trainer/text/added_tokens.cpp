@@ -1,0 +1,102 @@
+#include "trainer/text/added_tokens.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "trainer/text/unicode.h"
+
+namespace berth {
+
+namespace {
+
+bool word_ends(std::string_view text) {
+  return !text.empty() &&
+         is_word_character(
+             decode_utf8(text.substr(previous_character(text, text.size()))).code_point);
+}
+
+bool word_begins(std::string_view text) {
+  return !text.empty() && is_word_character(decode_utf8(text).code_point);
+}
+
+bool is_whitespace(char32_t c) { return CharacterClasses::shared().of(c) & kWhitespace; }
+
+size_t whitespace_before(std::string_view text, size_t end, size_t floor) {
+  while (end > floor) {
+    const size_t begin = previous_character(text, end);
+    if (begin < floor || !is_whitespace(decode_utf8(text.substr(begin)).code_point)) break;
+    end = begin;
+  }
+  return end;
+}
+
+size_t whitespace_after(std::string_view text, size_t begin) {
+  while (begin < text.size()) {
+    const DecodedCharacter next = decode_utf8(text.substr(begin));
+    if (!is_whitespace(next.code_point)) break;
+    begin += next.size_bytes;
+  }
+  return begin;
+}
+
+}  // namespace
+
+AddedTokenFinder::AddedTokenFinder(std::vector<AddedToken> tokens,
+                                   const std::vector<std::string>& patterns) {
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (patterns[i].empty()) continue;
+    begins_[static_cast<unsigned char>(patterns[i][0])] = true;
+    entries_.push_back({patterns[i], std::move(tokens[i])});
+  }
+  std::stable_sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+    return a.pattern[0] != b.pattern[0] ? a.pattern[0] < b.pattern[0]
+                                        : a.pattern.size() > b.pattern.size();
+  });
+}
+
+size_t AddedTokenFinder::next_candidate(std::string_view text, size_t from) const {
+  if (entries_.front().pattern[0] == entries_.back().pattern[0]) {
+    return std::min(text.size(), text.find(entries_.front().pattern[0], from));
+  }
+  while (from < text.size() && !begins_[static_cast<unsigned char>(text[from])]) ++from;
+  return from;
+}
+
+const AddedTokenFinder::Entry* AddedTokenFinder::longest_at(std::string_view text,
+                                                            size_t position) const {
+  const auto begin =
+      std::lower_bound(entries_.begin(), entries_.end(), text[position],
+                       [](const Entry& entry, char first) { return entry.pattern[0] < first; });
+  for (auto i = begin; i != entries_.end() && i->pattern[0] == text[position]; ++i) {
+    if (text.compare(position, i->pattern.size(), i->pattern) == 0) return &*i;
+  }
+  return nullptr;
+}
+
+AddedTokenFinder::Found AddedTokenFinder::find(std::string_view text, size_t from,
+                                               size_t floor) const {
+  if (entries_.empty()) return {nullptr, 0, 0, 0};
+  for (size_t i = next_candidate(text, from); i < text.size(); i = next_candidate(text, i)) {
+    const Entry* entry = longest_at(text, i);
+    if (entry == nullptr) {
+      ++i;
+      continue;
+    }
+    const AddedToken& token = entry->token;
+    const size_t match_end = i + entry->pattern.size();
+    if (token.single_word &&
+        (word_ends(text.substr(0, i)) || word_begins(text.substr(match_end)))) {
+      i = match_end;
+      continue;
+    }
+    // A token before may have swallowed whitespace that this one begins with.
+    size_t begin = std::max(i, floor), end = std::max(match_end, floor);
+    if (token.lstrip) begin = whitespace_before(text, begin, floor);
+    if (token.rstrip) end = whitespace_after(text, end);
+    return {entry, begin, end, match_end};
+  }
+  return {nullptr, 0, 0, 0};
+}
+
+}  // namespace berth

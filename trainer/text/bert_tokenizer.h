@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trainer/text/added_tokens.h"
+#include "trainer/text/normalizer.h"
+#include "trainer/text/tokenizer.h"
+#include "trainer/text/wordpiece.h"
+
+namespace berth {
+
+// Everything that makes one BERT tokenizer, as its files say it.
+struct BertTokenizerOptions {
+  bool clean_text = true;
+  bool handle_chinese_chars = true;
+  bool lowercase = true;
+  std::optional<bool> strip_accents;  // absent: where lowercase
+  std::string sep_token = "[SEP]", pad_token = "[PAD]", cls_token = "[CLS]", mask_token = "[MASK]";
+  std::vector<AddedToken> added_tokens;  // the five above are among them, where in the vocabulary
+  std::optional<uint64_t> model_max_length;  // only passed on to the files
+};
+
+// The BERT tokenizer, equal to that of the Rust library `tokenizers` 0.23 (and so to the fast one
+// of transformers). Immutable, thread-safe.
+class BertTokenizer final : public Tokenizer {
+ public:
+  // Throws kBadData without the [CLS] or [SEP] token.
+  BertTokenizer(WordPiece wordpiece, BertTokenizerOptions options);
+
+  int32_t vocab_size() const override { return vocab_size_; }
+  Encoding encode(std::string_view text, std::optional<std::string_view> text_pair,
+                  int32_t max_length) const override;
+  std::vector<File> files() const override;
+
+  const BertTokenizerOptions& options() const { return options_; }
+
+ private:
+  // Appends the ids of a text, without special tokens around it, until `ids` holds `enough`.
+  void append(std::string_view text, size_t enough, std::vector<int32_t>& ids) const;
+  void append_words(const Normalizer& normalizer, std::string_view text, size_t enough,
+                    std::vector<int32_t>& ids) const;
+  int32_t id_of_special(const std::string& token) const;
+
+  BertTokenizerOptions options_;
+  WordPiece wordpiece_;
+  Normalizer normalizer_;
+  Normalizer untouched_;                // splits what is normalized already
+  AddedTokenFinder raw_tokens_;         // found in the text as it came
+  AddedTokenFinder normalized_tokens_;  // found after normalization
+  int32_t cls_id_, sep_id_, vocab_size_;
+};
+
+}  // namespace berth

@@ -1,0 +1,143 @@
+#include "trainer/text/unicode.h"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "trainer/text/unicode_tables.h"
+
+namespace berth {
+
+namespace {
+
+constexpr char32_t kReplacement = 0xFFFD;
+
+// The bytes that may follow a lead byte: the first continuation is narrower for four leads.
+struct Lead {
+  size_t continuations;
+  unsigned char first_low, first_high;
+};
+
+Lead lead_of(unsigned char byte) {
+  if (byte >= 0xC2 && byte <= 0xDF) return {1, 0x80, 0xBF};
+  if (byte == 0xE0) return {2, 0xA0, 0xBF};
+  if (byte == 0xED) return {2, 0x80, 0x9F};  // no surrogates
+  if (byte >= 0xE1 && byte <= 0xEF) return {2, 0x80, 0xBF};
+  if (byte == 0xF0) return {3, 0x90, 0xBF};
+  if (byte == 0xF4) return {3, 0x80, 0x8F};
+  if (byte >= 0xF1 && byte <= 0xF3) return {3, 0x80, 0xBF};
+  return {0, 0, 0};
+}
+
+}  // namespace
+
+CharacterClasses::CharacterClasses() {
+  std::unordered_map<std::string, uint16_t> known;
+  const CharacterRange* range = kCharacterRanges;
+  const CharacterRange* end = kCharacterRanges + kCharacterRangeCount;
+  std::string block(256, '\0');
+  for (size_t i = 0; i < block_of_.size(); ++i) {
+    const char32_t first = static_cast<char32_t>(i) * 256, last = first + 255;
+    block.assign(256, '\0');
+    while (range != end && range->last < first) ++range;
+    for (const CharacterRange* r = range; r != end && r->first <= last; ++r) {
+      const char32_t from = std::max(r->first, first), to = std::min(r->last, last);
+      std::fill(block.begin() + (from - first), block.begin() + (to - first) + 1,
+                static_cast<char>(r->classes));
+    }
+    const auto [entry, is_new] = known.try_emplace(block, static_cast<uint16_t>(known.size()));
+    block_of_[i] = entry->second;
+    if (is_new) blocks_.insert(blocks_.end(), block.begin(), block.end());
+  }
+}
+
+const CharacterClasses& CharacterClasses::shared() {
+  static const CharacterClasses classes;
+  return classes;
+}
+
+DecodedCharacter decode_utf8(std::string_view text) {
+  const auto byte_at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte_at(0);
+  if (first < 0x80) return {first, 1};
+  const Lead lead = lead_of(first);
+  if (lead.continuations == 0) return {kReplacement, 1};
+  char32_t code_point = first & (0x3F >> lead.continuations);
+  for (size_t i = 1; i <= lead.continuations; ++i) {
+    const unsigned char low = i == 1 ? lead.first_low : 0x80;
+    const unsigned char high = i == 1 ? lead.first_high : 0xBF;
+    if (i >= text.size() || byte_at(i) < low || byte_at(i) > high) return {kReplacement, i};
+    code_point = code_point << 6 | (byte_at(i) & 0x3F);
+  }
+  return {code_point, lead.continuations + 1};
+}
+
+size_t previous_character(std::string_view text, size_t end) {
+  for (size_t size = 2; size <= 4 && size <= end; ++size) {
+    const DecodedCharacter found = decode_utf8(text.substr(end - size, size));
+    if (found.size_bytes == size) return end - size;
+  }
+  return end - 1;
+}
+
+bool is_valid_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const DecodedCharacter found = decode_utf8(text);
+    if (found.code_point == kReplacement && text.substr(0, 3) != "\xEF\xBF\xBD") return false;
+    text.remove_prefix(found.size_bytes);
+  }
+  return true;
+}
+
+size_t encode_utf8(char32_t c, char* out) {
+  if (c < 0x80) {
+    out[0] = static_cast<char>(c);
+    return 1;
+  }
+  const size_t continuations = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+  out[0] = static_cast<char>((0xF00 >> continuations) | (c >> (6 * continuations)));
+  for (size_t i = 1; i <= continuations; ++i) {
+    out[i] = static_cast<char>(0x80 | (c >> (6 * (continuations - i)) & 0x3F));
+  }
+  return continuations + 1;
+}
+
+Characters decompose(char32_t c) {
+  std::array<utf8proc_int32_t, 4> parts;
+  int boundary = 0;
+  const auto count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts.data(),
+                                             parts.size(), UTF8PROC_DECOMPOSE, &boundary);
+  if (count < 1 || count > 4) return {{c}, 1};
+  Characters result{{}, static_cast<size_t>(count)};
+  std::copy_n(parts.begin(), count, result.items.begin());
+  return result;
+}
+
+Characters lower_case(char32_t c) {
+  const LowerCase* end = kLowerCases + kLowerCaseCount;
+  const LowerCase* pinned = std::lower_bound(
+      kLowerCases, end, c, [](const LowerCase& row, char32_t wanted) { return row.from < wanted; });
+  if (pinned != end && pinned->from == c) {
+    return {{pinned->to, pinned->second}, pinned->second == 0 ? size_t{1} : size_t{2}};
+  }
+  return {{static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c)))}, 1};
+}
+
+uint8_t combining_class(char32_t c) {
+  return static_cast<uint8_t>(
+      utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class);
+}
+
+bool is_word_character(char32_t c) {
+  if (c == 0x200C || c == 0x200D) return true;  // joiners
+  if ((c >= 0x24B6 && c <= 0x24E9) || (c >= 0x1F130 && c <= 0x1F149) ||
+      (c >= 0x1F150 && c <= 0x1F169) || (c >= 0x1F170 && c <= 0x1F189)) {
+    return true;  // letters in circles and squares
+  }
+  const utf8proc_category_t category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
+  return (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NL) ||
+         category == UTF8PROC_CATEGORY_PC;
+}
+
+}  // namespace berth
