@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <iomanip>
+
 namespace berth {
 namespace {
 
@@ -18,6 +20,11 @@ TEST(Quoted, CutsLongTextAtACodePoint) {
   EXPECT_EQ(quoted("abcd", 4), "\"abcd\"");
   EXPECT_EQ(quoted("abc\xC3\xA9xy", 4), "\"abc...\"");
   EXPECT_EQ(quoted("", 4), "\"\"");
+}
+
+TEST(Quoted, IsNotTakenForTheStandardLibrarysOwn) {
+  const std::string text = "a\"b\n";  // std::quoted would escape the one and keep the other
+  EXPECT_EQ(cat(quoted(text)), "\"a\"b\\x0a\"");
 }
 
 TEST(HumanBytes, ReadsAsPeopleWrite) {

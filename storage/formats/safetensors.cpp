@@ -1,0 +1,127 @@
+#include "storage/formats/safetensors.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "storage/formats/safetensors_header.h"
+
+namespace berth {
+namespace {
+
+constexpr uint64_t kLargestHeader = 100'000'000;  // of the reference implementation
+constexpr size_t kAlignment = 8;
+
+[[noreturn]] void fail(const std::string& name, const std::string& what) {
+  throw Error(Code::kCorrupt, what, cat("tensor ", quoted(name)), "fetch the file again");
+}
+
+// Elements times element size, when that is a size that memory can have.
+uint64_t size_of_shape(const SafetensorsEntry& entry) {
+  int64_t elements = 1;
+  for (const int64_t size : entry.shape) {
+    if (__builtin_mul_overflow(elements, size, &elements)) fail(entry.name, "its shape overflows");
+  }
+  int64_t bytes;
+  if (__builtin_mul_overflow(elements, static_cast<int64_t>(size_of(entry.dtype)), &bytes)) {
+    fail(entry.name, "its shape overflows");
+  }
+  return static_cast<uint64_t>(bytes);
+}
+
+// Tensors in file order must tile the data: no hole, no overlap, nothing left at the end.
+void require_tiling(const std::vector<SafetensorsEntry>& entries, uint64_t data_size) {
+  uint64_t expected = 0;
+  for (const SafetensorsEntry& entry : entries) {
+    if (entry.begin != expected) {
+      fail(entry.name, cat("begins at byte ", entry.begin, " of the data, not ", expected));
+    }
+    if (entry.end < entry.begin || entry.end > data_size) {
+      fail(entry.name, cat("ends at byte ", entry.end, " of the data, which has ", data_size));
+    }
+    if (entry.end - entry.begin != size_of_shape(entry)) {
+      fail(entry.name, cat("has ", entry.end - entry.begin, " bytes, but its shape needs ",
+                           size_of_shape(entry)));
+    }
+    expected = entry.end;
+  }
+  if (expected != data_size) {
+    throw Error(Code::kCorrupt,
+                cat("the tensors end at byte ", expected, " of the data, which has ", data_size),
+                "", "fetch the file again");
+  }
+}
+
+std::string json_text(const std::string& text) {
+  try {
+    return nlohmann::json(text).dump();
+  } catch (const nlohmann::json::exception&) {
+    throw Error(Code::kInternal, "a tensor name that is not UTF-8", quoted(text));
+  }
+}
+
+std::string entry_text(const NamedTensor& tensor, uint64_t begin) {
+  std::string shape;
+  for (const int64_t size : tensor.shape) shape += cat(shape.empty() ? "" : ",", size);
+  return cat(json_text(tensor.name), ":{\"dtype\":\"", name_of(tensor.dtype), "\",\"shape\":[",
+             shape, "],\"data_offsets\":[", begin, ",", begin + tensor.data.size(), "]}");
+}
+
+}  // namespace
+
+SafetensorsReader::SafetensorsReader(Bytes file) {
+  Cursor cursor(file);
+  const uint64_t header_size = cursor.u64();
+  if (header_size > kLargestHeader) {
+    throw Error(Code::kCorrupt,
+                cat("a header of ", header_size, " bytes, more than ", kLargestHeader), "byte 0",
+                "check that it is a safetensors file");
+  }
+  SafetensorsHeader header = parse_safetensors_header(as_text(cursor.take(header_size)));
+  std::sort(header.entries.begin(), header.entries.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+  });
+  const Bytes data = cursor.take(cursor.remaining());
+  require_tiling(header.entries, data.size());
+  tensors_.reserve(header.entries.size());
+  for (SafetensorsEntry& entry : header.entries) {
+    tensors_.push_back({.name = std::move(entry.name),
+                        .dtype = entry.dtype,
+                        .shape = std::move(entry.shape),
+                        .data = data.subspan(entry.begin, entry.end - entry.begin)});
+  }
+  metadata_ = std::move(header.metadata);
+}
+
+void write_safetensors(ByteSink& sink, std::span<const NamedTensor> tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  std::string header = "{";
+  if (!metadata.empty()) {
+    header += "\"__metadata__\":{";
+    for (const auto& [key, value] : metadata) {
+      header += cat(header.back() == '{' ? "" : ",", json_text(key), ":", json_text(value));
+    }
+    header += "}";
+  }
+  uint64_t offset = 0;
+  for (const NamedTensor& tensor : tensors) {
+    const auto elements = static_cast<uint64_t>(tensor.elements());
+    if (offset % size_of(tensor.dtype) != 0 ||
+        tensor.data.size() != elements * size_of(tensor.dtype)) {
+      throw Error(Code::kInternal, cat("a tensor of ", tensor.data.size(), " bytes at ", offset),
+                  quoted(tensor.name));
+    }
+    header += cat(header.back() == '{' ? "" : ",", entry_text(tensor, offset));
+    offset += tensor.data.size();
+  }
+  header += "}";
+  header.resize((header.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
+
+  const uint64_t header_size = header.size();
+  sink.write(std::as_bytes(std::span(&header_size, 1)));
+  sink.write(as_bytes(header));
+  for (const NamedTensor& tensor : tensors) sink.write(tensor.data);
+}
+
+}  // namespace berth

@@ -1,0 +1,76 @@
+#include "storage/formats/tfrecord.h"
+
+#include <algorithm>
+#include <array>
+
+#include "storage/base/crc32c.h"
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+constexpr uint64_t kLargestRecord = uint64_t{1} << 30;
+constexpr size_t kHeadSize = 12, kTailSize = 4;
+constexpr size_t kStep = size_t{1} << 20;  // memory grows with the bytes that came, not the claim
+
+template <typename T>
+void append(std::vector<std::byte>& bytes, T value) {
+  const auto raw = std::as_bytes(std::span(&value, 1));
+  bytes.insert(bytes.end(), raw.begin(), raw.end());
+}
+
+[[noreturn]] void fail(uint64_t offset, const std::string& what) {
+  throw Error(Code::kCorrupt, what, cat("record at byte ", offset),
+              "check that it is a TFRecord file, and fetch it again");
+}
+
+}  // namespace
+
+void append_tfrecord(std::vector<std::byte>& file, Bytes data) {
+  const uint64_t size = data.size();
+  append(file, size);
+  append(file, crc32c_mask(crc32c(std::as_bytes(std::span(&size, 1)))));
+  file.insert(file.end(), data.begin(), data.end());
+  append(file, crc32c_mask(crc32c(data)));
+}
+
+TfRecordReader::TfRecordReader(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
+
+bool TfRecordReader::next(std::vector<std::byte>& data) {
+  offset_ = next_offset_;
+  std::array<std::byte, kHeadSize> head;
+  const size_t head_size = fill(head);
+  if (head_size == 0) return false;
+  if (head_size < kHeadSize) fail(offset_, "ends early");
+  Cursor cursor(head);
+  const uint64_t size = cursor.u64();
+  if (crc32c_unmask(cursor.u32()) != crc32c(Bytes(head).first(8))) {
+    fail(offset_, "the checksum of its size is wrong");
+  }
+  if (size > kLargestRecord) fail(offset_, cat("claims ", human_bytes(size)));
+
+  data.clear();
+  while (data.size() < size) {
+    const size_t begin = data.size();
+    data.resize(std::min<uint64_t>(size, begin + kStep));
+    if (fill(std::span(data).subspan(begin)) < data.size() - begin) fail(offset_, "ends early");
+  }
+  std::array<std::byte, kTailSize> tail;
+  if (fill(tail) < kTailSize) fail(offset_, "ends early");
+  if (crc32c_unmask(Cursor(tail).u32()) != crc32c(data)) fail(offset_, "its checksum is wrong");
+  return true;
+}
+
+size_t TfRecordReader::fill(std::span<std::byte> buffer) {
+  size_t filled = 0;
+  while (filled < buffer.size()) {
+    const size_t count = source_->read(buffer.subspan(filled));
+    if (count == 0) break;
+    filled += count;
+  }
+  next_offset_ += filled;
+  return filled;
+}
+
+}  // namespace berth
