@@ -25,7 +25,7 @@ struct Stat {
   std::string name;
   uint64_t size = 0;
   Generation generation = 0;
-  std::optional<uint32_t> crc32c;
+  std::optional<uint32_t> crc32c{};
 };
 
 // Bytes that arrive in order. Not thread-safe.

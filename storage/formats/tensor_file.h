@@ -15,8 +15,8 @@ namespace berth {
 struct NamedTensor {
   std::string name;
   DType dtype = DType::kF32;
-  std::vector<int64_t> shape;
-  Bytes data;  // elements x size_of(dtype); borrowed
+  std::vector<int64_t> shape{};
+  Bytes data{};  // elements x size_of(dtype); borrowed
 
   int64_t elements() const {
     int64_t count = 1;

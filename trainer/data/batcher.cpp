@@ -35,7 +35,7 @@ PackedBatch pack(Dataset& data, std::span<const int64_t> indices) {
 Batcher::Batcher(const BatchOptions& options, Dataset& data)
     : options_(options), data_(data), sampler_(data.size(), whole(data), options.seed) {}
 
-UpdateBatch Batcher::next(Cursor cursor) {
+UpdateBatch Batcher::next(DataCursor cursor) {
   UpdateBatch update;
   std::vector<int64_t> indices;
   const int64_t epoch = cursor.epoch;

@@ -17,7 +17,7 @@ PackedBatch pack(Dataset& data, std::span<const int64_t> indices);
 struct UpdateBatch {
   std::vector<PackedBatch> micro_batches;
   int64_t examples = 0, tokens = 0;
-  Cursor after;
+  DataCursor after;
 };
 
 struct BatchOptions {
@@ -33,7 +33,7 @@ class Batcher {
   Batcher(const BatchOptions& options, Dataset& data);
 
   // The update at `cursor`. An update never spans two epochs.
-  UpdateBatch next(Cursor cursor);
+  UpdateBatch next(DataCursor cursor);
 
  private:
   BatchOptions options_;

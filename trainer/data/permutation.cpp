@@ -1,5 +1,6 @@
 #include "trainer/data/permutation.h"
 
+#include <cstddef>
 #include <numeric>
 #include <utility>
 

@@ -4,7 +4,7 @@
 
 namespace berth {
 
-Prefetcher::Prefetcher(Batcher& batcher, Cursor start, int64_t updates, size_t depth)
+Prefetcher::Prefetcher(Batcher& batcher, DataCursor start, int64_t updates, size_t depth)
     : batcher_(batcher),
       depth_(depth),
       thread_(
@@ -23,7 +23,7 @@ bool Prefetcher::next(UpdateBatch& update) {
   return true;
 }
 
-void Prefetcher::produce(const std::stop_token& stop, Cursor cursor, int64_t updates) {
+void Prefetcher::produce(const std::stop_token& stop, DataCursor cursor, int64_t updates) {
   std::exception_ptr failure;
   try {
     for (int64_t i = 0; i < updates && !stop.stop_requested(); ++i) {

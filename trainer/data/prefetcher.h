@@ -16,7 +16,7 @@ namespace berth {
 class Prefetcher {
  public:
   // `updates` of them from `start` on, at most `depth` waiting.
-  Prefetcher(Batcher& batcher, Cursor start, int64_t updates, size_t depth = 4);
+  Prefetcher(Batcher& batcher, DataCursor start, int64_t updates, size_t depth = 4);
   ~Prefetcher() = default;
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
@@ -25,7 +25,7 @@ class Prefetcher {
   bool next(UpdateBatch& update);
 
  private:
-  void produce(const std::stop_token& stop, Cursor cursor, int64_t updates);
+  void produce(const std::stop_token& stop, DataCursor cursor, int64_t updates);
 
   Batcher& batcher_;
   const size_t depth_;

@@ -20,7 +20,7 @@ Sampler::Sampler(int64_t rows, int64_t block_rows, uint64_t seed)
   assert(rows > 0 && block_rows > 0);
 }
 
-int64_t Sampler::next(Cursor& cursor) {
+int64_t Sampler::next(DataCursor& cursor) {
   if (blocks_epoch_ != cursor.epoch) {
     permute(blocks_, seed_, cursor.epoch, kBlocksStream, order_of_blocks_);
     blocks_epoch_ = cursor.epoch;

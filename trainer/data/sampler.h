@@ -6,11 +6,11 @@
 namespace berth {
 
 // Where training stands in its data; all that a checkpoint needs to go on in the same order.
-struct Cursor {
+struct DataCursor {
   int64_t epoch = 0;  // passes finished
   int64_t block = 0;  // blocks of this pass finished
   int64_t index = 0;  // rows of this block handed out
-  bool operator==(const Cursor&) const = default;
+  bool operator==(const DataCursor&) const = default;
 };
 
 // The order of rows: in each epoch a permutation of blocks of `block_rows` rows, and inside each
@@ -21,7 +21,7 @@ class Sampler {
   Sampler(int64_t rows, int64_t block_rows, uint64_t seed);
 
   // The row at `cursor`, which moves to the next one (past the last: the next epoch's first).
-  int64_t next(Cursor& cursor);
+  int64_t next(DataCursor& cursor);
 
  private:
   int64_t rows_, block_rows_, blocks_;

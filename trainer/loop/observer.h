@@ -16,7 +16,7 @@ struct JobReport {
   int64_t batch_size = 0;
   int64_t num_labels = 0;
   double epochs = 0;
-  std::string kernels;
+  std::string kernels{};
 };
 
 // One update. Rates cover the training steps of this process so far.
@@ -36,14 +36,14 @@ struct EvaluationReport {
   double epoch = 0;
   int64_t examples = 0;
   double loss = 0, seconds = 0;
-  std::map<std::string, double> metrics;  // "accuracy", ...; names as in metrics.json
-  double majority_rate = 0;               // accuracy of always saying the most frequent class
-  std::string split;                      // "validation" (held out of the training file) or "eval"
+  std::map<std::string, double> metrics{};  // "accuracy", ...; names as in metrics.json
+  double majority_rate = 0;                 // accuracy of always saying the most frequent class
+  std::string split{};  // "validation" (held out of the training file) or "eval"
 };
 
 struct CheckpointReport {
   int64_t step = 0;
-  std::string where;
+  std::string where{};
   uint64_t size_bytes = 0;
   double seconds = 0;
 };

@@ -23,15 +23,15 @@ struct ModelConfig {
   Activation hidden_act = Activation::kGelu;
   double hidden_dropout_prob = 0.1;
   double attention_probs_dropout_prob = 0.1;
-  std::optional<double> classifier_dropout;  // absent: hidden_dropout_prob
+  std::optional<double> classifier_dropout{};  // absent: hidden_dropout_prob
   double initializer_range = 0.02;
   double layer_norm_eps = 1e-12;
 
   // id2label, by id. Empty: the file names none.
-  std::vector<std::string> labels;
+  std::vector<std::string> labels{};
 
   // The text it was parsed from; keys that berth does not use are written back with it.
-  std::string source_json;
+  std::string source_json{};
 
   int64_t head_size() const { return hidden_size / num_attention_heads; }
   double head_dropout() const { return classifier_dropout.value_or(hidden_dropout_prob); }

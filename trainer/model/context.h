@@ -7,9 +7,9 @@ namespace berth {
 
 // A batch as the layers see it: its arrays where the backend computes.
 struct DeviceBatch {
-  Tensor input_ids, token_type_ids, position_ids;  // [T]
-  Tensor cu_seqlens;                               // [B+1]
-  Tensor labels;                                   // [B]; null: unlabelled
+  Tensor input_ids{}, token_type_ids{}, position_ids{};  // [T]
+  Tensor cu_seqlens{};                                   // [B+1]
+  Tensor labels{};                                       // [B]; null: unlabelled
   int64_t num_tokens = 0, num_sequences = 0;
 };
 

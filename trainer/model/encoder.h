@@ -24,7 +24,7 @@ class Encoder {
   struct Layer {
     SelfAttention attention;
     FeedForward feed_forward;
-    Tensor attention_output, output;  // [T,H]
+    Tensor attention_output{}, output{};  // [T,H]
   };
 
   const ModelConfig& config_;

@@ -1,12 +1,13 @@
 #include "trainer/model/parameters.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <numbers>
 
 #include "storage/base/crc32c.h"
 #include "storage/base/error.h"
-#include "trainer/kernels/philox.h"
+#include "storage/base/philox.h"
 #include "trainer/model/config.h"
 
 namespace berth {

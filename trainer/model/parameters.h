@@ -17,7 +17,7 @@ enum class Initial { kNormal, kZeros, kOnes };
 // One parameter: its Hugging Face name, what other files call it, and how it is treated.
 struct ParameterSpec {
   std::string name;
-  std::vector<std::string> aliases;
+  std::vector<std::string> aliases{};
   std::vector<int64_t> shape;
   Initial initial = Initial::kNormal;
   bool decays = true;    // weight decay: matrices, not biases and LayerNorm

@@ -1,0 +1,90 @@
+#include "trainer/loop/job_record.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Settings that a resumed job may change: they do not touch the weights.
+constexpr std::array<std::string_view, 16> kFree = {
+    "job-dir",    "export-dir",       "checkpoint-dir",    "summary-dir",
+    "save-steps", "save-total-limit", "threads",           "logging-steps",
+    "eval-steps", "eval-batch-size",  "log-format",        "log-level",
+    "mode",       "reuse-job-dir",    "predict-data-file", "instruction-set"};
+
+Json parse(std::string_view json) {
+  Json object = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+  if (!object.is_object() || !object.contains("settings") || !object["settings"].is_object() ||
+      !object.contains("sources") || !object["sources"].is_array()) {
+    throw Error(Code::kIncompatible, "is not a job.json of berth", "",
+                "use another --job-dir, or remove it");
+  }
+  return object;
+}
+
+[[noreturn]] void refuse(const std::string& differences) {
+  throw Error(Code::kIncompatible, "the job directory belongs to another job: " + differences, "",
+              "use another --job-dir, or the same command to go on");
+}
+
+Json source_object(const Source& source) {
+  return {{"role", source.role},
+          {"uri", source.uri},
+          {"size", source.checksum.size},
+          {"crc32c", crc_text(source.checksum.crc)}};
+}
+
+// What identifies a source's bytes.
+std::string identity(const Json& source) {
+  return source.value("role", "") + " " + std::to_string(source.value("size", uint64_t{0})) + " " +
+         source.value("crc32c", "");
+}
+
+}  // namespace
+
+std::string to_json(const JobRecord& record) {
+  Json settings = Json::object(), sources = Json::array();
+  for (const auto& [name, value] : record.settings) settings[name] = value;
+  for (const Source& source : record.sources) sources.push_back(source_object(source));
+  const Json object = {{"format", 1},
+                       {"version", record.version},
+                       {"settings", settings},
+                       {"sources", sources},
+                       {"labels", record.labels},
+                       {"machine", record.machine},
+                       {"kernels", record.kernels}};
+  return object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void check_settings_match(std::string_view existing_json, const JobRecord& record) {
+  const Json existing = parse(existing_json);
+  const Json& before = existing["settings"];
+  std::string differences;
+  for (const auto& [name, value] : record.settings) {
+    if (std::find(kFree.begin(), kFree.end(), name) != kFree.end()) continue;
+    const std::string old = before.contains(name) && before[name].is_string() ? before[name] : "";
+    if (old == value) continue;
+    differences += (differences.empty() ? "" : ", ") +
+                   cat("--", name, " was ", quoted(old), " and is now ", quoted(value));
+  }
+  if (!differences.empty()) refuse(differences);
+}
+
+void check_sources_match(std::string_view existing_json, const JobRecord& record) {
+  const Json existing = parse(existing_json);
+  std::vector<std::string> before, now;
+  for (const Json& source : existing["sources"]) before.push_back(identity(source));
+  for (const Source& source : record.sources) now.push_back(identity(source_object(source)));
+  std::sort(before.begin(), before.end());
+  std::sort(now.begin(), now.end());
+  if (before != now) refuse("its input files had other contents");
+}
+
+}  // namespace berth

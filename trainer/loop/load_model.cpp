@@ -1,0 +1,106 @@
+#include "trainer/loop/load_model.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "storage/base/error.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+#include "storage/formats/safetensors.h"
+#include "trainer/model/pretrained.h"
+#include "trainer/text/load_tokenizer.h"
+
+namespace berth {
+namespace {
+
+// Labels that transformers writes when nobody named any: LABEL_0, LABEL_1, ...
+bool are_placeholders(const std::vector<std::string>& labels) {
+  for (size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i] != "LABEL_" + std::to_string(i)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+ModelDescription describe_model(ModelFolder& folder, const ModelOptions& options,
+                                int32_t max_seq_length) {
+  ModelDescription model;
+  const std::string config_json = folder.config_json();
+  const std::string config_name =
+      options.model_config.empty() ? folder.name() + ": its configuration" : options.model_config;
+  try {
+    model.config = parse_config(config_json);
+  } catch (const Error& error) {
+    throw error.at(config_name);
+  }
+  try {
+    model.tokenizer = load_tokenizer([&](std::string_view name) { return folder.text(name); },
+                                     {.do_lower_case = options.do_lower_case});
+  } catch (const Error& error) {
+    throw error.at(options.vocab_file.empty() ? folder.name() : options.vocab_file);
+  }
+  if (model.tokenizer->vocab_size() > model.config.vocab_size) {
+    throw Error(Code::kUsage,
+                cat("the vocabulary has ", model.tokenizer->vocab_size(),
+                    " pieces, but the configuration's vocab_size is ", model.config.vocab_size),
+                config_name, "use the vocab.txt that belongs to the model");
+  }
+  if (max_seq_length > model.config.max_position_embeddings) {
+    throw Error(Code::kUsage,
+                cat("--max-seq-length ", max_seq_length, " exceeds the model's ",
+                    model.config.max_position_embeddings, " positions"),
+                config_name);
+  }
+  return model;
+}
+
+std::vector<std::string> choose_labels(const ModelConfig& config,
+                                       const std::vector<std::string>& data_labels) {
+  const std::vector<std::string>& own = config.labels;
+  if (own.empty() || are_placeholders(own)) return data_labels;
+  const bool covers = std::all_of(data_labels.begin(), data_labels.end(), [&](const auto& label) {
+    return std::find(own.begin(), own.end(), label) != own.end();
+  });
+  if (covers) return own;
+  if (own.size() == data_labels.size()) {
+    log_warning(
+        "the model's labels are not the data's; the data's names replace them, by position");
+  }
+  return data_labels;
+}
+
+void fill_parameters(ModelFolder& folder, const ModelOptions& options, const ModelConfig& config,
+                     uint64_t seed, Parameters& parameters, Kernels& kernels) {
+  if (options.init == Init::kRandom) {
+    std::vector<size_t> all(parameters.specs().size());
+    std::iota(all.begin(), all.end(), size_t{0});
+    initialize(parameters, all, config.initializer_range, seed, kernels);
+    return;
+  }
+  const std::optional<WholeFile> file = folder.parameters();
+  if (!file) {
+    throw Error(Code::kNotFound, "no model.safetensors", folder.name(),
+                "pass --init random to train from scratch");
+  }
+  LoadReport report;
+  try {
+    report = load_parameters(SafetensorsReader(file->bytes()), parameters, kernels);
+  } catch (const Error& error) {
+    throw error.at(folder.name() + "/model.safetensors");
+  }
+  if (!report.ignored.empty()) {
+    log_info(cat("not used by a classifier: ", report.ignored.size(), " tensors of ", folder.name(),
+                 " (", report.ignored.front(), report.ignored.size() > 1 ? ", ..." : "", ")"));
+  }
+  if (!report.missing.empty()) {
+    std::string names;
+    for (const size_t index : report.missing) {
+      names += (names.empty() ? "" : ", ") + parameters.specs()[index].name;
+    }
+    log_info("initialised at random, as the model file has none: " + names);
+    initialize(parameters, report.missing, config.initializer_range, seed, kernels);
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "storage/storage.h"
+#include "trainer/kernels/kernels.h"
+#include "trainer/loop/model_folder.h"
+#include "trainer/loop/options.h"
+#include "trainer/model/config.h"
+#include "trainer/model/parameters.h"
+#include "trainer/text/tokenizer.h"
+
+namespace berth {
+
+// A model's configuration and tokenizer, before its labels and parameters are known.
+struct ModelDescription {
+  ModelConfig config;
+  std::unique_ptr<Tokenizer> tokenizer;
+};
+
+// Throws kUsage when vocabulary and configuration disagree or max_seq_length exceeds the positions.
+ModelDescription describe_model(ModelFolder& folder, const ModelOptions& options,
+                                int32_t max_seq_length);
+
+// The label names to train with: the model's own where they are the data's (in another order or
+// more), else the data's, in their order. `config` is what the model file says.
+std::vector<std::string> choose_labels(const ModelConfig& config,
+                                       const std::vector<std::string>& data_labels);
+
+// Fills the parameters: from the folder's file, the head's missing ones initialised and said so; or
+// all at random. Throws kNotFound when --init pretrained finds no file.
+void fill_parameters(ModelFolder& folder, const ModelOptions& options, const ModelConfig& config,
+                     uint64_t seed, Parameters& parameters, Kernels& kernels);
+
+}  // namespace berth

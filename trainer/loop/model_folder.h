@@ -1,0 +1,51 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/base/error.h"
+#include "storage/storage.h"
+#include "storage/whole_file.h"
+#include "trainer/loop/load_data.h"
+#include "trainer/loop/options.h"
+
+namespace berth {
+
+// A model's files by name: a directory, or an archive unpacked into a temporary one (removed with
+// this), each of --model-config and --vocab-file taking the place of its own. Records what was
+// read.
+class ModelFolder {
+ public:
+  // `options.model` is not empty, or at least the config and the vocabulary are given (random
+  // initialisation). Throws kNotFound when the model is not there.
+  ModelFolder(Storage& storage, const ModelOptions& options);
+  ~ModelFolder();
+  ModelFolder(const ModelFolder&) = delete;
+  ModelFolder& operator=(const ModelFolder&) = delete;
+
+  // A text file by its Hugging Face name; nullopt when absent.
+  std::optional<std::string> text(std::string_view name);
+  // config.json, or bert_config.json. Throws kNotFound.
+  std::string config_json();
+  // model.safetensors; nullopt when absent.
+  std::optional<WholeFile> parameters();
+
+  const std::string& name() const { return name_; }  // as the user gave it
+  const std::vector<Source>& sources() const { return sources_; }
+
+ private:
+  std::optional<Uri> locate(std::string_view name) const;
+  void record(const std::string& uri, Bytes bytes);
+
+  Storage& storage_;
+  const ModelOptions options_;
+  std::string name_;
+  std::optional<Uri> directory_;
+  std::filesystem::path temporary_;
+  std::vector<Source> sources_;
+};
+
+}  // namespace berth

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "storage/base/bytes.h"
+#include "trainer/data/dataset.h"
+#include "trainer/kernels/kernels.h"
+#include "trainer/loop/observer.h"
+#include "trainer/model/model.h"
+
+namespace berth {
+
+// predictions.tsv: a header, then for each example its row number (from 0), the predicted label,
+// and one column a label with its probability, 9 digits. Order is kept. Returns false, leaving the
+// sink unclosed, when `stop` was set meanwhile; else closes it.
+bool write_predictions(Model& model, Kernels& kernels, Dataset& data, int64_t batch_size,
+                       const std::vector<std::string>& labels, Observer& observer,
+                       const std::atomic<bool>& stop, ByteSink& sink);
+
+}  // namespace berth

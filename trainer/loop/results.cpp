@@ -1,0 +1,92 @@
+#include "trainer/loop/results.h"
+
+#include <sys/resource.h>
+
+#include <nlohmann/json.hpp>
+
+#include "storage/base/text.h"
+#include "storage/whole_file.h"
+#include "trainer/model/pretrained.h"
+
+namespace berth {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+uint64_t peak_rss_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+Json train_object(const TrainResult& result, int64_t train_examples) {
+  const TrainingState& state = result.state;
+  const double seconds = result.seconds;
+  const auto rate = [seconds](int64_t count) {
+    return seconds > 0 ? static_cast<double>(count) / seconds : 0;
+  };
+  return {{"examples", state.examples},
+          {"steps", state.step},
+          {"epochs", static_cast<double>(state.examples) / static_cast<double>(train_examples)},
+          {"loss", state.loss_sum / static_cast<double>(state.examples)},
+          {"examples_per_second", rate(result.examples)},
+          {"real_tokens_per_second", rate(result.tokens)},
+          {"seconds", seconds}};
+}
+
+Json eval_object(const EvaluationResult& evaluation) {
+  Json object = {{"examples", evaluation.examples}, {"loss", evaluation.loss}};
+  for (const auto& [name, value] : evaluation.metrics) object[name] = value;
+  object["majority_rate"] = evaluation.majority_rate;
+  return object;
+}
+
+std::string model_card(const ModelConfig& config, const JobMetrics& metrics) {
+  std::string card =
+      "# Text classifier\n\n"
+      "A BERT sequence classifier fine-tuned with berth. It loads with\n"
+      "`AutoModelForSequenceClassification.from_pretrained` and "
+      "`AutoTokenizer.from_pretrained`.\n\n"
+      "| | |\n| --- | --- |\n";
+  card += cat("| architecture | ", config.num_hidden_layers, " layers, hidden size ",
+              config.hidden_size, ", ", config.num_attention_heads, " heads |\n");
+  std::string labels;
+  for (const std::string& label : config.labels) labels += (labels.empty() ? "" : ", ") + label;
+  card += cat("| labels | ", labels, " |\n");
+  if (metrics.evaluation) {
+    card += cat("| evaluated on | ", metrics.evaluation->examples, " examples |\n");
+    for (const auto& [name, value] : metrics.evaluation->metrics) {
+      card += cat("| ", name, " | ", value, " |\n");
+    }
+    card += cat("| majority class | ", metrics.evaluation->majority_rate, " |\n");
+  }
+  return card;
+}
+
+}  // namespace
+
+std::string to_json(const JobMetrics& metrics) {
+  Json object = Json::object();
+  if (metrics.result) object["train"] = train_object(*metrics.result, metrics.train_examples);
+  if (metrics.evaluation) object["eval"] = eval_object(*metrics.evaluation);
+  object["precision"] = metrics.precision;
+  object["kernels"] = metrics.kernels;
+  object["peak_rss_bytes"] = peak_rss_bytes();
+  object["finished"] = true;
+  return object.dump(2) + "\n";
+}
+
+void export_model(Storage& storage, const Uri& directory, const ModelConfig& config,
+                  const Parameters& parameters, const Tokenizer& tokenizer, Kernels& kernels,
+                  const JobMetrics& metrics) {
+  write_text(storage, directory / "config.json", to_config_json(config));
+  for (const Tokenizer::File& file : tokenizer.files()) {
+    write_text(storage, directory / file.name, file.content);
+  }
+  write_text(storage, directory / "README.md", model_card(config, metrics));
+  const std::unique_ptr<ByteSink> sink = storage.create(directory / "model.safetensors");
+  save_parameters(parameters, kernels, *sink);
+  sink->close();
+}
+
+}  // namespace berth

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "storage/storage.h"
+#include "trainer/kernels/kernels.h"
+#include "trainer/loop/evaluate.h"
+#include "trainer/loop/train.h"
+#include "trainer/model/config.h"
+#include "trainer/model/parameters.h"
+#include "trainer/text/tokenizer.h"
+
+namespace berth {
+
+// metrics.json of a job that finished. `result` absent: nothing was trained (--mode eval).
+struct JobMetrics {
+  std::optional<TrainResult> result;
+  std::optional<EvaluationResult> evaluation;
+  int64_t train_examples = 0;  // rows of the training set
+  std::string precision, kernels;
+};
+std::string to_json(const JobMetrics& metrics);
+
+// The finished model in Hugging Face layout: config.json with the labels, model.safetensors, the
+// tokenizer's files, README.md.
+void export_model(Storage& storage, const Uri& directory, const ModelConfig& config,
+                  const Parameters& parameters, const Tokenizer& tokenizer, Kernels& kernels,
+                  const JobMetrics& metrics);
+
+}  // namespace berth

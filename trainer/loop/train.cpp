@@ -1,0 +1,211 @@
+#include "trainer/loop/train.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "trainer/data/batcher.h"
+#include "trainer/data/prefetcher.h"
+#include "trainer/optim/schedule.h"
+
+namespace berth {
+namespace {
+
+constexpr const char* kBestMetric = "accuracy";
+
+// One run of the loop: the state and what is counted beside it.
+class Training {
+ public:
+  Training(const TrainingParts& parts, const Plan& plan, TrainingState state)
+      : parts_(parts),
+        plan_(plan),
+        schedule_(parts.options.optimization.learning_rate,
+                  warmup_steps(parts.options.optimization.warmup_ratio, plan.total_steps),
+                  plan.total_steps),
+        step_state_(parts.kernels.make_step_state()),
+        saved_step_(state.step == 0 ? -1 : state.step) {
+    result_.state = std::move(state);
+    result_.state.kernels = parts.kernels.description();
+  }
+
+  TrainResult run() {
+    TrainingState& state = result_.state;
+    Batcher batcher({.batch_size = parts_.options.batch_size,
+                     .micro_batches = parts_.options.gradient_accumulation_steps,
+                     .seed = parts_.options.seed},
+                    parts_.train_data);
+    Prefetcher prefetcher(batcher, state.cursor, plan_.total_steps - state.step);
+    evaluate_when_due();  // of a process that was stopped before it could
+    for (UpdateBatch batch; state.step < plan_.total_steps && prefetcher.next(batch);) {
+      update(batch);
+      evaluate_when_due();
+      if (save_due()) save();
+    }
+    if (!result_.evaluation) evaluate_final();
+    if (saved_step_ != state.step) save();
+    return std::move(result_);
+  }
+
+ private:
+  void update(const UpdateBatch& batch) {
+    TrainingState& state = result_.state;
+    const auto start = std::chrono::steady_clock::now();
+    const double rate = schedule_.rate(state.step);
+    parts_.kernels.begin_step(*step_state_, {.seed = parts_.options.seed,
+                                             .step = static_cast<uint64_t>(state.step),
+                                             .learning_rate = static_cast<float>(rate)});
+    for (const PackedBatch& micro_batch : batch.micro_batches) {
+      if (parts_.stop) stop();
+      parts_.model.forward(micro_batch, *step_state_, Phase::kTraining);
+      parts_.model.backward(*step_state_);
+    }
+    parts_.optimizer.step(*step_state_);
+    parts_.model.refresh();
+    const StepOutcome outcome = parts_.kernels.read_step(*step_state_);
+    if (!std::isfinite(outcome.loss_sum) || !std::isfinite(outcome.grad_norm)) diverged(outcome);
+
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    ++state.step;
+    state.cursor = batch.after;
+    state.examples += batch.examples;
+    state.tokens += batch.tokens;
+    state.loss_sum += outcome.loss_sum;
+    result_.examples += batch.examples;
+    result_.tokens += batch.tokens;
+    result_.seconds += elapsed.count();
+    interval_loss_ += outcome.loss_sum;
+    interval_examples_ += outcome.examples;
+    report(outcome, rate);
+  }
+
+  void report(const StepOutcome& outcome, double rate) {
+    const TrainingState& state = result_.state;
+    const int64_t every = parts_.options.logging_steps;
+    StepReport report{.step = state.step,
+                      .total_steps = plan_.total_steps,
+                      .epoch = epoch(),
+                      .loss = outcome.loss_sum / outcome.examples,
+                      .interval_loss = interval_loss_ / interval_examples_,
+                      .learning_rate = rate,
+                      .grad_norm = outcome.grad_norm};
+    report.examples_per_second = static_cast<double>(result_.examples) / result_.seconds;
+    report.tokens_per_second = static_cast<double>(result_.tokens) / result_.seconds;
+    report.log = state.step == 1 || state.step == plan_.total_steps ||
+                 (every > 0 && state.step % every == 0);
+    parts_.observer.on_step(report);
+    if (report.log) interval_loss_ = interval_examples_ = 0;
+  }
+
+  // Passes over the data so far.
+  double epoch() const {
+    return static_cast<double>(result_.state.examples) /
+           static_cast<double>(parts_.train_data.size());
+  }
+
+  bool evaluation_due() const {
+    const TrainingState& state = result_.state;
+    if (parts_.eval_data == nullptr || state.step == 0 || state.evaluated_step == state.step) {
+      return false;
+    }
+    if (state.step == plan_.total_steps) return true;
+    const int64_t every = parts_.options.eval_steps;
+    return every > 0 ? state.step % every == 0 : state.step % plan_.steps_per_epoch == 0;
+  }
+
+  std::optional<EvaluationResult> run_evaluation() {
+    const int64_t batch_size = parts_.options.eval_batch_size;
+    return evaluate(parts_.model, parts_.kernels, *parts_.eval_data,
+                    batch_size > 0 ? batch_size : parts_.options.batch_size, parts_.num_labels,
+                    parts_.observer, parts_.stop);
+  }
+
+  void evaluate_when_due() {
+    if (!evaluation_due()) return;
+    TrainingState& state = result_.state;
+    const std::optional<EvaluationResult> evaluation = run_evaluation();
+    if (!evaluation) stop();
+    state.evaluated_step = state.step;
+    if (state.step == plan_.total_steps) result_.evaluation = evaluation;
+    parts_.observer.on_evaluation({.step = state.step,
+                                   .epoch = epoch(),
+                                   .examples = evaluation->examples,
+                                   .loss = evaluation->loss,
+                                   .seconds = evaluation->seconds,
+                                   .metrics = evaluation->metrics,
+                                   .majority_rate = evaluation->majority_rate,
+                                   .split = parts_.eval_split});
+    const double value = evaluation->metrics.at(kBestMetric);
+    if (!state.best || value > state.best->value) {
+      state.best = Best{.step = state.step, .metric = kBestMetric, .value = value};
+      save();  // the best checkpoint must exist
+      parts_.checkpoints.record_best(*state.best);
+    }
+  }
+
+  // A finished run whose last evaluation was made by an earlier process: once more, for its
+  // numbers.
+  void evaluate_final() {
+    if (parts_.eval_data == nullptr) return;
+    result_.evaluation = run_evaluation();
+    if (!result_.evaluation) stop();
+  }
+
+  bool save_due() const {
+    const int64_t every = parts_.options.save_steps;
+    const int64_t step = result_.state.step;
+    return every > 0 && step % every == 0 && saved_step_ != step;
+  }
+
+  void save() {
+    const CheckpointReport report =
+        parts_.checkpoints.save(result_.state, parts_.parameters, parts_.optimizer, parts_.kernels);
+    saved_step_ = result_.state.step;
+    parts_.observer.on_checkpoint(report);
+  }
+
+  [[noreturn]] void stop() {
+    const int64_t step = result_.state.step;
+    if (saved_step_ != step && step > 0) save();
+    throw Error(Code::kStopped,
+                cat("stopped by a signal after step ", step, " of ", plan_.total_steps),
+                step > 0 ? parts_.checkpoints.step_directory(step).to_string() : "",
+                "start it again with the same command to go on");
+  }
+
+  [[noreturn]] void diverged(const StepOutcome& outcome) const {
+    throw Error(
+        Code::kDiverged,
+        cat("at step ", result_.state.step + 1, " the loss is ",
+            outcome.loss_sum / outcome.examples, " and the gradient's norm ", outcome.grad_norm),
+        "", "lower --learning-rate; the last checkpoint is unharmed");
+  }
+
+  const TrainingParts& parts_;
+  const Plan plan_;
+  const LinearSchedule schedule_;
+  std::unique_ptr<StepState> step_state_;
+  int64_t saved_step_;
+  double interval_loss_ = 0, interval_examples_ = 0;
+  TrainResult result_;
+};
+
+}  // namespace
+
+Plan make_plan(const TrainingOptions& options, int64_t train_examples) {
+  Plan plan;
+  plan.steps_per_epoch = (train_examples + options.batch_size - 1) / options.batch_size;
+  plan.total_steps = options.max_steps > 0
+                         ? options.max_steps
+                         : static_cast<int64_t>(std::ceil(
+                               options.epochs * static_cast<double>(plan.steps_per_epoch)));
+  plan.total_steps = std::max<int64_t>(plan.total_steps, 1);
+  return plan;
+}
+
+TrainResult train(const TrainingParts& parts, const Plan& plan, TrainingState state) {
+  return Training(parts, plan, std::move(state)).run();
+}
+
+}  // namespace berth

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "trainer/data/dataset.h"
+#include "trainer/kernels/kernels.h"
+#include "trainer/loop/checkpoint.h"
+#include "trainer/loop/evaluate.h"
+#include "trainer/loop/observer.h"
+#include "trainer/loop/options.h"
+#include "trainer/model/model.h"
+#include "trainer/optim/optimizer.h"
+
+namespace berth {
+
+// How many updates a job makes.
+struct Plan {
+  int64_t steps_per_epoch = 0;
+  int64_t total_steps = 0;
+};
+Plan make_plan(const TrainingOptions& options, int64_t train_examples);
+
+// All that the loop works on; borrowed.
+struct TrainingParts {
+  const TrainingOptions& options;
+  Kernels& kernels;
+  Parameters& parameters;
+  Model& model;
+  Optimizer& optimizer;
+  Dataset& train_data;
+  Dataset* eval_data;  // null: no evaluation
+  int64_t num_labels;
+  std::string eval_split;  // "validation" or "eval"
+  CheckpointStore& checkpoints;
+  Observer& observer;
+  const std::atomic<bool>& stop;
+};
+
+struct TrainResult {
+  TrainingState state;
+  std::optional<EvaluationResult> evaluation;  // of the final parameters
+  // Training steps of this process alone.
+  int64_t examples = 0, tokens = 0;
+  double seconds = 0;
+};
+
+// Trains from `state` to the plan's end: update, evaluate, save, each when it is due. The last
+// update is always evaluated (with eval data) and saved. When `stop` is set, saves and throws
+// kStopped; kDiverged when the loss is no longer a number. Errors of the parts pass through.
+TrainResult train(const TrainingParts& parts, const Plan& plan, TrainingState state);
+
+}  // namespace berth
