@@ -28,7 +28,11 @@ struct Tensor {
   }
   size_t size_bytes() const { return static_cast<size_t>(elements()) * size_of(dtype); }
   int64_t rows() const { return shape[0]; }
-  int64_t columns() const { return elements() / (shape[0] == 0 ? 1 : shape[0]); }
+  int64_t columns() const {  // elements of a row, of which there may be none
+    int64_t count = 1;
+    for (int i = 1; i < rank; ++i) count *= shape[i];
+    return count;
+  }
 
   float* f32() const {
     assert(dtype == DType::kF32);

@@ -36,7 +36,7 @@ static inline float exponential(float x) {
   return x < kLow ? 0.0f : result;
 }
 
-// tanh x to 3e-7, a rational function of x (13/6) as in Eigen; +-1 beyond 7.9.
+// tanh x to 4e-7, a rational function of x (13/6) as in Eigen; +-1 beyond 7.9.
 static inline float hyperbolic_tangent(float x) {
   constexpr float kBound = 7.90531110763549805f;
   const float clamped = x < -kBound ? -kBound : (x > kBound ? kBound : x);

@@ -1,0 +1,116 @@
+#include "tests/trainer/kernels/kernels_fixture.h"
+
+namespace berth {
+namespace {
+
+using reference::AttentionShape;
+using reference::Vector;
+
+class Attention : public KernelsTest {
+ protected:
+  struct Forward {
+    Tensor qkv, cu_seqlens, out, log_sum_exp;
+  };
+
+  Forward forward(const AttentionShape& shape, const Vector& qkv) {
+    begin(shape.inputs, shape.first_token);
+    const int64_t tokens = shape.tokens(), hidden = shape.hidden();
+    const Forward made{tensor({tokens, 3 * hidden}, qkv), ids(shape.cu_seqlens),
+                       garbage({tokens, hidden}), garbage({tokens, shape.heads})};
+    kernels().attention_forward(made.qkv, made.cu_seqlens, static_cast<int>(shape.heads),
+                                shape.dropout, *state_, made.out, made.log_sum_exp);
+    return made;
+  }
+  Tensor backward(const AttentionShape& shape, const Forward& made, const Vector& dout) {
+    const int64_t tokens = shape.tokens(), hidden = shape.hidden();
+    const Tensor dqkv = garbage({tokens, 3 * hidden});
+    kernels().attention_backward(tensor({tokens, hidden}, dout), made.qkv, made.out,
+                                 made.log_sum_exp, made.cu_seqlens, static_cast<int>(shape.heads),
+                                 shape.dropout, *state_, dqkv);
+    return dqkv;
+  }
+
+  void check(const AttentionShape& shape) {
+    const Vector qkv = random(shape.tokens() * 3 * shape.hidden());
+    const Vector dout = random(shape.tokens() * shape.hidden());
+    const Forward made = forward(shape, qkv);
+    Vector log_sum_exp;
+    const Vector out = reference::attention(shape, qkv, &log_sum_exp);
+    expect_near(made.out, out, 1e-5, "out");
+    expect_near(made.log_sum_exp, log_sum_exp, 1e-5, "log_sum_exp");
+    expect_near(backward(shape, made, dout),
+                reference::numeric_gradient(
+                    [&](const Vector& x) { return reference::attention(shape, x); }, qkv, dout),
+                2e-5, "dqkv");
+  }
+};
+
+TEST_P(Attention, OfOneTokenIsItsValue) { check({{0, 1}, 1, 8, {}, {}}); }
+
+TEST_P(Attention, AgreesWithItsDefinition) {
+  check({{0, 5}, 2, 8, {}, {}});
+  check({{0, 3, 4, 11}, 2, 16, {}, {}});
+  check({{0, 17}, 1, 5, {}, {}});
+}
+
+TEST_P(Attention, OfWideHeadsAgrees) { check({{0, 2, 5}, 1, 64, {}, {}}); }
+
+TEST_P(Attention, SkipsEmptySequences) { check({{0, 0, 4, 4, 6, 6}, 2, 8, {}, {}}); }
+
+TEST_P(Attention, AgreesUnderDropout) {
+  const StepInputs inputs{.seed = 3, .step = 4};
+  check({{0, 6, 9}, 2, 8, {.p = 0.3f, .site = 12}, inputs, 1000});
+  check({{0, 18}, 1, 4, {.p = 0.1f, .site = 13}, inputs, 0xffffffff});
+}
+
+// More queries than are handled at a time, and more keys than one draw decides.
+TEST_P(Attention, OfLongSequencesAgrees) {
+  const AttentionShape shape{{0, 301, 320}, 2, 8, {.p = 0.1f, .site = 1}, {.seed = 1}, 5};
+  const Vector qkv = random(shape.tokens() * 3 * shape.hidden());
+  const Vector dout = random(shape.tokens() * shape.hidden());
+  const Forward made = forward(shape, qkv);
+  expect_near(made.out, reference::attention(shape, qkv), 1e-5, "out");
+  // Along one random direction of the whole input.
+  const Vector direction = random(static_cast<int64_t>(qkv.size()));
+  const Vector slope = reference::numeric_gradient(
+      [&](const Vector& step) {
+        Vector moved = qkv;
+        for (size_t i = 0; i < qkv.size(); ++i) moved[i] += step[0] * direction[i];
+        return reference::attention(shape, moved);
+      },
+      {0.0}, dout);
+  const Vector dqkv = values(backward(shape, made, dout));
+  double along = 0, size = 0;
+  for (size_t i = 0; i < dqkv.size(); ++i) {
+    along += dqkv[i] * direction[i];
+    size += std::abs(dqkv[i] * direction[i]);
+  }
+  EXPECT_NEAR(along, slope[0], 1e-5 * size);
+}
+
+TEST_P(Attention, SurvivesHugeScores) {
+  const AttentionShape shape{{0, 4}, 1, 8, {}, {}};
+  Vector qkv = random(4 * 24, 100);
+  const Forward made = forward(shape, qkv);
+  expect_near(made.out, reference::attention(shape, qkv), 1e-3, "out");
+  for (const double value : values(backward(shape, made, random(32)))) {
+    EXPECT_TRUE(std::isfinite(value));
+  }
+}
+
+TEST_P(Attention, OfASequenceDoesNotDependOnItsNeighbours) {
+  const Vector qkv = random(9 * 48), dout = random(9 * 16);
+  const AttentionShape both{{0, 4, 9}, 2, 8, {.p = 0.2f, .site = 1}, {.seed = 1}, 50};
+  const AttentionShape second{{0, 5}, 2, 8, {.p = 0.2f, .site = 1}, {.seed = 1}, 54};
+  const Forward made = forward(both, qkv);
+  const std::vector<float> out = floats(made.out), dqkv = floats(backward(both, made, dout));
+  const Forward alone = forward(second, Vector(qkv.begin() + 4 * 48, qkv.end()));
+  EXPECT_EQ(floats(alone.out), std::vector<float>(out.begin() + 4 * 16, out.end()));
+  EXPECT_EQ(floats(backward(second, alone, Vector(dout.begin() + 4 * 16, dout.end()))),
+            std::vector<float>(dqkv.begin() + 4 * 48, dqkv.end()));
+}
+
+BERTH_INSTANTIATE_KERNELS(Attention);
+
+}  // namespace
+}  // namespace berth

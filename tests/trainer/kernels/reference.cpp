@@ -1,0 +1,157 @@
+#include "tests/trainer/kernels/reference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "trainer/kernels/philox.h"
+
+namespace berth::reference {
+
+Vector numeric_gradient(const std::function<Vector(const Vector&)>& f, const Vector& x,
+                        const Vector& cotangent) {
+  constexpr double kStep = 1e-5;
+  Vector gradient(x.size()), moved = x;
+  const auto value = [&] {
+    const Vector y = f(moved);
+    double sum = 0;
+    for (size_t i = 0; i < y.size(); ++i) sum += y[i] * cotangent.at(i);
+    return sum;
+  };
+  for (size_t i = 0; i < x.size(); ++i) {
+    moved[i] = x[i] + kStep;
+    const double above = value();
+    moved[i] = x[i] - kStep;
+    const double below = value();
+    moved[i] = x[i];
+    gradient[i] = (above - below) / (2 * kStep);
+  }
+  return gradient;
+}
+
+double dropout_factor(const Dropout& dropout, const StepInputs& inputs, uint64_t row,
+                      uint32_t stream, uint64_t element) {
+  if (dropout.p == 0) return 1;
+  const auto words =
+      philox4x32({static_cast<uint32_t>(element / 8), stream, low_word(row), high_word(row)},
+                 philox_key(inputs.seed, inputs.step, dropout.site));
+  const uint32_t draw = words[element % 8 / 2] >> (16 * (element % 2)) & 0xFFFF;
+  const double threshold = std::round(static_cast<double>(dropout.p) * 65536);
+  return draw < threshold ? 0 : 1 / (1 - threshold / 65536);
+}
+
+Vector dropout(const Vector& x, int64_t columns, const Dropout& dropout, const StepInputs& inputs,
+               uint64_t first_row) {
+  Vector y = x;
+  const auto width = static_cast<size_t>(columns);
+  for (size_t i = 0; i < x.size(); ++i) {
+    y[i] *= dropout_factor(dropout, inputs, first_row + i / width, 0, i % width);
+  }
+  return y;
+}
+
+Vector layer_norm(const Vector& x, const Vector& gamma, const Vector& beta, double epsilon) {
+  const size_t columns = gamma.size();
+  Vector y(x.size());
+  for (size_t row = 0; row < x.size(); row += columns) {
+    double mean = 0, variance = 0;
+    for (size_t c = 0; c < columns; ++c) mean += x[row + c] / static_cast<double>(columns);
+    for (size_t c = 0; c < columns; ++c) {
+      variance += (x[row + c] - mean) * (x[row + c] - mean) / static_cast<double>(columns);
+    }
+    for (size_t c = 0; c < columns; ++c) {
+      y[row + c] = (x[row + c] - mean) / std::sqrt(variance + epsilon) * gamma[c] + beta[c];
+    }
+  }
+  return y;
+}
+
+Vector linear(const Vector& x, const Vector& w, const Vector& bias) {
+  const size_t outputs = bias.size(), inputs = w.size() / outputs, rows = x.size() / inputs;
+  Vector y(rows * outputs);
+  for (size_t t = 0; t < rows; ++t) {
+    for (size_t n = 0; n < outputs; ++n) {
+      double sum = bias[n];
+      for (size_t k = 0; k < inputs; ++k) sum += x[t * inputs + k] * w[n * inputs + k];
+      y[t * outputs + n] = sum;
+    }
+  }
+  return y;
+}
+
+double activation(Activation activation, double x) {
+  switch (activation) {
+    case Activation::kGelu:
+      return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
+    case Activation::kGeluTanh:
+      return 0.5 * x *
+             (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+    case Activation::kRelu:
+      return std::max(0.0, x);
+    case Activation::kTanh:
+      return std::tanh(x);
+  }
+  return 0;
+}
+
+Vector activation(Activation kind, const Vector& x) {
+  Vector y;
+  for (const double value : x) y.push_back(activation(kind, value));
+  return y;
+}
+
+Vector attention(const AttentionShape& shape, const Vector& qkv, Vector* log_sum_exp) {
+  const int64_t hidden = shape.hidden(), row = 3 * hidden, size = shape.head_size;
+  Vector out(static_cast<size_t>(shape.tokens() * hidden));
+  if (log_sum_exp != nullptr) log_sum_exp->assign(out.size() / static_cast<size_t>(size), 0);
+  const auto element = [&](int64_t token, int64_t which, int64_t head, int64_t d) {
+    return qkv[static_cast<size_t>(token * row + which * hidden + head * size + d)];
+  };
+  for (size_t b = 0; b + 1 < shape.cu_seqlens.size(); ++b) {
+    const int64_t first = shape.cu_seqlens[b], last = shape.cu_seqlens[b + 1];
+    for (int64_t head = 0; head < shape.heads; ++head) {
+      for (int64_t i = first; i < last; ++i) {
+        Vector scores;
+        for (int64_t j = first; j < last; ++j) {
+          double score = 0;
+          for (int64_t d = 0; d < size; ++d) {
+            score += element(i, 0, head, d) * element(j, 1, head, d);
+          }
+          scores.push_back(score / std::sqrt(static_cast<double>(size)));
+        }
+        const double max = *std::max_element(scores.begin(), scores.end());
+        double sum = 0;
+        for (const double score : scores) sum += std::exp(score - max);
+        if (log_sum_exp != nullptr) {
+          (*log_sum_exp)[static_cast<size_t>(i * shape.heads + head)] = max + std::log(sum);
+        }
+        for (int64_t j = first; j < last; ++j) {
+          const double p =
+              std::exp(scores[static_cast<size_t>(j - first)] - max) / sum *
+              dropout_factor(shape.dropout, shape.inputs,
+                             shape.first_token + static_cast<uint64_t>(i),
+                             static_cast<uint32_t>(head), static_cast<uint64_t>(j - first));
+          for (int64_t d = 0; d < size; ++d) {
+            out[static_cast<size_t>(i * hidden + head * size + d)] += p * element(j, 2, head, d);
+          }
+        }
+      }
+    }
+  }
+  return out;
+}
+
+Vector cross_entropy(const Vector& logits, const std::vector<int32_t>& labels) {
+  const size_t classes = logits.size() / labels.size();
+  Vector losses;
+  for (size_t b = 0; b < labels.size(); ++b) {
+    const double* row = logits.data() + b * classes;
+    const double max = *std::max_element(row, row + classes);
+    double sum = 0;
+    for (size_t c = 0; c < classes; ++c) sum += std::exp(row[c] - max);
+    losses.push_back(max + std::log(sum) - row[labels[b]]);
+  }
+  return losses;
+}
+
+}  // namespace berth::reference

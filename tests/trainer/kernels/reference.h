@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "trainer/kernels/kernels.h"
+
+// The operations as their papers write them: double precision, one plain loop after the other,
+// nothing shared with the kernels but Philox.
+namespace berth::reference {
+
+using Vector = std::vector<double>;
+
+// d sum(cotangent * f(x)) / dx by central differences.
+Vector numeric_gradient(const std::function<Vector(const Vector&)>& f, const Vector& x,
+                        const Vector& cotangent);
+
+// 0 or 1/(1-p), for element `element` of row `row`, by the contract of Dropout.
+double dropout_factor(const Dropout& dropout, const StepInputs& inputs, uint64_t row,
+                      uint32_t stream, uint64_t element);
+// x [rows, columns] times its factors.
+Vector dropout(const Vector& x, int64_t columns, const Dropout& dropout, const StepInputs& inputs,
+               uint64_t first_row);
+
+Vector layer_norm(const Vector& x, const Vector& gamma, const Vector& beta, double epsilon);
+// x [T,K], w [N,K], bias [N]
+Vector linear(const Vector& x, const Vector& w, const Vector& bias);
+double activation(Activation activation, double x);
+Vector activation(Activation activation, const Vector& x);
+
+struct AttentionShape {
+  std::vector<int32_t> cu_seqlens;
+  int64_t heads, head_size;
+  Dropout dropout;
+  StepInputs inputs;
+  uint64_t first_token = 0;
+
+  int64_t tokens() const { return cu_seqlens.back(); }
+  int64_t hidden() const { return heads * head_size; }
+};
+// qkv [T,3H] -> out [T,H]; log_sum_exp [T,A] where not null.
+Vector attention(const AttentionShape& shape, const Vector& qkv, Vector* log_sum_exp = nullptr);
+
+// Losses of logits [B,C].
+Vector cross_entropy(const Vector& logits, const std::vector<int32_t>& labels);
+
+}  // namespace berth::reference
