@@ -17,7 +17,7 @@ namespace value {
 constexpr uint32_t kTag = 1, kSimpleValue = 2, kTensor = 8, kMetadata = 9;
 }
 namespace metadata {
-constexpr uint32_t kPluginData = 1, kPluginName = 1, kDataClass = 4, kDataClassTensor = 2;
+constexpr uint32_t kPluginData = 1, kPluginName = 1;
 }
 namespace tensor {
 constexpr uint32_t kDType = 1, kShape = 2, kStringVal = 8, kDTypeString = 7;
@@ -65,7 +65,6 @@ std::vector<std::byte> text_event(double wall_time_s, int64_t step, const std::s
   plugin.text(metadata::kPluginName, "text");
   ProtoWriter described;
   described.message(metadata::kPluginData, plugin);
-  described.varint(metadata::kDataClass, metadata::kDataClassTensor);
 
   ProtoWriter content;
   content.varint(tensor::kDType, tensor::kDTypeString);

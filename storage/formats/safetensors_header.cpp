@@ -133,6 +133,11 @@ SafetensorsHeader parse_safetensors_header(std::string_view json) {
     throw Error(Code::kCorrupt, "the header does not begin with {", cat("byte ", kHeaderStart),
                 "check that it is a safetensors file");
   }
+  // nlohmann's parser takes a zero byte for the end.
+  if (const size_t zero = json.find('\0'); zero != std::string_view::npos) {
+    throw Error(Code::kCorrupt, "a zero byte in the header", cat("byte ", kHeaderStart + zero),
+                "fetch the file again");
+  }
   HeaderHandler handler;
   nlohmann::json::sax_parse(json.begin(), json.end(), &handler);
   return std::move(handler.header);

@@ -1,0 +1,220 @@
+#include "storage/formats/safetensors.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "tests/support/every_damage.h"
+#include "tests/support/memory_sink.h"
+#include "tests/support/scratch_directory.h"
+#include "tests/support/throws_code.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+
+std::string file_of(const std::string& header, const std::string& data) {
+  uint64_t size = header.size();
+  std::string file(reinterpret_cast<const char*>(&size), sizeof size);
+  return file + header + data;
+}
+
+void read(Bytes file) { const SafetensorsReader reader(file); }
+
+void read(const std::string& header, const std::string& data) {
+  const std::string file = file_of(header, data);
+  read(as_bytes(file));
+}
+
+constexpr const char* kTwoBytes = R"({"w":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})";
+
+class GoldenSafetensors : public testing::Test {
+ protected:
+  const std::string file_ = read_text(BERTH_TESTDATA "/small.safetensors");
+};
+
+TEST_F(GoldenSafetensors, ReadsWhatThePythonPackageWrote) {
+  const SafetensorsReader reader(as_bytes(file_));
+  EXPECT_EQ(reader.metadata(), (std::map<std::string, std::string>{{"format", "pt"}}));
+  ASSERT_EQ(reader.tensors().size(), 7u);
+  const NamedTensor* weight = reader.find("weight");
+  ASSERT_NE(weight, nullptr);
+  EXPECT_EQ(weight->dtype, DType::kF32);
+  EXPECT_THAT(weight->shape, ElementsAre(2, 3));
+  float last;
+  std::memcpy(&last, weight->data.data() + 5 * sizeof last, sizeof last);
+  EXPECT_EQ(last, 1.25f);
+  EXPECT_EQ(reader.find("half")->dtype, DType::kF16);
+  EXPECT_EQ(reader.find("mask")->dtype, DType::kBool);
+  EXPECT_EQ(reader.find("ids")->data.size(), 16u);
+  EXPECT_TRUE(reader.find("scalar")->shape.empty());
+  EXPECT_EQ(reader.find("scalar")->elements(), 1);
+  EXPECT_THAT(reader.find("empty")->shape, ElementsAre(0, 4));
+  EXPECT_EQ(reader.find("na\"me\xC3\xA9")->data.size(), 1u);
+  EXPECT_EQ(reader.find("absent"), nullptr);
+}
+
+TEST_F(GoldenSafetensors, WritesTheSameBytes) {
+  const SafetensorsReader reader(as_bytes(file_));
+  MemorySink sink;
+  write_safetensors(sink, reader.tensors(), reader.metadata());
+  EXPECT_EQ(as_text(sink.written), file_);
+}
+
+TEST_F(GoldenSafetensors, EveryPrefixIsRefused) {
+  EXPECT_THAT(accepted_prefixes(as_bytes(file_), [](Bytes b) { read(b); }), testing::IsEmpty());
+}
+
+TEST_F(GoldenSafetensors, AFlippedBitIsRefusedOrHarmless) {
+  accepted_flips(as_bytes(file_), [](Bytes b) { read(b); });
+}
+
+TEST(Safetensors, KeepsFileOrderWhateverTheHeadersOrder) {
+  const std::string file = file_of(R"({"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]},)"
+                                   R"("a":{"shape":[2],"data_offsets":[0,2],"dtype":"U8"}}  )",
+                                   "xyz");
+  const SafetensorsReader reader(as_bytes(file));
+  EXPECT_EQ(reader.tensors()[0].name, "a");
+  EXPECT_EQ(as_text(reader.tensors()[1].data), "z");
+}
+
+TEST(Safetensors, HasNoTensorsInAnEmptyHeader) { EXPECT_NO_THROW(read("{}", "")); }
+
+TEST(Safetensors, RefusesDataThatTheTensorsDoNotTile) {
+  EXPECT_NO_THROW(read(kTwoBytes, "xx"));
+  EXPECT_THAT([] { read(kTwoBytes, "xxx"); }, ThrowsCode(Code::kCorrupt, "end at byte 2"));
+  EXPECT_THAT([] { read(kTwoBytes, "x"); }, ThrowsCode(Code::kCorrupt, "\"w\""));
+  EXPECT_THAT([] { read(R"({"w":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})", "xx"); },
+              ThrowsCode(Code::kCorrupt, "begins at byte 1"));
+  EXPECT_THAT(
+      [] {
+        read(R"({"v":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
+             R"("w":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})",
+             "xxx");
+      },
+      ThrowsCode(Code::kCorrupt, "\"w\": begins at byte 1"));
+}
+
+TEST(Safetensors, RefusesASizeThatIsNotTheShapes) {
+  EXPECT_THAT([] { read(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", "xxxx"); },
+              ThrowsCode(Code::kCorrupt, "needs 8"));
+}
+
+TEST(Safetensors, RefusesShapesThatOverflow) {
+  for (const char* shape : {"4294967296,4294967296", "9223372036854775807", "9223372036854775808",
+                            "4611686018427387904,4611686018427387904,0", "-1", "1.5", "1e3"}) {
+    const std::string header =
+        R"({"w":{"dtype":"F32","shape":[)" + std::string(shape) + R"(],"data_offsets":[0,0]}})";
+    EXPECT_THAT([&] { read(header, ""); }, ThrowsCode(Code::kCorrupt, "\"w\"")) << shape;
+  }
+}
+
+TEST(Safetensors, RefusesOffsetsThatRunBackwards) {
+  EXPECT_THAT(
+      [] {
+        read(R"({"w":{"dtype":"U8","shape":[0],"data_offsets":[0,18446744073709551615]}})", "");
+      },
+      ThrowsCode(Code::kCorrupt));
+  EXPECT_THAT([] { read(R"({"w":{"dtype":"U8","shape":[2],"data_offsets":[2,0]}})", "xx"); },
+              ThrowsCode(Code::kCorrupt));
+}
+
+TEST(Safetensors, RefusesHeadersThatAreNotTables) {
+  for (const std::string& header : std::vector<std::string>{
+           "",
+           " {}",
+           "[]",
+           "1",
+           "{",
+           "{}}",
+           "{\"w\":1}",
+           "{\"w\":{}}",
+           "{\"w\":[]}",
+           R"({"w":{"dtype":"U8","shape":[0]}})",
+           R"({"w":{"dtype":"U8","shape":[0],"data_offsets":[0]}})",
+           R"({"w":{"dtype":"U8","shape":[0],"data_offsets":[0,0,0]}})",
+           R"({"w":{"dtype":"U8","shape":[[0]],"data_offsets":[0,0]}})",
+           R"({"w":{"dtype":"U8","shape":[0],"shape":[0],"data_offsets":[0,0]}})",
+           R"({"w":{"dtype":"U8","dtype":"U8","shape":[0],"data_offsets":[0,0]}})",
+           R"({"w":{"dtype":"U8","shape":[0],"data_offsets":[0,0],"more":{}}})",
+           R"({"w":{"dtype":"U8","shape":[0],"data_offsets":[0,0],"more":"x"}})",
+           R"({"__metadata__":{"a":1}})",
+           R"({"__metadata__":{"a":"1","a":"2"}})",
+           R"({"__metadata__":{"a":{}}})",
+           R"({"__metadata__":{},"__metadata__":{}})",
+           std::string("{}\0", 3)}) {
+    EXPECT_THAT([&] { read(header, ""); }, ThrowsCode(Code::kCorrupt)) << header;
+  }
+}
+
+TEST(Safetensors, RefusesANameThatStandsTwice) {
+  EXPECT_THAT(
+      [] {
+        read(R"({"w":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)"
+             R"("w":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})",
+             "");
+      },
+      ThrowsCode(Code::kCorrupt, "\"w\": stands twice"));
+}
+
+TEST(Safetensors, StopsAtTheFirstBracketOfANestingBomb) {
+  for (const std::string opening : {R"({"w":)", R"({"w":{"shape":)", R"({"w":{"x":)"}) {
+    const std::string bomb(1'000'000, '[');
+    EXPECT_THAT([&] { read(opening + bomb, ""); }, ThrowsCode(Code::kCorrupt));
+  }
+  std::string objects;
+  for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
+  EXPECT_THAT([&] { read(objects, ""); }, ThrowsCode(Code::kCorrupt));
+}
+
+TEST(Safetensors, RefusesAHugeHeaderBeforeReadingIt) {
+  std::string file = file_of("{}", "");
+  const uint64_t size = 100'000'001;
+  std::memcpy(file.data(), &size, sizeof size);
+  EXPECT_THAT([&] { read(as_bytes(file)); }, ThrowsCode(Code::kCorrupt, "100000001"));
+}
+
+TEST(Safetensors, NamesAnElementTypeThatBerthHasNot) {
+  EXPECT_THAT([] { read(R"({"w":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]}})", "x"); },
+              ThrowsCode(Code::kBadData, "F8_E4M3"));
+}
+
+TEST(Safetensors, PadsTheHeaderToEightBytes) {
+  const std::string data = "12345678";
+  const NamedTensor tensor{.name = "w", .dtype = DType::kI64, .shape = {1}, .data = as_bytes(data)};
+  for (const char* value : {"", "1", "12", "123"}) {
+    MemorySink sink;
+    write_safetensors(sink, std::span(&tensor, 1), {{"format", value}});
+    const SafetensorsReader reader(sink.written);
+    EXPECT_EQ((sink.written.size() - data.size()) % 8, 0u);
+    EXPECT_EQ(as_text(reader.tensors()[0].data), data);
+    EXPECT_EQ(reader.metadata().at("format"), value);
+  }
+}
+
+TEST(Safetensors, RefusesToWriteWhatItCouldNotRead) {
+  const std::string data = "xxxxx";
+  const NamedTensor short_one{
+      .name = "w", .dtype = DType::kF32, .shape = {2}, .data = as_bytes(data).first(4)};
+  const NamedTensor unaligned[] = {
+      {.name = "a", .dtype = DType::kU8, .shape = {1}, .data = as_bytes(data).first(1)},
+      {.name = "b", .dtype = DType::kF32, .shape = {1}, .data = as_bytes(data).first(4)}};
+  MemorySink sink;
+  EXPECT_THAT([&] { write_safetensors(sink, std::span(&short_one, 1), {}); },
+              ThrowsCode(Code::kInternal));
+  EXPECT_THAT([&] { write_safetensors(sink, unaligned, {}); }, ThrowsCode(Code::kInternal));
+  EXPECT_TRUE(sink.written.empty());
+}
+
+TEST(Safetensors, ReadsARealModel) {
+  const std::string path = BERTH_SHARED_DATA "/weights/coldfire_tiny_bert/model.safetensors";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "NOT TESTED: " << path << " is absent";
+  const std::string file = read_text(path);
+  const SafetensorsReader reader(as_bytes(file));
+  EXPECT_EQ(reader.tensors().size(), 37u);
+  EXPECT_NE(reader.find("embeddings.word_embeddings.weight"), nullptr);
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,89 @@
+#include "storage/formats/tfrecord.h"
+
+#include <gtest/gtest.h>
+
+#include "storage/base/crc32c.h"
+#include "tests/support/every_damage.h"
+#include "tests/support/scratch_directory.h"
+#include "tests/support/throws_code.h"
+
+namespace berth {
+namespace {
+
+// Gives one byte a call, as a slow network may.
+class Trickle final : public ByteSource {
+ public:
+  explicit Trickle(Bytes bytes) : source_(bytes) {}
+  size_t read(std::span<std::byte> buffer) override { return source_.read(buffer.first(1)); }
+
+ private:
+  MemorySource source_;
+};
+
+std::vector<std::string> read_from(std::unique_ptr<ByteSource> source) {
+  TfRecordReader reader(std::move(source));
+  std::vector<std::string> records;
+  for (std::vector<std::byte> data; reader.next(data);) records.emplace_back(as_text(data));
+  return records;
+}
+
+std::vector<std::string> read(Bytes file) {
+  return read_from(std::make_unique<MemorySource>(file));
+}
+
+class TfRecordTest : public testing::Test {
+ protected:
+  TfRecordTest() {
+    for (const char* record : {"one", "", "three"}) append_tfrecord(file_, as_bytes(record));
+  }
+  std::vector<std::byte> file_;
+};
+
+TEST_F(TfRecordTest, ReadsWhatItWrote) {
+  EXPECT_THAT(read(file_), testing::ElementsAre("one", "", "three"));
+  EXPECT_THAT(read_from(std::make_unique<Trickle>(file_)),
+              testing::ElementsAre("one", "", "three"));
+}
+
+TEST_F(TfRecordTest, KnowsWhereARecordStands) {
+  TfRecordReader reader(std::make_unique<MemorySource>(file_));
+  std::vector<std::byte> data;
+  reader.next(data);
+  EXPECT_EQ(reader.offset(), 0u);
+  reader.next(data);
+  EXPECT_EQ(reader.offset(), 19u);
+}
+
+TEST_F(TfRecordTest, AnEmptyFileHoldsNoRecords) { EXPECT_TRUE(read({}).empty()); }
+
+TEST_F(TfRecordTest, ACutFileEndsEarlyUnlessBetweenRecords) {
+  EXPECT_THAT(accepted_prefixes(file_, [](Bytes b) { read(b); }), testing::ElementsAre(0, 19, 35));
+  EXPECT_THAT([&] { read(Bytes(file_).first(30)); },
+              ThrowsCode(Code::kCorrupt, "record at byte 19: ends early"));
+}
+
+TEST_F(TfRecordTest, EveryFlippedBitIsNoticed) {
+  EXPECT_THAT(accepted_flips(file_, [](Bytes b) { read(b); }), testing::IsEmpty());
+}
+
+TEST_F(TfRecordTest, AnImpossibleSizeIsRefusedEvenWhenItsChecksumIsRight) {
+  for (const uint64_t size : {uint64_t{1} << 30, (uint64_t{1} << 30) + 1, UINT64_MAX}) {
+    std::vector<std::byte> file;
+    const auto claim = std::as_bytes(std::span(&size, 1));
+    file.insert(file.end(), claim.begin(), claim.end());
+    const uint32_t crc = crc32c_mask(crc32c(claim));
+    const auto checksum = std::as_bytes(std::span(&crc, 1));
+    file.insert(file.end(), checksum.begin(), checksum.end());
+    EXPECT_THAT([&] { read(file); }, ThrowsCode(Code::kCorrupt, "record at byte 0"));
+  }
+}
+
+TEST_F(TfRecordTest, ReadsARealDataset) {
+  const std::string path = BERTH_SHARED_DATA "/tfrecord/mrpc_bert_tiny/eval.tf_record";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "NOT TESTED: " << path << " is absent";
+  const std::string file = read_text(path);
+  EXPECT_EQ(read(as_bytes(file)).size(), 408u);
+}
+
+}  // namespace
+}  // namespace berth

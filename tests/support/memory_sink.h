@@ -1,0 +1,18 @@
+#pragma once
+
+#include <vector>
+
+#include "storage/base/bytes.h"
+
+namespace berth {
+
+// Keeps what is written, for a look at the bytes.
+class MemorySink final : public ByteSink {
+ public:
+  void write(Bytes bytes) override { written.insert(written.end(), bytes.begin(), bytes.end()); }
+  Stat close() override { return {.name = "memory", .size = written.size(), .crc32c = {}}; }
+
+  std::vector<std::byte> written;
+};
+
+}  // namespace berth
