@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "entrypoint/clock.h"
+#include "storage/storage.h"
+#include "trainer/loop/observer.h"
+
+namespace berth {
+
+// One TensorBoard run: a directory of event files. A stored object appears whole, so every flush
+// makes a new file, and the names sort by time:
+//   events.out.tfevents.<10-digit unix seconds>.<writer>.<6-digit counter>
+class EventRun {
+ public:
+  // `storage` outlives this. `writer` is "host.pid".
+  EventRun(Storage& storage, Uri directory, std::string writer, Clock wall_clock);
+
+  void add(const std::vector<std::byte>& record);
+
+  // Stores what was added since the last time, if anything. When it throws, it keeps the records
+  // for the next try.
+  void flush();
+
+ private:
+  Storage& storage_;
+  const Uri directory_;
+  const std::string writer_;
+  const Clock wall_clock_;
+  std::vector<std::byte> pending_;
+  double last_name_s_ = 0;
+  int counter_ = 0;
+};
+
+struct EventFileOptions {
+  std::string writer;    // "host.pid"; see this_writer()
+  std::string settings;  // Markdown for the Text tab
+  Clock wall_clock = wall_clock_s, steady_clock = steady_clock_s;
+};
+std::string this_writer();
+
+// TensorBoard scalars of the job: run `train` (loss, learning_rate, grad_norm, examples_per_second,
+// at logged steps) and run `eval` (loss and each metric). Stored at start, after 10 s, then each
+// time 10 s or 5 % of the time so far have passed, and at the end. A write that fails is a warning
+// and is tried again with the next; only a summary directory that refuses the first one throws
+// (kNotPermitted).
+class EventFiles final : public Observer {
+ public:
+  EventFiles(Storage& storage, const Uri& summary_dir, EventFileOptions options);
+  ~EventFiles() override;  // stores what is left, so that a stopped job keeps its summaries
+
+  void on_start(const JobReport& report) override;
+  void on_step(const StepReport& report) override;
+  void on_evaluation(const EvaluationReport& report) override;
+  void on_finish() override;
+
+ private:
+  void flush_when_due();
+  void flush() noexcept;
+
+  const EventFileOptions options_;
+  EventRun train_, eval_;
+  double began_s_, flushed_s_;
+};
+
+}  // namespace berth

@@ -1,0 +1,77 @@
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+
+#include "entrypoint/final_report.h"
+#include "entrypoint/flags.h"
+#include "entrypoint/help.h"
+#include "entrypoint/log_output.h"
+#include "entrypoint/run.h"
+
+namespace berth {
+namespace {
+
+std::atomic<bool> stop = false;
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
+
+// The first SIGTERM or SIGINT asks for a stop; the second ends the process as if nobody listened.
+extern "C" void ask_to_stop(int signal_number) {
+  if (!stop.exchange(true)) return;
+  std::signal(signal_number, SIG_DFL);
+  ::raise(signal_number);
+  sigset_t set;  // blocked while its handler runs
+  ::sigemptyset(&set);
+  ::sigaddset(&set, signal_number);
+  ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  ::_exit(128 + signal_number);  // the first process of a container ignores default actions
+}
+
+void install_signal_handlers() {
+  struct sigaction action = {};
+  action.sa_handler = ask_to_stop;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGTERM, &action, nullptr);
+  ::sigaction(SIGINT, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of write()
+}
+
+// --help and the like, on standard output. False: there is a job to run.
+bool answer(const CommandLine& command_line, const Platform& platform) {
+  const int columns = platform.columns.value_or(terminal_columns(STDOUT_FILENO).value_or(80));
+  std::string text;
+  if (command_line.help) text = help_text(columns);
+  if (command_line.version) text += version_text() + "\n";
+  if (command_line.help_markdown) text += help_markdown();
+  std::fputs(text.c_str(), stdout);
+  return !text.empty();
+}
+
+}  // namespace
+}  // namespace berth
+
+int main(int argc, char** argv) {
+  using namespace berth;
+  install_signal_handlers();
+  CommandLine command_line;
+  RunResult reached;
+  FinalReport report;
+  try {
+    const Platform platform = read_platform();
+    const size_t count = argc > 1 ? static_cast<size_t>(argc - 1) : 0;
+    command_line = parse_flags({argv + 1, count}, platform);
+    if (answer(command_line, platform)) return 0;
+    run(command_line, platform, stop, reached);
+    report = success_report(reached);
+  } catch (...) {
+    report = failure_report(std::current_exception(), reached);
+  }
+  if (report.code != 0 && wants_text(command_line.log_format, standard_error_is_terminal())) {
+    write_standard_error("berth: " + sentence(report) + "\n");
+  }
+  const std::string line = json_line(report);
+  write_standard_error(line + "\n");
+  write_termination_log(line);
+  return report.code;
+}
