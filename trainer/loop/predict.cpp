@@ -22,7 +22,7 @@ bool write_predictions(Model& model, Kernels& kernels, Dataset& data, int64_t ba
                        const std::vector<std::string>& labels, Observer& observer,
                        const std::atomic<bool>& stop, ByteSink& sink) {
   std::string line = "id\tprediction";
-  for (const std::string& label : labels) line += "\t" + one_field(label);
+  for (const std::string& label : labels) line.append("\t").append(one_field(label));
   line += "\n";
   sink.write(as_bytes(line));
   const auto write_row = [&](int64_t index, std::span<const float> logits) {
