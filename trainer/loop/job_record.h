@@ -11,10 +11,10 @@ namespace berth {
 
 // What job.json says: what was asked for, what was read, and what computed it.
 struct JobRecord {
-  std::vector<std::pair<std::string, std::string>> settings;  // canonical flag name, value
-  std::vector<Source> sources;
-  std::vector<std::string> labels;
-  std::string version, machine, kernels;
+  std::vector<std::pair<std::string, std::string>> settings{};  // canonical flag name, value
+  std::vector<Source> sources{};
+  std::vector<std::string> labels{};
+  std::string version{}, machine{}, kernels{};
 };
 
 std::string to_json(const JobRecord& record);

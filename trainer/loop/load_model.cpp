@@ -70,8 +70,15 @@ std::vector<std::string> choose_labels(const ModelConfig& config,
   return data_labels;
 }
 
+std::vector<std::string> evaluation_labels(const ModelConfig& config) {
+  if (!are_placeholders(config.labels)) return config.labels;
+  std::vector<std::string> numbers;
+  for (size_t i = 0; i < config.labels.size(); ++i) numbers.push_back(std::to_string(i));
+  return numbers;
+}
+
 void fill_parameters(ModelFolder& folder, const ModelOptions& options, const ModelConfig& config,
-                     uint64_t seed, Parameters& parameters, Kernels& kernels) {
+                     uint64_t seed, Parameters& parameters, Kernels& kernels, HeadNeed head) {
   if (options.init == Init::kRandom) {
     std::vector<size_t> all(parameters.specs().size());
     std::iota(all.begin(), all.end(), size_t{0});
@@ -97,6 +104,10 @@ void fill_parameters(ModelFolder& folder, const ModelOptions& options, const Mod
     std::string names;
     for (const size_t index : report.missing) {
       names += (names.empty() ? "" : ", ") + parameters.specs()[index].name;
+    }
+    if (head == HeadNeed::kRequired) {
+      throw Error(Code::kBadData, "the classifier's parameters are missing: " + names,
+                  folder.name() + "/model.safetensors", "give a model that was fine-tuned");
     }
     log_info("initialised at random, as the model file has none: " + names);
     initialize(parameters, report.missing, config.initializer_range, seed, kernels);

@@ -29,9 +29,17 @@ ModelDescription describe_model(ModelFolder& folder, const ModelOptions& options
 std::vector<std::string> choose_labels(const ModelConfig& config,
                                        const std::vector<std::string>& data_labels);
 
+// The names that rows to evaluate carry for the config's labels: themselves, or 0, 1, ... where
+// they are placeholders (LABEL_0, LABEL_1, ...).
+std::vector<std::string> evaluation_labels(const ModelConfig& config);
+
+enum class HeadNeed { kOptional, kRequired };
+
 // Fills the parameters: from the folder's file, the head's missing ones initialised and said so; or
-// all at random. Throws kNotFound when --init pretrained finds no file.
+// all at random. Throws kNotFound when --init pretrained finds no file, kBadData when a required
+// head is not in it.
 void fill_parameters(ModelFolder& folder, const ModelOptions& options, const ModelConfig& config,
-                     uint64_t seed, Parameters& parameters, Kernels& kernels);
+                     uint64_t seed, Parameters& parameters, Kernels& kernels,
+                     HeadNeed head = HeadNeed::kOptional);
 
 }  // namespace berth

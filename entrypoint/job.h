@@ -1,0 +1,51 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "entrypoint/command_line.h"
+#include "entrypoint/job_output.h"
+#include "storage/storage.h"
+#include "trainer/kernels/kernels.h"
+#include "trainer/kernels/thread_pool.h"
+#include "trainer/loop/load_model.h"
+#include "trainer/model/model.h"
+
+namespace berth {
+
+// What every mode works with.
+struct Job {
+  const CommandLine& command_line;
+  Settings settings;  // with the model resolved
+  Storage& storage;
+  JobOutput& output;
+  RunResult& reached;
+  const std::atomic<bool>& stop;
+
+  // Throws kStopped once a signal asked for it; between the phases before training.
+  void stop_point() const;
+};
+
+// The modes. Each throws what run() promises.
+void run_training(Job& job);    // --mode train, train_and_eval
+void run_evaluation(Job& job);  // --mode eval
+void run_prediction(Job& job);  // --mode predict
+
+// A model in memory, where its backend computes.
+struct Machine {
+  explicit Machine(const CommandLine& command_line);
+
+  ThreadPool pool;
+  std::unique_ptr<Kernels> kernels;
+};
+
+// The tokens and sequences that a micro-batch or an evaluation batch can hold.
+BatchLimits batch_limits(const Settings& settings, bool training);
+
+inline int64_t eval_batch_size(const TrainingOptions& options) {
+  return options.eval_batch_size > 0 ? options.eval_batch_size : options.batch_size;
+}
+
+}  // namespace berth

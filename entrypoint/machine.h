@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string>
+
+namespace berth {
+
+// The processor and the system's name, for job.json: "AMD EPYC 7B13, Linux 6.1 x86_64".
+std::string machine_description();
+
+}  // namespace berth

@@ -1,0 +1,80 @@
+#include "entrypoint/run.h"
+
+#include <algorithm>
+
+#include "entrypoint/bundled_model.h"
+#include "entrypoint/job.h"
+#include "storage/base/error.h"
+#include "storage/open_storage.h"
+#include "trainer/kernels/cpu/cpu_kernels.h"
+
+namespace berth {
+namespace {
+
+bool is_training(Mode mode) { return mode == Mode::kTrain || mode == Mode::kTrainAndEval; }
+
+// The model a job means when it names none.
+std::string default_model(const Settings& settings) {
+  if (!is_training(settings.mode)) {
+    return (Uri::parse(settings.output.job_dir) / "model").to_string();
+  }
+  const bool has_config = !settings.model.model_config.empty();
+  const bool has_vocabulary = !settings.model.vocab_file.empty();
+  if (has_config && has_vocabulary && settings.model.init == Init::kRandom) return "";
+  if (has_config || has_vocabulary) {
+    throw Error(Code::kUsage, "--model-config and --vocab-file complete a --model", "",
+                "name it, or give both files and --init random to train from scratch");
+  }
+  const auto bundled = find_bundled_model();
+  if (!bundled) {
+    throw Error(Code::kNotFound, "the bundled default model is not installed beside the program",
+                "", "pass --model");
+  }
+  return bundled->string();
+}
+
+}  // namespace
+
+void Job::stop_point() const {
+  if (stop) {
+    throw Error(Code::kStopped, "stopped by a signal before the first step", "",
+                "start it again with the same command");
+  }
+}
+
+Machine::Machine(const CommandLine& command_line)
+    : pool(command_line.settings.threads > 0 ? static_cast<int>(command_line.settings.threads)
+                                             : available_threads()),
+      kernels(make_cpu_kernels(pool, command_line.forced_instruction_set)) {}
+
+BatchLimits batch_limits(const Settings& settings, bool training) {
+  const TrainingOptions& options = settings.training;
+  const int64_t parts = options.gradient_accumulation_steps;
+  int64_t sequences = eval_batch_size(options);
+  if (training) sequences = std::max(sequences, (options.batch_size + parts - 1) / parts);
+  return {.tokens = sequences * settings.data.max_seq_length, .sequences = sequences};
+}
+
+void run(const CommandLine& command_line, const Platform& platform, const std::atomic<bool>& stop,
+         RunResult& reached) {
+  JobOutput output(command_line, platform, reached);
+  const std::unique_ptr<Storage> storage = open_storage();
+  Job job{.command_line = command_line,
+          .settings = command_line.settings,
+          .storage = *storage,
+          .output = output,
+          .reached = reached,
+          .stop = stop};
+  if (job.settings.model.model.empty()) job.settings.model.model = default_model(job.settings);
+  switch (job.settings.mode) {
+    case Mode::kTrain:
+    case Mode::kTrainAndEval:
+      return run_training(job);
+    case Mode::kEval:
+      return run_evaluation(job);
+    case Mode::kPredict:
+      return run_prediction(job);
+  }
+}
+
+}  // namespace berth

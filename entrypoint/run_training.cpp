@@ -1,0 +1,247 @@
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "entrypoint/event_files.h"
+#include "entrypoint/flags.h"
+#include "entrypoint/help.h"
+#include "entrypoint/job.h"
+#include "entrypoint/machine.h"
+#include "storage/base/error.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+#include "storage/whole_file.h"
+#include "trainer/data/split.h"
+#include "trainer/loop/job_record.h"
+#include "trainer/loop/results.h"
+#include "trainer/loop/train.h"
+
+namespace berth {
+namespace {
+
+// Where the parts of the job directory lie.
+struct Places {
+  explicit Places(const OutputOptions& output)
+      : job(Uri::parse(output.job_dir)),
+        model(place(output.export_dir, "model")),
+        checkpoints(place(output.checkpoint_dir, "checkpoints")),
+        summaries(place(output.summary_dir, "summaries")) {}
+
+  Uri place(const std::string& given, const char* part) const {
+    return given.empty() ? job / part : Uri::parse(given);
+  }
+
+  Uri job, model, checkpoints, summaries;
+};
+
+// The rows of the job, cut into those to train on and those to evaluate on.
+struct TrainingData {
+  LoadedTable train{};
+  std::optional<LoadedTable> eval{};
+  std::vector<std::string> labels{};
+  std::vector<int32_t> train_labels{}, eval_labels{};
+  Split split{};  // of the training table; held_out is used when there is no eval table
+};
+
+bool is_finished(Storage& storage, const Uri& job) {
+  const std::optional<std::string> text = read_text(storage, job / "metrics.json");
+  if (!text) return false;
+  const auto metrics = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  return metrics.is_object() && metrics.contains("train") && metrics.value("finished", false);
+}
+
+// Finds out before any work whether results can be kept.
+void check_writable(Storage& storage, const Uri& directory) {
+  const Uri probe = directory / ".berth-write-test";
+  write_text(storage, probe, "");
+  storage.remove(probe);
+}
+
+void need_several_labels(const LoadedTable& loaded) {
+  if (loaded.table.label_names.size() >= 2) return;
+  throw Error(Code::kBadData, "every row has the label " + quoted(loaded.table.label_names.front()),
+              loaded.source.uri, "a classifier needs at least two classes");
+}
+
+TrainingData load_training_data(Job& job, const ModelConfig& config) {
+  const DataOptions& options = job.settings.data;
+  const ColumnChoice columns{options.text_column, options.text_pair_column, options.label_column};
+  TrainingData data{.train = load_table(job.storage, "train", options.train_data_file, columns,
+                                        LabelNeed::kRequired)};
+  need_several_labels(data.train);
+  const bool evaluates = job.settings.mode == Mode::kTrainAndEval;
+  if (evaluates && !options.eval_data_file.empty()) {
+    data.eval = load_table(job.storage, "eval", options.eval_data_file, data.train.table.columns,
+                           LabelNeed::kRequired);
+  }
+  data.labels = choose_labels(config, data.train.table.label_names);
+  const auto ids = [&data](const LoadedTable& loaded) {
+    try {
+      return label_ids(loaded.table, data.labels);
+    } catch (const Error& error) {
+      throw error.at(loaded.source.uri);
+    }
+  };
+  data.train_labels = ids(data.train);
+  if (data.eval) data.eval_labels = ids(*data.eval);
+  const double held_out = evaluates && !data.eval ? options.validation_split : 0;
+  data.split = stratified_split(data.train.table.texts, data.train_labels, held_out);
+  data.split.train = stratified_fraction(data.split.train, data.train_labels, options.data_fraction,
+                                         job.settings.training.seed);
+  return data;
+}
+
+std::optional<Dataset> make_eval_set(const TrainingData& data, const Tokenizer& tokenizer,
+                                     int32_t max_seq_length) {
+  if (data.eval) {
+    std::vector<uint32_t> rows(data.eval->table.rows());
+    for (uint32_t row = 0; row < rows.size(); ++row) rows[row] = row;
+    return Dataset(data.eval->table, std::move(rows), data.eval_labels, tokenizer, max_seq_length);
+  }
+  if (data.split.held_out.empty()) return std::nullopt;
+  return Dataset(data.train.table, data.split.held_out, data.train_labels, tokenizer,
+                 max_seq_length);
+}
+
+// What a new job writes first, and a resumed one is compared with.
+JobRecord make_record(const Job& job, const TrainingData& data, const ModelFolder& folder,
+                      const Kernels& kernels) {
+  JobRecord record{.settings = settings_table(job.command_line.settings),
+                   .sources = {data.train.source},
+                   .labels = data.labels,
+                   .version = version_text(),
+                   .machine = machine_description(),
+                   .kernels = kernels.description()};
+  if (data.eval) record.sources.push_back(data.eval->source);
+  record.sources.insert(record.sources.end(), folder.sources().begin(), folder.sources().end());
+  return record;
+}
+
+TrainingState resume(CheckpointStore& checkpoints, Parameters& parameters, Optimizer& optimizer,
+                     Kernels& kernels, RunResult& reached) {
+  std::optional<TrainingState> state = checkpoints.restore(parameters, optimizer, kernels);
+  if (!state) return {};
+  reached.step = state->step;
+  reached.checkpoint = checkpoints.step_directory(state->step).to_string();
+  log_info(cat("resuming after step ", state->step, " from ", reached.checkpoint));
+  if (state->kernels != kernels.description()) {
+    log_warning(cat("the checkpoint was computed by ", state->kernels, ", this is ",
+                    kernels.description(), ": results go on, but not bit for bit"));
+  }
+  return std::move(*state);
+}
+
+void say_result(const EvaluationResult& evaluation, const std::string& split) {
+  char text[160];
+  std::snprintf(text, sizeof text, "%s accuracy %.4f (majority class %.4f) over %lld examples",
+                split == "validation" ? "held-out" : "evaluation",
+                evaluation.metrics.at("accuracy"), evaluation.majority_rate,
+                static_cast<long long>(evaluation.examples));
+  log_info(text);
+}
+
+// Whether there is anything left to do in the job directory. Throws kIncompatible when it is
+// another job's.
+bool needs_work(const Job& job, const Places& places) {
+  const std::optional<std::string> existing = read_text(job.storage, places.job / "job.json");
+  if (!existing) return true;
+  if (!job.settings.output.reuse_job_dir) {
+    throw Error(Code::kIncompatible, "the job directory was used before", places.job.to_string(),
+                "--no-reuse-job-dir asks for a new one");
+  }
+  try {
+    check_settings_match(*existing, {.settings = settings_table(job.command_line.settings)});
+  } catch (const Error& error) {
+    throw error.at(places.job.to_string());
+  }
+  if (!is_finished(job.storage, places.job)) return true;
+  log_info(cat("already finished: ", places.job.to_string(), " holds the results"));
+  return false;
+}
+
+// Writes job.json, or compares it with what an earlier process read.
+void settle_record(const Job& job, const Places& places, const JobRecord& record) {
+  const std::optional<std::string> existing = read_text(job.storage, places.job / "job.json");
+  if (!existing) return write_text(job.storage, places.job / "job.json", to_json(record));
+  try {
+    check_sources_match(*existing, record);
+  } catch (const Error& error) {
+    throw error.at(places.job.to_string());
+  }
+}
+
+}  // namespace
+
+void run_training(Job& job) {
+  const Settings& settings = job.settings;
+  const Places places(settings.output);
+  if (!needs_work(job, places)) return;
+  check_writable(job.storage, places.job);
+
+  ModelFolder folder(job.storage, settings.model);
+  ModelDescription model = describe_model(folder, settings.model, settings.data.max_seq_length);
+  job.stop_point();
+  const TrainingData data = load_training_data(job, model.config);
+  model.config.labels = data.labels;
+  job.stop_point();
+
+  const int32_t length = settings.data.max_seq_length;
+  Dataset train_set(data.train.table, data.split.train, data.train_labels, *model.tokenizer,
+                    length);
+  std::optional<Dataset> eval_set = make_eval_set(data, *model.tokenizer, length);
+  Machine machine(job.command_line);
+  Kernels& kernels = *machine.kernels;
+  Parameters parameters(parameter_table(model.config), /*with_gradients=*/true, kernels);
+  const OptimizationOptions& optimization = settings.training.optimization;
+  Optimizer optimizer({.adamw = {},
+                       .weight_decay = optimization.weight_decay,
+                       .max_grad_norm = optimization.max_grad_norm},
+                      parameters, kernels);
+  CheckpointStore checkpoints(job.storage, places.checkpoints, settings.training.save_total_limit);
+  TrainingState state = resume(checkpoints, parameters, optimizer, kernels, job.reached);
+  if (state.step == 0) {
+    fill_parameters(folder, settings.model, model.config, settings.training.seed, parameters,
+                    kernels);
+  }
+  settle_record(job, places, make_record(job, data, folder, kernels));
+  Model network(model.config, batch_limits(settings, /*training=*/true), parameters, kernels);
+
+  const Plan plan = make_plan(settings.training, train_set.size());
+  const TrainingParts parts{.options = settings.training,
+                            .kernels = kernels,
+                            .parameters = parameters,
+                            .model = network,
+                            .optimizer = optimizer,
+                            .train_data = train_set,
+                            .eval_data = eval_set ? &*eval_set : nullptr,
+                            .num_labels = static_cast<int64_t>(data.labels.size()),
+                            .eval_split = data.eval ? "eval" : "validation",
+                            .checkpoints = checkpoints,
+                            .observer = job.output,
+                            .stop = job.stop};
+  job.output.add(std::make_unique<EventFiles>(
+      job.storage, places.summaries, EventFileOptions{.writer = this_writer(), .settings = ""}));
+  job.output.on_start(
+      {.train_examples = train_set.size(),
+       .eval_examples = eval_set ? eval_set->size() : 0,
+       .parameters = parameters.size(),
+       .first_step = state.step,
+       .total_steps = plan.total_steps,
+       .batch_size = settings.training.batch_size,
+       .num_labels = parts.num_labels,
+       .epochs = static_cast<double>(plan.total_steps) / static_cast<double>(plan.steps_per_epoch),
+       .kernels = kernels.description()});
+  const TrainResult result = train(parts, plan, std::move(state));
+
+  const JobMetrics metrics{.result = result,
+                           .evaluation = result.evaluation,
+                           .train_examples = train_set.size(),
+                           .precision = settings.precision,
+                           .kernels = kernels.description()};
+  export_model(job.storage, places.model, model.config, parameters, *model.tokenizer, kernels,
+               metrics);
+  job.output.on_finish();
+  if (result.evaluation) say_result(*result.evaluation, parts.eval_split);
+  write_text(job.storage, places.job / "metrics.json", to_json(metrics));
+}
+
+}  // namespace berth
