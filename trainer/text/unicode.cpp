@@ -96,7 +96,7 @@ size_t encode_utf8(char32_t c, char* out) {
     return 1;
   }
   const size_t continuations = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-  out[0] = static_cast<char>((0xF00 >> continuations) | (c >> (6 * continuations)));
+  out[0] = static_cast<char>((0xF80 >> continuations) | (c >> (6 * continuations)));
   for (size_t i = 1; i <= continuations; ++i) {
     out[i] = static_cast<char>(0x80 | (c >> (6 * (continuations - i)) & 0x3F));
   }
