@@ -13,17 +13,19 @@ bool any_nonzero(const float* x, int64_t count) {
   return bits != 0;
 }
 
-void update(float* w, float* g, float* m, float* v, int64_t count, const AdamWFactors& f) {
+void update(float* w, const float* g, float* m, float* v, int64_t count,
+            const AdamWFactors& factors) {
+  const AdamWFactors f = factors;
   const float rest1 = 1.0f - f.beta1, rest2 = 1.0f - f.beta2;
 #pragma omp simd
   for (int64_t i = 0; i < count; ++i) {
     const float gradient = g[i] * f.gradient_scale;
     const float moment1 = f.beta1 * m[i] + rest1 * gradient;
     const float moment2 = f.beta2 * v[i] + rest2 * gradient * gradient;
-    m[i] = moment1;
-    v[i] = moment2;
     const float denominator = __builtin_sqrtf(moment2) * f.inverse_root_correction + f.epsilon;
     w[i] = w[i] * f.keep - f.step_size * moment1 / denominator;
+    m[i] = moment1;
+    v[i] = moment2;
   }
 }
 

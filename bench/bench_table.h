@@ -1,0 +1,53 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace berth {
+
+struct Timing {
+  double median_s, spread;  // spread: half the distance of the quartiles, by the median
+};
+
+// Calls `work` until it has run at least 9 times and `at_least_s` in all.
+inline Timing measure(const std::function<void()>& work, double at_least_s = 0.15) {
+  using Clock = std::chrono::steady_clock;
+  work();  // touches the memory, wakes the threads
+  std::vector<double> seconds;
+  for (double total = 0; seconds.size() < 9 || total < at_least_s;) {
+    const auto start = Clock::now();
+    work();
+    seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+    total += seconds.back();
+  }
+  std::sort(seconds.begin(), seconds.end());
+  const double median = seconds[seconds.size() / 2];
+  const double quartiles = seconds[seconds.size() * 3 / 4] - seconds[seconds.size() / 4];
+  return {median, quartiles / 2 / median};
+}
+
+inline void print_head(const std::string& what) {
+  std::string cpu = "unknown";
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.starts_with("model name")) cpu = line.substr(line.find(':') + 2);
+  }
+  std::printf("%s\nCPU     %s\n", what.c_str(), cpu.c_str());
+#if !defined(__OPTIMIZE__) || !defined(NDEBUG)
+  std::printf("WARNING: this build is not optimized; its times mean nothing\n");
+#endif
+}
+
+// layer_norm_forward   T=1600 H=128   0.41 ms  +-2%   61 GB/s   x1.04 memcpy
+inline void print_row(const std::string& name, const std::string& shape, const Timing& timing,
+                      double rate, const char* unit, double ratio, const char* of) {
+  std::printf("%-28s %-26s %9.4f ms  +-%2.0f%%  %8.1f %s  x%.2f %s\n", name.c_str(), shape.c_str(),
+              timing.median_s * 1e3, timing.spread * 100, rate, unit, ratio, of);
+}
+
+}  // namespace berth
