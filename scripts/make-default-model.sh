@@ -28,7 +28,7 @@ mkdir -p $work
 
 build/release/berth --mode train --init random --model-config examples/model/config.json \
   --vocab-file examples/model/vocab.txt --train-data-file $work/corpus.csv --validation-split 0 \
-  --job-dir $work/job --epochs 20 --batch-size 16 --learning-rate 5e-4 --seed 1 --save-steps 0 "$@"
+  --job-dir $work/job --epochs 20 --batch-size 16 --learning-rate 1e-3 --seed 1 --save-steps 0 "$@"
 
 $venv/bin/python scripts/strip-classifier.py $work/job/model/model.safetensors \
   examples/model/model.safetensors
