@@ -44,6 +44,7 @@ class EventFilesTest : public testing::Test {
     set_log_sink([this](LogLevel, const std::string& line) { logged_ += line + "\n"; });
   }
   ~EventFilesTest() override {
+    events_.reset();
     set_log_sink({});
     std::filesystem::remove_all(directory_);
   }

@@ -6,7 +6,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "entrypoint/milestones.h"
 #include "storage/base/error.h"
 
 namespace berth {
@@ -62,17 +61,6 @@ TEST(FinalReport, TerminationLogIsWrittenOnlyWhereItExists) {
   std::getline(std::ifstream(file), text);
   EXPECT_EQ(text, "{}");
   std::filesystem::remove(file);
-}
-
-TEST(Milestones, KeepHowFarTheJobCame) {
-  RunResult reached;
-  Milestones milestones(reached);
-  milestones.on_start({.first_step = 3, .kernels = ""});
-  EXPECT_EQ(reached.step, 3);
-  milestones.on_step({.step = 9});
-  milestones.on_checkpoint({.step = 9, .where = "c"});
-  EXPECT_EQ(reached.step, 9);
-  EXPECT_EQ(reached.checkpoint, "c");
 }
 
 }  // namespace
