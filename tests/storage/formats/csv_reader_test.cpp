@@ -1,0 +1,165 @@
+#include <gmock/gmock.h>
+
+#include "storage/formats/row_readers.h"
+#include "storage/formats/text_lines.h"
+#include "tests/support/read_rows.h"
+#include "tests/support/throws_code.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<Row> rows_of(std::string_view csv) {
+  return read_rows(*make_csv_reader(source_of(csv)));
+}
+
+// Hands out one byte a call.
+class Trickle final : public ByteSource {
+ public:
+  explicit Trickle(std::string_view text) : rest_(as_bytes(text)) {}
+  size_t read(std::span<std::byte> buffer) override { return rest_.read(buffer.first(1)); }
+
+ private:
+  MemorySource rest_;
+};
+
+// `size` letters without a newline, then the end.
+class Endless final : public ByteSource {
+ public:
+  Endless(std::string_view start, size_t size) : start_(start), left_(size) {}
+  size_t read(std::span<std::byte> buffer) override {
+    if (!start_.empty()) {
+      const size_t count = std::min(start_.size(), buffer.size());
+      std::copy_n(as_bytes(start_).begin(), count, buffer.begin());
+      start_.remove_prefix(count);
+      return count;
+    }
+    const size_t count = std::min(left_, buffer.size());
+    std::fill_n(buffer.begin(), count, std::byte{'x'});
+    left_ -= count;
+    return count;
+  }
+
+ private:
+  std::string_view start_;
+  size_t left_;
+};
+
+TEST(CsvReader, FirstLineNamesTheColumns) {
+  const auto reader = make_csv_reader(source_of("text,label\na,1\n"));
+  EXPECT_THAT(column_names(*reader), ElementsAre("text", "label"));
+  EXPECT_THAT(read_rows(*reader), ElementsAre(ElementsAre(text("a"), text("1"))));
+}
+
+TEST(CsvReader, QuotedFieldsHoldCommasNewlinesAndDoubledQuotes) {
+  EXPECT_THAT(rows_of("t,l\n\"a, \"\"b\"\"\r\nc\",1\n"),
+              ElementsAre(ElementsAre(text("a, \"b\"\r\nc"), text("1"))));
+}
+
+TEST(CsvReader, EmptyIsMissingUnlessQuoted) {
+  EXPECT_THAT(rows_of("a,b,c\n,\"\",\n"), ElementsAre(ElementsAre(kMissing, text(""), kMissing)));
+}
+
+TEST(CsvReader, AQuoteInsideAnUnquotedFieldIsText) {
+  EXPECT_THAT(rows_of("a,b\n5\" pipe,x\n"), ElementsAre(ElementsAre(text("5\" pipe"), text("x"))));
+}
+
+TEST(CsvReader, TakesWindowsLinesByteOrderMarkAndNoFinalNewline) {
+  const auto reader = make_csv_reader(source_of("\xEF\xBB\xBFt,l\r\na,1\r\nb,2"));
+  EXPECT_THAT(column_names(*reader), ElementsAre("t", "l"));
+  EXPECT_THAT(read_rows(*reader),
+              ElementsAre(ElementsAre(text("a"), text("1")), ElementsAre(text("b"), text("2"))));
+}
+
+TEST(CsvReader, BlankLinesAreSkipped) {
+  EXPECT_THAT(rows_of("\nt,l\n\na,1\n\n\n"), ElementsAre(ElementsAre(text("a"), text("1"))));
+}
+
+TEST(CsvReader, UnnamedIndexColumnHasAnEmptyName) {
+  EXPECT_THAT(column_names(*make_csv_reader(source_of(",text\n0,a\n"))), ElementsAre("", "text"));
+}
+
+TEST(CsvReader, HeaderWithoutRowsIsATableOfNone) {
+  EXPECT_THAT(rows_of("text,label\n"), IsEmpty());
+}
+
+TEST(CsvReader, PositionIsTheLineThatTheRecordBegins) {
+  const auto reader = make_csv_reader(source_of("t\n\"a\nb\"\nc\n"));
+  Row row;
+  reader->next(row);
+  EXPECT_EQ(reader->position(), "line 2");
+  reader->next(row);
+  EXPECT_EQ(reader->position(), "line 4");
+}
+
+TEST(CsvReader, ReadsWhateverPortionsTheSourceGives) {
+  const std::string_view csv = "t,l\r\n\"a\r\n\"\"b\",1\r\n\xE2\x82\xAC,2\n";
+  const auto reader = make_csv_reader(std::make_unique<Trickle>(csv));
+  EXPECT_EQ(read_rows(*reader), rows_of(csv));
+}
+
+TEST(CsvReader, EmptyFileIsBadData) {
+  EXPECT_THAT([] { rows_of(""); }, ThrowsCode(Code::kBadData, "is empty"));
+  EXPECT_THAT([] { rows_of("\n\n"); }, ThrowsCode(Code::kBadData, "is empty"));
+}
+
+TEST(CsvReader, RaggedRowIsBadDataWithItsLine) {
+  EXPECT_THAT([] { rows_of("a,b\n1,2\n1,2,3\n"); },
+              ThrowsCode(Code::kBadData, "line 3: has 3 fields, the header has 2"));
+  EXPECT_THAT([] { rows_of("a,b\n1\n"); },
+              ThrowsCode(Code::kBadData, "line 2: has 1 field, the header has 2"));
+}
+
+TEST(CsvReader, InvalidUtf8IsBadDataWithLineAndByte) {
+  EXPECT_THAT([] { rows_of("a\nxy\xFFz\n"); },
+              ThrowsCode(Code::kBadData, "line 2: byte 3 is not UTF-8"));
+  EXPECT_THAT([] { rows_of("a\n\xED\xA0\x80\n"); },  // a surrogate
+              ThrowsCode(Code::kBadData, "line 2: byte 1 is not UTF-8"));
+}
+
+TEST(CsvReader, UnterminatedQuoteIsBadDataWithTheLineWhereItOpened) {
+  EXPECT_THAT([] { rows_of("a,b\n1,2\n3,\"x\ny\nz"); },
+              ThrowsCode(Code::kBadData, "line 3: a quote opens here that nothing closes"));
+}
+
+TEST(CsvReader, TextBehindAClosingQuoteIsBadData) {
+  EXPECT_THAT([] { rows_of("a\n\"x\"y\n"); }, ThrowsCode(Code::kBadData, "line 2"));
+}
+
+TEST(CsvReader, TwoColumnsOfOneNameAreBadData) {
+  EXPECT_THAT([] { rows_of("text,label,text\n"); },
+              ThrowsCode(Code::kBadData, "line 1: two columns are named \"text\""));
+}
+
+TEST(CsvReader, ALineHasALimit) {
+  constexpr size_t kTooLong = TextLines::kLimitBytes + 1;
+  const auto reader = make_csv_reader(std::make_unique<Endless>("a,b\nc", kTooLong));
+  EXPECT_THAT([&] { read_rows(*reader); },
+              ThrowsCode(Code::kBadData, "line 2: is longer than 64.0 MiB"));
+}
+
+TEST(CsvReader, EveryPrefixAndFlippedByteReadsOrIsAnError) {
+  const std::string csv =
+      "text,label\n\"a, \"\"b\"\"\nc\",1\r\n\xE2\x82\xAC\xF0\x9F\x98\x80,2\n,\"\"\n";
+  for (size_t size = 0; size < csv.size(); ++size) {
+    try {
+      rows_of(csv.substr(0, size));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kBadData);
+    }
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string flipped = csv;
+      flipped[size] = static_cast<char>(flipped[size] ^ (1 << bit));
+      try {
+        rows_of(flipped);
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), Code::kBadData);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,33 @@
+#include <gmock/gmock.h>
+
+#include "tests/support/read_rows.h"
+#include "tests/support/throws_code.h"
+
+namespace berth {
+namespace {
+
+TEST(OpenRows, PicksTheReaderByTheSuffixInAnyCase) {
+  EXPECT_EQ(open_rows(source_of("a\tb,c\n"), "x.csv")->columns().size(), 2u);
+  EXPECT_EQ(open_rows(source_of("a\tb\tc,d\n"), "dir.csv/X.TSV")->columns().size(), 3u);
+  for (const char* name : {"x.jsonl", "x.ndjson", "x.JSON"}) {
+    EXPECT_EQ(open_rows(source_of("{\"a\":1}\n"), name)->columns().size(), 1u) << name;
+  }
+  for (const char* name : {"df.pickle", "DF.PKL"}) {
+    EXPECT_EQ(open_rows(source_of("}U\1aK\7\x85s."), name)->columns().size(), 1u) << name;
+  }
+}
+
+TEST(OpenRows, AnotherSuffixIsBadDataThatNamesThese) {
+  EXPECT_THAT([] { open_rows(source_of(""), "data.parquet"); },
+              ThrowsCode(Code::kBadData, ".csv, .tsv, .jsonl, .ndjson, .json, .pickle or .pkl"));
+}
+
+TEST(OpenRows, EmptyFilesAreBadData) {
+  for (const char* name : {"x.csv", "x.tsv", "x.jsonl", "x.pickle"}) {
+    EXPECT_THAT([&] { open_rows(source_of(""), name); }, ThrowsCode(Code::kBadData, "is empty"))
+        << name;
+  }
+}
+
+}  // namespace
+}  // namespace berth

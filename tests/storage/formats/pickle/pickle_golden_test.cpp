@@ -1,0 +1,104 @@
+// Pickles of real pandas and of old layouts, each read as pandas itself reads it.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "storage/formats/pickle.h"
+#include "tests/support/pickle_files.h"
+#include "tests/support/read_rows.h"
+#include "tests/support/throws_code.h"
+
+namespace berth {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const Cell& cell) {
+  return std::visit(
+      [](const auto& value) -> Json {
+        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>) {
+          return nullptr;
+        } else {
+          return value;
+        }
+      },
+      cell);
+}
+
+Json json_of(RowReader& reader) {
+  const auto rows = read_rows(reader);
+  Json table = Json::object();
+  for (size_t i = 0; i < reader.columns().size(); ++i) {
+    const Column& column = reader.columns()[i];
+    Json cells = Json::array();
+    for (const Row& row : rows) cells.push_back(json_of(row[i]));
+    table[column.name] = {{"categories", column.categories}, {"cells", cells}};
+  }
+  return table;
+}
+
+TEST(PickleGolden, EveryRecordedFileReadsAsPandasReadsIt) {
+  const Json expected = Json::parse(file_content(BERTH_TESTDATA "/pickle/expected.json"));
+  const auto paths = recorded_pickles();
+  ASSERT_EQ(paths.size(), expected.size());
+  for (const auto& path : paths) {
+    const std::string pickle = file_content(path);
+    try {
+      const auto reader = read_pickle(as_bytes(pickle));
+      EXPECT_EQ(json_of(*reader).dump(), expected[path.filename().string()].dump()) << path;
+    } catch (const Error& error) {
+      ADD_FAILURE() << path << ": " << error.what();
+    }
+  }
+}
+
+TEST(PickleGolden, TheReaderKeepsWhatItNeedsOfThePickle) {
+  std::string pickle = file_content(BERTH_TESTDATA "/pickle/pandas2.3_text_label_p5.pickle");
+  const auto reader = read_pickle(as_bytes(pickle));
+  std::fill(pickle.begin(), pickle.end(), '\xFF');
+  EXPECT_EQ(read_rows(*reader).at(0).at(0), text("plain"));
+}
+
+TEST(PickleGolden, PositionIsTheRowFromZero) {
+  const std::string pickle = file_content(BERTH_TESTDATA "/pickle/pandas2.3_text_label_p5.pickle");
+  const auto reader = read_pickle(as_bytes(pickle));
+  Row row;
+  reader->next(row);
+  reader->next(row);
+  EXPECT_EQ(reader->position(), "row 1");
+}
+
+TEST(PickleGolden, BytesBehindTheEndAreIgnored) {
+  const std::string pickle =
+      file_content(BERTH_TESTDATA "/pickle/pandas2.3_text_label_p2.pickle") + "rest";
+  EXPECT_EQ(read_rows(*read_pickle(as_bytes(pickle))).size(), 5u);
+}
+
+TEST(PickleReal, AgNewsReadsWhole) {
+  const std::string pickle = file_content(BERTH_SHARED_DATA "/ag_news/df.pickle");
+  if (pickle.empty()) GTEST_SKIP() << "NOT TESTED: no " BERTH_SHARED_DATA "/ag_news/df.pickle";
+  const auto reader = read_pickle(as_bytes(pickle));
+  EXPECT_THAT(column_names(*reader), testing::ElementsAre("text", "label"));
+  std::array<int, 4> counts{};
+  Row row;
+  while (reader->next(row)) {
+    EXPECT_FALSE(std::get<std::string>(row[0]).empty());
+    ++counts.at(static_cast<size_t>(std::get<int64_t>(row[1])));
+  }
+  EXPECT_THAT(counts, testing::Each(2500));
+}
+
+TEST(PickleReal, FramesFoundInTheWildRead) {
+  for (const auto& [name, rows] :
+       {std::pair("dm2018_train_df.pkl", 3613u), std::pair("dm2021_train_df.pkl", 3613u),
+        std::pair("tender_df.pickle", 734u)}) {
+    const std::string pickle = file_content(std::string(BERTH_SHARED_DATA "/pickle/") + name);
+    if (pickle.empty()) GTEST_SKIP() << "NOT TESTED: no " BERTH_SHARED_DATA "/pickle/" << name;
+    const auto reader = read_pickle(as_bytes(pickle));
+    EXPECT_EQ(reader->columns().size(), 4u) << name;
+    EXPECT_EQ(read_rows(*reader).size(), rows) << name;
+  }
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,112 @@
+// What a pickle's table is made of, where pandas' own files do not show it.
+#include <gmock/gmock.h>
+
+#include "tests/support/pickle_text.h"
+#include "tests/support/read_rows.h"
+#include "tests/support/throws_code.h"
+
+namespace berth {
+namespace {
+
+using namespace pickled;
+using testing::ElementsAre;
+
+std::vector<Row> cells_of(const std::string& values) { return read_rows(*read(column(values))); }
+
+std::string objects(const std::string& items, int64_t count) {
+  return array(tuple(number(1), number(count)), dtype("O8", "|"), list(items));
+}
+
+TEST(PickleTable, TwoColumnsOfOneNameAreBadData) {
+  EXPECT_THAT(
+      [] {
+        read(frame(index_of(list(unicode("text"), unicode("text"))),
+                   block(array(tuple(number(2), number(1)), dtype("i1", "|"), bytes("12")),
+                         slice(0, 2, 1))));
+      },
+      ThrowsCode(Code::kBadData, "two columns are named \"text\""));
+}
+
+TEST(PickleTable, AnythingElseOnTopIsBadDataThatSaysWhat) {
+  for (const auto& [opcodes, what] :
+       {std::pair(number(7), "an int"), std::pair(std::string("]"), "a list of 0"),
+        std::pair(std::string("}"), "a dict of 0"), std::pair(unicode("x"), "a str"),
+        std::pair(std::string("N"), "None"), std::pair(dtype("i8"), "a numpy.dtype")}) {
+    EXPECT_THAT([&] { read(opcodes); },
+                ThrowsCode(Code::kBadData, std::string("holds ") + what +
+                                               ", not a table; a pandas DataFrame or Series"));
+  }
+}
+
+TEST(PickleTable, PlacementSlicesStepAndOvershootAsPythonsDo) {
+  const std::string two = array(tuple(number(2), number(1)), dtype("i1", "|"), bytes("\1\2"));
+  const std::string one = array(tuple(number(1), number(1)), dtype("i1", "|"), bytes("\3"));
+  for (const auto& [of_two, of_one] : {std::pair(slice(0, 100, 2), slice(1, 2, 1)),
+                                       std::pair(slice(2, -4, -2), slice(-2, -1, 1))}) {
+    const auto rows =
+        read_rows(*read(frame(range_index(0, 3, 1), block(two, of_two) + block(one, of_one))));
+    EXPECT_THAT(rows.at(0), testing::UnorderedElementsAre(Cell(int64_t{1}), Cell(int64_t{2}),
+                                                          Cell(int64_t{3})));
+    EXPECT_EQ(rows[0][1], Cell(int64_t{3}));
+  }
+}
+
+TEST(PickleTable, InfinityIsANumberAndNanIsMissing) {
+  EXPECT_THAT(cells_of(objects("Finf\nF-inf\nFnan\n", 3)),
+              ElementsAre(ElementsAre(Cell(INFINITY)), ElementsAre(Cell(-INFINITY)),
+                          ElementsAre(kMissing)));
+}
+
+TEST(PickleTable, FixedWidthTextLosesItsPadding) {
+  const auto shape = tuple(number(1), number(2));
+  EXPECT_THAT(cells_of(array(shape, dtype("S3", "|"), bytes({"ab\0abc", 6}))),
+              ElementsAre(ElementsAre(text("ab")), ElementsAre(text("abc"))));
+  EXPECT_THAT(cells_of(array(shape, dtype("U1", ">"), bytes({"\0\0\x20\xAC\0\0\0\0", 8}))),
+              ElementsAre(ElementsAre(text("\xE2\x82\xAC")), ElementsAre(text(""))));
+}
+
+TEST(PickleTable, OldBytesAreUtf8WhereTheyAreAndElseLatin1) {
+  EXPECT_THAT(cells_of(objects("U\2\xC3\xA9U\1\xE9", 2)),
+              ElementsAre(ElementsAre(text("\xC3\xA9")), ElementsAre(text("\xC3\xA9"))));
+}
+
+TEST(PickleTable, TextThatIsNotUtf8IsBadDataWithItsPlace) {
+  const auto reader = read(column(objects(unicode("a") + unicode("b\xED\xA0\x80"), 2)));
+  EXPECT_THAT([&] { read_rows(*reader); },
+              ThrowsCode(Code::kBadData, "row 1: column \"c\": byte 2 of the text is not UTF-8"));
+}
+
+TEST(PickleTable, NestedValuesAreMissing) {
+  EXPECT_THAT(cells_of(objects("](K\1e)}\x8f", 4)), testing::Each(ElementsAre(kMissing)));
+}
+
+TEST(PickleTable, AFrameWithoutTextOrNumbersIsBadData) {
+  const std::string dates =
+      build(global("pandas.core.arrays.datetimes", "DatetimeArray") + ")\x81", dict());
+  EXPECT_THAT([&] { read(column(dates)); },
+              ThrowsCode(Code::kBadData, "has no column of text or numbers"));
+}
+
+TEST(PickleTable, AListOfDictsIsATable) {
+  const auto reader = read(list(dict(unicode("text"), unicode("a"), unicode("label"), number(1)),
+                                dict(unicode("label"), number(2), unicode("more"), "N")));
+  EXPECT_THAT(column_names(*reader), ElementsAre("text", "label"));
+  EXPECT_THAT(read_rows(*reader), ElementsAre(ElementsAre(text("a"), Cell(int64_t{1})),
+                                              ElementsAre(kMissing, Cell(int64_t{2}))));
+}
+
+TEST(PickleTable, ADictOfListsIsATable) {
+  const auto reader = read(
+      dict(unicode("text"), list(unicode("a"), "N"), unicode("label"), list(number(1), number(2))));
+  EXPECT_THAT(column_names(*reader), ElementsAre("text", "label"));
+  EXPECT_THAT(read_rows(*reader), ElementsAre(ElementsAre(text("a"), Cell(int64_t{1})),
+                                              ElementsAre(kMissing, Cell(int64_t{2}))));
+}
+
+TEST(PickleTable, ListsOfUnlikeLengthAreBadData) {
+  EXPECT_THAT([] { read(dict(unicode("a"), list("N"), unicode("b"), list())); },
+              ThrowsCode(Code::kBadData, "whose \"b\" holds 0 values, the ones before 1"));
+}
+
+}  // namespace
+}  // namespace berth
