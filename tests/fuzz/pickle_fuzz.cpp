@@ -1,0 +1,13 @@
+#include "storage/base/error.h"
+#include "storage/formats/pickle.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  try {
+    const auto reader = berth::read_pickle(std::as_bytes(std::span(data, size)));
+    berth::Row row;
+    while (reader->next(row)) {
+    }
+  } catch (const berth::Error&) {
+  }
+  return 0;
+}
