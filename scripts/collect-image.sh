@@ -22,6 +22,7 @@ for library in $libraries; do
 done
 
 cp -r examples/model "$root/usr/local/share/berth/model"
+chmod -R u=rwX,go=rX "$root/usr/local/share/berth"
 install -D -m 0644 examples/data/df.pickle "$root/job/data/df.pickle"
 install -m 0644 /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
 echo 'hosts: files dns' >"$root/etc/nsswitch.conf"

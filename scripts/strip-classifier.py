@@ -17,6 +17,7 @@ def main():
     tensors = load_file(source)
     encoder = {name: t for name, t in tensors.items() if not name.startswith("classifier.")}
     save_file(encoder, target, metadata={"format": "pt"})
+    os.chmod(target, 0o644)
     print(f"{target}: {len(encoder)} of {len(tensors)} tensors, {os.path.getsize(target)} bytes")
 
 

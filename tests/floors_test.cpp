@@ -42,18 +42,19 @@ struct Library {
 };
 
 const std::vector<Library> kLibraries = {
-    {"archive", "storage/archive"},
+    {"archive", "storage/libarchive_reader.cpp"},
     {"cblas", "trainer/kernels/cpu/gemm.cpp"},
     {"openblas-serial/", "trainer/kernels/cpu/gemm.cpp"},
     {"cxxopts", "entrypoint/flags.cpp"},
     {"utf8proc", "trainer/text/unicode.cpp"},
+    {"zlib.h", "storage/gzip_source.cpp"},
 };
 
 // Neither third-party nor the standard library: the kernel, the C library, the compiler.
-const std::vector<std::string> kSystem = {"arm_",     "cpuid.h",     "dirent.h", "errno.h",
-                                          "fcntl.h",  "immintrin.h", "linux/",   "nmmintrin.h",
-                                          "poll.h",   "pthread.h",   "sched.h",  "signal.h",
-                                          "stdlib.h", "sys/",        "unistd.h", "xmmintrin.h"};
+const std::vector<std::string> kSystem = {
+    "arm_",     "cpuid.h",  "dirent.h",    "errno.h",  "fcntl.h",    "immintrin.h",
+    "linux/",   "locale.h", "nmmintrin.h", "poll.h",   "pthread.h",  "sched.h",
+    "signal.h", "stdlib.h", "sys/",        "unistd.h", "xmmintrin.h"};
 
 struct Include {
   std::string path;
