@@ -57,8 +57,8 @@ BatchLimits batch_limits(const Settings& settings, bool training) {
 
 void run(const CommandLine& command_line, const Platform& platform, const std::atomic<bool>& stop,
          RunResult& reached) {
+  const std::unique_ptr<Storage> storage = open_storage();  // first, so that it outlives observers
   JobOutput output(command_line, platform, reached);
-  const std::unique_ptr<Storage> storage = open_storage();
   Job job{.command_line = command_line,
           .settings = command_line.settings,
           .storage = *storage,
