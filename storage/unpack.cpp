@@ -1,0 +1,221 @@
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+#include "storage/archive.h"
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "storage/entry_paths.h"
+#include "storage/file_error.h"
+#include "storage/libarchive_reader.h"
+#include "storage/local_file.h"
+#include "storage/local_storage.h"
+
+namespace berth {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kStep = size_t{1} << 16;
+constexpr uint64_t kRatioMattersFrom = uint64_t{64} << 20;
+
+// What came in and what came out of it so far, against the limits.
+struct Flow {
+  const UnpackLimits& limits;
+  uint64_t packed = 0, unpacked = 0;
+
+  void require_within_limits() const {
+    if (packed > limits.total_bytes || unpacked > limits.total_bytes) {
+      refuse(cat("more than ", human_bytes(limits.total_bytes)));
+    }
+    if (unpacked > kRatioMattersFrom && unpacked / limits.ratio > packed) {
+      refuse(cat("unpacks to more than ", limits.ratio, " times its size"));
+    }
+  }
+  void require_room_for(uint64_t size) const {
+    if (size > limits.total_bytes) refuse(cat("more than ", human_bytes(limits.total_bytes)));
+  }
+  [[noreturn]] static void refuse(const std::string& what) {
+    throw Error(Code::kCorrupt, what, "", "unpack it by hand if it is meant to be like this");
+  }
+};
+
+// Adds what passes to one of the flow's two counts.
+class MeteredSource final : public ByteSource {
+ public:
+  MeteredSource(std::unique_ptr<ByteSource> inner, Flow& flow, uint64_t Flow::*count)
+      : inner_(std::move(inner)), flow_(flow), count_(count) {}
+
+  size_t read(std::span<std::byte> buffer) override {
+    const size_t size = inner_->read(buffer);
+    flow_.*count_ += size;
+    flow_.require_within_limits();
+    return size;
+  }
+
+ private:
+  std::unique_ptr<ByteSource> inner_;
+  Flow& flow_;
+  uint64_t Flow::*count_;
+};
+
+// A fresh 0700 directory beside `target`; gone, with all it holds, at the end.
+class Staging {
+ public:
+  explicit Staging(const fs::path& target) {
+    const std::string parent = directory_of(target.string());
+    std::error_code error;
+    fs::create_directories(parent, error);
+    if (error) throw file_error(error.value(), "make the directory", parent);
+    const std::string name = cat(".", target.filename().string(), ".", random_letters(6), ".part");
+    path_ = fs::path(parent) / name;
+    if (::mkdir(path_.c_str(), 0700) != 0 || ::mkdir(content().c_str(), 0700) != 0) {
+      const int number = errno;
+      fs::remove_all(path_, error);
+      throw file_error(number, "unpack", target.string());
+    }
+  }
+  ~Staging() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+
+  fs::path content() const { return path_ / "content"; }
+  fs::path packed() const { return path_ / "packed"; }
+
+ private:
+  fs::path path_;
+};
+
+std::string name_of(const ArchiveEntry& entry) { return cat("entry ", quoted(entry.path)); }
+
+uint64_t copy_to(ByteSink& sink, const auto& read) {
+  std::array<std::byte, kStep> buffer;
+  uint64_t total = 0;
+  while (const size_t size = read(std::span(buffer))) {
+    sink.write(Bytes(buffer).first(size));
+    total += size;
+  }
+  return total;
+}
+
+void unpack_file(LibarchiveReader& reader, const ArchiveEntry& entry, const fs::path& path,
+                 Flow& flow, bool is_metered) {
+  const auto sink = make_local_sink(path.string(), {.if_generation = 0, .size_hint = {}});
+  if (entry.size) flow.require_room_for(*entry.size);
+  const uint64_t size = copy_to(*sink, [&](std::span<std::byte> buffer) {
+    const size_t count = reader.read(buffer);
+    if (!is_metered) flow.unpacked += count;
+    flow.require_within_limits();
+    return count;
+  });
+  if (entry.size && size != *entry.size) {
+    throw Error(Code::kCorrupt, cat("has ", size, " bytes, but says ", *entry.size), name_of(entry),
+                "pack it without holes");
+  }
+  sink->close();
+}
+
+// `is_metered`: a MeteredSource counts what comes out of the archive.
+void unpack_entries(LibarchiveReader reader, const fs::path& directory, Flow& flow,
+                    bool is_metered) {
+  EntryPaths paths;
+  uint64_t entries = 0;
+  for (ArchiveEntry entry; reader.next(entry);) {
+    if (++entries > flow.limits.entries) {
+      Flow::refuse(cat("more than ", flow.limits.entries, " entries"));
+    }
+    if (entry.kind == ArchiveEntry::Kind::kOther) {
+      throw Error(Code::kCorrupt, cat("is a ", entry.kind_name), name_of(entry),
+                  "pack regular files and directories only");
+    }
+    const bool is_directory = entry.kind == ArchiveEntry::Kind::kDirectory;
+    const std::string path = paths.add(entry.path, is_directory);
+    if (is_directory) {
+      std::error_code error;
+      fs::create_directories(directory / path, error);
+      if (error) throw file_error(error.value(), "make the directory", directory / path);
+    } else {
+      unpack_file(reader, entry, directory / path, flow, is_metered);
+    }
+  }
+}
+
+void unpack_tar(std::unique_ptr<ByteSource> source, Compression compression, Flow& flow,
+                const fs::path& directory) {
+  source = std::make_unique<MeteredSource>(std::move(source), flow, &Flow::packed);
+  source = decompress(std::move(source), compression);
+  source = std::make_unique<MeteredSource>(std::move(source), flow, &Flow::unpacked);
+  unpack_entries(LibarchiveReader::tar(*source), directory, flow, true);
+}
+
+// A zip archive's table of contents is at its end, so that it is put on disk first.
+void unpack_zip(std::unique_ptr<ByteSource> source, Flow& flow, const fs::path& packed,
+                const fs::path& directory) {
+  MeteredSource metered(std::move(source), flow, &Flow::packed);
+  const auto sink = make_local_sink(packed.string(), {});
+  copy_to(*sink, [&](std::span<std::byte> buffer) { return metered.read(buffer); });
+  sink->close();
+  const auto file = map_file(packed);
+  unpack_entries(LibarchiveReader::zip(*file->view()), directory, flow, false);
+}
+
+void publish(const fs::path& content, const fs::path& directory) {
+  sync_directory(content.string());
+  for (const auto& entry : fs::recursive_directory_iterator(content)) {
+    if (entry.is_directory()) sync_directory(entry.path().string());
+  }
+  if (std::rename(content.c_str(), directory.c_str()) != 0) {
+    throw file_error(errno, "unpack", directory.string());
+  }
+  sync_directory(directory_of(directory.string()));
+}
+
+struct ArchiveName {
+  bool is_zip;
+  Compression compression;
+};
+
+std::optional<ArchiveName> parse_name(std::string_view file_name) {
+  const std::string name = lower_ascii(file_name);
+  if (name.ends_with(".zip")) return ArchiveName{true, Compression::kNone};
+  if (name.ends_with(".tgz")) return ArchiveName{false, Compression::kGzip};
+  if (!without_compression_suffix(name).ends_with(".tar")) return std::nullopt;
+  return ArchiveName{false, compression_of(name)};
+}
+
+}  // namespace
+
+bool is_archive(std::string_view file_name) { return parse_name(file_name).has_value(); }
+
+void unpack(std::unique_ptr<ByteSource> source, std::string_view file_name,
+            const fs::path& directory, const UnpackLimits& limits) {
+  const std::optional<ArchiveName> name = parse_name(file_name);
+  if (!name) {
+    throw Error(Code::kBadData, "is not named as an archive", std::string(file_name),
+                "archives end in .tar, .tar.gz, .tgz, .tar.bz2, .tar.xz, .tar.zst or .zip");
+  }
+  if (fs::exists(fs::symlink_status(directory))) {
+    throw Error(Code::kUsage, "exists already", directory.string(),
+                "remove it or unpack elsewhere");
+  }
+  const Staging staging(directory);
+  Flow flow{.limits = limits};
+  try {
+    if (name->is_zip) {
+      unpack_zip(std::move(source), flow, staging.packed(), staging.content());
+    } else {
+      unpack_tar(std::move(source), name->compression, flow, staging.content());
+    }
+  } catch (const Error& error) {
+    if (error.code() != Code::kCorrupt) throw;
+    throw error.at(std::string(file_name));
+  }
+  publish(staging.content(), directory);
+}
+
+}  // namespace berth

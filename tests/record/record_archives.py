@@ -1,0 +1,52 @@
+"""Writes the small compressed files and archives of tests/testdata with Python's own modules.
+
+packed.txt.{gz,bz2,xz} by gzip, bz2 and lzma, packed.txt.zst by the zstd program (1.5.4),
+packed.tar.gz by tarfile (pax) and packed.zip by zipfile (one entry stored, one deflated).
+"""
+
+import bz2
+import gzip
+import io
+import lzma
+import pathlib
+import subprocess
+import tarfile
+import zipfile
+
+TESTDATA = pathlib.Path(__file__).parent.parent / "testdata"
+TEXT = b"".join(b"line %d of a text that packs well\n" % i for i in range(40))
+FILES = {"model/config.json": b'{"hidden_size": 128}\n', "model/vocab-\u00e9.txt": TEXT}
+TIME = (2024, 1, 2, 3, 4, 6)
+
+
+def write_tar(path):
+    tar_bytes = io.BytesIO()
+    with tarfile.open(fileobj=tar_bytes, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        directory = tarfile.TarInfo("model")
+        directory.type = tarfile.DIRTYPE
+        directory.mode = 0o755
+        tar.addfile(directory)
+        for name, content in FILES.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    path.write_bytes(gzip.compress(tar_bytes.getvalue(), mtime=0))
+
+
+def write_zip(path):
+    with zipfile.ZipFile(path, "w") as archive:
+        for index, (name, content) in enumerate(FILES.items()):
+            info = zipfile.ZipInfo(name, TIME)
+            info.compress_type = [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED][index]
+            archive.writestr(info, content)
+
+
+if __name__ == "__main__":
+    (TESTDATA / "packed.txt").write_bytes(TEXT)
+    (TESTDATA / "packed.txt.gz").write_bytes(gzip.compress(TEXT, mtime=0))
+    (TESTDATA / "packed.txt.bz2").write_bytes(bz2.compress(TEXT))
+    (TESTDATA / "packed.txt.xz").write_bytes(lzma.compress(TEXT))
+    zstd = subprocess.run(["zstd", "-c"], input=TEXT, capture_output=True, check=True)
+    (TESTDATA / "packed.txt.zst").write_bytes(zstd.stdout)
+    write_tar(TESTDATA / "packed.tar.gz")
+    write_zip(TESTDATA / "packed.zip")
