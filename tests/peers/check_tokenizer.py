@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares our ids with those of `tokenizers` 0.23 and transformers, all of them.
 
-check_tokenizer.py TOKENIZE_LINES SHARED_DATA. Texts: AG News, SST-2, the torture list, random
+check_tokenizer.py TOKENIZE_LINES SHARED_DATA [VOCABULARY ...]. Texts: AG News, SST-2, the torture list, random
 mixtures, and every code point alone and inside a word, for the real BERT vocabularies and for one
 that holds every character. Then our saved folder through AutoTokenizer. Needs `pip install
 tokenizers==0.23.* transformers pandas`.
@@ -14,6 +14,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
+import warnings
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "record"))
@@ -79,11 +80,17 @@ def compare_texts(check, what, driver, folder, tokenizer, inputs, max_length=Non
     check.compare(what, inputs, theirs, our_ids(driver, folder, inputs, max_length))
 
 
+def load_pickle(file):
+    with warnings.catch_warnings():  # numpy tells about old module names
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return pickle.load(file)
+
+
 def real_texts(data):
     texts = {}
     if (data / "ag_news").exists():
         with open(data / "ag_news" / "df.pickle", "rb") as file:
-            texts["ag_news pickle"] = list(pickle.load(file)["text"])
+            texts["ag_news pickle"] = list(load_pickle(file)["text"])
         with open(data / "ag_news" / "test_head3000.csv", newline="") as file:
             texts["ag_news csv"] = [row["text"] for row in csv.DictReader(file)]
     if (data / "glue").exists():
@@ -124,7 +131,8 @@ def main():
         path = data / "vocab" / name / "vocab.txt"
         if path.exists():
             vocabularies[name] = (path.read_text(encoding="utf-8").split("\n")[:-1], (lowercase,))
-    for name, (pieces, cases) in vocabularies.items():
+    for name in sys.argv[3:] or vocabularies:
+        pieces, cases = vocabularies[name]
         for lowercase in cases:
             label = f"{name}, {'uncased' if lowercase else 'cased'}"
             folder = write_folder(scratch / label.replace(", ", "-").replace(" ", "-"), pieces, lowercase)

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <limits>
 
 #include "storage/base/error.h"
@@ -78,9 +77,8 @@ int32_t WordPiece::look_up(uint64_t hash, std::string_view prefix, std::string_v
   for (size_t i = slot_of(hash); slots_[i].id >= 0; i = (i + 1) & (slots_.size() - 1)) {
     if (slots_[i].tag != tag) continue;
     const std::string_view found = piece(slots_[i].id);
-    if (found.size() == prefix.size() + rest.size() &&
-        std::memcmp(found.data() + prefix.size(), rest.data(), rest.size()) == 0 &&
-        std::memcmp(found.data(), prefix.data(), prefix.size()) == 0) {
+    if (found.size() == prefix.size() + rest.size() && found.ends_with(rest) &&
+        found.starts_with(prefix)) {
       return slots_[i].id;
     }
   }

@@ -1,0 +1,44 @@
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "storage/base/error.h"
+#include "trainer/text/load_tokenizer.h"
+
+// The first byte chooses: encode the rest with a fixed vocabulary, or load it as one of the files.
+namespace {
+
+constexpr std::string_view kVocabulary =
+    "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n##a\n##b\nab\n!\n\xE4\xB8\xAD\n\xC3\xA9\n";
+constexpr std::string_view kNames[] = {"vocab.txt", "tokenizer_config.json",
+                                       "special_tokens_map.json", "added_tokens.json",
+                                       "tokenizer.json"};
+
+std::unique_ptr<berth::Tokenizer> load(std::string_view name, std::string_view content) {
+  return berth::load_tokenizer([&](std::string_view wanted) -> std::optional<std::string> {
+    if (wanted == name) return std::string(content);
+    if (wanted == "vocab.txt" && name != "tokenizer.json") return std::string(kVocabulary);
+    return std::nullopt;
+  });
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  const std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
+  static const auto fixed = load("vocab.txt", kVocabulary);
+  const size_t choice = data[0] % 8;
+  try {
+    if (choice >= std::size(kNames)) {
+      fixed->encode(rest, std::nullopt, 64);
+      fixed->encode(rest.substr(0, rest.size() / 2), rest.substr(rest.size() / 2), 7);
+    } else {
+      const auto tokenizer = load(kNames[choice], rest);
+      tokenizer->encode("ab [MASK] \xC3\x89!", rest, 32);
+      tokenizer->files();
+    }
+  } catch (const berth::Error&) {
+  }
+  return 0;
+}

@@ -1,0 +1,68 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/trainer/text/tokenizer_fixture.h"
+
+// The torture list, against `tokenizers` 0.23 (tests/record/record_tokenizer.py).
+namespace berth {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+class TokenizerGoldenTest : public testing::TestWithParam<const char*> {
+ protected:
+  nlohmann::json recorded(const std::string& name) const {
+    return nlohmann::json::parse(testdata(GetParam() + ("/" + name)));
+  }
+  std::unique_ptr<Tokenizer> tokenizer() const {
+    return load({{"vocab.txt", testdata(GetParam() + std::string("/vocab.txt"))}});
+  }
+};
+
+TEST_P(TokenizerGoldenTest, SinglesAreEqual) {
+  const auto ours = tokenizer();
+  for (const auto& row : recorded("singles.json")) {
+    const std::string text = bytes_of_hex(row["bytes"].get<std::string>());
+    EXPECT_EQ(ids(*ours, text), row["ids"].get<Ids>()) << text;
+  }
+}
+
+TEST_P(TokenizerGoldenTest, PairsAndTruncationAreEqual) {
+  const auto ours = tokenizer();
+  for (const auto& row : recorded("pairs.json")) {
+    const auto a = row["a"].get<std::string>(), b = row["b"].get<std::string>();
+    const auto max_length = row["max"].get<int32_t>();
+    const Encoding pair = ours->encode(a, b, max_length);
+    EXPECT_EQ(pair.input_ids, row["ids"].get<Ids>()) << a << " | " << b << " | " << max_length;
+    EXPECT_EQ(pair.token_type_ids, row["types"].get<Ids>());
+    EXPECT_EQ(ids(*ours, a, max_length), row["single"].get<Ids>()) << a;
+  }
+}
+
+TEST_P(TokenizerGoldenTest, SavedFilesGiveTheSameIds) {
+  Files saved;
+  for (const auto& [name, content] : tokenizer()->files()) saved[name] = content;
+  const auto from_lines = load(saved);
+  saved.erase("vocab.txt");
+  const auto from_json = load(saved);
+  for (const auto& row : recorded("singles.json")) {
+    const std::string text = bytes_of_hex(row["bytes"].get<std::string>());
+    EXPECT_EQ(ids(*from_lines, text), row["ids"].get<Ids>());
+    EXPECT_EQ(ids(*from_json, text), row["ids"].get<Ids>());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Vocabularies, TokenizerGoldenTest, testing::Values("cased", "uncased"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST(AddedTokenGoldenTest, EveryFlagOfTokenizerJsonIsHonoured) {
+  const auto ours = load({{"tokenizer.json", testdata("added/tokenizer.json")}});
+  for (const auto& row : nlohmann::json::parse(testdata("added/singles.json"))) {
+    const std::string text = bytes_of_hex(row["bytes"].get<std::string>());
+    EXPECT_EQ(ids(*ours, text), row["ids"].get<Ids>()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace berth

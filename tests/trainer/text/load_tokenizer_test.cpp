@@ -1,0 +1,154 @@
+#include "trainer/text/load_tokenizer.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "storage/base/error.h"
+#include "tests/support/throws_code.h"
+#include "tests/trainer/text/tokenizer_fixture.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+
+const std::string kSmall = lines({"[UNK]", "[CLS]", "[SEP]", "a", "é", "e"});
+const std::string kCased = kSmall + "B\n";
+
+Files with_config(const std::string& config, const std::string& vocabulary = kSmall) {
+  return {{"vocab.txt", vocabulary}, {"tokenizer_config.json", config}};
+}
+
+TEST(LoadTokenizerTest, CaseComesFromTheVocabularyWhereNothingSays) {
+  EXPECT_THAT(ids(*load({{"vocab.txt", kSmall}}), "A"), ElementsAre(1, 3, 2));
+  EXPECT_THAT(ids(*load({{"vocab.txt", kCased}}), "A B"), ElementsAre(1, 0, 6, 2));
+}
+
+TEST(LoadTokenizerTest, CaseOfTheConfigBeatsTheVocabularyAndTheOverrideBoth) {
+  const Files files = with_config(R"({"do_lower_case": true})", kCased);
+  EXPECT_THAT(ids(*load(files), "A"), ElementsAre(1, 3, 2));
+  EXPECT_THAT(ids(*load(files, {.do_lower_case = false}), "A"), ElementsAre(1, 0, 2));
+}
+
+TEST(LoadTokenizerTest, AccentsFollowCaseUnlessTheConfigSays) {
+  EXPECT_THAT(ids(*load(with_config(R"({"do_lower_case": true})")), "É"), ElementsAre(1, 5, 2));
+  EXPECT_THAT(ids(*load(with_config(R"({"do_lower_case": true, "strip_accents": false})")), "É"),
+              ElementsAre(1, 4, 2));
+  EXPECT_THAT(ids(*load(with_config(R"({"do_lower_case": false, "strip_accents": true})")), "é"),
+              ElementsAre(1, 5, 2));
+}
+
+TEST(LoadTokenizerTest, ChineseCharactersMayStayTogether) {
+  const std::string vocabulary = kSmall + "中中\n";
+  const Files files =
+      with_config(R"({"do_lower_case": true, "tokenize_chinese_chars": false})", vocabulary);
+  EXPECT_THAT(ids(*load(files), "中中"), ElementsAre(1, 6, 2));
+}
+
+TEST(LoadTokenizerTest, SpecialTokensMayHaveOtherNames) {
+  const Files files =
+      with_config(R"({"unk_token": "<unk>", "cls_token": {"content": "<s>"}, "sep_token": "</s>"})",
+                  lines({"<s>", "</s>", "<unk>", "a"}));
+  EXPECT_THAT(ids(*load(files), "a x </s>"), ElementsAre(0, 3, 2, 1, 1));
+}
+
+TEST(LoadTokenizerTest, AddedTokensGetTheIdsOfTheirFile) {
+  Files files = with_config(
+      R"({"added_tokens_decoder": {"7": {"content": "<new>", "special": true, "normalized": false}}})");
+  const auto tokenizer = load(files);
+  EXPECT_THAT(ids(*tokenizer, "a<new>"), ElementsAre(1, 3, 7, 2));
+  EXPECT_EQ(tokenizer->vocab_size(), 8);
+  files = {{"vocab.txt", kSmall}, {"added_tokens.json", R"({"New": 6})"}};
+  EXPECT_THAT(ids(*load(files), "aNEWa"), ElementsAre(1, 3, 6, 3, 2));
+}
+
+TEST(LoadTokenizerTest, AddedTokensWithoutAnIdComeLast) {
+  const Files files = with_config(R"({"additional_special_tokens": ["<x>", "a"]})");
+  EXPECT_THAT(ids(*load(files), "<x>a"), ElementsAre(1, 6, 3, 2));
+}
+
+TEST(LoadTokenizerTest, LinesEndAsPythonReadsThem) {
+  EXPECT_THAT(ids(*load({{"vocab.txt", "[UNK]\r\n[CLS]\r[SEP]\n\na"}}), "a"), ElementsAre(1, 4, 2));
+}
+
+TEST(LoadTokenizerTest, WithoutAVocabularyIsNotFound) {
+  EXPECT_THAT([] { load({}); }, ThrowsCode(Code::kNotFound));
+}
+
+TEST(LoadTokenizerTest, AVocabularyWithoutSpecialTokensIsBadData) {
+  for (const char* vocabulary : {"", "a\n", "[UNK]\n[CLS]\n", "[UNK]\n[SEP]\n", "[UNK]\n\xFF\n"}) {
+    EXPECT_THAT([&] { load({{"vocab.txt", vocabulary}}); }, ThrowsCode(Code::kBadData));
+  }
+}
+
+TEST(LoadTokenizerTest, ErrorsNameTheFile) {
+  try {
+    load(with_config(R"({"do_lower_case": "yes"})"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kBadData);
+    EXPECT_EQ(error.where(), "tokenizer_config.json");
+  }
+}
+
+TEST(LoadTokenizerTest, ConfigsThatAreNoObjectsAreCorrupt) {
+  for (const char* config : {"", "[]", "{", "{\"a\": \"\xFF\"}"}) {
+    EXPECT_THAT([&] { load(with_config(config)); }, ThrowsCode(Code::kCorrupt));
+  }
+}
+
+TEST(LoadTokenizerTest, OtherTokenizersAreRefused) {
+  EXPECT_THAT([] { load(with_config(R"({"tokenizer_class": "BertJapaneseTokenizer"})")); },
+              ThrowsCode(Code::kBadData));
+  EXPECT_THAT(
+      [] {
+        load({{"tokenizer.json", R"({"model": {"type": "BPE", "vocab": {}}})"}});
+      },
+      ThrowsCode(Code::kBadData));
+}
+
+TEST(LoadTokenizerTest, IdsFarBeyondTheVocabularyAreRefused) {
+  const std::string json = R"({"model": {"vocab": {"[UNK]": 0, "[CLS]": 1, "[SEP]": 200000000}}})";
+  EXPECT_THAT([&] { load({{"tokenizer.json", json}}); }, ThrowsCode(Code::kBadData));
+}
+
+// Each change of a file is an Error or a tokenizer that works.
+void expect_error_or_tokenizer(const Files& files) {
+  try {
+    const auto tokenizer = load(files);
+    EXPECT_GE(ids(*tokenizer, "a [SEP] é").size(), 2u);
+    EXPECT_EQ(tokenizer->files().size(), 4u);
+  } catch (const Error&) {
+  }
+}
+
+TEST(LoadTokenizerTest, EveryPrefixOfASavedFileIsSafe) {
+  Files saved;
+  for (const auto& [name, content] : load(with_config("{}"))->files()) saved[name] = content;
+  for (const auto& [name, content] : saved) {
+    for (size_t size = 0; size < content.size(); ++size) {
+      Files cut = saved;
+      if (name == "tokenizer.json") cut.erase("vocab.txt");
+      cut[name] = content.substr(0, size);
+      expect_error_or_tokenizer(cut);
+    }
+  }
+}
+
+TEST(LoadTokenizerTest, EveryFlippedByteOfASavedFileIsSafe) {
+  Files saved;
+  for (const auto& [name, content] : load(with_config("{}"))->files()) saved[name] = content;
+  for (const auto& [name, content] : saved) {
+    for (size_t i = 0; i < content.size(); ++i) {
+      Files changed = saved;
+      if (name == "tokenizer.json") changed.erase("vocab.txt");
+      changed[name] = content;
+      changed[name][i] = static_cast<char>(content[i] ^ (1 << i % 8));
+      expect_error_or_tokenizer(changed);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace berth
