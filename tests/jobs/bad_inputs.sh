@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# Every bad input gets its exit code and one sentence, and leaves nothing half-written.
+#   bad_inputs.sh BERTH
+. "$(dirname "$0")/lib.sh"
+
+train() {  # CODE SAYS FILE [flags]
+  local code=$1 says=$2 file=$3
+  shift 3
+  expect "$code" "$says" --train-data-file "$file" --job-dir job "$@"
+  [ ! -e job/job.json ] && [ ! -e job/model ] || fail "left something behind for $file"
+  rm -rf job
+}
+
+printf 'text,label\ngood,1\nbad,2\nfine,1\npoor,2\n' >good.csv
+
+# Data: what is there but cannot be trained on is 3, what is not there 4.
+train 4 'no such file' nosuch.csv
+: >empty.csv && train 3 'is empty' empty.csv
+: >empty.pickle && train 3 'is empty' empty.pickle
+mkdir folder.csv && train 3 'is a directory' folder.csv
+printf 'text,label\n' >header.csv && train 3 'has no rows' header.csv
+echo 'hello' >not.pickle && train 3 'not.pickle' not.pickle
+# cos\nsystem\n(S'touch pwned'\ntR. : a pickle that calls os.system.
+printf 'cos\nsystem\n(S'"'"'touch pwned'"'"'\ntR.' >evil.pickle
+train 3 'os.system' evil.pickle
+[ ! -e pwned ] || fail "a pickle was executed"
+printf 'cpandas\neval\n(S'"'"'1'"'"'\ntR.' >eval.pickle && train 3 'pandas.eval' eval.pickle
+head -c 20000 "$sample" >truncated.pickle && train 3 'truncated.pickle' truncated.pickle
+{ head -c 200 "$sample"; printf '\377\377\377\377'; tail -c +205 "$sample"; } >flipped.pickle
+train 3 'flipped.pickle' flipped.pickle
+gzip -c "$sample" | head -c 15000 >cut.pickle.gz && train 3 'cut.pickle.gz' cut.pickle.gz
+printf 'words,label\na,1\nb,2\n' >words.csv
+train 3 'no column "text"' words.csv --text-column text
+train 3 'no column "kind"' good.csv --label-column kind
+printf 'text,label\na,1\nb\n' >ragged.csv && train 3 'line 3' ragged.csv
+printf 'text,label\na,1\n\377\376,2\n' >latin.csv && train 3 'line 3' latin.csv
+printf 'text,label\na,1\nb,\n' >missing.csv && train 3 'line 3' missing.csv
+printf 'text,label\na,1\nb,nan\n' >nan.csv && train 3 'line 3' nan.csv
+printf 'text,label\na,0.5\nb,0.25\n' >score.csv && train 3 'regression' score.csv
+printf 'text,label\na,1\nb,1\n' >single.csv && train 3 'two classes' single.csv
+printf '{"text": "a", "label": 1}\n{"text": \n' >cut.jsonl && train 3 'line 2' cut.jsonl
+cp good.csv data.xlsx && train 3 'data.xlsx' data.xlsx
+
+# Usage and configuration are 2.
+train 2 '--epochs' good.csv --epochs 0
+train 2 '--learning-rate' good.csv --learning-rate -1
+train 2 '--batch-size' good.csv --batch-size 0
+train 2 'both name column "a"' good.csv --text-column a --label-column a
+train 2 '--train-data-file' good.csv --trian-data-file x
+train 2 'used twice' good.csv --text-column label
+train 2 'gs' gs://bucket/data.csv
+train 2 'positions' good.csv --max-seq-length 100000
+cp -r "$repository/examples/model" model
+{ cat model/vocab.txt; echo extra; } >longer.txt
+train 2 'vocab_size' good.csv --model model --vocab-file longer.txt
+sed 's/"hidden_size": 128/"hidden_size": 129/' "$repository/examples/model/config.json" >model/config.json
+train 2 'hidden_size' good.csv --model model
+expect 2 '--job-dir' --train-data-file good.csv
+
+# Models: absent is 4, damaged is 3.
+train 4 'no such directory' good.csv --model nosuch
+train 4 'no such file' good.csv --model nosuch.tar.gz
+cp "$repository"/examples/model/* model/
+head -c 100000 "$repository/examples/model/model.safetensors" >model/model.safetensors
+train 3 'model.safetensors' good.csv --model model
+sed 's/"num_hidden_layers": 2/"num_hidden_layers": 1/' "$repository/examples/model/config.json" >model/config.json
+cp "$repository/examples/model/model.safetensors" model/
+train 3 'bert.encoder.layer.1' good.csv --model model
+tar -C "$repository/examples" -czf model.tar.gz model
+head -c 200000 model.tar.gz >cut.tar.gz && train 3 'cut.tar.gz' good.csv --model cut.tar.gz
+size=$(stat -c %s model.tar.gz)
+{ head -c $((size / 2)) model.tar.gz; printf '\125\252'; tail -c +$((size / 2 + 3)) model.tar.gz; } >flipped.tar.gz
+train 3 'flipped.tar.gz' good.csv --model flipped.tar.gz
+mkdir escape && (cd escape && echo x >x && tar -cPf ../escape.tar ../good.csv)
+train 3 'escape.tar' good.csv --model escape.tar
+
+# Places to write: read-only is 4, full is 10.
+if [ "$(id -u)" = 0 ]; then
+  mkdir -p mount
+  if mount -t tmpfs -o ro,size=1m none mount 2>/dev/null; then
+    expect 4 'mount' --train-data-file good.csv --job-dir mount
+    umount mount
+    mount -t tmpfs -o size=2m none mount
+    expect 10 'mount' --train-data-file good.csv --job-dir mount --max-steps 1
+    [ -z "$(find mount -name MANIFEST.json)" ] || fail "a checkpoint that did not fit has a manifest"
+    umount mount
+  else
+    echo "SKIPPED: read-only and full job directories (this sandbox mounts no tmpfs)"
+  fi
+  chmod 755 "$scratch" && mkdir -m 755 locked
+  if setpriv --reuid=65534 --clear-groups test -x "$berth" && setpriv --reuid=65534 --clear-groups test -r "$sample"; then
+    setpriv --reuid=65534 --clear-groups "$berth" --train-data-file "$scratch/good.csv" \
+      --job-dir "$scratch/locked/job" >out.txt 2>err.txt
+    [ $? = 4 ] || fail "a locked job directory: $(tail -n 1 err.txt)"
+  else
+    echo "SKIPPED: a locked job directory (another user cannot read this checkout)"
+  fi
+else
+  mkdir -m 555 locked && expect 4 'locked' --train-data-file good.csv --job-dir locked/job
+  echo "SKIPPED: a full job directory (mounting one takes root)"
+fi
+finish

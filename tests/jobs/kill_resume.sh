@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Killed at any moment and started again with the same command, a job ends with the same bits as one that was not.
+#   kill_resume.sh BERTH
+. "$(dirname "$0")/lib.sh"
+
+flags=(--train-data-file "$sample" --max-steps 24 --batch-size 4 --save-steps 3 --eval-steps 8 --learning-rate 1e-3
+  --save-total-limit 2 --gradient-accumulation-steps 2 --threads 2 --validation-split 0.05)
+
+"$berth" "${flags[@]}" --job-dir whole >/dev/null 2>err.txt || fail "the uninterrupted run: $(tail -n 1 err.txt)"
+expected=$(sha256sum <whole/model/model.safetensors)
+duration_ms=${JOB_TEST_DURATION_MS:-2500}
+
+for attempt in 1 2 3; do
+  rm -rf job
+  kills=0
+  for delay_ms in $((attempt * 97)) $((duration_ms / 4)) $((duration_ms / 3 + attempt * 61)) $((duration_ms / 2)); do
+    "$berth" "${flags[@]}" --job-dir job >/dev/null 2>err.txt &
+    pid=$!
+    sleep "$(printf '%d.%03d' $((delay_ms / 1000)) $((delay_ms % 1000)))"
+    kill -9 $pid 2>/dev/null && kills=$((kills + 1))
+    wait $pid 2>/dev/null
+  done
+  "$berth" "${flags[@]}" --job-dir job >/dev/null 2>err.txt || fail "after the kills: $(tail -n 1 err.txt)"
+  [ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "other bits after $kills kills"
+  [ -z "$(find job -name '*.part')" ] || echo "note: temporary files of killed writes remain"
+  echo "attempt $attempt: $kills kills, same bits"
+done
+
+# SIGTERM: saves and exits 143, then goes on to the same bits.
+rm -rf job
+"$berth" "${flags[@]}" --job-dir job >/dev/null 2>err.txt &
+pid=$!
+until [ -e job/checkpoints/step-00000003/MANIFEST.json ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
+kill -TERM $pid 2>/dev/null
+wait $pid
+code=$?
+[ $code = 143 ] || [ $code = 0 ] || fail "exit $code on SIGTERM"
+[ $code = 143 ] && { tail -n 1 err.txt | grep -q '"code":143,"reason":"stopped"' || fail "no final report on SIGTERM"; }
+"$berth" "${flags[@]}" --job-dir job >/dev/null 2>err.txt || fail "after SIGTERM: $(tail -n 1 err.txt)"
+[ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "other bits after SIGTERM"
+
+# Once more after the end: says so, exit 0. Another job in its directory: exit 5.
+"$berth" "${flags[@]}" --job-dir job --log-format text >/dev/null 2>err.txt || fail "a finished job: $(tail -n 1 err.txt)"
+grep -q 'already finished' err.txt || fail "does not say that it is finished"
+expect 5 '--learning-rate' "${flags[@]}" --job-dir job --learning-rate 2e-3
+expect 5 'used before' "${flags[@]}" --job-dir job --reuse-job-dir=false
+
+# A damaged newest checkpoint is passed over; the result is the same.
+rm -rf job && "$berth" "${flags[@]}" --job-dir job >/dev/null 2>&1
+rm job/metrics.json
+newest=$(ls -d job/checkpoints/step-* | tail -n 1)
+printf 'x' | dd of="$newest/model.safetensors" bs=1 seek=5000 conv=notrunc status=none
+"$berth" "${flags[@]}" --job-dir job --log-format text >/dev/null 2>err.txt || fail "a damaged checkpoint: $(tail -n 1 err.txt)"
+grep -q 'passing over the incomplete checkpoint' err.txt || fail "does not say that it passed over a checkpoint"
+[ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "other bits after a damaged checkpoint"
+finish

@@ -1,0 +1,31 @@
+# Sourced by the job tests: the program under test, a scratch directory, and checks that name what failed.
+set -uo pipefail
+
+berth=$1
+repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+sample=$repository/examples/data/df.pickle
+scratch=$(mktemp -d)
+trap 'umount "$scratch"/mount 2>/dev/null; rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+failures=0
+
+fail() {
+  printf 'FAILED: %s\n' "$*"
+  failures=$((failures + 1))
+}
+
+finish() {
+  [ "$failures" = 0 ] && echo "all as expected" || echo "$failures failures"
+  exit $((failures != 0))
+}
+
+# expect CODE 'part of the sentence' ARGUMENTS...: runs berth, compares exit code and the last line's JSON.
+expect() {
+  local code=$1 says=$2
+  shift 2
+  timeout 60 "$berth" "$@" >out.txt 2>err.txt
+  local got=$?
+  [ "$got" = "$code" ] || fail "exit $got instead of $code: berth $* ($(tail -n 1 err.txt))"
+  tail -n 1 err.txt | grep -q "^{\"code\":$code," || fail "no final report: berth $*"
+  tail -n 1 err.txt | tr -d '\\' | grep -qF -- "$says" || fail "does not say '$says': berth $*: $(tail -n 1 err.txt)"
+}

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Train, evaluate and predict through the program, on every kind of file, and what they leave behind.
+#   modes.sh BERTH
+. "$(dirname "$0")/lib.sh"
+
+train=(--train-data-file "$sample" --max-steps 6 --batch-size 4 --job-dir job)
+"$berth" "${train[@]}" >out.txt 2>err.txt || fail "training: $(tail -n 1 err.txt)"
+for file in job.json metrics.json model/config.json model/model.safetensors model/vocab.txt model/tokenizer.json \
+  model/tokenizer_config.json model/README.md checkpoints/best.json checkpoints/step-00000006/MANIFEST.json; do
+  [ -s "job/$file" ] || fail "no $file"
+done
+ls job/summaries/train/events.out.tfevents.* job/summaries/eval/events.out.tfevents.* >/dev/null || fail "no summaries"
+[ ! -s out.txt ] || fail "training wrote to standard output"
+while read -r line; do [[ $line == \{*\} ]] || fail "not a JSON line: $line"; done <err.txt
+grep -q '"finished": true' job/metrics.json || fail "metrics.json does not say finished"
+
+# The same rows as CSV: one table, whatever the file.
+printf 'text,label\nA ball was kicked,sport\n"Bread, with ""butter""",food\nThe train left,travel\n' >rows.csv
+printf 'text\tlabel\nA ball was kicked\tsport\nBread, with "butter"\tfood\nThe train left\ttravel\n' >rows.tsv
+printf '{"text": "A ball was kicked", "label": "sport"}\n{"text": "Bread, with \\"butter\\"", "label": "food"}\n{"text": "The train left", "label": "travel"}\n' >rows.jsonl
+gzip -k rows.csv && bzip2 -k rows.tsv && xz -k rows.jsonl
+for file in rows.csv rows.tsv rows.jsonl rows.csv.gz rows.tsv.bz2 rows.jsonl.xz; do
+  "$berth" --mode predict --predict-data-file $file --model job/model >predictions-$file.txt 2>err.txt ||
+    fail "predict $file: $(tail -n 1 err.txt)"
+  cmp -s predictions-rows.csv.txt predictions-$file.txt || fail "other predictions for $file"
+done
+[ "$(wc -l <predictions-rows.csv.txt)" = 4 ] || fail "predictions are not a header and three rows"
+head -n 1 predictions-rows.csv.txt | grep -q $'^id\tprediction\t' || fail "header of predictions"
+expect 0 'finished' --mode predict --predict-data-file rows.csv --job-dir job
+cmp -s predictions-rows.csv.txt job/predictions.tsv || fail "predictions.tsv differs from standard output"
+
+expect 0 'finished' --mode eval --eval-data-file rows.jsonl --job-dir job
+grep -q '"accuracy"' out.txt || fail "eval prints no accuracy"
+
+# The model as an archive, flat or with a folder in it.
+tar -C job -czf model.tar.gz model
+(cd job/model && tar -cf ../../flat.tar .)
+for archive in model.tar.gz flat.tar; do
+  "$berth" --mode predict --predict-data-file rows.csv --model $archive >from-archive.txt 2>err.txt ||
+    fail "$archive: $(tail -n 1 err.txt)"
+  cmp -s predictions-rows.csv.txt from-archive.txt || fail "other predictions from $archive"
+done
+
+"$berth" --help | grep -q -- '--train-data-file' || fail "--help"
+"$berth" --version | grep -q '^berth ' || fail "--version"
+finish
