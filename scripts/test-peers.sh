@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Compares berth live with the programs it must agree with: tokenizers and transformers (token ids, every code point), PyTorch (logits of
+# an exported model, gradients and losses recorded anew), TensorBoard's own reader. Needs PyPI; CI compares with recorded values instead.
+#
+#   bash scripts/test-peers.sh [DATA]     # DATA: a folder of real data sets; without it the sample alone is used
+set -euo pipefail
+cd "$(dirname "$0")/.."
+data=${1:-../shared/data}
+
+bash scripts/install-dependencies.sh --build --test
+dpkg -s python3-torch python3-venv >/dev/null 2>&1 || {
+  sudo=$([ "$(id -u)" = 0 ] || echo sudo)
+  $sudo apt-get update -qq && $sudo apt-get install -y --no-install-recommends python3-torch python3-venv
+}
+# Debian's PyTorch 1.13 wants an older transformers than the newest tokenizers do: two environments.
+[ -x build/peers-torch/bin/python ] || /usr/bin/python3 -m venv --system-site-packages build/peers-torch
+build/peers-torch/bin/pip install --quiet transformers==4.40.2 safetensors "numpy<2"
+[ -x build/peers/bin/python ] || /usr/bin/python3 -m venv build/peers
+build/peers/bin/pip install --quiet "tokenizers==0.23.*" transformers pandas tensorboard
+
+cmake --preset release -DBUILD_TESTING=ON >/dev/null
+cmake --build --preset release --target berth tokenize_lines model_test
+
+echo "== token ids"
+if [ -d "$data" ]; then
+  build/peers/bin/python tests/peers/check_tokenizer.py build/release/tests/tokenize_lines "$data"
+else
+  echo "SKIPPED: no data folder at $data"
+fi
+
+work=build/peers-work
+rm -rf $work && mkdir -p $work
+
+echo "== logits, gradients and losses against PyTorch, recorded anew"
+build/peers-torch/bin/python tests/record/record_bert_parity.py $work/parity
+for file in bert.safetensors config.json; do
+  cmp $work/parity/$file tests/testdata/parity/$file || echo "note: $file differs from the committed one (another PyTorch)"
+done
+build/release/tests/model_test --gtest_filter='BertParity*'
+
+echo "== the exported model in transformers"
+build/release/berth --train-data-file examples/data/df.pickle --job-dir $work/job --epochs 2 --batch-size 16 \
+  --learning-rate 5e-4 --logging-steps 10 >/dev/null
+sed 's/["\\]/\\&/g; s/.*/{"text": "&"}/' examples/topics/*.txt >$work/texts.jsonl
+build/release/berth --mode predict --predict-data-file $work/texts.jsonl --model $work/job/model >$work/predictions.tsv
+build/peers-torch/bin/python tests/peers/check_model.py $work/job/model $work/texts.jsonl $work/predictions.tsv
+build/peers/bin/python -c "
+from transformers import AutoTokenizer
+print(type(AutoTokenizer.from_pretrained('$work/job/model')).__name__, 'loads')"
+
+echo "== summaries in TensorBoard's reader"
+build/peers/bin/python - $work/job <<'PYTHON'
+import json, sys
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+job = sys.argv[1]
+metrics = json.load(open(job + "/metrics.json"))
+train, held_out = EventAccumulator(job + "/summaries/train"), EventAccumulator(job + "/summaries/eval")
+train.Reload(), held_out.Reload()
+steps = [event.step for event in train.Scalars("loss")]
+assert steps == sorted(steps) and steps[-1] == metrics["train"]["steps"], steps
+accuracy = held_out.Scalars("accuracy")[-1].value
+assert abs(accuracy - metrics["eval"]["accuracy"]) < 1e-6, accuracy
+print(len(steps), "points of loss, last accuracy", accuracy)
+PYTHON
+echo "all peers agree"
