@@ -10,8 +10,14 @@ namespace berth {
 std::vector<const CpuLoops*> supported_loops() {
   std::vector<const CpuLoops*> supported;
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("x86-64-v4")) supported.push_back(&avx512::loops);
-  if (__builtin_cpu_supports("x86-64-v3")) supported.push_back(&avx2::loops);
+  // What trainer/CMakeLists.txt lets the compiler use; the builtin asks the system, too.
+  const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                        __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+  const bool has_avx512 = has_avx2 && __builtin_cpu_supports("avx512f") &&
+                          __builtin_cpu_supports("avx512bw") &&
+                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  if (has_avx512) supported.push_back(&avx512::loops);
+  if (has_avx2) supported.push_back(&avx2::loops);
 #endif
   supported.push_back(&baseline::loops);
   return supported;
