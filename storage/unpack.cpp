@@ -1,24 +1,17 @@
-#include <sys/stat.h>
-
-#include <array>
-#include <cerrno>
-#include <cstdio>
-
 #include "storage/archive.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/entry_paths.h"
 #include "storage/file_error.h"
 #include "storage/libarchive_reader.h"
-#include "storage/local_file.h"
 #include "storage/local_storage.h"
+#include "storage/staging.h"
 
 namespace berth {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kStep = size_t{1} << 16;
 constexpr uint64_t kRatioMattersFrom = uint64_t{64} << 20;
 
 // What came in and what came out of it so far, against the limits.
@@ -61,53 +54,12 @@ class MeteredSource final : public ByteSource {
   uint64_t Flow::*count_;
 };
 
-// A fresh 0700 directory beside `target`; gone, with all it holds, at the end.
-class Staging {
- public:
-  explicit Staging(const fs::path& target) {
-    const std::string parent = directory_of(target.string());
-    std::error_code error;
-    fs::create_directories(parent, error);
-    if (error) throw file_error(error.value(), "make the directory", parent);
-    const std::string name = cat(".", target.filename().string(), ".", random_letters(6), ".part");
-    path_ = fs::path(parent) / name;
-    if (::mkdir(path_.c_str(), 0700) != 0 || ::mkdir(content().c_str(), 0700) != 0) {
-      const int number = errno;
-      fs::remove_all(path_, error);
-      throw file_error(number, "unpack", target.string());
-    }
-  }
-  ~Staging() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Staging(const Staging&) = delete;
-  Staging& operator=(const Staging&) = delete;
-
-  fs::path content() const { return path_ / "content"; }
-  fs::path packed() const { return path_ / "packed"; }
-
- private:
-  fs::path path_;
-};
-
 std::string name_of(const ArchiveEntry& entry) { return cat("entry ", quoted(entry.path)); }
-
-uint64_t copy_to(ByteSink& sink, const auto& read) {
-  std::array<std::byte, kStep> buffer;
-  uint64_t total = 0;
-  while (const size_t size = read(std::span(buffer))) {
-    sink.write(Bytes(buffer).first(size));
-    total += size;
-  }
-  return total;
-}
 
 void unpack_file(LibarchiveReader& reader, const ArchiveEntry& entry, const fs::path& path,
                  Flow& flow, bool is_metered) {
-  const auto sink = make_local_sink(path.string(), {.if_generation = 0, .size_hint = {}});
   if (entry.size) flow.require_room_for(*entry.size);
-  const uint64_t size = copy_to(*sink, [&](std::span<std::byte> buffer) {
+  const uint64_t size = Staging::write(path, [&](std::span<std::byte> buffer) {
     const size_t count = reader.read(buffer);
     if (!is_metered) flow.unpacked += count;
     flow.require_within_limits();
@@ -117,7 +69,6 @@ void unpack_file(LibarchiveReader& reader, const ArchiveEntry& entry, const fs::
     throw Error(Code::kCorrupt, cat("has ", size, " bytes, but says ", *entry.size), name_of(entry),
                 "pack it without holes");
   }
-  sink->close();
 }
 
 // `is_metered`: a MeteredSource counts what comes out of the archive.
@@ -157,22 +108,9 @@ void unpack_tar(std::unique_ptr<ByteSource> source, Compression compression, Flo
 void unpack_zip(std::unique_ptr<ByteSource> source, Flow& flow, const fs::path& packed,
                 const fs::path& directory) {
   MeteredSource metered(std::move(source), flow, &Flow::packed);
-  const auto sink = make_local_sink(packed.string(), {});
-  copy_to(*sink, [&](std::span<std::byte> buffer) { return metered.read(buffer); });
-  sink->close();
+  Staging::write(packed, [&](std::span<std::byte> buffer) { return metered.read(buffer); });
   const auto file = map_file(packed);
   unpack_entries(LibarchiveReader::zip(*file->view()), directory, flow, false);
-}
-
-void publish(const fs::path& content, const fs::path& directory) {
-  sync_directory(content.string());
-  for (const auto& entry : fs::recursive_directory_iterator(content)) {
-    if (entry.is_directory()) sync_directory(entry.path().string());
-  }
-  if (std::rename(content.c_str(), directory.c_str()) != 0) {
-    throw file_error(errno, "unpack", directory.string());
-  }
-  sync_directory(directory_of(directory.string()));
 }
 
 struct ArchiveName {
@@ -203,11 +141,11 @@ void unpack(std::unique_ptr<ByteSource> source, std::string_view file_name,
     throw Error(Code::kUsage, "exists already", directory.string(),
                 "remove it or unpack elsewhere");
   }
-  const Staging staging(directory);
+  Staging staging(directory);
   Flow flow{.limits = limits};
   try {
     if (name->is_zip) {
-      unpack_zip(std::move(source), flow, staging.packed(), staging.content());
+      unpack_zip(std::move(source), flow, staging.scratch_file(), staging.content());
     } else {
       unpack_tar(std::move(source), name->compression, flow, staging.content());
     }
@@ -215,7 +153,7 @@ void unpack(std::unique_ptr<ByteSource> source, std::string_view file_name,
     if (error.code() != Code::kCorrupt) throw;
     throw error.at(std::string(file_name));
   }
-  publish(staging.content(), directory);
+  staging.publish();
 }
 
 }  // namespace berth

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "storage/archive.h"
+#include "storage/libarchive_reader.h"
 #include "tests/support/every_damage.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/tar_bytes.h"
@@ -10,6 +13,17 @@ namespace berth {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Every entry and all its data, without a file system.
+void read_tar(Bytes bytes) {
+  MemorySource source(bytes);
+  LibarchiveReader reader = LibarchiveReader::tar(source);
+  std::array<std::byte, 1024> buffer;
+  for (ArchiveEntry entry; reader.next(entry);) {
+    while (reader.read(buffer) > 0) {
+    }
+  }
+}
 
 class UnpackTest : public testing::Test {
  protected:
@@ -119,12 +133,8 @@ TEST_F(UnpackTest, RefusesATarThatIsCut) {
   expect_refused(whole.substr(0, 1024), "ends early");  // exactly after a member
   expect_refused(TarBytes().file("a", "one").file("b", std::string(1024, '\0')).without_end(),
                  "ends early");  // zeros that are data are not the end
-  // All but those that keep the first of the two blocks of zeros.
-  const auto accepted = accepted_prefixes(as_bytes(whole), [&](Bytes bytes) {
-    fs::remove_all(target_);
-    unpack_bytes(bytes);
-  });
-  EXPECT_GE(accepted.front(), whole.size() - 512);
+  // Of the two blocks of zeros at the end, the second may be missing.
+  EXPECT_GE(accepted_prefixes(as_bytes(whole), read_tar).front(), whole.size() - 512);
 }
 
 TEST_F(UnpackTest, RefusesEmptyAndForeignFiles) {
@@ -159,6 +169,12 @@ TEST_F(UnpackTest, KeepsToItsLimits) {
   expect_refused(zip, "more than 1 entries", {.entries = 1}, "a.zip");
   expect_refused(zip, "more than 1000 B", {.total_bytes = 1000}, "a.zip");
   unpack_text(tar, "a.tar", {.entries = 2, .total_bytes = 8192});
+}
+
+TEST_F(UnpackTest, SurvivesEveryFlippedBitOfATarsHeaders) {
+  const std::string tar =
+      TarBytes().file("a", "one").sparse("b", 1024, "x").entry("c", '2', "a").end();
+  accepted_flips(as_bytes(tar).first(3 * 512), read_tar);
 }
 
 TEST_F(UnpackTest, RefusesAMemberThatClaimsMoreThanThereIs) {

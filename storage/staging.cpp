@@ -1,0 +1,92 @@
+#include "storage/staging.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+#include "storage/base/text.h"
+#include "storage/file_descriptor.h"
+#include "storage/file_error.h"
+#include "storage/local_file.h"
+
+namespace berth {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kStep = size_t{1} << 16;
+constexpr size_t kLongestName = 200;  // as 255 bytes is all a name may have
+
+void write_all(const FileDescriptor& fd, Bytes bytes, const fs::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(fd.get(), bytes.data(), bytes.size());
+    if (count >= 0) {
+      bytes = bytes.subspan(static_cast<size_t>(count));
+    } else if (errno != EINTR) {
+      throw file_error(errno, "write", path.string());
+    }
+  }
+}
+
+void sync_file(const fs::path& path) {
+  const FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd || ::fsync(fd.get()) != 0) throw file_error(errno, "write to disk", path.string());
+}
+
+}  // namespace
+
+Staging::Staging(const fs::path& target) : target_(target) {
+  const std::string parent = directory_of(target_.string());
+  std::error_code error;
+  fs::create_directories(parent, error);
+  if (error) throw file_error(error.value(), "make the directory", parent);
+  const std::string name = target_.filename().string().substr(0, kLongestName);
+  path_ = fs::path(parent) / cat(".", name, ".", random_letters(6), ".part");
+  if (::mkdir(path_.c_str(), 0700) != 0 || ::mkdir(content().c_str(), 0700) != 0) {
+    const int number = errno;
+    fs::remove_all(path_, error);
+    throw file_error(number, "make the directory", target_.string());
+  }
+}
+
+Staging::~Staging() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+uint64_t Staging::write(const fs::path& path,
+                        const std::function<size_t(std::span<std::byte>)>& read) {
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  if (error) throw file_error(error.value(), "make the directory", path.parent_path().string());
+  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+  const FileDescriptor fd(::open(path.c_str(), flags, 0666));
+  if (!fd) throw file_error(errno, "write", path.string());
+  std::array<std::byte, kStep> buffer;
+  uint64_t total = 0;
+  while (const size_t size = read(buffer)) {
+    write_all(fd, Bytes(buffer).first(size), path);
+    total += size;
+  }
+  return total;
+}
+
+void Staging::publish() {
+  for (const auto& entry : fs::recursive_directory_iterator(content())) {
+    if (entry.is_directory()) {
+      sync_directory(entry.path().string());
+    } else {
+      sync_file(entry.path());
+    }
+  }
+  sync_directory(content().string());
+  if (std::rename(content().c_str(), target_.c_str()) != 0) {
+    throw file_error(errno, "make the directory", target_.string());
+  }
+  sync_directory(directory_of(target_.string()));
+}
+
+}  // namespace berth
