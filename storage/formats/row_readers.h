@@ -8,11 +8,14 @@ namespace berth {
 
 // Comma-separated values as RFC 4180 and pandas.to_csv write them: a header line, fields quoted
 // with '"' where needed (doubled inside, newlines allowed), LF or CRLF, an optional UTF-8 BOM.
-// An empty unquoted field is missing. Cells are strings: the label column's type is the reader's
-// caller's business. A row with another number of fields than the header is kBadData.
+// An empty unquoted field is missing, a blank line between records is skipped, and a quote inside
+// an unquoted field is text. Cells are strings: the label column's type is the reader's caller's
+// business. A row with another number of fields than the header, two columns of one name (but for
+// unnamed ones) and a line or record above 64 MiB are kBadData; a header without rows is a table.
 std::unique_ptr<RowReader> make_csv_reader(std::unique_ptr<ByteSource> source);
 
-// Tab-separated values as GLUE writes them: a header line, no quoting at all.
+// Tab-separated values as GLUE writes them: a header line, no quoting at all, nothing stripped; an
+// empty field is missing, a blank line skipped.
 std::unique_ptr<RowReader> make_tsv_reader(std::unique_ptr<ByteSource> source);
 
 // One JSON object a line; blank lines are skipped. The columns are the first object's keys, in its
