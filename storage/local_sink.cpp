@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sys/file.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -29,6 +30,24 @@ void require_replaceable(const std::string& path) {
   }
 }
 
+// The start of every temporary's name for `path`: ".NAME.".
+std::string temporary_prefix(const std::filesystem::path& path) {
+  return cat(".", path.filename().string().substr(0, kLongestName), ".");
+}
+
+// A writer holds its temporary locked; one that nobody holds was left by a process that was killed.
+void remove_abandoned(const std::filesystem::path& path) {
+  const std::string prefix = temporary_prefix(path);
+  std::error_code error;
+  std::filesystem::directory_iterator entry(directory_of(path.string()), error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(prefix) || !name.ends_with(kSuffix)) continue;
+    const FileDescriptor fd(::open(entry->path().c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(entry->path().c_str());
+  }
+}
+
 class LocalSink final : public ByteSink {
  public:
   LocalSink(const std::string& path, const WriteOptions& options)
@@ -38,6 +57,7 @@ class LocalSink final : public ByteSink {
     std::error_code error;
     std::filesystem::create_directories(directory_of(path_), error);
     if (error) throw file_error(error.value(), "make the directory", directory_of(path_));
+    remove_abandoned(path_);
     open_temporary();
     if (options.size_hint.value_or(0) > 0) reserve(*options.size_hint);
   }
@@ -73,11 +93,10 @@ class LocalSink final : public ByteSink {
  private:
   void open_temporary() {
     const std::filesystem::path path(path_);
-    const std::string name = path.filename().string().substr(0, kLongestName);
     while (!fd_) {
-      temporary_ =
-          (path.parent_path() / cat(".", name, ".", random_letters(kRandomLetters), kSuffix))
-              .string();
+      temporary_ = (path.parent_path() /
+                    cat(temporary_prefix(path), random_letters(kRandomLetters), kSuffix))
+                       .string();
       // 0666 less the umask, as any program makes files; mkstemp's 0600 would surprise readers.
       fd_ =
           FileDescriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
@@ -86,7 +105,16 @@ class LocalSink final : public ByteSink {
         temporary_.clear();
         throw file_error(number, "write", path_);
       }
+      if (fd_ && !hold()) fd_ = FileDescriptor();
     }
+  }
+
+  // Locks the temporary; false when somebody took it for abandoned just before. File systems
+  // without locks are let be.
+  bool hold() const {
+    ::flock(fd_.get(), LOCK_EX);
+    struct ::stat status;
+    return ::fstat(fd_.get(), &status) != 0 || status.st_nlink > 0;
   }
 
   // So that a full disk is known before hours of work; file systems that cannot are let be.

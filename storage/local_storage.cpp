@@ -122,6 +122,7 @@ class LocalStorage final : public Storage {
 
   void remove(const Uri& uri, std::optional<Generation> if_generation) override {
     const std::string& path = local_path(uri);
+    if (path.ends_with('/')) return remove_directory(path);
     std::optional<DirectoryLock> lock;
     if (if_generation) {
       lock.emplace(path);
@@ -133,6 +134,14 @@ class LocalStorage final : public Storage {
     struct ::stat status;
     const bool directory = ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
     throw file_error(directory ? EISDIR : number, "remove", path);
+  }
+
+ private:
+  static void remove_directory(const std::string& path) {
+    if (::rmdir(path.c_str()) == 0 || is_absence(errno) || errno == ENOTEMPTY || errno == EEXIST) {
+      return;
+    }
+    throw file_error(errno, "remove", path);
   }
 };
 

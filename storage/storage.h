@@ -68,6 +68,7 @@ class Storage {
   virtual std::vector<Stat> list(const Uri& prefix) = 0;
 
   // Absent already: no error. Another version than `if_generation`: kInUse.
+  // With a trailing "/" a local directory, where it is empty.
   virtual void remove(const Uri& uri, std::optional<Generation> if_generation = {}) = 0;
 };
 

@@ -167,6 +167,7 @@ void CheckpointStore::prune(const TrainingState& state) {
       for (const Stat& stat : storage_.list(step_directory(step))) {
         storage_.remove(Uri::parse(stat.name));
       }
+      storage_.remove(Uri::parse(step_directory(step).to_string() + "/"));
     } catch (const Error& error) {
       log_warning(cat("checkpoint of step ", step, " was not removed: ", error.what()));
     }
