@@ -24,7 +24,7 @@ class Tokenizer {
 
   // `text`, or the pair of both, with the model's special tokens, cut to `max_length` ids longest
   // first as `tokenizers` does (reference: tok/utils/truncation.rs). Any bytes are accepted:
-  // malformed UTF-8 reads as U+FFFD.
+  // malformed UTF-8 reads as U+FFFD. Throws kUsage where the special tokens alone do not fit.
   virtual Encoding encode(std::string_view text, std::optional<std::string_view> text_pair,
                           int32_t max_length) const = 0;
 
