@@ -2,6 +2,7 @@
 
 packed.txt.{gz,bz2,xz} by gzip, bz2 and lzma, packed.txt.zst by the zstd program (1.5.4),
 packed.tar.gz by tarfile (pax) and packed.zip by zipfile (one entry stored, one deflated).
+zeros.tar.zst is a bomb: 80 MiB of zeros in a few KiB.
 """
 
 import bz2
@@ -17,6 +18,20 @@ TESTDATA = pathlib.Path(__file__).parent.parent / "testdata"
 TEXT = b"".join(b"line %d of a text that packs well\n" % i for i in range(40))
 FILES = {"model/config.json": b'{"hidden_size": 128}\n', "model/vocab-\u00e9.txt": TEXT}
 TIME = (2024, 1, 2, 3, 4, 6)
+
+
+def zstd(content, *options):
+    command = ["zstd", "-c", *options]
+    return subprocess.run(command, input=content, capture_output=True, check=True).stdout
+
+
+def write_bomb(path):
+    tar_bytes = io.BytesIO()
+    with tarfile.open(fileobj=tar_bytes, mode="w") as tar:
+        info = tarfile.TarInfo("zeros")
+        info.size = 80 << 20
+        tar.addfile(info, io.BytesIO(bytes(info.size)))
+    path.write_bytes(zstd(tar_bytes.getvalue(), "-19"))
 
 
 def write_tar(path):
@@ -46,7 +61,7 @@ if __name__ == "__main__":
     (TESTDATA / "packed.txt.gz").write_bytes(gzip.compress(TEXT, mtime=0))
     (TESTDATA / "packed.txt.bz2").write_bytes(bz2.compress(TEXT))
     (TESTDATA / "packed.txt.xz").write_bytes(lzma.compress(TEXT))
-    zstd = subprocess.run(["zstd", "-c"], input=TEXT, capture_output=True, check=True)
-    (TESTDATA / "packed.txt.zst").write_bytes(zstd.stdout)
+    (TESTDATA / "packed.txt.zst").write_bytes(zstd(TEXT))
     write_tar(TESTDATA / "packed.tar.gz")
     write_zip(TESTDATA / "packed.zip")
+    write_bomb(TESTDATA / "zeros.tar.zst")

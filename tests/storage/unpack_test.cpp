@@ -171,6 +171,13 @@ TEST_F(UnpackTest, KeepsToItsLimits) {
   unpack_text(tar, "a.tar", {.entries = 2, .total_bytes = 8192});
 }
 
+TEST_F(UnpackTest, RefusesABomb) {
+  const std::string bomb = read_text(BERTH_TESTDATA "/zeros.tar.zst");
+  expect_refused(bomb, "200 times its size", {}, "zeros.tar.zst");
+  unpack_text(bomb, "zeros.tar.zst", {.ratio = 100'000});
+  EXPECT_EQ(fs::file_size(target_ / "zeros"), 80u << 20);
+}
+
 TEST_F(UnpackTest, SurvivesEveryFlippedBitOfATarsHeaders) {
   const std::string tar =
       TarBytes().file("a", "one").sparse("b", 1024, "x").entry("c", '2', "a").end();
