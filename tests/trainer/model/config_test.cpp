@@ -1,0 +1,200 @@
+#include "trainer/model/config.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/throws_code.h"
+
+namespace berth {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// The config.json of bert-base-uncased, cut to what an architecture needs.
+Json base() {
+  return {
+      {"model_type", "bert"},           {"vocab_size", 30522},       {"hidden_size", 768},
+      {"num_hidden_layers", 12},        {"hidden_act", "gelu"},      {"num_attention_heads", 12},
+      {"type_vocab_size", 2},           {"intermediate_size", 3072}, {"pad_token_id", 0},
+      {"max_position_embeddings", 512}, {"layer_norm_eps", 1e-12},   {"hidden_dropout_prob", 0.1}};
+}
+
+ModelConfig parse(const Json& object) { return parse_config(object.dump()); }
+ModelConfig parse_with(const std::string& key, const Json& value) {
+  Json object = base();
+  object[key] = value;
+  return parse(object);
+}
+Json written(const ModelConfig& config) { return Json::parse(to_config_json(config)); }
+
+TEST(ModelConfig, ReadsTheArchitecture) {
+  const ModelConfig config = parse(base());
+  EXPECT_EQ(config.vocab_size, 30522);
+  EXPECT_EQ(config.hidden_size, 768);
+  EXPECT_EQ(config.num_hidden_layers, 12);
+  EXPECT_EQ(config.num_attention_heads, 12);
+  EXPECT_EQ(config.head_size(), 64);
+  EXPECT_EQ(config.intermediate_size, 3072);
+  EXPECT_EQ(config.max_position_embeddings, 512);
+  EXPECT_EQ(config.hidden_act, Activation::kGelu);
+  EXPECT_EQ(config.layer_norm_eps, 1e-12);
+  EXPECT_THAT(config.labels, IsEmpty());
+}
+
+TEST(ModelConfig, DefaultsAreTransformers) {
+  Json object = base();
+  for (const char* key : {"type_vocab_size", "pad_token_id", "hidden_act", "layer_norm_eps",
+                          "hidden_dropout_prob", "model_type"}) {
+    object.erase(key);
+  }
+  const ModelConfig config = parse(object);
+  EXPECT_EQ(config.type_vocab_size, 2);
+  EXPECT_EQ(config.pad_token_id, 0);
+  EXPECT_EQ(config.hidden_act, Activation::kGelu);
+  EXPECT_EQ(config.hidden_dropout_prob, 0.1);
+  EXPECT_EQ(config.attention_probs_dropout_prob, 0.1);
+  EXPECT_EQ(config.initializer_range, 0.02);
+  EXPECT_EQ(config.layer_norm_eps, 1e-12);
+}
+
+TEST(ModelConfig, KnowsTheActivationsOfBert) {
+  EXPECT_EQ(parse_with("hidden_act", "gelu_new").hidden_act, Activation::kGeluTanh);
+  EXPECT_EQ(parse_with("hidden_act", "gelu_pytorch_tanh").hidden_act, Activation::kGeluTanh);
+  EXPECT_EQ(parse_with("hidden_act", "relu").hidden_act, Activation::kRelu);
+  EXPECT_EQ(parse_with("hidden_act", "tanh").hidden_act, Activation::kTanh);
+}
+
+TEST(ModelConfig, TheHeadDropsAsItsOwnKeySaysElseAsTheEncoder) {
+  EXPECT_EQ(parse(base()).head_dropout(), 0.1);
+  EXPECT_EQ(parse_with("classifier_dropout", nullptr).head_dropout(), 0.1);
+  EXPECT_EQ(parse_with("classifier_dropout", 0.3).head_dropout(), 0.3);
+}
+
+TEST(ModelConfig, LabelsStandByTheirId) {
+  const ModelConfig config = parse_with("id2label", {{"1", "ham"}, {"0", "spam"}, {"2", "eggs"}});
+  EXPECT_THAT(config.labels, ElementsAre("spam", "ham", "eggs"));
+}
+
+TEST(ModelConfig, SaysWhichKeyIsMissing) {
+  for (const char* key : {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
+                          "intermediate_size", "max_position_embeddings"}) {
+    Json object = base();
+    object.erase(key);
+    EXPECT_THAT([&] { parse(object); }, ThrowsCode(Code::kUsage, key)) << key;
+  }
+}
+
+TEST(ModelConfig, SaysWhichValueItCannotTake) {
+  const std::pair<const char*, Json> refused[] = {{"vocab_size", 0},
+                                                  {"vocab_size", -5},
+                                                  {"vocab_size", 18446744073709551615u},
+                                                  {"hidden_size", "768"},
+                                                  {"hidden_size", 768.5},
+                                                  {"hidden_size", 770},  // 12 heads
+                                                  {"num_hidden_layers", 0},
+                                                  {"num_attention_heads", Json::array()},
+                                                  {"intermediate_size", 1e300},
+                                                  {"max_position_embeddings", 1LL << 40},
+                                                  {"type_vocab_size", 0},
+                                                  {"pad_token_id", -1},
+                                                  {"hidden_act", "swish"},
+                                                  {"hidden_act", 3},
+                                                  {"hidden_dropout_prob", 1.0},
+                                                  {"attention_probs_dropout_prob", -0.1},
+                                                  {"classifier_dropout", "none"},
+                                                  {"initializer_range", -1},
+                                                  {"layer_norm_eps", 0},
+                                                  {"model_type", "roberta"},
+                                                  {"position_embedding_type", "relative_key"},
+                                                  {"is_decoder", true},
+                                                  {"is_decoder", "yes"},
+                                                  {"id2label", Json::array({"a", "b"})},
+                                                  {"id2label", {{"0", "a"}, {"2", "b"}}},
+                                                  {"id2label", {{"0", "a"}, {"00", "b"}}},
+                                                  {"id2label", {{"0", "a"}, {"-1", "b"}}},
+                                                  {"id2label", {{"0", 1}}}};
+  for (const auto& [key, value] : refused) {
+    EXPECT_THAT([&] { parse_with(key, value); }, ThrowsCode(Code::kUsage, key))
+        << key << " " << value;
+  }
+}
+
+TEST(ModelConfig, NullIsTheDefault) {
+  for (const char* key : {"type_vocab_size", "hidden_act", "is_decoder", "id2label", "model_type",
+                          "position_embedding_type", "layer_norm_eps"}) {
+    EXPECT_NO_THROW(parse_with(key, nullptr)) << key;
+  }
+}
+
+TEST(ModelConfig, WhatIsNoJsonObjectIsCorrupt) {
+  for (const char* text : {"", "{", "[1]", "null", "{\"vocab_size\": 3,}", "\xff\xfe{}"}) {
+    EXPECT_THAT([&] { parse_config(text); }, ThrowsCode(Code::kCorrupt)) << text;
+  }
+}
+
+TEST(ModelConfig, SurvivesWritingAndReading) {
+  Json object = base();
+  object["id2label"] = {{"0", "no"}, {"1", "yes"}};
+  object["hidden_act"] = "gelu_new";
+  object["classifier_dropout"] = 0.25;
+  object["initializer_range"] = 0.05;
+  const ModelConfig first = parse(object);
+  const ModelConfig again = parse_config(to_config_json(first));
+  EXPECT_EQ(again.vocab_size, first.vocab_size);
+  EXPECT_EQ(again.hidden_size, first.hidden_size);
+  EXPECT_EQ(again.num_hidden_layers, first.num_hidden_layers);
+  EXPECT_EQ(again.num_attention_heads, first.num_attention_heads);
+  EXPECT_EQ(again.intermediate_size, first.intermediate_size);
+  EXPECT_EQ(again.max_position_embeddings, first.max_position_embeddings);
+  EXPECT_EQ(again.hidden_act, Activation::kGeluTanh);
+  EXPECT_EQ(again.hidden_dropout_prob, first.hidden_dropout_prob);
+  EXPECT_EQ(again.classifier_dropout, 0.25);
+  EXPECT_EQ(again.initializer_range, 0.05);
+  EXPECT_EQ(again.layer_norm_eps, 1e-12);
+  EXPECT_EQ(again.labels, first.labels);
+}
+
+TEST(ModelConfig, WritesBothDirectionsOfTheLabels) {
+  ModelConfig config = parse(base());
+  config.labels = {"neg", "pos"};
+  const Json object = written(config);
+  EXPECT_EQ(object["id2label"], (Json{{"0", "neg"}, {"1", "pos"}}));
+  EXPECT_EQ(object["label2id"], (Json{{"neg", 0}, {"pos", 1}}));
+  EXPECT_EQ(object["architectures"], Json::array({"BertForSequenceClassification"}));
+  EXPECT_EQ(object["problem_type"], "single_label_classification");
+}
+
+TEST(ModelConfig, KeepsKeysItDoesNotUseAndDropsThoseThatWouldLie) {
+  Json object = base();
+  object["directionality"] = "bidi";
+  object["pooler_num_fc_layers"] = 3;
+  object["num_labels"] = 7;
+  object["transformers_version"] = "2.0";
+  object["_name_or_path"] = "somewhere";
+  const Json result = written(parse(object));
+  EXPECT_EQ(result["directionality"], "bidi");
+  EXPECT_EQ(result["pooler_num_fc_layers"], 3);
+  EXPECT_FALSE(result.contains("num_labels"));
+  EXPECT_FALSE(result.contains("transformers_version"));
+  EXPECT_FALSE(result.contains("_name_or_path"));
+}
+
+TEST(ModelConfig, IsWrittenWithoutASourceToo) {
+  const ModelConfig config{.vocab_size = 10,
+                           .hidden_size = 4,
+                           .num_hidden_layers = 1,
+                           .num_attention_heads = 2,
+                           .intermediate_size = 8,
+                           .max_position_embeddings = 6,
+                           .hidden_act = Activation::kRelu,
+                           .labels = {"a", "b"}};
+  const ModelConfig again = parse_config(to_config_json(config));
+  EXPECT_EQ(again.hidden_act, Activation::kRelu);
+  EXPECT_EQ(again.labels, config.labels);
+}
+
+}  // namespace
+}  // namespace berth
