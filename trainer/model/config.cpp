@@ -58,6 +58,13 @@ class Reader {
     return found->get<std::string>();
   }
 
+  bool flag(const char* key, bool fallback) const {
+    const auto found = object_.find(key);
+    if (found == object_.end() || found->is_null()) return fallback;
+    if (!found->is_boolean()) refuse(key, "must be true or false, not " + found->dump());
+    return found->get<bool>();
+  }
+
  private:
   const Json& object_;
 };
@@ -83,14 +90,14 @@ std::vector<std::string> parse_labels(const Json& object) {
 }
 
 // What this version computes; anything else would be a silently different model.
-void check_supported(const Reader& read, const Json& object) {
+void check_supported(const Reader& read) {
   const std::string type = read.text("model_type", "bert");
   if (type != "bert") refuse("model_type", "is " + quoted(type) + "; this version trains bert");
   const std::string position = read.text("position_embedding_type", "absolute");
   if (position != "absolute") {
     refuse("position_embedding_type", "is " + quoted(position) + "; only absolute is supported");
   }
-  if (object.value("is_decoder", false)) refuse("is_decoder", "is true; berth trains encoders");
+  if (read.flag("is_decoder", false)) refuse("is_decoder", "is true; berth trains encoders");
 }
 
 }  // namespace
@@ -100,7 +107,7 @@ ModelConfig parse_config(std::string_view json_text) {
   if (!object.is_object()) throw Error(Code::kCorrupt, "is not a JSON object");
 
   const Reader read(object);
-  check_supported(read, object);
+  check_supported(read);
   constexpr int64_t kMany = 1 << 24;
   ModelConfig config{
       .vocab_size = read.integer("vocab_size", 1, kMany),
