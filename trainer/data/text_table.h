@@ -11,7 +11,7 @@ namespace berth {
 // Column names as given; empty: found by name among those the field uses (text, sentence, content,
 // ...; label, target, class, ...; pairs as sentence1 with sentence2).
 struct ColumnChoice {
-  std::string text, text_pair, label;
+  std::string text{}, text_pair{}, label{};
 };
 
 enum class LabelNeed { kRequired, kIfPresent };

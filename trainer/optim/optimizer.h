@@ -10,7 +10,7 @@
 namespace berth {
 
 struct OptimizerOptions {
-  AdamWOptions adamw;
+  AdamWOptions adamw{};
   double weight_decay = 0.01;  // on the parameters whose spec decays
   double max_grad_norm = 1.0;  // 0: no clipping
 };
