@@ -54,16 +54,20 @@ std::optional<std::string> plain_text(const Cell& cell) {
 }
 
 // Labels of a text file are text: integers there (1, 2 or 1.0, 2.0) are made as a typed column has
-// them.
+// them, unless one is too large to be told from its neighbours.
 void normalize_integers(std::vector<std::string>& labels) {
   std::map<std::string, std::string> integral;
   bool fractional = false;
   for (const std::string& label : labels) {
     if (integral.contains(label)) continue;
+    if (const auto integer = as_integer(label)) {
+      integral[label] = std::to_string(*integer);
+      continue;
+    }
     const auto number = as_number(label);
-    if (!number || !std::isfinite(*number)) return;
+    if (!number || !(std::abs(*number) < 0x1p53)) return;
     fractional = fractional || *number != std::floor(*number);
-    integral[label] = std::to_string(static_cast<int64_t>(std::clamp(*number, -1e15, 1e15)));
+    integral[label] = std::to_string(static_cast<int64_t>(*number));
   }
   if (fractional) {
     throw Error(Code::kBadData, "the labels are fractional numbers", "",
