@@ -41,10 +41,14 @@ Json source_object(const Source& source) {
           {"crc32c", crc_text(source.checksum.crc)}};
 }
 
-// What identifies a source's bytes.
+// What identifies a source's bytes. Of any JSON value: a damaged file's identifies nothing.
 std::string identity(const Json& source) {
-  return source.value("role", "") + " " + std::to_string(source.value("size", uint64_t{0})) + " " +
-         source.value("crc32c", "");
+  std::string text;
+  for (const char* key : {"role", "size", "crc32c"}) {
+    if (source.is_object() && source.contains(key)) text += source[key].dump();
+    text += " ";
+  }
+  return text;
 }
 
 }  // namespace
