@@ -42,11 +42,17 @@ struct TrainingData {
   Split split{};  // of the training table; held_out is used when there is no eval table
 };
 
-bool is_finished(Storage& storage, const Uri& job) {
+// The updates that a finished job made; nullopt: it is not finished.
+std::optional<int64_t> finished_steps(Storage& storage, const Uri& job) {
   const std::optional<std::string> text = read_text(storage, job / "metrics.json");
-  if (!text) return false;
+  if (!text) return std::nullopt;
   const auto metrics = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
-  return metrics.is_object() && metrics.contains("train") && metrics.value("finished", false);
+  const nlohmann::json::json_pointer finished("/finished"), steps("/train/steps");
+  if (!metrics.contains(finished) || metrics.at(finished) != true || !metrics.contains(steps) ||
+      !metrics.at(steps).is_number_integer()) {
+    return std::nullopt;
+  }
+  return metrics.at(steps).get<int64_t>();
 }
 
 // Finds out before any work whether results can be kept.
@@ -153,7 +159,9 @@ bool needs_work(const Job& job, const Places& places) {
   } catch (const Error& error) {
     throw error.at(places.job.to_string());
   }
-  if (!is_finished(job.storage, places.job)) return true;
+  const std::optional<int64_t> steps = finished_steps(job.storage, places.job);
+  if (!steps) return true;
+  job.reached.step = *steps;
   log_info(cat("already finished: ", places.job.to_string(), " holds the results"));
   return false;
 }

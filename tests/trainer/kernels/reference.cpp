@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "trainer/kernels/philox.h"
+#include "storage/base/philox.h"
 
 namespace berth::reference {
 

@@ -1,7 +1,7 @@
 #include <cmath>
 
+#include "storage/base/philox.h"
 #include "trainer/kernels/cpu/cpu_fp32.h"
-#include "trainer/kernels/philox.h"
 
 namespace berth {
 

@@ -1,4 +1,4 @@
-#include "trainer/kernels/philox.h"
+#include "storage/base/philox.h"
 
 #include <gtest/gtest.h>
 
