@@ -1,0 +1,40 @@
+#pragma once
+
+#include <algorithm>
+
+#include "trainer/text/tokenizer.h"
+
+namespace berth {
+
+// Every letter a..z is a token, 3..28; [CLS] is 1, [SEP] 2. Cuts at the end.
+class LetterTokenizer final : public Tokenizer {
+ public:
+  int32_t vocab_size() const override { return 29; }
+
+  Encoding encode(std::string_view text, std::optional<std::string_view> text_pair,
+                  int32_t max_length) const override {
+    ++calls;
+    Encoding encoding;
+    encoding.input_ids.push_back(1);
+    append(encoding, text);
+    encoding.token_type_ids.resize(encoding.input_ids.size(), 0);
+    if (text_pair) append(encoding, *text_pair);
+    const size_t length = std::min(encoding.input_ids.size(), static_cast<size_t>(max_length));
+    encoding.input_ids.resize(length);
+    encoding.token_type_ids.resize(length, 1);
+    return encoding;
+  }
+  std::vector<File> files() const override { return {{"vocab.txt", "letters\n"}}; }
+
+  mutable int calls = 0;  // of encode(), which tests let run on one thread at a time
+
+ private:
+  static void append(Encoding& encoding, std::string_view text) {
+    for (const char letter : text) {
+      if (letter >= 'a' && letter <= 'z') encoding.input_ids.push_back(3 + letter - 'a');
+    }
+    encoding.input_ids.push_back(2);
+  }
+};
+
+}  // namespace berth

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "storage/formats/row_reader.h"
+
+namespace berth {
+
+// A table that a test makes up; its first row is "row 0".
+class RowsInMemory final : public RowReader {
+ public:
+  RowsInMemory(std::vector<Column> columns, std::vector<Row> rows)
+      : columns_(std::move(columns)), rows_(std::move(rows)) {}
+
+  std::span<const Column> columns() const override { return columns_; }
+  bool next(Row& row) override {
+    if (next_ == rows_.size()) return false;
+    row = rows_[next_++];
+    return true;
+  }
+  std::string position() const override { return "row " + std::to_string(next_ - 1); }
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<Row> rows_;
+  size_t next_ = 0;
+};
+
+}  // namespace berth

@@ -1,0 +1,163 @@
+#include "trainer/data/batcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/letter_data.h"
+
+namespace berth {
+namespace {
+
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::SizeIs;
+
+const PackedBatch::Classes& classes_of(const PackedBatch& batch) {
+  return std::get<PackedBatch::Classes>(batch.labels);
+}
+
+class DatasetTest : public testing::Test {
+ protected:
+  TextTable table_{
+      .texts = {"abc", "d", "", "zz"}, .pairs = {}, .labels = {}, .label_names = {}, .columns = {}};
+  LetterTokenizer tokenizer_;
+};
+
+TEST_F(DatasetTest, IsSomeRowsOfATable) {
+  const std::vector<int32_t> labels = {5, 6, 7, 8};
+  Dataset data(table_, {1, 3}, labels, tokenizer_, 16);
+  EXPECT_EQ(data.size(), 2);
+  EXPECT_TRUE(data.labelled());
+  EXPECT_EQ(data.row(1), 3u);
+  EXPECT_EQ(data.label(0), 6);
+  EXPECT_EQ(data.label(1), 8);
+  EXPECT_THAT(data.encoding(0).input_ids, ElementsAre(1, 6, 2));
+  EXPECT_THAT(data.encoding(1).input_ids, ElementsAre(1, 28, 28, 2));
+}
+
+TEST_F(DatasetTest, TokenizesEachRowOnceWhenAskedFor) {
+  Dataset data(table_, {0, 1, 2, 3}, {}, tokenizer_, 16);
+  EXPECT_EQ(tokenizer_.calls, 0);
+  for (int epoch = 0; epoch < 3; ++epoch) data.encoding(2);
+  EXPECT_EQ(tokenizer_.calls, 1);
+  EXPECT_FALSE(data.labelled());
+}
+
+TEST_F(DatasetTest, HandsThePairAndTheLengthToTheTokenizer) {
+  table_.pairs = {"x", "y", "z", "w"};
+  Dataset data(table_, {0}, {}, tokenizer_, 6);
+  EXPECT_THAT(data.encoding(0).input_ids, ElementsAre(1, 3, 4, 5, 2, 26));
+  EXPECT_THAT(data.encoding(0).token_type_ids, ElementsAre(0, 0, 0, 0, 0, 1));
+}
+
+TEST_F(DatasetTest, PacksExamplesEndToEnd) {
+  const std::vector<int32_t> labels = {5, 6, 7, 8};
+  Dataset data(table_, {0, 1, 2, 3}, labels, tokenizer_, 16);
+  const PackedBatch batch = pack(data, std::vector<int64_t>{3, 2, 0});
+  EXPECT_THAT(batch.input_ids, ElementsAre(1, 28, 28, 2, 1, 2, 1, 3, 4, 5, 2));
+  EXPECT_THAT(batch.position_ids, ElementsAre(0, 1, 2, 3, 0, 1, 0, 1, 2, 3, 4));
+  EXPECT_THAT(batch.token_type_ids, AllOf(SizeIs(11), Each(0)));
+  EXPECT_THAT(batch.cu_seqlens, ElementsAre(0, 4, 6, 11));
+  EXPECT_THAT(classes_of(batch), ElementsAre(8, 7, 5));
+  EXPECT_EQ(batch.num_tokens(), 11);
+  EXPECT_EQ(batch.num_sequences(), 3);
+}
+
+TEST_F(DatasetTest, PacksUnlabelledExamplesWithoutLabels) {
+  Dataset data(table_, {0, 1}, {}, tokenizer_, 16);
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(pack(data, std::vector<int64_t>{1}).labels));
+}
+
+class BatcherTest : public testing::Test {
+ protected:
+  UpdateBatch next(const BatchOptions& options, DataCursor cursor = {}) {
+    return Batcher(options, *data_.dataset).next(cursor);
+  }
+  // The texts' ids of an update, micro-batch borders forgotten.
+  static std::vector<int32_t> ids(const UpdateBatch& update) {
+    std::vector<int32_t> all;
+    for (const PackedBatch& batch : update.micro_batches) {
+      all.insert(all.end(), batch.input_ids.begin(), batch.input_ids.end());
+    }
+    return all;
+  }
+
+  LetterData data_{10};
+};
+
+TEST_F(BatcherTest, AnUpdateIsOneBatchUnlessCut) {
+  const UpdateBatch update = next({.batch_size = 4});
+  ASSERT_THAT(update.micro_batches, SizeIs(1));
+  EXPECT_EQ(update.examples, 4);
+  EXPECT_EQ(update.micro_batches[0].num_sequences(), 4);
+  EXPECT_EQ(update.tokens, update.micro_batches[0].num_tokens());
+  EXPECT_EQ(update.after, (DataCursor{.epoch = 0, .block = 0, .index = 4}));
+}
+
+TEST_F(BatcherTest, UpdatesNeverSpanEpochs) {
+  Batcher batcher({.batch_size = 4}, *data_.dataset);
+  DataCursor cursor;
+  std::vector<int64_t> sizes;
+  for (int i = 0; i < 6; ++i) {
+    const UpdateBatch update = batcher.next(cursor);
+    sizes.push_back(update.examples);
+    cursor = update.after;
+  }
+  EXPECT_THAT(sizes, ElementsAre(4, 4, 2, 4, 4, 2));
+  EXPECT_EQ(cursor, (DataCursor{.epoch = 2}));
+}
+
+TEST_F(BatcherTest, MicroBatchesSayWhereTheyStand) {
+  const UpdateBatch update = next({.batch_size = 7, .micro_batches = 3});
+  ASSERT_THAT(update.micro_batches, SizeIs(3));
+  uint64_t tokens = 0, sequences = 0;
+  for (const PackedBatch& batch : update.micro_batches) {
+    EXPECT_EQ(batch.first_token, tokens);
+    EXPECT_EQ(batch.first_sequence, sequences);
+    tokens += static_cast<uint64_t>(batch.num_tokens());
+    sequences += static_cast<uint64_t>(batch.num_sequences());
+  }
+  EXPECT_EQ(sequences, 7u);
+  EXPECT_EQ(tokens, static_cast<uint64_t>(update.tokens));
+  for (const PackedBatch& batch : update.micro_batches) EXPECT_LE(batch.num_sequences(), 3);
+}
+
+TEST_F(BatcherTest, TheCutDoesNotChangeTheUpdate) {
+  const UpdateBatch whole = next({.batch_size = 8, .seed = 3});
+  for (const int64_t parts : {2, 3, 8, 20}) {
+    const UpdateBatch cut = next({.batch_size = 8, .micro_batches = parts, .seed = 3});
+    EXPECT_EQ(ids(cut), ids(whole)) << parts;
+    EXPECT_EQ(cut.after, whole.after);
+    for (const PackedBatch& batch : cut.micro_batches) EXPECT_GT(batch.num_sequences(), 0);
+  }
+}
+
+TEST_F(BatcherTest, ABatchLargerThanTheDataIsAnEpoch) {
+  const UpdateBatch update = next({.batch_size = 64});
+  EXPECT_EQ(update.examples, 10);
+  EXPECT_EQ(update.after, (DataCursor{.epoch = 1}));
+}
+
+TEST_F(BatcherTest, AnUpdateDependsOnItsCursorAndTheSeedAlone) {
+  Batcher batcher({.batch_size = 3}, *data_.dataset);
+  const UpdateBatch first = batcher.next({});
+  const UpdateBatch second = batcher.next(first.after);
+  EXPECT_EQ(ids(batcher.next(first.after)), ids(second));
+  EXPECT_EQ(ids(next({.batch_size = 3}, first.after)), ids(second));
+  EXPECT_NE(ids(next({.batch_size = 3, .seed = 43})), ids(first));
+  EXPECT_NE(ids(next({.batch_size = 3}, {.epoch = 1})), ids(first));
+}
+
+TEST_F(BatcherTest, LabelsStayWithTheirTexts) {
+  const UpdateBatch update = next({.batch_size = 10, .micro_batches = 2});
+  for (const PackedBatch& batch : update.micro_batches) {
+    for (size_t i = 0; i < classes_of(batch).size(); ++i) {
+      const int32_t letter = batch.input_ids[static_cast<size_t>(batch.cu_seqlens[i]) + 1];
+      EXPECT_EQ(classes_of(batch)[i], letter >= 3 + 'n' - 'a' ? 1 : 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,112 @@
+#include "trainer/data/find_columns.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/throws_code.h"
+
+namespace berth {
+namespace {
+
+using testing::Eq;
+using testing::Optional;
+
+FoundColumns find(const std::vector<std::string>& names, const ColumnChoice& choice = {},
+                  LabelNeed need = LabelNeed::kRequired) {
+  std::vector<Column> columns;
+  for (const std::string& name : names) columns.push_back({.name = name, .categories = {}});
+  return find_columns(columns, choice, need);
+}
+
+TEST(FindColumns, TextAndLabelAreFoundByTheFieldsNames) {
+  const FoundColumns found = find({"id", "label", "sentence"});
+  EXPECT_EQ(found.text, 2u);
+  EXPECT_THAT(found.label, Optional(Eq(1u)));
+  EXPECT_EQ(found.text_pair, std::nullopt);
+}
+
+TEST(FindColumns, CaseDoesNotMatterUnlessItDecides) {
+  EXPECT_EQ(find({"Text", "LABEL"}).text, 0u);
+  EXPECT_EQ(find({"TEXT", "text", "label"}).text, 1u);
+}
+
+TEST(FindColumns, TheMoreTellingNameWins) {
+  EXPECT_EQ(find({"description", "text", "label"}).text, 1u);
+  EXPECT_THAT(find({"text", "category", "label"}).label, Optional(Eq(2u)));
+}
+
+TEST(FindColumns, TheOtherOfTwoColumnsIsTheText) {
+  EXPECT_EQ(find({"label", "headline"}).text, 1u);
+  EXPECT_EQ(find({"headline"}, {}, LabelNeed::kIfPresent).text, 0u);
+}
+
+TEST(FindColumns, PairsAreFoundByTheirNames) {
+  for (const auto& [first, second] : {std::pair("sentence1", "sentence2"),
+                                      {"text_a", "text_b"},
+                                      {"text", "text_pair"},
+                                      {"premise", "hypothesis"},
+                                      {"question1", "question2"},
+                                      {"sentence", "question"}}) {
+    const FoundColumns found = find({second, first, "label"});
+    EXPECT_EQ(found.text, 1u) << first;
+    EXPECT_THAT(found.text_pair, Optional(Eq(0u))) << first;
+  }
+}
+
+TEST(FindColumns, NamesGivenGoBeforeNamesKnown) {
+  const FoundColumns found =
+      find({"text", "label", "a", "b", "c"}, {.text = "a", .text_pair = "b", .label = "c"});
+  EXPECT_EQ(found.text, 2u);
+  EXPECT_THAT(found.text_pair, Optional(Eq(3u)));
+  EXPECT_THAT(found.label, Optional(Eq(4u)));
+}
+
+TEST(FindColumns, AnAbsentOneIsNamedWithItsFlagAndWhatThereIs) {
+  EXPECT_THAT(
+      [] {
+        find({"text", "label"}, {.text = "txt"});
+      },
+      ThrowsCode(Code::kBadData, R"(no column "txt" (--text-column); there is "text", "label")"));
+  EXPECT_THAT(
+      [] {
+        find({"text", "label"}, {.label = "y"});
+      },
+      ThrowsCode(Code::kBadData, "--label-column"));
+  EXPECT_THAT(
+      [] {
+        find({"text", "label"}, {.text_pair = "b"});
+      },
+      ThrowsCode(Code::kBadData, "--text-pair-column"));
+}
+
+TEST(FindColumns, WhatCannotBeFoundIsAskedFor) {
+  EXPECT_THAT([] { find({"a", "b", "label"}); }, ThrowsCode(Code::kBadData, "--text-column"));
+  EXPECT_THAT([] { find({"text", "b"}); }, ThrowsCode(Code::kBadData, "--label-column"));
+  EXPECT_THAT([] { find({}); }, ThrowsCode(Code::kBadData, "no column at all"));
+}
+
+TEST(FindColumns, PredictionNeedsNoLabel) {
+  EXPECT_EQ(find({"text", "b"}, {}, LabelNeed::kIfPresent).label, std::nullopt);
+  EXPECT_EQ(find({"text", "b"}, {.label = "c"}, LabelNeed::kIfPresent).label, std::nullopt);
+  EXPECT_THAT(find({"text", "c"}, {.label = "c"}, LabelNeed::kIfPresent).label, Optional(Eq(1u)));
+}
+
+TEST(FindColumns, NoColumnHasTwoRoles) {
+  EXPECT_THAT(
+      [] {
+        find({"text", "label"}, {.text = "label"});
+      },
+      ThrowsCode(Code::kUsage, "\"label\" would be used twice"));
+  EXPECT_THAT(
+      [] {
+        find({"text", "label"}, {.text_pair = "text"});
+      },
+      ThrowsCode(Code::kUsage, "\"text\" would be used twice"));
+  EXPECT_THAT(
+      [] {
+        find({"text", "label"}, {.text_pair = "label"});
+      },
+      ThrowsCode(Code::kUsage, "\"label\" would be used twice"));
+}
+
+}  // namespace
+}  // namespace berth
