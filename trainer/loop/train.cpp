@@ -37,7 +37,9 @@ class Training {
                      .seed = parts_.options.seed},
                     parts_.train_data);
     Prefetcher prefetcher(batcher, state.cursor, plan_.total_steps - state.step);
-    evaluate_when_due();  // of a process that was stopped before it could
+    // Of a process that ended before it could do it.
+    if (state.best) parts_.checkpoints.record_best(*state.best);
+    evaluate_when_due();
     for (UpdateBatch batch; state.step < plan_.total_steps && prefetcher.next(batch);) {
       update(batch);
       evaluate_when_due();
