@@ -1,0 +1,237 @@
+#include "trainer/loop/checkpoint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "storage/local_storage.h"
+#include "tests/support/captured_log.h"
+#include "tests/support/failing_storage.h"
+#include "tests/support/scratch_directory.h"
+#include "tests/support/throws_code.h"
+#include "tests/trainer/loop/tiny_model.h"
+#include "trainer/loop/checkpoint_files.h"
+
+namespace berth {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class CheckpointTest : public testing::Test {
+ protected:
+  CheckpointStore store(int64_t limit = 0) { return store_in(*storage_, limit); }
+  CheckpointStore store_in(Storage& storage, int64_t limit = 0) {
+    return CheckpointStore(storage, Uri::parse(scratch_ / "checkpoints"), limit);
+  }
+
+  // Saves what a model of that seed would be after `step` updates.
+  Learned save(int64_t step, int64_t limit = 0, std::optional<Best> best = {}) {
+    CheckpointStore checkpoints = store(limit);
+    return save_to(checkpoints, step, std::move(best));
+  }
+  Learned save_to(CheckpointStore& checkpoints, int64_t step, std::optional<Best> best = {}) {
+    TinyModel tiny(static_cast<uint64_t>(step));
+    const std::vector<float> moments(static_cast<size_t>(tiny.parameters.size()),
+                                     static_cast<float>(step) / 3);
+    tiny.kernels->upload(tiny.optimizer.first_moment(), moments.data());
+    tiny.kernels->upload(tiny.optimizer.second_moment(), moments.data());
+    checkpoints.save({.step = step, .best = std::move(best)}, tiny.parameters, tiny.optimizer,
+                     *tiny.kernels);
+    return tiny.learned();
+  }
+  std::optional<TrainingState> restore() {
+    return store().restore(tiny_.parameters, tiny_.optimizer, *tiny_.kernels);
+  }
+
+  std::vector<std::string> entries() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(scratch_ / "checkpoints")) {
+      names.push_back(entry.path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  fs::path file(const std::string& step, const std::string& name) const {
+    return scratch_ / ("checkpoints/" + step + "/" + name);
+  }
+
+  ScratchDirectory scratch_;
+  std::unique_ptr<Storage> storage_ = make_local_storage();
+  TinyModel tiny_{100};
+};
+
+TEST_F(CheckpointTest, NoneIsNoError) { EXPECT_EQ(restore(), std::nullopt); }
+
+TEST_F(CheckpointTest, RestoresEveryBit) {
+  const Learned saved = save(7);
+  ASSERT_NE(tiny_.learned(), saved);
+  const auto state = restore();
+  ASSERT_TRUE(state);
+  EXPECT_EQ(state->step, 7);
+  EXPECT_EQ(tiny_.learned(), saved);
+}
+
+TEST_F(CheckpointTest, RestoresTheState) {
+  const TrainingState state{.step = 12,
+                            .cursor = {.epoch = 1, .block = 2, .index = 3},
+                            .examples = 96,
+                            .tokens = 4001,
+                            .loss_sum = 0.1 + 0.2,
+                            .evaluated_step = 10,
+                            .best = Best{.step = 5, .metric = "accuracy", .value = 2.0 / 3},
+                            .kernels = "cpu \"fp32\""};
+  store().save(state, tiny_.parameters, tiny_.optimizer, *tiny_.kernels);
+  EXPECT_EQ(to_json(restore().value()), to_json(state));
+}
+
+TEST_F(CheckpointTest, TheNewestWins) {
+  save(9);
+  save(10);
+  save(2);
+  EXPECT_EQ(restore()->step, 10);
+}
+
+TEST_F(CheckpointTest, ReportsWhatItWrote) {
+  const CheckpointReport report =
+      store().save({.step = 500}, tiny_.parameters, tiny_.optimizer, *tiny_.kernels);
+  EXPECT_EQ(report.step, 500);
+  EXPECT_THAT(report.where, testing::EndsWith("checkpoints/step-00000500"));
+  uint64_t size = 0;
+  for (const char* name : {"model.safetensors", "optimizer.safetensors", "state.json"}) {
+    size += fs::file_size(file("step-00000500", name));
+  }
+  EXPECT_EQ(report.size_bytes, size);
+}
+
+TEST_F(CheckpointTest, TheManifestComesLast) {
+  FailingStorage storage(*storage_);
+  CheckpointStore checkpoints = store_in(storage);
+  save_to(checkpoints, 1);
+  EXPECT_THAT(storage.published(), ElementsAre("model.safetensors", "optimizer.safetensors",
+                                               "state.json", "MANIFEST.json"));
+}
+
+TEST_F(CheckpointTest, ASaveThatWasKilledIsPassedOver) {
+  const Learned older = save(1);
+  for (int published = 0; published < 4; ++published) {
+    FailingStorage storage(*storage_, published);
+    CheckpointStore checkpoints = store_in(storage);
+    EXPECT_THAT([&] { save_to(checkpoints, 2); }, ThrowsCode(Code::kUnavailable));
+    CapturedLog log;
+    EXPECT_EQ(restore()->step, 1) << published << " files written";
+    EXPECT_EQ(tiny_.learned(), older);
+    if (published > 0) {
+      EXPECT_THAT(log.warnings(), HasSubstr("step-00000002"));
+    }
+  }
+}
+
+TEST_F(CheckpointTest, LeftoversOfAKilledSaveAreReplaced) {
+  save(1);
+  fs::create_directories(scratch_ / "checkpoints/step-00000002");
+  write_text(file("step-00000002", "model.safetensors"), "half a mod");
+  write_text(file("step-00000002", "MANIFEST.json"), "{\"files\": [");
+  const Learned saved = save(2);
+  EXPECT_EQ(restore()->step, 2);
+  EXPECT_EQ(tiny_.learned(), saved);
+}
+
+TEST_F(CheckpointTest, ReplacingACheckpointLeavesNoMomentOfHalfAndHalf) {
+  save(1);
+  save(2);
+  FailingStorage storage(*storage_, 1);  // the new model, and not the new moments
+  CheckpointStore checkpoints = store_in(storage);
+  EXPECT_THAT([&] { save_to(checkpoints, 2); }, ThrowsCode(Code::kUnavailable));
+  const CapturedLog log;
+  EXPECT_EQ(restore()->step, 1);
+}
+
+// What may happen to a file after it was written.
+struct Damage {
+  const char* name;
+  std::function<void(const fs::path&)> inflict;
+};
+const Damage kDamages[] = {
+    {"lost", [](const fs::path& path) { fs::remove(path); }},
+    {"empty", [](const fs::path& path) { fs::resize_file(path, 0); }},
+    {"truncated", [](const fs::path& path) { fs::resize_file(path, fs::file_size(path) - 3); }},
+    {"extended", [](const fs::path& path) { write_text(path, read_text(path) + "x"); }},
+    {"flipped", [](const fs::path& path) {
+       std::string text = read_text(path);
+       text[text.size() / 2] ^= 0x10;
+       write_text(path, text);
+     }}};
+
+TEST_F(CheckpointTest, ADamagedOneIsPassedOverForTheOneBefore) {
+  for (const char* name :
+       {"model.safetensors", "optimizer.safetensors", "state.json", "MANIFEST.json"}) {
+    for (const Damage& damage : kDamages) {
+      const Learned older = save(4);
+      save(8);
+      damage.inflict(file("step-00000008", name));
+      CapturedLog log;
+      const auto state = restore();
+      ASSERT_TRUE(state) << name << " " << damage.name;
+      EXPECT_EQ(state->step, 4) << name << " " << damage.name;
+      EXPECT_EQ(tiny_.learned(), older);
+      EXPECT_THAT(log.warnings(), HasSubstr("step-00000008")) << name << " " << damage.name;
+    }
+  }
+}
+
+TEST_F(CheckpointTest, WhenAllAreDamagedThereIsNone) {
+  save(4);
+  fs::remove(file("step-00000004", "MANIFEST.json"));
+  const CapturedLog log;
+  EXPECT_EQ(restore(), std::nullopt);
+}
+
+TEST_F(CheckpointTest, AnotherModelsIsIncompatible) {
+  save(4);
+  ModelConfig config = tiny_config();
+  config.intermediate_size = 20;
+  TinyModel other(1, config);
+  const Learned before = other.learned();
+  EXPECT_THAT([&] { store().restore(other.parameters, other.optimizer, *other.kernels); },
+              ThrowsCode(Code::kIncompatible, "intermediate.dense"));
+  EXPECT_EQ(other.learned(), before);
+}
+
+TEST_F(CheckpointTest, ForeignFilesAreLeftAlone) {
+  save(4);
+  fs::create_directories(scratch_ / "checkpoints/step-notes");
+  write_text(scratch_ / "checkpoints/step-notes/a.txt", "mine");
+  write_text(scratch_ / "checkpoints/step-99999999999999999999", "mine");
+  EXPECT_EQ(restore()->step, 4);
+}
+
+TEST_F(CheckpointTest, TheLimitKeepsTheNewest) {
+  for (const int64_t step : {1, 2, 3, 4, 5}) save(step, 2);
+  EXPECT_THAT(entries(), ElementsAre("step-00000004", "step-00000005"));
+}
+
+TEST_F(CheckpointTest, TheLimitKeepsTheBestToo) {
+  const Best best{.step = 2, .metric = "accuracy", .value = 1};
+  for (const int64_t step : {1, 2, 3, 4, 5}) {
+    save(step, 1, step >= 2 ? std::optional(best) : std::nullopt);
+  }
+  EXPECT_THAT(entries(), ElementsAre("step-00000002", "step-00000005"));
+}
+
+TEST_F(CheckpointTest, WithoutALimitAllStay) {
+  for (const int64_t step : {1, 2, 3}) save(step);
+  EXPECT_THAT(entries(), ElementsAre("step-00000001", "step-00000002", "step-00000003"));
+}
+
+TEST_F(CheckpointTest, TheBestIsWrittenForPeople) {
+  store().record_best({.step = 500, .metric = "accuracy", .value = 0.75});
+  EXPECT_EQ(read_text(scratch_ / "checkpoints/best.json"),
+            "{\n  \"step\": 500,\n  \"metric\": \"accuracy\",\n  \"value\": 0.75\n}\n");
+}
+
+}  // namespace
+}  // namespace berth

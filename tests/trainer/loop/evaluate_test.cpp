@@ -1,0 +1,101 @@
+#include "trainer/loop/evaluate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/letter_data.h"
+#include "tests/trainer/loop/tiny_model.h"
+#include "trainer/loop/metrics.h"
+
+namespace berth {
+namespace {
+
+class EvaluateTest : public testing::Test {
+ protected:
+  struct Forward {
+    std::optional<double> loss;
+    std::vector<int64_t> order;
+    std::vector<std::vector<float>> logits;
+  };
+  Forward forward(Dataset& data, int64_t batch_size) {
+    Forward result;
+    result.loss = run_forward(tiny_.model, *tiny_.kernels, data, batch_size, stop_,
+                              [&](int64_t index, std::span<const float> logits) {
+                                result.order.push_back(index);
+                                result.logits.emplace_back(logits.begin(), logits.end());
+                              });
+    return result;
+  }
+
+  TinyModel tiny_{3};
+  LetterData data_{11};
+  std::atomic<bool> stop_ = false;
+};
+
+TEST_F(EvaluateTest, GivesEveryExamplesLogitsInOrder) {
+  const Forward one = forward(*data_.dataset, 1);
+  ASSERT_EQ(one.order.size(), 11u);
+  for (int64_t i = 0; i < 11; ++i) EXPECT_EQ(one.order[static_cast<size_t>(i)], i);
+  for (const int64_t batch_size : {2, 4, 11, 16}) {
+    const Forward many = forward(*data_.dataset, batch_size);
+    EXPECT_EQ(many.order, one.order);
+    EXPECT_NEAR(many.loss.value(), one.loss.value(), 1e-6);
+    for (size_t i = 0; i < 11; ++i) {
+      EXPECT_THAT(many.logits[i], testing::Pointwise(testing::FloatNear(1e-5f), one.logits[i]));
+    }
+  }
+}
+
+TEST_F(EvaluateTest, TheLossIsTheMeanOverTheExamples) {
+  const Forward all = forward(*data_.dataset, 4);
+  double sum = 0;
+  for (size_t i = 0; i < 11; ++i) {
+    sum -= std::log(softmax(all.logits[i])[static_cast<size_t>(data_.labels[i])]);
+  }
+  EXPECT_NEAR(all.loss.value(), sum / 11, 1e-6);
+}
+
+TEST_F(EvaluateTest, UnlabelledDataHasNoLoss) {
+  LetterData unlabelled(5, 16, false);
+  const Forward all = forward(*unlabelled.dataset, 2);
+  EXPECT_EQ(all.loss, 0);
+  EXPECT_EQ(all.logits.size(), 5u);
+}
+
+TEST_F(EvaluateTest, AStopEndsItWithoutAResult) {
+  stop_ = true;
+  EXPECT_EQ(forward(*data_.dataset, 2).loss, std::nullopt);
+  Observer nobody;
+  EXPECT_EQ(evaluate(tiny_.model, *tiny_.kernels, *data_.dataset, 2, 2, nobody, stop_),
+            std::nullopt);
+}
+
+TEST_F(EvaluateTest, ComputesTheMetrics) {
+  struct Progress final : Observer {
+    void on_evaluating(int64_t done, int64_t total) override { seen.emplace_back(done, total); }
+    std::vector<std::pair<int64_t, int64_t>> seen;
+  } progress;
+  const auto result =
+      evaluate(tiny_.model, *tiny_.kernels, *data_.dataset, 4, 2, progress, stop_).value();
+  const Forward all = forward(*data_.dataset, 4);
+  ConfusionMatrix expected(2);
+  for (size_t i = 0; i < 11; ++i) expected.add(all.logits[i], data_.labels[i]);
+  EXPECT_EQ(result.examples, 11);
+  EXPECT_EQ(result.loss, all.loss.value());
+  EXPECT_EQ(result.metrics, expected.metrics());
+  EXPECT_EQ(result.majority_rate, expected.majority_rate());
+  EXPECT_GE(result.seconds, 0);
+  ASSERT_EQ(progress.seen.size(), 11u);
+  EXPECT_EQ(progress.seen.back(), (std::pair<int64_t, int64_t>{11, 11}));
+}
+
+TEST_F(EvaluateTest, LeavesTheModelAsItWas) {
+  const Learned before = tiny_.learned();
+  forward(*data_.dataset, 4);
+  EXPECT_EQ(tiny_.learned(), before);
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,127 @@
+#include "trainer/loop/job_record.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/every_damage.h"
+#include "tests/support/throws_code.h"
+
+namespace berth {
+namespace {
+
+using Json = nlohmann::json;
+
+JobRecord record() {
+  return {.settings = {{"batch-size", "8"},
+                       {"learning-rate", "5e-05"},
+                       {"train-data-file", "data/df.pickle"},
+                       {"job-dir", "runs/a"},
+                       {"threads", "0"}},
+          .sources = {{.role = "train", .uri = "data/df.pickle", .checksum = {100, 0xabc}},
+                      {.role = "model", .uri = "m/config.json", .checksum = {20, 7}}},
+          .labels = {"neg", "pos"},
+          .version = "0.1.0",
+          .machine = "x86",
+          .kernels = "cpu-fp32"};
+}
+
+void set(JobRecord& job, const std::string& name, const std::string& value) {
+  for (auto& [key, current] : job.settings) {
+    if (key == name) current = value;
+  }
+}
+
+TEST(JobRecord, SaysWhatWasAskedReadAndUsed) {
+  const Json object = Json::parse(to_json(record()));
+  EXPECT_EQ(object["settings"]["batch-size"], "8");
+  EXPECT_EQ(
+      object["sources"][0],
+      (Json{{"role", "train"}, {"uri", "data/df.pickle"}, {"size", 100}, {"crc32c", "00000abc"}}));
+  EXPECT_EQ(object["labels"], (Json{"neg", "pos"}));
+  EXPECT_EQ(object["version"], "0.1.0");
+  EXPECT_EQ(object["machine"], "x86");
+  EXPECT_EQ(object["kernels"], "cpu-fp32");
+}
+
+TEST(JobRecord, GoesOnAsItself) {
+  EXPECT_NO_THROW(check_settings_match(to_json(record()), record()));
+  EXPECT_NO_THROW(check_sources_match(to_json(record()), record()));
+}
+
+TEST(JobRecord, EveryDifferenceIsNamed) {
+  JobRecord now = record();
+  set(now, "batch-size", "16");
+  set(now, "learning-rate", "1e-4");
+  EXPECT_THAT([&] { check_settings_match(to_json(record()), now); },
+              ThrowsCode(Code::kIncompatible, R"(--batch-size was "8" and is now "16")"));
+  EXPECT_THAT([&] { check_settings_match(to_json(record()), now); },
+              ThrowsCode(Code::kIncompatible, R"(--learning-rate was "5e-05" and is now "1e-4")"));
+}
+
+TEST(JobRecord, SettingsThatDoNotTouchTheWeightsAreFree) {
+  JobRecord before = record(), now = record();
+  for (const char* name :
+       {"export-dir", "checkpoint-dir", "summary-dir", "save-steps", "save-total-limit",
+        "logging-steps", "eval-steps", "eval-batch-size", "log-format", "log-level", "mode"}) {
+    before.settings.emplace_back(name, "1");
+    now.settings.emplace_back(name, "2");
+  }
+  set(now, "job-dir", "elsewhere");
+  set(now, "threads", "4");
+  EXPECT_NO_THROW(check_settings_match(to_json(before), now));
+}
+
+TEST(JobRecord, ASettingOfANewerVersionIsADifference) {
+  JobRecord now = record();
+  now.settings.emplace_back("seed", "42");
+  EXPECT_THAT([&] { check_settings_match(to_json(record()), now); },
+              ThrowsCode(Code::kIncompatible, R"(--seed was "" and is now "42")"));
+}
+
+TEST(JobRecord, SourcesMayMoveButNotChange) {
+  JobRecord now = record();
+  now.sources[0].uri = "gs://bucket/df.pickle";
+  std::swap(now.sources[0], now.sources[1]);
+  EXPECT_NO_THROW(check_sources_match(to_json(record()), now));
+  now.sources[1].checksum.crc ^= 1;
+  EXPECT_THAT([&] { check_sources_match(to_json(record()), now); },
+              ThrowsCode(Code::kIncompatible, "other contents"));
+}
+
+TEST(JobRecord, ASourceMoreOrLessIsAnotherJob) {
+  JobRecord now = record();
+  now.sources.pop_back();
+  EXPECT_THAT([&] { check_sources_match(to_json(record()), now); },
+              ThrowsCode(Code::kIncompatible));
+}
+
+TEST(JobRecord, ADamagedOneIsIncompatible) {
+  for (const char* json :
+       {"", "[]", "{", R"({"settings": {}})", R"({"settings": 1, "sources": []})",
+        R"({"settings": {}, "sources": {}})"}) {
+    EXPECT_THAT([&] { check_settings_match(json, record()); },
+                ThrowsCode(Code::kIncompatible, "is not a job.json of berth"))
+        << json;
+  }
+  for (const char* json :
+       {R"({"settings": {}, "sources": [1]})", R"({"settings": {}, "sources": [{"role": 1}]})",
+        R"({"settings": {}, "sources": [{"role": "a", "size": "x", "crc32c": ""}]})"}) {
+    EXPECT_THAT([&] { check_sources_match(json, record()); }, ThrowsCode(Code::kIncompatible))
+        << json;
+  }
+}
+
+TEST(JobRecord, AnyFlippedBitIsAnErrorOrHarmless) {
+  const std::string json = to_json(record());
+  const auto read = [](Bytes bytes) {
+    check_settings_match(as_text(bytes), record());
+    check_sources_match(as_text(bytes), record());
+  };
+  accepted_flips(as_bytes(json), read);
+  EXPECT_TRUE(accepted_prefixes(as_bytes(json), read).size() <= 1);
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,89 @@
+#include "trainer/loop/metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+using testing::Key;
+
+// The matrix of these (true, predicted) pairs.
+ConfusionMatrix confusion(int64_t classes, const std::vector<std::pair<int, int>>& pairs) {
+  ConfusionMatrix matrix(classes);
+  for (const auto& [truth, prediction] : pairs) {
+    std::vector<float> logits(static_cast<size_t>(classes));
+    logits[static_cast<size_t>(prediction)] = 1;
+    matrix.add(logits, truth);
+  }
+  return matrix;
+}
+
+TEST(ConfusionMatrix, TwoClassesHavePrecisionRecallAndF1OfTheSecond) {
+  // 3 true positives, 1 false positive, 2 false negatives, 4 true negatives.
+  const ConfusionMatrix matrix = confusion(
+      2, {{1, 1}, {1, 1}, {1, 1}, {0, 1}, {1, 0}, {1, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}});
+  auto metrics = matrix.metrics();
+  EXPECT_EQ(matrix.examples(), 10);
+  EXPECT_THAT(metrics, ElementsAre(Key("accuracy"), Key("f1"), Key("precision"), Key("recall")));
+  EXPECT_DOUBLE_EQ(metrics["accuracy"], 0.7);
+  EXPECT_DOUBLE_EQ(metrics["precision"], 0.75);
+  EXPECT_DOUBLE_EQ(metrics["recall"], 0.6);
+  EXPECT_DOUBLE_EQ(metrics["f1"], 2 * 0.75 * 0.6 / (0.75 + 0.6));
+}
+
+// sklearn.metrics' example: y_true = [0, 1, 2, 0, 1, 2], y_pred = [0, 2, 1, 0, 0, 1]; its f1_score
+// with average="macro" is 0.26...
+TEST(ConfusionMatrix, MoreClassesHaveTheMeanOfTheirF1) {
+  auto metrics = confusion(3, {{0, 0}, {1, 2}, {2, 1}, {0, 0}, {1, 0}, {2, 1}}).metrics();
+  EXPECT_THAT(metrics, ElementsAre(Key("accuracy"), Key("f1_macro")));
+  EXPECT_DOUBLE_EQ(metrics["accuracy"], 2.0 / 6);
+  EXPECT_DOUBLE_EQ(metrics["f1_macro"], 0.8 / 3);
+}
+
+TEST(ConfusionMatrix, AClassThatNobodySawCountsZero) {
+  auto metrics = confusion(4, {{0, 0}, {1, 1}, {2, 2}}).metrics();
+  EXPECT_DOUBLE_EQ(metrics["accuracy"], 1);
+  EXPECT_DOUBLE_EQ(metrics["f1_macro"], 0.75);
+}
+
+TEST(ConfusionMatrix, NeverSayingYesHasNoPrecisionButIsNoError) {
+  auto metrics = confusion(2, {{1, 0}, {0, 0}}).metrics();
+  EXPECT_EQ(metrics["precision"], 0);
+  EXPECT_EQ(metrics["recall"], 0);
+  EXPECT_EQ(metrics["f1"], 0);
+}
+
+TEST(ConfusionMatrix, NoExamplesAreNoError) {
+  const ConfusionMatrix matrix(2);
+  EXPECT_EQ(matrix.metrics().at("accuracy"), 0);
+  EXPECT_EQ(matrix.majority_rate(), 0);
+}
+
+TEST(ConfusionMatrix, OneClassIsAlwaysRight) {
+  EXPECT_EQ(confusion(1, {{0, 0}, {0, 0}}).metrics().at("accuracy"), 1);
+}
+
+TEST(ConfusionMatrix, TheMajorityRateIsThatOfTheMostFrequentTruth) {
+  EXPECT_DOUBLE_EQ(confusion(3, {{0, 1}, {2, 1}, {2, 0}, {1, 1}}).majority_rate(), 0.5);
+}
+
+TEST(Argmax, IsTheLowestOnATie) {
+  EXPECT_EQ(argmax(std::vector<float>{1, 3, 2}), 1);
+  EXPECT_EQ(argmax(std::vector<float>{2, 2, 2}), 0);
+  EXPECT_EQ(argmax(std::vector<float>{-1, -5, -1}), 0);
+}
+
+TEST(Softmax, SumsToOneAndIgnoresAShift) {
+  const std::vector<double> low = softmax(std::vector<float>{0, 1, 2});
+  const std::vector<double> high = softmax(std::vector<float>{10000, 10001, 10002});
+  EXPECT_NEAR(std::accumulate(low.begin(), low.end(), 0.0), 1, 1e-15);
+  EXPECT_NEAR(low[2], 0.66524095577482, 1e-13);
+  for (size_t i = 0; i < 3; ++i) EXPECT_DOUBLE_EQ(low[i], high[i]);
+}
+
+}  // namespace
+}  // namespace berth

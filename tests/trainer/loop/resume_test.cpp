@@ -1,0 +1,184 @@
+// N steps equal k + (N - k), bit for bit, however the first process ended.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/captured_log.h"
+#include "tests/support/failing_storage.h"
+#include "tests/support/throws_code.h"
+#include "tests/trainer/loop/tiny_job.h"
+#include "trainer/loop/checkpoint_files.h"
+
+namespace berth {
+namespace {
+
+using testing::HasSubstr;
+
+// The end of a process that has no say in it.
+struct Killed {};
+
+class ResumeTest : public testing::Test {
+ protected:
+  static constexpr int64_t kSteps = 9;  // over the end of the first epoch
+
+  ResumeTest() {
+    options_.max_steps = kSteps;
+    options_.eval_steps = 4;
+  }
+
+  struct End {
+    Learned learned;
+    std::string state;
+    double evaluation_loss;
+  };
+  End finish(TinyJob& job) {
+    const TrainResult result = job.run();
+    return {.learned = job.tiny.learned(),
+            .state = to_json(result.state),
+            .evaluation_loss = result.evaluation.value().loss};
+  }
+  void expect_same(const End& end, const End& expected, const std::string& what) {
+    EXPECT_TRUE(end.learned == expected.learned) << what;
+    EXPECT_EQ(end.state, expected.state) << what;
+    EXPECT_EQ(end.evaluation_loss, expected.evaluation_loss) << what;
+  }
+  End uninterrupted() {
+    const ScratchDirectory scratch;
+    TinyJob job(options_, scratch / "job", *storage_);
+    return finish(job);
+  }
+  // Goes on in `scratch` as a new process would, to the end.
+  void expect_resumes(const ScratchDirectory& scratch, const End& expected, int64_t from,
+                      const std::string& what) {
+    TinyJob job(options_, scratch / "job", *storage_);
+    expect_same(finish(job), expected, what);
+    EXPECT_EQ(job.first_step, from) << what;
+    const Best best = parse_training_state(expected.state).best.value();
+    EXPECT_EQ(read_text(scratch / "job/best.json"), to_json(best)) << what;
+  }
+
+  std::unique_ptr<Storage> storage_ = make_local_storage();
+  TrainingOptions options_ = tiny_options();
+};
+
+TEST_F(ResumeTest, TwoWholeRunsAreEqual) { expect_same(uninterrupted(), uninterrupted(), "again"); }
+
+TEST_F(ResumeTest, AStoppedRunSavesAndGoesOn) {
+  const End expected = uninterrupted();
+  for (int64_t k = 1; k < kSteps; ++k) {
+    const ScratchDirectory scratch;
+    const std::string what = "stopped after step " + std::to_string(k);
+    TinyJob job(options_, scratch / "job", *storage_);
+    job.observer.when_step = [&](int64_t step) { job.stop = step == k; };
+    EXPECT_THAT([&] { job.run(); }, ThrowsCode(Code::kStopped, "step " + std::to_string(k)));
+    expect_resumes(scratch, expected, k, what);
+  }
+}
+
+TEST_F(ResumeTest, AStopBeforeTheFirstUpdateLeavesNothing) {
+  const ScratchDirectory scratch;
+  TinyJob job(options_, scratch / "job", *storage_);
+  job.stop = true;
+  EXPECT_THAT([&] { job.run(); }, ThrowsCode(Code::kStopped));
+  EXPECT_FALSE(std::filesystem::exists(scratch / "job"));
+  expect_resumes(scratch, uninterrupted(), 0, "stopped at once");
+}
+
+TEST_F(ResumeTest, AStopDuringEvaluationEvaluatesAgain) {
+  const End expected = uninterrupted();
+  const ScratchDirectory scratch;
+  TinyJob job(options_, scratch / "job", *storage_);
+  job.observer.when_evaluating = [&](int64_t done) { job.stop = done == 4; };
+  EXPECT_THAT([&] { job.run(); }, ThrowsCode(Code::kStopped, "step 4"));
+  EXPECT_TRUE(job.observer.evaluations.empty());
+  expect_resumes(scratch, expected, 4, "stopped in evaluation");
+}
+
+TEST_F(ResumeTest, MayBeStoppedAgainAndAgain) {
+  const End expected = uninterrupted();
+  const ScratchDirectory scratch;
+  for (int64_t k = 1; k < kSteps; ++k) {
+    TinyJob job(options_, scratch / "job", *storage_);
+    job.observer.when_step = [&](int64_t) { job.stop = true; };
+    EXPECT_THAT([&] { job.run(); }, ThrowsCode(Code::kStopped));
+    EXPECT_EQ(job.first_step, k - 1);
+  }
+  expect_resumes(scratch, expected, kSteps - 1, "a step a process");
+}
+
+TEST_F(ResumeTest, AKilledRunGoesOnFromItsLastCheckpoint) {
+  options_.save_steps = 3;
+  options_.eval_steps = kSteps;
+  const End expected = uninterrupted();
+  for (int64_t k = 1; k < kSteps; ++k) {
+    const ScratchDirectory scratch;
+    TinyJob job(options_, scratch / "job", *storage_);
+    job.observer.when_step = [&](int64_t step) {
+      if (step == k) throw Killed();
+    };
+    EXPECT_THROW(job.run(), Killed);
+    expect_resumes(scratch, expected, (k - 1) / 3 * 3, "killed after step " + std::to_string(k));
+  }
+}
+
+TEST_F(ResumeTest, AKillWhileSavingLosesNothingButTime) {
+  options_.max_steps = 4;
+  options_.save_steps = 1;
+  options_.eval_steps = 2;
+  options_.save_total_limit = 1;
+  const End expected = uninterrupted();
+  const CapturedLog log;
+  for (int published = 0;; ++published) {
+    const ScratchDirectory scratch;
+    FailingStorage storage(*storage_, published);
+    TinyJob job(options_, scratch / "job", storage);
+    try {
+      job.run();
+      break;
+    } catch (const Error& error) {
+      ASSERT_EQ(error.code(), Code::kUnavailable) << error.what();
+    }
+    TinyJob next(options_, scratch / "job", *storage_);
+    const std::string what = "killed after " + std::to_string(published) + " files";
+    expect_same(finish(next), expected, what);
+    const Best best = parse_training_state(expected.state).best.value();
+    EXPECT_EQ(read_text(scratch / "job/best.json"), to_json(best)) << what;
+  }
+}
+
+TEST_F(ResumeTest, AFinishedRunIsEvaluatedAndLeftAsItIs) {
+  const ScratchDirectory scratch;
+  TinyJob job(options_, scratch / "job", *storage_);
+  const End expected = finish(job);
+  TinyJob again(options_, scratch / "job", *storage_);
+  expect_same(finish(again), expected, "finished");
+  EXPECT_TRUE(again.observer.steps.empty());
+  EXPECT_TRUE(again.observer.checkpoints.empty());
+}
+
+TEST_F(ResumeTest, HowOftenToSaveAndEvaluateDoesNotTouchTheWeights) {
+  const End rarely = uninterrupted();
+  options_.save_steps = 1;
+  options_.eval_steps = 1;
+  options_.logging_steps = 1;
+  EXPECT_TRUE(uninterrupted().learned == rarely.learned);
+}
+
+TEST_F(ResumeTest, TheSeedDoes) {
+  const End before = uninterrupted();
+  options_.seed = 43;
+  EXPECT_FALSE(uninterrupted().learned == before.learned);
+}
+
+TEST_F(ResumeTest, SaysWhereItStopped) {
+  const ScratchDirectory scratch;
+  TinyJob job(options_, scratch / "job", *storage_);
+  job.observer.when_step = [&](int64_t step) { job.stop = step == 2; };
+  EXPECT_THAT([&] { job.run(); },
+              testing::Throws<Error>(testing::AllOf(
+                  testing::Property(&Error::where, HasSubstr("step-00000002")),
+                  testing::Property(&Error::problem, HasSubstr("after step 2 of 9")))));
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/local_storage.h"
+#include "tests/support/letter_data.h"
+#include "tests/support/scratch_directory.h"
+#include "tests/trainer/loop/tiny_model.h"
+#include "trainer/loop/train.h"
+
+namespace berth {
+
+// Keeps what the loop tells; a test may act when told.
+class RecordingObserver final : public Observer {
+ public:
+  void on_step(const StepReport& report) override {
+    steps.push_back(report);
+    if (when_step) when_step(report.step);
+  }
+  void on_evaluating(int64_t done, int64_t) override {
+    if (when_evaluating) when_evaluating(done);
+  }
+  void on_evaluation(const EvaluationReport& report) override { evaluations.push_back(report); }
+  void on_checkpoint(const CheckpointReport& report) override {
+    checkpoints.push_back(report.step);
+    if (when_checkpoint) when_checkpoint(report.step);
+  }
+
+  std::vector<int64_t> evaluated_steps() const {
+    std::vector<int64_t> result;
+    for (const EvaluationReport& report : evaluations) result.push_back(report.step);
+    return result;
+  }
+
+  std::vector<StepReport> steps;
+  std::vector<EvaluationReport> evaluations;
+  std::vector<int64_t> checkpoints;
+  std::function<void(int64_t)> when_step, when_evaluating, when_checkpoint;
+};
+
+// 22 texts, 4 an update in two micro-batches, dropout on: 6 updates an epoch, the last of two.
+inline TrainingOptions tiny_options() {
+  TrainingOptions options;
+  options.epochs = 2;
+  options.batch_size = 4;
+  options.gradient_accumulation_steps = 2;
+  options.save_steps = 0;
+  options.optimization.learning_rate = 1e-2;
+  return options;
+}
+
+// One process of a tiny job: restores what the directory holds, trains, and forgets.
+class TinyJob {
+ public:
+  TinyJob(const TrainingOptions& options, const std::string& directory, Storage& storage,
+          bool evaluates = true)
+      : options_(options),
+        checkpoints_(storage, Uri::parse(directory), options.save_total_limit),
+        evaluates_(evaluates) {}
+
+  TrainResult run() {
+    TrainingState state = checkpoints_.restore(tiny.parameters, tiny.optimizer, *tiny.kernels)
+                              .value_or(TrainingState{});
+    tiny.model.refresh();
+    first_step = state.step;
+    return train({.options = options_,
+                  .kernels = *tiny.kernels,
+                  .parameters = tiny.parameters,
+                  .model = tiny.model,
+                  .optimizer = tiny.optimizer,
+                  .train_data = *train_data_.dataset,
+                  .eval_data = evaluates_ ? eval_data_.dataset.get() : nullptr,
+                  .num_labels = 2,
+                  .eval_split = "validation",
+                  .checkpoints = checkpoints_,
+                  .observer = observer,
+                  .stop = stop},
+                 make_plan(options_, train_data_.dataset->size()), std::move(state));
+  }
+
+  TinyModel tiny;
+  RecordingObserver observer;
+  std::atomic<bool> stop = false;
+  int64_t first_step = 0;  // of the last run
+
+ private:
+  TrainingOptions options_;
+  LetterData train_data_{22}, eval_data_{9};
+  CheckpointStore checkpoints_;
+  bool evaluates_;
+};
+
+}  // namespace berth

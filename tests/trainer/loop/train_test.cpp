@@ -1,0 +1,242 @@
+// What the loop does when nothing interrupts it.
+
+#include "trainer/loop/train.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <limits>
+
+#include "tests/support/throws_code.h"
+#include "tests/trainer/loop/tiny_job.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+TEST(Plan, CountsAnEpochsLastUpdateWhole) {
+  TrainingOptions options;
+  options.batch_size = 8;
+  options.epochs = 3;
+  EXPECT_EQ(make_plan(options, 16).steps_per_epoch, 2);
+  EXPECT_EQ(make_plan(options, 17).steps_per_epoch, 3);
+  EXPECT_EQ(make_plan(options, 17).total_steps, 9);
+  EXPECT_EQ(make_plan(options, 1).total_steps, 3);
+}
+
+TEST(Plan, TakesPartsOfAnEpochAndMaxSteps) {
+  TrainingOptions options;
+  options.batch_size = 8;
+  options.epochs = 0.5;
+  EXPECT_EQ(make_plan(options, 80).total_steps, 5);
+  EXPECT_EQ(make_plan(options, 72).total_steps, 5);  // 4.5
+  options.epochs = 0.01;
+  EXPECT_EQ(make_plan(options, 8).total_steps, 1);
+  options.max_steps = 100;
+  EXPECT_EQ(make_plan(options, 8).total_steps, 100);
+}
+
+class TrainTest : public testing::Test {
+ protected:
+  TrainTest() { options_.max_steps = 5; }
+
+  std::unique_ptr<TinyJob> make_job(bool evaluates) {
+    return std::make_unique<TinyJob>(options_, scratch_ / "job", *storage_, evaluates);
+  }
+  // Runs a whole job and returns what its observer saw.
+  RecordingObserver run(bool evaluates = true) {
+    const auto job = make_job(evaluates);
+    job->run();
+    return job->observer;
+  }
+  std::vector<int64_t> logged_steps(const RecordingObserver& observer) const {
+    std::vector<int64_t> steps;
+    for (const StepReport& report : observer.steps) {
+      if (report.log) steps.push_back(report.step);
+    }
+    return steps;
+  }
+
+  ScratchDirectory scratch_;
+  std::unique_ptr<Storage> storage_ = make_local_storage();
+  TrainingOptions options_ = tiny_options();
+};
+
+TEST_F(TrainTest, Learns) {
+  options_.max_steps = 0;
+  options_.epochs = 20;
+  const RecordingObserver seen = run();
+  EXPECT_LT(seen.evaluations.back().loss, 0.5 * seen.evaluations.front().loss);
+  EXPECT_EQ(seen.evaluations.back().metrics.at("accuracy"), 1);
+}
+
+TEST_F(TrainTest, CountsWhatItSaw) {
+  options_.max_steps = 7;  // an epoch of 22 texts, and 4
+  const auto job = make_job(true);
+  const TrainResult result = job->run();
+  EXPECT_EQ(result.state.step, 7);
+  EXPECT_EQ(result.state.examples, 26);
+  EXPECT_EQ(result.examples, 26);
+  EXPECT_EQ(result.tokens, result.state.tokens);
+  EXPECT_EQ(result.state.cursor, (DataCursor{.epoch = 1, .block = 0, .index = 4}));
+  double loss_sum = 0;
+  for (const StepReport& report : job->observer.steps) {
+    loss_sum += report.loss * (report.step == 6 ? 2 : 4);
+  }
+  EXPECT_NEAR(result.state.loss_sum, loss_sum, 1e-9);
+  ASSERT_TRUE(result.evaluation);
+  EXPECT_EQ(result.evaluation->examples, 9);
+  EXPECT_EQ(result.evaluation->loss, job->observer.evaluations.back().loss);
+}
+
+TEST_F(TrainTest, ReportsEveryStep) {
+  const RecordingObserver seen = run();
+  ASSERT_THAT(seen.steps, SizeIs(5));
+  for (size_t i = 0; i < 5; ++i) {
+    const StepReport& report = seen.steps[i];
+    EXPECT_EQ(report.step, static_cast<int64_t>(i) + 1);
+    EXPECT_EQ(report.total_steps, 5);
+    EXPECT_DOUBLE_EQ(report.epoch, 4.0 * static_cast<double>(i + 1) / 22);
+    EXPECT_GT(report.loss, 0);
+    EXPECT_GT(report.grad_norm, 0);
+    EXPECT_GT(report.examples_per_second, 0);
+    EXPECT_GT(report.tokens_per_second, report.examples_per_second);
+  }
+}
+
+TEST_F(TrainTest, WarmsUpFromZero) {
+  options_.optimization.warmup_ratio = 0.4;  // 2 of 5
+  std::vector<double> rates;
+  for (const StepReport& report : run().steps) rates.push_back(report.learning_rate * 100);
+  const std::vector<double> expected = {0, 0.5, 1, 2.0 / 3, 1.0 / 3};
+  EXPECT_THAT(rates, testing::Pointwise(testing::DoubleNear(1e-12), expected));
+}
+
+TEST_F(TrainTest, AccumulationIsOneUpdate) {
+  const RecordingObserver two = run();
+  ScratchDirectory other;
+  options_.gradient_accumulation_steps = 1;
+  TinyJob whole(options_, other / "job", *storage_);
+  whole.run();
+  for (size_t i = 0; i < 5; ++i) {
+    EXPECT_NEAR(whole.observer.steps[i].loss, two.steps[i].loss, 1e-4) << "step " << i + 1;
+    EXPECT_NEAR(whole.observer.steps[i].grad_norm, two.steps[i].grad_norm, 1e-3);
+  }
+}
+
+TEST_F(TrainTest, LogsTheFirstTheLastAndEveryFewSteps) {
+  options_.max_steps = 8;
+  options_.logging_steps = 3;
+  EXPECT_THAT(logged_steps(run()), ElementsAre(1, 3, 6, 8));
+}
+
+TEST_F(TrainTest, LogsAreMeansSinceTheLastOne) {
+  options_.logging_steps = 3;
+  const RecordingObserver seen = run();
+  EXPECT_DOUBLE_EQ(seen.steps[0].interval_loss, seen.steps[0].loss);
+  EXPECT_NEAR(seen.steps[2].interval_loss, (seen.steps[1].loss + seen.steps[2].loss) / 2, 1e-9);
+  EXPECT_NEAR(seen.steps[4].interval_loss, (seen.steps[3].loss + seen.steps[4].loss) / 2, 1e-9);
+}
+
+TEST_F(TrainTest, LoggingStepsZeroLogsTheEndsOnly) {
+  options_.logging_steps = 0;
+  EXPECT_THAT(logged_steps(run()), ElementsAre(1, 5));
+}
+
+TEST_F(TrainTest, SavesEveryFewStepsAndAtTheEnd) {
+  options_.save_steps = 2;
+  EXPECT_THAT(run(false).checkpoints, ElementsAre(2, 4, 5));
+}
+
+TEST_F(TrainTest, SaveStepsZeroSavesAtTheEnd) {
+  EXPECT_THAT(run(false).checkpoints, ElementsAre(5));
+}
+
+TEST_F(TrainTest, SavesTheLastStepOnce) {
+  options_.save_steps = 5;
+  EXPECT_THAT(run(false).checkpoints, ElementsAre(5));
+}
+
+TEST_F(TrainTest, EvaluatesAfterEveryEpochAndAtTheEnd) {
+  options_.max_steps = 14;
+  EXPECT_THAT(run().evaluated_steps(), ElementsAre(6, 12, 14));
+}
+
+TEST_F(TrainTest, EvaluatesEveryFewStepsAndAtTheEnd) {
+  options_.eval_steps = 2;
+  const RecordingObserver seen = run();
+  EXPECT_THAT(seen.evaluated_steps(), ElementsAre(2, 4, 5));
+  EXPECT_EQ(seen.evaluations[0].split, "validation");
+  EXPECT_EQ(seen.evaluations[0].examples, 9);
+  EXPECT_THAT(seen.evaluations[0].metrics, testing::Contains(testing::Key("accuracy")));
+  EXPECT_GE(seen.evaluations[0].majority_rate, 0.5);
+}
+
+TEST_F(TrainTest, WithoutEvaluationDataNothingIsEvaluated) {
+  const auto job = make_job(false);
+  EXPECT_EQ(job->run().evaluation, std::nullopt);
+  EXPECT_THAT(job->observer.evaluations, IsEmpty());
+  EXPECT_FALSE(std::filesystem::exists(scratch_ / "job/best.json"));
+}
+
+TEST_F(TrainTest, TheBestEvaluationHasACheckpointAndAName) {
+  options_.max_steps = 0;
+  options_.epochs = 6;
+  options_.save_total_limit = 1;
+  const auto job = make_job(true);
+  const TrainResult result = job->run();
+  double highest = -1;
+  int64_t step = 0;
+  for (const EvaluationReport& report : job->observer.evaluations) {
+    if (report.metrics.at("accuracy") > highest) {
+      highest = report.metrics.at("accuracy");
+      step = report.step;
+    }
+  }
+  ASSERT_TRUE(result.state.best);
+  EXPECT_EQ(result.state.best->step, step);
+  EXPECT_EQ(result.state.best->value, highest);
+  EXPECT_THAT(read_text(scratch_ / "job/best.json"),
+              HasSubstr("\"step\": " + std::to_string(step) + ","));
+  char name[40];
+  std::snprintf(name, sizeof name, "job/step-%08d/MANIFEST.json", static_cast<int>(step));
+  EXPECT_TRUE(std::filesystem::exists(scratch_ / name));
+}
+
+TEST_F(TrainTest, ALossThatIsNoNumberEndsTheJobUnsaved) {
+  options_.save_steps = 1;
+  const auto job = make_job(false);
+  TinyModel& tiny = job->tiny;
+  const std::vector<float> nan(8, std::numeric_limits<float>::quiet_NaN());
+  job->observer.when_checkpoint = [&](int64_t step) {
+    if (step == 2) {
+      tiny.kernels->upload(tiny.parameters.value("bert.pooler.dense.bias"), nan.data());
+    }
+  };
+  EXPECT_THAT([&] { job->run(); }, ThrowsCode(Code::kDiverged, "at step 3 the loss is nan"));
+  EXPECT_THAT(job->observer.checkpoints, ElementsAre(1, 2));
+  EXPECT_THAT(job->observer.steps, SizeIs(2));
+
+  const auto again = make_job(false);
+  EXPECT_EQ(again->run().state.step, 5);
+  EXPECT_EQ(again->first_step, 2);
+}
+
+TEST_F(TrainTest, AnInfiniteGradientEndsTheJobToo) {
+  const auto job = make_job(false);
+  TinyModel& tiny = job->tiny;
+  const std::vector<float> huge(16, 1e38f);
+  job->observer.when_step = [&](int64_t) {
+    tiny.kernels->upload(tiny.parameters.value("classifier.weight"), huge.data());
+    tiny.model.refresh();
+  };
+  EXPECT_THAT([&] { job->run(); }, ThrowsCode(Code::kDiverged, "lower --learning-rate"));
+}
+
+}  // namespace
+}  // namespace berth
