@@ -6,6 +6,7 @@
 #include <cassert>
 #include <limits>
 
+#include "trainer/kernels/cpu/blas_buffer.h"
 #include "trainer/kernels/cpu/flush_denormals.h"
 
 namespace berth {
@@ -61,6 +62,7 @@ blasint narrow(int64_t size) {
 
 void multiply(const Product& p) {
   if (p.m == 0 || p.n == 0) return;
+  prepare_blas_buffer();
   cblas_sgemm(CblasRowMajor, p.a.transposed ? CblasTrans : CblasNoTrans,
               p.b.transposed ? CblasTrans : CblasNoTrans, narrow(p.m), narrow(p.n), narrow(p.k),
               p.scale, p.a.data, narrow(p.a.stride), p.b.data, narrow(p.b.stride),
