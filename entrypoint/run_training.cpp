@@ -206,7 +206,9 @@ void run_training(Job& job) {
                       parameters, kernels);
   CheckpointStore checkpoints(job.storage, places.checkpoints, settings.training.save_total_limit);
   TrainingState state = resume(checkpoints, parameters, optimizer, kernels, job.reached);
-  if (state.step == 0) {
+  if (state.step > 0) {
+    if (settings.model.init == Init::kPretrained) folder.parameters();  // recorded, to be compared
+  } else {
     fill_parameters(folder, settings.model, model.config, settings.training.seed, parameters,
                     kernels);
   }
