@@ -44,8 +44,4 @@ struct Machine {
 // The tokens and sequences that a micro-batch or an evaluation batch can hold.
 BatchLimits batch_limits(const Settings& settings, bool training);
 
-inline int64_t eval_batch_size(const TrainingOptions& options) {
-  return options.eval_batch_size > 0 ? options.eval_batch_size : options.batch_size;
-}
-
 }  // namespace berth

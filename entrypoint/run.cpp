@@ -50,7 +50,7 @@ Machine::Machine(const CommandLine& command_line)
 BatchLimits batch_limits(const Settings& settings, bool training) {
   const TrainingOptions& options = settings.training;
   const int64_t parts = options.gradient_accumulation_steps;
-  int64_t sequences = eval_batch_size(options);
+  int64_t sequences = options.examples_per_evaluation_batch();
   if (training) sequences = std::max(sequences, (options.batch_size + parts - 1) / parts);
   return {.tokens = sequences * settings.data.max_seq_length, .sequences = sequences};
 }

@@ -84,9 +84,9 @@ void run_evaluation(Job& job) {
   }
   Dataset data = classifier.rows(loaded.table, labels, options.max_seq_length);
   const auto num_labels = static_cast<int64_t>(classifier.model.config.labels.size());
-  const std::optional<EvaluationResult> evaluation =
-      evaluate(*classifier.network, *classifier.machine.kernels, data,
-               eval_batch_size(job.settings.training), num_labels, job.output, job.stop);
+  const std::optional<EvaluationResult> evaluation = evaluate(
+      *classifier.network, *classifier.machine.kernels, data,
+      job.settings.training.examples_per_evaluation_batch(), num_labels, job.output, job.stop);
   if (!evaluation) stopped();
   job.output.on_evaluation({.examples = evaluation->examples,
                             .loss = evaluation->loss,
@@ -118,8 +118,8 @@ void run_prediction(Job& job) {
     sink = job.storage.create(Uri::parse(job.settings.output.job_dir) / "predictions.tsv");
   }
   if (!write_predictions(*classifier.network, *classifier.machine.kernels, data,
-                         eval_batch_size(job.settings.training), classifier.model.config.labels,
-                         job.output, job.stop, *sink)) {
+                         job.settings.training.examples_per_evaluation_batch(),
+                         classifier.model.config.labels, job.output, job.stop, *sink)) {
     stopped();
   }
   job.output.on_finish();

@@ -45,6 +45,10 @@ struct TrainingOptions {
   int64_t logging_steps = 50;
   int64_t eval_steps = 0;  // 0: at the end of every epoch
   OptimizationOptions optimization;
+
+  int64_t examples_per_evaluation_batch() const {
+    return eval_batch_size > 0 ? eval_batch_size : batch_size;
+  }
 };
 
 // The places a job writes to. URIs; the last three default to parts of job_dir.

@@ -117,9 +117,8 @@ class Training {
   }
 
   std::optional<EvaluationResult> run_evaluation() {
-    const int64_t batch_size = parts_.options.eval_batch_size;
     return evaluate(parts_.model, parts_.kernels, *parts_.eval_data,
-                    batch_size > 0 ? batch_size : parts_.options.batch_size, parts_.num_labels,
+                    parts_.options.examples_per_evaluation_batch(), parts_.num_labels,
                     parts_.observer, parts_.stop);
   }
 
