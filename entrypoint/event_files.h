@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "entrypoint/clock.h"
+#include "storage/base/clock.h"
 #include "storage/storage.h"
 #include "trainer/loop/observer.h"
 

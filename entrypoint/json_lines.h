@@ -1,6 +1,6 @@
 #pragma once
 
-#include "entrypoint/clock.h"
+#include "storage/base/clock.h"
 #include "entrypoint/standard_error.h"
 #include "trainer/loop/observer.h"
 

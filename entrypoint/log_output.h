@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "entrypoint/clock.h"
+#include "storage/base/clock.h"
 #include "entrypoint/terminal_line.h"
 #include "storage/base/log.h"
 

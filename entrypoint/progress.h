@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "entrypoint/clock.h"
+#include "storage/base/clock.h"
 #include "entrypoint/terminal_line.h"
 #include "trainer/loop/observer.h"
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "storage/base/bytes.h"
+#include "storage/base/error.h"
 
 namespace berth {
 
@@ -47,6 +48,14 @@ struct ReadOptions {
 struct WriteOptions {
   std::optional<Generation> if_generation;  // replace this version only; 0: create only
   std::optional<uint64_t> size_hint;
+};
+
+// Of a sink whose bytes the storage forgot half-way (kUnavailable): they must all be written again,
+// to a new sink, as store_object() does.
+class UploadLost final : public Error {
+ public:
+  explicit UploadLost(const std::string& where)
+      : Error(Code::kUnavailable, "the upload's session expired", where, "start again") {}
 };
 
 // The one door to stored bytes. Thread-safe. Absent is kNotFound, refused kNotPermitted, a full

@@ -26,6 +26,8 @@ struct Stat {
   uint64_t size = 0;
   Generation generation = 0;
   std::optional<uint32_t> crc32c{};
+  std::string
+      content_encoding{};  // "gzip": the stored bytes are compressed, their name does not say
 };
 
 // Bytes that arrive in order. Not thread-safe.
@@ -39,6 +41,9 @@ class ByteSource {
 };
 
 // Bytes that leave in order and appear all at once. Not thread-safe.
+//
+// A write() or close() that throws kUnavailable has taken its bytes: write({}) or close() goes on
+// from there. After any other error the sink is of no more use.
 class ByteSink {
  public:
   virtual ~ByteSink() = default;  // Unclosed: nothing appears.

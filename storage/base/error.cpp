@@ -80,7 +80,14 @@ Error::Error(Code code, const std::string& what, const std::string& where, const
       hint_(hint) {}
 
 Error Error::at(const std::string& prefix) const {
-  return Error(code_, problem_, where_.empty() ? prefix : prefix + ": " + where_, hint_);
+  return Error(code_, problem_, where_.empty() ? prefix : prefix + ": " + where_, hint_)
+      .after(pause_s_);
+}
+
+Error Error::after(double pause_s) const {
+  Error later = *this;
+  later.pause_s_ = pause_s;
+  return later;
 }
 
 }  // namespace berth

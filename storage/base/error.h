@@ -43,9 +43,14 @@ class Error : public std::runtime_error {
   // The same error, located: where becomes `prefix`, or "`prefix`: where".
   Error at(const std::string& prefix) const;
 
+  // The same error, whose cause asked for a pause before the next try (Retry-After).
+  Error after(double pause_s) const;
+  double pause_s() const { return pause_s_; }
+
  private:
   Code code_;
   std::string problem_, where_, hint_;
+  double pause_s_ = 0;
 };
 
 }  // namespace berth

@@ -1,9 +1,10 @@
-#include "entrypoint/clock.h"
+#include "storage/base/clock.h"
 
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <thread>
 
 namespace berth {
 
@@ -13,6 +14,10 @@ double wall_clock_s() {
 
 double steady_clock_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void sleep_s(double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
 std::string iso_time(double wall_s) {
