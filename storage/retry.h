@@ -2,7 +2,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
+#include <stop_token>
 #include <string>
 
 #include "storage/base/clock.h"
@@ -29,18 +29,20 @@ struct RetryOptions {
 class Retry {
  public:
   // `what` is "read gs://b/o", for the log; `options` outlives it.
-  Retry(const RetryOptions& options, std::string what);
+  Retry(const RetryOptions& options, std::string what, std::stop_token stop = {});
 
   // Something new arrived: the budget starts anew.
   void progress();
 
   // After a failure: waits and returns, or rethrows `error` where it is not kUnavailable or the
-  // budget is spent; then it tells the number of attempts. Each failure is one debug line.
+  // budget is spent; then it tells the number of attempts. Each failure is one debug line. kStopped
+  // soon after `stop` asks for it.
   void wait(const Error& error);
 
  private:
   const RetryOptions& options_;
   const std::string what_;
+  const std::stop_token stop_;
   int failures_ = 0;
   double since_s_;
 };

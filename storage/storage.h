@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,7 @@ struct ReadOptions {
   uint64_t offset = 0;
   std::optional<uint64_t> length;
   std::optional<Generation> generation;  // this version or kNotFound
+  std::stop_token stop{};  // remote: open() and read() give up with kStopped soon after
 };
 
 // With if_generation, kInUse (another process wrote there) when the version is no longer that one:

@@ -23,7 +23,9 @@ struct Floor {
 // A file stands on the floor with the longest folder that holds it.
 const std::vector<Floor> kFloors = {
     {"storage/base", {}},
-    {"storage", {"storage/base"}},
+    {"storage/http", {"storage/base", "storage/storage.h"}},
+    {"storage/google", {"storage/base", "storage/http", "storage/storage.h"}},
+    {"storage", {"storage/base", "storage/http", "storage/google"}},
     {"storage/formats", {"storage/base"}},
     {"trainer/kernels", {"storage/base"}},
     {"trainer/text", {"storage/base", "storage/formats"}},
@@ -45,6 +47,7 @@ const std::vector<Library> kLibraries = {
     {"archive", "storage/libarchive_reader.cpp"},
     {"cblas", "trainer/kernels/cpu/gemm.cpp"},
     {"openblas-serial/", "trainer/kernels/cpu/gemm.cpp"},
+    {"curl/", "storage/http/curl_client.cpp"},
     {"cxxopts", "entrypoint/flags.cpp"},
     {"utf8proc", "trainer/text/unicode.cpp"},
     {"zlib.h", "storage/gzip_source.cpp"},

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,6 +41,7 @@ struct HttpRequest {
   double timeout_s = 0;       // of the whole exchange; 0: the stall timeout alone ends it
   bool bypass_proxy = false;
   bool follow_redirects = false;  // to http(s) only, never from https to http
+  std::stop_token stop{};         // open() and read() give up with kStopped soon after
 };
 
 struct HttpAnswer {
@@ -83,6 +85,10 @@ struct HttpClientOptions {
 
 // libcurl's. TLS certificates are always verified.
 std::unique_ptr<HttpClient> make_http_client(const HttpClientOptions& options);
+
+// Whether what is sent to this URL can be read on the way: http:// to another machine. Loopback is
+// localhost, 127.0.0.0/8 and [::1].
+bool travels_in_the_clear(std::string_view url);
 
 // A component of a path, or of a query's value: all but A-Z a-z 0-9 - . _ ~ as %XX (RFC 3986).
 std::string percent_encoded(std::string_view text);

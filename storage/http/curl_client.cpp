@@ -1,0 +1,382 @@
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <mutex>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "storage/http/http_client.h"
+
+namespace berth {
+namespace {
+
+constexpr size_t kIdleConnections = 32;
+constexpr int kLongestPoll_ms = 200;
+constexpr uint64_t kLeastBytes = 1024;  // in a stall timeout
+
+// The host of a URL, which is all of it that a message may show.
+std::string host_of(const std::string& url) {
+  const size_t begin = url.find("://") == std::string::npos ? 0 : url.find("://") + 3;
+  const std::string authority = url.substr(begin, url.find_first_of("/?#", begin) - begin);
+  const size_t user_info = authority.rfind('@');
+  return user_info == std::string::npos ? authority : authority.substr(user_info + 1);
+}
+
+// An easy handle, and the multi handle that drives it and keeps its connection open.
+struct Handles {
+  Handles() : easy(curl_easy_init()), multi(curl_multi_init()) {
+    if (easy == nullptr || multi == nullptr) {
+      throw Error(Code::kInternal, "libcurl cannot make a handle");
+    }
+  }
+  ~Handles() {
+    curl_easy_cleanup(easy);
+    curl_multi_cleanup(multi);
+  }
+  Handles(const Handles&) = delete;
+  Handles& operator=(const Handles&) = delete;
+
+  CURL* easy;
+  CURLM* multi;
+};
+
+// Handles between two requests. Thread-safe.
+class HandlePool {
+ public:
+  std::unique_ptr<Handles> take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        std::unique_ptr<Handles> handles = std::move(idle_.back());
+        idle_.pop_back();
+        return handles;
+      }
+    }
+    return std::make_unique<Handles>();
+  }
+
+  void give_back(std::unique_ptr<Handles> handles) {
+    const std::lock_guard lock(mutex_);
+    if (idle_.size() < kIdleConnections) idle_.push_back(std::move(handles));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Handles>> idle_;
+};
+
+// What libcurl's failures mean to somebody who may try again.
+Error failure(CURLcode code, const std::string& detail, const std::string& host) {
+  const std::string problem =
+      cat("no answer (", detail.empty() ? curl_easy_strerror(code) : detail, ")");
+  switch (code) {
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+      return Error(Code::kUsage, problem, host, "check the URL");
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_SSL_CERTPROBLEM:
+      return Error(Code::kNotPermitted, problem, host,
+                   "its certificate must be one that /etc/ssl/certs vouches for");
+    case CURLE_TOO_MANY_REDIRECTS:
+      return Error(Code::kNotFound, problem, host);
+    case CURLE_OUT_OF_MEMORY:
+      return Error(Code::kMemory, problem, host);
+    default:
+      return Error(Code::kUnavailable, problem, host);
+  }
+}
+
+class CurlStream final : public HttpStream {
+ public:
+  CurlStream(HandlePool& pool, const HttpClientOptions& options, const HttpRequest& request)
+      : pool_(pool),
+        options_(options),
+        request_(request),
+        host_(host_of(request.url)),
+        handles_(pool.take()) {
+    try {
+      set_up();
+      check(curl_multi_add_handle(handles_->multi, handles_->easy));
+      is_added_ = true;
+      while (!has_headers_ && !is_done_) pump();
+      if (!has_headers_) throw failure_.value_or(failure(CURLE_GOT_NOTHING, "", host_));
+    } catch (...) {
+      let_go();
+      throw;
+    }
+    request_.body.clear();  // was sent, and is its owner's again
+  }
+
+  ~CurlStream() override { let_go(); }
+
+  int status() const override { return status_; }
+  const HttpHeaders& headers() const override { return headers_; }
+
+  size_t read(std::span<std::byte> buffer) override {
+    size_t count = 0;
+    if (!pending_.empty()) {
+      count = std::min(buffer.size(), pending_.size() - pending_begin_);
+      std::memcpy(buffer.data(), pending_.data() + pending_begin_, count);
+      pending_begin_ += count;
+      if (pending_begin_ == pending_.size()) {
+        pending_.clear();
+        pending_begin_ = 0;
+      }
+      return count;
+    }
+    target_ = buffer;
+    if (is_paused_ && !is_done_) {
+      is_paused_ = false;
+      curl_easy_pause(handles_->easy, CURLPAUSE_CONT);
+    }
+    while (target_.size() == buffer.size() && !is_done_) pump();
+    count = buffer.size() - target_.size();
+    target_ = {};
+    if (count == 0 && failure_) throw *failure_;  // only after all that arrived before it
+    return count;
+  }
+
+ private:
+  static size_t on_header(char* data, size_t size, size_t count, void* self) {
+    return static_cast<CurlStream*>(self)->take_header({data, size * count});
+  }
+  static size_t on_body(char* data, size_t size, size_t count, void* self) {
+    return static_cast<CurlStream*>(self)->take_body(
+        {reinterpret_cast<std::byte*>(data), size * count});
+  }
+  static size_t on_send(char* data, size_t size, size_t count, void* self) {
+    return static_cast<CurlStream*>(self)->give_body(
+        {reinterpret_cast<std::byte*>(data), size * count});
+  }
+  static int on_seek(void* self, curl_off_t offset, int origin) {
+    return static_cast<CurlStream*>(self)->seek_body(offset, origin);
+  }
+
+  void check(CURLMcode code) const {
+    if (code != CURLM_OK) throw Error(Code::kInternal, curl_multi_strerror(code), host_);
+  }
+
+  template <typename Value>
+  void set(CURLoption option, Value value) {
+    if (curl_easy_setopt(handles_->easy, option, value) != CURLE_OK) {
+      throw Error(Code::kInternal, cat("libcurl refuses option ", static_cast<int>(option)), host_);
+    }
+  }
+
+  void set_up() {
+    curl_easy_reset(handles_->easy);
+    set(CURLOPT_URL, request_.url.c_str());
+    set(CURLOPT_PATH_AS_IS, 1L);
+    set(CURLOPT_PROTOCOLS_STR, "http,https");
+    set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+    set(CURLOPT_NOSIGNAL, 1L);
+    set(CURLOPT_TCP_KEEPALIVE, 1L);
+    set(CURLOPT_BUFFERSIZE, 512L << 10);
+    set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options_.connect_timeout_s * 1000));
+    if (request_.timeout_s > 0)
+      set(CURLOPT_TIMEOUT_MS, static_cast<long>(request_.timeout_s * 1000));
+    if (request_.bypass_proxy) set(CURLOPT_NOPROXY, "*");
+    if (request_.follow_redirects) {
+      set(CURLOPT_FOLLOWLOCATION, 1L);
+      set(CURLOPT_MAXREDIRS, 10L);
+      set(CURLOPT_REDIR_PROTOCOLS_STR,
+          lower_ascii(request_.url).starts_with("https:") ? "https" : "http,https");
+    }
+    set(CURLOPT_ERRORBUFFER, error_text_);
+    set(CURLOPT_USERAGENT, options_.user_agent.c_str());
+    set(CURLOPT_HEADERFUNCTION, &CurlStream::on_header);
+    set(CURLOPT_HEADERDATA, this);
+    set(CURLOPT_WRITEFUNCTION, &CurlStream::on_body);
+    set(CURLOPT_WRITEDATA, this);
+    set_method();
+    add_field("Expect:");
+    for (const auto& [name, value] : request_.headers.fields()) {
+      // "Name;" is how libcurl is told of an empty value.
+      add_field(value.empty() ? name + ";" : name + ": " + value);
+    }
+    set(CURLOPT_HTTPHEADER, fields_);
+  }
+
+  void set_method() {
+    if (request_.method == "HEAD") return set(CURLOPT_NOBODY, 1L);
+    if (request_.method != "PUT" && request_.method != "POST") {
+      return set(CURLOPT_CUSTOMREQUEST, request_.method.c_str());
+    }
+    uint64_t size = 0;
+    for (const Bytes piece : request_.body) size += piece.size();
+    const auto length = static_cast<curl_off_t>(size);
+    if (request_.method == "PUT") {
+      set(CURLOPT_UPLOAD, 1L);
+      set(CURLOPT_INFILESIZE_LARGE, length);
+    } else {
+      set(CURLOPT_POST, 1L);
+      set(CURLOPT_POSTFIELDSIZE_LARGE, length);
+    }
+    set(CURLOPT_UPLOAD_BUFFERSIZE, 2L << 20);
+    set(CURLOPT_READFUNCTION, &CurlStream::on_send);
+    set(CURLOPT_READDATA, this);
+    set(CURLOPT_SEEKFUNCTION, &CurlStream::on_seek);
+    set(CURLOPT_SEEKDATA, this);
+  }
+
+  void add_field(const std::string& line) {
+    if (line.find_first_of("\r\n") != std::string::npos) {
+      throw Error(Code::kUsage, "a header field with a line break", host_);
+    }
+    curl_slist* const longer = curl_slist_append(fields_, line.c_str());
+    if (longer == nullptr) throw Error(Code::kMemory, "no memory for a header field", host_);
+    fields_ = longer;
+  }
+
+  // Lets libcurl work once, waiting for the network where it has nothing to do.
+  void pump() {
+    if (request_.stop.stop_requested()) throw Error(Code::kStopped, "given up", host_);
+    int running = 0;
+    const uint64_t before = moved_;
+    check(curl_multi_perform(handles_->multi, &running));
+    int queued = 0;
+    while (const CURLMsg* message = curl_multi_info_read(handles_->multi, &queued)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      is_done_ = true;
+      if (message->data.result != CURLE_OK) {
+        failure_ = failure(message->data.result, error_text_, host_);
+      }
+    }
+    if (is_done_ || is_paused_ || moved_ != before) return;
+    const auto start = std::chrono::steady_clock::now();
+    check(curl_multi_poll(handles_->multi, nullptr, 0, kLongestPoll_ms, nullptr));
+    const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
+    notice_stall(waited.count());
+  }
+
+  // Counts only the time in which we waited, so that a slow reader is not taken for a slow network.
+  void notice_stall(double waited_s) {
+    if (moved_ - moved_at_last_look_ >= kLeastBytes) {
+      moved_at_last_look_ = moved_;
+      waited_s_ = 0;
+    }
+    waited_s_ += waited_s;
+    if (waited_s_ < options_.stall_timeout_s) return;
+    throw Error(Code::kUnavailable,
+                cat("stalled: nothing moved in ", options_.stall_timeout_s, " s"), host_);
+  }
+
+  size_t take_header(std::string_view line) {
+    const size_t size = line.size();
+    moved_ += size;
+    while (!line.empty() && (line.back() == '\r' || line.back() == '\n')) line.remove_suffix(1);
+    const size_t colon = line.find(':');
+    if (line.starts_with("HTTP/")) {
+      status_ = 0;
+      const size_t space = std::min(line.find(' '), line.size() - 1);
+      std::from_chars(line.data() + space + 1, line.data() + line.size(), status_);
+      headers_ = {};
+    } else if (line.empty()) {
+      const bool is_redirect = request_.follow_redirects && status_ >= 300 && status_ < 400 &&
+                               headers_.find("location").has_value();
+      has_headers_ = has_headers_ || (status_ >= 200 && !is_redirect);
+    } else if (colon != std::string_view::npos && !has_headers_) {
+      const size_t value = std::min(line.find_first_not_of(" \t", colon + 1), line.size());
+      headers_.add(std::string(line.substr(0, colon)), std::string(line.substr(value)));
+    }
+    return size;
+  }
+
+  // Into the reader's buffer, what does not fit beside it; then libcurl keeps the rest.
+  size_t take_body(Bytes bytes) {
+    const size_t size = bytes.size();
+    if (!has_headers_) return size;  // of a redirect
+    if (target_.empty() && !pending_.empty()) {
+      is_paused_ = true;
+      return CURL_WRITEFUNC_PAUSE;
+    }
+    moved_ += size;
+    const size_t direct = std::min(size, target_.size());
+    std::copy_n(bytes.begin(), direct, target_.begin());
+    target_ = target_.subspan(direct);
+    pending_.insert(pending_.end(), bytes.begin() + static_cast<ptrdiff_t>(direct), bytes.end());
+    return size;
+  }
+
+  size_t give_body(std::span<std::byte> buffer) {
+    size_t filled = 0;
+    while (filled < buffer.size() && piece_ < request_.body.size()) {
+      const Bytes rest = request_.body[piece_].subspan(piece_offset_);
+      const size_t count = std::min(rest.size(), buffer.size() - filled);
+      std::copy_n(rest.begin(), count, buffer.begin() + static_cast<ptrdiff_t>(filled));
+      filled += count;
+      piece_offset_ += count;
+      if (count == rest.size()) {
+        ++piece_;
+        piece_offset_ = 0;
+      }
+    }
+    moved_ += filled;
+    return filled;
+  }
+
+  // libcurl starts over on another connection when a kept one turns out to be dead.
+  int seek_body(curl_off_t offset, int origin) {
+    if (origin != SEEK_SET || offset != 0) return CURL_SEEKFUNC_CANTSEEK;
+    piece_ = piece_offset_ = 0;
+    return CURL_SEEKFUNC_OK;
+  }
+
+  void let_go() {
+    if (is_added_) curl_multi_remove_handle(handles_->multi, handles_->easy);
+    curl_easy_reset(handles_->easy);  // it must forget this object
+    curl_slist_free_all(fields_);
+    fields_ = nullptr;
+    pool_.give_back(std::move(handles_));
+  }
+
+  HandlePool& pool_;
+  const HttpClientOptions& options_;
+  HttpRequest request_;
+  const std::string host_;
+  std::unique_ptr<Handles> handles_;
+  curl_slist* fields_ = nullptr;
+  char error_text_[CURL_ERROR_SIZE] = {};
+
+  int status_ = 0;
+  HttpHeaders headers_;
+  std::optional<Error> failure_;
+  bool is_added_ = false, has_headers_ = false, is_done_ = false, is_paused_ = false;
+
+  std::span<std::byte> target_;     // what is left of the buffer that is being filled
+  std::vector<std::byte> pending_;  // arrived before anybody asked
+  size_t pending_begin_ = 0;
+  size_t piece_ = 0, piece_offset_ = 0;  // of the request's body
+
+  uint64_t moved_ = 0, moved_at_last_look_ = 0;  // bytes, either way
+  double waited_s_ = 0;
+};
+
+class CurlClient final : public HttpClient {
+ public:
+  explicit CurlClient(const HttpClientOptions& options) : options_(options) {
+    static const CURLcode result = curl_global_init(CURL_GLOBAL_DEFAULT);
+    if (result != CURLE_OK) throw Error(Code::kInternal, curl_easy_strerror(result));
+  }
+
+  std::unique_ptr<HttpStream> open(const HttpRequest& request) override {
+    return std::make_unique<CurlStream>(pool_, options_, request);
+  }
+
+ private:
+  const HttpClientOptions options_;
+  HandlePool pool_;
+};
+
+}  // namespace
+
+std::unique_ptr<HttpClient> make_http_client(const HttpClientOptions& options) {
+  return std::make_unique<CurlClient>(options);
+}
+
+}  // namespace berth

@@ -1,0 +1,96 @@
+#include "storage/http/http_client.h"
+
+#include <algorithm>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+constexpr uint64_t kLongestBody = uint64_t{64} << 20;
+
+bool is_unreserved(char c) {
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '.' || c == '_' || c == '~';
+}
+
+}  // namespace
+
+void HttpHeaders::add(std::string name, std::string value) {
+  fields_.emplace_back(std::move(name), std::move(value));
+}
+
+void HttpHeaders::add(const HttpHeaders& more) {
+  fields_.insert(fields_.end(), more.fields_.begin(), more.fields_.end());
+}
+
+std::optional<std::string> HttpHeaders::find(std::string_view name) const {
+  const std::string wanted = lower_ascii(name);
+  for (const auto& [field, value] : fields_) {
+    if (lower_ascii(field) == wanted) return value;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> HttpHeaders::find_all(std::string_view name) const {
+  const std::string wanted = lower_ascii(name);
+  std::vector<std::string> values;
+  for (const auto& [field, value] : fields_) {
+    if (lower_ascii(field) == wanted) values.push_back(value);
+  }
+  return values;
+}
+
+HttpAnswer HttpClient::send(const HttpRequest& request) {
+  const std::unique_ptr<HttpStream> stream = open(request);
+  HttpAnswer answer{.status = stream->status(), .headers = stream->headers()};
+  std::vector<std::byte> buffer(64 << 10);
+  while (const size_t count = stream->read(buffer)) {
+    if (answer.body.size() + count > kLongestBody) {
+      throw Error(Code::kUnavailable, "an answer of more than " + human_bytes(kLongestBody));
+    }
+    answer.body += as_text(Bytes(buffer).first(count));
+  }
+  return answer;
+}
+
+bool travels_in_the_clear(std::string_view url) {
+  const std::string lower = lower_ascii(url);
+  if (lower.starts_with("https://")) return false;
+  std::string_view host = std::string_view(lower).substr(
+      std::min(lower.size(), lower.starts_with("http://") ? size_t{7} : size_t{0}));
+  host = host.substr(0, host.find_first_of("/?#"));
+  if (const size_t at = host.rfind('@'); at != std::string_view::npos) host.remove_prefix(at + 1);
+  if (host.starts_with("[::1]")) return false;
+  host = host.substr(0, host.find(':'));
+  const bool is_address =
+      host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string_view::npos;
+  return !is_address && host != "localhost";
+}
+
+std::string percent_encoded(std::string_view text) {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string encoded;
+  for (const char c : text) {
+    if (is_unreserved(c)) {
+      encoded += c;
+    } else {
+      const auto byte = static_cast<unsigned char>(c);
+      encoded += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+  }
+  return encoded;
+}
+
+std::string form_encoded(const std::vector<std::pair<std::string, std::string>>& fields) {
+  std::string form;
+  for (const auto& [name, value] : fields) {
+    if (value.empty()) continue;
+    if (!form.empty()) form += '&';
+    form += percent_encoded(name) + "=" + percent_encoded(value);
+  }
+  return form;
+}
+
+}  // namespace berth

@@ -1,0 +1,165 @@
+#include "storage/retrying_storage.h"
+
+#include <map>
+#include <mutex>
+
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+constexpr double kLeastPause_s = 1;  // between two writes of one object; more is answered 429
+
+// Runs `call` until it succeeds or another try cannot help.
+template <typename Call>
+auto attempt(Retry& retry, const Call& call) {
+  while (true) {
+    try {
+      return call();
+    } catch (const UploadLost&) {
+      throw;
+    } catch (const Error& error) {
+      retry.wait(error);
+    }
+  }
+}
+
+// Waits where an object was written a moment ago. Thread-safe.
+class WritePace {
+ public:
+  explicit WritePace(const RetryOptions& options) : options_(options) {}
+
+  void wait_for(const std::string& name) {
+    double pause_s = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      const double now = options_.now();
+      std::erase_if(free_at_s_, [now](const auto& entry) { return entry.second <= now; });
+      double& free_at = free_at_s_.try_emplace(name, now).first->second;
+      pause_s = free_at - now;
+      free_at += kLeastPause_s;
+    }
+    if (pause_s > 0) options_.sleep(pause_s);
+  }
+
+ private:
+  const RetryOptions& options_;
+  std::mutex mutex_;
+  std::map<std::string, double> free_at_s_;
+};
+
+class RetryingSource final : public ByteSource {
+ public:
+  RetryingSource(Storage& inner, Uri uri, ReadOptions options, const RetryOptions& retry)
+      : inner_(inner),
+        uri_(std::move(uri)),
+        options_(std::move(options)),
+        retry_(retry, cat("read ", uri_.to_string()), options_.stop) {
+    attempt(retry_, [this] { open(); });
+  }
+
+  size_t read(std::span<std::byte> buffer) override {
+    if (options_.length == uint64_t{0}) return 0;
+    return attempt(retry_, [&] {
+      if (!source_) open();
+      try {
+        const size_t count = source_->read(buffer);
+        advance(count);
+        return count;
+      } catch (...) {
+        source_.reset();
+        throw;
+      }
+    });
+  }
+
+ private:
+  void open() { source_ = inner_.open(uri_, options_); }
+
+  void advance(size_t count) {
+    if (count == 0) return;
+    retry_.progress();
+    options_.offset += count;
+    if (options_.length) *options_.length -= std::min<uint64_t>(count, *options_.length);
+  }
+
+  Storage& inner_;
+  const Uri uri_;
+  ReadOptions options_;  // of what is left
+  Retry retry_;
+  std::unique_ptr<ByteSource> source_;  // none: failed
+};
+
+class RetryingSink final : public ByteSink {
+ public:
+  RetryingSink(std::unique_ptr<ByteSink> inner, std::string name, const RetryOptions& options,
+               WritePace& pace)
+      : inner_(std::move(inner)), name_(std::move(name)), options_(options), pace_(pace) {}
+
+  void write(Bytes bytes) override {
+    Retry retry(options_, cat("write ", name_));
+    attempt(retry, [&] { inner_->write(std::exchange(bytes, {})); });
+  }
+
+  Stat close() override {
+    pace_.wait_for(name_);
+    Retry retry(options_, cat("write ", name_));
+    return attempt(retry, [&] { return inner_->close(); });
+  }
+
+ private:
+  const std::unique_ptr<ByteSink> inner_;
+  const std::string name_;
+  const RetryOptions& options_;
+  WritePace& pace_;
+};
+
+class RetryingStorage final : public Storage {
+ public:
+  RetryingStorage(std::unique_ptr<Storage> inner, const RetryOptions& options)
+      : options_(options), inner_(std::move(inner)), pace_(options_) {}
+
+  std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
+    ReadOptions pinned = options;
+    if (!pinned.generation) {
+      const std::optional<Stat> found = stat(uri);
+      if (found && found->generation != 0) pinned.generation = found->generation;
+    }
+    return std::make_unique<RetryingSource>(*inner_, uri, pinned, options_);
+  }
+
+  std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override {
+    Retry retry(options_, cat("write ", uri.to_string()));
+    auto sink = attempt(retry, [&] { return inner_->create(uri, options); });
+    return std::make_unique<RetryingSink>(std::move(sink), uri.to_string(), options_, pace_);
+  }
+
+  std::optional<Stat> stat(const Uri& uri) override {
+    Retry retry(options_, cat("look up ", uri.to_string()));
+    return attempt(retry, [&] { return inner_->stat(uri); });
+  }
+
+  std::vector<Stat> list(const Uri& prefix) override {
+    Retry retry(options_, cat("list ", prefix.to_string()));
+    return attempt(retry, [&] { return inner_->list(prefix); });
+  }
+
+  void remove(const Uri& uri, std::optional<Generation> if_generation) override {
+    Retry retry(options_, cat("remove ", uri.to_string()));
+    attempt(retry, [&] { inner_->remove(uri, if_generation); });
+  }
+
+ private:
+  const RetryOptions options_;
+  const std::unique_ptr<Storage> inner_;
+  WritePace pace_;
+};
+
+}  // namespace
+
+std::unique_ptr<Storage> make_retrying_storage(std::unique_ptr<Storage> inner,
+                                               const RetryOptions& options) {
+  return std::make_unique<RetryingStorage>(std::move(inner), options);
+}
+
+}  // namespace berth
