@@ -1,0 +1,57 @@
+#pragma once
+
+#include <sys/uio.h>
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tests/support/http_server.h"
+
+namespace berth {
+
+// One end of a TCP connection that speaks HTTP/1.1. Functions return false, or nothing, where the
+// connection is over: the peer went away, or someone called shutdown() on the descriptor.
+class HttpConnection {
+ public:
+  // Borrows `fd`. `bytes_per_second` 0: as fast as it goes.
+  HttpConnection(int fd, double bytes_per_second);
+
+  // The next request but for its body. Keeps the memory of `request.body`.
+  bool read_header(ServedRequest& request);
+
+  // Its body: at most `limit` bytes where it says so; `request.complete` then tells whether all of
+  // it came.
+  bool read_body(ServedRequest& request, std::optional<uint64_t> limit);
+
+  // Sends `answer`, with the troubles it asks for. False: the connection must not be used again.
+  bool write(const ServedAnswer& answer, bool without_body);
+
+  bool pause(double seconds);  // false: the connection ended meanwhile
+  void reset_on_close();
+
+ private:
+  bool fill();  // more bytes into buffer_
+  std::optional<std::string> line();
+  bool take(char* to, size_t size);
+  bool take_sized(ServedRequest& request, uint64_t size, std::optional<uint64_t> limit);
+  bool take_chunks(ServedRequest& request, std::optional<uint64_t> limit);
+  bool send_all(std::span<iovec> pieces);
+  bool send(std::string_view bytes, std::string_view more = {}, std::string_view last = {});
+  bool write_body(const ServedAnswer& answer);
+  bool write_piece(std::string_view piece, bool chunked);
+  bool keep_pace(size_t bytes);
+
+  const int fd_;
+  const double bytes_per_second_;
+  std::string buffer_;  // received, not yet taken from begin_ on
+  size_t begin_ = 0, end_ = 0;
+  double paced_bytes_ = 0;
+  std::chrono::steady_clock::time_point paced_since_;
+};
+
+}  // namespace berth
