@@ -33,6 +33,9 @@ class DirectoryLock {
   int fd_;
 };
 
+// The file that `fd` has open, mapped into memory, read-only; null where it is no regular one.
+std::unique_ptr<RandomAccessSource> map_open_file(int fd, const std::string& path);
+
 // Writes ".NAME.XXXXXX.part" beside `path` and renames it there when closed.
 std::unique_ptr<ByteSink> make_local_sink(const std::string& path, const WriteOptions& options);
 

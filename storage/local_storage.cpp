@@ -44,6 +44,8 @@ class LocalSource final : public ByteSource {
     }
   }
 
+  std::unique_ptr<RandomAccessSource> map() override { return map_open_file(fd_.get(), path_); }
+
  private:
   void seek(uint64_t offset, const struct ::stat& status) {
     if (!S_ISREG(status.st_mode)) {

@@ -9,6 +9,7 @@
 #include "storage/base/text.h"
 #include "storage/file_descriptor.h"
 #include "storage/file_error.h"
+#include "storage/local_file.h"
 #include "storage/local_storage.h"
 
 namespace berth {
@@ -16,19 +17,9 @@ namespace {
 
 class MappedFile final : public RandomAccessSource {
  public:
-  explicit MappedFile(const std::string& path) : path_(path) {
-    const FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (!fd) throw file_error(errno, "read", path);
-    struct ::stat status;
-    if (::fstat(fd.get(), &status) != 0) throw file_error(errno, "look it up", path);
-    if (S_ISDIR(status.st_mode)) throw file_error(EISDIR, "read", path);
-    if (!S_ISREG(status.st_mode)) {
-      throw Error(Code::kBadData, "is a device or a pipe, which cannot be mapped", path,
-                  "name a regular file");
-    }
-    if (status.st_size == 0) return;  // mmap refuses an empty range
-    const auto size = static_cast<size_t>(status.st_size);
-    void* const address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
+  MappedFile(int fd, size_t size, const std::string& path) : path_(path) {
+    if (size == 0) return;  // mmap refuses an empty range
+    void* const address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (address == MAP_FAILED) throw file_error(errno, "map", path);
     bytes_ = {static_cast<const std::byte*>(address), size};
   }
@@ -60,8 +51,23 @@ class MappedFile final : public RandomAccessSource {
 
 }  // namespace
 
+std::unique_ptr<RandomAccessSource> map_open_file(int fd, const std::string& path) {
+  struct ::stat status;
+  if (::fstat(fd, &status) != 0) throw file_error(errno, "look it up", path);
+  if (S_ISDIR(status.st_mode)) throw file_error(EISDIR, "read", path);
+  if (!S_ISREG(status.st_mode)) return nullptr;
+  return std::make_unique<MappedFile>(fd, static_cast<size_t>(status.st_size), path);
+}
+
 std::unique_ptr<RandomAccessSource> map_file(const std::filesystem::path& path) {
-  return std::make_unique<MappedFile>(path.string());
+  const FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd) throw file_error(errno, "read", path.string());
+  auto mapped = map_open_file(fd.get(), path.string());
+  if (mapped == nullptr) {
+    throw Error(Code::kBadData, "is a device or a pipe, which cannot be mapped", path.string(),
+                "name a regular file");
+  }
+  return mapped;
 }
 
 }  // namespace berth

@@ -3,16 +3,17 @@
 #include <limits>
 
 #include "storage/base/error.h"
-#include "storage/local_storage.h"
+#include "storage/store_object.h"
 
 namespace berth {
 
 WholeFile::WholeFile(Storage& storage, const Uri& uri) {
-  if (uri.is_local()) {
-    mapped_ = map_file(uri.path());
+  const std::unique_ptr<ByteSource> source = storage.open(uri);
+  mapped_ = source->map();
+  if (mapped_) {
     bytes_ = *mapped_->view();
   } else {
-    read_ = read_all(*storage.open(uri), std::numeric_limits<uint64_t>::max(), uri.to_string());
+    read_ = read_all(*source, std::numeric_limits<uint64_t>::max(), uri.to_string());
     bytes_ = read_;
   }
 }
@@ -29,9 +30,7 @@ std::optional<std::string> read_text(Storage& storage, const Uri& uri) {
 }
 
 void write_text(Storage& storage, const Uri& uri, std::string_view text) {
-  const std::unique_ptr<ByteSink> sink = storage.create(uri);
-  sink->write(as_bytes(text));
-  sink->close();
+  store_object(storage, uri, [text](ByteSink& sink) { sink.write(as_bytes(text)); });
 }
 
 }  // namespace berth

@@ -10,7 +10,7 @@
 
 namespace berth {
 
-// All bytes of one object: mapped where it is a local file, read into memory where it is not.
+// All bytes of one object: mapped where they lie on this machine, read into memory where it is not.
 class WholeFile {
  public:
   // Throws as Storage::open() does.

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,6 +31,19 @@ struct Stat {
       content_encoding{};  // "gzip": the stored bytes are compressed, their name does not say
 };
 
+// Bytes addressed by offset. Thread-safe.
+class RandomAccessSource {
+ public:
+  virtual ~RandomAccessSource() = default;
+  virtual uint64_t size() const = 0;
+
+  // Fills `buffer` from `offset`. Throws kCorrupt when fewer bytes are there.
+  virtual void read_at(uint64_t offset, std::span<std::byte> buffer) = 0;
+
+  // The whole content where it is mapped or in memory, valid as long as this; else nullopt.
+  virtual std::optional<Bytes> view() const { return std::nullopt; }
+};
+
 // Bytes that arrive in order. Not thread-safe.
 class ByteSource {
  public:
@@ -38,6 +52,9 @@ class ByteSource {
   // Fills the front of `buffer`, which is not empty, and returns how many bytes it wrote; 0 only
   // at the end. Throws Error; damage is noticed at the latest by the call that would return 0.
   virtual size_t read(std::span<std::byte> buffer) = 0;
+
+  // All bytes of the object, mapped, where it is a file of this machine; else null.
+  virtual std::unique_ptr<RandomAccessSource> map() { return nullptr; }
 };
 
 // Bytes that leave in order and appear all at once. Not thread-safe.
@@ -52,19 +69,6 @@ class ByteSink {
 
   // Publishes what was written. Durable when it returns. At most once.
   virtual Stat close() = 0;
-};
-
-// Bytes addressed by offset. Thread-safe.
-class RandomAccessSource {
- public:
-  virtual ~RandomAccessSource() = default;
-  virtual uint64_t size() const = 0;
-
-  // Fills `buffer` from `offset`. Throws kCorrupt when fewer bytes are there.
-  virtual void read_at(uint64_t offset, std::span<std::byte> buffer) = 0;
-
-  // The whole content where it is mapped or in memory, valid as long as this; else nullopt.
-  virtual std::optional<Bytes> view() const { return std::nullopt; }
 };
 
 // A ByteSource over memory that outlives it.

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "storage/base/text.h"
+#include "storage/store_object.h"
 #include "storage/whole_file.h"
 #include "trainer/model/pretrained.h"
 
@@ -84,9 +85,8 @@ void export_model(Storage& storage, const Uri& directory, const ModelConfig& con
     write_text(storage, directory / file.name, file.content);
   }
   write_text(storage, directory / "README.md", model_card(config, metrics));
-  const std::unique_ptr<ByteSink> sink = storage.create(directory / "model.safetensors");
-  save_parameters(parameters, kernels, *sink);
-  sink->close();
+  store_object(storage, directory / "model.safetensors",
+               [&](ByteSink& sink) { save_parameters(parameters, kernels, sink); });
 }
 
 }  // namespace berth
