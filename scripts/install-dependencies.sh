@@ -12,7 +12,8 @@ set -euo pipefail
 
 build=(g++ cmake ninja-build
   libopenblas-serial-dev libutf8proc-dev libcxxopts-dev nlohmann-json3-dev
-  libcurl4-openssl-dev libarchive-dev zlib1g-dev libbz2-dev liblzma-dev libzstd-dev nettle-dev)
+  libcurl4-openssl-dev libssl-dev
+  libarchive-dev zlib1g-dev libbz2-dev liblzma-dev libzstd-dev nettle-dev)
 test=(libgtest-dev libgmock-dev clang-format git)
 image=(ca-certificates)
 container=(podman buildah runc mmdebstrap)

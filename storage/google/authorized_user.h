@@ -1,0 +1,14 @@
+#pragma once
+
+#include <memory>
+
+#include "storage/google/access_token.h"
+#include "storage/google/credential_fields.h"
+
+namespace berth {
+
+// A person, by the refresh token that `gcloud auth application-default login` left (RFC 6749, 6).
+std::unique_ptr<TokenSource> authorized_user(const CredentialFields& fields,
+                                             const TokenContext& context);
+
+}  // namespace berth

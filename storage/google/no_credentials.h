@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "storage/base/error.h"
+
+namespace berth {
+
+// Nothing says who asks: `tried` lists where that was looked for.
+inline Error no_credentials(const std::string& tried) {
+  return Error(Code::kNotPermitted, "no credentials for Google Cloud: " + tried, "",
+               "set GOOGLE_APPLICATION_CREDENTIALS to a credential file, run on Google Cloud, or "
+               "pass --anonymous for public data");
+}
+
+}  // namespace berth
