@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <random>
 
 #include "storage/base/error.h"
 #include "storage/file_descriptor.h"
@@ -63,14 +62,6 @@ void sync_directory(const std::string& directory) {
 std::string directory_of(const std::string& path) {
   const std::string parent = std::filesystem::path(path).parent_path().string();
   return parent.empty() ? "." : parent;
-}
-
-std::string random_letters(size_t count) {
-  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
-  std::random_device random;
-  std::string letters(count, ' ');
-  for (char& letter : letters) letter = kLetters[random() % kLetters.size()];
-  return letters;
 }
 
 }  // namespace berth

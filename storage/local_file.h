@@ -48,7 +48,4 @@ void sync_directory(const std::string& directory);
 // The directory that holds `path`: "." for a bare name.
 std::string directory_of(const std::string& path);
 
-// `count` letters and digits that no other process is likely to choose.
-std::string random_letters(size_t count);
-
 }  // namespace berth

@@ -1,5 +1,6 @@
 #include "storage/retrying_storage.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -9,6 +10,7 @@
 namespace berth {
 namespace {
 
+constexpr size_t kSlice = size_t{4} << 20;
 constexpr double kLeastPause_s = 1;  // between two writes of one object; more is answered 429
 
 // Runs `call` until it succeeds or another try cannot help.
@@ -97,9 +99,14 @@ class RetryingSink final : public ByteSink {
                WritePace& pace)
       : inner_(std::move(inner)), name_(std::move(name)), options_(options), pace_(pace) {}
 
+  // In slices, since a sink keeps what it was given until it is sent.
   void write(Bytes bytes) override {
-    Retry retry(options_, cat("write ", name_));
-    attempt(retry, [&] { inner_->write(std::exchange(bytes, {})); });
+    while (!bytes.empty()) {
+      Bytes slice = bytes.first(std::min(bytes.size(), kSlice));
+      bytes = bytes.subspan(slice.size());
+      Retry retry(options_, cat("write ", name_));
+      attempt(retry, [&] { inner_->write(std::exchange(slice, {})); });
+    }
   }
 
   Stat close() override {

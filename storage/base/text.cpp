@@ -1,6 +1,7 @@
 #include "storage/base/text.h"
 
 #include <cstdio>
+#include <random>
 
 namespace berth {
 
@@ -30,6 +31,14 @@ std::string quoted(std::string_view text, size_t limit) {
     }
   }
   return out + (end < text.size() ? "...\"" : "\"");
+}
+
+std::string random_letters(size_t count) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
+  std::random_device random;
+  std::string letters(count, ' ');
+  for (char& letter : letters) letter = kLetters[random() % kLetters.size()];
+  return letters;
 }
 
 std::string human_bytes(uint64_t size_bytes) {

@@ -29,6 +29,9 @@ inline std::string quoted(const char* text, size_t limit = 60) {
   return quoted(std::string_view(text), limit);
 }
 
+// `count` letters and digits that no other process is likely to choose.
+std::string random_letters(size_t count);
+
 // 1536 -> "1.5 KiB", as people read sizes.
 std::string human_bytes(uint64_t size_bytes);
 

@@ -1,0 +1,177 @@
+#include "storage/google/gcs_requests.h"
+
+#include <array>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view kBase64 =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr size_t kLongestMessage = 300;
+
+// Google's JSON writes 64-bit numbers as strings.
+std::optional<uint64_t> number(const Json& object, const char* name) {
+  if (!object.is_object() || !object.contains(name)) return std::nullopt;
+  const Json& value = object.at(name);
+  if (value.is_number_unsigned()) return value.get<uint64_t>();
+  if (!value.is_string()) return std::nullopt;
+  const auto& text = value.get_ref<const std::string&>();
+  uint64_t parsed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return parsed;
+}
+
+std::string text(const Json& object, const char* name) {
+  if (!object.is_object() || !object.contains(name)) return "";
+  const Json& value = object.at(name);
+  return value.is_string() ? value.get<std::string>() : "";
+}
+
+// error.message of an answer, else the first words of its body.
+std::string message_of(std::string_view body) {
+  const Json answer = Json::parse(body, nullptr, /*allow_exceptions=*/false);
+  if (answer.is_object() && answer.contains("error")) {
+    const std::string message = text(answer.at("error"), "message");
+    if (!message.empty()) return quoted(message, kLongestMessage);
+  }
+  return body.empty() ? "no reason given" : quoted(body, 100);
+}
+
+double retry_after_s(const HttpHeaders& headers) {
+  const std::string value = headers.find("retry-after").value_or("");
+  int seconds = 0;  // the other form, a date, is not used by storage
+  std::from_chars(value.data(), value.data() + value.size(), seconds);
+  return std::max(seconds, 0);
+}
+
+}  // namespace
+
+GcsRequests::GcsRequests(std::string endpoint, HttpClient& http, Credentials& credentials)
+    : endpoint_(std::move(endpoint)), http_(http), credentials_(credentials) {
+  if (!endpoint_.starts_with("https://") && !endpoint_.starts_with("http://")) {
+    throw Error(Code::kUsage, "a storage endpoint that is no http(s):// URL", quoted(endpoint_));
+  }
+}
+
+std::string GcsRequests::object(const Uri& uri) const {
+  return cat(objects(uri), "/", percent_encoded(uri.path()));
+}
+
+std::string GcsRequests::media(const Uri& uri) const {
+  return cat(endpoint_, "/download/storage/v1/b/", percent_encoded(uri.host()), "/o/",
+             percent_encoded(uri.path()), "?alt=media");
+}
+
+std::string GcsRequests::objects(const Uri& uri) const {
+  return cat(endpoint_, "/storage/v1/b/", percent_encoded(uri.host()), "/o");
+}
+
+std::string GcsRequests::uploads(const Uri& uri) const {
+  return cat(endpoint_, "/upload/storage/v1/b/", percent_encoded(uri.host()), "/o");
+}
+
+template <typename Exchange>
+auto GcsRequests::authorised(HttpRequest& request, const Exchange& exchange) {
+  const HttpHeaders own = request.headers;
+  HttpHeaders proof = credentials_.headers();
+  if (proof.find("authorization") && travels_in_the_clear(request.url)) {
+    throw Error(Code::kUsage, "a token must not travel over plain http", endpoint_,
+                "use https://, or --anonymous");
+  }
+  request.headers.add(proof);
+  auto answer = exchange(request);
+  if (answer.second != 401 || !credentials_.drop(proof)) return std::move(answer.first);
+  request.headers = own;
+  request.headers.add(credentials_.headers());
+  return exchange(request).first;
+}
+
+HttpAnswer GcsRequests::send(HttpRequest request) {
+  return authorised(request, [this](const HttpRequest& ready) {
+    HttpAnswer answer = http_.send(ready);
+    const int status = answer.status;
+    return std::pair(std::move(answer), status);
+  });
+}
+
+std::unique_ptr<HttpStream> GcsRequests::open(HttpRequest request) {
+  return authorised(request, [this](const HttpRequest& ready) {
+    std::unique_ptr<HttpStream> stream = http_.open(ready);
+    const int status = stream->status();
+    return std::pair(std::move(stream), status);
+  });
+}
+
+Error gcs_error(int status, const HttpHeaders& headers, std::string_view body, const Uri& uri,
+                std::string_view permission) {
+  const std::string where = uri.to_string();
+  const std::string said = cat(" (HTTP ", status, ": ", message_of(body), ")");
+  switch (status) {
+    case 401:
+      return Error(Code::kNotPermitted, "the credentials are not accepted" + said, where,
+                   "check the service account, or pass --anonymous for a public bucket");
+    case 403:
+      return Error(Code::kNotPermitted, cat("not permitted, ", permission, " is needed", said),
+                   where, "grant the job's service account a role that holds it");
+    case 404: {
+      const bool is_bucket = body.find("bucket does not exist") != std::string_view::npos;
+      return Error(Code::kNotFound, is_bucket ? "no such bucket" : "no such object" + said, where,
+                   "check the spelling");
+    }
+    case 412:
+      return Error(Code::kInUse, "was written by another process meanwhile" + said, where,
+                   "stop one of them or name another directory");
+    default:
+      break;
+  }
+  const bool is_transient =
+      status == 408 || status == 429 || (status >= 500 && status != 501 && status != 505);
+  if (is_transient) {
+    return Error(Code::kUnavailable, "storage cannot answer now" + said, where)
+        .after(retry_after_s(headers));
+  }
+  return Error(Code::kBadData, "storage refuses the request" + said, where);
+}
+
+Stat parse_gcs_object(std::string_view json, const Uri& bucket) {
+  const Json object = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+  const std::string name = text(object, "name");
+  const std::optional<uint64_t> generation = number(object, "generation");
+  if (name.empty() || !generation) {
+    throw Error(Code::kUnavailable, "an answer that describes no object", bucket.to_string());
+  }
+  const Uri root = Uri::parse(cat(bucket.scheme(), "://", bucket.host()));
+  return {.name = (root / name).to_string(),
+          .size = number(object, "size").value_or(0),
+          .generation = *generation,
+          .crc32c = parse_gcs_crc(text(object, "crc32c")),
+          .content_encoding = text(object, "contentEncoding")};
+}
+
+std::optional<uint32_t> parse_gcs_crc(std::string_view base64) {
+  if (base64.size() != 8 || !base64.ends_with("==")) return std::nullopt;
+  uint64_t bits = 0;
+  for (const char c : base64.substr(0, 6)) {
+    const size_t digit = kBase64.find(c);
+    if (digit == std::string_view::npos) return std::nullopt;
+    bits = bits << 6 | digit;
+  }
+  return static_cast<uint32_t>(bits >> 4);
+}
+
+std::string gcs_crc(uint32_t crc) {
+  const uint64_t bits = uint64_t{crc} << 4;
+  std::string encoded;
+  for (int shift = 30; shift >= 0; shift -= 6) encoded += kBase64[bits >> shift & 63];
+  return encoded + "==";
+}
+
+}  // namespace berth
