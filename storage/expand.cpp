@@ -1,0 +1,175 @@
+#include "storage/expand.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "storage/archive.h"
+#include "storage/base/edit_distance.h"
+#include "storage/base/error.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+#include "storage/glob.h"
+
+namespace berth {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_web(const Uri& uri) { return uri.scheme().starts_with("http"); }
+
+// Another path of the same place; "." for an empty local one.
+Uri with_path(const Uri& uri, const std::string& path) {
+  if (!uri.is_local()) return Uri::parse(cat(uri.scheme(), "://", uri.host(), "/", path));
+  return Uri::parse(path.empty() ? "." : path);
+}
+
+// The directory that holds `uri`, without a trailing slash (but for the root).
+Uri parent_of(const Uri& uri) {
+  std::string path = uri.path();
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return with_path(uri, "");
+  return with_path(uri, slash == 0 ? "/" : path.substr(0, slash));
+}
+
+// What a name below `directory` begins with.
+std::string prefix_of(const Uri& directory) { return (directory / "x").to_string(); }
+
+// Names (from `directory`) of the objects below it. With `deep` false perhaps only of those
+// directly in it: a local directory may have very much below it.
+std::vector<std::string> names_below(Storage& storage, const Uri& directory, bool deep) {
+  std::vector<std::string> names;
+  std::error_code error;
+  if (directory.is_local() && !deep && fs::is_directory(directory.path(), error)) {
+    fs::directory_iterator entry(directory.path(), error);
+    for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+      std::error_code ignored;
+      const bool is_directory = entry->is_directory(ignored);
+      names.push_back(entry->path().filename().string() + (is_directory ? "/" : ""));
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  const size_t prefix = prefix_of(directory).size() - 1;
+  for (const Stat& stat : storage.list(directory)) names.push_back(stat.name.substr(prefix));
+  return names;
+}
+
+// The first byte of a part of `name` that hides it: "." or "_"; else 0.
+char hidden_by(std::string_view name) {
+  for (size_t begin = 0; begin < name.size(); ++begin) {
+    if (name[begin] == '.' || name[begin] == '_') return name[begin];
+    begin = std::min(name.find('/', begin), name.size());
+  }
+  return 0;
+}
+
+bool shows(std::string_view pattern, char byte) {
+  return pattern.starts_with(byte) || pattern.find(std::string{'/', byte}) != std::string::npos;
+}
+
+void say_passed_over(size_t count, const Uri& uri) {
+  if (count == 0) return;
+  log_debug(cat("passed over ", count, " hidden names of ", uri.to_string()));
+}
+
+std::vector<Uri> expand_pattern(Storage& storage, const Uri& uri) {
+  const std::string& path = uri.path();
+  const size_t slash = path.rfind('/', path.find_first_of("*?["));
+  const size_t fixed = slash == std::string::npos ? 0 : slash + 1;
+  const Uri directory = with_path(uri, path.substr(0, fixed));
+  const std::string pattern = path.substr(fixed);
+  const Glob glob(pattern);
+  const bool deep = pattern.find("**") != std::string::npos || pattern.find('/') < pattern.size();
+
+  std::vector<Uri> found;
+  size_t passed_over = 0;
+  for (const std::string& name : names_below(storage, directory, deep)) {
+    if (name.ends_with('/') || !glob.matches(name)) continue;
+    const char hidden = hidden_by(name);
+    if (hidden != 0 && !shows(pattern, hidden)) {
+      ++passed_over;
+    } else {
+      found.push_back(with_path(uri, path.substr(0, fixed) + name));
+    }
+  }
+  say_passed_over(passed_over, uri);
+  if (found.empty()) {
+    throw Error(Code::kNotFound, "no file matches", uri.to_string(),
+                "check the pattern, and quote it lest the shell expand it");
+  }
+  return found;
+}
+
+// What is wanted below a directory, or in an archive.
+std::vector<Uri> pick(const std::vector<std::string>& names, const Uri& uri,
+                      const std::function<bool(std::string_view)>& is_wanted) {
+  std::vector<Uri> found;
+  size_t passed_over = 0;
+  for (const std::string& name : names) {
+    if (name.ends_with('/')) continue;  // a console's marker of an empty folder
+    if (hidden_by(name) != 0) {
+      ++passed_over;
+    } else if (is_wanted(name.substr(name.rfind('/') + 1))) {
+      found.push_back(uri / name);
+    }
+  }
+  say_passed_over(passed_over, uri);
+  return found;
+}
+
+}  // namespace
+
+std::vector<Uri> expand(Storage& storage, const Uri& uri,
+                        const std::function<bool(std::string_view)>& is_wanted) {
+  const bool names_directory = uri.path().ends_with('/') || uri.path().empty();
+  const bool exists = !names_directory && storage.stat(uri).has_value();
+  const bool is_packed = exists && is_archive(uri.file_name());
+  if (exists && !is_packed) return {uri};
+  if (!exists && is_web(uri)) {
+    throw Error(Code::kNotFound, "no such file", uri.to_string(), "check the address");
+  }
+  if (!exists && has_wildcards(uri.path())) return expand_pattern(storage, uri);
+
+  const std::vector<std::string> names = names_below(storage, uri, true);
+  const std::vector<Uri> found = pick(names, uri, is_wanted);
+  if (!found.empty()) return found;
+  if (is_packed) {
+    throw Error(Code::kBadData, "is an archive without data files", uri.to_string(),
+                "pack files of a kind that is read");
+  }
+  std::error_code ignored;
+  if (!names.empty() || (uri.is_local() && fs::is_directory(uri.path(), ignored))) {
+    throw Error(Code::kBadData, "is a directory without data files", uri.to_string(),
+                "name a file, or a directory that holds some");
+  }
+  std::string hint = similar_name(storage, uri);
+  if (hint.empty()) hint = "check the spelling, and in a container that the volume is mounted";
+  throw Error(Code::kNotFound, "no such file or directory", uri.to_string(), hint);
+}
+
+std::string similar_name(Storage& storage, const Uri& uri) {
+  if (is_web(uri)) return "";
+  const Uri directory = parent_of(uri);
+  std::string wanted = uri.path();
+  while (wanted.size() > 1 && wanted.ends_with('/')) wanted.pop_back();
+  wanted = wanted.substr(wanted.rfind('/') + 1);
+  std::set<std::string> candidates;
+  try {
+    for (const std::string& name : names_below(storage, directory, false)) {
+      candidates.insert(name.substr(0, name.find('/')));
+    }
+  } catch (const Error&) {
+    return "";  // a place that may not be listed has no hints
+  }
+  std::string nearest;
+  size_t least = std::max<size_t>(2, wanted.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    const size_t distance = edit_distance(wanted, candidate);
+    if (distance < least) nearest = candidate, least = distance;
+  }
+  return nearest.empty() ? "" : cat("did you mean ", (directory / nearest).to_string(), "?");
+}
+
+}  // namespace berth

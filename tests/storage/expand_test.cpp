@@ -1,0 +1,157 @@
+#include "storage/expand.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "storage/local_storage.h"
+#include "tests/support/bucket_of_files.h"
+#include "tests/support/scratch_directory.h"
+#include "tests/support/throws_code.h"
+
+namespace berth {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+
+bool is_csv(std::string_view name) { return name.ends_with(".csv") || name.ends_with(".csv.gz"); }
+
+// Each case once with files of this machine and once with objects of a bucket.
+class ExpandTest : public testing::TestWithParam<bool> {
+ protected:
+  void put(const std::string& name) {
+    const fs::path path(scratch_ / ("bucket/" + name));
+    fs::create_directories(path.parent_path());
+    write_text(path, name);
+  }
+  std::string root() const { return GetParam() ? "gs://bucket" : scratch_ / "bucket"; }
+  Storage& storage() { return GetParam() ? static_cast<Storage&>(bucket_) : *files_; }
+
+  std::vector<std::string> names(const std::string& path) {
+    std::vector<std::string> result;
+    for (const Uri& uri : expand(storage(), Uri::parse(root() + path), is_csv)) {
+      EXPECT_TRUE(storage().stat(uri)) << uri.to_string();
+      result.push_back(uri.to_string().substr(root().size() + 1));
+    }
+    return result;
+  }
+
+  ScratchDirectory scratch_;
+  std::unique_ptr<Storage> files_ = make_local_storage();
+  BucketOfFiles bucket_{*files_, scratch_.path().string()};
+};
+
+INSTANTIATE_TEST_SUITE_P(Places, ExpandTest, testing::Bool(),
+                         [](const auto& place) { return place.param ? "Objects" : "Files"; });
+
+TEST_P(ExpandTest, AFileIsItself) {
+  put("data/a.csv");
+  EXPECT_THAT(names("/data/a.csv"), ElementsAre("data/a.csv"));
+}
+
+TEST_P(ExpandTest, AFileOfAnyKindIsItselfWhenItIsNamed) {
+  put("data/notes");
+  put("data/_hidden.csv");
+  EXPECT_THAT(names("/data/notes"), ElementsAre("data/notes"));
+  EXPECT_THAT(names("/data/_hidden.csv"), ElementsAre("data/_hidden.csv"));
+}
+
+TEST_P(ExpandTest, AnExistingNameIsNoPattern) {
+  put("data/a*.csv");
+  put("data/ab.csv");
+  put("data/[1].csv");
+  EXPECT_THAT(names("/data/a*.csv"), ElementsAre("data/a*.csv"));
+  EXPECT_THAT(names("/data/[1].csv"), ElementsAre("data/[1].csv"));
+}
+
+TEST_P(ExpandTest, APatternIsWhatMatchesInOrder) {
+  for (const char* name : {"data/train-2.csv", "data/train-10.csv", "data/train-1.csv",
+                           "data/eval.csv", "data/more/train-3.csv"}) {
+    put(name);
+  }
+  EXPECT_THAT(names("/data/train-*.csv"),
+              ElementsAre("data/train-1.csv", "data/train-10.csv", "data/train-2.csv"));
+  EXPECT_THAT(names("/data/train-[12].csv"), ElementsAre("data/train-1.csv", "data/train-2.csv"));
+  EXPECT_THAT(names("/data/*/train-?.csv"), ElementsAre("data/more/train-3.csv"));
+  EXPECT_THAT(names("/d*/**/train-[23].csv"),
+              ElementsAre("data/more/train-3.csv", "data/train-2.csv"));
+}
+
+TEST_P(ExpandTest, APatternPassesOverHiddenNamesUnlessItSaysThem) {
+  for (const char* name : {"data/a.csv", "data/_SUCCESS", "data/.b.csv", "data/_c.csv"}) put(name);
+  EXPECT_THAT(names("/data/*"), ElementsAre("data/a.csv"));
+  EXPECT_THAT(names("/data/_*.csv"), ElementsAre("data/_c.csv"));
+}
+
+TEST_P(ExpandTest, ADirectoryIsItsDataFilesAtAnyDepth) {
+  for (const char* name : {"data/b.csv", "data/a.csv.gz", "data/README.md", "data/more/c.csv",
+                           "data/_SUCCESS", "data/_temporary/d.csv", "data/.e.csv"}) {
+    put(name);
+  }
+  for (const char* path : {"/data", "/data/"}) {
+    EXPECT_THAT(names(path), ElementsAre("data/a.csv.gz", "data/b.csv", "data/more/c.csv"));
+  }
+}
+
+TEST_P(ExpandTest, NothingIsNotFound) {
+  put("data/train.csv");
+  EXPECT_THAT([&] { names("/data/nothing-like-it.csv"); },
+              ThrowsCode(Code::kNotFound, "data/nothing-like-it.csv: no such file"));
+  EXPECT_THAT([&] { names("/data/x*.csv"); }, ThrowsCode(Code::kNotFound, "no file matches"));
+  EXPECT_THAT([&] { names("/elsewhere/"); }, ThrowsCode(Code::kNotFound, "no such file"));
+}
+
+TEST_P(ExpandTest, ASimilarNameIsOffered) {
+  put("data/train.csv");
+  EXPECT_THAT([&] { names("/data/tran.csv"); },
+              ThrowsCode(Code::kNotFound, "did you mean " + root() + "/data/train.csv?"));
+  EXPECT_THAT([&] { names("/dato"); },
+              ThrowsCode(Code::kNotFound, "did you mean " + root() + "/data?"));
+  EXPECT_THAT([&] { names("/dato/"); },
+              ThrowsCode(Code::kNotFound, "did you mean " + root() + "/data?"));
+}
+
+TEST_P(ExpandTest, ADirectoryWithoutDataIsBadData) {
+  put("data/README.md");
+  EXPECT_THAT([&] { names("/data"); }, ThrowsCode(Code::kBadData, "is a directory"));
+}
+
+using ExpandFilesTest = ExpandTest;
+INSTANTIATE_TEST_SUITE_P(Place, ExpandFilesTest, testing::Values(false));
+
+TEST_P(ExpandFilesTest, AnEmptyDirectoryIsBadData) {
+  fs::create_directories(scratch_ / "bucket/data");
+  EXPECT_THAT([&] { names("/data"); }, ThrowsCode(Code::kBadData, "is a directory"));
+}
+
+TEST_P(ExpandFilesTest, PathsMayStartWhereTheProgramDoes) {
+  put("a.csv");
+  const fs::path before = fs::current_path();
+  fs::current_path(scratch_ / "bucket");
+  const auto found = expand(*files_, Uri::parse("*.csv"), is_csv);
+  EXPECT_THAT([&] { expand(*files_, Uri::parse("b.csv"), is_csv); },
+              ThrowsCode(Code::kNotFound, "did you mean ./a.csv?"));
+  fs::current_path(before);
+  EXPECT_THAT(found, ElementsAre(Uri::parse("a.csv")));
+}
+
+using ExpandObjectsTest = ExpandTest;
+INSTANTIATE_TEST_SUITE_P(Place, ExpandObjectsTest, testing::Values(true));
+
+TEST_P(ExpandObjectsTest, OneListingIsEnough) {
+  for (int i = 0; i < 20; ++i) put("data/" + std::to_string(i) + ".csv");
+  names("/data/*.csv");
+  EXPECT_EQ(bucket_.lists, 1);
+  names("/data");
+  EXPECT_EQ(bucket_.lists, 2);
+}
+
+TEST_P(ExpandObjectsTest, TheWholeBucketIsADirectory) {
+  put("a.csv");
+  put("data/b.csv");
+  EXPECT_THAT(names(""), ElementsAre("a.csv", "data/b.csv"));
+  EXPECT_THAT(names("/*.csv"), ElementsAre("a.csv"));
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "storage/storage.h"
+
+namespace berth {
+
+// Objects of a bucket, kept as files below `directory`: gs://BUCKET/a is DIRECTORY/BUCKET/a. Counts
+// the calls.
+class BucketOfFiles final : public Storage {
+ public:
+  BucketOfFiles(Storage& files, std::string directory)
+      : files_(files), directory_(std::move(directory)) {}
+
+  std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
+    ++opens;
+    return std::make_unique<Source>(files_.open(file_of(uri), options), read_bytes);
+  }
+  std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override {
+    ++creates;
+    return files_.create(file_of(uri), options);
+  }
+  std::optional<Stat> stat(const Uri& uri) override {
+    ++stats;
+    std::optional<Stat> stat = files_.stat(file_of(uri));
+    if (stat) stat = object_of(*stat);
+    return stat;
+  }
+  std::vector<Stat> list(const Uri& prefix) override {
+    ++lists;
+    std::vector<Stat> objects;
+    for (const Stat& stat : files_.list(file_of(prefix))) objects.push_back(object_of(stat));
+    return objects;
+  }
+  void remove(const Uri& uri, std::optional<Generation> if_generation) override {
+    files_.remove(file_of(uri), if_generation);
+  }
+
+  // For a test to say more of an object than a file's stat does.
+  std::function<void(Stat&)> describe;
+  std::atomic<int> opens = 0, creates = 0, stats = 0, lists = 0;
+  std::atomic<uint64_t> read_bytes = 0;
+
+ private:
+  // Bytes that come from afar: never mapped.
+  class Source final : public ByteSource {
+   public:
+    Source(std::unique_ptr<ByteSource> inner, std::atomic<uint64_t>& read_bytes)
+        : inner_(std::move(inner)), read_bytes_(read_bytes) {}
+    size_t read(std::span<std::byte> buffer) override {
+      const size_t count = inner_->read(buffer);
+      read_bytes_ += count;
+      return count;
+    }
+
+   private:
+    std::unique_ptr<ByteSource> inner_;
+    std::atomic<uint64_t>& read_bytes_;
+  };
+
+  Uri file_of(const Uri& uri) const {
+    return Uri::parse(directory_ + "/" + uri.host() + (uri.path().empty() ? "" : "/" + uri.path()));
+  }
+  Stat object_of(Stat stat) const {
+    stat.name = "gs://" + stat.name.substr(directory_.size() + 1);
+    if (describe) describe(stat);
+    return stat;
+  }
+
+  Storage& files_;
+  const std::string directory_;
+};
+
+}  // namespace berth
