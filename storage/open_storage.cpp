@@ -1,14 +1,36 @@
 #include "storage/open_storage.h"
 
+#include <mutex>
+
 #include "storage/base/error.h"
+#include "storage/base/log.h"
 #include "storage/base/text.h"
+#include "storage/google/gcs_storage.h"
+#include "storage/http/http_storage.h"
 #include "storage/local_storage.h"
+#include "storage/retrying_storage.h"
 
 namespace berth {
 namespace {
 
+constexpr const char* kGoogle = "https://storage.googleapis.com";
+
+// An endpoint as users write it: perhaps without scheme, with a slash or "/storage/v1" at its end.
+std::string normalized(std::string endpoint, std::string_view default_scheme) {
+  if (endpoint.find("://") == std::string::npos) endpoint = cat(default_scheme, endpoint);
+  const auto drop = [&endpoint](std::string_view tail) {
+    if (endpoint.ends_with(tail)) endpoint.resize(endpoint.size() - tail.size());
+  };
+  drop("/");
+  drop("/storage/v1");
+  drop("/");
+  return endpoint;
+}
+
 class StorageByScheme final : public Storage {
  public:
+  explicit StorageByScheme(const StorageOptions& options) : options_(options) {}
+
   std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
     return of(uri).open(uri, options);
   }
@@ -24,15 +46,51 @@ class StorageByScheme final : public Storage {
  private:
   Storage& of(const Uri& uri) {
     if (uri.is_local()) return *local_;
-    throw Error(Code::kUsage, cat("this build reads local paths only, not ", uri.scheme(), "://"),
-                uri.to_string(), "copy it here first, or mount it and name the mounted path");
+    const std::lock_guard lock(mutex_);
+    if (!http_client_) http_client_ = make_http_client(options_.http);
+    if (uri.scheme() == "gs") {
+      if (!google_) make_google();
+      return *google_;
+    }
+    if (!http_) {
+      TransferOptions one = options_.transfer;  // other people's servers are asked once for a file
+      one.connections = 1;
+      http_ = make_verified_storage(
+          make_retrying_storage(make_http_storage(*http_client_), options_.retry), one);
+    }
+    return *http_;
   }
 
+  void make_google() {
+    std::string endpoint = kGoogle;
+    bool anonymous = options_.anonymous;
+    if (!options_.endpoint.empty()) {
+      endpoint = normalized(options_.endpoint, "https://");
+    } else if (!options_.emulator_host.empty()) {
+      endpoint = normalized(options_.emulator_host, "http://");
+      anonymous = true;
+      log_info(cat("STORAGE_EMULATOR_HOST: gs:// is ", endpoint, ", without credentials"));
+    }
+    credentials_ = anonymous ? anonymous_credentials()
+                             : default_credentials(options_.credentials, *http_client_);
+    google_ = make_verified_storage(
+        make_retrying_storage(make_gcs_storage(endpoint, *http_client_, *credentials_),
+                              options_.retry),
+        options_.transfer);
+  }
+
+  const StorageOptions options_;
   const std::unique_ptr<Storage> local_ = make_local_storage();
+  std::mutex mutex_;  // of making the others
+  std::unique_ptr<HttpClient> http_client_;
+  std::unique_ptr<Credentials> credentials_;
+  std::unique_ptr<Storage> google_, http_;
 };
 
 }  // namespace
 
-std::unique_ptr<Storage> open_storage() { return std::make_unique<StorageByScheme>(); }
+std::unique_ptr<Storage> open_storage(const StorageOptions& options) {
+  return std::make_unique<StorageByScheme>(options);
+}
 
 }  // namespace berth

@@ -1,13 +1,30 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 
+#include "storage/google/credentials.h"
+#include "storage/http/http_client.h"
+#include "storage/retry.h"
 #include "storage/storage.h"
+#include "storage/verified_storage.h"
 
 namespace berth {
 
-// The program's storage: each call goes to the implementation of the URI's scheme. Throws kUsage,
-// naming the scheme, where there is none.
-std::unique_ptr<Storage> open_storage();
+struct StorageOptions {
+  std::string endpoint{};       // of Google Cloud Storage elsewhere; credentials are used
+  std::string emulator_host{};  // STORAGE_EMULATOR_HOST, with or without scheme; none are used
+  bool anonymous = false;       // no credentials: public objects
+  CredentialOptions credentials{};
+  RetryOptions retry{};
+  HttpClientOptions http{};
+  TransferOptions transfer{};
+};
+
+// The program's storage: each call goes to the implementation of the URI's scheme (file, gs, http,
+// https), which is made at its first use. Remote ones are retried and verified. Throws kUsage for a
+// malformed endpoint.
+std::unique_ptr<Storage> open_storage(const StorageOptions& options = {});
 
 }  // namespace berth

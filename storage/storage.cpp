@@ -80,12 +80,20 @@ Uri Uri::operator/(std::string_view child) const {
 }
 
 std::string Uri::file_name() const {
-  const size_t slash = path_.rfind('/');
-  return slash == std::string::npos ? path_ : path_.substr(slash + 1);
+  const std::string path = without_query();
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
 }
 
 std::string Uri::to_string() const {
-  return is_local() ? path_ : cat(scheme_, "://", host_, "/", path_);
+  return is_local() ? path_ : cat(scheme_, "://", host_, "/", without_query());
+}
+
+std::string Uri::url() const { return is_local() ? path_ : cat(scheme_, "://", host_, "/", path_); }
+
+std::string Uri::without_query() const {
+  const bool has_query = scheme_ == "http" || scheme_ == "https";
+  return has_query ? path_.substr(0, path_.find_first_of("?#")) : path_;
 }
 
 }  // namespace berth

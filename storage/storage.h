@@ -30,10 +30,14 @@ class Uri {
   // `child` (relative, "/" between parts) below this one.
   Uri operator/(std::string_view child) const;
   std::string file_name() const;  // last part of the path; empty after a trailing "/"
-  std::string to_string() const;  // as a user would write it
+  std::string to_string()
+      const;                // as a user would write it, but for a URL's query: it may be a key
+  std::string url() const;  // all of it
   bool operator==(const Uri&) const = default;
 
  private:
+  std::string without_query() const;  // the path
+
   std::string scheme_ = "file", host_, path_;
 };
 

@@ -20,7 +20,7 @@ struct TransferProgress {
 
 struct TransferOptions {
   uint64_t part_bytes = uint64_t{16} << 20;
-  int connections = 12;  // so many parts are in memory at once
+  int connections = 12;  // so many parts are in memory at once; 1: one request for the whole object
   // Called by whichever thread transfers, at most once a second, from the third second on.
   std::function<void(const TransferProgress&)> on_progress;
 };

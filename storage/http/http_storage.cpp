@@ -1,0 +1,176 @@
+#include "storage/http/http_storage.h"
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+// "bytes 10-19/100".
+struct ContentRange {
+  uint64_t begin = 0;
+  std::optional<uint64_t> total;
+};
+
+std::optional<uint64_t> number(std::string_view text) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<ContentRange> content_range(const HttpHeaders& headers) {
+  const std::string value = headers.find("content-range").value_or("");
+  const size_t space = value.find(' '), dash = value.find('-'), slash = value.find('/');
+  if (space == std::string::npos || slash == std::string::npos) return std::nullopt;
+  ContentRange range{.begin = 0, .total = number(value.substr(slash + 1))};
+  if (dash != std::string::npos && dash > space) {
+    range.begin = number(value.substr(space + 1, dash - space - 1)).value_or(0);
+  }
+  return range;
+}
+
+// The version, as far as the server tells one; 0: not told.
+Generation generation_of(const HttpHeaders& headers) {
+  const std::string version =
+      headers.find("etag").value_or(headers.find("last-modified").value_or(""));
+  return version.empty() ? 0 : std::max<uint64_t>(std::hash<std::string>()(version), 1);
+}
+
+Error error_of(int status, const HttpHeaders& headers, const Uri& uri) {
+  const std::string said = cat("HTTP ", status);
+  const std::string where = uri.to_string();
+  if (status == 404 || status == 410) {
+    return Error(Code::kNotFound, cat("no such file (", said, ")"), where, "check the URL");
+  }
+  if (status == 401 || status == 403) {
+    return Error(Code::kNotPermitted, cat("the server refuses it (", said, ")"), where,
+                 "only URLs that need no credentials, and signed ones, can be read");
+  }
+  if (status == 408 || status == 429 || (status >= 500 && status != 501 && status != 505)) {
+    const std::optional<uint64_t> pause_s = number(headers.find("retry-after").value_or(""));
+    return Error(Code::kUnavailable, cat("the server cannot answer now (", said, ")"), where)
+        .after(static_cast<double>(std::min<uint64_t>(pause_s.value_or(0), 3600)));
+  }
+  return Error(Code::kBadData, cat("the server refuses the request (", said, ")"), where);
+}
+
+// An answer's body from `skip` on.
+class BodySource final : public ByteSource {
+ public:
+  BodySource(std::unique_ptr<HttpStream> stream, uint64_t skip, std::optional<uint64_t> length)
+      : stream_(std::move(stream)), skip_(skip), left_(length.value_or(UINT64_MAX)) {}
+
+  size_t read(std::span<std::byte> buffer) override {
+    while (skip_ > 0) {
+      const size_t most = std::min<uint64_t>(skip_, buffer.size());
+      const size_t count = stream_->read(buffer.first(most));
+      if (count == 0) return 0;
+      skip_ -= count;
+    }
+    const size_t most = std::min<uint64_t>(left_, buffer.size());
+    if (most == 0) return 0;
+    const size_t count = stream_->read(buffer.first(most));
+    left_ -= count;
+    return count;
+  }
+
+ private:
+  const std::unique_ptr<HttpStream> stream_;
+  uint64_t skip_, left_;
+};
+
+class NoBytes final : public ByteSource {
+ public:
+  size_t read(std::span<std::byte>) override { return 0; }
+};
+
+class HttpStorage final : public Storage {
+ public:
+  explicit HttpStorage(HttpClient& http) : http_(http) {}
+
+  std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
+    if (options.length == uint64_t{0}) return std::make_unique<NoBytes>();
+    std::string range;
+    if (options.offset > 0 || options.length) {
+      range = cat("bytes=", options.offset, "-");
+      if (options.length) range += cat(options.offset + *options.length - 1);
+    }
+    std::unique_ptr<HttpStream> stream = get(uri, range, options.stop);
+    if (stream->status() == 416) return std::make_unique<NoBytes>();
+    if (stream->status() != 200 && stream->status() != 206) {
+      throw error_of(stream->status(), stream->headers(), uri);
+    }
+    if (options.generation && generation_of(stream->headers()) != *options.generation) {
+      throw Error(Code::kNotFound, "was replaced since it was looked up", uri.to_string(),
+                  "start again, and leave input files alone while a job reads them");
+    }
+    const uint64_t begin = content_range(stream->headers()).value_or(ContentRange{}).begin;
+    if (begin > options.offset) {
+      throw Error(Code::kUnavailable, "the server answered another range than was asked for",
+                  uri.to_string());
+    }
+    return std::make_unique<BodySource>(std::move(stream), options.offset - begin, options.length);
+  }
+
+  // By a GET of one byte: signed URLs and some servers refuse HEAD.
+  std::optional<Stat> stat(const Uri& uri) override {
+    const std::unique_ptr<HttpStream> stream = get(uri, "bytes=0-0", {});
+    const HttpHeaders& headers = stream->headers();
+    std::optional<uint64_t> size;
+    switch (stream->status()) {
+      case 206:
+      case 416:
+        size = content_range(headers).value_or(ContentRange{}).total;
+        break;
+      case 200:
+        size = number(headers.find("content-length").value_or(""));
+        break;
+      case 404:
+      case 410:
+        return std::nullopt;
+      default:
+        throw error_of(stream->status(), headers, uri);
+    }
+    if (!size) {
+      throw Error(Code::kBadData, "the server does not tell the file's size", uri.to_string(),
+                  "download it first");
+    }
+    return Stat{.name = uri.to_string(), .size = *size, .generation = generation_of(headers)};
+  }
+
+  std::vector<Stat> list(const Uri&) override { return {}; }
+
+  std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions&) override { refuse(uri); }
+  void remove(const Uri& uri, std::optional<Generation>) override { refuse(uri); }
+
+ private:
+  [[noreturn]] static void refuse(const Uri& uri) {
+    throw Error(Code::kUsage, "http(s):// can only be read", uri.to_string(),
+                "write to a local path or gs://");
+  }
+
+  std::unique_ptr<HttpStream> get(const Uri& uri, const std::string& range,
+                                  const std::stop_token& stop) {
+    HttpRequest request{.url = uri.url(),
+                        .headers = {{"Accept-Encoding", "identity"}},
+                        .follow_redirects = true,
+                        .stop = stop};
+    if (!range.empty()) request.headers.add("Range", range);
+    return http_.open(request);
+  }
+
+  HttpClient& http_;
+};
+
+}  // namespace
+
+std::unique_ptr<Storage> make_http_storage(HttpClient& http) {
+  return std::make_unique<HttpStorage>(http);
+}
+
+}  // namespace berth

@@ -1,0 +1,239 @@
+#include "storage/verified_storage.h"
+
+#include <algorithm>
+#include <array>
+
+#include "storage/archive.h"
+#include "storage/base/checksum.h"
+#include "storage/base/clock.h"
+#include "storage/base/error.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+#include "storage/parallel_source.h"
+
+namespace berth {
+namespace {
+
+// Tells how far a transfer is, as TransferOptions says.
+class Meter {
+ public:
+  Meter(const TransferOptions& options, TransferProgress progress)
+      : options_(options), progress_(std::move(progress)), began_s_(steady_clock_s()) {}
+
+  ~Meter() {
+    if (told_s_ == 0) return;
+    progress_.finished = true;
+    tell(steady_clock_s());
+  }
+
+  void add(uint64_t bytes) {
+    progress_.bytes += bytes;
+    if (!options_.on_progress) return;
+    const double now_s = steady_clock_s();
+    if (now_s - began_s_ >= kFirst_s && now_s - told_s_ >= kPause_s) tell(now_s);
+  }
+
+ private:
+  static constexpr double kFirst_s = 2, kPause_s = 1;
+
+  void tell(double now_s) {
+    told_s_ = now_s;
+    progress_.seconds = now_s - began_s_;
+    options_.on_progress(progress_);
+  }
+
+  const TransferOptions& options_;
+  TransferProgress progress_;
+  const double began_s_;
+  double told_s_ = 0;
+};
+
+class MeteredSource final : public ByteSource {
+ public:
+  MeteredSource(std::unique_ptr<ByteSource> inner, const TransferOptions& options,
+                const TransferProgress& progress)
+      : inner_(std::move(inner)), meter_(options, progress) {}
+
+  size_t read(std::span<std::byte> buffer) override {
+    const size_t count = inner_->read(buffer);
+    meter_.add(count);
+    return count;
+  }
+
+ private:
+  const std::unique_ptr<ByteSource> inner_;
+  Meter meter_;
+};
+
+class MeteredSink final : public ByteSink {
+ public:
+  MeteredSink(std::unique_ptr<ByteSink> inner, const TransferOptions& options,
+              const TransferProgress& progress)
+      : inner_(std::move(inner)), meter_(options, progress) {}
+
+  void write(Bytes bytes) override {
+    while (!bytes.empty()) {
+      const Bytes slice = bytes.first(std::min(bytes.size(), kSlice));
+      inner_->write(slice);
+      meter_.add(slice.size());
+      bytes = bytes.subspan(slice.size());
+    }
+  }
+  Stat close() override { return inner_->close(); }
+
+ private:
+  static constexpr size_t kSlice = size_t{16} << 20;
+
+  const std::unique_ptr<ByteSink> inner_;
+  Meter meter_;
+};
+
+// Bytes of its own.
+class OwnedBytes final : public ByteSource {
+ public:
+  explicit OwnedBytes(std::vector<std::byte> bytes) : bytes_(std::move(bytes)), rest_(bytes_) {}
+  size_t read(std::span<std::byte> buffer) override { return rest_.read(buffer); }
+
+ private:
+  const std::vector<std::byte> bytes_;
+  MemorySource rest_;
+};
+
+// Instead of its end, an error when not all arrived.
+class CheckedSource final : public ByteSource {
+ public:
+  CheckedSource(std::unique_ptr<ByteSource> inner, Stat stat, Uri uri)
+      : inner_(std::move(inner)), stat_(std::move(stat)), uri_(std::move(uri)) {}
+
+  size_t read(std::span<std::byte> buffer) override {
+    const size_t count = inner_->read(buffer);
+    seen_.add(buffer.first(count));
+    if (count == 0) require_intact(stat_, seen_.size, seen_.crc, uri_);
+    return count;
+  }
+
+ private:
+  const std::unique_ptr<ByteSource> inner_;
+  const Stat stat_;
+  const Uri uri_;
+  Checksum seen_;
+};
+
+// Two bytes that were looked at, and what comes after them.
+class PeekedSource final : public ByteSource {
+ public:
+  explicit PeekedSource(std::unique_ptr<ByteSource> rest) : rest_(std::move(rest)) {
+    while (size_ < head_.size()) {
+      const size_t count = rest_->read(std::span(head_).subspan(size_));
+      if (count == 0) break;
+      size_ += count;
+    }
+  }
+
+  bool is_gzip() const {
+    return size_ == 2 && head_[0] == std::byte{0x1f} && head_[1] == std::byte{0x8b};
+  }
+
+  size_t read(std::span<std::byte> buffer) override {
+    if (given_ == size_) return rest_->read(buffer);
+    const size_t count = std::min(buffer.size(), size_ - given_);
+    std::copy_n(head_.begin() + static_cast<ptrdiff_t>(given_), count, buffer.begin());
+    given_ += count;
+    return count;
+  }
+
+ private:
+  const std::unique_ptr<ByteSource> rest_;
+  std::array<std::byte, 2> head_{};
+  size_t size_ = 0, given_ = 0;
+};
+
+class VerifiedStorage final : public Storage {
+ public:
+  VerifiedStorage(std::unique_ptr<Storage> inner, const TransferOptions& options)
+      : options_(options), inner_(std::move(inner)) {}
+
+  std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
+    if (options.offset > 0 || options.length) return inner_->open(uri, options);
+    std::optional<Stat> stat = inner_->stat(uri);
+    if (!stat)
+      throw Error(Code::kNotFound, "no such object", uri.to_string(), "check the spelling");
+    if (options.generation.value_or(stat->generation) != stat->generation) {
+      throw Error(Code::kNotFound, "was replaced since it was looked up", uri.to_string(),
+                  "start again, and leave input files alone while a job reads them");
+    }
+    ReadOptions pinned = options;
+    if (stat->generation != 0) pinned.generation = stat->generation;
+    if (stat->content_encoding == "gzip") return open_encoded(uri, *stat, pinned);
+    if (stat->size <= options_.part_bytes) return open_small(uri, *stat, pinned);
+    return metered(
+        make_parallel_source(*inner_, uri, *stat, options_.part_bytes, options_.connections), uri,
+        stat->size);
+  }
+
+  std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override {
+    return std::make_unique<MeteredSink>(
+        inner_->create(uri, options), options_,
+        TransferProgress{
+            .uri = uri.to_string(), .is_upload = true, .total = options.size_hint.value_or(0)});
+  }
+
+  std::optional<Stat> stat(const Uri& uri) override { return inner_->stat(uri); }
+  std::vector<Stat> list(const Uri& prefix) override { return inner_->list(prefix); }
+  void remove(const Uri& uri, std::optional<Generation> if_generation) override {
+    inner_->remove(uri, if_generation);
+  }
+
+ private:
+  std::unique_ptr<ByteSource> metered(std::unique_ptr<ByteSource> source, const Uri& uri,
+                                      uint64_t size) const {
+    return std::make_unique<MeteredSource>(std::move(source), options_,
+                                           TransferProgress{.uri = uri.to_string(), .total = size});
+  }
+
+  // Read to its end before anybody sees a byte of it.
+  std::unique_ptr<ByteSource> open_small(const Uri& uri, const Stat& stat,
+                                         const ReadOptions& options) const {
+    std::vector<std::byte> bytes(stat.size);
+    size_t filled = 0;
+    if (stat.size > 0) {
+      const auto source = metered(inner_->open(uri, options), uri, stat.size);
+      while (filled < bytes.size()) {
+        const size_t count = source->read(std::span(bytes).subspan(filled));
+        if (count == 0) break;
+        filled += count;
+      }
+    }
+    require_intact(stat, filled, crc32c(Bytes(bytes).first(filled)), uri);
+    return std::make_unique<OwnedBytes>(std::move(bytes));
+  }
+
+  // Stored compressed, though its name does not say so.
+  std::unique_ptr<ByteSource> open_encoded(const Uri& uri, const Stat& stat,
+                                           const ReadOptions& options) const {
+    auto source =
+        std::make_unique<PeekedSource>(metered(inner_->open(uri, options), uri, stat.size));
+    if (!source->is_gzip()) {
+      log_warning(
+          cat(uri.to_string(),
+              ": the server decompressed it on the way, so its checksum cannot be compared"));
+      return source;
+    }
+    auto checked = std::make_unique<CheckedSource>(std::move(source), stat, uri);
+    const std::string name = lower_ascii(uri.path());
+    if (name.ends_with(".gz") || name.ends_with(".tgz")) return checked;
+    return decompress(std::move(checked), Compression::kGzip);
+  }
+
+  const TransferOptions options_;
+  const std::unique_ptr<Storage> inner_;
+};
+
+}  // namespace
+
+std::unique_ptr<Storage> make_verified_storage(std::unique_ptr<Storage> inner,
+                                               const TransferOptions& options) {
+  return std::make_unique<VerifiedStorage>(std::move(inner), options);
+}
+
+}  // namespace berth
