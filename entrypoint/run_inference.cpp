@@ -80,7 +80,7 @@ void run_evaluation(Job& job) {
   try {
     labels = label_ids(loaded.table, evaluation_labels(classifier.model.config));
   } catch (const Error& error) {
-    throw error.at(loaded.source.uri);
+    throw error.at(loaded.name);
   }
   Dataset data = classifier.rows(loaded.table, labels, options.max_seq_length);
   const auto num_labels = static_cast<int64_t>(classifier.model.config.labels.size());

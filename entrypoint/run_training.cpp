@@ -65,7 +65,7 @@ void check_writable(Storage& storage, const Uri& directory) {
 void need_several_labels(const LoadedTable& loaded) {
   if (loaded.table.label_names.size() >= 2) return;
   throw Error(Code::kBadData, "every row has the label " + quoted(loaded.table.label_names.front()),
-              loaded.source.uri, "a classifier needs at least two classes");
+              loaded.name, "a classifier needs at least two classes");
 }
 
 TrainingData load_training_data(Job& job, const ModelConfig& config) {
@@ -84,7 +84,7 @@ TrainingData load_training_data(Job& job, const ModelConfig& config) {
     try {
       return label_ids(loaded.table, data.labels);
     } catch (const Error& error) {
-      throw error.at(loaded.source.uri);
+      throw error.at(loaded.name);
     }
   };
   data.train_labels = ids(data.train);
@@ -112,13 +112,16 @@ std::optional<Dataset> make_eval_set(const TrainingData& data, const Tokenizer& 
 JobRecord make_record(const Job& job, const TrainingData& data, const ModelFolder& folder,
                       const Kernels& kernels) {
   JobRecord record{.settings = settings_table(job.command_line.settings),
-                   .sources = {data.train.source},
+                   .sources = data.train.sources,
                    .labels = data.labels,
                    .version = version_text(),
                    .machine = machine_description(),
                    .kernels = kernels.description()};
-  if (data.eval) record.sources.push_back(data.eval->source);
-  record.sources.insert(record.sources.end(), folder.sources().begin(), folder.sources().end());
+  const auto add = [&record](const std::vector<Source>& sources) {
+    record.sources.insert(record.sources.end(), sources.begin(), sources.end());
+  };
+  if (data.eval) add(data.eval->sources);
+  add(folder.sources());
   return record;
 }
 

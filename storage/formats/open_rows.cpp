@@ -11,22 +11,38 @@ namespace {
 
 constexpr uint64_t kPickleLimitBytes = uint64_t{16} << 30;
 
+enum class TableFormat { kNone, kCsv, kTsv, kJsonl, kPickle };
+
+TableFormat format_of(std::string_view file_name) {
+  const std::string name = lower_ascii(file_name);
+  const auto ends = [&](std::string_view suffix) { return name.ends_with(suffix); };
+  if (ends(".csv")) return TableFormat::kCsv;
+  if (ends(".tsv")) return TableFormat::kTsv;
+  if (ends(".jsonl") || ends(".ndjson") || ends(".json")) return TableFormat::kJsonl;
+  if (ends(".pickle") || ends(".pkl")) return TableFormat::kPickle;
+  return TableFormat::kNone;
+}
+
 }  // namespace
 
 std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source,
                                      std::string_view file_name) {
-  const std::string name = lower_ascii(file_name);
-  const auto ends = [&](std::string_view suffix) { return name.ends_with(suffix); };
-  if (ends(".csv")) return make_csv_reader(std::move(source));
-  if (ends(".tsv")) return make_tsv_reader(std::move(source));
-  if (ends(".jsonl") || ends(".ndjson") || ends(".json")) {
-    return make_jsonl_reader(std::move(source));
-  }
-  if (ends(".pickle") || ends(".pkl")) {
-    return read_pickle(read_all(*source, kPickleLimitBytes, "the pickle"));
+  switch (format_of(file_name)) {
+    case TableFormat::kCsv:
+      return make_csv_reader(std::move(source));
+    case TableFormat::kTsv:
+      return make_tsv_reader(std::move(source));
+    case TableFormat::kJsonl:
+      return make_jsonl_reader(std::move(source));
+    case TableFormat::kPickle:
+      return read_pickle(read_all(*source, kPickleLimitBytes, "the pickle"));
+    case TableFormat::kNone:
+      break;
   }
   throw Error(Code::kBadData, "is not a table by its name", "",
               "a table ends in .csv, .tsv, .jsonl, .ndjson, .json, .pickle or .pkl");
 }
+
+bool is_table(std::string_view file_name) { return format_of(file_name) != TableFormat::kNone; }
 
 }  // namespace berth

@@ -42,4 +42,7 @@ class RowReader {
 std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source,
                                      std::string_view file_name);
 
+// Whether open_rows() has a reader for files of this name.
+bool is_table(std::string_view file_name);
+
 }  // namespace berth

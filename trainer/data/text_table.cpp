@@ -99,13 +99,46 @@ std::vector<std::string> distinct_labels(const std::vector<std::string>& labels,
 
 }  // namespace
 
-TextTable read_text_table(RowReader& reader, const ColumnChoice& choice, LabelNeed need) {
+FoundColumns TextTableReader::find(std::span<const Column> columns) {
+  if (!has_part_) return find_columns(columns, choice_, need_);
+  const ColumnChoice& first = table_.columns;
+  for (const std::string* name : {&first.text, &first.text_pair, &first.label}) {
+    if (name->empty()) continue;
+    const bool has = std::any_of(columns.begin(), columns.end(),
+                                 [name](const Column& column) { return column.name == *name; });
+    if (!has) {
+      throw Error(Code::kBadData, "no column " + quoted(*name) + ", which the first file has", "",
+                  "all files of a table need the same columns");
+    }
+  }
+  const FoundColumns found = find_columns(columns, first, need_);
+  for (const auto& [column, name] :
+       {std::pair(found.text_pair, &first.text_pair), std::pair(found.label, &first.label)}) {
+    if (column && name->empty()) {
+      throw Error(Code::kBadData,
+                  "a column " + quoted(columns[*column].name) + ", which the first file lacks", "",
+                  "all files of a table need the same columns");
+    }
+  }
+  return found;
+}
+
+void TextTableReader::append(RowReader& reader) {
   const std::span<const Column> columns = reader.columns();
-  const FoundColumns found = find_columns(columns, choice, need);
-  TextTable table;
-  table.columns.text = columns[found.text].name;
-  if (found.text_pair) table.columns.text_pair = columns[*found.text_pair].name;
-  if (found.label) table.columns.label = columns[*found.label].name;
+  const FoundColumns found = find(columns);
+  if (!has_part_) {
+    table_.columns.text = columns[found.text].name;
+    if (found.text_pair) table_.columns.text_pair = columns[*found.text_pair].name;
+    if (found.label) table_.columns.label = columns[*found.label].name;
+    has_part_ = true;
+  }
+  if (found.label) {
+    for (const std::string& category : columns[*found.label].categories) {
+      const bool known =
+          std::find(categories_.begin(), categories_.end(), category) != categories_.end();
+      if (!known) categories_.push_back(category);
+    }
+  }
 
   const auto take_text = [&reader](const Row& row, size_t column, const std::string& name) {
     std::optional<std::string> text = plain_text(row[column]);
@@ -115,28 +148,37 @@ TextTable read_text_table(RowReader& reader, const ColumnChoice& choice, LabelNe
   };
   Row row;
   while (reader.next(row)) {
-    table.texts.push_back(take_text(row, found.text, table.columns.text));
+    table_.texts.push_back(take_text(row, found.text, table_.columns.text));
     if (found.text_pair) {
-      table.pairs.push_back(take_text(row, *found.text_pair, table.columns.text_pair));
+      table_.pairs.push_back(take_text(row, *found.text_pair, table_.columns.text_pair));
     }
     if (!found.label) continue;
     try {
       std::optional<std::string> label = label_text(row[*found.label]);
       if (!label) {
-        throw Error(Code::kBadData, "label " + quoted(table.columns.label) + " is missing", "",
+        throw Error(Code::kBadData, "label " + quoted(table_.columns.label) + " is missing", "",
                     "every row needs one: remove the row or fill it in");
       }
-      table.labels.push_back(std::move(*label));
+      table_.labels.push_back(std::move(*label));
     } catch (const Error& error) {
       throw error.at(reader.position());
     }
   }
-  if (table.texts.empty()) throw Error(Code::kBadData, "has no rows");
-  if (found.label) {
-    normalize_integers(table.labels);
-    table.label_names = distinct_labels(table.labels, columns[*found.label].categories);
+}
+
+TextTable TextTableReader::finish() {
+  if (table_.texts.empty()) throw Error(Code::kBadData, "has no rows");
+  if (!table_.labels.empty()) {
+    normalize_integers(table_.labels);
+    table_.label_names = distinct_labels(table_.labels, categories_);
   }
-  return table;
+  return std::move(table_);
+}
+
+TextTable read_text_table(RowReader& reader, const ColumnChoice& choice, LabelNeed need) {
+  TextTableReader table(choice, need);
+  table.append(reader);
+  return table.finish();
 }
 
 std::vector<int32_t> label_ids(const TextTable& table, const std::vector<std::string>& names) {

@@ -1,12 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "storage/formats/row_reader.h"
 
 namespace berth {
+
+struct FoundColumns;  // of find_columns.h
 
 // Column names as given; empty: found by name among those the field uses (text, sentence, content,
 // ...; label, target, class, ...; pairs as sentence1 with sentence2).
@@ -27,6 +30,28 @@ struct TextTable {
   ColumnChoice columns;  // the ones that were read
 
   size_t rows() const { return texts.size(); }
+};
+
+// A table that may come in parts, the rows of each after those of the one before.
+class TextTableReader {
+ public:
+  TextTableReader(const ColumnChoice& choice, LabelNeed need) : choice_(choice), need_(need) {}
+
+  // Reads all rows of a part. Throws kBadData as read_text_table() does, and where a later part
+  // lacks a column that the first had, or has a pair or a label that the first lacked.
+  void append(RowReader& reader);
+
+  // Throws kBadData when no part had a row or the labels of all are no classes. At most once.
+  TextTable finish();
+
+ private:
+  FoundColumns find(std::span<const Column> columns);
+
+  const ColumnChoice choice_;
+  const LabelNeed need_;
+  bool has_part_ = false;
+  TextTable table_;
+  std::vector<std::string> categories_;  // of all parts, in the order in which they come
 };
 
 // Reads all rows. Throws kBadData: a column that is not there (naming those that are), a missing

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "storage/base/error.h"
@@ -51,6 +52,20 @@ std::string identity(const Json& source) {
   return text;
 }
 
+// In any order, but for the files of one table: their order is that of its rows.
+std::vector<std::string> identities(const Json& sources) {
+  std::vector<std::string> found;
+  std::map<std::string, int> files;
+  for (const Json& source : sources) {
+    const std::string role =
+        source.is_object() && source.contains("role") ? source["role"].dump() : "";
+    found.push_back(identity(source));
+    if (role != "\"model\"") found.back() += std::to_string(files[role]++);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
 }  // namespace
 
 std::string to_json(const JobRecord& record) {
@@ -82,13 +97,11 @@ void check_settings_match(std::string_view existing_json, const JobRecord& recor
 }
 
 void check_sources_match(std::string_view existing_json, const JobRecord& record) {
-  const Json existing = parse(existing_json);
-  std::vector<std::string> before, now;
-  for (const Json& source : existing["sources"]) before.push_back(identity(source));
-  for (const Source& source : record.sources) now.push_back(identity(source_object(source)));
-  std::sort(before.begin(), before.end());
-  std::sort(now.begin(), now.end());
-  if (before != now) refuse("its input files had other contents");
+  Json now = Json::array();
+  for (const Source& source : record.sources) now.push_back(source_object(source));
+  if (identities(parse(existing_json)["sources"]) != identities(now)) {
+    refuse("its input files had other contents");
+  }
 }
 
 }  // namespace berth

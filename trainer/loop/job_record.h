@@ -24,7 +24,8 @@ std::string to_json(const JobRecord& record);
 // save or log and how many threads to use do not count.
 void check_settings_match(std::string_view existing_json, const JobRecord& record);
 
-// The same for the inputs' bytes: each source by role and size and CRC, wherever it lies.
+// The same for the inputs' bytes: each source by role and size and CRC, wherever it lies; the
+// files of one table in the same order.
 void check_sources_match(std::string_view existing_json, const JobRecord& record);
 
 }  // namespace berth

@@ -4,6 +4,9 @@
 
 #include "storage/archive.h"
 #include "storage/base/error.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+#include "storage/expand.h"
 #include "storage/formats/row_reader.h"
 
 namespace berth {
@@ -19,26 +22,48 @@ class BorrowedSource final : public ByteSource {
   ByteSource& inner_;
 };
 
-}  // namespace
-
-LoadedTable load_table(Storage& storage, const std::string& role, const std::string& uri,
-                       const ColumnChoice& columns, LabelNeed need) {
-  const Uri location = Uri::parse(uri);
-  LoadedTable loaded{.table = {}, .source = {.role = role, .uri = uri, .checksum = {}}};
-  ChecksumSource stored(storage.open(location), loaded.source.checksum);
+Source append_file(Storage& storage, const Uri& file, const std::string& role,
+                   TextTableReader& table) {
+  Source source{.role = role, .uri = file.to_string(), .checksum = {}};
   try {
-    const std::string name = location.file_name();
-    const std::unique_ptr<RowReader> rows =
-        open_rows(decompress(std::make_unique<BorrowedSource>(stored), compression_of(name)),
-                  without_compression_suffix(name));
-    loaded.table = read_text_table(*rows, columns, need);
+    ChecksumSource stored(storage.open(file), source.checksum);
+    const std::string name = file.file_name();
+    table.append(
+        *open_rows(decompress(std::make_unique<BorrowedSource>(stored), compression_of(name)),
+                   without_compression_suffix(name)));
     // What a reader left unread (bytes after a pickle's end) belongs to the file's checksum too.
     std::array<std::byte, 4096> rest;
     while (stored.read(rest) > 0) {
     }
   } catch (const Error& error) {
-    if (error.where().starts_with(uri)) throw;  // storage's errors name it already
-    throw error.at(uri);
+    if (error.where().starts_with(source.uri)) throw;  // storage's errors name it already
+    throw error.at(source.uri);
+  }
+  return source;
+}
+
+}  // namespace
+
+std::vector<Uri> table_files(Storage& storage, const std::string& path) {
+  return expand(storage, Uri::parse(path),
+                [](std::string_view name) { return is_table(without_compression_suffix(name)); });
+}
+
+LoadedTable load_table(Storage& storage, const std::string& role, const std::string& path,
+                       const ColumnChoice& columns, LabelNeed need) {
+  LoadedTable loaded{.table = {}, .name = path, .sources = {}};
+  TextTableReader table(columns, need);
+  for (const Uri& file : table_files(storage, path)) {
+    loaded.sources.push_back(append_file(storage, file, role, table));
+  }
+  try {
+    loaded.table = table.finish();
+  } catch (const Error& error) {
+    throw error.at(path);
+  }
+  if (loaded.sources.size() > 1) {
+    log_info(cat("read ", loaded.table.rows(), " rows of ", loaded.sources.size(),
+                 " files: ", loaded.sources.front().uri, " to ", loaded.sources.back().uri));
   }
   return loaded;
 }

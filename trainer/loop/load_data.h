@@ -18,11 +18,16 @@ struct Source {
 
 struct LoadedTable {
   TextTable table;
-  Source source;
+  std::string name;             // as the user gave it
+  std::vector<Source> sources;  // one a file, in the order of their rows
 };
 
-// Reads the table at `uri`, decompressed by its name's suffix. Errors name the file.
-LoadedTable load_table(Storage& storage, const std::string& role, const std::string& uri,
+// The files that a data path names: expand() for tables, compressed or not.
+std::vector<Uri> table_files(Storage& storage, const std::string& path);
+
+// Reads the tables of `path`'s files as one, in the order of their names, each decompressed by its
+// name's suffix. Errors name the file.
+LoadedTable load_table(Storage& storage, const std::string& role, const std::string& path,
                        const ColumnChoice& columns, LabelNeed need);
 
 }  // namespace berth

@@ -22,6 +22,16 @@ TEST(OpenRows, AnotherSuffixIsBadDataThatNamesThese) {
               ThrowsCode(Code::kBadData, ".csv, .tsv, .jsonl, .ndjson, .json, .pickle or .pkl"));
 }
 
+TEST(OpenRows, TablesAreToldByTheirNames) {
+  for (const char* name :
+       {"x.csv", "X.TSV", "x.jsonl", "x.ndjson", "x.json", "x.pickle", "x.pkl"}) {
+    EXPECT_TRUE(is_table(name)) << name;
+  }
+  for (const char* name : {"data.parquet", "csv", "x.csv.gz", ""}) {
+    EXPECT_FALSE(is_table(name)) << name;
+  }
+}
+
 TEST(OpenRows, EmptyFilesAreBadData) {
   for (const char* name : {"x.csv", "x.tsv", "x.jsonl", "x.pickle"}) {
     EXPECT_THAT([&] { open_rows(source_of(""), name); }, ThrowsCode(Code::kBadData, "is empty"))

@@ -143,6 +143,70 @@ TEST(TextTable, ATableWithoutRowsIsRefused) {
   EXPECT_THAT([] { labelled({}); }, ThrowsCode(Code::kBadData, "has no rows"));
 }
 
+// Tables that are read as one.
+TextTable joined(std::vector<RowsInMemory> parts, LabelNeed need = LabelNeed::kRequired) {
+  TextTableReader table({}, need);
+  for (RowsInMemory& part : parts) table.append(part);
+  return table.finish();
+}
+
+TEST(TextTableParts, FollowEachOther) {
+  const TextTable table =
+      joined({{{{"text", {}}, {"label", {}}}, {{text("a"), text("x")}}},
+              {{{"label", {}}, {"id", {}}, {"text", {}}}, {{text("w"), integer(1), text("b")}}}});
+  EXPECT_THAT(table.texts, ElementsAre("a", "b"));
+  EXPECT_THAT(table.labels, ElementsAre("x", "w"));
+  EXPECT_THAT(table.label_names, ElementsAre("w", "x"));
+}
+
+TEST(TextTableParts, LabelsAreNumbersWhenTheyAreSoEverywhere) {
+  const std::vector<Column> columns = {{"text", {}}, {"label", {}}};
+  EXPECT_THAT(joined({{columns, {{text("a"), text("10")}}}, {columns, {{text("b"), text("9.0")}}}})
+                  .label_names,
+              ElementsAre("9", "10"));
+  EXPECT_THAT(joined({{columns, {{text("a"), text("9.0")}}}, {columns, {{text("b"), text("x")}}}})
+                  .label_names,
+              ElementsAre("9.0", "x"));
+}
+
+TEST(TextTableParts, CategoriesKeepTheOrderInWhichTheyCome) {
+  const TextTable table =
+      joined({{{{"text", {}}, {"label", {"low", "high"}}}, {{text("a"), text("high")}}},
+              {{{"text", {}}, {"label", {"low", "mid"}}},
+               {{text("b"), text("mid")}, {text("c"), text("low")}}}});
+  EXPECT_THAT(table.label_names, ElementsAre("low", "high", "mid"));
+}
+
+TEST(TextTableParts, MayBeEmptyButNotAll) {
+  const std::vector<Column> columns = {{"text", {}}, {"label", {}}};
+  EXPECT_EQ(joined({{columns, {}}, {columns, {{text("a"), text("x")}}}}).rows(), 1u);
+  EXPECT_THAT(
+      [&] {
+        joined({{columns, {}}, {columns, {}}});
+      },
+      ThrowsCode(Code::kBadData, "has no rows"));
+}
+
+TEST(TextTableParts, NeedTheSameColumns) {
+  const RowsInMemory labelled_part({{"text", {}}, {"label", {}}}, {{text("a"), text("x")}});
+  const RowsInMemory bare_part({{"text", {}}}, {{text("a")}});
+  EXPECT_THAT(
+      [&] {
+        joined({labelled_part, {{{"content", {}}, {"label", {}}}, {}}});
+      },
+      ThrowsCode(Code::kBadData, R"(no column "text", which the first file has)"));
+  EXPECT_THAT(
+      [&] {
+        joined({labelled_part, bare_part}, LabelNeed::kIfPresent);
+      },
+      ThrowsCode(Code::kBadData, R"(no column "label", which the first file has)"));
+  EXPECT_THAT(
+      [&] {
+        joined({bare_part, labelled_part}, LabelNeed::kIfPresent);
+      },
+      ThrowsCode(Code::kBadData, R"(a column "label", which the first file lacks)"));
+}
+
 TEST(LabelIds, AreIndicesIntoTheNames) {
   const TextTable table = labelled({text("b"), text("a"), text("b")});
   EXPECT_THAT(label_ids(table, {"b", "x", "a"}), ElementsAre(0, 2, 0));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/every_damage.h"
@@ -48,6 +49,19 @@ TEST(JobRecord, SaysWhatWasAskedReadAndUsed) {
 TEST(JobRecord, GoesOnAsItself) {
   EXPECT_NO_THROW(check_settings_match(to_json(record()), record()));
   EXPECT_NO_THROW(check_sources_match(to_json(record()), record()));
+}
+
+TEST(JobRecord, FilesOfOneTableKeepTheirOrder) {
+  JobRecord before = record();
+  before.sources.push_back({.role = "train", .uri = "data/b.csv", .checksum = {5, 6}});
+  JobRecord moved = before;
+  moved.sources.back().uri = "elsewhere/b.csv";
+  std::rotate(moved.sources.begin(), moved.sources.begin() + 1, moved.sources.end() - 1);
+  EXPECT_NO_THROW(check_sources_match(to_json(before), moved));
+  JobRecord swapped = before;
+  std::swap(swapped.sources.front(), swapped.sources.back());
+  EXPECT_THAT([&] { check_sources_match(to_json(before), swapped); },
+              ThrowsCode(Code::kIncompatible, "other contents"));
 }
 
 TEST(JobRecord, EveryDifferenceIsNamed) {

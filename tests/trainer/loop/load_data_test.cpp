@@ -1,0 +1,73 @@
+#include "trainer/loop/load_data.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "storage/local_storage.h"
+#include "storage/whole_file.h"
+#include "tests/support/scratch_directory.h"
+#include "tests/support/throws_code.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+
+class LoadTableTest : public testing::Test {
+ protected:
+  LoadedTable load(const std::string& path) {
+    return load_table(*storage_, "train", scratch_ / path, {}, LabelNeed::kRequired);
+  }
+  void put(const std::string& name, const std::string& text) {
+    write_text(*storage_, Uri::parse(scratch_ / name), text);
+  }
+
+  ScratchDirectory scratch_;
+  std::unique_ptr<Storage> storage_ = make_local_storage();
+};
+
+TEST_F(LoadTableTest, AFileIsATableAndASource) {
+  put("a.csv", "text,label\none,1\ntwo,2\n");
+  const LoadedTable loaded = load("a.csv");
+  EXPECT_THAT(loaded.table.texts, ElementsAre("one", "two"));
+  EXPECT_EQ(loaded.name, scratch_ / "a.csv");
+  ASSERT_EQ(loaded.sources.size(), 1u);
+  Checksum checksum;
+  checksum.add(as_bytes("text,label\none,1\ntwo,2\n"));
+  EXPECT_EQ(loaded.sources[0].checksum, checksum);
+  EXPECT_EQ(loaded.sources[0].role, "train");
+}
+
+TEST_F(LoadTableTest, ManyFilesAreOneTableInTheOrderOfTheirNames) {
+  put("data/part-2.jsonl", R"({"label": 1, "text": "c"})");
+  put("data/part-1.csv", "text,label\na,1\nb,2\n");
+  put("data/part-3.tsv", "label\ttext\n2\td\n");
+  put("data/README.md", "about it");
+  for (const char* path : {"data", "data/", "data/part-*"}) {
+    const LoadedTable loaded = load(path);
+    EXPECT_THAT(loaded.table.texts, ElementsAre("a", "b", "c", "d"));
+    EXPECT_THAT(loaded.table.labels, ElementsAre("1", "2", "1", "2"));
+    ASSERT_EQ(loaded.sources.size(), 3u);
+    EXPECT_EQ(Uri::parse(loaded.sources[1].uri), Uri::parse(scratch_ / "data") / "part-2.jsonl");
+  }
+}
+
+TEST_F(LoadTableTest, ErrorsNameTheFile) {
+  put("data/a.csv", "text,label\na,1\n");
+  put("data/b.csv", "text,label\nb\n");
+  EXPECT_THAT([&] { load("data"); }, ThrowsCode(Code::kBadData, "data/b.csv: line 2"));
+  put("data/b.csv", "content,label\nb,1\n");
+  EXPECT_THAT([&] { load("data"); },
+              ThrowsCode(Code::kBadData, R"(data/b.csv: no column "text", which the first file)"));
+}
+
+TEST_F(LoadTableTest, RowsMayBeInOneFileOnly) {
+  put("data/a.csv", "text,label\n");
+  put("data/b.csv", "text,label\nb,1\n");
+  EXPECT_EQ(load("data").table.rows(), 1u);
+  put("data/b.csv", "text,label\n");
+  EXPECT_THAT([&] { load("data"); }, ThrowsCode(Code::kBadData, "data: has no rows"));
+}
+
+}  // namespace
+}  // namespace berth
