@@ -1,0 +1,43 @@
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "storage/base/crc32c.h"
+#include "storage/open_storage.h"
+#include "storage/store_object.h"
+
+// gcs_copy SRC DST: copies one object between URIs by the program's storage, as the service at
+// STORAGE_EMULATOR_HOST, and prints "SIZE CRC32C" of the bytes that it read. For
+// tests/peers/check_storage.py.
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: gcs_copy SRC DST\n");
+    return 2;
+  }
+  try {
+    const char* host = std::getenv("STORAGE_EMULATOR_HOST");
+    const auto storage = berth::open_storage({.emulator_host = host != nullptr ? host : ""});
+    const auto from = berth::Uri::parse(argv[1]), to = berth::Uri::parse(argv[2]);
+    uint64_t size = 0;
+    uint32_t crc = 0;
+    std::vector<std::byte> buffer(size_t{1} << 20);
+    const auto copy = [&](berth::ByteSink& sink) {
+      const auto source = storage->open(from);
+      size = crc = 0;
+      while (const size_t count = source->read(buffer)) {
+        const berth::Bytes piece(buffer.data(), count);
+        crc = berth::crc32c(piece, crc);
+        size += count;
+        sink.write(piece);
+      }
+    };
+    store_object(*storage, to, copy);
+    std::printf("%llu %08x\n", static_cast<unsigned long long>(size), crc);
+  } catch (const berth::Error& error) {
+    std::fprintf(stderr, "gcs_copy: %s\n", error.what());
+    return berth::exit_code(error.code());
+  }
+}
