@@ -11,6 +11,7 @@ constexpr RealRange kEpochs{0, 1e6, false, true, "a number above 0, at most 1000
 constexpr RealRange kRate{0, 100, false, true, "a number above 0, at most 100"};
 constexpr RealRange kNotNegative{0, 1e9, true, true, "a number from 0 to 1e9"};
 constexpr RealRange kPart{0, 1, true, true, "a number from 0 to 1"};
+constexpr RealRange kSeconds{0, 1e6, false, true, "a number of seconds above 0"};
 constexpr RealRange kSplit{0, 1, true, false, "a number from 0 up to, not including, 1"};
 constexpr RealRange kFraction{0, 1, false, true, "a number above 0, at most 1"};
 
@@ -18,6 +19,7 @@ auto data(auto member) { return place(&CommandLine::settings, &Settings::data, m
 auto model(auto member) { return place(&CommandLine::settings, &Settings::model, member); }
 auto training(auto member) { return place(&CommandLine::settings, &Settings::training, member); }
 auto output(auto member) { return place(&CommandLine::settings, &Settings::output, member); }
+auto storage(auto... members) { return place(&CommandLine::storage, members...); }
 auto optimization(auto member) {
   return place(&CommandLine::settings, &Settings::training, &TrainingOptions::optimization, member);
 }
@@ -253,6 +255,43 @@ std::vector<Flag> make_table() {
                                                                   {"debug", LogLevel::kDebug}}),
        .in_settings = false},
 
+      {.name = "cache-dir",
+       .aliases = {},
+       .group = kStorage,
+       .help = "Keep what is read from gs:// and https:// here, by version and checksum, so that a "
+               "restarted job does not fetch it again.",
+       .value = text_value("DIR", storage(&StorageOptions::cache_dir)),
+       .default_text = "nothing is kept",
+       .in_settings = false},
+      {.name = "anonymous",
+       .aliases = {},
+       .group = kStorage,
+       .help = "Read public gs:// objects without credentials; else Application Default "
+               "Credentials are used.",
+       .value = switch_value(storage(&StorageOptions::anonymous)),
+       .in_settings = false},
+      {.name = "storage-endpoint",
+       .aliases = {},
+       .group = kStorage,
+       .help = "Another address of Google Cloud Storage, with credentials as ever. An emulator is "
+               "named by STORAGE_EMULATOR_HOST.",
+       .value = text_value("URL", storage(&StorageOptions::endpoint)),
+       .default_text = "https://storage.googleapis.com",
+       .in_settings = false},
+      {.name = "storage-retry-deadline",
+       .aliases = {},
+       .group = kStorage,
+       .help = "Seconds without any progress after which a transfer is given up.",
+       .value = real_value(storage(&StorageOptions::retry, &RetryOptions::deadline_s), kSeconds),
+       .in_settings = false},
+      {.name = "storage-stall-timeout",
+       .aliases = {},
+       .group = kStorage,
+       .help = "Seconds of silence after which a connection is dropped and tried again.",
+       .value = real_value(storage(&StorageOptions::http, &HttpClientOptions::stall_timeout_s),
+                           kSeconds),
+       .in_settings = false},
+
       {"precision", {"dtype"}, kMachine, "Number format of the computation.", precision_value()},
       {"threads",
        {"num-threads"},
@@ -292,7 +331,8 @@ std::vector<Flag> make_table() {
 
 std::string_view heading(FlagGroup group) {
   constexpr std::string_view kHeadings[] = {
-      "Data", "Model", "Training", "Evaluation and saving", "Output", "Machine", "Hidden"};
+      "Data",   "Model",   "Training", "Evaluation and saving",
+      "Output", "Storage", "Machine",  "Hidden"};
   return kHeadings[static_cast<size_t>(group)];
 }
 

@@ -10,7 +10,7 @@
 namespace berth {
 
 // The headings of --help, in its order.
-enum class FlagGroup { kData, kModel, kTraining, kSaving, kOutput, kMachine, kHidden };
+enum class FlagGroup { kData, kModel, kTraining, kSaving, kOutput, kStorage, kMachine, kHidden };
 std::string_view heading(FlagGroup group);
 
 // One flag. Names are kebab-case; `_` may stand for `-` wherever a user types one.

@@ -121,6 +121,8 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
     }
   }
   complete_from(platform, command_line.settings.output);
+  command_line.storage.credentials = platform.credentials;
+  command_line.storage.emulator_host = platform.emulator_host;
   if (!command_line.version && !command_line.help_markdown) check_settings(command_line.settings);
   return command_line;
 }

@@ -12,7 +12,8 @@ constexpr const char* kExample =
     "berth --train-data-file data/df.pickle --job-dir runs/first --epochs 1 --batch-size 32";
 
 constexpr FlagGroup kShownGroups[] = {FlagGroup::kData,   FlagGroup::kModel,  FlagGroup::kTraining,
-                                      FlagGroup::kSaving, FlagGroup::kOutput, FlagGroup::kMachine};
+                                      FlagGroup::kSaving, FlagGroup::kOutput, FlagGroup::kStorage,
+                                      FlagGroup::kMachine};
 
 struct ExitCode {
   const char *code, *meaning;

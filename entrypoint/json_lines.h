@@ -1,7 +1,7 @@
 #pragma once
 
-#include "storage/base/clock.h"
 #include "entrypoint/standard_error.h"
+#include "storage/base/clock.h"
 #include "trainer/loop/observer.h"
 
 namespace berth {

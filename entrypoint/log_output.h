@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "storage/base/clock.h"
 #include "entrypoint/terminal_line.h"
+#include "storage/base/clock.h"
 #include "storage/base/log.h"
 
 namespace berth {

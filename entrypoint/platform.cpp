@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "storage/base/text.h"
+
 namespace berth {
 
 Platform read_platform() {
@@ -19,6 +21,16 @@ Platform read_platform(const Environment& environment) {
   platform.checkpoint_dir = text("AIP_CHECKPOINT_DIR");
   platform.tensorboard_log_dir = text("AIP_TENSORBOARD_LOG_DIR");
   platform.term = text("TERM");
+  platform.emulator_host = text("STORAGE_EMULATOR_HOST");
+  platform.credentials.application_credentials = text("GOOGLE_APPLICATION_CREDENTIALS");
+  platform.credentials.gcloud_directory = text("CLOUDSDK_CONFIG");
+  if (platform.credentials.gcloud_directory.empty() && !text("HOME").empty()) {
+    platform.credentials.gcloud_directory = text("HOME") + "/.config/gcloud";
+  }
+  for (const char* name : {"GCE_METADATA_ROOT", "GCE_METADATA_HOST"}) {  // the second outranks
+    if (!text(name).empty()) platform.credentials.metadata_host = text(name);
+  }
+  platform.credentials.metadata_server = lower_ascii(text("NO_GCE_CHECK")) != "true";
   const std::string columns = text("COLUMNS");
   int number = 0;
   const char* end = columns.data() + columns.size();

@@ -4,13 +4,18 @@
 #include <optional>
 #include <string>
 
+#include "storage/google/credentials.h"
+
 namespace berth {
 
 // What the environment says, read once at start. A flag outranks each of these.
 struct Platform {
   // Vertex AI, URIs that end in "/": AIP_MODEL_DIR, AIP_CHECKPOINT_DIR, AIP_TENSORBOARD_LOG_DIR.
   std::string model_dir, checkpoint_dir, tensorboard_log_dir;
-  std::string term;            // TERM
+  std::string term;  // TERM
+  // GOOGLE_APPLICATION_CREDENTIALS, CLOUDSDK_CONFIG or HOME, GCE_METADATA_HOST, NO_GCE_CHECK.
+  CredentialOptions credentials;
+  std::string emulator_host;   // STORAGE_EMULATOR_HOST
   std::optional<int> columns;  // COLUMNS, where it is a positive number
 };
 

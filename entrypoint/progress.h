@@ -3,8 +3,8 @@
 #include <functional>
 #include <string>
 
-#include "storage/base/clock.h"
 #include "entrypoint/terminal_line.h"
+#include "storage/base/clock.h"
 #include "trainer/loop/observer.h"
 
 namespace berth {

@@ -4,6 +4,7 @@
 
 #include "entrypoint/bundled_model.h"
 #include "entrypoint/job.h"
+#include "entrypoint/transfer_log.h"
 #include "storage/base/error.h"
 #include "storage/open_storage.h"
 #include "trainer/kernels/cpu/cpu_kernels.h"
@@ -57,7 +58,9 @@ BatchLimits batch_limits(const Settings& settings, bool training) {
 
 void run(const CommandLine& command_line, const Platform& platform, const std::atomic<bool>& stop,
          RunResult& reached) {
-  const std::unique_ptr<Storage> storage = open_storage();  // first, so that it outlives observers
+  StorageOptions storage_options = command_line.storage;
+  storage_options.transfer.on_progress = log_transfer;
+  const std::unique_ptr<Storage> storage = open_storage(storage_options);  // outlives observers
   JobOutput output(command_line, platform, reached);
   Job job{.command_line = command_line,
           .settings = command_line.settings,

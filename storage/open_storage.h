@@ -16,6 +16,7 @@ struct StorageOptions {
   std::string endpoint{};       // of Google Cloud Storage elsewhere; credentials are used
   std::string emulator_host{};  // STORAGE_EMULATOR_HOST, with or without scheme; none are used
   bool anonymous = false;       // no credentials: public objects
+  std::string cache_dir{};      // where whole remote objects are kept on this machine; empty: nowhere
   CredentialOptions credentials{};
   RetryOptions retry{};
   HttpClientOptions http{};

@@ -34,7 +34,7 @@ class Meter {
   }
 
  private:
-  static constexpr double kFirst_s = 2, kPause_s = 1;
+  static constexpr double kFirst_s = 2, kPause_s = 5;
 
   void tell(double now_s) {
     told_s_ = now_s;

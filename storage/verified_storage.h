@@ -21,7 +21,8 @@ struct TransferProgress {
 struct TransferOptions {
   uint64_t part_bytes = uint64_t{16} << 20;
   int connections = 12;  // so many parts are in memory at once; 1: one request for the whole object
-  // Called by whichever thread transfers, at most once a second, from the third second on.
+  // Called by whichever thread transfers, every five seconds, and at
+  // the end of one that took longer than two.
   std::function<void(const TransferProgress&)> on_progress;
 };
 

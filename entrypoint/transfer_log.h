@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "storage/verified_storage.h"
+
+namespace berth {
+
+// How far a large transfer is, as one log line. Thread-safe.
+void log_transfer(const TransferProgress& progress);
+
+// "reading gs://b/o: 1.5 GiB of 4.0 GiB, 104 MiB/s, 25 s left".
+std::string transfer_text(const TransferProgress& progress);
+
+}  // namespace berth
