@@ -49,15 +49,16 @@ const std::vector<Library> kLibraries = {
     {"openblas-serial/", "trainer/kernels/cpu/gemm.cpp"},
     {"curl/", "storage/http/curl_client.cpp"},
     {"cxxopts", "entrypoint/flags.cpp"},
+    {"openssl/", "storage/google/jwt.cpp"},
     {"utf8proc", "trainer/text/unicode.cpp"},
     {"zlib.h", "storage/gzip_source.cpp"},
 };
 
 // Neither third-party nor the standard library: the kernel, the C library, the compiler.
 const std::vector<std::string> kSystem = {
-    "arm_",     "cpuid.h",  "dirent.h",    "errno.h",  "fcntl.h",    "immintrin.h",
-    "linux/",   "locale.h", "nmmintrin.h", "poll.h",   "pthread.h",  "sched.h",
-    "signal.h", "stdlib.h", "sys/",        "unistd.h", "xmmintrin.h"};
+    "arm_",    "cpuid.h",  "dirent.h", "errno.h",     "fcntl.h",  "immintrin.h",
+    "linux/",  "locale.h", "netdb.h",  "nmmintrin.h", "poll.h",   "pthread.h",
+    "sched.h", "signal.h", "stdlib.h", "sys/",        "unistd.h", "xmmintrin.h"};
 
 struct Include {
   std::string path;

@@ -25,8 +25,8 @@ class Credentials {
 
 // What tells where credentials are. The environment's, read by entrypoint/platform.
 struct CredentialOptions {
-  std::string application_credentials;  // GOOGLE_APPLICATION_CREDENTIALS; empty: not set
-  std::string gcloud_directory;         // CLOUDSDK_CONFIG, or HOME/.config/gcloud; empty: none
+  std::string application_credentials{};  // GOOGLE_APPLICATION_CREDENTIALS; empty: not set
+  std::string gcloud_directory{};         // CLOUDSDK_CONFIG, or HOME/.config/gcloud; empty: none
   std::string metadata_host = "metadata.google.internal";  // GCE_METADATA_HOST: host[:port]
   bool metadata_server = true;                             // NO_GCE_CHECK=true: false
   // /sys/class/dmi/id/product_name: "Google..." on Google's machines. Elsewhere a metadata host

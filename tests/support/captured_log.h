@@ -12,6 +12,7 @@ class CapturedLog {
   CapturedLog() {
     set_log_sink([this](LogLevel level, const std::string& line) {
       if (level == LogLevel::kWarning) warnings_ += line + "\n";
+      lines_ += line + "\n";
     });
   }
   ~CapturedLog() { set_log_sink({}); }
@@ -19,9 +20,10 @@ class CapturedLog {
   CapturedLog& operator=(const CapturedLog&) = delete;
 
   const std::string& warnings() const { return warnings_; }
+  const std::string& lines() const { return lines_; }  // of every level
 
  private:
-  std::string warnings_;
+  std::string warnings_, lines_;
 };
 
 }  // namespace berth
