@@ -35,19 +35,18 @@ class ChecksumSource final : public ByteSource {
   Checksum& checksum_;
 };
 
-// Counts what is written through it into `checksum`, which outlives it.
+// Counts what is written through it to `inner` into `checksum`; both outlive it.
 class ChecksumSink final : public ByteSink {
  public:
-  ChecksumSink(std::unique_ptr<ByteSink> inner, Checksum& checksum)
-      : inner_(std::move(inner)), checksum_(checksum) {}
+  ChecksumSink(ByteSink& inner, Checksum& checksum) : inner_(inner), checksum_(checksum) {}
   void write(Bytes bytes) override {
-    inner_->write(bytes);
+    inner_.write(bytes);
     checksum_.add(bytes);
   }
-  Stat close() override { return inner_->close(); }
+  Stat close() override { return inner_.close(); }
 
  private:
-  std::unique_ptr<ByteSink> inner_;
+  ByteSink& inner_;
   Checksum& checksum_;
 };
 

@@ -6,14 +6,15 @@
 #include <cstring>
 #include <functional>
 #include <set>
+#include <utility>
 
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/formats/safetensors.h"
+#include "storage/store_object.h"
 #include "storage/whole_file.h"
 #include "trainer/loop/checkpoint_files.h"
-#include "trainer/model/pretrained.h"
 
 namespace berth {
 namespace {
@@ -22,33 +23,11 @@ constexpr const char* kManifest = "MANIFEST.json";
 constexpr const char* kModel = "model.safetensors";
 constexpr const char* kOptimizer = "optimizer.safetensors";
 constexpr const char* kState = "state.json";
-constexpr std::string_view kFirstMoment = "exp_avg.", kSecondMoment = "exp_avg_sq.";
 
 std::string step_name(int64_t step) {
   char name[32];
   std::snprintf(name, sizeof name, "step-%08lld", static_cast<long long>(step));
   return name;
-}
-
-// The moments, cut into tensors by the parameter table.
-void save_moments(const Parameters& parameters, const Optimizer& optimizer, Kernels& kernels,
-                  ByteSink& sink) {
-  std::vector<float> first(static_cast<size_t>(parameters.size())), second(first.size());
-  kernels.download(first.data(), optimizer.first_moment());
-  kernels.download(second.data(), optimizer.second_moment());
-  std::vector<NamedTensor> tensors;
-  for (const auto& [prefix, moment] :
-       {std::pair(kFirstMoment, &first), std::pair(kSecondMoment, &second)}) {
-    for (size_t i = 0; i < parameters.specs().size(); ++i) {
-      const ParameterSpec& spec = parameters.specs()[i];
-      const auto part = std::span(*moment).subspan(static_cast<size_t>(parameters.offset(i)),
-                                                   static_cast<size_t>(spec.elements()));
-      tensors.push_back({.name = std::string(prefix) + spec.name,
-                         .shape = spec.shape,
-                         .data = std::as_bytes(part)});
-    }
-  }
-  write_safetensors(sink, tensors, {});
 }
 
 // Copies every parameter's tensor, named `prefix` + its name, into `target` (laid out as parameters
@@ -111,74 +90,114 @@ CheckpointStore::CheckpointStore(Storage& storage, Uri directory, int64_t limit)
 
 Uri CheckpointStore::step_directory(int64_t step) const { return directory_ / step_name(step); }
 
-std::vector<int64_t> CheckpointStore::steps() {
-  std::set<int64_t> found;
+std::map<int64_t, bool> CheckpointStore::steps() {
+  std::map<int64_t, bool> found;
   const std::string prefix = (directory_ / "step-").to_string();
   for (const Stat& stat : storage_.list(directory_)) {
     if (!stat.name.starts_with(prefix)) continue;
-    const std::string digits =
-        stat.name.substr(prefix.size(), stat.name.find('/', prefix.size()) - prefix.size());
+    const size_t end = std::min(stat.name.find('/', prefix.size()), stat.name.size());
+    const std::string digits = stat.name.substr(prefix.size(), end - prefix.size());
     if (digits.empty() || digits.size() > 18 ||
         digits.find_first_not_of("0123456789") != std::string::npos) {
       continue;
     }
-    found.insert(std::stoll(digits));
+    bool& has_manifest = found[std::stoll(digits)];
+    has_manifest = has_manifest || stat.name.substr(end) == cat("/", kManifest);
   }
-  return {found.begin(), found.end()};
+  return found;
 }
 
-CheckpointReport CheckpointStore::save(const TrainingState& state, const Parameters& parameters,
-                                       const Optimizer& optimizer, Kernels& kernels) {
+void CheckpointStore::start_save(const TrainingState& state, const Parameters& parameters,
+                                 const Optimizer& optimizer, Kernels& kernels) {
   const auto start = std::chrono::steady_clock::now();
+  snapshot_.take(state, parameters, optimizer, kernels);
+  outcome_.emplace();
+  outcome_->report = {.step = state.step, .where = step_directory(state.step).to_string()};
+  background_.submit([this, start] {
+    try {
+      save();
+    } catch (...) {
+      outcome_->failure = std::current_exception();
+    }
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    outcome_->report.seconds = elapsed.count();
+  });
+}
+
+std::optional<SaveOutcome> CheckpointStore::poll() {
+  if (!background_.idle()) return std::nullopt;
+  return std::exchange(outcome_, std::nullopt);
+}
+
+std::optional<SaveOutcome> CheckpointStore::wait() {
+  background_.wait();
+  return poll();
+}
+
+void CheckpointStore::save() {
+  const TrainingState& state = snapshot_.state();
   const Uri directory = step_directory(state.step);
   storage_.remove(directory / kManifest);  // of an attempt that this one replaces
   std::vector<ManifestEntry> entries;
   const auto write = [&](const char* name, const std::function<void(ByteSink&)>& fill) {
     Checksum checksum;
-    ChecksumSink sink(storage_.create(directory / name), checksum);
-    fill(sink);
-    sink.close();
+    store_object(storage_, directory / name, [&](ByteSink& sink) {
+      checksum = {};
+      ChecksumSink counted(sink, checksum);
+      fill(counted);
+    });
     entries.push_back({.name = name, .checksum = checksum});
+    outcome_->report.size_bytes += checksum.size;
   };
-  write(kModel, [&](ByteSink& sink) { save_parameters(parameters, kernels, sink); });
-  write(kOptimizer, [&](ByteSink& sink) { save_moments(parameters, optimizer, kernels, sink); });
+  write(kModel, [&](ByteSink& sink) { snapshot_.write_parameters(sink); });
+  write(kOptimizer, [&](ByteSink& sink) { snapshot_.write_moments(sink); });
   write(kState, [&](ByteSink& sink) { sink.write(as_bytes(to_json(state))); });
   write_text(storage_, directory / kManifest, manifest_json(entries));
-  prune(state);
-
-  CheckpointReport report{.step = state.step, .where = directory.to_string()};
-  for (const ManifestEntry& entry : entries) report.size_bytes += entry.checksum.size;
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  report.seconds = elapsed.count();
-  return report;
+  if (state.best && state.best->step == state.step) record_best(*state.best);
+  try {
+    prune(state);
+  } catch (const Error& error) {
+    log_warning(cat("old checkpoints were not removed: ", error.what()));
+  }
 }
 
+// Counts what is complete, so that a save that failed costs no older checkpoint; what such a save
+// left is removed whatever its number. Newer steps than this one are another run's, and stay.
 void CheckpointStore::prune(const TrainingState& state) {
   if (limit_ == 0) return;
-  std::vector<int64_t> kept = steps();
-  const auto past = std::upper_bound(kept.begin(), kept.end(), state.step);
-  kept.erase(past, kept.end());
-  if (static_cast<int64_t>(kept.size()) <= limit_) return;
-  kept.resize(kept.size() - static_cast<size_t>(limit_));
-  for (const int64_t step : kept) {
-    if (state.best && state.best->step == step) continue;
-    try {
-      storage_.remove(step_directory(step) / kManifest);  // first: then it is none
-      for (const Stat& stat : storage_.list(step_directory(step))) {
-        storage_.remove(Uri::parse(stat.name));
-      }
-      storage_.remove(Uri::parse(step_directory(step).to_string() + "/"));
-    } catch (const Error& error) {
-      log_warning(cat("checkpoint of step ", step, " was not removed: ", error.what()));
+  std::vector<int64_t> complete;
+  for (const auto& [step, has_manifest] : steps()) {
+    if (step > state.step) continue;
+    if (has_manifest) {
+      complete.push_back(step);
+    } else {
+      remove_step(step);
     }
+  }
+  const auto surplus = static_cast<int64_t>(complete.size()) - limit_;
+  for (int64_t i = 0; i < surplus; ++i) {
+    const int64_t step = complete[static_cast<size_t>(i)];
+    if (!state.best || state.best->step != step) remove_step(step);
+  }
+}
+
+void CheckpointStore::remove_step(int64_t step) {
+  try {
+    storage_.remove(step_directory(step) / kManifest);  // first: then it is none
+    for (const Stat& stat : storage_.list(step_directory(step))) {
+      storage_.remove(Uri::parse(stat.name));
+    }
+    storage_.remove(Uri::parse(step_directory(step).to_string() + "/"));
+  } catch (const Error& error) {
+    log_warning(cat("checkpoint of step ", step, " was not removed: ", error.what()));
   }
 }
 
 std::optional<TrainingState> CheckpointStore::restore(Parameters& parameters, Optimizer& optimizer,
                                                       Kernels& kernels) {
-  const std::vector<int64_t> found = steps();
+  const std::map<int64_t, bool> found = steps();
   for (auto step = found.rbegin(); step != found.rend(); ++step) {
-    const Uri directory = step_directory(*step);
+    const Uri directory = step_directory(step->first);
     std::optional<CompleteCheckpoint> checkpoint;
     try {
       checkpoint.emplace(storage_, directory);

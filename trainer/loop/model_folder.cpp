@@ -1,26 +1,20 @@
 #include "trainer/loop/model_folder.h"
 
-#include <stdlib.h>
-
-#include <system_error>
+#include <algorithm>
+#include <filesystem>
 
 #include "storage/archive.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
+#include "storage/expand.h"
 
 namespace berth {
 namespace {
 
 namespace fs = std::filesystem;
 
-fs::path make_temporary_directory() {
-  std::string pattern = (fs::temp_directory_path() / "berth-model-XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) {
-    throw Error(Code::kNotPermitted, "cannot make a temporary directory", pattern,
-                "point TMPDIR at a writable place");
-  }
-  return pattern;
-}
+constexpr const char* kNoConfig = "no config.json or bert_config.json";
+constexpr const char* kNoConfigHint = "pass --model-config, or a --model that has one";
 
 bool holds_config(const fs::path& directory) {
   return fs::exists(directory / "config.json") || fs::exists(directory / "bert_config.json");
@@ -35,41 +29,63 @@ fs::path model_root(const fs::path& unpacked) {
   return unpacked;
 }
 
+bool has_file(const std::vector<Stat>& files, const Uri& directory, const char* name) {
+  const std::string wanted = (directory / name).to_string();
+  return std::any_of(files.begin(), files.end(),
+                     [&](const Stat& file) { return file.name == wanted; });
+}
+
+// Whether to unpack it: a directory may be named as an archive, too.
+bool is_packed(Storage& storage, const Uri& uri) {
+  return is_archive(uri.file_name()) && storage.stat(uri);
+}
+
+[[noreturn]] void no_such_model(Storage& storage, const Uri& uri) {
+  const std::string layout =
+      "give a folder (or .tar.gz, .zip) with config.json, vocab.txt and model.safetensors";
+  if (storage.stat(uri)) {
+    throw Error(Code::kBadData, "is neither a directory nor an archive", uri.to_string(), layout);
+  }
+  const std::string similar = similar_name(storage, uri);
+  throw Error(Code::kNotFound,
+              is_archive(uri.file_name()) ? "no such file" : "no such directory or archive",
+              uri.to_string(), similar.empty() ? layout : similar);
+}
+
 }  // namespace
+
+void require_model(Storage& storage, const ModelOptions& options) {
+  const Uri uri = Uri::parse(options.model);
+  if (is_packed(storage, uri)) return;
+  const std::vector<Stat> files = storage.list(uri);
+  if (files.empty()) no_such_model(storage, uri);
+  if (options.model_config.empty() && !has_file(files, uri, "config.json") &&
+      !has_file(files, uri, "bert_config.json")) {
+    throw Error(Code::kNotFound, kNoConfig, options.model, kNoConfigHint);
+  }
+}
 
 ModelFolder::ModelFolder(Storage& storage, const ModelOptions& options)
     : storage_(storage), options_(options), name_(options.model) {
   if (options.model.empty()) return;
   const Uri uri = Uri::parse(options.model);
-  if (!is_archive(uri.file_name())) {
+  if (!is_packed(storage, uri)) {
+    require_model(storage, options);
     directory_ = uri;
-    if (storage.list(uri).empty()) {
-      const bool is_file = storage.stat(uri).has_value();
-      throw Error(
-          is_file ? Code::kBadData : Code::kNotFound,
-          is_file ? "is neither a directory nor an archive" : "no such directory or archive",
-          options.model,
-          "give a folder (or .tar.gz, .zip) with config.json, vocab.txt and model.safetensors");
-    }
     return;
   }
   Source source{.role = "model", .uri = options.model, .checksum = {}};
-  auto stored = std::make_unique<ChecksumSource>(storage.open(uri), source.checksum);
-  temporary_ = make_temporary_directory();
+  temporary_.emplace("model");
+  const fs::path unpacked = temporary_->path() / "model";
   try {
-    unpack(std::move(stored), uri.file_name(), temporary_ / "model");
+    unpack(std::make_unique<ChecksumSource>(storage.open(uri), source.checksum), uri.file_name(),
+           unpacked);
   } catch (const Error& error) {
-    fs::remove_all(temporary_);
     if (error.where().starts_with(options.model)) throw;
     throw error.at(options.model);
   }
   sources_.push_back(source);
-  directory_ = Uri::parse(model_root(temporary_ / "model").string());
-}
-
-ModelFolder::~ModelFolder() {
-  std::error_code ignored;
-  if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
+  directory_ = Uri::parse(model_root(unpacked).string());
 }
 
 std::optional<Uri> ModelFolder::locate(std::string_view name) const {
@@ -82,7 +98,7 @@ std::optional<Uri> ModelFolder::locate(std::string_view name) const {
 }
 
 void ModelFolder::record(const std::string& uri, Bytes bytes) {
-  if (!temporary_.empty() && uri.starts_with(temporary_.string()))
+  if (temporary_ && uri.starts_with(temporary_->path().string()))
     return;  // the archive stands for it
   for (const Source& source : sources_) {
     if (source.uri == uri) return;
@@ -110,8 +126,7 @@ std::string ModelFolder::config_json() {
   for (const char* name : {"config.json", "bert_config.json"}) {
     if (std::optional<std::string> content = text(name)) return std::move(*content);
   }
-  throw Error(Code::kNotFound, "no config.json or bert_config.json", name_,
-              "pass --model-config, or a --model that has one");
+  throw Error(Code::kNotFound, kNoConfig, name_, kNoConfigHint);
 }
 
 std::optional<WholeFile> ModelFolder::parameters() {

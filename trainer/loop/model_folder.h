@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,11 +7,16 @@
 
 #include "storage/base/error.h"
 #include "storage/storage.h"
+#include "storage/temporary_directory.h"
 #include "storage/whole_file.h"
 #include "trainer/loop/load_data.h"
 #include "trainer/loop/options.h"
 
 namespace berth {
+
+// Throws kNotFound unless `options.model` is a directory with a configuration (or one is given) or
+// an archive, kBadData where it is another file. Reads nothing but names.
+void require_model(Storage& storage, const ModelOptions& options);
 
 // A model's files by name: a directory, or an archive unpacked into a temporary one (removed with
 // this), each of --model-config and --vocab-file taking the place of its own. Records what was
@@ -22,9 +26,6 @@ class ModelFolder {
   // `options.model` is not empty, or at least the config and the vocabulary are given (random
   // initialisation). Throws kNotFound when the model is not there.
   ModelFolder(Storage& storage, const ModelOptions& options);
-  ~ModelFolder();
-  ModelFolder(const ModelFolder&) = delete;
-  ModelFolder& operator=(const ModelFolder&) = delete;
 
   // A text file by its Hugging Face name; nullopt when absent.
   std::optional<std::string> text(std::string_view name);
@@ -44,7 +45,7 @@ class ModelFolder {
   const ModelOptions options_;
   std::string name_;
   std::optional<Uri> directory_;
-  std::filesystem::path temporary_;
+  std::optional<TemporaryDirectory> temporary_;
   std::vector<Source> sources_;
 };
 

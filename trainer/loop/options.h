@@ -11,19 +11,19 @@ enum class Init { kPretrained, kRandom };
 
 // Where rows come from and how they are read. Files are URIs; empty is "not given".
 struct DataOptions {
-  std::string train_data_file, eval_data_file, predict_data_file;
-  std::string text_column, text_pair_column, label_column;  // empty: found by name
+  std::string train_data_file{}, eval_data_file{}, predict_data_file{};
+  std::string text_column{}, text_pair_column{}, label_column{};  // empty: found by name
   double validation_split = 0.1;  // of the training file, when no eval file is given
   double data_fraction = 1.0;     // of the training rows
   int32_t max_seq_length = 128;   // ids, special tokens included
 };
 
 struct ModelOptions {
-  std::string model;         // directory or archive; empty: the bundled default
-  std::string model_config;  // config.json elsewhere; empty: the model's
-  std::string vocab_file;    // vocab.txt elsewhere; empty: the model's
+  std::string model{};         // directory or archive; empty: the bundled default
+  std::string model_config{};  // config.json elsewhere; empty: the model's
+  std::string vocab_file{};    // vocab.txt elsewhere; empty: the model's
   Init init = Init::kPretrained;
-  std::optional<bool> do_lower_case;  // empty: the tokenizer's own
+  std::optional<bool> do_lower_case{};  // empty: the tokenizer's own
 };
 
 struct OptimizationOptions {
@@ -44,7 +44,7 @@ struct TrainingOptions {
   int64_t save_total_limit = 0;  // 0: keep all
   int64_t logging_steps = 50;
   int64_t eval_steps = 0;  // 0: at the end of every epoch
-  OptimizationOptions optimization;
+  OptimizationOptions optimization{};
 
   int64_t examples_per_evaluation_batch() const {
     return eval_batch_size > 0 ? eval_batch_size : batch_size;
@@ -53,7 +53,7 @@ struct TrainingOptions {
 
 // The places a job writes to. URIs; the last three default to parts of job_dir.
 struct OutputOptions {
-  std::string job_dir, export_dir, checkpoint_dir, summary_dir;
+  std::string job_dir{}, export_dir{}, checkpoint_dir{}, summary_dir{};
   bool reuse_job_dir = true;  // false: a job_dir that was used before is refused
 };
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <exception>
 
 #include "storage/base/error.h"
+#include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "trainer/data/batcher.h"
 #include "trainer/data/prefetcher.h"
@@ -25,12 +27,24 @@ class Training {
                   warmup_steps(parts.options.optimization.warmup_ratio, plan.total_steps),
                   plan.total_steps),
         step_state_(parts.kernels.make_step_state()),
-        saved_step_(state.step == 0 ? -1 : state.step) {
+        saved_step_(state.step == 0 ? -1 : state.step),
+        saved_best_(state.best) {
     result_.state = std::move(state);
     result_.state.kernels = parts.kernels.description();
   }
 
+  // However it ends, no save is left half-way.
   TrainResult run() {
+    try {
+      return train();
+    } catch (...) {
+      finish_save();
+      throw;
+    }
+  }
+
+ private:
+  TrainResult train() {
     TrainingState& state = result_.state;
     Batcher batcher({.batch_size = parts_.options.batch_size,
                      .micro_batches = parts_.options.gradient_accumulation_steps,
@@ -41,16 +55,17 @@ class Training {
     if (state.best) parts_.checkpoints.record_best(*state.best);
     evaluate_when_due();
     for (UpdateBatch batch; state.step < plan_.total_steps && prefetcher.next(batch);) {
+      settle(parts_.checkpoints.poll());
       update(batch);
       evaluate_when_due();
       if (save_due()) save();
     }
     if (!result_.evaluation) evaluate_final();
     if (saved_step_ != state.step) save();
+    settle_or_throw();
     return std::move(result_);
   }
 
- private:
   void update(const UpdateBatch& batch) {
     TrainingState& state = result_.state;
     const auto start = std::chrono::steady_clock::now();
@@ -141,7 +156,6 @@ class Training {
     if (!state.best || value > state.best->value) {
       state.best = Best{.step = state.step, .metric = kBestMetric, .value = value};
       save();  // the best checkpoint must exist
-      parts_.checkpoints.record_best(*state.best);
     }
   }
 
@@ -159,16 +173,64 @@ class Training {
     return every > 0 && step % every == 0 && saved_step_ != step;
   }
 
+  // Starts a save, once the one before has ended.
   void save() {
-    const CheckpointReport report =
-        parts_.checkpoints.save(result_.state, parts_.parameters, parts_.optimizer, parts_.kernels);
+    std::optional<SaveOutcome> before = parts_.checkpoints.poll();
+    if (!before && saving_) {
+      log_info(cat("waiting until the checkpoint of step ", saved_step_, " is written"));
+      before = parts_.checkpoints.wait();
+    }
+    settle(before);
+    parts_.checkpoints.start_save(result_.state, parts_.parameters, parts_.optimizer,
+                                  parts_.kernels);
+    saving_ = true;
     saved_step_ = result_.state.step;
-    parts_.observer.on_checkpoint(report);
+    saving_best_ = result_.state.best;
+  }
+
+  // What a save's end means while training goes on: a failure is no reason to stop.
+  void settle(const std::optional<SaveOutcome>& outcome) {
+    if (!outcome) return;
+    saving_ = false;
+    if (!outcome->failure) {
+      saved_best_ = saving_best_;
+      parts_.observer.on_checkpoint(outcome->report);
+      return;
+    }
+    saved_step_ = -1;
+    std::optional<Best>& best = result_.state.best;
+    if (best && best->step == outcome->report.step) best = saved_best_;
+    try {
+      std::rethrow_exception(outcome->failure);
+    } catch (const Error& error) {
+      if (error.code() == Code::kInternal) throw;
+      log_warning(cat("checkpoint of step ", outcome->report.step, " was not saved: ", error.what(),
+                      "; training goes on, the next save tries again"));
+    }
+  }
+
+  // What it means at the end.
+  void settle_or_throw() {
+    const std::optional<SaveOutcome> outcome = parts_.checkpoints.wait();
+    if (outcome && outcome->failure) std::rethrow_exception(outcome->failure);
+    settle(outcome);
+  }
+
+  // After a failure, which is what the caller hears of.
+  void finish_save() noexcept {
+    try {
+      settle(parts_.checkpoints.wait());
+    } catch (const std::exception& error) {
+      log_debug(cat("the save in progress failed, too: ", error.what()));
+    } catch (...) {
+      log_debug("the save in progress failed, too");
+    }
   }
 
   [[noreturn]] void stop() {
     const int64_t step = result_.state.step;
     if (saved_step_ != step && step > 0) save();
+    settle_or_throw();
     throw Error(Code::kStopped,
                 cat("stopped by a signal after step ", step, " of ", plan_.total_steps),
                 step > 0 ? parts_.checkpoints.step_directory(step).to_string() : "",
@@ -187,7 +249,9 @@ class Training {
   const Plan plan_;
   const LinearSchedule schedule_;
   std::unique_ptr<StepState> step_state_;
-  int64_t saved_step_;
+  bool saving_ = false;  // a save was started whose end is not known yet
+  int64_t saved_step_;   // the newest that was, or is being, saved; -1: none
+  std::optional<Best> saved_best_, saving_best_;
   double interval_loss_ = 0, interval_examples_ = 0;
   TrainResult result_;
 };

@@ -47,8 +47,10 @@ struct TrainResult {
 };
 
 // Trains from `state` to the plan's end: update, evaluate, save, each when it is due. The last
-// update is always evaluated (with eval data) and saved. When `stop` is set, saves and throws
-// kStopped; kDiverged when the loss is no longer a number. Errors of the parts pass through.
+// update is always evaluated (with eval data) and saved. A save in between that fails is a warning;
+// of the last one, and of the one when `stop` is set, the failure is thrown. When `stop` is set,
+// saves and throws kStopped; kDiverged when the loss is no longer a number. Errors of the parts
+// pass through. However it ends, no save is under way any more.
 TrainResult train(const TrainingParts& parts, const Plan& plan, TrainingState state);
 
 }  // namespace berth

@@ -150,17 +150,24 @@ LoadReport load_parameters(const TensorReader& file, Parameters& parameters, Ker
   return report;
 }
 
-void save_parameters(const Parameters& parameters, Kernels& kernels, ByteSink& sink) {
-  std::vector<float> values(static_cast<size_t>(parameters.size()));
-  kernels.download(values.data(), parameters.values());
+std::vector<NamedTensor> tensors_over(const Parameters& parameters, std::span<const float> values,
+                                      std::string_view prefix) {
   std::vector<NamedTensor> tensors;
   for (size_t i = 0; i < parameters.specs().size(); ++i) {
     const ParameterSpec& spec = parameters.specs()[i];
-    const auto part = std::span(values).subspan(static_cast<size_t>(parameters.offset(i)),
-                                                static_cast<size_t>(spec.elements()));
-    tensors.push_back({.name = spec.name, .shape = spec.shape, .data = std::as_bytes(part)});
+    const auto part = values.subspan(static_cast<size_t>(parameters.offset(i)),
+                                     static_cast<size_t>(spec.elements()));
+    tensors.push_back({.name = std::string(prefix) + spec.name,
+                       .shape = spec.shape,
+                       .data = std::as_bytes(part)});
   }
-  write_safetensors(sink, tensors, {{"format", "pt"}});
+  return tensors;
+}
+
+void save_parameters(const Parameters& parameters, Kernels& kernels, ByteSink& sink) {
+  std::vector<float> values(static_cast<size_t>(parameters.size()));
+  kernels.download(values.data(), parameters.values());
+  write_safetensors(sink, tensors_over(parameters, values, ""), {{"format", "pt"}});
 }
 
 }  // namespace berth

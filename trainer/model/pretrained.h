@@ -1,6 +1,8 @@
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "storage/base/bytes.h"
@@ -20,6 +22,11 @@ struct LoadReport {
 // kBadData, listing the names, when parameters of the encoder are missing, tensors are unexpected,
 // or shapes differ.
 LoadReport load_parameters(const TensorReader& file, Parameters& parameters, Kernels& kernels);
+
+// Every parameter's tensor in `values`, which are laid out as the parameters are and outlive the
+// tensors; named `prefix` + its Hugging Face name.
+std::vector<NamedTensor> tensors_over(const Parameters& parameters, std::span<const float> values,
+                                      std::string_view prefix);
 
 // All parameters as one safetensors file under their Hugging Face names. Does not close the sink.
 void save_parameters(const Parameters& parameters, Kernels& kernels, ByteSink& sink);

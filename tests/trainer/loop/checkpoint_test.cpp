@@ -9,6 +9,7 @@
 #include "storage/local_storage.h"
 #include "tests/support/captured_log.h"
 #include "tests/support/failing_storage.h"
+#include "tests/support/lossy_storage.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/throws_code.h"
 #include "tests/trainer/loop/tiny_model.h"
@@ -39,9 +40,15 @@ class CheckpointTest : public testing::Test {
                                      static_cast<float>(step) / 3);
     tiny.kernels->upload(tiny.optimizer.first_moment(), moments.data());
     tiny.kernels->upload(tiny.optimizer.second_moment(), moments.data());
-    checkpoints.save({.step = step, .best = std::move(best)}, tiny.parameters, tiny.optimizer,
-                     *tiny.kernels);
+    finish(checkpoints, {.step = step, .best = std::move(best)}, tiny);
     return tiny.learned();
+  }
+  CheckpointReport finish(CheckpointStore& checkpoints, const TrainingState& state,
+                          TinyModel& tiny) {
+    checkpoints.start_save(state, tiny.parameters, tiny.optimizer, *tiny.kernels);
+    const SaveOutcome outcome = checkpoints.wait().value();
+    if (outcome.failure) std::rethrow_exception(outcome.failure);
+    return outcome.report;
   }
   std::optional<TrainingState> restore() {
     return store().restore(tiny_.parameters, tiny_.optimizer, *tiny_.kernels);
@@ -84,7 +91,8 @@ TEST_F(CheckpointTest, RestoresTheState) {
                             .evaluated_step = 10,
                             .best = Best{.step = 5, .metric = "accuracy", .value = 2.0 / 3},
                             .kernels = "cpu \"fp32\""};
-  store().save(state, tiny_.parameters, tiny_.optimizer, *tiny_.kernels);
+  CheckpointStore checkpoints = store();
+  finish(checkpoints, state, tiny_);
   EXPECT_EQ(to_json(restore().value()), to_json(state));
 }
 
@@ -96,8 +104,8 @@ TEST_F(CheckpointTest, TheNewestWins) {
 }
 
 TEST_F(CheckpointTest, ReportsWhatItWrote) {
-  const CheckpointReport report =
-      store().save({.step = 500}, tiny_.parameters, tiny_.optimizer, *tiny_.kernels);
+  CheckpointStore checkpoints = store();
+  const CheckpointReport report = finish(checkpoints, {.step = 500}, tiny_);
   EXPECT_EQ(report.step, 500);
   EXPECT_THAT(report.where, testing::EndsWith("checkpoints/step-00000500"));
   uint64_t size = 0;
@@ -219,12 +227,78 @@ TEST_F(CheckpointTest, TheLimitKeepsTheBestToo) {
   for (const int64_t step : {1, 2, 3, 4, 5}) {
     save(step, 1, step >= 2 ? std::optional(best) : std::nullopt);
   }
-  EXPECT_THAT(entries(), ElementsAre("step-00000002", "step-00000005"));
+  EXPECT_THAT(entries(), ElementsAre("best.json", "step-00000002", "step-00000005"));
 }
 
 TEST_F(CheckpointTest, WithoutALimitAllStay) {
   for (const int64_t step : {1, 2, 3}) save(step);
   EXPECT_THAT(entries(), ElementsAre("step-00000001", "step-00000002", "step-00000003"));
+}
+
+TEST_F(CheckpointTest, ASaveIsOfTheMomentWhenItStarted) {
+  CheckpointStore checkpoints = store();
+  TinyModel tiny(3);
+  const Learned before = tiny.learned();
+  checkpoints.start_save({.step = 3}, tiny.parameters, tiny.optimizer, *tiny.kernels);
+  const std::vector<float> changed(static_cast<size_t>(tiny.parameters.size()), 7);
+  tiny.kernels->upload(tiny.parameters.values(), changed.data());
+  tiny.kernels->upload(tiny.optimizer.first_moment(), changed.data());
+  EXPECT_FALSE(checkpoints.wait().value().failure);
+  restore();
+  EXPECT_EQ(tiny_.learned(), before);
+}
+
+TEST_F(CheckpointTest, TheEndOfASaveIsToldOnce) {
+  CheckpointStore checkpoints = store();
+  EXPECT_FALSE(checkpoints.poll());
+  EXPECT_FALSE(checkpoints.wait());
+  checkpoints.start_save({.step = 3}, tiny_.parameters, tiny_.optimizer, *tiny_.kernels);
+  EXPECT_EQ(checkpoints.wait().value().report.step, 3);
+  EXPECT_FALSE(checkpoints.poll());
+}
+
+TEST_F(CheckpointTest, AStoreThatGoesFinishesItsSave) {
+  {
+    CheckpointStore checkpoints = store();
+    checkpoints.start_save({.step = 3}, tiny_.parameters, tiny_.optimizer, *tiny_.kernels);
+  }
+  EXPECT_EQ(restore()->step, 3);
+}
+
+TEST_F(CheckpointTest, AFailedSaveCostsNoOlderCheckpoint) {
+  save(1, 2);
+  save(2, 2);
+  {
+    FailingStorage storage(*storage_, 2);
+    CheckpointStore checkpoints = store_in(storage, 2);
+    EXPECT_THAT([&] { save_to(checkpoints, 3); }, ThrowsCode(Code::kUnavailable));
+  }
+  EXPECT_THAT(entries(), ElementsAre("step-00000001", "step-00000002", "step-00000003"));
+  save(4, 2);
+  EXPECT_THAT(entries(), ElementsAre("step-00000002", "step-00000004"));
+}
+
+TEST_F(CheckpointTest, ALostUploadIsWrittenAgain) {
+  LossyStorage storage(*storage_, 2);
+  CheckpointStore checkpoints = store_in(storage);
+  const Learned saved = save_to(checkpoints, 5);
+  EXPECT_EQ(restore()->step, 5);
+  EXPECT_EQ(tiny_.learned(), saved);
+}
+
+TEST_F(CheckpointTest, TheBestIsNamedOnceItsCheckpointIsThere) {
+  const Best best{.step = 2, .metric = "accuracy", .value = 1};
+  for (int published = 0; published < 5; ++published) {
+    FailingStorage storage(*storage_, published);
+    CheckpointStore checkpoints = store_in(storage);
+    EXPECT_THAT([&] { save_to(checkpoints, 2, best); }, ThrowsCode(Code::kUnavailable));
+    EXPECT_FALSE(fs::exists(scratch_ / "checkpoints/best.json"));
+  }
+  save(2, 0, best);
+  EXPECT_EQ(read_text(scratch_ / "checkpoints/best.json"), to_json(best));
+  fs::remove(scratch_ / "checkpoints/best.json");
+  save(3, 0, best);
+  EXPECT_FALSE(fs::exists(scratch_ / "checkpoints/best.json"));
 }
 
 TEST_F(CheckpointTest, TheBestIsWrittenForPeople) {

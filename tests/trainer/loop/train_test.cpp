@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "tests/support/captured_log.h"
 #include "tests/support/throws_code.h"
 #include "tests/trainer/loop/tiny_job.h"
 
@@ -209,18 +210,18 @@ TEST_F(TrainTest, TheBestEvaluationHasACheckpointAndAName) {
 }
 
 TEST_F(TrainTest, ALossThatIsNoNumberEndsTheJobUnsaved) {
-  options_.save_steps = 1;
+  options_.save_steps = 2;
   const auto job = make_job(false);
   TinyModel& tiny = job->tiny;
   const std::vector<float> nan(8, std::numeric_limits<float>::quiet_NaN());
-  job->observer.when_checkpoint = [&](int64_t step) {
-    if (step == 2) {
+  job->observer.when_step = [&](int64_t step) {
+    if (step == 3) {
       tiny.kernels->upload(tiny.parameters.value("bert.pooler.dense.bias"), nan.data());
     }
   };
-  EXPECT_THAT([&] { job->run(); }, ThrowsCode(Code::kDiverged, "at step 3 the loss is nan"));
-  EXPECT_THAT(job->observer.checkpoints, ElementsAre(1, 2));
-  EXPECT_THAT(job->observer.steps, SizeIs(2));
+  EXPECT_THAT([&] { job->run(); }, ThrowsCode(Code::kDiverged, "at step 4 the loss is nan"));
+  EXPECT_THAT(job->observer.checkpoints, ElementsAre(2));
+  EXPECT_THAT(job->observer.steps, SizeIs(3));
 
   const auto again = make_job(false);
   EXPECT_EQ(again->run().state.step, 5);
@@ -236,6 +237,96 @@ TEST_F(TrainTest, AnInfiniteGradientEndsTheJobToo) {
     tiny.model.refresh();
   };
   EXPECT_THAT([&] { job->run(); }, ThrowsCode(Code::kDiverged, "lower --learning-rate"));
+}
+
+// Saves that fail on the way.
+class SavingTest : public TrainTest {
+ protected:
+  // Fails to write "step-0000000N/..." for the steps that it is told.
+  class RefusingStorage final : public Storage {
+   public:
+    RefusingStorage(Storage& inner, std::vector<int> steps, Code code)
+        : inner_(inner), steps_(std::move(steps)), code_(code) {}
+
+    std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
+      return inner_.open(uri, options);
+    }
+    std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override {
+      for (const int step : steps_) {
+        if (uri.path().find("step-0000000" + std::to_string(step)) == std::string::npos) continue;
+        throw Error(code_, "refused", uri.to_string());
+      }
+      return inner_.create(uri, options);
+    }
+    std::optional<Stat> stat(const Uri& uri) override { return inner_.stat(uri); }
+    std::vector<Stat> list(const Uri& prefix) override { return inner_.list(prefix); }
+    void remove(const Uri& uri, std::optional<Generation> if_generation) override {
+      inner_.remove(uri, if_generation);
+    }
+
+   private:
+    Storage& inner_;
+    const std::vector<int> steps_;
+    const Code code_;
+  };
+
+  std::unique_ptr<TinyJob> make_job(std::vector<int> refused_steps, Code code = Code::kUnavailable,
+                                    bool evaluates = false) {
+    options_.save_steps = 1;
+    storage_that_refuses_.emplace(*storage_, std::move(refused_steps), code);
+    return std::make_unique<TinyJob>(options_, scratch_ / "job", *storage_that_refuses_, evaluates);
+  }
+
+  std::optional<RefusingStorage> storage_that_refuses_;
+};
+
+TEST_F(SavingTest, AFailureOnTheWayIsAWarning) {
+  for (const Code code : {Code::kUnavailable, Code::kNoSpace, Code::kNotPermitted}) {
+    const auto job = make_job({2, 3}, code);
+    CapturedLog log;
+    EXPECT_EQ(job->run().state.step, 5);
+    EXPECT_THAT(job->observer.checkpoints, ElementsAre(1, 4, 5));
+    for (const char* step : {"2", "3"}) {
+      EXPECT_THAT(log.warnings(),
+                  HasSubstr(std::string("checkpoint of step ") + step + " was not saved: "));
+    }
+    EXPECT_THAT(log.warnings(), HasSubstr("refused; training goes on, the next save tries again"));
+    std::filesystem::remove_all(scratch_ / "job");
+  }
+}
+
+TEST_F(SavingTest, ABugOfOursIsNone) {
+  EXPECT_THAT([&] { make_job({2}, Code::kInternal)->run(); }, ThrowsCode(Code::kInternal));
+}
+
+TEST_F(SavingTest, AFailureAtTheEndIsThrown) {
+  const auto job = make_job({5});
+  EXPECT_THAT([&] { job->run(); }, ThrowsCode(Code::kUnavailable, "step-00000005"));
+  EXPECT_THAT(job->observer.checkpoints, ElementsAre(1, 2, 3, 4));
+}
+
+TEST_F(SavingTest, AFailureOfAStoppedJobIsThrown) {
+  const auto job = make_job({3});
+  job->observer.when_step = [&](int64_t step) { job->stop = step == 3; };
+  const CapturedLog log;
+  EXPECT_THAT([&] { job->run(); }, ThrowsCode(Code::kUnavailable, "step-00000003"));
+}
+
+TEST_F(SavingTest, ABestWhoseCheckpointFailedIsNone) {
+  options_.eval_steps = 1;
+  options_.max_steps = 1;
+  const auto whole = TrainTest::make_job(true);
+  EXPECT_EQ(whole->run().state.best->step, 1);
+  std::filesystem::remove_all(scratch_ / "job");
+
+  options_.max_steps = 3;
+  const auto job = make_job({1}, Code::kUnavailable, true);
+  const CapturedLog log;
+  const TrainResult result = job->run();
+  ASSERT_TRUE(result.state.best);
+  EXPECT_GT(result.state.best->step, 1);
+  EXPECT_THAT(read_text(scratch_ / "job/best.json"),
+              HasSubstr("\"step\": " + std::to_string(result.state.best->step) + ","));
 }
 
 }  // namespace

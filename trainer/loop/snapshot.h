@@ -1,0 +1,35 @@
+#pragma once
+
+#include <vector>
+
+#include "storage/formats/tensor_file.h"
+#include "trainer/kernels/kernels.h"
+#include "trainer/loop/training_state.h"
+#include "trainer/model/parameters.h"
+#include "trainer/optim/optimizer.h"
+
+namespace berth {
+
+// A copy of all that a run has learned, in this machine's memory, to be written while training goes
+// on. Its memory is used again by the next copy.
+class Snapshot {
+ public:
+  // Of the same model each time.
+  void take(const TrainingState& state, const Parameters& parameters, const Optimizer& optimizer,
+            Kernels& kernels);
+
+  const TrainingState& state() const { return state_; }
+  // Do not close the sink.
+  void write_parameters(ByteSink& sink) const;
+  void write_moments(ByteSink& sink) const;
+
+ private:
+  TrainingState state_;
+  std::vector<float> parameters_, first_moment_, second_moment_;
+  std::vector<NamedTensor> parameter_tensors_, moment_tensors_;  // over these
+};
+
+// How the optimizer's file names the moments of a parameter: this, then its name.
+inline constexpr std::string_view kFirstMoment = "exp_avg.", kSecondMoment = "exp_avg_sq.";
+
+}  // namespace berth

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "trainer/data/sampler.h"
+
+namespace berth {
+
+// The best evaluation of a job.
+struct Best {
+  int64_t step = 0;
+  std::string metric{};  // its name
+  double value = 0;
+};
+
+// Where a training run stands between two updates; with the parameters and the moments, all there
+// is.
+struct TrainingState {
+  int64_t step = 0;  // updates done
+  DataCursor cursor{};
+  int64_t examples = 0, tokens = 0;  // seen so far, by all processes
+  double loss_sum = 0;               // over those examples
+  int64_t evaluated_step = -1;       // the last step that was evaluated
+  std::optional<Best> best{};        // of those whose checkpoint is there, or this one's
+  std::string kernels{};             // what computed it: results repeat bit for bit on the same
+};
+
+}  // namespace berth
