@@ -10,6 +10,7 @@
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/formats/event_file.h"
+#include "storage/store_object.h"
 
 namespace berth {
 namespace {
@@ -25,28 +26,37 @@ Scalar scalar(const std::string& tag, double value) { return {tag, static_cast<f
 
 }  // namespace
 
-EventRun::EventRun(Storage& storage, Uri directory, std::string writer, Clock wall_clock)
-    : storage_(storage),
-      directory_(std::move(directory)),
-      writer_(std::move(writer)),
-      wall_clock_(std::move(wall_clock)) {}
+EventRun::EventRun(Storage& storage, Uri directory, std::string writer)
+    : storage_(storage), directory_(std::move(directory)), writer_(std::move(writer)) {}
 
-void EventRun::add(const std::vector<std::byte>& record) { append(pending_, record); }
+void EventRun::add(const std::vector<std::byte>& record) {
+  const std::lock_guard lock(mutex_);
+  append(pending_, record);
+}
 
-void EventRun::flush() {
-  if (pending_.empty()) return;
-  const double now = wall_clock_();
-  last_name_s_ =
-      std::max(last_name_s_, now);  // names keep their order though the clock is set back
+void EventRun::flush(double now_s) {
+  std::vector<std::byte> records;
+  {
+    const std::lock_guard lock(mutex_);
+    records.swap(pending_);
+  }
+  if (records.empty()) return;
+  // Names keep their order though the clock is set back.
+  last_name_s_ = std::max(last_name_s_, now_s);
   char name[400];
   std::snprintf(name, sizeof name, "events.out.tfevents.%010lld.%s.%06d",
                 static_cast<long long>(last_name_s_), writer_.c_str(), counter_);
-  const auto sink = storage_.create(directory_ / name);
-  sink->write(event_file_header(now));
-  sink->write(pending_);
-  sink->close();
+  try {
+    store_object(storage_, directory_ / name, [&](ByteSink& sink) {
+      sink.write(event_file_header(now_s));
+      sink.write(records);
+    });
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    pending_.insert(pending_.begin(), records.begin(), records.end());
+    throw;
+  }
   ++counter_;
-  pending_.clear();
 }
 
 std::string this_writer() {
@@ -57,8 +67,8 @@ std::string this_writer() {
 
 EventFiles::EventFiles(Storage& storage, const Uri& summary_dir, EventFileOptions options)
     : options_(std::move(options)),
-      train_(storage, summary_dir / "train", options_.writer, options_.wall_clock),
-      eval_(storage, summary_dir / "eval", options_.writer, options_.wall_clock),
+      train_(storage, summary_dir / "train", options_.writer),
+      eval_(storage, summary_dir / "eval", options_.writer),
       began_s_(options_.steady_clock()),
       flushed_s_(began_s_) {}
 
@@ -67,7 +77,7 @@ EventFiles::~EventFiles() { flush(); }
 void EventFiles::on_start(const JobReport& report) {
   train_.add(text_event(options_.wall_clock(), report.first_step, "settings", options_.settings));
   try {
-    train_.flush();
+    train_.flush(options_.wall_clock());
   } catch (const Error& error) {
     if (error.code() == Code::kNotPermitted) throw;
     log_warning(cat("summaries not stored yet: ", error.what()));
@@ -92,24 +102,30 @@ void EventFiles::on_evaluation(const EvaluationReport& report) {
   flush_when_due();
 }
 
-void EventFiles::on_finish() { flush(); }
+void EventFiles::on_finish() {
+  flush();
+  wait();
+}
 
+// A store that takes longer than that is waited for, and its records go with the next one.
 void EventFiles::flush_when_due() {
   const double now = options_.steady_clock();
   const double pause_s = std::max(kLeastPause_s, kPartOfElapsed * (now - began_s_));
-  if (now - flushed_s_ < pause_s) return;
+  if (now - flushed_s_ < pause_s || !background_.idle()) return;
   flushed_s_ = now;
   flush();
 }
 
-void EventFiles::flush() noexcept {
-  for (EventRun* run : {&train_, &eval_}) {
-    try {
-      run->flush();
-    } catch (const std::exception& error) {
-      log_warning(cat("summaries not stored yet: ", error.what()));
+void EventFiles::flush() {
+  background_.submit([this, now_s = options_.wall_clock()] {
+    for (EventRun* run : {&train_, &eval_}) {
+      try {
+        run->flush(now_s);
+      } catch (const std::exception& error) {
+        log_warning(cat("summaries not stored yet: ", error.what()));
+      }
     }
-  }
+  });
 }
 
 }  // namespace berth

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <latch>
 
 #include "storage/base/error.h"
 #include "storage/base/log.h"
@@ -23,6 +24,7 @@ class UnreliableStorage final : public Storage {
     return files_->open(uri, options);
   }
   std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override {
+    if (held != nullptr) held->wait();
     if (failure) throw Error(*failure, "refused", uri.to_string());
     return files_->create(uri, options);
   }
@@ -33,6 +35,7 @@ class UnreliableStorage final : public Storage {
   }
 
   std::optional<Code> failure;
+  std::latch* held = nullptr;  // no file is created before it opens
 
  private:
   std::unique_ptr<Storage> files_ = make_local_storage();
@@ -68,6 +71,7 @@ class EventFilesTest : public testing::Test {
                       .grad_norm = 2,
                       .examples_per_second = 100,
                       .log = log});
+    events().wait();
   }
   std::vector<std::string> names(const std::string& run) {
     std::vector<std::string> names;
@@ -178,6 +182,22 @@ TEST_F(EventFilesTest, FailedWriteWarnsAndIsTriedAgain) {
   EXPECT_EQ(names("train").size(), 1u);
   step_at(20, 3);
   EXPECT_EQ(contents("train").size(), 2u + 1u + 3u);
+}
+
+TEST_F(EventFilesTest, ASlowStorageHoldsNoStepUp) {
+  start();
+  std::latch held(1);
+  storage_.held = &held;
+  for (const double now_s : {10, 20, 30}) {
+    now_s_ = now_s;
+    events().on_step({.step = static_cast<int64_t>(now_s), .log = true});
+  }
+  held.count_down();
+  events().wait();
+  EXPECT_EQ(names("train").size(), 2u);
+  step_at(40, 40);
+  EXPECT_EQ(names("train").size(), 3u);
+  EXPECT_EQ(contents("train").size(), 2u + 1u + 1u + 1u + 3u);
 }
 
 TEST_F(EventFilesTest, RefusedDirectoryEndsTheJobAtItsStartOnly) {
