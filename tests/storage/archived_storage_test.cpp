@@ -6,6 +6,7 @@
 #include "storage/expand.h"
 #include "storage/local_storage.h"
 #include "storage/whole_file.h"
+#include "tests/support/borrowed_storage.h"
 #include "tests/support/bucket_of_files.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/tar_bytes.h"
@@ -16,26 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::ElementsAre;
-
-// Passes on to a storage that the test keeps.
-class Borrowed final : public Storage {
- public:
-  explicit Borrowed(Storage& inner) : inner_(inner) {}
-  std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
-    return inner_.open(uri, options);
-  }
-  std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override {
-    return inner_.create(uri, options);
-  }
-  std::optional<Stat> stat(const Uri& uri) override { return inner_.stat(uri); }
-  std::vector<Stat> list(const Uri& prefix) override { return inner_.list(prefix); }
-  void remove(const Uri& uri, std::optional<Generation> generation) override {
-    inner_.remove(uri, generation);
-  }
-
- private:
-  Storage& inner_;
-};
 
 class ArchivedStorageTest : public testing::Test {
  protected:
@@ -59,7 +40,8 @@ class ArchivedStorageTest : public testing::Test {
   ScratchDirectory scratch_;
   std::unique_ptr<Storage> files_ = make_local_storage();
   BucketOfFiles bucket_{*files_, scratch_.path().string()};
-  std::unique_ptr<Storage> storage_ = make_archived_storage(std::make_unique<Borrowed>(bucket_));
+  std::unique_ptr<Storage> storage_ =
+      make_archived_storage(std::make_unique<BorrowedStorage>(bucket_));
 };
 
 TEST_F(ArchivedStorageTest, ReadsInsideAnArchive) {
@@ -151,7 +133,8 @@ TEST_F(ArchivedStorageTest, NoPathLeadsOutOfIt) {
 }
 
 TEST_F(ArchivedStorageTest, LimitsHold) {
-  const auto small = make_archived_storage(std::make_unique<Borrowed>(bucket_), {.entries = 2});
+  const auto small =
+      make_archived_storage(std::make_unique<BorrowedStorage>(bucket_), {.entries = 2});
   EXPECT_THAT([&] { small->list(Uri::parse("gs://b/data.tar")); },
               ThrowsCode(Code::kCorrupt, "more than 2 entries"));
 }

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "tests/support/borrowed_storage.h"
 #include "tests/support/captured_log.h"
 #include "tests/support/throws_code.h"
 #include "tests/trainer/loop/tiny_job.h"
@@ -243,29 +244,20 @@ TEST_F(TrainTest, AnInfiniteGradientEndsTheJobToo) {
 class SavingTest : public TrainTest {
  protected:
   // Fails to write "step-0000000N/..." for the steps that it is told.
-  class RefusingStorage final : public Storage {
+  class RefusingStorage final : public BorrowedStorage {
    public:
     RefusingStorage(Storage& inner, std::vector<int> steps, Code code)
-        : inner_(inner), steps_(std::move(steps)), code_(code) {}
+        : BorrowedStorage(inner), steps_(std::move(steps)), code_(code) {}
 
-    std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
-      return inner_.open(uri, options);
-    }
     std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override {
       for (const int step : steps_) {
         if (uri.path().find("step-0000000" + std::to_string(step)) == std::string::npos) continue;
         throw Error(code_, "refused", uri.to_string());
       }
-      return inner_.create(uri, options);
-    }
-    std::optional<Stat> stat(const Uri& uri) override { return inner_.stat(uri); }
-    std::vector<Stat> list(const Uri& prefix) override { return inner_.list(prefix); }
-    void remove(const Uri& uri, std::optional<Generation> if_generation) override {
-      inner_.remove(uri, if_generation);
+      return BorrowedStorage::create(uri, options);
     }
 
    private:
-    Storage& inner_;
     const std::vector<int> steps_;
     const Code code_;
   };

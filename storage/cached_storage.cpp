@@ -1,0 +1,164 @@
+#include "storage/cached_storage.h"
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <vector>
+
+#include "storage/base/checksum.h"
+#include "storage/base/error.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+constexpr size_t kStep = size_t{1} << 20;
+
+// FNV-1a, Fowler, Noll and Vo 1991: tells URIs apart whose names look alike once simplified.
+uint64_t fnv1a(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+// "b-corpus-train.csv.0123456789abcdef.": what the files of all generations of `uri` begin with.
+std::string prefix_for(const Uri& uri) {
+  constexpr size_t kLongest = 100;
+  std::string name = uri.host() + "-" + uri.path();
+  if (name.size() > kLongest) name.erase(0, name.size() - kLongest);
+  for (char& c : name) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!plain && c != '.' && c != '_') c = '-';
+  }
+  if (name.front() == '.') name.front() = '-';
+  char hash[20];
+  std::snprintf(hash, sizeof hash, "%016llx",
+                static_cast<unsigned long long>(fnv1a(uri.to_string())));
+  return cat(name, ".", hash, ".");
+}
+
+std::string version_of(const Stat& stat) {
+  return cat(stat.generation, ".", stat.crc32c ? crc_text(*stat.crc32c) : "none");
+}
+
+bool fits(const Checksum& checksum, const Stat& stat) {
+  return checksum.size == stat.size && (!stat.crc32c || checksum.crc == *stat.crc32c);
+}
+
+class CachedStorage final : public Storage {
+ public:
+  CachedStorage(std::unique_ptr<Storage> inner, Storage& local, const std::filesystem::path& dir)
+      : inner_(std::move(inner)), local_(local), directory_(Uri::parse(dir.string())) {}
+
+  std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
+    if (options.offset != 0 || options.length) return inner_->open(uri, options);
+    const std::optional<Stat> stat = inner_->stat(uri);
+    if (!stat || (options.generation && *options.generation != stat->generation) ||
+        (stat->generation == 0 && !stat->crc32c) || !stat->content_encoding.empty()) {
+      return inner_->open(uri, options);
+    }
+    const Uri file = directory_ / (prefix_for(uri) + version_of(*stat));
+    if (auto source = open_hit(file, *stat)) return source;
+    ReadOptions pinned = options;
+    if (stat->generation != 0) pinned.generation = stat->generation;
+    if (fetch(uri, pinned, *stat, file)) {
+      remove_older(uri, file);
+      try {
+        return local_.open(file);
+      } catch (const Error& error) {  // another process may have removed it
+        log_debug(cat("reading around the cache: ", error.what()));
+      }
+    }
+    return inner_->open(uri, pinned);
+  }
+
+  std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override {
+    return inner_->create(uri, options);
+  }
+  std::optional<Stat> stat(const Uri& uri) override { return inner_->stat(uri); }
+  std::vector<Stat> list(const Uri& prefix) override { return inner_->list(prefix); }
+  void remove(const Uri& uri, std::optional<Generation> if_generation) override {
+    inner_->remove(uri, if_generation);
+  }
+
+ private:
+  // Null: it is not there, or damaged.
+  std::unique_ptr<ByteSource> open_hit(const Uri& file, const Stat& stat) {
+    try {
+      const std::optional<Stat> cached = local_.stat(file);
+      if (!cached) return nullptr;
+      Checksum checksum;
+      if (cached->size == stat.size) {
+        ChecksumSource source(local_.open(file), checksum);
+        std::vector<std::byte> buffer(kStep);
+        while (source.read(buffer) > 0) {
+        }
+      }
+      if (fits(checksum, stat)) {
+        log_debug(cat("read from the cache: ", stat.name));
+        return local_.open(file, {.generation = cached->generation});
+      }
+      log_info(cat("the cached copy of ", stat.name, " is damaged and is fetched again"));
+    } catch (const Error& error) {
+      log_debug(cat("reading around the cache: ", error.what()));
+    }
+    return nullptr;
+  }
+
+  // Whether the object is in the cache now. What fails in reading it is thrown.
+  bool fetch(const Uri& uri, const ReadOptions& pinned, const Stat& stat, const Uri& file) {
+    if (cannot_write_) return false;
+    std::unique_ptr<ByteSink> sink;
+    const auto try_writing = [&](const auto& action) {
+      try {
+        action();
+        return true;
+      } catch (const Error& error) {
+        if (!cannot_write_.exchange(true)) {
+          log_warning(cat("the cache is not used: ", error.what()));
+        }
+        return false;
+      }
+    };
+    if (!try_writing([&] { sink = local_.create(file, {.size_hint = stat.size}); })) return false;
+    Checksum checksum;
+    ChecksumSource source(inner_->open(uri, pinned), checksum);
+    std::vector<std::byte> buffer(kStep);
+    while (const size_t count = source.read(buffer)) {
+      if (!try_writing([&] { sink->write(Bytes(buffer).first(count)); })) return false;
+    }
+    if (!fits(checksum, stat)) {
+      throw Error(Code::kUnavailable, "did not arrive as it is stored", uri.to_string(),
+                  "try again");
+    }
+    return try_writing([&] { sink->close(); });
+  }
+
+  void remove_older(const Uri& uri, const Uri& newest) {
+    const std::string prefix = (directory_ / prefix_for(uri)).to_string();
+    try {
+      for (const Stat& stat : local_.list(directory_)) {
+        if (stat.name.starts_with(prefix) && stat.name != newest.to_string()) {
+          local_.remove(Uri::parse(stat.name));
+        }
+      }
+    } catch (const Error& error) {
+      log_debug(cat("an older copy stays in the cache: ", error.what()));
+    }
+  }
+
+  const std::unique_ptr<Storage> inner_;
+  Storage& local_;
+  const Uri directory_;
+  std::atomic<bool> cannot_write_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Storage> make_cached_storage(std::unique_ptr<Storage> inner, Storage& local,
+                                             const std::filesystem::path& cache_dir) {
+  return std::make_unique<CachedStorage>(std::move(inner), local, cache_dir);
+}
+
+}  // namespace berth
