@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/support/http_server.h"
+#include "tests/support/recycled_bytes.h"
 
 namespace berth {
 
@@ -64,9 +65,13 @@ class FakeObjects {
   std::vector<FakeObject> list(const std::string& bucket, const std::string& prefix,
                                const std::string& after) const;
 
+  RecycledBytes& memory() { return *memory_; }  // for what objects hold
+
  private:
   const FakeObject* find(const std::string& bucket, const std::string& name) const;  // mutex_ held
 
+  // Shared by the bytes of every object, which come back to it.
+  const std::shared_ptr<RecycledBytes> memory_ = std::make_shared<RecycledBytes>();
   mutable std::mutex mutex_;
   std::set<std::string> buckets_;
   std::map<std::pair<std::string, std::string>, FakeObject> objects_;  // by bucket and name

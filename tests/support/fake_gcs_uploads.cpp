@@ -13,7 +13,6 @@ namespace berth {
 namespace {
 
 constexpr uint64_t kChunkUnit = uint64_t{256} << 10;
-constexpr uint64_t kLargestReserve = uint64_t{4} << 30;
 
 GcsRefusal invalid(const std::string& message) { return {400, "invalid", message}; }
 
@@ -119,12 +118,14 @@ ServedAnswer upload_at_once(FakeObjects& objects, const std::string& bucket,
   const bool is_multipart = request.parameter("uploadType") == "multipart";
   const Multipart parts = is_multipart ? multipart_of(request) : Multipart{"", request.body};
   GcsIntent intent = intent_of(bucket, request, parts.json);
-  std::string bytes(parts.content);
+  std::string bytes;
+  objects.memory().make_room(bytes, parts.content.size());
+  bytes.assign(parts.content);
   damage(bytes, 0, fault);
   intent.object.crc32c = crc32c(as_bytes(bytes));
   check_crc(intent.object.crc32c, intent.crc32c);
   check_crc(intent.object.crc32c, hash_header(request));
-  intent.object.bytes = std::make_shared<const std::string>(std::move(bytes));
+  intent.object.bytes = objects.memory().share(std::move(bytes));
   return json_answer(object_json(objects.put(std::move(intent.object), intent.conditions)));
 }
 
@@ -135,7 +136,6 @@ ServedAnswer FakeSessions::start(const std::string& bucket, const ServedRequest&
   if (const auto type = request.header("X-Upload-Content-Type")) intent.object.content_type = *type;
   if (const auto size = request.header("X-Upload-Content-Length")) {
     session->total = std::stoull(*size);
-    session->bytes.reserve(std::min(*session->total, kLargestReserve));
   }
   session->intent = std::move(intent);
   const std::lock_guard lock(mutex_);
@@ -157,6 +157,7 @@ std::shared_ptr<FakeSessions::Session> FakeSessions::find(const ServedRequest& r
 
 void FakeSessions::keep(Session& session, std::string_view content, const GcsFault& fault) {
   const size_t before = session.bytes.size();
+  objects_.memory().make_room(session.bytes, before + content.size());
   session.bytes.append(content);
   damage(session.bytes, before, fault);
   session.crc = crc32c(as_bytes(std::string_view(session.bytes).substr(before)), session.crc);
@@ -166,7 +167,7 @@ ServedAnswer FakeSessions::put(const ServedRequest& request, const GcsFault& fau
   const auto session = find(request);
   const std::lock_guard lock(session->mutex);
   if (session->lost != 0) throw gone(session->lost);
-  if (session->finished) return json_answer(object_json(*session->finished));
+  if (session->finished) return json_answer(*session->finished);
   const ContentRange range = content_range_of(request);
   if (range.total && session->total && *range.total != *session->total) {
     throw invalid("The upload's total size must not change.");
@@ -192,9 +193,6 @@ ServedAnswer FakeSessions::put(const ServedRequest& request, const GcsFault& fau
   if (!is_last && (range.end - *range.first) % kChunkUnit != 0) {
     throw invalid("The size of a chunk that is not the last must be a multiple of 256 KiB.");
   }
-  if (session->bytes.capacity() < range.total.value_or(0)) {
-    session->bytes.reserve(std::min(*range.total, kLargestReserve));
-  }
   uint64_t arrived = request.body.size();
   if (fault.keep) arrived = std::min(arrived, *fault.keep / kChunkUnit * kChunkUnit);
   if (!request.complete) arrived = arrived / kChunkUnit * kChunkUnit;
@@ -218,13 +216,13 @@ ServedAnswer FakeSessions::answer(Session& session, const ServedRequest& request
     check_crc(session.crc, intent.crc32c);
     check_crc(session.crc, hash_header(request));
     intent.object.crc32c = session.crc;
-    intent.object.bytes = std::make_shared<const std::string>(std::move(session.bytes));
-    session.finished = objects_.put(std::move(intent.object), intent.conditions);
+    intent.object.bytes = objects_.memory().share(std::move(session.bytes));
+    session.finished = object_json(objects_.put(std::move(intent.object), intent.conditions));
   } catch (const GcsRefusal&) {
     session.lost = 410;
     throw;
   }
-  return json_answer(object_json(*session.finished));
+  return json_answer(*session.finished);
 }
 
 ServedAnswer FakeSessions::cancel(const ServedRequest& request) {

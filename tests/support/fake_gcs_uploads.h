@@ -46,8 +46,8 @@ class FakeSessions {
     std::optional<uint64_t> total;
     std::string bytes;
     uint32_t crc = 0;
-    std::optional<FakeObject> finished;
-    int lost = 0;  // the status that says so
+    std::optional<std::string> finished;  // with this answer
+    int lost = 0;                         // the status that says so
   };
 
   std::shared_ptr<Session> find(const ServedRequest& request) const;  // refused where it is gone

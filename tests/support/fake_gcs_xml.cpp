@@ -30,7 +30,9 @@ ServedAnswer FakeXmlUploads::answer(const std::string& bucket, const std::string
         cat("<Bucket>", bucket, "</Bucket><Key>", name, "</Key><UploadId>", fresh, "</UploadId>"));
   }
   if (request.method == "PUT" && request.parameter("partNumber")) {
-    Part part{request.body, crc32c(as_bytes(request.body))};
+    Part part{{}, crc32c(as_bytes(request.body))};
+    objects_.memory().make_room(part.bytes, request.body.size());
+    part.bytes.assign(request.body);
     const std::string hash = "crc32c=" + crc32c_base64(part.crc);
     const std::lock_guard lock(mutex_);
     const auto upload = uploads_.find(id);
@@ -62,13 +64,14 @@ ServedAnswer FakeXmlUploads::finish(const std::string& bucket, const std::string
   std::string bytes;
   size_t size = 0;
   for (const auto& [number, part] : parts) size += part.bytes.size();
-  bytes.reserve(size);
+  objects_.memory().make_room(bytes, size);
   FakeObject object{.bucket = bucket, .name = name};
-  for (const auto& [number, part] : parts) {
+  for (auto& [number, part] : parts) {
     object.crc32c = crc32c_combine(object.crc32c, part.crc, part.bytes.size());
     bytes += part.bytes;
+    objects_.memory().give_back(std::move(part.bytes));
   }
-  object.bytes = std::make_shared<const std::string>(std::move(bytes));
+  object.bytes = objects_.memory().share(std::move(bytes));
   object = objects_.put(std::move(object), {});
   ServedAnswer answer = xml_answer("CompleteMultipartUploadResult", cat("<Key>", name, "</Key>"));
   answer.headers.emplace_back("x-goog-hash", "crc32c=" + crc32c_base64(object.crc32c));

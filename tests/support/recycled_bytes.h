@@ -1,0 +1,66 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace berth {
+
+// Large strings whose memory is used again: pages that a process has never touched cost a virtual
+// machine more than a transfer on loopback does, and a bench would measure them. Thread-safe.
+class RecycledBytes : public std::enable_shared_from_this<RecycledBytes> {
+ public:
+  // Makes `bytes` able to hold `size`, its content kept. What grows large is given room enough to
+  // move seldom, of which untouched pages cost nothing.
+  void make_room(std::string& bytes, size_t size) {
+    if (size <= bytes.capacity() || size < kSmallest) return;
+    std::string wider = take(size);
+    wider.assign(bytes);
+    give_back(std::exchange(bytes, std::move(wider)));
+  }
+
+  void give_back(std::string bytes) {
+    const std::lock_guard lock(mutex_);
+    if (bytes.capacity() >= kSmallest && free_.size() < kMost) free_.push_back(std::move(bytes));
+  }
+
+  // Comes back when nobody uses it any more.
+  std::shared_ptr<const std::string> share(std::string bytes) {
+    auto* const owned = new std::string(std::move(bytes));
+    return {owned, [pool = shared_from_this(), owned](const std::string*) {
+              pool->give_back(std::move(*owned));
+              delete owned;
+            }};
+  }
+
+ private:
+  static constexpr size_t kSmallest = size_t{1} << 20;
+  static constexpr size_t kLarge = size_t{64} << 20, kRoom = size_t{2} << 30;
+  static constexpr size_t kMost = 80;
+
+  std::string take(size_t size) {
+    const std::lock_guard lock(mutex_);
+    auto best = free_.end();
+    for (auto at = free_.begin(); at != free_.end(); ++at) {
+      if (at->capacity() < size) continue;
+      if (best == free_.end() || at->capacity() < best->capacity()) best = at;
+    }
+    std::string bytes;
+    if (best != free_.end()) {
+      bytes = std::move(*best);
+      free_.erase(best);
+    } else {
+      bytes.reserve(size >= kLarge ? std::max(size, kRoom) : size);
+    }
+    return bytes;
+  }
+
+  std::mutex mutex_;
+  std::vector<std::string> free_;
+};
+
+}  // namespace berth
