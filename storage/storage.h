@@ -44,16 +44,16 @@ class Uri {
 // The bytes [offset, offset + length) as far as there are any.
 struct ReadOptions {
   uint64_t offset = 0;
-  std::optional<uint64_t> length;
-  std::optional<Generation> generation;  // this version or kNotFound
+  std::optional<uint64_t> length{};
+  std::optional<Generation> generation{};  // this version or kNotFound
   std::stop_token stop{};  // remote: open() and read() give up with kStopped soon after
 };
 
 // With if_generation, kInUse (another process wrote there) when the version is no longer that one:
 // at once where it is known at once, else from close().
 struct WriteOptions {
-  std::optional<Generation> if_generation;  // replace this version only; 0: create only
-  std::optional<uint64_t> size_hint;
+  std::optional<Generation> if_generation{};  // replace this version only; 0: create only
+  std::optional<uint64_t> size_hint{};
 };
 
 // Of a sink whose bytes the storage forgot half-way (kUnavailable): they must all be written again,
@@ -61,7 +61,7 @@ struct WriteOptions {
 class UploadLost final : public Error {
  public:
   explicit UploadLost(const std::string& where)
-      : Error(Code::kUnavailable, "the upload's session expired", where, "start again") {}
+      : Error(Code::kUnavailable, "the upload was lost half-way", where, "start again") {}
 };
 
 // The one door to stored bytes. Thread-safe. Absent is kNotFound, refused kNotPermitted, a full

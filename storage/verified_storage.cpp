@@ -14,6 +14,8 @@
 namespace berth {
 namespace {
 
+constexpr int kMostReads = 3;  // of a small object that arrives damaged
+
 // Tells how far a transfer is, as TransferOptions says.
 class Meter {
  public:
@@ -191,21 +193,31 @@ class VerifiedStorage final : public Storage {
                                            TransferProgress{.uri = uri.to_string(), .total = size});
   }
 
-  // Read to its end before anybody sees a byte of it.
+  // Read to its end before anybody sees a byte of it, and again where it arrived damaged.
   std::unique_ptr<ByteSource> open_small(const Uri& uri, const Stat& stat,
                                          const ReadOptions& options) const {
     std::vector<std::byte> bytes(stat.size);
-    size_t filled = 0;
-    if (stat.size > 0) {
-      const auto source = metered(inner_->open(uri, options), uri, stat.size);
-      while (filled < bytes.size()) {
-        const size_t count = source->read(std::span(bytes).subspan(filled));
-        if (count == 0) break;
-        filled += count;
+    for (int attempt = 1;; ++attempt) {
+      const size_t filled = stat.size > 0 ? fill(bytes, uri, options) : 0;
+      try {
+        require_intact(stat, filled, crc32c(Bytes(bytes).first(filled)), uri);
+        return std::make_unique<OwnedBytes>(std::move(bytes));
+      } catch (const Error& error) {
+        if (attempt == kMostReads) throw;
+        log_warning(cat(error.what(), ": reading it again"));
       }
     }
-    require_intact(stat, filled, crc32c(Bytes(bytes).first(filled)), uri);
-    return std::make_unique<OwnedBytes>(std::move(bytes));
+  }
+
+  size_t fill(std::span<std::byte> bytes, const Uri& uri, const ReadOptions& options) const {
+    const auto source = metered(inner_->open(uri, options), uri, bytes.size());
+    size_t filled = 0;
+    while (filled < bytes.size()) {
+      const size_t count = source->read(bytes.subspan(filled));
+      if (count == 0) break;
+      filled += count;
+    }
+    return filled;
   }
 
   // Stored compressed, though its name does not say so.

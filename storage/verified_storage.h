@@ -27,10 +27,10 @@ struct TransferOptions {
 };
 
 // Whole objects of `inner`, as they were stored: looked up, then read from that generation in
-// parallel ranges, and compared with their size and CRC-32C. What does not fit is kUnavailable: at
-// once for an object of one part, else instead of its end. An object stored with Content-Encoding
-// gzip arrives decompressed unless its name ends in .gz or .tgz. Other verbs, and reads of a range,
-// pass through.
+// parallel ranges, and compared with their size and CRC-32C. What does not fit is kUnavailable: an
+// object of one part is first read again, a larger one ends with the error before its last part. An
+// object stored with Content-Encoding gzip arrives decompressed unless its name ends in .gz or
+// .tgz. Other verbs, and reads of a range, pass through.
 std::unique_ptr<Storage> make_verified_storage(std::unique_ptr<Storage> inner,
                                                const TransferOptions& options);
 

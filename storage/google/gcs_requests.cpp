@@ -122,7 +122,8 @@ Error gcs_error(int status, const HttpHeaders& headers, std::string_view body, c
       return Error(Code::kNotPermitted, cat("not permitted, ", permission, " is needed", said),
                    where, "grant the job's service account a role that holds it");
     case 404: {
-      const bool is_bucket = body.find("bucket does not exist") != std::string_view::npos;
+      const bool is_bucket = permission != "storage.objects.get" ||
+                             body.find("bucket does not exist") != std::string_view::npos;
       return Error(Code::kNotFound, is_bucket ? "no such bucket" : "no such object" + said, where,
                    "check the spelling");
     }

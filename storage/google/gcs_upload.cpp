@@ -69,8 +69,11 @@ class GcsUpload final : public ByteSink {
                "&name=", percent_encoded(uri_.path()), "&ifGenerationMatch=", if_generation_);
   }
 
-  Error error_of(const HttpAnswer& answer) const {
-    return gcs_error(answer.status, answer.headers, answer.body, uri_, kPermission);
+  [[noreturn]] void fail(const HttpAnswer& answer) const {
+    const bool damaged =
+        answer.status == 400 && lower_ascii(answer.body).find("crc32c") != std::string::npos;
+    if (damaged) throw UploadLost(uri_.to_string());  // on its way: what was sent was refused
+    throw gcs_error(answer.status, answer.headers, answer.body, uri_, kPermission);
   }
 
   void send_at_once() {
@@ -87,7 +90,7 @@ class GcsUpload final : public ByteSink {
                         .headers = {{"Content-Type", "multipart/related; boundary=" + boundary}},
                         .body = {as_bytes(head), buffer_, as_bytes(tail)}});
     if (answer.status == 412) return find_own(answer);
-    if (!answer.ok()) throw error_of(answer);
+    if (!answer.ok()) fail(answer);
     published_ = parse_gcs_object(answer.body, uri_);
   }
 
@@ -102,9 +105,9 @@ class GcsUpload final : public ByteSink {
         return;
       }
     } else if (answer.status != 404) {
-      throw error_of(answer);
+      fail(answer);
     }
-    throw error_of(refusal);
+    fail(refusal);
   }
 
   void start_session() {
@@ -116,7 +119,7 @@ class GcsUpload final : public ByteSink {
                                     {"X-Upload-Content-Type", kBytes}},
                         .body = {as_bytes(about)}});
     if (answer.status == 412) return find_own(answer);
-    if (!answer.ok()) throw error_of(answer);
+    if (!answer.ok()) fail(answer);
     session_ = answer.headers.find("location").value_or("");
     if (session_.empty()) {
       throw Error(Code::kUnavailable, "an upload session without an address", uri_.to_string());
@@ -170,7 +173,7 @@ class GcsUpload final : public ByteSink {
     }
     if (answer.status == 404 || answer.status == 410) return forget_session();
     if (answer.status == 412) return find_own(answer);
-    if (answer.status != 308) throw error_of(answer);
+    if (answer.status != 308) fail(answer);
     const uint64_t stored = stored_bytes(answer.headers);
     if (stored < stored_ || stored - stored_ > buffer_.size()) throw UploadLost(uri_.to_string());
     buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<ptrdiff_t>(stored - stored_));

@@ -25,47 +25,36 @@ std::string host_of(const std::string& url) {
   return user_info == std::string::npos ? authority : authority.substr(user_info + 1);
 }
 
-// An easy handle, and the multi handle that drives it and keeps its connection open.
-struct Handles {
-  Handles() : easy(curl_easy_init()), multi(curl_multi_init()) {
-    if (easy == nullptr || multi == nullptr) {
-      throw Error(Code::kInternal, "libcurl cannot make a handle");
-    }
+struct Multi {
+  Multi() : handle(curl_multi_init()) {
+    if (handle == nullptr) throw Error(Code::kMemory, "libcurl cannot make a handle");
   }
-  ~Handles() {
-    curl_easy_cleanup(easy);
-    curl_multi_cleanup(multi);
-  }
-  Handles(const Handles&) = delete;
-  Handles& operator=(const Handles&) = delete;
+  ~Multi() { curl_multi_cleanup(handle); }
+  Multi(const Multi&) = delete;
+  Multi& operator=(const Multi&) = delete;
 
-  CURL* easy;
-  CURLM* multi;
+  CURLM* handle;  // drives one request at a time, and keeps its connection for the next
 };
 
-// Handles between two requests. Thread-safe.
-class HandlePool {
+// Those between two requests. Thread-safe.
+class IdleConnections {
  public:
-  std::unique_ptr<Handles> take() {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!idle_.empty()) {
-        std::unique_ptr<Handles> handles = std::move(idle_.back());
-        idle_.pop_back();
-        return handles;
-      }
-    }
-    return std::make_unique<Handles>();
+  std::unique_ptr<Multi> take() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return std::make_unique<Multi>();
+    std::unique_ptr<Multi> multi = std::move(idle_.back());
+    idle_.pop_back();
+    return multi;
   }
 
-  void give_back(std::unique_ptr<Handles> handles) {
+  void give_back(std::unique_ptr<Multi> multi) {
     const std::lock_guard lock(mutex_);
-    if (idle_.size() < kIdleConnections) idle_.push_back(std::move(handles));
+    if (idle_.size() < kIdleConnections) idle_.push_back(std::move(multi));
   }
 
  private:
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Handles>> idle_;
+  std::vector<std::unique_ptr<Multi>> idle_;
 };
 
 // What libcurl's failures mean to somebody who may try again.
@@ -93,15 +82,16 @@ Error failure(CURLcode code, const std::string& detail, const std::string& host)
 
 class CurlStream final : public HttpStream {
  public:
-  CurlStream(HandlePool& pool, const HttpClientOptions& options, const HttpRequest& request)
+  CurlStream(IdleConnections& pool, const HttpClientOptions& options, const HttpRequest& request)
       : pool_(pool),
         options_(options),
         request_(request),
         host_(host_of(request.url)),
-        handles_(pool.take()) {
+        multi_(pool.take()),
+        easy_(curl_easy_init()) {
     try {
       set_up();
-      check(curl_multi_add_handle(handles_->multi, handles_->easy));
+      check(curl_multi_add_handle(multi_->handle, easy_));
       is_added_ = true;
       while (!has_headers_ && !is_done_) pump();
       if (!has_headers_) throw failure_.value_or(failure(CURLE_GOT_NOTHING, "", host_));
@@ -132,7 +122,7 @@ class CurlStream final : public HttpStream {
     target_ = buffer;
     if (is_paused_ && !is_done_) {
       is_paused_ = false;
-      curl_easy_pause(handles_->easy, CURLPAUSE_CONT);
+      curl_easy_pause(easy_, CURLPAUSE_CONT);
     }
     while (target_.size() == buffer.size() && !is_done_) pump();
     count = buffer.size() - target_.size();
@@ -153,23 +143,19 @@ class CurlStream final : public HttpStream {
     return static_cast<CurlStream*>(self)->give_body(
         {reinterpret_cast<std::byte*>(data), size * count});
   }
-  static int on_seek(void* self, curl_off_t offset, int origin) {
-    return static_cast<CurlStream*>(self)->seek_body(offset, origin);
-  }
-
   void check(CURLMcode code) const {
     if (code != CURLM_OK) throw Error(Code::kInternal, curl_multi_strerror(code), host_);
   }
 
   template <typename Value>
   void set(CURLoption option, Value value) {
-    if (curl_easy_setopt(handles_->easy, option, value) != CURLE_OK) {
+    if (curl_easy_setopt(easy_, option, value) != CURLE_OK) {
       throw Error(Code::kInternal, cat("libcurl refuses option ", static_cast<int>(option)), host_);
     }
   }
 
   void set_up() {
-    curl_easy_reset(handles_->easy);
+    if (easy_ == nullptr) throw Error(Code::kMemory, "libcurl cannot make a handle", host_);
     set(CURLOPT_URL, request_.url.c_str());
     set(CURLOPT_PATH_AS_IS, 1L);
     set(CURLOPT_PROTOCOLS_STR, "http,https");
@@ -218,10 +204,10 @@ class CurlStream final : public HttpStream {
       set(CURLOPT_POSTFIELDSIZE_LARGE, length);
     }
     set(CURLOPT_UPLOAD_BUFFERSIZE, 2L << 20);
+    // No seek function: libcurl would send a body again by itself when a kept connection breaks,
+    // and nobody would know that the first may have arrived.
     set(CURLOPT_READFUNCTION, &CurlStream::on_send);
     set(CURLOPT_READDATA, this);
-    set(CURLOPT_SEEKFUNCTION, &CurlStream::on_seek);
-    set(CURLOPT_SEEKDATA, this);
   }
 
   void add_field(const std::string& line) {
@@ -238,9 +224,9 @@ class CurlStream final : public HttpStream {
     if (request_.stop.stop_requested()) throw Error(Code::kStopped, "given up", host_);
     int running = 0;
     const uint64_t before = moved_;
-    check(curl_multi_perform(handles_->multi, &running));
+    check(curl_multi_perform(multi_->handle, &running));
     int queued = 0;
-    while (const CURLMsg* message = curl_multi_info_read(handles_->multi, &queued)) {
+    while (const CURLMsg* message = curl_multi_info_read(multi_->handle, &queued)) {
       if (message->msg != CURLMSG_DONE) continue;
       is_done_ = true;
       if (message->data.result != CURLE_OK) {
@@ -249,7 +235,7 @@ class CurlStream final : public HttpStream {
     }
     if (is_done_ || is_paused_ || moved_ != before) return;
     const auto start = std::chrono::steady_clock::now();
-    check(curl_multi_poll(handles_->multi, nullptr, 0, kLongestPoll_ms, nullptr));
+    check(curl_multi_poll(multi_->handle, nullptr, 0, kLongestPoll_ms, nullptr));
     const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
     notice_stall(waited.count());
   }
@@ -320,26 +306,20 @@ class CurlStream final : public HttpStream {
     return filled;
   }
 
-  // libcurl starts over on another connection when a kept one turns out to be dead.
-  int seek_body(curl_off_t offset, int origin) {
-    if (origin != SEEK_SET || offset != 0) return CURL_SEEKFUNC_CANTSEEK;
-    piece_ = piece_offset_ = 0;
-    return CURL_SEEKFUNC_OK;
-  }
-
   void let_go() {
-    if (is_added_) curl_multi_remove_handle(handles_->multi, handles_->easy);
-    curl_easy_reset(handles_->easy);  // it must forget this object
+    if (is_added_) curl_multi_remove_handle(multi_->handle, easy_);
+    curl_easy_cleanup(easy_);
     curl_slist_free_all(fields_);
     fields_ = nullptr;
-    pool_.give_back(std::move(handles_));
+    pool_.give_back(std::move(multi_));
   }
 
-  HandlePool& pool_;
+  IdleConnections& pool_;
   const HttpClientOptions& options_;
   HttpRequest request_;
   const std::string host_;
-  std::unique_ptr<Handles> handles_;
+  std::unique_ptr<Multi> multi_;
+  CURL* const easy_;
   curl_slist* fields_ = nullptr;
   char error_text_[CURL_ERROR_SIZE] = {};
 
@@ -370,7 +350,7 @@ class CurlClient final : public HttpClient {
 
  private:
   const HttpClientOptions options_;
-  HandlePool pool_;
+  IdleConnections pool_;
 };
 
 }  // namespace

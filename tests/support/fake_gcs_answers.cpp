@@ -58,7 +58,7 @@ std::optional<std::string> gunzipped(const std::string& bytes) {
 
 }  // namespace
 
-std::string base64(std::string_view bytes) {
+std::string base64_text(std::string_view bytes) {
   static const char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string text;
   for (size_t i = 0; i < bytes.size(); i += 3) {
@@ -76,7 +76,7 @@ std::string base64(std::string_view bytes) {
 std::string crc32c_base64(uint32_t crc) {
   std::string bytes;
   for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(crc >> shift & 0xFF);
-  return base64(bytes);
+  return base64_text(bytes);
 }
 
 ServedAnswer json_refusal(const GcsRefusal& refusal) {
@@ -114,7 +114,7 @@ std::string object_json(const FakeObject& object) {
                    {"storageClass", "STANDARD"},
                    {"size", std::to_string(object.bytes->size())},
                    {"crc32c", crc32c_base64(object.crc32c)},
-                   {"etag", base64(std::to_string(object.generation))},
+                   {"etag", base64_text(std::to_string(object.generation))},
                    {"timeCreated", kTime},
                    {"updated", kTime}};
   if (!object.content_encoding.empty()) resource["contentEncoding"] = object.content_encoding;

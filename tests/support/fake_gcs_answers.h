@@ -9,7 +9,7 @@
 
 namespace berth {
 
-std::string base64(std::string_view bytes);
+std::string base64_text(std::string_view bytes);
 std::string crc32c_base64(uint32_t crc);  // of its 4 bytes, the highest first
 
 // {"error": {"code", "message", "errors": [{"domain", "reason", "message"}]}}

@@ -1,0 +1,177 @@
+#include "storage/http/http_client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "storage/base/clock.h"
+#include "tests/support/http_server.h"
+#include "tests/support/throws_code.h"
+
+namespace berth {
+namespace {
+
+class HttpClientTest : public testing::Test {
+ protected:
+  // Answers everything with what `answer` makes of it.
+  HttpServer& serve(HttpServer::Handle answer) { return server_.emplace(std::move(answer)); }
+
+  HttpAnswer get(const std::string& target) {
+    return client_->send({.url = server_->url() + target});
+  }
+
+  std::optional<HttpServer> server_;
+  std::unique_ptr<HttpClient> client_ = make_http_client({.stall_timeout_s = 0.3});
+};
+
+TEST_F(HttpClientTest, SendsMethodTargetFieldsAndBody) {
+  ServedRequest seen;
+  serve([&](const ServedRequest& request) {
+    seen = request;
+    return ServedAnswer{.body = "done"};
+  });
+  const std::string a = "first ", b = "second";
+  const HttpAnswer answer = client_->send({.method = "PUT",
+                                           .url = server_->url() + "/a/../b%2Fc?d=%20",
+                                           .headers = {{"X-One", "1"}, {"X-Empty", ""}},
+                                           .body = {as_bytes(a), {}, as_bytes(b)}});
+  EXPECT_EQ(answer.body, "done");
+  EXPECT_EQ(seen.method, "PUT");
+  EXPECT_EQ(seen.target, "/a/../b%2Fc?d=%20");
+  EXPECT_EQ(seen.body, "first second");
+  EXPECT_EQ(seen.header("x-one"), "1");
+  EXPECT_EQ(seen.header("x-empty"), "");
+  EXPECT_EQ(seen.header("content-length"), "12");
+  EXPECT_FALSE(seen.header("expect"));
+}
+
+TEST_F(HttpClientTest, EveryStatusIsAnAnswer) {
+  for (const int status : {204, 301, 308, 404, 412, 500, 503}) {
+    serve([&](const ServedRequest&) { return ServedAnswer{.status = status}; });
+    EXPECT_EQ(get("/").status, status);
+  }
+}
+
+TEST_F(HttpClientTest, FieldsOfTheAnswerAreFoundWithoutCase) {
+  serve([](const ServedRequest&) {
+    return ServedAnswer{.headers = {{"X-Hash", "a=1"}, {"x-hash", "b=2"}}};
+  });
+  EXPECT_THAT(get("/").headers.find_all("X-HASH"), testing::ElementsAre("a=1", "b=2"));
+}
+
+TEST_F(HttpClientTest, ConnectionsAreKept) {
+  serve([](const ServedRequest&) { return ServedAnswer{.body = "x"}; });
+  for (int i = 0; i < 5; ++i) get("/");
+  EXPECT_EQ(server_->connections(), 1u);
+}
+
+TEST_F(HttpClientTest, ChunkedBodiesArrive) {
+  serve([](const ServedRequest&) {
+    return ServedAnswer{.body = std::string(100'000, 'x'), .chunked = true};
+  });
+  EXPECT_EQ(get("/").body, std::string(100'000, 'x'));
+}
+
+TEST_F(HttpClientTest, ASlowReaderIsNoStall) {
+  serve([](const ServedRequest&) { return ServedAnswer{.body = std::string(20 << 20, 'x')}; });
+  const auto stream = client_->open({.url = server_->url()});
+  std::vector<std::byte> buffer(1 << 20);
+  size_t size = 0;
+  while (const size_t count = stream->read(buffer)) {
+    if (size == 0) sleep_s(0.5);
+    size += count;
+  }
+  EXPECT_EQ(size, size_t{20} << 20);
+}
+
+TEST_F(HttpClientTest, WhatGoesWrongOnTheWayIsTransient) {
+  const WireFault faults[] = {{.reset = true},  {.cut_header = true},
+                              {.cut_after = 3}, {.cut_after = 3, .cut_resets = true},
+                              {.stall_s = 3},   {.stall_s = 3, .stall_at = 4}};
+  for (const WireFault& fault : faults) {
+    serve([&](const ServedRequest&) { return ServedAnswer{.body = "0123456789", .fault = fault}; });
+    EXPECT_THAT([&] { get("/"); }, ThrowsCode(Code::kUnavailable));
+    serve([&](const ServedRequest&) {
+      return ServedAnswer{.body = "0123456789", .chunked = true, .fault = fault};
+    });
+    EXPECT_THAT([&] { get("/"); }, ThrowsCode(Code::kUnavailable));
+  }
+}
+
+TEST_F(HttpClientTest, NobodyThereIsTransientToo) {
+  const std::string url = serve([](const ServedRequest&) { return ServedAnswer{}; }).url();
+  server_.reset();
+  EXPECT_THAT([&] { client_->send({.url = url}); }, ThrowsCode(Code::kUnavailable, "127.0.0.1"));
+  EXPECT_THAT([&] { client_->send({.url = "http://nowhere.invalid/"}); },
+              ThrowsCode(Code::kUnavailable, "nowhere.invalid"));
+}
+
+TEST_F(HttpClientTest, WhatIsNoUrlIsUsage) {
+  for (const char* url : {"", "http://", "file:///etc/passwd", "ftp://a/b", "http://a:b:c/"}) {
+    EXPECT_THAT([&] { client_->send({.url = url}); }, ThrowsCode(Code::kUsage)) << url;
+  }
+}
+
+TEST_F(HttpClientTest, ErrorsShowNoPathQueryOrUser) {
+  try {
+    client_->send({.url = "http://user:word@nowhere.invalid/secret-path?secret-query"});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::Not(testing::HasSubstr("secret")));
+    EXPECT_THAT(error.what(), testing::Not(testing::HasSubstr("word")));
+  }
+}
+
+TEST_F(HttpClientTest, RedirectsAreFollowedWhereAsked) {
+  serve([&](const ServedRequest& request) {
+    if (request.path == "/end") return ServedAnswer{.body = "here"};
+    return ServedAnswer{.status = 302, .headers = {{"Location", "/end"}}, .body = "elsewhere"};
+  });
+  EXPECT_EQ(get("/start").status, 302);
+  const HttpAnswer answer =
+      client_->send({.url = server_->url() + "/start", .follow_redirects = true});
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.body, "here");
+}
+
+TEST_F(HttpClientTest, RedirectsToOtherProtocolsOrWithoutEndAreRefused) {
+  serve([&](const ServedRequest&) {
+    return ServedAnswer{.status = 302, .headers = {{"Location", "file:///etc/passwd"}}};
+  });
+  EXPECT_THROW(client_->send({.url = server_->url(), .follow_redirects = true}), Error);
+  serve([&](const ServedRequest&) {
+    return ServedAnswer{.status = 302, .headers = {{"Location", "/again"}}};
+  });
+  EXPECT_THROW(client_->send({.url = server_->url(), .follow_redirects = true}), Error);
+}
+
+TEST_F(HttpClientTest, AFieldWithALineBreakIsRefused) {
+  serve([](const ServedRequest&) { return ServedAnswer{}; });
+  EXPECT_THAT(
+      [&] {
+        client_->send({.url = server_->url(), .headers = {{"X", "a\r\nInjected: b"}}});
+      },
+      ThrowsCode(Code::kUsage));
+}
+
+TEST(Urls, TravelInTheClearToOtherMachinesOnly) {
+  for (const char* clear :
+       {"http://example.org/a", "http://localhost.example.org", "http://10.0.0.1",
+        "http://127.0.0.1.example.org", "http://user@example.org", "HTTP://EXAMPLE.org",
+        "http://127.0.0.1@example.org"}) {
+    EXPECT_TRUE(travels_in_the_clear(clear)) << clear;
+  }
+  for (const char* safe : {"https://example.org", "http://localhost:80/a", "http://127.0.0.1:1",
+                           "http://127.3.2.1", "http://[::1]:8080/", "HTTPS://a"}) {
+    EXPECT_FALSE(travels_in_the_clear(safe)) << safe;
+  }
+}
+
+TEST(Urls, AreEncoded) {
+  EXPECT_EQ(percent_encoded("a/b c+d~e_f-g.h\xc3\xa9"), "a%2Fb%20c%2Bd~e_f-g.h%C3%A9");
+  EXPECT_EQ(form_encoded({{"a", "1 2"}, {"empty", ""}, {"b", "&="}}), "a=1%202&b=%26%3D");
+}
+
+}  // namespace
+}  // namespace berth
