@@ -40,9 +40,9 @@ std::unique_ptr<Credentials> anonymous_credentials();
 // Application Default Credentials: the file that GOOGLE_APPLICATION_CREDENTIALS names; gcloud's
 // application_default_credentials.json; the metadata server. A file that is there but bad is an
 // error (kUsage), never passed over. Files of type service_account, authorized_user,
-// external_account (file and url sources) and impersonated_service_account. Reads the file at
-// once; no request is made before the first headers(). `http` outlives them. `now` counts seconds
-// since 1970.
+// external_account (file and url sources) and impersonated_service_account. Where there is none of
+// them, kNotPermitted lists what was tried. Reads the file at once; no request is made before the
+// first headers(). `http` outlives them. `now` counts seconds since 1970.
 std::unique_ptr<Credentials> default_credentials(const CredentialOptions& options, HttpClient& http,
                                                  Clock now = wall_clock_s);
 

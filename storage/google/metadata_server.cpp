@@ -56,7 +56,6 @@ class MetadataServer final : public TokenSource {
                    "/computeMetadata/v1/instance/service-accounts/default/token"),
         .headers = {{"Metadata-Flavor", "Google"}},
         .timeout_s = kTimeout_s,
-        .bypass_proxy = true,
         .where = "metadata server",
         .hint = "check that a service account is attached to the machine or pod"};
     const HttpAnswer answer = exchange(context_.http, request);

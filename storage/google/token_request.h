@@ -15,7 +15,6 @@ struct TokenRequest {
   HttpHeaders headers{};
   std::string body{};
   double timeout_s = 30;
-  bool bypass_proxy = false;
 
   std::string where{};                 // of errors: the credential file
   std::string hint{};                  // of a refusal
@@ -26,7 +25,7 @@ struct TokenRequest {
 // may help, kNotPermitted when not. Redirects are refusals.
 HttpAnswer ask_token_server(HttpClient& http, const TokenRequest& request);
 
-// Any answer.
+// Any answer. Plain http, which is to this machine or its metadata server, goes past any proxy.
 HttpAnswer exchange(HttpClient& http, const TokenRequest& request);
 
 // Why the server refused, by OAuth's `error` (RFC 6749, 5.2) or Google's (status, message). The

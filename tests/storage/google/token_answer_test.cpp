@@ -133,6 +133,14 @@ TEST(TokenExchange, TellsWhoseItWas) {
   }
 }
 
+TEST(TokenExchange, OverPlainHttpGoesPastTheProxy) {
+  FakeHttp http([](const AskedRequest&) { return HttpAnswer{.status = 200}; });
+  exchange(http, {.url = "https://oauth.example/token"});
+  exchange(http, {.url = "http://127.0.0.1:8080/token"});
+  EXPECT_FALSE(http.asked().at(0).request.bypass_proxy);
+  EXPECT_TRUE(http.asked().at(1).request.bypass_proxy);
+}
+
 TEST(TokenExchange, FollowsNoRedirect) {
   FakeHttp http([](const AskedRequest& asked) {
     EXPECT_FALSE(asked.request.follow_redirects);
