@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "entrypoint/job.h"
+#include "entrypoint/preflight.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -73,6 +74,7 @@ ColumnChoice column_choice(const DataOptions& options) {
 
 void run_evaluation(Job& job) {
   const DataOptions& options = job.settings.data;
+  preflight(job.storage, job.settings);
   Classifier classifier(job);
   const LoadedTable loaded = load_table(job.storage, "eval", options.eval_data_file,
                                         column_choice(options), LabelNeed::kRequired);
@@ -107,6 +109,7 @@ void run_evaluation(Job& job) {
 
 void run_prediction(Job& job) {
   const DataOptions& options = job.settings.data;
+  preflight(job.storage, job.settings);
   Classifier classifier(job);
   const LoadedTable loaded = load_table(job.storage, "predict", options.predict_data_file,
                                         column_choice(options), LabelNeed::kIfPresent);

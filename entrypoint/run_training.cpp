@@ -6,6 +6,7 @@
 #include "entrypoint/help.h"
 #include "entrypoint/job.h"
 #include "entrypoint/machine.h"
+#include "entrypoint/preflight.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -53,13 +54,6 @@ std::optional<int64_t> finished_steps(Storage& storage, const Uri& job) {
     return std::nullopt;
   }
   return metrics.at(steps).get<int64_t>();
-}
-
-// Finds out before any work whether results can be kept.
-void check_writable(Storage& storage, const Uri& directory) {
-  const Uri probe = directory / ".berth-write-test";
-  write_text(storage, probe, "");
-  storage.remove(probe);
 }
 
 void need_several_labels(const LoadedTable& loaded) {
@@ -186,7 +180,7 @@ void run_training(Job& job) {
   const Settings& settings = job.settings;
   const Places places(settings.output);
   if (!needs_work(job, places)) return;
-  check_writable(job.storage, places.job);
+  preflight(job.storage, settings);
 
   ModelFolder folder(job.storage, settings.model);
   ModelDescription model = describe_model(folder, settings.model, settings.data.max_seq_length);

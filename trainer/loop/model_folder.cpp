@@ -63,6 +63,10 @@ void require_model(Storage& storage, const ModelOptions& options) {
       !has_file(files, uri, "bert_config.json")) {
     throw Error(Code::kNotFound, kNoConfig, options.model, kNoConfigHint);
   }
+  if (options.init == Init::kPretrained && !has_file(files, uri, "model.safetensors")) {
+    throw Error(Code::kNotFound, "no model.safetensors", options.model,
+                "pass --init random to train from scratch");
+  }
 }
 
 ModelFolder::ModelFolder(Storage& storage, const ModelOptions& options)

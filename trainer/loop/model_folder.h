@@ -14,8 +14,8 @@
 
 namespace berth {
 
-// Throws kNotFound unless `options.model` is a directory with a configuration (or one is given) or
-// an archive, kBadData where it is another file. Reads nothing but names.
+// Throws kNotFound unless `options.model` is an archive or a directory with what `options` needs of
+// it, kBadData where it is another file. Reads nothing but names.
 void require_model(Storage& storage, const ModelOptions& options);
 
 // A model's files by name: a directory, or an archive unpacked into a temporary one (removed with

@@ -20,9 +20,13 @@ class ModelFolderTest : public testing::Test {
     fs::create_directories(scratch_ / "model");
     write_text(scratch_ / "model/config.json", "{}");
     write_text(scratch_ / "model/vocab.txt", "a\n");
+    write_text(scratch_ / "model/model.safetensors", "");
     write_text(scratch_ / "flat.tar", TarBytes().file("config.json", "{1}").end());
-    write_text(scratch_ / "nested.tar",
-               TarBytes().file("bert/config.json", "{2}").file("bert/vocab.txt", "b\n").end());
+    write_text(scratch_ / "nested.tar", TarBytes()
+                                            .file("bert/config.json", "{2}")
+                                            .file("bert/vocab.txt", "b\n")
+                                            .file("bert/model.safetensors", "")
+                                            .end());
   }
   ModelFolder folder(const std::string& model) {
     return ModelFolder(*storage_, {.model = scratch_ / model});
@@ -80,6 +84,10 @@ TEST_F(ModelFolderTest, WhatIsThereIsToldFromNamesAlone) {
               ThrowsCode(Code::kNotFound, "did you mean " + scratch_ / "flat.tar?"));
   EXPECT_THAT([&] { require_model(*storage_, {.model = scratch_ / "model/vocab.txt"}); },
               ThrowsCode(Code::kBadData, "neither a directory nor an archive"));
+  fs::remove(scratch_ / "model/model.safetensors");
+  EXPECT_THAT([&] { require_model(*storage_, {.model = scratch_ / "model"}); },
+              ThrowsCode(Code::kNotFound, "no model.safetensors; pass --init random"));
+  EXPECT_NO_THROW(require_model(*storage_, {.model = scratch_ / "model", .init = Init::kRandom}));
   fs::remove(scratch_ / "model/config.json");
   EXPECT_THAT([&] { require_model(*storage_, {.model = scratch_ / "model"}); },
               ThrowsCode(Code::kNotFound, "no config.json"));
