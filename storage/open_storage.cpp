@@ -2,9 +2,10 @@
 
 #include <mutex>
 
-#include "storage/base/error.h"
+#include "storage/archived_storage.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
+#include "storage/cached_storage.h"
 #include "storage/google/gcs_storage.h"
 #include "storage/http/http_storage.h"
 #include "storage/local_storage.h"
@@ -55,8 +56,7 @@ class StorageByScheme final : public Storage {
     if (!http_) {
       TransferOptions one = options_.transfer;  // other people's servers are asked once for a file
       one.connections = 1;
-      http_ = make_verified_storage(
-          make_retrying_storage(make_http_storage(*http_client_), options_.retry), one);
+      http_ = whole_objects(make_http_storage(*http_client_), one);
     }
     return *http_;
   }
@@ -73,10 +73,17 @@ class StorageByScheme final : public Storage {
     }
     credentials_ = anonymous ? anonymous_credentials()
                              : default_credentials(options_.credentials, *http_client_);
-    google_ = make_verified_storage(
-        make_retrying_storage(make_gcs_storage(endpoint, *http_client_, *credentials_),
-                              options_.retry),
-        options_.transfer);
+    google_ =
+        whole_objects(make_gcs_storage(endpoint, *http_client_, *credentials_), options_.transfer);
+  }
+
+  // What lies above a transport, which tries once.
+  std::unique_ptr<Storage> whole_objects(std::unique_ptr<Storage> transport,
+                                         const TransferOptions& transfer) {
+    auto storage = make_verified_storage(
+        make_retrying_storage(std::move(transport), options_.retry), transfer);
+    if (options_.cache_dir.empty()) return storage;
+    return make_cached_storage(std::move(storage), *local_, options_.cache_dir);
   }
 
   const StorageOptions options_;
@@ -90,7 +97,7 @@ class StorageByScheme final : public Storage {
 }  // namespace
 
 std::unique_ptr<Storage> open_storage(const StorageOptions& options) {
-  return std::make_unique<StorageByScheme>(options);
+  return make_archived_storage(std::make_unique<StorageByScheme>(options));
 }
 
 }  // namespace berth

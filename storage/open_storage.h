@@ -16,7 +16,7 @@ struct StorageOptions {
   std::string endpoint{};       // of Google Cloud Storage elsewhere; credentials are used
   std::string emulator_host{};  // STORAGE_EMULATOR_HOST, with or without scheme; none are used
   bool anonymous = false;       // no credentials: public objects
-  std::string cache_dir{};      // where whole remote objects are kept on this machine; empty: nowhere
+  std::string cache_dir{};  // where whole remote objects are kept on this machine; empty: nowhere
   CredentialOptions credentials{};
   RetryOptions retry{};
   HttpClientOptions http{};
@@ -24,8 +24,8 @@ struct StorageOptions {
 };
 
 // The program's storage: each call goes to the implementation of the URI's scheme (file, gs, http,
-// https), which is made at its first use. Remote ones are retried and verified. Throws kUsage for a
-// malformed endpoint.
+// https), which is made at its first use. Remote ones are retried, verified and, with a cache_dir,
+// cached; archives can be read into. Throws kUsage for a malformed endpoint.
 std::unique_ptr<Storage> open_storage(const StorageOptions& options = {});
 
 }  // namespace berth
