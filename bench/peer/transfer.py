@@ -1,0 +1,66 @@
+"""Uploads and downloads one object by google-cloud-storage's transfer manager, as bench/storage_bench.cpp does by berth.
+
+    STORAGE_EMULATOR_HOST=http://127.0.0.1:PORT python bench/peer/transfer.py [--mebibytes 1024] [--rounds 3] [--workers 8]
+
+Prints a line each: verb, median seconds, GB/s. Its workers are processes, its default; parts are its 32 MiB default; the files lie in
+the folder of --scratch, best a memory file system. CRC-32C is compared where the transfer manager does.
+"""
+
+import argparse
+import os
+import statistics
+import time
+
+from google.cloud import storage
+from google.cloud.storage import transfer_manager
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--bucket", default="bucket")
+parser.add_argument("--mebibytes", type=int, default=1024)
+parser.add_argument("--rounds", type=int, default=3)
+parser.add_argument("--workers", type=int, default=8)
+parser.add_argument("--threads", action="store_true", help="threads instead of processes")
+parser.add_argument("--scratch", default="/dev/shm")
+args = parser.parse_args()
+
+worker_type = transfer_manager.THREAD if args.threads else transfer_manager.PROCESS
+blob = storage.Client(project="bench").bucket(args.bucket).blob("transfer_bench")
+source = os.path.join(args.scratch, f"berth-transfer-{os.getpid()}.in")
+target = os.path.join(args.scratch, f"berth-transfer-{os.getpid()}.out")
+
+
+def upload():
+    transfer_manager.upload_chunks_concurrently(source, blob, worker_type=worker_type, max_workers=args.workers)
+
+
+def download():
+    transfer_manager.download_chunks_concurrently(blob, target, worker_type=worker_type, max_workers=args.workers)
+
+
+def median_seconds(work, prepare=lambda: None):
+    seconds = []
+    for i in range(args.rounds + 1):
+        prepare()
+        start = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds[1:])  # the first touches the memory at both ends
+
+
+def delete():
+    if blob.exists():
+        blob.delete()
+
+
+try:
+    with open(source, "wb") as file:
+        piece = os.urandom(1 << 20)
+        for _ in range(args.mebibytes):
+            file.write(piece)
+    for name, seconds in ("upload", median_seconds(upload, delete)), ("download", median_seconds(download)):
+        print(f"{name} {seconds:.3f} s {args.mebibytes * 2**20 / seconds / 1e9:.2f} GB/s", flush=True)
+    assert os.path.getsize(target) == os.path.getsize(source)
+finally:
+    for path in source, target:
+        if os.path.exists(path):
+            os.remove(path)
