@@ -49,15 +49,16 @@ class Checks {
     if (path.empty()) return;
     const Uri uri = Uri::parse(path);
     const auto when = uri.is_local() ? std::launch::deferred : std::launch::async;
-    pending_.push_back({flag, std::async(when, std::move(check), std::ref(storage_), uri)});
+    pending_.push_back({flag, path, std::async(when, std::move(check), std::ref(storage_), uri)});
   }
 
   void finish() {
-    for (auto& [flag, result] : pending_) {
+    for (auto& [flag, path, result] : pending_) {
       try {
         result.get();
       } catch (const Error& error) {
-        throw Error(error.code(), error.problem(), cat("--", flag, " ", error.where()),
+        throw Error(error.code(), error.problem(),
+                    cat("--", flag, " ", error.where().empty() ? path : error.where()),
                     error.hint());
       }
     }
@@ -66,6 +67,7 @@ class Checks {
  private:
   struct Pending {
     const char* flag;
+    std::string path;
     std::future<void> result;
   };
   Storage& storage_;

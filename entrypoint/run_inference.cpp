@@ -7,7 +7,7 @@
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
-#include "storage/whole_file.h"
+#include "storage/store_object.h"
 #include "trainer/loop/evaluate.h"
 #include "trainer/loop/predict.h"
 #include "trainer/loop/results.h"
@@ -114,16 +114,19 @@ void run_prediction(Job& job) {
   const LoadedTable loaded = load_table(job.storage, "predict", options.predict_data_file,
                                         column_choice(options), LabelNeed::kIfPresent);
   Dataset data = classifier.rows(loaded.table, {}, options.max_seq_length);
-  std::unique_ptr<ByteSink> sink;
+  const auto write = [&](ByteSink& sink) {
+    if (!write_predictions(*classifier.network, *classifier.machine.kernels, data,
+                           job.settings.training.examples_per_evaluation_batch(),
+                           classifier.model.config.labels, job.output, job.stop, sink)) {
+      stopped();
+    }
+  };
   if (job.settings.output.job_dir.empty()) {
-    sink = std::make_unique<StandardOutput>();
+    StandardOutput standard_output;
+    write(standard_output);
+    standard_output.close();
   } else {
-    sink = job.storage.create(Uri::parse(job.settings.output.job_dir) / "predictions.tsv");
-  }
-  if (!write_predictions(*classifier.network, *classifier.machine.kernels, data,
-                         job.settings.training.examples_per_evaluation_batch(),
-                         classifier.model.config.labels, job.output, job.stop, *sink)) {
-    stopped();
+    store_object(job.storage, Uri::parse(job.settings.output.job_dir) / "predictions.tsv", write);
   }
   job.output.on_finish();
   log_info(cat("predicted ", data.size(), " rows"));

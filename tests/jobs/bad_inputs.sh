@@ -48,7 +48,7 @@ train 2 '--batch-size' good.csv --batch-size 0
 train 2 'both name column "a"' good.csv --text-column a --label-column a
 train 2 '--train-data-file' good.csv --trian-data-file x
 train 2 'used twice' good.csv --text-column label
-train 2 'gs' gs://bucket/data.csv
+train 2 'ftp' ftp://host/data.csv
 train 2 'positions' good.csv --max-seq-length 100000
 cp -r "$repository/examples/model" model
 { cat model/vocab.txt; echo extra; } >longer.txt

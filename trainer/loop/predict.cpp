@@ -37,9 +37,7 @@ bool write_predictions(Model& model, Kernels& kernels, Dataset& data, int64_t ba
     sink.write(as_bytes(line));
     observer.on_evaluating(index + 1, data.size());
   };
-  if (!run_forward(model, kernels, data, batch_size, stop, write_row)) return false;
-  sink.close();
-  return true;
+  return run_forward(model, kernels, data, batch_size, stop, write_row).has_value();
 }
 
 }  // namespace berth

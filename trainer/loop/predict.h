@@ -14,8 +14,8 @@
 namespace berth {
 
 // predictions.tsv: a header, then for each example its row number (from 0), the predicted label,
-// and one column a label with its probability, 9 digits. Order is kept. Returns false, leaving the
-// sink unclosed, when `stop` was set meanwhile; else closes it.
+// and one column a label with its probability, 9 digits. Order is kept. Does not close the sink.
+// Returns false when `stop` was set meanwhile: then the sink lacks rows.
 bool write_predictions(Model& model, Kernels& kernels, Dataset& data, int64_t batch_size,
                        const std::vector<std::string>& labels, Observer& observer,
                        const std::atomic<bool>& stop, ByteSink& sink);
