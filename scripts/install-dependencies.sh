@@ -14,7 +14,7 @@ build=(g++ cmake ninja-build
   libopenblas-serial-dev libutf8proc-dev libcxxopts-dev nlohmann-json3-dev
   libcurl4-openssl-dev libssl-dev
   libarchive-dev zlib1g-dev libbz2-dev liblzma-dev libzstd-dev nettle-dev)
-test=(libgtest-dev libgmock-dev clang-format git)
+test=(libgtest-dev libgmock-dev clang-format git procps python3-venv)
 image=(ca-certificates)
 container=(podman buildah runc mmdebstrap)
 

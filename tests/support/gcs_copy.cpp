@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "storage/base/crc32c.h"
+#include "storage/base/log.h"
 #include "storage/open_storage.h"
 #include "storage/store_object.h"
 
@@ -17,6 +18,9 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: gcs_copy SRC DST\n");
     return 2;
   }
+  berth::set_log_sink([](berth::LogLevel level, const std::string& line) {
+    if (level <= berth::LogLevel::kWarning) std::fprintf(stderr, "gcs_copy: %s\n", line.c_str());
+  });
   try {
     const char* host = std::getenv("STORAGE_EMULATOR_HOST");
     const auto storage = berth::open_storage({.emulator_host = host != nullptr ? host : ""});

@@ -1,0 +1,140 @@
+#!/usr/bin/env bash
+# A whole job in gs://: against the PyPI emulator its outputs are those of a local run; against our own fake it
+# is killed during uploads, goes through faults, and loses its storage.
+#   gcs.sh BERTH FAKE_GCS_SERVER GCS_COPY
+server=$2 copy=$3
+. "$(dirname "$0")/lib.sh"
+unset STORAGE_EMULATOR_HOST GOOGLE_APPLICATION_CREDENTIALS
+
+flags=(--max-steps 24 --batch-size 8 --save-steps 6 --eval-steps 8 --learning-rate 1e-3 --save-total-limit 2
+  --threads 2 --validation-split 0.05)
+server_pid=
+
+stop_server() {
+  [ -z "$server_pid" ] || { kill "$server_pid" 2>/dev/null; wait "$server_pid" 2>/dev/null; }
+  server_pid=
+}
+trap 'stop_server; rm -rf "$scratch"' EXIT
+
+# start_fake FLAGS...: our fake, on a port of its own, holding the inputs.
+start_fake() {
+  stop_server
+  rm -f port
+  "$server" --port-file port --bucket bucket "$@" &
+  server_pid=$!
+  until [ -e port ]; do
+    kill -0 $server_pid || { fail "the fake does not start"; finish; }
+    sleep 0.02
+  done
+  export STORAGE_EMULATOR_HOST=127.0.0.1:$(cat port)
+  put_inputs
+}
+
+start_emulator() {
+  stop_server
+  local program port
+  program=$(bash "$repository/scripts/install-emulator.sh") || { fail "the emulator cannot be installed"; finish; }
+  port=$(/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+  "$program" start --host=127.0.0.1 --port="$port" --in-memory --default-bucket=bucket >emulator.txt 2>&1 &
+  server_pid=$!
+  export STORAGE_EMULATOR_HOST=http://127.0.0.1:$port
+  for _ in $(seq 200); do
+    (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break
+    sleep 0.05
+  done
+  put_inputs
+}
+
+put_inputs() {
+  "$copy" "$sample" gs://bucket/data/df.pickle >/dev/null || fail "the data cannot be stored"
+  "$copy" model.tar.gz gs://bucket/models/tiny.tar.gz >/dev/null || fail "the model cannot be stored"
+}
+
+# run JOB MORE_FLAGS...: the job with everything in gs://.
+run() {
+  local job=$1
+  shift
+  "$berth" --train-data-file gs://bucket/data/df.pickle --model gs://bucket/models/tiny.tar.gz "${flags[@]}" \
+    --job-dir "gs://bucket/jobs/$job" "$@" >/dev/null 2>err.txt
+}
+
+# same JOB FILES...: those files of the job are the local run's.
+same() {
+  local job=$1 name
+  shift
+  for name; do
+    rm -f got
+    "$copy" "gs://bucket/jobs/$job/$name" got >/dev/null || { fail "$job: no $name"; continue; }
+    cmp -s got "local/$name" || fail "$job: $name differs from the local run's"
+  done
+}
+
+results=(model/config.json model/model.safetensors model/vocab.txt model/tokenizer_config.json model/README.md
+  checkpoints/best.json checkpoints/step-00000024/model.safetensors checkpoints/step-00000024/optimizer.safetensors
+  checkpoints/step-00000024/state.json checkpoints/step-00000024/MANIFEST.json)
+
+tar -C "$repository/examples" -czf model.tar.gz model
+"$berth" --train-data-file "$sample" --model model.tar.gz "${flags[@]}" --job-dir local >/dev/null 2>err.txt ||
+  fail "the local run: $(tail -n 1 err.txt)"
+
+echo "== the PyPI emulator"
+start_emulator
+run whole || fail "the whole job in gs://: $(tail -n 1 err.txt)"
+same whole "${results[@]}"
+run whole --log-format text || fail "a finished job: $(tail -n 1 err.txt)"
+grep -q 'already finished' err.txt || fail "does not say that it is finished"
+"$berth" --mode predict --predict-data-file gs://bucket/data/df.pickle --job-dir gs://bucket/jobs/whole >/dev/null \
+  2>err.txt || fail "predict in gs://: $(tail -n 1 err.txt)"
+"$berth" --mode predict --predict-data-file "$sample" --job-dir local >/dev/null 2>&1
+same whole predictions.tsv
+
+echo "== killed while it uploads"
+for attempt in 1 2 3; do
+  start_fake --connection-mbps 25
+  kills=0
+  for delay in 0.$((attempt * 2)) 0.9 1.$((attempt * 2)) 1.7; do
+    run killed &
+    pid=$!
+    sleep "$delay"
+    pkill -9 -P $pid 2>/dev/null && kills=$((kills + 1))
+    wait $pid 2>/dev/null
+  done
+  run killed || fail "after $kills kills: $(tail -n 1 err.txt)"
+  same killed "${results[@]}"
+  echo "attempt $attempt: $kills kills, same bits"
+done
+
+echo "== faults of every kind"
+for seed in 1 2 3; do
+  start_fake --random-faults $seed:0.05
+  run faults --log-level debug || fail "seed $seed: $(tail -n 1 err.txt)"
+  same faults "${results[@]}"
+  grep -qiE 'upload_id|Bearer' err.txt && fail "seed $seed: a secret in the log"
+  echo "seed $seed: $(grep -c 'attempt [0-9]* failed' err.txt) failures, same bits"
+done
+
+echo "== storage that goes away"
+start_fake
+run gone --max-steps 400 --save-steps 40 --storage-retry-deadline 1 &
+pid=$!
+for _ in $(seq 400); do
+  "$copy" gs://bucket/jobs/gone/checkpoints/step-00000040/MANIFEST.json got >/dev/null 2>&1 && break
+  sleep 0.02
+done
+stop_server
+wait $pid
+[ $? = 10 ] || fail "storage gone: $(tail -n 1 err.txt)"
+grep -q '"step":400' err.txt || fail "training did not go on without its storage: $(tail -n 1 err.txt)"
+grep -q 'was not saved' err.txt || fail "no warning about the checkpoints"
+
+echo "== typos are found at once"
+start_fake
+begin=$SECONDS
+expect 4 'df.pickel' --train-data-file gs://bucket/data/df.pickel --job-dir gs://bucket/jobs/typo
+expect 4 'did you mean' --train-data-file gs://bucket/data/df.pickel --job-dir gs://bucket/jobs/typo
+expect 4 'no such bucket' --train-data-file gs://buckets/data/df.pickle --job-dir gs://bucket/jobs/typo
+expect 4 'no such bucket' --train-data-file gs://bucket/data/df.pickle --job-dir gs://buckets/jobs/typo
+expect 4 'models/tiny' --train-data-file gs://bucket/data/df.pickle --model gs://bucket/models/tiny --job-dir gs://bucket/jobs/typo
+expect 2 '' --train-data-file gs://bucket/data/df.pickle --job-dir http://127.0.0.1:1/jobs
+[ $((SECONDS - begin)) -le 12 ] || fail "six typos took $((SECONDS - begin)) s"
+finish
