@@ -46,7 +46,7 @@ TEST_F(StoreObjectTest, ALostUploadIsWrittenAgainFromItsStart) {
 
 TEST_F(StoreObjectTest, ThriceLostIsGivenUp) {
   LossyStorage storage(*local_, 3);
-  EXPECT_THAT([&] { store(storage); }, ThrowsCode(Code::kUnavailable, "session expired"));
+  EXPECT_THAT([&] { store(storage); }, ThrowsCode(Code::kUnavailable, uri_.to_string()));
   EXPECT_EQ(content(), "absent");
   EXPECT_EQ(fills_, 3);
 }
