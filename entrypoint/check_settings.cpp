@@ -1,7 +1,10 @@
 #include "entrypoint/check_settings.h"
 
+#include <utility>
+
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/storage.h"
 
 namespace berth {
 namespace {
@@ -36,6 +39,17 @@ void check_files(const Settings& settings) {
   }
 }
 
+void check_places(const OutputOptions& output) {
+  for (const auto& [flag, place] :
+       {std::pair("--job-dir", &output.job_dir), std::pair("--export-dir", &output.export_dir),
+        std::pair("--checkpoint-dir", &output.checkpoint_dir),
+        std::pair("--summary-dir", &output.summary_dir)}) {
+    if (place->empty() || !Uri::parse(*place).scheme().starts_with("http")) continue;
+    throw Error(Code::kUsage, "http(s):// can only be read", flag,
+                "give a local directory or gs://bucket/directory");
+  }
+}
+
 void check_columns(const DataOptions& data) {
   const auto differ = [](const std::string& a, const char* flag_a, const std::string& b,
                          const char* flag_b) {
@@ -52,6 +66,7 @@ void check_columns(const DataOptions& data) {
 
 void check_settings(const Settings& settings) {
   check_columns(settings.data);
+  check_places(settings.output);
   const TrainingOptions& training = settings.training;
   if (training.gradient_accumulation_steps > training.batch_size) {
     throw Error(Code::kUsage,

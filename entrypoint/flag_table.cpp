@@ -276,7 +276,7 @@ std::vector<Flag> make_table() {
        .help = "Another address of Google Cloud Storage, with credentials as ever. An emulator is "
                "named by STORAGE_EMULATOR_HOST.",
        .value = text_value("URL", storage(&StorageOptions::endpoint)),
-       .default_text = "https://storage.googleapis.com",
+       .default_text = "Google's",
        .in_settings = false},
       {.name = "storage-retry-deadline",
        .aliases = {},

@@ -23,6 +23,8 @@ struct Job {
   JobOutput& output;
   RunResult& reached;
   const std::atomic<bool>& stop;
+  std::atomic<bool>&
+      has_work_to_save;  // from the first update on storage is waited for, stop or not
 
   // Throws kStopped once a signal asked for it; between the phases before training.
   void stop_point() const;

@@ -58,8 +58,12 @@ BatchLimits batch_limits(const Settings& settings, bool training) {
 
 void run(const CommandLine& command_line, const Platform& platform, const std::atomic<bool>& stop,
          RunResult& reached) {
+  std::atomic<bool> has_work_to_save = false;
+  const auto gives_up = [&] { return stop && !has_work_to_save; };
   StorageOptions storage_options = command_line.storage;
   storage_options.transfer.on_progress = log_transfer;
+  storage_options.http.gives_up = gives_up;
+  storage_options.retry.gives_up = gives_up;
   const std::unique_ptr<Storage> storage = open_storage(storage_options);  // outlives observers
   JobOutput output(command_line, platform, reached);
   Job job{.command_line = command_line,
@@ -67,7 +71,8 @@ void run(const CommandLine& command_line, const Platform& platform, const std::a
           .storage = *storage,
           .output = output,
           .reached = reached,
-          .stop = stop};
+          .stop = stop,
+          .has_work_to_save = has_work_to_save};
   if (job.settings.model.model.empty()) job.settings.model.model = default_model(job.settings);
   switch (job.settings.mode) {
     case Mode::kTrain:

@@ -237,6 +237,7 @@ void run_training(Job& job) {
        .num_labels = parts.num_labels,
        .epochs = static_cast<double>(plan.total_steps) / static_cast<double>(plan.steps_per_epoch),
        .kernels = kernels.description()});
+  job.has_work_to_save = true;
   const TrainResult result = train(parts, plan, std::move(state));
 
   const JobMetrics metrics{.result = result,

@@ -48,7 +48,8 @@ void Retry::wait(const Error& error) {
                 error.where(), error.hint());
   }
   for (double left_s = pause_s; left_s > 0; left_s -= kLongestNap_s) {
-    if (stop_.stop_requested()) throw Error(Code::kStopped, "given up", error.where());
+    if (stop_.stop_requested() || (options_.gives_up && options_.gives_up()))
+      throw Error(Code::kStopped, "stopped between two attempts", error.where());
     options_.sleep(std::min(left_s, kLongestNap_s));
   }
 }

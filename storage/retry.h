@@ -11,10 +11,11 @@
 namespace berth {
 
 struct RetryOptions {
-  double deadline_s = 900;      // since the last progress; then the last error is final
-  double first_pause_s = 1;     // doubles with every failure ...
-  double longest_pause_s = 32;  // ... up to this; each pause is drawn evenly from 0 to it
-  int max_attempts = 64;        // without progress
+  double deadline_s = 900;           // since the last progress; then the last error is final
+  double first_pause_s = 1;          // doubles with every failure ...
+  double longest_pause_s = 32;       // ... up to this; each pause is drawn evenly from 0 to it
+  int max_attempts = 64;             // without progress
+  std::function<bool()> gives_up{};  // as HttpClientOptions'
 
   // Tests pass their own.
   Clock now = steady_clock_s;

@@ -221,7 +221,9 @@ class CurlStream final : public HttpStream {
 
   // Lets libcurl work once, waiting for the network where it has nothing to do.
   void pump() {
-    if (request_.stop.stop_requested()) throw Error(Code::kStopped, "given up", host_);
+    if (request_.stop.stop_requested() || (options_.gives_up && options_.gives_up())) {
+      throw Error(Code::kStopped, "stopped while waiting for it", host_);
+    }
     int running = 0;
     const uint64_t before = moved_;
     check(curl_multi_perform(multi_->handle, &running));

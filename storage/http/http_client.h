@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -81,6 +82,7 @@ struct HttpClientOptions {
   std::string user_agent = "berth";
   double connect_timeout_s = 20;
   double stall_timeout_s = 60;  // fewer than 1 KiB either way in so long, while we wait, is a stall
+  std::function<bool()> gives_up{};  // asked again and again: whether to end everything by kStopped
 };
 
 // libcurl's. TLS certificates are always verified.

@@ -135,6 +135,17 @@ expect 4 'did you mean' --train-data-file gs://bucket/data/df.pickel --job-dir g
 expect 4 'no such bucket' --train-data-file gs://buckets/data/df.pickle --job-dir gs://bucket/jobs/typo
 expect 4 'no such bucket' --train-data-file gs://bucket/data/df.pickle --job-dir gs://buckets/jobs/typo
 expect 4 'models/tiny' --train-data-file gs://bucket/data/df.pickle --model gs://bucket/models/tiny --job-dir gs://bucket/jobs/typo
-expect 2 '' --train-data-file gs://bucket/data/df.pickle --job-dir http://127.0.0.1:1/jobs
+expect 2 'can only be read' --train-data-file gs://bucket/data/df.pickle --job-dir http://127.0.0.1:1/jobs
 [ $((SECONDS - begin)) -le 12 ] || fail "six typos took $((SECONDS - begin)) s"
+
+echo "== stopped while it waits for storage"
+stop_server
+begin=$SECONDS
+run waiting &
+pid=$!
+sleep 1
+pkill -TERM -P $pid
+wait $pid
+[ $? = 143 ] || fail "stopped while it waits: $(tail -n 1 err.txt)"
+[ $((SECONDS - begin)) -le 5 ] || fail "a stop took $((SECONDS - begin)) s"
 finish
