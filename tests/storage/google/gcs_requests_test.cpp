@@ -1,0 +1,87 @@
+#include "storage/google/gcs_requests.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/fake_gcs.h"
+#include "tests/support/throws_code.h"
+
+namespace berth {
+namespace {
+
+// Credentials with one fresh token after each drop.
+class NumberedTokens final : public Credentials {
+ public:
+  HttpHeaders headers() override {
+    return {{"Authorization", "Bearer token-" + std::to_string(number_)}};
+  }
+  bool drop(const HttpHeaders&) override {
+    ++number_;
+    return can_refresh;
+  }
+
+  bool can_refresh = true;
+
+ private:
+  int number_ = 1;
+};
+
+class GcsRequestsTest : public testing::Test {
+ protected:
+  int status_of(const std::string& name) {
+    return requests_.send({.url = requests_.object(Uri::parse("gs://bucket/" + name))}).status;
+  }
+
+  FakeGcs gcs_;
+  NumberedTokens tokens_;
+  std::unique_ptr<HttpClient> http_ = make_http_client({});
+  GcsRequests requests_{gcs_.url(), *http_, tokens_};
+};
+
+TEST_F(GcsRequestsTest, AnExpiredTokenIsRefreshedOnce) {
+  gcs_.put("a", "hello");
+  gcs_.require_token("token-2");
+  EXPECT_EQ(status_of("a"), 200);
+  EXPECT_EQ(gcs_.count(GcsCall::kMetadata), 2u);
+}
+
+TEST_F(GcsRequestsTest, ASecondRefusalIsFinal) {
+  gcs_.put("a", "hello");
+  gcs_.require_token("another");
+  EXPECT_EQ(status_of("a"), 401);
+  EXPECT_EQ(gcs_.count(GcsCall::kMetadata), 2u);
+}
+
+TEST_F(GcsRequestsTest, WithoutAnythingToRefreshTheFirstRefusalIsFinal) {
+  tokens_.can_refresh = false;
+  gcs_.require_token("another");
+  EXPECT_EQ(status_of("a"), 401);
+  EXPECT_EQ(gcs_.count(GcsCall::kMetadata), 1u);
+}
+
+TEST_F(GcsRequestsTest, ARefusalInMidJobIsAnsweredByAFreshToken) {
+  gcs_.put("a", "hello");
+  gcs_.faults().add({.fault = GcsFault::expires_token(), .call = GcsCall::kMetadata});
+  EXPECT_EQ(status_of("a"), 200);
+}
+
+TEST_F(GcsRequestsTest, ATokenNeverTravelsInTheClear) {
+  GcsRequests elsewhere("http://storage.example.org", *http_, tokens_);
+  EXPECT_THAT([&] { elsewhere.send({.url = elsewhere.object(Uri::parse("gs://b/o"))}); },
+              ThrowsCode(Code::kUsage, "must not travel"));
+}
+
+TEST_F(GcsRequestsTest, AnEndpointIsAnHttpUrl) {
+  for (const char* bad : {"", "storage.example.org", "ftp://a"}) {
+    EXPECT_THAT([&] { GcsRequests(bad, *http_, tokens_); }, ThrowsCode(Code::kUsage)) << bad;
+  }
+}
+
+TEST(GcsErrors, ShowAtMostAShortPieceOfTheAnswer) {
+  const std::string page(100'000, 'x');
+  const Error error = gcs_error(500, {}, page, Uri::parse("gs://b/o"), "storage.objects.get");
+  EXPECT_LT(std::string(error.what()).size(), 400u);
+}
+
+}  // namespace
+}  // namespace berth
