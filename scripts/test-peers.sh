@@ -16,8 +16,8 @@ dpkg -s python3-torch python3-venv >/dev/null 2>&1 || {
 [ -x build/peers-torch/bin/python ] || /usr/bin/python3 -m venv --system-site-packages build/peers-torch
 build/peers-torch/bin/pip install --quiet transformers==4.40.2 safetensors "numpy<2"
 [ -x build/peers/bin/python ] || /usr/bin/python3 -m venv build/peers
-build/peers/bin/pip install --quiet "tokenizers==0.23.*" transformers pandas tensorboard google-cloud-storage google-crc32c
-emulator=$(bash scripts/install-emulator.sh)
+build/peers/bin/pip install --quiet "tokenizers==0.23.*" transformers pandas tensorboard google-cloud-storage google-crc32c \
+  gcp-storage-emulator==2026.7.19 "setuptools<81"
 
 cmake --preset release -DBUILD_TESTING=ON >/dev/null
 cmake --build --preset release --target berth tokenize_lines model_test fake_gcs_server gcs_copy
@@ -64,6 +64,6 @@ assert abs(accuracy - metrics["eval"]["accuracy"]) < 1e-6, accuracy
 print(len(steps), "points of loss, last accuracy", accuracy)
 PYTHON
 echo "== objects that google-cloud-storage writes and reads"
-PATH=$(dirname "$emulator"):$PATH build/peers/bin/python tests/peers/check_storage.py build/release/tests/fake_gcs_server \
+build/peers/bin/python tests/peers/check_storage.py build/release/tests/fake_gcs_server \
   build/release/tests/gcs_copy
 echo "all peers agree"
