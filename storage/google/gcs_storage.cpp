@@ -1,13 +1,13 @@
 #include "storage/google/gcs_storage.h"
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/google/gcs_requests.h"
 #include "storage/google/gcs_upload.h"
+#include "storage/http/body_part.h"
 
 namespace berth {
 namespace {
@@ -20,49 +20,6 @@ void require_object(const Uri& uri) {
               "write gs://bucket/object");
 }
 
-// The first byte of "bytes 10-19/100"; nullopt: not that.
-std::optional<uint64_t> content_range_begin(const HttpHeaders& headers) {
-  const std::string value = headers.find("content-range").value_or("");
-  uint64_t begin = 0;
-  constexpr std::string_view kUnit = "bytes ";
-  if (!value.starts_with(kUnit)) return std::nullopt;
-  const auto [end, error] =
-      std::from_chars(value.data() + kUnit.size(), value.data() + value.size(), begin);
-  if (error != std::errc() || *end != '-') return std::nullopt;
-  return begin;
-}
-
-// The wanted part of an answer's body, which may begin before it and go on after it.
-class MediaSource final : public ByteSource {
- public:
-  MediaSource(std::unique_ptr<HttpStream> stream, uint64_t skip, std::optional<uint64_t> length)
-      : stream_(std::move(stream)), skip_(skip), left_(length) {}
-
-  size_t read(std::span<std::byte> buffer) override {
-    while (skip_ > 0) {
-      const size_t most = std::min<uint64_t>(skip_, buffer.size());
-      const size_t count = stream_->read(buffer.first(most));
-      if (count == 0) return 0;
-      skip_ -= count;
-    }
-    if (left_) buffer = buffer.first(std::min<uint64_t>(*left_, buffer.size()));
-    if (buffer.empty()) return 0;
-    const size_t count = stream_->read(buffer);
-    if (left_) *left_ -= count;
-    return count;
-  }
-
- private:
-  const std::unique_ptr<HttpStream> stream_;
-  uint64_t skip_;
-  std::optional<uint64_t> left_;
-};
-
-class NoBytes final : public ByteSource {
- public:
-  size_t read(std::span<std::byte>) override { return 0; }
-};
-
 class GcsStorage final : public Storage {
  public:
   GcsStorage(std::string endpoint, HttpClient& http, Credentials& credentials)
@@ -70,25 +27,23 @@ class GcsStorage final : public Storage {
 
   std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
     require_object(uri);
-    if (options.length == uint64_t{0}) return std::make_unique<NoBytes>();
+    if (options.length == uint64_t{0}) return no_bytes();
     // Without it an object stored with Content-Encoding gzip would be decompressed by the server,
     // and then neither ranges nor checksums are those of the stored bytes.
     HttpRequest request{.url = requests_.media(uri),
                         .headers = {{"Accept-Encoding", "gzip"}},
                         .stop = options.stop};
     if (options.generation) request.url += cat("&generation=", *options.generation);
-    const bool is_range = options.offset > 0 || options.length;
-    if (is_range) request.headers.add("Range", range_of(options));
+    if (const std::string range = range_field(options); !range.empty()) {
+      request.headers.add("Range", range);
+    }
     std::unique_ptr<HttpStream> stream = requests_.open(request);
     switch (stream->status()) {
       case 200:
-        return std::make_unique<MediaSource>(
-            std::move(stream), options.offset - content_begin(*stream, options), options.length);
       case 206:
-        return std::make_unique<MediaSource>(std::move(stream),
-                                             skipped(*stream, uri, options.offset), options.length);
+        return body_part(std::move(stream), options, uri);
       case 416:
-        return std::make_unique<NoBytes>();  // past the end, or an empty object
+        return no_bytes();  // past the end, or an empty object
       default:
         throw error_of(*stream, uri, options);
     }
@@ -155,23 +110,6 @@ class GcsStorage final : public Storage {
   }
 
  private:
-  static std::string range_of(const ReadOptions& options) {
-    if (!options.length) return cat("bytes=", options.offset, "-");
-    return cat("bytes=", options.offset, "-", options.offset + *options.length - 1);
-  }
-
-  // A server may answer the whole object where a part was asked for.
-  static uint64_t content_begin(const HttpStream& stream, const ReadOptions& options) {
-    return std::min(content_range_begin(stream.headers()).value_or(0), options.offset);
-  }
-
-  static uint64_t skipped(const HttpStream& stream, const Uri& uri, uint64_t offset) {
-    const std::optional<uint64_t> begin = content_range_begin(stream.headers());
-    if (begin && *begin <= offset) return offset - *begin;
-    throw Error(Code::kUnavailable, "storage answered another range than was asked for",
-                uri.to_string());
-  }
-
   static Error error_of(HttpStream& stream, const Uri& uri, const ReadOptions& options) {
     std::string body(4096, '\0');
     size_t size = 0;

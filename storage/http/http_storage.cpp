@@ -6,32 +6,16 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/http/body_part.h"
 
 namespace berth {
 namespace {
-
-// "bytes 10-19/100".
-struct ContentRange {
-  uint64_t begin = 0;
-  std::optional<uint64_t> total;
-};
 
 std::optional<uint64_t> number(std::string_view text) {
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
-}
-
-std::optional<ContentRange> content_range(const HttpHeaders& headers) {
-  const std::string value = headers.find("content-range").value_or("");
-  const size_t space = value.find(' '), dash = value.find('-'), slash = value.find('/');
-  if (space == std::string::npos || slash == std::string::npos) return std::nullopt;
-  ContentRange range{.begin = 0, .total = number(value.substr(slash + 1))};
-  if (dash != std::string::npos && dash > space) {
-    range.begin = number(value.substr(space + 1, dash - space - 1)).value_or(0);
-  }
-  return range;
 }
 
 // The version, as far as the server tells one; 0: not told.
@@ -59,49 +43,14 @@ Error error_of(int status, const HttpHeaders& headers, const Uri& uri) {
   return Error(Code::kBadData, cat("the server refuses the request (", said, ")"), where);
 }
 
-// An answer's body from `skip` on.
-class BodySource final : public ByteSource {
- public:
-  BodySource(std::unique_ptr<HttpStream> stream, uint64_t skip, std::optional<uint64_t> length)
-      : stream_(std::move(stream)), skip_(skip), left_(length.value_or(UINT64_MAX)) {}
-
-  size_t read(std::span<std::byte> buffer) override {
-    while (skip_ > 0) {
-      const size_t most = std::min<uint64_t>(skip_, buffer.size());
-      const size_t count = stream_->read(buffer.first(most));
-      if (count == 0) return 0;
-      skip_ -= count;
-    }
-    const size_t most = std::min<uint64_t>(left_, buffer.size());
-    if (most == 0) return 0;
-    const size_t count = stream_->read(buffer.first(most));
-    left_ -= count;
-    return count;
-  }
-
- private:
-  const std::unique_ptr<HttpStream> stream_;
-  uint64_t skip_, left_;
-};
-
-class NoBytes final : public ByteSource {
- public:
-  size_t read(std::span<std::byte>) override { return 0; }
-};
-
 class HttpStorage final : public Storage {
  public:
   explicit HttpStorage(HttpClient& http) : http_(http) {}
 
   std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
-    if (options.length == uint64_t{0}) return std::make_unique<NoBytes>();
-    std::string range;
-    if (options.offset > 0 || options.length) {
-      range = cat("bytes=", options.offset, "-");
-      if (options.length) range += cat(options.offset + *options.length - 1);
-    }
-    std::unique_ptr<HttpStream> stream = get(uri, range, options.stop);
-    if (stream->status() == 416) return std::make_unique<NoBytes>();
+    if (options.length == uint64_t{0}) return no_bytes();
+    std::unique_ptr<HttpStream> stream = get(uri, range_field(options), options.stop);
+    if (stream->status() == 416) return no_bytes();
     if (stream->status() != 200 && stream->status() != 206) {
       throw error_of(stream->status(), stream->headers(), uri);
     }
@@ -109,12 +58,7 @@ class HttpStorage final : public Storage {
       throw Error(Code::kNotFound, "was replaced since it was looked up", uri.to_string(),
                   "start again, and leave input files alone while a job reads them");
     }
-    const uint64_t begin = content_range(stream->headers()).value_or(ContentRange{}).begin;
-    if (begin > options.offset) {
-      throw Error(Code::kUnavailable, "the server answered another range than was asked for",
-                  uri.to_string());
-    }
-    return std::make_unique<BodySource>(std::move(stream), options.offset - begin, options.length);
+    return body_part(std::move(stream), options, uri);
   }
 
   // By a GET of one byte: signed URLs and some servers refuse HEAD.

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <atomic>
@@ -10,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/gzipped.h"
 #include "tests/support/raw_http.h"
 
 // The fake itself: tests of storage/ rest on it.
@@ -23,20 +23,6 @@ using testing::HasSubstr;
 
 constexpr size_t kUnit = size_t{256} << 10;
 const char kUpload[] = "/upload/storage/v1/b/bucket/o?uploadType=";
-
-std::string gzipped(const std::string& text) {
-  std::string bytes(text.size() + 100, '\0');
-  z_stream stream{};
-  deflateInit2(&stream, 6, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY);
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(bytes.data());
-  stream.avail_out = static_cast<uInt>(bytes.size());
-  deflate(&stream, Z_FINISH);
-  bytes.resize(stream.total_out);
-  deflateEnd(&stream);
-  return bytes;
-}
 
 auto status(int code) { return Field("status", &RawAnswer::status, code); }
 auto body(const auto& matcher) { return Field("body", &RawAnswer::body, matcher); }
