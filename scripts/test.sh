@@ -67,7 +67,8 @@ train_twice() {
 step "dependencies" bash scripts/install-dependencies.sh --build --test
 step "format" check_format
 step "dev: AddressSanitizer, UndefinedBehaviorSanitizer" build_and_test dev all
-step "release" build_and_test release all
+step "release: what depends on optimization" build_and_test release optimized_tests --label-regex optimized
+step "benches build" build release benches
 step "size" show_sizes
 step "scripts/train-local.sh" train_twice
 if [ $tsan = yes ]; then
