@@ -10,6 +10,7 @@
 #include "entrypoint/flag_lookup.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/storage.h"
 
 namespace berth {
 namespace {
@@ -131,7 +132,11 @@ std::vector<std::pair<std::string, std::string>> settings_table(const Settings& 
   const CommandLine command_line{.settings = settings, .forced_instruction_set = ""};
   std::vector<std::pair<std::string, std::string>> table;
   for (const Flag& flag : flag_table()) {
-    if (flag.in_settings) table.emplace_back(flag.name, flag.value.get(command_line));
+    if (!flag.in_settings) continue;
+    std::string value = flag.value.get(command_line);
+    const bool is_url = value.starts_with("http://") || value.starts_with("https://");
+    if (is_url) value = Uri::parse(value).to_string();  // without its query, which may be a key
+    table.emplace_back(flag.name, std::move(value));
   }
   return table;
 }

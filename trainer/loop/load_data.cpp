@@ -51,7 +51,7 @@ std::vector<Uri> table_files(Storage& storage, const std::string& path) {
 
 LoadedTable load_table(Storage& storage, const std::string& role, const std::string& path,
                        const ColumnChoice& columns, LabelNeed need) {
-  LoadedTable loaded{.table = {}, .name = path, .sources = {}};
+  LoadedTable loaded{.table = {}, .name = Uri::parse(path).to_string(), .sources = {}};
   TextTableReader table(columns, need);
   for (const Uri& file : table_files(storage, path)) {
     loaded.sources.push_back(append_file(storage, file, role, table));

@@ -61,10 +61,10 @@ void require_model(Storage& storage, const ModelOptions& options) {
   if (files.empty()) no_such_model(storage, uri);
   if (options.model_config.empty() && !has_file(files, uri, "config.json") &&
       !has_file(files, uri, "bert_config.json")) {
-    throw Error(Code::kNotFound, kNoConfig, options.model, kNoConfigHint);
+    throw Error(Code::kNotFound, kNoConfig, uri.to_string(), kNoConfigHint);
   }
   if (options.init == Init::kPretrained && !has_file(files, uri, "model.safetensors")) {
-    throw Error(Code::kNotFound, "no model.safetensors", options.model,
+    throw Error(Code::kNotFound, "no model.safetensors", uri.to_string(),
                 "pass --init random to train from scratch");
   }
 }
@@ -73,20 +73,21 @@ ModelFolder::ModelFolder(Storage& storage, const ModelOptions& options)
     : storage_(storage), options_(options), name_(options.model) {
   if (options.model.empty()) return;
   const Uri uri = Uri::parse(options.model);
+  name_ = uri.to_string();
   if (!is_packed(storage, uri)) {
     require_model(storage, options);
     directory_ = uri;
     return;
   }
-  Source source{.role = "model", .uri = options.model, .checksum = {}};
+  Source source{.role = "model", .uri = name_, .checksum = {}};
   temporary_.emplace("model");
   const fs::path unpacked = temporary_->path() / "model";
   try {
     unpack(std::make_unique<ChecksumSource>(storage.open(uri), source.checksum), uri.file_name(),
            unpacked);
   } catch (const Error& error) {
-    if (error.where().starts_with(options.model)) throw;
-    throw error.at(options.model);
+    if (error.where().starts_with(name_)) throw;
+    throw error.at(name_);
   }
   sources_.push_back(source);
   directory_ = Uri::parse(model_root(unpacked).string());
