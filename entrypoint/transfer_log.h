@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "storage/verified_storage.h"
+#include "storage/transfer_meter.h"
 
 namespace berth {
 

@@ -16,14 +16,14 @@ namespace {
 
 class ParallelSource final : public ByteSource {
  public:
-  ParallelSource(Storage& inner, const Uri& uri, const Stat& stat, uint64_t part_bytes,
-                 int connections)
+  ParallelSource(Storage& inner, const Uri& uri, const Stat& stat, const TransferOptions& options)
       : inner_(inner),
+        meter_(options.on_progress, {.uri = uri.to_string(), .total = stat.size}),
         uri_(uri),
         stat_(stat),
-        part_bytes_(part_bytes),
-        parts_((stat.size + part_bytes - 1) / part_bytes),
-        slots_(std::min<uint64_t>(parts_, static_cast<uint64_t>(connections))) {
+        part_bytes_(options.part_bytes),
+        parts_((stat.size + part_bytes_ - 1) / part_bytes_),
+        slots_(std::min<uint64_t>(parts_, static_cast<uint64_t>(options.connections))) {
     for (size_t i = 0; i < slots_.size(); ++i) {
       threads_.emplace_back([this](const std::stop_token& stop) { fetch_parts(stop); });
     }
@@ -101,7 +101,7 @@ class ParallelSource final : public ByteSource {
     return claimed_++;
   }
 
-  uint32_t fetch(uint64_t part, std::byte* bytes, const std::stop_token& stop) const {
+  uint32_t fetch(uint64_t part, std::byte* bytes, const std::stop_token& stop) {
     const uint64_t size = size_of(part);
     const auto source = inner_.open(uri_, {.offset = part * part_bytes_,
                                            .length = size,
@@ -116,11 +116,13 @@ class ParallelSource final : public ByteSource {
       }
       crc = crc32c({bytes + filled, count}, crc);  // while they are in the cache
       filled += count;
+      meter_.add(count);
     }
     return crc;
   }
 
   Storage& inner_;
+  TransferMeter meter_;
   const Uri uri_;
   const Stat stat_;
   const uint64_t part_bytes_, parts_;
@@ -140,8 +142,8 @@ class ParallelSource final : public ByteSource {
 }  // namespace
 
 std::unique_ptr<ByteSource> make_parallel_source(Storage& inner, const Uri& uri, const Stat& stat,
-                                                 uint64_t part_bytes, int connections) {
-  return std::make_unique<ParallelSource>(inner, uri, stat, part_bytes, connections);
+                                                 const TransferOptions& options) {
+  return std::make_unique<ParallelSource>(inner, uri, stat, options);
 }
 
 void require_intact(const Stat& stat, uint64_t size, uint32_t crc, const Uri& uri) {

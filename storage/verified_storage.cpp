@@ -5,7 +5,6 @@
 
 #include "storage/archive.h"
 #include "storage/base/checksum.h"
-#include "storage/base/clock.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -16,45 +15,11 @@ namespace {
 
 constexpr int kMostReads = 3;  // of a small object that arrives damaged
 
-// Tells how far a transfer is, as TransferOptions says.
-class Meter {
- public:
-  Meter(const TransferOptions& options, TransferProgress progress)
-      : options_(options), progress_(std::move(progress)), began_s_(steady_clock_s()) {}
-
-  ~Meter() {
-    if (told_s_ == 0) return;
-    progress_.finished = true;
-    tell(steady_clock_s());
-  }
-
-  void add(uint64_t bytes) {
-    progress_.bytes += bytes;
-    if (!options_.on_progress) return;
-    const double now_s = steady_clock_s();
-    if (now_s - began_s_ >= kFirst_s && now_s - told_s_ >= kPause_s) tell(now_s);
-  }
-
- private:
-  static constexpr double kFirst_s = 2, kPause_s = 5;
-
-  void tell(double now_s) {
-    told_s_ = now_s;
-    progress_.seconds = now_s - began_s_;
-    options_.on_progress(progress_);
-  }
-
-  const TransferOptions& options_;
-  TransferProgress progress_;
-  const double began_s_;
-  double told_s_ = 0;
-};
-
 class MeteredSource final : public ByteSource {
  public:
-  MeteredSource(std::unique_ptr<ByteSource> inner, const TransferOptions& options,
-                const TransferProgress& progress)
-      : inner_(std::move(inner)), meter_(options, progress) {}
+  MeteredSource(std::unique_ptr<ByteSource> inner, const TellProgress& tell,
+                const TransferProgress& about)
+      : inner_(std::move(inner)), meter_(tell, about) {}
 
   size_t read(std::span<std::byte> buffer) override {
     const size_t count = inner_->read(buffer);
@@ -64,14 +29,14 @@ class MeteredSource final : public ByteSource {
 
  private:
   const std::unique_ptr<ByteSource> inner_;
-  Meter meter_;
+  TransferMeter meter_;
 };
 
 class MeteredSink final : public ByteSink {
  public:
-  MeteredSink(std::unique_ptr<ByteSink> inner, const TransferOptions& options,
-              const TransferProgress& progress)
-      : inner_(std::move(inner)), meter_(options, progress) {}
+  MeteredSink(std::unique_ptr<ByteSink> inner, const TellProgress& tell,
+              const TransferProgress& about)
+      : inner_(std::move(inner)), meter_(tell, about) {}
 
   void write(Bytes bytes) override {
     while (!bytes.empty()) {
@@ -87,7 +52,7 @@ class MeteredSink final : public ByteSink {
   static constexpr size_t kSlice = size_t{16} << 20;
 
   const std::unique_ptr<ByteSink> inner_;
-  Meter meter_;
+  TransferMeter meter_;
 };
 
 // Bytes of its own.
@@ -168,14 +133,12 @@ class VerifiedStorage final : public Storage {
     if (stat->generation != 0) pinned.generation = stat->generation;
     if (stat->content_encoding == "gzip") return open_encoded(uri, *stat, pinned);
     if (stat->size <= options_.part_bytes) return open_small(uri, *stat, pinned);
-    return metered(
-        make_parallel_source(*inner_, uri, *stat, options_.part_bytes, options_.connections), uri,
-        stat->size);
+    return make_parallel_source(*inner_, uri, *stat, options_);
   }
 
   std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override {
     return std::make_unique<MeteredSink>(
-        inner_->create(uri, options), options_,
+        inner_->create(uri, options), options_.on_progress,
         TransferProgress{
             .uri = uri.to_string(), .is_upload = true, .total = options.size_hint.value_or(0)});
   }
@@ -189,7 +152,7 @@ class VerifiedStorage final : public Storage {
  private:
   std::unique_ptr<ByteSource> metered(std::unique_ptr<ByteSource> source, const Uri& uri,
                                       uint64_t size) const {
-    return std::make_unique<MeteredSource>(std::move(source), options_,
+    return std::make_unique<MeteredSource>(std::move(source), options_.on_progress,
                                            TransferProgress{.uri = uri.to_string(), .total = size});
   }
 

@@ -1,29 +1,17 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <string>
 
 #include "storage/storage.h"
+#include "storage/transfer_meter.h"
 
 namespace berth {
-
-// A transfer so far. `bytes` of `total` (0: not known).
-struct TransferProgress {
-  std::string uri;
-  bool is_upload = false;
-  uint64_t bytes = 0, total = 0;
-  double seconds = 0;
-  bool finished = false;
-};
 
 struct TransferOptions {
   uint64_t part_bytes = uint64_t{16} << 20;
   int connections = 12;  // so many parts are in memory at once; 1: one request for the whole object
-  // Called by whichever thread transfers, every five seconds, and at
-  // the end of one that took longer than two.
-  std::function<void(const TransferProgress&)> on_progress;
+  TellProgress on_progress{};
 };
 
 // Whole objects of `inner`, as they were stored: looked up, then read from that generation in
