@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "storage/open_storage.h"
 #include "tests/support/http_server.h"
 #include "tests/support/remote_storage.h"
@@ -24,7 +26,7 @@ class HttpStorageTest : public testing::Test {
     ++requests_;
     if (request.path != "/file.csv") return {.status = 404};
     if (requests_ <= failures_) return {.status = 503};
-    ServedAnswer answer{.headers = {{"ETag", etag_}}, .body = content_};
+    ServedAnswer answer{.headers = {{"ETag", std::to_string(version_)}}, .body = content_};
     size_t begin = 0, end = content_.size() - 1;
     const std::string range = request.header("range").value_or("");
     if (knows_ranges_ && std::sscanf(range.c_str(), "bytes=%zu-%zu", &begin, &end) >= 1) {
@@ -47,9 +49,10 @@ class HttpStorageTest : public testing::Test {
     return std::string(as_text(read_all(*storage_->open(at(target)), 1 << 20, target)));
   }
 
-  std::string content_ = noise(5000), etag_ = "\"1\"";
-  bool knows_ranges_ = true, cut_once_ = false;
-  int requests_ = 0, failures_ = 0;
+  const std::string content_ = noise(5000);
+  // Looked at by the server's threads, one a connection.
+  std::atomic<int> version_ = 1, requests_ = 0, failures_ = 0;
+  std::atomic<bool> knows_ranges_ = true, cut_once_ = false;
   HttpServer server_{[this](const ServedRequest& request) { return answer(request); }};
   SleepClock clock_;
   std::unique_ptr<Storage> storage_;
@@ -78,7 +81,7 @@ TEST_F(HttpStorageTest, IsRetried) {
 
 TEST_F(HttpStorageTest, AFileThatChangesWhileItIsReadIsNotMixed) {
   const auto source = storage_->open(at("/file.csv"));
-  etag_ = "\"2\"";
+  version_ = 2;
   const ReadOptions pinned{.generation = storage_->stat(at("/file.csv"))->generation + 1};
   EXPECT_THAT([&] { storage_->open(at("/file.csv"), pinned); }, ThrowsCode(Code::kNotFound));
 }
