@@ -3,6 +3,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "storage/background.h"
 #include "storage/base/crc32c.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
@@ -33,18 +34,20 @@ class GcsUpload final : public ByteSink {
   GcsUpload(GcsRequests& requests, const Uri& uri, const WriteOptions& options)
       : requests_(requests), uri_(uri), if_generation_(options.if_generation.value()) {}
 
+  // Sends a chunk while the next one fills. What goes wrong with it is thrown by the call that has
+  // the next to send; a call after that tries again.
   void write(Bytes bytes) override {
     crc_ = crc32c(bytes, crc_);
     total_ += bytes.size();
-    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
-    while (buffer_.size() > kChunk) send_chunk();
+    filling_.insert(filling_.end(), bytes.begin(), bytes.end());
+    while (filling_.size() > kChunk) hand_over();
   }
 
   Stat close() override {
-    if (session_.empty() && total_ <= kOneShot) {
+    if (!sending_ && total_ <= kOneShot) {
       send_at_once();
     } else {
-      while (!published_) send_chunk();
+      send_last();
     }
     if (published_->size == total_ && published_->crc32c.value_or(crc_) == crc_) {
       published_->crc32c = crc_;
@@ -88,7 +91,7 @@ class GcsUpload final : public ByteSink {
         requests_.send({.method = "POST",
                         .url = new_object("multipart"),
                         .headers = {{"Content-Type", "multipart/related; boundary=" + boundary}},
-                        .body = {as_bytes(head), buffer_, as_bytes(tail)}});
+                        .body = {as_bytes(head), filling_, as_bytes(tail)}});
     if (answer.status == 412) return find_own(answer);
     if (!answer.ok()) fail(answer);
     published_ = parse_gcs_object(answer.body, uri_);
@@ -126,29 +129,57 @@ class GcsUpload final : public ByteSink {
     }
   }
 
-  // Sends what the buffer holds, as far as one chunk goes, from where the session stands. The last
-  // chunk, which publishes the object, is the one that ends at total_ once write() has left only
-  // that: close() calls until it is.
+  void hand_over() {
+    finish_chunk();
+    next_chunk();
+    if (!sending_) sending_.emplace();
+    sending_->submit([this] { send_chunk(); });
+  }
+
+  // Until the session has the whole chunk.
+  void finish_chunk() {
+    if (sending_) sending_->wait();
+    while (!published_ && sent_ < chunk_.size()) send_chunk();
+  }
+
+  // What is to fill next is what a chunk's length leaves of filling_.
+  void next_chunk() {
+    chunk_.swap(filling_);
+    const auto end = static_cast<ptrdiff_t>(std::min<uint64_t>(chunk_.size(), kChunk));
+    filling_.assign(chunk_.begin() + end, chunk_.end());
+    chunk_.resize(static_cast<size_t>(end));
+    sent_ = 0;
+  }
+
+  // The chunk that ends at total_ publishes the object.
+  void send_last() {
+    if (!is_last_) {
+      finish_chunk();
+      next_chunk();
+      is_last_ = true;
+    }
+    while (!published_) send_chunk();
+  }
+
+  // Once: what is left of the chunk, or the question how much that is.
   void send_chunk() {
     if (session_.empty()) {
       start_session();
       if (published_) return;
     }
+    const std::string total = is_last_ ? cat(total_) : "*";
     if (is_uncertain_) {
-      take(put({}, cat("bytes */", is_last() ? cat(total_) : "*"), false));
+      take(put({}, "bytes */" + total, false));
       return;
     }
-    const bool last = is_last();
-    const Bytes chunk = Bytes(buffer_).first(std::min<uint64_t>(buffer_.size(), kChunk));
-    const std::string range = chunk.empty() ? "*" : cat(stored_, "-", stored_ + chunk.size() - 1);
+    const Bytes rest = Bytes(chunk_).subspan(sent_);
+    const std::string range = rest.empty() ? "*" : cat(stored_, "-", stored_ + rest.size() - 1);
     const uint64_t before = stored_;
-    take(put(chunk, cat("bytes ", range, "/", last ? cat(total_) : "*"), last));
+    take(put(rest, cat("bytes ", range, "/", total), is_last_));
     if (!published_ && stored_ == before) {
       throw Error(Code::kUnavailable, "storage kept nothing of a chunk", uri_.to_string());
     }
   }
-
-  bool is_last() const { return buffer_.size() <= kChunk; }
 
   HttpAnswer put(Bytes chunk, const std::string& range, bool last) {
     HttpRequest request{.method = "PUT",
@@ -175,8 +206,10 @@ class GcsUpload final : public ByteSink {
     if (answer.status == 412) return find_own(answer);
     if (answer.status != 308) fail(answer);
     const uint64_t stored = stored_bytes(answer.headers);
-    if (stored < stored_ || stored - stored_ > buffer_.size()) throw UploadLost(uri_.to_string());
-    buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<ptrdiff_t>(stored - stored_));
+    if (stored < stored_ || stored - stored_ > chunk_.size() - sent_) {
+      throw UploadLost(uri_.to_string());
+    }
+    sent_ += stored - stored_;
     stored_ = stored;
     is_uncertain_ = false;
   }
@@ -193,13 +226,20 @@ class GcsUpload final : public ByteSink {
   const Generation if_generation_;
   const std::string mark_ = random_letters(24);
 
-  std::vector<std::byte> buffer_;  // from byte stored_ on
-  uint64_t total_ = 0;             // written so far
-  uint32_t crc_ = 0;               // of those
-  std::string session_;            // its URL; empty: none yet
-  uint64_t stored_ = 0;            // bytes the session is known to have
-  bool is_uncertain_ = false;      // an answer was lost: it may have more
+  // Of the caller alone.
+  std::vector<std::byte> filling_;  // follows chunk_
+  uint64_t total_ = 0;              // written so far
+  uint32_t crc_ = 0;                // of those
+  bool is_last_ = false;            // nothing follows chunk_
+
+  // Of whoever sends: the thread while it has work, the caller else.
+  std::vector<std::byte> chunk_;
+  size_t sent_ = 0;            // bytes of chunk_ the session is known to have
+  uint64_t stored_ = 0;        // of all bytes
+  std::string session_;        // its URL; empty: none yet
+  bool is_uncertain_ = false;  // an answer was lost: it may have more
   std::optional<Stat> published_;
+  std::optional<Background> sending_;  // last, so that it ends before what it uses
 };
 
 }  // namespace

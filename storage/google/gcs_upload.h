@@ -8,9 +8,10 @@
 namespace berth {
 
 // A new version of the object `uri`: up to 8 MiB in one request, more by a resumable session in
-// chunks of 16 MiB, which are all it keeps. `options.if_generation` is set. A lost answer is made
-// good by asking the session, or the object for the mark that this upload left on it; a session
-// that is gone before it stored anything is started again, later it is UploadLost.
+// chunks of 16 MiB, of which it keeps two: one is on its way while the next fills.
+// `options.if_generation` is set. A lost answer is made good by asking the session, or the object
+// for the mark that this upload left on it; a session that is gone before it stored anything is
+// started again, later it is UploadLost.
 //
 // Protocol: https://cloud.google.com/storage/docs/performing-resumable-uploads
 std::unique_ptr<ByteSink> make_gcs_upload(GcsRequests& requests, const Uri& uri,

@@ -40,6 +40,14 @@ TEST(Crc32c, TablesAgreeWithTheInstructionAtEverySizeAndAlignment) {
   }
 }
 
+TEST(Crc32c, TablesAgreeWithTheInstructionsLanes) {
+  const std::vector<std::byte> bytes = counting(100003);
+  for (const size_t size : {24575, 24576, 24577, 49152, 49159, 100003}) {
+    const Bytes part = Bytes(bytes).first(size);
+    EXPECT_EQ(crc32c(part, 5), crc32c_portable(part, 5)) << size;
+  }
+}
+
 TEST(Crc32c, ContinuesFromAnEarlierChecksum) {
   const std::vector<std::byte> bytes = counting(1000);
   for (size_t cut = 0; cut <= bytes.size(); cut += 37) {

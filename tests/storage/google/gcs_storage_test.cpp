@@ -196,9 +196,9 @@ TEST_F(GcsStorageTest, ALostAnswerOfASmallUploadIsFoundByItsMark) {
 
 TEST_F(GcsStorageTest, ALostFinalAnswerIsAskedOfTheSession) {
   const std::string bytes = noise(20 * kMebibyte);
+  gcs_.faults().add({.fault = GcsFault::loses_answer(), .call = GcsCall::kChunk, .skip = 1});
   const auto sink = storage_->create(at("a"));
   sink->write(as_bytes(bytes));
-  fail_once(GcsFault::loses_answer(), GcsCall::kChunk);
   EXPECT_THAT([&] { sink->close(); }, ThrowsCode(Code::kUnavailable));
   EXPECT_EQ(sink->close().size, bytes.size());
   EXPECT_EQ(gcs_.count(GcsCall::kStatusQuery), 1u);
@@ -210,18 +210,31 @@ TEST_F(GcsStorageTest, WhatAChunkLostIsSentAgain) {
   for (const uint64_t kept : {uint64_t{0}, uint64_t{1} << 18, uint64_t{8} << 20}) {
     fail_once(GcsFault::keeps_then_resets(kept), GcsCall::kChunk);
     const auto sink = storage_->create(at("a"));
-    EXPECT_THAT([&] { sink->write(as_bytes(bytes)); }, ThrowsCode(Code::kUnavailable));
-    sink->write({});
+    sink->write(as_bytes(bytes));
+    EXPECT_THAT([&] { sink->close(); }, ThrowsCode(Code::kUnavailable));
     sink->close();
     EXPECT_EQ(gcs_.get("a"), bytes);
   }
+}
+
+TEST_F(GcsStorageTest, AFailedChunkIsToldByTheCallThatHasTheNext) {
+  const std::string bytes = noise(40 * kMebibyte);
+  fail_once(GcsFault::answers(503), GcsCall::kChunk);
+  const auto sink = storage_->create(at("a"));
+  sink->write(as_bytes(bytes).first(17 * kMebibyte));
+  EXPECT_THAT([&] { sink->write(as_bytes(bytes).subspan(17 * kMebibyte)); },
+              ThrowsCode(Code::kUnavailable));
+  sink->write({});
+  sink->close();
+  EXPECT_EQ(gcs_.get("a"), bytes);
 }
 
 TEST_F(GcsStorageTest, ASessionGoneAtItsFirstChunkIsStartedAgain) {
   const std::string bytes = noise(20 * kMebibyte);
   fail_once(GcsFault::loses_session(410), GcsCall::kChunk);
   const auto sink = storage_->create(at("a"));
-  EXPECT_THAT([&] { sink->write(as_bytes(bytes)); }, ThrowsCode(Code::kUnavailable));
+  sink->write(as_bytes(bytes));
+  EXPECT_THAT([&] { sink->close(); }, ThrowsCode(Code::kUnavailable));
   sink->close();
   EXPECT_EQ(gcs_.get("a"), bytes);
 }
