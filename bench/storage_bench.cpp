@@ -11,6 +11,7 @@
 
 #include "bench/bench_table.h"
 #include "storage/base/error.h"
+#include "storage/base/text.h"
 #include "storage/open_storage.h"
 #include "storage/store_object.h"
 
@@ -30,7 +31,7 @@ struct Options {
   std::string endpoint, bucket = "bucket";
   uint64_t mebibytes = 1024;
   int rounds = 3;
-  TransferOptions transfer{};
+  TransferOptions transfer{.joins_parts = true};
   bool against_one = false, only_upload = false;
 };
 
@@ -78,25 +79,27 @@ void print(const char* name, const Options& options, const Run& done, const std:
       done.peak_bytes / kMebibyte, ratio.c_str());
 }
 
-Run upload(const Options& options, const Uri& uri) {
+// `uri` becomes the last object.
+Run upload(const Options& options, const Uri& folder, Uri& uri) {
+  const auto storage =
+      open_storage({.emulator_host = options.endpoint, .transfer = options.transfer});
+  int number = 0;
   std::vector<std::byte> piece(size_t{1} << 20);
   for (size_t i = 0; i < piece.size(); ++i)
     piece[i] = static_cast<std::byte>(i * 2654435761u >> 13);
-  // Each round in a storage of its own, for one writes a name at most once a second.
-  std::unique_ptr<Storage> storage;
+  // Each round under another name, since one is written at most once a second.
   return run(
       options.rounds,
       [&] {
-        storage = open_storage({.emulator_host = options.endpoint, .transfer = options.transfer});
-        storage->remove(uri);
-        storage = open_storage({.emulator_host = options.endpoint, .transfer = options.transfer});
+        if (!uri.file_name().empty()) storage->remove(uri);
+        uri = folder / cat("object", ++number);
       },
       [&] {
         store_object(*storage, uri,
                      [&](ByteSink& sink) {
                        for (uint64_t i = 0; i < options.mebibytes; ++i) sink.write(piece);
                      },
-                     {.if_generation = {}, .size_hint = options.mebibytes << 20});
+                     {.if_generation = {}, .size_hint = options.mebibytes << 20, .made_of = {}});
       });
 }
 
@@ -117,8 +120,9 @@ Run download(const Options& options, const Uri& uri) {
 
 int bench(Options options) {
   print_head("storage: one object, CRC-32C compared");
-  const Uri uri = Uri::parse("gs://" + options.bucket + "/storage_bench");
-  print("upload", options, upload(options, uri), "");
+  Uri uri;
+  const Uri folder = Uri::parse("gs://" + options.bucket + "/storage_bench");
+  print("upload", options, upload(options, folder, uri), "");
   if (options.only_upload) return 0;
   const Run many = download(options, uri);
   if (!options.against_one) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/background.h"
+#include "storage/base/background.h"
 #include "storage/base/clock.h"
 #include "storage/storage.h"
 #include "trainer/loop/observer.h"

@@ -270,6 +270,14 @@ std::vector<Flag> make_table() {
                "Credentials are used.",
        .value = switch_value(storage(&StorageOptions::anonymous)),
        .in_settings = false},
+      {.name = "parallel-uploads",
+       .aliases = {},
+       .group = kStorage,
+       .help =
+           "Upload large gs:// objects as parts of 8 MiB, which storage then joins and deletes. "
+           "Switch it off for a bucket whose objects may not be deleted, or not early.",
+       .value = switch_value(storage(&StorageOptions::transfer, &TransferOptions::joins_parts)),
+       .in_settings = false},
       {.name = "storage-endpoint",
        .aliases = {},
        .group = kStorage,

@@ -34,8 +34,9 @@ constexpr ExitCode kExitCodes[] = {
 
 // Empty where there is nothing to show, as for --help itself.
 std::string default_text(const Flag& flag) {
-  if (flag.value.is_switch && !flag.in_settings) return "";
-  return flag.default_text.empty() ? flag.value.get(CommandLine{}) : flag.default_text;
+  const std::string text =
+      flag.default_text.empty() ? flag.value.get(CommandLine{}) : flag.default_text;
+  return text == "false" && !flag.in_settings ? "" : text;
 }
 
 std::string left_column(const Flag& flag) {

@@ -20,7 +20,7 @@ struct StorageOptions {
   CredentialOptions credentials{};
   RetryOptions retry{};
   HttpClientOptions http{};
-  TransferOptions transfer{};
+  TransferOptions transfer{.joins_parts = true};  // joins_parts is of Google Cloud Storage alone
 };
 
 // The program's storage: each call goes to the implementation of the URI's scheme (file, gs, http,

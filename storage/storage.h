@@ -49,11 +49,16 @@ struct ReadOptions {
   std::stop_token stop{};  // remote: open() and read() give up with kStopped soon after
 };
 
+struct Stat;
+
 // With if_generation, kInUse (another process wrote there) when the version is no longer that one:
 // at once where it is known at once, else from close().
 struct WriteOptions {
   std::optional<Generation> if_generation{};  // replace this version only; 0: create only
-  std::optional<uint64_t> size_hint{};
+  std::optional<uint64_t> size_hint{};        // about
+  // Google Cloud Storage alone: nothing is written, the new object is these (at most 32 of its
+  // bucket) one after the other, and they are gone.
+  std::vector<Stat> made_of{};
 };
 
 // Of a sink whose bytes the storage forgot half-way (kUnavailable): they must all be written again,

@@ -8,6 +8,7 @@
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
+#include "storage/parallel_sink.h"
 #include "storage/parallel_source.h"
 
 namespace berth {
@@ -137,8 +138,12 @@ class VerifiedStorage final : public Storage {
   }
 
   std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override {
+    const bool in_parts = options_.joins_parts && options.made_of.empty() &&
+                          options.size_hint.value_or(0) >= 8 * options_.upload_part_bytes;
     return std::make_unique<MeteredSink>(
-        inner_->create(uri, options), options_.on_progress,
+        in_parts ? make_parallel_sink(*inner_, uri, options, options_)
+                 : inner_->create(uri, options),
+        options_.on_progress,
         TransferProgress{
             .uri = uri.to_string(), .is_upload = true, .total = options.size_hint.value_or(0)});
   }

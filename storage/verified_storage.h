@@ -11,6 +11,12 @@ namespace berth {
 struct TransferOptions {
   uint64_t part_bytes = uint64_t{16} << 20;
   int connections = 12;  // so many parts are in memory at once; 1: one request for the whole object
+
+  // Uploads whose size_hint is eight such parts or more are parts, which the storage joins: see
+  // parallel_sink.h. At most what Google Cloud Storage takes in one request.
+  bool joins_parts = false;
+  uint64_t upload_part_bytes = uint64_t{8} << 20;
+
   TellProgress on_progress{};
 };
 

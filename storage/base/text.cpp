@@ -1,5 +1,6 @@
 #include "storage/base/text.h"
 
+#include <charconv>
 #include <cstdio>
 #include <random>
 
@@ -31,6 +32,13 @@ std::string quoted(std::string_view text, size_t limit) {
     }
   }
   return out + (end < text.size() ? "...\"" : "\"");
+}
+
+std::optional<uint64_t> parse_number(std::string_view text) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
 }
 
 std::string random_letters(size_t count) {

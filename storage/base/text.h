@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -28,6 +29,9 @@ inline std::string quoted(const std::string& text, size_t limit = 60) {
 inline std::string quoted(const char* text, size_t limit = 60) {
   return quoted(std::string_view(text), limit);
 }
+
+// A whole text of digits. nullopt: it is none, or too large.
+std::optional<uint64_t> parse_number(std::string_view text);
 
 // `count` letters and digits that no other process is likely to choose.
 std::string random_letters(size_t count);

@@ -22,11 +22,7 @@ std::optional<uint64_t> number(const Json& object, const char* name) {
   const Json& value = object.at(name);
   if (value.is_number_unsigned()) return value.get<uint64_t>();
   if (!value.is_string()) return std::nullopt;
-  const auto& text = value.get_ref<const std::string&>();
-  uint64_t parsed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return parsed;
+  return parse_number(value.get_ref<const std::string&>());
 }
 
 std::string text(const Json& object, const char* name) {

@@ -5,6 +5,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/google/gcs_join.h"
 #include "storage/google/gcs_requests.h"
 #include "storage/google/gcs_upload.h"
 #include "storage/http/body_part.h"
@@ -56,7 +57,8 @@ class GcsStorage final : public Storage {
       const std::optional<Stat> existing = stat(uri);
       conditional.if_generation = existing ? existing->generation : 0;
     }
-    return make_gcs_upload(requests_, uri, conditional);
+    return options.made_of.empty() ? make_gcs_upload(requests_, buffers_, uri, conditional)
+                                   : make_gcs_join(requests_, uri, conditional);
   }
 
   std::optional<Stat> stat(const Uri& uri) override {
@@ -144,6 +146,7 @@ class GcsStorage final : public Storage {
   }
 
   GcsRequests requests_;
+  SpareBuffers buffers_;
 };
 
 }  // namespace

@@ -1,23 +1,19 @@
 #include "storage/google/gcs_upload.h"
 
 #include <charconv>
-#include <nlohmann/json.hpp>
 
-#include "storage/background.h"
+#include "storage/base/background.h"
 #include "storage/base/crc32c.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/google/gcs_new_object.h"
 
 namespace berth {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr uint64_t kOneShot = uint64_t{8} << 20;
 constexpr uint64_t kChunk = uint64_t{16} << 20;  // a multiple of 256 KiB, as the protocol wants
-constexpr const char* kMark = "berth-upload";    // custom metadata: which upload made the object
 constexpr const char* kBytes = "application/octet-stream";
-constexpr const char* kPermission = "storage.objects.create (and .delete, to replace)";
 
 // N + 1 of "bytes=0-N"; 0 where nothing is stored yet.
 uint64_t stored_bytes(const HttpHeaders& headers) {
@@ -31,8 +27,15 @@ uint64_t stored_bytes(const HttpHeaders& headers) {
 
 class GcsUpload final : public ByteSink {
  public:
-  GcsUpload(GcsRequests& requests, const Uri& uri, const WriteOptions& options)
-      : requests_(requests), uri_(uri), if_generation_(options.if_generation.value()) {}
+  GcsUpload(GcsRequests& requests, SpareBuffers& buffers, const Uri& uri,
+            const WriteOptions& options)
+      : requests_(requests),
+        buffers_(buffers),
+        uri_(uri),
+        object_(requests, uri, options.if_generation.value()),
+        filling_(buffers.take(std::min(options.size_hint.value_or(0), kOneShot))) {}
+
+  ~GcsUpload() override { buffers_.give_back(std::move(filling_)); }
 
   // Sends a chunk while the next one fills. What goes wrong with it is thrown by the call that has
   // the next to send; a call after that tries again.
@@ -49,80 +52,41 @@ class GcsUpload final : public ByteSink {
     } else {
       send_last();
     }
-    if (published_->size == total_ && published_->crc32c.value_or(crc_) == crc_) {
-      published_->crc32c = crc_;
-      return *published_;
-    }
-    requests_.send(
-        {.method = "DELETE",
-         .url = cat(requests_.object(uri_), "?ifGenerationMatch=", published_->generation)});
-    throw UploadLost(uri_.to_string());
+    return object_.intact(*published_, total_, crc_);
   }
 
  private:
-  Json metadata() const {
-    return {{"name", uri_.path()},
-            {"contentType", kBytes},
-            {"cacheControl", "no-store"},
-            {"metadata", {{kMark, mark_}}}};
-  }
-
   std::string new_object(const char* type) const {
     return cat(requests_.uploads(uri_), "?uploadType=", type,
-               "&name=", percent_encoded(uri_.path()), "&ifGenerationMatch=", if_generation_);
-  }
-
-  [[noreturn]] void fail(const HttpAnswer& answer) const {
-    const bool damaged =
-        answer.status == 400 && lower_ascii(answer.body).find("crc32c") != std::string::npos;
-    if (damaged) throw UploadLost(uri_.to_string());  // on its way: what was sent was refused
-    throw gcs_error(answer.status, answer.headers, answer.body, uri_, kPermission);
+               "&name=", percent_encoded(uri_.path()), "&", object_.precondition());
   }
 
   void send_at_once() {
-    Json about = metadata();
-    about["crc32c"] = gcs_crc(crc_);
-    const std::string boundary = "berth_" + mark_;
+    const std::string boundary = "berth_" + object_.mark();
     const std::string head =
         cat("--", boundary, "\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n",
-            about.dump(), "\r\n--", boundary, "\r\nContent-Type: ", kBytes, "\r\n\r\n");
+            object_.metadata(crc_), "\r\n--", boundary, "\r\nContent-Type: ", kBytes, "\r\n\r\n");
     const std::string tail = cat("\r\n--", boundary, "--\r\n");
     const HttpAnswer answer =
         requests_.send({.method = "POST",
                         .url = new_object("multipart"),
                         .headers = {{"Content-Type", "multipart/related; boundary=" + boundary}},
                         .body = {as_bytes(head), filling_, as_bytes(tail)}});
-    if (answer.status == 412) return find_own(answer);
-    if (!answer.ok()) fail(answer);
-    published_ = parse_gcs_object(answer.body, uri_);
-  }
-
-  // 412 may mean that an earlier try of this very upload arrived, and only its answer was lost.
-  void find_own(const HttpAnswer& refusal) {
-    const HttpAnswer answer = requests_.send({.url = requests_.object(uri_)});
-    if (answer.ok()) {
-      const Json object = Json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
-      const Json::json_pointer mark(cat("/metadata/", kMark));
-      if (object.contains(mark) && object.at(mark) == mark_) {
-        published_ = parse_gcs_object(answer.body, uri_);
-        return;
-      }
-    } else if (answer.status != 404) {
-      fail(answer);
-    }
-    fail(refusal);
+    published_ = object_.published(answer);
   }
 
   void start_session() {
-    const std::string about = metadata().dump();
+    const std::string about = object_.metadata();
     const HttpAnswer answer =
         requests_.send({.method = "POST",
                         .url = new_object("resumable"),
                         .headers = {{"Content-Type", "application/json; charset=UTF-8"},
                                     {"X-Upload-Content-Type", kBytes}},
                         .body = {as_bytes(about)}});
-    if (answer.status == 412) return find_own(answer);
-    if (!answer.ok()) fail(answer);
+    if (!answer.ok()) {
+      published_ = object_.published(answer);
+      return;
+    }
     session_ = answer.headers.find("location").value_or("");
     if (session_.empty()) {
       throw Error(Code::kUnavailable, "an upload session without an address", uri_.to_string());
@@ -198,13 +162,11 @@ class GcsUpload final : public ByteSink {
 
   // What the session says of itself.
   void take(const HttpAnswer& answer) {
-    if (answer.ok()) {
-      published_ = parse_gcs_object(answer.body, uri_);
+    if (answer.status == 404 || answer.status == 410) return forget_session();
+    if (answer.status != 308) {
+      published_ = object_.published(answer);
       return;
     }
-    if (answer.status == 404 || answer.status == 410) return forget_session();
-    if (answer.status == 412) return find_own(answer);
-    if (answer.status != 308) fail(answer);
     const uint64_t stored = stored_bytes(answer.headers);
     if (stored < stored_ || stored - stored_ > chunk_.size() - sent_) {
       throw UploadLost(uri_.to_string());
@@ -222,9 +184,9 @@ class GcsUpload final : public ByteSink {
   }
 
   GcsRequests& requests_;
+  SpareBuffers& buffers_;
   const Uri uri_;
-  const Generation if_generation_;
-  const std::string mark_ = random_letters(24);
+  const GcsNewObject object_;
 
   // Of the caller alone.
   std::vector<std::byte> filling_;  // follows chunk_
@@ -244,9 +206,9 @@ class GcsUpload final : public ByteSink {
 
 }  // namespace
 
-std::unique_ptr<ByteSink> make_gcs_upload(GcsRequests& requests, const Uri& uri,
-                                          const WriteOptions& options) {
-  return std::make_unique<GcsUpload>(requests, uri, options);
+std::unique_ptr<ByteSink> make_gcs_upload(GcsRequests& requests, SpareBuffers& buffers,
+                                          const Uri& uri, const WriteOptions& options) {
+  return std::make_unique<GcsUpload>(requests, buffers, uri, options);
 }
 
 }  // namespace berth

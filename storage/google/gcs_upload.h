@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "storage/google/gcs_requests.h"
+#include "storage/google/spare_buffers.h"
 #include "storage/storage.h"
 
 namespace berth {
@@ -13,8 +14,9 @@ namespace berth {
 // for the mark that this upload left on it; a session that is gone before it stored anything is
 // started again, later it is UploadLost.
 //
-// Protocol: https://cloud.google.com/storage/docs/performing-resumable-uploads
-std::unique_ptr<ByteSink> make_gcs_upload(GcsRequests& requests, const Uri& uri,
-                                          const WriteOptions& options);
+// `requests` and `buffers` outlive it. Protocol:
+// https://cloud.google.com/storage/docs/performing-resumable-uploads
+std::unique_ptr<ByteSink> make_gcs_upload(GcsRequests& requests, SpareBuffers& buffers,
+                                          const Uri& uri, const WriteOptions& options);
 
 }  // namespace berth

@@ -1,20 +1,12 @@
 #include "storage/http/body_part.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 
 namespace berth {
 namespace {
-
-std::optional<uint64_t> number(std::string_view text) {
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 class BodyPart final : public ByteSource {
  public:
@@ -52,10 +44,10 @@ std::optional<ContentRange> content_range(const HttpHeaders& headers) {
   if (space == std::string::npos || slash == std::string::npos || slash < space) {
     return std::nullopt;
   }
-  ContentRange range{.begin = 0, .total = number(std::string_view(value).substr(slash + 1))};
+  ContentRange range{.begin = 0, .total = parse_number(std::string_view(value).substr(slash + 1))};
   if (dash != std::string::npos && space < dash && dash < slash) {
     const std::optional<uint64_t> begin =
-        number(std::string_view(value).substr(space + 1, dash - space - 1));
+        parse_number(std::string_view(value).substr(space + 1, dash - space - 1));
     if (!begin) return std::nullopt;
     range.begin = *begin;
   }

@@ -162,7 +162,6 @@ class CurlStream final : public HttpStream {
     set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_TCP_KEEPALIVE, 1L);
-    set(CURLOPT_BUFFERSIZE, 512L << 10);
     set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options_.connect_timeout_s * 1000));
     if (request_.timeout_s > 0)
       set(CURLOPT_TIMEOUT_MS, static_cast<long>(request_.timeout_s * 1000));
@@ -189,6 +188,7 @@ class CurlStream final : public HttpStream {
   }
 
   void set_method() {
+    if (request_.method == "GET") set(CURLOPT_BUFFERSIZE, 512L << 10);
     if (request_.method == "HEAD") return set(CURLOPT_NOBODY, 1L);
     if (request_.method != "PUT" && request_.method != "POST") {
       return set(CURLOPT_CUSTOMREQUEST, request_.method.c_str());

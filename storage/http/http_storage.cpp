@@ -1,7 +1,6 @@
 #include "storage/http/http_storage.h"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 
 #include "storage/base/error.h"
@@ -10,13 +9,6 @@
 
 namespace berth {
 namespace {
-
-std::optional<uint64_t> number(std::string_view text) {
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 // The version, as far as the server tells one; 0: not told.
 Generation generation_of(const HttpHeaders& headers) {
@@ -36,7 +28,7 @@ Error error_of(int status, const HttpHeaders& headers, const Uri& uri) {
                  "only URLs that need no credentials, and signed ones, can be read");
   }
   if (status == 408 || status == 429 || (status >= 500 && status != 501 && status != 505)) {
-    const std::optional<uint64_t> pause_s = number(headers.find("retry-after").value_or(""));
+    const std::optional<uint64_t> pause_s = parse_number(headers.find("retry-after").value_or(""));
     return Error(Code::kUnavailable, cat("the server cannot answer now (", said, ")"), where)
         .after(static_cast<double>(std::min<uint64_t>(pause_s.value_or(0), 3600)));
   }
@@ -72,7 +64,7 @@ class HttpStorage final : public Storage {
         size = content_range(headers).value_or(ContentRange{}).total;
         break;
       case 200:
-        size = number(headers.find("content-length").value_or(""));
+        size = parse_number(headers.find("content-length").value_or(""));
         break;
       case 404:
       case 410:

@@ -22,9 +22,9 @@ from google.cloud import storage
 
 fake_gcs_server, gcs_copy = map(os.path.abspath, sys.argv[1:3])
 KIB, MIB = 1 << 10, 1 << 20
-# One request, several chunks, a chunk's border, nothing at all; names that must be encoded.
+# One request, several chunks, a chunk's border, parts that storage joins, nothing at all; names that must be encoded.
 OBJECTS = {"empty": 0, "one byte": 1, "dir/a+b#c?.bin": 300 * KIB, "dir/ünï/one-shot": 8 * MIB, "chunks": 33 * MIB + 7,
-           "border": 32 * MIB}
+           "border": 32 * MIB, "dir/parts": 70 * MIB + 1}
 
 
 def content(name):

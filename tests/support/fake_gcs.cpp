@@ -8,6 +8,7 @@
 #include "storage/base/crc32c.h"
 #include "storage/base/text.h"
 #include "tests/support/fake_gcs_answers.h"
+#include "tests/support/fake_gcs_join.h"
 
 namespace berth {
 namespace {
@@ -71,7 +72,8 @@ uint64_t FakeGcs::put(const std::string& name, std::string bytes,
                     .crc32c = crc32c(as_bytes(bytes)),
                     .content_type = "application/octet-stream",
                     .content_encoding = content_encoding};
-  object.bytes = std::make_shared<const std::string>(std::move(bytes));
+  object.content =
+      std::make_shared<FakeContent>(std::make_shared<const std::string>(std::move(bytes)));
   return objects_.put(std::move(object), {}).generation;
 }
 
@@ -83,7 +85,7 @@ std::optional<FakeObject> FakeGcs::find(const std::string& name) const {
 
 std::optional<std::string> FakeGcs::get(const std::string& name) const {
   const auto object = find(name);
-  return object ? std::optional(*object->bytes) : std::nullopt;
+  return object ? std::optional(*object->content->bytes()) : std::nullopt;
 }
 
 std::optional<uint64_t> FakeGcs::generation(const std::string& name) const {
@@ -163,6 +165,9 @@ FakeGcs::Route FakeGcs::route(const ServedRequest& request) {
     const bool media = download || request.parameter("alt") == "media";
     if (request.method == "GET") found.call = media ? GcsCall::kDownload : GcsCall::kMetadata;
     if (request.method == "DELETE") found.call = GcsCall::kDelete;
+  } else if (parts.size() == 7 && parts[6] == "compose" && request.method == "POST") {
+    found.call = GcsCall::kJoin;
+    found.object = parts[5];
   }
   return found;
 }
@@ -242,11 +247,13 @@ ServedAnswer FakeGcs::perform(const Route& route, const ServedRequest& request,
       return list(bucket, request);
     case GcsCall::kUpload:
     case GcsCall::kSessionStart:
+    case GcsCall::kJoin:
       objects_.check_bucket(bucket);
       demand("storage.objects.create", "object");
       if (objects_.holds(bucket, object)) demand("storage.objects.delete", "object");
       if (call == GcsCall::kSessionStart) return sessions_.start(bucket, request);
       if (!request.complete) return {};
+      if (call == GcsCall::kJoin) return join_objects(objects_, bucket, object, request);
       return upload_at_once(objects_, bucket, request, fault);
     case GcsCall::kChunk:
     case GcsCall::kStatusQuery:

@@ -112,7 +112,7 @@ std::string object_json(const FakeObject& object) {
                    {"metageneration", std::to_string(object.metageneration)},
                    {"contentType", object.content_type},
                    {"storageClass", "STANDARD"},
-                   {"size", std::to_string(object.bytes->size())},
+                   {"size", std::to_string(object.content->size())},
                    {"crc32c", crc32c_base64(object.crc32c)},
                    {"etag", base64_text(std::to_string(object.generation))},
                    {"timeCreated", kTime},
@@ -124,7 +124,7 @@ std::string object_json(const FakeObject& object) {
 
 ServedAnswer download_answer(const FakeObject& object, const ServedRequest& request,
                              bool ignore_range) {
-  const uint64_t size = object.bytes->size();
+  const uint64_t size = object.content->size();
   ServedAnswer answer{
       .headers = {{"Content-Type", object.content_type},
                   {"x-goog-generation", std::to_string(object.generation)},
@@ -135,11 +135,11 @@ ServedAnswer download_answer(const FakeObject& object, const ServedRequest& requ
                    object.content_encoding.empty() ? "identity" : object.content_encoding},
                   {"x-goog-stored-content-length", std::to_string(size)},
                   {"x-guploader-uploadid", cat("fake-", request.number)}},
-      .body = ServedBody(object.bytes, 0, size)};
+      .body = ServedBody(object.content->bytes(), 0, size)};
   if (object.content_encoding == "gzip") {
     const std::string accepted = lower_ascii(request.header("Accept-Encoding").value_or(""));
-    auto text =
-        accepted.find("gzip") == std::string::npos ? gunzipped(*object.bytes) : std::nullopt;
+    auto text = accepted.find("gzip") == std::string::npos ? gunzipped(*object.content->bytes())
+                                                           : std::nullopt;
     if (text) {
       answer.headers.emplace_back("x-guploader-response-body-transformations", "gunzipped");
       answer.headers.emplace_back("Warning", "214 UploadServer gunzipped");
@@ -155,7 +155,8 @@ ServedAnswer download_answer(const FakeObject& object, const ServedRequest& requ
       answer.status = 206;
       answer.headers.emplace_back("Content-Range",
                                   cat("bytes ", range->first, "-", range->last, "/", size));
-      answer.body = ServedBody(object.bytes, range->first, range->last - range->first + 1);
+      answer.body =
+          ServedBody(object.content->bytes(), range->first, range->last - range->first + 1);
     }
   } catch (const GcsRefusal& refusal) {
     answer = text_refusal(refusal);

@@ -21,6 +21,7 @@ enum class GcsCall {
   kChunk,         // of a session
   kStatusQuery,   // of a session: Content-Range: bytes */...
   kCancel,        // of a session: DELETE
+  kJoin,          // compose
   kDelete,        // of an object
   kOther,         // buckets, the XML API, what is unknown
 };

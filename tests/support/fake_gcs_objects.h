@@ -16,10 +16,27 @@
 
 namespace berth {
 
+// What an object holds. Joining copies nothing, as in the service: it is made one when it is read.
+// Thread-safe.
+class FakeContent {
+ public:
+  explicit FakeContent(std::shared_ptr<const std::string> bytes) : pieces_({std::move(bytes)}) {}
+  static std::shared_ptr<FakeContent> joined(
+      const std::vector<std::shared_ptr<FakeContent>>& parts);
+
+  uint64_t size() const;
+  std::shared_ptr<const std::string> bytes();
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<const std::string>> pieces_;
+};
+
 // One version of an object.
 struct FakeObject {
   std::string bucket{}, name{};
-  std::shared_ptr<const std::string> bytes = std::make_shared<const std::string>();
+  std::shared_ptr<FakeContent> content =
+      std::make_shared<FakeContent>(std::make_shared<const std::string>());
   uint64_t generation = 0, metageneration = 1;
   uint32_t crc32c = 0;
   std::string content_type{}, content_encoding{};

@@ -16,23 +16,6 @@ constexpr uint64_t kChunkUnit = uint64_t{256} << 10;
 
 GcsRefusal invalid(const std::string& message) { return {400, "invalid", message}; }
 
-// The object as the query and `json`, the resource that came along, describe it.
-GcsIntent intent_of(const std::string& bucket, const ServedRequest& request,
-                    const std::string& json) {
-  GcsIntent intent{.object = {.bucket = bucket}, .conditions = GcsConditions::of(request)};
-  FakeObject& object = intent.object;
-  const auto resource = nlohmann::json::parse(json.empty() ? "{}" : json, nullptr, false);
-  if (!resource.is_object()) throw invalid("Parse Error");
-  object.name = request.parameter("name").value_or(resource.value("name", ""));
-  if (object.name.empty()) throw GcsRefusal{400, "required", "Required parameter: name"};
-  object.content_type = resource.value("contentType", "application/octet-stream");
-  object.content_encoding =
-      request.parameter("contentEncoding").value_or(resource.value("contentEncoding", ""));
-  if (resource.contains("metadata")) resource.at("metadata").get_to(object.metadata);
-  if (resource.contains("crc32c")) intent.crc32c = resource.at("crc32c").get<std::string>();
-  return intent;
-}
-
 // Of "x-goog-hash: crc32c=AAAAAA==,md5=...".
 std::optional<std::string> hash_header(const ServedRequest& request) {
   const std::string text = request.header("x-goog-hash").value_or("");
@@ -113,6 +96,22 @@ GcsRefusal gone(int status) {
 
 }  // namespace
 
+GcsIntent intent_of(const std::string& bucket, const ServedRequest& request,
+                    const std::string& json) {
+  GcsIntent intent{.object = {.bucket = bucket}, .conditions = GcsConditions::of(request)};
+  FakeObject& object = intent.object;
+  const auto resource = nlohmann::json::parse(json.empty() ? "{}" : json, nullptr, false);
+  if (!resource.is_object()) throw invalid("Parse Error");
+  object.name = request.parameter("name").value_or(resource.value("name", ""));
+  if (object.name.empty()) throw GcsRefusal{400, "required", "Required parameter: name"};
+  object.content_type = resource.value("contentType", "application/octet-stream");
+  object.content_encoding =
+      request.parameter("contentEncoding").value_or(resource.value("contentEncoding", ""));
+  if (resource.contains("metadata")) resource.at("metadata").get_to(object.metadata);
+  if (resource.contains("crc32c")) intent.crc32c = resource.at("crc32c").get<std::string>();
+  return intent;
+}
+
 ServedAnswer upload_at_once(FakeObjects& objects, const std::string& bucket,
                             const ServedRequest& request, const GcsFault& fault) {
   const bool is_multipart = request.parameter("uploadType") == "multipart";
@@ -125,7 +124,7 @@ ServedAnswer upload_at_once(FakeObjects& objects, const std::string& bucket,
   intent.object.crc32c = crc32c(as_bytes(bytes));
   check_crc(intent.object.crc32c, intent.crc32c);
   check_crc(intent.object.crc32c, hash_header(request));
-  intent.object.bytes = objects.memory().share(std::move(bytes));
+  intent.object.content = std::make_shared<FakeContent>(objects.memory().share(std::move(bytes)));
   return json_answer(object_json(objects.put(std::move(intent.object), intent.conditions)));
 }
 
@@ -216,7 +215,8 @@ ServedAnswer FakeSessions::answer(Session& session, const ServedRequest& request
     check_crc(session.crc, intent.crc32c);
     check_crc(session.crc, hash_header(request));
     intent.object.crc32c = session.crc;
-    intent.object.bytes = objects_.memory().share(std::move(session.bytes));
+    intent.object.content =
+        std::make_shared<FakeContent>(objects_.memory().share(std::move(session.bytes)));
     session.finished = object_json(objects_.put(std::move(intent.object), intent.conditions));
   } catch (const GcsRefusal&) {
     session.lost = 410;

@@ -21,6 +21,10 @@ struct GcsIntent {
   GcsConditions conditions{};
 };
 
+// The object as the query and `json`, the resource that came along, describe it.
+GcsIntent intent_of(const std::string& bucket, const ServedRequest& request,
+                    const std::string& json);
+
 // uploadType media or multipart: the object is there when it returns.
 ServedAnswer upload_at_once(FakeObjects& objects, const std::string& bucket,
                             const ServedRequest& request, const GcsFault& fault);

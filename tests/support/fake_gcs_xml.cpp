@@ -30,9 +30,11 @@ ServedAnswer FakeXmlUploads::answer(const std::string& bucket, const std::string
         cat("<Bucket>", bucket, "</Bucket><Key>", name, "</Key><UploadId>", fresh, "</UploadId>"));
   }
   if (request.method == "PUT" && request.parameter("partNumber")) {
-    Part part{{}, crc32c(as_bytes(request.body))};
-    objects_.memory().make_room(part.bytes, request.body.size());
-    part.bytes.assign(request.body);
+    std::string bytes;
+    objects_.memory().make_room(bytes, request.body.size());
+    bytes.assign(request.body);
+    Part part{nullptr, crc32c(as_bytes(bytes))};
+    part.content = std::make_shared<FakeContent>(objects_.memory().share(std::move(bytes)));
     const std::string hash = "crc32c=" + crc32c_base64(part.crc);
     const std::lock_guard lock(mutex_);
     const auto upload = uploads_.find(id);
@@ -61,17 +63,13 @@ ServedAnswer FakeXmlUploads::finish(const std::string& bucket, const std::string
     parts = std::move(upload->second);
     uploads_.erase(upload);
   }
-  std::string bytes;
-  size_t size = 0;
-  for (const auto& [number, part] : parts) size += part.bytes.size();
-  objects_.memory().make_room(bytes, size);
   FakeObject object{.bucket = bucket, .name = name};
-  for (auto& [number, part] : parts) {
-    object.crc32c = crc32c_combine(object.crc32c, part.crc, part.bytes.size());
-    bytes += part.bytes;
-    objects_.memory().give_back(std::move(part.bytes));
+  std::vector<std::shared_ptr<FakeContent>> contents;
+  for (const auto& [number, part] : parts) {
+    object.crc32c = crc32c_combine(object.crc32c, part.crc, part.content->size());
+    contents.push_back(part.content);
   }
-  object.bytes = objects_.memory().share(std::move(bytes));
+  object.content = FakeContent::joined(contents);
   object = objects_.put(std::move(object), {});
   ServedAnswer answer = xml_answer("CompleteMultipartUploadResult", cat("<Key>", name, "</Key>"));
   answer.headers.emplace_back("x-goog-hash", "crc32c=" + crc32c_base64(object.crc32c));

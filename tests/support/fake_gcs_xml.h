@@ -21,7 +21,7 @@ class FakeXmlUploads {
 
  private:
   struct Part {
-    std::string bytes;
+    std::shared_ptr<FakeContent> content;
     uint32_t crc;
   };
 

@@ -38,7 +38,10 @@ int main(int argc, char** argv) {
         sink.write(piece);
       }
     };
-    store_object(*storage, to, copy);
+    const auto stat = storage->stat(from);
+    berth::WriteOptions about;
+    if (stat) about.size_hint = stat->size;
+    store_object(*storage, to, copy, about);
     std::printf("%llu %08x\n", static_cast<unsigned long long>(size), crc);
   } catch (const berth::Error& error) {
     std::fprintf(stderr, "gcs_copy: %s\n", error.what());

@@ -40,7 +40,7 @@ class RecycledBytes : public std::enable_shared_from_this<RecycledBytes> {
  private:
   static constexpr size_t kSmallest = size_t{1} << 20;
   static constexpr size_t kLarge = size_t{64} << 20, kRoom = size_t{2} << 30;
-  static constexpr size_t kMost = 80;
+  static constexpr size_t kMost = 200;
 
   std::string take(size_t size) {
     const std::lock_guard lock(mutex_);

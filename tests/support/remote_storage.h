@@ -30,6 +30,7 @@ class RemoteStorage {
   explicit RemoteStorage(const FakeGcsOptions& fake = {}, StorageOptions options = {}) : gcs(fake) {
     options.emulator_host = gcs.url();
     options.transfer.part_bytes = kPart;
+    options.transfer.upload_part_bytes = kPart;
     options.transfer.connections = 4;
     clock.attach_to(options.retry);
     storage = open_storage(options);
@@ -41,6 +42,11 @@ class RemoteStorage {
 
   std::string get(const std::string& name, const ReadOptions& options = {}) {
     return std::string(as_text(read_all(*storage->open(at(name), options), 1 << 30, name)));
+  }
+
+  // As store_object() where the size is known.
+  static WriteOptions about(uint64_t size) {
+    return {.if_generation = {}, .size_hint = size, .made_of = {}};
   }
 
   Stat put(const std::string& name, std::string_view text, const WriteOptions& options = {}) {

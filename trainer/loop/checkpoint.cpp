@@ -139,19 +139,23 @@ void CheckpointStore::save() {
   const Uri directory = step_directory(state.step);
   storage_.remove(directory / kManifest);  // of an attempt that this one replaces
   std::vector<ManifestEntry> entries;
-  const auto write = [&](const char* name, const std::function<void(ByteSink&)>& fill) {
+  const auto write = [&](const char* name, uint64_t about_bytes,
+                         const std::function<void(ByteSink&)>& fill) {
     Checksum checksum;
-    store_object(storage_, directory / name, [&](ByteSink& sink) {
-      checksum = {};
-      ChecksumSink counted(sink, checksum);
-      fill(counted);
-    });
+    store_object(storage_, directory / name,
+                 [&](ByteSink& sink) {
+                   checksum = {};
+                   ChecksumSink counted(sink, checksum);
+                   fill(counted);
+                 },
+                 {.if_generation = {}, .size_hint = about_bytes, .made_of = {}});
     entries.push_back({.name = name, .checksum = checksum});
     outcome_->report.size_bytes += checksum.size;
   };
-  write(kModel, [&](ByteSink& sink) { snapshot_.write_parameters(sink); });
-  write(kOptimizer, [&](ByteSink& sink) { snapshot_.write_moments(sink); });
-  write(kState, [&](ByteSink& sink) { sink.write(as_bytes(to_json(state))); });
+  const uint64_t parameter_bytes = snapshot_.parameter_bytes();
+  write(kModel, parameter_bytes, [&](ByteSink& sink) { snapshot_.write_parameters(sink); });
+  write(kOptimizer, 2 * parameter_bytes, [&](ByteSink& sink) { snapshot_.write_moments(sink); });
+  write(kState, 0, [&](ByteSink& sink) { sink.write(as_bytes(to_json(state))); });
   write_text(storage_, directory / kManifest, manifest_json(entries));
   if (state.best && state.best->step == state.step) record_best(*state.best);
   try {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "storage/background.h"
+#include "storage/base/background.h"
 #include "storage/storage.h"
 #include "trainer/kernels/kernels.h"
 #include "trainer/loop/observer.h"

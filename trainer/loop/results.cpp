@@ -85,8 +85,10 @@ void export_model(Storage& storage, const Uri& directory, const ModelConfig& con
     write_text(storage, directory / file.name, file.content);
   }
   write_text(storage, directory / "README.md", model_card(config, metrics));
+  const auto about_bytes = static_cast<uint64_t>(parameters.size()) * sizeof(float);
   store_object(storage, directory / "model.safetensors",
-               [&](ByteSink& sink) { save_parameters(parameters, kernels, sink); });
+               [&](ByteSink& sink) { save_parameters(parameters, kernels, sink); },
+               {.if_generation = {}, .size_hint = about_bytes, .made_of = {}});
 }
 
 }  // namespace berth

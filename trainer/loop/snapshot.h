@@ -20,6 +20,7 @@ class Snapshot {
 
   const TrainingState& state() const { return state_; }
   // Do not close the sink.
+  uint64_t parameter_bytes() const { return parameters_.size() * sizeof(float); }
   void write_parameters(ByteSink& sink) const;
   void write_moments(ByteSink& sink) const;
 

@@ -1,4 +1,4 @@
-#include "storage/background.h"
+#include "storage/base/background.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,181 @@
+#include "storage/parallel_sink.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+constexpr size_t kMostJoined = 32;  // at once
+
+class ParallelSink final : public ByteSink {
+ public:
+  ParallelSink(Storage& inner, const Uri& uri, const WriteOptions& write,
+               const TransferOptions& options)
+      : inner_(inner),
+        uri_(uri),
+        parts_uri_(Uri::parse(uri.to_string() + ".parts")),
+        write_(write),
+        part_bytes_(options.upload_part_bytes),
+        connections_(static_cast<size_t>(std::max(options.connections, 1))) {
+    if (write_.if_generation) return;
+    const std::optional<Stat> replaced = inner_.stat(uri_);
+    write_.if_generation = replaced ? replaced->generation : 0;
+  }
+
+  ~ParallelSink() override {
+    for (std::jthread& thread : threads_) thread.request_stop();
+  }
+
+  void write(Bytes bytes) override {
+    while (!bytes.empty()) {
+      if (!filling_) start_part();
+      const Bytes piece = bytes.first(std::min<uint64_t>(bytes.size(), part_bytes_ - filled_));
+      filling_->write(piece);
+      filled_ += piece.size();
+      bytes = bytes.subspan(piece.size());
+      if (filled_ == part_bytes_) hand_over(std::move(filling_));
+    }
+  }
+
+  Stat close() override {
+    if (filling_) hand_over(std::move(filling_));
+    await_closed(0);
+    while (stats_.size() > kMostJoined) join_groups();
+    try {
+      const Stat published = joined(uri_, stats_, write_.if_generation)->close();
+      tidy();
+      return published;
+    } catch (const Error& error) {
+      if (error.code() != Code::kUnavailable) tidy();
+      throw;
+    }
+  }
+
+ private:
+  // One that only needs to be closed, which takes its time.
+  struct Full {
+    size_t index;
+    std::unique_ptr<ByteSink> sink;
+  };
+
+  Uri part_uri(std::string_view which) const { return parts_uri_ / cat(upload_, "-", which); }
+
+  // The part's sink sends nothing before it is closed.
+  void start_part() {
+    await_closed(connections_ - 1);
+    filling_ = inner_.create(part_uri(cat(stats_.size())),
+                             {.if_generation = 0, .size_hint = part_bytes_, .made_of = {}});
+    filled_ = 0;
+  }
+
+  std::unique_ptr<ByteSink> joined(const Uri& uri, std::vector<Stat> parts,
+                                   std::optional<Generation> if_generation) {
+    return inner_.create(
+        uri, {.if_generation = if_generation, .size_hint = {}, .made_of = std::move(parts)});
+  }
+
+  // stats_, as many to a group as can be joined, becomes the groups.
+  void join_groups() {
+    const std::vector<Stat> parts = std::exchange(stats_, {});
+    for (size_t first = 0; first < parts.size(); first += kMostJoined) {
+      const size_t last = std::min(first + kMostJoined, parts.size());
+      const auto at = [&](size_t i) { return parts.begin() + static_cast<ptrdiff_t>(i); };
+      hand_over(joined(part_uri(cat("joined-", joined_++)), {at(first), at(last)}, 0));
+    }
+    await_closed(0);
+  }
+
+  void hand_over(std::unique_ptr<ByteSink> sink) {
+    const std::lock_guard lock(mutex_);
+    full_.push_back({stats_.size(), std::move(sink)});
+    stats_.emplace_back();
+    ++open_;
+    if (threads_.size() < std::min(open_, connections_)) {
+      threads_.emplace_back([this](const std::stop_token& stop) { close_full(stop); });
+    }
+    changed_.notify_all();
+  }
+
+  // Until at most `most` are left to close.
+  void await_closed(size_t most) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return open_ <= most || failure_; });
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  // A thread.
+  void close_full(const std::stop_token& stop) {
+    while (const std::optional<Full> full = take(stop)) {
+      Stat stat;
+      std::exception_ptr failure;
+      try {
+        stat = full->sink->close();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      const std::lock_guard lock(mutex_);
+      stats_[full->index] = std::move(stat);
+      if (!failure_) failure_ = failure;
+      --open_;
+      changed_.notify_all();
+    }
+  }
+
+  std::optional<Full> take(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait(lock, stop, [this] { return !full_.empty() || failure_; }) || failure_) {
+      return std::nullopt;
+    }
+    Full full = std::move(full_.front());
+    full_.pop_front();
+    return full;
+  }
+
+  // A server that joins may not delete, and an upload of this object may have been killed.
+  void tidy() {
+    try {
+      for (const Stat& left : inner_.list(parts_uri_)) inner_.remove(Uri::parse(left.name));
+    } catch (const Error& error) {
+      log_debug(cat("parts of an upload were not removed: ", error.what()));
+    }
+  }
+
+  Storage& inner_;
+  const Uri uri_, parts_uri_;
+  WriteOptions write_;
+  const uint64_t part_bytes_;
+  const size_t connections_;
+  const std::string upload_ = random_letters(12);  // its parts' names begin with it
+
+  std::unique_ptr<ByteSink> filling_;
+  uint64_t filled_ = 0;
+  size_t joined_ = 0;  // groups
+
+  std::mutex mutex_;  // of all that follows
+  std::condition_variable_any changed_;
+  std::deque<Full> full_;
+  std::vector<Stat> stats_;  // of the parts, or of their groups, where they are closed
+  size_t open_ = 0;          // handed over and not yet closed
+  std::exception_ptr failure_;
+  std::vector<std::jthread> threads_;  // last: they use the rest
+};
+
+}  // namespace
+
+std::unique_ptr<ByteSink> make_parallel_sink(Storage& inner, const Uri& uri,
+                                             const WriteOptions& write,
+                                             const TransferOptions& options) {
+  return std::make_unique<ParallelSink>(inner, uri, write, options);
+}
+
+}  // namespace berth
