@@ -50,7 +50,7 @@ NodeId make_bytes(PickleGraph& graph, NodeId callable, std::span<const NodeId> a
 
 // copyreg._reconstructor(class, object, None), by which protocols 0 and 1 make instances.
 NodeId reconstruct(PickleGraph& graph, NodeId cls) {
-  return new_object(graph, cls, graph.add_items(NodeKind::kTuple, {}));
+  return new_in_table(graph, cls, graph.add_items(NodeKind::kTuple, {}));
 }
 
 // functools.partial(new_block), whose state must name new_block again: the state replaces the
@@ -71,7 +71,7 @@ void check_partial_state(const PickleGraph& graph, NodeId object, NodeId state) 
 
 }  // namespace
 
-NodeId reduce(PickleGraph& graph, NodeId callable, NodeId arguments) {
+NodeId reduce_in_table(PickleGraph& graph, NodeId callable, NodeId arguments) {
   if (!graph.is(arguments, NodeKind::kTuple)) {
     throw Error(Code::kCorrupt, cat("calls with ", graph.describe(arguments), ", not a tuple"));
   }
@@ -110,7 +110,7 @@ NodeId reduce(PickleGraph& graph, NodeId callable, NodeId arguments) {
   }
 }
 
-NodeId new_object(PickleGraph& graph, NodeId cls, NodeId arguments) {
+NodeId new_in_table(PickleGraph& graph, NodeId cls, NodeId arguments) {
   if (!graph.is(cls, NodeKind::kGlobal) || !graph.is(arguments, NodeKind::kTuple)) {
     throw Error(Code::kCorrupt, cat("makes an instance of ", graph.describe(cls)));
   }
@@ -133,7 +133,7 @@ NodeId new_object(PickleGraph& graph, NodeId cls, NodeId arguments) {
   }
 }
 
-void build(PickleGraph& graph, NodeId object, NodeId state) {
+void build_in_table(PickleGraph& graph, NodeId object, NodeId state) {
   if (!graph.is(object, NodeKind::kObject)) {
     throw Error(Code::kBadData,
                 cat("gives state to ", graph.describe(object), "; nothing was executed"));

@@ -186,7 +186,7 @@ constexpr GlobalEntry kEntries[] = {
 
 }  // namespace
 
-std::optional<GlobalEntry> find_global(std::string_view module, std::string_view name) {
+std::optional<GlobalEntry> find_table_global(std::string_view module, std::string_view name) {
   const auto* found =
       std::find_if(std::begin(kEntries), std::end(kEntries),
                    [&](const auto& entry) { return entry.name == name && entry.module == module; });

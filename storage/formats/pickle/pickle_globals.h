@@ -7,7 +7,7 @@
 
 namespace berth {
 
-// What a global of a table's pickle means to the reader. Several (module, name) pairs mean the
+// What a global of a pickle means to the reader. Several (module, name) pairs mean the
 // same: pandas moved its classes from release to release.
 enum class Global : uint8_t {
   // Python
@@ -49,6 +49,13 @@ enum class Global : uint8_t {
   kArrowChunked,
   kArrowBuffer,
   kArrowType,
+  // PyTorch, never in a table
+  kOrderedDict,
+  kRebuildTensor,
+  kRebuildTensorV2,
+  kRebuildParameter,
+  kTorchStorage,     // the class; its name tells the element type
+  kTorchPersistent,  // what makes a storage of a persistent id
   // A class or function whose values read as missing: dates, periods, intervals, their dtypes.
   kOther
 };
@@ -60,7 +67,7 @@ struct GlobalEntry {
 
 // The entry of exactly this pair; nullopt: no part of a table. Nothing is imported or looked up
 // anywhere else, and no prefix is trusted.
-std::optional<GlobalEntry> find_global(std::string_view module, std::string_view name);
+std::optional<GlobalEntry> find_table_global(std::string_view module, std::string_view name);
 
 // "os.system", with whatever is not printable ASCII escaped.
 std::string global_name(std::string_view module, std::string_view name);

@@ -4,7 +4,6 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
-#include "storage/formats/pickle/pickle_calls.h"
 #include "storage/formats/pickle/pickle_literals.h"
 
 namespace berth {
@@ -14,8 +13,8 @@ constexpr NodeId kUnset = UINT32_MAX;
 
 class PickleMachine {
  public:
-  explicit PickleMachine(std::vector<std::byte> pickle)
-      : graph_(std::move(pickle)), input_(graph_.pickle()) {}
+  PickleMachine(std::vector<std::byte> pickle, PickleDialect& dialect)
+      : graph_(std::move(pickle)), input_(graph_.pickle()), dialect_(dialect) {}
 
   LoadedPickle run() {
     size_t opcode_at = 0;
@@ -31,7 +30,7 @@ class PickleMachine {
       if (!error.where().empty()) throw;
       throw error.at(cat("byte ", opcode_at));
     }
-    return {std::move(graph_), top};
+    return {std::move(graph_), top, input_.offset()};
   }
 
  private:
@@ -44,6 +43,11 @@ class PickleMachine {
   bool object(uint8_t opcode);
 
   [[noreturn]] static void corrupt(const std::string& what) { throw Error(Code::kCorrupt, what); }
+
+  [[noreturn]] void refuse_opcode(uint8_t opcode) const {
+    corrupt(
+        cat("opcode ", static_cast<int>(opcode), ", which no ", dialect_.kind(), "'s pickle has"));
+  }
 
   std::string_view line() {
     const auto rest = as_text(graph_.pickle().subspan(input_.offset()));
@@ -155,16 +159,18 @@ class PickleMachine {
   }
 
   void push_global(std::string_view module, std::string_view name) {
-    const auto entry = find_global(module, name);
+    const auto entry = dialect_.find_global(module, name);
     if (!entry) {
-      throw Error(Code::kBadData, cat("refers to ", global_name(module, name),
-                                      ", which is not part of a table; nothing was executed"));
+      throw Error(Code::kBadData,
+                  cat("refers to ", global_name(module, name), ", which is not part of a ",
+                      dialect_.kind(), "; nothing was executed"));
     }
     push(graph_.add_global(*entry));
   }
 
   PickleGraph graph_;
   Cursor input_;
+  PickleDialect& dialect_;
   std::vector<NodeId> stack_, memo_;
   std::vector<size_t> marks_;  // heights of the stack
   size_t memo_used_ = 0;
@@ -188,7 +194,7 @@ bool PickleMachine::step(uint8_t opcode) {
       return true;
     }
     default:
-      corrupt(cat("opcode ", static_cast<int>(opcode), ", which no table's pickle has"));
+      refuse_opcode(opcode);
   }
 }
 
@@ -349,13 +355,18 @@ bool PickleMachine::object(uint8_t opcode) {
     case 'R':
     case 0x81: {
       const NodeId arguments = pop(), callable = pop();
-      push(opcode == 'R' ? reduce(graph_, callable, arguments)
-                         : new_object(graph_, callable, arguments));
+      push(opcode == 'R' ? dialect_.reduce(graph_, callable, arguments)
+                         : dialect_.new_object(graph_, callable, arguments));
       return true;
+    }
+    case 'Q': {
+      const std::optional<NodeId> outside = dialect_.persistent(graph_, pop());
+      if (!outside) refuse_opcode(opcode);
+      return push(*outside), true;
     }
     case 'b': {
       const NodeId state = pop();
-      return build(graph_, top(), state), true;
+      return dialect_.build(graph_, top(), state), true;
     }
     default:
       return false;
@@ -364,8 +375,8 @@ bool PickleMachine::object(uint8_t opcode) {
 
 }  // namespace
 
-LoadedPickle load_pickle(std::vector<std::byte> pickle) {
-  return PickleMachine(std::move(pickle)).run();
+LoadedPickle load_pickle(std::vector<std::byte> pickle, PickleDialect& dialect) {
+  return PickleMachine(std::move(pickle), dialect).run();
 }
 
 }  // namespace berth

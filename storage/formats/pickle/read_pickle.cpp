@@ -5,6 +5,7 @@
 #include "storage/formats/pickle.h"
 #include "storage/formats/pickle/pickle_machine.h"
 #include "storage/formats/pickle/table.h"
+#include "storage/formats/pickle/table_dialect.h"
 
 namespace berth {
 namespace {
@@ -37,8 +38,9 @@ void check_table(const PickleGraph& graph, const Table& table) {
 LoadedPickle load(std::vector<std::byte> pickle) {
   if (pickle.empty()) throw Error(Code::kBadData, "is empty");
   const bool has_protocol = pickle[0] == std::byte{0x80};
+  TableDialect dialect;
   try {
-    return load_pickle(std::move(pickle));
+    return load_pickle(std::move(pickle), dialect);
   } catch (const Error& error) {
     // Protocols 0 and 1 have no mark at their front: what fails may as well be another file.
     if (has_protocol || error.code() != Code::kCorrupt) throw;
