@@ -1,0 +1,124 @@
+#include "storage/formats/checkpoint_state.h"
+
+#include <optional>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+constexpr std::string_view kBlanks = " \t\r";
+constexpr std::string_view kKey = "model_checkpoint_path";
+
+[[noreturn]] void fail(size_t line, const std::string& what) {
+  throw Error(Code::kCorrupt, what, cat("line ", line));
+}
+
+std::string_view trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+int digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return 99;
+}
+
+// \ooo and \xhh, from `at` on; moves `at` behind it. nullopt: no digits.
+std::optional<char> numeric_escape(std::string_view text, size_t& at) {
+  const bool is_hex = text[at] == 'x';
+  const size_t begin = at + is_hex, most = is_hex ? 2 : 3;
+  const int base = is_hex ? 16 : 8;
+  int value = 0;
+  size_t end = begin;
+  for (; end < text.size() && end - begin < most && digit(text[end]) < base; ++end) {
+    value = value * base + digit(text[end]);
+  }
+  if (end == begin) return std::nullopt;
+  at = end;
+  return static_cast<char>(value);
+}
+
+std::optional<char> simple_escape(char c) {
+  constexpr std::string_view kLetters = "ntr\\\"'", kMeans = "\n\t\r\\\"'";
+  const size_t found = kLetters.find(c);
+  return found == std::string_view::npos ? std::nullopt : std::optional(kMeans[found]);
+}
+
+// A quoted text of protobuf's text format, with C's escapes.
+std::string unquoted(std::string_view text, size_t line) {
+  if (text.size() < 2 || (text.front() != '"' && text.front() != '\'') ||
+      text.back() != text.front()) {
+    fail(line, "a quoted path is missing");
+  }
+  const std::string_view content = text.substr(1, text.size() - 2);
+  std::string path;
+  for (size_t at = 0; at < content.size();) {
+    if (content[at] == text.front()) fail(line, "text after the closing quote");
+    if (content[at] != '\\') {
+      path += content[at++];
+      continue;
+    }
+    if (++at == content.size()) fail(line, "the quoted path does not end");
+    if (const auto simple = simple_escape(content[at])) {
+      path += *simple;
+      ++at;
+    } else if (const auto numeric = numeric_escape(content, at)) {
+      path += *numeric;
+    } else {
+      fail(line, cat("an escape that is none: \\", content[at]));
+    }
+  }
+  return path;
+}
+
+bool is_absolute(std::string_view path) {
+  return path.starts_with('/') || path.find("://") != std::string_view::npos;
+}
+
+// Whether a part of the path is "..".
+bool climbs(std::string_view path) {
+  while (true) {
+    const size_t slash = path.find('/');
+    if (path.substr(0, slash) == "..") return true;
+    if (slash == std::string_view::npos) return false;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+// The last value wins, as in protobuf's own parser.
+std::optional<std::string> latest_path(std::string_view text) {
+  std::optional<std::string> path;
+  for (size_t line = 1; !text.empty(); ++line) {
+    const size_t end = text.find('\n');
+    const std::string_view content = trimmed(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (content.empty() || content.starts_with('#')) continue;
+    const size_t colon = content.find(':');
+    if (colon == std::string_view::npos) fail(line, "no \"key: value\"");
+    if (trimmed(content.substr(0, colon)) != kKey) continue;
+    path = unquoted(trimmed(content.substr(colon + 1)), line);
+  }
+  return path;
+}
+
+}  // namespace
+
+std::vector<std::string> latest_checkpoint_prefixes(std::string_view state_file) {
+  const std::optional<std::string> path = latest_path(state_file);
+  if (!path || path->empty()) return {};
+  std::vector<std::string> prefixes;
+  const bool absolute = is_absolute(*path);
+  if (absolute || !climbs(*path)) prefixes.push_back(*path);
+  if (absolute || climbs(*path)) {
+    const std::string name = path->substr(path->rfind('/') + 1);
+    if (!name.empty() && name != "..") prefixes.push_back(name);
+  }
+  return prefixes;
+}
+
+}  // namespace berth

@@ -1,0 +1,258 @@
+#include "storage/formats/tensor_bundle/bundle_entry.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "storage/base/crc32c.h"
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+constexpr int kString = 7;
+constexpr int kReadVersion = 1;  // kTensorBundleMinConsumer's and kTensorBundleVersion's
+constexpr size_t kMostDimensions = 254;
+constexpr size_t kMostSlices = 1024;
+
+struct Type {
+  int number;
+  std::string_view name;
+  std::optional<DType> dtype;
+};
+
+// tensorflow/core/framework/types.proto
+constexpr Type kTypes[] = {
+    {1, "float32", DType::kF32},       {2, "float64", DType::kF64},
+    {3, "int32", DType::kI32},         {4, "uint8", DType::kU8},
+    {5, "int16", DType::kI16},         {6, "int8", DType::kI8},
+    {kString, "string", std::nullopt}, {8, "complex64", std::nullopt},
+    {9, "int64", DType::kI64},         {10, "bool", DType::kBool},
+    {11, "qint8", std::nullopt},       {12, "quint8", std::nullopt},
+    {13, "qint32", std::nullopt},      {14, "bfloat16", DType::kBF16},
+    {15, "qint16", std::nullopt},      {16, "quint16", std::nullopt},
+    {17, "uint16", DType::kU16},       {18, "complex128", std::nullopt},
+    {19, "float16", DType::kF16},      {20, "resource", std::nullopt},
+    {21, "variant", std::nullopt},     {22, "uint32", DType::kU32},
+    {23, "uint64", DType::kU64},
+};
+
+const Type* type_of(int32_t number) {
+  const auto found = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                  [&](const Type& type) { return type.number == number; });
+  return found == std::end(kTypes) ? nullptr : found;
+}
+
+int32_t as_int32(const ProtoField& field, const char* what) {
+  const int64_t value = field.as_int64();
+  if (value < 0 || value > std::numeric_limits<int32_t>::max()) {
+    throw Error(Code::kCorrupt, cat(what, " is ", value));
+  }
+  return static_cast<int32_t>(value);
+}
+
+int64_t dimension(Bytes message) {
+  int64_t size = 0;
+  ProtoField field;
+  for (ProtoReader reader(message); reader.next(field);) {
+    if (field.number == 1) size = field.as_int64();
+  }
+  if (size < 0) throw Error(Code::kBadData, "its shape is not fully known");
+  return size;
+}
+
+std::vector<int64_t> parse_shape(Bytes message) {
+  std::vector<int64_t> shape;
+  ProtoField field;
+  for (ProtoReader reader(message); reader.next(field);) {
+    if (field.number == 2) shape.push_back(dimension(field.as_bytes()));
+    if (field.number == 3 && field.as_varint() != 0) {
+      throw Error(Code::kBadData, "its shape is not known");
+    }
+    if (shape.size() > kMostDimensions) {
+      throw Error(Code::kCorrupt, cat("more than ", kMostDimensions, " dimensions"));
+    }
+  }
+  int64_t elements = 1;
+  for (const int64_t size : shape) {
+    if (__builtin_mul_overflow(elements, size, &elements)) {
+      throw Error(Code::kCorrupt, "its shape overflows");
+    }
+  }
+  return shape;
+}
+
+SliceExtent parse_extent(Bytes message) {
+  SliceExtent extent;
+  ProtoField field;
+  for (ProtoReader reader(message); reader.next(field);) {
+    if (field.number == 1) extent.start = field.as_int64();
+    if (field.number == 2) extent.length = field.as_int64();
+  }
+  return extent;
+}
+
+TensorSlice parse_slice(Bytes message) {
+  TensorSlice slice;
+  ProtoField field;
+  for (ProtoReader reader(message); reader.next(field);) {
+    if (field.number == 1) slice.push_back(parse_extent(field.as_bytes()));
+    if (slice.size() > kMostDimensions) {
+      throw Error(Code::kCorrupt, cat("a slice of more than ", kMostDimensions, " dimensions"));
+    }
+  }
+  return slice;
+}
+
+void parse_field(const ProtoField& field, BundleEntry& entry) {
+  switch (field.number) {
+    case 1:
+      entry.type = as_int32(field, "its element type");
+      break;
+    case 2:
+      entry.shape = parse_shape(field.as_bytes());
+      break;
+    case 3:
+      entry.shard = as_int32(field, "its shard");
+      break;
+    case 4:
+      entry.offset = field.as_varint();
+      break;
+    case 5:
+      entry.size_bytes = field.as_varint();
+      break;
+    case 6:
+      entry.crc32c = crc32c_unmask(field.as_fixed32());
+      break;
+    case 7:
+      entry.slices.push_back(parse_slice(field.as_bytes()));
+      if (entry.slices.size() > kMostSlices) {
+        throw Error(Code::kBadData, cat("partitioned into more than ", kMostSlices, " slices"));
+      }
+      break;
+  }
+}
+
+// Strings have no fixed size, partitioned variables no data of their own.
+void require_size(const BundleEntry& entry) {
+  const auto dtype = entry.dtype();
+  if (!dtype || !entry.slices.empty()) return;
+  uint64_t expected;
+  if (__builtin_mul_overflow(static_cast<uint64_t>(entry.elements()), size_of(*dtype), &expected)) {
+    throw Error(Code::kCorrupt, "its shape overflows");
+  }
+  if (entry.size_bytes != expected) {
+    throw Error(Code::kCorrupt,
+                cat("has ", entry.size_bytes, " bytes, but its shape needs ", expected));
+  }
+}
+
+void parse_version(Bytes message) {
+  int32_t min_consumer = 0;
+  ProtoField field;
+  for (ProtoReader reader(message); reader.next(field);) {
+    if (field.number == 2) min_consumer = as_int32(field, "the reader's least version");
+    if (field.number == 3) {
+      const auto refused = field.type == WireType::kVarint ? std::vector{field.as_varint()}
+                                                           : packed_varints(field.as_bytes());
+      if (std::count(refused.begin(), refused.end(), uint64_t{kReadVersion}) != 0) {
+        throw Error(Code::kBadData, "it refuses readers of this version");
+      }
+    }
+  }
+  if (min_consumer > kReadVersion) {
+    throw Error(Code::kBadData,
+                cat("it wants a reader of version ", min_consumer, ", this one is ", kReadVersion));
+  }
+}
+
+void parse_header_field(const ProtoField& field, BundleHeader& header) {
+  switch (field.number) {
+    case 1:
+      header.num_shards = as_int32(field, "the number of shards");
+      break;
+    case 2:
+      if (field.as_varint() != 0) {
+        throw Error(Code::kBadData, "the checkpoint is big-endian", "",
+                    "save it anew on a little-endian machine");
+      }
+      break;
+    case 3:
+      parse_version(field.as_bytes());
+      break;
+  }
+}
+
+}  // namespace
+
+int64_t BundleEntry::elements() const {
+  int64_t count = 1;
+  for (const int64_t size : shape) count *= size;
+  return count;
+}
+
+bool BundleEntry::is_string() const { return type == kString; }
+
+std::optional<DType> BundleEntry::dtype() const {
+  const Type* found = type_of(type);
+  return found == nullptr ? std::nullopt : found->dtype;
+}
+
+std::string_view BundleEntry::type_name() const {
+  const Type* found = type_of(type);
+  return found == nullptr ? "unknown" : found->name;
+}
+
+BundleHeader parse_bundle_header(Bytes value) try {
+  BundleHeader header{.num_shards = 0};
+  ProtoField field;
+  for (ProtoReader reader(value); reader.next(field);) parse_header_field(field, header);
+  if (header.num_shards == 0) throw Error(Code::kCorrupt, "no shards");
+  return header;
+} catch (const Error& error) {
+  throw error.at("header");
+}
+
+BundleEntry parse_bundle_entry(std::string_view name, Bytes value) try {
+  BundleEntry entry{.name = std::string(name)};
+  ProtoField field;
+  for (ProtoReader reader(value); reader.next(field);) parse_field(field, entry);
+  if (type_of(entry.type) == nullptr) {
+    throw Error(Code::kCorrupt, cat("element type ", entry.type, " is none of TensorFlow's"));
+  }
+  require_size(entry);
+  return entry;
+} catch (const Error& error) {
+  throw error.at("tensor " + quoted(name));
+}
+
+std::vector<std::byte> bundle_header_bytes() {
+  ProtoWriter version, header;
+  version.varint(1, 1);  // producer
+  header.varint(1, 1);   // shards; little-endian is the default
+  header.message(3, version);
+  return header.take();
+}
+
+std::vector<std::byte> bundle_entry_bytes(const BundleEntry& entry) {
+  ProtoWriter shape, bytes;
+  for (const int64_t size : entry.shape) {
+    ProtoWriter dimension;
+    if (size != 0) dimension.int64(1, size);
+    shape.message(2, dimension);
+  }
+  bytes.varint(1, static_cast<uint64_t>(entry.type));
+  bytes.message(2, shape);
+  if (entry.offset != 0) bytes.varint(4, entry.offset);
+  if (entry.size_bytes != 0) bytes.varint(5, entry.size_bytes);
+  bytes.fixed32(6, crc32c_mask(entry.crc32c));
+  return bytes.take();
+}
+
+int32_t tensorflow_type(DType dtype) {
+  const auto found = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                  [&](const Type& type) { return type.dtype == dtype; });
+  return found->number;
+}
+
+}  // namespace berth

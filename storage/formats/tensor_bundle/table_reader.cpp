@@ -1,0 +1,185 @@
+#include "storage/formats/tensor_bundle/table_reader.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "storage/base/crc32c.h"
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "storage/formats/tensor_bundle/snappy.h"
+
+namespace berth {
+namespace {
+
+constexpr size_t kTrailerSize = 5;  // type and checksum
+constexpr uint64_t kMostEntries = 1'000'000, kLargestKey = uint64_t{1} << 14;
+constexpr uint64_t kMostKeyBytes = uint64_t{1} << 27, kMostBlockBytes = uint64_t{1} << 25;
+constexpr const char* kHint = "fetch the file again";
+
+struct Handle {
+  uint64_t offset = 0, size = 0;
+};
+
+std::string place(const Handle& handle) { return cat("block at byte ", handle.offset); }
+
+Handle read_handle(Cursor& cursor) {
+  const uint64_t offset = cursor.varint();
+  return {.offset = offset, .size = cursor.varint()};
+}
+
+// The content of one block: borrowed from the file, or from `unpacked`.
+Bytes read_block(Bytes file, const Handle& handle, std::vector<std::byte>& unpacked) {
+  const uint64_t end = file.size() - kTableFooterSize;
+  if (handle.offset > end || handle.size > end - handle.offset ||
+      end - handle.offset - handle.size < kTrailerSize) {
+    throw Error(Code::kCorrupt,
+                cat("reaches to byte ", handle.offset, " + ", handle.size, ", past ", end),
+                place(handle), kHint);
+  }
+  const Bytes content = file.subspan(handle.offset, handle.size);
+  Cursor trailer(file.subspan(handle.offset + handle.size, kTrailerSize));
+  const uint8_t type = trailer.u8();
+  const uint32_t expected = crc32c_unmask(trailer.u32());
+  if (crc32c(file.subspan(handle.offset, handle.size + 1)) != expected) {
+    throw Error(Code::kCorrupt, "its checksum does not match", place(handle), kHint);
+  }
+  if (type == 0) return content;
+  if (type != 1) {
+    throw Error(Code::kCorrupt, cat("compression type ", int{type}, ", neither raw nor snappy"),
+                place(handle));
+  }
+  unpacked = snappy_decode(content);
+  return unpacked;
+}
+
+// Without the restart points, which only a search needs.
+Bytes entries_of(Bytes block) {
+  constexpr size_t kWord = sizeof(uint32_t);
+  if (block.size() < kWord) throw Error(Code::kCorrupt, "ends before its restart points");
+  const uint64_t restarts = Cursor(block.last(kWord)).u32();
+  if (restarts > block.size() / kWord - 1) {
+    throw Error(Code::kCorrupt, cat(restarts, " restart points in ", block.size(), " bytes"));
+  }
+  return block.first(block.size() - kWord * (restarts + 1));
+}
+
+// Goes through the blocks of one kind, remembering the key before.
+class EntryWalk {
+ public:
+  template <typename Visit>
+  void walk(Bytes block, Visit visit) {
+    Cursor cursor(entries_of(block));
+    std::string key;
+    while (!cursor.at_end()) {
+      const uint64_t shared = cursor.varint(), unshared = cursor.varint();
+      const uint64_t value_size = cursor.varint();
+      if (shared > key.size()) {
+        cursor.fail(cat("a key shares ", shared, " bytes with one of ", key.size()));
+      }
+      if (unshared > kLargestKey || shared + unshared > kLargestKey) {
+        cursor.fail(cat("a key of more than ", kLargestKey, " bytes"));
+      }
+      key.resize(shared);
+      key += as_text(cursor.take(unshared));
+      require_order(cursor, key);
+      require_room(key.size());
+      visit(key, cursor.take(value_size));
+    }
+  }
+
+  const std::string& last_key() const { return last_key_; }
+
+ private:
+  void require_order(const Cursor& cursor, const std::string& key) {
+    if (entries_ != 0 && key <= last_key_) {
+      cursor.fail(cat("key ", quoted(key), " after ", quoted(last_key_)));
+    }
+    last_key_ = key;
+  }
+
+  void require_room(uint64_t key_size) {
+    if (++entries_ > kMostEntries) {
+      throw Error(Code::kMemory, cat("more than ", kMostEntries, " entries"));
+    }
+    key_bytes_ += key_size;
+    if (key_bytes_ > kMostKeyBytes) {
+      throw Error(Code::kMemory, cat("more than ", human_bytes(kMostKeyBytes), " of names"));
+    }
+  }
+
+  std::string last_key_;
+  uint64_t entries_ = 0, key_bytes_ = 0;
+};
+
+struct Footer {
+  Handle metaindex, index;
+};
+
+Footer read_footer(Bytes file) {
+  if (file.size() < kTableFooterSize) {
+    throw Error(Code::kCorrupt,
+                cat("ends early: ", file.size(), " bytes, less than a footer's ", kTableFooterSize),
+                cat("byte ", file.size()), kHint);
+  }
+  const size_t begin = file.size() - kTableFooterSize;
+  const Bytes handles = file.subspan(begin, kTableHandlesSize);
+  if (Cursor(file.subspan(begin + kTableHandlesSize)).u64() != kTableMagic) {
+    throw Error(Code::kCorrupt, "no table ends here: the magic number differs",
+                cat("byte ", begin + kTableHandlesSize),
+                "check that it is the .index file of a TensorFlow checkpoint, and whole");
+  }
+  Cursor cursor(handles);
+  Footer footer{.metaindex = read_handle(cursor), .index = read_handle(cursor)};
+  const Bytes padding = handles.subspan(cursor.offset());
+  if (std::any_of(padding.begin(), padding.end(), [](std::byte b) { return b != std::byte{}; })) {
+    throw Error(Code::kCorrupt, "the footer's padding is not zero",
+                cat("byte ", begin + cursor.offset()), kHint);
+  }
+  return footer;
+}
+
+}  // namespace
+
+void read_table(Bytes file, const std::function<void(std::string_view, Bytes)>& visit) {
+  const Footer footer = read_footer(file);
+  std::vector<std::byte> unpacked_index, unpacked;
+  read_block(file, footer.metaindex, unpacked);  // nothing in it, but damage is told
+  const Bytes index = read_block(file, footer.index, unpacked_index);
+
+  EntryWalk blocks, entries;
+  uint64_t end = 0;  // of the block before
+  uint64_t block_bytes = 0;
+  const auto read_data = [&](const std::string& separator, const Handle& handle) {
+    if (handle.offset < end) {
+      throw Error(Code::kCorrupt, cat("starts before the one before it ends, at ", end));
+    }
+    end = handle.offset + handle.size;
+    const Bytes block = read_block(file, handle, unpacked);
+    block_bytes += block.size();
+    if (block_bytes > kMostBlockBytes) {
+      throw Error(Code::kMemory, cat("more than ", human_bytes(kMostBlockBytes), " of entries"));
+    }
+    entries.walk(block, visit);
+    if (separator < entries.last_key()) {
+      throw Error(Code::kCorrupt, cat("its last key is beyond ", quoted(separator)));
+    }
+  };
+  const auto located = [](const Handle& handle, const auto& read) {
+    try {
+      read();
+    } catch (const Error& error) {
+      if (error.where().starts_with("block") || error.where().starts_with("tensor")) throw;
+      throw error.at(place(handle));
+    }
+  };
+  located(footer.index, [&] {
+    blocks.walk(index, [&](const std::string& separator, Bytes value) {
+      Cursor cursor(value);
+      const Handle handle = read_handle(cursor);
+      located(handle, [&] { read_data(separator, handle); });
+    });
+  });
+}
+
+}  // namespace berth
