@@ -1,0 +1,187 @@
+#include "storage/formats/torch/stored_zip.h"
+
+#include <algorithm>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+constexpr uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50;
+constexpr uint32_t kEnd64 = 0x06064b50, kLocator64 = 0x07064b50;
+constexpr size_t kEndSize = 22, kLocatorSize = 20, kLongestComment = 65535;
+constexpr uint64_t kLargestDirectory = uint64_t{64} << 20;
+constexpr uint16_t kEncrypted = 1, kZip64Extra = 1;
+constexpr uint32_t kInExtra = 0xFFFFFFFF;  // the value stands in the zip64 extra field
+
+[[noreturn]] void fail(uint64_t offset, const std::string& what) {
+  throw Error(Code::kCorrupt, what, cat("byte ", offset), "fetch the file again");
+}
+
+[[noreturn]] void fail(std::string_view name, const std::string& what) {
+  throw Error(Code::kCorrupt, what, cat("entry ", quoted(name)), "fetch the file again");
+}
+
+struct Directory {
+  uint64_t offset = 0, size = 0, entries = 0;
+  uint64_t end = 0;  // where the records behind it begin
+};
+
+// The last end record whose comment reaches exactly to the end of the file.
+uint64_t find_end(Bytes file) {
+  const size_t lowest = file.size() - std::min(file.size(), kEndSize + kLongestComment);
+  for (size_t at = file.size(); at-- > lowest;) {
+    Cursor cursor(file.subspan(at));
+    if (cursor.remaining() < kEndSize || cursor.u32() != kEnd) continue;
+    cursor.skip(kEndSize - 6);
+    if (cursor.u16() == cursor.remaining()) return at;
+  }
+  fail(file.size(), "no end of a zip directory: the file ends early");
+}
+
+Directory find_directory(Bytes file) {
+  Directory directory;
+  directory.end = find_end(file);
+  Cursor end(file.subspan(directory.end + 4));
+  if (end.u16() != 0 || end.u16() != 0) fail(directory.end, "a part of a zip file in several");
+  end.skip(2);
+  directory.entries = end.u16();
+  directory.size = end.u32();
+  directory.offset = end.u32();
+  if (directory.end < kLocatorSize) return directory;
+  Cursor locator(file.subspan(directory.end - kLocatorSize));
+  if (locator.u32() != kLocator64) return directory;
+
+  locator.skip(4);
+  const uint64_t at = locator.u64();
+  if (at > directory.end - kLocatorSize) fail(directory.end, "a zip64 record behind the end");
+  Cursor record(file.subspan(at, directory.end - kLocatorSize - at));
+  if (record.remaining() < 56 || record.u32() != kEnd64) fail(at, "no zip64 end record");
+  if (record.u64() != record.remaining()) fail(at, "a zip64 end record of another size");
+  record.skip(12);  // versions, disks
+  record.skip(8);
+  directory.entries = record.u64();
+  directory.size = record.u64();
+  directory.offset = record.u64();
+  directory.end = at;
+  return directory;
+}
+
+// What the central directory says of one entry.
+struct Listed {
+  std::string_view name;
+  uint16_t flags = 0, method = 0;
+  uint32_t crc = 0;
+  uint64_t stored_size = 0, size = 0, header = 0;
+};
+
+// Values that do not fit 32 bits, in the order of the fixed ones.
+void read_extra(Cursor extra, Listed& entry) {
+  while (extra.remaining() >= 4) {
+    const uint16_t tag = extra.u16();
+    Cursor field(extra.take(extra.u16()));
+    if (tag != kZip64Extra) continue;
+    for (uint64_t* value : {&entry.size, &entry.stored_size, &entry.header}) {
+      if (*value == kInExtra) *value = field.u64();
+    }
+  }
+}
+
+Listed read_listed(Cursor& cursor) {
+  Listed entry;
+  if (cursor.u32() != kCentral) cursor.fail("not an entry of the zip directory");
+  cursor.skip(4);  // versions
+  entry.flags = cursor.u16();
+  entry.method = cursor.u16();
+  cursor.skip(4);  // time
+  entry.crc = cursor.u32();
+  entry.stored_size = cursor.u32();
+  entry.size = cursor.u32();
+  const uint16_t name_size = cursor.u16(), extra_size = cursor.u16(), comment_size = cursor.u16();
+  cursor.skip(8);  // disk, attributes
+  entry.header = cursor.u32();
+  entry.name = as_text(cursor.take(name_size));
+  read_extra(Cursor(cursor.take(extra_size)), entry);
+  cursor.skip(comment_size);
+  return entry;
+}
+
+StoredZip::Entry locate(Bytes before_directory, const Listed& listed) {
+  if (listed.flags & kEncrypted) {
+    throw Error(Code::kBadData, "is encrypted", cat("entry ", quoted(listed.name)));
+  }
+  if (listed.method != 0) {
+    throw Error(Code::kBadData, "is compressed, which torch.save never does",
+                cat("entry ", quoted(listed.name)), "unpack it and save the model again");
+  }
+  if (listed.stored_size != listed.size) fail(listed.name, "has two sizes");
+  if (listed.header > before_directory.size()) fail(listed.name, "begins behind the directory");
+  Cursor local(before_directory);
+  local.skip(listed.header);
+  try {
+    if (local.u32() != kLocal) fail(listed.name, cat("no header at byte ", listed.header));
+    local.skip(22);
+    const uint16_t name_size = local.u16(), extra_size = local.u16();
+    if (as_text(local.take(name_size)) != listed.name) fail(listed.name, "has two names");
+    local.skip(extra_size);
+    const Bytes data = local.take(listed.size);
+    return {.name = listed.name,
+            .begin = listed.header,
+            .end = local.offset(),
+            .data = data,
+            .crc = listed.crc};
+  } catch (const Error& error) {
+    if (error.where().starts_with("entry")) throw;
+    fail(listed.name, "reaches into the directory");
+  }
+}
+
+void require_apart(std::vector<StoredZip::Entry>& entries) {
+  std::sort(entries.begin(), entries.end(),
+            [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  const auto overlap = std::adjacent_find(
+      entries.begin(), entries.end(), [](const auto& a, const auto& b) { return b.begin < a.end; });
+  if (overlap != entries.end()) {
+    fail(overlap->name, cat("overlaps entry ", quoted((overlap + 1)->name)));
+  }
+}
+
+}  // namespace
+
+StoredZip::StoredZip(Bytes file) {
+  const Directory directory = find_directory(file);
+  if (directory.size > kLargestDirectory) {
+    fail(directory.end, cat("a directory of ", human_bytes(directory.size)));
+  }
+  if (directory.offset > directory.end || directory.end - directory.offset != directory.size) {
+    fail(directory.end, "the zip directory is not where its end record says");
+  }
+  Cursor cursor(file.first(directory.end));
+  cursor.skip(directory.offset);
+  while (!cursor.at_end()) {
+    entries_.push_back(locate(file.first(directory.offset), read_listed(cursor)));
+  }
+  if (entries_.size() != directory.entries) {
+    fail(directory.end,
+         cat("a zip directory of ", entries_.size(), " entries, not ", directory.entries));
+  }
+  require_apart(entries_);
+  std::sort(entries_.begin(), entries_.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
+  const auto twice =
+      std::adjacent_find(entries_.begin(), entries_.end(),
+                         [](const auto& a, const auto& b) { return a.name == b.name; });
+  if (twice != entries_.end()) fail(twice->name, "stands twice in the zip directory");
+}
+
+const StoredZip::Entry* StoredZip::find(std::string_view name) const {
+  const auto found =
+      std::lower_bound(entries_.begin(), entries_.end(), name,
+                       [](const Entry& entry, std::string_view key) { return entry.name < key; });
+  return found != entries_.end() && found->name == name ? &*found : nullptr;
+}
+
+bool is_zip(Bytes file) { return file.size() >= 4 && Cursor(file).u32() == kLocal; }
+
+}  // namespace berth
