@@ -57,6 +57,11 @@ struct Dropout {
   DropoutRows rows = DropoutRows::kTokens;
 };
 
+// Rows of the embedding tables that stand for padding and learn nothing; -1: none.
+struct PaddingRows {
+  int64_t word = -1, position = -1;
+};
+
 struct AdamWOptions {
   float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f;
 };
@@ -110,10 +115,10 @@ class Kernels {
   // `type` may be null (models without token types).
   virtual void embedding_forward(Tensor input_ids, Tensor position_ids, Tensor token_type_ids,
                                  Tensor word, Tensor position, Tensor type, Tensor y) = 0;
-  // Adds dy [T,H] into the rows that were read.
+  // Adds dy [T,H] into the rows that were read, but those of padding.
   virtual void embedding_backward(Tensor dy, Tensor input_ids, Tensor position_ids,
-                                  Tensor token_type_ids, Tensor dword, Tensor dposition,
-                                  Tensor dtype) = 0;
+                                  Tensor token_type_ids, PaddingRows padding, Tensor dword,
+                                  Tensor dposition, Tensor dtype) = 0;
 
   // ---- Normalization and dropout -------------------------------------------------------------
   // Layer normalization over H, Ba et al. 2016, arXiv:1607.06450.
@@ -175,8 +180,9 @@ class Kernels {
   // Overwrites all of dx [T,H]: zero but for the gathered rows.
   virtual void gather_rows_backward(Tensor dy, Tensor rows, Tensor dx) = 0;
 
-  // Softmax cross-entropy: logits [B,C], labels [B] int32. Adds the losses' SUM to the state's loss
-  // and B to its examples; overwrites dlogits (null: evaluation) with the sum's gradient.
+  // Softmax cross-entropy: logits [B,C], labels [B] int32; a row with a negative label has no loss.
+  // Adds the losses' SUM to the state's loss and the number of labels to its examples; overwrites
+  // dlogits (null: evaluation) with the sum's gradient.
   virtual void cross_entropy(Tensor logits, Tensor labels, StepState& state, Tensor dlogits) = 0;
 
   // ---- Optimizer -----------------------------------------------------------------------------

@@ -46,10 +46,10 @@ ModelDescription describe_model(ModelFolder& folder, const ModelOptions& options
                     " pieces, but the configuration's vocab_size is ", model.config.vocab_size),
                 config_name, "use the vocab.txt that belongs to the model");
   }
-  if (max_seq_length > model.config.max_position_embeddings) {
+  if (max_seq_length > model.config.max_sequence_length()) {
     throw Error(Code::kUsage,
                 cat("--max-seq-length ", max_seq_length, " exceeds the model's ",
-                    model.config.max_position_embeddings, " positions"),
+                    model.config.max_sequence_length(), " positions"),
                 config_name);
   }
   return model;

@@ -45,7 +45,7 @@ Json eval_object(const EvaluationResult& evaluation) {
 std::string model_card(const ModelConfig& config, const JobMetrics& metrics) {
   std::string card =
       "# Text classifier\n\n"
-      "A BERT sequence classifier fine-tuned with berth. It loads with\n"
+      "A sequence classifier fine-tuned with berth. It loads with\n"
       "`AutoModelForSequenceClassification.from_pretrained` and "
       "`AutoTokenizer.from_pretrained`.\n\n"
       "| | |\n| --- | --- |\n";

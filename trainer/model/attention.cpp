@@ -1,24 +1,21 @@
 #include "trainer/model/attention.h"
 
 #include "trainer/model/dropout_sites.h"
+#include "trainer/model/part_names.h"
 
 namespace berth {
-namespace {
-
-std::string prefix(int64_t layer) {
-  return "bert.encoder.layer." + std::to_string(layer) + ".attention.";
-}
-
-}  // namespace
-
 SelfAttention::SelfAttention(const ModelConfig& config, int64_t layer, Parameters& parameters,
                              Kernels& kernels)
     : config_(config),
       layer_(layer),
       kernels_(kernels),
-      qkv_linear_(parameters, kernels, prefix(layer) + "self.query", 3),
-      output_linear_(parameters, kernels, prefix(layer) + "output.dense"),
-      norm_(parameters, prefix(layer) + "output.LayerNorm") {}
+      qkv_linear_(parameters, kernels, layer_names(config, layer).query, 3),
+      output_linear_(parameters, kernels, layer_names(config, layer).attention_output),
+      norm_(parameters, layer_names(config, layer).attention_norm) {}
+
+SelfAttention::SelfAttention(const SelfAttention& other, int64_t layer) : SelfAttention(other) {
+  layer_ = layer;
+}
 
 void SelfAttention::allocate(Arena& arena, const BatchLimits& limits) {
   const DType dtype = kernels_.activation_dtype();
@@ -37,7 +34,8 @@ Dropout SelfAttention::probability_dropout(const StepContext& step) const {
 }
 
 Dropout SelfAttention::output_dropout(const StepContext& step) const {
-  return step.dropout(config_.hidden_dropout_prob, layer_site(layer_, LayerSite::kAttentionOutput));
+  return step.dropout(config_.attention_output_dropout(),
+                      layer_site(layer_, LayerSite::kAttentionOutput));
 }
 
 void SelfAttention::forward(const StepContext& step, Tensor x, Tensor y) {

@@ -11,6 +11,8 @@ namespace berth {
 class SelfAttention {
  public:
   SelfAttention(const ModelConfig& config, int64_t layer, Parameters& parameters, Kernels& kernels);
+  // With the parameters of `other`, for another layer.
+  SelfAttention(const SelfAttention& other, int64_t layer);
 
   void allocate(Arena& arena, const BatchLimits& limits);
   void forward(const StepContext& step, Tensor x, Tensor y);  // x, y [T,H]
@@ -23,7 +25,7 @@ class SelfAttention {
   Dropout output_dropout(const StepContext& step) const;
 
   const ModelConfig& config_;
-  const int64_t layer_;
+  int64_t layer_;
   Kernels& kernels_;
   Linear qkv_linear_, output_linear_;
   LayerNorm norm_;

@@ -12,9 +12,18 @@ struct PackedBatch {
   std::vector<int32_t> input_ids, token_type_ids, position_ids;  // [T]
   std::vector<int32_t> cu_seqlens = {0};                         // [B+1]
 
-  // One label a sequence: a class. monostate: unlabelled (predict).
+  // A class for each sequence [B].
   using Classes = std::vector<int32_t>;
-  std::variant<std::monostate, Classes> labels;
+  // A class for each token [T]; negative: none.
+  struct TokenClasses {
+    std::vector<int32_t> classes;
+  };
+  // Tokens whose ids are to be told: their places in the batch, increasing, and the ids [M];
+  // negative: to be told without a loss.
+  struct MaskedTokens {
+    std::vector<int32_t> tokens, ids;
+  };
+  std::variant<std::monostate, Classes, TokenClasses, MaskedTokens> labels;  // none: predict
 
   // Place of this micro-batch in its update: tokens and sequences before it (on any rank).
   uint64_t first_token = 0, first_sequence = 0;
@@ -27,6 +36,9 @@ struct PackedBatch {
 struct BatchLimits {
   int64_t tokens = 0;
   int64_t sequences = 0;
+  int64_t masked = 0;  // tokens to be told; 0: all
+
+  int64_t most_masked() const { return masked > 0 ? masked : tokens; }
 };
 
 }  // namespace berth

@@ -1,5 +1,7 @@
 #include "trainer/model/config.h"
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -19,6 +21,61 @@ const std::map<std::string, Activation, std::less<>> kActivations = {
     {"relu", Activation::kRelu},
     {"tanh", Activation::kTanh},
 };
+
+struct TypeNames {
+  ModelType type;
+  std::string_view model_type, class_prefix;
+};
+constexpr std::array kTypes = {
+    TypeNames{ModelType::kBert, "bert", "Bert"},
+    TypeNames{ModelType::kRoberta, "roberta", "Roberta"},
+    TypeNames{ModelType::kXlmRoberta, "xlm-roberta", "XLMRoberta"},
+    TypeNames{ModelType::kDistilBert, "distilbert", "DistilBert"},
+    TypeNames{ModelType::kElectra, "electra", "Electra"},
+    TypeNames{ModelType::kAlbert, "albert", "Albert"},
+};
+
+const TypeNames& names_of(ModelType type) {
+  return *std::find_if(kTypes.begin(), kTypes.end(),
+                       [type](const TypeNames& names) { return names.type == type; });
+}
+
+std::string_view class_suffix(Task task) {
+  switch (task) {
+    case Task::kTokenClassification:
+      return "ForTokenClassification";
+    case Task::kMaskedLm:
+      return "ForMaskedLM";
+    case Task::kSequenceClassification:
+      break;
+  }
+  return "ForSequenceClassification";
+}
+
+// What DistilBERT calls otherwise.
+struct Keys {
+  const char *hidden_size, *num_hidden_layers, *num_attention_heads, *intermediate_size,
+      *hidden_act, *hidden_dropout_prob, *attention_probs_dropout_prob, *classifier_dropout;
+};
+constexpr Keys kKeys = {
+    "hidden_size", "num_hidden_layers",   "num_attention_heads",          "intermediate_size",
+    "hidden_act",  "hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout"};
+constexpr Keys kAlbertKeys = {"hidden_size",
+                              "num_hidden_layers",
+                              "num_attention_heads",
+                              "intermediate_size",
+                              "hidden_act",
+                              "hidden_dropout_prob",
+                              "attention_probs_dropout_prob",
+                              "classifier_dropout_prob"};
+constexpr Keys kDistilBertKeys = {
+    "dim",        "n_layers", "n_heads",           "hidden_dim",
+    "activation", "dropout",  "attention_dropout", "seq_classif_dropout"};
+
+const Keys& keys_of(ModelType type) {
+  if (type == ModelType::kDistilBert) return kDistilBertKeys;
+  return type == ModelType::kAlbert ? kAlbertKeys : kKeys;
+}
 
 [[noreturn]] void refuse(const std::string& key, const std::string& what) {
   throw Error(Code::kUsage, quoted(key) + " " + what);
@@ -91,13 +148,34 @@ std::vector<std::string> parse_labels(const Json& object) {
 
 // What this version computes; anything else would be a silently different model.
 void check_supported(const Reader& read) {
-  const std::string type = read.text("model_type", "bert");
-  if (type != "bert") refuse("model_type", "is " + quoted(type) + "; this version trains bert");
   const std::string position = read.text("position_embedding_type", "absolute");
   if (position != "absolute") {
     refuse("position_embedding_type", "is " + quoted(position) + "; only absolute is supported");
   }
   if (read.flag("is_decoder", false)) refuse("is_decoder", "is true; berth trains encoders");
+  if (read.integer("inner_group_num", 1, 1 << 10, 1) != 1) {
+    refuse("inner_group_num", "is more than 1, which no published ALBERT has");
+  }
+}
+
+ModelType parse_type(const Reader& read) {
+  const std::string name = read.text("model_type", "bert");
+  const auto found = std::find_if(kTypes.begin(), kTypes.end(),
+                                  [&](const TypeNames& names) { return names.model_type == name; });
+  if (found == kTypes.end()) {
+    refuse("model_type", "is " + quoted(name) +
+                             "; known are bert, roberta, xlm-roberta, distilbert, electra, albert");
+  }
+  return found->type;
+}
+
+Activation parse_activation(const Reader& read, const char* key, const char* fallback) {
+  const std::string act = read.text(key, fallback);
+  const auto found = kActivations.find(act);
+  if (found == kActivations.end()) {
+    refuse(key, "is " + quoted(act) + "; known are gelu, gelu_new, relu and tanh");
+  }
+  return found->second;
 }
 
 }  // namespace
@@ -108,34 +186,44 @@ ModelConfig parse_config(std::string_view json_text) {
 
   const Reader read(object);
   check_supported(read);
+  const ModelType type = parse_type(read);
+  const bool is_roberta = type == ModelType::kRoberta || type == ModelType::kXlmRoberta;
+  const bool albert = type == ModelType::kAlbert;
+  const Keys& keys = keys_of(type);
+  const bool has_types = type != ModelType::kDistilBert;
   constexpr int64_t kMany = 1 << 24;
   ModelConfig config{
+      .type = type,
       .vocab_size = read.integer("vocab_size", 1, kMany),
-      .hidden_size = read.integer("hidden_size", 1, 1 << 16),
-      .num_hidden_layers = read.integer("num_hidden_layers", 1, 1024),
-      .num_attention_heads = read.integer("num_attention_heads", 1, 1 << 12),
-      .intermediate_size = read.integer("intermediate_size", 1, 1 << 20),
+      .hidden_size = read.integer(keys.hidden_size, 1, 1 << 16),
+      .num_hidden_layers = read.integer(keys.num_hidden_layers, 1, 1024),
+      .num_attention_heads = read.integer(keys.num_attention_heads, 1, 1 << 12),
+      .intermediate_size = read.integer(keys.intermediate_size, 1, 1 << 20),
       .max_position_embeddings = read.integer("max_position_embeddings", 1, kMany),
-      .type_vocab_size = read.integer("type_vocab_size", 1, 1 << 16, 2),
-      .pad_token_id = read.integer("pad_token_id", 0, kMany, 0),
+      .type_vocab_size = has_types ? read.integer("type_vocab_size", 1, 1 << 16, 2) : 0,
+      .pad_token_id = read.integer("pad_token_id", 0, kMany, is_roberta ? 1 : 0),
       .labels = parse_labels(object),
       .source_json = std::string(json_text),
   };
-  const std::string act = read.text("hidden_act", "gelu");
-  const auto activation = kActivations.find(act);
-  if (activation == kActivations.end()) {
-    refuse("hidden_act", "is " + quoted(act) + "; known are gelu, gelu_new, relu and tanh");
-  }
-  config.hidden_act = activation->second;
-  config.hidden_dropout_prob = read.number("hidden_dropout_prob", 0, 0.99).value_or(0.1);
+  const bool factorised = albert || type == ModelType::kElectra;
+  if (factorised) config.embedding_size = read.integer("embedding_size", 1, 1 << 16, 128);
+  if (albert) config.num_hidden_groups = read.integer("num_hidden_groups", 1, 1024, 1);
+  config.hidden_act = parse_activation(read, keys.hidden_act, albert ? "gelu_new" : "gelu");
+  const double dropout = albert ? 0 : 0.1;
+  config.hidden_dropout_prob = read.number(keys.hidden_dropout_prob, 0, 0.99).value_or(dropout);
   config.attention_probs_dropout_prob =
-      read.number("attention_probs_dropout_prob", 0, 0.99).value_or(0.1);
-  config.classifier_dropout = read.number("classifier_dropout", 0, 0.99);
+      read.number(keys.attention_probs_dropout_prob, 0, 0.99).value_or(dropout);
+  config.classifier_dropout = read.number(keys.classifier_dropout, 0, 0.99);
+  if (!config.classifier_dropout && albert) config.classifier_dropout = 0.1;
+  if (!config.classifier_dropout && !has_types) config.classifier_dropout = 0.2;
   config.initializer_range = read.number("initializer_range", 0, 10).value_or(0.02);
-  config.layer_norm_eps = read.number("layer_norm_eps", 1e-30, 1).value_or(1e-12);
+  if (has_types) config.layer_norm_eps = read.number("layer_norm_eps", 1e-30, 1).value_or(1e-12);
   if (config.hidden_size % config.num_attention_heads != 0) {
-    refuse("hidden_size", cat("(", config.hidden_size, ") must be a multiple of ",
-                              "num_attention_heads (", config.num_attention_heads, ")"));
+    refuse(keys.hidden_size, cat("(", config.hidden_size, ") must be a multiple of ",
+                                 keys.num_attention_heads, " (", config.num_attention_heads, ")"));
+  }
+  if (config.max_sequence_length() < 1) {
+    refuse("max_position_embeddings", "leaves no position behind pad_token_id");
   }
   return config;
 }
@@ -147,26 +235,35 @@ std::string to_config_json(const ModelConfig& config) {
        {"num_labels", "finetuning_task", "transformers_version", "_name_or_path", "torch_dtype"}) {
     object.erase(stale);
   }
-  object["architectures"] = {"BertForSequenceClassification"};
-  object["model_type"] = "bert";
-  object["problem_type"] = "single_label_classification";
-  object["vocab_size"] = config.vocab_size;
-  object["hidden_size"] = config.hidden_size;
-  object["num_hidden_layers"] = config.num_hidden_layers;
-  object["num_attention_heads"] = config.num_attention_heads;
-  object["intermediate_size"] = config.intermediate_size;
-  object["max_position_embeddings"] = config.max_position_embeddings;
-  object["type_vocab_size"] = config.type_vocab_size;
-  object["pad_token_id"] = config.pad_token_id;
-  for (const auto& [name, activation] : kActivations) {
-    if (activation == config.hidden_act && !object.contains("hidden_act"))
-      object["hidden_act"] = name;
+  const Keys& keys = keys_of(config.type);
+  const TypeNames& names = names_of(config.type);
+  object["architectures"] = {cat(names.class_prefix, class_suffix(config.task))};
+  object["model_type"] = names.model_type;
+  if (config.task == Task::kSequenceClassification) {
+    object["problem_type"] = "single_label_classification";
   }
-  object["hidden_dropout_prob"] = config.hidden_dropout_prob;
-  object["attention_probs_dropout_prob"] = config.attention_probs_dropout_prob;
-  if (config.classifier_dropout) object["classifier_dropout"] = *config.classifier_dropout;
+  object["vocab_size"] = config.vocab_size;
+  object[keys.hidden_size] = config.hidden_size;
+  object[keys.num_hidden_layers] = config.num_hidden_layers;
+  object[keys.num_attention_heads] = config.num_attention_heads;
+  object[keys.intermediate_size] = config.intermediate_size;
+  object["max_position_embeddings"] = config.max_position_embeddings;
+  object["pad_token_id"] = config.pad_token_id;
+  if (config.type != ModelType::kDistilBert) {
+    object["type_vocab_size"] = config.type_vocab_size;
+    object["layer_norm_eps"] = config.layer_norm_eps;
+  }
+  if (config.embedding_size > 0) object["embedding_size"] = config.embedding_size;
+  if (config.num_hidden_groups > 0) object["num_hidden_groups"] = config.num_hidden_groups;
+  for (const auto& [name, activation] : kActivations) {
+    if (activation == config.hidden_act && !object.contains(keys.hidden_act)) {
+      object[keys.hidden_act] = name;
+    }
+  }
+  object[keys.hidden_dropout_prob] = config.hidden_dropout_prob;
+  object[keys.attention_probs_dropout_prob] = config.attention_probs_dropout_prob;
+  if (config.classifier_dropout) object[keys.classifier_dropout] = *config.classifier_dropout;
   object["initializer_range"] = config.initializer_range;
-  object["layer_norm_eps"] = config.layer_norm_eps;
   object["dtype"] = "float32";
   Json id2label = Json::object(), label2id = Json::object();
   for (size_t id = 0; id < config.labels.size(); ++id) {

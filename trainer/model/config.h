@@ -10,15 +10,25 @@
 
 namespace berth {
 
+// Hugging Face's model_type. They differ in names, embeddings, heads and where they drop.
+enum class ModelType { kBert, kRoberta, kXlmRoberta, kDistilBert, kElectra, kAlbert };
+
+// What the head computes.
+enum class Task { kSequenceClassification, kTokenClassification, kMaskedLm };
+
 // The architecture, named as Hugging Face's config.json names it.
 struct ModelConfig {
+  ModelType type = ModelType::kBert;
+  Task task = Task::kSequenceClassification;  // the caller's choice, not the file's
   int64_t vocab_size = 0;
+  int64_t embedding_size = 0;  // ELECTRA, ALBERT: projected to hidden_size; 0: hidden_size
   int64_t hidden_size = 0;
   int64_t num_hidden_layers = 0;
   int64_t num_attention_heads = 0;
   int64_t intermediate_size = 0;
   int64_t max_position_embeddings = 0;
-  int64_t type_vocab_size = 2;
+  int64_t type_vocab_size = 2;    // 0: no token types
+  int64_t num_hidden_groups = 0;  // ALBERT: so many different layers; 0: each its own
   int64_t pad_token_id = 0;
   Activation hidden_act = Activation::kGelu;
   double hidden_dropout_prob = 0.1;
@@ -33,15 +43,35 @@ struct ModelConfig {
   // The text it was parsed from; keys that berth does not use are written back with it.
   std::string source_json{};
 
+  int64_t embedding_width() const { return embedding_size > 0 ? embedding_size : hidden_size; }
   int64_t head_size() const { return hidden_size / num_attention_heads; }
-  double head_dropout() const { return classifier_dropout.value_or(hidden_dropout_prob); }
+  double head_dropout() const {
+    // DistilBERT's seq_classif_dropout is of sequences alone.
+    const bool is_other = type == ModelType::kDistilBert && task != Task::kSequenceClassification;
+    return is_other ? hidden_dropout_prob : classifier_dropout.value_or(hidden_dropout_prob);
+  }
+
+  // RoBERTa counts positions from behind its padding token.
+  bool counts_from_padding() const {
+    return type == ModelType::kRoberta || type == ModelType::kXlmRoberta;
+  }
+  int64_t first_position() const { return counts_from_padding() ? pad_token_id + 1 : 0; }
+  int64_t max_sequence_length() const { return max_position_embeddings - first_position(); }
+
+  // After a half of a layer, before its residual: DistilBERT and ALBERT each drop in one of them.
+  double attention_output_dropout() const {
+    return type == ModelType::kDistilBert ? 0 : hidden_dropout_prob;
+  }
+  double feed_forward_dropout() const {
+    return type == ModelType::kAlbert ? 0 : hidden_dropout_prob;
+  }
 };
 
 // Parses a config.json or bert_config.json. Throws kUsage, naming the key, when one is missing, out
 // of range or asks for what berth does not compute; kCorrupt when it is not JSON.
 ModelConfig parse_config(std::string_view json_text);
 
-// config.json of a sequence classifier, as transformers reads it.
+// config.json of a model with the config's task, as transformers reads it.
 std::string to_config_json(const ModelConfig& config);
 
 }  // namespace berth

@@ -9,8 +9,9 @@ namespace berth {
 struct DeviceBatch {
   Tensor input_ids{}, token_type_ids{}, position_ids{};  // [T]
   Tensor cu_seqlens{};                                   // [B+1]
-  Tensor labels{};                                       // [B]; null: unlabelled
-  int64_t num_tokens = 0, num_sequences = 0;
+  Tensor labels{};  // [B], [T] or [M], as the task is; null: unlabelled
+  Tensor masked{};  // [M], the rows of masked tokens
+  int64_t num_tokens = 0, num_sequences = 0, num_masked = 0;
 };
 
 // What every layer's forward and backward are given besides their activations.

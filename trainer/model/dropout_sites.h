@@ -7,6 +7,7 @@ namespace berth {
 // One number for each place that drops: part of the key of its random numbers, so never reused.
 constexpr uint32_t kEmbeddingsSite = 0;
 constexpr uint32_t kClassifierSite = 1;
+constexpr uint32_t kFirstTokenSite = 2;  // before the head's dense layer
 
 enum class LayerSite : uint32_t { kAttentionProbabilities, kAttentionOutput, kFeedForwardOutput };
 constexpr uint32_t layer_site(int64_t layer, LayerSite site) {

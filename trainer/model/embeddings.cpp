@@ -1,46 +1,69 @@
 #include "trainer/model/embeddings.h"
 
 #include "trainer/model/dropout_sites.h"
+#include "trainer/model/part_names.h"
 
 namespace berth {
 
 Embeddings::Embeddings(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
-    : config_(config),
-      kernels_(kernels),
-      word_(parameters.value("bert.embeddings.word_embeddings.weight")),
-      position_(parameters.value("bert.embeddings.position_embeddings.weight")),
-      type_(parameters.value("bert.embeddings.token_type_embeddings.weight")),
-      dword_(parameters.gradient("bert.embeddings.word_embeddings.weight")),
-      dposition_(parameters.gradient("bert.embeddings.position_embeddings.weight")),
-      dtype_(parameters.gradient("bert.embeddings.token_type_embeddings.weight")),
-      norm_(parameters, "bert.embeddings.LayerNorm") {}
+    : config_(config), kernels_(kernels), norm_(parameters, embedding_names(config).norm) {
+  const EmbeddingNames names = embedding_names(config);
+  word_ = parameters.value(names.word + ".weight");
+  dword_ = parameters.gradient(names.word + ".weight");
+  position_ = parameters.value(names.position + ".weight");
+  dposition_ = parameters.gradient(names.position + ".weight");
+  if (!names.token_type.empty()) {
+    type_ = parameters.value(names.token_type + ".weight");
+    dtype_ = parameters.gradient(names.token_type + ".weight");
+  }
+  if (!names.projection.empty()) projection_.emplace(parameters, kernels, names.projection);
+}
 
 void Embeddings::allocate(Arena& arena, const BatchLimits& limits) {
-  sum_ = arena.make(kernels_.activation_dtype(), {limits.tokens, config_.hidden_size});
+  const DType dtype = kernels_.activation_dtype();
+  sum_ = arena.make(dtype, {limits.tokens, config_.embedding_width()});
   mean_ = arena.make(DType::kF32, {limits.tokens});
   rstd_ = arena.make(DType::kF32, {limits.tokens});
+  if (!projection_) return;
+  normalized_ = arena.make(dtype, {limits.tokens, config_.embedding_width()});
+  dnormalized_ = arena.make(dtype, {limits.tokens, config_.embedding_width()});
 }
 
 void Embeddings::forward(const StepContext& step, Tensor y) {
   const DeviceBatch& batch = step.batch;
   const int64_t tokens = batch.num_tokens;
   const Tensor sum = sum_.first(tokens);
+  const Tensor normalized = projection_ ? normalized_.first(tokens) : y;
   kernels_.embedding_forward(batch.input_ids, batch.position_ids, batch.token_type_ids, word_,
                              position_, type_, sum);
   kernels_.layer_norm_forward(sum, norm_.gamma, norm_.beta,
-                              static_cast<float>(config_.layer_norm_eps), y, mean_.first(tokens),
-                              rstd_.first(tokens));
-  kernels_.dropout(y, step.dropout(config_.hidden_dropout_prob, kEmbeddingsSite), step.state, y);
+                              static_cast<float>(config_.layer_norm_eps), normalized,
+                              mean_.first(tokens), rstd_.first(tokens));
+  kernels_.dropout(normalized, step.dropout(config_.hidden_dropout_prob, kEmbeddingsSite),
+                   step.state, normalized);
+  if (projection_) kernels_.linear_forward(normalized, *projection_->weight, projection_->bias, y);
 }
 
 void Embeddings::backward(const StepContext& step, Tensor dy) {
   const DeviceBatch& batch = step.batch;
   const int64_t tokens = batch.num_tokens;
-  kernels_.dropout(dy, step.dropout(config_.hidden_dropout_prob, kEmbeddingsSite), step.state, dy);
-  kernels_.layer_norm_backward(dy, sum_.first(tokens), norm_.gamma, mean_.first(tokens),
-                               rstd_.first(tokens), dy, norm_.dgamma, norm_.dbeta);
-  kernels_.embedding_backward(dy, batch.input_ids, batch.position_ids, batch.token_type_ids, dword_,
-                              dposition_, dtype_);
+  Tensor d = dy;
+  if (projection_) {
+    d = dnormalized_.first(tokens);
+    kernels_.linear_backward(dy, normalized_.first(tokens), *projection_->weight, d,
+                             Into::kOverwrite, projection_->dweight, projection_->dbias);
+  }
+  kernels_.dropout(d, step.dropout(config_.hidden_dropout_prob, kEmbeddingsSite), step.state, d);
+  kernels_.layer_norm_backward(d, sum_.first(tokens), norm_.gamma, mean_.first(tokens),
+                               rstd_.first(tokens), d, norm_.dgamma, norm_.dbeta);
+  const PaddingRows padding{.word = config_.pad_token_id,
+                            .position = config_.counts_from_padding() ? config_.pad_token_id : -1};
+  kernels_.embedding_backward(d, batch.input_ids, batch.position_ids, batch.token_type_ids, padding,
+                              dword_, dposition_, dtype_);
+}
+
+void Embeddings::refresh() {
+  if (projection_) kernels_.refresh(*projection_->weight);
 }
 
 }  // namespace berth

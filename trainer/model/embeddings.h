@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "trainer/model/config.h"
 #include "trainer/model/context.h"
 #include "trainer/model/linear.h"
@@ -7,7 +9,8 @@
 namespace berth {
 
 // Word + position + token type embeddings, layer normalization, dropout (Devlin et al. 2018,
-// arXiv:1810.04805, section 3).
+// arXiv:1810.04805, section 3); where they are factorised, a projection to the hidden size (Lan et
+// al. 2019, arXiv:1909.11942, section 3.1).
 class Embeddings {
  public:
   Embeddings(const ModelConfig& config, Parameters& parameters, Kernels& kernels);
@@ -15,13 +18,19 @@ class Embeddings {
   void allocate(Arena& arena, const BatchLimits& limits);
   void forward(const StepContext& step, Tensor y);    // y [T,H]
   void backward(const StepContext& step, Tensor dy);  // dy is used up
+  void refresh();                                     // after the parameters changed
+
+  Tensor word() const { return word_; }    // [V,E]
+  Tensor dword() const { return dword_; }  // null without gradients
 
  private:
   const ModelConfig& config_;
   Kernels& kernels_;
   Tensor word_, position_, type_, dword_, dposition_, dtype_;
   LayerNorm norm_;
-  Tensor sum_, mean_, rstd_;  // [T,H], [T], [T]
+  std::optional<Linear> projection_;
+  Tensor sum_, mean_, rstd_;         // [T,E], [T], [T]
+  Tensor normalized_, dnormalized_;  // [T,E], with a projection
 };
 
 }  // namespace berth

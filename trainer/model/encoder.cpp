@@ -2,14 +2,25 @@
 
 #include <algorithm>
 
+#include "trainer/model/part_names.h"
+
 namespace berth {
 
 Encoder::Encoder(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
     : config_(config), kernels_(kernels), embeddings_(config, parameters, kernels) {
   layers_.reserve(static_cast<size_t>(config.num_hidden_layers));
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
-    layers_.push_back({.attention = SelfAttention(config, i, parameters, kernels),
-                       .feed_forward = FeedForward(config, i, parameters, kernels)});
+    const bool shares = i > 0 && layer_names(config, i) == layer_names(config, i - 1);
+    if (shares) {
+      const Layer& before = layers_.back();
+      layers_.push_back({.attention = SelfAttention(before.attention, i),
+                         .feed_forward = FeedForward(before.feed_forward, i),
+                         .shares = true});
+    } else {
+      layers_.push_back({.attention = SelfAttention(config, i, parameters, kernels),
+                         .feed_forward = FeedForward(config, i, parameters, kernels),
+                         .shares = false});
+    }
   }
 }
 
@@ -54,7 +65,9 @@ void Encoder::backward(const StepContext& step, Tensor d) {
 }
 
 void Encoder::refresh() {
+  embeddings_.refresh();
   for (Layer& layer : layers_) {
+    if (layer.shares) continue;
     layer.attention.refresh();
     layer.feed_forward.refresh();
   }

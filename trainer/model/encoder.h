@@ -8,7 +8,8 @@
 
 namespace berth {
 
-// BERT's encoder (Devlin et al. 2018, arXiv:1810.04805): embeddings and L layers, post-normalized.
+// BERT's encoder (Devlin et al. 2018, arXiv:1810.04805) and those of its kin: embeddings and L
+// layers, post-normalized, which may share their parameters (Lan et al. 2019, arXiv:1909.11942).
 class Encoder {
  public:
   Encoder(const ModelConfig& config, Parameters& parameters, Kernels& kernels);
@@ -20,10 +21,13 @@ class Encoder {
   void backward(const StepContext& step, Tensor d);
   void refresh();  // after the parameters changed
 
+  const Embeddings& embeddings() const { return embeddings_; }
+
  private:
   struct Layer {
     SelfAttention attention;
     FeedForward feed_forward;
+    bool shares;                          // the parameters of the layer before
     Tensor attention_output{}, output{};  // [T,H]
   };
 

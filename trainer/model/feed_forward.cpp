@@ -1,22 +1,21 @@
 #include "trainer/model/feed_forward.h"
 
 #include "trainer/model/dropout_sites.h"
+#include "trainer/model/part_names.h"
 
 namespace berth {
-namespace {
-
-std::string prefix(int64_t layer) { return "bert.encoder.layer." + std::to_string(layer) + "."; }
-
-}  // namespace
-
 FeedForward::FeedForward(const ModelConfig& config, int64_t layer, Parameters& parameters,
                          Kernels& kernels)
     : config_(config),
       layer_(layer),
       kernels_(kernels),
-      intermediate_(parameters, kernels, prefix(layer) + "intermediate.dense"),
-      output_(parameters, kernels, prefix(layer) + "output.dense"),
-      norm_(parameters, prefix(layer) + "output.LayerNorm") {}
+      intermediate_(parameters, kernels, layer_names(config, layer).intermediate),
+      output_(parameters, kernels, layer_names(config, layer).output),
+      norm_(parameters, layer_names(config, layer).output_norm) {}
+
+FeedForward::FeedForward(const FeedForward& other, int64_t layer) : FeedForward(other) {
+  layer_ = layer;
+}
 
 void FeedForward::allocate(Arena& arena, const BatchLimits& limits) {
   const DType dtype = kernels_.activation_dtype();
@@ -28,7 +27,7 @@ void FeedForward::allocate(Arena& arena, const BatchLimits& limits) {
 }
 
 Dropout FeedForward::output_dropout(const StepContext& step) const {
-  return step.dropout(config_.hidden_dropout_prob,
+  return step.dropout(config_.feed_forward_dropout(),
                       layer_site(layer_, LayerSite::kFeedForwardOutput));
 }
 

@@ -11,6 +11,8 @@ namespace berth {
 class FeedForward {
  public:
   FeedForward(const ModelConfig& config, int64_t layer, Parameters& parameters, Kernels& kernels);
+  // With the parameters of `other`, for another layer.
+  FeedForward(const FeedForward& other, int64_t layer);
 
   void allocate(Arena& arena, const BatchLimits& limits);
   void forward(const StepContext& step, Tensor x, Tensor y);  // x, y [T,H]
@@ -22,7 +24,7 @@ class FeedForward {
   Dropout output_dropout(const StepContext& step) const;
 
   const ModelConfig& config_;
-  const int64_t layer_;
+  int64_t layer_;
   Kernels& kernels_;
   Linear intermediate_, output_;
   LayerNorm norm_;

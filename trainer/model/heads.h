@@ -1,34 +1,44 @@
 #pragma once
 
+#include <memory>
+
 #include "trainer/model/config.h"
 #include "trainer/model/context.h"
-#include "trainer/model/linear.h"
+#include "trainer/model/embeddings.h"
 
 namespace berth {
 
-// BERT's pooler and classifier over the first token of each sequence:
-//   logits = classifier(dropout(tanh(pooler(hidden[first]))))
-class SequenceClassificationHead {
+// What turns the encoder's last hidden states [T,H] into logits and, of a labelled batch, into a
+// loss. Borrows what it was made from.
+class Head {
  public:
-  SequenceClassificationHead(const ModelConfig& config, Parameters& parameters, Kernels& kernels);
+  virtual ~Head() = default;
 
-  void allocate(Arena& arena, const BatchLimits& limits);
-  // hidden [T,H]. Returns logits [B,C], valid until the next forward. A labelled batch adds its
-  // loss to the state.
-  Tensor forward(const StepContext& step, Tensor hidden);
+  virtual void allocate(Arena& arena, const BatchLimits& limits) = 0;
+  // Returns the logits, valid until the next forward. A labelled batch adds its loss to the state.
+  virtual Tensor forward(const StepContext& step, Tensor hidden) = 0;
   // After a labelled forward in training. Overwrites dhidden [T,H].
-  void backward(const StepContext& step, Tensor dhidden);
-  void refresh();  // after the parameters changed
-
- private:
-  Dropout dropout(const StepContext& step) const;
-
-  const ModelConfig& config_;
-  Kernels& kernels_;
-  Linear pooler_, classifier_;
-  Tensor first_, pooled_pre_, pooled_;  // [B,H]
-  Tensor dfirst_, dpooled_;             // [B,H]
-  Tensor logits_, dlogits_;             // [B,C]
+  virtual void backward(const StepContext& step, Tensor dhidden) = 0;
+  virtual void refresh() = 0;  // after the parameters changed
 };
+
+// Of the first token of each sequence: logits [B,C] =
+// classifier(dropout(activation(dense(hidden[first])))), as BERT's pooler and classifier or what
+// the architecture has in their place.
+std::unique_ptr<Head> make_sequence_classification_head(const ModelConfig& config,
+                                                        Parameters& parameters, Kernels& kernels);
+
+// Of every token: logits [T,C] = classifier(dropout(hidden)).
+std::unique_ptr<Head> make_token_classification_head(const ModelConfig& config,
+                                                     Parameters& parameters, Kernels& kernels);
+
+// Of the M masked tokens: logits [M,V] = norm(activation(dense(hidden))) word^T + bias, with the
+// word embeddings of `embeddings` (Press and Wolf 2017, arXiv:1608.05859).
+std::unique_ptr<Head> make_masked_lm_head(const ModelConfig& config, const Embeddings& embeddings,
+                                          Parameters& parameters, Kernels& kernels);
+
+// The one of the config's task.
+std::unique_ptr<Head> make_head(const ModelConfig& config, const Embeddings& embeddings,
+                                Parameters& parameters, Kernels& kernels);
 
 }  // namespace berth

@@ -8,7 +8,8 @@
 
 namespace berth {
 
-// The parts of one dense layer: views into Parameters, and the matrix as products want it.
+// The parts of one dense layer: views into Parameters, and the matrix as products want it, which
+// copies share.
 struct Linear {
   // `name`.weight and `name`.bias; `count` > 1 joins that many neighbours (query, key, value).
   Linear(Parameters& parameters, Kernels& kernels, const std::string& name, int count = 1)
@@ -17,7 +18,7 @@ struct Linear {
         dweight(parameters.gradient(name + ".weight", count)),
         dbias(parameters.gradient(name + ".bias", count)) {}
 
-  std::unique_ptr<Weight> weight;
+  std::shared_ptr<Weight> weight;
   Tensor bias, dweight, dbias;
 };
 

@@ -1,15 +1,49 @@
 #include "trainer/model/model.h"
 
+#include <algorithm>
 #include <cassert>
 
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
 namespace berth {
+namespace {
+
+// Data may come with ids of its own.
+void check_ids(const PackedBatch& batch, const ModelConfig& config) {
+  const auto check = [](const std::vector<int32_t>& ids, int64_t size, const char* what) {
+    for (const int32_t id : ids) {
+      if (id >= 0 && id < size) continue;
+      throw Error(Code::kBadData, cat("a ", what, " ", id, " where the model knows ", size));
+    }
+  };
+  check(batch.input_ids, config.vocab_size, "token id");
+  check(batch.position_ids, config.max_sequence_length(), "position");
+  if (config.type_vocab_size > 0) {
+    check(batch.token_type_ids, config.type_vocab_size, "token type");
+  }
+}
+
+// RoBERTa's: tokens but padding count from behind the padding's id, which is padding's own place.
+std::vector<int32_t> positions_behind_padding(const PackedBatch& batch, const ModelConfig& config) {
+  const auto padding = static_cast<int32_t>(config.pad_token_id);
+  std::vector<int32_t> positions(batch.input_ids.size());
+  int32_t counted = padding;
+  for (size_t i = 0; i < positions.size(); ++i) {
+    if (batch.position_ids[i] == 0) counted = padding;
+    positions[i] = batch.input_ids[i] == padding ? padding : ++counted;
+  }
+  return positions;
+}
+
+}  // namespace
 
 Model::Model(const ModelConfig& config, const BatchLimits& limits, Parameters& parameters,
              Kernels& kernels)
     : config_(config),
       kernels_(kernels),
       encoder_(config, parameters, kernels),
-      head_(config, parameters, kernels) {
+      head_(make_head(config, encoder_.embeddings(), parameters, kernels)) {
   Arena plan;
   allocate(plan, limits);
   activations_ = kernels.allocate(plan.used_bytes());
@@ -22,13 +56,15 @@ void Model::allocate(Arena& arena, const BatchLimits& limits) {
   token_type_ids_ = arena.make(DType::kI32, {limits.tokens});
   position_ids_ = arena.make(DType::kI32, {limits.tokens});
   cu_seqlens_ = arena.make(DType::kI32, {limits.sequences + 1});
-  labels_ = arena.make(DType::kI32, {limits.sequences});
+  labels_ = arena.make(DType::kI32, {std::max(limits.tokens, limits.sequences)});
+  masked_ = arena.make(DType::kI32, {limits.most_masked()});
   encoder_.allocate(arena, limits);
-  head_.allocate(arena, limits);
+  head_->allocate(arena, limits);
   dhidden_ = arena.make(kernels_.activation_dtype(), {limits.tokens, config_.hidden_size});
 }
 
 void Model::upload(const PackedBatch& batch) {
+  check_ids(batch, config_);
   const int64_t tokens = batch.num_tokens(), sequences = batch.num_sequences();
   assert(tokens <= input_ids_.rows() && sequences <= labels_.rows());
   batch_ = {.input_ids = input_ids_.first(tokens),
@@ -39,12 +75,29 @@ void Model::upload(const PackedBatch& batch) {
             .num_sequences = sequences};
   kernels_.upload(batch_.input_ids, batch.input_ids.data());
   kernels_.upload(batch_.token_type_ids, batch.token_type_ids.data());
-  kernels_.upload(batch_.position_ids, batch.position_ids.data());
+  kernels_.upload(batch_.position_ids, config_.counts_from_padding()
+                                           ? positions_behind_padding(batch, config_).data()
+                                           : batch.position_ids.data());
   kernels_.upload(batch_.cu_seqlens, batch.cu_seqlens.data());
-  if (const auto* classes = std::get_if<PackedBatch::Classes>(&batch.labels)) {
-    batch_.labels = labels_.first(sequences);
-    kernels_.upload(batch_.labels, classes->data());
+  upload_labels(batch);
+}
+
+void Model::upload_labels(const PackedBatch& batch) {
+  const std::vector<int32_t>* labels = nullptr;
+  if (const auto* classes = std::get_if<PackedBatch::Classes>(&batch.labels)) labels = classes;
+  if (const auto* of_tokens = std::get_if<PackedBatch::TokenClasses>(&batch.labels)) {
+    labels = &of_tokens->classes;
   }
+  if (const auto* masked = std::get_if<PackedBatch::MaskedTokens>(&batch.labels)) {
+    labels = &masked->ids;
+    batch_.num_masked = static_cast<int64_t>(masked->tokens.size());
+    assert(batch_.num_masked <= masked_.rows());
+    batch_.masked = masked_.first(batch_.num_masked);
+    kernels_.upload(batch_.masked, masked->tokens.data());
+  }
+  if (labels == nullptr) return;
+  batch_.labels = labels_.first(static_cast<int64_t>(labels->size()));
+  kernels_.upload(batch_.labels, labels->data());
 }
 
 void Model::forward(const PackedBatch& batch, StepState& state, Phase phase) {
@@ -52,19 +105,19 @@ void Model::forward(const PackedBatch& batch, StepState& state, Phase phase) {
   kernels_.begin_micro_batch(state, batch.first_token, batch.first_sequence);
   const StepContext step{.batch = batch_, .state = state, .training = phase == Phase::kTraining};
   const Tensor hidden = encoder_.forward(step);
-  logits_ = head_.forward(step, hidden);
+  logits_ = head_->forward(step, hidden);
 }
 
 void Model::backward(StepState& state) {
   const StepContext step{.batch = batch_, .state = state, .training = true};
   const Tensor dhidden = dhidden_.first(batch_.num_tokens);
-  head_.backward(step, dhidden);
+  head_->backward(step, dhidden);
   encoder_.backward(step, dhidden);
 }
 
 void Model::refresh() {
   encoder_.refresh();
-  head_.refresh();
+  head_->refresh();
 }
 
 std::vector<float> Model::logits() const {

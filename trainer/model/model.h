@@ -11,7 +11,7 @@ namespace berth {
 // Whether forward drops and keeps what backward needs.
 enum class Phase { kTraining, kEvaluation };
 
-// A BERT encoder with a sequence-classification head over packed batches. Its activations are one
+// An encoder with the head of the config's task over packed batches. Its activations are one
 // block, sized when built. Borrows config, parameters and kernels. Not thread-safe.
 class Model {
  public:
@@ -19,14 +19,15 @@ class Model {
   Model(const ModelConfig& config, const BatchLimits& limits, Parameters& parameters,
         Kernels& kernels);
 
-  // Adds a labelled batch's loss to the state. `batch` lies inside the limits.
+  // Adds a labelled batch's loss to the state. `batch` lies inside the limits, its labels are of
+  // the config's task. Throws kBadData on an id that the embeddings have not.
   void forward(const PackedBatch& batch, StepState& state, Phase phase);
   // Adds the gradients of the batch that forward last saw, in training and labelled.
   void backward(StepState& state);
   // After the optimizer changed the parameters.
   void refresh();
 
-  // Logits [B,C] of the last forward, row-major.
+  // Logits of the last forward, row-major: [B,C], [T,C] or [M,V].
   std::vector<float> logits() const;
 
   size_t activation_bytes() const { return activations_->size_bytes(); }
@@ -34,13 +35,14 @@ class Model {
  private:
   void allocate(Arena& arena, const BatchLimits& limits);
   void upload(const PackedBatch& batch);
+  void upload_labels(const PackedBatch& batch);
 
   const ModelConfig& config_;
   Kernels& kernels_;
   Encoder encoder_;
-  SequenceClassificationHead head_;
+  const std::unique_ptr<Head> head_;
   std::unique_ptr<Memory> activations_;
-  Tensor input_ids_, token_type_ids_, position_ids_, cu_seqlens_, labels_;
+  Tensor input_ids_, token_type_ids_, position_ids_, cu_seqlens_, labels_, masked_;
   Tensor dhidden_;  // [T,H]
   DeviceBatch batch_;
   Tensor logits_;

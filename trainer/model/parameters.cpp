@@ -9,84 +9,8 @@
 #include "storage/base/error.h"
 #include "storage/base/philox.h"
 #include "trainer/kernels/thread_pool.h"
-#include "trainer/model/config.h"
 
 namespace berth {
-namespace {
-
-class TableBuilder {
- public:
-  void matrix(const std::string& name, int64_t rows, int64_t columns) {
-    add({.name = name, .shape = {rows, columns}});
-  }
-  void vector(const std::string& name, int64_t size, Initial initial = Initial::kZeros) {
-    add({.name = name, .shape = {size}, .initial = initial, .decays = false});
-  }
-  void linear(const std::string& name, int64_t outputs, int64_t inputs) {
-    matrix(name + ".weight", outputs, inputs);
-    vector(name + ".bias", outputs);
-  }
-  // Files of 2018 to 2020 say gamma and beta.
-  void layer_norm(const std::string& name, int64_t size) {
-    vector(name + ".weight", size, Initial::kOnes);
-    table_.back().aliases.push_back(name + ".gamma");
-    vector(name + ".bias", size);
-    table_.back().aliases.push_back(name + ".beta");
-  }
-  void head_starts() { in_head_ = true; }
-
-  std::vector<ParameterSpec> take() {
-    // The encoder alone is saved without its prefix (BertModel).
-    constexpr std::string_view kPrefix = "bert.";
-    for (ParameterSpec& spec : table_) {
-      if (!spec.name.starts_with(kPrefix)) continue;
-      std::vector<std::string> bare = {spec.name.substr(kPrefix.size())};
-      for (const std::string& alias : spec.aliases) bare.push_back(alias.substr(kPrefix.size()));
-      spec.aliases.insert(spec.aliases.end(), bare.begin(), bare.end());
-    }
-    return std::move(table_);
-  }
-
- private:
-  void add(ParameterSpec spec) {
-    spec.is_head = in_head_;
-    table_.push_back(std::move(spec));
-  }
-
-  std::vector<ParameterSpec> table_;
-  bool in_head_ = false;
-};
-
-}  // namespace
-
-std::vector<ParameterSpec> parameter_table(const ModelConfig& config) {
-  const int64_t hidden = config.hidden_size;
-  TableBuilder table;
-  table.matrix("bert.embeddings.word_embeddings.weight", config.vocab_size, hidden);
-  table.matrix("bert.embeddings.position_embeddings.weight", config.max_position_embeddings,
-               hidden);
-  table.matrix("bert.embeddings.token_type_embeddings.weight", config.type_vocab_size, hidden);
-  table.layer_norm("bert.embeddings.LayerNorm", hidden);
-  for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
-    const std::string layer = "bert.encoder.layer." + std::to_string(i);
-    for (const char* part : {"query", "key", "value"}) {
-      table.matrix(layer + ".attention.self." + part + ".weight", hidden, hidden);
-    }
-    for (const char* part : {"query", "key", "value"}) {
-      table.vector(layer + ".attention.self." + part + ".bias", hidden);
-    }
-    table.linear(layer + ".attention.output.dense", hidden, hidden);
-    table.layer_norm(layer + ".attention.output.LayerNorm", hidden);
-    table.linear(layer + ".intermediate.dense", config.intermediate_size, hidden);
-    table.linear(layer + ".output.dense", hidden, config.intermediate_size);
-    table.layer_norm(layer + ".output.LayerNorm", hidden);
-  }
-  table.head_starts();
-  table.linear("bert.pooler.dense", hidden, hidden);
-  table.linear("classifier", static_cast<int64_t>(config.labels.size()), hidden);
-  return table.take();
-}
-
 Parameters::Parameters(std::vector<ParameterSpec> specs, bool with_gradients, Kernels& kernels)
     : specs_(std::move(specs)) {
   for (const ParameterSpec& spec : specs_) {

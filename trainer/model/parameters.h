@@ -30,8 +30,9 @@ struct ParameterSpec {
   }
 };
 
-// THE table: every parameter of a sequence classifier, in arena order. Query, key and value of a
-// layer stand next to each other, so that one product computes all three.
+// THE table: every parameter of the encoder and of the config's task, in arena order; those that
+// layers share once. Query, key and value of a layer stand next to each other, so that one product
+// computes all three.
 std::vector<ParameterSpec> parameter_table(const ModelConfig& config);
 
 // All parameters in one block of fp32, their gradients in another of the same layout (without

@@ -13,11 +13,27 @@
 namespace berth {
 namespace {
 
-// Parts of a pretrained file that a classifier does not use: the heads of BERT's pre-training and
-// the position buffers that older releases of transformers saved.
+// Parts of a file that a model of another task has: heads, poolers, and the position buffers that
+// older releases of transformers saved.
 bool is_known_extra(const std::string& name) {
-  return name.starts_with("cls.") || name.ends_with("embeddings.position_ids") ||
-         name.ends_with("embeddings.token_type_ids");
+  constexpr std::array<std::string_view, 15> kHeads = {"cls.",
+                                                       "lm_head.",
+                                                       "classifier.",
+                                                       "pre_classifier.",
+                                                       "pooler.",
+                                                       "qa_outputs.",
+                                                       "vocab_",
+                                                       "predictions.",
+                                                       "generator_predictions.",
+                                                       "bert.pooler.",
+                                                       "sop_classifier.",
+                                                       "roberta.pooler.",
+                                                       "albert.pooler.",
+                                                       "discriminator_predictions.",
+                                                       "generator_lm_head."};
+  return name.ends_with("embeddings.position_ids") || name.ends_with("embeddings.token_type_ids") ||
+         std::any_of(kHeads.begin(), kHeads.end(),
+                     [&](std::string_view head) { return name.starts_with(head); });
 }
 
 std::string shape_text(std::span<const int64_t> shape) {

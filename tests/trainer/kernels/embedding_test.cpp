@@ -38,7 +38,7 @@ class Embedding : public KernelsTest {
                                 tensor({5, hidden}, position),
                                 with_types ? tensor({2, hidden}, type) : Tensor{}, yt);
     expect_near(yt, y, 1e-6, "y");
-    kernels().embedding_backward(tensor({tokens, hidden}, dy), word_ids, position_ids, type_ids,
+    kernels().embedding_backward(tensor({tokens, hidden}, dy), word_ids, position_ids, type_ids, {},
                                  dword_t, dposition_t, with_types ? dtype_t : Tensor{});
     expect_near(dword_t, dword, 1e-5, "dword");
     expect_near(dposition_t, dposition, 1e-5, "dposition");
@@ -58,8 +58,19 @@ TEST_P(Embedding, WorksWithoutTokenTypes) { check(30, 16, false); }
 TEST_P(Embedding, BackwardSkipsTablesThatNobodyTrains) {
   const Tensor dy = tensor({2, 8}, random(16)), some = ids({0, 1});
   const Tensor dposition = zeros({2, 8});
-  kernels().embedding_backward(dy, some, some, some, {}, dposition, {});
+  kernels().embedding_backward(dy, some, some, some, {}, {}, dposition, {});
   EXPECT_EQ(floats(dposition), floats(dy));
+}
+
+TEST_P(Embedding, PaddingLearnsNothing) {
+  const std::vector<float> ones(16, 1), second = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1};
+  const Tensor dy = tensor({2, 8}, reference::Vector(16, 1)), some = ids({0, 1});
+  const Tensor dword = zeros({2, 8}), dposition = zeros({2, 8}), dtype = zeros({2, 8});
+  kernels().embedding_backward(dy, some, some, some, {.word = 0, .position = 0}, dword, dposition,
+                               dtype);
+  EXPECT_EQ(floats(dword), second);
+  EXPECT_EQ(floats(dposition), second);
+  EXPECT_EQ(floats(dtype), ones);
 }
 
 BERTH_INSTANTIATE_KERNELS(Embedding);

@@ -58,6 +58,14 @@ TEST_P(CrossEntropy, SurvivesHugeLogits) {
   expect_near(dlogits, {0, 0, 1, -1}, 1e-6, "dlogits");
 }
 
+TEST_P(CrossEntropy, RowsWithoutALabelDoNotCount) {
+  const Tensor dlogits = garbage({3, 2});
+  kernels().cross_entropy(tensor({3, 2}, {5, 1, 0, 0, 7, 2}), ids({-100, 1, -1}), *state_, dlogits);
+  EXPECT_NEAR(kernels().read_step(*state_).loss_sum, std::log(2), 1e-6);
+  EXPECT_EQ(kernels().read_step(*state_).examples, 1);
+  expect_near(dlogits, {0, 0, 0.5, -0.5, 0, 0}, 1e-6, "dlogits");
+}
+
 TEST_P(CrossEntropy, ShowsADivergedModel) {
   const Tensor logits = tensor({1, 3}, {0, std::numeric_limits<double>::quiet_NaN(), 1});
   kernels().cross_entropy(logits, ids({0}), *state_, {});

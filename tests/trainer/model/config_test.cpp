@@ -107,7 +107,7 @@ TEST(ModelConfig, SaysWhichValueItCannotTake) {
                                                   {"classifier_dropout", "none"},
                                                   {"initializer_range", -1},
                                                   {"layer_norm_eps", 0},
-                                                  {"model_type", "roberta"},
+                                                  {"model_type", "gpt2"},
                                                   {"position_embedding_type", "relative_key"},
                                                   {"is_decoder", true},
                                                   {"is_decoder", "yes"},

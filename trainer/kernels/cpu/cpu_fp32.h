@@ -62,7 +62,8 @@ class CpuFp32 final : public Kernels {
   void embedding_forward(Tensor input_ids, Tensor position_ids, Tensor token_type_ids, Tensor word,
                          Tensor position, Tensor type, Tensor y) override;
   void embedding_backward(Tensor dy, Tensor input_ids, Tensor position_ids, Tensor token_type_ids,
-                          Tensor dword, Tensor dposition, Tensor dtype) override;
+                          PaddingRows padding, Tensor dword, Tensor dposition,
+                          Tensor dtype) override;
 
   void layer_norm_forward(Tensor x, Tensor gamma, Tensor beta, float epsilon, Tensor y, Tensor mean,
                           Tensor rstd) override;

@@ -24,26 +24,28 @@ void CpuFp32::embedding_forward(Tensor input_ids, Tensor position_ids, Tensor to
 // Each thread has columns of its own and adds the tokens in order, so a row that occurs twice is
 // summed in one order whatever the number of threads.
 void CpuFp32::embedding_backward(Tensor dy, Tensor input_ids, Tensor position_ids,
-                                 Tensor token_type_ids, Tensor dword, Tensor dposition,
-                                 Tensor dtype) {
+                                 Tensor token_type_ids, PaddingRows padding, Tensor dword,
+                                 Tensor dposition, Tensor dtype) {
   const int64_t tokens = dy.rows(), hidden = dy.columns();
   constexpr int64_t kCacheLine = 16;
   const int64_t lines = (hidden + kCacheLine - 1) / kCacheLine;
   const int64_t grain = std::max<int64_t>(1, 2 * row_grain(kCacheLine) / (tokens + 1));
-  const auto add_rows = [&](Tensor ids, Tensor table, int64_t column, int64_t columns) {
+  const auto add_rows = [&](Tensor ids, Tensor table, int64_t skipped, int64_t column,
+                            int64_t columns) {
     if (!table) return;
     for (int64_t t = 0; t < tokens; ++t) {
       const int64_t row = ids.i32()[t];
       assert(row >= 0 && row < table.rows());
+      if (row == skipped) continue;
       loops_.add(dy.f32() + t * hidden + column, table.f32() + row * hidden + column, columns);
     }
   };
   parallel(lines, grain, [&](int64_t begin, int64_t end, int) {
     const int64_t column = begin * kCacheLine;
     const int64_t columns = std::min(hidden, end * kCacheLine) - column;
-    add_rows(input_ids, dword, column, columns);
-    add_rows(position_ids, dposition, column, columns);
-    add_rows(token_type_ids, dtype, column, columns);
+    add_rows(input_ids, dword, padding.word, column, columns);
+    add_rows(position_ids, dposition, padding.position, column, columns);
+    add_rows(token_type_ids, dtype, -1, column, columns);
   });
 }
 

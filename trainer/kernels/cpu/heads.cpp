@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -32,7 +33,11 @@ void CpuFp32::cross_entropy(Tensor logits, Tensor labels, StepState& state, Tens
     for (int64_t b = begin; b < end; ++b) {
       const float* row = logits.f32() + b * classes;
       const int64_t label = labels.i32()[b];
-      assert(label >= 0 && label < classes);
+      assert(label < classes);
+      if (label < 0) {
+        if (dlogits) std::fill_n(dlogits.f32() + b * classes, classes, 0.0f);
+        continue;
+      }
       const float max = loops_.maximum(row, classes);
       const double log_sum =
           static_cast<double>(max) + std::log(loops_.sum_of_exp(row, max, classes));
@@ -46,7 +51,9 @@ void CpuFp32::cross_entropy(Tensor logits, Tensor labels, StepState& state, Tens
   });
   CpuStepState& cpu = cpu_state(state);
   cpu.loss_sum = std::accumulate(losses.begin(), losses.end(), cpu.loss_sum);
-  cpu.examples += static_cast<double>(rows);
+  const int32_t* const begin = labels.i32();
+  cpu.examples += static_cast<double>(
+      std::count_if(begin, begin + rows, [](int32_t label) { return label >= 0; }));
 }
 
 }  // namespace berth

@@ -1,0 +1,202 @@
+// Every architecture with every head against values recorded from PyTorch and transformers.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "storage/formats/safetensors.h"
+#include "storage/local_storage.h"
+#include "tests/support/memory_sink.h"
+#include "trainer/kernels/cpu/cpu_kernels.h"
+#include "trainer/kernels/thread_pool.h"
+#include "trainer/model/config.h"
+#include "trainer/model/model.h"
+#include "trainer/model/pretrained.h"
+
+namespace berth {
+namespace {
+
+constexpr double kLogitTolerance = 1e-4;     // relative to the largest value of the tensor
+constexpr double kGradientTolerance = 1e-3;  // too
+
+// The tensors of a file whose names begin with `prefix`, which is dropped.
+class Selected final : public TensorReader {
+ public:
+  Selected(const TensorReader& file, std::string_view prefix) {
+    for (const NamedTensor& tensor : file.tensors()) {
+      if (!tensor.name.starts_with(prefix)) continue;
+      tensors_.push_back(tensor);
+      tensors_.back().name.erase(0, prefix.size());
+    }
+  }
+  std::span<const NamedTensor> tensors() const override { return tensors_; }
+
+ private:
+  std::vector<NamedTensor> tensors_;
+};
+
+template <typename T>
+std::vector<T> values(const TensorReader& file, std::string_view name) {
+  const NamedTensor* tensor = file.find(name);
+  if (tensor == nullptr) throw std::runtime_error("not recorded: " + std::string(name));
+  std::vector<T> result(tensor->data.size() / sizeof(T));
+  std::memcpy(result.data(), tensor->data.data(), tensor->data.size());
+  return result;
+}
+
+double largest(std::span<const float> values) {
+  double result = 0;
+  for (const float value : values) result = std::max(result, std::abs(static_cast<double>(value)));
+  return result;
+}
+
+class Architectures : public testing::TestWithParam<std::string> {
+ protected:
+  Architectures()
+      : file_(map_file(BERTH_TESTDATA "/architectures/" + GetParam() + ".safetensors")),
+        recorded_(*file_->view()),
+        kernels_(make_cpu_kernels(pool_)) {
+    config_ = parse_config(recorded_.metadata().at("config"));
+    if (GetParam().ends_with("-token")) config_.task = Task::kTokenClassification;
+    if (GetParam().ends_with("-masked")) config_.task = Task::kMaskedLm;
+    parameters_ = std::make_unique<Parameters>(parameter_table(config_), true, *kernels_);
+    report_ = load_parameters(Selected(recorded_, "param."), *parameters_, *kernels_);
+    model_ = std::make_unique<Model>(
+        config_, BatchLimits{.tokens = 64, .sequences = 8, .masked = 0}, *parameters_, *kernels_);
+    state_ = kernels_->make_step_state();
+    kernels_->begin_step(*state_, {});
+  }
+
+  PackedBatch batch() const {
+    PackedBatch packed;
+    packed.input_ids = values<int32_t>(recorded_, "input_ids");
+    packed.token_type_ids = values<int32_t>(recorded_, "token_type_ids");
+    for (const int32_t length : values<int32_t>(recorded_, "lengths")) {
+      for (int32_t i = 0; i < length; ++i) packed.position_ids.push_back(i);
+      packed.cu_seqlens.push_back(packed.cu_seqlens.back() + length);
+    }
+    const auto labels = values<int32_t>(recorded_, "labels");
+    switch (config_.task) {
+      case Task::kSequenceClassification:
+        packed.labels = labels;
+        break;
+      case Task::kTokenClassification:
+        packed.labels = PackedBatch::TokenClasses{labels};
+        break;
+      case Task::kMaskedLm: {
+        PackedBatch::MaskedTokens masked{.tokens = {}, .ids = labels};
+        for (size_t i = 0; i < labels.size(); ++i) {
+          masked.tokens.push_back(static_cast<int32_t>(i));
+        }
+        packed.labels = masked;
+        break;
+      }
+    }
+    return packed;
+  }
+
+  std::unique_ptr<RandomAccessSource> file_;
+  SafetensorsReader recorded_;
+  ThreadPool pool_{2};
+  std::unique_ptr<Kernels> kernels_;
+  ModelConfig config_;
+  LoadReport report_;
+  std::unique_ptr<Parameters> parameters_;
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<StepState> state_;
+};
+
+TEST_P(Architectures, TakesEveryParameterOfTheFile) {
+  EXPECT_TRUE(report_.missing.empty());
+  EXPECT_TRUE(report_.ignored.empty());
+}
+
+TEST_P(Architectures, ComputesTorchsLogitsAndLoss) {
+  model_->forward(batch(), *state_, Phase::kEvaluation);
+  const std::vector<float> logits = model_->logits();
+  const auto expected = values<float>(recorded_, "logits");
+  ASSERT_EQ(logits.size(), expected.size());
+  for (size_t i = 0; i < logits.size(); ++i) {
+    ASSERT_NEAR(logits[i], expected[i], kLogitTolerance * largest(expected)) << i;
+  }
+  const StepOutcome outcome = kernels_->read_step(*state_);
+  const float loss = values<float>(recorded_, "loss")[0];
+  EXPECT_NEAR(outcome.loss_sum / outcome.examples, loss, kLogitTolerance * loss);
+}
+
+TEST_P(Architectures, ComputesTorchsGradients) {
+  model_->forward(batch(), *state_, Phase::kTraining);
+  model_->backward(*state_);
+  const double examples = kernels_->read_step(*state_).examples;
+  std::vector<float> gradients(static_cast<size_t>(parameters_->size()));
+  kernels_->download(gradients.data(), parameters_->gradients());
+  for (size_t p = 0; p < parameters_->specs().size(); ++p) {
+    const std::string& name = parameters_->specs()[p].name;
+    const auto expected = values<float>(recorded_, "grad." + name);
+    const float* const ours = gradients.data() + parameters_->offset(p);
+    // The key's bias moves every score of a query alike: its true gradient is 0.
+    const bool is_key_bias = name.ends_with("key.bias") || name.ends_with("k_lin.bias");
+    const double scale = std::max(largest(expected), is_key_bias ? 1.0 : 0.0);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_NEAR(ours[i] / examples, expected[i], kGradientTolerance * scale)
+          << name << "[" << i << "]";
+    }
+  }
+}
+
+TEST_P(Architectures, WritesEveryTensorBackBitForBit) {
+  MemorySink sink;
+  save_parameters(*parameters_, *kernels_, sink);
+  const SafetensorsReader written(sink.written);
+  const Selected original(recorded_, "param.");
+  EXPECT_EQ(written.tensors().size(), original.tensors().size());
+  for (const NamedTensor& tensor : original.tensors()) {
+    const NamedTensor* const again = written.find(tensor.name);
+    ASSERT_NE(again, nullptr) << tensor.name;
+    EXPECT_EQ(again->shape, tensor.shape) << tensor.name;
+    EXPECT_TRUE(std::ranges::equal(again->data, tensor.data)) << tensor.name;
+  }
+}
+
+TEST_P(Architectures, WritesItsConfigurationBack) {
+  const auto before = nlohmann::json::parse(recorded_.metadata().at("config"));
+  const auto after = nlohmann::json::parse(to_config_json(config_));
+  for (const auto& [key, value] : before.items()) {
+    // What transformers derives or adds itself.
+    if (key == "transformers_version" || key == "_name_or_path" || key == "torch_dtype" ||
+        key == "architectures" || key == "problem_type" || key == "finetuning_task") {
+      continue;
+    }
+    EXPECT_EQ(after.value(key, nlohmann::json()), value) << key;
+  }
+}
+
+TEST_P(Architectures, RefusesIdsThatItHasNot) {
+  PackedBatch wrong = batch();
+  wrong.input_ids[2] = static_cast<int32_t>(config_.vocab_size);
+  EXPECT_THROW(model_->forward(wrong, *state_, Phase::kEvaluation), Error);
+  if (config_.type_vocab_size == 0) return;
+  wrong = batch();
+  wrong.token_type_ids[2] = static_cast<int32_t>(config_.type_vocab_size);
+  EXPECT_THROW(model_->forward(wrong, *state_, Phase::kEvaluation), Error);
+}
+
+INSTANTIATE_TEST_SUITE_P(Recorded, Architectures,
+                         testing::Values("bert-sequence", "bert-token", "bert-masked",
+                                         "roberta-sequence", "roberta-token", "roberta-masked",
+                                         "xlm-roberta-sequence", "distilbert-sequence",
+                                         "distilbert-token", "distilbert-masked",
+                                         "electra-sequence", "electra-token", "electra-masked",
+                                         "albert-sequence", "albert-token", "albert-masked"),
+                         [](const testing::TestParamInfo<std::string>& test) {
+                           std::string name = test.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,42 @@
+#include "trainer/model/bert_config.h"
+
+#include <nlohmann/json.hpp>
+
+#include "trainer/model/config.h"
+
+namespace berth {
+namespace {
+
+const char* google_name(Activation activation) {
+  switch (activation) {
+    case Activation::kGelu:
+    case Activation::kGeluTanh:
+      return "gelu";
+    case Activation::kRelu:
+      return "relu";
+    case Activation::kTanh:
+      return "tanh";
+  }
+  return "gelu";
+}
+
+}  // namespace
+
+std::string to_bert_config_json(const ModelConfig& config) {
+  const nlohmann::ordered_json object = {
+      {"attention_probs_dropout_prob", config.attention_probs_dropout_prob},
+      {"hidden_act", google_name(config.hidden_act)},
+      {"hidden_dropout_prob", config.hidden_dropout_prob},
+      {"hidden_size", config.hidden_size},
+      {"initializer_range", config.initializer_range},
+      {"intermediate_size", config.intermediate_size},
+      {"max_position_embeddings", config.max_position_embeddings},
+      {"num_attention_heads", config.num_attention_heads},
+      {"num_hidden_layers", config.num_hidden_layers},
+      {"type_vocab_size", config.type_vocab_size},
+      {"vocab_size", config.vocab_size},
+  };
+  return object.dump(2) + "\n";
+}
+
+}  // namespace berth

@@ -1,0 +1,93 @@
+#include "trainer/model/heads.h"
+#include "trainer/model/part_names.h"
+
+namespace berth {
+namespace {
+
+class MaskedLmHead final : public Head {
+ public:
+  MaskedLmHead(const ModelConfig& config, const Embeddings& embeddings, Parameters& parameters,
+               Kernels& kernels)
+      : config_(config),
+        names_(masked_lm_head_names(config)),
+        kernels_(kernels),
+        dense_(parameters, kernels, names_.dense),
+        norm_(parameters, names_.norm),
+        word_(kernels.make_weight(embeddings.word())),
+        dword_(embeddings.dword()),
+        bias_(parameters.value(names_.bias)),
+        dbias_(parameters.gradient(names_.bias)) {}
+
+  void allocate(Arena& arena, const BatchLimits& limits) override {
+    const DType dtype = kernels_.activation_dtype();
+    const int64_t rows = limits.most_masked();
+    gathered_ = arena.make(dtype, {rows, config_.hidden_size});
+    dgathered_ = arena.make(dtype, {rows, config_.hidden_size});
+    for (Tensor* tensor : {&pre_, &activated_, &normalized_, &dnormalized_}) {
+      *tensor = arena.make(dtype, {rows, config_.embedding_width()});
+    }
+    mean_ = arena.make(DType::kF32, {rows});
+    rstd_ = arena.make(DType::kF32, {rows});
+    for (Tensor* tensor : {&logits_, &dlogits_}) {
+      *tensor = arena.make(dtype, {rows, config_.vocab_size});
+    }
+  }
+
+  Tensor forward(const StepContext& step, Tensor hidden) override {
+    const int64_t rows = step.batch.num_masked;
+    const Tensor gathered = gathered_.first(rows), activated = activated_.first(rows);
+    const Tensor normalized = normalized_.first(rows), logits = logits_.first(rows);
+    kernels_.gather_rows(hidden, step.batch.masked, gathered);
+    kernels_.linear_activation_forward(gathered, *dense_.weight, dense_.bias, names_.activation,
+                                       pre_.first(rows), activated);
+    kernels_.layer_norm_forward(activated, norm_.gamma, norm_.beta,
+                                static_cast<float>(config_.layer_norm_eps), normalized,
+                                mean_.first(rows), rstd_.first(rows));
+    kernels_.linear_forward(normalized, *word_, bias_, logits);
+    if (step.batch.labels) {
+      const Tensor dlogits = step.training ? dlogits_.first(rows) : Tensor();
+      kernels_.cross_entropy(logits, step.batch.labels, step.state, dlogits);
+    }
+    return logits;
+  }
+
+  void backward(const StepContext& step, Tensor dhidden) override {
+    const int64_t rows = step.batch.num_masked;
+    const Tensor d = dnormalized_.first(rows), dgathered = dgathered_.first(rows);
+    kernels_.linear_backward(dlogits_.first(rows), normalized_.first(rows), *word_, d,
+                             Into::kOverwrite, dword_, dbias_);
+    kernels_.layer_norm_backward(d, activated_.first(rows), norm_.gamma, mean_.first(rows),
+                                 rstd_.first(rows), d, norm_.dgamma, norm_.dbeta);
+    kernels_.linear_activation_backward(d, pre_.first(rows), names_.activation,
+                                        gathered_.first(rows), *dense_.weight, dgathered,
+                                        Into::kOverwrite, dense_.dweight, dense_.dbias);
+    kernels_.gather_rows_backward(dgathered, step.batch.masked, dhidden);
+  }
+
+  void refresh() override {
+    kernels_.refresh(*dense_.weight);
+    kernels_.refresh(*word_);
+  }
+
+ private:
+  const ModelConfig& config_;
+  const MaskedLmHeadNames names_;
+  Kernels& kernels_;
+  Linear dense_;
+  LayerNorm norm_;
+  const std::unique_ptr<Weight> word_;  // [V,E]
+  const Tensor dword_, bias_, dbias_;
+  Tensor gathered_, dgathered_;                        // [M,H]
+  Tensor pre_, activated_, normalized_, dnormalized_;  // [M,E]
+  Tensor mean_, rstd_;                                 // [M]
+  Tensor logits_, dlogits_;                            // [M,V]
+};
+
+}  // namespace
+
+std::unique_ptr<Head> make_masked_lm_head(const ModelConfig& config, const Embeddings& embeddings,
+                                          Parameters& parameters, Kernels& kernels) {
+  return std::make_unique<MaskedLmHead>(config, embeddings, parameters, kernels);
+}
+
+}  // namespace berth

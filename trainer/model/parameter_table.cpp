@@ -1,0 +1,116 @@
+#include "trainer/model/parameters.h"
+#include "trainer/model/part_names.h"
+
+namespace berth {
+namespace {
+
+class TableBuilder {
+ public:
+  explicit TableBuilder(const ModelConfig& config) : config_(config) {}
+
+  void embeddings() {
+    const EmbeddingNames names = embedding_names(config_);
+    const int64_t width = config_.embedding_width();
+    matrix(names.word + ".weight", config_.vocab_size, width);
+    matrix(names.position + ".weight", config_.max_position_embeddings, width);
+    if (!names.token_type.empty()) {
+      matrix(names.token_type + ".weight", config_.type_vocab_size, width);
+    }
+    layer_norm(names.norm, width);
+    if (!names.projection.empty()) linear(names.projection, config_.hidden_size, width);
+  }
+
+  void layer(const LayerNames& names) {
+    const int64_t hidden = config_.hidden_size, intermediate = config_.intermediate_size;
+    for (const std::string& part : {names.query, names.key, names.value}) {
+      matrix(part + ".weight", hidden, hidden);
+    }
+    for (const std::string& part : {names.query, names.key, names.value}) {
+      vector(part + ".bias", hidden);
+    }
+    linear(names.attention_output, hidden, hidden);
+    layer_norm(names.attention_norm, hidden);
+    linear(names.intermediate, intermediate, hidden);
+    linear(names.output, hidden, intermediate);
+    layer_norm(names.output_norm, hidden);
+  }
+
+  void head() {
+    in_head_ = true;
+    const int64_t hidden = config_.hidden_size;
+    const auto classes = static_cast<int64_t>(config_.labels.size());
+    switch (config_.task) {
+      case Task::kSequenceClassification: {
+        const SequenceHeadNames names = sequence_head_names(config_);
+        linear(names.dense, hidden, hidden);
+        linear(names.classifier, classes, hidden);
+        break;
+      }
+      case Task::kTokenClassification:
+        linear("classifier", classes, hidden);
+        break;
+      case Task::kMaskedLm: {
+        const MaskedLmHeadNames names = masked_lm_head_names(config_);
+        linear(names.dense, config_.embedding_width(), hidden);
+        layer_norm(names.norm, config_.embedding_width());
+        vector(names.bias, config_.vocab_size);
+        table_.back().aliases = names.bias_aliases;
+        break;
+      }
+    }
+  }
+
+  std::vector<ParameterSpec> take() {
+    // The encoder alone is saved without its prefix (BertModel).
+    const std::string prefix = base_prefix(config_);
+    for (ParameterSpec& spec : table_) {
+      if (!spec.name.starts_with(prefix)) continue;
+      std::vector<std::string> bare = {spec.name.substr(prefix.size())};
+      for (const std::string& alias : spec.aliases) bare.push_back(alias.substr(prefix.size()));
+      spec.aliases.insert(spec.aliases.end(), bare.begin(), bare.end());
+    }
+    return std::move(table_);
+  }
+
+ private:
+  void matrix(const std::string& name, int64_t rows, int64_t columns) {
+    add({.name = name, .shape = {rows, columns}});
+  }
+  void vector(const std::string& name, int64_t size, Initial initial = Initial::kZeros) {
+    add({.name = name, .shape = {size}, .initial = initial, .decays = false});
+  }
+  void linear(const std::string& name, int64_t outputs, int64_t inputs) {
+    matrix(name + ".weight", outputs, inputs);
+    vector(name + ".bias", outputs);
+  }
+  // Files of 2018 to 2020 say gamma and beta.
+  void layer_norm(const std::string& name, int64_t size) {
+    vector(name + ".weight", size, Initial::kOnes);
+    table_.back().aliases.push_back(name + ".gamma");
+    vector(name + ".bias", size);
+    table_.back().aliases.push_back(name + ".beta");
+  }
+  void add(ParameterSpec spec) {
+    spec.is_head = in_head_;
+    table_.push_back(std::move(spec));
+  }
+
+  const ModelConfig& config_;
+  std::vector<ParameterSpec> table_;
+  bool in_head_ = false;
+};
+
+}  // namespace
+
+std::vector<ParameterSpec> parameter_table(const ModelConfig& config) {
+  TableBuilder table(config);
+  table.embeddings();
+  for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
+    const LayerNames names = layer_names(config, i);
+    if (i == 0 || names != layer_names(config, i - 1)) table.layer(names);
+  }
+  table.head();
+  return table.take();
+}
+
+}  // namespace berth

@@ -1,0 +1,138 @@
+#include "trainer/model/part_names.h"
+
+namespace berth {
+namespace {
+
+// BERT's, which RoBERTa and ELECTRA kept.
+LayerNames bert_layer(const std::string& prefix) {
+  return {.query = prefix + "attention.self.query",
+          .key = prefix + "attention.self.key",
+          .value = prefix + "attention.self.value",
+          .attention_output = prefix + "attention.output.dense",
+          .attention_norm = prefix + "attention.output.LayerNorm",
+          .intermediate = prefix + "intermediate.dense",
+          .output = prefix + "output.dense",
+          .output_norm = prefix + "output.LayerNorm"};
+}
+
+LayerNames distilbert_layer(const std::string& prefix) {
+  return {.query = prefix + "attention.q_lin",
+          .key = prefix + "attention.k_lin",
+          .value = prefix + "attention.v_lin",
+          .attention_output = prefix + "attention.out_lin",
+          .attention_norm = prefix + "sa_layer_norm",
+          .intermediate = prefix + "ffn.lin1",
+          .output = prefix + "ffn.lin2",
+          .output_norm = prefix + "output_layer_norm"};
+}
+
+LayerNames albert_layer(const std::string& prefix) {
+  return {.query = prefix + "attention.query",
+          .key = prefix + "attention.key",
+          .value = prefix + "attention.value",
+          .attention_output = prefix + "attention.dense",
+          .attention_norm = prefix + "attention.LayerNorm",
+          .intermediate = prefix + "ffn",
+          .output = prefix + "ffn_output",
+          .output_norm = prefix + "full_layer_layer_norm"};
+}
+
+}  // namespace
+
+std::string base_prefix(const ModelConfig& config) {
+  switch (config.type) {
+    case ModelType::kBert:
+      return "bert.";
+    case ModelType::kRoberta:
+    case ModelType::kXlmRoberta:
+      return "roberta.";
+    case ModelType::kDistilBert:
+      return "distilbert.";
+    case ModelType::kElectra:
+      return "electra.";
+    case ModelType::kAlbert:
+      return "albert.";
+  }
+  return "";
+}
+
+EmbeddingNames embedding_names(const ModelConfig& config) {
+  const std::string base = base_prefix(config), prefix = base + "embeddings.";
+  EmbeddingNames names{.word = prefix + "word_embeddings",
+                       .position = prefix + "position_embeddings",
+                       .token_type = prefix + "token_type_embeddings",
+                       .norm = prefix + "LayerNorm",
+                       .projection = ""};
+  if (config.type_vocab_size == 0) names.token_type.clear();
+  if (config.type == ModelType::kAlbert) {  // even between equal sizes
+    names.projection = base + "encoder.embedding_hidden_mapping_in";
+  } else if (config.embedding_width() != config.hidden_size) {
+    names.projection = base + "embeddings_project";
+  }
+  return names;
+}
+
+LayerNames layer_names(const ModelConfig& config, int64_t layer) {
+  const std::string base = base_prefix(config);
+  if (config.type == ModelType::kDistilBert) {
+    return distilbert_layer(base + "transformer.layer." + std::to_string(layer) + ".");
+  }
+  if (config.type == ModelType::kAlbert) {
+    const int64_t group = layer * config.num_hidden_groups / config.num_hidden_layers;
+    return albert_layer(base + "encoder.albert_layer_groups." + std::to_string(group) +
+                        ".albert_layers.0.");
+  }
+  return bert_layer(base + "encoder.layer." + std::to_string(layer) + ".");
+}
+
+SequenceHeadNames sequence_head_names(const ModelConfig& config) {
+  switch (config.type) {
+    case ModelType::kRoberta:
+    case ModelType::kXlmRoberta:
+      return {"classifier.dense", "classifier.out_proj", Activation::kTanh, true};
+    case ModelType::kElectra:
+      return {"classifier.dense", "classifier.out_proj", Activation::kGelu, true};
+    case ModelType::kDistilBert:
+      return {"pre_classifier", "classifier", Activation::kRelu, false};
+    case ModelType::kAlbert:
+      return {"albert.pooler", "classifier", Activation::kTanh, false};
+    case ModelType::kBert:
+      break;
+  }
+  return {"bert.pooler.dense", "classifier", Activation::kTanh, false};
+}
+
+MaskedLmHeadNames masked_lm_head_names(const ModelConfig& config) {
+  switch (config.type) {
+    case ModelType::kRoberta:
+    case ModelType::kXlmRoberta:
+      return {"lm_head.dense",
+              "lm_head.layer_norm",
+              "lm_head.bias",
+              {"lm_head.decoder.bias"},
+              Activation::kGelu};
+    case ModelType::kDistilBert:
+      return {"vocab_transform", "vocab_layer_norm", "vocab_projector.bias", {}, config.hidden_act};
+    case ModelType::kElectra:
+      return {"generator_predictions.dense",
+              "generator_predictions.LayerNorm",
+              "generator_lm_head.bias",
+              {},
+              Activation::kGelu};
+    case ModelType::kAlbert:
+      return {"predictions.dense",
+              "predictions.LayerNorm",
+              "predictions.bias",
+              {"predictions.decoder.bias"},
+              config.hidden_act};
+    case ModelType::kBert:
+      break;
+  }
+  return {"cls.predictions.transform.dense",
+          "cls.predictions.transform.LayerNorm",
+          "cls.predictions.bias",
+          {"cls.predictions.decoder.bias"},
+          config.hidden_act};
+}
+
+}  // namespace berth

@@ -1,0 +1,88 @@
+#include "trainer/model/dropout_sites.h"
+#include "trainer/model/heads.h"
+#include "trainer/model/part_names.h"
+
+namespace berth {
+namespace {
+
+class SequenceClassificationHead final : public Head {
+ public:
+  SequenceClassificationHead(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
+      : config_(config),
+        names_(sequence_head_names(config)),
+        kernels_(kernels),
+        dense_(parameters, kernels, names_.dense),
+        classifier_(parameters, kernels, names_.classifier) {}
+
+  void allocate(Arena& arena, const BatchLimits& limits) override {
+    const DType dtype = kernels_.activation_dtype();
+    for (Tensor* tensor : {&first_, &pre_, &pooled_, &dfirst_, &dpooled_}) {
+      *tensor = arena.make(dtype, {limits.sequences, config_.hidden_size});
+    }
+    for (Tensor* tensor : {&logits_, &dlogits_}) {
+      *tensor = arena.make(dtype, {limits.sequences, static_cast<int64_t>(config_.labels.size())});
+    }
+  }
+
+  Tensor forward(const StepContext& step, Tensor hidden) override {
+    const int64_t sequences = step.batch.num_sequences;
+    const Tensor first = first_.first(sequences), pooled = pooled_.first(sequences);
+    const Tensor logits = logits_.first(sequences);
+    kernels_.gather_rows(hidden, step.batch.cu_seqlens.first(sequences), first);
+    if (names_.drops_before_dense) kernels_.dropout(first, before(step), step.state, first);
+    kernels_.linear_activation_forward(first, *dense_.weight, dense_.bias, names_.activation,
+                                       pre_.first(sequences), pooled);
+    kernels_.dropout(pooled, after(step), step.state, pooled);
+    kernels_.linear_forward(pooled, *classifier_.weight, classifier_.bias, logits);
+    if (step.batch.labels) {
+      const Tensor dlogits = step.training ? dlogits_.first(sequences) : Tensor();
+      kernels_.cross_entropy(logits, step.batch.labels, step.state, dlogits);
+    }
+    return logits;
+  }
+
+  void backward(const StepContext& step, Tensor dhidden) override {
+    const int64_t sequences = step.batch.num_sequences;
+    const Tensor first = first_.first(sequences), dfirst = dfirst_.first(sequences);
+    const Tensor dpooled = dpooled_.first(sequences);
+    kernels_.linear_backward(dlogits_.first(sequences), pooled_.first(sequences),
+                             *classifier_.weight, dpooled, Into::kOverwrite, classifier_.dweight,
+                             classifier_.dbias);
+    kernels_.dropout(dpooled, after(step), step.state, dpooled);
+    kernels_.linear_activation_backward(dpooled, pre_.first(sequences), names_.activation, first,
+                                        *dense_.weight, dfirst, Into::kOverwrite, dense_.dweight,
+                                        dense_.dbias);
+    if (names_.drops_before_dense) kernels_.dropout(dfirst, before(step), step.state, dfirst);
+    kernels_.gather_rows_backward(dfirst, step.batch.cu_seqlens.first(sequences), dhidden);
+  }
+
+  void refresh() override {
+    kernels_.refresh(*dense_.weight);
+    kernels_.refresh(*classifier_.weight);
+  }
+
+ private:
+  Dropout before(const StepContext& step) const {
+    return step.dropout(config_.head_dropout(), kFirstTokenSite, DropoutRows::kSequences);
+  }
+  Dropout after(const StepContext& step) const {
+    return step.dropout(config_.head_dropout(), kClassifierSite, DropoutRows::kSequences);
+  }
+
+  const ModelConfig& config_;
+  const SequenceHeadNames names_;
+  Kernels& kernels_;
+  Linear dense_, classifier_;
+  Tensor first_, pre_, pooled_;  // [B,H]
+  Tensor dfirst_, dpooled_;      // [B,H]
+  Tensor logits_, dlogits_;      // [B,C]
+};
+
+}  // namespace
+
+std::unique_ptr<Head> make_sequence_classification_head(const ModelConfig& config,
+                                                        Parameters& parameters, Kernels& kernels) {
+  return std::make_unique<SequenceClassificationHead>(config, parameters, kernels);
+}
+
+}  // namespace berth

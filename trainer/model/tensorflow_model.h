@@ -1,0 +1,39 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "storage/formats/tensor_bundle.h"
+#include "storage/formats/tensor_file.h"
+
+namespace berth {
+
+// A TensorFlow checkpoint of BERT or ALBERT under Hugging Face names and shapes, for
+// load_parameters(): TF1 variables (google-research/bert and albert) and TF2 object graphs (TF
+// Model Garden). Kernels are transposed into memory of this object; all else is borrowed from the
+// shards. Variables that are no part of a known model keep their names. Thread-safe once built.
+class TensorflowModel final : public TensorReader {
+ public:
+  // Throws as TensorBundleReader does; kBadData, naming the variables, when one's shape is not its
+  // layer's, two claim one name, or the model is albert_zh's, which is not ALBERT's architecture.
+  TensorflowModel(TensorBundleIndex index, const ShardBytes& shards);
+
+  std::span<const NamedTensor> tensors() const override { return tensors_; }
+
+  // What only training needs, not read: optimizer slots, step and save counters; and a pooler that
+  // another, trained one replaces.
+  std::span<const std::string> ignored() const { return ignored_; }
+
+ private:
+  std::vector<std::string> ignored_;
+  TensorBundleReader bundle_;
+  std::vector<NamedTensor> tensors_;
+  std::vector<std::vector<std::byte>> owned_;
+};
+
+// Whether a variable belongs to training, not to the model: a scalar, a TF2 optimizer's, or a slot
+// of another variable of the index ("<variable>/adam_m").
+bool is_training_state(const TensorBundleIndex& index, const BundleEntry& entry);
+
+}  // namespace berth
