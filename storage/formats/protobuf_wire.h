@@ -72,6 +72,13 @@ class ProtoReader {
   Cursor cursor_;
 };
 
+// Calls visit(field) for each field of `message`, in order.
+template <typename Visit>
+void for_each_field(Bytes message, const Visit& visit) {
+  ProtoReader reader(message);
+  for (ProtoField field; reader.next(field);) visit(field);
+}
+
 // The elements of a packed repeated field of varints.
 std::vector<uint64_t> packed_varints(Bytes payload);
 
