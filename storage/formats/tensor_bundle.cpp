@@ -14,8 +14,6 @@ namespace {
 
 constexpr const char* kHint = "fetch the file again";
 
-bool is_readable(const BundleEntry& entry) { return entry.is_string() || entry.dtype(); }
-
 // What lies in the shards for a variable: itself, or its slices.
 std::vector<const BundleEntry*> stored_parts(const TensorBundleIndex& index,
                                              const BundleEntry& variable) {
@@ -54,7 +52,7 @@ TensorBundleReader::TensorBundleReader(TensorBundleIndex index, const ShardBytes
   std::vector<std::pair<const BundleEntry*, std::string_view>> parts;
   std::vector<bool> fetched(shards_.size());
   for (const BundleEntry& entry : index_.tensors()) {
-    if (!is_readable(entry) || (wanted && !wanted(entry))) continue;
+    if (entry.is_opaque() || (wanted && !wanted(entry))) continue;
     variables.push_back(&entry);
     for (const BundleEntry* part : stored_parts(index_, entry)) {
       parts.emplace_back(part, entry.name);
@@ -77,6 +75,10 @@ TensorBundleReader::TensorBundleReader(TensorBundleIndex index, const ShardBytes
 void TensorBundleReader::add(const BundleEntry& entry) {
   if (entry.is_string()) {
     strings_.emplace(entry.name, verified(entry));
+    return;
+  }
+  if (!entry.dtype()) {  // complex, quantized: nothing that berth computes with
+    verified(entry);
     return;
   }
   tensors_.push_back({.name = entry.name,

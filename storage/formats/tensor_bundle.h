@@ -52,10 +52,11 @@ using WantedTensors = std::function<bool(const BundleEntry&)>;
 
 // A checkpoint's numeric tensors, sorted by name. Tensors that lie in one piece are borrowed from
 // the shards, at any alignment; partitioned variables are put together in memory of the reader's.
-// Strings and element types that berth has not are left out. Thread-safe once built.
+// Strings and element types that berth has not (complex, quantized) are left out. Thread-safe once
+// built.
 class TensorBundleReader final : public TensorReader {
  public:
-  // Verifies the checksum of every wanted tensor, strings too. Throws what `shards` throws;
+  // Verifies the checksum of every wanted tensor, those left out too. Throws what `shards` throws;
   // kCorrupt, naming the tensor, on ranges outside a shard, tensors that overlap, slices that do
   // not tile their variable, and checksums that do not match.
   TensorBundleReader(TensorBundleIndex index, const ShardBytes& shards,

@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-constexpr int kString = 7;
+constexpr int kString = 7, kResource = 20, kVariant = 21;
 constexpr int kReadVersion = 1;  // kTensorBundleMinConsumer's and kTensorBundleVersion's
 constexpr size_t kMostDimensions = 254;
 constexpr size_t kMostSlices = 1024;
@@ -23,17 +23,17 @@ struct Type {
 
 // tensorflow/core/framework/types.proto
 constexpr Type kTypes[] = {
-    {1, "float32", DType::kF32},       {2, "float64", DType::kF64},
-    {3, "int32", DType::kI32},         {4, "uint8", DType::kU8},
-    {5, "int16", DType::kI16},         {6, "int8", DType::kI8},
-    {kString, "string", std::nullopt}, {8, "complex64", std::nullopt},
-    {9, "int64", DType::kI64},         {10, "bool", DType::kBool},
-    {11, "qint8", std::nullopt},       {12, "quint8", std::nullopt},
-    {13, "qint32", std::nullopt},      {14, "bfloat16", DType::kBF16},
-    {15, "qint16", std::nullopt},      {16, "quint16", std::nullopt},
-    {17, "uint16", DType::kU16},       {18, "complex128", std::nullopt},
-    {19, "float16", DType::kF16},      {20, "resource", std::nullopt},
-    {21, "variant", std::nullopt},     {22, "uint32", DType::kU32},
+    {1, "float32", DType::kF32},         {2, "float64", DType::kF64},
+    {3, "int32", DType::kI32},           {4, "uint8", DType::kU8},
+    {5, "int16", DType::kI16},           {6, "int8", DType::kI8},
+    {kString, "string", std::nullopt},   {8, "complex64", std::nullopt},
+    {9, "int64", DType::kI64},           {10, "bool", DType::kBool},
+    {11, "qint8", std::nullopt},         {12, "quint8", std::nullopt},
+    {13, "qint32", std::nullopt},        {14, "bfloat16", DType::kBF16},
+    {15, "qint16", std::nullopt},        {16, "quint16", std::nullopt},
+    {17, "uint16", DType::kU16},         {18, "complex128", std::nullopt},
+    {19, "float16", DType::kF16},        {kResource, "resource", std::nullopt},
+    {kVariant, "variant", std::nullopt}, {22, "uint32", DType::kU32},
     {23, "uint64", DType::kU64},
 };
 
@@ -192,6 +192,8 @@ int64_t BundleEntry::elements() const {
 }
 
 bool BundleEntry::is_string() const { return type == kString; }
+
+bool BundleEntry::is_opaque() const { return type == kResource || type == kVariant; }
 
 std::optional<DType> BundleEntry::dtype() const {
   const Type* found = type_of(type);

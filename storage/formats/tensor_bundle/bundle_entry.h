@@ -32,6 +32,7 @@ struct BundleEntry {
 
   int64_t elements() const;
   bool is_string() const;
+  bool is_opaque() const;  // a resource or a variant, whose bytes only TensorFlow understands
   std::optional<DType> dtype() const;  // nullopt: berth has no such elements
   std::string_view type_name() const;  // as numpy says: "float32", "string", "complex64"
 };

@@ -21,6 +21,22 @@ void append_fixed(std::vector<std::byte>& bytes, T value) {
   bytes.insert(bytes.end(), raw.begin(), raw.end());
 }
 
+// A short key from `low` on and below `high`.
+std::string shortest_between(std::string_view low, std::string_view high) {
+  const auto [differs, other] = std::mismatch(low.begin(), low.end(), high.begin(), high.end());
+  if (differs == low.end() || other == high.end()) return std::string(low);
+  const auto byte = static_cast<unsigned char>(*differs);
+  if (byte == 0xFF || byte + 1 >= static_cast<unsigned char>(*other)) return std::string(low);
+  return std::string(low.begin(), differs) + static_cast<char>(byte + 1);
+}
+
+// A short key from `key` on.
+std::string short_successor(std::string_view key) {
+  const size_t at = key.find_first_not_of('\xFF');
+  if (at == std::string_view::npos) return std::string(key);
+  return std::string(key.substr(0, at)) + static_cast<char>(key[at] + 1);
+}
+
 }  // namespace
 
 void TableBlockBuilder::add(std::string_view key, Bytes value) {
@@ -67,19 +83,21 @@ std::vector<std::byte> TableWriter::write_block(TableBlockBuilder& builder) {
   return handle;
 }
 
-void TableWriter::end_data_block() {
-  if (data_.empty()) return;
-  index_.add(last_key_, write_block(data_));
+void TableWriter::index_block(std::string_view separator) {
+  if (!handle_.empty()) index_.add(separator, handle_);
+  handle_.clear();
 }
 
 void TableWriter::add(std::string_view key, Bytes value) {
+  if (!handle_.empty()) index_block(shortest_between(last_key_, key));
   data_.add(key, value);
   last_key_ = key;
-  if (data_.size_bytes() >= kBlockSize) end_data_block();
+  if (data_.size_bytes() >= kBlockSize) handle_ = write_block(data_);
 }
 
 void TableWriter::finish() {
-  end_data_block();
+  if (!data_.empty()) handle_ = write_block(data_);
+  index_block(short_successor(last_key_));
   TableBlockBuilder nothing(1);
   std::vector<std::byte> footer = write_block(nothing);
   const std::vector<std::byte> index = write_block(index_);

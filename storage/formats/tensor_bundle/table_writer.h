@@ -27,7 +27,7 @@ class TableBlockBuilder {
 };
 
 // Writes the table that read_table() reads, as TensorFlow does: raw blocks of 256 KiB, a restart
-// point every 16 keys. Does not close the sink.
+// point every 16 keys, shortened keys in the index. Does not close the sink.
 class TableWriter {
  public:
   explicit TableWriter(ByteSink& sink) : sink_(sink) {}
@@ -37,11 +37,12 @@ class TableWriter {
 
  private:
   std::vector<std::byte> write_block(TableBlockBuilder& block);  // its handle
-  void end_data_block();
+  void index_block(std::string_view separator);
 
   ByteSink& sink_;
   uint64_t offset_ = 0;
   std::string last_key_;
+  std::vector<std::byte> handle_;  // of the block that the index lacks yet; empty: none
   TableBlockBuilder data_{16}, index_{1};
 };
 
