@@ -6,7 +6,6 @@
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
-#include "storage/formats/safetensors.h"
 #include "trainer/model/pretrained.h"
 #include "trainer/text/load_tokenizer.h"
 
@@ -85,16 +84,16 @@ void fill_parameters(ModelFolder& folder, const ModelOptions& options, const Mod
     initialize(parameters, all, config.initializer_range, seed, kernels);
     return;
   }
-  const std::optional<WholeFile> file = folder.parameters();
-  if (!file) {
-    throw Error(Code::kNotFound, "no model.safetensors", folder.name(),
+  const std::optional<ModelParameters> found = folder.parameters();
+  if (!found) {
+    throw Error(Code::kNotFound, "no model.safetensors or pytorch_model.bin", folder.name(),
                 "pass --init random to train from scratch");
   }
   LoadReport report;
   try {
-    report = load_parameters(SafetensorsReader(file->bytes()), parameters, kernels);
+    report = load_parameters(*found->tensors, parameters, kernels);
   } catch (const Error& error) {
-    throw error.at(folder.name() + "/model.safetensors");
+    throw error.at(found->file);
   }
   if (!report.ignored.empty()) {
     log_info(cat("not used by a classifier: ", report.ignored.size(), " tensors of ", folder.name(),
@@ -106,8 +105,8 @@ void fill_parameters(ModelFolder& folder, const ModelOptions& options, const Mod
       names += (names.empty() ? "" : ", ") + parameters.specs()[index].name;
     }
     if (head == HeadNeed::kRequired) {
-      throw Error(Code::kBadData, "the classifier's parameters are missing: " + names,
-                  folder.name() + "/model.safetensors", "give a model that was fine-tuned");
+      throw Error(Code::kBadData, "the classifier's parameters are missing: " + names, found->file,
+                  "give a model that was fine-tuned");
     }
     log_info("initialised at random, as the model file has none: " + names);
     initialize(parameters, report.missing, config.initializer_range, seed, kernels);

@@ -7,6 +7,7 @@
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/expand.h"
+#include "storage/whole_file.h"
 
 namespace berth {
 namespace {
@@ -16,15 +17,20 @@ namespace fs = std::filesystem;
 constexpr const char* kNoConfig = "no config.json or bert_config.json";
 constexpr const char* kNoConfigHint = "pass --model-config, or a --model that has one";
 
-bool holds_config(const fs::path& directory) {
-  return fs::exists(directory / "config.json") || fs::exists(directory / "bert_config.json");
+constexpr const char* kNoParameters = "no model.safetensors or pytorch_model.bin";
+constexpr const char* kNoParametersHint = "pass --init random to train from scratch";
+
+bool holds_model(const fs::path& directory) {
+  const auto has = [&](const char* name) { return fs::exists(directory / name); };
+  return has("config.json") || has("bert_config.json") ||
+         std::any_of(kParameterFiles.begin(), kParameterFiles.end(), has);
 }
 
 // Archives often hold one folder that holds the files.
 fs::path model_root(const fs::path& unpacked) {
-  if (holds_config(unpacked)) return unpacked;
+  if (holds_model(unpacked)) return unpacked;
   for (const fs::directory_entry& entry : fs::directory_iterator(unpacked)) {
-    if (entry.is_directory() && holds_config(entry.path())) return entry.path();
+    if (entry.is_directory() && holds_model(entry.path())) return entry.path();
   }
   return unpacked;
 }
@@ -40,11 +46,18 @@ bool is_packed(Storage& storage, const Uri& uri) {
   return is_archive(uri.file_name()) && storage.stat(uri);
 }
 
+// Whether it is a file of parameters: a directory may be named as one, too.
+bool is_parameter_file(Storage& storage, const Uri& uri) {
+  return names_parameters(uri.file_name()) && storage.stat(uri);
+}
+
 [[noreturn]] void no_such_model(Storage& storage, const Uri& uri) {
   const std::string layout =
-      "give a folder (or .tar.gz, .zip) with config.json, vocab.txt and model.safetensors";
+      "give a folder (or .tar.gz, .zip) with config.json, vocab.txt and model.safetensors or "
+      "pytorch_model.bin";
   if (storage.stat(uri)) {
-    throw Error(Code::kBadData, "is neither a directory nor an archive", uri.to_string(), layout);
+    throw Error(Code::kBadData, "is neither a directory nor an archive nor a file of parameters",
+                uri.to_string(), layout);
   }
   const std::string similar = similar_name(storage, uri);
   throw Error(Code::kNotFound,
@@ -52,20 +65,32 @@ bool is_packed(Storage& storage, const Uri& uri) {
               uri.to_string(), similar.empty() ? layout : similar);
 }
 
+void require_config_beside(Storage& storage, const ModelOptions& options, const Uri& file) {
+  const Uri folder = folder_of(file);
+  if (!options.model_config.empty() || storage.stat(folder / "config.json") ||
+      storage.stat(folder / "bert_config.json")) {
+    return;
+  }
+  throw Error(Code::kNotFound, cat(kNoConfig, " beside it"), file.to_string(), kNoConfigHint);
+}
+
 }  // namespace
 
 void require_model(Storage& storage, const ModelOptions& options) {
   const Uri uri = Uri::parse(options.model);
   if (is_packed(storage, uri)) return;
+  if (is_parameter_file(storage, uri)) return require_config_beside(storage, options, uri);
   const std::vector<Stat> files = storage.list(uri);
   if (files.empty()) no_such_model(storage, uri);
   if (options.model_config.empty() && !has_file(files, uri, "config.json") &&
       !has_file(files, uri, "bert_config.json")) {
     throw Error(Code::kNotFound, kNoConfig, uri.to_string(), kNoConfigHint);
   }
-  if (options.init == Init::kPretrained && !has_file(files, uri, "model.safetensors")) {
-    throw Error(Code::kNotFound, "no model.safetensors", uri.to_string(),
-                "pass --init random to train from scratch");
+  const bool has_parameters =
+      std::any_of(kParameterFiles.begin(), kParameterFiles.end(),
+                  [&](const char* name) { return has_file(files, uri, name); });
+  if (options.init == Init::kPretrained && !has_parameters) {
+    throw Error(Code::kNotFound, kNoParameters, uri.to_string(), kNoParametersHint);
   }
 }
 
@@ -76,7 +101,8 @@ ModelFolder::ModelFolder(Storage& storage, const ModelOptions& options)
   name_ = uri.to_string();
   if (!is_packed(storage, uri)) {
     require_model(storage, options);
-    directory_ = uri;
+    if (is_parameter_file(storage, uri)) file_ = uri;
+    directory_ = file_ ? folder_of(uri) : uri;
     return;
   }
   Source source{.role = "model", .uri = name_, .checksum = {}};
@@ -134,12 +160,15 @@ std::string ModelFolder::config_json() {
   throw Error(Code::kNotFound, kNoConfig, name_, kNoConfigHint);
 }
 
-std::optional<WholeFile> ModelFolder::parameters() {
-  const std::optional<Uri> uri = locate("model.safetensors");
-  if (!uri || !storage_.stat(*uri)) return std::nullopt;
-  std::optional<WholeFile> file(std::in_place, storage_, *uri);
-  record(uri->to_string(), file->bytes());
-  return file;
+std::optional<ModelParameters> ModelFolder::parameters() {
+  std::optional<Uri> found = file_;
+  for (const char* name : kParameterFiles) {
+    if (!found && directory_ && storage_.stat(*directory_ / name)) found = *directory_ / name;
+  }
+  if (!found) return std::nullopt;
+  const std::string shown = file_ ? directory_->to_string() : name_;
+  return open_parameters(storage_, *found, shown,
+                         [this](const Uri& uri, Bytes bytes) { record(uri.to_string(), bytes); });
 }
 
 }  // namespace berth

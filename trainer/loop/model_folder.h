@@ -8,19 +8,19 @@
 #include "storage/base/error.h"
 #include "storage/storage.h"
 #include "storage/temporary_directory.h"
-#include "storage/whole_file.h"
 #include "trainer/loop/load_data.h"
 #include "trainer/loop/options.h"
+#include "trainer/loop/parameter_files.h"
 
 namespace berth {
 
-// Throws kNotFound unless `options.model` is an archive or a directory with what `options` needs of
-// it, kBadData where it is another file. Reads nothing but names.
+// Throws kNotFound unless `options.model` is an archive, a file of parameters, or a directory, with
+// what `options` needs of it, kBadData where it is another file. Reads nothing but names.
 void require_model(Storage& storage, const ModelOptions& options);
 
 // A model's files by name: a directory, or an archive unpacked into a temporary one (removed with
-// this), each of --model-config and --vocab-file taking the place of its own. Records what was
-// read.
+// this), or a file of parameters and what lies beside it, each of --model-config and --vocab-file
+// taking the place of its own. Records what was read.
 class ModelFolder {
  public:
   // `options.model` is not empty, or at least the config and the vocabulary are given (random
@@ -31,8 +31,8 @@ class ModelFolder {
   std::optional<std::string> text(std::string_view name);
   // config.json, or bert_config.json. Throws kNotFound.
   std::string config_json();
-  // model.safetensors; nullopt when absent.
-  std::optional<WholeFile> parameters();
+  // The file that was named, or the first of kParameterFiles that is there; nullopt when none is.
+  std::optional<ModelParameters> parameters();
 
   const std::string& name() const { return name_; }  // as the user gave it
   const std::vector<Source>& sources() const { return sources_; }
@@ -45,6 +45,7 @@ class ModelFolder {
   const ModelOptions options_;
   std::string name_;
   std::optional<Uri> directory_;
+  std::optional<Uri> file_;  // of parameters, where the user named one
   std::optional<TemporaryDirectory> temporary_;
   std::vector<Source> sources_;
 };

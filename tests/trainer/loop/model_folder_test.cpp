@@ -82,11 +82,13 @@ TEST_F(ModelFolderTest, WhatIsThereIsToldFromNamesAlone) {
               ThrowsCode(Code::kNotFound, "did you mean " + scratch_ / "model?"));
   EXPECT_THAT([&] { require_model(*storage_, {.model = scratch_ / "flt.tar"}); },
               ThrowsCode(Code::kNotFound, "did you mean " + scratch_ / "flat.tar?"));
-  EXPECT_THAT([&] { require_model(*storage_, {.model = scratch_ / "model/vocab.txt"}); },
-              ThrowsCode(Code::kBadData, "neither a directory nor an archive"));
+  EXPECT_THAT(
+      [&] { require_model(*storage_, {.model = scratch_ / "model/vocab.txt"}); },
+      ThrowsCode(Code::kBadData, "neither a directory nor an archive nor a file of parameters"));
   fs::remove(scratch_ / "model/model.safetensors");
-  EXPECT_THAT([&] { require_model(*storage_, {.model = scratch_ / "model"}); },
-              ThrowsCode(Code::kNotFound, "no model.safetensors; pass --init random"));
+  EXPECT_THAT(
+      [&] { require_model(*storage_, {.model = scratch_ / "model"}); },
+      ThrowsCode(Code::kNotFound, "no model.safetensors or pytorch_model.bin; pass --init random"));
   EXPECT_NO_THROW(require_model(*storage_, {.model = scratch_ / "model", .init = Init::kRandom}));
   fs::remove(scratch_ / "model/config.json");
   EXPECT_THAT([&] { require_model(*storage_, {.model = scratch_ / "model"}); },
