@@ -23,7 +23,7 @@ const char* google_name(Activation activation) {
 }  // namespace
 
 std::string to_bert_config_json(const ModelConfig& config) {
-  const nlohmann::ordered_json object = {
+  nlohmann::ordered_json object = {
       {"attention_probs_dropout_prob", config.attention_probs_dropout_prob},
       {"hidden_act", google_name(config.hidden_act)},
       {"hidden_dropout_prob", config.hidden_dropout_prob},
@@ -36,6 +36,11 @@ std::string to_bert_config_json(const ModelConfig& config) {
       {"type_vocab_size", config.type_vocab_size},
       {"vocab_size", config.vocab_size},
   };
+  if (config.type == ModelType::kAlbert) {
+    object["embedding_size"] = config.embedding_width();
+    object["num_hidden_groups"] = config.num_hidden_groups;
+    object["inner_group_num"] = 1;
+  }
   return object.dump(2) + "\n";
 }
 
