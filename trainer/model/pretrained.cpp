@@ -66,17 +66,18 @@ float from_f16(uint16_t bits) {
   return std::bit_cast<float>(sign | wide_exponent << 23 | mantissa << 13);
 }
 
+// F32 goes straight from the file's bytes, which are mapped, to where the backend computes.
 void upload_as_f32(const NamedTensor& source, Tensor target, Kernels& kernels) {
+  if (source.dtype == DType::kF32) {
+    kernels.upload(target, source.data.data());
+    return;
+  }
   const auto count = static_cast<size_t>(source.elements());
   std::vector<float> values(count);
-  if (source.dtype == DType::kF32) {
-    std::memcpy(values.data(), source.data.data(), source.data.size());
-  } else {
-    std::vector<uint16_t> halves(count);
-    std::memcpy(halves.data(), source.data.data(), source.data.size());
-    std::transform(halves.begin(), halves.end(), values.begin(),
-                   source.dtype == DType::kBF16 ? from_bf16 : from_f16);
-  }
+  std::vector<uint16_t> halves(count);  // aligned, which the file's bytes need not be
+  std::memcpy(halves.data(), source.data.data(), source.data.size());
+  std::transform(halves.begin(), halves.end(), values.begin(),
+                 source.dtype == DType::kBF16 ? from_bf16 : from_f16);
   kernels.upload(target, values.data());
 }
 

@@ -1,0 +1,109 @@
+// Loading a model of BERT-large's size, as a job does at its start: open, map, checksum, check,
+// copy into the parameters' memory.
+//   load_bench DIRECTORY [THREADS]
+// Writes DIRECTORY/model.safetensors (1.3 GB) if it is not there, then loads it and what else lies
+// beside it of other forms: bench/peer/save_torch.py makes those.
+#include <cstdlib>
+#include <filesystem>
+#include <numeric>
+
+#include "bench/bench_table.h"
+#include "storage/base/checksum.h"
+#include "storage/base/text.h"
+#include "storage/local_storage.h"
+#include "storage/store_object.h"
+#include "trainer/kernels/cpu/cpu_kernels.h"
+#include "trainer/loop/parameter_files.h"
+#include "trainer/model/config.h"
+#include "trainer/model/pretrained.h"
+
+namespace berth {
+namespace {
+
+ModelConfig bert_large() {
+  ModelConfig config;
+  config.vocab_size = 30522;
+  config.hidden_size = 1024;
+  config.num_hidden_layers = 24;
+  config.num_attention_heads = 16;
+  config.intermediate_size = 4096;
+  config.max_position_embeddings = 512;
+  config.labels = {"no", "yes"};
+  return config;
+}
+
+class Bench {
+ public:
+  Bench(const std::string& directory, int threads)
+      : pool_(threads),
+        kernels_(make_cpu_kernels(pool_)),
+        parameters_(parameter_table(bert_large()), false, *kernels_),
+        directory_(Uri::parse(directory)) {
+    print_head(cat("loading BERT-large, ", parameters_.size(), " parameters, ", threads,
+                   threads == 1 ? " thread" : " threads"));
+  }
+
+  void make_file() {
+    const Uri file = directory_ / "model.safetensors";
+    if (storage_->stat(file)) return;
+    std::vector<size_t> all(parameters_.specs().size());
+    std::iota(all.begin(), all.end(), size_t{0});
+    initialize(parameters_, all, 0.02, 1, *kernels_);
+    store_object(*storage_, file,
+                 [&](ByteSink& sink) { save_parameters(parameters_, *kernels_, sink); });
+  }
+
+  void measure_memcpy() {
+    const std::vector<std::byte> from(parameters_.values().size_bytes());
+    const Timing timing = measure([&] { kernels_->upload(parameters_.values(), from.data()); });
+    memcpy_s_ = timing.median_s;
+    row("memcpy", from.size(), timing);
+  }
+
+  void load(const std::string& name) {
+    const Uri file = directory_ / name;
+    if (!storage_->stat(file)) return;
+    Checksum read;  // as job.json records it
+    const Timing timing = measure([&] {
+      read = {};
+      const ModelParameters found =
+          open_parameters(*storage_, file, directory_.to_string(),
+                          [&](const Uri&, Bytes bytes) { read.add(bytes); });
+      Parameters fresh(parameter_table(bert_large()), false, *kernels_);
+      load_parameters(*found.tensors, fresh, *kernels_);
+    });
+    row(name, read.size, timing);
+  }
+
+ private:
+  void row(const std::string& name, uint64_t size_bytes, const Timing& timing) const {
+    print_row(name, human_bytes(size_bytes), timing,
+              static_cast<double>(size_bytes) / timing.median_s * 1e-9, "GB/s",
+              timing.median_s / memcpy_s_, "memcpy");
+  }
+
+  ThreadPool pool_;
+  std::unique_ptr<Kernels> kernels_;
+  Parameters parameters_;
+  std::unique_ptr<Storage> storage_ = make_local_storage();
+  Uri directory_;
+  double memcpy_s_ = 0;
+};
+
+}  // namespace
+}  // namespace berth
+
+int main(int argc, char** argv) {
+  if (argc < 2 || argc > 3) {
+    std::fprintf(stderr, "usage: load_bench DIRECTORY [THREADS]\n");
+    return 2;
+  }
+  std::filesystem::create_directories(argv[1]);
+  berth::Bench bench(argv[1], argc > 2 ? std::atoi(argv[2]) : 1);
+  bench.make_file();
+  bench.measure_memcpy();
+  for (const char* name : {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+                           "pytorch_model.bin.index.json", "legacy.bin"}) {
+    bench.load(name);
+  }
+}
