@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Compares berth live with the programs it must agree with: tokenizers and transformers (token ids, every code point), PyTorch (logits of
-# an exported model, gradients and losses recorded anew), TensorBoard's own reader. Needs PyPI; CI compares with recorded values instead.
+# an exported model, gradients and losses recorded anew), TensorBoard's own reader, TensorFlow and its Model Garden (checkpoints). Needs PyPI; CI compares with recorded values instead.
 #
 #   bash scripts/test-peers.sh [DATA]     # DATA: a folder of real data sets; without it the sample alone is used
 set -euo pipefail
@@ -20,7 +20,7 @@ build/peers/bin/pip install --quiet "tokenizers==0.23.*" transformers pandas ten
   gcp-storage-emulator==2026.7.19 "setuptools<81"
 
 cmake --preset release -DBUILD_TESTING=ON >/dev/null
-cmake --build --preset release --target berth tokenize_lines model_test fake_gcs_server gcs_copy
+cmake --build --preset release --target berth tokenize_lines model_test fake_gcs_server gcs_copy convert_checkpoint
 
 echo "== token ids"
 if [ -d "$data" ]; then
@@ -66,4 +66,17 @@ PYTHON
 echo "== objects that google-cloud-storage writes and reads"
 build/peers/bin/python tests/peers/check_storage.py build/release/tests/fake_gcs_server \
   build/release/tests/gcs_copy
+
+echo "== checkpoints that TensorFlow writes and reads"
+[ -x build/peers-tensorflow/bin/python ] || /usr/bin/python3 -m venv build/peers-tensorflow
+build/peers-tensorflow/bin/pip install --quiet tensorflow-cpu==2.21.0 safetensors scipy gin-config pyyaml sentencepiece \
+  tensorflow_model_optimization tensorflow_datasets tensorflow-hub tf-keras==2.21.0 || true
+build/peers-tensorflow/bin/pip install --quiet --no-deps tf-models-official==2.20.0 || true  # asks for another TensorFlow
+if build/peers-tensorflow/bin/python -c "import tensorflow" 2>/dev/null; then
+  for check in tensorflow model_garden; do
+    build/peers-tensorflow/bin/python tests/peers/check_$check.py build/release/tests/convert_checkpoint $work/$check
+  done
+else
+  echo "SKIPPED: TensorFlow cannot be installed here"
+fi
 echo "all peers agree"

@@ -1,103 +1,18 @@
 #include "trainer/model/model_garden_names.h"
 
-#include <algorithm>
 #include <optional>
+#include <span>
 #include <string_view>
-#include <vector>
+#include <tuple>
 
 #include "storage/base/text.h"
+#include "trainer/model/model_garden_tables.h"
 
 namespace berth {
 namespace {
 
-using Layout = TensorflowLayout;
-
-struct Row {
-  std::string key, hugging_face;
-  Layout layout;
-};
-
-void add_dense(std::vector<Row>& rows, const std::string& key, const std::string& name,
-               Layout layout = Layout::kInputsFirst) {
-  rows.push_back({key + "/kernel", name + ".weight", layout});
-  rows.push_back({key + "/bias", name + ".bias", Layout::kVector});
-}
-
-void add_norm(std::vector<Row>& rows, const std::string& key, const std::string& name) {
-  rows.push_back({key + "/gamma", name + ".weight", Layout::kSame});
-  rows.push_back({key + "/beta", name + ".bias", Layout::kSame});
-}
-
-const std::string kLayer = "bert.encoder.layer.{}.";
-
-// By the attributes of BertEncoderV2 and of its TransformerEncoderBlock.
-std::vector<Row> attribute_rows() {
-  std::vector<Row> rows = {
-      {"_embedding_layer/embeddings", "bert.embeddings.word_embeddings.weight", Layout::kSame},
-      {"_position_embedding_layer/embeddings", "bert.embeddings.position_embeddings.weight",
-       Layout::kSame},
-      {"_type_embedding_layer/embeddings", "bert.embeddings.token_type_embeddings.weight",
-       Layout::kSame}};
-  add_norm(rows, "_embedding_norm_layer", "bert.embeddings.LayerNorm");
-  add_dense(rows, "_embedding_projection", "bert.embeddings_project");
-  const std::string block = "_transformer_layers/{}/";
-  for (const std::string part : {"query", "key", "value"}) {
-    add_dense(rows, block + "_attention_layer/_" + part + "_dense",
-              kLayer + "attention.self." + part);
-  }
-  for (const std::string key : {"_attention_layer/_output_dense", "_attention_output_dense"}) {
-    add_dense(rows, block + key, kLayer + "attention.output.dense", Layout::kOutputsLast);
-  }
-  add_norm(rows, block + "_attention_layer_norm", kLayer + "attention.output.LayerNorm");
-  add_dense(rows, block + "_intermediate_dense", kLayer + "intermediate.dense");
-  add_dense(rows, block + "_output_dense", kLayer + "output.dense");
-  add_norm(rows, block + "_output_layer_norm", kLayer + "output.LayerNorm");
-  add_dense(rows, "_pooler_layer", "bert.pooler.dense");
-  return rows;
-}
-
-// By the names of the layers' variables, whatever attributes hold them.
-std::vector<Row> full_name_rows() {
-  std::vector<Row> rows = {
-      {"word_embeddings/embeddings", "bert.embeddings.word_embeddings.weight", Layout::kSame},
-      {"position_embedding/embeddings", "bert.embeddings.position_embeddings.weight",
-       Layout::kSame},
-      {"type_embeddings/embeddings", "bert.embeddings.token_type_embeddings.weight",
-       Layout::kSame}};
-  add_norm(rows, "embeddings/layer_norm", "bert.embeddings.LayerNorm");
-  const std::string block = "transformer/layer_{}/";
-  for (const std::string part : {"query", "key", "value"}) {
-    add_dense(rows, block + "self_attention/" + part, kLayer + "attention.self." + part);
-  }
-  add_dense(rows, block + "self_attention/attention_output", kLayer + "attention.output.dense",
-            Layout::kOutputsLast);
-  add_norm(rows, block + "self_attention_layer_norm", kLayer + "attention.output.LayerNorm");
-  add_dense(rows, block + "intermediate", kLayer + "intermediate.dense");
-  add_dense(rows, block + "output", kLayer + "output.dense");
-  add_norm(rows, block + "output_layer_norm", kLayer + "output.LayerNorm");
-  add_dense(rows, "pooler_transform", "bert.pooler.dense");
-  return rows;
-}
-
-// Heads: the end of the key, from a "/" on.
-std::vector<Row> head_rows() {
-  std::vector<Row> rows = {
-      {"masked_lm/output_bias.Sbias", "cls.predictions.bias", Layout::kSame},
-      {"masked_lm/bias", "cls.predictions.bias", Layout::kSame},
-  };
-  add_dense(rows, "masked_lm/dense", "cls.predictions.transform.dense");
-  add_norm(rows, "masked_lm/layer_norm", "cls.predictions.transform.LayerNorm");
-  add_dense(rows, "next_sentence..pooler_dense", "bert.pooler.dense");
-  add_dense(rows, "sentence_classification..pooler_dense", "bert.pooler.dense");
-  add_dense(rows, "next_sentence/dense", "bert.pooler.dense");
-  add_dense(rows, "next_sentence/out_proj", "cls.seq_relationship");
-  add_dense(rows, "classifier/dense", "bert.pooler.dense");
-  add_dense(rows, "out_proj", "classifier");
-  return rows;
-}
-
-std::optional<MappedName> find_whole(const std::vector<Row>& rows, std::string_view key) {
-  for (const Row& row : rows) {
+std::optional<MappedName> find_whole(std::span<const ModelGardenRow> rows, std::string_view key) {
+  for (const ModelGardenRow& row : rows) {
     if (const auto number = match_numbered(row.key, key)) {
       return MappedName{with_number(row.hugging_face, *number), row.layout};
     }
@@ -106,7 +21,7 @@ std::optional<MappedName> find_whole(const std::vector<Row>& rows, std::string_v
 }
 
 // Of the key's ends, each from a "/" on, the longest that a row knows.
-std::optional<MappedName> find_end(const std::vector<Row>& rows, std::string_view key) {
+std::optional<MappedName> find_end(std::span<const ModelGardenRow> rows, std::string_view key) {
   while (true) {
     if (auto found = find_whole(rows, key)) return found;
     const size_t slash = key.find('/');
@@ -175,40 +90,70 @@ class LayersByNumber {
   std::set<uint64_t> blocks_;
 };
 
+// A head's hidden layer, [CLS] to tanh, which is the pooler: beside its out_proj, or saved under
+// the name that checkpoint_items gives it.
+std::optional<MappedName> find_pooler(const std::set<std::string>& keys, std::string_view key) {
+  for (const auto& [end, name, layout] :
+       {std::tuple("/kernel", "bert.pooler.dense.weight", TensorflowLayout::kInputsFirst),
+        std::tuple("/bias", "bert.pooler.dense.bias", TensorflowLayout::kVector)}) {
+    if (key.ends_with(cat("..pooler_dense", end))) return MappedName{name, layout};
+    const std::string dense = cat("/dense", end);
+    if (!key.ends_with(dense)) continue;
+    const std::string_view head = key.substr(0, key.size() - dense.size());
+    if (keys.count(cat(head, "/out_proj/kernel")) != 0) return MappedName{name, layout};
+  }
+  return std::nullopt;
+}
+
+// Finds names of keys, the surest way first.
+class KeyNames {
+ public:
+  KeyNames(const std::set<std::string>& keys,
+           const std::map<std::string, std::string, std::less<>>& full_names_by_key)
+      : keys_(keys),
+        full_names_(full_names_by_key),
+        attribute_prefix_(prefix_before(keys, "_position_embedding_layer/embeddings")) {
+    const auto numbered = prefix_before(keys, "layer_with_weights-1/embeddings");
+    if (numbered) layers_.emplace(keys, *numbered);
+  }
+
+  std::optional<MappedName> find(const std::string& key) const {
+    if (auto found = in_encoder(key)) return found;
+    const auto full_name = full_names_.find(key);
+    if (full_name != full_names_.end()) {
+      if (auto found = find_end(model_garden_full_names(), full_name->second)) return found;
+    }
+    if (auto found = find_pooler(keys_, key)) return found;
+    return find_end(model_garden_heads(), key);
+  }
+
+ private:
+  std::optional<MappedName> in_encoder(std::string_view key) const {
+    if (layers_) {
+      const auto attributes = layers_->attributes(key);
+      return attributes ? find_whole(model_garden_attributes(), *attributes) : std::nullopt;
+    }
+    if (!attribute_prefix_ || !key.starts_with(*attribute_prefix_)) return std::nullopt;
+    return find_whole(model_garden_attributes(), key.substr(attribute_prefix_->size()));
+  }
+
+  const std::set<std::string>& keys_;
+  const std::map<std::string, std::string, std::less<>>& full_names_;
+  std::optional<std::string> attribute_prefix_;
+  std::optional<LayersByNumber> layers_;
+};
+
 }  // namespace
 
 std::map<std::string, MappedName> model_garden_names(
     const std::set<std::string>& keys,
     const std::map<std::string, std::string, std::less<>>& full_names_by_key) {
-  static const std::vector<Row> by_attribute = attribute_rows(), by_full_name = full_name_rows(),
-                                heads = head_rows();
-  const auto numbered = prefix_before(keys, "layer_with_weights-0/embeddings");
-  const auto named = prefix_before(keys, "_embedding_layer/embeddings");
-  std::optional<LayersByNumber> layers;
-  if (numbered) layers.emplace(keys, *numbered);
-
-  const auto find = [&](const std::string& key) -> std::optional<MappedName> {
-    if (layers) {
-      const auto attributes = layers->attributes(key);
-      if (attributes) {
-        if (auto found = find_whole(by_attribute, *attributes)) return found;
-      }
-    }
-    if (named && key.starts_with(*named)) {
-      const auto found = find_whole(by_attribute, std::string_view(key).substr(named->size()));
-      if (found) return found;
-    }
-    if (auto found = find_end(heads, key)) return found;
-    const auto full_name = full_names_by_key.find(key);
-    if (full_name == full_names_by_key.end()) return std::nullopt;
-    return find_end(by_full_name, full_name->second);
-  };
-
-  std::map<std::string, MappedName> names;
+  const KeyNames names(keys, full_names_by_key);
+  std::map<std::string, MappedName> found;
   for (const std::string& key : keys) {
-    if (auto found = find(key)) names.emplace(key, std::move(*found));
+    if (auto name = names.find(key)) found.emplace(key, std::move(*name));
   }
-  return names;
+  return found;
 }
 
 }  // namespace berth

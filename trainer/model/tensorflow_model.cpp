@@ -97,7 +97,8 @@ NamedTensor converted(const NamedTensor& source, const MappedName& mapped,
 
 // A pooler saved with its head was trained; one in an encoder beside it was not.
 bool is_head_pooler(std::string_view variable) {
-  return variable.find("pooler_dense") != std::string_view::npos;
+  return variable.find("..pooler_dense/") != std::string_view::npos ||
+         variable.find("/dense/") != std::string_view::npos;
 }
 
 // Of two variables with one name, the ones that give way.

@@ -168,7 +168,7 @@ TEST_F(MadeUpCheckpoint, NamesVariablesThatClaimOneName) {
 
 TEST_F(MadeUpCheckpoint, PrefersThePoolerOfTheHead) {
   const std::string end = "/.ATTRIBUTES/VARIABLE_VALUE";
-  add("encoder/_embedding_layer/embeddings" + end, {7, 4});
+  add("encoder/_position_embedding_layer/embeddings" + end, {7, 4});
   add("encoder/_pooler_layer/bias" + end, {3});
   add("next_sentence..pooler_dense/bias" + end, {4});
   const TensorflowModel both = model();

@@ -106,7 +106,7 @@ class ModelGardenNames : public testing::Test {
 
 TEST_F(ModelGardenNames, CountLayersFromTheFirstBlock) {
   for (const std::string prefix : {"", "encoder/", "model/layer_with_weights-0/"}) {
-    keys_ = {prefix + "layer_with_weights-0/embeddings"};
+    keys_ = {prefix + "layer_with_weights-1/embeddings"};
     for (int i = 4; i < 16; ++i) {
       keys_.insert(prefix + "layer_with_weights-" + std::to_string(i) +
                    "/_attention_layer/_key_dense/bias");
@@ -122,7 +122,7 @@ TEST_F(ModelGardenNames, CountLayersFromTheFirstBlock) {
 }
 
 TEST_F(ModelGardenNames, AProjectionShiftsTheBlocks) {
-  keys_ = {"encoder/layer_with_weights-0/embeddings",
+  keys_ = {"encoder/layer_with_weights-1/embeddings",
            "encoder/layer_with_weights-5/_attention_layer/_key_dense/bias"};
   EXPECT_EQ(name("encoder/layer_with_weights-4/kernel"), "bert.embeddings_project.weight");
   EXPECT_EQ(name("encoder/layer_with_weights-5/_intermediate_dense/bias"),
@@ -136,6 +136,22 @@ TEST_F(ModelGardenNames, KnowTheHeads) {
   EXPECT_EQ(name("model/classifier/out_proj/bias"), "classifier.bias");
   EXPECT_EQ(name("next_sentence/out_proj/bias"), "cls.seq_relationship.bias");
   EXPECT_EQ(name("masked_lm/output_bias.Sbias"), "cls.predictions.bias");
+  EXPECT_EQ(name("model/masked_lm/embedding_table"), "bert.embeddings.word_embeddings.weight");
+}
+
+TEST_F(ModelGardenNames, ADenseBesideAnOutputIsThePooler) {
+  EXPECT_EQ(name("model/layer_with_weights-1/dense/kernel"), "");
+  keys_.insert("model/layer_with_weights-1/out_proj/kernel");
+  EXPECT_EQ(name("model/layer_with_weights-1/dense/kernel"), "bert.pooler.dense.weight");
+  EXPECT_EQ(name("sentence_prediction..pooler_dense/bias"), "bert.pooler.dense.bias");
+}
+
+TEST_F(ModelGardenNames, TellTheHeadsByTheirFullNames) {
+  full_names_ = {
+      {"model/classification_heads/0/out_proj/kernel", "bert/next_sentence/logits/kernel"},
+      {"model/classification_heads/1/out_proj/kernel", "bert/topic/logits/kernel"}};
+  EXPECT_EQ(name("model/classification_heads/0/out_proj/kernel"), "cls.seq_relationship.weight");
+  EXPECT_EQ(name("model/classification_heads/1/out_proj/kernel"), "classifier.weight");
 }
 
 TEST_F(ModelGardenNames, FallBackOnTheFullName) {

@@ -1,0 +1,58 @@
+// convert_checkpoint to_tensorflow MODEL.safetensors PREFIX
+// convert_checkpoint to_safetensors PREFIX MODEL.safetensors
+//
+// Between a model under Hugging Face names and a TensorFlow checkpoint of one shard: what
+// tests/peers/check_tensorflow.py compares with TensorFlow.
+
+#include <fstream>
+#include <iostream>
+
+#include "storage/base/error.h"
+#include "storage/formats/safetensors.h"
+#include "storage/formats/tensor_bundle.h"
+#include "tests/support/memory_sink.h"
+#include "tests/support/scratch_directory.h"
+#include "trainer/model/tensorflow_model.h"
+#include "trainer/model/tensorflow_variables.h"
+
+namespace berth {
+namespace {
+
+void to_tensorflow(const std::string& model, const std::string& prefix) {
+  const std::string file = read_text(model);
+  MemorySink index, data;
+  write_tensor_bundle(TensorflowVariables(SafetensorsReader(as_bytes(file)).tensors()).tensors(),
+                      index, data);
+  write_text(shard_name(prefix, 0, 1), as_text(data.written));
+  write_text(prefix + ".index", as_text(index.written));
+}
+
+void to_safetensors(const std::string& prefix, const std::string& model) {
+  const std::string index = read_text(prefix + ".index"),
+                    data = read_text(shard_name(prefix, 0, 1));
+  const TensorflowModel tensors(TensorBundleIndex(as_bytes(index)),
+                                [&](int32_t) { return as_bytes(data); });
+  MemorySink sink;
+  write_safetensors(sink, tensors.tensors(), {{"format", "pt"}});
+  write_text(model, as_text(sink.written));
+}
+
+}  // namespace
+}  // namespace berth
+
+int main(int argc, char** argv) {
+  const std::string direction = argc == 4 ? argv[1] : "";
+  try {
+    if (direction == "to_tensorflow") {
+      berth::to_tensorflow(argv[2], argv[3]);
+    } else if (direction == "to_safetensors") {
+      berth::to_safetensors(argv[2], argv[3]);
+    } else {
+      std::cerr << "convert_checkpoint to_tensorflow|to_safetensors FROM TO\n";
+      return 2;
+    }
+  } catch (const berth::Error& error) {
+    std::cerr << error.what() << "\n";
+    return berth::exit_code(error.code());
+  }
+}
