@@ -12,17 +12,21 @@ class LetterTokenizer final : public Tokenizer {
   int32_t vocab_size() const override { return 29; }
 
   Encoding encode(std::string_view text, std::optional<std::string_view> text_pair,
-                  int32_t max_length) const override {
+                  const EncodeOptions& options) const override {
     ++calls;
     Encoding encoding;
     encoding.input_ids.push_back(1);
     append(encoding, text);
     encoding.token_type_ids.resize(encoding.input_ids.size(), 0);
     if (text_pair) append(encoding, *text_pair);
-    const size_t length = std::min(encoding.input_ids.size(), static_cast<size_t>(max_length));
+    const size_t length =
+        std::min(encoding.input_ids.size(), static_cast<size_t>(options.max_length));
     encoding.input_ids.resize(length);
     encoding.token_type_ids.resize(length, 1);
     return encoding;
+  }
+  std::string token(int32_t id) const override {
+    return id < 3 ? "" : std::string(1, static_cast<char>('a' + id - 3));
   }
   std::vector<File> files() const override { return {{"vocab.txt", "letters\n"}}; }
 

@@ -11,6 +11,8 @@
 
 // tokenize_lines VOCAB_DIR [MAX_LENGTH]: reads a JSON value a line, a text or a pair [a, b], and
 // prints its ids, special tokens included. For tests/peers/check_tokenizer.py.
+// tokenize_lines VOCAB_DIR --offsets: the same with "id:begin-end" for each.
+// tokenize_lines VOCAB_DIR --plain: with offsets, without special tokens.
 // tokenize_lines VOCAB_DIR --save FOLDER: writes the tokenizer's files there.
 
 namespace {
@@ -34,7 +36,11 @@ int main(int argc, char** argv) {
     }
     return 0;
   }
-  const int32_t max_length = argc > 2 ? std::stoi(argv[2]) : std::numeric_limits<int32_t>::max();
+  berth::EncodeOptions options(std::numeric_limits<int32_t>::max());
+  const std::string mode = argc > 2 ? argv[2] : "";
+  options.add_special_tokens = mode != "--plain";
+  options.with_offsets = mode == "--offsets" || mode == "--plain";
+  if (!mode.empty() && !options.with_offsets) options.max_length = std::stoi(mode);
   std::string line, out;
   while (std::getline(std::cin, line)) {
     const nlohmann::json value = nlohmann::json::parse(line);
@@ -42,8 +48,13 @@ int main(int argc, char** argv) {
     if (value.is_array()) pair = value[1].get<std::string>();
     const std::string text = (pair ? value[0] : value).get<std::string>();
     out.clear();
-    for (const int32_t id : tokenizer->encode(text, pair, max_length).input_ids) {
-      out += std::to_string(id);
+    const berth::Encoding encoding = tokenizer->encode(text, pair, options);
+    for (size_t i = 0; i < encoding.input_ids.size(); ++i) {
+      out += std::to_string(encoding.input_ids[i]);
+      if (options.with_offsets) {
+        const berth::Span span = encoding.offsets[i];
+        out += ':' + std::to_string(span.begin) + '-' + std::to_string(span.end);
+      }
       out += ' ';
     }
     out += '\n';

@@ -28,7 +28,7 @@ class AddedTokenFinder {
 
   bool empty() const { return entries_.empty(); }
 
-  // Part of a text: a token's id, or -1 and the bytes between tokens.
+  // Part of a text: a token's id with what it takes of the text, or -1 and the text between tokens.
   struct Piece {
     int32_t id;
     std::string_view text;
@@ -42,7 +42,9 @@ class AddedTokenFinder {
       if (found.entry == nullptr) break;
       search_from = found.match_end;
       if (found.begin > begin && !visit(Piece{-1, text.substr(begin, found.begin - begin)})) return;
-      if (!visit(Piece{found.entry->token.id, {}})) return;
+      if (!visit(Piece{found.entry->token.id, text.substr(found.begin, found.end - found.begin)})) {
+        return;
+      }
       begin = found.end;
     }
     if (begin < text.size()) visit(Piece{-1, text.substr(begin)});

@@ -7,7 +7,9 @@
 
 #include "trainer/text/added_tokens.h"
 #include "trainer/text/normalizer.h"
-#include "trainer/text/tokenizer.h"
+#include "trainer/text/pipeline.h"
+#include "trainer/text/template_tokenizer.h"
+#include "trainer/text/word_model.h"
 #include "trainer/text/wordpiece.h"
 
 namespace berth {
@@ -24,25 +26,25 @@ struct BertTokenizerOptions {
 };
 
 // The BERT tokenizer, equal to that of the Rust library `tokenizers` 0.23 (and so to the fast one
-// of transformers). Immutable, thread-safe.
-class BertTokenizer final : public Tokenizer {
+// of transformers). Ids alone come from one pass over the text; with offsets, the same comes from
+// the pipeline's steps. Immutable, thread-safe.
+class BertTokenizer final : public TemplateTokenizer {
  public:
   // Throws kBadData without the [CLS] or [SEP] token.
   BertTokenizer(WordPiece wordpiece, BertTokenizerOptions options);
+  BertTokenizer(const BertTokenizer&) = delete;
 
   int32_t vocab_size() const override { return vocab_size_; }
-  Encoding encode(std::string_view text, std::optional<std::string_view> text_pair,
-                  int32_t max_length) const override;
+  std::string token(int32_t id) const override;
   std::vector<File> files() const override;
 
   const BertTokenizerOptions& options() const { return options_; }
 
+ protected:
+  void append(std::string_view text, Tokens& tokens) const override;
+
  private:
-  // Appends the ids of a text, without special tokens around it, until `ids` holds `enough`.
-  void append(std::string_view text, size_t enough, std::vector<int32_t>& ids) const;
-  void append_words(const Normalizer& normalizer, std::string_view text, size_t enough,
-                    std::vector<int32_t>& ids) const;
-  int32_t id_of_special(const std::string& token) const;
+  void append_words(const Normalizer& normalizer, std::string_view text, Tokens& tokens) const;
 
   BertTokenizerOptions options_;
   WordPiece wordpiece_;
@@ -50,7 +52,9 @@ class BertTokenizer final : public Tokenizer {
   Normalizer untouched_;                // splits what is normalized already
   AddedTokenFinder raw_tokens_;         // found in the text as it came
   AddedTokenFinder normalized_tokens_;  // found after normalization
-  int32_t cls_id_, sep_id_, vocab_size_;
+  WordPieceModel model_;
+  Pipeline aligned_;  // the same, for spans
+  int32_t vocab_size_;
 };
 
 }  // namespace berth

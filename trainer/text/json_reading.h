@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,9 +13,31 @@
 // How this folder reads JSON that others wrote. Json is nlohmann::json, which headers do not see.
 namespace berth {
 
-// Throws kCorrupt unless `content` is one JSON object.
+// How deep brackets stand in brackets, those in texts aside.
+inline size_t nesting_depth(std::string_view json) {
+  size_t depth = 0, deepest = 0;
+  bool in_text = false;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_text) {
+      if (c == '\\') ++i;
+      in_text = c != '"';
+    } else if (c == '"') {
+      in_text = true;
+    } else if (c == '[' || c == '{') {
+      deepest = std::max(deepest, ++depth);
+    } else if ((c == ']' || c == '}') && depth > 0) {
+      --depth;
+    }
+  }
+  return deepest;
+}
+
+// Throws kCorrupt unless `content` is one JSON object, of a depth that recursion can follow.
 template <typename Json>
 Json parse_object(std::string_view content) {
+  constexpr size_t kDeepest = 100;
+  if (nesting_depth(content) > kDeepest) throw Error(Code::kCorrupt, "JSON nested too deeply");
   Json parsed = Json::parse(content, nullptr, false);
   if (!parsed.is_object()) throw Error(Code::kCorrupt, "not a JSON object");
   return parsed;

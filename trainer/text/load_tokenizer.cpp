@@ -1,134 +1,48 @@
 #include "trainer/text/load_tokenizer.h"
 
-#include <algorithm>
 #include <utility>
-#include <vector>
 
-#include "storage/base/error.h"
-#include "storage/base/text.h"
-#include "trainer/text/bert_tokenizer.h"
-#include "trainer/text/tokenizer_settings.h"
-#include "trainer/text/unicode.h"
+#include "trainer/text/load_kinds.h"
 
 namespace berth {
 
 namespace {
 
-// One piece a line, its number the id; lines end as Python reads them: \n, \r\n or \r.
-std::vector<std::string> read_vocabulary(std::string_view content) {
-  std::vector<std::string> pieces;
-  while (!content.empty()) {
-    const size_t end = std::min(content.find_first_of("\r\n"), content.size());
-    const std::string_view line = content.substr(0, end);
-    if (!is_valid_utf8(line)) {
-      throw Error(Code::kBadData, cat("line ", pieces.size() + 1, " is not UTF-8"));
-    }
-    pieces.emplace_back(line);
-    content.remove_prefix(end);
-    content.remove_prefix(content.starts_with("\r\n") ? 2 : content.empty() ? 0 : 1);
-  }
-  return pieces;
-}
-
-// Whether a piece that is no "[UNK]" or "[unused1]" holds a capital.
-bool is_cased(const std::vector<std::string>& pieces) {
-  return std::any_of(pieces.begin(), pieces.end(), [](const std::string& piece) {
-    if (piece.starts_with('[') && piece.ends_with(']')) return false;
-    return std::any_of(piece.begin(), piece.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
-  });
-}
-
-// Runs `read` on the file if there is one, naming it in errors.
-template <typename Read>
-bool with(const std::optional<std::string>& content, const char* name, Read read) {
-  if (!content) return false;
-  try {
-    read(*content);
-  } catch (const Error& error) {
-    throw error.at(name);
-  }
-  return true;
-}
-
-struct Folder {
-  TokenizerSettings settings;
-  std::vector<std::string> pieces;
-  const char* vocabulary_name = "vocab.txt";
-};
-
-// vocab.txt with the settings of tokenizer_config.json; tokenizer.json, which takes longer to read,
-// where one of them does not tell enough.
-Folder read_folder(const FileLookup& file) {
-  Folder folder;
-  TokenizerSettings& settings = folder.settings;
-  const bool has_vocabulary = with(file("vocab.txt"), "vocab.txt", [&](const std::string& content) {
-    folder.pieces = read_vocabulary(content);
-  });
-  const auto config = file("tokenizer_config.json");
-  const auto read_config = [&](TokenizerSettings& into) {
-    with(config, "tokenizer_config.json",
-         [&](const std::string& content) { read_tokenizer_config(content, into); });
-  };
-  TokenizerSettings configured;
-  read_config(configured);
-  if (!has_vocabulary || !configured.lowercase) {
-    const bool read =
-        with(file("tokenizer.json"), "tokenizer.json", [&](const std::string& content) {
-          std::vector<std::string> pieces = read_tokenizer_json(content, settings);
-          if (!has_vocabulary) folder.pieces = std::move(pieces);
-        });
-    if (!has_vocabulary && !read) {
-      throw Error(Code::kNotFound, "no vocab.txt or tokenizer.json", "", "pass --vocab-file");
-    }
-    if (!has_vocabulary) folder.vocabulary_name = "tokenizer.json";
-  }
-  with(file("special_tokens_map.json"), "special_tokens_map.json",
-       [&](const std::string& content) { read_special_tokens_map(content, settings); });
-  with(file("added_tokens.json"), "added_tokens.json",
-       [&](const std::string& content) { read_added_tokens(content, settings); });
-  read_config(settings);
-  return folder;
-}
-
-// Gives every added token its id: the vocabulary's, else the file's, else the next free one; and
-// adds the special tokens that no file lists, where the vocabulary has them.
-std::vector<AddedToken> resolved(const TokenizerSettings& settings, const WordPiece& wordpiece) {
-  std::vector<AddedToken> tokens = settings.added_tokens;
-  const BertTokenizerOptions& options = settings.options;
-  for (const std::string& name : {settings.wordpiece.unk_token, options.sep_token,
-                                  options.pad_token, options.cls_token, options.mask_token}) {
-    const bool known = std::any_of(tokens.begin(), tokens.end(),
-                                   [&](const AddedToken& token) { return token.content == name; });
-    if (!known && wordpiece.find(name) >= 0) tokens.push_back({.content = name});
-  }
-  int32_t next = wordpiece.size();
-  for (AddedToken& token : tokens) {
-    if (const int32_t id = wordpiece.find(token.content); id >= 0) token.id = id;
-    next = std::max(next, token.id + 1);
-  }
-  for (AddedToken& token : tokens) {
-    if (token.id < 0) token.id = next++;
-  }
-  std::stable_sort(tokens.begin(), tokens.end(),
-                   [](const AddedToken& a, const AddedToken& b) { return a.id < b.id; });
-  return tokens;
-}
+constexpr const char* kSentencePieceNames[] = {"sentencepiece.bpe.model", "spiece.model",
+                                               "spm.model", "tokenizer.model",
+                                               "sentencepiece.model"};
 
 }  // namespace
 
 std::unique_ptr<Tokenizer> load_tokenizer(const FileLookup& file,
                                           const TokenizerOverrides& overrides) {
-  Folder folder = read_folder(file);
-  TokenizerSettings& settings = folder.settings;
-  if (overrides.do_lower_case) settings.lowercase = overrides.do_lower_case;
-  settings.options.lowercase = settings.lowercase.value_or(!is_cased(folder.pieces));
-  try {
-    WordPiece wordpiece(folder.pieces, settings.wordpiece);
-    settings.options.added_tokens = resolved(settings, wordpiece);
-    return std::make_unique<BertTokenizer>(std::move(wordpiece), std::move(settings.options));
-  } catch (const Error& error) {
-    throw error.at(folder.vocabulary_name);
+  const TokenizerKind kind = tokenizer_kind(file);
+  const bool may_be_bert = kind == TokenizerKind::kBert || kind == TokenizerKind::kUnknown;
+  if (may_be_bert && file("vocab.txt")) {
+    if (auto tokenizer = load_bert_tokenizer(file, overrides)) return tokenizer;
   }
+  if (const auto content = file("tokenizer.json")) {
+    if (auto tokenizer = load_bert_tokenizer(file, overrides)) return tokenizer;
+    return load_pipeline(file, *content);
+  }
+  if (auto vocabulary = file("vocab.json")) {
+    auto merges = file("merges.txt");
+    if (!merges) {
+      throw Error(Code::kNotFound, "no merges.txt beside vocab.json", "",
+                  "both make one tokenizer, or a tokenizer.json alone");
+    }
+    return load_byte_level(file, std::move(*vocabulary), std::move(*merges), kind);
+  }
+  for (const char* name : kSentencePieceNames) {
+    if (auto content = file(name)) {
+      return load_sentencepiece(file, name, std::move(*content), kind);
+    }
+  }
+  if (file("vocab.txt")) return load_bert_tokenizer(file, overrides);
+  throw Error(
+      Code::kNotFound,
+      "no tokenizer: no vocab.txt, tokenizer.json, vocab.json with merges.txt or .model file", "",
+      "pass --vocab-file");
 }
 
 }  // namespace berth

@@ -10,22 +10,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The part of the pipeline named `name`; null where the file has none. Throws unless its type is
-// `type`.
-const Json* part(const Json& root, const char* name, std::string_view type) {
-  const Json* found = member(root, name);
-  if (found == nullptr) return nullptr;
-  const std::string actual = string_member(*found, "type").value_or("");
-  if (actual != type) {
-    throw Error(Code::kBadData, cat("its ", name, " is ", quoted(actual), ", not ", type), "",
-                "only BERT WordPiece tokenizers are read");
-  }
-  return found;
+std::string type_of(const Json& root, const char* name) {
+  const Json* part = member(root, name);
+  return part == nullptr ? "" : string_member(*part, "type").value_or("");
 }
 
 void read_normalizer(const Json& root, TokenizerSettings& settings) {
   BertTokenizerOptions& options = settings.options;
-  const Json* normalizer = part(root, "normalizer", "BertNormalizer");
+  const Json* normalizer = member(root, "normalizer");
   if (normalizer == nullptr) {
     options.clean_text = options.handle_chinese_chars = false;
     settings.lowercase = false;
@@ -37,37 +29,48 @@ void read_normalizer(const Json& root, TokenizerSettings& settings) {
   settings.lowercase = bool_member(*normalizer, "lowercase").value_or(true);
 }
 
-std::string special_token_at(const Json& parts, size_t i) {
-  const Json* token = i < parts.size() ? member(parts[i], "SpecialToken") : nullptr;
-  if (token == nullptr) {
-    throw Error(Code::kBadData, "its post_processor does not give [CLS] text [SEP]");
-  }
-  return string_member(*token, "id").value_or("");
+std::optional<std::string> special_token_of(const Json& part) {
+  const Json* token = member(part, "SpecialToken");
+  return token == nullptr ? std::nullopt : string_member(*token, "id");
 }
 
-// The names of [CLS] and [SEP] from BertProcessing or from a template "[CLS] A [SEP]".
-void read_post_processor(const Json& root, BertTokenizerOptions& options) {
+// The first text of BertProcessing's "sep" or "cls".
+std::optional<std::string> first_text(const Json& processor, const char* name) {
+  const Json* value = member(processor, name);
+  if (value == nullptr || !value->is_array() || value->empty() || !value->front().is_string()) {
+    return std::nullopt;
+  }
+  return value->front().get<std::string>();
+}
+
+// The names of [CLS] and [SEP] from BertProcessing or from templates "[CLS] A [SEP]" and "[CLS] A
+// [SEP] B [SEP]"; false for any other.
+bool read_post_processor(const Json& root, BertTokenizerOptions& options) {
   const Json* processor = member(root, "post_processor");
-  if (processor == nullptr) return;
-  const std::string type = string_member(*processor, "type").value_or("");
+  if (processor == nullptr) return true;
+  const std::string type = type_of(root, "post_processor");
+  std::optional<std::string> cls, sep;
   if (type == "BertProcessing") {
-    for (const auto& [name, token] :
-         {std::pair{"sep", &options.sep_token}, std::pair{"cls", &options.cls_token}}) {
-      const Json* value = member(*processor, name);
-      if (value == nullptr || !value->is_array() || value->empty() || !value->front().is_string()) {
-        throw Error(Code::kBadData, cat("its post_processor has no ", name));
-      }
-      *token = value->front().get<std::string>();
+    cls = first_text(*processor, "cls");
+    sep = first_text(*processor, "sep");
+  } else if (type == "TemplateProcessing") {
+    const Json* single = member(*processor, "single");
+    const Json* pair = member(*processor, "pair");
+    const auto is_array_of = [](const Json* parts, size_t size) {
+      return parts != nullptr && parts->is_array() && parts->size() == size;
+    };
+    if (!is_array_of(single, 3) || !is_array_of(pair, 5)) return false;
+    cls = special_token_of((*single)[0]);
+    sep = special_token_of((*single)[2]);
+    if (special_token_of((*pair)[0]) != cls || special_token_of((*pair)[2]) != sep ||
+        special_token_of((*pair)[4]) != sep) {
+      return false;
     }
-    return;
   }
-  part(root, "post_processor", "TemplateProcessing");
-  const Json* single = member(*processor, "single");
-  if (single == nullptr || !single->is_array() || single->size() != 3) {
-    throw Error(Code::kBadData, "its post_processor does not give [CLS] text [SEP]");
-  }
-  options.cls_token = special_token_at(*single, 0);
-  options.sep_token = special_token_at(*single, 2);
+  if (!cls || !sep) return false;
+  options.cls_token = *cls;
+  options.sep_token = *sep;
+  return true;
 }
 
 std::vector<std::string> read_vocabulary(const Json& model) {
@@ -91,15 +94,19 @@ std::vector<std::string> read_vocabulary(const Json& model) {
 
 }  // namespace
 
-std::vector<std::string> read_tokenizer_json(std::string_view content,
-                                             TokenizerSettings& settings) {
+std::optional<std::vector<std::string>> read_bert_tokenizer_json(std::string_view content,
+                                                                 TokenizerSettings& settings) {
   const Json root = parse_object<Json>(content);
   const Json* model = member(root, "model");
   if (model == nullptr) throw Error(Code::kBadData, "it has no model");
-  if (member(*model, "type") != nullptr) part(root, "model", "WordPiece");  // old files omit it
-  part(root, "pre_tokenizer", "BertPreTokenizer");
+  const std::string model_type = type_of(root, "model"), normalizer = type_of(root, "normalizer");
+  if ((!model_type.empty() && model_type != "WordPiece") || member(*model, "merges") != nullptr ||
+      (member(root, "normalizer") != nullptr && normalizer != "BertNormalizer") ||
+      type_of(root, "pre_tokenizer") != "BertPreTokenizer" ||
+      !read_post_processor(root, settings.options)) {
+    return std::nullopt;
+  }
   read_normalizer(root, settings);
-  read_post_processor(root, settings.options);
   WordPieceOptions& wordpiece = settings.wordpiece;
   if (const auto unk = string_member(*model, "unk_token")) wordpiece.unk_token = *unk;
   if (const auto prefix = string_member(*model, "continuing_subword_prefix")) {

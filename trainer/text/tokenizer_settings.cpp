@@ -12,6 +12,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr int32_t kMostExtraIds = 10000;
+
 // Tokenizers that have a vocab.txt and yet cut words by other rules.
 constexpr std::string_view kOtherClasses[] = {"BertJapaneseTokenizer", "PhobertTokenizer",
                                               "BertweetTokenizer", "EsmTokenizer"};
@@ -101,6 +103,12 @@ void read_tokenizer_config(std::string_view content, TokenizerSettings& settings
   }
   if (const auto value = bool_member(config, "tokenize_chinese_chars")) {
     settings.options.handle_chinese_chars = *value;
+  }
+  if (const auto value = bool_member(config, "add_prefix_space")) settings.add_prefix_space = value;
+  if (const auto value = bool_member(config, "keep_accents")) settings.keep_accents = *value;
+  if (const Json* count = member(config, "extra_ids")) {
+    settings.extra_ids = count_of(*count, "extra_ids");
+    if (settings.extra_ids > kMostExtraIds) throw Error(Code::kBadData, "extra_ids is over 10000");
   }
   const Json* length = member(config, "model_max_length");
   if (length != nullptr && length->is_number_unsigned()) {

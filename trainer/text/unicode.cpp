@@ -3,6 +3,7 @@
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <cstring>
 #include <unordered_map>
 
 #include "trainer/text/unicode_tables.h"
@@ -83,6 +84,14 @@ size_t previous_character(std::string_view text, size_t end) {
 
 bool is_valid_utf8(std::string_view text) {
   while (!text.empty()) {
+    uint64_t eight;
+    if (text.size() >= sizeof eight) {
+      std::memcpy(&eight, text.data(), sizeof eight);
+      if ((eight & 0x8080808080808080) == 0) {
+        text.remove_prefix(sizeof eight);
+        continue;
+      }
+    }
     const DecodedCharacter found = decode_utf8(text);
     if (found.code_point == kReplacement && text.substr(0, 3) != "\xEF\xBF\xBD") return false;
     text.remove_prefix(found.size_bytes);
@@ -138,6 +147,42 @@ bool is_word_character(char32_t c) {
   const utf8proc_category_t category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
   return (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NL) ||
          category == UTF8PROC_CATEGORY_PC;
+}
+
+void decompose_compatibly(char32_t c, std::u32string& out) {
+  std::array<utf8proc_int32_t, 32> parts;
+  int boundary = 0;
+  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT);
+  const auto count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts.data(),
+                                             parts.size(), options, &boundary);
+  if (count < 1 || count > static_cast<utf8proc_ssize_t>(parts.size())) {
+    out.push_back(c);
+    return;
+  }
+  for (utf8proc_ssize_t i = 0; i < count; ++i) {
+    out.push_back(static_cast<char32_t>(parts[static_cast<size_t>(i)]));
+  }
+}
+
+char32_t compose(char32_t first, char32_t second) {
+  utf8proc_int32_t both[] = {static_cast<utf8proc_int32_t>(first),
+                             static_cast<utf8proc_int32_t>(second)};
+  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE);
+  return utf8proc_normalize_utf32(both, 2, options) == 1 ? static_cast<char32_t>(both[0]) : 0;
+}
+
+bool breaks_cluster(char32_t before, char32_t after, int32_t& state) {
+  return utf8proc_grapheme_break_stateful(static_cast<utf8proc_int32_t>(before),
+                                          static_cast<utf8proc_int32_t>(after), &state);
+}
+
+GeneralCategory general_category(char32_t c) {
+  const utf8proc_category_t category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
+  if (category == UTF8PROC_CATEGORY_CN) return GeneralCategory::kUnassigned;
+  if (category <= UTF8PROC_CATEGORY_LO) return GeneralCategory::kLetter;
+  if (category <= UTF8PROC_CATEGORY_ME) return GeneralCategory::kMark;
+  if (category <= UTF8PROC_CATEGORY_NO) return GeneralCategory::kNumber;
+  return GeneralCategory::kOther;
 }
 
 }  // namespace berth

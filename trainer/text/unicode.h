@@ -61,4 +61,15 @@ Characters lower_case(char32_t c);    // of the character alone: sigma is never 
 uint8_t combining_class(char32_t c);  // canonical
 bool is_word_character(char32_t c);   // \w of regular expressions
 
+// NFKD of one character, appended.
+void decompose_compatibly(char32_t c, std::u32string& out);
+// The character that both together are in NFC, or 0.
+char32_t compose(char32_t first, char32_t second);
+// Whether a user sees a new character begin between the two (Unicode's grapheme clusters). `state`
+// is 0 at first and goes from call to call.
+bool breaks_cluster(char32_t before, char32_t after, int32_t& state);
+
+enum class GeneralCategory : uint8_t { kLetter, kMark, kNumber, kOther, kUnassigned };
+GeneralCategory general_category(char32_t c);
+
 }  // namespace berth

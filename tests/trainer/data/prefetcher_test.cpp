@@ -13,10 +13,12 @@ namespace {
 class FragileTokenizer final : public Tokenizer {
  public:
   int32_t vocab_size() const override { return 29; }
-  Encoding encode(std::string_view text, std::optional<std::string_view>, int32_t) const override {
+  Encoding encode(std::string_view text, std::optional<std::string_view>,
+                  const EncodeOptions&) const override {
     if (text == "boom") throw Error(Code::kBadData, "boom");
-    return {.input_ids = {1, 2}, .token_type_ids = {0, 0}};
+    return {.input_ids = {1, 2}, .token_type_ids = {0, 0}, .offsets = {}};
   }
+  std::string token(int32_t) const override { return ""; }
   std::vector<File> files() const override { return {}; }
 };
 

@@ -1,0 +1,100 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "storage/base/text.h"
+#include "trainer/text/bpe.h"
+#include "trainer/text/json_reading.h"
+#include "trainer/text/load_kinds.h"
+#include "trainer/text/pipeline_json.h"
+
+namespace berth {
+
+namespace {
+
+using Json = nlohmann::json;
+
+Bpe::Vocabulary read_vocabulary(std::string_view content) {
+  Bpe::Vocabulary vocabulary;
+  const Json pieces = parse_object<Json>(content);
+  vocabulary.reserve(pieces.size());
+  for (const auto& [piece, id] : pieces.items()) {
+    vocabulary.emplace_back(piece, count_of(id, "the id of a piece"));
+  }
+  return vocabulary;
+}
+
+// "left right" a line in order of rank, after a first line "#version: 0.2".
+Bpe::Merges read_merges(std::string_view content) {
+  Bpe::Merges merges;
+  for (size_t number = 1; !content.empty(); ++number) {
+    const size_t end = std::min(content.find('\n'), content.size());
+    std::string_view line = content.substr(0, end);
+    content.remove_prefix(std::min(end + 1, content.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.empty() || (number == 1 && line.starts_with("#version"))) continue;
+    const size_t space = line.find(' ');
+    if (space == line.npos) throw Error(Code::kBadData, cat("line ", number, " is not two tokens"));
+    merges.emplace_back(line.substr(0, space), line.substr(space + 1));
+  }
+  return merges;
+}
+
+void name_special_tokens(TokenizerKind kind, TokenizerSettings& settings) {
+  if (kind == TokenizerKind::kDeberta) return;  // as BERT's
+  settings.options.cls_token = "<s>";
+  settings.options.sep_token = "</s>";
+  settings.options.pad_token = "<pad>";
+  settings.wordpiece.unk_token = "<unk>";
+  settings.options.mask_token = "<mask>";
+  settings.added_tokens.push_back({.content = "<mask>", .lstrip = true});
+}
+
+int32_t id_of(const std::string& name, const std::vector<AddedToken>& tokens) {
+  const auto found = std::find_if(tokens.begin(), tokens.end(),
+                                  [&](const AddedToken& token) { return token.content == name; });
+  if (found == tokens.end()) {
+    throw Error(Code::kBadData, cat("the vocabulary has no ", quoted(name)));
+  }
+  return found->id;
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> load_byte_level(const FileLookup& file, std::string vocabulary,
+                                           std::string merges, TokenizerKind kind) {
+  TokenizerSettings settings;
+  name_special_tokens(kind, settings);
+  read_settings(file, settings);
+  Bpe::Merges pairs;
+  with(merges, "merges.txt", [&](const std::string& content) { pairs = read_merges(content); });
+  PipelineParts parts;
+  with(vocabulary, "vocab.json", [&](const std::string& content) {
+    BpeOptions options;
+    options.byte_level = true;
+    parts.model = std::make_unique<Bpe>(read_vocabulary(content), pairs, options);
+    const WordModel& model = *parts.model;
+    parts.options.added_tokens = added_tokens_with_ids(
+        settings, model.vocab_size(), [&](const std::string& token) { return model.find(token); });
+    const int32_t cls = id_of(settings.options.cls_token, parts.options.added_tokens);
+    const int32_t sep = id_of(settings.options.sep_token, parts.options.added_tokens);
+    parts.special = kind == TokenizerKind::kDeberta ? SpecialTokensTemplate::bert(cls, sep)
+                                                    : SpecialTokensTemplate::roberta(cls, sep);
+  });
+  parts.options.add_prefix_space = settings.add_prefix_space.value_or(false);
+  parts.options.trim_spans = true;
+  parts.options.split = byte_level_splitting(parts.options.add_prefix_space, true);
+  parts.files = with_settings(
+      file, {{"vocab.json", std::move(vocabulary)}, {"merges.txt", std::move(merges)}});
+  return std::make_unique<PipelineTokenizer>(std::move(parts));
+}
+
+std::unique_ptr<Tokenizer> load_pipeline(const FileLookup& file, const std::string& content) {
+  PipelineParts parts;
+  with(content, "tokenizer.json",
+       [&](const std::string& json) { parts = read_pipeline_json(json); });
+  parts.files = with_settings(file, {{"tokenizer.json", content}});
+  return std::make_unique<PipelineTokenizer>(std::move(parts));
+}
+
+}  // namespace berth

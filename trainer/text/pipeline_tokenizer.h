@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trainer/text/pipeline.h"
+
+namespace berth {
+
+// Everything that makes one tokenizer of the `tokenizers` library, as its files say it.
+struct PipelineParts {
+  PipelineOptions options;
+  std::unique_ptr<const WordModel> model;
+  SpecialTokensTemplate special;
+  std::vector<Tokenizer::File> files;  // that it was made of
+};
+
+// A tokenizer of such parts: byte-level BPE, and whatever tokenizer.json says. Equal to
+// `tokenizers` 0.23. Immutable, thread-safe.
+class PipelineTokenizer final : public TemplateTokenizer {
+ public:
+  explicit PipelineTokenizer(PipelineParts parts);
+
+  int32_t vocab_size() const override { return vocab_size_; }
+  std::string token(int32_t id) const override;
+  std::vector<File> files() const override { return files_; }
+
+ protected:
+  void append(std::string_view text, Tokens& tokens) const override;
+
+ private:
+  std::unique_ptr<const WordModel> model_;
+  std::vector<AddedToken> added_tokens_;
+  Pipeline pipeline_;
+  std::vector<File> files_;
+  int32_t vocab_size_;
+};
+
+}  // namespace berth

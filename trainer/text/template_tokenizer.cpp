@@ -1,0 +1,136 @@
+#include "trainer/text/template_tokenizer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "trainer/text/unicode.h"
+
+namespace berth {
+
+namespace {
+
+using Kind = TemplatePart::Kind;
+
+size_t count_tokens(const std::vector<TemplatePart>& parts) {
+  return static_cast<size_t>(
+      std::count_if(parts.begin(), parts.end(),
+                    [](const TemplatePart& part) { return part.kind == Kind::kToken; }));
+}
+
+// The text as Python decodes it with errors="replace".
+std::string repaired(std::string_view text) {
+  std::string out;
+  out.reserve(text.size() + 16);
+  char bytes[4];
+  while (!text.empty()) {
+    const DecodedCharacter next = decode_utf8(text);
+    out.append(bytes, encode_utf8(next.code_point, bytes));
+    text.remove_prefix(next.size_bytes);
+  }
+  return out;
+}
+
+// From bytes of `text`, which is valid UTF-8, to code points.
+void count_code_points(std::string_view text, std::vector<Span>& spans) {
+  std::vector<uint32_t> before(text.size() + 1);
+  uint32_t count = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    before[i] = count;
+    count += (static_cast<unsigned char>(text[i]) & 0xC0) != 0x80;
+  }
+  before[text.size()] = count;
+  for (Span& span : spans) span = {before[span.begin], before[span.end]};
+}
+
+void put(const TemplatePart& part, const Tokens& tokens, Encoding& encoding) {
+  encoding.input_ids.insert(encoding.input_ids.end(), tokens.ids.begin(), tokens.ids.end());
+  encoding.offsets.insert(encoding.offsets.end(), tokens.spans.begin(), tokens.spans.end());
+  encoding.token_type_ids.resize(encoding.input_ids.size(), part.type_id);
+}
+
+}  // namespace
+
+SpecialTokensTemplate SpecialTokensTemplate::bert(int32_t cls, int32_t sep) {
+  return {
+      .single = {{Kind::kToken, cls, 0}, {Kind::kFirst, -1, 0}, {Kind::kToken, sep, 0}},
+      .pair = {{Kind::kToken, cls, 0},
+               {Kind::kFirst, -1, 0},
+               {Kind::kToken, sep, 0},
+               {Kind::kSecond, -1, 1},
+               {Kind::kToken, sep, 1}},
+  };
+}
+
+SpecialTokensTemplate SpecialTokensTemplate::roberta(int32_t cls, int32_t sep) {
+  return {
+      .single = {{Kind::kToken, cls, 0}, {Kind::kFirst, -1, 0}, {Kind::kToken, sep, 0}},
+      .pair = {{Kind::kToken, cls, 0},
+               {Kind::kFirst, -1, 0},
+               {Kind::kToken, sep, 0},
+               {Kind::kToken, sep, 0},
+               {Kind::kSecond, -1, 0},
+               {Kind::kToken, sep, 0}},
+  };
+}
+
+Lengths longest_first(Lengths have, size_t budget) {
+  if (have.first + have.second <= budget) return have;
+  const size_t shorter = std::min(have.first, have.second);
+  Lengths keep{budget / 2, budget - budget / 2};
+  if (shorter <= budget / 2) keep = {shorter, budget - shorter};
+  if (have.first > have.second) std::swap(keep.first, keep.second);
+  return keep;
+}
+
+Tokens TemplateTokenizer::tokens_of(std::string_view text, size_t enough, bool with_spans) const {
+  Tokens tokens;
+  tokens.enough = enough;
+  tokens.with_spans = with_spans;
+  tokens.ids.reserve(std::min(enough, text.size() / 3 + 8));
+  if (is_valid_utf8(text)) {
+    append(text, tokens);
+    if (with_spans) count_code_points(text, tokens.spans);
+  } else {
+    const std::string valid = repaired(text);
+    append(valid, tokens);
+    if (with_spans) count_code_points(valid, tokens.spans);
+  }
+  return tokens;
+}
+
+Encoding TemplateTokenizer::encode(std::string_view text, std::optional<std::string_view> text_pair,
+                                   const EncodeOptions& options) const {
+  const auto& parts = text_pair ? special_.pair : special_.single;
+  const size_t special_tokens = options.add_special_tokens ? count_tokens(parts) : 0;
+  if (options.max_length < 0 || static_cast<size_t>(options.max_length) < special_tokens) {
+    throw Error(Code::kUsage, cat("a length of ", options.max_length, " leaves no room for the ",
+                                  special_tokens, " special tokens of an example"));
+  }
+  const size_t budget = static_cast<size_t>(options.max_length) - special_tokens;
+  Tokens first = tokens_of(text, text_pair ? SIZE_MAX : budget, options.with_offsets), second;
+  if (text_pair) second = tokens_of(*text_pair, SIZE_MAX, options.with_offsets);
+  const Lengths keep = longest_first({first.ids.size(), second.ids.size()}, budget);
+  first.ids.resize(keep.first);
+  second.ids.resize(keep.second);
+  if (options.with_offsets) {
+    first.spans.resize(keep.first);
+    second.spans.resize(keep.second);
+  }
+  Encoding encoding;
+  encoding.input_ids.reserve(keep.first + keep.second + special_tokens);
+  for (const TemplatePart& part : parts) {
+    if (part.kind != Kind::kToken) {
+      put(part, part.kind == Kind::kFirst ? first : second, encoding);
+      continue;
+    }
+    if (!options.add_special_tokens) continue;
+    encoding.input_ids.push_back(part.id);
+    encoding.token_type_ids.push_back(part.type_id);
+    if (options.with_offsets) encoding.offsets.emplace_back();
+  }
+  return encoding;
+}
+
+}  // namespace berth

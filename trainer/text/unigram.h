@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "trainer/text/piece_table.h"
+#include "trainer/text/trie.h"
+#include "trainer/text/word_model.h"
+
+namespace berth {
+
+// The best cut of a text into pieces under a unigram language model (Kudo 2018), by Viterbi over
+// its bytes. `Score` is float as in libsentencepiece or double as in `tokenizers`: ties and near
+// ties fall as sums round. Immutable, thread-safe.
+template <typename Score>
+class Viterbi {
+ public:
+  struct Piece {
+    std::string_view text;
+    int32_t value;
+    double score;  // it and all sums are rounded to Score
+  };
+  // `unknown` is the score of a character that no piece covers alone.
+  Viterbi(const std::vector<Piece>& pieces, Score unknown);
+
+  struct Part {
+    int32_t value;  // -1: unknown
+    Span span;      // in bytes
+  };
+  // The parts of `text`, valid UTF-8, in order.
+  void cut(std::string_view text, std::vector<Part>& parts) const;
+
+ private:
+  Trie trie_;
+  std::vector<double> scores_;  // by value
+  Score unknown_;
+};
+
+// Unigram as tokenizers/src/models/unigram. Immutable, thread-safe.
+class Unigram final : public WordModel {
+ public:
+  // Throws kBadData without pieces, or for an unknown id that is none.
+  Unigram(std::vector<std::pair<std::string, double>> pieces, std::optional<int32_t> unk_id,
+          bool byte_fallback);
+
+  int32_t vocab_size() const override { return static_cast<int32_t>(pieces_.size()); }
+  std::string token(int32_t id) const override;
+  int32_t find(std::string_view token) const override { return ids_.find(token); }
+  void append(std::string_view word, size_t offset, Tokens& tokens) const override;
+
+ private:
+  void append_unknown(std::string_view text, Span span, Tokens& tokens) const;
+
+  std::vector<std::pair<std::string, double>> pieces_;
+  int32_t unk_id_;
+  bool byte_fallback_;
+  PieceTable ids_;
+  std::vector<int32_t> byte_ids_;  // of <0x00> and on; -1: none
+  Viterbi<double> viterbi_;
+};
+
+}  // namespace berth
