@@ -16,7 +16,8 @@ void need(const std::string& value, const std::string& flag, const std::string& 
   }
 }
 
-void check_files(const Settings& settings) {
+void check_files(const CommandLine& command_line) {
+  const Settings& settings = command_line.settings;
   const DataOptions& data = settings.data;
   switch (settings.mode) {
     case Mode::kTrain:
@@ -32,6 +33,15 @@ void check_files(const Settings& settings) {
     case Mode::kPredict:
       need(data.predict_data_file, "--predict-data-file", "predict");
       break;
+    case Mode::kTokenize:
+      need(settings.model.model, "--model", "tokenize");
+      if (command_line.tool.text) return;
+      return need(command_line.tool.input, "--input (or --text)", "tokenize");
+    case Mode::kInspect:
+      return need(command_line.tool.input, "the file to look into", "inspect");
+    case Mode::kConvert:
+      need(settings.model.model, "--model", "convert");
+      return need(settings.output.export_dir, "--export-dir", "convert");
   }
   if (settings.output.job_dir.empty() && settings.model.model.empty()) {
     throw Error(Code::kUsage, "no model to use", "",
@@ -64,7 +74,8 @@ void check_columns(const DataOptions& data) {
 
 }  // namespace
 
-void check_settings(const Settings& settings) {
+void check_settings(const CommandLine& command_line) {
+  const Settings& settings = command_line.settings;
   check_columns(settings.data);
   check_places(settings.output);
   const TrainingOptions& training = settings.training;
@@ -74,7 +85,7 @@ void check_settings(const Settings& settings) {
                     " examples of --batch-size"),
                 "--gradient-accumulation-steps", "an update cannot be split further");
   }
-  check_files(settings);
+  check_files(command_line);
 }
 
 }  // namespace berth

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "storage/base/log.h"
@@ -8,12 +9,21 @@
 
 namespace berth {
 
+// What the modes that only look at files are told.
+struct ToolOptions {
+  std::string input{};                // inspect, tokenize: a file; tokenize: "-" is standard input
+  std::optional<std::string> text{};  // tokenize: this one instead
+  bool add_special_tokens = true;     // tokenize
+  bool json = false;                  // inspect
+};
+
 // What one invocation asked for: the job's settings and how the program itself behaves.
 struct CommandLine {
   Settings settings;
   std::string log_format = "auto";  // auto: a bar on a terminal, else json; text; json
   LogLevel log_level = LogLevel::kInfo;
   bool help = false, version = false, help_markdown = false;
+  ToolOptions tool{};
   StorageOptions storage{};  // how remote objects are reached; results do not depend on it
   std::string forced_instruction_set;  // hidden, for tests; empty: the best this CPU has
 };

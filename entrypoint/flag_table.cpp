@@ -39,6 +39,19 @@ FlagValue precision_value() {
   return value;
 }
 
+FlagValue mode_value() {
+  FlagValue value = choice_value<Mode>(place(&CommandLine::settings, &Settings::mode),
+                                       {{"train", Mode::kTrain},
+                                        {"train_and_eval", Mode::kTrainAndEval},
+                                        {"eval", Mode::kEval},
+                                        {"predict", Mode::kPredict},
+                                        {"tokenize", Mode::kTokenize},
+                                        {"inspect", Mode::kInspect},
+                                        {"convert", Mode::kConvert}});
+  value.hint = "MODE";
+  return value;
+}
+
 // One row a flag: name, aliases, group, help, value, default in words.
 std::vector<Flag> make_table() {
   using enum FlagGroup;
@@ -93,8 +106,9 @@ std::vector<Flag> make_table() {
       {"model",
        {"init-checkpoint", "model-name-or-path"},
        kModel,
-       "Parameters to start from: a directory or a .tar.gz or .zip archive in Hugging Face layout.",
-       text_value("DIR", model(&ModelOptions::model)),
+       "Parameters to start from: a directory, .tar.gz or .zip archive or file in Hugging Face "
+       "layout, a TensorFlow checkpoint, or the directory of an earlier job.",
+       text_value("PATH", model(&ModelOptions::model)),
        "the bundled tiny model"},
       {"init",
        {},
@@ -111,7 +125,7 @@ std::vector<Flag> make_table() {
       {"vocab-file",
        {},
        kModel,
-       "The WordPiece vocabulary, one piece a line.",
+       "The vocab.txt of a model that has it elsewhere.",
        text_value("FILE", model(&ModelOptions::vocab_file)),
        "the model's own"},
       {"do-lower-case",
@@ -175,11 +189,10 @@ std::vector<Flag> make_table() {
       {"mode",
        {},
        kSaving,
-       "What to do. eval and predict read the finished model of --job-dir, or --model.",
-       choice_value<Mode>(top(&Settings::mode), {{"train", Mode::kTrain},
-                                                 {"train_and_eval", Mode::kTrainAndEval},
-                                                 {"eval", Mode::kEval},
-                                                 {"predict", Mode::kPredict}})},
+       "What to do: train, train_and_eval, eval, predict, tokenize, inspect or convert. eval and "
+       "predict read the finished model of --job-dir, or --model; the last three only look at "
+       "files.",
+       mode_value()},
       {"eval-steps",
        {},
        kSaving,
@@ -338,14 +351,24 @@ std::vector<Flag> make_table() {
 }  // namespace
 
 std::string_view heading(FlagGroup group) {
-  constexpr std::string_view kHeadings[] = {
-      "Data",   "Model",   "Training", "Evaluation and saving",
-      "Output", "Storage", "Machine",  "Hidden"};
+  constexpr std::string_view kHeadings[] = {"Data",
+                                            "Model",
+                                            "Training",
+                                            "Evaluation and saving",
+                                            "Output",
+                                            "Storage",
+                                            "Tokenizing, inspecting, converting",
+                                            "Machine",
+                                            "Hidden"};
   return kHeadings[static_cast<size_t>(group)];
 }
 
 std::span<const Flag> flag_table() {
-  static const std::vector<Flag> table = make_table();
+  static const std::vector<Flag> table = [] {
+    std::vector<Flag> flags = make_table();
+    for (Flag& flag : tool_flags()) flags.push_back(std::move(flag));
+    return flags;
+  }();
   return table;
 }
 

@@ -10,7 +10,17 @@
 namespace berth {
 
 // The headings of --help, in its order.
-enum class FlagGroup { kData, kModel, kTraining, kSaving, kOutput, kStorage, kMachine, kHidden };
+enum class FlagGroup {
+  kData,
+  kModel,
+  kTraining,
+  kSaving,
+  kOutput,
+  kStorage,
+  kTools,
+  kMachine,
+  kHidden
+};
 std::string_view heading(FlagGroup group);
 
 // One flag. Names are kebab-case; `_` may stand for `-` wherever a user types one.
@@ -23,6 +33,9 @@ struct Flag {
   std::string default_text = {};  // in words, where the value itself would say nothing
   bool in_settings = true;        // its place is in Settings, so job.json records it
 };
+
+// Its rows of the modes that only look at files: tool_flags.cpp.
+std::vector<Flag> tool_flags();
 
 // THE flag table. Parsing, --help, README's table and job.json's settings all come from it.
 std::span<const Flag> flag_table();

@@ -61,11 +61,15 @@ Typed last_values(const std::vector<std::string>& canonical, const Typed& spelli
   Typed values;
   try {
     const auto parsed = options.parse(static_cast<int>(argv.size()), argv.data());
-    if (!parsed.unmatched().empty()) {
+    for (const auto& argument : parsed.arguments()) values[argument.key()] = argument.value();
+    const auto mode = values.find("mode");
+    const bool inspects = mode != values.end() && mode->second == "inspect";
+    if (inspects && parsed.unmatched().size() == 1 && !values.contains("input")) {
+      values["input"] = parsed.unmatched()[0];
+    } else if (!parsed.unmatched().empty()) {
       throw Error(Code::kUsage, cat("unexpected argument ", quoted(parsed.unmatched()[0])), "",
                   "every input has a flag, such as --train-data-file");
     }
-    for (const auto& argument : parsed.arguments()) values[argument.key()] = argument.value();
   } catch (const cxxopts::exceptions::missing_argument&) {
     throw Error(Code::kUsage, "needs a value", canonical.back());
   } catch (const cxxopts::exceptions::exception&) {
@@ -124,7 +128,7 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
   complete_from(platform, command_line.settings.output);
   command_line.storage.credentials = platform.credentials;
   command_line.storage.emulator_host = platform.emulator_host;
-  if (!command_line.version && !command_line.help_markdown) check_settings(command_line.settings);
+  if (!command_line.version && !command_line.help_markdown) check_settings(command_line);
   return command_line;
 }
 

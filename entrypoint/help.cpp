@@ -13,7 +13,7 @@ constexpr const char* kExample =
 
 constexpr FlagGroup kShownGroups[] = {FlagGroup::kData,   FlagGroup::kModel,  FlagGroup::kTraining,
                                       FlagGroup::kSaving, FlagGroup::kOutput, FlagGroup::kStorage,
-                                      FlagGroup::kMachine};
+                                      FlagGroup::kTools,  FlagGroup::kMachine};
 
 struct ExitCode {
   const char *code, *meaning;

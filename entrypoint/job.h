@@ -31,9 +31,12 @@ struct Job {
 };
 
 // The modes. Each throws what run() promises.
-void run_training(Job& job);    // --mode train, train_and_eval
-void run_evaluation(Job& job);  // --mode eval
-void run_prediction(Job& job);  // --mode predict
+void run_training(Job& job);      // --mode train, train_and_eval
+void run_evaluation(Job& job);    // --mode eval
+void run_prediction(Job& job);    // --mode predict
+void run_tokenization(Job& job);  // --mode tokenize
+void run_inspection(Job& job);    // --mode inspect
+void run_conversion(Job& job);    // --mode convert
 
 // A model in memory, where its backend computes.
 struct Machine {

@@ -73,7 +73,9 @@ void run(const CommandLine& command_line, const Platform& platform, const std::a
           .reached = reached,
           .stop = stop,
           .has_work_to_save = has_work_to_save};
-  if (job.settings.model.model.empty()) job.settings.model.model = default_model(job.settings);
+  const bool needs_model = job.settings.mode != Mode::kInspect;
+  if (needs_model && job.settings.model.model.empty())
+    job.settings.model.model = default_model(job.settings);
   switch (job.settings.mode) {
     case Mode::kTrain:
     case Mode::kTrainAndEval:
@@ -82,6 +84,12 @@ void run(const CommandLine& command_line, const Platform& platform, const std::a
       return run_evaluation(job);
     case Mode::kPredict:
       return run_prediction(job);
+    case Mode::kTokenize:
+      return run_tokenization(job);
+    case Mode::kInspect:
+      return run_inspection(job);
+    case Mode::kConvert:
+      return run_conversion(job);
   }
 }
 

@@ -1,9 +1,9 @@
-#include <cstdio>
 #include <numeric>
 #include <optional>
 
 #include "entrypoint/job.h"
 #include "entrypoint/preflight.h"
+#include "entrypoint/standard_output.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -43,23 +43,6 @@ struct Classifier {
   ModelDescription model;
   std::optional<Parameters> parameters;
   std::optional<Model> network;
-};
-
-// Standard output as a sink: what is written appears as it comes.
-class StandardOutput final : public ByteSink {
- public:
-  void write(Bytes bytes) override {
-    if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size()) fail();
-  }
-  Stat close() override {
-    if (std::fflush(stdout) != 0) fail();
-    return {.name = "standard output"};
-  }
-
- private:
-  [[noreturn]] static void fail() {
-    throw Error(Code::kNoSpace, "cannot be written", "standard output");
-  }
 };
 
 [[noreturn]] void stopped() {

@@ -174,6 +174,14 @@ void settle_record(const Job& job, const Places& places, const JobRecord& record
   }
 }
 
+// Before hours of work.
+void require_exportable(const OutputOptions& output, const ModelConfig& config) {
+  const bool google = config.type == ModelType::kBert || config.type == ModelType::kAlbert;
+  if (output.export_format != ExportFormat::kTensorflow || google) return;
+  throw Error(Code::kUsage, cat("TensorFlow has no names for ", model_type_name(config.type)),
+              "--export-format tensorflow", "it takes bert and albert");
+}
+
 }  // namespace
 
 void run_training(Job& job) {
@@ -184,6 +192,7 @@ void run_training(Job& job) {
 
   ModelFolder folder(job.storage, settings.model);
   ModelDescription model = describe_model(folder, settings.model, settings.data.max_seq_length);
+  require_exportable(settings.output, model.config);
   job.stop_point();
   const TrainingData data = load_training_data(job, model.config);
   model.config.labels = data.labels;
@@ -247,6 +256,9 @@ void run_training(Job& job) {
                            .kernels = kernels.description()};
   export_model(job.storage, places.model, model.config, parameters, *model.tokenizer, kernels,
                metrics);
+  if (settings.output.export_format == ExportFormat::kTensorflow) {
+    export_tensorflow(job.storage, places.model, model.config, parameters, kernels);
+  }
   job.output.on_finish();
   if (result.evaluation) say_result(*result.evaluation, parts.eval_split);
   write_text(job.storage, places.job / "metrics.json", to_json(metrics));

@@ -8,6 +8,7 @@
 #include "storage/base/text.h"
 #include "storage/expand.h"
 #include "storage/whole_file.h"
+#include "trainer/loop/tensorflow_files.h"
 
 namespace berth {
 namespace {
@@ -74,21 +75,30 @@ void require_config_beside(Storage& storage, const ModelOptions& options, const 
   throw Error(Code::kNotFound, cat(kNoConfig, " beside it"), file.to_string(), kNoConfigHint);
 }
 
+// The finished model of a job directory stands for it.
+Uri model_directory(Storage& storage, const Uri& uri) {
+  const Uri finished = uri / "model";
+  const bool is_job = !storage.stat(uri / "config.json") &&
+                      !storage.stat(uri / "bert_config.json") &&
+                      storage.stat(finished / "config.json");
+  return is_job ? finished : uri;
+}
+
 }  // namespace
 
 void require_model(Storage& storage, const ModelOptions& options) {
-  const Uri uri = Uri::parse(options.model);
+  Uri uri = Uri::parse(options.model);
   if (is_packed(storage, uri)) return;
   if (is_parameter_file(storage, uri)) return require_config_beside(storage, options, uri);
+  if (names_checkpoint(storage, uri)) return require_config_beside(storage, options, uri);
+  uri = model_directory(storage, uri);
   const std::vector<Stat> files = storage.list(uri);
   if (files.empty()) no_such_model(storage, uri);
   if (options.model_config.empty() && !has_file(files, uri, "config.json") &&
       !has_file(files, uri, "bert_config.json")) {
     throw Error(Code::kNotFound, kNoConfig, uri.to_string(), kNoConfigHint);
   }
-  const bool has_parameters =
-      std::any_of(kParameterFiles.begin(), kParameterFiles.end(),
-                  [&](const char* name) { return has_file(files, uri, name); });
+  const bool has_parameters = find_parameters(storage, uri) || find_checkpoint(storage, uri);
   if (options.init == Init::kPretrained && !has_parameters) {
     throw Error(Code::kNotFound, kNoParameters, uri.to_string(), kNoParametersHint);
   }
@@ -101,8 +111,8 @@ ModelFolder::ModelFolder(Storage& storage, const ModelOptions& options)
   name_ = uri.to_string();
   if (!is_packed(storage, uri)) {
     require_model(storage, options);
-    if (is_parameter_file(storage, uri)) file_ = uri;
-    directory_ = file_ ? folder_of(uri) : uri;
+    if (is_parameter_file(storage, uri) || names_checkpoint(storage, uri)) file_ = uri;
+    directory_ = file_ ? folder_of(uri) : model_directory(storage, uri);
     return;
   }
   Source source{.role = "model", .uri = name_, .checksum = {}};
@@ -162,13 +172,16 @@ std::string ModelFolder::config_json() {
 
 std::optional<ModelParameters> ModelFolder::parameters() {
   std::optional<Uri> found = file_;
-  for (const char* name : kParameterFiles) {
-    if (!found && directory_ && storage_.stat(*directory_ / name)) found = *directory_ / name;
+  if (!found && directory_) found = find_parameters(storage_, *directory_);
+  const auto opened = [this](const Uri& uri, Bytes bytes) { record(uri.to_string(), bytes); };
+  if (found && names_parameters(found->file_name())) {
+    const std::string shown = file_ ? directory_->to_string() : name_;
+    return open_parameters(storage_, *found, shown, opened);
   }
-  if (!found) return std::nullopt;
-  const std::string shown = file_ ? directory_->to_string() : name_;
-  return open_parameters(storage_, *found, shown,
-                         [this](const Uri& uri, Bytes bytes) { record(uri.to_string(), bytes); });
+  const std::optional<Uri> named = found ? found : directory_;
+  const std::optional<Uri> prefix = named ? find_checkpoint(storage_, *named) : std::nullopt;
+  if (!prefix) return std::nullopt;
+  return open_tensorflow_model(storage_, *prefix, opened);
 }
 
 }  // namespace berth

@@ -6,7 +6,7 @@
 
 namespace berth {
 
-enum class Mode { kTrain, kTrainAndEval, kEval, kPredict };
+enum class Mode { kTrain, kTrainAndEval, kEval, kPredict, kTokenize, kInspect, kConvert };
 enum class Init { kPretrained, kRandom };
 
 // Where rows come from and how they are read. Files are URIs; empty is "not given".
@@ -52,8 +52,11 @@ struct TrainingOptions {
 };
 
 // The places a job writes to. URIs; the last three default to parts of job_dir.
+enum class ExportFormat { kSafetensors, kTensorflow };
+
 struct OutputOptions {
   std::string job_dir{}, export_dir{}, checkpoint_dir{}, summary_dir{};
+  ExportFormat export_format = ExportFormat::kSafetensors;
   bool reuse_job_dir = true;  // false: a job_dir that was used before is refused
 };
 

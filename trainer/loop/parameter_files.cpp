@@ -100,6 +100,20 @@ ModelParameters open_parameters(Storage& storage, const Uri& uri, const std::str
                                                   : folder.open_file(uri, name)};
 }
 
+std::optional<Uri> find_parameters(Storage& storage, const Uri& folder) {
+  for (const char* name : kParameterFiles) {
+    if (storage.stat(folder / name)) return folder / name;
+  }
+  std::optional<Uri> only;
+  for (const Stat& stat : storage.list(folder)) {
+    const Uri file = Uri::parse(stat.name);
+    if (!names_parameters(file.file_name()) || folder_of(file) != folder) continue;
+    if (only) return std::nullopt;
+    only = file;
+  }
+  return only;
+}
+
 Uri folder_of(const Uri& file) {
   const std::string text = file.to_string();
   const size_t slash = text.rfind('/');

@@ -3,6 +3,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,10 @@ inline constexpr std::array kParameterFiles = {"model.safetensors", "model.safet
 // Whether a file of this name holds parameters, or is the index of files that do: .safetensors,
 // .bin, .pt, .pth, .index.json.
 bool names_parameters(std::string_view file_name);
+
+// The folder's file of parameters: the first of kParameterFiles that is there, else its only file
+// with the name of one. nullopt: none, or several.
+std::optional<Uri> find_parameters(Storage& storage, const Uri& folder);
 
 // A model's tensors, and all that they are borrowed from.
 struct ModelParameters {

@@ -7,6 +7,8 @@
 #include "storage/base/text.h"
 #include "storage/store_object.h"
 #include "storage/whole_file.h"
+#include "trainer/loop/tensorflow_files.h"
+#include "trainer/model/bert_config.h"
 #include "trainer/model/pretrained.h"
 
 namespace berth {
@@ -89,6 +91,14 @@ void export_model(Storage& storage, const Uri& directory, const ModelConfig& con
   store_object(storage, directory / "model.safetensors",
                [&](ByteSink& sink) { save_parameters(parameters, kernels, sink); },
                {.if_generation = {}, .size_hint = about_bytes, .made_of = {}});
+}
+
+void export_tensorflow(Storage& storage, const Uri& directory, const ModelConfig& config,
+                       const Parameters& parameters, Kernels& kernels) {
+  std::vector<float> values(static_cast<size_t>(parameters.size()));
+  kernels.download(values.data(), parameters.values());
+  write_checkpoint(storage, directory / "bert_model.ckpt", tensors_over(parameters, values, ""));
+  write_text(storage, directory / "bert_config.json", to_bert_config_json(config));
 }
 
 }  // namespace berth

@@ -28,4 +28,9 @@ void export_model(Storage& storage, const Uri& directory, const ModelConfig& con
                   const Parameters& parameters, const Tokenizer& tokenizer, Kernels& kernels,
                   const JobMetrics& metrics);
 
+// Beside it, as google-research/bert and TF Model Garden have it: the checkpoint bert_model.ckpt
+// and bert_config.json. Throws kUsage for another architecture than BERT and ALBERT.
+void export_tensorflow(Storage& storage, const Uri& directory, const ModelConfig& config,
+                       const Parameters& parameters, Kernels& kernels);
+
 }  // namespace berth

@@ -158,8 +158,22 @@ void check_supported(const Reader& read) {
   }
 }
 
-ModelType parse_type(const Reader& read) {
-  const std::string name = read.text("model_type", "bert");
+// "RobertaForMaskedLM" of a file of 2019, which has no model_type, is "roberta".
+std::string type_of_class(const Json& object) {
+  const auto classes = object.find("architectures");
+  if (classes == object.end() || !classes->is_array() || classes->empty()) return "bert";
+  const std::string name = classes->front().is_string() ? classes->front().get<std::string>() : "";
+  for (const TypeNames& names : kTypes) {
+    if (name.starts_with(cat(names.class_prefix, "For")) ||
+        name == cat(names.class_prefix, "Model")) {
+      return std::string(names.model_type);
+    }
+  }
+  return "bert";
+}
+
+ModelType parse_type(const Reader& read, const Json& object) {
+  const std::string name = read.text("model_type", type_of_class(object));
   const auto found = std::find_if(kTypes.begin(), kTypes.end(),
                                   [&](const TypeNames& names) { return names.model_type == name; });
   if (found == kTypes.end()) {
@@ -180,13 +194,15 @@ Activation parse_activation(const Reader& read, const char* key, const char* fal
 
 }  // namespace
 
+std::string_view model_type_name(ModelType type) { return names_of(type).model_type; }
+
 ModelConfig parse_config(std::string_view json_text) {
   const Json object = Json::parse(json_text, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) throw Error(Code::kCorrupt, "is not a JSON object");
 
   const Reader read(object);
   check_supported(read);
-  const ModelType type = parse_type(read);
+  const ModelType type = parse_type(read, object);
   const bool is_roberta = type == ModelType::kRoberta || type == ModelType::kXlmRoberta;
   const bool albert = type == ModelType::kAlbert;
   const Keys& keys = keys_of(type);

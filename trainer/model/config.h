@@ -67,6 +67,9 @@ struct ModelConfig {
   }
 };
 
+// "bert", "xlm-roberta", ...: config.json's model_type.
+std::string_view model_type_name(ModelType type);
+
 // Parses a config.json or bert_config.json. Throws kUsage, naming the key, when one is missing, out
 // of range or asks for what berth does not compute; kCorrupt when it is not JSON.
 ModelConfig parse_config(std::string_view json_text);

@@ -1,0 +1,159 @@
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "entrypoint/inspect/column_summary.h"
+#include "entrypoint/inspect/inspect.h"
+#include "storage/archive.h"
+#include "storage/base/text.h"
+#include "storage/formats/row_reader.h"
+#include "storage/formats/tf_example.h"
+#include "storage/formats/tfrecord.h"
+
+namespace berth {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kFirst = 5;           // rows shown
+constexpr size_t kWholeCell = 200;     // characters, for machines
+constexpr size_t kShownCell = 60;      // for people
+constexpr size_t kShownElements = 12;  // of an array, for people
+
+Json to_json(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return cut_text(*text, kWholeCell);
+  if (const auto* number = std::get_if<int64_t>(&cell)) return *number;
+  if (const auto* flag = std::get_if<bool>(&cell)) return *flag;
+  if (const auto* real = std::get_if<double>(&cell); real != nullptr && std::isfinite(*real)) {
+    return *real;
+  }
+  return nullptr;
+}
+
+// As machines get it: one object, the rows as arrays in the columns' order.
+std::string json_text(const std::string& format, uint64_t rows,
+                      const std::vector<std::string>& columns, const Json& first) {
+  return Json({{"format", format}, {"rows", rows}, {"columns", columns}, {"first", first}})
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string heading(const Uri& uri, const std::string& format, uint64_t rows, size_t columns) {
+  return cat(uri.to_string(), ": ", format, ", ", grouped(rows), rows == 1 ? " row, " : " rows, ",
+             columns, columns == 1 ? " column" : " columns", "\n");
+}
+
+std::string column_lines(const std::vector<std::string>& names,
+                         const std::vector<ColumnSummary>& summaries) {
+  size_t width = 0;
+  for (const std::string& name : names) width = std::max(width, name.size());
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) {
+    text += cat("  ", names[i], std::string(width - names[i].size() + 2, ' '), summaries[i].text(),
+                "\n");
+  }
+  return text;
+}
+
+// "df.csv.gz" -> "csv".
+std::string table_format(const Uri& uri) {
+  const std::string name = lower_ascii(without_compression_suffix(uri.file_name()));
+  const std::string suffix = name.substr(std::min(name.rfind('.') + 1, name.size()));
+  if (suffix == "pkl") return "pickle";
+  return suffix == "ndjson" || suffix == "json" ? "jsonl" : suffix;
+}
+
+std::string elements_text(const Json& array) {
+  std::string text = "[";
+  for (size_t i = 0; i < std::min(array.size(), kShownElements); ++i) {
+    text += (i == 0 ? "" : ", ") + array[i].dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+  return text + (array.size() > kShownElements ? ", ...]" : "]");
+}
+
+Json to_json(const TfFeature& feature) {
+  Json array = Json::array();
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&feature.values)) {
+    for (const std::string& text : *texts) array.push_back(cut_text(text, kWholeCell));
+  } else if (const auto* reals = std::get_if<std::vector<float>>(&feature.values)) {
+    for (const float real : *reals) {
+      array.push_back(std::isfinite(real) ? Json(static_cast<double>(real)) : Json());
+    }
+  } else if (const auto* numbers = std::get_if<std::vector<int64_t>>(&feature.values)) {
+    array = *numbers;
+  }
+  return array;
+}
+
+}  // namespace
+
+Inspection inspect_table(Storage& storage, const Uri& uri) {
+  const auto reader = open_rows(decompress(storage.open(uri), compression_of(uri.file_name())),
+                                without_compression_suffix(uri.file_name()));
+  std::vector<std::string> names;
+  for (const Column& column : reader->columns()) names.push_back(column.name);
+  std::vector<ColumnSummary> summaries(names.size());
+  Json first = Json::array();
+  std::string shown;
+  uint64_t rows = 0;
+  for (Row row; reader->next(row); ++rows) {
+    for (size_t i = 0; i < row.size(); ++i) summaries[i].add(row[i]);
+    if (rows >= kFirst) continue;
+    Json cells = Json::array();
+    for (const Cell& cell : row) {
+      cells.push_back(to_json(cell));
+      shown += cat(cells.size() == 1 ? "  " : " | ", cell_text(cell, kShownCell));
+    }
+    shown += "\n";
+    first.push_back(cells);
+  }
+  const std::string format = table_format(uri);
+  return {.text = cat(heading(uri, format, rows, names.size()), column_lines(names, summaries),
+                      rows > 0 ? "first rows\n" : "", shown),
+          .json = json_text(format, rows, names, first)};
+}
+
+Inspection inspect_records(Storage& storage, const Uri& uri) {
+  TfRecordReader records(decompress(storage.open(uri), compression_of(uri.file_name())));
+  std::vector<std::string> names;
+  std::vector<ColumnSummary> summaries;
+  std::vector<std::vector<Json>> first;  // by row and column
+  uint64_t rows = 0;
+  for (std::vector<std::byte> record; records.next(record); ++rows) {
+    std::vector<TfFeature> features;
+    try {
+      features = parse_tf_example(record);
+    } catch (const Error& error) {
+      throw error.at(cat("record at byte ", records.offset()));
+    }
+    if (rows < kFirst) first.emplace_back();
+    for (const TfFeature& feature : features) {
+      size_t column =
+          static_cast<size_t>(std::find(names.begin(), names.end(), feature.name) - names.begin());
+      if (column == names.size()) {
+        names.push_back(feature.name);
+        summaries.emplace_back();
+      }
+      const Json array = to_json(feature);
+      summaries[column].add_array(array.size());
+      if (rows >= kFirst) continue;
+      first.back().resize(std::max(first.back().size(), column + 1));
+      first.back()[column] = array;
+    }
+  }
+  std::string shown;
+  Json rows_json = Json::array();
+  for (std::vector<Json>& row : first) {
+    row.resize(names.size());
+    shown += cat("first rows\n", rows_json.size()).substr(0, rows_json.empty() ? 11 : 0);
+    for (size_t i = 0; i < row.size(); ++i) {
+      shown += cat(i == 0 ? "  " : "    ", names[i], " ",
+                   row[i].is_null() ? "-" : elements_text(row[i]), "\n");
+    }
+    rows_json.push_back(row);
+  }
+  return {.text = cat(heading(uri, "tfrecord", rows, names.size()), column_lines(names, summaries),
+                      shown),
+          .json = json_text("tfrecord", rows, names, rows_json)};
+}
+
+}  // namespace berth

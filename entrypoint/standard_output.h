@@ -1,0 +1,17 @@
+#pragma once
+
+#include "storage/base/bytes.h"
+
+namespace berth {
+
+// Standard output as a sink: what is written appears as it comes. Throws kNoSpace.
+class StandardOutput final : public ByteSink {
+ public:
+  void write(Bytes bytes) override;
+  Stat close() override;
+};
+
+// All of `text`, and a line break.
+void print_line(std::string_view text);
+
+}  // namespace berth

@@ -1,0 +1,59 @@
+#include "entrypoint/flag_table.h"
+
+namespace berth {
+namespace {
+
+auto tool(auto member) { return place(&CommandLine::tool, member); }
+
+FlagValue given_text() {
+  const auto at = tool(&ToolOptions::text);
+  return {"TEXT", false,
+          [at](CommandLine& line, std::string_view value) { at(line) = std::string(value); },
+          [at](const CommandLine& line) { return at(line).value_or(""); }};
+}
+
+}  // namespace
+
+std::vector<Flag> tool_flags() {
+  using enum FlagGroup;
+  return {
+      {.name = "input",
+       .aliases = {},
+       .group = kTools,
+       .help = "For --mode inspect the model, checkpoint, data or event file to look into (or the "
+               "last argument). For --mode tokenize a file of texts, one a line, or .jsonl with "
+               "text and text_pair; - is standard input.",
+       .value = text_value("FILE", tool(&ToolOptions::input)),
+       .in_settings = false},
+      {.name = "text",
+       .aliases = {},
+       .group = kTools,
+       .help = "For --mode tokenize: this one text.",
+       .value = given_text(),
+       .in_settings = false},
+      {.name = "add-special-tokens",
+       .aliases = {},
+       .group = kTools,
+       .help = "For --mode tokenize: [CLS], [SEP] and their like, too.",
+       .value = switch_value(tool(&ToolOptions::add_special_tokens)),
+       .in_settings = false},
+      {.name = "json",
+       .aliases = {},
+       .group = kTools,
+       .help = "For --mode inspect: one JSON object instead of lines for people.",
+       .value = switch_value(tool(&ToolOptions::json)),
+       .in_settings = false},
+      {.name = "export-format",
+       .aliases = {},
+       .group = kTools,
+       .help = "How the finished model is written, or --mode convert writes --model to "
+               "--export-dir: tensorflow adds a checkpoint (bert_model.ckpt) and "
+               "bert_config.json.",
+       .value = choice_value<ExportFormat>(
+           place(&CommandLine::settings, &Settings::output, &OutputOptions::export_format),
+           {{"safetensors", ExportFormat::kSafetensors},
+            {"tensorflow", ExportFormat::kTensorflow}})},
+  };
+}
+
+}  // namespace berth

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# The modes that only look at files, and models of every format as the start of a job.
+#   tools.sh BERTH
+. "$(dirname "$0")/lib.sh"
+testdata=$repository/tests/testdata
+
+printf 'text,label\n"A ball, kicked",sport\nBread,food\nThe train left,travel\n' >rows.csv
+"$berth" --mode inspect rows.csv >out.txt 2>err.txt || fail "inspect: $(tail -n 1 err.txt)"
+grep -q '^rows.csv: csv, 3 rows, 2 columns$' out.txt || fail "inspect says: $(head -n 1 out.txt)"
+"$berth" --mode inspect --json rows.csv >out.txt 2>err.txt || fail "inspect --json: $(tail -n 1 err.txt)"
+[ "$(cat out.txt)" = '{"format":"csv","rows":3,"columns":["text","label"],"first":[["A ball, kicked","sport"],["Bread","food"],["The train left","travel"]]}' ] ||
+  fail "inspect --json says: $(cat out.txt)"
+"$berth" --mode inspect --json --input "$testdata/small.tfevents" >out.txt 2>err.txt || fail "events: $(tail -n 1 err.txt)"
+grep -q '"tags":\["loss","learning_rate","settings"\],"scalars":{"loss":\[\[0,0.0\],\[300,0.5\]\]' out.txt || fail "events: $(cat out.txt)"
+head -c 60 "$testdata/small.tfevents" >cut.tfevents
+expect 3 'record at byte' --mode inspect cut.tfevents
+expect 4 'no such file' --mode inspect absent.csv
+expect 3 'is no file that berth can look into' --mode inspect "$repository/README.md"
+expect 2 'the file to look into is missing' --mode inspect
+
+# A finished job, its model, and that one in TensorFlow's format and back.
+"$berth" --train-data-file "$sample" --max-steps 4 --batch-size 4 --job-dir job --export-format tensorflow 2>err.txt ||
+  fail "training: $(tail -n 1 err.txt)"
+crcs() { "$berth" --mode inspect --json "$1" 2>/dev/null | grep -o '"name":"[^"]*","dtype":"[^"]*","shape":[^]]*],"crc32c":"[0-9a-f]*"' | sort; }
+crcs job/model >job.crcs
+[ "$(wc -l <job.crcs)" -gt 30 ] || fail "few tensors in the model"
+"$berth" --mode inspect job | grep -q 'safetensors, .* tensors, .* parameters' || fail "inspect of a job directory"
+"$berth" --mode inspect job/model/bert_model.ckpt | grep -q 'bert/encoder/layer_0/attention/self/query/kernel' || fail "no TensorFlow names"
+"$berth" --mode convert --model job/model --export-dir tf --export-format tensorflow 2>err.txt || fail "to tensorflow: $(tail -n 1 err.txt)"
+"$berth" --mode convert --model tf --export-dir back --export-format safetensors 2>err.txt || fail "from tensorflow: $(tail -n 1 err.txt)"
+crcs back >back.crcs
+cmp -s job.crcs back.crcs || fail "tensors differ after both conversions: $(diff job.crcs back.crcs | head -n 4)"
+cmp -s job/model/vocab.txt back/vocab.txt || fail "the vocabulary is lost"
+for model in job tf/bert_model.ckpt back/model.safetensors; do
+  "$berth" --train-data-file "$sample" --max-steps 1 --batch-size 4 --validation-split 0 --model $model --job-dir "again-${model%%/*}" 2>err.txt ||
+    fail "training from $model: $(tail -n 1 err.txt)"
+done
+cmp -s again-tf/model/model.safetensors again-back/model/model.safetensors || fail "the formats do not start the same job"
+
+# Tokens.
+printf 'A ball, kicked\n\n' >texts.txt
+"$berth" --mode tokenize --model job/model --input texts.txt >out.txt 2>err.txt || fail "tokenize: $(tail -n 1 err.txt)"
+[ "$(wc -l <out.txt)" = 2 ] || fail "tokenize prints $(wc -l <out.txt) lines for two"
+"$berth" --mode tokenize --model job/model --input - <texts.txt 2>/dev/null | cmp -s - out.txt || fail "standard input differs"
+"$berth" --mode tokenize --model job/model --text 'A ball, kicked' 2>/dev/null | cmp -s - <(head -n 1 out.txt) || fail "--text differs"
+head -n 1 out.txt | grep -q '^{"tokens":\["\[CLS\]",.*"offsets":\[\[0,0\],\[0,1\],\[2,' || fail "tokenize says: $(head -n 1 out.txt)"
+"$berth" --mode tokenize --model job/model --no-add-special-tokens --text 'A ball' 2>/dev/null | grep -q 'CLS' && fail "special tokens, unasked"
+printf '{"text": "A ball", "text_pair": ""}\n{"text": "A ball"}\n' >pairs.jsonl
+"$berth" --mode tokenize --model job/model --input pairs.jsonl >out.txt 2>err.txt || fail "pairs: $(tail -n 1 err.txt)"
+[ "$(head -n 1 out.txt | grep -o SEP | wc -l)" = 2 ] && [ "$(tail -n 1 out.txt | grep -o SEP | wc -l)" = 1 ] || fail "an empty pair: $(cat out.txt)"
+finish

@@ -1,0 +1,151 @@
+#include "trainer/loop/tensorflow_files.h"
+
+#include <memory>
+#include <vector>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "storage/formats/checkpoint_state.h"
+#include "storage/formats/tensor_bundle.h"
+#include "storage/whole_file.h"
+#include "trainer/model/tensorflow_model.h"
+#include "trainer/model/tensorflow_variables.h"
+
+namespace berth {
+namespace {
+
+constexpr std::string_view kIndex = ".index";
+
+bool is_checkpoint(Storage& storage, const Uri& prefix) {
+  return storage.stat(Uri::parse(cat(prefix.to_string(), kIndex))).has_value();
+}
+
+// Relative to the directory, or whole.
+Uri resolved(const Uri& directory, const std::string& path) {
+  const bool is_whole = path.starts_with('/') || path.find("://") != std::string::npos;
+  return is_whole ? Uri::parse(path) : directory / path;
+}
+
+std::optional<Uri> only_checkpoint(Storage& storage, const Uri& directory) {
+  std::vector<std::string> prefixes;
+  for (const Stat& file : storage.list(directory)) {
+    const Uri uri = Uri::parse(file.name);
+    if (!file.name.ends_with(kIndex) || folder_of(uri) != directory) continue;
+    prefixes.push_back(file.name.substr(0, file.name.size() - kIndex.size()));
+  }
+  if (prefixes.empty()) return std::nullopt;
+  if (prefixes.size() > 1) {
+    throw Error(Code::kBadData, cat("holds ", prefixes.size(), " TensorFlow checkpoints"),
+                directory.to_string(), cat("name one of them, such as ", prefixes.back()));
+  }
+  return Uri::parse(prefixes[0]);
+}
+
+// A checkpoint's files as they are asked for.
+class CheckpointFiles {
+ public:
+  CheckpointFiles(Storage& storage, const Uri& prefix,
+                  const std::function<void(const Uri&, Bytes)>& opened)
+      : storage_(storage), prefix_(prefix.to_string()), opened_(opened) {}
+
+  TensorBundleIndex index() {
+    TensorBundleIndex index(open(cat(prefix_, kIndex)));
+    num_shards_ = index.num_shards();
+    return index;
+  }
+  Bytes shard(int32_t shard) { return open(shard_name(prefix_, shard, num_shards_)); }
+
+ private:
+  Bytes open(const std::string& name) {
+    const Uri uri = Uri::parse(name);
+    if (!storage_.stat(uri)) {
+      throw Error(Code::kNotFound, "no such file", name, "fetch all files of the checkpoint");
+    }
+    files_.push_back(std::make_unique<WholeFile>(storage_, uri));
+    opened_(uri, files_.back()->bytes());
+    return files_.back()->bytes();
+  }
+
+  Storage& storage_;
+  const std::string prefix_;
+  const std::function<void(const Uri&, Bytes)>& opened_;
+  std::vector<std::unique_ptr<WholeFile>> files_;
+  int32_t num_shards_ = 0;
+};
+
+// A checkpoint as `Reader` sees it, with the files that are borrowed.
+template <typename Reader>
+class OpenedCheckpoint final : public TensorReader {
+ public:
+  explicit OpenedCheckpoint(CheckpointFiles files)
+      : files_(std::move(files)),
+        reader_(files_.index(), [this](int32_t shard) { return files_.shard(shard); }) {}
+
+  std::span<const NamedTensor> tensors() const override { return reader_.tensors(); }
+
+ private:
+  CheckpointFiles files_;
+  Reader reader_;
+};
+
+template <typename Reader>
+ModelParameters open_as(Storage& storage, const Uri& prefix,
+                        const std::function<void(const Uri&, Bytes)>& opened) {
+  try {
+    return {.file = prefix.to_string(),
+            .tensors = std::make_unique<OpenedCheckpoint<Reader>>(
+                CheckpointFiles(storage, prefix, opened))};
+  } catch (const Error& error) {
+    if (error.where().starts_with(prefix.to_string())) throw;
+    throw error.at(prefix.to_string());
+  }
+}
+
+}  // namespace
+
+bool names_checkpoint(Storage& storage, const Uri& uri) {
+  return is_checkpoint(storage, Uri::parse(bundle_prefix(uri.to_string())));
+}
+
+std::optional<Uri> find_checkpoint(Storage& storage, const Uri& uri) {
+  const Uri prefix = Uri::parse(bundle_prefix(uri.to_string()));
+  if (is_checkpoint(storage, prefix)) return prefix;
+  if (const auto state = read_text(storage, uri / "checkpoint")) {
+    try {
+      for (const std::string& path : latest_checkpoint_prefixes(*state)) {
+        const Uri latest = resolved(uri, path);
+        if (is_checkpoint(storage, latest)) return latest;
+      }
+    } catch (const Error& error) {
+      throw error.at((uri / "checkpoint").to_string());
+    }
+  }
+  return only_checkpoint(storage, uri);
+}
+
+ModelParameters open_checkpoint(Storage& storage, const Uri& prefix,
+                                const std::function<void(const Uri&, Bytes)>& opened) {
+  return open_as<TensorBundleReader>(storage, prefix, opened);
+}
+
+ModelParameters open_tensorflow_model(Storage& storage, const Uri& prefix,
+                                      const std::function<void(const Uri&, Bytes)>& opened) {
+  return open_as<TensorflowModel>(storage, prefix, opened);
+}
+
+void write_checkpoint(Storage& storage, const Uri& prefix, std::span<const NamedTensor> tensors) {
+  const TensorflowVariables variables(tensors);
+  uint64_t bytes = 0;
+  for (const NamedTensor& tensor : variables.tensors()) bytes += tensor.data.size();
+  // The index makes the checkpoint: it goes first and comes last.
+  const std::string name = prefix.to_string();
+  storage.remove(Uri::parse(cat(name, kIndex)));
+  const auto index = storage.create(Uri::parse(cat(name, kIndex)));
+  const auto data = storage.create(Uri::parse(shard_name(name, 0, 1)),
+                                   {.if_generation = {}, .size_hint = bytes, .made_of = {}});
+  write_tensor_bundle(variables.tensors(), *index, *data);
+  data->close();
+  index->close();
+}
+
+}  // namespace berth
