@@ -144,7 +144,6 @@ Inspection inspect_records(Storage& storage, const Uri& uri) {
   Json rows_json = Json::array();
   for (std::vector<Json>& row : first) {
     row.resize(names.size());
-    shown += cat("first rows\n", rows_json.size()).substr(0, rows_json.empty() ? 11 : 0);
     for (size_t i = 0; i < row.size(); ++i) {
       shown += cat(i == 0 ? "  " : "    ", names[i], " ",
                    row[i].is_null() ? "-" : elements_text(row[i]), "\n");
