@@ -151,7 +151,7 @@ Inspection inspect_records(Storage& storage, const Uri& uri) {
     rows_json.push_back(row);
   }
   return {.text = cat(heading(uri, "tfrecord", rows, names.size()), column_lines(names, summaries),
-                      shown),
+                      rows > 0 ? "first rows\n" : "", shown),
           .json = json_text("tfrecord", rows, names, rows_json)};
 }
 
