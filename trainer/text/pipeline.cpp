@@ -25,25 +25,27 @@ AddedTokenFinder finder(const std::vector<AddedToken>& tokens, bool normalized,
   return AddedTokenFinder(std::move(chosen), patterns);
 }
 
-size_t leading_space_bytes(std::string_view text) {
-  size_t size = 0;
-  while (size < text.size()) {
-    const DecodedCharacter next = decode_utf8(text.substr(size));
+size_t count_leading_spaces(std::string_view text) {
+  size_t count = 0;
+  for (; !text.empty(); ++count) {
+    const DecodedCharacter next = decode_utf8(text);
     if (!is_white_space(next.code_point)) break;
-    size += next.size_bytes;
+    text.remove_prefix(next.size_bytes);
   }
-  return size;
+  return count;
 }
 
-size_t trailing_space_bytes(std::string_view text) {
-  size_t end = text.size();
-  while (end > 0) {
-    const size_t last = previous_character(text, end);
+size_t count_trailing_spaces(std::string_view text) {
+  size_t count = 0;
+  for (; !text.empty(); ++count) {
+    const size_t last = previous_character(text, text.size());
     if (!is_white_space(decode_utf8(text.substr(last)).code_point)) break;
-    end = last;
+    text = text.substr(0, last);
   }
-  return text.size() - end;
+  return count;
 }
+
+bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
 }  // namespace
 
@@ -59,27 +61,31 @@ void Pipeline::append(std::string_view text, Tokens& tokens) const {
     if (piece.id >= 0) {
       const Span origin{static_cast<uint32_t>(begin),
                         static_cast<uint32_t>(begin + piece.text.size())};
-      add_token(piece.id, piece.text, origin, tokens);
+      add_token(text, piece.id, piece.text, origin, tokens);
     } else {
-      append_section(piece.text, begin, tokens);
+      append_section(text, piece.text, tokens);
     }
     return !tokens.full();
   });
 }
 
-void Pipeline::add_token(int32_t id, std::string_view surface, Span origin, Tokens& tokens) const {
+void Pipeline::add_token(std::string_view original, int32_t id, std::string_view surface,
+                         Span origin, Tokens& tokens) const {
   if (options_.trim_spans && tokens.with_spans) {
     const bool is_first = tokens.ids.empty() || origin.begin == 0;
-    origin = trimmed(origin, leading_space_bytes(surface), trailing_space_bytes(surface), is_first);
+    origin = trimmed(original, origin, count_leading_spaces(surface),
+                     count_trailing_spaces(surface), is_first);
   }
   tokens.add(id, origin);
 }
 
-void Pipeline::append_section(std::string_view text, size_t shift, Tokens& tokens) const {
-  AlignedText normalized(text, shift, tokens.with_spans || options_.needs_alignment);
+void Pipeline::append_section(std::string_view original, std::string_view section,
+                              Tokens& tokens) const {
+  const auto shift = static_cast<size_t>(section.data() - original.data());
+  AlignedText normalized(section, shift, tokens.with_spans || options_.needs_alignment);
   if (options_.normalize) options_.normalize(normalized);
   if (normalized_tokens_.empty()) {
-    append_words(SplitText(std::move(normalized)), tokens);
+    append_words(original, SplitText(std::move(normalized)), tokens);
     return;
   }
   const std::string_view whole = normalized.text();
@@ -87,11 +93,11 @@ void Pipeline::append_section(std::string_view text, size_t shift, Tokens& token
     const auto begin = static_cast<size_t>(piece.text.data() - whole.data());
     const size_t end = begin + piece.text.size();
     if (piece.id >= 0) {
-      add_token(piece.id, piece.text, normalized.origin(begin, end), tokens);
+      add_token(original, piece.id, piece.text, normalized.origin(begin, end), tokens);
     } else {
       AlignedText part = normalized;
       part.rebuild({{begin, end, {}, 0}});
-      append_words(SplitText(std::move(part)), tokens);
+      append_words(original, SplitText(std::move(part)), tokens);
     }
     return !tokens.full();
   });
@@ -99,16 +105,21 @@ void Pipeline::append_section(std::string_view text, size_t shift, Tokens& token
 
 // Spaces that the model's tokens begin and end with, which their spans do not: `is_first` tells
 // that one space may be none of the text's (pre_tokenizers/byte_level.rs, process_offsets).
-Span Pipeline::trimmed(Span span, size_t leading, size_t trailing, bool is_first) const {
+Span Pipeline::trimmed(std::string_view original, Span span, size_t leading, size_t trailing,
+                       bool is_first) const {
   if (is_first && options_.add_prefix_space && leading == 1) leading = 0;
-  span.begin = std::min(span.begin + static_cast<uint32_t>(leading), span.end);
-  if (span.end >= trailing) {
-    span.end = std::max(span.end - static_cast<uint32_t>(trailing), span.begin);
+  for (; leading > 0 && span.begin < span.end; --leading) {
+    do ++span.begin;
+    while (span.begin < span.end && continues_character(original[span.begin]));
+  }
+  for (; trailing > 0 && span.end > span.begin; --trailing) {
+    do --span.end;
+    while (span.end > span.begin && continues_character(original[span.end]));
   }
   return span;
 }
 
-void Pipeline::append_words(SplitText text, Tokens& tokens) const {
+void Pipeline::append_words(std::string_view original, SplitText text, Tokens& tokens) const {
   if (options_.split) options_.split(text);
   for (const Span word : text.words) {
     const size_t first = tokens.spans.size();
@@ -120,7 +131,7 @@ void Pipeline::append_words(SplitText text, Tokens& tokens) const {
       if (!options_.trim_spans) continue;
       const size_t leading = std::min(surface.find_first_not_of(' '), surface.size());
       const size_t trailing = surface.size() - 1 - surface.find_last_not_of(' ');  // npos: all
-      span = trimmed(span, leading, trailing, i == 0 || span.begin == 0);
+      span = trimmed(original, span, leading, trailing, i == 0 || span.begin == 0);
     }
     if (tokens.full()) return;
   }

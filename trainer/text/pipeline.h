@@ -33,10 +33,13 @@ class Pipeline {
   void append(std::string_view text, Tokens& tokens) const;
 
  private:
-  void append_section(std::string_view text, size_t shift, Tokens& tokens) const;
-  void append_words(SplitText text, Tokens& tokens) const;
-  void add_token(int32_t id, std::string_view surface, Span origin, Tokens& tokens) const;
-  Span trimmed(Span span, size_t leading, size_t trailing, bool is_first) const;
+  // `original` is the whole text that spans speak of.
+  void append_section(std::string_view original, std::string_view section, Tokens& tokens) const;
+  void append_words(std::string_view original, SplitText text, Tokens& tokens) const;
+  void add_token(std::string_view original, int32_t id, std::string_view surface, Span origin,
+                 Tokens& tokens) const;
+  Span trimmed(std::string_view original, Span span, size_t leading, size_t trailing,
+               bool is_first) const;
 
   PipelineOptions options_;
   AddedTokenFinder raw_tokens_;         // found in the text as it came

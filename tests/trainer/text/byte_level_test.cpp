@@ -1,0 +1,131 @@
+#include "trainer/text/byte_level.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "storage/base/error.h"
+#include "tests/support/throws_code.h"
+#include "tests/trainer/text/tokenizer_fixture.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+
+std::vector<std::string> words(std::string_view text) {
+  std::vector<std::string> found;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = byte_level_word_end(text, begin);
+    found.emplace_back(text.substr(begin, end - begin));
+    begin = end;
+  }
+  return found;
+}
+
+TEST(ByteLevelTest, EveryByteHasItsCharacter) {
+  EXPECT_EQ(byte_to_character('a'), U'a');
+  EXPECT_EQ(byte_to_character(' '), U'\u0120');
+  EXPECT_EQ(byte_to_character('\n'), U'\u010A');
+  std::string bytes;
+  EXPECT_TRUE(spelled_bytes("\u0120a\u00C3\u00A9", bytes));
+  EXPECT_EQ(bytes, " a\u00E9");
+  EXPECT_FALSE(spelled_bytes("\u4E2D", bytes));
+}
+
+TEST(ByteLevelTest, WordsTakeOneSpaceBeforeThem) {
+  EXPECT_THAT(words("a  b 12,  "), ElementsAre("a", " ", " b", " 12", ",", "  "));
+}
+
+TEST(ByteLevelTest, ContractionsAreLowerCase) {
+  EXPECT_THAT(words("it's IT'S we'll"), ElementsAre("it", "'s", " IT", "'", "S", " we", "'ll"));
+}
+
+TEST(ByteLevelTest, OtherWhitespaceStandsAlone) {
+  EXPECT_THAT(words("a\n\nb\u3000c"), ElementsAre("a", "\n", "\n", "b", "\u3000", "c"));
+}
+
+const Files kSmall = {
+    {"vocab.json",
+     R"({"<s>": 0, "</s>": 1, "<mask>": 2, "a": 3, "b": 4, "ab": 5, "Ġ": 6, "Ġab": 7})"},
+    {"merges.txt", "#version: 0.2\na b\nĠ ab\n"}};
+
+TEST(ByteLevelTest, MergesAndLeavesOutWhatHasNoToken) {
+  const auto tokenizer = load(kSmall);
+  EXPECT_THAT(ids(*tokenizer, "ab ab?b"), ElementsAre(0, 5, 7, 4, 1));
+  EXPECT_THAT(tokenizer->encode("a", "b", 9).input_ids, ElementsAre(0, 3, 1, 1, 4, 1));
+}
+
+TEST(ByteLevelTest, TheMaskSwallowsTheSpaceBeforeIt) {
+  EXPECT_THAT(ids(*load(kSmall), "a <mask> a"), ElementsAre(0, 3, 2, 6, 3, 1));
+}
+
+TEST(ByteLevelTest, APrefixSpaceIsAddedWhereTheConfigSays) {
+  Files files = kSmall;
+  files["tokenizer_config.json"] = R"({"add_prefix_space": true})";
+  EncodeOptions options(99);
+  options.with_offsets = true;
+  const Encoding encoding = load(files)->encode("ab", std::nullopt, options);
+  EXPECT_THAT(encoding.input_ids, ElementsAre(0, 7, 1));
+  EXPECT_EQ(encoding.offsets[1], (Span{0, 2}));
+}
+
+TEST(ByteLevelTest, ALongWordTakesNoQuadraticTime) {
+  const std::string text(1 << 19, 'a');
+  EXPECT_EQ(ids(*load(kSmall), text).size(), (1u << 19) + 2);
+}
+
+TEST(ByteLevelTest, BrokenFilesAreErrors) {
+  for (const auto& [name, content] :
+       {std::pair{"merges.txt", "ab\n"}, std::pair{"merges.txt", "a c\n"},
+        std::pair{"vocab.json", R"({"a": -1})"}, std::pair{"vocab.json", R"({"a": 100000})"},
+        std::pair{"vocab.json", R"({"a": 0})"}}) {
+    Files files = kSmall;
+    files[name] = content;
+    EXPECT_THAT([&] { load(files); }, ThrowsCode(Code::kBadData)) << content;
+  }
+  EXPECT_THAT([] { load({{"vocab.json", "{}"}}); }, ThrowsCode(Code::kNotFound));
+}
+
+TEST(PipelineJsonTest, UnknownPartsAreNamed) {
+  const auto message_of = [](const char* part) {
+    try {
+      load({{"tokenizer.json", "{" + std::string(part) +
+                                   R"(, "model": {"type": "WordPiece", "vocab": {"[UNK]": 0}}})"}});
+      return std::string("no error");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kBadData);
+      return std::string(error.what());
+    }
+  };
+  using testing::HasSubstr;
+  EXPECT_THAT(message_of(R"("pre_tokenizer": {"type": "X"})"),
+              HasSubstr("pre_tokenizer.type is \"X\", which berth does not know"));
+  EXPECT_THAT(message_of(R"("normalizer": {"type": "Y"})"), HasSubstr("normalizer.type is \"Y\""));
+  EXPECT_THAT(message_of(R"("post_processor": {"type": "Z"})"),
+              HasSubstr("post_processor.type is \"Z\""));
+}
+
+TEST(PipelineJsonTest, EveryFlippedByteIsSafe) {
+  for (const char* name : {"byte_level", "unigram_json", "words_json"}) {
+    const std::string file = testdata(name + std::string("/tokenizer.json"));
+    for (size_t i = 0; i < file.size(); i += i < 3000 ? 7 : 97) {
+      std::string changed = file;
+      changed[i] = static_cast<char>(changed[i] ^ (1 << i % 8));
+      for (const std::string& content : {changed, file.substr(0, i)}) {
+        try {
+          ids(*load({{"tokenizer.json", content}}), "a [SEP] é\u3000x");
+        } catch (const Error&) {
+        }
+      }
+    }
+  }
+}
+
+TEST(PipelineJsonTest, DeepNestingIsCorrupt) {
+  const std::string deep(100000, '[');
+  EXPECT_THAT([&] { load({{"tokenizer.json", "{\"a\": " + deep}}); }, ThrowsCode(Code::kCorrupt));
+}
+
+}  // namespace
+}  // namespace berth
