@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Compares berth live with the programs it must agree with: tokenizers and transformers (token ids, every code point), PyTorch (logits of
-# an exported model, gradients and losses recorded anew), TensorBoard's own reader, TensorFlow and its Model Garden (checkpoints). Needs PyPI; CI compares with recorded values instead.
+# an exported model, gradients and losses recorded anew), TensorBoard's own reader, TensorFlow and its Model Garden (checkpoints).
+# Needs PyPI; CI compares with recorded values instead.
 #
 #   bash scripts/test-peers.sh [DATA]     # DATA: a folder of real data sets; without it the sample alone is used
 set -euo pipefail
@@ -16,7 +17,7 @@ dpkg -s python3-torch python3-venv >/dev/null 2>&1 || {
 [ -x build/peers-torch/bin/python ] || /usr/bin/python3 -m venv --system-site-packages build/peers-torch
 build/peers-torch/bin/pip install --quiet transformers==4.40.2 safetensors "numpy<2"
 [ -x build/peers/bin/python ] || /usr/bin/python3 -m venv build/peers
-build/peers/bin/pip install --quiet "tokenizers==0.23.*" transformers pandas tensorboard google-cloud-storage google-crc32c \
+build/peers/bin/pip install --quiet "tokenizers==0.23.*" sentencepiece==0.2.3 protobuf transformers pandas tensorboard google-cloud-storage google-crc32c \
   gcp-storage-emulator==2026.7.19 "setuptools<81"
 
 cmake --preset release -DBUILD_TESTING=ON >/dev/null
@@ -25,6 +26,7 @@ cmake --build --preset release --target berth tokenize_lines model_test fake_gcs
 echo "== token ids"
 if [ -d "$data" ]; then
   build/peers/bin/python tests/peers/check_tokenizer.py build/release/tests/tokenize_lines "$data"
+  build/peers/bin/python tests/peers/check_subword.py build/release/tests/tokenize_lines "$data"
 else
   echo "SKIPPED: no data folder at $data"
 fi
@@ -70,8 +72,9 @@ build/peers/bin/python tests/peers/check_storage.py build/release/tests/fake_gcs
 echo "== checkpoints that TensorFlow writes and reads"
 [ -x build/peers-tensorflow/bin/python ] || /usr/bin/python3 -m venv build/peers-tensorflow
 build/peers-tensorflow/bin/pip install --quiet tensorflow-cpu==2.21.0 safetensors scipy gin-config pyyaml sentencepiece \
-  tensorflow_model_optimization tensorflow_datasets tensorflow-hub tf-keras==2.21.0 || true
-build/peers-tensorflow/bin/pip install --quiet --no-deps tf-models-official==2.20.0 || true  # asks for another TensorFlow
+  tensorflow_model_optimization tensorflow_datasets || true
+# By themselves, as they ask for another TensorFlow.
+build/peers-tensorflow/bin/pip install --quiet --no-deps tf-models-official==2.20.0 tf-keras==2.21.0 tensorflow-hub || true
 if build/peers-tensorflow/bin/python -c "import tensorflow" 2>/dev/null; then
   for check in tensorflow model_garden; do
     build/peers-tensorflow/bin/python tests/peers/check_$check.py build/release/tests/convert_checkpoint $work/$check

@@ -7,19 +7,25 @@
 namespace berth {
 namespace {
 
-constexpr size_t kTile = 32;  // two tiles of eight-byte elements fit the first cache
+constexpr size_t kTile = 32;
 
+// Tile by tile through a copy of its own: rows whose distance is a power of two share the few lines
+// of one cache set, so a column is never read from the matrix itself.
 template <typename Element>
 void transpose(const std::byte* from, std::byte* to, size_t rows, size_t columns) {
+  Element tile[kTile][kTile], row_of[kTile];
   for (size_t row0 = 0; row0 < rows; row0 += kTile) {
-    const size_t row_end = std::min(rows, row0 + kTile);
+    const size_t height = std::min(kTile, rows - row0);
     for (size_t column0 = 0; column0 < columns; column0 += kTile) {
-      const size_t column_end = std::min(columns, column0 + kTile);
-      for (size_t column = column0; column < column_end; ++column) {
-        for (size_t row = row0; row < row_end; ++row) {
-          std::memcpy(to + (column * rows + row) * sizeof(Element),
-                      from + (row * columns + column) * sizeof(Element), sizeof(Element));
-        }
+      const size_t width = std::min(kTile, columns - column0);
+      for (size_t row = 0; row < height; ++row) {
+        std::memcpy(row_of, from + ((row0 + row) * columns + column0) * sizeof(Element),
+                    width * sizeof(Element));
+        for (size_t column = 0; column < width; ++column) tile[column][row] = row_of[column];
+      }
+      for (size_t column = 0; column < width; ++column) {
+        std::memcpy(to + ((column0 + column) * rows + row0) * sizeof(Element), tile[column],
+                    height * sizeof(Element));
       }
     }
   }
