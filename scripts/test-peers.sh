@@ -27,7 +27,6 @@ echo "== token ids"
 if [ -d "$data" ]; then
   build/peers/bin/python tests/peers/check_tokenizer.py build/release/tests/tokenize_lines "$data"
   build/peers/bin/python tests/peers/check_subword.py build/release/tests/tokenize_lines "$data"
-  build/peers/bin/python tests/peers/check_subword.py build/release/tests/tokenize_lines "$data"
 else
   echo "SKIPPED: no data folder at $data"
 fi
