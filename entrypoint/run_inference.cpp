@@ -20,7 +20,7 @@ struct Classifier {
   explicit Classifier(Job& job)
       : machine(job.command_line),
         folder(job.storage, job.settings.model),
-        model(describe_model(folder, job.settings.model, job.settings.data.max_seq_length)) {
+        model(describe_model(folder, job.settings.model, job.settings.data)) {
     if (model.config.labels.empty()) {
       throw Error(Code::kUsage, "the configuration names no labels (id2label)", folder.name(),
                   "give a model that was fine-tuned");

@@ -191,7 +191,7 @@ void run_training(Job& job) {
   preflight(job.storage, settings);
 
   ModelFolder folder(job.storage, settings.model);
-  ModelDescription model = describe_model(folder, settings.model, settings.data.max_seq_length);
+  ModelDescription model = describe_model(folder, settings.model, settings.data);
   require_exportable(settings.output, model.config);
   job.stop_point();
   const TrainingData data = load_training_data(job, model.config);

@@ -5,6 +5,7 @@
 #include "storage/base/text.h"
 #include "storage/expand.h"
 #include "storage/formats/row_reader.h"
+#include "storage/formats/tfrecord.h"
 #include "trainer/loop/parameter_files.h"
 #include "trainer/loop/tensorflow_files.h"
 
@@ -12,13 +13,6 @@ namespace berth {
 namespace {
 
 bool is_event_file(const std::string& name) { return name.find("tfevents") != std::string::npos; }
-
-// TFRecords have no suffix of their own; people use these.
-bool is_record_file(std::string_view name) {
-  const std::string plain = lower_ascii(without_compression_suffix(name));
-  return plain.find("tfrecord") != std::string::npos ||
-         plain.find("tf_record") != std::string::npos || plain.ends_with(".tfrec");
-}
 
 }  // namespace
 
@@ -28,7 +22,7 @@ Inspection inspect(Storage& storage, const std::string& path) {
   if (!storage.stat(uri)) return inspect_tensors(storage, uri);  // a folder, or a prefix
   if (names_parameters(name) || find_checkpoint(storage, uri)) return inspect_tensors(storage, uri);
   if (is_event_file(name)) return inspect_events(storage, uri);
-  if (is_record_file(name)) return inspect_records(storage, uri);
+  if (names_records(without_compression_suffix(name))) return inspect_records(storage, uri);
   if (is_table(without_compression_suffix(name))) return inspect_table(storage, uri);
   throw Error(Code::kBadData, "is no file that berth can look into", path,
               "it knows .safetensors, .bin, TensorFlow checkpoints, .pickle, .csv, .tsv, .jsonl, "

@@ -27,6 +27,12 @@ void append(std::vector<std::byte>& bytes, T value) {
 
 }  // namespace
 
+bool names_records(std::string_view file_name) {
+  const std::string name = lower_ascii(file_name);
+  return name.find("tfrecord") != std::string::npos ||
+         name.find("tf_record") != std::string::npos || name.ends_with(".tfrec");
+}
+
 void append_tfrecord(std::vector<std::byte>& file, Bytes data) {
   const uint64_t size = data.size();
   append(file, size);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "storage/base/bytes.h"
@@ -11,6 +12,10 @@ namespace berth {
 //
 //   u64 size | u32 masked crc32c of the size | data | u32 masked crc32c of the data
 //
+// Whether files of this name (after any compression suffix was removed) are such: they have no
+// suffix of their own, but people write .tfrecord, .tf_record, .tfrecord-00000-of-00002, .tfrec.
+bool names_records(std::string_view file_name);
+
 // Appends one record that holds `data`.
 void append_tfrecord(std::vector<std::byte>& file, Bytes data);
 

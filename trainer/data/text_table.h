@@ -27,7 +27,8 @@ struct TextTable {
 
   // The labels that occur: integers by value, categories in their order, else sorted.
   std::vector<std::string> label_names;
-  ColumnChoice columns;  // the ones that were read
+  ColumnChoice columns;          // the ones that were read
+  bool holds_token_ids = false;  // texts are rows of token_rows.h
 
   size_t rows() const { return texts.size(); }
 };

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "storage/archive.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
+#include "storage/formats/tfrecord.h"
 #include "trainer/model/pretrained.h"
 #include "trainer/text/load_tokenizer.h"
 
@@ -20,10 +22,37 @@ bool are_placeholders(const std::vector<std::string>& labels) {
   return true;
 }
 
+// Of a model without a vocabulary.
+class NoTokenizer final : public Tokenizer {
+ public:
+  explicit NoTokenizer(Error reason) : reason_(std::move(reason)) {}
+  int32_t vocab_size() const override { return 0; }
+  Encoding encode(std::string_view, std::optional<std::string_view>,
+                  const EncodeOptions&) const override {
+    throw reason_;
+  }
+  std::string token(int32_t) const override { return ""; }
+  std::vector<File> files() const override { return {}; }
+
+ private:
+  const Error reason_;
+};
+
 }  // namespace
 
+bool needs_tokenizer(const DataOptions& data) {
+  const auto is_of_texts = [](const std::string& path) {
+    const std::string name = path.substr(path.rfind('/') + 1);
+    return !path.empty() && !names_records(without_compression_suffix(name));
+  };
+  const bool names_any = !data.train_data_file.empty() || !data.eval_data_file.empty() ||
+                         !data.predict_data_file.empty();
+  return !names_any || is_of_texts(data.train_data_file) || is_of_texts(data.eval_data_file) ||
+         is_of_texts(data.predict_data_file);
+}
+
 ModelDescription describe_model(ModelFolder& folder, const ModelOptions& options,
-                                int32_t max_seq_length) {
+                                const DataOptions& data) {
   ModelDescription model;
   const std::string config_json = folder.config_json();
   const std::string config_name =
@@ -37,7 +66,9 @@ ModelDescription describe_model(ModelFolder& folder, const ModelOptions& options
     model.tokenizer = load_tokenizer([&](std::string_view name) { return folder.text(name); },
                                      {.do_lower_case = options.do_lower_case});
   } catch (const Error& error) {
-    throw error.at(options.vocab_file.empty() ? folder.name() : options.vocab_file);
+    const Error named = error.at(options.vocab_file.empty() ? folder.name() : options.vocab_file);
+    if (error.code() != Code::kNotFound || needs_tokenizer(data)) throw named;
+    model.tokenizer = std::make_unique<NoTokenizer>(named);
   }
   if (model.tokenizer->vocab_size() > model.config.vocab_size) {
     throw Error(Code::kUsage,
@@ -45,9 +76,9 @@ ModelDescription describe_model(ModelFolder& folder, const ModelOptions& options
                     " pieces, but the configuration's vocab_size is ", model.config.vocab_size),
                 config_name, "use the vocab.txt that belongs to the model");
   }
-  if (max_seq_length > model.config.max_sequence_length()) {
+  if (data.max_seq_length > model.config.max_sequence_length()) {
     throw Error(Code::kUsage,
-                cat("--max-seq-length ", max_seq_length, " exceeds the model's ",
+                cat("--max-seq-length ", data.max_seq_length, " exceeds the model's ",
                     model.config.max_sequence_length(), " positions"),
                 config_name);
   }

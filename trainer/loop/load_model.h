@@ -20,9 +20,15 @@ struct ModelDescription {
   std::unique_ptr<Tokenizer> tokenizer;
 };
 
-// Throws kUsage when vocabulary and configuration disagree or max_seq_length exceeds the positions.
+// Whether rows of these files are texts: a model without a vocabulary can still take rows of token
+// ids (trainer/data/token_rows.h). Told by the names.
+bool needs_tokenizer(const DataOptions& data);
+
+// Throws kUsage when vocabulary and configuration disagree or max_seq_length exceeds the positions;
+// kNotFound without a vocabulary that `data` needs. Unneeded and absent, its tokenizer throws that
+// where it is used, and has no files.
 ModelDescription describe_model(ModelFolder& folder, const ModelOptions& options,
-                                int32_t max_seq_length);
+                                const DataOptions& data);
 
 // The label names to train with: the model's own where they are the data's (in another order or
 // more), else the data's, in their order. `config` is what the model file says.

@@ -17,11 +17,13 @@ struct PackedBatch {
   // A class for each token [T]; negative: none.
   struct TokenClasses {
     std::vector<int32_t> classes;
+    bool operator==(const TokenClasses&) const = default;
   };
   // Tokens whose ids are to be told: their places in the batch, increasing, and the ids [M];
   // negative: to be told without a loss.
   struct MaskedTokens {
     std::vector<int32_t> tokens, ids;
+    bool operator==(const MaskedTokens&) const = default;
   };
   std::variant<std::monostate, Classes, TokenClasses, MaskedTokens> labels;  // none: predict
 
