@@ -44,7 +44,7 @@ class GcsStorageTest : public testing::Test {
   }
 
   FakeGcs gcs_{{.page_size = 2, .empty_middle_page = true}};
-  std::unique_ptr<HttpClient> http_ = make_http_client({.stall_timeout_s = 0.3});
+  std::unique_ptr<HttpClient> http_ = make_http_client({.stall_timeout_s = 2});
   std::unique_ptr<Credentials> nobody_ = anonymous_credentials();
   std::unique_ptr<Storage> storage_ = make_gcs_storage(gcs_.url(), *http_, *nobody_);
 };
