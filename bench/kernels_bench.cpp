@@ -151,8 +151,9 @@ class Bench {
     const std::string shape = cat("T=", tokens, " H=", hidden, " V=", vocabulary);
     moves("embedding_forward", shape, 2 * y.size_bytes(),
           [&] { kernels_->embedding_forward(words, positions, types, table, position, type, y); });
-    moves("embedding_backward", shape, 3 * y.size_bytes(),
-          [&] { kernels_->embedding_backward(y, words, positions, types, {}, table, position, type); });
+    moves("embedding_backward", shape, 3 * y.size_bytes(), [&] {
+      kernels_->embedding_backward(y, words, positions, types, {}, table, position, type);
+    });
   }
 
   void optimizer(int64_t parameters) {
