@@ -1,4 +1,4 @@
-#include <iostream>
+#include <cstdio>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -9,6 +9,7 @@
 #include "storage/archive.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/formats/text_lines.h"
 #include "storage/whole_file.h"
 #include "trainer/text/load_tokenizer.h"
 
@@ -17,49 +18,26 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kLongestLine = size_t{64} << 20;
-
 struct Input {
   std::string text;
   std::optional<std::string> text_pair{};
 };
 
-// Lines of a file, or of standard input.
-class Lines {
+class StandardInput final : public ByteSource {
  public:
-  Lines(Storage& storage, const std::string& path) {
-    if (path == "-") return;
-    const Uri uri = Uri::parse(path);
-    source_ = decompress(storage.open(uri), compression_of(uri.file_name()));
+  size_t read(std::span<std::byte> buffer) override {
+    return std::fread(buffer.data(), 1, buffer.size(), stdin);
   }
-
-  bool next(std::string& line) {
-    if (!source_) return static_cast<bool>(std::getline(std::cin, line));
-    line.clear();
-    while (true) {
-      const size_t feed = std::string_view(buffer_).substr(begin_, end_ - begin_).find('\n');
-      const size_t size = feed == std::string::npos ? end_ - begin_ : feed;
-      line.append(buffer_, begin_, size);
-      if (line.size() > kLongestLine) throw Error(Code::kBadData, "a line above 64 MiB");
-      begin_ += size;
-      if (feed != std::string::npos) {
-        ++begin_;
-        return true;
-      }
-      begin_ = 0;
-      end_ = source_->read(std::as_writable_bytes(std::span(buffer_)));
-      if (end_ == 0) return !line.empty();
-    }
-  }
-
- private:
-  std::unique_ptr<ByteSource> source_;
-  std::string buffer_ = std::string(size_t{64} << 10, '\0');
-  size_t begin_ = 0, end_ = 0;
 };
 
-Input parse_input(const std::string& line, bool is_json) {
-  if (!is_json) return {.text = line};
+TextLines open_lines(Storage& storage, const std::string& path) {
+  if (path == "-") return TextLines(std::make_unique<StandardInput>());
+  const Uri uri = Uri::parse(path);
+  return TextLines(decompress(storage.open(uri), compression_of(uri.file_name())));
+}
+
+Input parse_input(std::string_view line, bool is_json) {
+  if (!is_json) return {.text = std::string(line)};
   const Json object = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   const auto text = [&](const char* key) -> std::optional<std::string> {
     const auto found = object.find(key);
@@ -111,16 +89,18 @@ void run_tokenization(Job& job) {
   }
   const std::string name(without_compression_suffix(tool.input));
   const bool is_json = name.ends_with(".jsonl");
-  Lines lines(job.storage, tool.input);
-  std::string line;
-  for (uint64_t number = 1; lines.next(line); ++number) {
-    if (line.ends_with('\r')) line.pop_back();
-    if (is_json && line.empty()) continue;
-    try {
-      print(*tokenizer, parse_input(line, is_json), options, output);
-    } catch (const Error& error) {
-      throw error.at(cat(tool.input, " line ", number));
+  try {
+    TextLines lines = open_lines(job.storage, tool.input);
+    for (std::string_view line; lines.next(line);) {
+      if (is_json && line.empty()) continue;
+      try {
+        print(*tokenizer, parse_input(line, is_json), options, output);
+      } catch (const Error& error) {
+        throw error.at(line_position(lines.number()));
+      }
     }
+  } catch (const Error& error) {
+    throw error.at(tool.input);
   }
   output.close();
 }

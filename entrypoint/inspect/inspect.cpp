@@ -20,7 +20,8 @@ Inspection inspect(Storage& storage, const std::string& path) {
   const Uri uri = Uri::parse(path);
   const std::string name = uri.file_name();
   if (!storage.stat(uri)) return inspect_tensors(storage, uri);  // a folder, or a prefix
-  if (names_parameters(name) || find_checkpoint(storage, uri)) return inspect_tensors(storage, uri);
+  if (names_parameters(name) || names_checkpoint(storage, uri))
+    return inspect_tensors(storage, uri);
   if (is_event_file(name)) return inspect_events(storage, uri);
   if (names_records(without_compression_suffix(name))) return inspect_records(storage, uri);
   if (is_table(without_compression_suffix(name))) return inspect_table(storage, uri);

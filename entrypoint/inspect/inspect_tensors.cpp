@@ -52,38 +52,6 @@ OpenedModel open(Storage& storage, const Uri& uri) {
           .folder = folder_of(*prefix)};
 }
 
-std::string lower_name(DType dtype) {
-  switch (dtype) {
-    case DType::kF32:
-      return "float32";
-    case DType::kF64:
-      return "float64";
-    case DType::kF16:
-      return "float16";
-    case DType::kBF16:
-      return "bfloat16";
-    case DType::kBool:
-      return "bool";
-    case DType::kI8:
-      return "int8";
-    case DType::kI16:
-      return "int16";
-    case DType::kI32:
-      return "int32";
-    case DType::kI64:
-      return "int64";
-    case DType::kU8:
-      return "uint8";
-    case DType::kU16:
-      return "uint16";
-    case DType::kU32:
-      return "uint32";
-    case DType::kU64:
-      return "uint64";
-  }
-  return "";
-}
-
 std::string shape_text(const NamedTensor& tensor) {
   std::string text = "[";
   for (const int64_t size : tensor.shape) {
@@ -130,8 +98,9 @@ Inspection inspect_tensors(Storage& storage, const Uri& uri) {
                     {"dtype", name_of(tensor.dtype)},
                     {"shape", tensor.shape},
                     {"crc32c", crc_text(crc32c(tensor.data))}});
-    const std::string dtype = lower_name(tensor.dtype), shape = shape_text(tensor);
-    lines += cat("  ", dtype, std::string(10 - dtype.size(), ' '), shape,
+    const std::string shape = shape_text(tensor);
+    const std::string_view dtype = name_of(tensor.dtype);
+    lines += cat("  ", dtype, std::string(6 - dtype.size(), ' '), shape,
                  std::string(widest - shape.size() + 2, ' '), tensor.name, "\n");
   }
   return {.text = cat(model.parameters.file, ": ", model.format, ", ", tensors.size(),

@@ -1,55 +1,19 @@
 #include "storage/base/crc32.h"
 
 #include <array>
-#include <cstring>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
+
+#include "storage/base/crc_table.h"
 
 namespace berth {
 namespace {
 
 constexpr uint32_t kPolynomial = 0xEDB88320;
 
-// tables[0] advances the register by one byte; tables[k] by k more, for eight bytes a step
-// ("slicing by 8", Kounavis and Berry 2005).
-using Tables = std::array<std::array<uint32_t, 256>, 8>;
-
-constexpr Tables make_tables() {
-  Tables tables{};
-  for (uint32_t byte = 0; byte < 256; ++byte) {
-    uint32_t crc = byte;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) ? kPolynomial : 0);
-    tables[0][byte] = crc;
-  }
-  for (size_t k = 1; k < 8; ++k) {
-    for (size_t byte = 0; byte < 256; ++byte) {
-      const uint32_t previous = tables[k - 1][byte];
-      tables[k][byte] = (previous >> 8) ^ tables[0][previous & 0xFF];
-    }
-  }
-  return tables;
-}
-
-constexpr Tables kTables = make_tables();
-
-// Each of these advances the inverted register over `bytes`.
-uint32_t advance_by_table(Bytes bytes, uint32_t crc) {
-  const std::byte* at = bytes.data();
-  size_t left = bytes.size();
-  for (; left >= 8; at += 8, left -= 8) {
-    uint64_t word;
-    std::memcpy(&word, at, sizeof word);
-    word ^= crc;
-    crc = 0;
-    for (size_t i = 0; i < 8; ++i) crc ^= kTables[7 - i][(word >> (8 * i)) & 0xFF];
-  }
-  for (; left > 0; ++at, --left) {
-    crc = (crc >> 8) ^ kTables[0][(crc ^ static_cast<uint32_t>(*at)) & 0xFF];
-  }
-  return crc;
-}
+using Table = CrcTable<kPolynomial>;
 
 #if defined(__x86_64__)
 
@@ -74,7 +38,7 @@ constexpr size_t kStep = 64;
 
 __attribute__((target("pclmul,sse4.1"))) uint32_t advance_by_instruction(Bytes bytes,
                                                                          uint32_t crc) {
-  if (bytes.size() < 2 * kStep) return advance_by_table(bytes, crc);
+  if (bytes.size() < 2 * kStep) return Table::advance(bytes, crc);
   const auto load = [&bytes](size_t offset) __attribute__((target("pclmul,sse4.1"))) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes.data() + offset));
   };
@@ -94,18 +58,18 @@ __attribute__((target("pclmul,sse4.1"))) uint32_t advance_by_instruction(Bytes b
   alignas(16) std::array<std::byte, 16> folded;
   _mm_store_si128(reinterpret_cast<__m128i*>(folded.data()),
                   fold(fold(fold(a, b, by_128), c, by_128), d, by_128));
-  return advance_by_table(bytes.subspan(at), advance_by_table(folded, 0));
+  return Table::advance(bytes.subspan(at), Table::advance(folded, 0));
 }
 
 uint32_t advance(Bytes bytes, uint32_t crc) {
   static const bool has_instruction =
       __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1");
-  return has_instruction ? advance_by_instruction(bytes, crc) : advance_by_table(bytes, crc);
+  return has_instruction ? advance_by_instruction(bytes, crc) : Table::advance(bytes, crc);
 }
 
 #else
 
-uint32_t advance(Bytes bytes, uint32_t crc) { return advance_by_table(bytes, crc); }
+uint32_t advance(Bytes bytes, uint32_t crc) { return Table::advance(bytes, crc); }
 
 #endif
 
@@ -113,6 +77,6 @@ uint32_t advance(Bytes bytes, uint32_t crc) { return advance_by_table(bytes, crc
 
 uint32_t crc32(Bytes bytes, uint32_t crc) { return ~advance(bytes, ~crc); }
 
-uint32_t crc32_portable(Bytes bytes, uint32_t crc) { return ~advance_by_table(bytes, ~crc); }
+uint32_t crc32_portable(Bytes bytes, uint32_t crc) { return ~Table::advance(bytes, ~crc); }
 
 }  // namespace berth

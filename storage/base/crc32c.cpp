@@ -1,6 +1,5 @@
 #include "storage/base/crc32c.h"
 
-#include <array>
 #include <cstring>
 
 #if defined(__x86_64__)
@@ -9,34 +8,16 @@
 #include <arm_acle.h>
 #endif
 
+#include "storage/base/crc_table.h"
+
 namespace berth {
 namespace {
 
 constexpr uint32_t kPolynomial = 0x82F63B78;
 
-// tables[0] advances the register by one byte; tables[k] by k more, for eight bytes a step
-// ("slicing by 8", Kounavis and Berry 2005).
-using Tables = std::array<std::array<uint32_t, 256>, 8>;
+using Table = CrcTable<kPolynomial>;
 
-constexpr Tables make_tables() {
-  Tables tables{};
-  for (uint32_t byte = 0; byte < 256; ++byte) {
-    uint32_t crc = byte;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) ? kPolynomial : 0);
-    tables[0][byte] = crc;
-  }
-  for (size_t k = 1; k < 8; ++k) {
-    for (size_t byte = 0; byte < 256; ++byte) {
-      const uint32_t previous = tables[k - 1][byte];
-      tables[k][byte] = (previous >> 8) ^ tables[0][previous & 0xFF];
-    }
-  }
-  return tables;
-}
-
-constexpr Tables kTables = make_tables();
-
-uint64_t load_u64(const std::byte* at) {
+[[maybe_unused]] uint64_t load_u64(const std::byte* at) {
   uint64_t value;
   std::memcpy(&value, at, sizeof value);
   return value;
@@ -61,21 +42,6 @@ constexpr uint32_t shift_by(uint64_t size) {
     power = multiply(power, power);
   }
   return shift;
-}
-
-// Each of these advances the inverted register over `bytes`.
-uint32_t advance_by_table(Bytes bytes, uint32_t crc) {
-  const std::byte* at = bytes.data();
-  size_t left = bytes.size();
-  for (; left >= 8; at += 8, left -= 8) {
-    const uint64_t word = load_u64(at) ^ crc;
-    crc = 0;
-    for (size_t i = 0; i < 8; ++i) crc ^= kTables[7 - i][(word >> (8 * i)) & 0xFF];
-  }
-  for (; left > 0; ++at, --left) {
-    crc = (crc >> 8) ^ kTables[0][(crc ^ static_cast<uint32_t>(*at)) & 0xFF];
-  }
-  return crc;
 }
 
 #if defined(__x86_64__)
@@ -106,7 +72,7 @@ __attribute__((target("sse4.2"))) uint32_t advance_by_instruction(Bytes bytes, u
 
 uint32_t advance(Bytes bytes, uint32_t crc) {
   static const bool has_instruction = __builtin_cpu_supports("sse4.2");
-  return has_instruction ? advance_by_instruction(bytes, crc) : advance_by_table(bytes, crc);
+  return has_instruction ? advance_by_instruction(bytes, crc) : Table::advance(bytes, crc);
 }
 
 #elif defined(__ARM_FEATURE_CRC32)
@@ -121,7 +87,7 @@ uint32_t advance(Bytes bytes, uint32_t crc) {
 
 #else
 
-uint32_t advance(Bytes bytes, uint32_t crc) { return advance_by_table(bytes, crc); }
+uint32_t advance(Bytes bytes, uint32_t crc) { return Table::advance(bytes, crc); }
 
 #endif
 
@@ -129,7 +95,7 @@ uint32_t advance(Bytes bytes, uint32_t crc) { return advance_by_table(bytes, crc
 
 uint32_t crc32c(Bytes bytes, uint32_t crc) { return ~advance(bytes, ~crc); }
 
-uint32_t crc32c_portable(Bytes bytes, uint32_t crc) { return ~advance_by_table(bytes, ~crc); }
+uint32_t crc32c_portable(Bytes bytes, uint32_t crc) { return ~Table::advance(bytes, ~crc); }
 
 uint32_t crc32c_combine(uint32_t crc_a, uint32_t crc_b, uint64_t size_b) {
   return multiply(shift_by(size_b), crc_a) ^ crc_b;

@@ -84,24 +84,37 @@ Uri model_directory(Storage& storage, const Uri& uri) {
   return is_job ? finished : uri;
 }
 
+// What a model that is no archive consists of.
+struct Located {
+  Uri directory;
+  std::optional<Uri> file{};  // of parameters, or a checkpoint, where the user named one
+};
+
+// Throws what require_model() promises.
+Located locate_model(Storage& storage, const ModelOptions& options) {
+  const Uri uri = Uri::parse(options.model);
+  if (is_parameter_file(storage, uri) || names_checkpoint(storage, uri)) {
+    require_config_beside(storage, options, uri);
+    return {.directory = folder_of(uri), .file = uri};
+  }
+  const Uri directory = model_directory(storage, uri);
+  const std::vector<Stat> files = storage.list(directory);
+  if (files.empty()) no_such_model(storage, directory);
+  if (options.model_config.empty() && !has_file(files, directory, "config.json") &&
+      !has_file(files, directory, "bert_config.json")) {
+    throw Error(Code::kNotFound, kNoConfig, directory.to_string(), kNoConfigHint);
+  }
+  if (options.init == Init::kPretrained && !find_parameters(storage, directory) &&
+      !find_checkpoint(storage, directory)) {
+    throw Error(Code::kNotFound, kNoParameters, directory.to_string(), kNoParametersHint);
+  }
+  return {.directory = directory};
+}
+
 }  // namespace
 
 void require_model(Storage& storage, const ModelOptions& options) {
-  Uri uri = Uri::parse(options.model);
-  if (is_packed(storage, uri)) return;
-  if (is_parameter_file(storage, uri)) return require_config_beside(storage, options, uri);
-  if (names_checkpoint(storage, uri)) return require_config_beside(storage, options, uri);
-  uri = model_directory(storage, uri);
-  const std::vector<Stat> files = storage.list(uri);
-  if (files.empty()) no_such_model(storage, uri);
-  if (options.model_config.empty() && !has_file(files, uri, "config.json") &&
-      !has_file(files, uri, "bert_config.json")) {
-    throw Error(Code::kNotFound, kNoConfig, uri.to_string(), kNoConfigHint);
-  }
-  const bool has_parameters = find_parameters(storage, uri) || find_checkpoint(storage, uri);
-  if (options.init == Init::kPretrained && !has_parameters) {
-    throw Error(Code::kNotFound, kNoParameters, uri.to_string(), kNoParametersHint);
-  }
+  if (!is_packed(storage, Uri::parse(options.model))) locate_model(storage, options);
 }
 
 ModelFolder::ModelFolder(Storage& storage, const ModelOptions& options)
@@ -110,9 +123,9 @@ ModelFolder::ModelFolder(Storage& storage, const ModelOptions& options)
   const Uri uri = Uri::parse(options.model);
   name_ = uri.to_string();
   if (!is_packed(storage, uri)) {
-    require_model(storage, options);
-    if (is_parameter_file(storage, uri) || names_checkpoint(storage, uri)) file_ = uri;
-    directory_ = file_ ? folder_of(uri) : model_directory(storage, uri);
+    const Located located = locate_model(storage, options);
+    directory_ = located.directory;
+    file_ = located.file;
     return;
   }
   Source source{.role = "model", .uri = name_, .checksum = {}};

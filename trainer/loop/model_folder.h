@@ -14,13 +14,15 @@
 
 namespace berth {
 
-// Throws kNotFound unless `options.model` is an archive, a file of parameters, or a directory, with
-// what `options` needs of it, kBadData where it is another file. Reads nothing but names.
+// Throws kNotFound unless `options.model` is an archive, a file of parameters, a TensorFlow
+// checkpoint, or a directory (an earlier job's, too), with what `options` needs of it, kBadData
+// where it is another file. Reads little but names.
 void require_model(Storage& storage, const ModelOptions& options);
 
 // A model's files by name: a directory, or an archive unpacked into a temporary one (removed with
-// this), or a file of parameters and what lies beside it, each of --model-config and --vocab-file
-// taking the place of its own. Records what was read.
+// this), an earlier job's finished model, or a file of parameters or TensorFlow checkpoint and what
+// lies beside it, each of --model-config and --vocab-file taking the place of its own. Records what
+// was read.
 class ModelFolder {
  public:
   // `options.model` is not empty, or at least the config and the vocabulary are given (random
@@ -31,7 +33,8 @@ class ModelFolder {
   std::optional<std::string> text(std::string_view name);
   // config.json, or bert_config.json. Throws kNotFound.
   std::string config_json();
-  // The file that was named, or the first of kParameterFiles that is there; nullopt when none is.
+  // The file or checkpoint that was named, else find_parameters()'s, else find_checkpoint()'s,
+  // which comes under Hugging Face names; nullopt when there is none.
   std::optional<ModelParameters> parameters();
 
   const std::string& name() const { return name_; }  // as the user gave it

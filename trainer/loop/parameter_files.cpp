@@ -1,5 +1,8 @@
 #include "trainer/loop/parameter_files.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/formats/safetensors.h"
@@ -101,17 +104,17 @@ ModelParameters open_parameters(Storage& storage, const Uri& uri, const std::str
 }
 
 std::optional<Uri> find_parameters(Storage& storage, const Uri& folder) {
-  for (const char* name : kParameterFiles) {
-    if (storage.stat(folder / name)) return folder / name;
-  }
-  std::optional<Uri> only;
+  std::vector<Uri> files;
   for (const Stat& stat : storage.list(folder)) {
     const Uri file = Uri::parse(stat.name);
-    if (!names_parameters(file.file_name()) || folder_of(file) != folder) continue;
-    if (only) return std::nullopt;
-    only = file;
+    if (names_parameters(file.file_name()) && file == folder / file.file_name())
+      files.push_back(file);
   }
-  return only;
+  for (const char* name : kParameterFiles) {
+    const auto found = std::find(files.begin(), files.end(), folder / name);
+    if (found != files.end()) return *found;
+  }
+  return files.size() == 1 ? std::optional(files[0]) : std::nullopt;
 }
 
 Uri folder_of(const Uri& file) {

@@ -30,7 +30,7 @@ std::optional<Uri> only_checkpoint(Storage& storage, const Uri& directory) {
   std::vector<std::string> prefixes;
   for (const Stat& file : storage.list(directory)) {
     const Uri uri = Uri::parse(file.name);
-    if (!file.name.ends_with(kIndex) || folder_of(uri) != directory) continue;
+    if (!file.name.ends_with(kIndex) || uri != directory / uri.file_name()) continue;
     prefixes.push_back(file.name.substr(0, file.name.size() - kIndex.size()));
   }
   if (prefixes.empty()) return std::nullopt;

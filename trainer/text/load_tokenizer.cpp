@@ -1,5 +1,7 @@
 #include "trainer/text/load_tokenizer.h"
 
+#include <map>
+#include <memory>
 #include <utility>
 
 #include "trainer/text/load_kinds.h"
@@ -12,10 +14,20 @@ constexpr const char* kSentencePieceNames[] = {"sentencepiece.bpe.model", "spiec
                                                "spm.model", "tokenizer.model",
                                                "sentencepiece.model"};
 
+// Several kinds ask for the same files, which may be far away.
+FileLookup remembered(const FileLookup& file) {
+  auto known = std::make_shared<std::map<std::string, std::optional<std::string>, std::less<>>>();
+  return [&file, known](std::string_view name) {
+    const auto found = known->find(name);
+    return found != known->end() ? found->second : known->emplace(name, file(name)).first->second;
+  };
+}
+
 }  // namespace
 
-std::unique_ptr<Tokenizer> load_tokenizer(const FileLookup& file,
+std::unique_ptr<Tokenizer> load_tokenizer(const FileLookup& lookup,
                                           const TokenizerOverrides& overrides) {
+  const FileLookup file = remembered(lookup);
   const TokenizerKind kind = tokenizer_kind(file);
   const bool may_be_bert = kind == TokenizerKind::kBert || kind == TokenizerKind::kUnknown;
   if (may_be_bert && file("vocab.txt")) {
