@@ -30,6 +30,14 @@ ARCHITECTURES = {
     "electra": ("Electra", {**SIZES, "embedding_size": 4, "hidden_act": "relu"}),
     "albert": ("Albert", {**SIZES, "embedding_size": 4, "num_hidden_layers": 3, "num_hidden_groups": 2,
                           "classifier_dropout_prob": 0.0, "pad_token_id": 0, "hidden_act": "gelu_new"}),
+    "deberta-v2": ("DebertaV2", {**SIZES, "max_position_embeddings": 16, "type_vocab_size": 0, "relative_attention": True,
+                                 "position_buckets": 4, "max_relative_positions": -1, "pos_att_type": ["p2c", "c2p"],
+                                 "share_att_key": True, "norm_rel_ebd": "layer_norm", "position_biased_input": False,
+                                 "pooler_dropout": 0.0, "pooler_hidden_act": "gelu", "layer_norm_eps": 1e-7}),
+    # What no published model has: positions and token types besides, distances that are not bucketed.
+    "deberta-v2-biased": ("DebertaV2", {**SIZES, "type_vocab_size": 2, "relative_attention": True, "position_buckets": -1,
+                                        "max_relative_positions": 6, "pos_att_type": "c2p|p2c", "share_att_key": True,
+                                        "position_biased_input": True}),
 }
 TASKS = {"sequence": "ForSequenceClassification", "token": "ForTokenClassification", "masked": "ForMaskedLM"}
 
@@ -82,5 +90,5 @@ out = pathlib.Path(sys.argv[1])
 out.mkdir(parents=True, exist_ok=True)
 for architecture in ARCHITECTURES:
     for task in TASKS:
-        if architecture != "xlm-roberta" or task == "sequence":  # it is RoBERTa but for its name
+        if architecture not in ("xlm-roberta", "deberta-v2-biased") or task == "sequence":  # nearly as the one before
             record(out, architecture, task)

@@ -44,7 +44,8 @@ enum class Activation { kGelu, kGeluTanh, kRelu, kTanh };
 enum class Into { kOverwrite, kAdd };
 
 // What the rows of a dropped tensor are: they count from the update's first token or sequence.
-enum class DropoutRows { kTokens, kSequences };
+// Those of a table count from its own first row, the same in all of an update.
+enum class DropoutRows { kTokens, kSequences, kTable };
 
 // Where and how often to drop (Srivastava et al. 2014). Element i of row r is kept by a
 // counter-based generator (Philox 4x32-10, Salmon et al. 2011) keyed by (seed, site, step) and
@@ -55,11 +56,23 @@ struct Dropout {
   float p = 0;        // 0: identity, as in evaluation
   uint32_t site = 0;  // a different one for each place in the model
   DropoutRows rows = DropoutRows::kTokens;
+  uint64_t first_row = 0;  // of a table: where the rows handed over begin in it
 };
 
 // Rows of the embedding tables that stand for padding and learn nothing; -1: none.
 struct PaddingRows {
   int64_t word = -1, position = -1;
+};
+
+// What disentangled attention knows of positions: queries and keys of P relative positions, and
+// which of them a distance means.
+struct RelativeRows {
+  Tensor position_qk;  // [P,2H]: queries, keys, each as A heads of D
+  // [2N-1] int32: the row of a query N-1-i tokens before its key, at i; not decreasing, inside
+  // [0,P). No sequence is longer than N.
+  Tensor rows;
+
+  int64_t longest() const { return (rows.elements() + 1) / 2; }
 };
 
 struct AdamWOptions {
@@ -97,6 +110,7 @@ class Kernels {
   virtual void upload(Tensor to, const void* from) = 0;
   virtual void download(void* to, Tensor from) = 0;  // waits
   virtual void zero(Tensor x) = 0;
+  virtual void add(Tensor x, Tensor y) = 0;  // y += x, of one shape
 
   virtual std::unique_ptr<Weight> make_weight(Tensor master) = 0;  // [N,K]; packs it
   virtual void refresh(Weight& weight) = 0;
@@ -112,7 +126,7 @@ class Kernels {
 
   // ---- Embeddings --------------------------------------------------------------------------
   // y[t] = word[input_ids[t]] + position[position_ids[t]] + type[token_type_ids[t]]; y [T,H].
-  // `type` may be null (models without token types).
+  // `position` and `type` may be null (models without them).
   virtual void embedding_forward(Tensor input_ids, Tensor position_ids, Tensor token_type_ids,
                                  Tensor word, Tensor position, Tensor type, Tensor y) = 0;
   // Adds dy [T,H] into the rows that were read, but those of padding.
@@ -173,6 +187,20 @@ class Kernels {
   virtual void attention_backward(Tensor dout, Tensor qkv, Tensor out, Tensor log_sum_exp,
                                   Tensor cu_seqlens, int num_heads, Dropout dropout,
                                   const StepState& state, Tensor dqkv) = 0;
+
+  // Disentangled attention (He et al. 2020, arXiv:2006.03654, equation 4), keys and queries of
+  // positions shared by name with those of content: as above with the scores of query i and key j
+  // (q_i.k_j + q_i.pk_r + k_j.pq_r) / sqrt(3D), r being the relative row of i - j.
+  virtual void disentangled_attention_forward(Tensor qkv, const RelativeRows& relative,
+                                              Tensor cu_seqlens, int num_heads, Dropout dropout,
+                                              const StepState& state, Tensor out,
+                                              Tensor log_sum_exp) = 0;
+  // Overwrites dqkv [T,3H] and dposition_qk [P,2H].
+  virtual void disentangled_attention_backward(Tensor dout, Tensor qkv,
+                                               const RelativeRows& relative, Tensor out,
+                                               Tensor log_sum_exp, Tensor cu_seqlens, int num_heads,
+                                               Dropout dropout, const StepState& state, Tensor dqkv,
+                                               Tensor dposition_qk) = 0;
 
   // ---- Heads and losses ----------------------------------------------------------------------
   // y[b] = x[rows[b]]; x [T,H], y [B,H], rows [B] int32, distinct.

@@ -4,14 +4,17 @@
 #include "trainer/model/part_names.h"
 
 namespace berth {
-SelfAttention::SelfAttention(const ModelConfig& config, int64_t layer, Parameters& parameters,
-                             Kernels& kernels)
+
+SelfAttention::SelfAttention(const ModelConfig& config, int64_t layer, RelativePositions* positions,
+                             Parameters& parameters, Kernels& kernels)
     : config_(config),
       layer_(layer),
       kernels_(kernels),
       qkv_linear_(parameters, kernels, layer_names(config, layer).query, 3),
       output_linear_(parameters, kernels, layer_names(config, layer).attention_output),
-      norm_(parameters, layer_names(config, layer).attention_norm) {}
+      norm_(parameters, layer_names(config, layer).attention_norm) {
+  if (positions) disentangled_.emplace(config, layer, *positions, parameters, kernels);
+}
 
 SelfAttention::SelfAttention(const SelfAttention& other, int64_t layer) : SelfAttention(other) {
   layer_ = layer;
@@ -26,6 +29,7 @@ void SelfAttention::allocate(Arena& arena, const BatchLimits& limits) {
   sum_ = arena.make(dtype, {tokens, hidden});
   mean_ = arena.make(DType::kF32, {tokens});
   rstd_ = arena.make(DType::kF32, {tokens});
+  if (disentangled_) disentangled_->allocate(arena);
 }
 
 Dropout SelfAttention::probability_dropout(const StepContext& step) const {
@@ -43,9 +47,14 @@ void SelfAttention::forward(const StepContext& step, Tensor x, Tensor y) {
   const Tensor qkv = qkv_.first(tokens), attended = attended_.first(tokens);
   const Tensor sum = sum_.first(tokens);
   kernels_.linear_forward(x, *qkv_linear_.weight, qkv_linear_.bias, qkv);
-  kernels_.attention_forward(
-      qkv, step.batch.cu_seqlens, static_cast<int>(config_.num_attention_heads),
-      probability_dropout(step), step.state, attended, log_sum_exp_.first(tokens));
+  if (disentangled_) {
+    disentangled_->forward(step, probability_dropout(step), qkv, attended,
+                           log_sum_exp_.first(tokens));
+  } else {
+    kernels_.attention_forward(
+        qkv, step.batch.cu_seqlens, static_cast<int>(config_.num_attention_heads),
+        probability_dropout(step), step.state, attended, log_sum_exp_.first(tokens));
+  }
   kernels_.linear_forward(attended, *output_linear_.weight, output_linear_.bias, sum);
   kernels_.add_layer_norm_forward(sum, x, output_dropout(step), step.state, norm_.gamma, norm_.beta,
                                   static_cast<float>(config_.layer_norm_eps), sum, y,
@@ -64,9 +73,14 @@ void SelfAttention::backward(const StepContext& step, Tensor x, Tensor d,
   const Tensor dattended = scratch.second_hidden.first(tokens);
   kernels_.linear_backward(dprojected, attended, *output_linear_.weight, dattended,
                            Into::kOverwrite, output_linear_.dweight, output_linear_.dbias);
-  kernels_.attention_backward(dattended, qkv, attended, log_sum_exp_.first(tokens),
-                              step.batch.cu_seqlens, static_cast<int>(config_.num_attention_heads),
-                              probability_dropout(step), step.state, dqkv);
+  if (disentangled_) {
+    disentangled_->backward(step, probability_dropout(step), dattended, qkv, attended,
+                            log_sum_exp_.first(tokens), dqkv);
+  } else {
+    kernels_.attention_backward(
+        dattended, qkv, attended, log_sum_exp_.first(tokens), step.batch.cu_seqlens,
+        static_cast<int>(config_.num_attention_heads), probability_dropout(step), step.state, dqkv);
+  }
   // The residual: d already holds its share.
   kernels_.linear_backward(dqkv, x, *qkv_linear_.weight, d, Into::kAdd, qkv_linear_.dweight,
                            qkv_linear_.dbias);
@@ -75,6 +89,7 @@ void SelfAttention::backward(const StepContext& step, Tensor x, Tensor d,
 void SelfAttention::refresh() {
   kernels_.refresh(*qkv_linear_.weight);
   kernels_.refresh(*output_linear_.weight);
+  if (disentangled_) disentangled_->refresh();
 }
 
 }  // namespace berth

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <optional>
+
 #include "trainer/model/config.h"
 #include "trainer/model/context.h"
+#include "trainer/model/disentangled_attention.h"
 #include "trainer/model/linear.h"
 
 namespace berth {
@@ -10,7 +13,9 @@ namespace berth {
 //   y = layer_norm(x + dropout(output(self_attention(query(x), key(x), value(x)))))
 class SelfAttention {
  public:
-  SelfAttention(const ModelConfig& config, int64_t layer, Parameters& parameters, Kernels& kernels);
+  // With `positions`, which it borrows, attention is disentangled.
+  SelfAttention(const ModelConfig& config, int64_t layer, RelativePositions* positions,
+                Parameters& parameters, Kernels& kernels);
   // With the parameters of `other`, for another layer.
   SelfAttention(const SelfAttention& other, int64_t layer);
 
@@ -28,6 +33,7 @@ class SelfAttention {
   int64_t layer_;
   Kernels& kernels_;
   Linear qkv_linear_, output_linear_;
+  std::optional<DisentangledAttention> disentangled_;
   LayerNorm norm_;
   Tensor qkv_, attended_, log_sum_exp_;  // [T,3H], [T,H], [T,A]
   Tensor sum_, mean_, rstd_;             // [T,H], [T], [T]

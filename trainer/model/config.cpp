@@ -33,6 +33,7 @@ constexpr std::array kTypes = {
     TypeNames{ModelType::kDistilBert, "distilbert", "DistilBert"},
     TypeNames{ModelType::kElectra, "electra", "Electra"},
     TypeNames{ModelType::kAlbert, "albert", "Albert"},
+    TypeNames{ModelType::kDebertaV2, "deberta-v2", "DebertaV2"},
 };
 
 const TypeNames& names_of(ModelType type) {
@@ -72,7 +73,12 @@ constexpr Keys kDistilBertKeys = {
     "dim",        "n_layers", "n_heads",           "hidden_dim",
     "activation", "dropout",  "attention_dropout", "seq_classif_dropout"};
 
+constexpr Keys kDebertaKeys = {
+    "hidden_size", "num_hidden_layers",   "num_attention_heads",          "intermediate_size",
+    "hidden_act",  "hidden_dropout_prob", "attention_probs_dropout_prob", "cls_dropout"};
+
 const Keys& keys_of(ModelType type) {
+  if (type == ModelType::kDebertaV2) return kDebertaKeys;
   if (type == ModelType::kDistilBert) return kDistilBertKeys;
   return type == ModelType::kAlbert ? kAlbertKeys : kKeys;
 }
@@ -178,7 +184,8 @@ ModelType parse_type(const Reader& read, const Json& object) {
                                   [&](const TypeNames& names) { return names.model_type == name; });
   if (found == kTypes.end()) {
     refuse("model_type", "is " + quoted(name) +
-                             "; known are bert, roberta, xlm-roberta, distilbert, electra, albert");
+                             "; known are bert, roberta, xlm-roberta, distilbert, electra, "
+                             "albert, deberta-v2");
   }
   return found->type;
 }
@@ -190,6 +197,53 @@ Activation parse_activation(const Reader& read, const char* key, const char* fal
     refuse(key, "is " + quoted(act) + "; known are gelu, gelu_new, relu and tanh");
   }
   return found->second;
+}
+
+bool has_both_position_terms(const Json& object) {
+  const auto found = object.find("pos_att_type");
+  if (found == object.end()) return false;
+  const std::string terms = found->dump();  // "p2c|c2p" or a list
+  return terms.find("c2p") != std::string::npos && terms.find("p2c") != std::string::npos;
+}
+
+// DeBERTa as published in its versions 2 and 3.
+void parse_deberta(const Reader& read, const Json& object, ModelConfig& config) {
+  const char* const published = "; in every published DeBERTa-v2 and v3 it is";
+  for (const char* key : {"relative_attention", "share_att_key"}) {
+    if (!read.flag(key, false)) refuse(key, cat("is not true", published));
+  }
+  if (!has_both_position_terms(object)) {
+    refuse("pos_att_type", cat("does not name p2c and c2p", published, " both"));
+  }
+  for (const char* key : {"embedding_size", "pooler_hidden_size"}) {
+    if (read.integer(key, 1, 1 << 16, config.hidden_size) != config.hidden_size) {
+      refuse(key, cat("is not hidden_size", published));
+    }
+  }
+  if (read.integer("attention_head_size", 1, 1 << 16, config.head_size()) != config.head_size()) {
+    refuse("attention_head_size", cat("is not hidden_size / num_attention_heads", published));
+  }
+  if (read.integer("conv_kernel_size", 0, 1 << 10, 0) != 0) {
+    refuse("conv_kernel_size", "is set: deberta-v2-xlarge's convolution is not supported");
+  }
+  const std::string norm = read.text("norm_rel_ebd", "none");
+  if (norm != "none" && norm != "layer_norm") {
+    refuse("norm_rel_ebd", "is " + quoted(norm) + "; known are none and layer_norm");
+  }
+  config.normalizes_relative_positions = norm == "layer_norm";
+  config.has_absolute_positions = read.flag("position_biased_input", true);
+  config.max_relative_positions = read.integer("max_relative_positions", -1, 1 << 20, -1);
+  if (config.max_relative_positions < 1) {
+    config.max_relative_positions = config.max_position_embeddings;
+  }
+  config.position_buckets = std::max<int64_t>(0, read.integer("position_buckets", -1, 1 << 20, -1));
+  const int64_t middle = config.position_buckets / 2;
+  if (config.position_buckets > 0 && (middle < 2 || config.max_relative_positions < middle + 2)) {
+    refuse("position_buckets", cat("(", config.position_buckets, ") must be from 4 to less than ",
+                                   "twice the distances (", config.max_relative_positions, ")"));
+  }
+  config.pooler_act = parse_activation(read, "pooler_hidden_act", "gelu");
+  config.context_pooler_dropout = read.number("pooler_dropout", 0, 0.99).value_or(0);
 }
 
 }  // namespace
@@ -206,6 +260,7 @@ ModelConfig parse_config(std::string_view json_text) {
   const bool is_roberta = type == ModelType::kRoberta || type == ModelType::kXlmRoberta;
   const bool albert = type == ModelType::kAlbert;
   const Keys& keys = keys_of(type);
+  const bool deberta = type == ModelType::kDebertaV2;
   const bool has_types = type != ModelType::kDistilBert;
   constexpr int64_t kMany = 1 << 24;
   ModelConfig config{
@@ -216,7 +271,9 @@ ModelConfig parse_config(std::string_view json_text) {
       .num_attention_heads = read.integer(keys.num_attention_heads, 1, 1 << 12),
       .intermediate_size = read.integer(keys.intermediate_size, 1, 1 << 20),
       .max_position_embeddings = read.integer("max_position_embeddings", 1, kMany),
-      .type_vocab_size = has_types ? read.integer("type_vocab_size", 1, 1 << 16, 2) : 0,
+      .type_vocab_size =
+          has_types ? read.integer("type_vocab_size", deberta ? 0 : 1, 1 << 16, deberta ? 0 : 2)
+                    : 0,
       .pad_token_id = read.integer("pad_token_id", 0, kMany, is_roberta ? 1 : 0),
       .labels = parse_labels(object),
       .source_json = std::string(json_text),
@@ -233,11 +290,14 @@ ModelConfig parse_config(std::string_view json_text) {
   if (!config.classifier_dropout && albert) config.classifier_dropout = 0.1;
   if (!config.classifier_dropout && !has_types) config.classifier_dropout = 0.2;
   config.initializer_range = read.number("initializer_range", 0, 10).value_or(0.02);
-  if (has_types) config.layer_norm_eps = read.number("layer_norm_eps", 1e-30, 1).value_or(1e-12);
+  if (has_types)
+    config.layer_norm_eps =
+        read.number("layer_norm_eps", 1e-30, 1).value_or(deberta ? 1e-7 : 1e-12);
   if (config.hidden_size % config.num_attention_heads != 0) {
     refuse(keys.hidden_size, cat("(", config.hidden_size, ") must be a multiple of ",
                                  keys.num_attention_heads, " (", config.num_attention_heads, ")"));
   }
+  if (deberta) parse_deberta(read, object, config);
   if (config.max_sequence_length() < 1) {
     refuse("max_position_embeddings", "leaves no position behind pad_token_id");
   }

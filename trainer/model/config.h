@@ -11,7 +11,7 @@
 namespace berth {
 
 // Hugging Face's model_type. They differ in names, embeddings, heads and where they drop.
-enum class ModelType { kBert, kRoberta, kXlmRoberta, kDistilBert, kElectra, kAlbert };
+enum class ModelType { kBert, kRoberta, kXlmRoberta, kDistilBert, kElectra, kAlbert, kDebertaV2 };
 
 // What the head computes.
 enum class Task { kSequenceClassification, kTokenClassification, kMaskedLm };
@@ -31,6 +31,13 @@ struct ModelConfig {
   int64_t num_hidden_groups = 0;  // ALBERT: so many different layers; 0: each its own
   int64_t pad_token_id = 0;
   Activation hidden_act = Activation::kGelu;
+  // DeBERTa's.
+  bool has_absolute_positions = true;  // beside the relative ones
+  bool normalizes_relative_positions = false;
+  int64_t max_relative_positions = 0;
+  int64_t position_buckets = 0;  // 0: each relative position its own
+  Activation pooler_act = Activation::kGelu;
+  double context_pooler_dropout = 0;
   double hidden_dropout_prob = 0.1;
   double attention_probs_dropout_prob = 0.1;
   std::optional<double> classifier_dropout{};  // absent: hidden_dropout_prob
@@ -46,9 +53,19 @@ struct ModelConfig {
   int64_t embedding_width() const { return embedding_size > 0 ? embedding_size : hidden_size; }
   int64_t head_size() const { return hidden_size / num_attention_heads; }
   double head_dropout() const {
-    // DistilBERT's seq_classif_dropout is of sequences alone.
-    const bool is_other = type == ModelType::kDistilBert && task != Task::kSequenceClassification;
+    // DistilBERT's seq_classif_dropout and DeBERTa's cls_dropout are of sequences alone.
+    const bool may_be_other = type == ModelType::kDistilBert || type == ModelType::kDebertaV2;
+    const bool is_other = may_be_other && task != Task::kSequenceClassification;
     return is_other ? hidden_dropout_prob : classifier_dropout.value_or(hidden_dropout_prob);
+  }
+
+  // Of the first token's hidden state, before the head's dense layer.
+  double pooler_dropout() const {
+    return type == ModelType::kDebertaV2 ? context_pooler_dropout : head_dropout();
+  }
+  // Relative positions from -span to span - 1 have embeddings.
+  int64_t relative_span() const {
+    return position_buckets > 0 ? position_buckets : max_relative_positions;
   }
 
   // RoBERTa counts positions from behind its padding token.

@@ -12,6 +12,7 @@ struct DeviceBatch {
   Tensor labels{};  // [B], [T] or [M], as the task is; null: unlabelled
   Tensor masked{};  // [M], the rows of masked tokens
   int64_t num_tokens = 0, num_sequences = 0, num_masked = 0;
+  int64_t longest = 0;  // tokens of the longest sequence
 };
 
 // What every layer's forward and backward are given besides their activations.

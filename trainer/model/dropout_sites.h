@@ -9,7 +9,12 @@ constexpr uint32_t kEmbeddingsSite = 0;
 constexpr uint32_t kClassifierSite = 1;
 constexpr uint32_t kFirstTokenSite = 2;  // before the head's dense layer
 
-enum class LayerSite : uint32_t { kAttentionProbabilities, kAttentionOutput, kFeedForwardOutput };
+enum class LayerSite : uint32_t {
+  kAttentionProbabilities,
+  kAttentionOutput,
+  kFeedForwardOutput,
+  kRelativePositions
+};
 constexpr uint32_t layer_site(int64_t layer, LayerSite site) {
   return 16 + 4 * static_cast<uint32_t>(layer) + static_cast<uint32_t>(site);
 }

@@ -10,8 +10,10 @@ Embeddings::Embeddings(const ModelConfig& config, Parameters& parameters, Kernel
   const EmbeddingNames names = embedding_names(config);
   word_ = parameters.value(names.word + ".weight");
   dword_ = parameters.gradient(names.word + ".weight");
-  position_ = parameters.value(names.position + ".weight");
-  dposition_ = parameters.gradient(names.position + ".weight");
+  if (!names.position.empty()) {
+    position_ = parameters.value(names.position + ".weight");
+    dposition_ = parameters.gradient(names.position + ".weight");
+  }
   if (!names.token_type.empty()) {
     type_ = parameters.value(names.token_type + ".weight");
     dtype_ = parameters.gradient(names.token_type + ".weight");

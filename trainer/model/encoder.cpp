@@ -8,6 +8,9 @@ namespace berth {
 
 Encoder::Encoder(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
     : config_(config), kernels_(kernels), embeddings_(config, parameters, kernels) {
+  if (config.type == ModelType::kDebertaV2) {
+    positions_ = std::make_unique<RelativePositions>(config, parameters, kernels);
+  }
   layers_.reserve(static_cast<size_t>(config.num_hidden_layers));
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
     const bool shares = i > 0 && layer_names(config, i) == layer_names(config, i - 1);
@@ -17,9 +20,10 @@ Encoder::Encoder(const ModelConfig& config, Parameters& parameters, Kernels& ker
                          .feed_forward = FeedForward(before.feed_forward, i),
                          .shares = true});
     } else {
-      layers_.push_back({.attention = SelfAttention(config, i, parameters, kernels),
-                         .feed_forward = FeedForward(config, i, parameters, kernels),
-                         .shares = false});
+      layers_.push_back(
+          {.attention = SelfAttention(config, i, positions_.get(), parameters, kernels),
+           .feed_forward = FeedForward(config, i, parameters, kernels),
+           .shares = false});
     }
   }
 }
@@ -28,6 +32,7 @@ void Encoder::allocate(Arena& arena, const BatchLimits& limits) {
   const DType dtype = kernels_.activation_dtype();
   const int64_t tokens = limits.tokens, hidden = config_.hidden_size;
   embeddings_.allocate(arena, limits);
+  if (positions_) positions_->allocate(arena);
   embedded_ = arena.make(dtype, {tokens, hidden});
   for (Layer& layer : layers_) {
     layer.attention.allocate(arena, limits);
@@ -44,6 +49,7 @@ Tensor Encoder::forward(const StepContext& step) {
   const int64_t tokens = step.batch.num_tokens;
   Tensor x = embedded_.first(tokens);
   embeddings_.forward(step, x);
+  if (positions_) positions_->forward(step);
   for (Layer& layer : layers_) {
     const Tensor middle = layer.attention_output.first(tokens);
     layer.attention.forward(step, x, middle);
@@ -55,12 +61,14 @@ Tensor Encoder::forward(const StepContext& step) {
 
 void Encoder::backward(const StepContext& step, Tensor d) {
   const int64_t tokens = step.batch.num_tokens;
+  if (positions_) positions_->begin_backward();
   for (size_t i = layers_.size(); i-- > 0;) {
     Layer& layer = layers_[i];
     const Tensor x = (i == 0 ? embedded_ : layers_[i - 1].output).first(tokens);
     layer.feed_forward.backward(step, layer.attention_output.first(tokens), d, scratch_);
     layer.attention.backward(step, x, d, scratch_);
   }
+  if (positions_) positions_->finish_backward();
   embeddings_.backward(step, d);
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "trainer/model/attention.h"
 #include "trainer/model/embeddings.h"
 #include "trainer/model/feed_forward.h"
+#include "trainer/model/relative_positions.h"
 
 namespace berth {
 
@@ -34,6 +36,7 @@ class Encoder {
   const ModelConfig& config_;
   Kernels& kernels_;
   Embeddings embeddings_;
+  std::unique_ptr<RelativePositions> positions_;  // DeBERTa's
   std::vector<Layer> layers_;
   Tensor embedded_;  // [T,H]
   BackwardScratch scratch_;

@@ -36,6 +36,14 @@ std::vector<int32_t> positions_behind_padding(const PackedBatch& batch, const Mo
   return positions;
 }
 
+int64_t longest_sequence(const PackedBatch& batch) {
+  int64_t longest = 0;
+  for (size_t b = 1; b < batch.cu_seqlens.size(); ++b) {
+    longest = std::max<int64_t>(longest, batch.cu_seqlens[b] - batch.cu_seqlens[b - 1]);
+  }
+  return longest;
+}
+
 }  // namespace
 
 Model::Model(const ModelConfig& config, const BatchLimits& limits, Parameters& parameters,
@@ -72,7 +80,8 @@ void Model::upload(const PackedBatch& batch) {
             .position_ids = position_ids_.first(tokens),
             .cu_seqlens = cu_seqlens_.first(sequences + 1),
             .num_tokens = tokens,
-            .num_sequences = sequences};
+            .num_sequences = sequences,
+            .longest = longest_sequence(batch)};
   kernels_.upload(batch_.input_ids, batch.input_ids.data());
   kernels_.upload(batch_.token_type_ids, batch.token_type_ids.data());
   kernels_.upload(batch_.position_ids, config_.counts_from_padding()

@@ -12,12 +12,20 @@ class TableBuilder {
     const EmbeddingNames names = embedding_names(config_);
     const int64_t width = config_.embedding_width();
     matrix(names.word + ".weight", config_.vocab_size, width);
-    matrix(names.position + ".weight", config_.max_position_embeddings, width);
+    if (!names.position.empty()) {
+      matrix(names.position + ".weight", config_.max_position_embeddings, width);
+    }
     if (!names.token_type.empty()) {
       matrix(names.token_type + ".weight", config_.type_vocab_size, width);
     }
     layer_norm(names.norm, width);
     if (!names.projection.empty()) linear(names.projection, config_.hidden_size, width);
+  }
+
+  void relative_positions() {
+    const RelativePositionNames names = relative_position_names(config_);
+    matrix(names.table + ".weight", 2 * config_.relative_span(), config_.hidden_size);
+    if (!names.norm.empty()) layer_norm(names.norm, config_.hidden_size);
   }
 
   void layer(const LayerNames& names) {
@@ -105,6 +113,7 @@ class TableBuilder {
 std::vector<ParameterSpec> parameter_table(const ModelConfig& config) {
   TableBuilder table(config);
   table.embeddings();
+  if (config.type == ModelType::kDebertaV2) table.relative_positions();
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
     const LayerNames names = layer_names(config, i);
     if (i == 0 || names != layer_names(config, i - 1)) table.layer(names);

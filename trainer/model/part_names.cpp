@@ -15,6 +15,12 @@ LayerNames bert_layer(const std::string& prefix) {
           .output_norm = prefix + "output.LayerNorm"};
 }
 
+LayerNames deberta_layer(const std::string& prefix) {
+  LayerNames names = bert_layer(prefix);
+  for (std::string* part : {&names.query, &names.key, &names.value}) *part += "_proj";
+  return names;
+}
+
 LayerNames distilbert_layer(const std::string& prefix) {
   return {.query = prefix + "attention.q_lin",
           .key = prefix + "attention.k_lin",
@@ -52,6 +58,8 @@ std::string base_prefix(const ModelConfig& config) {
       return "electra.";
     case ModelType::kAlbert:
       return "albert.";
+    case ModelType::kDebertaV2:
+      return "deberta.";
   }
   return "";
 }
@@ -64,12 +72,19 @@ EmbeddingNames embedding_names(const ModelConfig& config) {
                        .norm = prefix + "LayerNorm",
                        .projection = ""};
   if (config.type_vocab_size == 0) names.token_type.clear();
+  if (!config.has_absolute_positions) names.position.clear();
   if (config.type == ModelType::kAlbert) {  // even between equal sizes
     names.projection = base + "encoder.embedding_hidden_mapping_in";
   } else if (config.embedding_width() != config.hidden_size) {
     names.projection = base + "embeddings_project";
   }
   return names;
+}
+
+RelativePositionNames relative_position_names(const ModelConfig& config) {
+  const std::string encoder = base_prefix(config) + "encoder.";
+  return {.table = encoder + "rel_embeddings",
+          .norm = config.normalizes_relative_positions ? encoder + "LayerNorm" : ""};
 }
 
 LayerNames layer_names(const ModelConfig& config, int64_t layer) {
@@ -82,7 +97,8 @@ LayerNames layer_names(const ModelConfig& config, int64_t layer) {
     return albert_layer(base + "encoder.albert_layer_groups." + std::to_string(group) +
                         ".albert_layers.0.");
   }
-  return bert_layer(base + "encoder.layer." + std::to_string(layer) + ".");
+  const std::string prefix = base + "encoder.layer." + std::to_string(layer) + ".";
+  return config.type == ModelType::kDebertaV2 ? deberta_layer(prefix) : bert_layer(prefix);
 }
 
 SequenceHeadNames sequence_head_names(const ModelConfig& config) {
@@ -96,6 +112,8 @@ SequenceHeadNames sequence_head_names(const ModelConfig& config) {
       return {"pre_classifier", "classifier", Activation::kRelu, false};
     case ModelType::kAlbert:
       return {"albert.pooler", "classifier", Activation::kTanh, false};
+    case ModelType::kDebertaV2:
+      return {"pooler.dense", "classifier", config.pooler_act, true};
     case ModelType::kBert:
       break;
   }
@@ -125,6 +143,7 @@ MaskedLmHeadNames masked_lm_head_names(const ModelConfig& config) {
               "predictions.bias",
               {"predictions.decoder.bias"},
               config.hidden_act};
+    case ModelType::kDebertaV2:
     case ModelType::kBert:
       break;
   }

@@ -18,6 +18,12 @@ struct EmbeddingNames {
 };
 EmbeddingNames embedding_names(const ModelConfig& config);
 
+// DeBERTa's; no norm: they are taken as they are.
+struct RelativePositionNames {
+  std::string table, norm;
+};
+RelativePositionNames relative_position_names(const ModelConfig& config);
+
 struct LayerNames {
   std::string query, key, value, attention_output, attention_norm;
   std::string intermediate, output, output_norm;

@@ -63,7 +63,7 @@ class SequenceClassificationHead final : public Head {
 
  private:
   Dropout before(const StepContext& step) const {
-    return step.dropout(config_.head_dropout(), kFirstTokenSite, DropoutRows::kSequences);
+    return step.dropout(config_.pooler_dropout(), kFirstTokenSite, DropoutRows::kSequences);
   }
   Dropout after(const StepContext& step) const {
     return step.dropout(config_.head_dropout(), kClassifierSite, DropoutRows::kSequences);

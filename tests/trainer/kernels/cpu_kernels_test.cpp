@@ -47,7 +47,7 @@ TEST(CpuKernels, HandOutZeroedAlignedMemory) {
   }
 }
 
-// Debian's serial build locks its buffers; this breaks if another one is linked.
+// OpenBLAS's own buffers would not stand this: blas_buffer.h.
 TEST(CpuKernels, MayMultiplyOnManyThreadsAtOnce) {
   constexpr int kThreads = 64;
   constexpr int64_t kSize = 96;
@@ -73,6 +73,22 @@ TEST(CpuKernels, MayMultiplyOnManyThreadsAtOnce) {
     EXPECT_TRUE(
         std::all_of(product.begin(), product.end(), [](float x) { return x == 3.0f * kSize; }));
   }
+}
+
+TEST(CpuKernels, AddTensors) {
+  ThreadPool pool(2);
+  const auto kernels = make_cpu_kernels(pool);
+  constexpr int64_t kCount = 100003;
+  std::vector<float> x(kCount, 1.5f), y(kCount);
+  for (size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(i);
+  const auto view = [](std::vector<float>& values) {
+    return Tensor{
+        .data = reinterpret_cast<std::byte*>(values.data()), .rank = 1, .shape = {kCount}};
+  };
+  kernels->add(view(x), view(y));
+  EXPECT_EQ(y.front(), 1.5f);
+  EXPECT_EQ(y.back(), kCount - 1 + 1.5f);
+  EXPECT_EQ(x.back(), 1.5f);
 }
 
 // Dropout decisions and what derives from them are the same on every instruction set.

@@ -57,6 +57,15 @@ TEST_P(DropoutTest, IsItsOwnBackwardInPlace) {
   EXPECT_EQ(floats(dy), mask);
 }
 
+TEST_P(DropoutTest, OfATableCountsFromItsOwnRows) {
+  const Dropout part{.p = 0.3f, .site = 4, .rows = DropoutRows::kTable, .first_row = 7};
+  begin(inputs_, 1000, 100);
+  const Vector x = random(5 * 40);
+  const Tensor y = garbage({5, 40});
+  kernels().dropout(tensor({5, 40}, x), part, *state_, y);
+  expect_near(y, reference::dropout(x, 40, part, inputs_, 7), 1e-6, "y");
+}
+
 TEST_P(DropoutTest, DoesNotDependOnHowTheUpdateIsCut) {
   const Dropout dropout{.p = 0.4f, .site = 2};
   begin(inputs_, 100, 7);

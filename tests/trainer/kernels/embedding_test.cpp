@@ -55,6 +55,19 @@ TEST_P(Embedding, AgreesWithItsDefinition) {
 
 TEST_P(Embedding, WorksWithoutTokenTypes) { check(30, 16, false); }
 
+TEST_P(Embedding, WorksWithoutPositions) {
+  const Vector word = random(2 * 8), type = random(2 * 8);
+  const Tensor some = ids({1, 0}), words = tensor({2, 8}, word), types = tensor({2, 8}, type);
+  const Tensor y = garbage({2, 8});
+  kernels().embedding_forward(some, {}, {}, words, {}, {}, y);
+  Vector expected(word.begin() + 8, word.end());
+  expected.insert(expected.end(), word.begin(), word.begin() + 8);
+  expect_near(y, expected, 0, "words");
+  kernels().embedding_forward(some, {}, some, words, {}, types, y);
+  for (size_t i = 0; i < expected.size(); ++i) expected[i] += type[(i + 8) % 16];
+  expect_near(y, expected, 1e-6, "words and types");
+}
+
 TEST_P(Embedding, BackwardSkipsTablesThatNobodyTrains) {
   const Tensor dy = tensor({2, 8}, random(16)), some = ids({0, 1});
   const Tensor dposition = zeros({2, 8});

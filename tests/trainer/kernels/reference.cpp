@@ -100,28 +100,32 @@ Vector activation(Activation kind, const Vector& x) {
   return y;
 }
 
-Vector attention(const AttentionShape& shape, const Vector& qkv, Vector* log_sum_exp) {
-  const int64_t hidden = shape.hidden(), row = 3 * hidden, size = shape.head_size;
+namespace {
+
+// Of query i and key j, tokens of one sequence, in one head.
+using Score = std::function<double(int64_t i, int64_t j, int64_t head)>;
+
+// Element d of token's query (which 0), key (1) or value (2).
+double element(const AttentionShape& shape, const Vector& qkv, int64_t token, int64_t which,
+               int64_t head, int64_t d) {
+  return qkv[static_cast<size_t>((token * 3 + which) * shape.hidden() + head * shape.head_size +
+                                 d)];
+}
+
+Vector attention_by(const AttentionShape& shape, const Vector& qkv, const Score& score,
+                    Vector* log_sum_exp) {
+  const int64_t hidden = shape.hidden(), size = shape.head_size;
   Vector out(static_cast<size_t>(shape.tokens() * hidden));
   if (log_sum_exp != nullptr) log_sum_exp->assign(out.size() / static_cast<size_t>(size), 0);
-  const auto element = [&](int64_t token, int64_t which, int64_t head, int64_t d) {
-    return qkv[static_cast<size_t>(token * row + which * hidden + head * size + d)];
-  };
   for (size_t b = 0; b + 1 < shape.cu_seqlens.size(); ++b) {
     const int64_t first = shape.cu_seqlens[b], last = shape.cu_seqlens[b + 1];
     for (int64_t head = 0; head < shape.heads; ++head) {
       for (int64_t i = first; i < last; ++i) {
         Vector scores;
-        for (int64_t j = first; j < last; ++j) {
-          double score = 0;
-          for (int64_t d = 0; d < size; ++d) {
-            score += element(i, 0, head, d) * element(j, 1, head, d);
-          }
-          scores.push_back(score / std::sqrt(static_cast<double>(size)));
-        }
+        for (int64_t j = first; j < last; ++j) scores.push_back(score(i, j, head));
         const double max = *std::max_element(scores.begin(), scores.end());
         double sum = 0;
-        for (const double score : scores) sum += std::exp(score - max);
+        for (const double value : scores) sum += std::exp(value - max);
         if (log_sum_exp != nullptr) {
           (*log_sum_exp)[static_cast<size_t>(i * shape.heads + head)] = max + std::log(sum);
         }
@@ -132,13 +136,46 @@ Vector attention(const AttentionShape& shape, const Vector& qkv, Vector* log_sum
                              shape.first_token + static_cast<uint64_t>(i),
                              static_cast<uint32_t>(head), static_cast<uint64_t>(j - first));
           for (int64_t d = 0; d < size; ++d) {
-            out[static_cast<size_t>(i * hidden + head * size + d)] += p * element(j, 2, head, d);
+            out[static_cast<size_t>(i * hidden + head * size + d)] +=
+                p * element(shape, qkv, j, 2, head, d);
           }
         }
       }
     }
   }
   return out;
+}
+
+}  // namespace
+
+Vector attention(const AttentionShape& shape, const Vector& qkv, Vector* log_sum_exp) {
+  const auto score = [&](int64_t i, int64_t j, int64_t head) {
+    double sum = 0;
+    for (int64_t d = 0; d < shape.head_size; ++d) {
+      sum += element(shape, qkv, i, 0, head, d) * element(shape, qkv, j, 1, head, d);
+    }
+    return sum / std::sqrt(static_cast<double>(shape.head_size));
+  };
+  return attention_by(shape, qkv, score, log_sum_exp);
+}
+
+Vector disentangled_attention(const AttentionShape& shape, const Vector& qkv,
+                              const Vector& position_qk, const std::vector<int32_t>& rows,
+                              Vector* log_sum_exp) {
+  const auto longest = static_cast<int64_t>(rows.size() / 2 + 1);
+  const auto score = [&](int64_t i, int64_t j, int64_t head) {
+    const int64_t row = rows[static_cast<size_t>(i - j + longest - 1)];
+    double sum = 0;
+    for (int64_t d = 0; d < shape.head_size; ++d) {
+      const auto at = static_cast<size_t>(row * 2 * shape.hidden() + head * shape.head_size + d);
+      const double position_query = position_qk[at];
+      const double position_key = position_qk[at + static_cast<size_t>(shape.hidden())];
+      const double q = element(shape, qkv, i, 0, head, d), k = element(shape, qkv, j, 1, head, d);
+      sum += q * k + q * position_key + k * position_query;
+    }
+    return sum / std::sqrt(3 * static_cast<double>(shape.head_size));
+  };
+  return attention_by(shape, qkv, score, log_sum_exp);
 }
 
 Vector cross_entropy(const Vector& logits, const std::vector<int32_t>& labels) {

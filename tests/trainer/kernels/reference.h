@@ -41,6 +41,10 @@ struct AttentionShape {
 };
 // qkv [T,3H] -> out [T,H]; log_sum_exp [T,A] where not null.
 Vector attention(const AttentionShape& shape, const Vector& qkv, Vector* log_sum_exp = nullptr);
+// position_qk [P,2H]; rows [2N-1], by distance.
+Vector disentangled_attention(const AttentionShape& shape, const Vector& qkv,
+                              const Vector& position_qk, const std::vector<int32_t>& rows,
+                              Vector* log_sum_exp = nullptr);
 
 // Losses of logits [B,C].
 Vector cross_entropy(const Vector& logits, const std::vector<int32_t>& labels);

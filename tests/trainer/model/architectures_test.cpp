@@ -191,7 +191,9 @@ INSTANTIATE_TEST_SUITE_P(Recorded, Architectures,
                                          "xlm-roberta-sequence", "distilbert-sequence",
                                          "distilbert-token", "distilbert-masked",
                                          "electra-sequence", "electra-token", "electra-masked",
-                                         "albert-sequence", "albert-token", "albert-masked"),
+                                         "albert-sequence", "albert-token", "albert-masked",
+                                         "deberta-v2-sequence", "deberta-v2-token",
+                                         "deberta-v2-masked", "deberta-v2-biased-sequence"),
                          [](const testing::TestParamInfo<std::string>& test) {
                            std::string name = test.param;
                            std::replace(name.begin(), name.end(), '-', '_');

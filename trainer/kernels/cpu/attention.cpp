@@ -1,77 +1,8 @@
-#include <cmath>
-
+#include "trainer/kernels/cpu/attention_shape.h"
 #include "trainer/kernels/cpu/cpu_fp32.h"
-#include "trainer/kernels/cpu/flush_denormals.h"
 #include "trainer/kernels/cpu/gemm.h"
 
 namespace berth {
-namespace {
-
-// Queries handled at a time, so that scratch memory grows with the length and not its square.
-constexpr int64_t kQueries = 128;
-
-int64_t score_stride(int64_t keys) {
-  return (keys + kScoreMultiple - 1) / kScoreMultiple * kScoreMultiple;
-}
-
-// One sequence as one head sees it.
-struct HeadView {
-  int64_t first, length;  // rows of the packed batch
-  int64_t head;
-};
-
-}  // namespace
-
-// The (sequence, head) pairs of a batch, cut into one contiguous part for each thread, of nearly
-// equal cost.
-struct CpuFp32::AttentionShape {
-  AttentionShape(Tensor qkv, Tensor cu_seqlens, int num_heads, int threads)
-      : cu(cu_seqlens.i32()),
-        sequences(cu_seqlens.elements() - 1),
-        heads(num_heads),
-        hidden(qkv.columns() / 3),
-        head_size(hidden / num_heads),
-        scale(static_cast<float>(1 / std::sqrt(static_cast<double>(head_size)))) {
-    assert(sequences >= 0 && head_size * heads == hidden);
-    double total = 0;
-    for (int64_t pair = 0; pair < sequences * heads; ++pair) total += cost(pair);
-    // A part ends with the pair whose middle passes its share of the cost.
-    cuts.assign(static_cast<size_t>(threads) + 1, sequences * heads);
-    cuts[0] = 0;
-    double passed = 0;
-    size_t next = 1;
-    for (int64_t pair = 0; pair < sequences * heads; ++pair) {
-      const double middle = passed + cost(pair) / 2;
-      while (next < cuts.size() - 1 && middle >= total * static_cast<double>(next) / threads) {
-        cuts[next++] = pair;
-      }
-      passed += cost(pair);
-    }
-  }
-
-  double cost(int64_t pair) const {
-    const auto length = static_cast<double>(view(pair).length);
-    return length * length + 16 * length;
-  }
-  HeadView view(int64_t pair) const {
-    const int64_t b = pair / heads;
-    return {cu[b], cu[b + 1] - cu[b], pair % heads};
-  }
-  // fn(view) for the pairs of part `thread`.
-  template <typename Fn>
-  void for_part(int64_t thread, const Fn& fn) const {
-    for (int64_t i = cuts[static_cast<size_t>(thread)]; i < cuts[static_cast<size_t>(thread) + 1];
-         ++i) {
-      if (view(i).length > 0) fn(view(i));
-    }
-  }
-
-  const int32_t* cu;
-  int64_t sequences, heads, hidden, head_size;
-  float scale;
-  std::vector<int64_t> cuts;
-};
-
 void CpuFp32::attention_forward(Tensor qkv, Tensor cu_seqlens, int num_heads, Dropout dropout,
                                 const StepState& state, Tensor out, Tensor log_sum_exp) {
   const AttentionShape shape(qkv, cu_seqlens, num_heads, pool_.size());
@@ -96,7 +27,7 @@ void CpuFp32::attention_forward(Tensor qkv, Tensor cu_seqlens, int num_heads, Dr
                 .b = {k, row, true},
                 .c = scores,
                 .c_stride = stride,
-                .scale = shape.scale});
+                .scale = shape.scale()});
       const int64_t token = view.first + begin;
       loops_.attention_softmax(scores, RowDraw(draw, token).get(), static_cast<uint32_t>(view.head),
                                queries, view.length, stride,
@@ -155,7 +86,7 @@ void CpuFp32::attention_backward(Tensor dout, Tensor qkv, Tensor out, Tensor log
                 .b = {k, row, true},
                 .c = scores,
                 .c_stride = stride,
-                .scale = shape.scale});
+                .scale = shape.scale()});
       multiply({.m = queries,
                 .n = length,
                 .k = size,
@@ -166,7 +97,7 @@ void CpuFp32::attention_backward(Tensor dout, Tensor qkv, Tensor out, Tensor log
       loops_.attention_softmax_backward(scores, dscores, RowDraw(draw, token).get(),
                                         static_cast<uint32_t>(view.head), queries, length, stride,
                                         log_sum_exp.f32() + token * shape.heads + view.head,
-                                        shape.heads, delta, shape.scale);
+                                        shape.heads, delta, shape.scale());
       multiply({.m = length,
                 .n = size,
                 .k = queries,

@@ -51,6 +51,7 @@ class CpuFp32 final : public Kernels {
   void upload(Tensor to, const void* from) override;
   void download(void* to, Tensor from) override;
   void zero(Tensor x) override;
+  void add(Tensor x, Tensor y) override;
   std::unique_ptr<Weight> make_weight(Tensor master) override;
   void refresh(Weight& weight) override;
 
@@ -92,6 +93,14 @@ class CpuFp32 final : public Kernels {
                           Tensor cu_seqlens, int num_heads, Dropout dropout, const StepState& state,
                           Tensor dqkv) override;
 
+  void disentangled_attention_forward(Tensor qkv, const RelativeRows& relative, Tensor cu_seqlens,
+                                      int num_heads, Dropout dropout, const StepState& state,
+                                      Tensor out, Tensor log_sum_exp) override;
+  void disentangled_attention_backward(Tensor dout, Tensor qkv, const RelativeRows& relative,
+                                       Tensor out, Tensor log_sum_exp, Tensor cu_seqlens,
+                                       int num_heads, Dropout dropout, const StepState& state,
+                                       Tensor dqkv, Tensor dposition_qk) override;
+
   void gather_rows(Tensor x, Tensor rows, Tensor y) override;
   void gather_rows_backward(Tensor dy, Tensor rows, Tensor dx) override;
   void cross_entropy(Tensor logits, Tensor labels, StepState& state, Tensor dlogits) override;
@@ -102,8 +111,6 @@ class CpuFp32 final : public Kernels {
              const AdamWOptions& options, const StepState& state) override;
 
  private:
-  struct AttentionShape;  // attention.cpp
-
   // pool_.parallel_for with denormals flushed.
   void parallel(int64_t count, int64_t grain, const ThreadPool::Range& fn);
   // The least number of rows of `columns` elements worth a thread of its own.
@@ -115,7 +122,8 @@ class CpuFp32 final : public Kernels {
 
   ThreadPool& pool_;
   const CpuLoops& loops_;
-  std::vector<std::vector<float>> scratch_;  // of attention, one for each thread
+  std::vector<std::vector<float>> scratch_;        // of attention, one for each thread
+  std::vector<std::vector<float>> position_sums_;  // of its backward, one for each part
 };
 
 }  // namespace berth

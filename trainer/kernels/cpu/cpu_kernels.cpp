@@ -56,6 +56,13 @@ void CpuFp32::zero(Tensor x) {
   });
 }
 
+void CpuFp32::add(Tensor x, Tensor y) {
+  assert(x.elements() == y.elements());
+  parallel(x.elements(), 1 << 14, [&](int64_t begin, int64_t end, int) {
+    loops_.add(x.f32() + begin, y.f32() + begin, end - begin);
+  });
+}
+
 std::unique_ptr<Weight> CpuFp32::make_weight(Tensor master) {
   assert(master.rank == 2);
   return std::make_unique<CpuWeight>(master);

@@ -5,18 +5,25 @@ namespace berth {
 void CpuFp32::embedding_forward(Tensor input_ids, Tensor position_ids, Tensor token_type_ids,
                                 Tensor word, Tensor position, Tensor type, Tensor y) {
   const int64_t hidden = y.columns();
-  assert(word.columns() == hidden && position.columns() == hidden);
+  assert(word.columns() == hidden && (!position || position.columns() == hidden));
   const int32_t* words = input_ids.i32();
-  const int32_t* positions = position_ids.i32();
+  const int32_t* positions = position ? position_ids.i32() : nullptr;
   const int32_t* types = type ? token_type_ids.i32() : nullptr;
   parallel(y.rows(), row_grain(hidden), [&](int64_t begin, int64_t end, int) {
     for (int64_t t = begin; t < end; ++t) {
       assert(words[t] >= 0 && words[t] < word.rows());
-      assert(positions[t] >= 0 && positions[t] < position.rows());
+      assert(positions == nullptr || (positions[t] >= 0 && positions[t] < position.rows()));
       assert(types == nullptr || (types[t] >= 0 && types[t] < type.rows()));
-      loops_.embedding(word.f32() + words[t] * hidden, position.f32() + positions[t] * hidden,
-                       types ? type.f32() + types[t] * hidden : nullptr, hidden,
-                       y.f32() + t * hidden);
+      const float* of_word = word.f32() + words[t] * hidden;
+      const float* of_type = types ? type.f32() + types[t] * hidden : nullptr;
+      float* sum = y.f32() + t * hidden;
+      if (positions) {
+        loops_.embedding(of_word, position.f32() + positions[t] * hidden, of_type, hidden, sum);
+      } else if (types) {
+        loops_.embedding(of_word, of_type, nullptr, hidden, sum);
+      } else {
+        loops_.copy(of_word, sum, hidden);
+      }
     }
   });
 }

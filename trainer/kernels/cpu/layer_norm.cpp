@@ -5,6 +5,22 @@
 
 namespace berth {
 
+namespace {
+
+uint64_t first_row_of(const Dropout& dropout, const CpuStepState& state) {
+  switch (dropout.rows) {
+    case DropoutRows::kSequences:
+      return state.first_sequence;
+    case DropoutRows::kTable:
+      return dropout.first_row;
+    case DropoutRows::kTokens:
+      break;
+  }
+  return state.first_token;
+}
+
+}  // namespace
+
 std::optional<DropoutDraw> draw_of(const Dropout& dropout, const StepState& state) {
   if (dropout.p <= 0) return std::nullopt;
   assert(dropout.p < 1);
@@ -12,11 +28,10 @@ std::optional<DropoutDraw> draw_of(const Dropout& dropout, const StepState& stat
   const auto key = philox_key(cpu.inputs.seed, cpu.inputs.step, dropout.site);
   const auto threshold = static_cast<uint32_t>(
       std::min(65535L, std::lround(static_cast<double>(dropout.p) * 65536.0)));
-  return DropoutDraw{
-      .key = {key[0], key[1]},
-      .first_row = dropout.rows == DropoutRows::kTokens ? cpu.first_token : cpu.first_sequence,
-      .threshold = threshold,
-      .scale = 65536.0f / static_cast<float>(65536u - threshold)};
+  return DropoutDraw{.key = {key[0], key[1]},
+                     .first_row = first_row_of(dropout, cpu),
+                     .threshold = threshold,
+                     .scale = 65536.0f / static_cast<float>(65536u - threshold)};
 }
 
 void CpuFp32::dropout(Tensor x, Dropout dropout, const StepState& state, Tensor y) {

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "trainer/kernels/cpu/loops.h"
+#include "trainer/kernels/tensor.h"
+
+namespace berth {
+
+// Queries handled at a time, so that scratch memory grows with the length and not its square.
+inline constexpr int64_t kQueries = 128;
+
+inline int64_t score_stride(int64_t keys) {
+  return (keys + kScoreMultiple - 1) / kScoreMultiple * kScoreMultiple;
+}
+
+// One sequence as one head sees it.
+struct HeadView {
+  int64_t first, length;  // rows of the packed batch
+  int64_t head;
+};
+
+// The (sequence, head) pairs of a batch, cut into one contiguous part for each thread, of nearly
+// equal cost.
+struct AttentionShape {
+  // Which of the two the pairs go through first. By heads: a part meets few of them.
+  enum class Order { kBySequences, kByHeads };
+
+  AttentionShape(Tensor qkv, Tensor cu_seqlens, int num_heads, int threads,
+                 Order pairs = Order::kBySequences)
+      : cu(cu_seqlens.i32()),
+        sequences(cu_seqlens.elements() - 1),
+        heads(num_heads),
+        hidden(qkv.columns() / 3),
+        head_size(hidden / num_heads),
+        order(pairs) {
+    assert(sequences >= 0 && head_size * heads == hidden);
+    double total = 0;
+    for (int64_t pair = 0; pair < sequences * heads; ++pair) total += cost(pair);
+    // A part ends with the pair whose middle passes its share of the cost.
+    cuts.assign(static_cast<size_t>(threads) + 1, sequences * heads);
+    cuts[0] = 0;
+    double passed = 0;
+    size_t next = 1;
+    for (int64_t pair = 0; pair < sequences * heads; ++pair) {
+      const double middle = passed + cost(pair) / 2;
+      while (next < cuts.size() - 1 && middle >= total * static_cast<double>(next) / threads) {
+        cuts[next++] = pair;
+      }
+      passed += cost(pair);
+    }
+  }
+
+  // 1 / sqrt(D * terms): what scores that are sums of so many products are scaled by.
+  float scale(int terms = 1) const {
+    return static_cast<float>(1 / std::sqrt(static_cast<double>(head_size * terms)));
+  }
+
+  double cost(int64_t pair) const {
+    const auto length = static_cast<double>(view(pair).length);
+    return length * length + 16 * length;
+  }
+  HeadView view(int64_t pair) const {
+    const bool by_heads = order == Order::kByHeads;
+    const int64_t b = by_heads ? pair % sequences : pair / heads;
+    return {cu[b], cu[b + 1] - cu[b], by_heads ? pair / sequences : pair % heads};
+  }
+  int64_t begin_of(int64_t part) const { return cuts[static_cast<size_t>(part)]; }
+  int64_t end_of(int64_t part) const { return cuts[static_cast<size_t>(part) + 1]; }
+  // fn(view) for the pairs of a part.
+  template <typename Fn>
+  void for_part(int64_t part, const Fn& fn) const {
+    for (int64_t i = begin_of(part); i < end_of(part); ++i) {
+      if (view(i).length > 0) fn(view(i));
+    }
+  }
+
+  const int32_t* cu;
+  int64_t sequences, heads, hidden, head_size;
+  Order order;
+  std::vector<int64_t> cuts;
+};
+
+}  // namespace berth

@@ -1,0 +1,53 @@
+#include "trainer/model/disentangled_attention.h"
+
+#include "trainer/model/dropout_sites.h"
+#include "trainer/model/part_names.h"
+
+namespace berth {
+
+DisentangledAttention::DisentangledAttention(const ModelConfig& config, int64_t layer,
+                                             RelativePositions& positions, Parameters& parameters,
+                                             Kernels& kernels)
+    : config_(config),
+      site_(layer_site(layer, LayerSite::kRelativePositions)),
+      positions_(positions),
+      kernels_(kernels),
+      qk_linear_(parameters, kernels, layer_names(config, layer).query, 2) {}
+
+void DisentangledAttention::allocate(Arena& arena) {
+  const DType dtype = kernels_.activation_dtype();
+  const int64_t rows = positions_.most_rows(), hidden = config_.hidden_size;
+  position_qk_ = arena.make(dtype, {rows, 2 * hidden});
+  dposition_qk_ = arena.make(dtype, {rows, 2 * hidden});
+  dpositions_ = arena.make(dtype, {rows, hidden});
+}
+
+RelativeRows DisentangledAttention::relative() const {
+  return {.position_qk = position_qk_.first(positions_.num_rows()),
+          .rows = positions_.row_of_distance()};
+}
+
+void DisentangledAttention::forward(const StepContext& step, Dropout dropout, Tensor qkv,
+                                    Tensor out, Tensor log_sum_exp) {
+  kernels_.linear_forward(positions_.dropped(step, site_), *qk_linear_.weight, qk_linear_.bias,
+                          relative().position_qk);
+  kernels_.disentangled_attention_forward(qkv, relative(), step.batch.cu_seqlens,
+                                          static_cast<int>(config_.num_attention_heads), dropout,
+                                          step.state, out, log_sum_exp);
+}
+
+void DisentangledAttention::backward(const StepContext& step, Dropout dropout, Tensor dout,
+                                     Tensor qkv, Tensor out, Tensor log_sum_exp, Tensor dqkv) {
+  const Tensor dposition_qk = dposition_qk_.first(positions_.num_rows());
+  const Tensor dpositions = dpositions_.first(positions_.num_rows());
+  kernels_.disentangled_attention_backward(
+      dout, qkv, relative(), out, log_sum_exp, step.batch.cu_seqlens,
+      static_cast<int>(config_.num_attention_heads), dropout, step.state, dqkv, dposition_qk);
+  kernels_.linear_backward(dposition_qk, positions_.dropped(step, site_), *qk_linear_.weight,
+                           dpositions, Into::kOverwrite, qk_linear_.dweight, qk_linear_.dbias);
+  positions_.add_gradient(step, site_, dpositions);
+}
+
+void DisentangledAttention::refresh() { kernels_.refresh(*qk_linear_.weight); }
+
+}  // namespace berth
