@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "storage/base/error.h"
+#include "storage/base/json.h"
 
 namespace berth {
 namespace {
@@ -17,7 +18,7 @@ std::string dump(const FinalReport& report, size_t text_limit) {
   const auto cut = [text_limit](const std::string& text) {
     return text.size() <= text_limit ? text : text.substr(0, text_limit) + "...";
   };
-  const nlohmann::ordered_json object = {
+  const OrderedJson object = {
       {"code", report.code},
       {"reason", report.reason},
       {"what", cut(report.what)},
@@ -26,7 +27,7 @@ std::string dump(const FinalReport& report, size_t text_limit) {
       {"step", report.step},
       {"checkpoint", cut(report.checkpoint)},
   };
-  return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return to_text(object);
 }
 
 FinalReport report_of(const Error& error) {

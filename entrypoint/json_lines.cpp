@@ -5,26 +5,24 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "storage/base/json.h"
+
 namespace berth {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // Seven digits, all that an fp32 holds; null for what is no number.
-Json number(double value) {
+OrderedJson number(double value) {
   if (!std::isfinite(value)) return nullptr;
   char text[32];
   std::snprintf(text, sizeof text, "%.7g", value);
   return std::strtod(text, nullptr);
 }
 
-Json event(const char* name, const Clock& wall_clock) {
+OrderedJson event(const char* name, const Clock& wall_clock) {
   return {{"time", iso_time(wall_clock())}, {"event", name}, {"severity", "INFO"}};
 }
 
-void write_line(const Write& write, const Json& object) {
-  write(object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
-}
+void write_line(const Write& write, const OrderedJson& object) { write(to_text(object) + "\n"); }
 
 }  // namespace
 
@@ -32,7 +30,7 @@ JsonLines::JsonLines(Write write, Clock wall_clock)
     : write_(std::move(write)), wall_clock_(std::move(wall_clock)) {}
 
 void JsonLines::on_start(const JobReport& report) {
-  Json line = event("start", wall_clock_);
+  OrderedJson line = event("start", wall_clock_);
   line["train_examples"] = report.train_examples;
   line["eval_examples"] = report.eval_examples;
   line["num_labels"] = report.num_labels;
@@ -47,7 +45,7 @@ void JsonLines::on_start(const JobReport& report) {
 
 void JsonLines::on_step(const StepReport& report) {
   if (!report.log) return;
-  Json line = event("step", wall_clock_);
+  OrderedJson line = event("step", wall_clock_);
   line["step"] = report.step;
   line["total_steps"] = report.total_steps;
   line["epoch"] = number(report.epoch);
@@ -60,7 +58,7 @@ void JsonLines::on_step(const StepReport& report) {
 }
 
 void JsonLines::on_evaluation(const EvaluationReport& report) {
-  Json line = event("evaluation", wall_clock_);
+  OrderedJson line = event("evaluation", wall_clock_);
   line["step"] = report.step;
   line["epoch"] = number(report.epoch);
   line["split"] = report.split;
@@ -73,7 +71,7 @@ void JsonLines::on_evaluation(const EvaluationReport& report) {
 }
 
 void JsonLines::on_checkpoint(const CheckpointReport& report) {
-  Json line = event("checkpoint", wall_clock_);
+  OrderedJson line = event("checkpoint", wall_clock_);
   line["step"] = report.step;
   line["where"] = report.where;
   line["size_bytes"] = report.size_bytes;

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "storage/base/json.h"
+
 namespace berth {
 namespace {
 
@@ -26,13 +28,13 @@ LogSink text_log_sink(LogLevel least_urgent, TerminalLine& line) {
 LogSink json_log_sink(LogLevel least_urgent, Write write, Clock wall_clock) {
   return [=](LogLevel level, const std::string& text) {
     if (level > least_urgent) return;
-    const nlohmann::ordered_json object = {
+    const OrderedJson object = {
         {"time", iso_time(wall_clock())},
         {"event", "log"},
         {"severity", kNames[static_cast<size_t>(level)].severity},
         {"message", text},
     };
-    write(object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    write(to_text(object) + "\n");
   };
 }
 

@@ -8,6 +8,7 @@
 #include "entrypoint/standard_output.h"
 #include "storage/archive.h"
 #include "storage/base/error.h"
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "storage/formats/text_lines.h"
 #include "storage/whole_file.h"
@@ -15,8 +16,6 @@
 
 namespace berth {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Input {
   std::string text;
@@ -38,7 +37,7 @@ TextLines open_lines(Storage& storage, const std::string& path) {
 
 Input parse_input(std::string_view line, bool is_json) {
   if (!is_json) return {.text = std::string(line)};
-  const Json object = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const OrderedJson object = parse_ordered_json(line);
   const auto text = [&](const char* key) -> std::optional<std::string> {
     const auto found = object.find(key);
     if (found == object.end() || found->is_null()) return std::nullopt;
@@ -54,11 +53,12 @@ Input parse_input(std::string_view line, bool is_json) {
 void print(const Tokenizer& tokenizer, const Input& input, const EncodeOptions& options,
            ByteSink& output) {
   const Encoding encoding = tokenizer.encode(input.text, input.text_pair, options);
-  Json tokens = Json::array(), offsets = Json::array();
+  OrderedJson tokens = OrderedJson::array(), offsets = OrderedJson::array();
   for (const int32_t id : encoding.input_ids) tokens.push_back(tokenizer.token(id));
   for (const Span& span : encoding.offsets) offsets.push_back({span.begin, span.end});
-  const Json object = {{"tokens", tokens}, {"ids", encoding.input_ids}, {"offsets", offsets}};
-  output.write(as_bytes(object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"));
+  const OrderedJson object = {
+      {"tokens", tokens}, {"ids", encoding.input_ids}, {"offsets", offsets}};
+  output.write(as_bytes(to_text(object) + "\n"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "entrypoint/machine.h"
 #include "entrypoint/preflight.h"
 #include "storage/base/error.h"
+#include "storage/base/json.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
@@ -47,8 +48,8 @@ struct TrainingData {
 std::optional<int64_t> finished_steps(Storage& storage, const Uri& job) {
   const std::optional<std::string> text = read_text(storage, job / "metrics.json");
   if (!text) return std::nullopt;
-  const auto metrics = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
-  const nlohmann::json::json_pointer finished("/finished"), steps("/train/steps");
+  const auto metrics = parse_json(*text);
+  const Json::json_pointer finished("/finished"), steps("/train/steps");
   if (!metrics.contains(finished) || metrics.at(finished) != true || !metrics.contains(steps) ||
       !metrics.at(steps).is_number_integer()) {
     return std::nullopt;

@@ -5,6 +5,7 @@
 
 #include "entrypoint/inspect/column_summary.h"
 #include "entrypoint/inspect/inspect.h"
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "storage/formats/event_reader.h"
 #include "storage/formats/tfrecord.h"
@@ -12,7 +13,6 @@
 namespace berth {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Points = std::vector<std::pair<int64_t, double>>;  // step and value
 
 // As the float that it was.
@@ -50,18 +50,16 @@ Inspection inspect_events(Storage& storage, const Uri& uri) {
   std::string text = cat(uri.to_string(), ": TensorBoard events, ", grouped(events),
                          events == 1 ? " record, " : " records, ", tags.size(),
                          tags.size() == 1 ? " tag\n" : " tags\n");
-  Json points = Json::object();
+  OrderedJson points = OrderedJson::object();
   for (const std::string& tag : tags) {
     const auto found = scalars.find(tag);
     text +=
         found == scalars.end() ? cat("  ", tag, ": no scalar\n") : scalar_line(tag, found->second);
     if (found != scalars.end()) points[tag] = found->second;
   }
-  return {
-      .text = text,
-      .json =
-          Json({{"format", "tensorboard"}, {"rows", events}, {"tags", tags}, {"scalars", points}})
-              .dump(-1, ' ', false, Json::error_handler_t::replace)};
+  return {.text = text,
+          .json = to_text(OrderedJson(
+              {{"format", "tensorboard"}, {"rows", events}, {"tags", tags}, {"scalars", points}}))};
 }
 
 }  // namespace berth

@@ -5,6 +5,7 @@
 #include "entrypoint/inspect/column_summary.h"
 #include "entrypoint/inspect/inspect.h"
 #include "storage/archive.h"
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "storage/formats/row_reader.h"
 #include "storage/formats/tf_example.h"
@@ -13,14 +14,12 @@
 namespace berth {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr size_t kFirst = 5;           // rows shown
 constexpr size_t kWholeCell = 200;     // characters, for machines
 constexpr size_t kShownCell = 60;      // for people
 constexpr size_t kShownElements = 12;  // of an array, for people
 
-Json to_json(const Cell& cell) {
+OrderedJson to_json(const Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return cut_text(*text, kWholeCell);
   if (const auto* number = std::get_if<int64_t>(&cell)) return *number;
   if (const auto* flag = std::get_if<bool>(&cell)) return *flag;
@@ -32,9 +31,9 @@ Json to_json(const Cell& cell) {
 
 // As machines get it: one object, the rows as arrays in the columns' order.
 std::string json_text(const std::string& format, uint64_t rows,
-                      const std::vector<std::string>& columns, const Json& first) {
-  return Json({{"format", format}, {"rows", rows}, {"columns", columns}, {"first", first}})
-      .dump(-1, ' ', false, Json::error_handler_t::replace);
+                      const std::vector<std::string>& columns, const OrderedJson& first) {
+  return to_text(
+      OrderedJson({{"format", format}, {"rows", rows}, {"columns", columns}, {"first", first}}));
 }
 
 std::string heading(const Uri& uri, const std::string& format, uint64_t rows, size_t columns) {
@@ -62,21 +61,21 @@ std::string table_format(const Uri& uri) {
   return suffix == "ndjson" || suffix == "json" ? "jsonl" : suffix;
 }
 
-std::string elements_text(const Json& array) {
+std::string elements_text(const OrderedJson& array) {
   std::string text = "[";
   for (size_t i = 0; i < std::min(array.size(), kShownElements); ++i) {
-    text += (i == 0 ? "" : ", ") + array[i].dump(-1, ' ', false, Json::error_handler_t::replace);
+    text += (i == 0 ? "" : ", ") + to_text(array[i]);
   }
   return text + (array.size() > kShownElements ? ", ...]" : "]");
 }
 
-Json to_json(const TfFeature& feature) {
-  Json array = Json::array();
+OrderedJson to_json(const TfFeature& feature) {
+  OrderedJson array = OrderedJson::array();
   if (const auto* texts = std::get_if<std::vector<std::string>>(&feature.values)) {
     for (const std::string& text : *texts) array.push_back(cut_text(text, kWholeCell));
   } else if (const auto* reals = std::get_if<std::vector<float>>(&feature.values)) {
     for (const float real : *reals) {
-      array.push_back(std::isfinite(real) ? Json(static_cast<double>(real)) : Json());
+      array.push_back(std::isfinite(real) ? OrderedJson(static_cast<double>(real)) : OrderedJson());
     }
   } else if (const auto* numbers = std::get_if<std::vector<int64_t>>(&feature.values)) {
     array = *numbers;
@@ -92,13 +91,13 @@ Inspection inspect_table(Storage& storage, const Uri& uri) {
   std::vector<std::string> names;
   for (const Column& column : reader->columns()) names.push_back(column.name);
   std::vector<ColumnSummary> summaries(names.size());
-  Json first = Json::array();
+  OrderedJson first = OrderedJson::array();
   std::string shown;
   uint64_t rows = 0;
   for (Row row; reader->next(row); ++rows) {
     for (size_t i = 0; i < row.size(); ++i) summaries[i].add(row[i]);
     if (rows >= kFirst) continue;
-    Json cells = Json::array();
+    OrderedJson cells = OrderedJson::array();
     for (const Cell& cell : row) {
       cells.push_back(to_json(cell));
       shown += cat(cells.size() == 1 ? "  " : " | ", cell_text(cell, kShownCell));
@@ -116,7 +115,7 @@ Inspection inspect_records(Storage& storage, const Uri& uri) {
   TfRecordReader records(decompress(storage.open(uri), compression_of(uri.file_name())));
   std::vector<std::string> names;
   std::vector<ColumnSummary> summaries;
-  std::vector<std::vector<Json>> first;  // by row and column
+  std::vector<std::vector<OrderedJson>> first;  // by row and column
   uint64_t rows = 0;
   for (std::vector<std::byte> record; records.next(record); ++rows) {
     std::vector<TfFeature> features;
@@ -133,7 +132,7 @@ Inspection inspect_records(Storage& storage, const Uri& uri) {
         names.push_back(feature.name);
         summaries.emplace_back();
       }
-      const Json array = to_json(feature);
+      const OrderedJson array = to_json(feature);
       summaries[column].add_array(array.size());
       if (rows >= kFirst) continue;
       first.back().resize(std::max(first.back().size(), column + 1));
@@ -141,8 +140,8 @@ Inspection inspect_records(Storage& storage, const Uri& uri) {
     }
   }
   std::string shown;
-  Json rows_json = Json::array();
-  for (std::vector<Json>& row : first) {
+  OrderedJson rows_json = OrderedJson::array();
+  for (std::vector<OrderedJson>& row : first) {
     row.resize(names.size());
     for (size_t i = 0; i < row.size(); ++i) {
       shown += cat(i == 0 ? "  " : "    ", names[i], " ",

@@ -6,6 +6,7 @@
 #include "entrypoint/inspect/inspect.h"
 #include "storage/base/checksum.h"
 #include "storage/base/error.h"
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "storage/expand.h"
 #include "storage/whole_file.h"
@@ -15,8 +16,6 @@
 
 namespace berth {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct OpenedModel {
   std::string format;
@@ -86,7 +85,7 @@ std::string config_line(Storage& storage, const Uri& folder) {
 Inspection inspect_tensors(Storage& storage, const Uri& uri) {
   const OpenedModel model = open(storage, uri);
   const auto tensors = model.parameters.tensors->tensors();
-  Json list = Json::array();
+  OrderedJson list = OrderedJson::array();
   std::string lines;
   uint64_t elements = 0, bytes = 0;
   size_t widest = 0;
@@ -107,8 +106,7 @@ Inspection inspect_tensors(Storage& storage, const Uri& uri) {
                       tensors.size() == 1 ? " tensor, " : " tensors, ", grouped(elements),
                       " parameters, ", human_bytes(bytes), "\n", config_line(storage, model.folder),
                       lines),
-          .json = Json({{"format", model.format}, {"tensors", list}})
-                      .dump(-1, ' ', false, Json::error_handler_t::replace)};
+          .json = to_text(OrderedJson({{"format", model.format}, {"tensors", list}}))};
 }
 
 }  // namespace berth

@@ -2,14 +2,13 @@
 #include <unordered_map>
 
 #include "storage/base/error.h"
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "storage/formats/row_readers.h"
 #include "storage/formats/text_lines.h"
 
 namespace berth {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr size_t kDepthLimit = 256;
 
@@ -31,7 +30,7 @@ class LineEvents {
   }
   bool number_float(double number, const std::string& digits) { return value(digits, number); }
   bool string(std::string& text) {
-    return depth_ > 1 ? value(Json(text).dump(), text) : value({}, std::move(text));
+    return depth_ > 1 ? value(to_text(Json(text)), text) : value({}, std::move(text));
   }
   bool binary(Json::binary_t&) { return true; }  // never in JSON text
 
@@ -43,7 +42,7 @@ class LineEvents {
   bool key(std::string& name) {
     if (depth_ > 1) {
       separate();
-      nested_ += Json(name).dump() + ":";
+      nested_ += to_text(Json(name)) + ":";
       first_ = true;
       return true;
     }

@@ -4,8 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "storage/base/error.h"
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "storage/formats/safetensors_header.h"
+#include "storage/formats/utf8.h"
 
 namespace berth {
 namespace {
@@ -54,11 +56,10 @@ void require_tiling(const std::vector<SafetensorsEntry>& entries, uint64_t data_
 }
 
 std::string json_text(const std::string& text) {
-  try {
-    return nlohmann::json(text).dump();
-  } catch (const nlohmann::json::exception&) {
+  if (find_invalid_utf8(text)) {
     throw Error(Code::kInternal, "a tensor name that is not UTF-8", quoted(text));
   }
+  return to_text(Json(text));
 }
 
 std::string entry_text(const NamedTensor& tensor, uint64_t begin) {

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "storage/base/error.h"
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 
 namespace berth {
@@ -21,7 +22,7 @@ std::optional<DType> dtype_of(std::string_view name) {
 
 // nlohmann's parser calls these in document order; it keeps no tree and does not recurse.
 //   depth 0 {  depth 1 "name": {  depth 2 "dtype": "F32", "shape": [  depth 3 2, 3 ], ... } }
-class HeaderHandler final : public nlohmann::json_sax<nlohmann::json> {
+class HeaderHandler final : public nlohmann::json_sax<Json> {
  public:
   SafetensorsHeader header;
 
@@ -99,9 +100,9 @@ class HeaderHandler final : public nlohmann::json_sax<nlohmann::json> {
   bool number_float(double, const std::string&) override { fail("a fraction"); }
   bool boolean(bool) override { fail("a truth value"); }
   bool null() override { fail("a null"); }
-  bool binary(nlohmann::json::binary_t&) override { fail("binary data"); }
+  bool binary(Json::binary_t&) override { fail("binary data"); }
 
-  bool parse_error(size_t position, const std::string&, const nlohmann::json::exception&) override {
+  bool parse_error(size_t position, const std::string&, const Json::exception&) override {
     throw Error(Code::kCorrupt, "the header is not JSON", cat("byte ", kHeaderStart + position - 1),
                 "fetch the file again");
   }
@@ -139,7 +140,7 @@ SafetensorsHeader parse_safetensors_header(std::string_view json) {
                 "fetch the file again");
   }
   HeaderHandler handler;
-  nlohmann::json::sax_parse(json.begin(), json.end(), &handler);
+  Json::sax_parse(json.begin(), json.end(), &handler);
   return std::move(handler.header);
 }
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "storage/base/error.h"
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 
 namespace berth {
@@ -23,7 +24,7 @@ bool is_plain_name(std::string_view name) {
 
 // nlohmann's parser calls these in document order; it keeps no tree and does not recurse. What
 // stands beside "weight_map" is passed over.
-class IndexHandler final : public nlohmann::json_sax<nlohmann::json> {
+class IndexHandler final : public nlohmann::json_sax<Json> {
  public:
   ShardIndex index;
   bool has_map = false;
@@ -69,8 +70,8 @@ class IndexHandler final : public nlohmann::json_sax<nlohmann::json> {
   bool number_float(double, const std::string&) override { return value(); }
   bool boolean(bool) override { return value(); }
   bool null() override { return value(); }
-  bool binary(nlohmann::json::binary_t&) override { return value(); }
-  bool parse_error(size_t position, const std::string&, const nlohmann::json::exception&) override {
+  bool binary(Json::binary_t&) override { return value(); }
+  bool parse_error(size_t position, const std::string&, const Json::exception&) override {
     fail(cat("byte ", position == 0 ? 0 : position - 1), "the index is not JSON");
   }
 
@@ -105,7 +106,7 @@ ShardIndex parse_shard_index(std::string_view json) {
     throw Error(Code::kCorrupt, "a zero byte in the index", cat("byte ", zero), kHint);
   }
   IndexHandler handler;
-  nlohmann::json::sax_parse(json.begin(), json.end(), &handler);
+  Json::sax_parse(json.begin(), json.end(), &handler);
   if (handler.index.file_of.empty()) {
     throw Error(Code::kCorrupt,
                 handler.has_map ? "its weight_map is empty" : "it has no weight_map", "", kHint);

@@ -4,20 +4,19 @@
 #include <nlohmann/json.hpp>
 
 #include "storage/base/error.h"
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "storage/google/secret_text.h"
 
 namespace berth {
 namespace {
 
-using nlohmann::json;
+constexpr size_t kDeepest = 8;  // bounds the recursion of wipe_all
 
-constexpr int kDeepest = 8;  // bounds the recursion of wipe_all
-
-void wipe_all(json& value) {
+void wipe_all(Json& value) {
   if (value.is_string()) wipe(value.get_ref<std::string&>());
   if (value.is_structured()) {
-    for (json& child : value) wipe_all(child);
+    for (Json& child : value) wipe_all(child);
   }
 }
 
@@ -29,17 +28,17 @@ bool is_one_line(const std::string& text) {
 }  // namespace
 
 struct CredentialFields::Tree {
-  explicit Tree(json tree_root) : root(std::move(tree_root)) {}
+  explicit Tree(Json tree_root) : root(std::move(tree_root)) {}
   ~Tree() { wipe_all(root); }
   Tree(const Tree&) = delete;
   Tree& operator=(const Tree&) = delete;
 
-  const json* find(const std::string& name) const {
+  const Json* find(const std::string& name) const {
     const auto found = root.find(name);
     return found == root.end() || found->is_null() ? nullptr : &*found;
   }
 
-  json root;
+  Json root;
 };
 
 CredentialFields::CredentialFields(std::string_view text, std::string file)
@@ -47,13 +46,10 @@ CredentialFields::CredentialFields(std::string_view text, std::string file)
   const auto bad = [&](const std::string& what) {
     return Error(Code::kUsage, what, file_, "name a credential file in JSON");
   };
-  // nlohmann's parser takes a zero byte for the end. What it throws may quote the file.
+  // The parser takes a zero byte for the end.
   if (text.find('\0') != std::string_view::npos) throw bad("is not JSON");
-  const auto bounded = [&](int depth, json::parse_event_t, json&) {
-    if (depth > kDeepest) throw bad("is nested too deeply for a credential file");
-    return true;
-  };
-  json root = json::parse(text.begin(), text.end(), bounded, /*allow_exceptions=*/false);
+  if (nesting_depth(text) > kDeepest) throw bad("is nested too deeply for a credential file");
+  Json root = parse_json(text);
   if (root.is_discarded()) throw bad("is not JSON");
   tree_ = std::make_unique<Tree>(std::move(root));
   if (!tree_->root.is_object()) throw bad("is not a JSON object");
@@ -68,7 +64,7 @@ CredentialFields::~CredentialFields() = default;
 bool CredentialFields::has(const std::string& name) const { return tree_->find(name) != nullptr; }
 
 std::string CredentialFields::block(const std::string& name) const {
-  const json* const value = tree_->find(name);
+  const Json* const value = tree_->find(name);
   if (value == nullptr) fail(name, "is missing");
   if (!value->is_string()) fail(name, "is not text");
   if (value->get_ref<const std::string&>().empty()) fail(name, "is empty");
@@ -86,14 +82,14 @@ std::string CredentialFields::text(const std::string& name, const std::string& a
 }
 
 int64_t CredentialFields::integer(const std::string& name, int64_t absent) const {
-  const json* const value = tree_->find(name);
+  const Json* const value = tree_->find(name);
   if (value == nullptr) return absent;
   if (!value->is_number_integer()) fail(name, "is not an integer");
   return *value;
 }
 
 CredentialFields CredentialFields::object(const std::string& name) const {
-  const json* const value = tree_->find(name);
+  const Json* const value = tree_->find(name);
   if (value == nullptr) fail(name, "is missing");
   if (!value->is_object()) fail(name, "is not an object");
   return {std::make_unique<Tree>(*value), file_, prefix_ + name + "."};
@@ -101,10 +97,10 @@ CredentialFields CredentialFields::object(const std::string& name) const {
 
 std::vector<std::string> CredentialFields::texts(const std::string& name) const {
   std::vector<std::string> found;
-  const json* const list = tree_->find(name);
+  const Json* const list = tree_->find(name);
   if (list == nullptr) return found;
   if (!list->is_array()) fail(name, "is not a list");
-  for (const json& value : *list) {
+  for (const Json& value : *list) {
     if (!value.is_string() || !is_one_line(value)) fail(name, "is not a list of texts");
     found.push_back(value);
   }

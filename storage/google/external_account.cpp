@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "storage/base/json.h"
 #include "storage/google/base64.h"
 #include "storage/google/impersonation.h"
 #include "storage/google/private_url.h"
@@ -59,7 +60,7 @@ class ExternalAccount final : public TokenSource {
   // The project that pays, where no OAuth client says so. Encoded twice, here and by the form.
   std::string options() const {
     if (user_project_.empty() || !client_id_.empty()) return "";
-    return percent_encoded(nlohmann::json{{"userProject", user_project_}}.dump());
+    return percent_encoded(to_text(Json{{"userProject", user_project_}}));
   }
 
   const TokenContext context_;

@@ -4,13 +4,12 @@
 
 #include "storage/base/crc32c.h"
 #include "storage/base/error.h"
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "storage/google/gcs_new_object.h"
 
 namespace berth {
 namespace {
-
-using Json = nlohmann::json;
 
 class GcsJoin final : public ByteSink {
  public:
@@ -28,7 +27,7 @@ class GcsJoin final : public ByteSink {
   }
 
   Stat close() override {
-    const std::string body = recipe().dump();
+    const std::string body = to_text(recipe());
     const HttpAnswer answer = object_.requests().send(
         {.method = "POST",
          .url = cat(object_.requests().object(object_.uri()), "/compose?", object_.precondition()),
@@ -45,7 +44,7 @@ class GcsJoin final : public ByteSink {
                          {"generation", std::to_string(part.generation)}});
     }
     return {{"sourceObjects", sources},
-            {"destination", Json::parse(object_.metadata())},
+            {"destination", parse_json(object_.metadata())},
             {"deleteSourceObjects", true}};
   }
 

@@ -3,12 +3,11 @@
 #include <nlohmann/json.hpp>
 
 #include "storage/base/error.h"
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 
 namespace berth {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr const char* kMark = "berth-upload";  // custom metadata
 constexpr const char* kPermission = "storage.objects.create (and .delete, to replace)";
@@ -26,7 +25,7 @@ std::string GcsNewObject::metadata(std::optional<uint32_t> crc) const {
                    {"cacheControl", "no-store"},
                    {"metadata", {{kMark, mark_}}}};
   if (crc) resource["crc32c"] = gcs_crc(*crc);
-  return resource.dump();
+  return to_text(resource);
 }
 
 Stat GcsNewObject::published(const HttpAnswer& answer) const {
@@ -42,7 +41,7 @@ std::optional<Stat> GcsNewObject::find() const {
     if (answer.status != 404) fail(answer);
     return std::nullopt;
   }
-  const Json object = Json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
+  const Json object = parse_json(answer.body);
   const Json::json_pointer mark(cat("/metadata/", kMark));
   if (!object.contains(mark) || object.at(mark) != mark_) return std::nullopt;
   return parse_gcs_object(answer.body, uri_);

@@ -5,12 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "storage/base/error.h"
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 
 namespace berth {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::string_view kBase64 =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -33,7 +32,7 @@ std::string text(const Json& object, const char* name) {
 
 // error.message of an answer, else the first words of its body.
 std::string message_of(std::string_view body) {
-  const Json answer = Json::parse(body, nullptr, /*allow_exceptions=*/false);
+  const Json answer = parse_json(body);
   if (answer.is_object() && answer.contains("error")) {
     const std::string message = text(answer.at("error"), "message");
     if (!message.empty()) return quoted(message, kLongestMessage);
@@ -139,7 +138,7 @@ Error gcs_error(int status, const HttpHeaders& headers, std::string_view body, c
 }
 
 Stat parse_gcs_object(std::string_view json, const Uri& bucket) {
-  const Json object = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+  const Json object = parse_json(json);
   const std::string name = text(object, "name");
   const std::optional<uint64_t> generation = number(object, "generation");
   if (name.empty() || !generation) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "storage/base/error.h"
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "storage/google/gcs_join.h"
 #include "storage/google/gcs_requests.h"
@@ -132,13 +133,13 @@ class GcsStorage final : public Storage {
 
   static std::string add_page(const std::string& body, const Uri& bucket,
                               std::vector<Stat>& found) {
-    const auto page = nlohmann::json::parse(body, nullptr, /*allow_exceptions=*/false);
+    const auto page = parse_json(body);
     if (!page.is_object()) {
       throw Error(Code::kUnavailable, "an answer that lists nothing", bucket.to_string());
     }
     if (page.contains("items") && page.at("items").is_array()) {
       for (const auto& item : page.at("items")) {
-        found.push_back(parse_gcs_object(item.dump(), bucket));
+        found.push_back(parse_gcs_object(to_text(item), bucket));
       }
     }
     const auto token = page.find("nextPageToken");

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "storage/google/private_url.h"
 #include "storage/google/token_answer.h"
@@ -20,13 +21,13 @@ class Impersonated final : public TokenSource {
 
   AccessToken fetch() override {
     const AccessToken bearer = source_->fetch();
-    nlohmann::json body = {{"scope", {who_.scope}}, {"lifetime", cat(who_.life_s, "s")}};
+    Json body = {{"scope", {who_.scope}}, {"lifetime", cat(who_.life_s, "s")}};
     if (!who_.delegates.empty()) body["delegates"] = who_.delegates;
     const TokenRequest request{
         .url = who_.url,
         .headers = {{"Content-Type", "application/json"},
                     {"Authorization", "Bearer " + bearer.value}},
-        .body = body.dump(),
+        .body = to_text(body),
         .where = who_.file,
         .hint = "its source needs roles/iam.serviceAccountTokenCreator on the service account",
         .secrets = {bearer.value}};

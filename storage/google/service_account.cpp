@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "storage/google/jwt.h"
 #include "storage/google/private_url.h"
@@ -43,16 +44,16 @@ class ServiceAccount final : public TokenSource {
 
  private:
   std::string make_assertion(double now_s) const {
-    nlohmann::json header = {{"alg", "RS256"}, {"typ", "JWT"}};
+    Json header = {{"alg", "RS256"}, {"typ", "JWT"}};
     if (!key_id_.empty()) header["kid"] = key_id_;
     const auto issued_at = static_cast<int64_t>(std::floor(now_s));
-    const nlohmann::json claims = {{"iss", email_},
-                                   {"aud", token_url_},
-                                   {"scope", scope_},
-                                   {"iat", issued_at},
-                                   {"exp", issued_at + kLife_s}};
+    const Json claims = {{"iss", email_},
+                         {"aud", token_url_},
+                         {"scope", scope_},
+                         {"iat", issued_at},
+                         {"exp", issued_at + kLife_s}};
     try {
-      return make_jwt(key_, header.dump(), claims.dump());
+      return make_jwt(key_, to_text(header), to_text(claims));
     } catch (const Error& error) {
       throw error.at(file_);
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "storage/google/local_text.h"
 #include "storage/google/private_url.h"
@@ -85,7 +86,7 @@ std::string SubjectToken::from_url() const {
 
 std::string SubjectToken::field_in(const std::string& text) const {
   if (field_.empty()) return text;
-  const auto object = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const auto object = parse_json(text);
   if (object.is_object()) {
     const auto found = object.find(field_);
     if (found != object.end() && found->is_string()) return *found;

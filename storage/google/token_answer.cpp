@@ -5,14 +5,13 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "storage/google/private_url.h"
 #include "storage/google/timestamp.h"
 
 namespace berth {
 namespace {
-
-using nlohmann::json;
 
 constexpr size_t kLongestToken = 64 << 10;
 constexpr double kLongestLife_s = 7 * 86400;
@@ -22,14 +21,14 @@ Error not_a_token(const std::string& what, const TokenRequest& request) {
                request.where, request.hint);
 }
 
-json object_in(const HttpAnswer& answer, const TokenRequest& request) {
-  json object = json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
+Json object_in(const HttpAnswer& answer, const TokenRequest& request) {
+  Json object = parse_json(answer.body);
   if (!object.is_object()) throw not_a_token("with something else than a JSON object", request);
   return object;
 }
 
 // It becomes part of a header field.
-std::string token_in(const json& answer, const char* name, const TokenRequest& request) {
+std::string token_in(const Json& answer, const char* name, const TokenRequest& request) {
   const auto found = answer.find(name);
   if (found == answer.end() || !found->is_string()) {
     throw not_a_token(cat("without ", name), request);
@@ -44,7 +43,7 @@ std::string token_in(const json& answer, const char* name, const TokenRequest& r
 }
 
 // Seconds; NaN for what is neither a number nor one as text.
-double number_in(const json& answer, const char* name) {
+double number_in(const Json& answer, const char* name) {
   const auto found = answer.find(name);
   if (found == answer.end()) return NAN;
   if (found->is_number()) return found->get<double>();
@@ -59,7 +58,7 @@ double number_in(const json& answer, const char* name) {
 
 AccessToken parse_token_answer(const HttpAnswer& answer, double asked_at_s,
                                const TokenRequest& request) {
-  const json object = object_in(answer, request);
+  const Json object = object_in(answer, request);
   const double life_s = number_in(object, "expires_in");
   if (!(life_s >= 0 && life_s <= kLongestLife_s)) {
     throw not_a_token("without a proper expires_in", request);
@@ -68,7 +67,7 @@ AccessToken parse_token_answer(const HttpAnswer& answer, double asked_at_s,
 }
 
 AccessToken parse_iam_answer(const HttpAnswer& answer, const TokenRequest& request) {
-  const json object = object_in(answer, request);
+  const Json object = object_in(answer, request);
   const auto time = object.find("expireTime");
   std::optional<double> expires_at_s;
   if (time != object.end() && time->is_string()) {

@@ -5,14 +5,13 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "storage/google/private_url.h"
 #include "storage/google/secret_text.h"
 
 namespace berth {
 namespace {
-
-using nlohmann::json;
 
 constexpr size_t kLongestAnswer = 1 << 20;
 constexpr size_t kLongestName = 60, kLongestDescription = 200;
@@ -21,13 +20,13 @@ struct Reason {
   std::string name, description;
 };
 
-std::string text_of(const json& object, const char* name) {
+std::string text_of(const Json& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 Reason reason_in(const std::string& body) {
-  const json answer = json::parse(body, nullptr, /*allow_exceptions=*/false);
+  const Json answer = parse_json(body);
   if (!answer.is_object()) return {};
   const auto error = answer.find("error");
   if (error != answer.end() && error->is_object()) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "storage/base/error.h"
+#include "storage/base/json.h"
 
 namespace berth {
 namespace {
@@ -45,7 +46,7 @@ TEST(FinalReport, StaysWithinATerminationMessageAndIsJson) {
     const std::string line = json_line(report_of(Error(Code::kUsage, what, what, what)));
     EXPECT_LE(line.size(), 4096u);
     EXPECT_EQ(line.find('\n'), std::string::npos);
-    EXPECT_EQ(nlohmann::json::parse(line)["code"], 2);
+    EXPECT_EQ(parse_json(line)["code"], 2);
   }
 }
 

@@ -1,15 +1,15 @@
 #include "tests/support/fake_accounts.h"
 
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 
 #include "storage/base/clock.h"
+#include "storage/base/json.h"
 #include "tests/support/rsa_key.h"
 
 namespace berth {
 namespace {
-
-using nlohmann::json;
 
 constexpr char kTokenPath[] = "/computeMetadata/v1/instance/service-accounts/default/token";
 
@@ -24,8 +24,8 @@ std::map<std::string, std::string> parse_form(const std::string& body) {
 }
 
 ServedAnswer refuse(const std::string& error, const std::string& description) {
-  const json body = {{"error", error}, {"error_description", description}};
-  return {.status = 400, .body = body.dump()};
+  const Json body = {{"error", error}, {"error_description", description}};
+  return {.status = 400, .body = to_text(body)};
 }
 
 std::string base64url_decoded(const std::string& text) {
@@ -49,8 +49,8 @@ std::string base64url_decoded(const std::string& text) {
 
 DecodedJwt decode_jwt(const std::string& jwt) {
   const size_t first = jwt.find('.'), last = jwt.rfind('.');
-  return {.header = json::parse(base64url_decoded(jwt.substr(0, first))),
-          .claims = json::parse(base64url_decoded(jwt.substr(first + 1, last - first - 1))),
+  return {.header = base64url_decoded(jwt.substr(0, first)),
+          .claims = base64url_decoded(jwt.substr(first + 1, last - first - 1)),
           .signed_part = jwt.substr(0, last),
           .signature = base64url_decoded(jwt.substr(last + 1))};
 }
@@ -58,14 +58,14 @@ DecodedJwt decode_jwt(const std::string& jwt) {
 FakeAccounts::FakeAccounts()
     : server_([this](const ServedRequest& request) { return serve(request); }) {}
 
-json FakeAccounts::service_account() const {
+Json FakeAccounts::service_account() const {
   return {{"type", "service_account"},          {"client_email", "robot@p.iam.gserviceaccount.com"},
           {"private_key_id", "key-id-1"},       {"private_key", test_private_key_pem()},
           {"token_uri", url("/token")},         {"project_id", "p"},
           {"universe_domain", "googleapis.com"}};
 }
 
-json FakeAccounts::authorized_user() const {
+Json FakeAccounts::authorized_user() const {
   return {{"type", "authorized_user"},
           {"client_id", "client-1.apps.googleusercontent.com"},
           {"client_secret", kClientSecret},
@@ -73,7 +73,7 @@ json FakeAccounts::authorized_user() const {
           {"token_uri", url("/token")}};
 }
 
-json FakeAccounts::external_account(json credential_source) const {
+Json FakeAccounts::external_account(Json credential_source) const {
   return {{"type", "external_account"},
           {"audience",
            "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/k"},
@@ -82,7 +82,7 @@ json FakeAccounts::external_account(json credential_source) const {
           {"credential_source", std::move(credential_source)}};
 }
 
-json FakeAccounts::impersonated_service_account(json source) const {
+Json FakeAccounts::impersonated_service_account(Json source) const {
   return {{"type", "impersonated_service_account"},
           {"service_account_impersonation_url", impersonation_url()},
           {"delegates", {"middle@p.iam.gserviceaccount.com"}},
@@ -166,9 +166,9 @@ ServedAnswer FakeAccounts::oauth(const ServedRequest& request) {
       return refuse("invalid_grant", "Invalid JWT Signature.");
     }
   }
-  const json body = {
+  const Json body = {
       {"access_token", new_token("oauth")}, {"expires_in", life_s}, {"token_type", "Bearer"}};
-  return {.body = body.dump()};
+  return {.body = to_text(body)};
 }
 
 ServedAnswer FakeAccounts::sts(const ServedRequest& request) {
@@ -177,8 +177,8 @@ ServedAnswer FakeAccounts::sts(const ServedRequest& request) {
       form.at("subject_token") != kSubjectToken) {
     return refuse("invalid_grant", "The subject token is not accepted");
   }
-  const json body = {{"access_token", new_token("sts")}, {"expires_in", std::to_string(life_s)}};
-  return {.body = body.dump()};
+  const Json body = {{"access_token", new_token("sts")}, {"expires_in", std::to_string(life_s)}};
+  return {.body = to_text(body)};
 }
 
 ServedAnswer FakeAccounts::iam(const ServedRequest& request) {
@@ -186,26 +186,26 @@ ServedAnswer FakeAccounts::iam(const ServedRequest& request) {
   {
     const std::lock_guard lock(mutex_);
     if (tokens_.empty() || bearer != "Bearer " + tokens_.back()) {
-      const json body = {
+      const Json body = {
           {"error", {{"code", 403}, {"status", "PERMISSION_DENIED"}, {"message", "denied"}}}};
-      return {.status = 403, .body = body.dump()};
+      return {.status = 403, .body = to_text(body)};
     }
   }
-  const std::string life = json::parse(request.body).at("lifetime");
-  const json body = {{"accessToken", new_token("iam")},
+  const std::string life = parse_json(request.body).at("lifetime");
+  const Json body = {{"accessToken", new_token("iam")},
                      {"expireTime", iso_time(clock_s + std::stod(life))}};
-  return {.body = body.dump()};
+  return {.body = to_text(body)};
 }
 
 ServedAnswer FakeAccounts::metadata(const ServedRequest& request) {
   if (request.header("Metadata-Flavor") != "Google") return {.status = 403};
-  const json body = {{"access_token", new_token("metadata")}, {"expires_in", life_s}};
-  return {.headers = {{"Metadata-Flavor", "Google"}}, .body = body.dump()};
+  const Json body = {{"access_token", new_token("metadata")}, {"expires_in", life_s}};
+  return {.headers = {{"Metadata-Flavor", "Google"}}, .body = to_text(body)};
 }
 
 ServedAnswer FakeAccounts::subject(const ServedRequest& request) {
   if (request.header("X-Subject-Key") != kSubjectHeader) return {.status = 401};
-  return {.body = json{{"id_token", kSubjectToken}}.dump()};
+  return {.body = to_text(Json{{"id_token", kSubjectToken}})};
 }
 
 }  // namespace berth

@@ -4,10 +4,10 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "storage/base/json.h"
 #include "tests/support/http_server.h"
 
 namespace berth {
@@ -23,10 +23,10 @@ class FakeAccounts {
   std::string host() const { return server_.url().substr(7); }  // "127.0.0.1:PORT"
 
   // Credential files that lead here.
-  nlohmann::json service_account() const;
-  nlohmann::json authorized_user() const;
-  nlohmann::json external_account(nlohmann::json credential_source) const;
-  nlohmann::json impersonated_service_account(nlohmann::json source) const;
+  Json service_account() const;
+  Json authorized_user() const;
+  Json external_account(Json credential_source) const;
+  Json impersonated_service_account(Json source) const;
   std::string impersonation_url() const { return url("/iam/robot@p:generateAccessToken"); }
 
   // What was asked at a path, last; and how often.
@@ -64,10 +64,9 @@ class FakeAccounts {
   HttpServer server_;
 };
 
-// The three parts of a JSON web token, decoded.
+// The three parts of a JSON web token, decoded; header and claims are JSON.
 struct DecodedJwt {
-  nlohmann::json header, claims;
-  std::string signed_part, signature;
+  std::string header, claims, signed_part, signature;
 };
 DecodedJwt decode_jwt(const std::string& jwt);
 

@@ -6,6 +6,7 @@
 
 #include "storage/base/bytes.h"
 #include "storage/base/crc32c.h"
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "tests/support/fake_gcs_answers.h"
 #include "tests/support/fake_gcs_join.h"
@@ -274,23 +275,23 @@ ServedAnswer FakeGcs::perform(const Route& route, const ServedRequest& request,
 // A page ends with the token of its last name, "+" before it where an empty page comes next.
 ServedAnswer FakeGcs::list(const std::string& bucket, const ServedRequest& request) const {
   const std::string token = request.parameter("pageToken").value_or("");
-  nlohmann::json page = {{"kind", "storage#objects"}};
+  Json page = {{"kind", "storage#objects"}};
   if (token.starts_with("+")) {
     page["nextPageToken"] = "=" + token.substr(1);
-    return json_answer(page.dump());
+    return json_answer(to_text(page));
   }
   const std::string prefix = request.parameter("prefix").value_or("");
   const auto found = objects_.list(bucket, prefix, token.empty() ? "" : token.substr(1));
   const size_t wanted = std::stoull(request.parameter("maxResults").value_or("1000"));
   const size_t count = std::min({found.size(), wanted, options_.page_size});
   for (size_t i = 0; i < count; ++i) {
-    page["items"].push_back(nlohmann::json::parse(object_json(found[i])));
+    page["items"].push_back(parse_json(object_json(found[i])));
   }
   if (count < found.size()) {
     const bool empty_next = options_.empty_middle_page && token.empty();
     page["nextPageToken"] = (empty_next ? "+" : "=") + found[count - 1].name;
   }
-  return json_answer(page.dump());
+  return json_answer(to_text(page));
 }
 
 }  // namespace berth

@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 
 namespace berth {
 namespace {
-
-using nlohmann::json;
 
 const char kTime[] = "2026-01-02T03:04:05.678Z";
 
@@ -81,13 +80,13 @@ std::string crc32c_base64(uint32_t crc) {
 
 ServedAnswer json_refusal(const GcsRefusal& refusal) {
   if (refusal.status == 304) return {.status = 304};
-  const json body = {
+  const Json body = {
       {"error",
        {{"code", refusal.status},
         {"message", refusal.message},
         {"errors",
          {{{"domain", "global"}, {"reason", refusal.reason}, {"message", refusal.message}}}}}}};
-  ServedAnswer answer = json_answer(body.dump(2));
+  ServedAnswer answer = json_answer(to_text(body, 2));
   answer.status = refusal.status;
   return answer;
 }
@@ -104,7 +103,7 @@ ServedAnswer json_answer(std::string text) {
 }
 
 std::string object_json(const FakeObject& object) {
-  json resource = {{"kind", "storage#object"},
+  Json resource = {{"kind", "storage#object"},
                    {"id", cat(object.bucket, "/", object.name, "/", object.generation)},
                    {"name", object.name},
                    {"bucket", object.bucket},
@@ -119,7 +118,7 @@ std::string object_json(const FakeObject& object) {
                    {"updated", kTime}};
   if (!object.content_encoding.empty()) resource["contentEncoding"] = object.content_encoding;
   if (!object.metadata.empty()) resource["metadata"] = object.metadata;
-  return resource.dump();
+  return to_text(resource);
 }
 
 ServedAnswer download_answer(const FakeObject& object, const ServedRequest& request,

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "storage/base/crc32c.h"
+#include "storage/base/json.h"
 #include "tests/support/fake_gcs_answers.h"
 #include "tests/support/fake_gcs_uploads.h"
 
@@ -10,7 +11,7 @@ namespace berth {
 
 ServedAnswer join_objects(FakeObjects& objects, const std::string& bucket, const std::string& name,
                           const ServedRequest& request) {
-  const auto recipe = nlohmann::json::parse(request.body, nullptr, false);
+  const auto recipe = parse_json(request.body);
   const bool readable = recipe.is_object() && recipe.contains("sourceObjects") &&
                         recipe.at("sourceObjects").is_array();
   const size_t count = readable ? recipe.at("sourceObjects").size() : 0;
@@ -18,7 +19,7 @@ ServedAnswer join_objects(FakeObjects& objects, const std::string& bucket, const
     throw GcsRefusal{400, "invalid", "The number of source components must be from 1 to 32."};
   }
   GcsIntent intent =
-      intent_of(bucket, request, recipe.value("destination", nlohmann::json::object()).dump());
+      intent_of(bucket, request, to_text(recipe.value("destination", Json::object())));
   intent.object.name = name;
   std::vector<std::shared_ptr<FakeContent>> contents;
   std::vector<FakeObject> sources;

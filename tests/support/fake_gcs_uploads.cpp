@@ -6,6 +6,7 @@
 
 #include "storage/base/bytes.h"
 #include "storage/base/crc32c.h"
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "tests/support/fake_gcs_answers.h"
 
@@ -100,7 +101,7 @@ GcsIntent intent_of(const std::string& bucket, const ServedRequest& request,
                     const std::string& json) {
   GcsIntent intent{.object = {.bucket = bucket}, .conditions = GcsConditions::of(request)};
   FakeObject& object = intent.object;
-  const auto resource = nlohmann::json::parse(json.empty() ? "{}" : json, nullptr, false);
+  const auto resource = parse_json(json.empty() ? "{}" : json);
   if (!resource.is_object()) throw invalid("Parse Error");
   object.name = request.parameter("name").value_or(resource.value("name", ""));
   if (object.name.empty()) throw GcsRefusal{400, "required", "Required parameter: name"};

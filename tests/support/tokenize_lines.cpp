@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "storage/base/json.h"
 #include "trainer/text/load_tokenizer.h"
 
 // tokenize_lines VOCAB_DIR [MAX_LENGTH]: reads a JSON value a line, a text or a pair [a, b], and
@@ -43,7 +44,7 @@ int main(int argc, char** argv) {
   if (!mode.empty() && !options.with_offsets) options.max_length = std::stoi(mode);
   std::string line, out;
   while (std::getline(std::cin, line)) {
-    const nlohmann::json value = nlohmann::json::parse(line);
+    const berth::Json value = berth::parse_json(line);
     std::optional<std::string> pair;
     if (value.is_array()) pair = value[1].get<std::string>();
     const std::string text = (pair ? value[0] : value).get<std::string>();

@@ -6,12 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "storage/base/error.h"
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 
 namespace berth {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Settings that a resumed job may change: they do not touch the weights.
 constexpr std::array<std::string_view, 16> kFree = {
@@ -20,8 +19,8 @@ constexpr std::array<std::string_view, 16> kFree = {
     "eval-steps", "eval-batch-size",  "log-format",        "log-level",
     "mode",       "reuse-job-dir",    "predict-data-file", "instruction-set"};
 
-Json parse(std::string_view json) {
-  Json object = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+OrderedJson parse(std::string_view json) {
+  OrderedJson object = parse_ordered_json(json);
   if (!object.is_object() || !object.contains("settings") || !object["settings"].is_object() ||
       !object.contains("sources") || !object["sources"].is_array()) {
     throw Error(Code::kIncompatible, "is not a job.json of berth", "",
@@ -35,7 +34,7 @@ Json parse(std::string_view json) {
               "use another --job-dir, or the same command to go on");
 }
 
-Json source_object(const Source& source) {
+OrderedJson source_object(const Source& source) {
   return {{"role", source.role},
           {"uri", source.uri},
           {"size", source.checksum.size},
@@ -43,22 +42,22 @@ Json source_object(const Source& source) {
 }
 
 // What identifies a source's bytes. Of any JSON value: a damaged file's identifies nothing.
-std::string identity(const Json& source) {
+std::string identity(const OrderedJson& source) {
   std::string text;
   for (const char* key : {"role", "size", "crc32c"}) {
-    if (source.is_object() && source.contains(key)) text += source[key].dump();
+    if (source.is_object() && source.contains(key)) text += to_text(source[key]);
     text += " ";
   }
   return text;
 }
 
 // In any order, but for the files of one table: their order is that of its rows.
-std::vector<std::string> identities(const Json& sources) {
+std::vector<std::string> identities(const OrderedJson& sources) {
   std::vector<std::string> found;
   std::map<std::string, int> files;
-  for (const Json& source : sources) {
+  for (const OrderedJson& source : sources) {
     const std::string role =
-        source.is_object() && source.contains("role") ? source["role"].dump() : "";
+        source.is_object() && source.contains("role") ? to_text(source["role"]) : "";
     found.push_back(identity(source));
     if (role != "\"model\"") found.back() += std::to_string(files[role]++);
   }
@@ -69,22 +68,22 @@ std::vector<std::string> identities(const Json& sources) {
 }  // namespace
 
 std::string to_json(const JobRecord& record) {
-  Json settings = Json::object(), sources = Json::array();
+  OrderedJson settings = OrderedJson::object(), sources = OrderedJson::array();
   for (const auto& [name, value] : record.settings) settings[name] = value;
   for (const Source& source : record.sources) sources.push_back(source_object(source));
-  const Json object = {{"format", 1},
-                       {"version", record.version},
-                       {"settings", settings},
-                       {"sources", sources},
-                       {"labels", record.labels},
-                       {"machine", record.machine},
-                       {"kernels", record.kernels}};
-  return object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const OrderedJson object = {{"format", 1},
+                              {"version", record.version},
+                              {"settings", settings},
+                              {"sources", sources},
+                              {"labels", record.labels},
+                              {"machine", record.machine},
+                              {"kernels", record.kernels}};
+  return to_text(object, 2) + "\n";
 }
 
 void check_settings_match(std::string_view existing_json, const JobRecord& record) {
-  const Json existing = parse(existing_json);
-  const Json& before = existing["settings"];
+  const OrderedJson existing = parse(existing_json);
+  const OrderedJson& before = existing["settings"];
   std::string differences;
   for (const auto& [name, value] : record.settings) {
     if (std::find(kFree.begin(), kFree.end(), name) != kFree.end()) continue;
@@ -97,7 +96,7 @@ void check_settings_match(std::string_view existing_json, const JobRecord& recor
 }
 
 void check_sources_match(std::string_view existing_json, const JobRecord& record) {
-  Json now = Json::array();
+  OrderedJson now = OrderedJson::array();
   for (const Source& source : record.sources) now.push_back(source_object(source));
   if (identities(parse(existing_json)["sources"]) != identities(now)) {
     refuse("its input files had other contents");

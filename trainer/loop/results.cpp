@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "storage/store_object.h"
 #include "storage/whole_file.h"
@@ -14,15 +15,13 @@
 namespace berth {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 uint64_t peak_rss_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-Json train_object(const TrainResult& result, int64_t train_examples) {
+OrderedJson train_object(const TrainResult& result, int64_t train_examples) {
   const TrainingState& state = result.state;
   const double seconds = result.seconds;
   const auto rate = [seconds](int64_t count) {
@@ -37,8 +36,8 @@ Json train_object(const TrainResult& result, int64_t train_examples) {
           {"seconds", seconds}};
 }
 
-Json eval_object(const EvaluationResult& evaluation) {
-  Json object = {{"examples", evaluation.examples}, {"loss", evaluation.loss}};
+OrderedJson eval_object(const EvaluationResult& evaluation) {
+  OrderedJson object = {{"examples", evaluation.examples}, {"loss", evaluation.loss}};
   for (const auto& [name, value] : evaluation.metrics) object[name] = value;
   object["majority_rate"] = evaluation.majority_rate;
   return object;
@@ -69,14 +68,14 @@ std::string model_card(const ModelConfig& config, const JobMetrics& metrics) {
 }  // namespace
 
 std::string to_json(const JobMetrics& metrics) {
-  Json object = Json::object();
+  OrderedJson object = OrderedJson::object();
   if (metrics.result) object["train"] = train_object(*metrics.result, metrics.train_examples);
   if (metrics.evaluation) object["eval"] = eval_object(*metrics.evaluation);
   object["precision"] = metrics.precision;
   object["kernels"] = metrics.kernels;
   object["peak_rss_bytes"] = peak_rss_bytes();
   object["finished"] = true;
-  return object.dump(2) + "\n";
+  return to_text(object, 2) + "\n";
 }
 
 void export_model(Storage& storage, const Uri& directory, const ModelConfig& config,

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "storage/base/json.h"
 #include "trainer/model/config.h"
 
 namespace berth {
@@ -23,7 +24,7 @@ const char* google_name(Activation activation) {
 }  // namespace
 
 std::string to_bert_config_json(const ModelConfig& config) {
-  nlohmann::ordered_json object = {
+  OrderedJson object = {
       {"attention_probs_dropout_prob", config.attention_probs_dropout_prob},
       {"hidden_act", google_name(config.hidden_act)},
       {"hidden_dropout_prob", config.hidden_dropout_prob},
@@ -41,7 +42,7 @@ std::string to_bert_config_json(const ModelConfig& config) {
     object["num_hidden_groups"] = config.num_hidden_groups;
     object["inner_group_num"] = 1;
   }
-  return object.dump(2) + "\n";
+  return to_text(object, 2) + "\n";
 }
 
 }  // namespace berth

@@ -6,12 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "storage/base/error.h"
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 
 namespace berth {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 const std::map<std::string, Activation, std::less<>> kActivations = {
     {"gelu", Activation::kGelu},
@@ -90,7 +89,7 @@ const Keys& keys_of(ModelType type) {
 // Reads keys of one object, each with its range.
 class Reader {
  public:
-  explicit Reader(const Json& object) : object_(object) {}
+  explicit Reader(const OrderedJson& object) : object_(object) {}
 
   int64_t integer(const char* key, int64_t low, int64_t high,
                   std::optional<int64_t> fallback = std::nullopt) const {
@@ -129,10 +128,10 @@ class Reader {
   }
 
  private:
-  const Json& object_;
+  const OrderedJson& object_;
 };
 
-std::vector<std::string> parse_labels(const Json& object) {
+std::vector<std::string> parse_labels(const OrderedJson& object) {
   const auto found = object.find("id2label");
   if (found == object.end() || found->is_null()) return {};
   if (!found->is_object()) refuse("id2label", "must be an object");
@@ -165,7 +164,7 @@ void check_supported(const Reader& read) {
 }
 
 // "RobertaForMaskedLM" of a file of 2019, which has no model_type, is "roberta".
-std::string type_of_class(const Json& object) {
+std::string type_of_class(const OrderedJson& object) {
   const auto classes = object.find("architectures");
   if (classes == object.end() || !classes->is_array() || classes->empty()) return "bert";
   const std::string name = classes->front().is_string() ? classes->front().get<std::string>() : "";
@@ -178,7 +177,7 @@ std::string type_of_class(const Json& object) {
   return "bert";
 }
 
-ModelType parse_type(const Reader& read, const Json& object) {
+ModelType parse_type(const Reader& read, const OrderedJson& object) {
   const std::string name = read.text("model_type", type_of_class(object));
   const auto found = std::find_if(kTypes.begin(), kTypes.end(),
                                   [&](const TypeNames& names) { return names.model_type == name; });
@@ -251,7 +250,7 @@ void parse_deberta(const Reader& read, const Json& object, ModelConfig& config) 
 std::string_view model_type_name(ModelType type) { return names_of(type).model_type; }
 
 ModelConfig parse_config(std::string_view json_text) {
-  const Json object = Json::parse(json_text, nullptr, /*allow_exceptions=*/false);
+  const OrderedJson object = parse_ordered_json(json_text);
   if (!object.is_object()) throw Error(Code::kCorrupt, "is not a JSON object");
 
   const Reader read(object);
@@ -305,8 +304,8 @@ ModelConfig parse_config(std::string_view json_text) {
 }
 
 std::string to_config_json(const ModelConfig& config) {
-  Json object = Json::parse(config.source_json, nullptr, /*allow_exceptions=*/false);
-  if (!object.is_object()) object = Json::object();
+  OrderedJson object = parse_ordered_json(config.source_json);
+  if (!object.is_object()) object = OrderedJson::object();
   for (const char* stale :
        {"num_labels", "finetuning_task", "transformers_version", "_name_or_path", "torch_dtype"}) {
     object.erase(stale);
@@ -341,14 +340,14 @@ std::string to_config_json(const ModelConfig& config) {
   if (config.classifier_dropout) object[keys.classifier_dropout] = *config.classifier_dropout;
   object["initializer_range"] = config.initializer_range;
   object["dtype"] = "float32";
-  Json id2label = Json::object(), label2id = Json::object();
+  OrderedJson id2label = OrderedJson::object(), label2id = OrderedJson::object();
   for (size_t id = 0; id < config.labels.size(); ++id) {
     id2label[std::to_string(id)] = config.labels[id];
     label2id[config.labels[id]] = id;
   }
   object["id2label"] = id2label;
   object["label2id"] = label2id;
-  return object.dump(2) + "\n";
+  return to_text(object, 2) + "\n";
 }
 
 }  // namespace berth

@@ -3,19 +3,21 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "storage/base/json.h"
+
 namespace berth {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json flags_of(const AddedToken& token) {
+OrderedJson flags_of(const AddedToken& token) {
   return {{"content", token.content},       {"single_word", token.single_word},
           {"lstrip", token.lstrip},         {"rstrip", token.rstrip},
           {"normalized", token.normalized}, {"special", token.special}};
 }
 
-Json optional(const auto& value) { return value ? Json(*value) : Json(nullptr); }
+OrderedJson optional(const auto& value) {
+  return value ? OrderedJson(*value) : OrderedJson(nullptr);
+}
 
 std::string vocabulary_lines(const WordPiece& wordpiece) {
   std::string lines;
@@ -26,7 +28,7 @@ std::string vocabulary_lines(const WordPiece& wordpiece) {
   return lines;
 }
 
-Json special_tokens(const WordPiece& wordpiece, const BertTokenizerOptions& options) {
+OrderedJson special_tokens(const WordPiece& wordpiece, const BertTokenizerOptions& options) {
   return {{"unk_token", wordpiece.options().unk_token},
           {"sep_token", options.sep_token},
           {"pad_token", options.pad_token},
@@ -34,30 +36,30 @@ Json special_tokens(const WordPiece& wordpiece, const BertTokenizerOptions& opti
           {"mask_token", options.mask_token}};
 }
 
-Json tokenizer_config(const WordPiece& wordpiece, const BertTokenizerOptions& options) {
-  Json config = {{"tokenizer_class", "BertTokenizer"},
-                 {"clean_up_tokenization_spaces", false},
-                 {"do_lower_case", options.lowercase},
-                 {"strip_accents", optional(options.strip_accents)},
-                 {"tokenize_chinese_chars", options.handle_chinese_chars}};
+OrderedJson tokenizer_config(const WordPiece& wordpiece, const BertTokenizerOptions& options) {
+  OrderedJson config = {{"tokenizer_class", "BertTokenizer"},
+                        {"clean_up_tokenization_spaces", false},
+                        {"do_lower_case", options.lowercase},
+                        {"strip_accents", optional(options.strip_accents)},
+                        {"tokenize_chinese_chars", options.handle_chinese_chars}};
   config.update(special_tokens(wordpiece, options));
   if (options.model_max_length) config["model_max_length"] = *options.model_max_length;
-  Json& added = config["added_tokens_decoder"] = Json::object();
+  OrderedJson& added = config["added_tokens_decoder"] = OrderedJson::object();
   for (const AddedToken& token : options.added_tokens) {
     added[std::to_string(token.id)] = flags_of(token);
   }
   return config;
 }
 
-Json template_of(const BertTokenizerOptions& options, bool pair) {
+OrderedJson template_of(const BertTokenizerOptions& options, bool pair) {
   const auto special = [](const std::string& token, int type) {
-    return Json{{"SpecialToken", {{"id", token}, {"type_id", type}}}};
+    return OrderedJson{{"SpecialToken", {{"id", token}, {"type_id", type}}}};
   };
   const auto sequence = [](const char* name, int type) {
-    return Json{{"Sequence", {{"id", name}, {"type_id", type}}}};
+    return OrderedJson{{"Sequence", {{"id", name}, {"type_id", type}}}};
   };
-  Json parts =
-      Json::array({special(options.cls_token, 0), sequence("A", 0), special(options.sep_token, 0)});
+  OrderedJson parts = OrderedJson::array(
+      {special(options.cls_token, 0), sequence("A", 0), special(options.sep_token, 0)});
   if (pair) {
     parts.push_back(sequence("B", 1));
     parts.push_back(special(options.sep_token, 1));
@@ -65,14 +67,15 @@ Json template_of(const BertTokenizerOptions& options, bool pair) {
   return parts;
 }
 
-Json post_processor(const WordPiece& wordpiece, const BertTokenizerOptions& options) {
-  Json tokens = Json::object();
+OrderedJson post_processor(const WordPiece& wordpiece, const BertTokenizerOptions& options) {
+  OrderedJson tokens = OrderedJson::object();
   for (const std::string& token : {options.cls_token, options.sep_token}) {
     int32_t id = wordpiece.find(token);
     for (const AddedToken& added : options.added_tokens) {
       if (added.content == token) id = added.id;
     }
-    tokens[token] = {{"id", token}, {"ids", Json::array({id})}, {"tokens", Json::array({token})}};
+    tokens[token] = {
+        {"id", token}, {"ids", OrderedJson::array({id})}, {"tokens", OrderedJson::array({token})}};
   }
   return {{"type", "TemplateProcessing"},
           {"single", template_of(options, false)},
@@ -83,39 +86,42 @@ Json post_processor(const WordPiece& wordpiece, const BertTokenizerOptions& opti
 // The members of tokenizer.json up to the model's vocabulary, which is written piece by piece: an
 // ordered JSON object of 30,000 names would take quadratic time.
 std::string tokenizer_json(const WordPiece& wordpiece, const BertTokenizerOptions& options) {
-  Json added = Json::array();
+  OrderedJson added = OrderedJson::array();
   for (const AddedToken& token : options.added_tokens) {
     added.push_back({{"id", token.id}});
     added.back().update(flags_of(token));
   }
   const std::string& prefix = wordpiece.options().continuing_subword_prefix;
-  const Json head = {{"version", "1.0"},
-                     {"truncation", nullptr},
-                     {"padding", nullptr},
-                     {"added_tokens", added},
-                     {"normalizer",
-                      {{"type", "BertNormalizer"},
-                       {"clean_text", options.clean_text},
-                       {"handle_chinese_chars", options.handle_chinese_chars},
-                       {"strip_accents", optional(options.strip_accents)},
-                       {"lowercase", options.lowercase}}},
-                     {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
-                     {"post_processor", post_processor(wordpiece, options)},
-                     {"decoder", {{"type", "WordPiece"}, {"prefix", prefix}, {"cleanup", true}}}};
-  const Json model = {{"type", "WordPiece"},
-                      {"unk_token", wordpiece.options().unk_token},
-                      {"continuing_subword_prefix", prefix},
-                      {"max_input_chars_per_word", wordpiece.options().max_input_chars_per_word}};
-  std::string text = head.dump(2);
+  const OrderedJson head = {
+      {"version", "1.0"},
+      {"truncation", nullptr},
+      {"padding", nullptr},
+      {"added_tokens", added},
+      {"normalizer",
+       {{"type", "BertNormalizer"},
+        {"clean_text", options.clean_text},
+        {"handle_chinese_chars", options.handle_chinese_chars},
+        {"strip_accents", optional(options.strip_accents)},
+        {"lowercase", options.lowercase}}},
+      {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
+      {"post_processor", post_processor(wordpiece, options)},
+      {"decoder", {{"type", "WordPiece"}, {"prefix", prefix}, {"cleanup", true}}}};
+  const OrderedJson model = {
+      {"type", "WordPiece"},
+      {"unk_token", wordpiece.options().unk_token},
+      {"continuing_subword_prefix", prefix},
+      {"max_input_chars_per_word", wordpiece.options().max_input_chars_per_word}};
+  std::string text = to_text(head, 2);
   text.resize(text.rfind('\n'));
-  std::string model_text = model.dump();
+  std::string model_text = to_text(model);
   model_text.pop_back();
   text += ",\n  \"model\": " + model_text + ", \"vocab\": {";
   const char* separator = "\n";
   for (int32_t id = 0; id < wordpiece.size(); ++id) {
     const std::string_view piece = wordpiece.piece(id);
     if (wordpiece.find(piece) != id) continue;  // a hole, or a later line is the same
-    text += separator + std::string("    ") + Json(piece).dump() + ": " + std::to_string(id);
+    text +=
+        separator + std::string("    ") + to_text(OrderedJson(piece)) + ": " + std::to_string(id);
     separator = ",\n";
   }
   return text + "\n  }}\n}\n";
@@ -126,8 +132,8 @@ std::string tokenizer_json(const WordPiece& wordpiece, const BertTokenizerOption
 std::vector<Tokenizer::File> bert_tokenizer_files(const WordPiece& wordpiece,
                                                   const BertTokenizerOptions& options) {
   return {{"vocab.txt", vocabulary_lines(wordpiece)},
-          {"tokenizer_config.json", tokenizer_config(wordpiece, options).dump(2) + "\n"},
-          {"special_tokens_map.json", special_tokens(wordpiece, options).dump(2) + "\n"},
+          {"tokenizer_config.json", to_text(tokenizer_config(wordpiece, options), 2) + "\n"},
+          {"special_tokens_map.json", to_text(special_tokens(wordpiece, options), 2) + "\n"},
           {"tokenizer.json", tokenizer_json(wordpiece, options)}};
 }
 

@@ -2,6 +2,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "storage/base/error.h"
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "trainer/text/bpe.h"
 #include "trainer/text/json_reading.h"
@@ -12,11 +14,9 @@ namespace berth {
 
 namespace {
 
-using Json = nlohmann::json;
-
 Bpe::Vocabulary read_vocabulary(std::string_view content) {
   Bpe::Vocabulary vocabulary;
-  const Json pieces = parse_object<Json>(content);
+  const Json pieces = parse_object(content);
   vocabulary.reserve(pieces.size());
   for (const auto& [piece, id] : pieces.items()) {
     vocabulary.emplace_back(piece, count_of(id, "the id of a piece"));

@@ -2,14 +2,14 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "storage/base/error.h"
+#include "storage/base/json.h"
 #include "trainer/text/json_reading.h"
 #include "trainer/text/load_kinds.h"
 
 namespace berth {
 
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr const char* kSettingsFiles[] = {"tokenizer_config.json", "special_tokens_map.json",
                                           "added_tokens.json"};
@@ -51,7 +51,7 @@ TokenizerKind kind_named(std::string name) {
 TokenizerKind kind_in(const FileLookup& file, const char* file_name, const char* key) {
   TokenizerKind kind = TokenizerKind::kUnknown;
   with(file(file_name), file_name, [&](const std::string& content) {
-    kind = kind_named(string_member(parse_object<Json>(content), key).value_or(""));
+    kind = kind_named(string_member(parse_object(content), key).value_or(""));
   });
   return kind;
 }

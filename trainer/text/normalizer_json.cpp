@@ -1,6 +1,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "storage/base/error.h"
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "trainer/text/base64.h"
 #include "trainer/text/json_reading.h"
@@ -10,8 +12,6 @@
 namespace berth {
 
 namespace {
-
-using Json = nlohmann::json;
 
 NormalizationStep step_of(const Json& normalizer);
 
@@ -81,7 +81,7 @@ NormalizationStep step_of(const Json& normalizer) {
 }  // namespace
 
 NormalizationStep read_normalization(std::string_view json) {
-  const Json normalizer = Json::parse(json, nullptr, false);
+  const Json normalizer = parse_json(json);
   return normalizer.is_null() ? NormalizationStep() : step_of(normalizer);
 }
 

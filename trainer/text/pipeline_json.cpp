@@ -4,6 +4,9 @@
 #include <optional>
 #include <utility>
 
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/base/text.h"
 #include "trainer/text/bpe.h"
 #include "trainer/text/json_reading.h"
 #include "trainer/text/unicode.h"
@@ -12,8 +15,6 @@
 namespace berth {
 
 namespace {
-
-using Json = nlohmann::json;
 
 const Json& required(const Json& model, const char* name) {
   const Json* value = member(model, name);
@@ -142,7 +143,7 @@ std::string text_of(const Json& root, const char* name) {
 }  // namespace
 
 PipelineParts read_pipeline_json(std::string_view content) {
-  const Json root = parse_object<Json>(content);
+  const Json root = parse_object(content);
   const Json* model = member(root, "model");
   if (model == nullptr) throw Error(Code::kBadData, "it has no model");
   PipelineParts parts;

@@ -2,6 +2,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "storage/base/error.h"
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "trainer/text/json_reading.h"
 #include "trainer/text/pipeline_json.h"
@@ -9,8 +11,6 @@
 namespace berth {
 
 namespace {
-
-using Json = nlohmann::json;
 
 // The two texts one after the other.
 SpecialTokensTemplate no_special_tokens() {
@@ -107,7 +107,7 @@ void read_one(const Json& processor, PostProcessing& post) {
 }  // namespace
 
 PostProcessing read_post_processing(std::string_view json) {
-  const Json processor = Json::parse(json, nullptr, false);
+  const Json processor = parse_json(json);
   PostProcessing post{.special = no_special_tokens()};
   if (!processor.is_null()) read_one(processor, post);
   return post;

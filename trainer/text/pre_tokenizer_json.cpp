@@ -1,6 +1,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "storage/base/error.h"
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "trainer/text/json_reading.h"
 #include "trainer/text/pipeline_json.h"
@@ -9,8 +11,6 @@
 namespace berth {
 
 namespace {
-
-using Json = nlohmann::json;
 
 void add_step(const Json& pre_tokenizer, std::vector<SplitStep>& steps, Splitting& splitting);
 
@@ -105,7 +105,7 @@ void add_step(const Json& pre_tokenizer, std::vector<SplitStep>& steps, Splittin
 }  // namespace
 
 Splitting read_splitting(std::string_view json) {
-  const Json pre_tokenizer = Json::parse(json, nullptr, false);
+  const Json pre_tokenizer = parse_json(json);
   Splitting splitting;
   if (pre_tokenizer.is_null()) return splitting;
   std::vector<SplitStep> steps;

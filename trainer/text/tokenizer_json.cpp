@@ -1,14 +1,15 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/base/text.h"
 #include "trainer/text/json_reading.h"
 #include "trainer/text/tokenizer_settings.h"
 
 namespace berth {
 
 namespace {
-
-using Json = nlohmann::json;
 
 std::string type_of(const Json& root, const char* name) {
   const Json* part = member(root, name);
@@ -96,7 +97,7 @@ std::vector<std::string> read_vocabulary(const Json& model) {
 
 std::optional<std::vector<std::string>> read_bert_tokenizer_json(std::string_view content,
                                                                  TokenizerSettings& settings) {
-  const Json root = parse_object<Json>(content);
+  const Json root = parse_object(content);
   const Json* model = member(root, "model");
   if (model == nullptr) throw Error(Code::kBadData, "it has no model");
   const std::string model_type = type_of(root, "model"), normalizer = type_of(root, "normalizer");

@@ -4,13 +4,14 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/base/text.h"
 #include "trainer/text/json_reading.h"
 
 namespace berth {
 
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr int32_t kMostExtraIds = 10000;
 
@@ -75,11 +76,11 @@ void add_in_order_of_ids(std::vector<AddedToken> found, std::vector<AddedToken>&
 }  // namespace
 
 void read_special_tokens_map(std::string_view content, TokenizerSettings& settings) {
-  read_names(parse_object<Json>(content), settings);
+  read_names(parse_object(content), settings);
 }
 
 void read_added_tokens(std::string_view content, TokenizerSettings& settings) {
-  const Json object = parse_object<Json>(content);
+  const Json object = parse_object(content);
   std::vector<AddedToken> found;
   for (const auto& [text, id] : object.items()) {
     AddedToken token = token_of(Json(text), false, true);
@@ -90,7 +91,7 @@ void read_added_tokens(std::string_view content, TokenizerSettings& settings) {
 }
 
 void read_tokenizer_config(std::string_view content, TokenizerSettings& settings) {
-  const Json config = parse_object<Json>(content);
+  const Json config = parse_object(content);
   std::string name = string_member(config, "tokenizer_class").value_or("");
   if (name.ends_with("Fast")) name.resize(name.size() - 4);
   if (std::find(std::begin(kOtherClasses), std::end(kOtherClasses), name) !=

@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
+#include "storage/base/json.h"
 #include "storage/google/credentials.h"
 #include "tests/support/captured_log.h"
 #include "tests/support/fake_accounts.h"
@@ -13,10 +15,9 @@
 namespace berth {
 namespace {
 
-using nlohmann::json;
 namespace fs = std::filesystem;
 
-json user(const std::string& name) {
+Json user(const std::string& name) {
   return {{"type", "authorized_user"},
           {"client_id", name},
           {"client_secret", "s"},
@@ -38,9 +39,9 @@ class DefaultCredentialsTest : public testing::Test {
     fs::permissions(scratch / "key.json", fs::perms::owner_read);
     options.application_credentials = scratch / "key.json";
   }
-  void expect_bad(const json& file, const std::string& says) {
+  void expect_bad(const Json& file, const std::string& says) {
     fs::remove(scratch / "key.json");
-    named(file.dump());
+    named(to_text(file));
     EXPECT_THAT([&] { find(); }, ThrowsCode(Code::kUsage, scratch / ("key.json: " + says)));
   }
 
@@ -56,14 +57,14 @@ class DefaultCredentialsTest : public testing::Test {
 
 TEST_F(DefaultCredentialsTest, AreTheNamedFileFirst) {
   fs::create_directory(scratch / "gcloud");
-  write_text(scratch / "gcloud/application_default_credentials.json", user("gcloud").dump());
-  named(user("named").dump());
+  write_text(scratch / "gcloud/application_default_credentials.json", to_text(user("gcloud")));
+  named(to_text(user("named")));
   EXPECT_THAT(who_asks(), testing::HasSubstr("client_id=named"));
 }
 
 TEST_F(DefaultCredentialsTest, ThenGclouds) {
   fs::create_directory(scratch / "gcloud");
-  write_text(scratch / "gcloud/application_default_credentials.json", user("gcloud").dump());
+  write_text(scratch / "gcloud/application_default_credentials.json", to_text(user("gcloud")));
   EXPECT_THAT(who_asks(), testing::HasSubstr("client_id=gcloud"));
 }
 
@@ -107,10 +108,10 @@ TEST_F(DefaultCredentialsTest, PassOverNoBadFileOfGcloud) {
 }
 
 TEST_F(DefaultCredentialsTest, NameTheFieldThatIsBad) {
-  expect_bad(json::array(), "is not a JSON object");
-  expect_bad(json::object(), R"(the field "type" is missing)");
+  expect_bad(Json::array(), "is not a JSON object");
+  expect_bad(Json::object(), R"(the field "type" is missing)");
   expect_bad({{"type", "gdch"}}, R"(the field "type" is "gdch", which is not supported)");
-  json file = user("u");
+  Json file = user("u");
   file.erase("refresh_token");
   expect_bad(file, R"(the field "refresh_token" is missing)");
   file["refresh_token"] = 5;
@@ -128,8 +129,8 @@ TEST_F(DefaultCredentialsTest, NameTheFieldThatIsBad) {
 }
 
 TEST_F(DefaultCredentialsTest, NameTheInnerFieldThatIsBad) {
-  const auto workload = [](const json& source) {
-    return json{{"type", "external_account"},
+  const auto workload = [](const Json& source) {
+    return Json{{"type", "external_account"},
                 {"audience", "a"},
                 {"subject_token_type", "t"},
                 {"credential_source", source}};
@@ -138,9 +139,9 @@ TEST_F(DefaultCredentialsTest, NameTheInnerFieldThatIsBad) {
              R"(the field "credential_source.executable" asks for executable-sourced)");
   expect_bad(workload({{"environment_id", "aws1"}}),
              R"(the field "credential_source.environment_id" asks for AWS)");
-  expect_bad(workload({{"certificate", json::object()}}),
+  expect_bad(workload({{"certificate", Json::object()}}),
              R"(the field "credential_source.certificate" asks for X.509)");
-  expect_bad(workload(json::object()), R"(the field "credential_source.file" or)");
+  expect_bad(workload(Json::object()), R"(the field "credential_source.file" or)");
   expect_bad(workload({{"file", "a"}, {"url", "https://b"}}),
              R"(the field "credential_source.file" or)");
   expect_bad(workload({{"file", "a"}, {"format", {{"type", "xml"}}}}),
@@ -148,11 +149,11 @@ TEST_F(DefaultCredentialsTest, NameTheInnerFieldThatIsBad) {
   expect_bad(workload({{"url", "http://b.example/"}}), "credential_source.url would send secrets");
   expect_bad(workload({{"url", "https://b"}, {"headers", {{"A", 5}}}}),
              R"(the field "credential_source.headers.A" is not text)");
-  json spoken_for = workload({{"file", "a"}});
+  Json spoken_for = workload({{"file", "a"}});
   spoken_for["service_account_impersonation_url"] = "https://iam.example/x";
   spoken_for["service_account_impersonation"] = {{"token_lifetime_seconds", 60}};
   expect_bad(spoken_for, R"(the field "service_account_impersonation.token_lifetime_seconds")");
-  json impersonated = {{"type", "impersonated_service_account"},
+  Json impersonated = {{"type", "impersonated_service_account"},
                        {"service_account_impersonation_url", "https://iam.example/x"},
                        {"source_credentials", {{"type", "impersonated_service_account"}}}};
   expect_bad(impersonated, R"(the field "source_credentials.type" is an impersonated account)");
@@ -173,7 +174,7 @@ TEST_F(DefaultCredentialsTest, BoundDepthAndSize) {
 }
 
 TEST_F(DefaultCredentialsTest, WarnOnceOfAKeyThatOthersMayRead) {
-  named(user("u").dump());
+  named(to_text(user("u")));
   find()->headers();
   EXPECT_EQ(log.warnings(), "");
   fs::permissions(scratch / "key.json", fs::perms::group_read, fs::perm_options::add);

@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
+#include "storage/base/json.h"
 #include "storage/google/credential_types.h"
 #include "storage/google/credentials.h"
 #include "tests/support/captured_log.h"
@@ -12,8 +15,6 @@
 // Whatever goes right or wrong: no key, token or assertion is in a log line or an error.
 namespace berth {
 namespace {
-
-using nlohmann::json;
 
 class NoSecretsTest : public testing::Test {
  protected:
@@ -36,17 +37,17 @@ class NoSecretsTest : public testing::Test {
     }
   }
 
-  std::vector<json> files() {
+  std::vector<Json> files() {
     write_text(scratch / "subject", FakeAccounts::kSubjectToken);
-    const json from_file = {{"file", scratch / "subject"}};
-    const json from_url = {
+    const Json from_file = {{"file", scratch / "subject"}};
+    const Json from_url = {
         {"url", accounts.url("/subject")},
         {"headers", {{"X-Subject-Key", FakeAccounts::kSubjectHeader}}},
         {"format", {{"type", "json"}, {"subject_token_field_name", "id_token"}}}};
-    json client = accounts.external_account(from_file);
+    Json client = accounts.external_account(from_file);
     client["client_id"] = "client";
     client["client_secret"] = FakeAccounts::kClientSecret;
-    json spoken_for = accounts.external_account(from_url);
+    Json spoken_for = accounts.external_account(from_url);
     spoken_for["service_account_impersonation_url"] = accounts.impersonation_url();
     return {accounts.service_account(),
             accounts.authorized_user(),
@@ -76,7 +77,7 @@ class NoSecretsTest : public testing::Test {
 };
 
 TEST_F(NoSecretsTest, WhereAllGoesWell) {
-  for (const json& file : files()) use(file.dump());
+  for (const Json& file : files()) use(to_text(file));
   EXPECT_EQ(said, "");
   EXPECT_THAT(log.lines(), testing::HasSubstr("got an access token"));
   expect_nothing_secret();
@@ -87,24 +88,24 @@ TEST_F(NoSecretsTest, WhereServersEchoWhatTheyWereSent) {
     return [status](const ServedRequest& request) {
       std::string all = percent_decoded(request.body);
       for (const auto& [name, value] : request.headers) all += " " + name + ": " + value;
-      const json body = {{"error", all}, {"error_description", all}};
-      return ServedAnswer{.status = status, .body = body.dump()};
+      const Json body = {{"error", all}, {"error_description", all}};
+      return ServedAnswer{.status = status, .body = to_text(body)};
     };
   };
   const auto google_echo = [](const ServedRequest& request) {
     const std::string bearer = request.header("Authorization").value_or("");
-    const json body = {{"error", {{"status", bearer}, {"message", bearer + request.body}}}};
-    return ServedAnswer{.status = 403, .body = body.dump()};
+    const Json body = {{"error", {{"status", bearer}, {"message", bearer + request.body}}}};
+    return ServedAnswer{.status = 403, .body = to_text(body)};
   };
   for (const int status : {200, 400, 401, 503}) {
     for (const char* path : {"/token", "/sts", "/subject"}) {
       accounts.answer(path, echo(status));
-      for (const json& file : files()) use(file.dump());
+      for (const Json& file : files()) use(to_text(file));
       accounts.answer(path, {});
     }
   }
   accounts.answer("/iam/robot@p:generateAccessToken", google_echo);
-  for (const json& file : files()) use(file.dump());
+  for (const Json& file : files()) use(to_text(file));
   EXPECT_THAT(said, testing::HasSubstr("answered 400"));
   EXPECT_THAT(said, testing::HasSubstr("answered 403 Bearer ..."));
   expect_nothing_secret();
@@ -115,7 +116,7 @@ TEST_F(NoSecretsTest, WhereTheAnswerIsNoToken) {
     accounts.answer(path, [](const ServedRequest& request) {
       return ServedAnswer{.body = "access_token=" + request.body};
     });
-    for (const json& file : files()) use(file.dump());
+    for (const Json& file : files()) use(to_text(file));
     accounts.answer(path, {});
   }
   expect_nothing_secret();
@@ -125,7 +126,7 @@ TEST_F(NoSecretsTest, WhereTheConnectionBreaks) {
   for (const char* path : {"/token", "/sts", "/iam/robot@p:generateAccessToken", "/subject"}) {
     accounts.answer(path,
                     [](const ServedRequest&) { return ServedAnswer{.fault = {.reset = true}}; });
-    for (const json& file : files()) use(file.dump());
+    for (const Json& file : files()) use(to_text(file));
     accounts.answer(path, {});
   }
   EXPECT_THAT(said, testing::HasSubstr("no answer"));
@@ -133,15 +134,15 @@ TEST_F(NoSecretsTest, WhereTheConnectionBreaks) {
 }
 
 TEST_F(NoSecretsTest, WhereAFieldIsOfAnotherKind) {
-  for (const json& file : files()) {
+  for (const Json& file : files()) {
     for (const auto& [name, value] : file.items()) {
-      json other = file;
+      Json other = file;
       other.erase(name);
-      use(other.dump());
-      for (const json& damage : {json(5), json(nullptr), json::array({value}), json{{"x", value}},
-                                 json("a\n" + std::string(FakeAccounts::kClientSecret))}) {
+      use(to_text(other));
+      for (const Json& damage : {Json(5), Json(nullptr), Json::array({value}), Json{{"x", value}},
+                                 Json("a\n" + std::string(FakeAccounts::kClientSecret))}) {
         other[name] = damage;
-        use(other.dump());
+        use(to_text(other));
       }
     }
   }
@@ -159,8 +160,8 @@ TEST_F(NoSecretsTest, WhereAnyByteOfAFileIsWrongOrAnyEndCutOff) {
       throw;
     }
   };
-  for (const json& file : files()) {
-    const std::string text = file.dump();
+  for (const Json& file : files()) {
+    const std::string text = to_text(file);
     EXPECT_EQ(accepted_prefixes(as_bytes(text), read), std::vector<size_t>());
     for (size_t i = 0; i < text.size(); ++i) {
       std::string wrong = text;

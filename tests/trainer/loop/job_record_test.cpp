@@ -6,13 +6,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "storage/base/json.h"
 #include "tests/support/every_damage.h"
 #include "tests/support/throws_code.h"
 
 namespace berth {
 namespace {
-
-using Json = nlohmann::json;
 
 JobRecord record() {
   return {.settings = {{"batch-size", "8"},
@@ -35,7 +34,7 @@ void set(JobRecord& job, const std::string& name, const std::string& value) {
 }
 
 TEST(JobRecord, SaysWhatWasAskedReadAndUsed) {
-  const Json object = Json::parse(to_json(record()));
+  const Json object = parse_json(to_json(record()));
   EXPECT_EQ(object["settings"]["batch-size"], "8");
   EXPECT_EQ(
       object["sources"][0],

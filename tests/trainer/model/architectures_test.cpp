@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "storage/base/json.h"
 #include "storage/formats/safetensors.h"
 #include "storage/local_storage.h"
 #include "tests/support/memory_sink.h"
@@ -163,15 +164,15 @@ TEST_P(Architectures, WritesEveryTensorBackBitForBit) {
 }
 
 TEST_P(Architectures, WritesItsConfigurationBack) {
-  const auto before = nlohmann::json::parse(recorded_.metadata().at("config"));
-  const auto after = nlohmann::json::parse(to_config_json(config_));
+  const auto before = parse_json(recorded_.metadata().at("config"));
+  const auto after = parse_json(to_config_json(config_));
   for (const auto& [key, value] : before.items()) {
     // What transformers derives or adds itself.
     if (key == "transformers_version" || key == "_name_or_path" || key == "torch_dtype" ||
         key == "architectures" || key == "problem_type" || key == "finetuning_task") {
       continue;
     }
-    EXPECT_EQ(after.value(key, nlohmann::json()), value) << key;
+    EXPECT_EQ(after.value(key, Json()), value) << key;
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "storage/base/json.h"
 #include "tests/support/tiny_config.h"
 #include "trainer/model/config.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 TEST(BertConfig, HasGooglesKeysAlone) {
   const ModelConfig config = tiny_config();
-  const auto json = nlohmann::json::parse(to_bert_config_json(config));
+  const auto json = parse_json(to_bert_config_json(config));
   EXPECT_EQ(json.size(), 11u);
   EXPECT_EQ(json.at("vocab_size"), config.vocab_size);
   EXPECT_EQ(json.at("hidden_act"), "gelu");

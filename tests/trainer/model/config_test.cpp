@@ -4,17 +4,17 @@
 
 #include <nlohmann/json.hpp>
 
+#include "storage/base/json.h"
 #include "tests/support/throws_code.h"
 
 namespace berth {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
 // The config.json of bert-base-uncased, cut to what an architecture needs.
-Json base() {
+OrderedJson base() {
   return {
       {"model_type", "bert"},           {"vocab_size", 30522},       {"hidden_size", 768},
       {"num_hidden_layers", 12},        {"hidden_act", "gelu"},      {"num_attention_heads", 12},
@@ -22,13 +22,15 @@ Json base() {
       {"max_position_embeddings", 512}, {"layer_norm_eps", 1e-12},   {"hidden_dropout_prob", 0.1}};
 }
 
-ModelConfig parse(const Json& object) { return parse_config(object.dump()); }
-ModelConfig parse_with(const std::string& key, const Json& value) {
-  Json object = base();
+ModelConfig parse(const OrderedJson& object) { return parse_config(to_text(object)); }
+ModelConfig parse_with(const std::string& key, const OrderedJson& value) {
+  OrderedJson object = base();
   object[key] = value;
   return parse(object);
 }
-Json written(const ModelConfig& config) { return Json::parse(to_config_json(config)); }
+OrderedJson written(const ModelConfig& config) {
+  return parse_ordered_json(to_config_json(config));
+}
 
 TEST(ModelConfig, ReadsTheArchitecture) {
   const ModelConfig config = parse(base());
@@ -45,7 +47,7 @@ TEST(ModelConfig, ReadsTheArchitecture) {
 }
 
 TEST(ModelConfig, DefaultsAreTransformers) {
-  Json object = base();
+  OrderedJson object = base();
   for (const char* key : {"type_vocab_size", "pad_token_id", "hidden_act", "layer_norm_eps",
                           "hidden_dropout_prob", "model_type"}) {
     object.erase(key);
@@ -81,41 +83,42 @@ TEST(ModelConfig, LabelsStandByTheirId) {
 TEST(ModelConfig, SaysWhichKeyIsMissing) {
   for (const char* key : {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
                           "intermediate_size", "max_position_embeddings"}) {
-    Json object = base();
+    OrderedJson object = base();
     object.erase(key);
     EXPECT_THAT([&] { parse(object); }, ThrowsCode(Code::kUsage, key)) << key;
   }
 }
 
 TEST(ModelConfig, SaysWhichValueItCannotTake) {
-  const std::pair<const char*, Json> refused[] = {{"vocab_size", 0},
-                                                  {"vocab_size", -5},
-                                                  {"vocab_size", 18446744073709551615u},
-                                                  {"hidden_size", "768"},
-                                                  {"hidden_size", 768.5},
-                                                  {"hidden_size", 770},  // 12 heads
-                                                  {"num_hidden_layers", 0},
-                                                  {"num_attention_heads", Json::array()},
-                                                  {"intermediate_size", 1e300},
-                                                  {"max_position_embeddings", 1LL << 40},
-                                                  {"type_vocab_size", 0},
-                                                  {"pad_token_id", -1},
-                                                  {"hidden_act", "swish"},
-                                                  {"hidden_act", 3},
-                                                  {"hidden_dropout_prob", 1.0},
-                                                  {"attention_probs_dropout_prob", -0.1},
-                                                  {"classifier_dropout", "none"},
-                                                  {"initializer_range", -1},
-                                                  {"layer_norm_eps", 0},
-                                                  {"model_type", "gpt2"},
-                                                  {"position_embedding_type", "relative_key"},
-                                                  {"is_decoder", true},
-                                                  {"is_decoder", "yes"},
-                                                  {"id2label", Json::array({"a", "b"})},
-                                                  {"id2label", {{"0", "a"}, {"2", "b"}}},
-                                                  {"id2label", {{"0", "a"}, {"00", "b"}}},
-                                                  {"id2label", {{"0", "a"}, {"-1", "b"}}},
-                                                  {"id2label", {{"0", 1}}}};
+  const std::pair<const char*, OrderedJson> refused[] = {
+      {"vocab_size", 0},
+      {"vocab_size", -5},
+      {"vocab_size", 18446744073709551615u},
+      {"hidden_size", "768"},
+      {"hidden_size", 768.5},
+      {"hidden_size", 770},  // 12 heads
+      {"num_hidden_layers", 0},
+      {"num_attention_heads", OrderedJson::array()},
+      {"intermediate_size", 1e300},
+      {"max_position_embeddings", 1LL << 40},
+      {"type_vocab_size", 0},
+      {"pad_token_id", -1},
+      {"hidden_act", "swish"},
+      {"hidden_act", 3},
+      {"hidden_dropout_prob", 1.0},
+      {"attention_probs_dropout_prob", -0.1},
+      {"classifier_dropout", "none"},
+      {"initializer_range", -1},
+      {"layer_norm_eps", 0},
+      {"model_type", "gpt2"},
+      {"position_embedding_type", "relative_key"},
+      {"is_decoder", true},
+      {"is_decoder", "yes"},
+      {"id2label", OrderedJson::array({"a", "b"})},
+      {"id2label", {{"0", "a"}, {"2", "b"}}},
+      {"id2label", {{"0", "a"}, {"00", "b"}}},
+      {"id2label", {{"0", "a"}, {"-1", "b"}}},
+      {"id2label", {{"0", 1}}}};
   for (const auto& [key, value] : refused) {
     EXPECT_THAT([&] { parse_with(key, value); }, ThrowsCode(Code::kUsage, key))
         << key << " " << value;
@@ -136,7 +139,7 @@ TEST(ModelConfig, WhatIsNoJsonObjectIsCorrupt) {
 }
 
 TEST(ModelConfig, SurvivesWritingAndReading) {
-  Json object = base();
+  OrderedJson object = base();
   object["id2label"] = {{"0", "no"}, {"1", "yes"}};
   object["hidden_act"] = "gelu_new";
   object["classifier_dropout"] = 0.25;
@@ -160,21 +163,21 @@ TEST(ModelConfig, SurvivesWritingAndReading) {
 TEST(ModelConfig, WritesBothDirectionsOfTheLabels) {
   ModelConfig config = parse(base());
   config.labels = {"neg", "pos"};
-  const Json object = written(config);
-  EXPECT_EQ(object["id2label"], (Json{{"0", "neg"}, {"1", "pos"}}));
-  EXPECT_EQ(object["label2id"], (Json{{"neg", 0}, {"pos", 1}}));
-  EXPECT_EQ(object["architectures"], Json::array({"BertForSequenceClassification"}));
+  const OrderedJson object = written(config);
+  EXPECT_EQ(object["id2label"], (OrderedJson{{"0", "neg"}, {"1", "pos"}}));
+  EXPECT_EQ(object["label2id"], (OrderedJson{{"neg", 0}, {"pos", 1}}));
+  EXPECT_EQ(object["architectures"], OrderedJson::array({"BertForSequenceClassification"}));
   EXPECT_EQ(object["problem_type"], "single_label_classification");
 }
 
 TEST(ModelConfig, KeepsKeysItDoesNotUseAndDropsThoseThatWouldLie) {
-  Json object = base();
+  OrderedJson object = base();
   object["directionality"] = "bidi";
   object["pooler_num_fc_layers"] = 3;
   object["num_labels"] = 7;
   object["transformers_version"] = "2.0";
   object["_name_or_path"] = "somewhere";
-  const Json result = written(parse(object));
+  const OrderedJson result = written(parse(object));
   EXPECT_EQ(result["directionality"], "bidi");
   EXPECT_EQ(result["pooler_num_fc_layers"], 3);
   EXPECT_FALSE(result.contains("num_labels"));

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "storage/base/json.h"
 #include "tests/trainer/text/tokenizer_fixture.h"
 #include "trainer/text/normalizer.h"
 
@@ -42,7 +43,7 @@ std::string digest_of_block(char32_t first, Visit visit) {
   return digest.hex();
 }
 
-nlohmann::json recorded() { return nlohmann::json::parse(testdata("code_points.json")); }
+Json recorded() { return parse_json(testdata("code_points.json")); }
 
 void expect_normalized(const char* column, const NormalizerOptions& options) {
   const Normalizer normalizer(options);

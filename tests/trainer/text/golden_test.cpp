@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "storage/base/json.h"
 #include "tests/trainer/text/tokenizer_fixture.h"
 
 // The torture list, against `tokenizers` 0.23 (tests/record/record_tokenizer.py).
@@ -12,8 +13,8 @@ using Ids = std::vector<int32_t>;
 
 class TokenizerGoldenTest : public testing::TestWithParam<const char*> {
  protected:
-  nlohmann::json recorded(const std::string& name) const {
-    return nlohmann::json::parse(testdata(GetParam() + ("/" + name)));
+  Json recorded(const std::string& name) const {
+    return parse_json(testdata(GetParam() + ("/" + name)));
   }
   std::unique_ptr<Tokenizer> tokenizer() const {
     return load({{"vocab.txt", testdata(GetParam() + std::string("/vocab.txt"))}});
@@ -58,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(Vocabularies, TokenizerGoldenTest, testing::Values("cas
 
 TEST(AddedTokenGoldenTest, EveryFlagOfTokenizerJsonIsHonoured) {
   const auto ours = load({{"tokenizer.json", testdata("added/tokenizer.json")}});
-  for (const auto& row : nlohmann::json::parse(testdata("added/singles.json"))) {
+  for (const auto& row : parse_json(testdata("added/singles.json"))) {
     const std::string text = bytes_of_hex(row["bytes"].get<std::string>());
     EXPECT_EQ(ids(*ours, text), row["ids"].get<Ids>()) << text;
   }

@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
-
 #include "storage/base/error.h"
 #include "tests/support/throws_code.h"
 #include "tests/trainer/text/tokenizer_fixture.h"

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "storage/base/json.h"
 #include "tests/trainer/text/tokenizer_fixture.h"
 
 // Ids and offsets of byte-level BPE, SentencePiece and tokenizer.json on the torture list, against
@@ -28,7 +29,7 @@ std::string written(const Encoding& encoding) {
 void expect_recorded(const Tokenizer& tokenizer, const std::string& name, bool special_tokens) {
   EncodeOptions options(1 << 20);
   options.add_special_tokens = special_tokens;
-  for (const auto& row : nlohmann::json::parse(testdata(name + "/singles.json"))) {
+  for (const auto& row : parse_json(testdata(name + "/singles.json"))) {
     const std::string text = bytes_of_hex(row["bytes"].get<std::string>());
     options.with_offsets = true;
     const Encoding with_offsets = tokenizer.encode(text, std::nullopt, options);
@@ -50,7 +51,7 @@ TEST_P(TokenizerJsonGoldenTest, IdsAndOffsetsAreEqual) {
 }
 
 TEST_P(TokenizerJsonGoldenTest, PairsAreEqual) {
-  const auto row = nlohmann::json::parse(testdata(GetParam() + std::string("/pair.json")))[0];
+  const auto row = parse_json(testdata(GetParam() + std::string("/pair.json")))[0];
   EncodeOptions options(1 << 20);
   options.with_offsets = true;
   const Encoding pair = tokenizer_->encode(bytes_of_hex(row["bytes"].get<std::string>()),

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "storage/base/json.h"
 #include "storage/formats/pickle.h"
 #include "tests/support/pickle_files.h"
 #include "tests/support/read_rows.h"
@@ -11,11 +12,9 @@
 namespace berth {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json json_of(const Cell& cell) {
+OrderedJson json_of(const Cell& cell) {
   return std::visit(
-      [](const auto& value) -> Json {
+      [](const auto& value) -> OrderedJson {
         if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>) {
           return nullptr;
         } else {
@@ -25,12 +24,12 @@ Json json_of(const Cell& cell) {
       cell);
 }
 
-Json json_of(RowReader& reader) {
+OrderedJson json_of(RowReader& reader) {
   const auto rows = read_rows(reader);
-  Json table = Json::object();
+  OrderedJson table = OrderedJson::object();
   for (size_t i = 0; i < reader.columns().size(); ++i) {
     const Column& column = reader.columns()[i];
-    Json cells = Json::array();
+    OrderedJson cells = OrderedJson::array();
     for (const Row& row : rows) cells.push_back(json_of(row[i]));
     table[column.name] = {{"categories", column.categories}, {"cells", cells}};
   }
@@ -38,14 +37,15 @@ Json json_of(RowReader& reader) {
 }
 
 TEST(PickleGolden, EveryRecordedFileReadsAsPandasReadsIt) {
-  const Json expected = Json::parse(file_content(BERTH_TESTDATA "/pickle/expected.json"));
+  const OrderedJson expected =
+      parse_ordered_json(file_content(BERTH_TESTDATA "/pickle/expected.json"));
   const auto paths = recorded_pickles();
   ASSERT_EQ(paths.size(), expected.size());
   for (const auto& path : paths) {
     const std::string pickle = file_content(path);
     try {
       const auto reader = read_pickle(as_bytes(pickle));
-      EXPECT_EQ(json_of(*reader).dump(), expected[path.filename().string()].dump()) << path;
+      EXPECT_EQ(to_text(json_of(*reader)), to_text(expected[path.filename().string()])) << path;
     } catch (const Error& error) {
       ADD_FAILURE() << path << ": " << error.what();
     }

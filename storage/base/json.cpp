@@ -1,0 +1,48 @@
+#include "storage/base/json.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace berth {
+namespace {
+
+template <typename Value>
+Value parse_bounded(std::string_view text) {
+  if (nesting_depth(text) > kDeepestJson) return Value(Value::value_t::discarded);
+  return Value::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+}
+
+}  // namespace
+
+size_t nesting_depth(std::string_view json) {
+  size_t depth = 0, deepest = 0;
+  bool in_text = false;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_text) {
+      if (c == '\\') ++i;
+      in_text = c != '"';
+    } else if (c == '"') {
+      in_text = true;
+    } else if (c == '[' || c == '{') {
+      deepest = std::max(deepest, ++depth);
+    } else if ((c == ']' || c == '}') && depth > 0) {
+      --depth;
+    }
+  }
+  return deepest;
+}
+
+Json parse_json(std::string_view text) { return parse_bounded<Json>(text); }
+
+OrderedJson parse_ordered_json(std::string_view text) { return parse_bounded<OrderedJson>(text); }
+
+std::string to_text(const Json& value, int indent) {
+  return value.dump(indent, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+}
+
+std::string to_text(const OrderedJson& value, int indent) {
+  return value.dump(indent, ' ', /*ensure_ascii=*/false, OrderedJson::error_handler_t::replace);
+}
+
+}  // namespace berth
