@@ -13,7 +13,7 @@
 namespace berth {
 namespace {
 
-constexpr size_t kStep = size_t{1} << 20;
+constexpr size_t kCopyStep = size_t{1} << 20;
 
 // FNV-1a, Fowler, Noll and Vo 1991: tells URIs apart whose names look alike once simplified.
 uint64_t fnv1a(std::string_view text) {
@@ -91,7 +91,7 @@ class CachedStorage final : public Storage {
       Checksum checksum;
       if (cached->size == stat.size) {
         ChecksumSource source(local_.open(file), checksum);
-        std::vector<std::byte> buffer(kStep);
+        std::vector<std::byte> buffer(kCopyStep);
         while (source.read(buffer) > 0) {
         }
       }
@@ -124,7 +124,7 @@ class CachedStorage final : public Storage {
     if (!try_writing([&] { sink = local_.create(file, {.size_hint = stat.size}); })) return false;
     Checksum checksum;
     ChecksumSource source(inner_->open(uri, pinned), checksum);
-    std::vector<std::byte> buffer(kStep);
+    std::vector<std::byte> buffer(kCopyStep);
     while (const size_t count = source.read(buffer)) {
       if (!try_writing([&] { sink->write(Bytes(buffer).first(count)); })) return false;
     }

@@ -39,6 +39,9 @@ std::unique_ptr<RandomAccessSource> map_open_file(int fd, const std::string& pat
 // Writes ".NAME.XXXXXX.part" beside `path` and renames it there when closed.
 std::unique_ptr<ByteSink> make_local_sink(const std::string& path, const WriteOptions& options);
 
+// The start of the name of everything that is being made for `path`: ".NAME.".
+std::string temporary_prefix(const std::string& path);
+
 // Whether a file of this name is one that such a sink is writing, or left when it was killed.
 bool is_unfinished(std::string_view file_name);
 

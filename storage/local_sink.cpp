@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::string_view kSuffix = ".part";
 constexpr size_t kRandomLetters = 6;
-constexpr size_t kLongestName = 200;  // of a temporary's NAME, as 255 bytes is all a name may have
 
 void require_replaceable(const std::string& path) {
   struct ::stat status;
@@ -30,16 +29,11 @@ void require_replaceable(const std::string& path) {
   }
 }
 
-// The start of every temporary's name for `path`: ".NAME.".
-std::string temporary_prefix(const std::filesystem::path& path) {
-  return cat(".", path.filename().string().substr(0, kLongestName), ".");
-}
-
 // A writer holds its temporary locked; one that nobody holds was left by a process that was killed.
-void remove_abandoned(const std::filesystem::path& path) {
+void remove_abandoned(const std::string& path) {
   const std::string prefix = temporary_prefix(path);
   std::error_code error;
-  std::filesystem::directory_iterator entry(directory_of(path.string()), error);
+  std::filesystem::directory_iterator entry(directory_of(path), error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     if (!name.starts_with(prefix) || !name.ends_with(kSuffix)) continue;
@@ -95,7 +89,7 @@ class LocalSink final : public ByteSink {
     const std::filesystem::path path(path_);
     while (!fd_) {
       temporary_ = (path.parent_path() /
-                    cat(temporary_prefix(path), random_letters(kRandomLetters), kSuffix))
+                    cat(temporary_prefix(path_), random_letters(kRandomLetters), kSuffix))
                        .string();
       // 0666 less the umask, as any program makes files; mkstemp's 0600 would surprise readers.
       fd_ =
@@ -174,6 +168,11 @@ class LocalSink final : public ByteSink {
 
 std::unique_ptr<ByteSink> make_local_sink(const std::string& path, const WriteOptions& options) {
   return std::make_unique<LocalSink>(path, options);
+}
+
+std::string temporary_prefix(const std::string& path) {
+  constexpr size_t kLongestName = 200;  // of NAME, as 255 bytes is all a name may have
+  return cat(".", std::filesystem::path(path).filename().string().substr(0, kLongestName), ".");
 }
 
 bool is_unfinished(std::string_view file_name) {

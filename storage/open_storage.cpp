@@ -14,7 +14,7 @@
 namespace berth {
 namespace {
 
-constexpr const char* kGoogle = "https://storage.googleapis.com";
+constexpr const char* kGoogleStorage = "https://storage.googleapis.com";
 
 // An endpoint as users write it: perhaps without scheme, with a slash or "/storage/v1" at its end.
 std::string normalized(std::string endpoint, std::string_view default_scheme) {
@@ -62,7 +62,7 @@ class StorageByScheme final : public Storage {
   }
 
   void make_google() {
-    std::string endpoint = kGoogle;
+    std::string endpoint = kGoogleStorage;
     bool anonymous = options_.anonymous;
     if (!options_.endpoint.empty()) {
       endpoint = normalized(options_.endpoint, "https://");

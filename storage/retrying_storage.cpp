@@ -11,7 +11,7 @@ namespace berth {
 namespace {
 
 constexpr size_t kSlice = size_t{4} << 20;
-constexpr double kLeastPause_s = 1;  // between two writes of one object; more is answered 429
+constexpr double kLeastWritePause_s = 1;  // between two writes of one object; more is answered 429
 
 // Runs `call` until it succeeds or another try cannot help.
 template <typename Call>
@@ -40,7 +40,7 @@ class WritePace {
       std::erase_if(free_at_s_, [now](const auto& entry) { return entry.second <= now; });
       double& free_at = free_at_s_.try_emplace(name, now).first->second;
       pause_s = free_at - now;
-      free_at += kLeastPause_s;
+      free_at += kLeastWritePause_s;
     }
     if (pause_s > 0) options_.sleep(pause_s);
   }

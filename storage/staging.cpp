@@ -17,8 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kStep = size_t{1} << 16;
-constexpr size_t kLongestName = 200;  // as 255 bytes is all a name may have
+constexpr size_t kWriteStep = size_t{1} << 16;
 
 void write_all(const FileDescriptor& fd, Bytes bytes, const fs::path& path) {
   while (!bytes.empty()) {
@@ -43,8 +42,7 @@ Staging::Staging(const fs::path& target) : target_(target) {
   std::error_code error;
   fs::create_directories(parent, error);
   if (error) throw file_error(error.value(), "make the directory", parent);
-  const std::string name = target_.filename().string().substr(0, kLongestName);
-  path_ = fs::path(parent) / cat(".", name, ".", random_letters(6), ".part");
+  path_ = fs::path(parent) / cat(temporary_prefix(target_.string()), random_letters(6), ".part");
   if (::mkdir(path_.c_str(), 0700) != 0 || ::mkdir(content().c_str(), 0700) != 0) {
     const int number = errno;
     fs::remove_all(path_, error);
@@ -65,7 +63,7 @@ uint64_t Staging::write(const fs::path& path,
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
   const FileDescriptor fd(::open(path.c_str(), flags, 0666));
   if (!fd) throw file_error(errno, "write", path.string());
-  std::array<std::byte, kStep> buffer;
+  std::array<std::byte, kWriteStep> buffer;
   uint64_t total = 0;
   while (const size_t size = read(buffer)) {
     write_all(fd, Bytes(buffer).first(size), path);

@@ -36,9 +36,9 @@ struct Flow {
 };
 
 // Adds what passes to one of the flow's two counts.
-class MeteredSource final : public ByteSource {
+class BoundedSource final : public ByteSource {
  public:
-  MeteredSource(std::unique_ptr<ByteSource> inner, Flow& flow, uint64_t Flow::*count)
+  BoundedSource(std::unique_ptr<ByteSource> inner, Flow& flow, uint64_t Flow::*count)
       : inner_(std::move(inner)), flow_(flow), count_(count) {}
 
   size_t read(std::span<std::byte> buffer) override {
@@ -71,7 +71,7 @@ void unpack_file(LibarchiveReader& reader, const ArchiveEntry& entry, const fs::
   }
 }
 
-// `is_metered`: a MeteredSource counts what comes out of the archive.
+// `is_metered`: a BoundedSource counts what comes out of the archive.
 void unpack_entries(LibarchiveReader reader, const fs::path& directory, Flow& flow,
                     bool is_metered) {
   EntryPaths paths;
@@ -98,16 +98,16 @@ void unpack_entries(LibarchiveReader reader, const fs::path& directory, Flow& fl
 
 void unpack_tar(std::unique_ptr<ByteSource> source, Compression compression, Flow& flow,
                 const fs::path& directory) {
-  source = std::make_unique<MeteredSource>(std::move(source), flow, &Flow::packed);
+  source = std::make_unique<BoundedSource>(std::move(source), flow, &Flow::packed);
   source = decompress(std::move(source), compression);
-  source = std::make_unique<MeteredSource>(std::move(source), flow, &Flow::unpacked);
+  source = std::make_unique<BoundedSource>(std::move(source), flow, &Flow::unpacked);
   unpack_entries(LibarchiveReader::tar(*source), directory, flow, true);
 }
 
 // A zip archive's table of contents is at its end, so that it is put on disk first.
 void unpack_zip(std::unique_ptr<ByteSource> source, Flow& flow, const fs::path& packed,
                 const fs::path& directory) {
-  MeteredSource metered(std::move(source), flow, &Flow::packed);
+  BoundedSource metered(std::move(source), flow, &Flow::packed);
   Staging::write(packed, [&](std::span<std::byte> buffer) { return metered.read(buffer); });
   const auto file = map_file(packed);
   unpack_entries(LibarchiveReader::zip(*file->view()), directory, flow, false);

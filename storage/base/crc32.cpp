@@ -11,16 +11,16 @@
 namespace berth {
 namespace {
 
-constexpr uint32_t kPolynomial = 0xEDB88320;
+constexpr uint32_t kCrc32Polynomial = 0xEDB88320;
 
-using Table = CrcTable<kPolynomial>;
+using Crc32Table = CrcTable<kCrc32Polynomial>;
 
 #if defined(__x86_64__)
 
 // x^n modulo the polynomial, bit-reflected in 33 bits as the multiplication wants it.
 constexpr uint64_t power_of_x(unsigned n) {
   uint32_t power = uint32_t{1} << 31;
-  for (; n > 0; --n) power = (power >> 1) ^ ((power & 1) ? kPolynomial : 0);
+  for (; n > 0; --n) power = (power >> 1) ^ ((power & 1) ? kCrc32Polynomial : 0);
   return uint64_t{power} << 1;
 }
 
@@ -36,9 +36,8 @@ __attribute__((target("pclmul,sse4.1"))) __m128i fold(__m128i value, __m128i nex
 
 constexpr size_t kStep = 64;
 
-__attribute__((target("pclmul,sse4.1"))) uint32_t advance_by_instruction(Bytes bytes,
-                                                                         uint32_t crc) {
-  if (bytes.size() < 2 * kStep) return Table::advance(bytes, crc);
+__attribute__((target("pclmul,sse4.1"))) uint32_t advance_by_folding(Bytes bytes, uint32_t crc) {
+  if (bytes.size() < 2 * kStep) return Crc32Table::advance(bytes, crc);
   const auto load = [&bytes](size_t offset) __attribute__((target("pclmul,sse4.1"))) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes.data() + offset));
   };
@@ -58,25 +57,25 @@ __attribute__((target("pclmul,sse4.1"))) uint32_t advance_by_instruction(Bytes b
   alignas(16) std::array<std::byte, 16> folded;
   _mm_store_si128(reinterpret_cast<__m128i*>(folded.data()),
                   fold(fold(fold(a, b, by_128), c, by_128), d, by_128));
-  return Table::advance(bytes.subspan(at), Table::advance(folded, 0));
+  return Crc32Table::advance(bytes.subspan(at), Crc32Table::advance(folded, 0));
 }
 
-uint32_t advance(Bytes bytes, uint32_t crc) {
+uint32_t advance_crc32(Bytes bytes, uint32_t crc) {
   static const bool has_instruction =
       __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1");
-  return has_instruction ? advance_by_instruction(bytes, crc) : Table::advance(bytes, crc);
+  return has_instruction ? advance_by_folding(bytes, crc) : Crc32Table::advance(bytes, crc);
 }
 
 #else
 
-uint32_t advance(Bytes bytes, uint32_t crc) { return Table::advance(bytes, crc); }
+uint32_t advance_crc32(Bytes bytes, uint32_t crc) { return Crc32Table::advance(bytes, crc); }
 
 #endif
 
 }  // namespace
 
-uint32_t crc32(Bytes bytes, uint32_t crc) { return ~advance(bytes, ~crc); }
+uint32_t crc32(Bytes bytes, uint32_t crc) { return ~advance_crc32(bytes, ~crc); }
 
-uint32_t crc32_portable(Bytes bytes, uint32_t crc) { return ~Table::advance(bytes, ~crc); }
+uint32_t crc32_portable(Bytes bytes, uint32_t crc) { return ~Crc32Table::advance(bytes, ~crc); }
 
 }  // namespace berth

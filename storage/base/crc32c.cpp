@@ -13,9 +13,9 @@
 namespace berth {
 namespace {
 
-constexpr uint32_t kPolynomial = 0x82F63B78;
+constexpr uint32_t kCrc32cPolynomial = 0x82F63B78;
 
-using Table = CrcTable<kPolynomial>;
+using Crc32cTable = CrcTable<kCrc32cPolynomial>;
 
 [[maybe_unused]] uint64_t load_u64(const std::byte* at) {
   uint64_t value;
@@ -28,7 +28,7 @@ constexpr uint32_t multiply(uint32_t a, uint32_t b) {
   uint32_t product = 0;
   for (uint32_t bit = uint32_t{1} << 31; bit != 0; bit >>= 1) {
     if (a & bit) product ^= b;
-    b = (b >> 1) ^ ((b & 1) ? kPolynomial : 0);
+    b = (b >> 1) ^ ((b & 1) ? kCrc32cPolynomial : 0);
   }
   return product;
 }
@@ -70,14 +70,14 @@ __attribute__((target("sse4.2"))) uint32_t advance_by_instruction(Bytes bytes, u
   return crc;
 }
 
-uint32_t advance(Bytes bytes, uint32_t crc) {
+uint32_t advance_crc32c(Bytes bytes, uint32_t crc) {
   static const bool has_instruction = __builtin_cpu_supports("sse4.2");
-  return has_instruction ? advance_by_instruction(bytes, crc) : Table::advance(bytes, crc);
+  return has_instruction ? advance_by_instruction(bytes, crc) : Crc32cTable::advance(bytes, crc);
 }
 
 #elif defined(__ARM_FEATURE_CRC32)
 
-uint32_t advance(Bytes bytes, uint32_t crc) {
+uint32_t advance_crc32c(Bytes bytes, uint32_t crc) {
   const std::byte* at = bytes.data();
   size_t left = bytes.size();
   for (; left >= 8; at += 8, left -= 8) crc = __crc32cd(crc, load_u64(at));
@@ -87,15 +87,15 @@ uint32_t advance(Bytes bytes, uint32_t crc) {
 
 #else
 
-uint32_t advance(Bytes bytes, uint32_t crc) { return Table::advance(bytes, crc); }
+uint32_t advance_crc32c(Bytes bytes, uint32_t crc) { return Crc32cTable::advance(bytes, crc); }
 
 #endif
 
 }  // namespace
 
-uint32_t crc32c(Bytes bytes, uint32_t crc) { return ~advance(bytes, ~crc); }
+uint32_t crc32c(Bytes bytes, uint32_t crc) { return ~advance_crc32c(bytes, ~crc); }
 
-uint32_t crc32c_portable(Bytes bytes, uint32_t crc) { return ~Table::advance(bytes, ~crc); }
+uint32_t crc32c_portable(Bytes bytes, uint32_t crc) { return ~Crc32cTable::advance(bytes, ~crc); }
 
 uint32_t crc32c_combine(uint32_t crc_a, uint32_t crc_b, uint64_t size_b) {
   return multiply(shift_by(size_b), crc_a) ^ crc_b;

@@ -22,7 +22,11 @@ std::string lower_ascii(std::string_view text);
 // `text` as it may stand inside one sentence of a message: control characters escaped, at most
 // `limit` bytes (cut at a code point, with "..."), quoted.
 std::string quoted(std::string_view text, size_t limit = 60);
-// Exact matches, lest argument-dependent lookup prefer std::quoted of <iomanip>.
+// Exact matches, lest argument-dependent lookup prefer std::quoted of <iomanip>, which also
+// <filesystem> and so <nlohmann/json.hpp> bring in.
+inline std::string quoted(std::string& text, size_t limit = 60) {
+  return quoted(std::string_view(text), limit);
+}
 inline std::string quoted(const std::string& text, size_t limit = 60) {
   return quoted(std::string_view(text), limit);
 }

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kBlanks = " \t\r";
 constexpr std::string_view kKey = "model_checkpoint_path";
 
-[[noreturn]] void fail(size_t line, const std::string& what) {
+[[noreturn]] void fail_at_line(size_t line, const std::string& what) {
   throw Error(Code::kCorrupt, what, cat("line ", line));
 }
 
@@ -53,24 +53,24 @@ std::optional<char> simple_escape(char c) {
 std::string unquoted(std::string_view text, size_t line) {
   if (text.size() < 2 || (text.front() != '"' && text.front() != '\'') ||
       text.back() != text.front()) {
-    fail(line, "a quoted path is missing");
+    fail_at_line(line, "a quoted path is missing");
   }
   const std::string_view content = text.substr(1, text.size() - 2);
   std::string path;
   for (size_t at = 0; at < content.size();) {
-    if (content[at] == text.front()) fail(line, "text after the closing quote");
+    if (content[at] == text.front()) fail_at_line(line, "text after the closing quote");
     if (content[at] != '\\') {
       path += content[at++];
       continue;
     }
-    if (++at == content.size()) fail(line, "the quoted path does not end");
+    if (++at == content.size()) fail_at_line(line, "the quoted path does not end");
     if (const auto simple = simple_escape(content[at])) {
       path += *simple;
       ++at;
     } else if (const auto numeric = numeric_escape(content, at)) {
       path += *numeric;
     } else {
-      fail(line, cat("an escape that is none: \\", content[at]));
+      fail_at_line(line, cat("an escape that is none: \\", content[at]));
     }
   }
   return path;
@@ -99,7 +99,7 @@ std::optional<std::string> latest_path(std::string_view text) {
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (content.empty() || content.starts_with('#')) continue;
     const size_t colon = content.find(':');
-    if (colon == std::string_view::npos) fail(line, "no \"key: value\"");
+    if (colon == std::string_view::npos) fail_at_line(line, "no \"key: value\"");
     if (trimmed(content.substr(0, colon)) != kKey) continue;
     path = unquoted(trimmed(content.substr(colon + 1)), line);
   }

@@ -6,6 +6,7 @@
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
+#include "storage/formats/damage.h"
 #include "storage/formats/safetensors_header.h"
 #include "storage/formats/utf8.h"
 
@@ -15,19 +16,16 @@ namespace {
 constexpr uint64_t kLargestHeader = 100'000'000;  // of the reference implementation
 constexpr size_t kAlignment = 8;
 
-[[noreturn]] void fail(const std::string& name, const std::string& what) {
-  throw Error(Code::kCorrupt, what, cat("tensor ", quoted(name)), "fetch the file again");
-}
-
 // Elements times element size, when that is a size that memory can have.
 uint64_t size_of_shape(const SafetensorsEntry& entry) {
   int64_t elements = 1;
   for (const int64_t size : entry.shape) {
-    if (__builtin_mul_overflow(elements, size, &elements)) fail(entry.name, "its shape overflows");
+    if (__builtin_mul_overflow(elements, size, &elements))
+      fail_tensor(entry.name, "its shape overflows");
   }
   int64_t bytes;
   if (__builtin_mul_overflow(elements, static_cast<int64_t>(size_of(entry.dtype)), &bytes)) {
-    fail(entry.name, "its shape overflows");
+    fail_tensor(entry.name, "its shape overflows");
   }
   return static_cast<uint64_t>(bytes);
 }
@@ -37,14 +35,15 @@ void require_tiling(const std::vector<SafetensorsEntry>& entries, uint64_t data_
   uint64_t expected = 0;
   for (const SafetensorsEntry& entry : entries) {
     if (entry.begin != expected) {
-      fail(entry.name, cat("begins at byte ", entry.begin, " of the data, not ", expected));
+      fail_tensor(entry.name, cat("begins at byte ", entry.begin, " of the data, not ", expected));
     }
     if (entry.end < entry.begin || entry.end > data_size) {
-      fail(entry.name, cat("ends at byte ", entry.end, " of the data, which has ", data_size));
+      fail_tensor(entry.name,
+                  cat("ends at byte ", entry.end, " of the data, which has ", data_size));
     }
     if (entry.end - entry.begin != size_of_shape(entry)) {
-      fail(entry.name, cat("has ", entry.end - entry.begin, " bytes, but its shape needs ",
-                           size_of_shape(entry)));
+      fail_tensor(entry.name, cat("has ", entry.end - entry.begin, " bytes, but its shape needs ",
+                                  size_of_shape(entry)));
     }
     expected = entry.end;
   }

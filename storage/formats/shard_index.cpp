@@ -8,11 +8,10 @@
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
+#include "storage/formats/damage.h"
 
 namespace berth {
 namespace {
-
-constexpr const char* kHint = "fetch the file again";
 
 bool is_plain_name(std::string_view name) {
   constexpr size_t kLongest = 255;
@@ -77,7 +76,7 @@ class IndexHandler final : public nlohmann::json_sax<Json> {
 
  private:
   [[noreturn]] static void fail(const std::string& where, const std::string& what) {
-    throw Error(Code::kCorrupt, what, where, kHint);
+    throw Error(Code::kCorrupt, what, where, kFetchAgain);
   }
   // A value that is no file's name.
   bool value() const {
@@ -103,13 +102,14 @@ std::vector<std::string> ShardIndex::files() const {
 ShardIndex parse_shard_index(std::string_view json) {
   // nlohmann's parser takes a zero byte for the end.
   if (const size_t zero = json.find('\0'); zero != std::string_view::npos) {
-    throw Error(Code::kCorrupt, "a zero byte in the index", cat("byte ", zero), kHint);
+    throw Error(Code::kCorrupt, "a zero byte in the index", cat("byte ", zero), kFetchAgain);
   }
   IndexHandler handler;
   Json::sax_parse(json.begin(), json.end(), &handler);
   if (handler.index.file_of.empty()) {
     throw Error(Code::kCorrupt,
-                handler.has_map ? "its weight_map is empty" : "it has no weight_map", "", kHint);
+                handler.has_map ? "its weight_map is empty" : "it has no weight_map", "",
+                kFetchAgain);
   }
   return std::move(handler.index);
 }
@@ -123,7 +123,7 @@ JoinedTensors::JoinedTensors(const ShardIndex& index, std::vector<Shard> shards)
       if (!is_new) {
         throw Error(Code::kCorrupt,
                     cat("is in ", quoted(known->second->file), " and in ", quoted(shard.file)),
-                    cat("tensor ", quoted(tensor.name)), kHint);
+                    cat("tensor ", quoted(tensor.name)), kFetchAgain);
       }
       tensors_.push_back(tensor);
     }
@@ -134,7 +134,7 @@ JoinedTensors::JoinedTensors(const ShardIndex& index, std::vector<Shard> shards)
       throw Error(Code::kCorrupt,
                   cat("is not in ", quoted(file), ", where the index has it",
                       found == shard_of.end() ? "" : cat(", but in ", quoted(found->second->file))),
-                  cat("tensor ", quoted(tensor)), kHint);
+                  cat("tensor ", quoted(tensor)), kFetchAgain);
     }
   }
 }

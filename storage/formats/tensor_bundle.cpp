@@ -6,13 +6,12 @@
 #include "storage/base/crc32c.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/formats/damage.h"
 #include "storage/formats/tensor_bundle/slice_copy.h"
 #include "storage/formats/tensor_bundle/string_tensor.h"
 
 namespace berth {
 namespace {
-
-constexpr const char* kHint = "fetch the file again";
 
 // What lies in the shards for a variable: itself, or its slices.
 std::vector<const BundleEntry*> stored_parts(const TensorBundleIndex& index,
@@ -38,7 +37,7 @@ void require_disjoint(std::vector<std::pair<const BundleEntry*, std::string_view
           Code::kCorrupt,
           cat("begins at byte ", part->offset, " of shard ", part->shard, ", inside ",
               quoted(before_name), " (", before->size_bytes, " bytes from ", before->offset, ")"),
-          "tensor " + quoted(name), kHint);
+          "tensor " + quoted(name), kFetchAgain);
     }
   }
 }
@@ -95,7 +94,7 @@ Bytes TensorBundleReader::verified(const BundleEntry& entry) const {
     throw Error(Code::kCorrupt,
                 cat(entry.size_bytes, " bytes from byte ", offset, " of shard ", entry.shard,
                     ", which has ", shard.size()),
-                "", kHint);
+                "", kFetchAgain);
   }
   const Bytes data = shard.subspan(offset, entry.size_bytes);
   const uint32_t crc =
@@ -104,7 +103,7 @@ Bytes TensorBundleReader::verified(const BundleEntry& entry) const {
     throw Error(Code::kCorrupt,
                 cat("the checksum of its ", data.size(), " bytes, from byte ", offset, " of shard ",
                     entry.shard, " on, does not match"),
-                "", kHint);
+                "", kFetchAgain);
   }
   return data;
 }

@@ -12,7 +12,8 @@ namespace {
 
 constexpr uint64_t kLargestRecord = uint64_t{1} << 30;
 constexpr size_t kHeadSize = 12, kTailSize = 4;
-constexpr size_t kStep = size_t{1} << 20;  // memory grows with the bytes that came, not the claim
+constexpr size_t kGrowthStep = size_t{1}
+                               << 20;  // memory grows with the bytes that came, not the claim
 
 template <typename T>
 void append(std::vector<std::byte>& bytes, T value) {
@@ -20,7 +21,7 @@ void append(std::vector<std::byte>& bytes, T value) {
   bytes.insert(bytes.end(), raw.begin(), raw.end());
 }
 
-[[noreturn]] void fail(uint64_t offset, const std::string& what) {
+[[noreturn]] void fail_record(uint64_t offset, const std::string& what) {
   throw Error(Code::kCorrupt, what, cat("record at byte ", offset),
               "check that it is a TFRecord file, and fetch it again");
 }
@@ -48,23 +49,25 @@ bool TfRecordReader::next(std::vector<std::byte>& data) {
   std::array<std::byte, kHeadSize> head;
   const size_t head_size = fill(head);
   if (head_size == 0) return false;
-  if (head_size < kHeadSize) fail(offset_, "ends early");
+  if (head_size < kHeadSize) fail_record(offset_, "ends early");
   Cursor cursor(head);
   const uint64_t size = cursor.u64();
   if (crc32c_unmask(cursor.u32()) != crc32c(Bytes(head).first(8))) {
-    fail(offset_, "the checksum of its size is wrong");
+    fail_record(offset_, "the checksum of its size is wrong");
   }
-  if (size > kLargestRecord) fail(offset_, cat("claims ", human_bytes(size)));
+  if (size > kLargestRecord) fail_record(offset_, cat("claims ", human_bytes(size)));
 
   data.clear();
   while (data.size() < size) {
     const size_t begin = data.size();
-    data.resize(std::min<uint64_t>(size, begin + kStep));
-    if (fill(std::span(data).subspan(begin)) < data.size() - begin) fail(offset_, "ends early");
+    data.resize(std::min<uint64_t>(size, begin + kGrowthStep));
+    if (fill(std::span(data).subspan(begin)) < data.size() - begin)
+      fail_record(offset_, "ends early");
   }
   std::array<std::byte, kTailSize> tail;
-  if (fill(tail) < kTailSize) fail(offset_, "ends early");
-  if (crc32c_unmask(Cursor(tail).u32()) != crc32c(data)) fail(offset_, "its checksum is wrong");
+  if (fill(tail) < kTailSize) fail_record(offset_, "ends early");
+  if (crc32c_unmask(Cursor(tail).u32()) != crc32c(data))
+    fail_record(offset_, "its checksum is wrong");
   return true;
 }
 

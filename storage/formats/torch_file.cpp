@@ -5,6 +5,7 @@
 #include "storage/base/crc32.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/formats/damage.h"
 #include "storage/formats/torch/stored_zip.h"
 #include "storage/formats/torch/strided.h"
 #include "storage/formats/torch/torch_layout.h"
@@ -29,10 +30,6 @@ TorchContents read_contents(Bytes file) {
   return read_torch_legacy(file);
 }
 
-[[noreturn]] void fail(const std::string& name, const std::string& what) {
-  throw Error(Code::kCorrupt, what, cat("tensor ", quoted(name)), "fetch the file again");
-}
-
 // Compares the checksums of the storages that tensors use, each once.
 void verify(const std::vector<TorchView>& views, const TorchStorages& storages) {
   std::set<std::string_view> seen;
@@ -40,7 +37,7 @@ void verify(const std::vector<TorchView>& views, const TorchStorages& storages) 
     if (!seen.insert(view.storage).second) continue;
     const TorchStorage& storage = storages.find(view.storage)->second;
     if (storage.crc != 0 && crc32(storage.data) != storage.crc) {
-      fail(view.name, cat("the CRC-32 of storage ", quoted(view.storage), " differs"));
+      fail_tensor(view.name, cat("the CRC-32 of storage ", quoted(view.storage), " differs"));
     }
   }
 }
@@ -58,11 +55,11 @@ TorchFileReader::TorchFileReader(Bytes file) {
     const size_t element_size = size_of(storage.dtype);
     uint64_t elements = 0, size_bytes = 0;
     if (!strided.counts(elements) || __builtin_mul_overflow(elements, element_size, &size_bytes)) {
-      fail(view.name, "its shape overflows");
+      fail_tensor(view.name, "its shape overflows");
     }
     if (!strided.fits(view.offset, storage.elements)) {
-      fail(view.name, cat("reaches beyond storage ", quoted(view.storage), ", which has ",
-                          storage.elements, " elements"));
+      fail_tensor(view.name, cat("reaches beyond storage ", quoted(view.storage), ", which has ",
+                                 storage.elements, " elements"));
     }
     const Bytes from = storage.data.subspan(view.offset * element_size);
     Bytes data;

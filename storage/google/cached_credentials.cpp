@@ -10,7 +10,7 @@ namespace {
 
 // The metadata server hands out the same token until 4 minutes before its end.
 constexpr double kRefreshMargin_s = 225;
-constexpr double kLeastPause_s = 10;
+constexpr double kLeastRefreshPause_s = 10;
 constexpr double kPauseAfterFailure_s = 30;
 
 }  // namespace
@@ -73,7 +73,8 @@ void CachedCredentials::keep(AccessToken token, double asked_at_s) {
   token_ = std::move(token);
   // Of a token that is about to expire, half of what is left: asking at once would bring it again.
   const double left_s = token_.expires_at_s - asked_at_s;
-  refresh_at_s_ = asked_at_s + std::max({left_s - kRefreshMargin_s, left_s / 2, kLeastPause_s});
+  refresh_at_s_ =
+      asked_at_s + std::max({left_s - kRefreshMargin_s, left_s / 2, kLeastRefreshPause_s});
   log_debug(cat("got an access token that is valid until ", iso_time(token_.expires_at_s)));
 }
 

@@ -10,7 +10,7 @@ namespace berth {
 namespace {
 
 constexpr char kImpersonated[] = "impersonated_service_account";
-constexpr char kGoogle[] = "googleapis.com";
+constexpr char kGoogleUniverse[] = "googleapis.com";
 
 std::unique_ptr<TokenSource> impersonated_service_account(const CredentialFields& fields,
                                                           const TokenContext& context,
@@ -33,8 +33,8 @@ std::unique_ptr<TokenSource> make_token_source(const CredentialFields& fields,
                                                const TokenContext& context,
                                                const std::string& scope) {
   const std::string type = fields.text("type");
-  if (fields.text("universe_domain", kGoogle) != kGoogle) {
-    fields.fail("universe_domain", cat("is not ", kGoogle, ", the only one supported"),
+  if (fields.text("universe_domain", kGoogleUniverse) != kGoogleUniverse) {
+    fields.fail("universe_domain", cat("is not ", kGoogleUniverse, ", the only one supported"),
                 "use credentials of Google Cloud's public universe");
   }
   if (type == "service_account") return service_account(fields, context, scope);

@@ -14,7 +14,7 @@ namespace berth {
 namespace {
 
 constexpr size_t kLongestAnswer = 1 << 20;
-constexpr size_t kLongestName = 60, kLongestDescription = 200;
+constexpr size_t kLongestReason = 60, kLongestDescription = 200;
 
 struct Reason {
   std::string name, description;
@@ -87,7 +87,7 @@ Error refusal(const HttpAnswer& answer, const TokenRequest& request) {
   const Reason reason = reason_in(answer.body);
   std::string problem = cat(host_of_url(request.url), " answered ", answer.status);
   if (!reason.name.empty()) {
-    problem += " " + without_secrets(reason.name, request.secrets, kLongestName);
+    problem += " " + without_secrets(reason.name, request.secrets, kLongestReason);
   }
   if (!reason.description.empty()) {
     problem +=

@@ -11,7 +11,7 @@ namespace berth {
 namespace {
 
 // The version, as far as the server tells one; 0: not told.
-Generation generation_of(const HttpHeaders& headers) {
+Generation generation_from(const HttpHeaders& headers) {
   const std::string version =
       headers.find("etag").value_or(headers.find("last-modified").value_or(""));
   return version.empty() ? 0 : std::max<uint64_t>(std::hash<std::string>()(version), 1);
@@ -46,7 +46,7 @@ class HttpStorage final : public Storage {
     if (stream->status() != 200 && stream->status() != 206) {
       throw error_of(stream->status(), stream->headers(), uri);
     }
-    if (options.generation && generation_of(stream->headers()) != *options.generation) {
+    if (options.generation && generation_from(stream->headers()) != *options.generation) {
       throw Error(Code::kNotFound, "was replaced since it was looked up", uri.to_string(),
                   "start again, and leave input files alone while a job reads them");
     }
@@ -76,7 +76,7 @@ class HttpStorage final : public Storage {
       throw Error(Code::kBadData, "the server does not tell the file's size", uri.to_string(),
                   "download it first");
     }
-    return Stat{.name = uri.to_string(), .size = *size, .generation = generation_of(headers)};
+    return Stat{.name = uri.to_string(), .size = *size, .generation = generation_from(headers)};
   }
 
   std::vector<Stat> list(const Uri&) override { return {}; }

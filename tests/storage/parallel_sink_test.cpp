@@ -10,8 +10,6 @@
 namespace berth {
 namespace {
 
-constexpr uint64_t kPart = RemoteStorage::kPart;
-
 class ParallelSinkTest : public testing::Test {
  protected:
   Stat store(const std::string& name, const std::string& bytes) {

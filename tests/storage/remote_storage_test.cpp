@@ -14,8 +14,6 @@
 namespace berth {
 namespace {
 
-constexpr uint64_t kPart = RemoteStorage::kPart;
-
 // Retries and checksums above the transport.
 class RemoteStorageTest : public testing::Test {
  protected:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,12 @@ inline BundleFiles recorded_blocks() {
   const auto source = gunzip(std::make_unique<MemorySource>(as_bytes(packed)));
   const std::vector<std::byte> index = read_all(*source, 1 << 20, prefix);
   return {.index = std::string(as_text(index)), .data = read_text(shard_name(prefix, 0, 1))};
+}
+
+inline std::string bytes(std::initializer_list<int> values) {
+  std::string text;
+  for (const int value : values) text += static_cast<char>(value);
+  return text;
 }
 
 inline BundleFiles written_bundle(std::span<const NamedTensor> tensors) {

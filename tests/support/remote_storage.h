@@ -24,6 +24,8 @@ class SleepClock {
   std::atomic<double> now_s_ = 1000;
 };
 
+inline constexpr uint64_t kPart = uint64_t{64} << 10;  // of transfers
+
 // The program's storage before a fake of Google's: retries take no time, parts are small.
 class RemoteStorage {
  public:
@@ -35,8 +37,6 @@ class RemoteStorage {
     clock.attach_to(options.retry);
     storage = open_storage(options);
   }
-
-  static constexpr uint64_t kPart = uint64_t{64} << 10;
 
   Uri at(const std::string& name) const { return Uri::parse("gs://bucket/" + name); }
 

@@ -32,7 +32,7 @@ void refuse_albert_zh(const TensorBundleIndex& index) {
   }
 }
 
-TensorflowDialect dialect_of(std::span<const NamedTensor> tensors) {
+TensorflowDialect dialect_in(std::span<const NamedTensor> tensors) {
   const bool is_albert = std::any_of(tensors.begin(), tensors.end(), [](const NamedTensor& tensor) {
     return tensor.name.find("encoder/transformer/group_0/") != std::string::npos ||
            tensor.name.find("encoder/embedding_hidden_mapping_in/") != std::string::npos;
@@ -44,7 +44,7 @@ TensorflowDialect dialect_of(std::span<const NamedTensor> tensors) {
 std::map<std::string, MappedName> names_of(const TensorBundleReader& bundle) {
   std::map<std::string, MappedName> names;
   std::set<std::string> graph_keys;
-  const TensorflowDialect dialect = dialect_of(bundle.tensors());
+  const TensorflowDialect dialect = dialect_in(bundle.tensors());
   for (const NamedTensor& tensor : bundle.tensors()) {
     if (is_graph_key(tensor.name)) {
       graph_keys.emplace(without_end(tensor.name));

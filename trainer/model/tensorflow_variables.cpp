@@ -15,7 +15,7 @@ bool is_derived(std::string_view name) {
          name.ends_with("predictions.decoder.weight") || name.ends_with("predictions.decoder.bias");
 }
 
-TensorflowDialect dialect_of(std::span<const NamedTensor> model) {
+TensorflowDialect dialect_to_write(std::span<const NamedTensor> model) {
   const bool is_albert = std::any_of(model.begin(), model.end(), [](const NamedTensor& tensor) {
     return tensor.name.starts_with("albert.");
   });
@@ -25,7 +25,7 @@ TensorflowDialect dialect_of(std::span<const NamedTensor> model) {
 }  // namespace
 
 TensorflowVariables::TensorflowVariables(std::span<const NamedTensor> model) {
-  const TensorflowDialect dialect = dialect_of(model);
+  const TensorflowDialect dialect = dialect_to_write(model);
   for (const NamedTensor& source : model) {
     if (is_derived(source.name)) continue;
     auto mapped = to_tensorflow1(source.name, dialect);

@@ -21,10 +21,6 @@ std::string byte_token(unsigned byte, bool byte_level) {
   return {bytes, encode_utf8(byte_to_character(static_cast<unsigned char>(byte)), bytes)};
 }
 
-Span span_of(size_t begin, size_t end) {
-  return {static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
-}
-
 }  // namespace
 
 Bpe::Bpe(const Vocabulary& vocabulary, const Merges& merges, BpeOptions options)

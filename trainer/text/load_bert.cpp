@@ -14,7 +14,7 @@ namespace berth {
 namespace {
 
 // One piece a line, its number the id; lines end as Python reads them: \n, \r\n or \r.
-std::vector<std::string> read_vocabulary(std::string_view content) {
+std::vector<std::string> vocabulary_of_lines(std::string_view content) {
   std::vector<std::string> pieces;
   while (!content.empty()) {
     const size_t end = std::min(content.find_first_of("\r\n"), content.size());
@@ -50,7 +50,7 @@ Folder read_folder(const FileLookup& file) {
   Folder folder;
   TokenizerSettings& settings = folder.settings;
   const bool has_vocabulary = with(file("vocab.txt"), "vocab.txt", [&](const std::string& content) {
-    folder.pieces = read_vocabulary(content);
+    folder.pieces = vocabulary_of_lines(content);
   });
   const auto config = file("tokenizer_config.json");
   const auto read_config = [&](TokenizerSettings& into) {

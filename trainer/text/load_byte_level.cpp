@@ -14,7 +14,7 @@ namespace berth {
 
 namespace {
 
-Bpe::Vocabulary read_vocabulary(std::string_view content) {
+Bpe::Vocabulary parse_vocabulary(std::string_view content) {
   Bpe::Vocabulary vocabulary;
   const Json pieces = parse_object(content);
   vocabulary.reserve(pieces.size());
@@ -40,7 +40,7 @@ Bpe::Merges read_merges(std::string_view content) {
   return merges;
 }
 
-void name_special_tokens(TokenizerKind kind, TokenizerSettings& settings) {
+void name_byte_level_tokens(TokenizerKind kind, TokenizerSettings& settings) {
   if (kind == TokenizerKind::kDeberta) return;  // as BERT's
   settings.options.cls_token = "<s>";
   settings.options.sep_token = "</s>";
@@ -50,21 +50,12 @@ void name_special_tokens(TokenizerKind kind, TokenizerSettings& settings) {
   settings.added_tokens.push_back({.content = "<mask>", .lstrip = true});
 }
 
-int32_t id_of(const std::string& name, const std::vector<AddedToken>& tokens) {
-  const auto found = std::find_if(tokens.begin(), tokens.end(),
-                                  [&](const AddedToken& token) { return token.content == name; });
-  if (found == tokens.end()) {
-    throw Error(Code::kBadData, cat("the vocabulary has no ", quoted(name)));
-  }
-  return found->id;
-}
-
 }  // namespace
 
 std::unique_ptr<Tokenizer> load_byte_level(const FileLookup& file, std::string vocabulary,
                                            std::string merges, TokenizerKind kind) {
   TokenizerSettings settings;
-  name_special_tokens(kind, settings);
+  name_byte_level_tokens(kind, settings);
   read_settings(file, settings);
   Bpe::Merges pairs;
   with(merges, "merges.txt", [&](const std::string& content) { pairs = read_merges(content); });
@@ -72,12 +63,12 @@ std::unique_ptr<Tokenizer> load_byte_level(const FileLookup& file, std::string v
   with(vocabulary, "vocab.json", [&](const std::string& content) {
     BpeOptions options;
     options.byte_level = true;
-    parts.model = std::make_unique<Bpe>(read_vocabulary(content), pairs, options);
+    parts.model = std::make_unique<Bpe>(parse_vocabulary(content), pairs, options);
     const WordModel& model = *parts.model;
     parts.options.added_tokens = added_tokens_with_ids(
         settings, model.vocab_size(), [&](const std::string& token) { return model.find(token); });
-    const int32_t cls = id_of(settings.options.cls_token, parts.options.added_tokens);
-    const int32_t sep = id_of(settings.options.sep_token, parts.options.added_tokens);
+    const int32_t cls = id_of_token(settings.options.cls_token, parts.options.added_tokens);
+    const int32_t sep = id_of_token(settings.options.sep_token, parts.options.added_tokens);
     parts.special = kind == TokenizerKind::kDeberta ? SpecialTokensTemplate::bert(cls, sep)
                                                     : SpecialTokensTemplate::roberta(cls, sep);
   });

@@ -65,4 +65,7 @@ std::vector<AddedToken> added_tokens_with_ids(
     const TokenizerSettings& settings, int32_t vocab_size,
     const std::function<int32_t(const std::string&)>& find);
 
+// The id of the token `name`; throws kBadData where none of `tokens` is it.
+int32_t id_of_token(const std::string& name, const std::vector<AddedToken>& tokens);
+
 }  // namespace berth

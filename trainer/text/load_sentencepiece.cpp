@@ -37,7 +37,7 @@ Shifted shifted(TokenizerKind kind, int32_t model_size) {
   return {0, -1, {}};
 }
 
-void name_special_tokens(TokenizerKind kind, TokenizerSettings& settings) {
+void name_sentencepiece_tokens(TokenizerKind kind, TokenizerSettings& settings) {
   BertTokenizerOptions& options = settings.options;
   settings.wordpiece.unk_token = kind == TokenizerKind::kDebertaV2 ? "[UNK]" : "<unk>";
   if (kind == TokenizerKind::kDebertaV2) return;  // as BERT's
@@ -67,13 +67,6 @@ NormalizationStep albert_preparation(const TokenizerSettings& settings) {
   }
   if (settings.lowercase.value_or(true)) steps.push_back(lower_casing());
   return in_sequence(std::move(steps));
-}
-
-int32_t id_of(const std::string& name, const std::vector<AddedToken>& tokens) {
-  for (const AddedToken& token : tokens) {
-    if (token.content == name) return token.id;
-  }
-  throw Error(Code::kBadData, cat("the vocabulary has no ", quoted(name)));
 }
 
 SpecialTokensTemplate ending_with(int32_t sep) {
@@ -124,12 +117,12 @@ SentencePieceOptions options_of(const SentencePieceModel& model, TokenizerKind k
     add_extra_ids(settings.extra_ids, model_size, settings.added_tokens);
   }
   options.added_tokens = added_tokens_with_ids(settings, model_size + ids.shift, find);
-  const int32_t sep = id_of(settings.options.sep_token, options.added_tokens);
+  const int32_t sep = id_of_token(settings.options.sep_token, options.added_tokens);
   if (kind == TokenizerKind::kT5) {
     options.special = ending_with(sep);
     return options;
   }
-  const int32_t cls = id_of(settings.options.cls_token, options.added_tokens);
+  const int32_t cls = id_of_token(settings.options.cls_token, options.added_tokens);
   const bool like_roberta = kind == TokenizerKind::kXlmRoberta || kind == TokenizerKind::kCamembert;
   options.special = like_roberta ? SpecialTokensTemplate::roberta(cls, sep)
                                  : SpecialTokensTemplate::bert(cls, sep);
@@ -146,7 +139,7 @@ std::unique_ptr<Tokenizer> load_sentencepiece(const FileLookup& file, const char
       kind == TokenizerKind::kDeberta) {
     kind = TokenizerKind::kUnknown;  // these families have other files: trust the model's pieces
   }
-  name_special_tokens(kind, settings);
+  name_sentencepiece_tokens(kind, settings);
   read_settings(file, settings);
   std::unique_ptr<Tokenizer> tokenizer;
   with(content, name, [&](const std::string& bytes) {

@@ -4,6 +4,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/json.h"
+#include "storage/base/text.h"
 #include "trainer/text/json_reading.h"
 #include "trainer/text/load_kinds.h"
 
@@ -102,6 +103,15 @@ std::vector<AddedToken> added_tokens_with_ids(
   std::stable_sort(tokens.begin(), tokens.end(),
                    [](const AddedToken& a, const AddedToken& b) { return a.id < b.id; });
   return tokens;
+}
+
+int32_t id_of_token(const std::string& name, const std::vector<AddedToken>& tokens) {
+  const auto found = std::find_if(tokens.begin(), tokens.end(),
+                                  [&](const AddedToken& token) { return token.content == name; });
+  if (found == tokens.end()) {
+    throw Error(Code::kBadData, cat("the vocabulary has no ", quoted(name)));
+  }
+  return found->id;
 }
 
 }  // namespace berth

@@ -25,7 +25,7 @@ uint64_t hash_of(std::string_view text) {
   return hash ^ hash >> 32;
 }
 
-uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
+uint32_t slot_tag(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
 
 }  // namespace
 
@@ -40,14 +40,14 @@ void PieceTable::grow(size_t slots) {
   for (size_t i = 0; i < entries_.size(); ++i) {
     const std::string_view text = text_of(entries_[i]);
     const uint64_t hash = hash_of(text);
-    slots_[slot_of(text, hash)] = {tag_of(hash), static_cast<int32_t>(i)};
+    slots_[slot_of(text, hash)] = {slot_tag(hash), static_cast<int32_t>(i)};
   }
 }
 
 size_t PieceTable::slot_of(std::string_view text, uint64_t hash) const {
   size_t i = hash & (slots_.size() - 1);
   while (slots_[i].entry >= 0) {
-    if (slots_[i].tag == tag_of(hash) &&
+    if (slots_[i].tag == slot_tag(hash) &&
         text_of(entries_[static_cast<size_t>(slots_[i].entry)]) == text) {
       break;
     }
@@ -67,7 +67,7 @@ void PieceTable::insert(std::string_view text, int32_t value) {
   if (arena_.size() + text.size() > std::numeric_limits<uint32_t>::max()) {
     throw Error(Code::kBadData, "a vocabulary of over 4 GiB is too large");
   }
-  slot = {tag_of(hash), static_cast<int32_t>(entries_.size())};
+  slot = {slot_tag(hash), static_cast<int32_t>(entries_.size())};
   entries_.push_back(
       {static_cast<uint32_t>(arena_.size()), static_cast<uint32_t>(text.size()), value});
   arena_ += text;

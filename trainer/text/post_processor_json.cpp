@@ -19,7 +19,7 @@ SpecialTokensTemplate no_special_tokens() {
 }
 
 // "cls" or "sep" of BertProcessing and RobertaProcessing: [token, id].
-int32_t id_of(const Json& processor, const char* name) {
+int32_t member_id(const Json& processor, const char* name) {
   const Json* pair = member(processor, name);
   if (pair == nullptr || !pair->is_array() || pair->size() != 2) {
     throw Error(Code::kBadData, cat("post_processor.", name, " is not a token and its id"));
@@ -90,9 +90,11 @@ void read_one(const Json& processor, PostProcessing& post) {
     }
     for (const Json& each : *list) read_one(each, post);
   } else if (type == "BertProcessing") {
-    post.special = SpecialTokensTemplate::bert(id_of(processor, "cls"), id_of(processor, "sep"));
+    post.special =
+        SpecialTokensTemplate::bert(member_id(processor, "cls"), member_id(processor, "sep"));
   } else if (type == "RobertaProcessing") {
-    post.special = SpecialTokensTemplate::roberta(id_of(processor, "cls"), id_of(processor, "sep"));
+    post.special =
+        SpecialTokensTemplate::roberta(member_id(processor, "cls"), member_id(processor, "sep"));
     read_trimming(processor, post);
   } else if (type == "TemplateProcessing") {
     post.special = {template_of(processor, "single"), template_of(processor, "pair")};

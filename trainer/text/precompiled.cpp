@@ -9,12 +9,6 @@ namespace {
 
 using Changed = std::vector<ChangedCharacter>;
 
-size_t count_characters(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
-    return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
-  }));
-}
-
 // `part` became `replacement`: its last characters are new, or its last one swallowed the rest.
 void replace(std::string_view part, std::string_view replacement, Changed& changed) {
   size_t count = 0;

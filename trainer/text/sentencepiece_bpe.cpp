@@ -18,10 +18,6 @@ bool in_text(const SentencePieceModel::Piece& piece) {
          piece.type == Type::kUnused;
 }
 
-Span span_of(size_t begin, size_t end) {
-  return {static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
-}
-
 // Ranks of scores: the highest is 0, equal ones are equal.
 std::vector<float> descending_scores(const SentencePieceModel& model) {
   std::vector<float> scores;

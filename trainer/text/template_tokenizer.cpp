@@ -11,12 +11,10 @@ namespace berth {
 
 namespace {
 
-using Kind = TemplatePart::Kind;
-
 size_t count_tokens(const std::vector<TemplatePart>& parts) {
   return static_cast<size_t>(
       std::count_if(parts.begin(), parts.end(),
-                    [](const TemplatePart& part) { return part.kind == Kind::kToken; }));
+                    [](const TemplatePart& part) { return part.kind == TemplatePart::kToken; }));
 }
 
 // The text as Python decodes it with errors="replace".
@@ -54,24 +52,28 @@ void put(const TemplatePart& part, const Tokens& tokens, Encoding& encoding) {
 
 SpecialTokensTemplate SpecialTokensTemplate::bert(int32_t cls, int32_t sep) {
   return {
-      .single = {{Kind::kToken, cls, 0}, {Kind::kFirst, -1, 0}, {Kind::kToken, sep, 0}},
-      .pair = {{Kind::kToken, cls, 0},
-               {Kind::kFirst, -1, 0},
-               {Kind::kToken, sep, 0},
-               {Kind::kSecond, -1, 1},
-               {Kind::kToken, sep, 1}},
+      .single = {{TemplatePart::kToken, cls, 0},
+                 {TemplatePart::kFirst, -1, 0},
+                 {TemplatePart::kToken, sep, 0}},
+      .pair = {{TemplatePart::kToken, cls, 0},
+               {TemplatePart::kFirst, -1, 0},
+               {TemplatePart::kToken, sep, 0},
+               {TemplatePart::kSecond, -1, 1},
+               {TemplatePart::kToken, sep, 1}},
   };
 }
 
 SpecialTokensTemplate SpecialTokensTemplate::roberta(int32_t cls, int32_t sep) {
   return {
-      .single = {{Kind::kToken, cls, 0}, {Kind::kFirst, -1, 0}, {Kind::kToken, sep, 0}},
-      .pair = {{Kind::kToken, cls, 0},
-               {Kind::kFirst, -1, 0},
-               {Kind::kToken, sep, 0},
-               {Kind::kToken, sep, 0},
-               {Kind::kSecond, -1, 0},
-               {Kind::kToken, sep, 0}},
+      .single = {{TemplatePart::kToken, cls, 0},
+                 {TemplatePart::kFirst, -1, 0},
+                 {TemplatePart::kToken, sep, 0}},
+      .pair = {{TemplatePart::kToken, cls, 0},
+               {TemplatePart::kFirst, -1, 0},
+               {TemplatePart::kToken, sep, 0},
+               {TemplatePart::kToken, sep, 0},
+               {TemplatePart::kSecond, -1, 0},
+               {TemplatePart::kToken, sep, 0}},
   };
 }
 
@@ -121,8 +123,8 @@ Encoding TemplateTokenizer::encode(std::string_view text, std::optional<std::str
   Encoding encoding;
   encoding.input_ids.reserve(keep.first + keep.second + special_tokens);
   for (const TemplatePart& part : parts) {
-    if (part.kind != Kind::kToken) {
-      put(part, part.kind == Kind::kFirst ? first : second, encoding);
+    if (part.kind != TemplatePart::kToken) {
+      put(part, part.kind == TemplatePart::kFirst ? first : second, encoding);
       continue;
     }
     if (!options.add_special_tokens) continue;

@@ -14,6 +14,9 @@ struct Span {
   uint32_t begin = 0, end = 0;
   bool operator==(const Span&) const = default;
 };
+inline Span span_of(size_t begin, size_t end) {
+  return {static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
+}
 
 // One tokenized example, special tokens included.
 struct Encoding {

@@ -74,7 +74,7 @@ bool read_post_processor(const Json& root, BertTokenizerOptions& options) {
   return true;
 }
 
-std::vector<std::string> read_vocabulary(const Json& model) {
+std::vector<std::string> pieces_by_id(const Json& model) {
   const Json* vocabulary = member(model, "vocab");
   if (vocabulary == nullptr || !vocabulary->is_object()) {
     throw Error(Code::kBadData, "its model has no vocab");
@@ -124,7 +124,7 @@ std::optional<std::vector<std::string>> read_bert_tokenizer_json(std::string_vie
       settings.added_tokens.push_back(std::move(token));
     }
   }
-  return read_vocabulary(*model);
+  return pieces_by_id(*model);
 }
 
 }  // namespace berth

@@ -74,6 +74,12 @@ DecodedCharacter decode_utf8(std::string_view text) {
   return {code_point, lead.continuations + 1};
 }
 
+size_t count_characters(std::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
+    return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
+  }));
+}
+
 size_t previous_character(std::string_view text, size_t end) {
   for (size_t size = 2; size <= 4 && size <= end; ++size) {
     const DecodedCharacter found = decode_utf8(text.substr(end - size, size));

@@ -46,6 +46,9 @@ DecodedCharacter decode_utf8(std::string_view text);
 // Where the character that ends at `end` begins; malformed bytes stand alone.
 size_t previous_character(std::string_view text, size_t end);
 
+// Of valid UTF-8.
+size_t count_characters(std::string_view text);
+
 bool is_valid_utf8(std::string_view text);
 
 // Writes 1 to 4 bytes to `out` and returns how many.

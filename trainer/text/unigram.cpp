@@ -13,7 +13,7 @@ namespace berth {
 
 namespace {
 
-constexpr double kUnknownPenalty = 10;
+constexpr double kUnigramUnknownPenalty = 10;
 
 template <typename Score>
 std::vector<std::pair<std::string_view, int32_t>> texts_of(
@@ -98,7 +98,7 @@ Unigram::Unigram(std::vector<std::pair<std::string, double>> pieces, std::option
       unk_id_(unk_id.value_or(-1)),
       byte_fallback_(byte_fallback),
       byte_ids_(256, -1),
-      viterbi_(viterbi_pieces(pieces_), least_score(pieces_) - kUnknownPenalty) {
+      viterbi_(viterbi_pieces(pieces_), least_score(pieces_) - kUnigramUnknownPenalty) {
   if (pieces_.empty()) throw Error(Code::kBadData, "a Unigram model has no pieces");
   if (unk_id && (*unk_id < 0 || *unk_id >= vocab_size())) {
     throw Error(Code::kBadData, cat("unk_id is ", *unk_id, " in a vocabulary of ", vocab_size()));

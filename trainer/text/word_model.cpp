@@ -4,16 +4,6 @@
 
 namespace berth {
 
-namespace {
-
-size_t count_characters(std::string_view word) {
-  size_t count = 0;
-  for (const char byte : word) count += (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
-  return count;
-}
-
-}  // namespace
-
 std::string WordPieceModel::token(int32_t id) const {
   return id >= 0 && id < wordpiece_.size() ? std::string(wordpiece_.piece(id)) : "";
 }

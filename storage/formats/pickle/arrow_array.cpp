@@ -17,7 +17,7 @@ struct ArrowType {
   uint32_t item_size;  // of values, or of a text's offsets
 };
 
-constexpr ArrowType kTypes[] = {
+constexpr ArrowType kArrowTypes[] = {
     {"string", 'U', 4}, {"large_string", 'U', 8}, {"bool", 'b', 0},    {"int8", 'i', 1},
     {"int16", 'i', 2},  {"int32", 'i', 4},        {"int64", 'i', 8},   {"uint8", 'u', 1},
     {"uint16", 'u', 2}, {"uint32", 'u', 4},       {"uint64", 'u', 8},  {"halffloat", 'f', 2},
@@ -27,10 +27,11 @@ constexpr ArrowType kTypes[] = {
 ArrowType read_type(const PickleGraph& graph, NodeId id) {
   if (graph.is_made_by(id, Global::kArrowType)) {
     const auto args = graph.items_of(graph.arguments(id), 1, "pyarrow's type_for_alias");
-    const auto* found = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& type) {
-      return graph.is_text(args[0]) && graph.text(args[0]) == type.alias;
-    });
-    if (found != std::end(kTypes)) return *found;
+    const auto* found =
+        std::find_if(std::begin(kArrowTypes), std::end(kArrowTypes), [&](const auto& type) {
+          return graph.is_text(args[0]) && graph.text(args[0]) == type.alias;
+        });
+    if (found != std::end(kArrowTypes)) return *found;
   }
   return {"", 'V', 0};
 }

@@ -8,7 +8,7 @@ namespace berth {
 namespace {
 
 // Observed in pickles of pandas 0.15 to 3.0 (protocols 0-5, Python 2 and 3). All are inert here.
-constexpr GlobalEntry kEntries[] = {
+constexpr GlobalEntry kPandasEntries[] = {
     {"builtins", "object", Global::kObject},
     {"__builtin__", "object", Global::kObject},
     {"copyreg", "_reconstructor", Global::kReconstructor},
@@ -188,9 +188,9 @@ constexpr GlobalEntry kEntries[] = {
 
 std::optional<GlobalEntry> find_table_global(std::string_view module, std::string_view name) {
   const auto* found =
-      std::find_if(std::begin(kEntries), std::end(kEntries),
+      std::find_if(std::begin(kPandasEntries), std::end(kPandasEntries),
                    [&](const auto& entry) { return entry.name == name && entry.module == module; });
-  if (found == std::end(kEntries)) return std::nullopt;
+  if (found == std::end(kPandasEntries)) return std::nullopt;
   return *found;
 }
 

@@ -12,17 +12,17 @@ namespace {
 
 constexpr int kString = 7, kResource = 20, kVariant = 21;
 constexpr int kReadVersion = 1;  // kTensorBundleMinConsumer's and kTensorBundleVersion's
-constexpr size_t kMostDimensions = 254;
+constexpr size_t kMostBundleDimensions = 254;
 constexpr size_t kMostSlices = 1024;
 
-struct Type {
+struct TensorflowType {
   int number;
   std::string_view name;
   std::optional<DType> dtype;
 };
 
 // tensorflow/core/framework/types.proto
-constexpr Type kTypes[] = {
+constexpr TensorflowType kTensorflowTypes[] = {
     {1, "float32", DType::kF32},         {2, "float64", DType::kF64},
     {3, "int32", DType::kI32},           {4, "uint8", DType::kU8},
     {5, "int16", DType::kI16},           {6, "int8", DType::kI8},
@@ -37,10 +37,11 @@ constexpr Type kTypes[] = {
     {23, "uint64", DType::kU64},
 };
 
-const Type* type_of(int32_t number) {
-  const auto found = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                  [&](const Type& type) { return type.number == number; });
-  return found == std::end(kTypes) ? nullptr : found;
+const TensorflowType* tensorflow_type_of(int32_t number) {
+  const auto found =
+      std::find_if(std::begin(kTensorflowTypes), std::end(kTensorflowTypes),
+                   [&](const TensorflowType& type) { return type.number == number; });
+  return found == std::end(kTensorflowTypes) ? nullptr : found;
 }
 
 int32_t as_int32(const ProtoField& field, const char* what) {
@@ -69,8 +70,8 @@ std::vector<int64_t> parse_shape(Bytes message) {
     if (field.number == 3 && field.as_varint() != 0) {
       throw Error(Code::kBadData, "its shape is not known");
     }
-    if (shape.size() > kMostDimensions) {
-      throw Error(Code::kCorrupt, cat("more than ", kMostDimensions, " dimensions"));
+    if (shape.size() > kMostBundleDimensions) {
+      throw Error(Code::kCorrupt, cat("more than ", kMostBundleDimensions, " dimensions"));
     }
   }
   int64_t elements = 1;
@@ -97,8 +98,9 @@ TensorSlice parse_slice(Bytes message) {
   ProtoField field;
   for (ProtoReader reader(message); reader.next(field);) {
     if (field.number == 1) slice.push_back(parse_extent(field.as_bytes()));
-    if (slice.size() > kMostDimensions) {
-      throw Error(Code::kCorrupt, cat("a slice of more than ", kMostDimensions, " dimensions"));
+    if (slice.size() > kMostBundleDimensions) {
+      throw Error(Code::kCorrupt,
+                  cat("a slice of more than ", kMostBundleDimensions, " dimensions"));
     }
   }
   return slice;
@@ -196,12 +198,12 @@ bool BundleEntry::is_string() const { return type == kString; }
 bool BundleEntry::is_opaque() const { return type == kResource || type == kVariant; }
 
 std::optional<DType> BundleEntry::dtype() const {
-  const Type* found = type_of(type);
+  const TensorflowType* found = tensorflow_type_of(type);
   return found == nullptr ? std::nullopt : found->dtype;
 }
 
 std::string_view BundleEntry::type_name() const {
-  const Type* found = type_of(type);
+  const TensorflowType* found = tensorflow_type_of(type);
   return found == nullptr ? "unknown" : found->name;
 }
 
@@ -219,7 +221,7 @@ BundleEntry parse_bundle_entry(std::string_view name, Bytes value) try {
   BundleEntry entry{.name = std::string(name)};
   ProtoField field;
   for (ProtoReader reader(value); reader.next(field);) parse_field(field, entry);
-  if (type_of(entry.type) == nullptr) {
+  if (tensorflow_type_of(entry.type) == nullptr) {
     throw Error(Code::kCorrupt, cat("element type ", entry.type, " is none of TensorFlow's"));
   }
   require_size(entry);
@@ -252,8 +254,8 @@ std::vector<std::byte> bundle_entry_bytes(const BundleEntry& entry) {
 }
 
 int32_t tensorflow_type(DType dtype) {
-  const auto found = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                  [&](const Type& type) { return type.dtype == dtype; });
+  const auto found = std::find_if(std::begin(kTensorflowTypes), std::end(kTensorflowTypes),
+                                  [&](const TensorflowType& type) { return type.dtype == dtype; });
   return found->number;
 }
 

@@ -7,6 +7,7 @@
 #include "storage/base/crc32c.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/formats/damage.h"
 #include "storage/formats/tensor_bundle/snappy.h"
 
 namespace berth {
@@ -15,7 +16,6 @@ namespace {
 constexpr size_t kTrailerSize = 5;  // type and checksum
 constexpr uint64_t kMostEntries = 1'000'000, kLargestKey = uint64_t{1} << 14;
 constexpr uint64_t kMostKeyBytes = uint64_t{1} << 27, kMostBlockBytes = uint64_t{1} << 25;
-constexpr const char* kHint = "fetch the file again";
 
 struct Handle {
   uint64_t offset = 0, size = 0;
@@ -35,14 +35,14 @@ Bytes read_block(Bytes file, const Handle& handle, std::vector<std::byte>& unpac
       end - handle.offset - handle.size < kTrailerSize) {
     throw Error(Code::kCorrupt,
                 cat("reaches to byte ", handle.offset, " + ", handle.size, ", past ", end),
-                place(handle), kHint);
+                place(handle), kFetchAgain);
   }
   const Bytes content = file.subspan(handle.offset, handle.size);
   Cursor trailer(file.subspan(handle.offset + handle.size, kTrailerSize));
   const uint8_t type = trailer.u8();
   const uint32_t expected = crc32c_unmask(trailer.u32());
   if (crc32c(file.subspan(handle.offset, handle.size + 1)) != expected) {
-    throw Error(Code::kCorrupt, "its checksum does not match", place(handle), kHint);
+    throw Error(Code::kCorrupt, "its checksum does not match", place(handle), kFetchAgain);
   }
   if (type == 0) return content;
   if (type != 1) {
@@ -120,7 +120,7 @@ Footer read_footer(Bytes file) {
   if (file.size() < kTableFooterSize) {
     throw Error(Code::kCorrupt,
                 cat("ends early: ", file.size(), " bytes, less than a footer's ", kTableFooterSize),
-                cat("byte ", file.size()), kHint);
+                cat("byte ", file.size()), kFetchAgain);
   }
   const size_t begin = file.size() - kTableFooterSize;
   const Bytes handles = file.subspan(begin, kTableHandlesSize);
@@ -134,7 +134,7 @@ Footer read_footer(Bytes file) {
   const Bytes padding = handles.subspan(cursor.offset());
   if (std::any_of(padding.begin(), padding.end(), [](std::byte b) { return b != std::byte{}; })) {
     throw Error(Code::kCorrupt, "the footer's padding is not zero",
-                cat("byte ", begin + cursor.offset()), kHint);
+                cat("byte ", begin + cursor.offset()), kFetchAgain);
   }
   return footer;
 }

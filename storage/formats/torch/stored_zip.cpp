@@ -4,6 +4,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/formats/damage.h"
 
 namespace berth {
 namespace {
@@ -15,12 +16,8 @@ constexpr uint64_t kLargestDirectory = uint64_t{64} << 20;
 constexpr uint16_t kEncrypted = 1, kZip64Extra = 1;
 constexpr uint32_t kInExtra = 0xFFFFFFFF;  // the value stands in the zip64 extra field
 
-[[noreturn]] void fail(uint64_t offset, const std::string& what) {
-  throw Error(Code::kCorrupt, what, cat("byte ", offset), "fetch the file again");
-}
-
-[[noreturn]] void fail(std::string_view name, const std::string& what) {
-  throw Error(Code::kCorrupt, what, cat("entry ", quoted(name)), "fetch the file again");
+[[noreturn]] void fail_entry(std::string_view name, const std::string& what) {
+  throw Error(Code::kCorrupt, what, cat("entry ", quoted(name)), kFetchAgain);
 }
 
 struct Directory {
@@ -37,14 +34,15 @@ uint64_t find_end(Bytes file) {
     cursor.skip(kEndSize - 6);
     if (cursor.u16() == cursor.remaining()) return at;
   }
-  fail(file.size(), "no end of a zip directory: the file ends early");
+  fail_at_byte(file.size(), "no end of a zip directory: the file ends early");
 }
 
 Directory find_directory(Bytes file) {
   Directory directory;
   directory.end = find_end(file);
   Cursor end(file.subspan(directory.end + 4));
-  if (end.u16() != 0 || end.u16() != 0) fail(directory.end, "a part of a zip file in several");
+  if (end.u16() != 0 || end.u16() != 0)
+    fail_at_byte(directory.end, "a part of a zip file in several");
   end.skip(2);
   directory.entries = end.u16();
   directory.size = end.u32();
@@ -55,10 +53,11 @@ Directory find_directory(Bytes file) {
 
   locator.skip(4);
   const uint64_t at = locator.u64();
-  if (at > directory.end - kLocatorSize) fail(directory.end, "a zip64 record behind the end");
+  if (at > directory.end - kLocatorSize)
+    fail_at_byte(directory.end, "a zip64 record behind the end");
   Cursor record(file.subspan(at, directory.end - kLocatorSize - at));
-  if (record.remaining() < 56 || record.u32() != kEnd64) fail(at, "no zip64 end record");
-  if (record.u64() != record.remaining()) fail(at, "a zip64 end record of another size");
+  if (record.remaining() < 56 || record.u32() != kEnd64) fail_at_byte(at, "no zip64 end record");
+  if (record.u64() != record.remaining()) fail_at_byte(at, "a zip64 end record of another size");
   record.skip(12);  // versions, disks
   record.skip(8);
   directory.entries = record.u64();
@@ -115,15 +114,16 @@ StoredZip::Entry locate(Bytes before_directory, const Listed& listed) {
     throw Error(Code::kBadData, "is compressed, which torch.save never does",
                 cat("entry ", quoted(listed.name)), "unpack it and save the model again");
   }
-  if (listed.stored_size != listed.size) fail(listed.name, "has two sizes");
-  if (listed.header > before_directory.size()) fail(listed.name, "begins behind the directory");
+  if (listed.stored_size != listed.size) fail_entry(listed.name, "has two sizes");
+  if (listed.header > before_directory.size())
+    fail_entry(listed.name, "begins behind the directory");
   Cursor local(before_directory);
   local.skip(listed.header);
   try {
-    if (local.u32() != kLocal) fail(listed.name, cat("no header at byte ", listed.header));
+    if (local.u32() != kLocal) fail_entry(listed.name, cat("no header at byte ", listed.header));
     local.skip(22);
     const uint16_t name_size = local.u16(), extra_size = local.u16();
-    if (as_text(local.take(name_size)) != listed.name) fail(listed.name, "has two names");
+    if (as_text(local.take(name_size)) != listed.name) fail_entry(listed.name, "has two names");
     local.skip(extra_size);
     const Bytes data = local.take(listed.size);
     return {.name = listed.name,
@@ -133,7 +133,7 @@ StoredZip::Entry locate(Bytes before_directory, const Listed& listed) {
             .crc = listed.crc};
   } catch (const Error& error) {
     if (error.where().starts_with("entry")) throw;
-    fail(listed.name, "reaches into the directory");
+    fail_entry(listed.name, "reaches into the directory");
   }
 }
 
@@ -143,7 +143,7 @@ void require_apart(std::vector<StoredZip::Entry>& entries) {
   const auto overlap = std::adjacent_find(
       entries.begin(), entries.end(), [](const auto& a, const auto& b) { return b.begin < a.end; });
   if (overlap != entries.end()) {
-    fail(overlap->name, cat("overlaps entry ", quoted((overlap + 1)->name)));
+    fail_entry(overlap->name, cat("overlaps entry ", quoted((overlap + 1)->name)));
   }
 }
 
@@ -152,10 +152,10 @@ void require_apart(std::vector<StoredZip::Entry>& entries) {
 StoredZip::StoredZip(Bytes file) {
   const Directory directory = find_directory(file);
   if (directory.size > kLargestDirectory) {
-    fail(directory.end, cat("a directory of ", human_bytes(directory.size)));
+    fail_at_byte(directory.end, cat("a directory of ", human_bytes(directory.size)));
   }
   if (directory.offset > directory.end || directory.end - directory.offset != directory.size) {
-    fail(directory.end, "the zip directory is not where its end record says");
+    fail_at_byte(directory.end, "the zip directory is not where its end record says");
   }
   Cursor cursor(file.first(directory.end));
   cursor.skip(directory.offset);
@@ -163,8 +163,8 @@ StoredZip::StoredZip(Bytes file) {
     entries_.push_back(locate(file.first(directory.offset), read_listed(cursor)));
   }
   if (entries_.size() != directory.entries) {
-    fail(directory.end,
-         cat("a zip directory of ", entries_.size(), " entries, not ", directory.entries));
+    fail_at_byte(directory.end,
+                 cat("a zip directory of ", entries_.size(), " entries, not ", directory.entries));
   }
   require_apart(entries_);
   std::sort(entries_.begin(), entries_.end(),
@@ -172,7 +172,7 @@ StoredZip::StoredZip(Bytes file) {
   const auto twice =
       std::adjacent_find(entries_.begin(), entries_.end(),
                          [](const auto& a, const auto& b) { return a.name == b.name; });
-  if (twice != entries_.end()) fail(twice->name, "stands twice in the zip directory");
+  if (twice != entries_.end()) fail_entry(twice->name, "stands twice in the zip directory");
 }
 
 const StoredZip::Entry* StoredZip::find(std::string_view name) const {

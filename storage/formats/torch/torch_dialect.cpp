@@ -9,7 +9,7 @@
 namespace berth {
 namespace {
 
-constexpr GlobalEntry kEntries[] = {
+constexpr GlobalEntry kTorchEntries[] = {
     {"collections", "OrderedDict", Global::kOrderedDict},
     {"torch._utils", "_rebuild_tensor", Global::kRebuildTensor},
     {"torch._utils", "_rebuild_tensor_v2", Global::kRebuildTensorV2},
@@ -39,16 +39,16 @@ struct ElementType {
   std::string_view storage;
   DType dtype;
 };
-constexpr ElementType kTypes[] = {{"FloatStorage", DType::kF32}, {"DoubleStorage", DType::kF64},
-                                  {"HalfStorage", DType::kF16},  {"BFloat16Storage", DType::kBF16},
-                                  {"LongStorage", DType::kI64},  {"IntStorage", DType::kI32},
-                                  {"ShortStorage", DType::kI16}, {"CharStorage", DType::kI8},
-                                  {"ByteStorage", DType::kU8},   {"BoolStorage", DType::kBool}};
+constexpr ElementType kElementTypes[] = {
+    {"FloatStorage", DType::kF32},     {"DoubleStorage", DType::kF64}, {"HalfStorage", DType::kF16},
+    {"BFloat16Storage", DType::kBF16}, {"LongStorage", DType::kI64},   {"IntStorage", DType::kI32},
+    {"ShortStorage", DType::kI16},     {"CharStorage", DType::kI8},    {"ByteStorage", DType::kU8},
+    {"BoolStorage", DType::kBool}};
 
-DType dtype_of(std::string_view storage_class) {
-  const auto* found = std::find_if(std::begin(kTypes), std::end(kTypes),
+DType dtype_of_storage(std::string_view storage_class) {
+  const auto* found = std::find_if(std::begin(kElementTypes), std::end(kElementTypes),
                                    [&](const auto& type) { return type.storage == storage_class; });
-  if (found == std::end(kTypes)) {
+  if (found == std::end(kElementTypes)) {
     throw Error(Code::kBadData, cat("tensors of torch.", storage_class, " are not supported"), "",
                 "save the model in float32, bfloat16 or float16");
   }
@@ -64,10 +64,10 @@ DType dtype_of(std::string_view storage_class) {
 
 std::optional<GlobalEntry> TorchDialect::find_global(std::string_view module,
                                                      std::string_view name) const {
-  const auto* found = std::find_if(std::begin(kEntries), std::end(kEntries), [&](const auto& e) {
-    return e.name == name && e.module == module;
-  });
-  if (found == std::end(kEntries)) return std::nullopt;
+  const auto* found =
+      std::find_if(std::begin(kTorchEntries), std::end(kTorchEntries),
+                   [&](const auto& e) { return e.name == name && e.module == module; });
+  if (found == std::end(kTorchEntries)) return std::nullopt;
   return *found;
 }
 
@@ -115,7 +115,7 @@ std::optional<NodeId> TorchDialect::persistent(PickleGraph& graph, NodeId id) {
   if (key.empty() || key.size() > kLongestKey) {
     throw Error(Code::kCorrupt, cat("a storage's key of ", key.size(), " bytes"));
   }
-  TorchStorage storage{.dtype = dtype_of(graph.global(parts[1]).name)};
+  TorchStorage storage{.dtype = dtype_of_storage(graph.global(parts[1]).name)};
   const int64_t elements = graph.integer(parts[4]);
   storage.elements = static_cast<uint64_t>(elements);
   if (elements < 0 ||

@@ -1,5 +1,6 @@
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/formats/damage.h"
 #include "storage/formats/torch/torch_layout.h"
 
 namespace berth {
@@ -7,10 +8,6 @@ namespace {
 
 constexpr double kMagic = 119547037146038801333356.0;  // 0x1950a86a20f9469cfc6c, to 53 bits
 constexpr int64_t kProtocol = 1001;
-
-[[noreturn]] void fail(uint64_t offset, const std::string& what) {
-  throw Error(Code::kCorrupt, what, cat("byte ", offset), "fetch the file again");
-}
 
 // The pickles of one file, one after the other.
 class Pickles {
@@ -37,20 +34,21 @@ class Pickles {
 void require_magic(Pickles& pickles, TorchDialect& dialect) {
   const LoadedPickle magic = pickles.next(dialect);
   if (!magic.graph.is(magic.top, NodeKind::kFloat) || magic.graph.real(magic.top) != kMagic) {
-    fail(0, "a pickle, but not PyTorch's magic number");
+    fail_at_byte(0, "a pickle, but not PyTorch's magic number");
   }
   const uint64_t at = pickles.offset();
   const LoadedPickle protocol = pickles.next(dialect);
   if (!protocol.graph.is(protocol.top, NodeKind::kInt) ||
       protocol.graph.integer(protocol.top) != kProtocol) {
-    fail(at, "not PyTorch's protocol 1001");
+    fail_at_byte(at, "not PyTorch's protocol 1001");
   }
 }
 
 void require_little_endian(Pickles& pickles, TorchDialect& dialect) {
   const uint64_t at = pickles.offset();
   const LoadedPickle system = pickles.next(dialect);
-  if (!system.graph.is(system.top, NodeKind::kDict)) fail(at, "no description of the machine");
+  if (!system.graph.is(system.top, NodeKind::kDict))
+    fail_at_byte(at, "no description of the machine");
   if (system.graph.find(system.top, "little_endian") == PickleGraph::kFalse) {
     throw Error(Code::kBadData, "holds big-endian numbers", cat("byte ", at),
                 "save the model on a little-endian machine");
@@ -61,7 +59,8 @@ void read_storage(Cursor& cursor, const std::string& key, TorchStorage& storage)
   const uint64_t at = cursor.offset();
   const uint64_t elements = cursor.u64();
   if (elements != storage.elements) {
-    fail(at, cat("storage ", quoted(key), " has ", elements, " elements, not ", storage.elements));
+    fail_at_byte(
+        at, cat("storage ", quoted(key), " has ", elements, " elements, not ", storage.elements));
   }
   storage.data = cursor.take(storage.size_bytes);
 }
@@ -77,11 +76,11 @@ TorchContents read_torch_legacy(Bytes file) {
 
   const uint64_t keys_at = pickles.offset();
   const LoadedPickle keys = pickles.next(dialect);
-  if (!keys.graph.is(keys.top, NodeKind::kList)) fail(keys_at, "no list of storages");
+  if (!keys.graph.is(keys.top, NodeKind::kList)) fail_at_byte(keys_at, "no list of storages");
   const auto listed = keys.graph.items(keys.top);
   if (listed.size() != contents.storages.size()) {
-    fail(keys_at, cat("lists ", listed.size(), " storages, but the tensors refer to ",
-                      contents.storages.size()));
+    fail_at_byte(keys_at, cat("lists ", listed.size(), " storages, but the tensors refer to ",
+                              contents.storages.size()));
   }
   Cursor cursor(file);
   cursor.skip(pickles.offset());
@@ -89,15 +88,15 @@ TorchContents read_torch_legacy(Bytes file) {
     const auto found = keys.graph.is_text(item) ? contents.storages.find(keys.graph.text(item))
                                                 : contents.storages.end();
     if (found == contents.storages.end()) {
-      fail(keys_at, cat("lists ", keys.graph.describe(item), " that no tensor refers to"));
+      fail_at_byte(keys_at, cat("lists ", keys.graph.describe(item), " that no tensor refers to"));
     }
     if (found->second.data.data() != nullptr) {
-      fail(keys_at, cat("lists storage ", quoted(found->first), " twice"));
+      fail_at_byte(keys_at, cat("lists storage ", quoted(found->first), " twice"));
     }
     read_storage(cursor, found->first, found->second);
   }
   if (!cursor.at_end()) {
-    fail(cursor.offset(), cat(cursor.remaining(), " bytes behind the last storage"));
+    fail_at_byte(cursor.offset(), cat(cursor.remaining(), " bytes behind the last storage"));
   }
   return contents;
 }

@@ -5,17 +5,14 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/formats/damage.h"
 #include "storage/formats/torch/torch_dialect.h"
 
 namespace berth {
 namespace {
 
-constexpr size_t kMostDimensions = 32, kMostTensors = 100'000;
+constexpr size_t kMostTorchDimensions = 32, kMostTensors = 100'000;
 constexpr int kMostNested = 4;  // {"model": {"state_dict": {...}}}
-
-[[noreturn]] void fail(std::string_view tensor, const std::string& what) {
-  throw Error(Code::kCorrupt, what, cat("tensor ", quoted(tensor)), "fetch the file again");
-}
 
 struct Item {
   NodeId key, value;
@@ -57,14 +54,14 @@ std::vector<Item> state_dict_items(const PickleGraph& graph, NodeId top) {
 }
 
 std::vector<int64_t> sizes(const PickleGraph& graph, NodeId id, std::string_view tensor) {
-  if (!graph.is_sequence(id)) fail(tensor, cat("its shape is ", graph.describe(id)));
-  if (graph.items(id).size() > kMostDimensions) {
-    fail(tensor, cat("has ", graph.items(id).size(), " dimensions"));
+  if (!graph.is_sequence(id)) fail_tensor(tensor, cat("its shape is ", graph.describe(id)));
+  if (graph.items(id).size() > kMostTorchDimensions) {
+    fail_tensor(tensor, cat("has ", graph.items(id).size(), " dimensions"));
   }
   std::vector<int64_t> values;
   for (const NodeId item : graph.items(id)) {
     if (!graph.is(item, NodeKind::kInt) || graph.integer(item) < 0) {
-      fail(tensor, "a size or stride that is no count");
+      fail_tensor(tensor, "a size or stride that is no count");
     }
     values.push_back(graph.integer(item));
   }
@@ -84,21 +81,23 @@ TorchView read_view(const PickleGraph& graph, NodeId id, std::string_view name) 
   if (args.size() < fewest || args.size() > 7 ||
       !graph.is_made_by(args[0], Global::kTorchPersistent) || !graph.is(args[1], NodeKind::kInt) ||
       graph.integer(args[1]) < 0) {
-    fail(name, "is made of something else than a storage and an offset");
+    fail_tensor(name, "is made of something else than a storage and an offset");
   }
   TorchView view{.name = std::string(name),
                  .storage = std::string(storage_key(graph, args[0])),
                  .offset = static_cast<uint64_t>(graph.integer(args[1])),
                  .shape = sizes(graph, args[2], name),
                  .stride = sizes(graph, args[3], name)};
-  if (view.shape.size() != view.stride.size()) fail(name, "has more sizes than strides, or fewer");
+  if (view.shape.size() != view.stride.size())
+    fail_tensor(name, "has more sizes than strides, or fewer");
   return view;
 }
 
 // _rebuild_parameter(tensor, requires_grad, hooks)
 NodeId tensor_of_parameter(const PickleGraph& graph, NodeId id, std::string_view name) {
   const auto args = graph.items(graph.arguments(id));
-  if (args.size() != 3 || !is_tensor(graph, args[0])) fail(name, "is a parameter of no tensor");
+  if (args.size() != 3 || !is_tensor(graph, args[0]))
+    fail_tensor(name, "is a parameter of no tensor");
   return args[0];
 }
 
@@ -116,7 +115,7 @@ std::vector<TorchView> read_state_dict(const PickleGraph& graph, NodeId top) {
                   "save model.state_dict()");
     }
     const std::string_view name = graph.text(item.key);
-    if (!names.insert(name).second) fail(name, "stands twice in the state dict");
+    if (!names.insert(name).second) fail_tensor(name, "stands twice in the state dict");
     if (is_parameter) value = tensor_of_parameter(graph, value, name);
     if (views.size() == kMostTensors) {
       throw Error(Code::kBadData, cat("holds more than ", kMostTensors, " tensors"));

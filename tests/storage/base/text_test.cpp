@@ -25,6 +25,8 @@ TEST(Quoted, CutsLongTextAtACodePoint) {
 TEST(Quoted, IsNotTakenForTheStandardLibrarysOwn) {
   const std::string text = "a\"b\n";  // std::quoted would escape the one and keep the other
   EXPECT_EQ(cat(quoted(text)), "\"a\"b\\x0a\"");
+  std::string changeable = text;
+  EXPECT_EQ(cat(quoted(changeable)), cat(quoted(text)));
 }
 
 TEST(HumanBytes, ReadsAsPeopleWrite) {

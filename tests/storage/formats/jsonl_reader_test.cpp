@@ -9,7 +9,7 @@ namespace {
 
 using testing::ElementsAre;
 
-std::vector<Row> rows_of(std::string_view jsonl) {
+std::vector<Row> jsonl_rows(std::string_view jsonl) {
   return read_rows(*make_jsonl_reader(source_of(jsonl)));
 }
 
@@ -19,28 +19,29 @@ TEST(JsonlReader, ColumnsAreTheFirstObjectsKeysInItsOrder) {
 }
 
 TEST(JsonlReader, ScalarsKeepTheirTypes) {
-  EXPECT_THAT(rows_of(R"({"a":"x","b":-3,"c":1.5,"d":true,"e":null,"f":18446744073709551615})"),
+  EXPECT_THAT(jsonl_rows(R"({"a":"x","b":-3,"c":1.5,"d":true,"e":null,"f":18446744073709551615})"),
               ElementsAre(ElementsAre(text("x"), Cell(int64_t{-3}), Cell(1.5), Cell(true), kMissing,
                                       Cell(18446744073709551615.0))));
 }
 
 TEST(JsonlReader, AbsentKeysAreMissingAndNewOnesIgnored) {
-  EXPECT_THAT(rows_of("{\"a\":1,\"b\":2}\n{\"c\":[3],\"b\":4}\n"),
+  EXPECT_THAT(jsonl_rows("{\"a\":1,\"b\":2}\n{\"c\":[3],\"b\":4}\n"),
               ElementsAre(ElementsAre(Cell(int64_t{1}), Cell(int64_t{2})),
                           ElementsAre(kMissing, Cell(int64_t{4}))));
 }
 
 TEST(JsonlReader, TheLastOfEqualKeysWins) {
-  EXPECT_THAT(rows_of("{\"a\":1,\"a\":\"x\"}\n{\"a\":2,\"a\":3}\n"),
+  EXPECT_THAT(jsonl_rows("{\"a\":1,\"a\":\"x\"}\n{\"a\":2,\"a\":3}\n"),
               ElementsAre(ElementsAre(text("x")), ElementsAre(Cell(int64_t{3}))));
 }
 
 TEST(JsonlReader, NestedValuesAreJsonText) {
   EXPECT_THAT(
-      rows_of(R"({"a": {"k": [1, -2, 2.50, "q\"\n", null, true, {}, []], "m": {"n": 1}}, "b": 7})"),
+      jsonl_rows(
+          R"({"a": {"k": [1, -2, 2.50, "q\"\n", null, true, {}, []], "m": {"n": 1}}, "b": 7})"),
       ElementsAre(ElementsAre(text(R"({"k":[1,-2,2.50,"q\"\n",null,true,{},[]],"m":{"n":1}})"),
                               Cell(int64_t{7}))));
-  EXPECT_THAT(rows_of("{\"a\":[[],[[1]]]}\n{\"a\":[]}\n"),
+  EXPECT_THAT(jsonl_rows("{\"a\":[[],[[1]]]}\n{\"a\":[]}\n"),
               ElementsAre(ElementsAre(text("[[],[[1]]]")), ElementsAre(text("[]"))));
 }
 
@@ -53,32 +54,33 @@ TEST(JsonlReader, BlankLinesAreSkippedButCounted) {
 }
 
 TEST(JsonlReader, WhatIsNotJsonIsBadDataWithItsLine) {
-  EXPECT_THAT([] { rows_of("{\"a\":1}\n{\"a\":}\n"); },
+  EXPECT_THAT([] { jsonl_rows("{\"a\":1}\n{\"a\":}\n"); },
               ThrowsCode(Code::kBadData, "line 2: is not JSON"));
-  EXPECT_THAT([] { rows_of("{\"a\":1} x\n"); }, ThrowsCode(Code::kBadData, "line 1"));
-  EXPECT_THAT([] { rows_of("{\"a\":\"\\ud800\"}\n"); }, ThrowsCode(Code::kBadData, "line 1"));
+  EXPECT_THAT([] { jsonl_rows("{\"a\":1} x\n"); }, ThrowsCode(Code::kBadData, "line 1"));
+  EXPECT_THAT([] { jsonl_rows("{\"a\":\"\\ud800\"}\n"); }, ThrowsCode(Code::kBadData, "line 1"));
 }
 
 TEST(JsonlReader, WhatIsNoObjectIsBadDataWithItsLine) {
-  EXPECT_THAT([] { rows_of("{\"a\":1}\n[1]\n"); },
+  EXPECT_THAT([] { jsonl_rows("{\"a\":1}\n[1]\n"); },
               ThrowsCode(Code::kBadData, "line 2: is not a JSON object"));
-  EXPECT_THAT([] { rows_of("\"text\"\n"); },
+  EXPECT_THAT([] { jsonl_rows("\"text\"\n"); },
               ThrowsCode(Code::kBadData, "line 1: is not a JSON object"));
 }
 
 TEST(JsonlReader, InvalidUtf8IsBadDataWithItsLine) {
-  EXPECT_THAT([] { rows_of("{\"a\":\"\x80\"}\n"); },
+  EXPECT_THAT([] { jsonl_rows("{\"a\":\"\x80\"}\n"); },
               ThrowsCode(Code::kBadData, "line 1: byte 7 is not UTF-8"));
 }
 
 TEST(JsonlReader, EmptyFileIsBadData) {
-  EXPECT_THAT([] { rows_of(""); }, ThrowsCode(Code::kBadData, "is empty"));
-  EXPECT_THAT([] { rows_of(" \n\n"); }, ThrowsCode(Code::kBadData, "is empty"));
+  EXPECT_THAT([] { jsonl_rows(""); }, ThrowsCode(Code::kBadData, "is empty"));
+  EXPECT_THAT([] { jsonl_rows(" \n\n"); }, ThrowsCode(Code::kBadData, "is empty"));
 }
 
 TEST(JsonlReader, DeepNestingIsBadDataAndCostsNoStack) {
   const std::string deep = "{\"a\":" + std::string(1'000'000, '[');
-  EXPECT_THAT([&] { rows_of(deep); }, ThrowsCode(Code::kBadData, "line 1: nests deeper than 256"));
+  EXPECT_THAT([&] { jsonl_rows(deep); },
+              ThrowsCode(Code::kBadData, "line 1: nests deeper than 256"));
 }
 
 TEST(JsonlReader, EveryPrefixAndFlippedByteReadsOrIsAnError) {
@@ -86,7 +88,7 @@ TEST(JsonlReader, EveryPrefixAndFlippedByteReadsOrIsAnError) {
       "{\"t\":\"a\\u00e9\\n\",\"l\":[1,{\"k\":2.5e3}]}\n{\"l\":true,\"t\":null}\n";
   for (size_t size = 0; size < jsonl.size(); ++size) {
     try {
-      rows_of(jsonl.substr(0, size));
+      jsonl_rows(jsonl.substr(0, size));
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), Code::kBadData);
     }
@@ -94,7 +96,7 @@ TEST(JsonlReader, EveryPrefixAndFlippedByteReadsOrIsAnError) {
       std::string flipped = jsonl;
       flipped[size] = static_cast<char>(flipped[size] ^ (1 << bit));
       try {
-        rows_of(flipped);
+        jsonl_rows(flipped);
       } catch (const Error& error) {
         EXPECT_EQ(error.code(), Code::kBadData);
       }

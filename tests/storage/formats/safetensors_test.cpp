@@ -20,11 +20,11 @@ std::string file_of(const std::string& header, const std::string& data) {
   return file + header + data;
 }
 
-void read(Bytes file) { const SafetensorsReader reader(file); }
+void read_safetensors(Bytes file) { const SafetensorsReader reader(file); }
 
-void read(const std::string& header, const std::string& data) {
+void read_safetensors(const std::string& header, const std::string& data) {
   const std::string file = file_of(header, data);
-  read(as_bytes(file));
+  read_safetensors(as_bytes(file));
 }
 
 constexpr const char* kTwoBytes = R"({"w":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})";
@@ -63,11 +63,12 @@ TEST_F(GoldenSafetensors, WritesTheSameBytes) {
 }
 
 TEST_F(GoldenSafetensors, EveryPrefixIsRefused) {
-  EXPECT_THAT(accepted_prefixes(as_bytes(file_), [](Bytes b) { read(b); }), testing::IsEmpty());
+  EXPECT_THAT(accepted_prefixes(as_bytes(file_), [](Bytes b) { read_safetensors(b); }),
+              testing::IsEmpty());
 }
 
 TEST_F(GoldenSafetensors, AFlippedBitIsRefusedOrHarmless) {
-  accepted_flips(as_bytes(file_), [](Bytes b) { read(b); });
+  accepted_flips(as_bytes(file_), [](Bytes b) { read_safetensors(b); });
 }
 
 TEST(Safetensors, KeepsFileOrderWhateverTheHeadersOrder) {
@@ -79,26 +80,29 @@ TEST(Safetensors, KeepsFileOrderWhateverTheHeadersOrder) {
   EXPECT_EQ(as_text(reader.tensors()[1].data), "z");
 }
 
-TEST(Safetensors, HasNoTensorsInAnEmptyHeader) { EXPECT_NO_THROW(read("{}", "")); }
+TEST(Safetensors, HasNoTensorsInAnEmptyHeader) { EXPECT_NO_THROW(read_safetensors("{}", "")); }
 
 TEST(Safetensors, RefusesDataThatTheTensorsDoNotTile) {
-  EXPECT_NO_THROW(read(kTwoBytes, "xx"));
-  EXPECT_THAT([] { read(kTwoBytes, "xxx"); }, ThrowsCode(Code::kCorrupt, "end at byte 2"));
-  EXPECT_THAT([] { read(kTwoBytes, "x"); }, ThrowsCode(Code::kCorrupt, "\"w\""));
-  EXPECT_THAT([] { read(R"({"w":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})", "xx"); },
-              ThrowsCode(Code::kCorrupt, "begins at byte 1"));
+  EXPECT_NO_THROW(read_safetensors(kTwoBytes, "xx"));
+  EXPECT_THAT([] { read_safetensors(kTwoBytes, "xxx"); },
+              ThrowsCode(Code::kCorrupt, "end at byte 2"));
+  EXPECT_THAT([] { read_safetensors(kTwoBytes, "x"); }, ThrowsCode(Code::kCorrupt, "\"w\""));
+  EXPECT_THAT(
+      [] { read_safetensors(R"({"w":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})", "xx"); },
+      ThrowsCode(Code::kCorrupt, "begins at byte 1"));
   EXPECT_THAT(
       [] {
-        read(R"({"v":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
-             R"("w":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})",
-             "xxx");
+        read_safetensors(R"({"v":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
+                         R"("w":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})",
+                         "xxx");
       },
       ThrowsCode(Code::kCorrupt, "\"w\": begins at byte 1"));
 }
 
 TEST(Safetensors, RefusesASizeThatIsNotTheShapes) {
-  EXPECT_THAT([] { read(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", "xxxx"); },
-              ThrowsCode(Code::kCorrupt, "needs 8"));
+  EXPECT_THAT(
+      [] { read_safetensors(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", "xxxx"); },
+      ThrowsCode(Code::kCorrupt, "needs 8"));
 }
 
 TEST(Safetensors, RefusesShapesThatOverflow) {
@@ -106,18 +110,21 @@ TEST(Safetensors, RefusesShapesThatOverflow) {
                             "4611686018427387904,4611686018427387904,0", "-1", "1.5", "1e3"}) {
     const std::string header =
         R"({"w":{"dtype":"F32","shape":[)" + std::string(shape) + R"(],"data_offsets":[0,0]}})";
-    EXPECT_THAT([&] { read(header, ""); }, ThrowsCode(Code::kCorrupt, "\"w\"")) << shape;
+    EXPECT_THAT([&] { read_safetensors(header, ""); }, ThrowsCode(Code::kCorrupt, "\"w\""))
+        << shape;
   }
 }
 
 TEST(Safetensors, RefusesOffsetsThatRunBackwards) {
   EXPECT_THAT(
       [] {
-        read(R"({"w":{"dtype":"U8","shape":[0],"data_offsets":[0,18446744073709551615]}})", "");
+        read_safetensors(
+            R"({"w":{"dtype":"U8","shape":[0],"data_offsets":[0,18446744073709551615]}})", "");
       },
       ThrowsCode(Code::kCorrupt));
-  EXPECT_THAT([] { read(R"({"w":{"dtype":"U8","shape":[2],"data_offsets":[2,0]}})", "xx"); },
-              ThrowsCode(Code::kCorrupt));
+  EXPECT_THAT(
+      [] { read_safetensors(R"({"w":{"dtype":"U8","shape":[2],"data_offsets":[2,0]}})", "xx"); },
+      ThrowsCode(Code::kCorrupt));
 }
 
 TEST(Safetensors, RefusesHeadersThatAreNotTables) {
@@ -144,16 +151,16 @@ TEST(Safetensors, RefusesHeadersThatAreNotTables) {
            R"({"__metadata__":{"a":{}}})",
            R"({"__metadata__":{},"__metadata__":{}})",
            std::string("{}\0", 3)}) {
-    EXPECT_THAT([&] { read(header, ""); }, ThrowsCode(Code::kCorrupt)) << header;
+    EXPECT_THAT([&] { read_safetensors(header, ""); }, ThrowsCode(Code::kCorrupt)) << header;
   }
 }
 
 TEST(Safetensors, RefusesANameThatStandsTwice) {
   EXPECT_THAT(
       [] {
-        read(R"({"w":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)"
-             R"("w":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})",
-             "");
+        read_safetensors(R"({"w":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)"
+                         R"("w":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})",
+                         "");
       },
       ThrowsCode(Code::kCorrupt, "\"w\": stands twice"));
 }
@@ -161,23 +168,26 @@ TEST(Safetensors, RefusesANameThatStandsTwice) {
 TEST(Safetensors, StopsAtTheFirstBracketOfANestingBomb) {
   for (const std::string opening : {R"({"w":)", R"({"w":{"shape":)", R"({"w":{"x":)"}) {
     const std::string bomb(1'000'000, '[');
-    EXPECT_THAT([&] { read(opening + bomb, ""); }, ThrowsCode(Code::kCorrupt));
+    EXPECT_THAT([&] { read_safetensors(opening + bomb, ""); }, ThrowsCode(Code::kCorrupt));
   }
   std::string objects;
   for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
-  EXPECT_THAT([&] { read(objects, ""); }, ThrowsCode(Code::kCorrupt));
+  EXPECT_THAT([&] { read_safetensors(objects, ""); }, ThrowsCode(Code::kCorrupt));
 }
 
 TEST(Safetensors, RefusesAHugeHeaderBeforeReadingIt) {
   std::string file = file_of("{}", "");
   const uint64_t size = 100'000'001;
   std::memcpy(file.data(), &size, sizeof size);
-  EXPECT_THAT([&] { read(as_bytes(file)); }, ThrowsCode(Code::kCorrupt, "100000001"));
+  EXPECT_THAT([&] { read_safetensors(as_bytes(file)); }, ThrowsCode(Code::kCorrupt, "100000001"));
 }
 
 TEST(Safetensors, NamesAnElementTypeThatBerthHasNot) {
-  EXPECT_THAT([] { read(R"({"w":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]}})", "x"); },
-              ThrowsCode(Code::kBadData, "F8_E4M3"));
+  EXPECT_THAT(
+      [] {
+        read_safetensors(R"({"w":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]}})", "x");
+      },
+      ThrowsCode(Code::kBadData, "F8_E4M3"));
 }
 
 TEST(Safetensors, PadsTheHeaderToEightBytes) {

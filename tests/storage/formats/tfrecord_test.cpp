@@ -27,7 +27,7 @@ std::vector<std::string> read_from(std::unique_ptr<ByteSource> source) {
   return records;
 }
 
-std::vector<std::string> read(Bytes file) {
+std::vector<std::string> read_records(Bytes file) {
   return read_from(std::make_unique<MemorySource>(file));
 }
 
@@ -40,7 +40,7 @@ class TfRecordTest : public testing::Test {
 };
 
 TEST_F(TfRecordTest, ReadsWhatItWrote) {
-  EXPECT_THAT(read(file_), testing::ElementsAre("one", "", "three"));
+  EXPECT_THAT(read_records(file_), testing::ElementsAre("one", "", "three"));
   EXPECT_THAT(read_from(std::make_unique<Trickle>(file_)),
               testing::ElementsAre("one", "", "three"));
 }
@@ -54,16 +54,17 @@ TEST_F(TfRecordTest, KnowsWhereARecordStands) {
   EXPECT_EQ(reader.offset(), 19u);
 }
 
-TEST_F(TfRecordTest, AnEmptyFileHoldsNoRecords) { EXPECT_TRUE(read({}).empty()); }
+TEST_F(TfRecordTest, AnEmptyFileHoldsNoRecords) { EXPECT_TRUE(read_records({}).empty()); }
 
 TEST_F(TfRecordTest, ACutFileEndsEarlyUnlessBetweenRecords) {
-  EXPECT_THAT(accepted_prefixes(file_, [](Bytes b) { read(b); }), testing::ElementsAre(0, 19, 35));
-  EXPECT_THAT([&] { read(Bytes(file_).first(30)); },
+  EXPECT_THAT(accepted_prefixes(file_, [](Bytes b) { read_records(b); }),
+              testing::ElementsAre(0, 19, 35));
+  EXPECT_THAT([&] { read_records(Bytes(file_).first(30)); },
               ThrowsCode(Code::kCorrupt, "record at byte 19: ends early"));
 }
 
 TEST_F(TfRecordTest, EveryFlippedBitIsNoticed) {
-  EXPECT_THAT(accepted_flips(file_, [](Bytes b) { read(b); }), testing::IsEmpty());
+  EXPECT_THAT(accepted_flips(file_, [](Bytes b) { read_records(b); }), testing::IsEmpty());
 }
 
 TEST_F(TfRecordTest, AnImpossibleSizeIsRefusedEvenWhenItsChecksumIsRight) {
@@ -74,7 +75,7 @@ TEST_F(TfRecordTest, AnImpossibleSizeIsRefusedEvenWhenItsChecksumIsRight) {
     const uint32_t crc = crc32c_mask(crc32c(claim));
     const auto checksum = std::as_bytes(std::span(&crc, 1));
     file.insert(file.end(), checksum.begin(), checksum.end());
-    EXPECT_THAT([&] { read(file); }, ThrowsCode(Code::kCorrupt, "record at byte 0"));
+    EXPECT_THAT([&] { read_records(file); }, ThrowsCode(Code::kCorrupt, "record at byte 0"));
   }
 }
 
@@ -82,7 +83,7 @@ TEST_F(TfRecordTest, ReadsARealDataset) {
   const std::string path = BERTH_SHARED_DATA "/tfrecord/mrpc_bert_tiny/eval.tf_record";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "NOT TESTED: " << path << " is absent";
   const std::string file = read_text(path);
-  EXPECT_EQ(read(as_bytes(file)).size(), 408u);
+  EXPECT_EQ(read_records(as_bytes(file)).size(), 408u);
 }
 
 }  // namespace

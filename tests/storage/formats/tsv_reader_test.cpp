@@ -9,22 +9,23 @@ namespace {
 
 using testing::ElementsAre;
 
-std::vector<Row> rows_of(std::string_view tsv) {
+std::vector<Row> tsv_rows(std::string_view tsv) {
   return read_rows(*make_tsv_reader(source_of(tsv)));
 }
 
 TEST(TsvReader, SplitsAtTabsAndStripsNothing) {
-  EXPECT_THAT(rows_of("sentence\tlabel\n a b \t1\n"),
+  EXPECT_THAT(tsv_rows("sentence\tlabel\n a b \t1\n"),
               ElementsAre(ElementsAre(text(" a b "), text("1"))));
 }
 
 TEST(TsvReader, QuotesAreText) {
-  EXPECT_THAT(rows_of("s\tl\n\"open\t\"0\"\n"),
+  EXPECT_THAT(tsv_rows("s\tl\n\"open\t\"0\"\n"),
               ElementsAre(ElementsAre(text("\"open"), text("\"0\""))));
 }
 
 TEST(TsvReader, EmptyFieldIsMissing) {
-  EXPECT_THAT(rows_of("a\tb\tc\n\tx\t\n"), ElementsAre(ElementsAre(kMissing, text("x"), kMissing)));
+  EXPECT_THAT(tsv_rows("a\tb\tc\n\tx\t\n"),
+              ElementsAre(ElementsAre(kMissing, text("x"), kMissing)));
 }
 
 TEST(TsvReader, ByteOrderMarkAndWindowsLinesAreNoText) {
@@ -34,12 +35,12 @@ TEST(TsvReader, ByteOrderMarkAndWindowsLinesAreNoText) {
 }
 
 TEST(TsvReader, RaggedRowIsBadDataWithItsLine) {
-  EXPECT_THAT([] { rows_of("a\tb\n1\t2\n1\n"); },
+  EXPECT_THAT([] { tsv_rows("a\tb\n1\t2\n1\n"); },
               ThrowsCode(Code::kBadData, "line 3: has 1 field, the header has 2"));
 }
 
 TEST(TsvReader, EmptyFileIsBadData) {
-  EXPECT_THAT([] { rows_of(""); }, ThrowsCode(Code::kBadData, "is empty"));
+  EXPECT_THAT([] { tsv_rows(""); }, ThrowsCode(Code::kBadData, "is empty"));
 }
 
 }  // namespace

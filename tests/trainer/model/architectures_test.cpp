@@ -11,6 +11,7 @@
 #include "storage/base/json.h"
 #include "storage/formats/safetensors.h"
 #include "storage/local_storage.h"
+#include "tests/support/largest.h"
 #include "tests/support/memory_sink.h"
 #include "trainer/kernels/cpu/cpu_kernels.h"
 #include "trainer/kernels/thread_pool.h"
@@ -46,12 +47,6 @@ std::vector<T> values(const TensorReader& file, std::string_view name) {
   if (tensor == nullptr) throw std::runtime_error("not recorded: " + std::string(name));
   std::vector<T> result(tensor->data.size() / sizeof(T));
   std::memcpy(result.data(), tensor->data.data(), tensor->data.size());
-  return result;
-}
-
-double largest(std::span<const float> values) {
-  double result = 0;
-  for (const float value : values) result = std::max(result, std::abs(static_cast<double>(value)));
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/support/largest.h"
 #include "tests/trainer/model/recorded_model.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
@@ -13,12 +14,6 @@ namespace berth {
 namespace {
 
 constexpr double kTolerance = 1e-4;  // relative to the largest value of the tensor
-
-double largest(std::span<const float> values) {
-  double result = 0;
-  for (const float value : values) result = std::max(result, std::abs(static_cast<double>(value)));
-  return result;
-}
 
 TEST(BertParityTest, LogitsOfAPackedBatchAreTorchs) {
   RecordedModel recorded;

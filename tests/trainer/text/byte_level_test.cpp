@@ -43,23 +43,23 @@ TEST(ByteLevelTest, OtherWhitespaceStandsAlone) {
   EXPECT_THAT(words("a\n\nb\u3000c"), ElementsAre("a", "\n", "\n", "b", "\u3000", "c"));
 }
 
-const Files kSmall = {
+const Files kSmallByteLevel = {
     {"vocab.json",
      R"({"<s>": 0, "</s>": 1, "<mask>": 2, "a": 3, "b": 4, "ab": 5, "Ġ": 6, "Ġab": 7})"},
     {"merges.txt", "#version: 0.2\na b\nĠ ab\n"}};
 
 TEST(ByteLevelTest, MergesAndLeavesOutWhatHasNoToken) {
-  const auto tokenizer = load(kSmall);
+  const auto tokenizer = load(kSmallByteLevel);
   EXPECT_THAT(ids(*tokenizer, "ab ab?b"), ElementsAre(0, 5, 7, 4, 1));
   EXPECT_THAT(tokenizer->encode("a", "b", 9).input_ids, ElementsAre(0, 3, 1, 1, 4, 1));
 }
 
 TEST(ByteLevelTest, TheMaskSwallowsTheSpaceBeforeIt) {
-  EXPECT_THAT(ids(*load(kSmall), "a <mask> a"), ElementsAre(0, 3, 2, 6, 3, 1));
+  EXPECT_THAT(ids(*load(kSmallByteLevel), "a <mask> a"), ElementsAre(0, 3, 2, 6, 3, 1));
 }
 
 TEST(ByteLevelTest, APrefixSpaceIsAddedWhereTheConfigSays) {
-  Files files = kSmall;
+  Files files = kSmallByteLevel;
   files["tokenizer_config.json"] = R"({"add_prefix_space": true})";
   EncodeOptions options(99);
   options.with_offsets = true;
@@ -70,7 +70,7 @@ TEST(ByteLevelTest, APrefixSpaceIsAddedWhereTheConfigSays) {
 
 TEST(ByteLevelTest, ALongWordTakesNoQuadraticTime) {
   const std::string text(1 << 19, 'a');
-  EXPECT_EQ(ids(*load(kSmall), text).size(), (1u << 19) + 2);
+  EXPECT_EQ(ids(*load(kSmallByteLevel), text).size(), (1u << 19) + 2);
 }
 
 TEST(ByteLevelTest, BrokenFilesAreErrors) {
@@ -78,7 +78,7 @@ TEST(ByteLevelTest, BrokenFilesAreErrors) {
        {std::pair{"merges.txt", "ab\n"}, std::pair{"merges.txt", "a c\n"},
         std::pair{"vocab.json", R"({"a": -1})"}, std::pair{"vocab.json", R"({"a": 100000})"},
         std::pair{"vocab.json", R"({"a": 0})"}}) {
-    Files files = kSmall;
+    Files files = kSmallByteLevel;
     files[name] = content;
     EXPECT_THAT([&] { load(files); }, ThrowsCode(Code::kBadData)) << content;
   }

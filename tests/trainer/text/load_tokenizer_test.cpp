@@ -11,15 +11,15 @@ namespace {
 
 using testing::ElementsAre;
 
-const std::string kSmall = lines({"[UNK]", "[CLS]", "[SEP]", "a", "é", "e"});
-const std::string kCased = kSmall + "B\n";
+const std::string kSmallVocabulary = lines({"[UNK]", "[CLS]", "[SEP]", "a", "é", "e"});
+const std::string kCased = kSmallVocabulary + "B\n";
 
-Files with_config(const std::string& config, const std::string& vocabulary = kSmall) {
+Files with_config(const std::string& config, const std::string& vocabulary = kSmallVocabulary) {
   return {{"vocab.txt", vocabulary}, {"tokenizer_config.json", config}};
 }
 
 TEST(LoadTokenizerTest, CaseComesFromTheVocabularyWhereNothingSays) {
-  EXPECT_THAT(ids(*load({{"vocab.txt", kSmall}}), "A"), ElementsAre(1, 3, 2));
+  EXPECT_THAT(ids(*load({{"vocab.txt", kSmallVocabulary}}), "A"), ElementsAre(1, 3, 2));
   EXPECT_THAT(ids(*load({{"vocab.txt", kCased}}), "A B"), ElementsAre(1, 0, 6, 2));
 }
 
@@ -38,7 +38,7 @@ TEST(LoadTokenizerTest, AccentsFollowCaseUnlessTheConfigSays) {
 }
 
 TEST(LoadTokenizerTest, ChineseCharactersMayStayTogether) {
-  const std::string vocabulary = kSmall + "中中\n";
+  const std::string vocabulary = kSmallVocabulary + "中中\n";
   const Files files =
       with_config(R"({"do_lower_case": true, "tokenize_chinese_chars": false})", vocabulary);
   EXPECT_THAT(ids(*load(files), "中中"), ElementsAre(1, 6, 2));
@@ -57,7 +57,7 @@ TEST(LoadTokenizerTest, AddedTokensGetTheIdsOfTheirFile) {
   const auto tokenizer = load(files);
   EXPECT_THAT(ids(*tokenizer, "a<new>"), ElementsAre(1, 3, 7, 2));
   EXPECT_EQ(tokenizer->vocab_size(), 8);
-  files = {{"vocab.txt", kSmall}, {"added_tokens.json", R"({"New": 6})"}};
+  files = {{"vocab.txt", kSmallVocabulary}, {"added_tokens.json", R"({"New": 6})"}};
   EXPECT_THAT(ids(*load(files), "aNEWa"), ElementsAre(1, 3, 6, 3, 2));
 }
 

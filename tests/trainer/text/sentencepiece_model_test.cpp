@@ -38,13 +38,13 @@ std::string model_of(std::initializer_list<Piece> pieces, uint64_t algorithm = 1
 }
 
 const Piece kUnknown{"<unk>", 0, Type::kUnknown};
-const std::string kSmall = model_of({kUnknown,
-                                     {"<s>", 0, Type::kControl},
-                                     {"</s>", 0, Type::kControl},
-                                     {"\u2581a", -1},
-                                     {"b", -2},
-                                     {"ab", -3},
-                                     {"\u2581", -4}});
+const std::string kSmallModel = model_of({kUnknown,
+                                          {"<s>", 0, Type::kControl},
+                                          {"</s>", 0, Type::kControl},
+                                          {"\u2581a", -1},
+                                          {"b", -2},
+                                          {"ab", -3},
+                                          {"\u2581", -4}});
 
 std::vector<int32_t> plain_ids(const Tokenizer& tokenizer, std::string_view text) {
   EncodeOptions options(1 << 20);
@@ -53,7 +53,7 @@ std::vector<int32_t> plain_ids(const Tokenizer& tokenizer, std::string_view text
 }
 
 TEST(SentencePieceModelTest, ReadsPiecesAndDefaults) {
-  const SentencePieceModel model = parse_sentencepiece_model(kSmall);
+  const SentencePieceModel model = parse_sentencepiece_model(kSmallModel);
   ASSERT_EQ(model.pieces.size(), 7u);
   EXPECT_EQ(model.pieces[4].text, "b");
   EXPECT_EQ(model.pieces[4].score, -2);
@@ -63,26 +63,26 @@ TEST(SentencePieceModelTest, ReadsPiecesAndDefaults) {
 }
 
 TEST(SentencePieceModelTest, ABareModelGivesItsOwnIds) {
-  const auto tokenizer = load({{"spiece.model", kSmall}});
+  const auto tokenizer = load({{"spiece.model", kSmallModel}});
   EXPECT_THAT(plain_ids(*tokenizer, "ab  b"), ElementsAre(3, 4, 6, 4));
   EXPECT_THAT(ids(*tokenizer, "ab"), ElementsAre(1, 3, 4, 2));
   EXPECT_EQ(tokenizer->token(3), "\u2581a");
 }
 
 TEST(SentencePieceModelTest, ControlPiecesMatchNoText) {
-  EXPECT_THAT(plain_ids(*load({{"spiece.model", kSmall}}), "<s>"), ElementsAre(6, 0));
+  EXPECT_THAT(plain_ids(*load({{"spiece.model", kSmallModel}}), "<s>"), ElementsAre(6, 0));
 }
 
 TEST(SentencePieceModelTest, XlmRobertaShiftsTheIds) {
-  const auto tokenizer = load(
-      {{"sentencepiece.bpe.model", kSmall}, {"config.json", R"({"model_type": "xlm-roberta"})"}});
+  const auto tokenizer = load({{"sentencepiece.bpe.model", kSmallModel},
+                               {"config.json", R"({"model_type": "xlm-roberta"})"}});
   EXPECT_THAT(ids(*tokenizer, "ab x<mask>"), ElementsAre(0, 4, 5, 7, 3, 8, 2));
   EXPECT_THAT(tokenizer->encode("b", "b", 99).input_ids, ElementsAre(0, 7, 5, 2, 2, 7, 5, 2));
   EXPECT_EQ(tokenizer->vocab_size(), 9);
 }
 
 TEST(SentencePieceModelTest, T5EndsTextsAndHasSentinels) {
-  const auto tokenizer = load({{"spiece.model", kSmall},
+  const auto tokenizer = load({{"spiece.model", kSmallModel},
                                {"tokenizer_config.json", R"({"tokenizer_class": "T5Tokenizer"})"}});
   EXPECT_THAT(tokenizer->encode("b", "b", 99).input_ids, ElementsAre(6, 4, 2, 6, 4, 2));
   EXPECT_THAT(ids(*tokenizer, "<extra_id_0>"), ElementsAre(106, 2));
@@ -103,7 +103,7 @@ TEST(SentencePieceModelTest, AlbertLowersAndStripsAccentsFirst) {
 }
 
 TEST(SentencePieceModelTest, FilesAreThoseItWasMadeOf) {
-  const Files folder = {{"spm.model", kSmall}, {"special_tokens_map.json", "{}"}};
+  const Files folder = {{"spm.model", kSmallModel}, {"special_tokens_map.json", "{}"}};
   Files saved;
   for (const auto& [name, content] : load(folder)->files()) saved[name] = content;
   EXPECT_EQ(saved, folder);

@@ -2,17 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/bundle_files.h"
 #include "tests/support/every_damage.h"
 #include "tests/support/throws_code.h"
 
 namespace berth {
 namespace {
-
-std::string bytes(std::initializer_list<int> values) {
-  std::string text;
-  for (const int value : values) text += static_cast<char>(value);
-  return text;
-}
 
 std::string decoded(const std::string& compressed) {
   return std::string(as_text(snappy_decode(as_bytes(compressed))));

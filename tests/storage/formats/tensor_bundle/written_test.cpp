@@ -93,12 +93,6 @@ TEST(BundleNames, TellThePrefixFromTheFiles) {
   EXPECT_EQ(bundle_prefix(""), "");
 }
 
-std::string bytes(std::initializer_list<int> values) {
-  std::string text;
-  for (const int value : values) text += static_cast<char>(value);
-  return text;
-}
-
 TEST(SliceKey, IsOrderedCode) {
   EXPECT_EQ(slice_key("w", {{.start = 0, .length = 4}, {}}),
             bytes({0, 'w', 0, 1, 1, 2, 0x80, 0x84, 0x80, 0x7F}));

@@ -9,7 +9,7 @@
 namespace berth {
 namespace {
 
-void read(const std::string& file) { const StoredZip zip(as_bytes(file)); }
+void read_zip(const std::string& file) { const StoredZip zip(as_bytes(file)); }
 
 TEST(StoredZip, GivesItsEntriesByName) {
   const std::string file = stored_zip({{"m/b", "second"}, {"m/a", "first"}, {"m/none", ""}});
@@ -22,12 +22,12 @@ TEST(StoredZip, GivesItsEntriesByName) {
   EXPECT_EQ(zip.find("a"), nullptr);
 }
 
-TEST(StoredZip, HasNoEntriesInAnEmptyOne) { EXPECT_NO_THROW(read(stored_zip({}))); }
+TEST(StoredZip, HasNoEntriesInAnEmptyOne) { EXPECT_NO_THROW(read_zip(stored_zip({}))); }
 
 TEST(StoredZip, TakesACommentAtTheEnd) {
   std::string file = stored_zip({{"a", "first"}});
   file.replace(file.size() - 2, 2, std::string("\3\0", 2) + "end");
-  EXPECT_NO_THROW(read(file));
+  EXPECT_NO_THROW(read_zip(file));
 }
 
 TEST(StoredZip, EveryPrefixIsRefused) {
@@ -37,16 +37,16 @@ TEST(StoredZip, EveryPrefixIsRefused) {
 }
 
 TEST(StoredZip, RefusesCompressedAndEncryptedEntries) {
-  EXPECT_THAT([] { read(stored_zip({{.name = "a", .data = "x", .method = 8}})); },
+  EXPECT_THAT([] { read_zip(stored_zip({{.name = "a", .data = "x", .method = 8}})); },
               ThrowsCode(Code::kBadData, "\"a\": is compressed"));
-  EXPECT_THAT([] { read(stored_zip({{.name = "a", .data = "x", .flags = 1}})); },
+  EXPECT_THAT([] { read_zip(stored_zip({{.name = "a", .data = "x", .flags = 1}})); },
               ThrowsCode(Code::kBadData, "\"a\": is encrypted"));
 }
 
 TEST(StoredZip, RefusesANameThatStandsTwice) {
   EXPECT_THAT(
       [] {
-        read(stored_zip({{"a", "x"}, {"a", "y"}}));
+        read_zip(stored_zip({{"a", "x"}, {"a", "y"}}));
       },
       ThrowsCode(Code::kCorrupt, "\"a\": stands twice"));
 }
@@ -56,27 +56,27 @@ TEST(StoredZip, RefusesEntriesThatOverlap) {
   const std::string inner = stored_zip({{"b", "x"}});
   EXPECT_THAT(
       [&] {
-        read(stored_zip({{"a", inner}, {.name = "b", .data = "x", .header = 31}}));
+        read_zip(stored_zip({{"a", inner}, {.name = "b", .data = "x", .header = 31}}));
       },
       ThrowsCode(Code::kCorrupt, "\"a\": overlaps entry \"b\""));
   EXPECT_THAT(
       [] {
-        read(stored_zip({{"a", "x"}, {.name = "a", .data = "x", .header = 0}}));
+        read_zip(stored_zip({{"a", "x"}, {.name = "a", .data = "x", .header = 0}}));
       },
       ThrowsCode(Code::kCorrupt, "overlaps"));
 }
 
 TEST(StoredZip, RefusesSizesThatReachIntoTheDirectory) {
-  EXPECT_THAT([] { read(stored_zip({{.name = "a", .data = "x", .size = 100}})); },
+  EXPECT_THAT([] { read_zip(stored_zip({{.name = "a", .data = "x", .size = 100}})); },
               ThrowsCode(Code::kCorrupt, "\"a\": reaches into the directory"));
-  EXPECT_THAT([] { read(stored_zip({{.name = "a", .data = "x", .header = 0x7FFFFFFF}})); },
+  EXPECT_THAT([] { read_zip(stored_zip({{.name = "a", .data = "x", .header = 0x7FFFFFFF}})); },
               ThrowsCode(Code::kCorrupt, "\"a\": begins behind the directory"));
 }
 
 TEST(StoredZip, RefusesAWrongCountOfEntries) {
   std::string file = stored_zip({{"a", "x"}});
   file[file.size() - 12] = 2;
-  EXPECT_THAT([&] { read(file); }, ThrowsCode(Code::kCorrupt, "1 entries, not 2"));
+  EXPECT_THAT([&] { read_zip(file); }, ThrowsCode(Code::kCorrupt, "1 entries, not 2"));
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ using pickled::reduce;
 using pickled::tuple;
 using pickled::unicode;
 
-void read(Bytes file) {
+void read_torch(Bytes file) {
   const TorchFileReader reader(file);
   for (const NamedTensor& tensor : reader.tensors()) {
     ASSERT_EQ(tensor.data.size(), static_cast<uint64_t>(tensor.elements()) * size_of(tensor.dtype));
@@ -36,7 +36,7 @@ class TorchDamage : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(TorchDamage, EveryPrefixIsRefused) {
-  EXPECT_THAT(accepted_prefixes(as_bytes(file_), read), testing::IsEmpty());
+  EXPECT_THAT(accepted_prefixes(as_bytes(file_), read_torch), testing::IsEmpty());
 }
 
 TEST_P(TorchDamage, AThousandFlippedBitsAreRefusedOrHarmless) {
@@ -44,7 +44,7 @@ TEST_P(TorchDamage, AThousandFlippedBitsAreRefusedOrHarmless) {
   for (int i = 0; i < 1000; ++i) {
     std::string flipped = file_;
     flipped[random() % file_.size()] ^= static_cast<char>(1 << random() % 8);
-    accepts(read, as_bytes(flipped));
+    accepts(read_torch, as_bytes(flipped));
   }
 }
 
@@ -60,7 +60,7 @@ TEST(TorchChecksum, AFlippedBitOfATensorIsRefused) {
   const size_t at = file.find(std::string("\0\0\x80\x3F", 4));  // 1.0
   ASSERT_NE(at, std::string::npos);
   file[at] ^= 1;
-  EXPECT_THAT([&] { read(as_bytes(file)); }, ThrowsCode(Code::kCorrupt, "CRC-32"));
+  EXPECT_THAT([&] { read_torch(as_bytes(file)); }, ThrowsCode(Code::kCorrupt, "CRC-32"));
 }
 
 // Opcodes of a storage and of tensors over it.
@@ -84,7 +84,7 @@ std::string zip_of(const std::string& opcodes, std::vector<ZipEntry> more = {}) 
   more.push_back({"m/data/0", std::string(16, '\1')});
   return stored_zip(more);
 }
-void read_object(const std::string& opcodes) { read(as_bytes(zip_of(opcodes))); }
+void read_object(const std::string& opcodes) { read_torch(as_bytes(zip_of(opcodes))); }
 void read_tensor(const std::string& opcodes) { read_object(dict(unicode("w"), opcodes)); }
 
 TEST(HostileTorch, AnOrdinaryOneIsRead) { EXPECT_NO_THROW(read_tensor(ordinary())); }
@@ -221,18 +221,19 @@ TEST(HostileTorch, ALargePickleIsRefusedInLittleMemory) {
 
 TEST(HostileTorch, BigEndianFilesAreRefused) {
   const std::string file = zip_of(dict(unicode("w"), ordinary()), {{"m/byteorder", "big"}});
-  EXPECT_THAT([&] { read(as_bytes(file)); }, ThrowsCode(Code::kBadData, "byte order \"big\""));
+  EXPECT_THAT([&] { read_torch(as_bytes(file)); },
+              ThrowsCode(Code::kBadData, "byte order \"big\""));
 }
 
 TEST(HostileTorch, AZipFileOfSomethingElseIsNamed) {
   EXPECT_THAT(
       [] {
-        read(as_bytes(stored_zip({{"word/document.xml", "<w/>"}})));
+        read_torch(as_bytes(stored_zip({{"word/document.xml", "<w/>"}})));
       },
       ThrowsCode(Code::kBadData, "it has no data.pkl"));
   EXPECT_THAT(
       [] {
-        read(as_bytes(stored_zip({{"a/data.pkl", "N."}, {"b/data.pkl", "N."}})));
+        read_torch(as_bytes(stored_zip({{"a/data.pkl", "N."}, {"b/data.pkl", "N."}})));
       },
       ThrowsCode(Code::kCorrupt, "b/data.pkl"));
 }
@@ -250,7 +251,7 @@ TEST(HostileLegacyTorch, TheStoragesAreThoseOfTheTensors) {
   const std::string object = dict(unicode("w"), ordinary());
   const std::string data = little_endian(4, 8) + std::string(16, '\1');
   const auto read_legacy = [&](const std::string& keys, const std::string& rest) {
-    read(as_bytes(legacy_of(object, keys, rest)));
+    read_torch(as_bytes(legacy_of(object, keys, rest)));
   };
   const auto zero = list(unicode("0"));
   EXPECT_NO_THROW(read_legacy(zero, data));

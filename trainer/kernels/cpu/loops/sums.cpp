@@ -17,18 +17,18 @@ void add_to_double(const float* x, double* totals, int64_t count) {
 }
 
 double sum_of_squares(const float* x, int64_t count) {
-  constexpr int64_t kLanes = 32;  // sums side by side: one would wait for itself
-  double sums[kLanes] = {};
+  constexpr int64_t kSums = 32;  // sums side by side: one would wait for itself
+  double sums[kSums] = {};
   int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
+  for (; i + kSums <= count; i += kSums) {
 #pragma omp simd
-    for (int64_t lane = 0; lane < kLanes; ++lane) {
+    for (int64_t lane = 0; lane < kSums; ++lane) {
       const double value = static_cast<double>(x[i + lane]);
       sums[lane] += value * value;
     }
   }
   double sum = 0;
-  for (int64_t lane = 0; lane < kLanes; ++lane) sum += sums[lane];
+  for (int64_t lane = 0; lane < kSums; ++lane) sum += sums[lane];
   for (; i < count; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
   return sum;
 }

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+// How this folder's readers say that a file's bytes are not those that were written.
+namespace berth {
+
+inline constexpr const char* kFetchAgain = "fetch the file again";  // what to do about it
+
+[[noreturn]] inline void fail_at_byte(uint64_t offset, const std::string& what) {
+  throw Error(Code::kCorrupt, what, cat("byte ", offset), kFetchAgain);
+}
+
+[[noreturn]] inline void fail_tensor(std::string_view name, const std::string& what) {
+  throw Error(Code::kCorrupt, what, cat("tensor ", quoted(name)), kFetchAgain);
+}
+
+}  // namespace berth
