@@ -49,8 +49,9 @@ class Bench {
     std::vector<size_t> all(parameters_.specs().size());
     std::iota(all.begin(), all.end(), size_t{0});
     initialize(parameters_, all, 0.02, 1, *kernels_);
-    store_object(*storage_, file,
-                 [&](ByteSink& sink) { save_parameters(parameters_, *kernels_, sink); });
+    store_object(*storage_, file, [&](ByteSink& sink) {
+      save_parameters(parameters_, *kernels_, DType::kF32, sink);
+    });
   }
 
   void measure_memcpy() {

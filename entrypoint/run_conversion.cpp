@@ -1,9 +1,13 @@
 #include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "entrypoint/job.h"
 #include "storage/base/error.h"
+#include "storage/base/json.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
+#include "storage/formats/converted_tensors.h"
 #include "storage/formats/safetensors.h"
 #include "storage/store_object.h"
 #include "storage/whole_file.h"
@@ -30,30 +34,50 @@ void write_safetensors_to(Storage& storage, const Uri& uri, std::span<const Name
                {.if_generation = {}, .size_hint = bytes, .made_of = {}});
 }
 
-void write_config(Storage& storage, const Uri& directory, const std::string& json,
-                  ExportFormat format) {
-  if (format == ExportFormat::kTensorflow) {
-    write_text(storage, directory / "bert_config.json", to_bert_config_json(parse_config(json)));
-  } else {
-    write_text(storage, directory / "config.json", json);
+// A config.json as it was, but for what transformers needs to load the tensors.
+std::string config_of(const std::string& json, std::optional<DType> dtype) {
+  OrderedJson object = parse_ordered_json(json);
+  if (!object.is_object() || (object.contains("model_type") && !dtype)) return json;
+  if (!object.contains("model_type")) {  // a bert_config.json
+    object["model_type"] = model_type_name(parse_config(json).type);
   }
+  if (dtype) {
+    object.erase("torch_dtype");
+    object["dtype"] = torch_dtype_name(*dtype);
+  }
+  return to_text(object, 2) + "\n";
+}
+
+void write_as_tensorflow(Storage& storage, const Uri& directory,
+                         std::span<const NamedTensor> tensors, const std::string& config) {
+  write_checkpoint(storage, directory / "bert_model.ckpt", tensors);
+  write_text(storage, directory / "bert_config.json", to_bert_config_json(parse_config(config)));
+}
+
+void write_as_safetensors(Storage& storage, const Uri& directory,
+                          std::span<const NamedTensor> tensors, const std::string& config,
+                          std::optional<DType> dtype) {
+  std::optional<ConvertedTensors> converted;
+  if (dtype) converted.emplace(tensors, *dtype);
+  write_safetensors_to(storage, directory / "model.safetensors",
+                       converted ? converted->tensors() : tensors);
+  write_text(storage, directory / "config.json", config_of(config, dtype));
 }
 
 }  // namespace
 
 void run_conversion(Job& job) {
   const Uri directory = Uri::parse(job.settings.output.export_dir);
-  const ExportFormat format = job.settings.output.export_format;
   ModelFolder folder(job.storage, job.settings.model);
   const std::optional<ModelParameters> parameters = folder.parameters();
   if (!parameters) throw Error(Code::kNotFound, "no parameters", folder.name());
   const auto tensors = parameters->tensors->tensors();
-  if (format == ExportFormat::kTensorflow) {
-    write_checkpoint(job.storage, directory / "bert_model.ckpt", tensors);
+  if (job.settings.output.export_format == ExportFormat::kTensorflow) {
+    write_as_tensorflow(job.storage, directory, tensors, folder.config_json());
   } else {
-    write_safetensors_to(job.storage, directory / "model.safetensors", tensors);
+    write_as_safetensors(job.storage, directory, tensors, folder.config_json(),
+                         job.settings.output.export_dtype);
   }
-  write_config(job.storage, directory, folder.config_json(), format);
   for (const char* name : kTokenizerFiles) {
     if (const auto text = folder.text(name)) write_text(job.storage, directory / name, *text);
   }

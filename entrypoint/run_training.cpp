@@ -255,7 +255,8 @@ void run_training(Job& job) {
                            .train_examples = train_set.size(),
                            .precision = settings.precision,
                            .kernels = kernels.description()};
-  export_model(job.storage, places.model, model.config, parameters, *model.tokenizer, kernels,
+  export_model(job.storage, places.model, model.config, parameters,
+               settings.output.export_dtype.value_or(DType::kF32), *model.tokenizer, kernels,
                metrics);
   if (settings.output.export_format == ExportFormat::kTensorflow) {
     export_tensorflow(job.storage, places.model, model.config, parameters, kernels);

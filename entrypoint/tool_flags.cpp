@@ -53,6 +53,14 @@ std::vector<Flag> tool_flags() {
            place(&CommandLine::settings, &Settings::output, &OutputOptions::export_format),
            {{"safetensors", ExportFormat::kSafetensors},
             {"tensorflow", ExportFormat::kTensorflow}})},
+      {.name = "export-dtype",
+       .aliases = {},
+       .group = kTools,
+       .help = "The type of the numbers in model.safetensors; the default is float32, or as they "
+               "were for --mode convert.",
+       .value = choice_value<DType>(
+           place(&CommandLine::settings, &Settings::output, &OutputOptions::export_dtype),
+           {{"float32", DType::kF32}, {"bfloat16", DType::kBF16}, {"float16", DType::kF16}})},
   };
 }
 

@@ -31,6 +31,10 @@ crcs job/model >job.crcs
 crcs back >back.crcs
 cmp -s job.crcs back.crcs || fail "tensors differ after both conversions: $(diff job.crcs back.crcs | head -n 4)"
 cmp -s job/model/vocab.txt back/vocab.txt || fail "the vocabulary is lost"
+"$berth" --mode convert --model job --export-dir half --export-dtype bfloat16 2>err.txt || fail "to bfloat16: $(tail -n 1 err.txt)"
+"$berth" --mode inspect half | grep -q 'BF16 .*classifier.weight' || fail "no bfloat16 tensors: $("$berth" --mode inspect half 2>&1 | head -n 3)"
+grep -q '"dtype": "bfloat16"' half/config.json || fail "config.json does not tell of bfloat16"
+"$berth" --mode eval --eval-data-file "$sample" --model half >out.txt 2>err.txt || fail "eval in bfloat16: $(tail -n 1 err.txt)"
 for model in job tf/bert_model.ckpt back/model.safetensors; do
   "$berth" --train-data-file "$sample" --max-steps 1 --batch-size 4 --validation-split 0 --model $model --job-dir "again-${model%%/*}" 2>err.txt ||
     fail "training from $model: $(tail -n 1 err.txt)"

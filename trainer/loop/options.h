@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "storage/base/dtype.h"
+
 namespace berth {
 
 enum class Mode { kTrain, kTrainAndEval, kEval, kPredict, kTokenize, kInspect, kConvert };
@@ -51,13 +53,14 @@ struct TrainingOptions {
   }
 };
 
-// The places a job writes to. URIs; the last three default to parts of job_dir.
 enum class ExportFormat { kSafetensors, kTensorflow };
 
+// The places a job writes to. URIs; the last three default to parts of job_dir.
 struct OutputOptions {
   std::string job_dir{}, export_dir{}, checkpoint_dir{}, summary_dir{};
   ExportFormat export_format = ExportFormat::kSafetensors;
-  bool reuse_job_dir = true;  // false: a job_dir that was used before is refused
+  std::optional<DType> export_dtype{};  // of model.safetensors; as trained, or as converted from
+  bool reuse_job_dir = true;            // false: a job_dir that was used before is refused
 };
 
 // All that a job was asked for, resolved once.

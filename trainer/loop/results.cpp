@@ -79,16 +79,16 @@ std::string to_json(const JobMetrics& metrics) {
 }
 
 void export_model(Storage& storage, const Uri& directory, const ModelConfig& config,
-                  const Parameters& parameters, const Tokenizer& tokenizer, Kernels& kernels,
-                  const JobMetrics& metrics) {
-  write_text(storage, directory / "config.json", to_config_json(config));
+                  const Parameters& parameters, DType dtype, const Tokenizer& tokenizer,
+                  Kernels& kernels, const JobMetrics& metrics) {
+  write_text(storage, directory / "config.json", to_config_json(config, dtype));
   for (const Tokenizer::File& file : tokenizer.files()) {
     write_text(storage, directory / file.name, file.content);
   }
   write_text(storage, directory / "README.md", model_card(config, metrics));
-  const auto about_bytes = static_cast<uint64_t>(parameters.size()) * sizeof(float);
+  const auto about_bytes = static_cast<uint64_t>(parameters.size()) * size_of(dtype);
   store_object(storage, directory / "model.safetensors",
-               [&](ByteSink& sink) { save_parameters(parameters, kernels, sink); },
+               [&](ByteSink& sink) { save_parameters(parameters, kernels, dtype, sink); },
                {.if_generation = {}, .size_hint = about_bytes, .made_of = {}});
 }
 

@@ -22,11 +22,11 @@ struct JobMetrics {
 };
 std::string to_json(const JobMetrics& metrics);
 
-// The finished model in Hugging Face layout: config.json with the labels, model.safetensors, the
-// tokenizer's files, README.md.
+// The finished model in Hugging Face layout: config.json with the labels, model.safetensors of
+// `dtype`, the tokenizer's files, README.md.
 void export_model(Storage& storage, const Uri& directory, const ModelConfig& config,
-                  const Parameters& parameters, const Tokenizer& tokenizer, Kernels& kernels,
-                  const JobMetrics& metrics);
+                  const Parameters& parameters, DType dtype, const Tokenizer& tokenizer,
+                  Kernels& kernels, const JobMetrics& metrics);
 
 // Beside it, as google-research/bert and TF Model Garden have it: the checkpoint bert_model.ckpt
 // and bert_config.json. Throws kUsage for another architecture than BERT and ALBERT.

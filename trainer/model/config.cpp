@@ -2,24 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
+#include "trainer/model/config_reader.h"
+#include "trainer/model/deberta_config.h"
 
 namespace berth {
 namespace {
-
-const std::map<std::string, Activation, std::less<>> kActivations = {
-    {"gelu", Activation::kGelu},
-    {"gelu_new", Activation::kGeluTanh},
-    {"gelu_pytorch_tanh", Activation::kGeluTanh},
-    {"gelu_fast", Activation::kGeluTanh},
-    {"relu", Activation::kRelu},
-    {"tanh", Activation::kTanh},
-};
 
 struct TypeNames {
   ModelType type;
@@ -82,59 +74,10 @@ const Keys& keys_of(ModelType type) {
   return type == ModelType::kAlbert ? kAlbertKeys : kKeys;
 }
 
-[[noreturn]] void refuse(const std::string& key, const std::string& what) {
-  throw Error(Code::kUsage, quoted(key) + " " + what);
-}
-
-// Reads keys of one object, each with its range.
-class Reader {
- public:
-  explicit Reader(const OrderedJson& object) : object_(object) {}
-
-  int64_t integer(const char* key, int64_t low, int64_t high,
-                  std::optional<int64_t> fallback = std::nullopt) const {
-    const auto found = object_.find(key);
-    if (found == object_.end() || found->is_null()) {
-      if (!fallback) refuse(key, "is missing");
-      return *fallback;
-    }
-    if (!found->is_number_integer() || *found < low || *found > high) {
-      refuse(key, cat("must be an integer from ", low, " to ", high, ", not ", found->dump()));
-    }
-    return found->get<int64_t>();
-  }
-
-  std::optional<double> number(const char* key, double low, double high) const {
-    const auto found = object_.find(key);
-    if (found == object_.end() || found->is_null()) return std::nullopt;
-    if (!found->is_number() || !(*found >= low) || !(*found <= high)) {
-      refuse(key, cat("must be a number from ", low, " to ", high, ", not ", found->dump()));
-    }
-    return found->get<double>();
-  }
-
-  std::string text(const char* key, const std::string& fallback) const {
-    const auto found = object_.find(key);
-    if (found == object_.end() || found->is_null()) return fallback;
-    if (!found->is_string()) refuse(key, "must be a string, not " + found->dump());
-    return found->get<std::string>();
-  }
-
-  bool flag(const char* key, bool fallback) const {
-    const auto found = object_.find(key);
-    if (found == object_.end() || found->is_null()) return fallback;
-    if (!found->is_boolean()) refuse(key, "must be true or false, not " + found->dump());
-    return found->get<bool>();
-  }
-
- private:
-  const OrderedJson& object_;
-};
-
 std::vector<std::string> parse_labels(const OrderedJson& object) {
   const auto found = object.find("id2label");
   if (found == object.end() || found->is_null()) return {};
-  if (!found->is_object()) refuse("id2label", "must be an object");
+  if (!found->is_object()) refuse_key("id2label", "must be an object");
   std::vector<std::string> labels(found->size());
   std::vector<bool> seen(found->size());
   for (const auto& [id, name] : found->items()) {
@@ -143,7 +86,7 @@ std::vector<std::string> parse_labels(const OrderedJson& object) {
       index = std::stoul(id);
     }
     if (index >= labels.size() || seen[index] || !name.is_string()) {
-      refuse("id2label", "must map 0, 1, ... to names");
+      refuse_key("id2label", "must map 0, 1, ... to names");
     }
     labels[index] = name.get<std::string>();
     seen[index] = true;
@@ -152,14 +95,15 @@ std::vector<std::string> parse_labels(const OrderedJson& object) {
 }
 
 // What this version computes; anything else would be a silently different model.
-void check_supported(const Reader& read) {
+void check_supported(const ConfigReader& read) {
   const std::string position = read.text("position_embedding_type", "absolute");
   if (position != "absolute") {
-    refuse("position_embedding_type", "is " + quoted(position) + "; only absolute is supported");
+    refuse_key("position_embedding_type",
+               "is " + quoted(position) + "; only absolute is supported");
   }
-  if (read.flag("is_decoder", false)) refuse("is_decoder", "is true; berth trains encoders");
+  if (read.flag("is_decoder", false)) refuse_key("is_decoder", "is true; berth trains encoders");
   if (read.integer("inner_group_num", 1, 1 << 10, 1) != 1) {
-    refuse("inner_group_num", "is more than 1, which no published ALBERT has");
+    refuse_key("inner_group_num", "is more than 1, which no published ALBERT has");
   }
 }
 
@@ -177,83 +121,32 @@ std::string type_of_class(const OrderedJson& object) {
   return "bert";
 }
 
-ModelType parse_type(const Reader& read, const OrderedJson& object) {
+ModelType parse_type(const ConfigReader& read, const OrderedJson& object) {
   const std::string name = read.text("model_type", type_of_class(object));
   const auto found = std::find_if(kTypes.begin(), kTypes.end(),
                                   [&](const TypeNames& names) { return names.model_type == name; });
   if (found == kTypes.end()) {
-    refuse("model_type", "is " + quoted(name) +
-                             "; known are bert, roberta, xlm-roberta, distilbert, electra, "
-                             "albert, deberta-v2");
+    refuse_key("model_type", "is " + quoted(name) +
+                                 "; known are bert, roberta, xlm-roberta, distilbert, electra, "
+                                 "albert, deberta-v2");
   }
   return found->type;
-}
-
-Activation parse_activation(const Reader& read, const char* key, const char* fallback) {
-  const std::string act = read.text(key, fallback);
-  const auto found = kActivations.find(act);
-  if (found == kActivations.end()) {
-    refuse(key, "is " + quoted(act) + "; known are gelu, gelu_new, relu and tanh");
-  }
-  return found->second;
-}
-
-bool has_both_position_terms(const Json& object) {
-  const auto found = object.find("pos_att_type");
-  if (found == object.end()) return false;
-  const std::string terms = found->dump();  // "p2c|c2p" or a list
-  return terms.find("c2p") != std::string::npos && terms.find("p2c") != std::string::npos;
-}
-
-// DeBERTa as published in its versions 2 and 3.
-void parse_deberta(const Reader& read, const Json& object, ModelConfig& config) {
-  const char* const published = "; in every published DeBERTa-v2 and v3 it is";
-  for (const char* key : {"relative_attention", "share_att_key"}) {
-    if (!read.flag(key, false)) refuse(key, cat("is not true", published));
-  }
-  if (!has_both_position_terms(object)) {
-    refuse("pos_att_type", cat("does not name p2c and c2p", published, " both"));
-  }
-  for (const char* key : {"embedding_size", "pooler_hidden_size"}) {
-    if (read.integer(key, 1, 1 << 16, config.hidden_size) != config.hidden_size) {
-      refuse(key, cat("is not hidden_size", published));
-    }
-  }
-  if (read.integer("attention_head_size", 1, 1 << 16, config.head_size()) != config.head_size()) {
-    refuse("attention_head_size", cat("is not hidden_size / num_attention_heads", published));
-  }
-  if (read.integer("conv_kernel_size", 0, 1 << 10, 0) != 0) {
-    refuse("conv_kernel_size", "is set: deberta-v2-xlarge's convolution is not supported");
-  }
-  const std::string norm = read.text("norm_rel_ebd", "none");
-  if (norm != "none" && norm != "layer_norm") {
-    refuse("norm_rel_ebd", "is " + quoted(norm) + "; known are none and layer_norm");
-  }
-  config.normalizes_relative_positions = norm == "layer_norm";
-  config.has_absolute_positions = read.flag("position_biased_input", true);
-  config.max_relative_positions = read.integer("max_relative_positions", -1, 1 << 20, -1);
-  if (config.max_relative_positions < 1) {
-    config.max_relative_positions = config.max_position_embeddings;
-  }
-  config.position_buckets = std::max<int64_t>(0, read.integer("position_buckets", -1, 1 << 20, -1));
-  const int64_t middle = config.position_buckets / 2;
-  if (config.position_buckets > 0 && (middle < 2 || config.max_relative_positions < middle + 2)) {
-    refuse("position_buckets", cat("(", config.position_buckets, ") must be from 4 to less than ",
-                                   "twice the distances (", config.max_relative_positions, ")"));
-  }
-  config.pooler_act = parse_activation(read, "pooler_hidden_act", "gelu");
-  config.context_pooler_dropout = read.number("pooler_dropout", 0, 0.99).value_or(0);
 }
 
 }  // namespace
 
 std::string_view model_type_name(ModelType type) { return names_of(type).model_type; }
 
+std::string_view torch_dtype_name(DType dtype) {
+  if (dtype == DType::kF16) return "float16";
+  return dtype == DType::kBF16 ? "bfloat16" : "float32";
+}
+
 ModelConfig parse_config(std::string_view json_text) {
   const OrderedJson object = parse_ordered_json(json_text);
   if (!object.is_object()) throw Error(Code::kCorrupt, "is not a JSON object");
 
-  const Reader read(object);
+  const ConfigReader read(object);
   check_supported(read);
   const ModelType type = parse_type(read, object);
   const bool is_roberta = type == ModelType::kRoberta || type == ModelType::kXlmRoberta;
@@ -280,7 +173,7 @@ ModelConfig parse_config(std::string_view json_text) {
   const bool factorised = albert || type == ModelType::kElectra;
   if (factorised) config.embedding_size = read.integer("embedding_size", 1, 1 << 16, 128);
   if (albert) config.num_hidden_groups = read.integer("num_hidden_groups", 1, 1024, 1);
-  config.hidden_act = parse_activation(read, keys.hidden_act, albert ? "gelu_new" : "gelu");
+  config.hidden_act = read.activation(keys.hidden_act, albert ? "gelu_new" : "gelu");
   const double dropout = albert ? 0 : 0.1;
   config.hidden_dropout_prob = read.number(keys.hidden_dropout_prob, 0, 0.99).value_or(dropout);
   config.attention_probs_dropout_prob =
@@ -293,17 +186,18 @@ ModelConfig parse_config(std::string_view json_text) {
     config.layer_norm_eps =
         read.number("layer_norm_eps", 1e-30, 1).value_or(deberta ? 1e-7 : 1e-12);
   if (config.hidden_size % config.num_attention_heads != 0) {
-    refuse(keys.hidden_size, cat("(", config.hidden_size, ") must be a multiple of ",
-                                 keys.num_attention_heads, " (", config.num_attention_heads, ")"));
+    refuse_key(keys.hidden_size,
+               cat("(", config.hidden_size, ") must be a multiple of ", keys.num_attention_heads,
+                   " (", config.num_attention_heads, ")"));
   }
-  if (deberta) parse_deberta(read, object, config);
+  if (deberta) parse_deberta(read, config);
   if (config.max_sequence_length() < 1) {
-    refuse("max_position_embeddings", "leaves no position behind pad_token_id");
+    refuse_key("max_position_embeddings", "leaves no position behind pad_token_id");
   }
   return config;
 }
 
-std::string to_config_json(const ModelConfig& config) {
+std::string to_config_json(const ModelConfig& config, DType dtype) {
   OrderedJson object = parse_ordered_json(config.source_json);
   if (!object.is_object()) object = OrderedJson::object();
   for (const char* stale :
@@ -330,16 +224,14 @@ std::string to_config_json(const ModelConfig& config) {
   }
   if (config.embedding_size > 0) object["embedding_size"] = config.embedding_size;
   if (config.num_hidden_groups > 0) object["num_hidden_groups"] = config.num_hidden_groups;
-  for (const auto& [name, activation] : kActivations) {
-    if (activation == config.hidden_act && !object.contains(keys.hidden_act)) {
-      object[keys.hidden_act] = name;
-    }
+  if (!object.contains(keys.hidden_act)) {
+    object[keys.hidden_act] = activation_name(config.hidden_act);
   }
   object[keys.hidden_dropout_prob] = config.hidden_dropout_prob;
   object[keys.attention_probs_dropout_prob] = config.attention_probs_dropout_prob;
   if (config.classifier_dropout) object[keys.classifier_dropout] = *config.classifier_dropout;
   object["initializer_range"] = config.initializer_range;
-  object["dtype"] = "float32";
+  object["dtype"] = torch_dtype_name(dtype);
   OrderedJson id2label = OrderedJson::object(), label2id = OrderedJson::object();
   for (size_t id = 0; id < config.labels.size(); ++id) {
     id2label[std::to_string(id)] = config.labels[id];

@@ -87,11 +87,15 @@ struct ModelConfig {
 // "bert", "xlm-roberta", ...: config.json's model_type.
 std::string_view model_type_name(ModelType type);
 
+// "float32", "bfloat16" or "float16": config.json's dtype.
+std::string_view torch_dtype_name(DType dtype);
+
 // Parses a config.json or bert_config.json. Throws kUsage, naming the key, when one is missing, out
 // of range or asks for what berth does not compute; kCorrupt when it is not JSON.
 ModelConfig parse_config(std::string_view json_text);
 
-// config.json of a model with the config's task, as transformers reads it.
-std::string to_config_json(const ModelConfig& config);
+// config.json of a model with the config's task and parameters of `dtype`, as transformers reads
+// it.
+std::string to_config_json(const ModelConfig& config, DType dtype = DType::kF32);
 
 }  // namespace berth

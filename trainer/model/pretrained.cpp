@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cstring>
 #include <unordered_map>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/formats/converted_tensors.h"
 #include "storage/formats/safetensors.h"
 
 namespace berth {
@@ -16,7 +15,7 @@ namespace {
 // Parts of a file that a model of another task has: heads, poolers, and the position buffers that
 // older releases of transformers saved.
 bool is_known_extra(const std::string& name) {
-  constexpr std::array<std::string_view, 15> kHeads = {"cls.",
+  constexpr std::array<std::string_view, 17> kHeads = {"cls.",
                                                        "lm_head.",
                                                        "classifier.",
                                                        "pre_classifier.",
@@ -30,8 +29,13 @@ bool is_known_extra(const std::string& name) {
                                                        "roberta.pooler.",
                                                        "albert.pooler.",
                                                        "discriminator_predictions.",
-                                                       "generator_lm_head."};
-  return name.ends_with("embeddings.position_ids") || name.ends_with("embeddings.token_type_ids") ||
+                                                       "generator_lm_head.",
+                                                       "lm_predictions.",
+                                                       "mask_predictions."};
+  // The first DeBERTas have positions that their configuration does not use.
+  return name.ends_with("embeddings.position_ids") ||
+         name.ends_with("embeddings.position_embeddings.weight") ||
+         name.ends_with("embeddings.token_type_ids") ||
          std::any_of(kHeads.begin(), kHeads.end(),
                      [&](std::string_view head) { return name.starts_with(head); });
 }
@@ -53,43 +57,32 @@ std::string list_of(const std::vector<std::string>& names) {
   return text;
 }
 
-float from_bf16(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
-
-float from_f16(uint16_t bits) {
-  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000) << 16;
-  const uint32_t exponent = (bits >> 10) & 31, mantissa = bits & 1023;
-  if (exponent == 0) {  // zero or subnormal: mantissa / 2^24
-    const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
-    return sign != 0 ? -magnitude : magnitude;
-  }
-  const uint32_t wide_exponent = exponent == 31 ? 255 : exponent + 112;
-  return std::bit_cast<float>(sign | wide_exponent << 23 | mantissa << 13);
-}
-
 // F32 goes straight from the file's bytes, which are mapped, to where the backend computes.
 void upload_as_f32(const NamedTensor& source, Tensor target, Kernels& kernels) {
   if (source.dtype == DType::kF32) {
     kernels.upload(target, source.data.data());
     return;
   }
-  const auto count = static_cast<size_t>(source.elements());
-  std::vector<float> values(count);
-  std::vector<uint16_t> halves(count);  // aligned, which the file's bytes need not be
-  std::memcpy(halves.data(), source.data.data(), source.data.size());
-  std::transform(halves.begin(), halves.end(), values.begin(),
-                 source.dtype == DType::kBF16 ? from_bf16 : from_f16);
-  kernels.upload(target, values.data());
+  kernels.upload(target, floats_of(source).data());
 }
 
 bool is_readable(DType dtype) {
-  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
+  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16 ||
+         dtype == DType::kF64;
 }
 
 // Tensors of a file by name, and which of them were asked for.
 class Lookup {
  public:
   explicit Lookup(const TensorReader& file) {
-    for (const NamedTensor& tensor : file.tensors()) by_name_[tensor.name] = {&tensor, false};
+    // torch.nn.DataParallel, and its distributed sibling, put this before every name.
+    constexpr std::string_view kWrapper = "module.";
+    const auto tensors = file.tensors();
+    const bool wrapped = std::ranges::all_of(
+        tensors, [&](const NamedTensor& tensor) { return tensor.name.starts_with(kWrapper); });
+    for (const NamedTensor& tensor : tensors) {
+      by_name_[wrapped ? tensor.name.substr(kWrapper.size()) : tensor.name] = {&tensor, false};
+    }
   }
 
   const NamedTensor* take(const ParameterSpec& spec) {
@@ -181,10 +174,11 @@ std::vector<NamedTensor> tensors_over(const Parameters& parameters, std::span<co
   return tensors;
 }
 
-void save_parameters(const Parameters& parameters, Kernels& kernels, ByteSink& sink) {
+void save_parameters(const Parameters& parameters, Kernels& kernels, DType dtype, ByteSink& sink) {
   std::vector<float> values(static_cast<size_t>(parameters.size()));
   kernels.download(values.data(), parameters.values());
-  write_safetensors(sink, tensors_over(parameters, values, ""), {{"format", "pt"}});
+  const ConvertedTensors converted(tensors_over(parameters, values, ""), dtype);
+  write_safetensors(sink, converted.tensors(), {{"format", "pt"}});
 }
 
 }  // namespace berth

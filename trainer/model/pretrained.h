@@ -18,9 +18,9 @@ struct LoadReport {
       ignored;  // tensors of other heads and position buffers, known to be useless here
 };
 
-// Copies every parameter from `file`, by its name or an alias; F32, F16 and BF16 are read. Throws
-// kBadData, listing the names, when parameters of the encoder are missing, tensors are unexpected,
-// or shapes differ.
+// Copies every parameter from `file`, by its name or an alias, all behind "module." or none; F32,
+// F16, BF16 and F64 are read. Throws kBadData, listing the names, when parameters of the encoder
+// are missing, tensors are unexpected, or shapes differ.
 LoadReport load_parameters(const TensorReader& file, Parameters& parameters, Kernels& kernels);
 
 // Every parameter's tensor in `values`, which are laid out as the parameters are and outlive the
@@ -28,7 +28,8 @@ LoadReport load_parameters(const TensorReader& file, Parameters& parameters, Ker
 std::vector<NamedTensor> tensors_over(const Parameters& parameters, std::span<const float> values,
                                       std::string_view prefix);
 
-// All parameters as one safetensors file under their Hugging Face names. Does not close the sink.
-void save_parameters(const Parameters& parameters, Kernels& kernels, ByteSink& sink);
+// All parameters as one safetensors file of `dtype` (kF32, kF16, kBF16) under their Hugging Face
+// names. Does not close the sink.
+void save_parameters(const Parameters& parameters, Kernels& kernels, DType dtype, ByteSink& sink);
 
 }  // namespace berth

@@ -146,7 +146,7 @@ TEST_P(Architectures, ComputesTorchsGradients) {
 
 TEST_P(Architectures, WritesEveryTensorBackBitForBit) {
   MemorySink sink;
-  save_parameters(*parameters_, *kernels_, sink);
+  save_parameters(*parameters_, *kernels_, DType::kF32, sink);
   const SafetensorsReader written(sink.written);
   const Selected original(recorded_, "param.");
   EXPECT_EQ(written.tensors().size(), original.tensors().size());

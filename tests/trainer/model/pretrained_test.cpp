@@ -88,7 +88,7 @@ TEST_F(PretrainedTest, EveryBitSurvivesSavingAndLoading) {
   values[3] = std::numeric_limits<float>::quiet_NaN();
   kernels_->upload(parameters_.values(), values.data());
   MemorySink sink;
-  save_parameters(parameters_, *kernels_, sink);
+  save_parameters(parameters_, *kernels_, DType::kF32, sink);
 
   Parameters again(parameter_table(config_), false, *kernels_);
   const SafetensorsReader reader(sink.written);
@@ -98,6 +98,14 @@ TEST_F(PretrainedTest, EveryBitSurvivesSavingAndLoading) {
   const std::vector<float> loaded = read(again.values());
   EXPECT_EQ(std::memcmp(loaded.data(), values.data(), values.size() * sizeof(float)), 0);
   EXPECT_EQ(reader.metadata().at("format"), "pt");  // what transformers asks for
+}
+
+TEST_F(PretrainedTest, TheWrapperOfDataParallelIsSeenThrough) {
+  for (const std::string& name : file_.names()) file_.rename(name, "module." + name);
+  EXPECT_THAT(load().missing, IsEmpty());
+  const std::string first = file_.names().front();
+  file_.rename(first, first.substr(7));
+  EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kBadData, "module."));
 }
 
 TEST_F(PretrainedTest, NamesOf2018AreUnderstood) {

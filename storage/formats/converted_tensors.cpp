@@ -1,0 +1,78 @@
+#include "storage/formats/converted_tensors.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "storage/base/half.h"
+
+namespace berth {
+namespace {
+
+bool is_floating(DType dtype) {
+  return dtype == DType::kF16 || dtype == DType::kBF16 || dtype == DType::kF32 ||
+         dtype == DType::kF64;
+}
+
+// Aligned, which a file's bytes need not be.
+template <typename T>
+std::vector<T> elements_of(const NamedTensor& tensor) {
+  std::vector<T> values(tensor.data.size() / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), tensor.data.data(), values.size() * sizeof(T));
+  return values;
+}
+
+template <typename To, typename From, typename Convert>
+std::vector<To> converted(const std::vector<From>& values, const Convert& convert) {
+  std::vector<To> result(values.size());
+  std::transform(values.begin(), values.end(), result.begin(), convert);
+  return result;
+}
+
+template <typename T>
+std::vector<std::byte> bytes_of(const std::vector<T>& values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return {bytes.begin(), bytes.end()};
+}
+
+std::vector<std::byte> written_as(DType dtype, const std::vector<float>& values) {
+  switch (dtype) {
+    case DType::kF16:
+      return bytes_of(converted<uint16_t>(values, to_f16));
+    case DType::kBF16:
+      return bytes_of(converted<uint16_t>(values, to_bf16));
+    default:
+      assert(dtype == DType::kF32);
+      return bytes_of(values);
+  }
+}
+
+}  // namespace
+
+std::vector<float> floats_of(const NamedTensor& tensor) {
+  switch (tensor.dtype) {
+    case DType::kF16:
+      return converted<float>(elements_of<uint16_t>(tensor), from_f16);
+    case DType::kBF16:
+      return converted<float>(elements_of<uint16_t>(tensor), from_bf16);
+    case DType::kF64:
+      return converted<float>(elements_of<double>(tensor),
+                              [](double value) { return static_cast<float>(value); });
+    default:
+      assert(tensor.dtype == DType::kF32);
+      return elements_of<float>(tensor);
+  }
+}
+
+ConvertedTensors::ConvertedTensors(std::span<const NamedTensor> tensors, DType dtype)
+    : tensors_(tensors.begin(), tensors.end()) {
+  held_.reserve(tensors_.size());
+  for (NamedTensor& tensor : tensors_) {
+    if (!is_floating(tensor.dtype) || tensor.dtype == dtype) continue;
+    held_.push_back(written_as(dtype, floats_of(tensor)));
+    tensor.dtype = dtype;
+    tensor.data = held_.back();
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,104 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "storage/base/json.h"
+#include "tests/support/throws_code.h"
+#include "trainer/model/config.h"
+#include "trainer/model/relative_positions.h"
+
+namespace berth {
+namespace {
+
+// The config.json of deberta-v3-base.
+OrderedJson published() {
+  return {{"model_type", "deberta-v2"},   {"attention_probs_dropout_prob", 0.1},
+          {"hidden_act", "gelu"},         {"hidden_dropout_prob", 0.1},
+          {"hidden_size", 768},           {"initializer_range", 0.02},
+          {"intermediate_size", 3072},    {"max_position_embeddings", 512},
+          {"relative_attention", true},   {"position_buckets", 256},
+          {"norm_rel_ebd", "layer_norm"}, {"share_att_key", true},
+          {"pos_att_type", "p2c|c2p"},    {"layer_norm_eps", 1e-7},
+          {"max_relative_positions", -1}, {"position_biased_input", false},
+          {"num_attention_heads", 12},    {"num_hidden_layers", 12},
+          {"type_vocab_size", 0},         {"vocab_size", 128100}};
+}
+
+ModelConfig parse_with(const std::string& key, const OrderedJson& value) {
+  OrderedJson object = published();
+  object[key] = value;
+  return parse_config(to_text(object));
+}
+
+TEST(DebertaConfig, ReadsThePublishedModel) {
+  const ModelConfig config = parse_config(to_text(published()));
+  EXPECT_EQ(config.type, ModelType::kDebertaV2);
+  EXPECT_EQ(config.relative_span(), 256);
+  EXPECT_EQ(config.max_relative_positions, 512);
+  EXPECT_TRUE(config.normalizes_relative_positions);
+  EXPECT_FALSE(config.has_absolute_positions);
+  EXPECT_EQ(config.pooler_act, Activation::kGelu);
+  EXPECT_EQ(config.pooler_dropout(), 0);
+  EXPECT_EQ(config.head_dropout(), 0.1);
+  EXPECT_EQ(config.type_vocab_size, 0);
+}
+
+TEST(DebertaConfig, RefusesWhatWasNeverPublished) {
+  const std::pair<const char*, OrderedJson> kOthers[] = {
+      {"relative_attention", false},  {"share_att_key", nullptr},
+      {"pos_att_type", "c2p"},        {"pos_att_type", OrderedJson::array({"p2c"})},
+      {"embedding_size", 128},        {"pooler_hidden_size", 512},
+      {"attention_head_size", 32},    {"conv_kernel_size", 3},
+      {"norm_rel_ebd", "batch_norm"}, {"position_buckets", 3},
+      {"position_buckets", 1024},     {"pooler_hidden_act", "swish"},
+  };
+  for (const auto& [key, value] : kOthers) {
+    EXPECT_THAT([&] { parse_with(key, value); }, ThrowsCode(Code::kUsage, key));
+  }
+}
+
+TEST(DebertaConfig, TakesThePositionTermsAsAList) {
+  EXPECT_NO_THROW(parse_with("pos_att_type", OrderedJson::array({"c2p", "p2c"})));
+}
+
+// As transformers' make_log_bucket_position, 4.40, of distances up to 700 in four settings.
+TEST(DebertaConfig, PutsDistancesIntoTransformersBuckets) {
+  struct Recorded {
+    int64_t buckets, most, sum;
+  };
+  for (const auto& [buckets, most, sum] : {Recorded{256, 512, 725575}, Recorded{32, 512, 175725},
+                                           Recorded{4, 16, 165526}, Recorded{32, 128, 423061}}) {
+    ModelConfig config;
+    config.position_buckets = buckets;
+    config.max_relative_positions = most;
+    int64_t rows = 0;
+    for (int64_t distance = -700; distance <= 700; ++distance) {
+      rows += (distance + 701) * relative_row(config, distance);
+    }
+    EXPECT_EQ(rows % 1000003, sum) << buckets << " buckets";
+  }
+  const ModelConfig config = parse_config(to_text(published()));
+  for (const auto& [distance, row] : {std::pair<int64_t, int32_t>{-511, 1},
+                                      {-129, 127},
+                                      {-1, 255},
+                                      {0, 256},
+                                      {128, 384},
+                                      {130, 386},
+                                      {300, 463},
+                                      {512, 511}}) {
+    EXPECT_EQ(relative_row(config, distance), row) << distance;
+  }
+}
+
+TEST(DebertaConfig, DistancesBeyondTheTableShareItsEnds) {
+  const ModelConfig config = parse_with("position_buckets", -1);
+  EXPECT_EQ(config.relative_span(), 512);
+  EXPECT_EQ(relative_row(config, -600), 0);
+  EXPECT_EQ(relative_row(config, -512), 0);
+  EXPECT_EQ(relative_row(config, 3), 515);
+  EXPECT_EQ(relative_row(config, 511), 1023);
+  EXPECT_EQ(relative_row(config, 600), 1023);
+}
+
+}  // namespace
+}  // namespace berth

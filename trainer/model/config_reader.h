@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "storage/base/json.h"
+#include "trainer/kernels/kernels.h"
+
+namespace berth {
+
+// Reads keys of one JSON object, which it borrows, each with its range. Absent and null are one.
+// Throws kUsage, naming the key.
+class ConfigReader {
+ public:
+  explicit ConfigReader(const OrderedJson& object) : object_(object) {}
+
+  int64_t integer(const char* key, int64_t low, int64_t high,
+                  std::optional<int64_t> fallback = std::nullopt) const;
+  std::optional<double> number(const char* key, double low, double high) const;
+  std::string text(const char* key, const std::string& fallback) const;
+  bool flag(const char* key, bool fallback) const;
+  Activation activation(const char* key, const char* fallback) const;
+  // The value as JSON, whatever it is; "" where absent.
+  std::string json(const char* key) const;
+
+ private:
+  const OrderedJson* find(const char* key) const;
+
+  const OrderedJson& object_;
+};
+
+// Throws kUsage: '"key" what'.
+[[noreturn]] void refuse_key(const std::string& key, const std::string& what);
+
+// As config.json spells it: "gelu", "gelu_new", "relu", "tanh".
+std::string_view activation_name(Activation activation);
+
+}  // namespace berth

@@ -1,0 +1,59 @@
+#include "trainer/model/deberta_config.h"
+
+#include <algorithm>
+
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+constexpr const char* kPublished = "; in every published DeBERTa-v2 and v3 it is";
+
+// Anything else would be a silently different model.
+void check_published(const ConfigReader& read, const ModelConfig& config) {
+  for (const char* key : {"relative_attention", "share_att_key"}) {
+    if (!read.flag(key, false)) refuse_key(key, cat("is not true", kPublished));
+  }
+  const std::string terms = read.json("pos_att_type");  // "p2c|c2p" or a list
+  if (terms.find("c2p") == std::string::npos || terms.find("p2c") == std::string::npos) {
+    refuse_key("pos_att_type", "does not name both p2c and c2p, as every published model does");
+  }
+  for (const char* key : {"embedding_size", "pooler_hidden_size"}) {
+    if (read.integer(key, 1, 1 << 16, config.hidden_size) != config.hidden_size) {
+      refuse_key(key, cat("is not hidden_size", kPublished));
+    }
+  }
+  if (read.integer("attention_head_size", 1, 1 << 16, config.head_size()) != config.head_size()) {
+    refuse_key("attention_head_size", cat("is not hidden_size / num_attention_heads", kPublished));
+  }
+  if (read.integer("conv_kernel_size", 0, 1 << 10, 0) != 0) {
+    refuse_key("conv_kernel_size", "is set: deberta-v2-xlarge's convolution is not supported");
+  }
+}
+
+}  // namespace
+
+void parse_deberta(const ConfigReader& read, ModelConfig& config) {
+  check_published(read, config);
+  const std::string norm = read.text("norm_rel_ebd", "none");
+  if (norm != "none" && norm != "layer_norm") {
+    refuse_key("norm_rel_ebd", "is " + quoted(norm) + "; known are none and layer_norm");
+  }
+  config.normalizes_relative_positions = norm == "layer_norm";
+  config.has_absolute_positions = read.flag("position_biased_input", true);
+  config.max_relative_positions = read.integer("max_relative_positions", -1, 1 << 20, -1);
+  if (config.max_relative_positions < 1) {
+    config.max_relative_positions = config.max_position_embeddings;
+  }
+  config.position_buckets = std::max<int64_t>(0, read.integer("position_buckets", -1, 1 << 20, -1));
+  const int64_t middle = config.position_buckets / 2;
+  if (config.position_buckets > 0 && (middle < 2 || config.max_relative_positions < middle + 2)) {
+    refuse_key("position_buckets",
+               cat("(", config.position_buckets, ") must be 4 at least, and less than twice ",
+                   "max_relative_positions (", config.max_relative_positions, ")"));
+  }
+  config.pooler_act = read.activation("pooler_hidden_act", "gelu");
+  config.context_pooler_dropout = read.number("pooler_dropout", 0, 0.99).value_or(0);
+}
+
+}  // namespace berth
