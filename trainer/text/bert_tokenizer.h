@@ -22,7 +22,9 @@ struct BertTokenizerOptions {
   std::optional<bool> strip_accents;  // absent: where lowercase
   std::string sep_token = "[SEP]", pad_token = "[PAD]", cls_token = "[CLS]", mask_token = "[MASK]";
   std::vector<AddedToken> added_tokens;  // the five above are among them, where in the vocabulary
-  std::optional<uint64_t> model_max_length;  // only passed on to the files
+  // Only passed on to the files:
+  std::optional<uint64_t> model_max_length;
+  bool has_token_types = true;  // else they are DistilBERT's, whose model takes none
 };
 
 // The BERT tokenizer, equal to that of the Rust library `tokenizers` 0.23 (and so to the fast one

@@ -37,7 +37,8 @@ OrderedJson special_tokens(const WordPiece& wordpiece, const BertTokenizerOption
 }
 
 OrderedJson tokenizer_config(const WordPiece& wordpiece, const BertTokenizerOptions& options) {
-  OrderedJson config = {{"tokenizer_class", "BertTokenizer"},
+  const char* class_name = options.has_token_types ? "BertTokenizer" : "DistilBertTokenizer";
+  OrderedJson config = {{"tokenizer_class", class_name},
                         {"clean_up_tokenization_spaces", false},
                         {"do_lower_case", options.lowercase},
                         {"strip_accents", optional(options.strip_accents)},

@@ -7,7 +7,7 @@
 namespace berth {
 
 // vocab.txt, tokenizer_config.json, special_tokens_map.json and tokenizer.json in the layout of
-// transformers (`BertTokenizer`) and of `tokenizers` 1.0 files.
+// transformers (`BertTokenizer`, or `DistilBertTokenizer`) and of `tokenizers` 1.0 files.
 std::vector<Tokenizer::File> bert_tokenizer_files(const WordPiece& wordpiece,
                                                   const BertTokenizerOptions& options);
 

@@ -84,6 +84,7 @@ std::unique_ptr<Tokenizer> load_bert_tokenizer(const FileLookup& file,
   if (!folder.is_bert) return nullptr;
   TokenizerSettings& settings = folder.settings;
   if (overrides.do_lower_case) settings.lowercase = overrides.do_lower_case;
+  settings.options.has_token_types = !is_distilbert(file);
   settings.options.lowercase = settings.lowercase.value_or(!is_cased(folder.pieces));
   try {
     WordPiece wordpiece(folder.pieces, settings.wordpiece);

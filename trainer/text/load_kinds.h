@@ -23,10 +23,12 @@ enum class TokenizerKind {
   kXlmRoberta,  // SentencePiece, shifted ids, <s> A </s></s> B </s>
   kCamembert,   // the same with another shift
   kAlbert,      // SentencePiece, [CLS] A [SEP] B [SEP]
-  kDebertaV2,   // the same, text as it is
+  kDebertaV2,   // the same, text as it is or lower-cased
   kT5,          // SentencePiece, A </s> B </s>
 };
 TokenizerKind tokenizer_kind(const FileLookup& file);
+// Whether the tokenizer or the model calls itself DistilBERT's.
+bool is_distilbert(const FileLookup& file);
 
 // Runs `read` on the file if there is one, naming it in errors.
 template <typename Read>

@@ -38,30 +38,46 @@ constexpr KindName kKindNames[] = {
 };
 
 // "XLMRobertaTokenizerFast" and "xlm-roberta" are both xlmroberta.
-TokenizerKind kind_named(std::string name) {
+std::string plain_name(std::string name) {
   std::erase_if(name, [](char c) { return c == '-' || c == '_'; });
   for (char& c : name) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
   for (const std::string_view ending : {"fast", "tokenizer"}) {
     if (name.ends_with(ending)) name.resize(name.size() - ending.size());
   }
+  return name;
+}
+
+TokenizerKind kind_named(const std::string& name) {
   const auto found = std::find_if(std::begin(kKindNames), std::end(kKindNames),
                                   [&](const KindName& row) { return row.name == name; });
   return found == std::end(kKindNames) ? TokenizerKind::kUnknown : found->kind;
 }
 
-TokenizerKind kind_in(const FileLookup& file, const char* file_name, const char* key) {
-  TokenizerKind kind = TokenizerKind::kUnknown;
+std::string name_in(const FileLookup& file, const char* file_name, const char* key) {
+  std::string name;
   with(file(file_name), file_name, [&](const std::string& content) {
-    kind = kind_named(string_member(parse_object(content), key).value_or(""));
+    name = plain_name(string_member(parse_object(content), key).value_or(""));
   });
-  return kind;
+  return name;
+}
+
+std::string name_of_class(const FileLookup& file) {
+  return name_in(file, "tokenizer_config.json", "tokenizer_class");
+}
+
+std::string name_of_model(const FileLookup& file) {
+  return name_in(file, "config.json", "model_type");
 }
 
 }  // namespace
 
 TokenizerKind tokenizer_kind(const FileLookup& file) {
-  const TokenizerKind kind = kind_in(file, "tokenizer_config.json", "tokenizer_class");
-  return kind != TokenizerKind::kUnknown ? kind : kind_in(file, "config.json", "model_type");
+  const TokenizerKind kind = kind_named(name_of_class(file));
+  return kind != TokenizerKind::kUnknown ? kind : kind_named(name_of_model(file));
+}
+
+bool is_distilbert(const FileLookup& file) {
+  return name_of_class(file) == "distilbert" || name_of_model(file) == "distilbert";
 }
 
 void read_settings(const FileLookup& file, TokenizerSettings& settings) {

@@ -66,6 +66,24 @@ TEST(LoadTokenizerTest, AddedTokensWithoutAnIdComeLast) {
   EXPECT_THAT(ids(*load(files), "<x>a"), ElementsAre(1, 6, 3, 2));
 }
 
+// Its model takes no token types, which transformers' BertTokenizer would give it.
+TEST(LoadTokenizerTest, DistilBertStaysDistilBert) {
+  const auto saved_class = [](const Files& files) {
+    for (const auto& [name, content] : load(files)->files()) {
+      if (name == "tokenizer_config.json") {
+        return parse_json(content).at("tokenizer_class").get<std::string>();
+      }
+    }
+    return std::string();
+  };
+  Files files = {{"vocab.txt", kSmall}};
+  EXPECT_EQ(saved_class(files), "BertTokenizer");
+  files["config.json"] = R"({"model_type": "distilbert"})";
+  EXPECT_EQ(saved_class(files), "DistilBertTokenizer");
+  EXPECT_EQ(saved_class(with_config(R"({"tokenizer_class": "DistilBertTokenizerFast"})")),
+            "DistilBertTokenizer");
+}
+
 TEST(LoadTokenizerTest, LinesEndAsPythonReadsThem) {
   EXPECT_THAT(ids(*load({{"vocab.txt", "[UNK]\r\n[CLS]\r[SEP]\n\na"}}), "a"), ElementsAre(1, 4, 2));
 }
