@@ -58,6 +58,15 @@ void add_extra_ids(int32_t count, int32_t model_size, std::vector<AddedToken>& t
   }
 }
 
+// DeBERTa's published models have no piece for it: it follows them, though no file may say so.
+void add_mask(TokenizerSettings& settings) {
+  const std::string& mask = settings.options.mask_token;
+  const auto same = [&](const AddedToken& token) { return token.content == mask; };
+  if (std::none_of(settings.added_tokens.begin(), settings.added_tokens.end(), same)) {
+    settings.added_tokens.push_back({.content = mask});
+  }
+}
+
 // What AlbertTokenizer does to a text first.
 NormalizationStep albert_preparation(const TokenizerSettings& settings) {
   std::vector<NormalizationStep> steps = {replacing("``", "\""), replacing("''", "\"")};
@@ -116,6 +125,7 @@ SentencePieceOptions options_of(const SentencePieceModel& model, TokenizerKind k
   if (kind == TokenizerKind::kT5) {
     add_extra_ids(settings.extra_ids, model_size, settings.added_tokens);
   }
+  if (kind == TokenizerKind::kDebertaV2) add_mask(settings);
   options.added_tokens = added_tokens_with_ids(settings, model_size + ids.shift, find);
   const int32_t sep = id_of_token(settings.options.sep_token, options.added_tokens);
   if (kind == TokenizerKind::kT5) {
@@ -127,6 +137,9 @@ SentencePieceOptions options_of(const SentencePieceModel& model, TokenizerKind k
   options.special = like_roberta ? SpecialTokensTemplate::roberta(cls, sep)
                                  : SpecialTokensTemplate::bert(cls, sep);
   if (kind == TokenizerKind::kAlbert) options.prepare = albert_preparation(settings);
+  if (kind == TokenizerKind::kDebertaV2 && settings.lowercase.value_or(false)) {
+    options.prepare = lower_casing();
+  }
   return options;
 }
 

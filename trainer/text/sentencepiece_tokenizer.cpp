@@ -21,21 +21,20 @@ Trie user_defined_of(const SentencePieceModel& model) {
   return Trie(std::move(texts));
 }
 
-// User-defined pieces get a bonus that makes them win (spm/src/unigram_model.cc).
+// User-defined pieces score 0, more than any other, so that they win. That is not the score in the
+// file, nor what older releases took (spm/src/unigram_model.cc before 0.2.3 has -0.1 about): sums
+// are rounded, so that it decides where pieces come equal behind them.
 Viterbi<float> unigram_of(const SentencePieceModel& model) {
-  float least = std::numeric_limits<float>::max(), most = std::numeric_limits<float>::min();
+  float least = std::numeric_limits<float>::max();
   for (const auto& piece : model.pieces) {
-    if (piece.type != Type::kNormal) continue;
-    least = std::min(least, piece.score);
-    most = std::max(most, piece.score);
+    if (piece.type == Type::kNormal) least = std::min(least, piece.score);
   }
   std::vector<Viterbi<float>::Piece> pieces;
   for (size_t id = 0; id < model.pieces.size(); ++id) {
     const auto& piece = model.pieces[id];
-    const double size = static_cast<float>(piece.text.size()) * most;
     if (piece.type == Type::kNormal || piece.type == Type::kUserDefined) {
-      pieces.push_back({piece.text, static_cast<int32_t>(id),
-                        piece.type == Type::kNormal ? double{piece.score} : size - 0.1});
+      pieces.push_back(
+          {piece.text, static_cast<int32_t>(id), piece.type == Type::kNormal ? piece.score : 0.0F});
     }
   }
   return {pieces, least - kUnknownPenalty};
