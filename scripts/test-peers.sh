@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Compares berth live with the programs it must agree with: tokenizers and transformers (token ids, every code point), PyTorch (logits of
-# an exported model, gradients and losses recorded anew), TensorBoard's own reader, TensorFlow and its Model Garden (checkpoints).
+# Compares berth live with the programs it must agree with: tokenizers and transformers (token ids, every code point, folders as they are
+# saved), PyTorch (logits of models of every architecture there and back, gradients and losses recorded anew), TensorBoard's own reader,
+# TensorFlow and its Model Garden (checkpoints).
 # Needs PyPI; CI compares with recorded values instead.
 #
 #   bash scripts/test-peers.sh [DATA]     # DATA: a folder of real data sets; without it the sample alone is used
@@ -15,7 +16,7 @@ dpkg -s python3-torch python3-venv >/dev/null 2>&1 || {
 }
 # Debian's PyTorch 1.13 wants an older transformers than the newest tokenizers do: two environments.
 [ -x build/peers-torch/bin/python ] || /usr/bin/python3 -m venv --system-site-packages build/peers-torch
-build/peers-torch/bin/pip install --quiet transformers==4.40.2 safetensors "numpy<2"
+build/peers-torch/bin/pip install --quiet transformers==4.40.2 safetensors "numpy<2" "pandas<3" sentencepiece==0.2.3 protobuf
 [ -x build/peers/bin/python ] || /usr/bin/python3 -m venv build/peers
 build/peers/bin/pip install --quiet "tokenizers==0.23.*" sentencepiece==0.2.3 protobuf transformers pandas tensorboard google-cloud-storage google-crc32c \
   gcp-storage-emulator==2026.7.19 "setuptools<81"
@@ -27,6 +28,10 @@ echo "== token ids"
 if [ -d "$data" ]; then
   build/peers/bin/python tests/peers/check_tokenizer.py build/release/tests/tokenize_lines "$data"
   build/peers/bin/python tests/peers/check_subword.py build/release/tests/tokenize_lines "$data"
+  # The newer has fast tokenizers alone, the older those of Python, which ask libsentencepiece.
+  for python in build/peers/bin/python build/peers-torch/bin/python; do
+    $python tests/peers/check_tokenizer_folders.py build/release/berth build/release/tests/tokenize_lines "$data"
+  done
 else
   echo "SKIPPED: no data folder at $data"
 fi
@@ -50,6 +55,9 @@ build/peers-torch/bin/python tests/peers/check_model.py $work/job/model $work/te
 build/peers/bin/python -c "
 from transformers import AutoTokenizer
 print(type(AutoTokenizer.from_pretrained('$work/job/model')).__name__, 'loads')"
+
+echo "== a small model of every architecture from transformers and back"
+build/peers-torch/bin/python tests/peers/check_exported.py build/release/berth
 
 echo "== summaries in TensorBoard's reader"
 build/peers/bin/python - $work/job <<'PYTHON'

@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""Takes a small random model of every architecture from transformers through berth and back.
+
+check_exported.py BERTH. Per architecture: transformers saves a classifier with a tokenizer; `berth --mode predict` must give
+its probabilities (1e-4); a short job exports model/, which transformers must load with no missing or unexpected key and no
+other ids, and give the probabilities that berth predicts with it; `--mode convert` must give back every tensor of each head,
+bit for bit. Tokenizers are trained here on the bundled sample. Needs torch, transformers 4.40, sentencepiece and protobuf.
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+os.environ["TRANSFORMERS_VERBOSITY"] = "error"
+
+import sentencepiece  # noqa: E402
+import torch  # noqa: E402
+import transformers  # noqa: E402
+from safetensors.torch import load_file  # noqa: E402
+from tokenizers import BertWordPieceTokenizer, ByteLevelBPETokenizer  # noqa: E402
+from transformers import AutoModelForSequenceClassification, AutoTokenizer  # noqa: E402
+
+EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
+LENGTH = 48
+TOLERANCE = 1e-4
+SIZES = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64, max_position_embeddings=64,
+             initializer_range=0.2)
+ROBERTA = SIZES | dict(type_vocab_size=1, layer_norm_eps=1e-5, pad_token_id=1, bos_token_id=0, eos_token_id=2)
+DEBERTA_PIECES = dict(pad_id=0, bos_id=1, eos_id=2, unk_id=3, pad_piece="[PAD]", bos_piece="[CLS]", eos_piece="[SEP]",
+                      unk_piece="[UNK]")
+# Architecture: (transformers' prefix, its config, the file of its tokenizer, how to train that).
+ARCHITECTURES = {
+    "bert": ("Bert", SIZES, "vocab.txt", {}),
+    "roberta": ("Roberta", ROBERTA, "vocab.json", {}),
+    "xlm-roberta": ("XLMRoberta", ROBERTA, "sentencepiece.bpe.model", {}),
+    "distilbert": ("DistilBert", dict(dim=32, n_layers=2, n_heads=4, hidden_dim=64, max_position_embeddings=64,
+                                      initializer_range=0.2), "vocab.txt", {}),
+    "electra": ("Electra", SIZES | dict(embedding_size=16), "vocab.txt", {}),
+    "albert": ("Albert", SIZES | dict(embedding_size=16, pad_token_id=0, hidden_act="gelu_new"), "spiece.model",
+               dict(pad_id=0, unk_id=1, bos_id=-1, eos_id=-1, control_symbols=["[CLS]", "[SEP]", "[MASK]"])),
+    "deberta-v2": ("DebertaV2", SIZES | dict(type_vocab_size=0, relative_attention=True, position_buckets=8,
+                                             max_relative_positions=-1, pos_att_type=["p2c", "c2p"], share_att_key=True,
+                                             norm_rel_ebd="layer_norm", position_biased_input=False, layer_norm_eps=1e-7),
+                   "spm.model", DEBERTA_PIECES),
+}
+TASKS = ("ForSequenceClassification", "ForTokenClassification", "ForMaskedLM")
+
+
+def sample():
+    return {path.stem: path.read_text().split("\n")[:-1] for path in sorted((EXAMPLES / "topics").glob("*.txt"))}
+
+
+def train_tokenizer(folder, file, options, corpus):
+    if file.endswith(".model"):
+        sentencepiece.SentencePieceTrainer.train(input=str(corpus), model_prefix=str(folder / file[: -len(".model")]),
+                                                 vocab_size=900, minloglevel=2, **options)
+        (folder / (file[: -len(".model")] + ".vocab")).unlink()
+        return
+    if file == "vocab.txt":
+        tokenizer = BertWordPieceTokenizer()
+        tokenizer.train(str(corpus), vocab_size=900, show_progress=False)
+    else:
+        tokenizer = ByteLevelBPETokenizer()
+        tokenizer.train(str(corpus), vocab_size=900, show_progress=False,
+                        special_tokens=["<s>", "<pad>", "</s>", "<unk>", "<mask>"])
+    tokenizer.save_model(str(folder))
+
+
+def berth(*arguments):
+    done = subprocess.run([BERTH, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if done.returncode != 0:
+        raise SystemExit(f"berth {' '.join(map(str, arguments))}\n{done.stderr.decode()}")
+    return done.stdout.decode()
+
+
+def load_tokenizer(folder):
+    return AutoTokenizer.from_pretrained(folder, use_fast=(folder / "tokenizer.json").exists())
+
+
+class Check:
+    def __init__(self, scratch):
+        self.scratch, self.failures = scratch, 0
+
+    def expect(self, holds, what):
+        print(("ok      " if holds else "FAILED  ") + what, flush=True)
+        self.failures += not holds
+
+    def predictions(self, what, folder, texts):
+        """berth's probabilities and ids with the folder, against those of transformers."""
+        file = self.scratch / "texts.jsonl"
+        file.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+        model, report = AutoModelForSequenceClassification.from_pretrained(folder, output_loading_info=True)
+        keys = {name: list(found) for name, found in report.items() if found}
+        self.expect(not keys, f"{what}: transformers finds every key and no other {keys or ''}")
+        model.eval()
+        labels = [model.config.id2label[i] for i in range(model.config.num_labels)]
+        tokenizer = load_tokenizer(folder)
+        lines = berth("--mode", "tokenize", "--model", folder, "--input", file).split("\n")[:-1]
+        wrong = sum(json.loads(line)["ids"] != tokenizer(text)["input_ids"] for line, text in zip(lines, texts, strict=True))
+        self.expect(wrong == 0, f"{what}: ids of {len(texts)} texts differ in {wrong}")
+        out = berth("--mode", "predict", "--predict-data-file", file, "--model", folder, "--max-seq-length", LENGTH)
+        rows = [line.split("\t") for line in out.split("\n")[:-1]]
+        self.expect(rows[0] == ["id", "prediction", *labels] and len(rows) == len(texts) + 1, f"{what}: a row a text {rows[0]}")
+        largest, ours = 0.0, []
+        with torch.no_grad():
+            for row, text in zip(rows[1:], texts):
+                inputs = tokenizer(text, truncation=True, max_length=LENGTH, return_tensors="pt")
+                theirs = model(**inputs).logits.softmax(-1)[0].double()
+                ours.append(torch.tensor([float(value) for value in row[2:]], dtype=torch.float64))
+                largest = max(largest, float((theirs - ours[-1]).abs().max()))
+        spread = float(torch.stack(ours).std(0).max())
+        self.expect(largest < TOLERANCE, f"{what}: probabilities differ by at most {largest:.1e}")
+        self.expect(spread > 100 * TOLERANCE, f"{what}: texts differ by {spread:.1e}, so that this says something")
+
+    def converted(self, what, folder, out):
+        """Every tensor that transformers saved comes back as it was."""
+        berth("--mode", "convert", "--model", folder, "--export-dir", out, "--export-format", "safetensors")
+        theirs, ours = read_tensors(folder), load_file(out / "model.safetensors")
+        same = lambda a, b: a.dtype == b.dtype and a.shape == b.shape and a.numpy().tobytes() == b.numpy().tobytes()  # noqa: E731
+        wrong = [name for name, value in theirs.items() if name not in ours or not same(value, ours[name])]
+        other = sorted(set(ours) - set(theirs))
+        self.expect(not wrong and not other, f"{what}: {len(theirs)} tensors converted, different {wrong}, of berth's alone {other}")
+
+
+def read_tensors(folder):
+    file = folder / "model.safetensors"
+    return load_file(file) if file.exists() else torch.load(folder / "pytorch_model.bin")
+
+
+def save_model(folder, architecture, task, vocab_size, safe=True):
+    prefix, sizes, _, _ = ARCHITECTURES[architecture]
+    torch.manual_seed(11)
+    labels = list(sample())
+    config = getattr(transformers, prefix + "Config")(
+        **sizes, vocab_size=vocab_size, id2label=dict(enumerate(labels)), label2id={label: i for i, label in enumerate(labels)})
+    model = getattr(transformers, prefix + task)(config)
+    for parameter in model.parameters():  # biases and LayerNorm away from 0 and 1
+        parameter.data += 0.05 * torch.randn_like(parameter)
+    model.save_pretrained(folder, safe_serialization=safe)
+
+
+def check_architecture(check, scratch, architecture, texts, corpus):
+    prefix, _, file, options = ARCHITECTURES[architecture]
+    source = scratch / f"{architecture}-source"
+    source.mkdir()
+    train_tokenizer(source, file, options, corpus)
+    slow = getattr(transformers, prefix + "Tokenizer").from_pretrained(source)
+    fast = getattr(transformers, prefix + "TokenizerFast").from_pretrained(source)
+    folder = scratch / architecture
+    save_model(folder, architecture, TASKS[0], len(slow))
+    fast.save_pretrained(folder)
+    check.predictions(f"{architecture}, saved by transformers", folder, texts)
+
+    # The layout without tokenizer.json, and PyTorch's own file.
+    older = scratch / f"{architecture}-bin"
+    save_model(older, architecture, TASKS[0], len(slow), safe=False)
+    slow.save_pretrained(older)
+    check.predictions(f"{architecture}, .bin and {file}", older, texts)
+
+    for start in (folder, older):
+        job = scratch / f"{start.name}-job"
+        berth("--train-data-file", EXAMPLES / "data" / "df.pickle", "--model", start, "--job-dir", job, "--epochs", 1,
+              "--batch-size", 32, "--learning-rate", 1e-3, "--data-fraction", 0.25, "--max-seq-length", LENGTH)
+        check.predictions(f"{start.name}, trained and exported by berth", job / "model", texts)
+        theirs, ours = read_tensors(start), load_file(job / "model" / "model.safetensors")
+        moved = sum(name in theirs and not torch.equal(value, theirs[name]) for name, value in ours.items())
+        print(f"        {start.name}: {moved} of {len(ours)} exported tensors moved; dropped {sorted(set(theirs) - set(ours))},"
+              f" created {sorted(set(ours) - set(theirs))}")
+
+    for task in TASKS:
+        for safe in (True, False) if architecture == "bert" else (True,):
+            what = f"{architecture}{task}{'' if safe else ' of a .bin'}"
+            start = scratch / what
+            save_model(start, architecture, task, len(slow), safe)
+            fast.save_pretrained(start)
+            check.converted(what, start, scratch / f"{what} converted")
+
+
+def main():
+    scratch = pathlib.Path(tempfile.mkdtemp())
+    check = Check(scratch)
+    texts = [text for topic in sample().values() for text in topic[::7]] + ["", "a", "It was 5 o'clock. " * 20]
+    corpus = scratch / "corpus"
+    corpus.write_text("\n".join(text for topic in sample().values() for text in topic))
+    for architecture in sys.argv[2:] or ARCHITECTURES:
+        check_architecture(check, scratch, architecture, texts, corpus)
+    shutil.rmtree(scratch)
+    print(f"{check.failures} failures")
+    return 1 if check.failures else 0
+
+
+BERTH = sys.argv[1]
+if __name__ == "__main__":
+    sys.exit(main())
