@@ -9,7 +9,7 @@ COPY cmake cmake
 COPY storage storage
 COPY trainer trainer
 COPY entrypoint entrypoint
-RUN cmake --preset release -DBUILD_TESTING=OFF -DBERTH_BENCH=OFF \
+RUN cmake --preset release -DBUILD_TESTING=OFF -DBERTH_BENCH=OFF -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12 \
  && cmake --build --preset release --target berth
 COPY examples examples
 COPY scripts/collect-image.sh scripts/

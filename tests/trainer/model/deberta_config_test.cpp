@@ -24,7 +24,7 @@ OrderedJson published() {
           {"type_vocab_size", 0},         {"vocab_size", 128100}};
 }
 
-ModelConfig parse_with(const std::string& key, const OrderedJson& value) {
+ModelConfig published_with(const std::string& key, const OrderedJson& value) {
   OrderedJson object = published();
   object[key] = value;
   return parse_config(to_text(object));
@@ -53,12 +53,12 @@ TEST(DebertaConfig, RefusesWhatWasNeverPublished) {
       {"position_buckets", 1024},     {"pooler_hidden_act", "swish"},
   };
   for (const auto& [key, value] : kOthers) {
-    EXPECT_THAT([&] { parse_with(key, value); }, ThrowsCode(Code::kUsage, key));
+    EXPECT_THAT([&] { published_with(key, value); }, ThrowsCode(Code::kUsage, key));
   }
 }
 
 TEST(DebertaConfig, TakesThePositionTermsAsAList) {
-  EXPECT_NO_THROW(parse_with("pos_att_type", OrderedJson::array({"c2p", "p2c"})));
+  EXPECT_NO_THROW(published_with("pos_att_type", OrderedJson::array({"c2p", "p2c"})));
 }
 
 // As transformers' make_log_bucket_position, 4.40, of distances up to 700 in four settings.
@@ -91,7 +91,7 @@ TEST(DebertaConfig, PutsDistancesIntoTransformersBuckets) {
 }
 
 TEST(DebertaConfig, DistancesBeyondTheTableShareItsEnds) {
-  const ModelConfig config = parse_with("position_buckets", -1);
+  const ModelConfig config = published_with("position_buckets", -1);
   EXPECT_EQ(config.relative_span(), 512);
   EXPECT_EQ(relative_row(config, -600), 0);
   EXPECT_EQ(relative_row(config, -512), 0);

@@ -2,7 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
 #include "storage/base/error.h"
+#include "storage/base/json.h"
 #include "tests/support/throws_code.h"
 #include "tests/trainer/text/tokenizer_fixture.h"
 
@@ -76,7 +79,7 @@ TEST(LoadTokenizerTest, DistilBertStaysDistilBert) {
     }
     return std::string();
   };
-  Files files = {{"vocab.txt", kSmall}};
+  Files files = {{"vocab.txt", kSmallVocabulary}};
   EXPECT_EQ(saved_class(files), "BertTokenizer");
   files["config.json"] = R"({"model_type": "distilbert"})";
   EXPECT_EQ(saved_class(files), "DistilBertTokenizer");
