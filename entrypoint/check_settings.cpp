@@ -60,6 +60,16 @@ void check_places(const OutputOptions& output) {
   }
 }
 
+void check_best(const Settings& settings) {
+  if (settings.mode != Mode::kTrain) return;
+  const auto needs_evaluations = [](bool asked, const char* flag) {
+    if (!asked) return;
+    throw Error(Code::kUsage, "--mode train never evaluates", flag, "use --mode train_and_eval");
+  };
+  needs_evaluations(settings.training.early_stopping_patience > 0, "--early-stopping-patience");
+  needs_evaluations(settings.training.load_best_model_at_end, "--load-best-model-at-end");
+}
+
 void check_columns(const DataOptions& data) {
   const auto differ = [](const std::string& a, const char* flag_a, const std::string& b,
                          const char* flag_b) {
@@ -78,6 +88,7 @@ void check_settings(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
   check_columns(settings.data);
   check_places(settings.output);
+  check_best(settings);
   const TrainingOptions& training = settings.training;
   if (training.gradient_accumulation_steps > training.batch_size) {
     throw Error(Code::kUsage,

@@ -1,5 +1,7 @@
 #include "entrypoint/flag_table.h"
 
+#include <array>
+
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 
@@ -8,9 +10,6 @@ namespace {
 
 constexpr int64_t kMany = 1'000'000'000'000;
 constexpr RealRange kEpochs{0, 1e6, false, true, "a number above 0, at most 1000000"};
-constexpr RealRange kRate{0, 100, false, true, "a number above 0, at most 100"};
-constexpr RealRange kNotNegative{0, 1e9, true, true, "a number from 0 to 1e9"};
-constexpr RealRange kPart{0, 1, true, true, "a number from 0 to 1"};
 constexpr RealRange kSeconds{0, 1e6, false, true, "a number of seconds above 0"};
 constexpr RealRange kSplit{0, 1, true, false, "a number from 0 up to, not including, 1"};
 constexpr RealRange kFraction{0, 1, false, true, "a number above 0, at most 1"};
@@ -20,9 +19,6 @@ auto model(auto member) { return place(&CommandLine::settings, &Settings::model,
 auto training(auto member) { return place(&CommandLine::settings, &Settings::training, member); }
 auto output(auto member) { return place(&CommandLine::settings, &Settings::output, member); }
 auto storage(auto... members) { return place(&CommandLine::storage, members...); }
-auto optimization(auto member) {
-  return place(&CommandLine::settings, &Settings::training, &TrainingOptions::optimization, member);
-}
 
 // Only fp32 for now; the names that later versions will take are refused as such.
 FlagValue precision_value() {
@@ -160,26 +156,6 @@ std::vector<Flag> make_table() {
        kTraining,
        "Micro-batches that an update is split into: less memory, the same update.",
        integer_value(training(&TrainingOptions::gradient_accumulation_steps), {1, 1'000'000})},
-      {"learning-rate",
-       {"lr"},
-       kTraining,
-       "Peak rate of AdamW, reached after the warm-up, then falling to 0 in a line.",
-       real_value(optimization(&OptimizationOptions::learning_rate), kRate)},
-      {"warmup-ratio",
-       {"warmup-proportion"},
-       kTraining,
-       "Part of all updates over which the rate rises from 0.",
-       real_value(optimization(&OptimizationOptions::warmup_ratio), kPart)},
-      {"weight-decay",
-       {"weight-decay-rate"},
-       kTraining,
-       "AdamW's decay of the weights; biases and layer norms are exempt.",
-       real_value(optimization(&OptimizationOptions::weight_decay), kNotNegative)},
-      {"max-grad-norm",
-       {},
-       kTraining,
-       "Gradients with a larger norm are scaled down to it; 0 means no clipping.",
-       real_value(optimization(&OptimizationOptions::max_grad_norm), kNotNegative)},
       {"seed",
        {},
        kTraining,
@@ -212,8 +188,24 @@ std::vector<Flag> make_table() {
       {"save-total-limit",
        {},
        kSaving,
-       "Checkpoints to keep, the newest; 0 keeps all.",
+       "Checkpoints to keep, the newest and the best; 0 keeps all.",
        integer_value(training(&TrainingOptions::save_total_limit), {0, kMany})},
+      {"metric-for-best-model",
+       {},
+       kSaving,
+       "What tells the best evaluation: loss, accuracy; f1, precision, recall (two classes) or "
+       "f1_macro.",
+       text_value("NAME", training(&TrainingOptions::metric_for_best_model))},
+      {"early-stopping-patience",
+       {},
+       kSaving,
+       "Stop after so many evaluations without a better one; 0 means never.",
+       integer_value(training(&TrainingOptions::early_stopping_patience), {0, kMany})},
+      {"load-best-model-at-end",
+       {},
+       kSaving,
+       "Export the best checkpoint's model, not the last one's.",
+       switch_value(training(&TrainingOptions::load_best_model_at_end))},
 
       {"job-dir",
        {"model-dir", "output-dir"},
@@ -354,6 +346,7 @@ std::string_view heading(FlagGroup group) {
   constexpr std::string_view kHeadings[] = {"Data",
                                             "Model",
                                             "Training",
+                                            "Optimization",
                                             "Evaluation and saving",
                                             "Output",
                                             "Storage",
@@ -366,7 +359,9 @@ std::string_view heading(FlagGroup group) {
 std::span<const Flag> flag_table() {
   static const std::vector<Flag> table = [] {
     std::vector<Flag> flags = make_table();
-    for (Flag& flag : tool_flags()) flags.push_back(std::move(flag));
+    for (std::vector<Flag>& more : std::array{optimization_flags(), tool_flags()}) {
+      for (Flag& flag : more) flags.push_back(std::move(flag));
+    }
     return flags;
   }();
   return table;
@@ -376,7 +371,6 @@ std::span<const ForeignFlag> foreign_flags() {
   static const std::vector<ForeignFlag> table = {
       {"per-device-train-batch-size", "use --batch-size, the examples of a whole update"},
       {"per-device-eval-batch-size", "use --eval-batch-size"},
-      {"warmup-steps", "use --warmup-ratio, a part of all updates"},
       {"validation-split-percentage", "use --validation-split, a part from 0 to 1"},
       {"do-train", "use --mode"},
       {"do-eval", "use --mode"},

@@ -14,6 +14,7 @@ enum class FlagGroup {
   kData,
   kModel,
   kTraining,
+  kOptimization,
   kSaving,
   kOutput,
   kStorage,
@@ -34,7 +35,8 @@ struct Flag {
   bool in_settings = true;        // its place is in Settings, so job.json records it
 };
 
-// Its rows of the modes that only look at files: tool_flags.cpp.
+// Its rows of the optimizer, and of the modes that only look at files: files named after them.
+std::vector<Flag> optimization_flags();
 std::vector<Flag> tool_flags();
 
 // THE flag table. Parsing, --help, README's table and job.json's settings all come from it.

@@ -66,6 +66,18 @@ FlagValue integer_value(Place at, IntegerRange range) {
           [at](const CommandLine& line) { return std::to_string(at(line)); }};
 }
 
+// For std::optional<int64_t>.
+template <typename Place>
+FlagValue optional_integer_value(Place at, IntegerRange range) {
+  return {
+      "N", false,
+      [=](CommandLine& line, std::string_view value) { at(line) = parse_integer(value, range); },
+      [at](const CommandLine& line) -> std::string {
+        const std::optional<int64_t> value = at(line);
+        return value ? std::to_string(*value) : "";
+      }};
+}
+
 template <typename Place>
 FlagValue real_value(Place at, RealRange range) {
   return {"X", false,

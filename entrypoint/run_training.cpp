@@ -176,6 +176,29 @@ void settle_record(const Job& job, const Places& places, const JobRecord& record
 }
 
 // Before hours of work.
+OptimizerOptions optimizer_options(const OptimizationOptions& options) {
+  const int64_t layers = options.freeze_encoder_layers;
+  return {.type = options.optimizer,
+          .adamw = {.beta1 = static_cast<float>(options.adam_beta1),
+                    .beta2 = static_cast<float>(options.adam_beta2),
+                    .epsilon = static_cast<float>(options.adam_epsilon)},
+          .weight_decay = options.weight_decay,
+          .max_grad_norm = options.max_grad_norm,
+          .layerwise_decay = options.layerwise_lr_decay,
+          .first_depth = options.freeze_embeddings || layers > 0 ? layers + 1 : 0};
+}
+
+// The head at least learns.
+void require_learning(const OptimizationOptions& options, const ModelConfig& config) {
+  const int64_t layers =
+      config.num_hidden_groups > 0 ? config.num_hidden_groups : config.num_hidden_layers;
+  if (options.freeze_encoder_layers <= layers) return;
+  throw Error(Code::kUsage,
+              cat("the model has ", layers, " layers of parameters, fewer than ",
+                  options.freeze_encoder_layers),
+              "--freeze-encoder-layers");
+}
+
 void require_exportable(const OutputOptions& output, const ModelConfig& config) {
   const bool google = config.type == ModelType::kBert || config.type == ModelType::kAlbert;
   if (output.export_format != ExportFormat::kTensorflow || google) return;
@@ -194,6 +217,7 @@ void run_training(Job& job) {
   ModelFolder folder(job.storage, settings.model);
   ModelDescription model = describe_model(folder, settings.model, settings.data);
   require_exportable(settings.output, model.config);
+  require_learning(settings.training.optimization, model.config);
   job.stop_point();
   const TrainingData data = load_training_data(job, model.config);
   model.config.labels = data.labels;
@@ -206,11 +230,7 @@ void run_training(Job& job) {
   Machine machine(job.command_line);
   Kernels& kernels = *machine.kernels;
   Parameters parameters(parameter_table(model.config), /*with_gradients=*/true, kernels);
-  const OptimizationOptions& optimization = settings.training.optimization;
-  Optimizer optimizer({.adamw = {},
-                       .weight_decay = optimization.weight_decay,
-                       .max_grad_norm = optimization.max_grad_norm},
-                      parameters, kernels);
+  Optimizer optimizer(optimizer_options(settings.training.optimization), parameters, kernels);
   CheckpointStore checkpoints(job.storage, places.checkpoints, settings.training.save_total_limit);
   TrainingState state = resume(checkpoints, parameters, optimizer, kernels, job.reached);
   if (state.step > 0) {

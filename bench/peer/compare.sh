@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# berth and PyTorch on the same work, turn by turn: BERT-tiny from random weights on a table of texts, fp32, batch 32.
+# berth and PyTorch on the same work, turn by turn: the model of a config.json (BERT, DeBERTa, ...) from random weights on a table of
+# texts, fp32, batch 32.
 #
 #   bash bench/peer/compare.sh PYTHON TRAIN EVAL CONFIG VOCAB [ROUNDS [STEPS]]
 #

@@ -13,7 +13,7 @@ import time
 import pandas
 import torch
 from tokenizers import BertWordPieceTokenizer
-from transformers import BertConfig, BertForSequenceClassification, get_linear_schedule_with_warmup
+from transformers import AutoConfig, AutoModelForSequenceClassification, get_linear_schedule_with_warmup
 
 arguments = argparse.ArgumentParser()
 for name in ("train", "eval", "config", "vocab"):
@@ -47,9 +47,10 @@ def collate(ids, rows):
 
 train_ids, train_labels = load(options.train)
 eval_ids, eval_labels = load(options.eval)
-config = BertConfig.from_json_file(options.config)
+keys = json.load(open(options.config))
+config = AutoConfig.for_model(keys.pop("model_type", "bert"), **keys)
 config.num_labels = int(train_labels.max()) + 1
-model = BertForSequenceClassification(config)
+model = AutoModelForSequenceClassification.from_config(config)
 plain = [p for n, p in model.named_parameters() if n.endswith("bias") or "LayerNorm" in n]
 decayed = [p for n, p in model.named_parameters() if not (n.endswith("bias") or "LayerNorm" in n)]
 optimizer = torch.optim.AdamW([{"params": decayed, "weight_decay": 0.01}, {"params": plain, "weight_decay": 0.0}],

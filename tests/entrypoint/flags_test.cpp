@@ -126,10 +126,28 @@ TEST_F(FlagsTest, UnknownFlagNamesTheNearest) {
   refuses({"--"}, "unknown flag");
 }
 
+TEST_F(FlagsTest, OptimizationGoesByTheNamesOfTheTrainer) {
+  const OptimizationOptions given =
+      training({"--lr_scheduler_type=cosine", "--warmup_steps=100", "--optim=lamb",
+                "--adam_beta2=0.98", "--layerwise-lr-decay=0.8", "--freeze-encoder-layers=2",
+                "--freeze-embeddings"})
+          .optimization;
+  EXPECT_EQ(given.lr_scheduler_type, ScheduleType::kCosine);
+  EXPECT_EQ(given.warmup_steps, 100);
+  EXPECT_EQ(given.optimizer, OptimizerType::kLamb);
+  EXPECT_EQ(given.adam_beta2, 0.98);
+  EXPECT_EQ(given.layerwise_lr_decay, 0.8);
+  EXPECT_EQ(given.freeze_encoder_layers, 2);
+  EXPECT_TRUE(given.freeze_embeddings);
+  EXPECT_EQ(training({"--optim=adamw_torch"}).optimization.optimizer, OptimizerType::kAdamW);
+  EXPECT_EQ(training({}).optimization.warmup_steps, std::nullopt);
+  refuses({"--adam-beta1=1"}, "is not a number from 0 up to, not including, 1");
+}
+
 TEST_F(FlagsTest, SpellingWithAnotherMeaningIsExplained) {
   refuses({"--per_device_train_batch_size=8"},
           "--per_device_train_batch_size: not a flag of this program; use --batch-size");
-  refuses({"--warmup_steps=100"}, "use --warmup-ratio");
+  refuses({"--bf16"}, "use --precision");
 }
 
 TEST_F(FlagsTest, StrayArgumentIsRefused) {

@@ -84,6 +84,7 @@ struct UpdateRange {
   int64_t begin = 0, end = 0;
   float weight_decay = 0;
   float rate_scale = 1;  // times the step's learning rate
+  bool adapts = true;    // LAMB's, to the size of the weights
 };
 
 // The operations of a BERT-family training step. One abstract class; a backend (CPU fp32, CPU bf16
@@ -225,6 +226,11 @@ class Kernels {
   // disjoint. Zeroes g.
   virtual void adamw(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
                      const AdamWOptions& options, const StepState& state) = 0;
+  // LAMB (You et al. 2019, arXiv:1904.00962), with bias correction. As adamw, but the whole step of
+  // a range, u = m_hat / (sqrt(v_hat) + epsilon) + decay * w, is scaled by |w| / |u| where the
+  // range adapts and neither is 0: one range a parameter.
+  virtual void lamb(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
+                    const AdamWOptions& options, const StepState& state) = 0;
 };
 
 }  // namespace berth

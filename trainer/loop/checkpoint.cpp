@@ -72,11 +72,15 @@ class CompleteCheckpoint {
 
   TrainingState restore(Parameters& parameters, Optimizer& optimizer, Kernels& kernels) const {
     const TrainingState state = parse_training_state(as_text(state_->bytes()));
-    const SafetensorsReader model(model_->bytes()), moments(optimizer_->bytes());
-    restore_block(model, "", parameters, parameters.values(), kernels);
+    const SafetensorsReader moments(optimizer_->bytes());
+    restore_parameters(parameters, kernels);
     restore_block(moments, kFirstMoment, parameters, optimizer.first_moment(), kernels);
     restore_block(moments, kSecondMoment, parameters, optimizer.second_moment(), kernels);
     return state;
+  }
+
+  void restore_parameters(Parameters& parameters, Kernels& kernels) const {
+    restore_block(SafetensorsReader(model_->bytes()), "", parameters, parameters.values(), kernels);
   }
 
  private:
@@ -215,6 +219,14 @@ std::optional<TrainingState> CheckpointStore::restore(Parameters& parameters, Op
     }
   }
   return std::nullopt;
+}
+
+void CheckpointStore::restore_parameters(int64_t step, Parameters& parameters, Kernels& kernels) {
+  try {
+    CompleteCheckpoint(storage_, step_directory(step)).restore_parameters(parameters, kernels);
+  } catch (const Error& error) {
+    throw error.at(step_directory(step).to_string());
+  }
 }
 
 void CheckpointStore::record_best(const Best& best) {

@@ -46,6 +46,10 @@ class CheckpointStore {
   std::optional<TrainingState> restore(Parameters& parameters, Optimizer& optimizer,
                                        Kernels& kernels);
 
+  // Loads the parameters alone, of the checkpoint of `step`. Throws kCorrupt or kNotFound where it
+  // is not complete, else as restore().
+  void restore_parameters(int64_t step, Parameters& parameters, Kernels& kernels);
+
   // Writes best.json, whose checkpoint must be there.
   void record_best(const Best& best);
 

@@ -5,6 +5,8 @@
 #include <string>
 
 #include "storage/base/dtype.h"
+#include "trainer/optim/optimizer.h"
+#include "trainer/optim/schedule.h"
 
 namespace berth {
 
@@ -30,9 +32,17 @@ struct ModelOptions {
 
 struct OptimizationOptions {
   double learning_rate = 5e-5;
+  ScheduleType lr_scheduler_type = ScheduleType::kLinear;
+  double lr_power = 1;  // of the polynomial schedule
   double warmup_ratio = 0.1;
+  std::optional<int64_t> warmup_steps{};  // in place of the ratio
+  OptimizerType optimizer = OptimizerType::kAdamW;
+  double adam_beta1 = 0.9, adam_beta2 = 0.999, adam_epsilon = 1e-8;
   double weight_decay = 0.01;
-  double max_grad_norm = 1.0;  // 0: no clipping
+  double max_grad_norm = 1.0;         // 0: no clipping
+  double layerwise_lr_decay = 1;      // a layer's rate over that of the one above
+  bool freeze_embeddings = false;     // they keep their values
+  int64_t freeze_encoder_layers = 0;  // so do the lowest layers, and the embeddings with them
 };
 
 struct TrainingOptions {
@@ -46,6 +56,9 @@ struct TrainingOptions {
   int64_t save_total_limit = 0;  // 0: keep all
   int64_t logging_steps = 50;
   int64_t eval_steps = 0;  // 0: at the end of every epoch
+  std::string metric_for_best_model = "accuracy";
+  int64_t early_stopping_patience = 0;  // evaluations without a better one; 0: to the plan's end
+  bool load_best_model_at_end = false;
   OptimizationOptions optimization{};
 
   int64_t examples_per_evaluation_batch() const {

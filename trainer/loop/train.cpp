@@ -10,12 +10,20 @@
 #include "storage/base/text.h"
 #include "trainer/data/batcher.h"
 #include "trainer/data/prefetcher.h"
+#include "trainer/loop/best_rule.h"
 #include "trainer/optim/schedule.h"
 
 namespace berth {
 namespace {
 
-constexpr const char* kBestMetric = "accuracy";
+ScheduleOptions schedule_options(const OptimizationOptions& options, int64_t total_steps) {
+  return {.type = options.lr_scheduler_type,
+          .peak_rate = options.learning_rate,
+          .warmup_steps =
+              options.warmup_steps.value_or(warmup_steps(options.warmup_ratio, total_steps)),
+          .total_steps = total_steps,
+          .power = options.lr_power};
+}
 
 // One run of the loop: the state and what is counted beside it.
 class Training {
@@ -23,9 +31,8 @@ class Training {
   Training(const TrainingParts& parts, const Plan& plan, TrainingState state)
       : parts_(parts),
         plan_(plan),
-        schedule_(parts.options.optimization.learning_rate,
-                  warmup_steps(parts.options.optimization.warmup_ratio, plan.total_steps),
-                  plan.total_steps),
+        schedule_(schedule_options(parts.options.optimization, plan.total_steps)),
+        best_rule_(parts.options, parts.num_labels, evaluation_interval()),
         step_state_(parts.kernels.make_step_state()),
         saved_step_(state.step == 0 ? -1 : state.step),
         saved_best_(state.best) {
@@ -54,7 +61,7 @@ class Training {
     // Of a process that ended before it could do it.
     if (state.best) parts_.checkpoints.record_best(*state.best);
     evaluate_when_due();
-    for (UpdateBatch batch; state.step < plan_.total_steps && prefetcher.next(batch);) {
+    for (UpdateBatch batch; !ended() && prefetcher.next(batch);) {
       settle(parts_.checkpoints.poll());
       update(batch);
       evaluate_when_due();
@@ -63,11 +70,33 @@ class Training {
     if (!result_.evaluation) evaluate_final();
     if (saved_step_ != state.step) save();
     settle_or_throw();
+    if (parts_.options.load_best_model_at_end) load_best();
     return std::move(result_);
+  }
+
+  bool ended() const {
+    const TrainingState& state = result_.state;
+    if (state.step >= plan_.total_steps) return true;
+    if (state.evaluated_step != state.step || !best_rule_.gives_up(state.step, state.best)) {
+      return false;
+    }
+    log_info(cat("stopped early after step ", state.step, " of ", plan_.total_steps, ": the best ",
+                 state.best->metric, " is step ", state.best->step, "'s"));
+    return true;
+  }
+
+  void load_best() {
+    const std::optional<Best>& best = result_.state.best;
+    if (!best || best->step == result_.state.step) return;
+    parts_.checkpoints.restore_parameters(best->step, parts_.parameters, parts_.kernels);
+    parts_.model.refresh();
+    log_info(cat("the model is step ", best->step, "'s, whose ", best->metric, " is the best"));
+    evaluate_final();
   }
 
   void update(const UpdateBatch& batch) {
     TrainingState& state = result_.state;
+    result_.evaluation.reset();
     const auto start = std::chrono::steady_clock::now();
     const double rate = schedule_.rate(state.step);
     parts_.kernels.begin_step(*step_state_, {.seed = parts_.options.seed,
@@ -127,8 +156,12 @@ class Training {
       return false;
     }
     if (state.step == plan_.total_steps) return true;
+    return state.step % evaluation_interval() == 0;
+  }
+
+  int64_t evaluation_interval() const {
     const int64_t every = parts_.options.eval_steps;
-    return every > 0 ? state.step % every == 0 : state.step % plan_.steps_per_epoch == 0;
+    return every > 0 ? every : plan_.steps_per_epoch;
   }
 
   std::optional<EvaluationResult> run_evaluation() {
@@ -143,7 +176,7 @@ class Training {
     const std::optional<EvaluationResult> evaluation = run_evaluation();
     if (!evaluation) stop();
     state.evaluated_step = state.step;
-    if (state.step == plan_.total_steps) result_.evaluation = evaluation;
+    result_.evaluation = evaluation;
     parts_.observer.on_evaluation({.step = state.step,
                                    .epoch = epoch(),
                                    .examples = evaluation->examples,
@@ -152,9 +185,8 @@ class Training {
                                    .metrics = evaluation->metrics,
                                    .majority_rate = evaluation->majority_rate,
                                    .split = parts_.eval_split});
-    const double value = evaluation->metrics.at(kBestMetric);
-    if (!state.best || value > state.best->value) {
-      state.best = Best{.step = state.step, .metric = kBestMetric, .value = value};
+    if (auto better = best_rule_.better(*evaluation, state.step, state.best)) {
+      state.best = std::move(better);
       save();  // the best checkpoint must exist
     }
   }
@@ -247,7 +279,8 @@ class Training {
 
   const TrainingParts& parts_;
   const Plan plan_;
-  const LinearSchedule schedule_;
+  const Schedule schedule_;
+  const BestRule best_rule_;
   std::unique_ptr<StepState> step_state_;
   bool saving_ = false;  // a save was started whose end is not known yet
   int64_t saved_step_;   // the newest that was, or is being, saved; -1: none

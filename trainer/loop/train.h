@@ -40,17 +40,18 @@ struct TrainingParts {
 
 struct TrainResult {
   TrainingState state;
-  std::optional<EvaluationResult> evaluation;  // of the final parameters
+  std::optional<EvaluationResult> evaluation;  // of the parameters as they are left
   // Training steps of this process alone.
   int64_t examples = 0, tokens = 0;
   double seconds = 0;
 };
 
-// Trains from `state` to the plan's end: update, evaluate, save, each when it is due. The last
-// update is always evaluated (with eval data) and saved. A save in between that fails is a warning;
-// of the last one, and of the one when `stop` is set, the failure is thrown. When `stop` is set,
-// saves and throws kStopped; kDiverged when the loss is no longer a number. Errors of the parts
-// pass through. However it ends, no save is under way any more.
+// Trains from `state` to the plan's end, or until patience ends (BestRule): update, evaluate, save,
+// each when it is due. The last update is always evaluated (with eval data) and saved; then the
+// parameters become the best checkpoint's, where the options say so. A save in between that fails
+// is a warning; of the last one, and of the one when `stop` is set, the failure is thrown. When
+// `stop` is set, saves and throws kStopped; kDiverged when the loss is no longer a number. Errors
+// of the parts pass through. However it ends, no save is under way any more.
 TrainResult train(const TrainingParts& parts, const Plan& plan, TrainingState state);
 
 }  // namespace berth

@@ -15,11 +15,8 @@ DisentangledAttention::DisentangledAttention(const ModelConfig& config, int64_t 
       qk_linear_(parameters, kernels, layer_names(config, layer).query, 2) {}
 
 void DisentangledAttention::allocate(Arena& arena) {
-  const DType dtype = kernels_.activation_dtype();
-  const int64_t rows = positions_.most_rows(), hidden = config_.hidden_size;
-  position_qk_ = arena.make(dtype, {rows, 2 * hidden});
-  dposition_qk_ = arena.make(dtype, {rows, 2 * hidden});
-  dpositions_ = arena.make(dtype, {rows, hidden});
+  position_qk_ =
+      arena.make(kernels_.activation_dtype(), {positions_.most_rows(), 2 * config_.hidden_size});
 }
 
 RelativeRows DisentangledAttention::relative() const {
@@ -38,8 +35,7 @@ void DisentangledAttention::forward(const StepContext& step, Dropout dropout, Te
 
 void DisentangledAttention::backward(const StepContext& step, Dropout dropout, Tensor dout,
                                      Tensor qkv, Tensor out, Tensor log_sum_exp, Tensor dqkv) {
-  const Tensor dposition_qk = dposition_qk_.first(positions_.num_rows());
-  const Tensor dpositions = dpositions_.first(positions_.num_rows());
+  const Tensor dposition_qk = positions_.dposition_qk(), dpositions = positions_.dpositions();
   kernels_.disentangled_attention_backward(
       dout, qkv, relative(), out, log_sum_exp, step.batch.cu_seqlens,
       static_cast<int>(config_.num_attention_heads), dropout, step.state, dqkv, dposition_qk);

@@ -31,7 +31,7 @@ class DisentangledAttention {
   RelativePositions& positions_;
   Kernels& kernels_;
   Linear qk_linear_;
-  Tensor position_qk_, dposition_qk_, dpositions_;  // [P,2H], [P,2H], [P,H]
+  Tensor position_qk_;  // [P,2H]
 };
 
 }  // namespace berth

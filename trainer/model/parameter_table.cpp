@@ -29,6 +29,7 @@ class TableBuilder {
   }
 
   void layer(const LayerNames& names) {
+    ++depth_;
     const int64_t hidden = config_.hidden_size, intermediate = config_.intermediate_size;
     for (const std::string& part : {names.query, names.key, names.value}) {
       matrix(part + ".weight", hidden, hidden);
@@ -45,6 +46,7 @@ class TableBuilder {
 
   void head() {
     in_head_ = true;
+    ++depth_;
     const int64_t hidden = config_.hidden_size;
     const auto classes = static_cast<int64_t>(config_.labels.size());
     switch (config_.task) {
@@ -100,12 +102,14 @@ class TableBuilder {
   }
   void add(ParameterSpec spec) {
     spec.is_head = in_head_;
+    spec.depth = depth_;
     table_.push_back(std::move(spec));
   }
 
   const ModelConfig& config_;
   std::vector<ParameterSpec> table_;
   bool in_head_ = false;
+  int64_t depth_ = 0;
 };
 
 }  // namespace

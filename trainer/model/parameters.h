@@ -22,6 +22,9 @@ struct ParameterSpec {
   Initial initial = Initial::kNormal;
   bool decays = true;    // weight decay: matrices, not biases and LayerNorm
   bool is_head = false;  // may be missing from pretrained files
+  // 0 for embeddings, 1 for the first layer, ... and 1 more than the last layer's for the head.
+  // Does not decrease along the table.
+  int64_t depth = 0;
 
   int64_t elements() const {
     int64_t count = 1;

@@ -43,9 +43,10 @@ int64_t RelativePositions::most_rows() const { return table_.rows(); }
 void RelativePositions::allocate(Arena& arena) {
   const DType dtype = kernels_.activation_dtype();
   all_rows_ = arena.make(DType::kI32, {2 * config_.max_sequence_length() - 1});
-  for (Tensor* tensor : {&normalized_, &dnormalized_, &dropped_}) {
+  for (Tensor* tensor : {&normalized_, &dnormalized_, &dropped_, &dpositions_}) {
     *tensor = arena.make(dtype, {most_rows(), config_.hidden_size});
   }
+  dposition_qk_ = arena.make(dtype, {most_rows(), 2 * config_.hidden_size});
   for (Tensor* tensor : {&mean_, &rstd_}) *tensor = arena.make(DType::kF32, {most_rows()});
 }
 

@@ -34,6 +34,10 @@ class RelativePositions {
   // Adds what a place's [P,H] gradient comes to; uses d up.
   void add_gradient(const StepContext& step, uint32_t site, Tensor d);
 
+  // Scratch for the backward passes of places, one at a time: [P,2H].
+  Tensor dposition_qk() const { return dposition_qk_.first(num_rows_); }
+  Tensor dpositions() const { return dpositions_.first(num_rows_); }  // [P,H]
+
   int64_t num_rows() const { return num_rows_; }    // P
   int64_t most_rows() const;                        // that P may be
   Tensor row_of_distance() const { return rows_; }  // RelativeRows::rows
@@ -45,8 +49,9 @@ class RelativePositions {
   Kernels& kernels_;
   Tensor table_, dtable_;  // [2 * span,H]
   std::optional<LayerNorm> norm_;
-  Tensor all_rows_, normalized_, dnormalized_, dropped_, mean_, rstd_;
-  Tensor rows_;
+  Tensor normalized_, dnormalized_, dropped_, dpositions_;  // [P,H]
+  Tensor dposition_qk_, mean_, rstd_;                       // [P,2H], [P], [P]
+  Tensor all_rows_, rows_;
   std::vector<int32_t> host_rows_;
   int64_t first_row_ = 0, num_rows_ = 0;
 };

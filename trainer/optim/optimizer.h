@@ -9,14 +9,22 @@
 
 namespace berth {
 
+enum class OptimizerType { kAdamW, kLamb };
+
 struct OptimizerOptions {
-  AdamWOptions adamw{};
+  OptimizerType type = OptimizerType::kAdamW;
+  AdamWOptions adamw{};        // LAMB's, too
   double weight_decay = 0.01;  // on the parameters whose spec decays
   double max_grad_norm = 1.0;  // 0: no clipping
+  // Rate of a parameter over that of one a layer above it (ELECTRA, Clark et al. 2020); the deepest
+  // have the whole rate.
+  double layerwise_decay = 1;
+  int64_t first_depth = 0;  // parameters of a lesser ParameterSpec::depth keep their values
 };
 
-// AdamW with clipping by the global norm over all of `parameters`, which must have gradients and
-// outlive it. The two moments are one block each, laid out as the parameters are. Not thread-safe.
+// AdamW or LAMB, with clipping by the global norm over all of `parameters` that learn; they must
+// have gradients and outlive it. The two moments are one block each, laid out as the parameters
+// are. Not thread-safe.
 class Optimizer {
  public:
   Optimizer(const OptimizerOptions& options, Parameters& parameters, Kernels& kernels);
@@ -32,6 +40,7 @@ class Optimizer {
   Parameters& parameters_;
   Kernels& kernels_;
   std::vector<UpdateRange> ranges_;
+  int64_t frozen_ = 0;  // elements before those that learn
   std::unique_ptr<Memory> first_moment_, second_moment_;
 };
 

@@ -2,19 +2,32 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace berth {
 
-LinearSchedule::LinearSchedule(double peak_rate, int64_t warmup_steps, int64_t total_steps)
-    : peak_rate_(peak_rate), warmup_steps_(warmup_steps), total_steps_(total_steps) {}
-
-double LinearSchedule::rate(int64_t steps_done) const {
-  if (steps_done < warmup_steps_) {
-    return peak_rate_ * static_cast<double>(steps_done) / static_cast<double>(warmup_steps_);
+double Schedule::rate(int64_t steps_done) const {
+  constexpr double kPolynomialEnd = 1e-7;
+  const auto& [type, peak, warmup, total, power] = options_;
+  if (type == ScheduleType::kConstant) return peak;
+  if (steps_done < warmup) {
+    return peak * static_cast<double>(steps_done) / static_cast<double>(warmup);
   }
-  const int64_t decay_steps = std::max<int64_t>(1, total_steps_ - warmup_steps_);
-  const int64_t left = std::max<int64_t>(0, total_steps_ - steps_done);
-  return peak_rate_ * static_cast<double>(left) / static_cast<double>(decay_steps);
+  const int64_t decay_steps = std::max<int64_t>(1, total - warmup);
+  const int64_t steps_left = std::max<int64_t>(0, total - steps_done);
+  const double left = static_cast<double>(steps_left) / static_cast<double>(decay_steps);
+  switch (type) {
+    case ScheduleType::kCosine:
+      return peak * 0.5 * (1 + std::cos(std::numbers::pi * (1 - left)));
+    case ScheduleType::kPolynomial: {
+      const double end = std::min(peak, kPolynomialEnd);
+      return (peak - end) * std::pow(left, power) + end;
+    }
+    case ScheduleType::kConstantWithWarmup:
+      return peak;
+    default:
+      return peak * left;
+  }
 }
 
 int64_t warmup_steps(double warmup_ratio, int64_t total_steps) {

@@ -4,18 +4,27 @@
 
 namespace berth {
 
-// Linear warm-up from 0 to the peak rate, then linear decay to 0, as Hugging Face's
-// get_linear_schedule_with_warmup.
-class LinearSchedule {
+// How the learning rate goes, by the names of Hugging Face's --lr_scheduler_type.
+enum class ScheduleType { kLinear, kCosine, kConstant, kConstantWithWarmup, kPolynomial };
+
+struct ScheduleOptions {
+  ScheduleType type = ScheduleType::kLinear;
+  double peak_rate = 0;
+  int64_t warmup_steps = 0, total_steps = 0;
+  double power = 1;  // of kPolynomial
+};
+
+// A linear warm-up from 0 to the peak (but for kConstant), then down to 0 at the end in a line or
+// half a cosine, down to 1e-7 as (1 - progress)^power, or level: as Hugging Face's get_scheduler.
+class Schedule {
  public:
-  LinearSchedule(double peak_rate, int64_t warmup_steps, int64_t total_steps);
+  explicit Schedule(const ScheduleOptions& options) : options_(options) {}
 
   // Rate of the update that follows `steps_done` others.
   double rate(int64_t steps_done) const;
 
  private:
-  double peak_rate_;
-  int64_t warmup_steps_, total_steps_;
+  ScheduleOptions options_;
 };
 
 // ceil(ratio x total), as the Hugging Face Trainer rounds.

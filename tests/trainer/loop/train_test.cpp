@@ -210,6 +210,52 @@ TEST_F(TrainTest, TheBestEvaluationHasACheckpointAndAName) {
   EXPECT_TRUE(std::filesystem::exists(scratch_ / name));
 }
 
+TEST_F(TrainTest, StopsEarlyOnceNothingGetsBetterAndStaysStopped) {
+  options_.max_steps = 20;
+  options_.eval_steps = 2;
+  options_.early_stopping_patience = 2;
+  options_.optimization.learning_rate = 0;  // the first evaluation is the best
+  const CapturedLog log;
+  const auto job = make_job(true);
+  const TrainResult result = job->run();
+  EXPECT_EQ(result.state.step, 6);
+  EXPECT_EQ(result.state.best->step, 2);
+  EXPECT_THAT(job->observer.evaluated_steps(), ElementsAre(2, 4, 6));
+  EXPECT_THAT(job->observer.checkpoints, ElementsAre(2, 6));
+  EXPECT_TRUE(result.evaluation);
+  EXPECT_THAT(log.lines(), HasSubstr("stopped early after step 6 of 20"));
+
+  const auto again = make_job(true);
+  EXPECT_EQ(again->run().state.step, 6);
+  EXPECT_EQ(again->first_step, 6);
+  EXPECT_THAT(again->observer.steps, IsEmpty());
+}
+
+TEST_F(TrainTest, MayEndWithTheBestParameters) {
+  options_.max_steps = 8;
+  options_.eval_steps = 1;
+  options_.metric_for_best_model = "loss";
+  options_.load_best_model_at_end = true;
+  options_.optimization.learning_rate = 2;  // soon gets worse
+  options_.optimization.warmup_ratio = 0;
+  const auto job = make_job(true);
+  const TrainResult result = job->run();
+  const Best best = *result.state.best;
+  ASSERT_LT(best.step, 8);
+  EXPECT_EQ(result.evaluation->loss, best.value);
+
+  TinyModel loaded(/*seed=*/2);
+  CheckpointStore(*storage_, Uri::parse(scratch_ / "job"), 0)
+      .restore_parameters(best.step, loaded.parameters, *loaded.kernels);
+  EXPECT_EQ(job->tiny.learned().parameters, loaded.learned().parameters);
+  EXPECT_THAT(
+      [&] {
+        CheckpointStore(*storage_, Uri::parse(scratch_ / "job"), 0)
+            .restore_parameters(99, loaded.parameters, *loaded.kernels);
+      },
+      ThrowsCode(Code::kNotFound, "step-00000099"));
+}
+
 TEST_F(TrainTest, ALossThatIsNoNumberEndsTheJobUnsaved) {
   options_.save_steps = 2;
   const auto job = make_job(false);

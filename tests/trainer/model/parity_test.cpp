@@ -50,7 +50,8 @@ TEST(BertParityTest, TenLossesAreTorchs) {
   RecordedModel recorded;
   Optimizer optimizer({.weight_decay = 0.01, .max_grad_norm = 1.0}, *recorded.parameters,
                       *recorded.kernels);
-  const LinearSchedule schedule(2e-3, 2, RecordedModel::kUpdates);
+  const Schedule schedule(
+      {.peak_rate = 2e-3, .warmup_steps = 2, .total_steps = RecordedModel::kUpdates});
   const auto expected = recorded.values<float>("losses");
   for (int step = 0; step < RecordedModel::kUpdates; ++step) {
     recorded.kernels->begin_step(*recorded.state,

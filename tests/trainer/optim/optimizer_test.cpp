@@ -158,6 +158,67 @@ TEST_F(OptimizerTest, ARateOfZeroMovesTheMomentsOnly) {
   EXPECT_THAT(read(optimizer.first_moment()), Each(testing::Ne(0.0f)));
 }
 
+// The first step of AdamW is the rate itself, whatever the gradient's size.
+TEST_F(OptimizerTest, LowerLayersMayLearnMoreSlowly) {
+  Optimizer optimizer({.weight_decay = 0, .layerwise_decay = 0.5}, parameters_, *kernels_);
+  const std::vector<float> before = read(parameters_.values());
+  kernels_->begin_step(*state_, {.learning_rate = 0.25f});
+  count_examples();
+  upload(parameters_.gradients(), std::vector<double>(before.size(), 1.0));
+  optimizer.step(*state_);
+  const std::vector<float> after = read(parameters_.values());
+  const int64_t deepest = parameters_.specs().back().depth;
+  ASSERT_GE(deepest, 2);
+  for (size_t p = 0; p < parameters_.specs().size(); ++p) {
+    const auto at = static_cast<size_t>(parameters_.offset(p));
+    const int64_t above = deepest - parameters_.specs()[p].depth;
+    EXPECT_NEAR(before[at] - after[at], 0.25 / std::pow(2.0, above), 1e-5)
+        << parameters_.specs()[p].name;
+  }
+}
+
+TEST_F(OptimizerTest, FrozenParametersKeepTheirValuesAndStayOutOfTheNorm) {
+  Optimizer optimizer({.first_depth = 2}, parameters_, *kernels_);
+  const std::vector<float> before = read(parameters_.values());
+  kernels_->begin_step(*state_, {.learning_rate = 0.25f});
+  count_examples();
+  upload(parameters_.gradients(), std::vector<double>(before.size(), kExamples));
+  optimizer.step(*state_);
+  const std::vector<float> after = read(parameters_.values());
+  int64_t learning = 0;
+  for (size_t p = 0; p < parameters_.specs().size(); ++p) {
+    const ParameterSpec& spec = parameters_.specs()[p];
+    const auto at = static_cast<size_t>(parameters_.offset(p));
+    EXPECT_EQ(before[at] == after[at], spec.depth < 2) << spec.name;
+    if (spec.depth >= 2) learning += spec.elements();
+  }
+  EXPECT_NEAR(kernels_->read_step(*state_).grad_norm, std::sqrt(static_cast<double>(learning)),
+              1e-6 * static_cast<double>(learning));
+  EXPECT_THAT(read(parameters_.gradients()), Each(0.0f));
+}
+
+// Biases and layer norms take AdamW's step, matrices one of their own size.
+TEST_F(OptimizerTest, LambMovesMatricesByAPartOfTheirSize) {
+  Optimizer optimizer({.type = OptimizerType::kLamb, .weight_decay = 0}, parameters_, *kernels_);
+  const std::vector<float> before = read(parameters_.values());
+  kernels_->begin_step(*state_, {.learning_rate = 0.125f});
+  count_examples();
+  upload(parameters_.gradients(), std::vector<double>(before.size(), 1.0));
+  optimizer.step(*state_);
+  const std::vector<float> after = read(parameters_.values());
+  for (size_t p = 0; p < parameters_.specs().size(); ++p) {
+    const ParameterSpec& spec = parameters_.specs()[p];
+    const auto at = static_cast<size_t>(parameters_.offset(p));
+    double squares = 0, moved = 0;
+    for (size_t i = at; i < at + static_cast<size_t>(spec.elements()); ++i) {
+      squares += static_cast<double>(before[i]) * before[i];
+      moved += std::pow(static_cast<double>(after[i]) - before[i], 2);
+    }
+    const double size = spec.decays ? std::sqrt(squares) : std::sqrt(spec.elements());
+    EXPECT_NEAR(std::sqrt(moved), 0.125 * size, 1e-5 * size) << spec.name;
+  }
+}
+
 TEST_F(OptimizerTest, BeginsWithoutMomentum) {
   const Optimizer optimizer({}, parameters_, *kernels_);
   EXPECT_THAT(read(optimizer.first_moment()), Each(0.0f));

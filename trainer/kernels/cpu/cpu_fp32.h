@@ -109,6 +109,8 @@ class CpuFp32 final : public Kernels {
   void finish_gradients(float max_grad_norm, StepState& state) override;
   void adamw(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
              const AdamWOptions& options, const StepState& state) override;
+  void lamb(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
+            const AdamWOptions& options, const StepState& state) override;
 
  private:
   // pool_.parallel_for with denormals flushed.

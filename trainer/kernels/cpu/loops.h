@@ -23,6 +23,15 @@ struct AdamWFactors {
   float epsilon;
 };
 
+// The factors of one LAMB step of a range.
+struct LambFactors {
+  float gradient_scale;
+  float beta1, beta2;
+  float correction;               // 1 / (1 - beta1^t)
+  float inverse_root_correction;  // 1 / sqrt(1 - beta2^t)
+  float epsilon, weight_decay;
+};
+
 // The inner loops of the fp32 CPU kernels, over raw row-major memory, on the calling thread. The
 // same sources are compiled once for each instruction set; results differ between them only by
 // rounding, dropout decisions not at all. Rows are `columns` apart unless a stride is given.
@@ -82,6 +91,10 @@ struct CpuLoops {
 
   // One AdamW step; zeroes g.
   void (*adamw)(float* w, float* g, float* m, float* v, int64_t count, const AdamWFactors& factors);
+  // g becomes LAMB's step before it is scaled; its sum of squares is returned.
+  double (*lamb_direction)(const float* w, float* g, float* m, float* v, int64_t count,
+                           const LambFactors& factors);
+  void (*lamb_apply)(float* w, float* g, int64_t count, float rate);  // w -= rate * g; g = 0
 };
 
 inline constexpr int64_t kScoreMultiple = 16;

@@ -26,6 +26,8 @@ const CpuLoops loops = {
     .sum_of_exp = sum_of_exp,
     .softmax = softmax,
     .adamw = adamw,
+    .lamb_direction = lamb_direction,
+    .lamb_apply = lamb_apply,
 };
 
 }  // namespace berth::BERTH_LOOPS

@@ -1,0 +1,107 @@
+#include "entrypoint/flag_table.h"
+
+namespace berth {
+namespace {
+
+constexpr RealRange kRate{0, 100, false, true, "a number above 0, at most 100"};
+constexpr RealRange kNotNegative{0, 1e9, true, true, "a number from 0 to 1e9"};
+constexpr RealRange kPart{0, 1, true, true, "a number from 0 to 1"};
+constexpr RealRange kDecay{0, 1, false, true, "a number above 0, at most 1"};
+constexpr RealRange kBeta{0, 1, true, false, "a number from 0 up to, not including, 1"};
+constexpr RealRange kPower{0, 100, false, true, "a number above 0, at most 100"};
+constexpr int64_t kMany = 1'000'000'000'000;
+
+auto optimization(auto member) {
+  return place(&CommandLine::settings, &Settings::training, &TrainingOptions::optimization, member);
+}
+
+}  // namespace
+
+std::vector<Flag> optimization_flags() {
+  using enum FlagGroup;
+  return {
+      {"learning-rate",
+       {"lr"},
+       kOptimization,
+       "Peak rate, reached after the warm-up.",
+       real_value(optimization(&OptimizationOptions::learning_rate), kRate)},
+      {"lr-scheduler-type",
+       {"lr-scheduler"},
+       kOptimization,
+       "How the rate goes on from its peak: to 0 in a line or half a cosine, to 1e-7 by a power, "
+       "or "
+       "level (constant has no warm-up either).",
+       choice_value<ScheduleType>(optimization(&OptimizationOptions::lr_scheduler_type),
+                                  {{"linear", ScheduleType::kLinear},
+                                   {"cosine", ScheduleType::kCosine},
+                                   {"polynomial", ScheduleType::kPolynomial},
+                                   {"constant", ScheduleType::kConstant},
+                                   {"constant_with_warmup", ScheduleType::kConstantWithWarmup}})},
+      {"lr-power",
+       {},
+       kOptimization,
+       "Power of the polynomial schedule.",
+       real_value(optimization(&OptimizationOptions::lr_power), kPower)},
+      {"warmup-ratio",
+       {"warmup-proportion"},
+       kOptimization,
+       "Part of all updates over which the rate rises from 0.",
+       real_value(optimization(&OptimizationOptions::warmup_ratio), kPart)},
+      {"warmup-steps",
+       {"num-warmup-steps"},
+       kOptimization,
+       "Updates over which the rate rises from 0, in place of --warmup-ratio.",
+       optional_integer_value(optimization(&OptimizationOptions::warmup_steps), {0, kMany})},
+      {"optimizer",
+       {"optim", "optimizer-type"},
+       kOptimization,
+       "AdamW, or LAMB for batches of thousands.",
+       choice_value<OptimizerType>(optimization(&OptimizationOptions::optimizer),
+                                   {{"adamw", OptimizerType::kAdamW},
+                                    {"lamb", OptimizerType::kLamb},
+                                    {"adamw_torch", OptimizerType::kAdamW},
+                                    {"adamw_hf", OptimizerType::kAdamW}})},
+      {"adam-beta1",
+       {},
+       kOptimization,
+       "How slowly the mean of the gradients forgets.",
+       real_value(optimization(&OptimizationOptions::adam_beta1), kBeta)},
+      {"adam-beta2",
+       {},
+       kOptimization,
+       "How slowly the mean of their squares forgets.",
+       real_value(optimization(&OptimizationOptions::adam_beta2), kBeta)},
+      {"adam-epsilon",
+       {},
+       kOptimization,
+       "Added to the root of that mean; BERT was trained with 1e-6.",
+       real_value(optimization(&OptimizationOptions::adam_epsilon), kDecay)},
+      {"weight-decay",
+       {"weight-decay-rate"},
+       kOptimization,
+       "Decay of the weights; biases and layer norms are exempt.",
+       real_value(optimization(&OptimizationOptions::weight_decay), kNotNegative)},
+      {"max-grad-norm",
+       {},
+       kOptimization,
+       "Gradients with a larger norm are scaled down to it; 0 means no clipping.",
+       real_value(optimization(&OptimizationOptions::max_grad_norm), kNotNegative)},
+      {"layerwise-lr-decay",
+       {"layer-decay"},
+       kOptimization,
+       "Rate of a layer over that of the one above it; the head has the whole rate.",
+       real_value(optimization(&OptimizationOptions::layerwise_lr_decay), kDecay)},
+      {"freeze-embeddings",
+       {},
+       kOptimization,
+       "The embeddings keep their values.",
+       switch_value(optimization(&OptimizationOptions::freeze_embeddings))},
+      {"freeze-encoder-layers",
+       {},
+       kOptimization,
+       "So many of the lowest layers keep their values, and the embeddings with them.",
+       integer_value(optimization(&OptimizationOptions::freeze_encoder_layers), {0, 1024})},
+  };
+}
+
+}  // namespace berth
