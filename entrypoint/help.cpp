@@ -11,9 +11,10 @@ namespace {
 constexpr const char* kExample =
     "berth --train-data-file data/df.pickle --job-dir runs/first --epochs 1 --batch-size 32";
 
-constexpr FlagGroup kShownGroups[] = {FlagGroup::kData,   FlagGroup::kModel,  FlagGroup::kTraining,
-                                      FlagGroup::kSaving, FlagGroup::kOutput, FlagGroup::kStorage,
-                                      FlagGroup::kTools,  FlagGroup::kMachine};
+constexpr FlagGroup kShownGroups[] = {
+    FlagGroup::kData,         FlagGroup::kModel,  FlagGroup::kTraining,
+    FlagGroup::kOptimization, FlagGroup::kSaving, FlagGroup::kOutput,
+    FlagGroup::kStorage,      FlagGroup::kTools,  FlagGroup::kMachine};
 
 struct ExitCode {
   const char *code, *meaning;
