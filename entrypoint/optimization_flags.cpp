@@ -15,6 +15,28 @@ auto optimization(auto member) {
   return place(&CommandLine::settings, &Settings::training, &TrainingOptions::optimization, member);
 }
 
+FlagValue schedule_value() {
+  FlagValue value =
+      choice_value<ScheduleType>(optimization(&OptimizationOptions::lr_scheduler_type),
+                                 {{"linear", ScheduleType::kLinear},
+                                  {"cosine", ScheduleType::kCosine},
+                                  {"polynomial", ScheduleType::kPolynomial},
+                                  {"constant", ScheduleType::kConstant},
+                                  {"constant_with_warmup", ScheduleType::kConstantWithWarmup}});
+  value.hint = "TYPE";
+  return value;
+}
+
+FlagValue optimizer_value() {
+  FlagValue value = choice_value<OptimizerType>(optimization(&OptimizationOptions::optimizer),
+                                                {{"adamw", OptimizerType::kAdamW},
+                                                 {"lamb", OptimizerType::kLamb},
+                                                 {"adamw_torch", OptimizerType::kAdamW},
+                                                 {"adamw_hf", OptimizerType::kAdamW}});
+  value.hint = "adamw|lamb";
+  return value;
+}
+
 }  // namespace
 
 std::vector<Flag> optimization_flags() {
@@ -31,12 +53,7 @@ std::vector<Flag> optimization_flags() {
        "How the rate goes on from its peak: to 0 in a line or half a cosine, to 1e-7 by a power, "
        "or "
        "level (constant has no warm-up either).",
-       choice_value<ScheduleType>(optimization(&OptimizationOptions::lr_scheduler_type),
-                                  {{"linear", ScheduleType::kLinear},
-                                   {"cosine", ScheduleType::kCosine},
-                                   {"polynomial", ScheduleType::kPolynomial},
-                                   {"constant", ScheduleType::kConstant},
-                                   {"constant_with_warmup", ScheduleType::kConstantWithWarmup}})},
+       schedule_value()},
       {"lr-power",
        {},
        kOptimization,
@@ -56,11 +73,7 @@ std::vector<Flag> optimization_flags() {
        {"optim", "optimizer-type"},
        kOptimization,
        "AdamW, or LAMB for batches of thousands.",
-       choice_value<OptimizerType>(optimization(&OptimizationOptions::optimizer),
-                                   {{"adamw", OptimizerType::kAdamW},
-                                    {"lamb", OptimizerType::kLamb},
-                                    {"adamw_torch", OptimizerType::kAdamW},
-                                    {"adamw_hf", OptimizerType::kAdamW}})},
+       optimizer_value()},
       {"adam-beta1",
        {},
        kOptimization,

@@ -13,6 +13,7 @@
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
 #include "trainer/data/split.h"
+#include "trainer/loop/best_rule.h"
 #include "trainer/loop/job_record.h"
 #include "trainer/loop/results.h"
 #include "trainer/loop/train.h"
@@ -227,6 +228,8 @@ void run_training(Job& job) {
   Dataset train_set(data.train.table, data.split.train, data.train_labels, *model.tokenizer,
                     length);
   std::optional<Dataset> eval_set = make_eval_set(data, *model.tokenizer, length);
+  // For what it throws, before the job directory is this job's.
+  BestRule(settings.training, static_cast<int64_t>(data.labels.size()), /*steps_between=*/1);
   Machine machine(job.command_line);
   Kernels& kernels = *machine.kernels;
   Parameters parameters(parameter_table(model.config), /*with_gradients=*/true, kernels);

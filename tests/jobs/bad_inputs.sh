@@ -47,6 +47,9 @@ train 2 '--learning-rate' good.csv --learning-rate -1
 train 2 '--batch-size' good.csv --batch-size 0
 train 2 'both name column "a"' good.csv --text-column a --label-column a
 train 2 '--train-data-file' good.csv --trian-data-file x
+train 2 '"f1_micro" is no metric' good.csv --metric-for-best-model f1_micro
+train 2 'fewer than 99' good.csv --freeze-encoder-layers 99
+train 2 'never evaluates' good.csv --mode train --early-stopping-patience 2
 train 2 'used twice' good.csv --text-column label
 train 2 'ftp' ftp://host/data.csv
 train 2 'positions' good.csv --max-seq-length 100000
