@@ -50,9 +50,8 @@ std::vector<Flag> optimization_flags() {
       {"lr-scheduler-type",
        {"lr-scheduler"},
        kOptimization,
-       "How the rate goes on from its peak: to 0 in a line or half a cosine, to 1e-7 by a power, "
-       "or "
-       "level (constant has no warm-up either).",
+       "How the rate goes on from its peak: linear or cosine (to 0), polynomial (to 1e-7), "
+       "constant_with_warmup, or constant from the first update on.",
        schedule_value()},
       {"lr-power",
        {},
