@@ -14,6 +14,7 @@
 #include "storage/store_object.h"
 #include "trainer/kernels/cpu/cpu_kernels.h"
 #include "trainer/loop/parameter_files.h"
+#include "trainer/loop/tensorflow_files.h"
 #include "trainer/model/config.h"
 #include "trainer/model/pretrained.h"
 
@@ -63,13 +64,15 @@ class Bench {
 
   void load(const std::string& name) {
     const Uri file = directory_ / name;
-    if (!storage_->stat(file)) return;
+    if (!storage_->stat(file) && !names_checkpoint(*storage_, file)) return;
     Checksum read;  // as job.json records it
     const Timing timing = measure([&] {
       read = {};
+      const auto opened = [&](const Uri&, Bytes bytes) { read.add(bytes); };
       const ModelParameters found =
-          open_parameters(*storage_, file, directory_.to_string(),
-                          [&](const Uri&, Bytes bytes) { read.add(bytes); });
+          names_checkpoint(*storage_, file)
+              ? open_tensorflow_model(*storage_, file, opened)
+              : open_parameters(*storage_, file, directory_.to_string(), opened);
       Parameters fresh(parameter_table(bert_large()), false, *kernels_);
       load_parameters(*found.tensors, fresh, *kernels_);
     });
@@ -104,7 +107,7 @@ int main(int argc, char** argv) {
   bench.make_file();
   bench.measure_memcpy();
   for (const char* name : {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
-                           "pytorch_model.bin.index.json", "legacy.bin"}) {
+                           "pytorch_model.bin.index.json", "legacy.bin", "bert_model.ckpt"}) {
     bench.load(name);
   }
 }

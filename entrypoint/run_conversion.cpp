@@ -71,7 +71,8 @@ void run_conversion(Job& job) {
   ModelFolder folder(job.storage, job.settings.model);
   const std::optional<ModelParameters> parameters = folder.parameters();
   if (!parameters) throw Error(Code::kNotFound, "no parameters", folder.name());
-  const auto tensors = parameters->tensors->tensors();
+  const WholeTensors whole(*parameters->tensors);
+  const auto tensors = whole.tensors();
   if (job.settings.output.export_format == ExportFormat::kTensorflow) {
     write_as_tensorflow(job.storage, directory, tensors, folder.config_json());
   } else {

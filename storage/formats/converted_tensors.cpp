@@ -64,6 +64,15 @@ std::vector<float> floats_of(const NamedTensor& tensor) {
   }
 }
 
+WholeTensors::WholeTensors(const TensorReader& file)
+    : tensors_(file.tensors().begin(), file.tensors().end()) {
+  for (NamedTensor& tensor : tensors_) {
+    std::vector<std::byte> memory;
+    tensor.data = file.read(tensor, memory);
+    if (!memory.empty()) held_.push_back(std::move(memory));  // moving keeps its place
+  }
+}
+
 ConvertedTensors::ConvertedTensors(std::span<const NamedTensor> tensors, DType dtype)
     : tensors_(tensors.begin(), tensors.end()) {
   held_.reserve(tensors_.size());

@@ -16,7 +16,9 @@ struct NamedTensor {
   std::string name;
   DType dtype = DType::kF32;
   std::vector<int64_t> shape{};
-  Bytes data{};  // elements x size_of(dtype); borrowed
+  // elements x size_of(dtype), borrowed; empty where the file holds them in another order:
+  // TensorReader::read().
+  Bytes data{};
 
   int64_t elements() const {
     int64_t count = 1;
@@ -32,6 +34,12 @@ class TensorReader {
 
   // All tensors, in file order; their data is borrowed from the reader.
   virtual std::span<const NamedTensor> tensors() const = 0;
+
+  // The data of one of its tensors; put in order in `memory` where the file has another order, and
+  // then valid until that is used again.
+  virtual Bytes read(const NamedTensor& tensor, std::vector<std::byte>&) const {
+    return tensor.data;
+  }
 
   // nullptr: no such name.
   const NamedTensor* find(std::string_view name) const {

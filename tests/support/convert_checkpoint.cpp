@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "storage/base/error.h"
+#include "storage/formats/converted_tensors.h"
 #include "storage/formats/safetensors.h"
 #include "storage/formats/tensor_bundle.h"
 #include "tests/support/memory_sink.h"
@@ -33,7 +34,7 @@ void to_safetensors(const std::string& prefix, const std::string& model) {
   const TensorflowModel tensors(TensorBundleIndex(as_bytes(index)),
                                 [&](int32_t) { return as_bytes(data); });
   MemorySink sink;
-  write_safetensors(sink, tensors.tensors(), {{"format", "pt"}});
+  write_safetensors(sink, WholeTensors(tensors).tensors(), {{"format", "pt"}});
   write_text(model, as_text(sink.written));
 }
 

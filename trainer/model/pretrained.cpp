@@ -58,7 +58,9 @@ std::string list_of(const std::vector<std::string>& names) {
 }
 
 // F32 goes straight from the file's bytes, which are mapped, to where the backend computes.
-void upload_as_f32(const NamedTensor& source, Tensor target, Kernels& kernels) {
+void upload_as_f32(NamedTensor source, const TensorReader& file, std::vector<std::byte>& memory,
+                   Tensor target, Kernels& kernels) {
+  source.data = file.read(source, memory);
   if (source.dtype == DType::kF32) {
     kernels.upload(target, source.data.data());
     return;
@@ -154,8 +156,10 @@ LoadReport load_parameters(const TensorReader& file, Parameters& parameters, Ker
   add("tensors are unexpected: ", unexpected);
   if (!problem.empty()) throw Error(Code::kBadData, problem);
 
+  std::vector<std::byte> memory;
   for (size_t i = 0; i < sources.size(); ++i) {
-    if (sources[i] != nullptr) upload_as_f32(*sources[i], parameters.value(i), kernels);
+    if (sources[i] == nullptr) continue;
+    upload_as_f32(*sources[i], file, memory, parameters.value(i), kernels);
   }
   return report;
 }

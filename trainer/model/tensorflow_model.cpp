@@ -81,16 +81,15 @@ bool is_kernel(TensorflowLayout layout) {
   return layout == TensorflowLayout::kInputsFirst || layout == TensorflowLayout::kOutputsLast;
 }
 
-// `source` under another name, laid out as Hugging Face does.
-NamedTensor converted(const NamedTensor& source, const MappedName& mapped,
-                      std::vector<std::vector<std::byte>>& owned) {
+// `source` under another name, in Hugging Face's shape; a kernel without its data.
+NamedTensor converted(const NamedTensor& source, const MappedName& mapped) {
   NamedTensor tensor = source;
   tensor.name = mapped.name;
   if (mapped.layout == TensorflowLayout::kVector) tensor.shape = {source.elements()};
   if (is_kernel(mapped.layout)) {
     const auto [rows, columns] = kernel_sides(source, mapped.layout);
     tensor.shape = {columns, rows};
-    tensor.data = owned.emplace_back(transposed(source.data, rows, columns, size_of(source.dtype)));
+    tensor.data = {};
   }
   return tensor;
 }
@@ -147,6 +146,14 @@ bool is_training_state(const TensorBundleIndex& index, const BundleEntry& entry)
   return slash != std::string_view::npos && index.find(name.substr(0, slash)) != nullptr;
 }
 
+Bytes TensorflowModel::read(const NamedTensor& tensor, std::vector<std::byte>& memory) const {
+  const auto kernel = kernels_.find(tensor.name);
+  if (kernel == kernels_.end()) return tensor.data;
+  transpose(kernel->second, /*rows=*/tensor.shape[1], /*columns=*/tensor.shape[0],
+            size_of(tensor.dtype), memory);
+  return memory;
+}
+
 TensorflowModel::TensorflowModel(TensorBundleIndex index, const ShardBytes& shards)
     : bundle_(read_model(std::move(index), shards, ignored_)) {
   const auto names = names_of(bundle_);
@@ -158,7 +165,8 @@ TensorflowModel::TensorflowModel(TensorBundleIndex index, const ShardBytes& shar
     } else if (replaced.count(source.name) != 0) {
       ignored_.push_back(source.name);
     } else {
-      tensors_.push_back(converted(source, mapped->second, owned_));
+      tensors_.push_back(converted(source, mapped->second));
+      if (is_kernel(mapped->second.layout)) kernels_.emplace(mapped->second.name, source.data);
     }
   }
 }

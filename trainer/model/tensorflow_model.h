@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,8 +12,8 @@ namespace berth {
 
 // A TensorFlow checkpoint of BERT or ALBERT under Hugging Face names and shapes, for
 // load_parameters(): TF1 variables (google-research/bert and albert) and TF2 object graphs (TF
-// Model Garden). Kernels are transposed into memory of this object; all else is borrowed from the
-// shards. Variables that are no part of a known model keep their names. Thread-safe once built.
+// Model Garden). Kernels are transposed when they are read(), all else is borrowed from the shards.
+// Variables that are no part of a known model keep their names. Thread-safe once built.
 class TensorflowModel final : public TensorReader {
  public:
   // Throws as TensorBundleReader does; kBadData, naming the variables, when one's shape is not its
@@ -20,6 +21,7 @@ class TensorflowModel final : public TensorReader {
   TensorflowModel(TensorBundleIndex index, const ShardBytes& shards);
 
   std::span<const NamedTensor> tensors() const override { return tensors_; }
+  Bytes read(const NamedTensor& tensor, std::vector<std::byte>& memory) const override;
 
   // What only training needs, not read: optimizer slots, step and save counters; and a pooler that
   // another, trained one replaces.
@@ -29,7 +31,7 @@ class TensorflowModel final : public TensorReader {
   std::vector<std::string> ignored_;
   TensorBundleReader bundle_;
   std::vector<NamedTensor> tensors_;
-  std::vector<std::vector<std::byte>> owned_;
+  std::map<std::string, Bytes, std::less<>> kernels_;  // as TensorFlow has them, by new name
 };
 
 // Whether a variable belongs to training, not to the model: a scalar, a TF2 optimizer's, or a slot

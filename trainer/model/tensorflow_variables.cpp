@@ -38,8 +38,9 @@ TensorflowVariables::TensorflowVariables(std::span<const NamedTensor> model) {
     tensor.name = std::move(mapped->name);
     if (is_kernel) {
       std::swap(tensor.shape[0], tensor.shape[1]);
-      tensor.data = owned_.emplace_back(
-          transposed(source.data, source.shape[0], source.shape[1], size_of(source.dtype)));
+      std::vector<std::byte>& kernel = owned_.emplace_back();
+      transpose(source.data, source.shape[0], source.shape[1], size_of(source.dtype), kernel);
+      tensor.data = kernel;
     }
     tensors_.push_back(std::move(tensor));
   }

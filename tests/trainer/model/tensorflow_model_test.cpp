@@ -6,6 +6,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "storage/formats/converted_tensors.h"
 #include "storage/formats/safetensors.h"
 #include "tests/support/bundle_files.h"
 #include "tests/support/throws_code.h"
@@ -49,7 +50,8 @@ std::vector<float> expected_values(const NamedTensor& tensor) {
 }
 
 void expect_recorded_values(const TensorflowModel& model) {
-  for (const NamedTensor& tensor : model.tensors()) {
+  const WholeTensors whole(model);
+  for (const NamedTensor& tensor : whole.tensors()) {
     EXPECT_EQ(floats(tensor), expected_values(tensor)) << tensor.name;
   }
 }
@@ -103,10 +105,15 @@ TEST(TensorflowModel, Tf2PathsThatNobodyKnowsGoByTheirFullNames) {
   expect_recorded_values(model);
 }
 
-TEST(TensorflowModel, OnlyKernelsAreCopied) {
+TEST(TensorflowModel, OnlyKernelsAreCopiedAndOnlyWhenRead) {
   const BundleFiles files = recorded_bundle("tf1");
   const TensorflowModel model = model_of(files);
-  const Bytes words = model.find("bert.embeddings.word_embeddings.weight")->data;
+  std::vector<std::byte> memory;
+  const NamedTensor* kernel = model.find("bert.pooler.dense.weight");
+  EXPECT_TRUE(kernel->data.empty());
+  const Bytes in_order = model.read(*kernel, memory);
+  EXPECT_EQ(in_order.data(), memory.data());
+  const Bytes words = model.read(*model.find("bert.embeddings.word_embeddings.weight"), memory);
   EXPECT_GE(words.data(), as_bytes(files.data).data());
   EXPECT_LT(words.data(), as_bytes(files.data).data() + files.data.size());
 }
@@ -181,7 +188,8 @@ TEST(TensorflowVariables, AreWhatTheModelCameFrom) {
   const TensorBundleReader original = files.read(
       [&](const BundleEntry& entry) { return !is_training_state(files.parsed(), entry); });
   const TensorflowModel model = model_of(files);
-  const TensorflowVariables variables(model.tensors());
+  const WholeTensors whole(model);
+  const TensorflowVariables variables(whole.tensors());
   ASSERT_EQ(variables.tensors().size(), original.tensors().size());
   for (const NamedTensor& tensor : original.tensors()) {
     const NamedTensor* found = variables.find(tensor.name);
@@ -213,7 +221,8 @@ TEST(Transposed, EveryElementSizeAndShape) {
              {1, 1}, {3, 5}, {33, 64}, {100, 31}, {0, 4}, {4, 0}}) {
       std::vector<std::byte> matrix(static_cast<size_t>(rows * columns) * size);
       for (size_t i = 0; i < matrix.size(); ++i) matrix[i] = static_cast<std::byte>(i * 31 + i / 7);
-      const std::vector<std::byte> result = transposed(matrix, rows, columns, size);
+      std::vector<std::byte> result;
+      transpose(matrix, rows, columns, size, result);
       ASSERT_EQ(result.size(), matrix.size());
       for (int64_t row = 0; row < rows; ++row) {
         for (int64_t column = 0; column < columns; ++column) {
