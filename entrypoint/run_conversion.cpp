@@ -48,19 +48,16 @@ std::string config_of(const std::string& json, std::optional<DType> dtype) {
   return to_text(object, 2) + "\n";
 }
 
-void write_as_tensorflow(Storage& storage, const Uri& directory,
-                         std::span<const NamedTensor> tensors, const std::string& config) {
-  write_checkpoint(storage, directory / "bert_model.ckpt", tensors);
+void write_as_tensorflow(Storage& storage, const Uri& directory, const TensorReader& file,
+                         const std::string& config) {
+  write_checkpoint(storage, directory / "bert_model.ckpt", ConvertedTensors(file).tensors());
   write_text(storage, directory / "bert_config.json", to_bert_config_json(parse_config(config)));
 }
 
-void write_as_safetensors(Storage& storage, const Uri& directory,
-                          std::span<const NamedTensor> tensors, const std::string& config,
-                          std::optional<DType> dtype) {
-  std::optional<ConvertedTensors> converted;
-  if (dtype) converted.emplace(tensors, *dtype);
+void write_as_safetensors(Storage& storage, const Uri& directory, const TensorReader& file,
+                          const std::string& config, std::optional<DType> dtype) {
   write_safetensors_to(storage, directory / "model.safetensors",
-                       converted ? converted->tensors() : tensors);
+                       ConvertedTensors(file, dtype).tensors());
   write_text(storage, directory / "config.json", config_of(config, dtype));
 }
 
@@ -71,18 +68,17 @@ void run_conversion(Job& job) {
   ModelFolder folder(job.storage, job.settings.model);
   const std::optional<ModelParameters> parameters = folder.parameters();
   if (!parameters) throw Error(Code::kNotFound, "no parameters", folder.name());
-  const WholeTensors whole(*parameters->tensors);
-  const auto tensors = whole.tensors();
+  const TensorReader& file = *parameters->tensors;
   if (job.settings.output.export_format == ExportFormat::kTensorflow) {
-    write_as_tensorflow(job.storage, directory, tensors, folder.config_json());
+    write_as_tensorflow(job.storage, directory, file, folder.config_json());
   } else {
-    write_as_safetensors(job.storage, directory, tensors, folder.config_json(),
+    write_as_safetensors(job.storage, directory, file, folder.config_json(),
                          job.settings.output.export_dtype);
   }
   for (const char* name : kTokenizerFiles) {
     if (const auto text = folder.text(name)) write_text(job.storage, directory / name, *text);
   }
-  log_info(cat("converted ", tensors.size(), " tensors of ", parameters->file, " to ",
+  log_info(cat("converted ", file.tensors().size(), " tensors of ", parameters->file, " to ",
                directory.to_string()));
 }
 

@@ -176,7 +176,6 @@ void settle_record(const Job& job, const Places& places, const JobRecord& record
   }
 }
 
-// Before hours of work.
 OptimizerOptions optimizer_options(const OptimizationOptions& options) {
   const int64_t layers = options.freeze_encoder_layers;
   return {.type = options.optimizer,
@@ -200,6 +199,7 @@ void require_learning(const OptimizationOptions& options, const ModelConfig& con
               "--freeze-encoder-layers");
 }
 
+// Before hours of work.
 void require_exportable(const OutputOptions& output, const ModelConfig& config) {
   const bool google = config.type == ModelType::kBert || config.type == ModelType::kAlbert;
   if (output.export_format != ExportFormat::kTensorflow || google) return;

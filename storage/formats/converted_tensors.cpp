@@ -64,24 +64,26 @@ std::vector<float> floats_of(const NamedTensor& tensor) {
   }
 }
 
-WholeTensors::WholeTensors(const TensorReader& file)
+ConvertedTensors::ConvertedTensors(std::span<const NamedTensor> tensors, DType dtype)
+    : tensors_(tensors.begin(), tensors.end()) {
+  for (NamedTensor& tensor : tensors_) convert(tensor, dtype);
+}
+
+ConvertedTensors::ConvertedTensors(const TensorReader& file, std::optional<DType> dtype)
     : tensors_(file.tensors().begin(), file.tensors().end()) {
   for (NamedTensor& tensor : tensors_) {
     std::vector<std::byte> memory;
     tensor.data = file.read(tensor, memory);
-    if (!memory.empty()) held_.push_back(std::move(memory));  // moving keeps its place
+    if (dtype) convert(tensor, *dtype);
+    // Moving keeps its place.
+    if (!memory.empty() && tensor.data.data() == memory.data()) held_.push_back(std::move(memory));
   }
 }
 
-ConvertedTensors::ConvertedTensors(std::span<const NamedTensor> tensors, DType dtype)
-    : tensors_(tensors.begin(), tensors.end()) {
-  held_.reserve(tensors_.size());
-  for (NamedTensor& tensor : tensors_) {
-    if (!is_floating(tensor.dtype) || tensor.dtype == dtype) continue;
-    held_.push_back(written_as(dtype, floats_of(tensor)));
-    tensor.dtype = dtype;
-    tensor.data = held_.back();
-  }
+void ConvertedTensors::convert(NamedTensor& tensor, DType dtype) {
+  if (!is_floating(tensor.dtype) || tensor.dtype == dtype) return;
+  tensor.data = held_.emplace_back(written_as(dtype, floats_of(tensor)));
+  tensor.dtype = dtype;
 }
 
 }  // namespace berth

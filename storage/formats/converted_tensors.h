@@ -1,5 +1,7 @@
 #pragma once
 
+#include <deque>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -7,35 +9,24 @@
 
 namespace berth {
 
-// Tensors of floating point numbers as another type, the others as they are. Borrows what need not
-// change, holds what does.
+// Tensors with their data, those of floating point numbers as another type where one is given.
+// Borrows what need not change, holds what does.
 class ConvertedTensors {
  public:
   // `dtype` is kF32, kF16 or kBF16; kF64 is converted, too.
   ConvertedTensors(std::span<const NamedTensor> tensors, DType dtype);
+  // Of a file, which outlives this, in row-major order; `dtype` absent: of their own types.
+  explicit ConvertedTensors(const TensorReader& file, std::optional<DType> dtype = std::nullopt);
   ConvertedTensors(const ConvertedTensors&) = delete;
   ConvertedTensors& operator=(const ConvertedTensors&) = delete;
 
   std::span<const NamedTensor> tensors() const { return tensors_; }
 
  private:
+  void convert(NamedTensor& tensor, DType dtype);
+
   std::vector<NamedTensor> tensors_;
-  std::vector<std::vector<std::byte>> held_;
-};
-
-// All tensors of a file with their data: borrowed, or held where the file has another order.
-class WholeTensors {
- public:
-  // `file` outlives this.
-  explicit WholeTensors(const TensorReader& file);
-  WholeTensors(const WholeTensors&) = delete;
-  WholeTensors& operator=(const WholeTensors&) = delete;
-
-  std::span<const NamedTensor> tensors() const { return tensors_; }
-
- private:
-  std::vector<NamedTensor> tensors_;
-  std::vector<std::vector<std::byte>> held_;
+  std::deque<std::vector<std::byte>> held_;
 };
 
 // The numbers of a tensor of kF32, kF16, kBF16 or kF64.

@@ -34,7 +34,7 @@ void to_safetensors(const std::string& prefix, const std::string& model) {
   const TensorflowModel tensors(TensorBundleIndex(as_bytes(index)),
                                 [&](int32_t) { return as_bytes(data); });
   MemorySink sink;
-  write_safetensors(sink, WholeTensors(tensors).tensors(), {{"format", "pt"}});
+  write_safetensors(sink, ConvertedTensors(tensors).tensors(), {{"format", "pt"}});
   write_text(model, as_text(sink.written));
 }
 

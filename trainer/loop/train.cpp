@@ -67,6 +67,10 @@ class Training {
       evaluate_when_due();
       if (save_due()) save();
     }
+    if (state.step < plan_.total_steps) {
+      log_info(cat("stopped early after step ", state.step, " of ", plan_.total_steps,
+                   ": the best ", state.best->metric, " is step ", state.best->step, "'s"));
+    }
     if (!result_.evaluation) evaluate_final();
     if (saved_step_ != state.step) save();
     settle_or_throw();
@@ -77,12 +81,7 @@ class Training {
   bool ended() const {
     const TrainingState& state = result_.state;
     if (state.step >= plan_.total_steps) return true;
-    if (state.evaluated_step != state.step || !best_rule_.gives_up(state.step, state.best)) {
-      return false;
-    }
-    log_info(cat("stopped early after step ", state.step, " of ", plan_.total_steps, ": the best ",
-                 state.best->metric, " is step ", state.best->step, "'s"));
-    return true;
+    return state.evaluated_step == state.step && best_rule_.gives_up(state.step, state.best);
   }
 
   void load_best() {

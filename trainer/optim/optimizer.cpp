@@ -53,7 +53,7 @@ Optimizer::Optimizer(const OptimizerOptions& options, Parameters& parameters, Ke
 void Optimizer::step(StepState& state) {
   const Tensor gradients = parameters_.gradients();
   kernels_.zero(gradients.first(frozen_));
-  kernels_.add_squares(gradients, state);
+  kernels_.add_squares(gradients.slice(frozen_, gradients.rows() - frozen_), state);
   kernels_.finish_gradients(static_cast<float>(options_.max_grad_norm), state);
   const auto update = options_.type == OptimizerType::kLamb ? &Kernels::lamb : &Kernels::adamw;
   (kernels_.*update)(parameters_.values(), gradients, first_moment(), second_moment(), ranges_,

@@ -7,11 +7,6 @@ using reference::Vector;
 
 class AdamW : public KernelsTest {
  protected:
-  // Lets `examples` examples pass, so that gradients are divided by them.
-  void count_examples(int64_t examples) {
-    const std::vector<int32_t> labels(static_cast<size_t>(examples));
-    kernels().cross_entropy(zeros({examples, 2}), ids(labels), *state_, {});
-  }
   // Kingma and Ba's moments, decoupled decay, in the order of torch.optim.AdamW.
   static void reference_step(double& w, double g, double& m, double& v, double t, double rate,
                              double decay) {

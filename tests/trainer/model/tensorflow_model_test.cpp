@@ -50,7 +50,7 @@ std::vector<float> expected_values(const NamedTensor& tensor) {
 }
 
 void expect_recorded_values(const TensorflowModel& model) {
-  const WholeTensors whole(model);
+  const ConvertedTensors whole(model);
   for (const NamedTensor& tensor : whole.tensors()) {
     EXPECT_EQ(floats(tensor), expected_values(tensor)) << tensor.name;
   }
@@ -188,7 +188,7 @@ TEST(TensorflowVariables, AreWhatTheModelCameFrom) {
   const TensorBundleReader original = files.read(
       [&](const BundleEntry& entry) { return !is_training_state(files.parsed(), entry); });
   const TensorflowModel model = model_of(files);
-  const WholeTensors whole(model);
+  const ConvertedTensors whole(model);
   const TensorflowVariables variables(whole.tensors());
   ASSERT_EQ(variables.tensors().size(), original.tensors().size());
   for (const NamedTensor& tensor : original.tensors()) {

@@ -94,6 +94,14 @@ class OptimizerTest : public testing::Test {
     optimizer.step(*state_);
     EXPECT_NEAR(kernels_->read_step(*state_).grad_norm, norm, 1e-5 * norm);
   }
+  // One step of ours with every gradient of kExamples examples the same; returns the parameters.
+  std::vector<float> step_evenly(Optimizer& optimizer, double gradient_sum, float rate) {
+    kernels_->begin_step(*state_, {.learning_rate = rate});
+    count_examples();
+    upload(parameters_.gradients(), std::vector<double>(naive_.w.size(), gradient_sum));
+    optimizer.step(*state_);
+    return read(parameters_.values());
+  }
   void expect_same(const Optimizer& optimizer) {
     const auto near = [&](Tensor tensor, const std::vector<double>& expected, double tolerance) {
       const std::vector<float> actual = read(tensor);
@@ -162,11 +170,7 @@ TEST_F(OptimizerTest, ARateOfZeroMovesTheMomentsOnly) {
 TEST_F(OptimizerTest, LowerLayersMayLearnMoreSlowly) {
   Optimizer optimizer({.weight_decay = 0, .layerwise_decay = 0.5}, parameters_, *kernels_);
   const std::vector<float> before = read(parameters_.values());
-  kernels_->begin_step(*state_, {.learning_rate = 0.25f});
-  count_examples();
-  upload(parameters_.gradients(), std::vector<double>(before.size(), 1.0));
-  optimizer.step(*state_);
-  const std::vector<float> after = read(parameters_.values());
+  const std::vector<float> after = step_evenly(optimizer, 1.0, 0.25f);
   const int64_t deepest = parameters_.specs().back().depth;
   ASSERT_GE(deepest, 2);
   for (size_t p = 0; p < parameters_.specs().size(); ++p) {
@@ -180,11 +184,7 @@ TEST_F(OptimizerTest, LowerLayersMayLearnMoreSlowly) {
 TEST_F(OptimizerTest, FrozenParametersKeepTheirValuesAndStayOutOfTheNorm) {
   Optimizer optimizer({.first_depth = 2}, parameters_, *kernels_);
   const std::vector<float> before = read(parameters_.values());
-  kernels_->begin_step(*state_, {.learning_rate = 0.25f});
-  count_examples();
-  upload(parameters_.gradients(), std::vector<double>(before.size(), kExamples));
-  optimizer.step(*state_);
-  const std::vector<float> after = read(parameters_.values());
+  const std::vector<float> after = step_evenly(optimizer, kExamples, 0.25f);
   int64_t learning = 0;
   for (size_t p = 0; p < parameters_.specs().size(); ++p) {
     const ParameterSpec& spec = parameters_.specs()[p];
@@ -201,11 +201,7 @@ TEST_F(OptimizerTest, FrozenParametersKeepTheirValuesAndStayOutOfTheNorm) {
 TEST_F(OptimizerTest, LambMovesMatricesByAPartOfTheirSize) {
   Optimizer optimizer({.type = OptimizerType::kLamb, .weight_decay = 0}, parameters_, *kernels_);
   const std::vector<float> before = read(parameters_.values());
-  kernels_->begin_step(*state_, {.learning_rate = 0.125f});
-  count_examples();
-  upload(parameters_.gradients(), std::vector<double>(before.size(), 1.0));
-  optimizer.step(*state_);
-  const std::vector<float> after = read(parameters_.values());
+  const std::vector<float> after = step_evenly(optimizer, 1.0, 0.125f);
   for (size_t p = 0; p < parameters_.specs().size(); ++p) {
     const ParameterSpec& spec = parameters_.specs()[p];
     const auto at = static_cast<size_t>(parameters_.offset(p));

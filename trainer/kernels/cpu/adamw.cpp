@@ -1,23 +1,19 @@
 #include <cmath>
 
+#include "trainer/kernels/cpu/adam_update.h"
 #include "trainer/kernels/cpu/cpu_fp32.h"
 
 namespace berth {
-namespace {
-
-constexpr int64_t kGrain = 16384;  // elements
-
-}  // namespace
 
 // Block by block in double, so that neither threads nor their number change the sum.
 void CpuFp32::add_squares(Tensor x, StepState& state) {
-  const int64_t count = x.elements(), blocks = (count + kGrain - 1) / kGrain;
+  const int64_t count = x.elements(), blocks = (count + kUpdateGrain - 1) / kUpdateGrain;
   std::vector<double> sums(static_cast<size_t>(blocks));
   parallel(blocks, 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t at = i * kGrain;
+      const int64_t at = i * kUpdateGrain;
       sums[static_cast<size_t>(i)] =
-          loops_.sum_of_squares(x.f32() + at, std::min(kGrain, count - at));
+          loops_.sum_of_squares(x.f32() + at, std::min(kUpdateGrain, count - at));
     }
   });
   for (const double sum : sums) cpu_state(state).squares += sum;
@@ -35,13 +31,11 @@ void CpuFp32::finish_gradients(float max_grad_norm, StepState& state) {
 void CpuFp32::adamw(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
                     const AdamWOptions& options, const StepState& state) {
   const CpuStepState& cpu = cpu_state(state);
-  const auto t = static_cast<double>(cpu.inputs.step + 1);
-  const double correction1 = 1 - std::pow(static_cast<double>(options.beta1), t);
-  const double correction2 = 1 - std::pow(static_cast<double>(options.beta2), t);
+  const BiasCorrection correction(options, cpu.inputs.step);
   int64_t total = 0;
   for (const UpdateRange& range : ranges) total += range.end - range.begin;
   // Threads share the ranges' elements, as if these stood end to end.
-  parallel(total, kGrain, [&](int64_t begin, int64_t end, int) {
+  parallel(total, kUpdateGrain, [&](int64_t begin, int64_t end, int) {
     int64_t passed = 0;
     for (const UpdateRange& range : ranges) {
       const int64_t from = range.begin + std::max<int64_t>(0, begin - passed);
@@ -55,8 +49,8 @@ void CpuFp32::adamw(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const Upda
           .keep = static_cast<float>(1 - rate * static_cast<double>(range.weight_decay)),
           .beta1 = options.beta1,
           .beta2 = options.beta2,
-          .step_size = static_cast<float>(rate / correction1),
-          .inverse_root_correction = static_cast<float>(1 / std::sqrt(correction2)),
+          .step_size = static_cast<float>(rate / correction.first),
+          .inverse_root_correction = static_cast<float>(1 / std::sqrt(correction.second)),
           .epsilon = options.epsilon};
       loops_.adamw(w.f32() + from, g.f32() + from, m.f32() + from, v.f32() + from, to - from,
                    factors);

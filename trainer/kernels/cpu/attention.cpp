@@ -3,6 +3,7 @@
 #include "trainer/kernels/cpu/gemm.h"
 
 namespace berth {
+
 void CpuFp32::attention_forward(Tensor qkv, Tensor cu_seqlens, int num_heads, Dropout dropout,
                                 const StepState& state, Tensor out, Tensor log_sum_exp) {
   const AttentionShape shape(qkv, cu_seqlens, num_heads, pool_.size());

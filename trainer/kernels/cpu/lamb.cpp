@@ -1,11 +1,10 @@
 #include <cmath>
 
+#include "trainer/kernels/cpu/adam_update.h"
 #include "trainer/kernels/cpu/cpu_fp32.h"
 
 namespace berth {
 namespace {
-
-constexpr int64_t kGrainOfLamb = 16384;  // elements
 
 // 1 where the range does not adapt, or has nothing to adapt to.
 double trust_ratio(const UpdateRange& range, double weight_squares, double step_squares) {
@@ -19,27 +18,25 @@ double trust_ratio(const UpdateRange& range, double weight_squares, double step_
 void CpuFp32::lamb(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
                    const AdamWOptions& options, const StepState& state) {
   const CpuStepState& cpu = cpu_state(state);
-  const auto t = static_cast<double>(cpu.inputs.step + 1);
-  const double correction1 = 1 - std::pow(static_cast<double>(options.beta1), t);
-  const double correction2 = 1 - std::pow(static_cast<double>(options.beta2), t);
+  const BiasCorrection correction(options, cpu.inputs.step);
   std::vector<double> weight_squares, step_squares;
   for (const UpdateRange& range : ranges) {
     const LambFactors factors{
         .gradient_scale = cpu.gradient_scale,
         .beta1 = options.beta1,
         .beta2 = options.beta2,
-        .correction = static_cast<float>(1 / correction1),
-        .inverse_root_correction = static_cast<float>(1 / std::sqrt(correction2)),
+        .correction = static_cast<float>(1 / correction.first),
+        .inverse_root_correction = static_cast<float>(1 / std::sqrt(correction.second)),
         .epsilon = options.epsilon,
         .weight_decay = range.weight_decay};
     const int64_t count = range.end - range.begin;
-    const int64_t blocks = (count + kGrainOfLamb - 1) / kGrainOfLamb;
+    const int64_t blocks = (count + kUpdateGrain - 1) / kUpdateGrain;
     weight_squares.assign(static_cast<size_t>(blocks), 0);
     step_squares.assign(static_cast<size_t>(blocks), 0);
     parallel(blocks, 1, [&](int64_t begin, int64_t end, int) {
       for (int64_t block = begin; block < end; ++block) {
-        const int64_t at = range.begin + block * kGrainOfLamb;
-        const int64_t size = std::min(kGrainOfLamb, range.end - at);
+        const int64_t at = range.begin + block * kUpdateGrain;
+        const int64_t size = std::min(kUpdateGrain, range.end - at);
         weight_squares[static_cast<size_t>(block)] = loops_.sum_of_squares(w.f32() + at, size);
         step_squares[static_cast<size_t>(block)] = loops_.lamb_direction(
             w.f32() + at, g.f32() + at, m.f32() + at, v.f32() + at, size, factors);
@@ -53,7 +50,7 @@ void CpuFp32::lamb(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const Updat
     const double rate = static_cast<double>(cpu.inputs.learning_rate) *
                         static_cast<double>(range.rate_scale) *
                         trust_ratio(range, sum(weight_squares), sum(step_squares));
-    parallel(count, kGrainOfLamb, [&](int64_t begin, int64_t end, int) {
+    parallel(count, kUpdateGrain, [&](int64_t begin, int64_t end, int) {
       const int64_t at = range.begin + begin;
       loops_.lamb_apply(w.f32() + at, g.f32() + at, end - begin, static_cast<float>(rate));
     });
