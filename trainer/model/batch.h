@@ -25,7 +25,27 @@ struct PackedBatch {
     std::vector<int32_t> tokens, ids;
     bool operator==(const MaskedTokens&) const = default;
   };
-  std::variant<std::monostate, Classes, TokenClasses, MaskedTokens> labels;  // none: predict
+  // A number for each sequence [B]: regression.
+  struct Scores {
+    std::vector<float> values;
+    bool operator==(const Scores&) const = default;
+  };
+  // How far each class applies to each sequence [B,C], 0 to 1: multi-label classification.
+  struct ClassSets {
+    std::vector<float> targets;
+    bool operator==(const ClassSets&) const = default;
+  };
+  // Where each sequence's answer begins and ends [B]: places in the batch (not in the sequence),
+  // both inclusive; negative: no loss.
+  struct Answers {
+    std::vector<int32_t> starts, ends;
+    bool operator==(const Answers&) const = default;
+  };
+  std::variant<std::monostate, Classes, TokenClasses, MaskedTokens, Scores, ClassSets, Answers>
+      labels;  // none: predict
+
+  // Of the labelled sequences [B], or tokens [T] where these have the labels; empty: all 1.
+  std::vector<float> weights;
 
   // Place of this micro-batch in its update: tokens and sequences before it (on any rank).
   uint64_t first_token = 0, first_sequence = 0;

@@ -9,6 +9,7 @@
 #include "storage/base/text.h"
 #include "trainer/model/config_reader.h"
 #include "trainer/model/deberta_config.h"
+#include "trainer/model/task_names.h"
 
 namespace berth {
 namespace {
@@ -30,18 +31,6 @@ constexpr std::array kTypes = {
 const TypeNames& names_of(ModelType type) {
   return *std::find_if(kTypes.begin(), kTypes.end(),
                        [type](const TypeNames& names) { return names.type == type; });
-}
-
-std::string_view class_suffix(Task task) {
-  switch (task) {
-    case Task::kTokenClassification:
-      return "ForTokenClassification";
-    case Task::kMaskedLm:
-      return "ForMaskedLM";
-    case Task::kSequenceClassification:
-      break;
-  }
-  return "ForSequenceClassification";
 }
 
 // What DistilBERT calls otherwise.
@@ -107,11 +96,16 @@ void check_supported(const ConfigReader& read) {
   }
 }
 
+// "BertForMaskedLM"; "" where the file does not tell.
+std::string class_of(const OrderedJson& object) {
+  const auto classes = object.find("architectures");
+  if (classes == object.end() || !classes->is_array() || classes->empty()) return "";
+  return classes->front().is_string() ? classes->front().get<std::string>() : "";
+}
+
 // "RobertaForMaskedLM" of a file of 2019, which has no model_type, is "roberta".
 std::string type_of_class(const OrderedJson& object) {
-  const auto classes = object.find("architectures");
-  if (classes == object.end() || !classes->is_array() || classes->empty()) return "bert";
-  const std::string name = classes->front().is_string() ? classes->front().get<std::string>() : "";
+  const std::string name = class_of(object);
   for (const TypeNames& names : kTypes) {
     if (name.starts_with(cat(names.class_prefix, "For")) ||
         name == cat(names.class_prefix, "Model")) {
@@ -178,6 +172,10 @@ ModelConfig parse_config(std::string_view json_text) {
   config.hidden_dropout_prob = read.number(keys.hidden_dropout_prob, 0, 0.99).value_or(dropout);
   config.attention_probs_dropout_prob =
       read.number(keys.attention_probs_dropout_prob, 0, 0.99).value_or(dropout);
+  config.saved_task =
+      saved_task(class_of(object), read.text("problem_type", ""), config.labels.size());
+  if (config.saved_task == Task::kRegression) name_score(config.labels);
+  if (!has_types) config.qa_dropout = read.number("qa_dropout", 0, 0.99).value_or(0.1);
   config.classifier_dropout = read.number(keys.classifier_dropout, 0, 0.99);
   if (!config.classifier_dropout && albert) config.classifier_dropout = 0.1;
   if (!config.classifier_dropout && !has_types) config.classifier_dropout = 0.2;
@@ -208,9 +206,8 @@ std::string to_config_json(const ModelConfig& config, DType dtype) {
   const TypeNames& names = names_of(config.type);
   object["architectures"] = {cat(names.class_prefix, class_suffix(config.task))};
   object["model_type"] = names.model_type;
-  if (config.task == Task::kSequenceClassification) {
-    object["problem_type"] = "single_label_classification";
-  }
+  object["problem_type"] = problem_type(config.task);
+  if (problem_type(config.task).empty()) object.erase("problem_type");
   object["vocab_size"] = config.vocab_size;
   object[keys.hidden_size] = config.hidden_size;
   object[keys.num_hidden_layers] = config.num_hidden_layers;
@@ -230,12 +227,14 @@ std::string to_config_json(const ModelConfig& config, DType dtype) {
   object[keys.hidden_dropout_prob] = config.hidden_dropout_prob;
   object[keys.attention_probs_dropout_prob] = config.attention_probs_dropout_prob;
   if (config.classifier_dropout) object[keys.classifier_dropout] = *config.classifier_dropout;
+  if (config.type == ModelType::kDistilBert) object["qa_dropout"] = config.qa_dropout;
   object["initializer_range"] = config.initializer_range;
   object["dtype"] = torch_dtype_name(dtype);
   OrderedJson id2label = OrderedJson::object(), label2id = OrderedJson::object();
-  for (size_t id = 0; id < config.labels.size(); ++id) {
-    id2label[std::to_string(id)] = config.labels[id];
-    label2id[config.labels[id]] = id;
+  const std::vector<std::string> labels = saved_labels(config.task, config.labels);
+  for (size_t id = 0; id < labels.size(); ++id) {
+    id2label[std::to_string(id)] = labels[id];
+    label2id[labels[id]] = id;
   }
   object["id2label"] = id2label;
   object["label2id"] = label2id;

@@ -14,12 +14,20 @@ namespace berth {
 enum class ModelType { kBert, kRoberta, kXlmRoberta, kDistilBert, kElectra, kAlbert, kDebertaV2 };
 
 // What the head computes.
-enum class Task { kSequenceClassification, kTokenClassification, kMaskedLm };
+enum class Task {
+  kSequenceClassification,
+  kRegression,
+  kMultiLabel,
+  kTokenClassification,
+  kQuestionAnswering,
+  kMaskedLm
+};
 
 // The architecture, named as Hugging Face's config.json names it.
 struct ModelConfig {
   ModelType type = ModelType::kBert;
   Task task = Task::kSequenceClassification;  // the caller's choice, not the file's
+  std::optional<Task> saved_task{};           // the file's, where it tells
   int64_t vocab_size = 0;
   int64_t embedding_size = 0;  // ELECTRA, ALBERT: projected to hidden_size; 0: hidden_size
   int64_t hidden_size = 0;
@@ -41,10 +49,12 @@ struct ModelConfig {
   double hidden_dropout_prob = 0.1;
   double attention_probs_dropout_prob = 0.1;
   std::optional<double> classifier_dropout{};  // absent: hidden_dropout_prob
+  double qa_dropout = 0;                       // DistilBERT's
   double initializer_range = 0.02;
   double layer_norm_eps = 1e-12;
 
-  // id2label, by id. Empty: the file names none.
+  // id2label, by id. Empty: the file names none. Regression's only one is "score" unless the file
+  // names it; question answering needs none.
   std::vector<std::string> labels{};
 
   // The text it was parsed from; keys that berth does not use are written back with it.
@@ -52,10 +62,21 @@ struct ModelConfig {
 
   int64_t embedding_width() const { return embedding_size > 0 ? embedding_size : hidden_size; }
   int64_t head_size() const { return hidden_size / num_attention_heads; }
+  // Whether the head looks at a sequence's first token alone.
+  bool is_of_sequences() const {
+    return task == Task::kSequenceClassification || task == Task::kRegression ||
+           task == Task::kMultiLabel;
+  }
+  // Columns of the logits, but for masked tokens'.
+  int64_t num_outputs() const {
+    if (task == Task::kQuestionAnswering) return 2;
+    return task == Task::kRegression ? 1 : static_cast<int64_t>(labels.size());
+  }
   double head_dropout() const {
+    if (task == Task::kQuestionAnswering) return qa_dropout;
     // DistilBERT's seq_classif_dropout and DeBERTa's cls_dropout are of sequences alone.
     const bool may_be_other = type == ModelType::kDistilBert || type == ModelType::kDebertaV2;
-    const bool is_other = may_be_other && task != Task::kSequenceClassification;
+    const bool is_other = may_be_other && !is_of_sequences();
     return is_other ? hidden_dropout_prob : classifier_dropout.value_or(hidden_dropout_prob);
   }
 

@@ -8,6 +8,13 @@
 
 namespace berth {
 
+// How the loss is computed in training; evaluation's is the plain one.
+struct LossOptions {
+  // Of classes, as torch.nn.CrossEntropyLoss's (Szegedy et al. 2015, arXiv:1512.00567): scores,
+  // sets and answers are not smoothed.
+  double label_smoothing = 0;
+};
+
 // What turns the encoder's last hidden states [T,H] into logits and, of a labelled batch, into a
 // loss. Borrows what it was made from.
 class Head {
@@ -39,6 +46,6 @@ std::unique_ptr<Head> make_masked_lm_head(const ModelConfig& config, const Embed
 
 // The one of the config's task.
 std::unique_ptr<Head> make_head(const ModelConfig& config, const Embeddings& embeddings,
-                                Parameters& parameters, Kernels& kernels);
+                                const LossOptions& loss, Parameters& parameters, Kernels& kernels);
 
 }  // namespace berth

@@ -47,11 +47,11 @@ int64_t longest_sequence(const PackedBatch& batch) {
 }  // namespace
 
 Model::Model(const ModelConfig& config, const BatchLimits& limits, Parameters& parameters,
-             Kernels& kernels)
+             Kernels& kernels, LossOptions loss)
     : config_(config),
       kernels_(kernels),
       encoder_(config, parameters, kernels),
-      head_(make_head(config, encoder_.embeddings(), parameters, kernels)) {
+      head_(make_head(config, encoder_.embeddings(), loss, parameters, kernels)) {
   Arena plan;
   allocate(plan, limits);
   activations_ = kernels.allocate(plan.used_bytes());

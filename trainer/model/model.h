@@ -17,7 +17,7 @@ class Model {
  public:
   // Throws kMemory when the activations of `limits` do not fit.
   Model(const ModelConfig& config, const BatchLimits& limits, Parameters& parameters,
-        Kernels& kernels);
+        Kernels& kernels, LossOptions loss = {});
 
   // Adds a labelled batch's loss to the state. `batch` lies inside the limits, its labels are of
   // the config's task. Throws kBadData on an id that the embeddings have not.
@@ -27,7 +27,8 @@ class Model {
   // After the optimizer changed the parameters.
   void refresh();
 
-  // Logits of the last forward, row-major: [B,C], [T,C] or [M,V].
+  // Logits of the last forward, row-major: [B,C], [T,C] ([T,2] of question answering:
+  // start, end) or [M,V].
   std::vector<float> logits() const;
 
   size_t activation_bytes() const { return activations_->size_bytes(); }

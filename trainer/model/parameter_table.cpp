@@ -48,16 +48,21 @@ class TableBuilder {
     in_head_ = true;
     ++depth_;
     const int64_t hidden = config_.hidden_size;
-    const auto classes = static_cast<int64_t>(config_.labels.size());
+    const int64_t outputs = config_.num_outputs();
     switch (config_.task) {
-      case Task::kSequenceClassification: {
+      case Task::kSequenceClassification:
+      case Task::kRegression:
+      case Task::kMultiLabel: {
         const SequenceHeadNames names = sequence_head_names(config_);
         linear(names.dense, hidden, hidden);
-        linear(names.classifier, classes, hidden);
+        linear(names.classifier, outputs, hidden);
         break;
       }
       case Task::kTokenClassification:
-        linear("classifier", classes, hidden);
+        linear("classifier", outputs, hidden);
+        break;
+      case Task::kQuestionAnswering:
+        linear("qa_outputs", outputs, hidden);
         break;
       case Task::kMaskedLm: {
         const MaskedLmHeadNames names = masked_lm_head_names(config_);

@@ -20,7 +20,7 @@ class SequenceClassificationHead final : public Head {
       *tensor = arena.make(dtype, {limits.sequences, config_.hidden_size});
     }
     for (Tensor* tensor : {&logits_, &dlogits_}) {
-      *tensor = arena.make(dtype, {limits.sequences, static_cast<int64_t>(config_.labels.size())});
+      *tensor = arena.make(dtype, {limits.sequences, config_.num_outputs()});
     }
   }
 

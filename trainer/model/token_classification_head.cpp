@@ -13,7 +13,7 @@ class TokenClassificationHead final : public Head {
     const DType dtype = kernels_.activation_dtype();
     dropped_ = arena.make(dtype, {limits.tokens, config_.hidden_size});
     for (Tensor* tensor : {&logits_, &dlogits_}) {
-      *tensor = arena.make(dtype, {limits.tokens, static_cast<int64_t>(config_.labels.size())});
+      *tensor = arena.make(dtype, {limits.tokens, config_.num_outputs()});
     }
   }
 

@@ -91,6 +91,8 @@ class Architectures : public testing::TestWithParam<std::string> {
         packed.labels = masked;
         break;
       }
+      default:
+        throw std::logic_error("not recorded");
     }
     return packed;
   }

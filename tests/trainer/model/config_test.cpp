@@ -185,6 +185,97 @@ TEST(ModelConfig, KeepsKeysItDoesNotUseAndDropsThoseThatWouldLie) {
   EXPECT_FALSE(result.contains("_name_or_path"));
 }
 
+OrderedJson saved_for(const char* class_name, const OrderedJson& problem_type, int num_labels) {
+  OrderedJson object = base();
+  object["architectures"] = OrderedJson::array({class_name});
+  object["problem_type"] = problem_type;
+  for (int i = 0; i < num_labels; ++i) {
+    object["id2label"][std::to_string(i)] = "LABEL_" + std::to_string(i);
+  }
+  return object;
+}
+
+TEST(ModelConfig, TellsWhatTheFileWasSavedFor) {
+  const auto task = [](const char* class_name, const OrderedJson& problem_type, int num_labels) {
+    return parse(saved_for(class_name, problem_type, num_labels)).saved_task;
+  };
+  const char* const of_sequences = "BertForSequenceClassification";
+  EXPECT_EQ(task(of_sequences, "single_label_classification", 3), Task::kSequenceClassification);
+  EXPECT_EQ(task(of_sequences, nullptr, 3), Task::kSequenceClassification);
+  EXPECT_EQ(task(of_sequences, nullptr, 1), Task::kRegression);
+  EXPECT_EQ(task(of_sequences, "regression", 1), Task::kRegression);
+  EXPECT_EQ(task(of_sequences, "multi_label_classification", 3), Task::kMultiLabel);
+  EXPECT_EQ(task(of_sequences, "ranking", 3), std::nullopt);
+  EXPECT_EQ(task("BertForTokenClassification", "regression", 3), Task::kTokenClassification);
+  EXPECT_EQ(task("BertForQuestionAnswering", nullptr, 2), Task::kQuestionAnswering);
+  EXPECT_EQ(task("BertForMaskedLM", nullptr, 2), Task::kMaskedLm);
+  EXPECT_EQ(task("BertModel", nullptr, 2), std::nullopt);
+  EXPECT_EQ(parse_with("problem_type", "regression").saved_task, Task::kRegression);
+  EXPECT_EQ(parse(base()).saved_task, std::nullopt);
+}
+
+TEST(ModelConfig, ASavedScoreIsCalledScoreUnlessItHasAName) {
+  OrderedJson object = saved_for("BertForSequenceClassification", "regression", 1);
+  EXPECT_THAT(parse(object).labels, ElementsAre("score"));
+  object["id2label"] = {{"0", "similarity"}};
+  EXPECT_THAT(parse(object).labels, ElementsAre("similarity"));
+  object.erase("id2label");
+  EXPECT_THAT(parse(object).labels, ElementsAre("score"));
+}
+
+TEST(ModelConfig, EveryTaskIsWrittenAsItWasSavedFor) {
+  for (const Task task : {Task::kSequenceClassification, Task::kRegression, Task::kMultiLabel,
+                          Task::kTokenClassification, Task::kQuestionAnswering, Task::kMaskedLm}) {
+    ModelConfig config = parse(saved_for("BertForSequenceClassification", "regression", 1));
+    config.task = task;
+    if (task != Task::kRegression) config.labels = {"a", "b", "c"};
+    EXPECT_EQ(parse_config(to_config_json(config)).saved_task, task);
+  }
+}
+
+TEST(ModelConfig, WritesAsManyLabelsAsTransformersCountsOutputs) {
+  ModelConfig config = parse(base());
+  config.task = Task::kRegression;
+  config.labels = {"score"};
+  EXPECT_EQ(written(config)["id2label"], (OrderedJson{{"0", "LABEL_0"}}));
+  EXPECT_EQ(written(config)["label2id"], (OrderedJson{{"LABEL_0", 0}}));
+  config.labels = {"similarity"};
+  EXPECT_EQ(written(config)["id2label"], (OrderedJson{{"0", "similarity"}}));
+  config.task = Task::kQuestionAnswering;
+  EXPECT_EQ(written(config)["id2label"], (OrderedJson{{"0", "LABEL_0"}, {"1", "LABEL_1"}}));
+  EXPECT_FALSE(written(config).contains("problem_type"));
+}
+
+TEST(ModelConfig, OutputsFollowFromTheTask) {
+  ModelConfig config = parse(base());
+  config.labels = {"a", "b", "c"};
+  EXPECT_EQ(config.num_outputs(), 3);
+  config.task = Task::kMultiLabel;
+  EXPECT_EQ(config.num_outputs(), 3);
+  config.task = Task::kRegression;
+  EXPECT_EQ(config.num_outputs(), 1);
+  config.task = Task::kQuestionAnswering;
+  EXPECT_EQ(config.num_outputs(), 2);
+  EXPECT_EQ(config.head_dropout(), 0);
+}
+
+TEST(ModelConfig, DistilBertAloneDropsBeforeAnswers) {
+  OrderedJson object = {{"model_type", "distilbert"},
+                        {"vocab_size", 9},
+                        {"dim", 4},
+                        {"n_layers", 1},
+                        {"n_heads", 1},
+                        {"hidden_dim", 4},
+                        {"max_position_embeddings", 8}};
+  ModelConfig config = parse(object);
+  config.task = Task::kQuestionAnswering;
+  EXPECT_EQ(config.head_dropout(), 0.1);
+  object["qa_dropout"] = 0.25;
+  config = parse_config(to_config_json(parse(object)));
+  config.task = Task::kQuestionAnswering;
+  EXPECT_EQ(config.head_dropout(), 0.25);
+}
+
 TEST(ModelConfig, IsWrittenWithoutASourceToo) {
   const ModelConfig config{.vocab_size = 10,
                            .hidden_size = 4,
