@@ -209,10 +209,28 @@ class Kernels {
   // Overwrites all of dx [T,H]: zero but for the gathered rows.
   virtual void gather_rows_backward(Tensor dy, Tensor rows, Tensor dx) = 0;
 
-  // Softmax cross-entropy: logits [B,C], labels [B] int32; a row with a negative label has no loss.
-  // Adds the losses' SUM to the state's loss and the number of labels to its examples; overwrites
-  // dlogits (null: evaluation) with the sum's gradient.
-  virtual void cross_entropy(Tensor logits, Tensor labels, StepState& state, Tensor dlogits) = 0;
+  // Every loss adds the SUM of weight * loss over its rows to the state's loss and that of the
+  // weights to its examples, and overwrites dlogits (null: evaluation) with the sum's gradient.
+  // weights [B] fp32; null: all 1. Each row's numbers are the same for any number of threads.
+
+  // Softmax cross-entropy: logits [B,C], labels [B] int32; a row with a negative label has no loss
+  // and no weight. Smoothed (Szegedy et al. 2015, arXiv:1512.00567): the target is the label by 1 -
+  // smoothing and, by `smoothing`, all classes alike, as torch.nn.CrossEntropyLoss has it.
+  virtual void cross_entropy(Tensor logits, Tensor labels, Tensor weights, float smoothing,
+                             StepState& state, Tensor dlogits) = 0;
+  // (logits - targets)^2: logits [B,1], targets [B] fp32.
+  virtual void mean_squared_error(Tensor logits, Tensor targets, Tensor weights, StepState& state,
+                                  Tensor dlogits) = 0;
+  // Of sigmoid(logits) [B,C] and targets [B,C] fp32, from 0 to 1; a row's loss is its mean over C,
+  // so that the mean over B is torch.nn.BCEWithLogitsLoss's.
+  virtual void binary_cross_entropy(Tensor logits, Tensor targets, Tensor weights, StepState& state,
+                                    Tensor dlogits) = 0;
+  // Where an answer starts and ends (Devlin et al. 2018, arXiv:1810.04805, section 4.2): logits
+  // [T,2]; a softmax of each column over each sequence's tokens; half the sum of both
+  // cross-entropies. starts, ends [B] int32: rows of logits, inside their sequence; a sequence
+  // where either is negative has no loss and no weight.
+  virtual void span_cross_entropy(Tensor logits, Tensor cu_seqlens, Tensor starts, Tensor ends,
+                                  Tensor weights, StepState& state, Tensor dlogits) = 0;
 
   // ---- Optimizer -----------------------------------------------------------------------------
   // Adds the sum of squares of x (any shape) to the state.

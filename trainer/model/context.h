@@ -9,17 +9,23 @@ namespace berth {
 struct DeviceBatch {
   Tensor input_ids{}, token_type_ids{}, position_ids{};  // [T]
   Tensor cu_seqlens{};                                   // [B+1]
-  Tensor labels{};  // [B], [T] or [M], as the task is; null: unlabelled
-  Tensor masked{};  // [M], the rows of masked tokens
+  // Of the task, null where unlabelled: classes [B], [T] or [M], or where answers start [B]; scores
+  // [B] or sets of classes [B,C]; where answers end [B].
+  Tensor labels{}, targets{}, ends{};
+  Tensor weights{};  // of the labels, [B], [T] or [M]; null: all 1
+  Tensor masked{};   // [M], the rows of masked tokens
   int64_t num_tokens = 0, num_sequences = 0, num_masked = 0;
   int64_t longest = 0;  // tokens of the longest sequence
+
+  bool labelled() const { return labels || targets; }
 };
 
 // What every layer's forward and backward are given besides their activations.
 struct StepContext {
   const DeviceBatch& batch;
   StepState& state;
-  bool training = false;  // dropout is on
+  bool training = false;      // dropout is on
+  float label_smoothing = 0;  // 0 in evaluation
 
   Dropout dropout(double p, uint32_t site, DropoutRows rows = DropoutRows::kTokens) const {
     return {.p = training ? static_cast<float>(p) : 0.0f, .site = site, .rows = rows};

@@ -31,13 +31,14 @@ class Head {
 
 // Of the first token of each sequence: logits [B,C] =
 // classifier(dropout(activation(dense(hidden[first])))), as BERT's pooler and classifier or what
-// the architecture has in their place.
-std::unique_ptr<Head> make_sequence_classification_head(const ModelConfig& config,
-                                                        Parameters& parameters, Kernels& kernels);
+// the architecture has in their place. Classes, scores or sets of classes, as the task is.
+std::unique_ptr<Head> make_sequence_head(const ModelConfig& config, Parameters& parameters,
+                                         Kernels& kernels);
 
-// Of every token: logits [T,C] = classifier(dropout(hidden)).
-std::unique_ptr<Head> make_token_classification_head(const ModelConfig& config,
-                                                     Parameters& parameters, Kernels& kernels);
+// Of every token: logits [T,C] = classifier(dropout(hidden)); classes, or where answers start and
+// end.
+std::unique_ptr<Head> make_token_head(const ModelConfig& config, Parameters& parameters,
+                                      Kernels& kernels);
 
 // Of the M masked tokens: logits [M,V] = norm(activation(dense(hidden))) word^T + bias, with the
 // word embeddings of `embeddings` (Press and Wolf 2017, arXiv:1608.05859).
@@ -46,6 +47,6 @@ std::unique_ptr<Head> make_masked_lm_head(const ModelConfig& config, const Embed
 
 // The one of the config's task.
 std::unique_ptr<Head> make_head(const ModelConfig& config, const Embeddings& embeddings,
-                                const LossOptions& loss, Parameters& parameters, Kernels& kernels);
+                                Parameters& parameters, Kernels& kernels);
 
 }  // namespace berth

@@ -44,9 +44,10 @@ class MaskedLmHead final : public Head {
                                 static_cast<float>(config_.layer_norm_eps), normalized,
                                 mean_.first(rows), rstd_.first(rows));
     kernels_.linear_forward(normalized, *word_, bias_, logits);
-    if (step.batch.labels) {
+    if (step.batch.labelled()) {
       const Tensor dlogits = step.training ? dlogits_.first(rows) : Tensor();
-      kernels_.cross_entropy(logits, step.batch.labels, step.state, dlogits);
+      kernels_.cross_entropy(logits, step.batch.labels, step.batch.weights, step.label_smoothing,
+                             step.state, dlogits);
     }
     return logits;
   }

@@ -49,9 +49,10 @@ int64_t longest_sequence(const PackedBatch& batch) {
 Model::Model(const ModelConfig& config, const BatchLimits& limits, Parameters& parameters,
              Kernels& kernels, LossOptions loss)
     : config_(config),
+      loss_(loss),
       kernels_(kernels),
       encoder_(config, parameters, kernels),
-      head_(make_head(config, encoder_.embeddings(), loss, parameters, kernels)) {
+      head_(make_head(config, encoder_.embeddings(), parameters, kernels)) {
   Arena plan;
   allocate(plan, limits);
   activations_ = kernels.allocate(plan.used_bytes());
@@ -66,6 +67,9 @@ void Model::allocate(Arena& arena, const BatchLimits& limits) {
   cu_seqlens_ = arena.make(DType::kI32, {limits.sequences + 1});
   labels_ = arena.make(DType::kI32, {std::max(limits.tokens, limits.sequences)});
   masked_ = arena.make(DType::kI32, {limits.most_masked()});
+  targets_ = arena.make(DType::kF32, {limits.sequences, config_.num_outputs()});
+  ends_ = arena.make(DType::kI32, {limits.sequences});
+  weights_ = arena.make(DType::kF32, {labels_.rows()});
   encoder_.allocate(arena, limits);
   head_->allocate(arena, limits);
   dhidden_ = arena.make(kernels_.activation_dtype(), {limits.tokens, config_.hidden_size});
@@ -92,33 +96,51 @@ void Model::upload(const PackedBatch& batch) {
 }
 
 void Model::upload_labels(const PackedBatch& batch) {
-  const std::vector<int32_t>* labels = nullptr;
-  if (const auto* classes = std::get_if<PackedBatch::Classes>(&batch.labels)) labels = classes;
-  if (const auto* of_tokens = std::get_if<PackedBatch::TokenClasses>(&batch.labels)) {
-    labels = &of_tokens->classes;
-  }
-  if (const auto* masked = std::get_if<PackedBatch::MaskedTokens>(&batch.labels)) {
-    labels = &masked->ids;
+  const auto put = [this](Tensor& tensor, Tensor room, const auto& host) {
+    tensor = room.first(static_cast<int64_t>(host.size()));
+    kernels_.upload(tensor, host.data());
+  };
+  const auto put_targets = [this](const std::vector<float>& host) {
+    batch_.targets = targets_.first(batch_.num_sequences);
+    assert(host.size() == static_cast<size_t>(batch_.targets.elements()));
+    kernels_.upload(batch_.targets, host.data());
+  };
+  if (const auto* classes = std::get_if<PackedBatch::Classes>(&batch.labels)) {
+    put(batch_.labels, labels_, *classes);
+  } else if (const auto* tags = std::get_if<PackedBatch::TokenClasses>(&batch.labels)) {
+    put(batch_.labels, labels_, tags->classes);
+  } else if (const auto* masked = std::get_if<PackedBatch::MaskedTokens>(&batch.labels)) {
+    put(batch_.labels, labels_, masked->ids);
+    put(batch_.masked, masked_, masked->tokens);
     batch_.num_masked = static_cast<int64_t>(masked->tokens.size());
-    assert(batch_.num_masked <= masked_.rows());
-    batch_.masked = masked_.first(batch_.num_masked);
-    kernels_.upload(batch_.masked, masked->tokens.data());
+  } else if (const auto* scores = std::get_if<PackedBatch::Scores>(&batch.labels)) {
+    put_targets(scores->values);
+  } else if (const auto* sets = std::get_if<PackedBatch::ClassSets>(&batch.labels)) {
+    put_targets(sets->targets);
+  } else if (const auto* answers = std::get_if<PackedBatch::Answers>(&batch.labels)) {
+    put(batch_.labels, labels_, answers->starts);
+    put(batch_.ends, ends_, answers->ends);
   }
-  if (labels == nullptr) return;
-  batch_.labels = labels_.first(static_cast<int64_t>(labels->size()));
-  kernels_.upload(batch_.labels, labels->data());
+  if (!batch.weights.empty()) put(batch_.weights, weights_, batch.weights);
+}
+
+StepContext Model::context(StepState& state, bool training) const {
+  return {.batch = batch_,
+          .state = state,
+          .training = training,
+          .label_smoothing = training ? static_cast<float>(loss_.label_smoothing) : 0.0f};
 }
 
 void Model::forward(const PackedBatch& batch, StepState& state, Phase phase) {
   upload(batch);
   kernels_.begin_micro_batch(state, batch.first_token, batch.first_sequence);
-  const StepContext step{.batch = batch_, .state = state, .training = phase == Phase::kTraining};
+  const StepContext step = context(state, phase == Phase::kTraining);
   const Tensor hidden = encoder_.forward(step);
   logits_ = head_->forward(step, hidden);
 }
 
 void Model::backward(StepState& state) {
-  const StepContext step{.batch = batch_, .state = state, .training = true};
+  const StepContext step = context(state, /*training=*/true);
   const Tensor dhidden = dhidden_.first(batch_.num_tokens);
   head_->backward(step, dhidden);
   encoder_.backward(step, dhidden);

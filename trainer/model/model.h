@@ -37,13 +37,16 @@ class Model {
   void allocate(Arena& arena, const BatchLimits& limits);
   void upload(const PackedBatch& batch);
   void upload_labels(const PackedBatch& batch);
+  StepContext context(StepState& state, bool training) const;
 
   const ModelConfig& config_;
+  const LossOptions loss_;
   Kernels& kernels_;
   Encoder encoder_;
   const std::unique_ptr<Head> head_;
   std::unique_ptr<Memory> activations_;
   Tensor input_ids_, token_type_ids_, position_ids_, cu_seqlens_, labels_, masked_;
+  Tensor targets_, ends_, weights_;
   Tensor dhidden_;  // [T,H]
   DeviceBatch batch_;
   Tensor logits_;

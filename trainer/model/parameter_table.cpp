@@ -59,10 +59,8 @@ class TableBuilder {
         break;
       }
       case Task::kTokenClassification:
-        linear("classifier", outputs, hidden);
-        break;
       case Task::kQuestionAnswering:
-        linear("qa_outputs", outputs, hidden);
+        linear(token_head_name(config_), outputs, hidden);
         break;
       case Task::kMaskedLm: {
         const MaskedLmHeadNames names = masked_lm_head_names(config_);

@@ -120,6 +120,10 @@ SequenceHeadNames sequence_head_names(const ModelConfig& config) {
   return {"bert.pooler.dense", "classifier", Activation::kTanh, false};
 }
 
+std::string token_head_name(const ModelConfig& config) {
+  return config.task == Task::kQuestionAnswering ? "qa_outputs" : "classifier";
+}
+
 MaskedLmHeadNames masked_lm_head_names(const ModelConfig& config) {
   switch (config.type) {
     case ModelType::kRoberta:

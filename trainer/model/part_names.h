@@ -40,6 +40,9 @@ struct SequenceHeadNames {
 };
 SequenceHeadNames sequence_head_names(const ModelConfig& config);
 
+// logits = NAME(dropout(hidden))
+std::string token_head_name(const ModelConfig& config);
+
 // logits = norm(activation(dense(hidden))) word^T + bias
 struct MaskedLmHeadNames {
   std::string dense, norm;

@@ -48,7 +48,7 @@ class KernelsTest : public testing::TestWithParam<Backend> {
   // Lets `examples` examples pass, so that gradients are divided by them.
   void count_examples(int64_t examples) {
     const std::vector<int32_t> labels(static_cast<size_t>(examples));
-    kernels().cross_entropy(zeros({examples, 2}), ids(labels), *state_, {});
+    kernels().cross_entropy(zeros({examples, 2}), ids(labels), {}, 0, *state_, {});
   }
 
   Tensor tensor(std::initializer_list<int64_t> shape, const reference::Vector& values) {

@@ -178,15 +178,67 @@ Vector disentangled_attention(const AttentionShape& shape, const Vector& qkv,
   return attention_by(shape, qkv, score, log_sum_exp);
 }
 
-Vector cross_entropy(const Vector& logits, const std::vector<int32_t>& labels) {
+namespace {
+
+Vector log_softmax(const Vector& x) {
+  const double max = *std::max_element(x.begin(), x.end());
+  double sum = 0;
+  for (const double value : x) sum += std::exp(value - max);
+  Vector result;
+  for (const double value : x) result.push_back(value - max - std::log(sum));
+  return result;
+}
+
+}  // namespace
+
+Vector cross_entropy(const Vector& logits, const std::vector<int32_t>& labels, double smoothing) {
   const size_t classes = logits.size() / labels.size();
-  Vector losses;
+  Vector losses(labels.size());
   for (size_t b = 0; b < labels.size(); ++b) {
-    const double* row = logits.data() + b * classes;
-    const double max = *std::max_element(row, row + classes);
-    double sum = 0;
-    for (size_t c = 0; c < classes; ++c) sum += std::exp(row[c] - max);
-    losses.push_back(max + std::log(sum) - row[labels[b]]);
+    if (labels[b] < 0) continue;
+    const auto row = logits.begin() + static_cast<std::ptrdiff_t>(b * classes);
+    const Vector logs = log_softmax(Vector(row, row + static_cast<std::ptrdiff_t>(classes)));
+    for (size_t c = 0; c < classes; ++c) {
+      const double target = (c == static_cast<size_t>(labels[b]) ? 1 - smoothing : 0) +
+                            smoothing / static_cast<double>(classes);
+      losses[b] -= target * logs[c];
+    }
+  }
+  return losses;
+}
+
+Vector squared_error(const Vector& logits, const Vector& targets) {
+  Vector losses;
+  for (size_t b = 0; b < targets.size(); ++b) {
+    losses.push_back((logits[b] - targets[b]) * (logits[b] - targets[b]));
+  }
+  return losses;
+}
+
+Vector binary_cross_entropy(const Vector& logits, const Vector& targets, int64_t classes) {
+  Vector losses(logits.size() / static_cast<size_t>(classes));
+  for (size_t i = 0; i < logits.size(); ++i) {
+    const double p = 1 / (1 + std::exp(-logits[i]));
+    losses[i / static_cast<size_t>(classes)] -=
+        (targets[i] * std::log(p) + (1 - targets[i]) * std::log(1 - p)) /
+        static_cast<double>(classes);
+  }
+  return losses;
+}
+
+Vector span_cross_entropy(const Vector& logits, const std::vector<int32_t>& cu_seqlens,
+                          const std::vector<int32_t>& starts, const std::vector<int32_t>& ends) {
+  Vector losses(starts.size());
+  for (size_t b = 0; b < starts.size(); ++b) {
+    if (starts[b] < 0 || ends[b] < 0) continue;
+    for (int column = 0; column < 2; ++column) {
+      Vector scores;
+      for (int32_t t = cu_seqlens[b]; t < cu_seqlens[b + 1]; ++t) {
+        scores.push_back(logits[static_cast<size_t>(2 * t + column)]);
+      }
+      const int32_t place = (column == 0 ? starts : ends)[b] - cu_seqlens[b];
+      losses[b] -= log_softmax(scores)[static_cast<size_t>(place)] / 2;
+    }
   }
   return losses;
 }

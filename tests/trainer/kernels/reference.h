@@ -46,7 +46,14 @@ Vector disentangled_attention(const AttentionShape& shape, const Vector& qkv,
                               const Vector& position_qk, const std::vector<int32_t>& rows,
                               Vector* log_sum_exp = nullptr);
 
-// Losses of logits [B,C].
-Vector cross_entropy(const Vector& logits, const std::vector<int32_t>& labels);
+// Losses of logits [B,C]; a row with a negative label has none: 0.
+Vector cross_entropy(const Vector& logits, const std::vector<int32_t>& labels,
+                     double smoothing = 0);
+Vector squared_error(const Vector& logits, const Vector& targets);
+// The means over C of logits, targets [B,C].
+Vector binary_cross_entropy(const Vector& logits, const Vector& targets, int64_t classes);
+// Of logits [T,2].
+Vector span_cross_entropy(const Vector& logits, const std::vector<int32_t>& cu_seqlens,
+                          const std::vector<int32_t>& starts, const std::vector<int32_t>& ends);
 
 }  // namespace berth::reference

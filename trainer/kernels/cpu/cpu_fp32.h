@@ -103,7 +103,14 @@ class CpuFp32 final : public Kernels {
 
   void gather_rows(Tensor x, Tensor rows, Tensor y) override;
   void gather_rows_backward(Tensor dy, Tensor rows, Tensor dx) override;
-  void cross_entropy(Tensor logits, Tensor labels, StepState& state, Tensor dlogits) override;
+  void cross_entropy(Tensor logits, Tensor labels, Tensor weights, float smoothing,
+                     StepState& state, Tensor dlogits) override;
+  void mean_squared_error(Tensor logits, Tensor targets, Tensor weights, StepState& state,
+                          Tensor dlogits) override;
+  void binary_cross_entropy(Tensor logits, Tensor targets, Tensor weights, StepState& state,
+                            Tensor dlogits) override;
+  void span_cross_entropy(Tensor logits, Tensor cu_seqlens, Tensor starts, Tensor ends,
+                          Tensor weights, StepState& state, Tensor dlogits) override;
 
   void add_squares(Tensor x, StepState& state) override;
   void finish_gradients(float max_grad_norm, StepState& state) override;

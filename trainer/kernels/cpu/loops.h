@@ -43,6 +43,7 @@ struct CpuLoops {
   void (*copy)(const float* x, float* y, int64_t count);
   // totals += x, in double.
   void (*add_to_double)(const float* x, double* totals, int64_t count);
+  double (*sum)(const float* x, int64_t count);
   double (*sum_of_squares)(const float* x, int64_t count);
   // sums[c] += x[r][c] over all rows.
   void (*column_sums)(const float* x, int64_t rows, int64_t stride, int64_t columns, float* sums);

@@ -14,6 +14,7 @@ namespace berth::BERTH_LOOPS {
 void add(const float* x, float* y, int64_t count);
 void copy(const float* x, float* y, int64_t count);
 void add_to_double(const float* x, double* totals, int64_t count);
+double sum(const float* x, int64_t count);
 double sum_of_squares(const float* x, int64_t count);
 void column_sums(const float* x, int64_t rows, int64_t stride, int64_t columns, float* sums);
 float dot(const float* x, const float* y, int64_t count);

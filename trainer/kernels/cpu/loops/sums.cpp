@@ -16,8 +16,28 @@ void add_to_double(const float* x, double* totals, int64_t count) {
   for (int64_t i = 0; i < count; ++i) totals[i] += static_cast<double>(x[i]);
 }
 
+namespace {
+
+constexpr int64_t kSums = 32;  // sums side by side: one would wait for itself
+
+double total(const double* sums) {
+  double sum = 0;
+  for (int64_t lane = 0; lane < kSums; ++lane) sum += sums[lane];
+  return sum;
+}
+
+}  // namespace
+
+double sum(const float* x, int64_t count) {
+  double sums[kSums] = {};
+  int64_t i = 0;
+  for (; i + kSums <= count; i += kSums) add_to_double(x + i, sums, kSums);
+  double rest = 0;
+  for (; i < count; ++i) rest += static_cast<double>(x[i]);
+  return total(sums) + rest;
+}
+
 double sum_of_squares(const float* x, int64_t count) {
-  constexpr int64_t kSums = 32;  // sums side by side: one would wait for itself
   double sums[kSums] = {};
   int64_t i = 0;
   for (; i + kSums <= count; i += kSums) {
@@ -27,8 +47,7 @@ double sum_of_squares(const float* x, int64_t count) {
       sums[lane] += value * value;
     }
   }
-  double sum = 0;
-  for (int64_t lane = 0; lane < kSums; ++lane) sum += sums[lane];
+  double sum = total(sums);
   for (; i < count; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
   return sum;
 }

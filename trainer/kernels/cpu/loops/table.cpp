@@ -10,6 +10,7 @@ const CpuLoops loops = {
     .add = add,
     .copy = copy,
     .add_to_double = add_to_double,
+    .sum = sum,
     .sum_of_squares = sum_of_squares,
     .column_sums = column_sums,
     .activation_forward = {gelu, gelu_tanh, relu, tanh},

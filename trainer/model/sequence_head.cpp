@@ -5,9 +5,9 @@
 namespace berth {
 namespace {
 
-class SequenceClassificationHead final : public Head {
+class SequenceHead final : public Head {
  public:
-  SequenceClassificationHead(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
+  SequenceHead(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
       : config_(config),
         names_(sequence_head_names(config)),
         kernels_(kernels),
@@ -34,9 +34,8 @@ class SequenceClassificationHead final : public Head {
                                        pre_.first(sequences), pooled);
     kernels_.dropout(pooled, after(step), step.state, pooled);
     kernels_.linear_forward(pooled, *classifier_.weight, classifier_.bias, logits);
-    if (step.batch.labels) {
-      const Tensor dlogits = step.training ? dlogits_.first(sequences) : Tensor();
-      kernels_.cross_entropy(logits, step.batch.labels, step.state, dlogits);
+    if (step.batch.labelled()) {
+      add_loss(step, logits, step.training ? dlogits_.first(sequences) : Tensor());
     }
     return logits;
   }
@@ -62,6 +61,18 @@ class SequenceClassificationHead final : public Head {
   }
 
  private:
+  void add_loss(const StepContext& step, Tensor logits, Tensor dlogits) {
+    const DeviceBatch& batch = step.batch;
+    if (config_.task == Task::kRegression) {
+      kernels_.mean_squared_error(logits, batch.targets, batch.weights, step.state, dlogits);
+    } else if (config_.task == Task::kMultiLabel) {
+      kernels_.binary_cross_entropy(logits, batch.targets, batch.weights, step.state, dlogits);
+    } else {
+      kernels_.cross_entropy(logits, batch.labels, batch.weights, step.label_smoothing, step.state,
+                             dlogits);
+    }
+  }
+
   Dropout before(const StepContext& step) const {
     return step.dropout(config_.pooler_dropout(), kFirstTokenSite, DropoutRows::kSequences);
   }
@@ -80,9 +91,9 @@ class SequenceClassificationHead final : public Head {
 
 }  // namespace
 
-std::unique_ptr<Head> make_sequence_classification_head(const ModelConfig& config,
-                                                        Parameters& parameters, Kernels& kernels) {
-  return std::make_unique<SequenceClassificationHead>(config, parameters, kernels);
+std::unique_ptr<Head> make_sequence_head(const ModelConfig& config, Parameters& parameters,
+                                         Kernels& kernels) {
+  return std::make_unique<SequenceHead>(config, parameters, kernels);
 }
 
 }  // namespace berth

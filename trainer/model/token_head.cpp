@@ -1,13 +1,16 @@
 #include "trainer/model/dropout_sites.h"
 #include "trainer/model/heads.h"
+#include "trainer/model/part_names.h"
 
 namespace berth {
 namespace {
 
-class TokenClassificationHead final : public Head {
+class TokenHead final : public Head {
  public:
-  TokenClassificationHead(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
-      : config_(config), kernels_(kernels), classifier_(parameters, kernels, "classifier") {}
+  TokenHead(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
+      : config_(config),
+        kernels_(kernels),
+        classifier_(parameters, kernels, token_head_name(config)) {}
 
   void allocate(Arena& arena, const BatchLimits& limits) override {
     const DType dtype = kernels_.activation_dtype();
@@ -22,9 +25,8 @@ class TokenClassificationHead final : public Head {
     const Tensor dropped = dropped_.first(tokens), logits = logits_.first(tokens);
     kernels_.dropout(hidden, dropout(step), step.state, dropped);
     kernels_.linear_forward(dropped, *classifier_.weight, classifier_.bias, logits);
-    if (step.batch.labels) {
-      const Tensor dlogits = step.training ? dlogits_.first(tokens) : Tensor();
-      kernels_.cross_entropy(logits, step.batch.labels, step.state, dlogits);
+    if (step.batch.labelled()) {
+      add_loss(step, logits, step.training ? dlogits_.first(tokens) : Tensor());
     }
     return logits;
   }
@@ -39,6 +41,17 @@ class TokenClassificationHead final : public Head {
   void refresh() override { kernels_.refresh(*classifier_.weight); }
 
  private:
+  void add_loss(const StepContext& step, Tensor logits, Tensor dlogits) {
+    const DeviceBatch& batch = step.batch;
+    if (config_.task == Task::kQuestionAnswering) {
+      kernels_.span_cross_entropy(logits, batch.cu_seqlens, batch.labels, batch.ends, batch.weights,
+                                  step.state, dlogits);
+    } else {
+      kernels_.cross_entropy(logits, batch.labels, batch.weights, step.label_smoothing, step.state,
+                             dlogits);
+    }
+  }
+
   Dropout dropout(const StepContext& step) const {
     return step.dropout(config_.head_dropout(), kClassifierSite);
   }
@@ -52,9 +65,9 @@ class TokenClassificationHead final : public Head {
 
 }  // namespace
 
-std::unique_ptr<Head> make_token_classification_head(const ModelConfig& config,
-                                                     Parameters& parameters, Kernels& kernels) {
-  return std::make_unique<TokenClassificationHead>(config, parameters, kernels);
+std::unique_ptr<Head> make_token_head(const ModelConfig& config, Parameters& parameters,
+                                      Kernels& kernels) {
+  return std::make_unique<TokenHead>(config, parameters, kernels);
 }
 
 }  // namespace berth
