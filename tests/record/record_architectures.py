@@ -3,8 +3,9 @@
     python tests/record/record_architectures.py tests/testdata/architectures
 
 Writes ARCHITECTURE-TASK.safetensors: parameters as "param.NAME", the gradients of the mean loss as "grad.NAME", "logits",
-the packed inputs "input_ids", "token_type_ids", "lengths", the "labels" (a class a sequence; a class or -100 a token; an id or
--100 a token), and in the metadata "config", the model's config.json.
+the packed inputs "input_ids", "token_type_ids", "lengths", the "labels" (a class, a score or a set of classes a sequence; a
+class or -100 a token; an id or -100 a token; where each sequence's answer starts, and as "ends" where it ends), and in the
+metadata "config", the model's config.json.
 Recorded with torch 1.13 and transformers 4.40.
 """
 
@@ -25,7 +26,7 @@ ARCHITECTURES = {
     "roberta": ("Roberta", {**SIZES, "type_vocab_size": 1, "layer_norm_eps": 1e-5}),
     "xlm-roberta": ("XLMRoberta", {**SIZES, "type_vocab_size": 1, "layer_norm_eps": 1e-5, "pad_token_id": 1}),
     "distilbert": ("DistilBert", dict(vocab_size=VOCABULARY, dim=8, n_layers=2, n_heads=2, hidden_dim=12, dropout=0.0,
-                                      attention_dropout=0.0, seq_classif_dropout=0.0, max_position_embeddings=16,
+                                      attention_dropout=0.0, seq_classif_dropout=0.0, qa_dropout=0.0, max_position_embeddings=16,
                                       initializer_range=0.3, num_labels=CLASSES)),
     "electra": ("Electra", {**SIZES, "embedding_size": 4, "hidden_act": "relu"}),
     "albert": ("Albert", {**SIZES, "embedding_size": 4, "num_hidden_layers": 3, "num_hidden_groups": 2,
@@ -39,13 +40,27 @@ ARCHITECTURES = {
                                         "max_relative_positions": 6, "pos_att_type": "c2p|p2c", "share_att_key": True,
                                         "position_biased_input": True}),
 }
-TASKS = {"sequence": "ForSequenceClassification", "token": "ForTokenClassification", "masked": "ForMaskedLM"}
+TASKS = {"sequence": "ForSequenceClassification", "token": "ForTokenClassification", "masked": "ForMaskedLM",
+         "score": "ForSequenceClassification", "sets": "ForSequenceClassification", "qa": "ForQuestionAnswering"}
+SETTINGS = {"score": dict(num_labels=1, problem_type="regression"), "sets": dict(problem_type="multi_label_classification"),
+            "qa": dict(num_labels=2)}
+
+
+def answers(model, inputs, lengths, labels):
+    """The mean loss and the logits [T,2], one sequence at a time: in a padded batch transformers' softmax includes padding."""
+    losses, logits = [], []
+    for i, length in enumerate(lengths):
+        output = model(**{name: value[i:i + 1, :length] for name, value in inputs.items()},
+                       start_positions=labels[0, i:i + 1], end_positions=labels[1, i:i + 1])
+        losses.append(output.loss)
+        logits.append(torch.stack([output.start_logits[0], output.end_logits[0]], dim=1).detach())
+    return sum(losses) / len(losses), torch.cat(logits)
 
 
 def record(out, architecture, task):
     torch.manual_seed(7)
     prefix, arguments = ARCHITECTURES[architecture]
-    config = getattr(transformers, prefix + "Config")(**arguments)
+    config = getattr(transformers, prefix + "Config")(**{**arguments, **SETTINGS.get(task, {})})
     model = getattr(transformers, prefix + TASKS[task])(config).train()
     for parameter in model.parameters():  # biases and LayerNorm away from 0 and 1
         parameter.data += 0.05 * torch.randn_like(parameter)
@@ -61,34 +76,50 @@ def record(out, architecture, task):
     types = torch.randint(0, 2, (EXAMPLES, width)) * mask if getattr(config, "type_vocab_size", 1) > 1 else torch.zeros_like(ids)
     if task == "sequence":
         labels = torch.randint(0, CLASSES, (EXAMPLES,))
+    elif task == "score":
+        labels = torch.randn(EXAMPLES)
+    elif task == "sets":
+        labels = torch.randint(0, 2, (EXAMPLES, CLASSES)).float()
+    elif task == "qa":
+        labels = torch.stack([torch.arange(EXAMPLES) % lengths, (7 + torch.arange(EXAMPLES)) % lengths])
     else:
         labels = torch.randint(0, CLASSES if task == "token" else VOCABULARY, (EXAMPLES, width))
         labels[~mask | (torch.rand(EXAMPLES, width) < 0.4)] = -100
-    inputs = {"input_ids": ids, "attention_mask": mask.long(), "labels": labels}
+    inputs = {"input_ids": ids, "attention_mask": mask.long()}
     if architecture != "distilbert":
         inputs["token_type_ids"] = types
-    output = model(**inputs)
-    output.loss.backward()
-
     flat = mask.flatten()
-    per_token = task != "sequence"
-    recorded["logits"] = (output.logits.flatten(0, 1)[flat] if per_token else output.logits).detach().clone()
-    recorded["labels"] = (labels.flatten()[flat] if per_token else labels).to(torch.int32)
+    if task == "qa":
+        loss, recorded["logits"] = answers(model, inputs, lengths, labels)
+        starts_of_sequences = lengths.cumsum(0) - lengths
+        recorded["ends"] = (labels[1] + starts_of_sequences).to(torch.int32)
+        labels = labels[0] + starts_of_sequences
+    else:
+        output = model(**inputs, labels=labels)
+        loss, per_token = output.loss, task in ("token", "masked")
+        recorded["logits"] = (output.logits.flatten(0, 1)[flat] if per_token else output.logits).detach().clone()
+        labels = labels.flatten()[flat] if per_token else labels
+    loss.backward()
+    recorded["labels"] = labels if labels.is_floating_point() else labels.to(torch.int32)
     recorded["input_ids"] = ids.flatten()[flat].to(torch.int32)
     recorded["token_type_ids"] = types.flatten()[flat].to(torch.int32)
     recorded["lengths"] = lengths.to(torch.int32)
-    recorded["loss"] = output.loss.detach().reshape(1)
+    recorded["loss"] = loss.detach().reshape(1)
     for name, parameter in model.named_parameters():
         if parameter.grad is not None:  # DistilBERT's positions would be sinusoids otherwise
             recorded["grad." + name] = parameter.grad.detach().clone()
     save_file(recorded, out / f"{architecture}-{task}.safetensors",
               metadata={"config": json.dumps(config.to_dict(), sort_keys=True)})
-    print(architecture, task, output.loss.item())
+    print(architecture, task, loss.item())
 
 
 out = pathlib.Path(sys.argv[1])
 out.mkdir(parents=True, exist_ok=True)
 for architecture in ARCHITECTURES:
     for task in TASKS:
-        if architecture not in ("xlm-roberta", "deberta-v2-biased") or task == "sequence":  # nearly as the one before
+        if architecture in ("xlm-roberta", "deberta-v2-biased") and task not in ("sequence", "qa"):
+            continue  # nearly as the one before
+        if task in ("score", "sets") and architecture not in ("bert", "roberta"):
+            continue  # the head of "sequence"
+        if (architecture, task) != ("deberta-v2-biased", "qa"):
             record(out, architecture, task)

@@ -76,6 +76,15 @@ TEST_P(CrossEntropy, OfAVocabularyAgrees) {
   check(3, 30522, 2, 0.1);
 }
 
+// torch.nn.CrossEntropyLoss(label_smoothing=0.1, reduction="sum"), torch 1.13.
+TEST_P(CrossEntropy, IsSmoothedAsTorchDoes) {
+  const Tensor logits = tensor({2, 3}, {1, -2, 0.5, 0, 3, -1}), dlogits = garbage({2, 3});
+  kernels().cross_entropy(logits, ids({0, 2}), {}, 0.1f, *state_, dlogits);
+  EXPECT_NEAR(kernels().read_step(*state_).loss_sum, 4.520481, 1e-5);
+  expect_near(dlogits, {-0.3295844, -0.0032744, 0.3328589, 0.0132793, 0.9029062, -0.9161855}, 1e-5,
+              "dlogits");
+}
+
 TEST_P(CrossEntropy, SurvivesHugeLogits) {
   const Tensor dlogits = garbage({2, 2});
   kernels().cross_entropy(tensor({2, 2}, {1e4, -1e4, 1e4, -1e4}), ids({0, 1}), {}, 0, *state_,

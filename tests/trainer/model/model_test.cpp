@@ -50,6 +50,18 @@ class ModelTest : public testing::Test {
   }
   Outcome run(const std::vector<size_t>& cuts = {}) { return run(recorded_, cuts); }
 
+  Outcome run_batches(const std::vector<PackedBatch>& batches) {
+    recorded_.config.hidden_dropout_prob = recorded_.config.attention_probs_dropout_prob = 0;
+    recorded_.kernels->zero(recorded_.parameters->gradients());
+    recorded_.kernels->begin_step(*recorded_.state, {});
+    for (const PackedBatch& batch : batches) {
+      recorded_.model->forward(batch, *recorded_.state, Phase::kTraining);
+      recorded_.model->backward(*recorded_.state);
+    }
+    return {.step = recorded_.kernels->read_step(*recorded_.state),
+            .gradients = recorded_.gradients()};
+  }
+
   std::vector<float> logits(const PackedBatch& batch, Phase phase, const StepInputs& inputs = {}) {
     recorded_.kernels->begin_step(*recorded_.state, inputs);
     recorded_.model->forward(batch, *recorded_.state, phase);
@@ -75,6 +87,29 @@ TEST_F(ModelTest, HowAnUpdateIsCutDoesNotMatter) {
     EXPECT_NEAR(cut.step.loss_sum, whole.step.loss_sum, 1e-5 * whole.step.loss_sum);
     expect_close(cut.gradients, whole.gradients, 1e-5f);
   }
+}
+
+TEST_F(ModelTest, AWeightOfTwoCountsAnExampleTwice) {
+  PackedBatch weighted = recorded_.batch(0);
+  weighted.weights = {0, 0, 0, 2, 0, 0, 1};
+  const Outcome once = run_batches({weighted});
+  const Outcome twice =
+      run_batches({recorded_.batch(0, 3, 4), recorded_.batch(0, 3, 4), recorded_.batch(0, 6, 7)});
+  EXPECT_EQ(once.step.examples, 3);
+  EXPECT_NEAR(once.step.loss_sum, twice.step.loss_sum, 1e-5 * twice.step.loss_sum);
+  expect_close(once.gradients, twice.gradients, 1e-5f);
+}
+
+TEST_F(ModelTest, LabelsAreSmoothedInTrainingAlone) {
+  Model smoothed(recorded_.config, BatchLimits{.tokens = 256, .sequences = 16},
+                 *recorded_.parameters, *recorded_.kernels, {.label_smoothing = 0.2});
+  const auto loss = [&](Model& model, Phase phase) {
+    recorded_.kernels->begin_step(*recorded_.state, {});
+    model.forward(recorded_.batch(0), *recorded_.state, phase);
+    return recorded_.kernels->read_step(*recorded_.state).loss_sum;
+  };
+  EXPECT_EQ(loss(smoothed, Phase::kEvaluation), loss(*recorded_.model, Phase::kEvaluation));
+  EXPECT_NE(loss(smoothed, Phase::kTraining), loss(*recorded_.model, Phase::kTraining));
 }
 
 TEST_F(ModelTest, AMicroBatchWithoutItsPlaceDropsOtherwise) {
