@@ -29,6 +29,7 @@ const std::vector<Floor> kFloors = {
     {"storage/formats", {"storage/base"}},
     {"trainer/kernels", {"storage/base"}},
     {"trainer/text", {"storage/base", "storage/formats"}},
+    {"trainer/metrics", {"storage/base"}},
     {"trainer/distributed", {"storage/base", "storage/storage.h"}},
     {"trainer/model", {"storage/base", "storage/formats", "trainer/kernels"}},
     {"trainer/data", {"storage/base", "storage/formats", "trainer/text", "trainer/model/batch.h"}},

@@ -2,7 +2,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
-#include "trainer/loop/metrics.h"
+#include "trainer/metrics/classification.h"
 
 namespace berth {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "trainer/data/batcher.h"
-#include "trainer/loop/metrics.h"
+#include "trainer/metrics/classification.h"
 
 namespace berth {
 

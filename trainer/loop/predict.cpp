@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "trainer/loop/evaluate.h"
-#include "trainer/loop/metrics.h"
+#include "trainer/metrics/classification.h"
 
 namespace berth {
 namespace {

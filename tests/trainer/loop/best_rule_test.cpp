@@ -44,7 +44,8 @@ TEST(BestRule, KnowsTheMetricsOfItsData) {
   EXPECT_NO_THROW(rule("eval_f1_macro", 0, 4));
   EXPECT_THAT([] { rule("f1", 0, 4); },
               ThrowsCode(Code::kUsage, "\"f1\" is no metric of 4 classes"));
-  EXPECT_THAT([] { rule("acuracy"); }, ThrowsCode(Code::kUsage, "accuracy, f1, precision, recall"));
+  EXPECT_THAT([] { rule("acuracy"); },
+              ThrowsCode(Code::kUsage, "accuracy, f1, matthews_correlation, precision, recall"));
 }
 
 TEST(BestRule, PatienceCountsEvaluationsSinceTheBest) {

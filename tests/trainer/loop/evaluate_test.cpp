@@ -7,7 +7,7 @@
 
 #include "tests/support/letter_data.h"
 #include "tests/trainer/loop/tiny_model.h"
-#include "trainer/loop/metrics.h"
+#include "trainer/metrics/classification.h"
 
 namespace berth {
 namespace {

@@ -1,9 +1,11 @@
-#include "trainer/loop/metrics.h"
+#include "trainer/metrics/classification.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
+
+#include "tests/trainer/metrics/recorded_cases.h"
 
 namespace berth {
 namespace {
@@ -28,7 +30,8 @@ TEST(ConfusionMatrix, TwoClassesHavePrecisionRecallAndF1OfTheSecond) {
       2, {{1, 1}, {1, 1}, {1, 1}, {0, 1}, {1, 0}, {1, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}});
   auto metrics = matrix.metrics();
   EXPECT_EQ(matrix.examples(), 10);
-  EXPECT_THAT(metrics, ElementsAre(Key("accuracy"), Key("f1"), Key("precision"), Key("recall")));
+  EXPECT_THAT(metrics, ElementsAre(Key("accuracy"), Key("f1"), Key("matthews_correlation"),
+                                   Key("precision"), Key("recall")));
   EXPECT_DOUBLE_EQ(metrics["accuracy"], 0.7);
   EXPECT_DOUBLE_EQ(metrics["precision"], 0.75);
   EXPECT_DOUBLE_EQ(metrics["recall"], 0.6);
@@ -42,6 +45,39 @@ TEST(ConfusionMatrix, MoreClassesHaveTheMeanOfTheirF1) {
   EXPECT_THAT(metrics, ElementsAre(Key("accuracy"), Key("f1_macro")));
   EXPECT_DOUBLE_EQ(metrics["accuracy"], 2.0 / 6);
   EXPECT_DOUBLE_EQ(metrics["f1_macro"], 0.8 / 3);
+}
+
+TEST(ConfusionMatrix, IsScikitLearns) {
+  for (const Json& recorded : recorded_cases("classification")) {
+    const auto truths = recorded["truths"].get<std::vector<int>>();
+    const auto predictions = recorded["predictions"].get<std::vector<int>>();
+    const auto classes = recorded["classes"].get<int64_t>();
+    std::vector<std::pair<int, int>> pairs;
+    for (size_t i = 0; i < truths.size(); ++i) pairs.emplace_back(truths[i], predictions[i]);
+    const ConfusionMatrix matrix = confusion(classes, pairs);
+    auto metrics = matrix.metrics();
+    EXPECT_NEAR(metrics["accuracy"], recorded["accuracy"].get<double>(), 1e-12);
+    EXPECT_NEAR(matrix.matthews_correlation(), recorded["matthews_correlation"].get<double>(),
+                1e-12);
+    if (classes > 2) {
+      EXPECT_NEAR(metrics["f1_macro"], recorded["f1_macro"].get<double>(), 1e-12);
+    }
+    for (int64_t label = 0; label < classes; ++label) {
+      expect_counts(matrix.of_class(label), recorded["of_class"], static_cast<size_t>(label));
+    }
+    if (classes > 2) continue;
+    EXPECT_EQ(metrics["matthews_correlation"], matrix.matthews_correlation());
+    EXPECT_EQ(metrics["f1"], matrix.of_class(1).f1());
+    EXPECT_EQ(metrics["precision"], matrix.of_class(1).precision());
+    EXPECT_EQ(metrics["recall"], matrix.of_class(1).recall());
+  }
+}
+
+TEST(ConfusionMatrix, CountsPairs) {
+  const ConfusionMatrix matrix = confusion(3, {{0, 2}, {0, 2}, {2, 0}, {1, 1}});
+  EXPECT_EQ(matrix.count(0, 2), 2);
+  EXPECT_EQ(matrix.count(2, 0), 1);
+  EXPECT_EQ(matrix.count(0, 0), 0);
 }
 
 TEST(ConfusionMatrix, AClassThatNobodySawCountsZero) {

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "storage/base/json.h"
+#include "trainer/metrics/class_counts.h"
+
+namespace berth {
+
+// What tests/record/record_metrics.py wrote.
+inline Json recorded_cases(const std::string& name) {
+  std::ifstream file(BERTH_TESTDATA "/metrics/" + name + ".json");
+  return parse_json(std::string(std::istreambuf_iterator<char>(file), {}));
+}
+
+// Rates as lists by class.
+inline void expect_counts(const ClassCounts& counts, const Json& recorded, size_t label) {
+  EXPECT_NEAR(counts.precision(), recorded["precision"][label].get<double>(), 1e-12) << label;
+  EXPECT_NEAR(counts.recall(), recorded["recall"][label].get<double>(), 1e-12) << label;
+  EXPECT_NEAR(counts.f1(), recorded["f1"][label].get<double>(), 1e-12) << label;
+  EXPECT_EQ(counts.support, recorded["support"][label].get<int64_t>()) << label;
+}
+
+}  // namespace berth

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trainer/metrics/class_counts.h"
+
+namespace berth {
+
+// Counts of (true class, predicted class) and what follows from them, as scikit-learn computes it.
+class ConfusionMatrix {
+ public:
+  explicit ConfusionMatrix(int64_t num_classes);
+
+  // One example; the prediction is the largest logit, the lower class on a tie.
+  void add(std::span<const float> logits, int32_t label);
+
+  int64_t num_classes() const { return num_classes_; }
+  int64_t examples() const { return examples_; }
+  // Examples of class `truth` that were taken for `prediction`.
+  int64_t count(int64_t truth, int64_t prediction) const {
+    return counts_[static_cast<size_t>(truth * num_classes_ + prediction)];
+  }
+  // Precision, recall, F1 and support of one class.
+  ClassCounts of_class(int64_t label) const;
+
+  // accuracy; two classes: precision, recall and f1 of class 1, matthews_correlation; more:
+  // f1_macro (a class that neither occurs nor is predicted counts 0, as zero_division=0).
+  std::map<std::string, double> metrics() const;
+  // Matthews 1975, of more classes Gorodkin 2004 (R_K); 0 where all truths or all predictions are
+  // of one class.
+  double matthews_correlation() const;
+  // The accuracy of always answering the most frequent true class.
+  double majority_rate() const;
+
+ private:
+  int64_t correct() const;
+
+  int64_t num_classes_, examples_ = 0;
+  std::vector<int64_t> counts_;
+};
+
+// The largest value's index, the lowest on a tie.
+int64_t argmax(std::span<const float> values);
+
+// Softmax in double precision.
+std::vector<double> softmax(std::span<const float> logits);
+
+}  // namespace berth

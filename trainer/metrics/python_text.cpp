@@ -1,0 +1,113 @@
+#include "trainer/metrics/python_text.h"
+
+#include <algorithm>
+#include <span>
+
+#include "trainer/metrics/python_text_tables.h"
+
+namespace berth {
+namespace {
+
+constexpr char32_t kReplacement = 0xFFFD;
+
+// The code point at `at`, of which it takes the bytes; kReplacement and one byte where none is.
+char32_t take(std::string_view text, size_t& at) {
+  const auto lead = static_cast<unsigned char>(text[at++]);
+  if (lead < 0x80) return lead;
+  const int more = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : lead >= 0xC2 ? 1 : 0;
+  if (more == 0 || lead > 0xF4 || at + static_cast<size_t>(more) > text.size()) return kReplacement;
+  char32_t c = lead & (0x3Fu >> more);
+  for (size_t i = at; i < at + static_cast<size_t>(more); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if ((byte & 0xC0) != 0x80) return kReplacement;
+    c = c << 6 | (byte & 0x3F);
+  }
+  constexpr char32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
+  if (c < kLeast[more] || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)) return kReplacement;
+  at += static_cast<size_t>(more);
+  return c;
+}
+
+void append(char32_t c, std::string& text) {
+  const auto put = [&text](char32_t byte) { text += static_cast<char>(byte); };
+  if (c < 0x80) return put(c);
+  if (c < 0x800) {
+    put(0xC0 | c >> 6);
+  } else {
+    if (c < 0x10000) {
+      put(0xE0 | c >> 12);
+    } else {
+      put(0xF0 | c >> 18);
+      put(0x80 | (c >> 12 & 0x3F));
+    }
+    put(0x80 | (c >> 6 & 0x3F));
+  }
+  put(0x80 | (c & 0x3F));
+}
+
+// The range or run that holds c, if any does.
+template <typename T>
+const T* holding(std::span<const T> sorted, char32_t c) {
+  const auto after = std::upper_bound(sorted.begin(), sorted.end(), c,
+                                      [](char32_t x, const T& range) { return x < range.first; });
+  if (after == sorted.begin()) return nullptr;
+  const T& range = *(after - 1);
+  return c <= range.last ? &range : nullptr;
+}
+
+char32_t lower(char32_t c) {
+  if (c < 0x80) return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
+  // Runs of every second character may stand inside each other: the nearest before is not always
+  // it.
+  const std::span runs(kLowerCaseRuns, kLowerCaseRunCount);
+  for (const LowerCaseRun& run : runs) {
+    if (run.first > c) break;
+    if (c <= run.last && (c - run.first) % run.step == 0) {
+      return static_cast<char32_t>(static_cast<int32_t>(c) + run.difference);
+    }
+  }
+  return c;
+}
+
+}  // namespace
+
+std::u32string code_points(std::string_view text) {
+  std::u32string points;
+  for (size_t at = 0; at < text.size();) points += take(text, at);
+  return points;
+}
+
+std::string utf8(std::u32string_view text) {
+  std::string bytes;
+  for (const char32_t c : text) append(c, bytes);
+  return bytes;
+}
+
+std::u32string lowered(std::u32string_view text) {
+  constexpr char32_t kSigma = 0x3A3, kFinalSigma = 0x3C2, kDottedI = 0x130;
+  std::u32string result;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == kDottedI) {
+      result += U"i\u0307";
+    } else if (text[i] == kSigma && i > 0 && is_alphanumeric(text[i - 1]) &&
+               (i + 1 == text.size() || !is_alphanumeric(text[i + 1]))) {
+      result += kFinalSigma;
+    } else {
+      result += lower(text[i]);
+    }
+  }
+  return result;
+}
+
+bool is_alphanumeric(char32_t c) {
+  if (c < 0x80) return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+  return holding(std::span(kAlphanumericRanges, kAlphanumericRangeCount), c) != nullptr;
+}
+
+bool is_space(char32_t c) {
+  return (c >= 0x9 && c <= 0xD) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 ||
+         c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F ||
+         c == 0x205F || c == 0x3000;
+}
+
+}  // namespace berth
