@@ -175,6 +175,15 @@ class Kernels {
                                           const Weight& w, Tensor dx, Into into, Tensor dw,
                                           Tensor dbias) = 0;
 
+  // Low-rank adaptation of a matrix (Hu et al. 2021, arXiv:2106.09685): down [T,R] = x [T,K] a^T,
+  // kept for backward; columns [column, column + N) of y += scale * down b^T. a [R,K], b [N,R].
+  virtual void low_rank_forward(Tensor x, const Weight& a, const Weight& b, float scale,
+                                int64_t column, Tensor down, Tensor y) = 0;
+  // dy as y; ddown [T,R] overwritten, scratch; da, db add. dx [T,K] may be x where it overwrites.
+  virtual void low_rank_backward(Tensor dy, int64_t column, Tensor x, Tensor down, const Weight& a,
+                                 const Weight& b, float scale, Tensor ddown, Tensor dx, Into into,
+                                 Tensor da, Tensor db) = 0;
+
   // ---- Attention -----------------------------------------------------------------------------
   // Scaled dot-product attention (Vaswani et al. 2017, arXiv:1706.03762) inside each sequence of a
   // packed batch: rows cu_seqlens[b] .. cu_seqlens[b+1] attend to each other and to nothing else.

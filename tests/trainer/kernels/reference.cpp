@@ -79,6 +79,13 @@ Vector linear(const Vector& x, const Vector& w, const Vector& bias) {
   return y;
 }
 
+Vector low_rank(const Vector& x, const Vector& a, const Vector& b, int64_t rank, double scale) {
+  const size_t outputs = b.size() / static_cast<size_t>(rank);
+  Vector y = linear(linear(x, a, Vector(static_cast<size_t>(rank))), b, Vector(outputs));
+  for (double& value : y) value *= scale;
+  return y;
+}
+
 double activation(Activation activation, double x) {
   switch (activation) {
     case Activation::kGelu:

@@ -26,6 +26,8 @@ Vector dropout(const Vector& x, int64_t columns, const Dropout& dropout, const S
 Vector layer_norm(const Vector& x, const Vector& gamma, const Vector& beta, double epsilon);
 // x [T,K], w [N,K], bias [N]
 Vector linear(const Vector& x, const Vector& w, const Vector& bias);
+// x [T,K], a [R,K], b [N,R] -> [T,N], `scale` times x a^T b^T.
+Vector low_rank(const Vector& x, const Vector& a, const Vector& b, int64_t rank, double scale);
 double activation(Activation activation, double x);
 Vector activation(Activation activation, const Vector& x);
 

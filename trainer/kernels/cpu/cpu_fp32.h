@@ -87,6 +87,12 @@ class CpuFp32 final : public Kernels {
                                   const Weight& w, Tensor dx, Into into, Tensor dw,
                                   Tensor dbias) override;
 
+  void low_rank_forward(Tensor x, const Weight& a, const Weight& b, float scale, int64_t column,
+                        Tensor down, Tensor y) override;
+  void low_rank_backward(Tensor dy, int64_t column, Tensor x, Tensor down, const Weight& a,
+                         const Weight& b, float scale, Tensor ddown, Tensor dx, Into into,
+                         Tensor da, Tensor db) override;
+
   void attention_forward(Tensor qkv, Tensor cu_seqlens, int num_heads, Dropout dropout,
                          const StepState& state, Tensor out, Tensor log_sum_exp) override;
   void attention_backward(Tensor dout, Tensor qkv, Tensor out, Tensor log_sum_exp,
