@@ -57,16 +57,18 @@ def answers(model, inputs, lengths, labels):
     return sum(losses) / len(losses), torch.cat(logits)
 
 
-def record(out, architecture, task):
+def make_model(architecture, task):
     torch.manual_seed(7)
     prefix, arguments = ARCHITECTURES[architecture]
     config = getattr(transformers, prefix + "Config")(**{**arguments, **SETTINGS.get(task, {})})
     model = getattr(transformers, prefix + TASKS[task])(config).train()
     for parameter in model.parameters():  # biases and LayerNorm away from 0 and 1
         parameter.data += 0.05 * torch.randn_like(parameter)
-    recorded = {"param." + name: value.detach().clone().contiguous() for name, value in model.named_parameters()}
+    return model
 
-    # RoBERTa's padding id stands in the first text, too: it has a place of its own.
+
+def make_inputs(architecture, config):
+    """Padded inputs, their mask and the lengths. RoBERTa's padding id stands in a text, too: it has a place of its own."""
     pad = config.pad_token_id
     lengths = torch.tensor([1, 9, 4, 13, 6])
     width = int(lengths.max())
@@ -74,6 +76,19 @@ def record(out, architecture, task):
     ids = torch.randint(2, VOCABULARY, (EXAMPLES, width)) * mask + pad * ~mask
     ids[1, 3] = pad
     types = torch.randint(0, 2, (EXAMPLES, width)) * mask if getattr(config, "type_vocab_size", 1) > 1 else torch.zeros_like(ids)
+    inputs = {"input_ids": ids, "attention_mask": mask.long()}
+    if architecture != "distilbert":
+        inputs["token_type_ids"] = types
+    packed = {"input_ids": ids[mask].to(torch.int32), "token_type_ids": types[mask].to(torch.int32),
+              "lengths": lengths.to(torch.int32)}
+    return inputs, mask, lengths, packed
+
+
+def record(out, architecture, task):
+    model = make_model(architecture, task)
+    recorded = {"param." + name: value.detach().clone().contiguous() for name, value in model.named_parameters()}
+    inputs, mask, lengths, packed = make_inputs(architecture, model.config)
+    recorded.update(packed)
     if task == "sequence":
         labels = torch.randint(0, CLASSES, (EXAMPLES,))
     elif task == "score":
@@ -83,12 +98,8 @@ def record(out, architecture, task):
     elif task == "qa":
         labels = torch.stack([torch.arange(EXAMPLES) % lengths, (7 + torch.arange(EXAMPLES)) % lengths])
     else:
-        labels = torch.randint(0, CLASSES if task == "token" else VOCABULARY, (EXAMPLES, width))
-        labels[~mask | (torch.rand(EXAMPLES, width) < 0.4)] = -100
-    inputs = {"input_ids": ids, "attention_mask": mask.long()}
-    if architecture != "distilbert":
-        inputs["token_type_ids"] = types
-    flat = mask.flatten()
+        labels = torch.randint(0, CLASSES if task == "token" else VOCABULARY, mask.shape)
+        labels[~mask | (torch.rand(mask.shape) < 0.4)] = -100
     if task == "qa":
         loss, recorded["logits"] = answers(model, inputs, lengths, labels)
         starts_of_sequences = lengths.cumsum(0) - lengths
@@ -97,29 +108,31 @@ def record(out, architecture, task):
     else:
         output = model(**inputs, labels=labels)
         loss, per_token = output.loss, task in ("token", "masked")
-        recorded["logits"] = (output.logits.flatten(0, 1)[flat] if per_token else output.logits).detach().clone()
-        labels = labels.flatten()[flat] if per_token else labels
+        recorded["logits"] = (output.logits[mask] if per_token else output.logits).detach().clone()
+        labels = labels[mask] if per_token else labels
     loss.backward()
     recorded["labels"] = labels if labels.is_floating_point() else labels.to(torch.int32)
-    recorded["input_ids"] = ids.flatten()[flat].to(torch.int32)
-    recorded["token_type_ids"] = types.flatten()[flat].to(torch.int32)
-    recorded["lengths"] = lengths.to(torch.int32)
     recorded["loss"] = loss.detach().reshape(1)
     for name, parameter in model.named_parameters():
         if parameter.grad is not None:  # DistilBERT's positions would be sinusoids otherwise
             recorded["grad." + name] = parameter.grad.detach().clone()
     save_file(recorded, out / f"{architecture}-{task}.safetensors",
-              metadata={"config": json.dumps(config.to_dict(), sort_keys=True)})
+              metadata={"config": json.dumps(model.config.to_dict(), sort_keys=True)})
     print(architecture, task, loss.item())
 
 
-out = pathlib.Path(sys.argv[1])
-out.mkdir(parents=True, exist_ok=True)
-for architecture in ARCHITECTURES:
-    for task in TASKS:
-        if architecture in ("xlm-roberta", "deberta-v2-biased") and task not in ("sequence", "qa"):
-            continue  # nearly as the one before
-        if task in ("score", "sets") and architecture not in ("bert", "roberta"):
-            continue  # the head of "sequence"
-        if (architecture, task) != ("deberta-v2-biased", "qa"):
-            record(out, architecture, task)
+def main():
+    out = pathlib.Path(sys.argv[1])
+    out.mkdir(parents=True, exist_ok=True)
+    for architecture in ARCHITECTURES:
+        for task in TASKS:
+            if architecture in ("xlm-roberta", "deberta-v2-biased") and task not in ("sequence", "qa"):
+                continue  # nearly as the one before
+            if task in ("score", "sets") and architecture not in ("bert", "roberta"):
+                continue  # the head of "sequence"
+            if (architecture, task) != ("deberta-v2-biased", "qa"):
+                record(out, architecture, task)
+
+
+if __name__ == "__main__":
+    main()

@@ -5,15 +5,20 @@
 
 namespace berth {
 
-SelfAttention::SelfAttention(const ModelConfig& config, int64_t layer, RelativePositions* positions,
-                             Parameters& parameters, Kernels& kernels)
+SelfAttention::SelfAttention(const ModelConfig& config, const LoraOptions& lora, int64_t layer,
+                             RelativePositions* positions, Parameters& parameters, Kernels& kernels)
     : config_(config),
       layer_(layer),
       kernels_(kernels),
       qkv_linear_(parameters, kernels, layer_names(config, layer).query, 3),
       output_linear_(parameters, kernels, layer_names(config, layer).attention_output),
       norm_(parameters, layer_names(config, layer).attention_norm) {
-  if (positions) disentangled_.emplace(config, layer, *positions, parameters, kernels);
+  if (positions) disentangled_.emplace(config, lora, layer, *positions, parameters, kernels);
+  if (!lora) return;
+  for (const LoraTarget& target : lora_targets(config, layer)) {
+    adapters_.emplace_back(lora, target.name, target.place * config.hidden_size, parameters,
+                           kernels);
+  }
 }
 
 SelfAttention::SelfAttention(const SelfAttention& other, int64_t layer) : SelfAttention(other) {
@@ -30,6 +35,7 @@ void SelfAttention::allocate(Arena& arena, const BatchLimits& limits) {
   mean_ = arena.make(DType::kF32, {tokens});
   rstd_ = arena.make(DType::kF32, {tokens});
   if (disentangled_) disentangled_->allocate(arena);
+  for (LowRankAdapter& adapter : adapters_) adapter.allocate(arena, tokens);
 }
 
 Dropout SelfAttention::probability_dropout(const StepContext& step) const {
@@ -42,11 +48,19 @@ Dropout SelfAttention::output_dropout(const StepContext& step) const {
                       layer_site(layer_, LayerSite::kAttentionOutput));
 }
 
+Dropout SelfAttention::adapter_dropout(size_t adapter) const {
+  const int place = lora_targets(config_, layer_)[adapter].place;
+  return {.site = adapter_site(layer_, static_cast<uint32_t>(place))};
+}
+
 void SelfAttention::forward(const StepContext& step, Tensor x, Tensor y) {
   const int64_t tokens = step.batch.num_tokens;
   const Tensor qkv = qkv_.first(tokens), attended = attended_.first(tokens);
   const Tensor sum = sum_.first(tokens);
   kernels_.linear_forward(x, *qkv_linear_.weight, qkv_linear_.bias, qkv);
+  for (size_t i = 0; i < adapters_.size(); ++i) {
+    adapters_[i].forward(step, adapter_dropout(i), x, qkv);
+  }
   if (disentangled_) {
     disentangled_->forward(step, probability_dropout(step), qkv, attended,
                            log_sum_exp_.first(tokens));
@@ -84,12 +98,16 @@ void SelfAttention::backward(const StepContext& step, Tensor x, Tensor d,
   // The residual: d already holds its share.
   kernels_.linear_backward(dqkv, x, *qkv_linear_.weight, d, Into::kAdd, qkv_linear_.dweight,
                            qkv_linear_.dbias);
+  for (size_t i = 0; i < adapters_.size(); ++i) {
+    adapters_[i].backward(step, adapter_dropout(i), x, dqkv, d);
+  }
 }
 
 void SelfAttention::refresh() {
   kernels_.refresh(*qkv_linear_.weight);
   kernels_.refresh(*output_linear_.weight);
   if (disentangled_) disentangled_->refresh();
+  for (LowRankAdapter& adapter : adapters_) adapter.refresh();
 }
 
 }  // namespace berth

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "trainer/model/config.h"
 #include "trainer/model/context.h"
 #include "trainer/model/disentangled_attention.h"
 #include "trainer/model/linear.h"
+#include "trainer/model/low_rank_adapter.h"
 
 namespace berth {
 
@@ -14,8 +16,8 @@ namespace berth {
 class SelfAttention {
  public:
   // With `positions`, which it borrows, attention is disentangled.
-  SelfAttention(const ModelConfig& config, int64_t layer, RelativePositions* positions,
-                Parameters& parameters, Kernels& kernels);
+  SelfAttention(const ModelConfig& config, const LoraOptions& lora, int64_t layer,
+                RelativePositions* positions, Parameters& parameters, Kernels& kernels);
   // With the parameters of `other`, for another layer.
   SelfAttention(const SelfAttention& other, int64_t layer);
 
@@ -28,11 +30,13 @@ class SelfAttention {
  private:
   Dropout probability_dropout(const StepContext& step) const;
   Dropout output_dropout(const StepContext& step) const;
+  Dropout adapter_dropout(size_t adapter) const;
 
   const ModelConfig& config_;
   int64_t layer_;
   Kernels& kernels_;
   Linear qkv_linear_, output_linear_;
+  std::vector<LowRankAdapter> adapters_;  // of lora_targets()
   std::optional<DisentangledAttention> disentangled_;
   LayerNorm norm_;
   Tensor qkv_, attended_, log_sum_exp_;  // [T,3H], [T,H], [T,A]

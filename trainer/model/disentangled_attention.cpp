@@ -5,18 +5,26 @@
 
 namespace berth {
 
-DisentangledAttention::DisentangledAttention(const ModelConfig& config, int64_t layer,
-                                             RelativePositions& positions, Parameters& parameters,
-                                             Kernels& kernels)
+DisentangledAttention::DisentangledAttention(const ModelConfig& config, const LoraOptions& lora,
+                                             int64_t layer, RelativePositions& positions,
+                                             Parameters& parameters, Kernels& kernels)
     : config_(config),
       site_(layer_site(layer, LayerSite::kRelativePositions)),
+      adapter_dropout_{.site = adapter_site(layer, kAdapterOfPositions),
+                       .rows = DropoutRows::kTable},
       positions_(positions),
       kernels_(kernels),
-      qk_linear_(parameters, kernels, layer_names(config, layer).query, 2) {}
+      qk_linear_(parameters, kernels, layer_names(config, layer).query, 2) {
+  if (lora) {
+    query_adapter_.emplace(lora, layer_names(config, layer).query, /*column=*/0, parameters,
+                           kernels);
+  }
+}
 
 void DisentangledAttention::allocate(Arena& arena) {
   position_qk_ =
       arena.make(kernels_.activation_dtype(), {positions_.most_rows(), 2 * config_.hidden_size});
+  if (query_adapter_) query_adapter_->allocate(arena, positions_.most_rows());
 }
 
 RelativeRows DisentangledAttention::relative() const {
@@ -26,8 +34,12 @@ RelativeRows DisentangledAttention::relative() const {
 
 void DisentangledAttention::forward(const StepContext& step, Dropout dropout, Tensor qkv,
                                     Tensor out, Tensor log_sum_exp) {
-  kernels_.linear_forward(positions_.dropped(step, site_), *qk_linear_.weight, qk_linear_.bias,
-                          relative().position_qk);
+  const Tensor dropped = positions_.dropped(step, site_);
+  kernels_.linear_forward(dropped, *qk_linear_.weight, qk_linear_.bias, relative().position_qk);
+  if (query_adapter_) {
+    query_adapter_->forward(step, positions_.counted(adapter_dropout_), dropped,
+                            relative().position_qk);
+  }
   kernels_.disentangled_attention_forward(qkv, relative(), step.batch.cu_seqlens,
                                           static_cast<int>(config_.num_attention_heads), dropout,
                                           step.state, out, log_sum_exp);
@@ -39,11 +51,19 @@ void DisentangledAttention::backward(const StepContext& step, Dropout dropout, T
   kernels_.disentangled_attention_backward(
       dout, qkv, relative(), out, log_sum_exp, step.batch.cu_seqlens,
       static_cast<int>(config_.num_attention_heads), dropout, step.state, dqkv, dposition_qk);
-  kernels_.linear_backward(dposition_qk, positions_.dropped(step, site_), *qk_linear_.weight,
-                           dpositions, Into::kOverwrite, qk_linear_.dweight, qk_linear_.dbias);
+  const Tensor dropped = positions_.dropped(step, site_);
+  kernels_.linear_backward(dposition_qk, dropped, *qk_linear_.weight, dpositions, Into::kOverwrite,
+                           qk_linear_.dweight, qk_linear_.dbias);
+  if (query_adapter_) {
+    query_adapter_->backward(step, positions_.counted(adapter_dropout_), dropped, dposition_qk,
+                             dpositions);
+  }
   positions_.add_gradient(step, site_, dpositions);
 }
 
-void DisentangledAttention::refresh() { kernels_.refresh(*qk_linear_.weight); }
+void DisentangledAttention::refresh() {
+  kernels_.refresh(*qk_linear_.weight);
+  if (query_adapter_) query_adapter_->refresh();
+}
 
 }  // namespace berth

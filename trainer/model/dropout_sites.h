@@ -19,4 +19,10 @@ constexpr uint32_t layer_site(int64_t layer, LayerSite site) {
   return 16 + 4 * static_cast<uint32_t>(layer) + static_cast<uint32_t>(site);
 }
 
+// Of LoRA's adapters: their place among query, key and value; of positions' queries, the next.
+constexpr uint32_t kAdapterOfPositions = 3;
+constexpr uint32_t adapter_site(int64_t layer, uint32_t place) {
+  return 0x40000000 + 4 * static_cast<uint32_t>(layer) + place;
+}
+
 }  // namespace berth

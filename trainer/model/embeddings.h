@@ -20,6 +20,8 @@ class Embeddings {
   void backward(const StepContext& step, Tensor dy);  // dy is used up
   void refresh();                                     // after the parameters changed
 
+  bool trains() const { return static_cast<bool>(dword_); }
+
   Tensor word() const { return word_; }    // [V,E]
   Tensor dword() const { return dword_; }  // null without gradients
 

@@ -6,22 +6,22 @@
 
 namespace berth {
 
-Encoder::Encoder(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
+Encoder::Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters& parameters,
+                 Kernels& kernels)
     : config_(config), kernels_(kernels), embeddings_(config, parameters, kernels) {
   if (config.type == ModelType::kDebertaV2) {
     positions_ = std::make_unique<RelativePositions>(config, parameters, kernels);
   }
   layers_.reserve(static_cast<size_t>(config.num_hidden_layers));
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
-    const bool shares = i > 0 && layer_names(config, i) == layer_names(config, i - 1);
-    if (shares) {
+    if (shares_parameters(config, i)) {
       const Layer& before = layers_.back();
       layers_.push_back({.attention = SelfAttention(before.attention, i),
                          .feed_forward = FeedForward(before.feed_forward, i),
                          .shares = true});
     } else {
       layers_.push_back(
-          {.attention = SelfAttention(config, i, positions_.get(), parameters, kernels),
+          {.attention = SelfAttention(config, lora, i, positions_.get(), parameters, kernels),
            .feed_forward = FeedForward(config, i, parameters, kernels),
            .shares = false});
     }
@@ -68,8 +68,8 @@ void Encoder::backward(const StepContext& step, Tensor d) {
     layer.feed_forward.backward(step, layer.attention_output.first(tokens), d, scratch_);
     layer.attention.backward(step, x, d, scratch_);
   }
-  if (positions_) positions_->finish_backward();
-  embeddings_.backward(step, d);
+  if (positions_ && positions_->trains()) positions_->finish_backward();
+  if (embeddings_.trains()) embeddings_.backward(step, d);
 }
 
 void Encoder::refresh() {

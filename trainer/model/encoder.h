@@ -14,12 +14,13 @@ namespace berth {
 // layers, post-normalized, which may share their parameters (Lan et al. 2019, arXiv:1909.11942).
 class Encoder {
  public:
-  Encoder(const ModelConfig& config, Parameters& parameters, Kernels& kernels);
+  Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters& parameters,
+          Kernels& kernels);
 
   void allocate(Arena& arena, const BatchLimits& limits);
   // Returns the last hidden states [T,H], valid until the next forward.
   Tensor forward(const StepContext& step);
-  // d [T,H] holds their gradient and is used up.
+  // d [T,H] holds their gradient and is used up. Goes no farther down than what trains.
   void backward(const StepContext& step, Tensor d);
   void refresh();  // after the parameters changed
 

@@ -47,11 +47,11 @@ int64_t longest_sequence(const PackedBatch& batch) {
 }  // namespace
 
 Model::Model(const ModelConfig& config, const BatchLimits& limits, Parameters& parameters,
-             Kernels& kernels, LossOptions loss)
+             Kernels& kernels, LossOptions loss, const LoraOptions& lora)
     : config_(config),
       loss_(loss),
       kernels_(kernels),
-      encoder_(config, parameters, kernels),
+      encoder_(config, lora, parameters, kernels),
       head_(make_head(config, encoder_.embeddings(), parameters, kernels)) {
   Arena plan;
   allocate(plan, limits);

@@ -15,9 +15,10 @@ enum class Phase { kTraining, kEvaluation };
 // block, sized when built. Borrows config, parameters and kernels. Not thread-safe.
 class Model {
  public:
-  // Throws kMemory when the activations of `limits` do not fit.
+  // Parameters with adapters want their options. Throws kMemory when the activations of `limits` do
+  // not fit.
   Model(const ModelConfig& config, const BatchLimits& limits, Parameters& parameters,
-        Kernels& kernels, LossOptions loss = {});
+        Kernels& kernels, LossOptions loss = {}, const LoraOptions& lora = {});
 
   // Adds a labelled batch's loss to the state. `batch` lies inside the limits, its labels are of
   // the config's task. Throws kBadData on an id that the embeddings have not.

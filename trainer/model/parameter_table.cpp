@@ -1,3 +1,4 @@
+#include "trainer/model/lora.h"
 #include "trainer/model/parameters.h"
 #include "trainer/model/part_names.h"
 
@@ -42,6 +43,25 @@ class TableBuilder {
     linear(names.intermediate, intermediate, hidden);
     linear(names.output, hidden, intermediate);
     layer_norm(names.output_norm, hidden);
+  }
+
+  // Behind all layers, so that what trains is one end of the table.
+  void adapters(const LoraOptions& lora) {
+    for (ParameterSpec& spec : table_) spec.trains = false;
+    const int64_t layers = depth_;
+    depth_ = 0;
+    for (int64_t i = 0; i < config_.num_hidden_layers; ++i) {
+      if (shares_parameters(config_, i)) continue;
+      ++depth_;
+      for (const LoraTarget& target : lora_targets(config_, i)) {
+        matrix(lora_a_name(target.name), lora.rank, config_.hidden_size);
+        table_.back().is_adapter = true;
+        matrix(lora_b_name(target.name), config_.hidden_size, lora.rank);
+        table_.back().is_adapter = true;
+        table_.back().initial = Initial::kZeros;
+      }
+    }
+    depth_ = layers;
   }
 
   void head() {
@@ -118,13 +138,17 @@ class TableBuilder {
 }  // namespace
 
 std::vector<ParameterSpec> parameter_table(const ModelConfig& config) {
+  return parameter_table(config, {});
+}
+
+std::vector<ParameterSpec> parameter_table(const ModelConfig& config, const LoraOptions& lora) {
   TableBuilder table(config);
   table.embeddings();
   if (config.type == ModelType::kDebertaV2) table.relative_positions();
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
-    const LayerNames names = layer_names(config, i);
-    if (i == 0 || names != layer_names(config, i - 1)) table.layer(names);
+    if (!shares_parameters(config, i)) table.layer(layer_names(config, i));
   }
+  if (lora) table.adapters(lora);
   table.head();
   return table.take();
 }

@@ -33,7 +33,8 @@ Tensor Parameters::value(std::string_view name, int count) const {
 }
 
 Tensor Parameters::gradient(std::string_view name, int count) const {
-  return view(gradients_.get(), index_of(name), count);
+  const size_t index = index_of(name);
+  return view(gradients_of(index), index, count);
 }
 
 size_t Parameters::index_of(std::string_view name) const {

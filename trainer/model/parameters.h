@@ -10,6 +10,7 @@
 
 namespace berth {
 
+struct LoraOptions;
 struct ModelConfig;
 
 enum class Initial { kNormal, kZeros, kOnes };
@@ -20,10 +21,12 @@ struct ParameterSpec {
   std::vector<std::string> aliases{};
   std::vector<int64_t> shape;
   Initial initial = Initial::kNormal;
-  bool decays = true;    // weight decay: matrices, not biases and LayerNorm
-  bool is_head = false;  // may be missing from pretrained files
+  bool decays = true;       // weight decay: matrices, not biases and LayerNorm
+  bool is_head = false;     // may be missing from pretrained files
+  bool is_adapter = false;  // LoRA's: is missing from pretrained files
+  bool trains = true;       // has a gradient
   // 0 for embeddings, 1 for the first layer, ... and 1 more than the last layer's for the head.
-  // Does not decrease along the table.
+  // Does not decrease along the table, but for adapters, which stand behind all layers.
   int64_t depth = 0;
 
   int64_t elements() const {
@@ -37,6 +40,8 @@ struct ParameterSpec {
 // layers share once. Query, key and value of a layer stand next to each other, so that one product
 // computes all three.
 std::vector<ParameterSpec> parameter_table(const ModelConfig& config);
+// With LoRA's adapters before the head; only these and the head train.
+std::vector<ParameterSpec> parameter_table(const ModelConfig& config, const LoraOptions& lora);
 
 // All parameters in one block of fp32, their gradients in another of the same layout (without
 // gaps), where the backend computes. Layers hold views.
@@ -49,9 +54,10 @@ class Parameters {
   int64_t size() const { return size_; }  // elements of all
 
   Tensor values() const;     // [size]
-  Tensor gradients() const;  // [size]; null without gradients
+  Tensor gradients() const;  // [size]; null without gradients; zeros of what does not train
   Tensor value(size_t index) const { return view(values_.get(), index); }
-  Tensor gradient(size_t index) const { return view(gradients_.get(), index); }
+  // Null where it does not train.
+  Tensor gradient(size_t index) const { return view(gradients_of(index), index); }
 
   // By Hugging Face name, which must exist. `count` > 1 joins that many neighbours along rows.
   Tensor value(std::string_view name, int count = 1) const;
@@ -62,6 +68,9 @@ class Parameters {
 
  private:
   size_t index_of(std::string_view name) const;
+  const Memory* gradients_of(size_t index) const {
+    return specs_[index].trains ? gradients_.get() : nullptr;
+  }
   Tensor view(const Memory* memory, size_t index, int count = 1) const;
 
   std::vector<ParameterSpec> specs_;

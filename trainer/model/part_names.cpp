@@ -101,6 +101,10 @@ LayerNames layer_names(const ModelConfig& config, int64_t layer) {
   return config.type == ModelType::kDebertaV2 ? deberta_layer(prefix) : bert_layer(prefix);
 }
 
+bool shares_parameters(const ModelConfig& config, int64_t layer) {
+  return layer > 0 && layer_names(config, layer) == layer_names(config, layer - 1);
+}
+
 SequenceHeadNames sequence_head_names(const ModelConfig& config) {
   switch (config.type) {
     case ModelType::kRoberta:

@@ -31,6 +31,8 @@ struct LayerNames {
 };
 // Equal for layers that share their parameters.
 LayerNames layer_names(const ModelConfig& config, int64_t layer);
+// Whether the layer has the parameters of the one before (ALBERT).
+bool shares_parameters(const ModelConfig& config, int64_t layer);
 
 // logits = classifier(dropout(activation(dense(first))))
 struct SequenceHeadNames {

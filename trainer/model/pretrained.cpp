@@ -132,7 +132,7 @@ LoadReport load_parameters(const TensorReader& file, Parameters& parameters, Ker
     const ParameterSpec& spec = parameters.specs()[i];
     const NamedTensor* source = sources[i] = lookup.take(spec);
     if (source == nullptr) {
-      if (spec.is_head) {
+      if (spec.is_head || spec.is_adapter) {
         report.missing.push_back(i);
       } else {
         missing.push_back(spec.name);

@@ -13,7 +13,7 @@ namespace berth {
 
 // What a file of tensors gave a model.
 struct LoadReport {
-  std::vector<size_t> missing;  // parameters of the head that the file lacks
+  std::vector<size_t> missing;  // parameters of the head, and adapters, that the file lacks
   std::vector<std::string>
       ignored;  // tensors of other heads and position buffers, known to be useless here
 };

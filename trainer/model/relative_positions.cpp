@@ -84,7 +84,10 @@ void RelativePositions::finish_backward() {
 }
 
 Dropout RelativePositions::dropout(const StepContext& step, uint32_t site) const {
-  Dropout dropout = step.dropout(config_.hidden_dropout_prob, site, DropoutRows::kTable);
+  return counted(step.dropout(config_.hidden_dropout_prob, site, DropoutRows::kTable));
+}
+
+Dropout RelativePositions::counted(Dropout dropout) const {
   dropout.first_row = static_cast<uint64_t>(first_row_);
   return dropout;
 }

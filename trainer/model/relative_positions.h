@@ -34,9 +34,14 @@ class RelativePositions {
   // Adds what a place's [P,H] gradient comes to; uses d up.
   void add_gradient(const StepContext& step, uint32_t site, Tensor d);
 
+  // `dropout` with the rows of the last forward counting from the table's first.
+  Dropout counted(Dropout dropout) const;
+
   // Scratch for the backward passes of places, one at a time: [P,2H].
   Tensor dposition_qk() const { return dposition_qk_.first(num_rows_); }
   Tensor dpositions() const { return dpositions_.first(num_rows_); }  // [P,H]
+
+  bool trains() const { return static_cast<bool>(dtable_); }
 
   int64_t num_rows() const { return num_rows_; }    // P
   int64_t most_rows() const;                        // that P may be

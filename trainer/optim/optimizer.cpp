@@ -8,15 +8,19 @@ namespace berth {
 
 namespace {
 
-// One for each parameter of `depth` and more; neighbours that are treated alike are joined where a
-// range need not be one parameter.
+bool learns(const ParameterSpec& spec, const OptimizerOptions& options) {
+  return spec.trains && spec.depth >= options.first_depth;
+}
+
+// One for each parameter that learns; neighbours that are treated alike are joined where a range
+// need not be one parameter.
 std::vector<UpdateRange> ranges_of(const OptimizerOptions& options, const Parameters& parameters) {
   std::vector<UpdateRange> ranges;
   const std::span<const ParameterSpec> specs = parameters.specs();
   int64_t deepest = 0;
   for (const ParameterSpec& spec : specs) deepest = std::max(deepest, spec.depth);
   for (size_t i = 0; i < specs.size(); ++i) {
-    if (specs[i].depth < options.first_depth) continue;
+    if (!learns(specs[i], options)) continue;
     const auto layers_above = static_cast<double>(deepest - specs[i].depth);
     const UpdateRange range{
         .begin = parameters.offset(i),
@@ -37,6 +41,23 @@ std::vector<UpdateRange> ranges_of(const OptimizerOptions& options, const Parame
   return ranges;
 }
 
+// What has gradients and does not learn. What does not train has none: its zeros are not touched,
+// so that they take no memory.
+std::vector<UpdateRange> frozen_in(const OptimizerOptions& options, const Parameters& parameters) {
+  std::vector<UpdateRange> frozen;
+  for (size_t i = 0; i < parameters.specs().size(); ++i) {
+    const ParameterSpec& spec = parameters.specs()[i];
+    const int64_t begin = parameters.offset(i), end = begin + spec.elements();
+    if (!spec.trains || learns(spec, options)) continue;
+    if (!frozen.empty() && frozen.back().end == begin) {
+      frozen.back().end = end;
+    } else {
+      frozen.push_back({.begin = begin, .end = end});
+    }
+  }
+  return frozen;
+}
+
 }  // namespace
 
 Optimizer::Optimizer(const OptimizerOptions& options, Parameters& parameters, Kernels& kernels)
@@ -44,7 +65,7 @@ Optimizer::Optimizer(const OptimizerOptions& options, Parameters& parameters, Ke
       parameters_(parameters),
       kernels_(kernels),
       ranges_(ranges_of(options, parameters)),
-      frozen_(ranges_.empty() ? parameters.size() : ranges_.front().begin) {
+      frozen_(frozen_in(options, parameters)) {
   const size_t size_bytes = static_cast<size_t>(parameters.size()) * sizeof(float);
   first_moment_ = kernels.allocate(size_bytes);
   second_moment_ = kernels.allocate(size_bytes);
@@ -52,8 +73,11 @@ Optimizer::Optimizer(const OptimizerOptions& options, Parameters& parameters, Ke
 
 void Optimizer::step(StepState& state) {
   const Tensor gradients = parameters_.gradients();
-  kernels_.zero(gradients.first(frozen_));
-  kernels_.add_squares(gradients.slice(frozen_, gradients.rows() - frozen_), state);
+  for (const UpdateRange& range : frozen_) {
+    kernels_.zero(gradients.slice(range.begin, range.end - range.begin));
+  }
+  const int64_t first = ranges_.empty() ? gradients.rows() : ranges_.front().begin;
+  kernels_.add_squares(gradients.slice(first, gradients.rows() - first), state);
   kernels_.finish_gradients(static_cast<float>(options_.max_grad_norm), state);
   const auto update = options_.type == OptimizerType::kLamb ? &Kernels::lamb : &Kernels::adamw;
   (kernels_.*update)(parameters_.values(), gradients, first_moment(), second_moment(), ranges_,

@@ -22,9 +22,9 @@ struct OptimizerOptions {
   int64_t first_depth = 0;  // parameters of a lesser ParameterSpec::depth keep their values
 };
 
-// AdamW or LAMB, with clipping by the global norm over all of `parameters` that learn; they must
-// have gradients and outlive it. The two moments are one block each, laid out as the parameters
-// are. Not thread-safe.
+// AdamW or LAMB, with clipping by the global norm over all of `parameters` that learn: those that
+// train and are deep enough. They must have gradients and outlive it. The two moments are one block
+// each, laid out as the parameters are. Not thread-safe.
 class Optimizer {
  public:
   Optimizer(const OptimizerOptions& options, Parameters& parameters, Kernels& kernels);
@@ -40,7 +40,7 @@ class Optimizer {
   Parameters& parameters_;
   Kernels& kernels_;
   std::vector<UpdateRange> ranges_;
-  int64_t frozen_ = 0;  // elements before those that learn
+  std::vector<UpdateRange> frozen_;  // have gradients, but do not learn
   std::unique_ptr<Memory> first_moment_, second_moment_;
 };
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +12,7 @@
 #include "storage/local_storage.h"
 #include "tests/support/largest.h"
 #include "tests/support/memory_sink.h"
+#include "tests/trainer/model/recorded_tensors.h"
 #include "trainer/kernels/cpu/cpu_kernels.h"
 #include "trainer/kernels/thread_pool.h"
 #include "trainer/model/config.h"
@@ -25,31 +25,6 @@ namespace {
 
 constexpr double kLogitTolerance = 1e-4;     // relative to the largest value of the tensor
 constexpr double kGradientTolerance = 1e-3;  // too
-
-// The tensors of a file whose names begin with `prefix`, which is dropped.
-class Selected final : public TensorReader {
- public:
-  Selected(const TensorReader& file, std::string_view prefix) {
-    for (const NamedTensor& tensor : file.tensors()) {
-      if (!tensor.name.starts_with(prefix)) continue;
-      tensors_.push_back(tensor);
-      tensors_.back().name.erase(0, prefix.size());
-    }
-  }
-  std::span<const NamedTensor> tensors() const override { return tensors_; }
-
- private:
-  std::vector<NamedTensor> tensors_;
-};
-
-template <typename T>
-std::vector<T> values(const TensorReader& file, std::string_view name) {
-  const NamedTensor* tensor = file.find(name);
-  if (tensor == nullptr) throw std::runtime_error("not recorded: " + std::string(name));
-  std::vector<T> result(tensor->data.size() / sizeof(T));
-  std::memcpy(result.data(), tensor->data.data(), tensor->data.size());
-  return result;
-}
 
 Task task_of(std::string_view recorded) {
   for (const auto& [end, task] :
@@ -78,13 +53,7 @@ class Architectures : public testing::TestWithParam<std::string> {
   }
 
   PackedBatch batch() const {
-    PackedBatch packed;
-    packed.input_ids = values<int32_t>(recorded_, "input_ids");
-    packed.token_type_ids = values<int32_t>(recorded_, "token_type_ids");
-    for (const int32_t length : values<int32_t>(recorded_, "lengths")) {
-      for (int32_t i = 0; i < length; ++i) packed.position_ids.push_back(i);
-      packed.cu_seqlens.push_back(packed.cu_seqlens.back() + length);
-    }
+    PackedBatch packed = recorded_inputs(recorded_);
     add_labels(packed);
     return packed;
   }
@@ -100,18 +69,18 @@ class Architectures : public testing::TestWithParam<std::string> {
 
   void add_labels(PackedBatch& packed) const {
     if (config_.task == Task::kRegression) {
-      packed.labels = PackedBatch::Scores{values<float>(recorded_, "labels")};
+      packed.labels = PackedBatch::Scores{recorded_values<float>(recorded_, "labels")};
       return;
     }
     if (config_.task == Task::kMultiLabel) {
-      packed.labels = PackedBatch::ClassSets{values<float>(recorded_, "labels")};
+      packed.labels = PackedBatch::ClassSets{recorded_values<float>(recorded_, "labels")};
       return;
     }
-    const auto labels = values<int32_t>(recorded_, "labels");
+    const auto labels = recorded_values<int32_t>(recorded_, "labels");
     if (config_.task == Task::kTokenClassification) {
       packed.labels = PackedBatch::TokenClasses{labels};
     } else if (config_.task == Task::kQuestionAnswering) {
-      packed.labels = PackedBatch::Answers{labels, values<int32_t>(recorded_, "ends")};
+      packed.labels = PackedBatch::Answers{labels, recorded_values<int32_t>(recorded_, "ends")};
     } else if (config_.task == Task::kMaskedLm) {
       PackedBatch::MaskedTokens masked{.tokens = {}, .ids = labels};
       for (size_t i = 0; i < labels.size(); ++i) masked.tokens.push_back(static_cast<int32_t>(i));
@@ -140,13 +109,13 @@ TEST_P(Architectures, TakesEveryParameterOfTheFile) {
 TEST_P(Architectures, ComputesTorchsLogitsAndLoss) {
   model_->forward(batch(), *state_, Phase::kEvaluation);
   const std::vector<float> logits = model_->logits();
-  const auto expected = values<float>(recorded_, "logits");
+  const auto expected = recorded_values<float>(recorded_, "logits");
   ASSERT_EQ(logits.size(), expected.size());
   for (size_t i = 0; i < logits.size(); ++i) {
     ASSERT_NEAR(logits[i], expected[i], kLogitTolerance * largest(expected)) << i;
   }
   const StepOutcome outcome = kernels_->read_step(*state_);
-  const float loss = values<float>(recorded_, "loss")[0];
+  const float loss = recorded_values<float>(recorded_, "loss")[0];
   EXPECT_NEAR(outcome.loss_sum / outcome.examples, loss, kLogitTolerance * loss);
 }
 
@@ -158,7 +127,7 @@ TEST_P(Architectures, ComputesTorchsGradients) {
   kernels_->download(gradients.data(), parameters_->gradients());
   for (size_t p = 0; p < parameters_->specs().size(); ++p) {
     const std::string& name = parameters_->specs()[p].name;
-    const auto expected = values<float>(recorded_, "grad." + name);
+    const auto expected = recorded_values<float>(recorded_, "grad." + name);
     const float* const ours = gradients.data() + parameters_->offset(p);
     const double scale = std::max(largest(expected), moves_all_alike(name) ? 1.0 : 0.0);
     for (size_t i = 0; i < expected.size(); ++i) {

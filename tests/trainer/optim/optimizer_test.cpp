@@ -10,6 +10,7 @@
 #include "tests/support/tiny_config.h"
 #include "trainer/kernels/cpu/cpu_kernels.h"
 #include "trainer/kernels/thread_pool.h"
+#include "trainer/model/lora.h"
 
 namespace berth {
 namespace {
@@ -219,6 +220,32 @@ TEST_F(OptimizerTest, BeginsWithoutMomentum) {
   const Optimizer optimizer({}, parameters_, *kernels_);
   EXPECT_THAT(read(optimizer.first_moment()), Each(0.0f));
   EXPECT_THAT(read(optimizer.second_moment()), Each(0.0f));
+}
+
+// What does not train has no part in the norm; what is too shallow to learn has none, either.
+TEST_F(OptimizerTest, AdaptersLearnBesideAFrozenEncoder) {
+  const LoraOptions lora{.rank = 2};
+  Parameters adapted(parameter_table(tiny_config(), lora), true, *kernels_);
+  Optimizer optimizer({.max_grad_norm = 0, .first_depth = 2}, adapted, *kernels_);
+  int64_t learning = 0;
+  for (size_t i = 0; i < adapted.specs().size(); ++i) {
+    const ParameterSpec& spec = adapted.specs()[i];
+    EXPECT_EQ(static_cast<bool>(adapted.gradient(i)), spec.trains) << spec.name;
+    if (!spec.trains) continue;
+    upload(adapted.gradient(i), std::vector<double>(static_cast<size_t>(spec.elements()), 3.0));
+    if (spec.depth >= 2) learning += spec.elements();
+  }
+  kernels_->begin_step(*state_, {.learning_rate = 0.1f});
+  count_examples();
+  optimizer.step(*state_);
+  EXPECT_NEAR(kernels_->read_step(*state_).grad_norm, std::sqrt(static_cast<double>(learning)),
+              1e-5 * static_cast<double>(learning));
+  EXPECT_THAT(read(adapted.gradients()), Each(0));
+  for (size_t i = 0; i < adapted.specs().size(); ++i) {
+    const ParameterSpec& spec = adapted.specs()[i];
+    const bool learns = spec.trains && spec.depth >= 2;
+    EXPECT_THAT(read(adapted.value(i)), Each(testing::Eq(learns ? -0.1f : 0.0f))) << spec.name;
+  }
 }
 
 }  // namespace

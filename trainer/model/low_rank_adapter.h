@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "trainer/model/context.h"
+#include "trainer/model/lora.h"
+
+namespace berth {
+
+// What LoRA adds to one dense layer: columns [column, column + N) of y += alpha / rank * dropout(x)
+// A^T B^T. Copies share the parameters, not the activations.
+class LowRankAdapter {
+ public:
+  // Of the layer `target`, whose outputs stand at `column` of what it computes together with
+  // others.
+  LowRankAdapter(const LoraOptions& lora, const std::string& target, int64_t column,
+                 Parameters& parameters, Kernels& kernels);
+
+  void allocate(Arena& arena, int64_t rows);
+  // `dropout` as a place of its own drops: its p is the adapter's.
+  void forward(const StepContext& step, Dropout dropout, Tensor x, Tensor y);
+  // x, y as in forward; adds to dx.
+  void backward(const StepContext& step, Dropout dropout, Tensor x, Tensor dy, Tensor dx);
+  void refresh();  // after the parameters changed
+
+ private:
+  Dropout placed(const StepContext& step, Dropout dropout) const;
+
+  LoraOptions lora_;
+  int64_t column_;
+  Kernels& kernels_;
+  std::shared_ptr<Weight> a_, b_;
+  Tensor da_, db_;
+  Tensor down_, ddown_;  // [rows,R]
+  Tensor dropped_;       // [rows,K], where it drops
+};
+
+}  // namespace berth
