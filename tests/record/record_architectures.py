@@ -38,6 +38,12 @@ ARCHITECTURES = {
     "deberta-v2-biased": ("DebertaV2", {**SIZES, "type_vocab_size": 2, "relative_attention": True, "position_buckets": -1,
                                         "max_relative_positions": 6, "pos_att_type": "c2p|p2c", "share_att_key": True,
                                         "position_biased_input": True}),
+    # DeBERTa-v2-xlarge's convolution beside its first layer.
+    "deberta-v2-convolved": ("DebertaV2", {**SIZES, "type_vocab_size": 0, "relative_attention": True, "position_buckets": 4,
+                                           "max_relative_positions": -1, "pos_att_type": "p2c|c2p", "share_att_key": True,
+                                           "norm_rel_ebd": "layer_norm", "position_biased_input": False,
+                                           "pooler_dropout": 0.0, "pooler_hidden_act": "gelu", "layer_norm_eps": 1e-7,
+                                           "conv_kernel_size": 3, "conv_act": "gelu"}),
 }
 TASKS = {"sequence": "ForSequenceClassification", "token": "ForTokenClassification", "masked": "ForMaskedLM"}
 
@@ -90,5 +96,5 @@ out = pathlib.Path(sys.argv[1])
 out.mkdir(parents=True, exist_ok=True)
 for architecture in ARCHITECTURES:
     for task in TASKS:
-        if architecture not in ("xlm-roberta", "deberta-v2-biased") or task == "sequence":  # nearly as the one before
+        if architecture not in ("xlm-roberta", "deberta-v2-biased", "deberta-v2-convolved") or task == "sequence":  # nearly as the one before
             record(out, architecture, task)

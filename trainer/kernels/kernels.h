@@ -175,6 +175,20 @@ class Kernels {
                                           const Weight& w, Tensor dx, Into into, Tensor dw,
                                           Tensor dbias) = 0;
 
+  // ---- Convolution ---------------------------------------------------------------------------
+  // Over a token's neighbours in its own sequence, S of them (odd), itself in their middle:
+  // windows[t] holds, at h * S + s, element h of neighbour s, and 0 where the sequence has none;
+  // pre = dropout(windows w^T + bias); y = activation(pre). x [T,H]; w [N,H*S], as PyTorch's Conv1d
+  // keeps it; bias [N]; y [T,N]. windows [T,H*S] and pre [T,N] are kept for backward.
+  virtual void convolution_forward(Tensor x, Tensor cu_seqlens, const Weight& w, Tensor bias,
+                                   Dropout dropout, Activation activation, const StepState& state,
+                                   Tensor windows, Tensor pre, Tensor y) = 0;
+  // Uses dy up. Overwrites dwindows [T,H*S], a scratch, and dx [T,H]; adds into dw, dbias.
+  virtual void convolution_backward(Tensor dy, Tensor pre, Tensor windows, Tensor cu_seqlens,
+                                    const Weight& w, Dropout dropout, Activation activation,
+                                    const StepState& state, Tensor dwindows, Tensor dx, Tensor dw,
+                                    Tensor dbias) = 0;
+
   // ---- Attention -----------------------------------------------------------------------------
   // Scaled dot-product attention (Vaswani et al. 2017, arXiv:1706.03762) inside each sequence of a
   // packed batch: rows cu_seqlens[b] .. cu_seqlens[b+1] attend to each other and to nothing else.

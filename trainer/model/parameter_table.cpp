@@ -44,6 +44,15 @@ class TableBuilder {
     layer_norm(names.output_norm, hidden);
   }
 
+  // As deep as the layer before it.
+  void convolution() {
+    const ConvolutionNames names = convolution_names(config_);
+    const int64_t hidden = config_.hidden_size;
+    add({.name = names.conv + ".weight", .shape = {hidden, hidden, config_.conv_kernel_size}});
+    vector(names.conv + ".bias", hidden);
+    layer_norm(names.norm, hidden);
+  }
+
   void head() {
     in_head_ = true;
     ++depth_;
@@ -121,6 +130,7 @@ std::vector<ParameterSpec> parameter_table(const ModelConfig& config) {
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
     const LayerNames names = layer_names(config, i);
     if (i == 0 || names != layer_names(config, i - 1)) table.layer(names);
+    if (i == 0 && config.conv_kernel_size > 0) table.convolution();
   }
   table.head();
   return table.take();

@@ -189,7 +189,8 @@ INSTANTIATE_TEST_SUITE_P(Recorded, Architectures,
                                          "electra-sequence", "electra-token", "electra-masked",
                                          "albert-sequence", "albert-token", "albert-masked",
                                          "deberta-v2-sequence", "deberta-v2-token",
-                                         "deberta-v2-masked", "deberta-v2-biased-sequence"),
+                                         "deberta-v2-masked", "deberta-v2-biased-sequence",
+                                         "deberta-v2-convolved-sequence"),
                          [](const testing::TestParamInfo<std::string>& test) {
                            std::string name = test.param;
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -87,6 +87,14 @@ class CpuFp32 final : public Kernels {
                                   const Weight& w, Tensor dx, Into into, Tensor dw,
                                   Tensor dbias) override;
 
+  void convolution_forward(Tensor x, Tensor cu_seqlens, const Weight& w, Tensor bias,
+                           Dropout dropout, Activation activation, const StepState& state,
+                           Tensor windows, Tensor pre, Tensor y) override;
+  void convolution_backward(Tensor dy, Tensor pre, Tensor windows, Tensor cu_seqlens,
+                            const Weight& w, Dropout dropout, Activation activation,
+                            const StepState& state, Tensor dwindows, Tensor dx, Tensor dw,
+                            Tensor dbias) override;
+
   void attention_forward(Tensor qkv, Tensor cu_seqlens, int num_heads, Dropout dropout,
                          const StepState& state, Tensor out, Tensor log_sum_exp) override;
   void attention_backward(Tensor dout, Tensor qkv, Tensor out, Tensor log_sum_exp,
