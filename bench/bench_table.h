@@ -12,6 +12,7 @@ namespace berth {
 
 struct Timing {
   double median_s, spread;  // spread: half the distance of the quartiles, by the median
+  double least_s;
 };
 
 // Calls `work` until it has run at least 9 times and `at_least_s` in all.
@@ -28,7 +29,7 @@ inline Timing measure(const std::function<void()>& work, double at_least_s = 0.1
   std::sort(seconds.begin(), seconds.end());
   const double median = seconds[seconds.size() / 2];
   const double quartiles = seconds[seconds.size() * 3 / 4] - seconds[seconds.size() / 4];
-  return {median, quartiles / 2 / median};
+  return {median, quartiles / 2 / median, seconds.front()};
 }
 
 inline void print_head(const std::string& what) {

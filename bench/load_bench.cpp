@@ -3,6 +3,7 @@
 //   load_bench DIRECTORY [THREADS]
 // Writes DIRECTORY/model.safetensors (1.3 GB) if it is not there, then loads it and what else lies
 // beside it of other forms: bench/peer/save_torch.py makes those.
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <numeric>
@@ -62,6 +63,19 @@ class Bench {
     row("memcpy", from.size(), timing);
   }
 
+  // What any program pays for memory of its own: the system clears pages that were never used, and
+  // a virtual machine may have to ask its host for them, which takes longer on one call than on
+  // another.
+  void measure_new_pages() {
+    const size_t size_bytes = parameters_.values().size_bytes();
+    row("new pages", size_bytes, measure([&] {
+          const std::unique_ptr<Memory> fresh = kernels_->allocate(size_bytes);
+          Tensor all = parameters_.values();
+          all.data = fresh->data();
+          kernels_->zero(all);
+        }));
+  }
+
   void load(const std::string& name) {
     const Uri file = directory_ / name;
     if (!storage_->stat(file) && !names_checkpoint(*storage_, file)) return;
@@ -81,8 +95,9 @@ class Bench {
 
  private:
   void row(const std::string& name, uint64_t size_bytes, const Timing& timing) const {
-    print_row(name, human_bytes(size_bytes), timing,
-              static_cast<double>(size_bytes) / timing.median_s * 1e-9, "GB/s",
+    print_row(name,
+              cat(human_bytes(size_bytes), ", least ", std::lround(timing.least_s * 1e3), " ms"),
+              timing, static_cast<double>(size_bytes) / timing.median_s * 1e-9, "GB/s",
               timing.median_s / memcpy_s_, "memcpy");
   }
 
@@ -106,6 +121,7 @@ int main(int argc, char** argv) {
   berth::Bench bench(argv[1], argc > 2 ? std::atoi(argv[2]) : 1);
   bench.make_file();
   bench.measure_memcpy();
+  bench.measure_new_pages();
   for (const char* name : {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
                            "pytorch_model.bin.index.json", "legacy.bin", "bert_model.ckpt"}) {
     bench.load(name);

@@ -95,7 +95,8 @@ struct UpdateRange {
 // dtype activation_dtype(); parameters, their gradients and moments, statistics and losses are
 // fp32; ids are int32. Forward operations overwrite their results. Backward: activation gradients
 // overwrite (or add, where `Into` says so), parameter gradients ADD. A null Tensor for a gradient
-// means that nobody wants it. Operations run in call order. Not thread-safe: one caller. Shapes are
+// means that nobody wants it. Operations run in call order. Not thread-safe: one caller, but that
+// uploads to different places may come from several threads, while nothing else runs. Shapes are
 // asserted, not reported: the model checked them when it was built. An allocation that fails throws
 // kMemory.
 class Kernels {
