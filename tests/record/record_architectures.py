@@ -1,6 +1,6 @@
 """Records what PyTorch and transformers compute for a small model of every architecture and head.
 
-    python tests/record/record_architectures.py tests/testdata/architectures
+    python tests/record/record_architectures.py tests/testdata/architectures [SEED]
 
 Writes ARCHITECTURE-TASK.safetensors: parameters as "param.NAME", the gradients of the mean loss as "grad.NAME", "logits",
 the packed inputs "input_ids", "token_type_ids", "lengths", the "labels" (a class a sequence; a class or -100 a token; an id or
@@ -49,7 +49,7 @@ TASKS = {"sequence": "ForSequenceClassification", "token": "ForTokenClassificati
 
 
 def record(out, architecture, task):
-    torch.manual_seed(7)
+    torch.manual_seed(SEED)
     prefix, arguments = ARCHITECTURES[architecture]
     config = getattr(transformers, prefix + "Config")(**arguments)
     model = getattr(transformers, prefix + TASKS[task])(config).train()
@@ -92,7 +92,7 @@ def record(out, architecture, task):
     print(architecture, task, output.loss.item())
 
 
-out = pathlib.Path(sys.argv[1])
+out, SEED = pathlib.Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 7
 out.mkdir(parents=True, exist_ok=True)
 for architecture in ARCHITECTURES:
     for task in TASKS:
