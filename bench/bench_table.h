@@ -15,12 +15,17 @@ struct Timing {
   double least_s;
 };
 
-// Calls `work` until it has run at least 9 times and `at_least_s` in all.
-inline Timing measure(const std::function<void()>& work, double at_least_s = 0.15) {
+// Calls `work` until it has run at least 9 times and `at_least_s` in all, `before` each time, which
+// is not measured.
+inline Timing measure(
+    const std::function<void()>& work, double at_least_s = 0.15,
+    const std::function<void()>& before = [] {}) {
   using Clock = std::chrono::steady_clock;
+  before();
   work();  // touches the memory, wakes the threads
   std::vector<double> seconds;
   for (double total = 0; seconds.size() < 9 || total < at_least_s;) {
+    before();
     const auto start = Clock::now();
     work();
     seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
