@@ -12,14 +12,20 @@ namespace berth {
 
 struct Timing {
   double median_s, spread;  // spread: half the distance of the quartiles, by the median
+  double least_s;
 };
 
-// Calls `work` until it has run at least 9 times and `at_least_s` in all.
-inline Timing measure(const std::function<void()>& work, double at_least_s = 0.15) {
+// Calls `work` until it has run at least 9 times and `at_least_s` in all, `before` each time, which
+// is not measured.
+inline Timing measure(
+    const std::function<void()>& work, double at_least_s = 0.15,
+    const std::function<void()>& before = [] {}) {
   using Clock = std::chrono::steady_clock;
+  before();
   work();  // touches the memory, wakes the threads
   std::vector<double> seconds;
   for (double total = 0; seconds.size() < 9 || total < at_least_s;) {
+    before();
     const auto start = Clock::now();
     work();
     seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
@@ -28,7 +34,7 @@ inline Timing measure(const std::function<void()>& work, double at_least_s = 0.1
   std::sort(seconds.begin(), seconds.end());
   const double median = seconds[seconds.size() / 2];
   const double quartiles = seconds[seconds.size() * 3 / 4] - seconds[seconds.size() / 4];
-  return {median, quartiles / 2 / median};
+  return {median, quartiles / 2 / median, seconds.front()};
 }
 
 inline void print_head(const std::string& what) {

@@ -3,13 +3,19 @@
 //   load_bench DIRECTORY [THREADS]
 // Writes DIRECTORY/model.safetensors (1.3 GB) if it is not there, then loads it and what else lies
 // beside it of other forms: bench/peer/save_torch.py makes those.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <numeric>
 
 #include "bench/bench_table.h"
 #include "storage/base/checksum.h"
 #include "storage/base/text.h"
+#include "storage/formats/tensor_bundle.h"
 #include "storage/local_storage.h"
 #include "storage/store_object.h"
 #include "trainer/kernels/cpu/cpu_kernels.h"
@@ -62,11 +68,40 @@ class Bench {
     row("memcpy", from.size(), timing);
   }
 
-  void load(const std::string& name) {
+  // What any program pays for memory of its own: the system clears pages that were never used, and
+  // a virtual machine may have to ask its host for them, which takes longer on one call than on
+  // another.
+  void measure_new_pages() {
+    const size_t size_bytes = parameters_.values().size_bytes();
+    row("new pages", size_bytes, measure([&] {
+          const std::unique_ptr<Memory> fresh = kernels_->allocate(size_bytes);
+          Tensor all = parameters_.values();
+          all.data = fresh->data();
+          kernels_->zero(all);
+        }));
+  }
+
+  // What the disk gives: the file's bytes by read(), none of them in the system's cache.
+  void measure_disk(const std::string& name) {
+    std::vector<char> buffer(size_t{16} << 20);
+    uint64_t read = 0;
+    const auto all = [&] {
+      read = 0;
+      std::ifstream file(path(name), std::ios::binary);
+      while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), file.gcount()) {
+        read += static_cast<uint64_t>(file.gcount());
+      }
+    };
+    const Timing timing = measure(all, 0, [&] { forget(name); });
+    row("read(), cold", read, timing);
+  }
+
+  // `data`: the file whose bytes are first dropped from the system's cache.
+  void load(const std::string& name, const std::string& data = "") {
     const Uri file = directory_ / name;
     if (!storage_->stat(file) && !names_checkpoint(*storage_, file)) return;
     Checksum read;  // as job.json records it
-    const Timing timing = measure([&] {
+    const auto load_once = [&] {
       read = {};
       const auto opened = [&](const Uri&, Bytes bytes) { read.add(bytes); };
       const ModelParameters found =
@@ -75,14 +110,24 @@ class Bench {
               : open_parameters(*storage_, file, directory_.to_string(), opened);
       Parameters fresh(parameter_table(bert_large()), false, *kernels_);
       load_parameters(*found.tensors, fresh, *kernels_);
+    };
+    const Timing timing = measure(load_once, 0, [&] {
+      if (!data.empty()) forget(data);
     });
-    row(name, read.size, timing);
+    row(cat(name, data.empty() ? "" : ", cold"), read.size, timing);
   }
 
  private:
+  std::string path(const std::string& name) const { return (directory_ / name).to_string(); }
+  void forget(const std::string& name) const {
+    const int fd = ::open(path(name).c_str(), O_RDONLY | O_CLOEXEC);
+    ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    ::close(fd);
+  }
   void row(const std::string& name, uint64_t size_bytes, const Timing& timing) const {
-    print_row(name, human_bytes(size_bytes), timing,
-              static_cast<double>(size_bytes) / timing.median_s * 1e-9, "GB/s",
+    print_row(name,
+              cat(human_bytes(size_bytes), ", least ", std::lround(timing.least_s * 1e3), " ms"),
+              timing, static_cast<double>(size_bytes) / timing.median_s * 1e-9, "GB/s",
               timing.median_s / memcpy_s_, "memcpy");
   }
 
@@ -106,8 +151,14 @@ int main(int argc, char** argv) {
   berth::Bench bench(argv[1], argc > 2 ? std::atoi(argv[2]) : 1);
   bench.make_file();
   bench.measure_memcpy();
+  bench.measure_new_pages();
   for (const char* name : {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
                            "pytorch_model.bin.index.json", "legacy.bin", "bert_model.ckpt"}) {
     bench.load(name);
   }
+  const std::string shard = berth::shard_name("bert_model.ckpt", 0, 1);
+  bench.measure_disk("model.safetensors");
+  bench.load("model.safetensors", "model.safetensors");
+  bench.load("pytorch_model.bin", "pytorch_model.bin");
+  bench.load("bert_model.ckpt", shard);
 }

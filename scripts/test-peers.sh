@@ -44,7 +44,13 @@ build/peers-torch/bin/python tests/record/record_bert_parity.py $work/parity
 for file in bert.safetensors config.json; do
   cmp $work/parity/$file tests/testdata/parity/$file || echo "note: $file differs from the committed one (another PyTorch)"
 done
-build/release/tests/model_test --gtest_filter='BertParity*'
+build/release/tests/model_test --gtest_brief=1 --gtest_filter='BertParity*'
+# Every architecture and head, from two other seeds than the committed recordings.
+for seed in 8 9; do
+  build/peers-torch/bin/python tests/record/record_architectures.py $work/architectures-$seed $seed
+  BERTH_RECORDED_ARCHITECTURES=$work/architectures-$seed build/release/tests/model_test --gtest_brief=1 \
+    --gtest_filter='*Architectures*'
+done
 
 echo "== the exported model in transformers"
 build/release/berth --train-data-file examples/data/df.pickle --job-dir $work/job --epochs 2 --batch-size 16 \

@@ -25,6 +25,7 @@ struct NamedTensor {
     for (const int64_t size : shape) count *= size;
     return count;
   }
+  int64_t rows() const { return shape.empty() ? 1 : shape[0]; }
 };
 
 // A file of named tensors. Thread-safe once built.
@@ -35,10 +36,19 @@ class TensorReader {
   // All tensors, in file order; their data is borrowed from the reader.
   virtual std::span<const NamedTensor> tensors() const = 0;
 
-  // The data of one of its tensors; put in order in `memory` where the file has another order, and
-  // then valid until that is used again.
-  virtual Bytes read(const NamedTensor& tensor, std::vector<std::byte>&) const {
-    return tensor.data;
+  // `count` rows of one of its tensors (slices of its first dimension), from `first_row` on; put in
+  // order in `memory` where the file has another order, and then valid until that is used again.
+  virtual Bytes read_rows(const NamedTensor& tensor, int64_t first_row, int64_t count,
+                          std::vector<std::byte>& memory) const {
+    static_cast<void>(memory);
+    if (tensor.rows() == 0) return {};
+    const size_t row_bytes = tensor.data.size() / static_cast<size_t>(tensor.rows());
+    return tensor.data.subspan(static_cast<size_t>(first_row) * row_bytes,
+                               static_cast<size_t>(count) * row_bytes);
+  }
+  // All of its rows.
+  Bytes read(const NamedTensor& tensor, std::vector<std::byte>& memory) const {
+    return read_rows(tensor, 0, tensor.rows(), memory);
   }
 
   // nullptr: no such name.

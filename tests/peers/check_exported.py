@@ -3,8 +3,9 @@
 
 check_exported.py BERTH. Per architecture: transformers saves a classifier with a tokenizer; `berth --mode predict` must give
 its probabilities (1e-4); a short job exports model/, which transformers must load with no missing or unexpected key and no
-other ids, and give the probabilities that berth predicts with it; `--mode convert` must give back every tensor of each head,
-bit for bit. Tokenizers are trained here on the bundled sample. Needs torch, transformers 4.40, sentencepiece and protobuf.
+other ids, and give the probabilities that berth predicts with it; `--mode convert` must give back every tensor of each head
+(classes of sequences, of tokens, masked words), bit for bit, in a folder that transformers loads with no missing or
+unexpected key, and whose logits are those of the folder that it came from. Tokenizers are trained here on the bundled sample. Needs torch, transformers 4.40, sentencepiece and protobuf.
 """
 import json
 import os
@@ -47,6 +48,9 @@ ARCHITECTURES = {
                                              norm_rel_ebd="layer_norm", position_biased_input=False, layer_norm_eps=1e-7),
                    "spm.model", DEBERTA_PIECES),
 }
+# As v2-xlarge has one.
+ARCHITECTURES["deberta-v2-convolved"] = ("DebertaV2", ARCHITECTURES["deberta-v2"][1] | dict(conv_kernel_size=3, conv_act="gelu"),
+                                         *ARCHITECTURES["deberta-v2"][2:])
 TASKS = ("ForSequenceClassification", "ForTokenClassification", "ForMaskedLM")
 
 
@@ -116,14 +120,27 @@ class Check:
         self.expect(largest < TOLERANCE, f"{what}: probabilities differ by at most {largest:.1e}")
         self.expect(spread > 100 * TOLERANCE, f"{what}: texts differ by {spread:.1e}, so that this says something")
 
-    def converted(self, what, folder, out):
-        """Every tensor that transformers saved comes back as it was."""
+    def converted(self, what, folder, out, texts):
+        """Every tensor that transformers saved comes back as it was, and so do its logits."""
         berth("--mode", "convert", "--model", folder, "--export-dir", out, "--export-format", "safetensors")
         theirs, ours = read_tensors(folder), load_file(out / "model.safetensors")
         same = lambda a, b: a.dtype == b.dtype and a.shape == b.shape and a.numpy().tobytes() == b.numpy().tobytes()  # noqa: E731
         wrong = [name for name, value in theirs.items() if name not in ours or not same(value, ours[name])]
         other = sorted(set(ours) - set(theirs))
         self.expect(not wrong and not other, f"{what}: {len(theirs)} tensors converted, different {wrong}, of berth's alone {other}")
+        (architecture,) = json.loads((folder / "config.json").read_text())["architectures"]
+        load = getattr(transformers, architecture).from_pretrained
+        model, report = load(out, output_loading_info=True)
+        keys = {name: list(found) for name, found in report.items() if found}
+        self.expect(not keys, f"{what}: transformers finds every key of what was converted and no other {keys or ''}")
+        before, after = logits_of(load(folder), load_tokenizer(folder), texts), logits_of(model, load_tokenizer(out), texts)
+        self.expect(all(map(torch.equal, before, after)), f"{what}: {len(texts)} logits of shape {[*before[0].shape]} as before")
+
+
+def logits_of(model, tokenizer, texts):
+    model.eval()
+    with torch.no_grad():
+        return [model(**tokenizer(text, truncation=True, max_length=LENGTH, return_tensors="pt")).logits for text in texts]
 
 
 def read_tensors(folder):
@@ -177,7 +194,7 @@ def check_architecture(check, scratch, architecture, texts, corpus):
             start = scratch / what
             save_model(start, architecture, task, len(slow), safe)
             fast.save_pretrained(start)
-            check.converted(what, start, scratch / f"{what} converted")
+            check.converted(what, start, scratch / f"{what} converted", texts[::5])
 
 
 def main():

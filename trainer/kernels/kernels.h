@@ -95,7 +95,8 @@ struct UpdateRange {
 // dtype activation_dtype(); parameters, their gradients and moments, statistics and losses are
 // fp32; ids are int32. Forward operations overwrite their results. Backward: activation gradients
 // overwrite (or add, where `Into` says so), parameter gradients ADD. A null Tensor for a gradient
-// means that nobody wants it. Operations run in call order. Not thread-safe: one caller. Shapes are
+// means that nobody wants it. Operations run in call order. Not thread-safe: one caller, but that
+// uploads to different places may come from several threads, while nothing else runs. Shapes are
 // asserted, not reported: the model checked them when it was built. An allocation that fails throws
 // kMemory.
 class Kernels {
@@ -183,6 +184,20 @@ class Kernels {
   virtual void low_rank_backward(Tensor dy, int64_t column, Tensor x, Tensor down, const Weight& a,
                                  const Weight& b, float scale, Tensor ddown, Tensor dx, Into into,
                                  Tensor da, Tensor db) = 0;
+
+  // ---- Convolution ---------------------------------------------------------------------------
+  // Over a token's neighbours in its own sequence, S of them (odd), itself in their middle:
+  // windows[t] holds, at h * S + s, element h of neighbour s, and 0 where the sequence has none;
+  // pre = dropout(windows w^T + bias); y = activation(pre). x [T,H]; w [N,H*S], as PyTorch's Conv1d
+  // keeps it; bias [N]; y [T,N]. windows [T,H*S] and pre [T,N] are kept for backward.
+  virtual void convolution_forward(Tensor x, Tensor cu_seqlens, const Weight& w, Tensor bias,
+                                   Dropout dropout, Activation activation, const StepState& state,
+                                   Tensor windows, Tensor pre, Tensor y) = 0;
+  // Uses dy up. Overwrites dwindows [T,H*S], a scratch, and dx [T,H]; adds into dw, dbias.
+  virtual void convolution_backward(Tensor dy, Tensor pre, Tensor windows, Tensor cu_seqlens,
+                                    const Weight& w, Dropout dropout, Activation activation,
+                                    const StepState& state, Tensor dwindows, Tensor dx, Tensor dw,
+                                    Tensor dbias) = 0;
 
   // ---- Attention -----------------------------------------------------------------------------
   // Scaled dot-product attention (Vaswani et al. 2017, arXiv:1706.03762) inside each sequence of a

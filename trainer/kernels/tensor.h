@@ -34,6 +34,11 @@ struct Tensor {
     return count;
   }
 
+  // The same elements as [rows, columns].
+  Tensor as_matrix() const {
+    return {.data = data, .dtype = dtype, .rank = 2, .shape = {rows(), columns()}};
+  }
+
   float* f32() const {
     assert(dtype == DType::kF32);
     return reinterpret_cast<float*>(data);

@@ -82,8 +82,9 @@ class OpenedCheckpoint final : public TensorReader {
         reader_(files_.index(), [this](int32_t shard) { return files_.shard(shard); }) {}
 
   std::span<const NamedTensor> tensors() const override { return reader_.tensors(); }
-  Bytes read(const NamedTensor& tensor, std::vector<std::byte>& memory) const override {
-    return reader_.read(tensor, memory);
+  Bytes read_rows(const NamedTensor& tensor, int64_t first_row, int64_t count,
+                  std::vector<std::byte>& memory) const override {
+    return reader_.read_rows(tensor, first_row, count, memory);
   }
 
  private:

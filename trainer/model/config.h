@@ -44,6 +44,8 @@ struct ModelConfig {
   bool normalizes_relative_positions = false;
   int64_t max_relative_positions = 0;
   int64_t position_buckets = 0;  // 0: each relative position its own
+  int64_t conv_kernel_size = 0;  // 0: no convolution beside the first layer
+  Activation conv_act = Activation::kTanh;
   Activation pooler_act = Activation::kGelu;
   double context_pooler_dropout = 0;
   double hidden_dropout_prob = 0.1;

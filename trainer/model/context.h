@@ -35,7 +35,7 @@ struct StepContext {
 // Buffers that backward passes of all layers share, [tokens, size] each.
 struct BackwardScratch {
   Tensor hidden, second_hidden;  // [T,H]
-  Tensor wide;                   // [T,max(3H,F)]
+  Tensor wide;                   // [T,max(3H,F)], or more
 
   Tensor wide_as(int64_t tokens, int64_t columns) const {
     Tensor view = wide;

@@ -26,9 +26,20 @@ void check_published(const ConfigReader& read, const ModelConfig& config) {
   if (read.integer("attention_head_size", 1, 1 << 16, config.head_size()) != config.head_size()) {
     refuse_key("attention_head_size", cat("is not hidden_size / num_attention_heads", kPublished));
   }
-  if (read.integer("conv_kernel_size", 0, 1 << 10, 0) != 0) {
-    refuse_key("conv_kernel_size", "is set: deberta-v2-xlarge's convolution is not supported");
+}
+
+// v2-xlarge's and xxlarge's: 3 and gelu, in one group.
+void parse_convolution(const ConfigReader& read, ModelConfig& config) {
+  config.conv_kernel_size = read.integer("conv_kernel_size", 0, 63, 0);
+  if (config.conv_kernel_size == 0) return;
+  if (config.conv_kernel_size % 2 == 0) {
+    refuse_key("conv_kernel_size",
+               cat("(", config.conv_kernel_size, ") must be odd, for a token to be in its middle"));
   }
+  if (read.integer("conv_groups", 1, 1 << 16, 1) != 1) {
+    refuse_key("conv_groups", cat("is not 1", kPublished));
+  }
+  config.conv_act = read.activation("conv_act", "tanh");
 }
 
 }  // namespace
@@ -52,6 +63,7 @@ void parse_deberta(const ConfigReader& read, ModelConfig& config) {
                cat("(", config.position_buckets, ") must be 4 at least, and less than twice ",
                    "max_relative_positions (", config.max_relative_positions, ")"));
   }
+  parse_convolution(read, config);
   config.pooler_act = read.activation("pooler_hidden_act", "gelu");
   config.context_pooler_dropout = read.number("pooler_dropout", 0, 0.99).value_or(0);
 }

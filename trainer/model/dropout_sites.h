@@ -8,6 +8,7 @@ namespace berth {
 constexpr uint32_t kEmbeddingsSite = 0;
 constexpr uint32_t kClassifierSite = 1;
 constexpr uint32_t kFirstTokenSite = 2;  // before the head's dense layer
+constexpr uint32_t kConvolutionSite = 3;
 
 enum class LayerSite : uint32_t {
   kAttentionProbabilities,

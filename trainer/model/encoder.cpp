@@ -12,6 +12,9 @@ Encoder::Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters&
   if (config.type == ModelType::kDebertaV2) {
     positions_ = std::make_unique<RelativePositions>(config, parameters, kernels);
   }
+  if (config.conv_kernel_size > 0) {
+    convolution_ = std::make_unique<Convolution>(config, parameters, kernels);
+  }
   layers_.reserve(static_cast<size_t>(config.num_hidden_layers));
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
     if (shares_parameters(config, i)) {
@@ -40,9 +43,11 @@ void Encoder::allocate(Arena& arena, const BatchLimits& limits) {
     layer.feed_forward.allocate(arena, limits);
     layer.output = arena.make(dtype, {tokens, hidden});
   }
+  if (convolution_) convolution_->allocate(arena, limits);
   scratch_.hidden = arena.make(dtype, {tokens, hidden});
   scratch_.second_hidden = arena.make(dtype, {tokens, hidden});
-  scratch_.wide = arena.make(dtype, {tokens, std::max(3 * hidden, config_.intermediate_size)});
+  const int64_t wide = std::max<int64_t>(3, config_.conv_kernel_size) * hidden;
+  scratch_.wide = arena.make(dtype, {tokens, std::max(wide, config_.intermediate_size)});
 }
 
 Tensor Encoder::forward(const StepContext& step) {
@@ -50,11 +55,14 @@ Tensor Encoder::forward(const StepContext& step) {
   Tensor x = embedded_.first(tokens);
   embeddings_.forward(step, x);
   if (positions_) positions_->forward(step);
-  for (Layer& layer : layers_) {
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    Layer& layer = layers_[i];
     const Tensor middle = layer.attention_output.first(tokens);
+    layer.input = x;
     layer.attention.forward(step, x, middle);
     x = layer.output.first(tokens);
     layer.feed_forward.forward(step, middle, x);
+    if (i == 0 && convolution_) x = convolution_->forward(step, layer.input, x);
   }
   return x;
 }
@@ -64,16 +72,18 @@ void Encoder::backward(const StepContext& step, Tensor d) {
   if (positions_) positions_->begin_backward();
   for (size_t i = layers_.size(); i-- > 0;) {
     Layer& layer = layers_[i];
-    const Tensor x = (i == 0 ? embedded_ : layers_[i - 1].output).first(tokens);
+    if (i == 0 && convolution_) convolution_->backward(step, d, scratch_);
     layer.feed_forward.backward(step, layer.attention_output.first(tokens), d, scratch_);
-    layer.attention.backward(step, x, d, scratch_);
+    layer.attention.backward(step, layer.input, d, scratch_);
   }
+  if (convolution_) convolution_->add_input_gradient(d);
   if (positions_ && positions_->trains()) positions_->finish_backward();
   if (embeddings_.trains()) embeddings_.backward(step, d);
 }
 
 void Encoder::refresh() {
   embeddings_.refresh();
+  if (convolution_) convolution_->refresh();
   for (Layer& layer : layers_) {
     if (layer.shares) continue;
     layer.attention.refresh();

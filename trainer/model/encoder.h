@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "trainer/model/attention.h"
+#include "trainer/model/convolution.h"
 #include "trainer/model/embeddings.h"
 #include "trainer/model/feed_forward.h"
 #include "trainer/model/relative_positions.h"
@@ -31,6 +32,7 @@ class Encoder {
     SelfAttention attention;
     FeedForward feed_forward;
     bool shares;                          // the parameters of the layer before
+    Tensor input{};                       // [T,H], of the last forward
     Tensor attention_output{}, output{};  // [T,H]
   };
 
@@ -39,7 +41,8 @@ class Encoder {
   Embeddings embeddings_;
   std::unique_ptr<RelativePositions> positions_;  // DeBERTa's
   std::vector<Layer> layers_;
-  Tensor embedded_;  // [T,H]
+  std::unique_ptr<Convolution> convolution_;  // DeBERTa-v2-xlarge's
+  Tensor embedded_;                           // [T,H]
   BackwardScratch scratch_;
 };
 

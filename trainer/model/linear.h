@@ -12,10 +12,11 @@ namespace berth {
 // copies share.
 struct Linear {
   // `name`.weight and `name`.bias; `count` > 1 joins that many neighbours (query, key, value).
+  // A weight of three dimensions is taken as a matrix of as many rows.
   Linear(Parameters& parameters, Kernels& kernels, const std::string& name, int count = 1)
-      : weight(kernels.make_weight(parameters.value(name + ".weight", count))),
+      : weight(kernels.make_weight(parameters.value(name + ".weight", count).as_matrix())),
         bias(parameters.value(name + ".bias", count)),
-        dweight(parameters.gradient(name + ".weight", count)),
+        dweight(parameters.gradient(name + ".weight", count).as_matrix()),
         dbias(parameters.gradient(name + ".bias", count)) {}
 
   std::shared_ptr<Weight> weight;

@@ -64,6 +64,15 @@ class TableBuilder {
     depth_ = layers;
   }
 
+  // As deep as the layer before it.
+  void convolution() {
+    const ConvolutionNames names = convolution_names(config_);
+    const int64_t hidden = config_.hidden_size;
+    add({.name = names.conv + ".weight", .shape = {hidden, hidden, config_.conv_kernel_size}});
+    vector(names.conv + ".bias", hidden);
+    layer_norm(names.norm, hidden);
+  }
+
   void head() {
     in_head_ = true;
     ++depth_;
@@ -147,6 +156,7 @@ std::vector<ParameterSpec> parameter_table(const ModelConfig& config, const Lora
   if (config.type == ModelType::kDebertaV2) table.relative_positions();
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
     if (!shares_parameters(config, i)) table.layer(layer_names(config, i));
+    if (i == 0 && config.conv_kernel_size > 0) table.convolution();
   }
   if (lora) table.adapters(lora);
   table.head();

@@ -87,6 +87,12 @@ RelativePositionNames relative_position_names(const ModelConfig& config) {
           .norm = config.normalizes_relative_positions ? encoder + "LayerNorm" : ""};
 }
 
+ConvolutionNames convolution_names(const ModelConfig& config) {
+  if (config.conv_kernel_size == 0) return {};
+  const std::string prefix = base_prefix(config) + "encoder.conv.";
+  return {.conv = prefix + "conv", .norm = prefix + "LayerNorm"};
+}
+
 LayerNames layer_names(const ModelConfig& config, int64_t layer) {
   const std::string base = base_prefix(config);
   if (config.type == ModelType::kDistilBert) {

@@ -24,6 +24,12 @@ struct RelativePositionNames {
 };
 RelativePositionNames relative_position_names(const ModelConfig& config);
 
+// DeBERTa-v2-xlarge's, beside the first layer; empty where the config has none.
+struct ConvolutionNames {
+  std::string conv, norm;
+};
+ConvolutionNames convolution_names(const ModelConfig& config);
+
 struct LayerNames {
   std::string query, key, value, attention_output, attention_norm;
   std::string intermediate, output, output_norm;

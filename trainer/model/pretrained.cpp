@@ -8,6 +8,7 @@
 #include "storage/base/text.h"
 #include "storage/formats/converted_tensors.h"
 #include "storage/formats/safetensors.h"
+#include "trainer/model/upload_tensors.h"
 
 namespace berth {
 namespace {
@@ -55,17 +56,6 @@ std::string list_of(const std::vector<std::string>& names) {
   }
   if (names.size() > kShown) text += cat(" and ", names.size() - kShown, " more");
   return text;
-}
-
-// F32 goes straight from the file's bytes, which are mapped, to where the backend computes.
-void upload_as_f32(NamedTensor source, const TensorReader& file, std::vector<std::byte>& memory,
-                   Tensor target, Kernels& kernels) {
-  source.data = file.read(source, memory);
-  if (source.dtype == DType::kF32) {
-    kernels.upload(target, source.data.data());
-    return;
-  }
-  kernels.upload(target, floats_of(source).data());
 }
 
 bool is_readable(DType dtype) {
@@ -156,11 +146,11 @@ LoadReport load_parameters(const TensorReader& file, Parameters& parameters, Ker
   add("tensors are unexpected: ", unexpected);
   if (!problem.empty()) throw Error(Code::kBadData, problem);
 
-  std::vector<std::byte> memory;
+  std::vector<TensorUpload> uploads;
   for (size_t i = 0; i < sources.size(); ++i) {
-    if (sources[i] == nullptr) continue;
-    upload_as_f32(*sources[i], file, memory, parameters.value(i), kernels);
+    if (sources[i] != nullptr) uploads.push_back({*sources[i], parameters.value(i)});
   }
+  upload_tensors(file, uploads, kernels);
   return report;
 }
 

@@ -146,11 +146,15 @@ bool is_training_state(const TensorBundleIndex& index, const BundleEntry& entry)
   return slash != std::string_view::npos && index.find(name.substr(0, slash)) != nullptr;
 }
 
-Bytes TensorflowModel::read(const NamedTensor& tensor, std::vector<std::byte>& memory) const {
+Bytes TensorflowModel::read_rows(const NamedTensor& tensor, int64_t first_row, int64_t count,
+                                 std::vector<std::byte>& memory) const {
   const auto kernel = kernels_.find(tensor.name);
-  if (kernel == kernels_.end()) return tensor.data;
-  transpose(kernel->second, /*rows=*/tensor.shape[1], /*columns=*/tensor.shape[0],
-            size_of(tensor.dtype), memory);
+  if (kernel == kernels_.end()) return TensorReader::read_rows(tensor, first_row, count, memory);
+  transpose({.bytes = kernel->second,
+             .rows = tensor.shape[1],
+             .columns = tensor.shape[0],
+             .element_size = size_of(tensor.dtype)},
+            first_row, count, memory);
   return memory;
 }
 

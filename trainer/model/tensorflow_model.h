@@ -21,7 +21,8 @@ class TensorflowModel final : public TensorReader {
   TensorflowModel(TensorBundleIndex index, const ShardBytes& shards);
 
   std::span<const NamedTensor> tensors() const override { return tensors_; }
-  Bytes read(const NamedTensor& tensor, std::vector<std::byte>& memory) const override;
+  Bytes read_rows(const NamedTensor& tensor, int64_t first_row, int64_t count,
+                  std::vector<std::byte>& memory) const override;
 
   // What only training needs, not read: optimizer slots, step and save counters; and a pooler that
   // another, trained one replaces.

@@ -39,7 +39,8 @@ TensorflowVariables::TensorflowVariables(std::span<const NamedTensor> model) {
     if (is_kernel) {
       std::swap(tensor.shape[0], tensor.shape[1]);
       std::vector<std::byte>& kernel = owned_.emplace_back();
-      transpose(source.data, source.shape[0], source.shape[1], size_of(source.dtype), kernel);
+      transpose({source.data, source.shape[0], source.shape[1], size_of(source.dtype)}, 0,
+                source.shape[1], kernel);
       tensor.data = kernel;
     }
     tensors_.push_back(std::move(tensor));

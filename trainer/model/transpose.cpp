@@ -7,8 +7,9 @@
 namespace berth {
 namespace {
 
-// Tall, so that what is written goes on for some cache lines.
-constexpr size_t kTileRows = 128, kTileColumns = 16;
+// Wide and tall, so that what is read and what is written goes on for some cache lines: fetching
+// one a row takes two and a half times as long.
+constexpr size_t kTileRows = 64, kTileColumns = 64;
 
 template <typename Element>
 using Tile = Element[kTileRows][kTileColumns];
@@ -45,7 +46,7 @@ void transpose_tile(const Tile<uint32_t>& from, TransposedTile<uint32_t>& to) {
 // Tile by tile through copies of their own: rows whose distance is a power of two share the few
 // lines of one cache set, so a column is never read from the matrix itself.
 template <typename Element>
-void transpose(const std::byte* from, std::byte* to, size_t rows, size_t columns) {
+void transpose(const std::byte* from, size_t stride, std::byte* to, size_t rows, size_t columns) {
   Tile<Element> in{};
   TransposedTile<Element> out;
   for (size_t row0 = 0; row0 < rows; row0 += kTileRows) {
@@ -53,7 +54,7 @@ void transpose(const std::byte* from, std::byte* to, size_t rows, size_t columns
     for (size_t column0 = 0; column0 < columns; column0 += kTileColumns) {
       const size_t width = std::min(kTileColumns, columns - column0);
       for (size_t row = 0; row < height; ++row) {
-        std::memcpy(in[row], from + ((row0 + row) * columns + column0) * sizeof(Element),
+        std::memcpy(in[row], from + ((row0 + row) * stride + column0) * sizeof(Element),
                     width * sizeof(Element));
       }
       transpose_tile(in, out);
@@ -67,24 +68,24 @@ void transpose(const std::byte* from, std::byte* to, size_t rows, size_t columns
 
 }  // namespace
 
-void transpose(Bytes matrix, int64_t rows, int64_t columns, size_t element_size,
+void transpose(const Matrix& matrix, int64_t first_column, int64_t count,
                std::vector<std::byte>& result) {
-  const auto height = static_cast<size_t>(rows), width = static_cast<size_t>(columns);
-  assert(matrix.size() == height * width * element_size);
-  result.resize(matrix.size());
-  switch (element_size) {
+  const auto rows = static_cast<size_t>(matrix.rows), stride = static_cast<size_t>(matrix.columns);
+  const auto first = static_cast<size_t>(first_column), columns = static_cast<size_t>(count);
+  assert(matrix.bytes.size() == rows * stride * matrix.element_size && first + columns <= stride);
+  result.resize(rows * columns * matrix.element_size);
+  if (result.empty()) return;
+  const std::byte* const from = matrix.bytes.data() + first * matrix.element_size;
+  switch (matrix.element_size) {
     case 1:
-      transpose<uint8_t>(matrix.data(), result.data(), height, width);
-      break;
+      return transpose<uint8_t>(from, stride, result.data(), rows, columns);
     case 2:
-      transpose<uint16_t>(matrix.data(), result.data(), height, width);
-      break;
+      return transpose<uint16_t>(from, stride, result.data(), rows, columns);
     case 4:
-      transpose<uint32_t>(matrix.data(), result.data(), height, width);
-      break;
+      return transpose<uint32_t>(from, stride, result.data(), rows, columns);
     default:
-      assert(element_size == 8);
-      transpose<uint64_t>(matrix.data(), result.data(), height, width);
+      assert(matrix.element_size == 8);
+      return transpose<uint64_t>(from, stride, result.data(), rows, columns);
   }
 }
 

@@ -198,6 +198,30 @@ Vector log_softmax(const Vector& x) {
 
 }  // namespace
 
+Vector convolution(const ConvolutionShape& shape, const Vector& x, const Vector& w,
+                   const Vector& bias) {
+  Vector y;
+  for (size_t b = 1; b < shape.cu_seqlens.size(); ++b) {
+    const int64_t first = shape.cu_seqlens[b - 1], last = shape.cu_seqlens[b];
+    for (int64_t t = first; t < last; ++t) {
+      for (int64_t n = 0; n < shape.outputs; ++n) {
+        double sum = bias[static_cast<size_t>(n)];
+        for (int64_t tap = 0; tap < shape.size; ++tap) {
+          const int64_t from = t + tap - shape.size / 2;
+          if (from < first || from >= last) continue;
+          for (int64_t k = 0; k < shape.inputs; ++k) {
+            sum += x[static_cast<size_t>(from * shape.inputs + k)] *
+                   w[static_cast<size_t>((n * shape.inputs + k) * shape.size + tap)];
+          }
+        }
+        y.push_back(sum);
+      }
+    }
+  }
+  return activation(shape.kind,
+                    dropout(y, shape.outputs, shape.dropout, shape.step, shape.first_token));
+}
+
 Vector cross_entropy(const Vector& logits, const std::vector<int32_t>& labels, double smoothing) {
   const size_t classes = logits.size() / labels.size();
   Vector losses(labels.size());

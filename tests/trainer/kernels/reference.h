@@ -31,6 +31,20 @@ Vector low_rank(const Vector& x, const Vector& a, const Vector& b, int64_t rank,
 double activation(Activation activation, double x);
 Vector activation(Activation activation, const Vector& x);
 
+struct ConvolutionShape {
+  std::vector<int32_t> cu_seqlens;
+  int64_t inputs, outputs, size;
+  Activation kind;
+  Dropout dropout;
+  StepInputs step;
+  uint64_t first_token = 0;
+
+  int64_t tokens() const { return cu_seqlens.back(); }
+};
+// x [T,inputs], w [outputs,inputs,size], bias [outputs] -> [T,outputs], dropped and activated.
+Vector convolution(const ConvolutionShape& shape, const Vector& x, const Vector& w,
+                   const Vector& bias);
+
 struct AttentionShape {
   std::vector<int32_t> cu_seqlens;
   int64_t heads, head_size;

@@ -48,13 +48,36 @@ TEST(DebertaConfig, RefusesWhatWasNeverPublished) {
       {"relative_attention", false},  {"share_att_key", nullptr},
       {"pos_att_type", "c2p"},        {"pos_att_type", OrderedJson::array({"p2c"})},
       {"embedding_size", 128},        {"pooler_hidden_size", 512},
-      {"attention_head_size", 32},    {"conv_kernel_size", 3},
+      {"attention_head_size", 32},    {"conv_kernel_size", 4},
       {"norm_rel_ebd", "batch_norm"}, {"position_buckets", 3},
       {"position_buckets", 1024},     {"pooler_hidden_act", "swish"},
   };
   for (const auto& [key, value] : kOthers) {
     EXPECT_THAT([&] { published_with(key, value); }, ThrowsCode(Code::kUsage, key));
   }
+}
+
+// The keys that deberta-v2-xlarge and xxlarge have besides.
+TEST(DebertaConfig, ReadsTheConvolutionOfThePublishedXlarge) {
+  OrderedJson object = published();
+  EXPECT_EQ(parse_config(to_text(object)).conv_kernel_size, 0);
+  object["conv_kernel_size"] = 3;
+  EXPECT_EQ(parse_config(to_text(object)).conv_act, Activation::kTanh);  // as transformers'
+  object["conv_act"] = "gelu";
+  object["attention_head_size"] = 64;
+  const ModelConfig config = parse_config(to_text(object));
+  EXPECT_EQ(config.conv_kernel_size, 3);
+  EXPECT_EQ(config.conv_act, Activation::kGelu);
+  const OrderedJson written = parse_ordered_json(to_config_json(config));
+  EXPECT_EQ(written.at("conv_kernel_size"), 3);
+  EXPECT_EQ(written.at("conv_act"), "gelu");
+}
+
+TEST(DebertaConfig, RefusesAConvolutionInGroups) {
+  OrderedJson object = published();
+  object["conv_kernel_size"] = 3;
+  object["conv_groups"] = 2;
+  EXPECT_THAT([&] { parse_config(to_text(object)); }, ThrowsCode(Code::kUsage, "conv_groups"));
 }
 
 TEST(DebertaConfig, TakesThePositionTermsAsAList) {

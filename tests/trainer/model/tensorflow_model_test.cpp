@@ -218,17 +218,20 @@ TEST(TensorflowVariables, RefuseAnotherArchitecture) {
 TEST(Transposed, EveryElementSizeAndShape) {
   for (const size_t size : {1, 2, 4, 8}) {
     for (const auto& [rows, columns] : std::vector<std::pair<int64_t, int64_t>>{
-             {1, 1}, {3, 5}, {33, 64}, {100, 31}, {0, 4}, {4, 0}}) {
+             {1, 1}, {3, 5}, {33, 64}, {100, 31}, {300, 40}, {0, 4}, {4, 0}}) {
       std::vector<std::byte> matrix(static_cast<size_t>(rows * columns) * size);
       for (size_t i = 0; i < matrix.size(); ++i) matrix[i] = static_cast<std::byte>(i * 31 + i / 7);
       std::vector<std::byte> result;
-      transpose(matrix, rows, columns, size, result);
-      ASSERT_EQ(result.size(), matrix.size());
-      for (int64_t row = 0; row < rows; ++row) {
-        for (int64_t column = 0; column < columns; ++column) {
-          const auto from = static_cast<size_t>(row * columns + column) * size;
-          const auto to = static_cast<size_t>(column * rows + row) * size;
-          EXPECT_EQ(std::memcmp(&matrix[from], &result[to], size), 0);
+      for (const auto& [first, count] : std::vector<std::pair<int64_t, int64_t>>{
+               {0, columns}, {columns / 3, columns / 2}, {columns, 0}}) {
+        transpose({matrix, rows, columns, size}, first, count, result);
+        ASSERT_EQ(result.size(), static_cast<size_t>(rows * count) * size);
+        for (int64_t row = 0; row < rows; ++row) {
+          for (int64_t column = 0; column < count; ++column) {
+            const auto from = static_cast<size_t>(row * columns + first + column) * size;
+            const auto to = static_cast<size_t>(column * rows + row) * size;
+            ASSERT_EQ(std::memcmp(&matrix[from], &result[to], size), 0);
+          }
         }
       }
     }

@@ -92,6 +92,13 @@ class CpuFp32 final : public Kernels {
   void low_rank_backward(Tensor dy, int64_t column, Tensor x, Tensor down, const Weight& a,
                          const Weight& b, float scale, Tensor ddown, Tensor dx, Into into,
                          Tensor da, Tensor db) override;
+  void convolution_forward(Tensor x, Tensor cu_seqlens, const Weight& w, Tensor bias,
+                           Dropout dropout, Activation activation, const StepState& state,
+                           Tensor windows, Tensor pre, Tensor y) override;
+  void convolution_backward(Tensor dy, Tensor pre, Tensor windows, Tensor cu_seqlens,
+                            const Weight& w, Dropout dropout, Activation activation,
+                            const StepState& state, Tensor dwindows, Tensor dx, Tensor dw,
+                            Tensor dbias) override;
 
   void attention_forward(Tensor qkv, Tensor cu_seqlens, int num_heads, Dropout dropout,
                          const StepState& state, Tensor out, Tensor log_sum_exp) override;
