@@ -1,6 +1,7 @@
 #include "storage/formats/delimited_reader.h"
 
 #include <unordered_set>
+#include <utility>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
@@ -40,7 +41,17 @@ void DelimitedReader::read_header() {
   }
 }
 
+void DelimitedReader::number_columns() {
+  has_first_ = next_record(first_);
+  if (!has_first_) throw Error(Code::kBadData, "is empty");
+  for (size_t i = 0; i < first_.size(); ++i) columns_.push_back({std::to_string(i), {}});
+}
+
 bool DelimitedReader::next(Row& row) {
+  if (std::exchange(has_first_, false)) {
+    row = std::move(first_);
+    return true;
+  }
   if (!next_record(row)) return false;
   if (row.size() != columns_.size()) {
     const size_t count = row.size();

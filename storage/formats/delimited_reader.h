@@ -23,6 +23,8 @@ class DelimitedReader : public RowReader {
   // Makes the first record the columns. Throws kBadData when there is none, or when it names two
   // columns alike (pandas' unnamed index column is an empty name).
   void read_header();
+  // Of a text without a header: as many columns as the first record has fields, named 0, 1, ...
+  void number_columns();
 
   // Splits the record that begins with `line` into `fields`; it may take more lines.
   virtual void split(std::string_view line, Row& fields) = 0;
@@ -36,6 +38,8 @@ class DelimitedReader : public RowReader {
 
   std::vector<Column> columns_;
   uint64_t record_line_ = 0;
+  Row first_;  // read by number_columns(), not yet returned
+  bool has_first_ = false;
 };
 
 }  // namespace berth

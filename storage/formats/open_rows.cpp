@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kPickleLimitBytes = uint64_t{16} << 30;
 
-enum class TableFormat { kNone, kCsv, kTsv, kJsonl, kPickle };
+enum class TableFormat { kNone, kCsv, kTsv, kJsonl, kConll, kPickle };
 
 TableFormat format_of(std::string_view file_name) {
   const std::string name = lower_ascii(file_name);
@@ -19,14 +19,17 @@ TableFormat format_of(std::string_view file_name) {
   if (ends(".csv")) return TableFormat::kCsv;
   if (ends(".tsv")) return TableFormat::kTsv;
   if (ends(".jsonl") || ends(".ndjson") || ends(".json")) return TableFormat::kJsonl;
+  if (ends(".conll") || ends(".bio") || ends(".iob")) return TableFormat::kConll;
   if (ends(".pickle") || ends(".pkl")) return TableFormat::kPickle;
   return TableFormat::kNone;
 }
 
 }  // namespace
 
-std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source,
-                                     std::string_view file_name) {
+std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::string_view file_name,
+                                     RowLayout layout) {
+  if (layout == RowLayout::kHeadlessTsv) return make_headless_tsv_reader(std::move(source));
+  if (layout == RowLayout::kWordLines) return make_conll_reader(std::move(source));
   switch (format_of(file_name)) {
     case TableFormat::kCsv:
       return make_csv_reader(std::move(source));
@@ -34,13 +37,15 @@ std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source,
       return make_tsv_reader(std::move(source));
     case TableFormat::kJsonl:
       return make_jsonl_reader(std::move(source));
+    case TableFormat::kConll:
+      return make_conll_reader(std::move(source));
     case TableFormat::kPickle:
       return read_pickle(read_all(*source, kPickleLimitBytes, "the pickle"));
     case TableFormat::kNone:
       break;
   }
   throw Error(Code::kBadData, "is not a table by its name", "",
-              "a table ends in .csv, .tsv, .jsonl, .ndjson, .json, .pickle or .pkl");
+              "a table ends in .csv, .tsv, .jsonl, .ndjson, .json, .conll, .pickle or .pkl");
 }
 
 bool is_table(std::string_view file_name) { return format_of(file_name) != TableFormat::kNone; }

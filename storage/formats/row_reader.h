@@ -36,11 +36,18 @@ class RowReader {
   virtual std::string position() const = 0;
 };
 
+// How a file's text is laid out.
+enum class RowLayout {
+  kByName,       // as its suffix says
+  kHeadlessTsv,  // GLUE's CoLA
+  kWordLines,    // a word and its tag a line (CoNLL)
+};
+
 // Picks the reader by the name's suffix, lower-cased (after any compression suffix was removed):
-// .csv, .tsv, .jsonl/.ndjson/.json, .pickle/.pkl. Throws kBadData, naming those, on another.
-// The errors of the reader do not name the file: the caller adds it with Error::at().
-std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source,
-                                     std::string_view file_name);
+// .csv, .tsv, .jsonl/.ndjson/.json, .conll/.bio/.iob, .pickle/.pkl. Throws kBadData, naming those,
+// on another. The errors of the reader do not name the file: the caller adds it with Error::at().
+std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::string_view file_name,
+                                     RowLayout layout = RowLayout::kByName);
 
 // Whether open_rows() has a reader for files of this name.
 bool is_table(std::string_view file_name);

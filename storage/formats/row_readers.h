@@ -18,6 +18,14 @@ std::unique_ptr<RowReader> make_csv_reader(std::unique_ptr<ByteSource> source);
 // empty field is missing, a blank line skipped.
 std::unique_ptr<RowReader> make_tsv_reader(std::unique_ptr<ByteSource> source);
 
+// The same without a header line: the columns are named 0, 1, ...
+std::unique_ptr<RowReader> make_headless_tsv_reader(std::unique_ptr<ByteSource> source);
+
+// One word a line with its tag in the last field, a blank line behind each sentence, as CoNLL's
+// tasks have it; lines of -DOCSTART- are skipped. A row is a sentence: columns tokens and tags, as
+// JSON lists. Where lines have one field there is no column tags.
+std::unique_ptr<RowReader> make_conll_reader(std::unique_ptr<ByteSource> source);
+
 // One JSON object a line; blank lines are skipped. The columns are the first object's keys, in its
 // order; a key that a later object lacks is missing there, one that it adds is ignored. A nested
 // value is kept as its JSON text.

@@ -6,8 +6,9 @@ namespace {
 
 class TsvReader final : public DelimitedReader {
  public:
-  explicit TsvReader(std::unique_ptr<ByteSource> source) : DelimitedReader(std::move(source)) {
-    read_header();
+  TsvReader(std::unique_ptr<ByteSource> source, bool has_header)
+      : DelimitedReader(std::move(source)) {
+    has_header ? read_header() : number_columns();
   }
 
  private:
@@ -24,7 +25,11 @@ class TsvReader final : public DelimitedReader {
 }  // namespace
 
 std::unique_ptr<RowReader> make_tsv_reader(std::unique_ptr<ByteSource> source) {
-  return std::make_unique<TsvReader>(std::move(source));
+  return std::make_unique<TsvReader>(std::move(source), /*has_header=*/true);
+}
+
+std::unique_ptr<RowReader> make_headless_tsv_reader(std::unique_ptr<ByteSource> source) {
+  return std::make_unique<TsvReader>(std::move(source), /*has_header=*/false);
 }
 
 }  // namespace berth

@@ -18,8 +18,9 @@ TEST(OpenRows, PicksTheReaderByTheSuffixInAnyCase) {
 }
 
 TEST(OpenRows, AnotherSuffixIsBadDataThatNamesThese) {
-  EXPECT_THAT([] { open_rows(source_of(""), "data.parquet"); },
-              ThrowsCode(Code::kBadData, ".csv, .tsv, .jsonl, .ndjson, .json, .pickle or .pkl"));
+  EXPECT_THAT(
+      [] { open_rows(source_of(""), "data.parquet"); },
+      ThrowsCode(Code::kBadData, ".csv, .tsv, .jsonl, .ndjson, .json, .conll, .pickle or .pkl"));
 }
 
 TEST(OpenRows, TablesAreToldByTheirNames) {

@@ -1,0 +1,65 @@
+#include "storage/base/spill_file.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+std::string directory() {
+  std::error_code ignored;
+  const std::filesystem::path path = std::filesystem::temp_directory_path(ignored);
+  return path.empty() ? "/tmp" : path.string();
+}
+
+[[noreturn]] void fail(Code code, const std::string& action) {
+  const bool full = errno == ENOSPC || errno == EDQUOT;
+  throw Error(full ? Code::kNoSpace : code,
+              cat("cannot ", action, ": ", std::generic_category().message(errno)), directory(),
+              "rows that memory is too small for are kept there: name a larger disk with TMPDIR");
+}
+
+}  // namespace
+
+SpillFile::SpillFile() {
+  std::string name = directory() + "/berth-rows-XXXXXX";
+  file_ = mkostemp(name.data(), O_CLOEXEC);
+  if (file_ < 0) fail(Code::kNotPermitted, "make a temporary file");
+  unlink(name.c_str());
+}
+
+SpillFile::~SpillFile() { close(file_); }
+
+void SpillFile::append(Bytes bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = pwrite(file_, bytes.data(), bytes.size(), static_cast<off_t>(size_));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail(Code::kUnavailable, "write a temporary file");
+    size_ += static_cast<uint64_t>(written);
+    bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+}
+
+void SpillFile::read_at(uint64_t offset, std::span<std::byte> buffer) const {
+  while (!buffer.empty()) {
+    const ssize_t got = pread(file_, buffer.data(), buffer.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) {
+      if (got == 0) errno = EIO;
+      fail(Code::kUnavailable, "read a temporary file");
+    }
+    offset += static_cast<uint64_t>(got);
+    buffer = buffer.subspan(static_cast<size_t>(got));
+  }
+}
+
+}  // namespace berth

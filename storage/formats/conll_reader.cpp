@@ -1,0 +1,99 @@
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/base/text.h"
+#include "storage/formats/row_readers.h"
+#include "storage/formats/text_lines.h"
+
+namespace berth {
+namespace {
+
+struct WordLine {
+  std::string_view word, tag;
+  size_t fields = 0;
+};
+
+// Fields are parted by tabs where there is one, else by spaces: a word may hold spaces then.
+WordLine split_line(std::string_view line) {
+  const std::string_view separators = line.find('\t') != std::string_view::npos ? "\t" : " ";
+  WordLine parts;
+  while (true) {
+    const size_t end = std::min(line.find_first_of(separators), line.size());
+    if (end > 0) {
+      parts.tag = line.substr(0, end);
+      if (parts.fields++ == 0) parts.word = parts.tag;
+    }
+    if (end == line.size()) return parts;
+    line.remove_prefix(end + 1);
+  }
+}
+
+bool is_blank(std::string_view line) {
+  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
+class ConllReader final : public RowReader {
+ public:
+  explicit ConllReader(std::unique_ptr<ByteSource> source) : lines_(std::move(source)) {
+    has_first_ = read_sentence();
+    if (!has_first_) throw Error(Code::kBadData, "is empty");
+    columns_ = {{.name = "tokens", .categories = {}}};
+    if (fields_ > 1) columns_.push_back({.name = "tags", .categories = {}});
+  }
+
+  std::span<const Column> columns() const override { return columns_; }
+  std::string position() const override { return line_position(first_line_); }
+
+  bool next(Row& row) override {
+    if (!std::exchange(has_first_, false) && !read_sentence()) return false;
+    row = {to_text(words_)};
+    if (columns_.size() > 1) row.push_back(to_text(tags_));
+    return true;
+  }
+
+ private:
+  // The next lines up to a blank one; false at the end.
+  bool read_sentence() {
+    words_ = tags_ = Json::array();
+    std::optional<Error> failure;
+    for (std::string_view line; lines_.next(line);) {
+      if (is_blank(line)) {
+        if (failure) throw *failure;
+        if (!words_.empty()) return true;
+        continue;
+      }
+      if (line.starts_with("-DOCSTART-")) continue;
+      if (words_.empty()) first_line_ = lines_.number();
+      const WordLine parts = split_line(line);
+      if (fields_ == 0) fields_ = parts.fields;
+      if (parts.fields != fields_ && !failure) {
+        failure = Error(Code::kBadData,
+                        cat("has ", parts.fields, parts.fields == 1 ? " field" : " fields",
+                            ", the lines before it ", fields_),
+                        line_position(lines_.number()),
+                        "a line is a word, and its tag last; a blank line ends a sentence");
+      }
+      words_.push_back(parts.word);
+      tags_.push_back(parts.tag);
+    }
+    if (failure) throw *failure;
+    return !words_.empty();
+  }
+
+  TextLines lines_;
+  std::vector<Column> columns_;
+  Json words_, tags_;
+  size_t fields_ = 0;  // of every line
+  uint64_t first_line_ = 0;
+  bool has_first_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<RowReader> make_conll_reader(std::unique_ptr<ByteSource> source) {
+  return std::make_unique<ConllReader>(std::move(source));
+}
+
+}  // namespace berth
