@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "entrypoint/data_sources.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/storage.h"
@@ -18,7 +19,8 @@ void need(const std::string& value, const std::string& flag, const std::string& 
 
 void check_files(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
-  const DataOptions& data = settings.data;
+  DataOptions data = settings.data;
+  complete_data_files(data);
   switch (settings.mode) {
     case Mode::kTrain:
     case Mode::kTrainAndEval: {

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "storage/base/log.h"
 #include "storage/open_storage.h"
@@ -24,7 +25,8 @@ struct CommandLine {
   LogLevel log_level = LogLevel::kInfo;
   bool help = false, version = false, help_markdown = false;
   ToolOptions tool{};
-  StorageOptions storage{};  // how remote objects are reached; results do not depend on it
+  std::vector<std::string> notes{};  // of flags that have no effect: to be said once
+  StorageOptions storage{};          // how remote objects are reached; results do not depend on it
   std::string forced_instruction_set;  // hidden, for tests; empty: the best this CPU has
 };
 

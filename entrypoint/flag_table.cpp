@@ -8,11 +8,8 @@
 namespace berth {
 namespace {
 
-constexpr int64_t kMany = 1'000'000'000'000;
 constexpr RealRange kEpochs{0, 1e6, false, true, "a number above 0, at most 1000000"};
 constexpr RealRange kSeconds{0, 1e6, false, true, "a number of seconds above 0"};
-constexpr RealRange kSplit{0, 1, true, false, "a number from 0 up to, not including, 1"};
-constexpr RealRange kFraction{0, 1, false, true, "a number above 0, at most 1"};
 
 auto data(auto member) { return place(&CommandLine::settings, &Settings::data, member); }
 auto model(auto member) { return place(&CommandLine::settings, &Settings::model, member); }
@@ -54,53 +51,8 @@ std::vector<Flag> make_table() {
   const auto top = [](auto member) { return place(&CommandLine::settings, member); };
   const auto line = [](auto member) { return place(member); };
   return {
-      {"train-data-file",
-       {"train-data-path", "train-file"},
-       kData,
-       "Rows to train on: a pandas pickle, CSV, TSV or JSONL, plain or .gz .bz2 .xz.",
-       text_value("FILE", data(&DataOptions::train_data_file))},
-      {"eval-data-file",
-       {"eval-data-path", "validation-file"},
-       kData,
-       "Rows to evaluate on; without it a part of the training rows is held out.",
-       text_value("FILE", data(&DataOptions::eval_data_file))},
-      {"predict-data-file",
-       {"test-file"},
-       kData,
-       "Rows to label, for --mode predict.",
-       text_value("FILE", data(&DataOptions::predict_data_file))},
-      {"validation-split",
-       {},
-       kData,
-       "Part of the training rows held out for evaluation when there is no --eval-data-file; "
-       "0 means no evaluation.",
-       real_value(data(&DataOptions::validation_split), kSplit)},
-      {"data-fraction",
-       {},
-       kData,
-       "Part of the training rows to use, for a quick try.",
-       real_value(data(&DataOptions::data_fraction), kFraction)},
-      {"text-column",
-       {"text-column-name"},
-       kData,
-       "Column with the text.",
-       text_value("NAME", data(&DataOptions::text_column)),
-       "found by name: text, sentence, ..."},
-      {"text-pair-column",
-       {},
-       kData,
-       "Column with the second text, for tasks on pairs.",
-       text_value("NAME", data(&DataOptions::text_pair_column)),
-       "found by name: sentence2, ..."},
-      {"label-column",
-       {"label-column-name"},
-       kData,
-       "Column with the label.",
-       text_value("NAME", data(&DataOptions::label_column)),
-       "found by name: label, target, ..."},
-
       {"model",
-       {"init-checkpoint", "model-name-or-path"},
+       {"init-checkpoint", "model-name-or-path", "predict-checkpoint-path"},
        kModel,
        "Parameters to start from: a directory, .tar.gz or .zip archive or file in Hugging Face "
        "layout, a TensorFlow checkpoint, or the directory of an earlier job.",
@@ -145,7 +97,7 @@ std::vector<Flag> make_table() {
        {"max-train-steps", "num-train-steps"},
        kTraining,
        "Stop after so many updates, whatever --epochs says; 0 leaves it to --epochs.",
-       integer_value(training(&TrainingOptions::max_steps), {0, kMany})},
+       integer_value(training(&TrainingOptions::max_steps), {0, kAnyCount})},
       {"batch-size",
        {"train-batch-size"},
        kTraining,
@@ -156,6 +108,11 @@ std::vector<Flag> make_table() {
        kTraining,
        "Micro-batches that an update is split into: less memory, the same update.",
        integer_value(training(&TrainingOptions::gradient_accumulation_steps), {1, 1'000'000})},
+      {"drop-remainder",
+       {"dataloader-drop-last"},
+       kTraining,
+       "Leave out an epoch's last update where it has fewer examples.",
+       switch_value(training(&TrainingOptions::drop_remainder))},
       {"seed",
        {},
        kTraining,
@@ -172,8 +129,13 @@ std::vector<Flag> make_table() {
       {"eval-steps",
        {},
        kSaving,
-       "Updates between evaluations; 0 means after every epoch.",
-       integer_value(training(&TrainingOptions::eval_steps), {0, kMany})},
+       "Updates between evaluations; 0 leaves it to --num-eval-per-epoch.",
+       integer_value(training(&TrainingOptions::eval_steps), {0, kAnyCount})},
+      {"num-eval-per-epoch",
+       {},
+       kSaving,
+       "Evaluations in each epoch, the last at its end.",
+       integer_value(training(&TrainingOptions::num_eval_per_epoch), {1, 1'000'000})},
       {"eval-batch-size",
        {},
        kSaving,
@@ -184,23 +146,23 @@ std::vector<Flag> make_table() {
        {"save-checkpoints-steps"},
        kSaving,
        "Updates between checkpoints; 0 means only at the end.",
-       integer_value(training(&TrainingOptions::save_steps), {0, kMany})},
+       integer_value(training(&TrainingOptions::save_steps), {0, kAnyCount})},
       {"save-total-limit",
        {},
        kSaving,
        "Checkpoints to keep, the newest and the best; 0 keeps all.",
-       integer_value(training(&TrainingOptions::save_total_limit), {0, kMany})},
+       integer_value(training(&TrainingOptions::save_total_limit), {0, kAnyCount})},
       {"metric-for-best-model",
        {},
        kSaving,
-       "What tells the best evaluation: loss, accuracy; f1, precision, recall (two classes) or "
-       "f1_macro.",
-       text_value("NAME", training(&TrainingOptions::metric_for_best_model))},
+       "What tells the best evaluation: loss, or a metric of the task.",
+       text_value("NAME", training(&TrainingOptions::metric_for_best_model)),
+       "the task's main metric"},
       {"early-stopping-patience",
        {},
        kSaving,
        "Stop after so many evaluations without a better one; 0 means never.",
-       integer_value(training(&TrainingOptions::early_stopping_patience), {0, kMany})},
+       integer_value(training(&TrainingOptions::early_stopping_patience), {0, kAnyCount})},
       {"load-best-model-at-end",
        {},
        kSaving,
@@ -240,7 +202,7 @@ std::vector<Flag> make_table() {
        {"log-steps"},
        kOutput,
        "Updates between logged losses.",
-       integer_value(training(&TrainingOptions::logging_steps), {1, kMany})},
+       integer_value(training(&TrainingOptions::logging_steps), {1, kAnyCount})},
       {.name = "log-format",
        .aliases = {},
        .group = kOutput,
@@ -352,14 +314,17 @@ std::string_view heading(FlagGroup group) {
                                             "Storage",
                                             "Tokenizing, inspecting, converting",
                                             "Machine",
+                                            "Accepted without effect",
                                             "Hidden"};
   return kHeadings[static_cast<size_t>(group)];
 }
 
 std::span<const Flag> flag_table() {
   static const std::vector<Flag> table = [] {
-    std::vector<Flag> flags = make_table();
-    for (std::vector<Flag>& more : std::array{optimization_flags(), tool_flags()}) {
+    std::vector<Flag> flags = data_flags();
+    for (Flag& flag : make_table()) flags.push_back(std::move(flag));
+    for (std::vector<Flag>& more :
+         std::array{optimization_flags(), tool_flags(), accepted_flags()}) {
       for (Flag& flag : more) flags.push_back(std::move(flag));
     }
     return flags;
@@ -369,6 +334,7 @@ std::span<const Flag> flag_table() {
 
 std::span<const ForeignFlag> foreign_flags() {
   static const std::vector<ForeignFlag> table = {
+      {"hub-module-url", "give the parameters by --model"},
       {"per-device-train-batch-size", "use --batch-size, the examples of a whole update"},
       {"per-device-eval-batch-size", "use --eval-batch-size"},
       {"validation-split-percentage", "use --validation-split, a part from 0 to 1"},

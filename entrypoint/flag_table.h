@@ -20,6 +20,7 @@ enum class FlagGroup {
   kStorage,
   kTools,
   kMachine,
+  kAccepted,  // other programs' that have no effect here: not shown in help
   kHidden
 };
 std::string_view heading(FlagGroup group);
@@ -35,9 +36,12 @@ struct Flag {
   bool in_settings = true;        // its place is in Settings, so job.json records it
 };
 
-// Its rows of the optimizer, and of the modes that only look at files: files named after them.
+// Its rows of the data, the optimizer, the modes that only look at files, and what other programs
+// have and a job here has no use for: files named after them.
+std::vector<Flag> data_flags();
 std::vector<Flag> optimization_flags();
 std::vector<Flag> tool_flags();
+std::vector<Flag> accepted_flags();
 
 // THE flag table. Parsing, --help, README's table and job.json's settings all come from it.
 std::span<const Flag> flag_table();

@@ -31,6 +31,7 @@ struct RealRange {
 struct IntegerRange {
   int64_t low, high;
 };
+inline constexpr int64_t kAnyCount = 1'000'000'000'000;  // more than anyone means
 
 // Text to value. Throw kUsage. Integral floats ("32.0", "1e3") are integers.
 int64_t parse_integer(std::string_view text, IntegerRange range);

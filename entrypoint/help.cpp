@@ -96,6 +96,15 @@ void append_flag(std::string& out, const Flag& flag, size_t width) {
   append_wrapped(out, text, kIndent, kIndent, width);
 }
 
+std::string accepted_names() {
+  std::string joined;
+  for (const Flag& flag : flag_table()) {
+    if (flag.group != FlagGroup::kAccepted) continue;
+    joined += (joined.empty() ? "" : ", ") + typed_name(flag.name);
+  }
+  return joined;
+}
+
 // A cell of a Markdown table.
 std::string cell(std::string text) {
   for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2)
@@ -108,9 +117,8 @@ std::string cell(std::string text) {
 std::string help_text(int columns) {
   const auto width = static_cast<size_t>(std::clamp(columns, 60, 120));
   std::string out;
-  append_wrapped(out,
-                 "berth fine-tunes a BERT text classifier: one data file in, a finished model out.",
-                 0, 0, width);
+  append_wrapped(out, "berth fine-tunes a BERT encoder: one data file in, a finished model out.", 0,
+                 0, width);
   out += cat("\n  ", kExample, "\n\n");
   append_wrapped(
       out,
@@ -123,6 +131,11 @@ std::string help_text(int columns) {
       if (flag.group == group) append_flag(out, flag, width);
     }
   }
+  out += '\n';
+  append_wrapped(out,
+                 cat("Accepted from other programs' command lines, but without effect here: ",
+                     accepted_names(), "."),
+                 0, 0, width);
   out += "\nExit codes (do not retry 2-5, 13 and 14):\n";
   for (const ExitCode& row : kExitCodes) {
     out +=
@@ -144,6 +157,7 @@ std::string help_markdown() {
               cell(default_text(flag)), " | ", aliases.empty() ? "" : "`" + aliases + "`", " |\n");
     }
   }
+  out += cat("\nAccepted without effect, and told once: `", accepted_names(), "`.\n");
   return out;
 }
 

@@ -65,7 +65,7 @@ void JsonLines::on_evaluation(const EvaluationReport& report) {
   line["examples"] = report.examples;
   line["loss"] = number(report.loss);
   for (const auto& [name, value] : report.metrics) line[name] = number(value);
-  line["majority_rate"] = number(report.majority_rate);
+  if (report.majority_rate) line["majority_rate"] = number(*report.majority_rate);
   line["seconds"] = number(report.seconds);
   write_line(write_, line);
 }

@@ -7,9 +7,8 @@ constexpr RealRange kRate{0, 100, false, true, "a number above 0, at most 100"};
 constexpr RealRange kNotNegative{0, 1e9, true, true, "a number from 0 to 1e9"};
 constexpr RealRange kPart{0, 1, true, true, "a number from 0 to 1"};
 constexpr RealRange kDecay{0, 1, false, true, "a number above 0, at most 1"};
-constexpr RealRange kBeta{0, 1, true, false, "a number from 0 up to, not including, 1"};
+constexpr RealRange kBelowOne{0, 1, true, false, "a number from 0 up to, not including, 1"};
 constexpr RealRange kPower{0, 100, false, true, "a number above 0, at most 100"};
-constexpr int64_t kMany = 1'000'000'000'000;
 
 auto optimization(auto member) {
   return place(&CommandLine::settings, &Settings::training, &TrainingOptions::optimization, member);
@@ -67,7 +66,7 @@ std::vector<Flag> optimization_flags() {
        {"num-warmup-steps"},
        kOptimization,
        "Updates over which the rate rises from 0, in place of --warmup-ratio.",
-       optional_integer_value(optimization(&OptimizationOptions::warmup_steps), {0, kMany})},
+       optional_integer_value(optimization(&OptimizationOptions::warmup_steps), {0, kAnyCount})},
       {"optimizer",
        {"optim", "optimizer-type"},
        kOptimization,
@@ -77,12 +76,12 @@ std::vector<Flag> optimization_flags() {
        {},
        kOptimization,
        "How slowly the mean of the gradients forgets.",
-       real_value(optimization(&OptimizationOptions::adam_beta1), kBeta)},
+       real_value(optimization(&OptimizationOptions::adam_beta1), kBelowOne)},
       {"adam-beta2",
        {},
        kOptimization,
        "How slowly the mean of their squares forgets.",
-       real_value(optimization(&OptimizationOptions::adam_beta2), kBeta)},
+       real_value(optimization(&OptimizationOptions::adam_beta2), kBelowOne)},
       {"adam-epsilon",
        {},
        kOptimization,
@@ -103,6 +102,17 @@ std::vector<Flag> optimization_flags() {
        kOptimization,
        "Rate of a layer over that of the one above it; the head has the whole rate.",
        real_value(optimization(&OptimizationOptions::layerwise_lr_decay), kDecay)},
+      {"label-smoothing",
+       {"label-smoothing-factor"},
+       kOptimization,
+       "Part of each target that is spread over all classes, in training.",
+       real_value(optimization(&OptimizationOptions::label_smoothing), kBelowOne)},
+      {"class-weights",
+       {},
+       kOptimization,
+       "What each class counts in the loss: balanced, or a number for each label in their order.",
+       text_value("W,W,...", optimization(&OptimizationOptions::class_weights)),
+       "all count alike"},
       {"freeze-embeddings",
        {},
        kOptimization,

@@ -88,6 +88,7 @@ void preflight(Storage& storage, const Settings& settings) {
   if (settings.mode == Mode::kPredict) {
     checks.add("predict-data-file", data.predict_data_file, check_table);
   }
+  checks.add("input-meta-data-path", data.input_meta_data_path, check_file);
   checks.add("model", settings.model.model, [&settings](Storage& where, const Uri& uri) {
     if (!is_in_archive(where, uri)) require_model(where, settings.model);
   });

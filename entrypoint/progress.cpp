@@ -18,8 +18,8 @@ std::string evaluation_text(const EvaluationReport& report) {
   for (const auto& [name, value] : report.metrics) {
     text += cat("  ", name, " ", number_text("%.4f", value));
   }
-  if (report.majority_rate > 0) {
-    text += cat("  (most frequent class alone: ", number_text("%.4f", report.majority_rate), ")");
+  if (report.majority_rate) {
+    text += cat("  (most frequent class alone: ", number_text("%.4f", *report.majority_rate), ")");
   }
   return text;
 }

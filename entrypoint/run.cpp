@@ -6,6 +6,7 @@
 #include "entrypoint/job.h"
 #include "entrypoint/transfer_log.h"
 #include "storage/base/error.h"
+#include "storage/base/log.h"
 #include "storage/open_storage.h"
 #include "trainer/kernels/cpu/cpu_kernels.h"
 
@@ -73,6 +74,7 @@ void run(const CommandLine& command_line, const Platform& platform, const std::a
           .reached = reached,
           .stop = stop,
           .has_work_to_save = has_work_to_save};
+  for (const std::string& note : command_line.notes) log_info(note);
   const bool needs_model = job.settings.mode != Mode::kInspect;
   if (needs_model && job.settings.model.model.empty())
     job.settings.model.model = default_model(job.settings);

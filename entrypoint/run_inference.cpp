@@ -1,7 +1,8 @@
-#include <numeric>
 #include <optional>
 
+#include "entrypoint/data_sources.h"
 #include "entrypoint/job.h"
+#include "entrypoint/labelled_data.h"
 #include "entrypoint/preflight.h"
 #include "entrypoint/standard_output.h"
 #include "storage/base/error.h"
@@ -15,104 +16,131 @@
 namespace berth {
 namespace {
 
-// A finished classifier, ready to run over rows.
-struct Classifier {
-  explicit Classifier(Job& job)
-      : machine(job.command_line),
-        folder(job.storage, job.settings.model),
+// A finished model, ready to run over rows.
+struct FinishedModel {
+  explicit FinishedModel(Job& job)
+      : sources(resolve_data(job.storage, job.settings)),
+        machine(job.command_line),
+        folder(start(job), job.settings.model),
         model(describe_model(folder, job.settings.model, job.settings.data)) {
-    if (model.config.labels.empty()) {
+    ModelConfig& config = model.config;
+    // What the file says, since rows to predict may have no labels that would tell.
+    config.task = sources.task.value_or(config.saved_task.value_or(Task::kSequenceClassification));
+    if (config.task == Task::kRegression) config.labels = {"score"};
+    if (config.task == Task::kQuestionAnswering) config.labels.clear();
+    if (config.labels.empty() && config.task != Task::kQuestionAnswering) {
       throw Error(Code::kUsage, "the configuration names no labels (id2label)", folder.name(),
                   "give a model that was fine-tuned");
     }
-    parameters.emplace(parameter_table(model.config), /*with_gradients=*/false, *machine.kernels);
-    fill_parameters(folder, job.settings.model, model.config, job.settings.training.seed,
-                    *parameters, *machine.kernels, HeadNeed::kRequired);
-    network.emplace(model.config, batch_limits(job.settings, /*training=*/false), *parameters,
+    parameters.emplace(parameter_table(config), /*with_gradients=*/false, *machine.kernels);
+    fill_parameters(folder, job.settings.model, config, job.settings.training.seed, *parameters,
+                    *machine.kernels, HeadNeed::kRequired);
+    network.emplace(config, batch_limits(job.settings, /*training=*/false), *parameters,
                     *machine.kernels);
   }
 
-  Dataset rows(const TextTable& table, const std::vector<int32_t>& labels, int32_t length) const {
-    std::vector<uint32_t> all(table.rows());
-    std::iota(all.begin(), all.end(), 0u);
-    return Dataset(table, std::move(all), labels, *model.tokenizer, length);
+  LoadedTable load(Job& job, DataRequest request) const {
+    request.rules.task = model.config.task;
+    LoadedTable loaded = load_table(job.storage, request);
+    loaded.table->take_keys();  // which only a split needs
+    return loaded;
   }
 
+  DataSources sources;
   Machine machine;
   ModelFolder folder;
   ModelDescription model;
   std::optional<Parameters> parameters;
   std::optional<Model> network;
+
+ private:
+  static Storage& start(Job& job) {
+    preflight(job.storage, job.settings);
+    return job.storage;
+  }
 };
 
 [[noreturn]] void stopped() {
   throw Error(Code::kStopped, "stopped by a signal", "", "start it again with the same command");
 }
 
-ColumnChoice column_choice(const DataOptions& options) {
-  return {options.text_column, options.text_pair_column, options.label_column};
+// The class names that rows may have as labels.
+std::vector<std::string> label_names(const FinishedModel& finished) {
+  const ModelConfig& config = finished.model.config;
+  const bool has_classes =
+      config.task != Task::kRegression && config.task != Task::kQuestionAnswering;
+  if (!has_classes) return config.labels;
+  const std::vector<std::string>& known = finished.sources.labels;
+  return known.size() == config.labels.size() ? known : evaluation_labels(config);
 }
 
 }  // namespace
 
 void run_evaluation(Job& job) {
-  const DataOptions& options = job.settings.data;
-  preflight(job.storage, job.settings);
-  Classifier classifier(job);
-  const LoadedTable loaded = load_table(job.storage, "eval", options.eval_data_file,
-                                        column_choice(options), LabelNeed::kRequired);
-  std::vector<int32_t> labels;
-  try {
-    labels = label_ids(loaded.table, evaluation_labels(classifier.model.config));
-  } catch (const Error& error) {
-    throw error.at(loaded.name);
-  }
-  Dataset data = classifier.rows(loaded.table, labels, options.max_seq_length);
-  const auto num_labels = static_cast<int64_t>(classifier.model.config.labels.size());
+  FinishedModel finished(job);
+  const ModelConfig& config = finished.model.config;
+  const LoadedTable loaded = finished.load(job, finished.sources.eval);
+  const std::vector<std::string> labels = label_names(finished);
+  const LabelledData rows(loaded, config.task, labels, /*wants_labels=*/true, job.settings,
+                          *finished.model.tokenizer);
+  Dataset data = rows.all_rows();
   const std::optional<EvaluationResult> evaluation = evaluate(
-      *classifier.network, *classifier.machine.kernels, data,
-      job.settings.training.examples_per_evaluation_batch(), num_labels, job.output, job.stop);
+      *finished.network, *finished.machine.kernels, data,
+      job.settings.training.examples_per_evaluation_batch(),
+      {.labels = labels, .answers = answer_options(job.settings.data)}, job.output, job.stop);
   if (!evaluation) stopped();
   job.output.on_evaluation({.examples = evaluation->examples,
                             .loss = evaluation->loss,
                             .seconds = evaluation->seconds,
-                            .metrics = evaluation->metrics,
-                            .majority_rate = evaluation->majority_rate,
+                            .metrics = evaluation->scores.metrics,
+                            .majority_rate = evaluation->scores.majority_rate,
                             .split = "eval"});
   job.output.on_finish();
   const std::string metrics =
       to_json(JobMetrics{.result = std::nullopt,
                          .evaluation = evaluation,
+                         .task = config.task,
                          .precision = job.settings.precision,
-                         .kernels = classifier.machine.kernels->description()});
+                         .kernels = finished.machine.kernels->description()});
   StandardOutput standard_output;
   standard_output.write(as_bytes(metrics));
   standard_output.close();
 }
 
 void run_prediction(Job& job) {
-  const DataOptions& options = job.settings.data;
-  preflight(job.storage, job.settings);
-  Classifier classifier(job);
-  const LoadedTable loaded = load_table(job.storage, "predict", options.predict_data_file,
-                                        column_choice(options), LabelNeed::kIfPresent);
-  Dataset data = classifier.rows(loaded.table, {}, options.max_seq_length);
-  const auto write = [&](ByteSink& sink) {
-    if (!write_predictions(*classifier.network, *classifier.machine.kernels, data,
-                           job.settings.training.examples_per_evaluation_batch(),
-                           classifier.model.config.labels, job.output, job.stop, sink)) {
+  FinishedModel finished(job);
+  const ModelConfig& config = finished.model.config;
+  const LoadedTable loaded = finished.load(job, finished.sources.predict);
+  const LabelledData rows(loaded, config.task, config.labels, /*wants_labels=*/false, job.settings,
+                          *finished.model.tokenizer);
+  Dataset data = rows.all_rows();
+  const auto lines = make_prediction_lines(data, config.labels, answer_options(job.settings.data));
+  const auto write = [&](std::initializer_list<PredictionFile> files) {
+    if (!write_predictions(*finished.network, *finished.machine.kernels, data,
+                           job.settings.training.examples_per_evaluation_batch(), files, job.output,
+                           job.stop)) {
       stopped();
     }
   };
-  if (job.settings.output.job_dir.empty()) {
+  const std::string& job_dir = job.settings.output.job_dir;
+  if (job_dir.empty()) {
     StandardOutput standard_output;
-    write(standard_output);
+    write({{*lines, standard_output}});
     standard_output.close();
   } else {
-    store_object(job.storage, Uri::parse(job.settings.output.job_dir) / "predictions.tsv", write);
+    // Whoever calls as the tutorial does looks for the tutorial's file, too.
+    const bool as_tutorial = !job.settings.data.input_meta_data_path.empty();
+    const Uri directory = Uri::parse(job_dir);
+    store_object(job.storage, directory / "predictions.tsv", [&](ByteSink& predictions) {
+      if (!as_tutorial) return write({{*lines, predictions}});
+      store_object(job.storage, directory / "test_results.tsv", [&](ByteSink& results) {
+        const auto result_lines = make_test_results(data);
+        write({{*lines, predictions}, {*result_lines, results}});
+      });
+    });
   }
   job.output.on_finish();
-  log_info(cat("predicted ", data.size(), " rows"));
+  log_info(cat("predicted ", data.rows(), " rows"));
 }
 
 }  // namespace berth

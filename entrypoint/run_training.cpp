@@ -1,10 +1,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "entrypoint/data_sources.h"
 #include "entrypoint/event_files.h"
 #include "entrypoint/flags.h"
 #include "entrypoint/help.h"
 #include "entrypoint/job.h"
+#include "entrypoint/labelled_data.h"
 #include "entrypoint/machine.h"
 #include "entrypoint/preflight.h"
 #include "storage/base/error.h"
@@ -12,11 +14,11 @@
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
-#include "trainer/data/split.h"
 #include "trainer/loop/best_rule.h"
 #include "trainer/loop/job_record.h"
 #include "trainer/loop/results.h"
 #include "trainer/loop/train.h"
+#include "trainer/tasks/task_kinds.h"
 
 namespace berth {
 namespace {
@@ -36,15 +38,6 @@ struct Places {
   Uri job, model, checkpoints, summaries;
 };
 
-// The rows of the job, cut into those to train on and those to evaluate on.
-struct TrainingData {
-  LoadedTable train{};
-  std::optional<LoadedTable> eval{};
-  std::vector<std::string> labels{};
-  std::vector<int32_t> train_labels{}, eval_labels{};
-  Split split{};  // of the training table; held_out is used when there is no eval table
-};
-
 // The updates that a finished job made; nullopt: it is not finished.
 std::optional<int64_t> finished_steps(Storage& storage, const Uri& job) {
   const std::optional<std::string> text = read_text(storage, job / "metrics.json");
@@ -58,65 +51,27 @@ std::optional<int64_t> finished_steps(Storage& storage, const Uri& job) {
   return metrics.at(steps).get<int64_t>();
 }
 
-void need_several_labels(const LoadedTable& loaded) {
-  if (loaded.table.label_names.size() >= 2) return;
-  throw Error(Code::kBadData, "every row has the label " + quoted(loaded.table.label_names.front()),
-              loaded.name, "a classifier needs at least two classes");
-}
-
-TrainingData load_training_data(Job& job, const ModelConfig& config) {
-  const DataOptions& options = job.settings.data;
-  const ColumnChoice columns{options.text_column, options.text_pair_column, options.label_column};
-  TrainingData data{.train = load_table(job.storage, "train", options.train_data_file, columns,
-                                        LabelNeed::kRequired)};
-  need_several_labels(data.train);
-  const bool evaluates = job.settings.mode == Mode::kTrainAndEval;
-  if (evaluates && !options.eval_data_file.empty()) {
-    data.eval = load_table(job.storage, "eval", options.eval_data_file, data.train.table.columns,
-                           LabelNeed::kRequired);
-  }
-  data.labels = choose_labels(config, data.train.table.label_names);
-  const auto ids = [&data](const LoadedTable& loaded) {
-    try {
-      return label_ids(loaded.table, data.labels);
-    } catch (const Error& error) {
-      throw error.at(loaded.name);
-    }
-  };
-  data.train_labels = ids(data.train);
-  if (data.eval) data.eval_labels = ids(*data.eval);
-  const double held_out = evaluates && !data.eval ? options.validation_split : 0;
-  data.split = stratified_split(data.train.table.texts, data.train_labels, held_out);
-  data.split.train = stratified_fraction(data.split.train, data.train_labels, options.data_fraction,
-                                         job.settings.training.seed);
-  return data;
-}
-
-std::optional<Dataset> make_eval_set(const TrainingData& data, const Tokenizer& tokenizer,
-                                     int32_t max_seq_length) {
-  if (data.eval) {
-    std::vector<uint32_t> rows(data.eval->table.rows());
-    for (uint32_t row = 0; row < rows.size(); ++row) rows[row] = row;
-    return Dataset(data.eval->table, std::move(rows), data.eval_labels, tokenizer, max_seq_length);
-  }
-  if (data.split.held_out.empty()) return std::nullopt;
-  return Dataset(data.train.table, data.split.held_out, data.train_labels, tokenizer,
-                 max_seq_length);
+// The rows to evaluate on: of a file of their own, or held out; none where there are none.
+std::optional<Dataset> make_eval_set(const TrainingRows& rows, const LabelledData& data) {
+  if (rows.eval) return data.all_rows();
+  if (rows.split.held_out.empty()) return std::nullopt;
+  return data.rows(rows.split.held_out);
 }
 
 // What a new job writes first, and a resumed one is compared with.
-JobRecord make_record(const Job& job, const TrainingData& data, const ModelFolder& folder,
+JobRecord make_record(const Job& job, const TrainingRows& rows, const ModelFolder& folder,
                       const Kernels& kernels) {
   JobRecord record{.settings = settings_table(job.command_line.settings),
-                   .sources = data.train.sources,
-                   .labels = data.labels,
+                   .sources = rows.train.sources,
+                   .labels = rows.labels,
                    .version = version_text(),
                    .machine = machine_description(),
                    .kernels = kernels.description()};
   const auto add = [&record](const std::vector<Source>& sources) {
     record.sources.insert(record.sources.end(), sources.begin(), sources.end());
   };
-  if (data.eval) add(data.eval->sources);
+  if (rows.eval) add(rows.eval->sources);
+  if (rows.mismatched) add(rows.mismatched->sources);
   add(folder.sources());
   return record;
 }
@@ -135,13 +90,19 @@ TrainingState resume(CheckpointStore& checkpoints, Parameters& parameters, Optim
   return std::move(*state);
 }
 
-void say_result(const EvaluationResult& evaluation, const std::string& split) {
-  char text[160];
-  std::snprintf(text, sizeof text, "%s accuracy %.4f (majority class %.4f) over %lld examples",
-                split == "validation" ? "held-out" : "evaluation",
-                evaluation.metrics.at("accuracy"), evaluation.majority_rate,
-                static_cast<long long>(evaluation.examples));
-  log_info(text);
+void say_result(const EvaluationResult& evaluation, const std::string& metric,
+                const std::string& split) {
+  if (!evaluation.scores.metrics.contains(metric)) return;  // the loss, which was shown
+  const auto digits = [](double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.4f", value);
+    return std::string(text);
+  };
+  const TaskScores& scores = evaluation.scores;
+  std::string line = cat(split == "validation" ? "held-out" : "evaluation", " ", metric, " ",
+                         digits(scores.metrics.at(metric)));
+  if (scores.majority_rate) line += cat(" (majority class ", digits(*scores.majority_rate), ")");
+  log_info(cat(line, " over ", evaluation.examples, " examples"));
 }
 
 // Whether there is anything left to do in the job directory. Throws kIncompatible when it is
@@ -199,6 +160,27 @@ void require_learning(const OptimizationOptions& options, const ModelConfig& con
               "--freeze-encoder-layers");
 }
 
+// The flag's, else the benchmark's, else the task's main one.
+std::string best_metric(const TrainingOptions& options, const DataSources& sources,
+                        const std::string& main_metric) {
+  if (!options.metric_for_best_model.empty()) return options.metric_for_best_model;
+  return sources.metric.empty() ? main_metric : sources.metric;
+}
+
+// MNLI's second set, with the model as it is.
+EvaluationResult evaluate_beside(Job& job, const LoadedTable& loaded, const ModelDescription& model,
+                                 const TrainingRows& rows, Model& network, Kernels& kernels,
+                                 const ReadingOptions& reading) {
+  const LabelledData data(loaded, rows.task, rows.labels, /*wants_labels=*/true, job.settings,
+                          *model.tokenizer);
+  Dataset examples = data.all_rows();
+  const std::optional<EvaluationResult> result =
+      evaluate(network, kernels, examples, job.settings.training.examples_per_evaluation_batch(),
+               reading, job.output, job.stop);
+  job.stop_point();
+  return *result;
+}
+
 // Before hours of work.
 void require_exportable(const OutputOptions& output, const ModelConfig& config) {
   const bool google = config.type == ModelType::kBert || config.type == ModelType::kAlbert;
@@ -210,6 +192,7 @@ void require_exportable(const OutputOptions& output, const ModelConfig& config) 
 }  // namespace
 
 void run_training(Job& job) {
+  const DataSources sources = resolve_data(job.storage, job.settings);
   const Settings& settings = job.settings;
   const Places places(settings.output);
   if (!needs_work(job, places)) return;
@@ -220,16 +203,23 @@ void run_training(Job& job) {
   require_exportable(settings.output, model.config);
   require_learning(settings.training.optimization, model.config);
   job.stop_point();
-  const TrainingData data = load_training_data(job, model.config);
-  model.config.labels = data.labels;
+  const TrainingRows rows = load_training_rows(job.storage, settings, sources, model.config);
+  model.config.task = rows.task;
+  model.config.labels = rows.labels;
   job.stop_point();
 
-  const int32_t length = settings.data.max_seq_length;
-  Dataset train_set(data.train.table, data.split.train, data.train_labels, *model.tokenizer,
-                    length);
-  std::optional<Dataset> eval_set = make_eval_set(data, *model.tokenizer, length);
+  const LabelledData train_data(rows.train, rows.task, rows.labels, /*wants_labels=*/true, settings,
+                                *model.tokenizer, rows.class_weights);
+  const LabelledData eval_data(rows.eval ? *rows.eval : rows.train, rows.task, rows.labels,
+                               /*wants_labels=*/true, settings, *model.tokenizer);
+  Dataset train_set = train_data.rows(rows.split.train);
+  std::optional<Dataset> eval_set = make_eval_set(rows, eval_data);
+  const std::vector<std::string> metrics =
+      metric_names(rows.task, static_cast<int64_t>(rows.labels.size()));
+  job.settings.training.metric_for_best_model =
+      best_metric(settings.training, sources, metrics.front());
   // For what it throws, before the job directory is this job's.
-  BestRule(settings.training, static_cast<int64_t>(data.labels.size()), /*steps_between=*/1);
+  BestRule(settings.training, metrics, /*steps_between=*/1);
   Machine machine(job.command_line);
   Kernels& kernels = *machine.kernels;
   Parameters parameters(parameter_table(model.config), /*with_gradients=*/true, kernels);
@@ -242,10 +232,12 @@ void run_training(Job& job) {
     fill_parameters(folder, settings.model, model.config, settings.training.seed, parameters,
                     kernels);
   }
-  settle_record(job, places, make_record(job, data, folder, kernels));
-  Model network(model.config, batch_limits(settings, /*training=*/true), parameters, kernels);
+  settle_record(job, places, make_record(job, rows, folder, kernels));
+  Model network(model.config, batch_limits(settings, /*training=*/true), parameters, kernels,
+                {.label_smoothing = settings.training.optimization.label_smoothing});
 
   const Plan plan = make_plan(settings.training, train_set.size());
+  const ReadingOptions reading{.labels = rows.labels, .answers = answer_options(settings.data)};
   const TrainingParts parts{.options = settings.training,
                             .kernels = kernels,
                             .parameters = parameters,
@@ -253,8 +245,9 @@ void run_training(Job& job) {
                             .optimizer = optimizer,
                             .train_data = train_set,
                             .eval_data = eval_set ? &*eval_set : nullptr,
-                            .num_labels = static_cast<int64_t>(data.labels.size()),
-                            .eval_split = data.eval ? "eval" : "validation",
+                            .reading = reading,
+                            .metrics = metrics,
+                            .eval_split = rows.eval ? "eval" : "validation",
                             .checkpoints = checkpoints,
                             .observer = job.output,
                             .stop = job.stop};
@@ -267,26 +260,33 @@ void run_training(Job& job) {
        .first_step = state.step,
        .total_steps = plan.total_steps,
        .batch_size = settings.training.batch_size,
-       .num_labels = parts.num_labels,
+       .num_labels = static_cast<int64_t>(rows.labels.size()),
        .epochs = static_cast<double>(plan.total_steps) / static_cast<double>(plan.steps_per_epoch),
        .kernels = kernels.description()});
   job.has_work_to_save = true;
   const TrainResult result = train(parts, plan, std::move(state));
 
-  const JobMetrics metrics{.result = result,
-                           .evaluation = result.evaluation,
-                           .train_examples = train_set.size(),
-                           .precision = settings.precision,
-                           .kernels = kernels.description()};
+  JobMetrics job_metrics{.result = result,
+                         .evaluation = result.evaluation,
+                         .task = rows.task,
+                         .train_examples = train_set.size(),
+                         .precision = settings.precision,
+                         .kernels = kernels.description()};
+  if (rows.mismatched) {
+    job_metrics.mismatched =
+        evaluate_beside(job, *rows.mismatched, model, rows, network, kernels, reading);
+  }
   export_model(job.storage, places.model, model.config, parameters,
                settings.output.export_dtype.value_or(DType::kF32), *model.tokenizer, kernels,
-               metrics);
+               job_metrics);
   if (settings.output.export_format == ExportFormat::kTensorflow) {
     export_tensorflow(job.storage, places.model, model.config, parameters, kernels);
   }
   job.output.on_finish();
-  if (result.evaluation) say_result(*result.evaluation, parts.eval_split);
-  write_text(job.storage, places.job / "metrics.json", to_json(metrics));
+  if (result.evaluation) {
+    say_result(*result.evaluation, settings.training.metric_for_best_model, parts.eval_split);
+  }
+  write_text(job.storage, places.job / "metrics.json", to_json(job_metrics));
 }
 
 }  // namespace berth

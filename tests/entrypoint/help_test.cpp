@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -19,6 +20,11 @@ TEST(Help, ShowsEveryVisibleFlagWithItsDefault) {
   for (const Flag& flag : flag_table()) {
     if (flag.group == FlagGroup::kHidden) {
       EXPECT_THAT(help, Not(HasSubstr("--" + flag.name)));
+    } else if (flag.group == FlagGroup::kAccepted) {
+      std::string typed = "--" + flag.name;
+      std::ranges::replace(typed, '-', '_');
+      typed.replace(0, 2, "--");
+      EXPECT_THAT(help, HasSubstr(typed));
     } else {
       EXPECT_THAT(help, HasSubstr("\n  --" + flag.name));
     }

@@ -36,7 +36,15 @@ printf 'text,label\na,1\nb\n' >ragged.csv && train 3 'line 3' ragged.csv
 printf 'text,label\na,1\n\377\376,2\n' >latin.csv && train 3 'line 3' latin.csv
 printf 'text,label\na,1\nb,\n' >missing.csv && train 3 'line 3' missing.csv
 printf 'text,label\na,1\nb,nan\n' >nan.csv && train 3 'line 3' nan.csv
-printf 'text,label\na,0.5\nb,0.25\n' >score.csv && train 3 'regression' score.csv
+printf 'text,label\na,1\nb,0.25\n' >score.csv
+expect 3 'pass --task regression' --train-data-file score.csv --task classification --job-dir job
+expect 3 'line 3' --train-data-file missing.csv --task regression --job-dir job
+printf 'a O\nb\n' >words.conll && train 3 'has 1 field' words.conll
+printf '{"tokens": ["a", "b"], "tags": ["O"]}\n' >words.jsonl && train 3 '2 words beside 1 tags' words.jsonl
+printf '{"data": [{"paragraphs": [{"context": "c", "qas": [{"id": "1", "answers": []}]}]}]}' >squad.json && train 3 'no "question"' squad.json
+expect 2 'is no task' --train-data-file good.csv --task translation --job-dir job
+expect 2 'needs a GLUE task' --data-dir . --job-dir job
+expect 4 'train.tsv' --data-dir . --task mrpc --job-dir job
 printf 'text,label\na,1\nb,1\n' >single.csv && train 3 'two classes' single.csv
 printf '{"text": "a", "label": 1}\n{"text": \n' >cut.jsonl && train 3 'line 2' cut.jsonl
 cp good.csv data.xlsx && train 3 'data.xlsx' data.xlsx

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "tests/support/letter_tokenizer.h"
@@ -9,27 +10,82 @@
 
 namespace berth {
 
+// A table of these texts (and pairs), with classes that are numbers (none: unlabelled).
+inline std::unique_ptr<ExampleTable> table_of(const std::vector<std::string>& texts,
+                                              const std::vector<int32_t>& labels = {},
+                                              const std::vector<std::string>& pairs = {}) {
+  auto table = std::make_unique<ExampleTable>();
+  table->labelled = !labels.empty();
+  for (size_t row = 0; row < texts.size(); ++row) {
+    Example example{.texts = {texts[row]}};
+    if (!pairs.empty()) example.texts.push_back(pairs[row]);
+    if (!labels.empty()) {
+      example.labels = {table->labels.entry(std::to_string(labels[row]), 0)};
+    }
+    table->append(example, texts[row]);
+  }
+  table->finish();
+  return table;
+}
+
+// The classes 0, 1, ..., up to `count`, as text.
+inline std::vector<std::string> number_names(int count) {
+  std::vector<std::string> names;
+  for (int i = 0; i < count; ++i) names.push_back(std::to_string(i));
+  return names;
+}
+
+// Rows of such a table as a data set, with what it borrows. Each class is its own number.
+struct TableData {
+  TableData(std::unique_ptr<ExampleTable> rows, const Tokenizer& tokenizer, int32_t max_seq_length)
+      : table(std::move(rows)),
+        maker(make_feature_maker({.max_seq_length = max_seq_length,
+                                  .labelled = table->labelled,
+                                  .classes = table->labels.classes(number_names(100)),
+                                  .num_classes = 100},
+                                 tokenizer)) {
+    std::vector<uint32_t> all(table->rows());
+    std::iota(all.begin(), all.end(), 0u);
+    dataset = some(all);
+  }
+
+  std::unique_ptr<Dataset> some(const std::vector<uint32_t>& rows) const {
+    return std::make_unique<Dataset>(*table, rows, Task::kSequenceClassification, *maker,
+                                     table->labelled);
+  }
+
+  std::unique_ptr<ExampleTable> table;
+  std::unique_ptr<FeatureMaker> maker;
+  std::unique_ptr<Dataset> dataset;
+};
+
 // `rows` texts of one to seven letters with a learnable class each: whether the first letter is
 // of the alphabet's second half.
 struct LetterData {
-  explicit LetterData(int rows, int max_seq_length = 16, bool labelled = true) {
+  explicit LetterData(int rows, int32_t max_seq_length = 16, bool labelled = true) {
+    std::vector<std::string> texts;
     for (int row = 0; row < rows; ++row) {
       std::string text;
       for (int i = 0; i <= row % 7; ++i) {
         text += static_cast<char>('a' + (row * 11 + i * 5) % 26);
       }
       labels.push_back(text[0] >= 'n' ? 1 : 0);
-      table.texts.push_back(std::move(text));
+      texts.push_back(std::move(text));
     }
-    std::vector<uint32_t> all(static_cast<size_t>(rows));
-    std::iota(all.begin(), all.end(), 0u);
     if (!labelled) labels.clear();
-    dataset = std::make_unique<Dataset>(table, all, labels, tokenizer, max_seq_length);
+    data = std::make_unique<TableData>(table_of(texts, labels), tokenizer, max_seq_length);
+    dataset = data->some(all_rows());
   }
 
-  TextTable table;
+  std::vector<uint32_t> all_rows() const {
+    std::vector<uint32_t> all(data->table->rows());
+    std::iota(all.begin(), all.end(), 0u);
+    return all;
+  }
+
   std::vector<int32_t> labels;
   LetterTokenizer tokenizer;
+  std::unique_ptr<TableData> data;
   std::unique_ptr<Dataset> dataset;
 };
 

@@ -24,6 +24,7 @@ struct BatchOptions {
   int64_t batch_size = 8;     // examples an update; an epoch's last may have fewer
   int64_t micro_batches = 1;  // in how many nearly equal parts it is cut
   uint64_t seed = 42;
+  bool drop_remainder = false;  // an epoch's last update is left out where it has fewer
 };
 
 // Cuts a data set, shuffled anew every epoch, into updates.

@@ -1,37 +1,56 @@
 #include "trainer/data/dataset.h"
 
-#include <optional>
-
-#include "trainer/data/token_rows.h"
+#include <algorithm>
 
 namespace berth {
 
-Dataset::Dataset(const TextTable& table, std::vector<uint32_t> rows,
-                 std::span<const int32_t> labels, const Tokenizer& tokenizer,
-                 int32_t max_seq_length)
-    : table_(table),
-      rows_(std::move(rows)),
-      tokenizer_(tokenizer),
-      max_seq_length_(max_seq_length),
-      encodings_(rows_.size()) {
-  if (labels.empty()) return;
-  labels_.reserve(rows_.size());
-  for (const uint32_t row : rows_) labels_.push_back(labels[row]);
+Dataset::Dataset(const ExampleTable& table, std::vector<uint32_t> rows, Task task,
+                 const FeatureMaker& maker, bool labelled)
+    : table_(table), rows_(std::move(rows)), task_(task), maker_(maker), labelled_(labelled) {
+  if (task_ == Task::kQuestionAnswering) {
+    count_windows();
+  } else if (!table_.spilled()) {
+    kept_.resize(rows_.size());
+  }
 }
 
-const Encoding& Dataset::encoding(int64_t index) {
-  Encoding& encoding = encodings_[static_cast<size_t>(index)];
-  if (encoding.input_ids.empty()) {  // never so once tokenized: special tokens are always there
-    const uint32_t row = rows_[static_cast<size_t>(index)];
-    if (table_.holds_token_ids) {
-      encoding = parse_token_row(table_.texts[row], max_seq_length_);
-      return encoding;
-    }
-    std::optional<std::string_view> pair;
-    if (!table_.pairs.empty()) pair = table_.pairs[row];
-    encoding = tokenizer_.encode(table_.texts[row], pair, max_seq_length_);
+void Dataset::count_windows() {
+  first_feature_ = {0};
+  for (const uint32_t row : rows_) {
+    std::vector<Features> windows = maker_.make(table_.read(row));
+    first_feature_.push_back(first_feature_.back() + static_cast<uint32_t>(windows.size()));
+    if (table_.spilled()) continue;
+    for (Features& window : windows) kept_.push_back(std::move(window));
   }
-  return encoding;
+}
+
+int64_t Dataset::size() const { return has_windows() ? first_feature_.back() : rows(); }
+
+int64_t Dataset::block_size() const {
+  constexpr int64_t kBlock = 16384;
+  return table_.spilled() ? std::min(kBlock, size()) : size();
+}
+
+int64_t Dataset::row_index(int64_t index) const {
+  if (!has_windows()) return index;
+  const auto after = std::upper_bound(first_feature_.begin(), first_feature_.end(), index);
+  return after - first_feature_.begin() - 1;
+}
+
+const Features& Dataset::features(int64_t index) {
+  const auto at = static_cast<size_t>(index);
+  if (!kept_.empty()) {
+    Features& kept = kept_[at];
+    // Never without a token once made: special ones are always there.
+    if (kept.input_ids.empty()) kept = maker_.make(table_.read(rows_[at])).front();
+    return kept;
+  }
+  const int64_t row_at = row_index(index);
+  if (row_at != made_row_) {
+    made_ = maker_.make(table_.read(rows_[static_cast<size_t>(row_at)]));
+    made_row_ = row_at;
+  }
+  return made_[has_windows() ? at - first_feature_[static_cast<size_t>(row_at)] : 0];
 }
 
 }  // namespace berth

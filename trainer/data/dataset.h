@@ -1,39 +1,51 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <span>
 #include <vector>
 
-#include "trainer/data/text_table.h"
-#include "trainer/text/tokenizer.h"
+#include "trainer/data/example_table.h"
+#include "trainer/data/features.h"
+#include "trainer/model/task.h"
 
 namespace berth {
 
-// Some rows of a table, each tokenized once, when it is first asked for. Borrows the table and the
-// tokenizer. Used by one thread at a time.
+// Some rows of a table as features: one a row, or one a window of a question's context. Features of
+// a table in memory are made once, when they are first asked for; of one on disk each time. Borrows
+// the table and the maker. Used by one thread at a time.
 class Dataset {
  public:
-  // `labels` has one class for every row of the table, or is empty: unlabelled.
-  Dataset(const TextTable& table, std::vector<uint32_t> rows, std::span<const int32_t> labels,
-          const Tokenizer& tokenizer, int32_t max_seq_length);
+  // `labelled`: the features have labels. Reads all rows of questions, to count their windows.
+  Dataset(const ExampleTable& table, std::vector<uint32_t> rows, Task task,
+          const FeatureMaker& maker, bool labelled);
 
-  int64_t size() const { return static_cast<int64_t>(rows_.size()); }
-  bool labelled() const { return !labels_.empty(); }
-  int32_t label(int64_t index) const { return labels_[static_cast<size_t>(index)]; }
-  uint32_t row(int64_t index) const { return rows_[static_cast<size_t>(index)]; }
-  int32_t max_seq_length() const { return max_seq_length_; }
+  int64_t size() const;
+  int64_t rows() const { return static_cast<int64_t>(rows_.size()); }
+  Task task() const { return task_; }
+  bool labelled() const { return labelled_; }
+  // Rows that are shuffled among each other: all, or a part that one read from disk brings.
+  int64_t block_size() const;
 
-  // Valid as long as this.
-  const Encoding& encoding(int64_t index);
+  // Of the features at `index`: which of the rows() they are of, and the table's row of that.
+  int64_t row_index(int64_t index) const;
+  uint32_t row(int64_t index) const { return rows_[static_cast<size_t>(row_index(index))]; }
+  Example example(int64_t index) const { return table_.read(row(index)); }
+
+  // Valid until the next call.
+  const Features& features(int64_t index);
 
  private:
-  const TextTable& table_;
-  std::vector<uint32_t> rows_;
-  std::vector<int32_t> labels_;  // of rows_
-  const Tokenizer& tokenizer_;
-  int32_t max_seq_length_;
-  std::vector<Encoding> encodings_;  // empty until first used
+  void count_windows();
+  bool has_windows() const { return !first_feature_.empty(); }
+
+  const ExampleTable& table_;
+  const std::vector<uint32_t> rows_;
+  const Task task_;
+  const FeatureMaker& maker_;
+  const bool labelled_;
+  std::vector<uint32_t> first_feature_;  // of each row and the end, where a row has several
+  std::vector<Features> kept_;           // of a table in memory; empty until first used
+  std::vector<Features> made_;           // of the row last made
+  int64_t made_row_ = -1;
 };
 
 }  // namespace berth

@@ -10,6 +10,8 @@
 namespace berth {
 namespace {
 
+using Names = std::span<const std::string_view>;
+
 // In order of preference.
 constexpr std::array<std::string_view, 16> kTextNames = {
     "text",  "sentence", "content", "review",  "document", "sentence1", "text_a",      "text1",
@@ -17,6 +19,16 @@ constexpr std::array<std::string_view, 16> kTextNames = {
 constexpr std::array<std::string_view, 11> kLabelNames = {
     "label",     "labels",  "target", "class",    "category", "intent",
     "sentiment", "emotion", "topic",  "label_id", "y"};
+constexpr std::array<std::string_view, 9> kScoreNames = {
+    "label", "score", "target", "labels", "rating", "similarity", "stars", "value", "y"};
+constexpr std::array<std::string_view, 5> kWordNames = {"tokens", "words", "sentence", "text",
+                                                        "word"};
+constexpr std::array<std::string_view, 6> kTagNames = {"tags", "ner_tags", "labels",
+                                                       "ner",  "label",    "pos_tags"};
+constexpr std::array<std::string_view, 2> kQuestionNames = {"question", "query"};
+constexpr std::array<std::string_view, 3> kContextNames = {"context", "passage", "paragraph"};
+constexpr std::array<std::string_view, 2> kAnswerNames = {"answers", "answer"};
+constexpr std::array<std::string_view, 3> kIdNames = {"id", "qid", "guid"};
 constexpr std::array<std::array<std::string_view, 2>, 7> kPairNames = {{{"sentence1", "sentence2"},
                                                                         {"text_a", "text_b"},
                                                                         {"text1", "text2"},
@@ -24,6 +36,25 @@ constexpr std::array<std::array<std::string_view, 2>, 7> kPairNames = {{{"senten
                                                                         {"premise", "hypothesis"},
                                                                         {"question1", "question2"},
                                                                         {"sentence", "question"}}};
+
+Names text_names(Task task) {
+  if (task == Task::kTokenClassification) return kWordNames;
+  if (task == Task::kQuestionAnswering) return kQuestionNames;
+  return kTextNames;
+}
+
+Names label_names(Task task) {
+  switch (task) {
+    case Task::kRegression:
+      return kScoreNames;
+    case Task::kTokenClassification:
+      return kTagNames;
+    case Task::kQuestionAnswering:
+      return kAnswerNames;
+    default:
+      return kLabelNames;
+  }
+}
 
 std::string list_columns(std::span<const Column> columns) {
   std::string text;
@@ -43,9 +74,7 @@ std::optional<size_t> find(std::span<const Column> columns, std::string_view nam
   return std::nullopt;
 }
 
-template <size_t N>
-std::optional<size_t> find_any(std::span<const Column> columns,
-                               const std::array<std::string_view, N>& names) {
+std::optional<size_t> find_any(std::span<const Column> columns, Names names) {
   for (const std::string_view name : names) {
     if (const auto found = find(columns, name)) return found;
   }
@@ -59,34 +88,63 @@ size_t find_named(std::span<const Column> columns, const std::string& name,
               "no column " + quoted(name) + " (" + flag + "); there is " + list_columns(columns));
 }
 
-size_t find_text(std::span<const Column> columns, const ColumnChoice& choice,
+// "text, sentence, content, ...", for messages.
+std::string first_of(Names names) {
+  std::string text;
+  for (const std::string_view name : names.first(std::min<size_t>(names.size(), 3))) {
+    text.append(name).append(", ");
+  }
+  return text + "...";
+}
+
+size_t find_text(std::span<const Column> columns, const ColumnChoice& choice, Task task,
                  std::optional<size_t> label) {
   if (!choice.text.empty()) return find_named(columns, choice.text, "--text-column");
-  if (const auto found = find_any(columns, kTextNames)) return *found;
-  if (columns.size() == 2 && label) return 1 - *label;
+  if (const auto found = find_any(columns, text_names(task))) return *found;
+  if (columns.size() == 2 && label && task != Task::kQuestionAnswering) return 1 - *label;
   if (columns.size() == 1 && !label) return 0;
-  throw Error(Code::kBadData, "no column is named as a text is (text, sentence, content, ...)", "",
+  throw Error(Code::kBadData,
+              cat("no column is named as a text is (", first_of(text_names(task)), ")"), "",
               "name it with --text-column; there is " + list_columns(columns));
 }
 
-std::optional<size_t> find_label(std::span<const Column> columns, const ColumnChoice& choice,
-                                 LabelNeed need) {
-  if (!choice.label.empty()) {
-    if (need == LabelNeed::kIfPresent) return find(columns, choice.label);
-    return find_named(columns, choice.label, "--label-column");
-  }
-  const auto found = find_any(columns, kLabelNames);
-  if (!found && need == LabelNeed::kRequired) {
-    throw Error(Code::kBadData, "no column is named as a label is (label, target, class, ...)", "",
-                "name it with --label-column; there is " + list_columns(columns));
+// The columns of the names in `list`, which commas separate.
+std::vector<size_t> find_several(std::span<const Column> columns, const std::string& list) {
+  std::vector<size_t> found;
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    found.push_back(find_named(columns, list.substr(begin, end - begin), "--label-column"));
+    begin = end + 1;
   }
   return found;
 }
 
+std::vector<size_t> find_labels(std::span<const Column> columns, const ColumnChoice& choice,
+                                LabelNeed need, Task task) {
+  if (!choice.label.empty()) {
+    if (const auto one = find(columns, choice.label)) return {*one};
+    if (need == LabelNeed::kIfPresent) return {};
+    if (task == Task::kMultiLabel) return find_several(columns, choice.label);
+    return {find_named(columns, choice.label, "--label-column")};
+  }
+  if (const auto found = find_any(columns, label_names(task))) return {*found};
+  if (need == LabelNeed::kIfPresent) return {};
+  throw Error(Code::kBadData,
+              cat("no column is named as a label is (", first_of(label_names(task)), ")"), "",
+              "name it with --label-column; there is " + list_columns(columns));
+}
+
 std::optional<size_t> find_pair(std::span<const Column> columns, const ColumnChoice& choice,
-                                size_t text) {
+                                Task task, size_t text) {
   if (!choice.text_pair.empty()) {
     return find_named(columns, choice.text_pair, "--text-pair-column");
+  }
+  if (task == Task::kTokenClassification) return std::nullopt;
+  if (task == Task::kQuestionAnswering) {
+    if (const auto found = find_any(columns, kContextNames)) return found;
+    throw Error(Code::kBadData,
+                cat("no column is named as a context is (", first_of(kContextNames), ")"), "",
+                "name it with --text-pair-column; there is " + list_columns(columns));
   }
   for (const auto& [first, second] : kPairNames) {
     if (lower_ascii(columns[text].name) == first) {
@@ -96,21 +154,45 @@ std::optional<size_t> find_pair(std::span<const Column> columns, const ColumnCho
   return std::nullopt;
 }
 
+void refuse_twice(std::span<const Column> columns, const FoundColumns& found) {
+  std::vector<size_t> used = found.labels;
+  used.push_back(found.text);
+  if (found.text_pair) used.push_back(*found.text_pair);
+  if (found.weight) used.push_back(*found.weight);
+  std::sort(used.begin(), used.end());
+  const auto twice = std::adjacent_find(used.begin(), used.end());
+  if (twice == used.end()) return;
+  throw Error(Code::kUsage, "column " + quoted(columns[*twice].name) + " would be used twice", "",
+              "name the columns with --text-column, --text-pair-column and --label-column");
+}
+
 }  // namespace
 
 FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& choice,
-                          LabelNeed need) {
+                          LabelNeed need, Task task) {
   FoundColumns found;
-  found.label = find_label(columns, choice, need);
-  found.text = find_text(columns, choice, found.label);
-  found.text_pair = find_pair(columns, choice, found.text);
-  if (found.text_pair == found.text || found.label == found.text ||
-      (found.label && found.label == found.text_pair)) {
-    const size_t twice = found.text_pair == found.text ? found.text : *found.label;
-    throw Error(Code::kUsage, "column " + quoted(columns[twice].name) + " would be used twice", "",
-                "name the columns with --text-column, --text-pair-column and --label-column");
+  found.labels = find_labels(columns, choice, need, task);
+  found.text = find_text(columns, choice, task,
+                         found.labels.empty() ? std::nullopt : std::optional(found.labels[0]));
+  found.text_pair = find_pair(columns, choice, task, found.text);
+  if (task == Task::kQuestionAnswering) found.id = find_any(columns, kIdNames);
+  if (!choice.weight.empty()) {
+    found.weight = need == LabelNeed::kIfPresent
+                       ? find(columns, choice.weight)
+                       : find_named(columns, choice.weight, "--weight-column");
   }
+  refuse_twice(columns, found);
   return found;
+}
+
+bool names_words_and_tags(std::span<const Column> columns) {
+  const std::array<std::string_view, 2> words = {"tokens", "words"};
+  return find_any(columns, words) && find_any(columns, Names(kTagNames).first(3));
+}
+
+bool names_answers(std::span<const Column> columns) {
+  return find(columns, "question") && find_any(columns, kContextNames) &&
+         find_any(columns, kAnswerNames);
 }
 
 }  // namespace berth

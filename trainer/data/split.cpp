@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
-#include <utility>
 
 #include "storage/base/crc32c.h"
 
@@ -17,45 +17,81 @@ uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-using KeyedRow = std::pair<uint64_t, uint32_t>;  // (hash, row)
+uint64_t seeded_hash(uint64_t seed, uint32_t row) {
+  return mix(mix(seed + 0x9e3779b97f4a7c15) + row);
+}
+
+// Moves the `count` rows whose key is lowest, of equals the lower rows, to the front of `rows`.
+template <typename Key>
+void select_lowest(std::vector<uint32_t>& rows, size_t count, const Key& key) {
+  const auto less = [&](uint32_t a, uint32_t b) {
+    const auto key_a = key(a), key_b = key(b);
+    return key_a != key_b ? key_a < key_b : a < b;
+  };
+  std::nth_element(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(count), rows.end(),
+                   less);
+}
+
+// The rows of each stratum.
+std::map<int32_t, std::vector<uint32_t>> by_stratum(const std::vector<uint32_t>& rows,
+                                                    const std::deque<int32_t>& strata) {
+  std::map<int32_t, size_t> sizes;
+  for (const uint32_t row : rows) ++sizes[strata[row]];
+  std::map<int32_t, std::vector<uint32_t>> members;
+  for (const auto& [stratum, size] : sizes) members[stratum].reserve(size);
+  for (const uint32_t row : rows) members[strata[row]].push_back(row);
+  return members;
+}
+
+size_t part(double fraction, size_t whole) {
+  return static_cast<size_t>(std::llround(fraction * static_cast<double>(whole)));
+}
 
 }  // namespace
 
-Split stratified_split(std::span<const std::string> texts, std::span<const int32_t> labels,
-                       double fraction) {
-  std::map<int32_t, std::vector<KeyedRow>> classes;
-  for (uint32_t row = 0; row < texts.size(); ++row) {
-    const uint64_t hash = crc32c(as_bytes(texts[row])) | uint64_t{texts[row].size()} << 32;
-    classes[labels[row]].emplace_back(mix(hash), row);
-  }
+uint32_t text_hash(std::string_view text) {
+  return static_cast<uint32_t>(mix(crc32c(as_bytes(text)) | uint64_t{text.size()} << 32) >> 32);
+}
+
+Split stratified_split(const RowKeys& keys, double fraction) {
   Split split;
-  for (auto& [label, rows] : classes) {
-    std::sort(rows.begin(), rows.end());
-    size_t count = static_cast<size_t>(std::llround(fraction * static_cast<double>(rows.size())));
-    if (fraction > 0 && rows.size() >= 2) count = std::clamp<size_t>(count, 1, rows.size() - 1);
-    for (size_t i = 0; i < rows.size(); ++i) {
-      (i < count ? split.held_out : split.train).push_back(rows[i].second);
-    }
+  split.train.resize(keys.strata.size());
+  for (uint32_t row = 0; row < split.train.size(); ++row) split.train[row] = row;
+  if (fraction == 0) return split;
+  std::vector<bool> is_held_out(keys.strata.size());
+  for (auto& [stratum, rows] : by_stratum(split.train, keys.strata)) {
+    size_t count = part(fraction, rows.size());
+    if (rows.size() >= 2) count = std::clamp<size_t>(count, 1, rows.size() - 1);
+    select_lowest(rows, count, [&keys](uint32_t row) { return keys.hashes[row]; });
+    for (size_t i = 0; i < count; ++i) is_held_out[rows[i]] = true;
   }
-  std::sort(split.train.begin(), split.train.end());
-  std::sort(split.held_out.begin(), split.held_out.end());
+  split.train.clear();
+  for (uint32_t row = 0; row < is_held_out.size(); ++row) {
+    (is_held_out[row] ? split.held_out : split.train).push_back(row);
+  }
   return split;
 }
 
-std::vector<uint32_t> stratified_fraction(std::span<const uint32_t> rows,
-                                          std::span<const int32_t> labels, double fraction,
+std::vector<uint32_t> stratified_fraction(const std::vector<uint32_t>& rows,
+                                          const std::deque<int32_t>& strata, double fraction,
                                           uint64_t seed) {
-  std::map<int32_t, std::vector<KeyedRow>> classes;
-  for (const uint32_t row : rows) {
-    classes[labels[row]].emplace_back(mix(mix(seed + 0x9e3779b97f4a7c15) + row), row);
-  }
+  if (fraction == 1) return rows;
   std::vector<uint32_t> kept;
-  for (auto& [label, keyed] : classes) {
-    std::sort(keyed.begin(), keyed.end());
-    const auto count =
-        static_cast<size_t>(std::llround(fraction * static_cast<double>(keyed.size())));
-    for (size_t i = 0; i < std::max<size_t>(count, 1); ++i) kept.push_back(keyed[i].second);
+  for (auto& [stratum, members] : by_stratum(rows, strata)) {
+    const size_t count = std::max<size_t>(part(fraction, members.size()), 1);
+    select_lowest(members, count, [seed](uint32_t row) { return seeded_hash(seed, row); });
+    kept.insert(kept.end(), members.begin(), members.begin() + static_cast<std::ptrdiff_t>(count));
   }
+  std::sort(kept.begin(), kept.end());
+  return kept;
+}
+
+std::vector<uint32_t> chosen_rows(const std::vector<uint32_t>& rows, int64_t count, uint64_t seed) {
+  if (count >= static_cast<int64_t>(rows.size())) return rows;
+  std::vector<uint32_t> kept = rows;
+  select_lowest(kept, static_cast<size_t>(count),
+                [seed](uint32_t row) { return seeded_hash(seed, row); });
+  kept.resize(static_cast<size_t>(count));
   std::sort(kept.begin(), kept.end());
   return kept;
 }

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string>
+#include <deque>
+#include <string_view>
 #include <vector>
+
+#include "trainer/data/example_table.h"
 
 namespace berth {
 
@@ -11,15 +13,20 @@ struct Split {
   std::vector<uint32_t> train, held_out;  // rows, ascending
 };
 
-// Holds out `fraction` of each class: the rows whose text hashes lowest. So the same texts are held
-// out whatever the seed and the order of the file. A class of at least two rows gives at least one
-// and keeps at least one (unless fraction is 0).
-Split stratified_split(std::span<const std::string> texts, std::span<const int32_t> labels,
-                       double fraction);
+// Holds out `fraction` of each stratum: the rows whose text hashes lowest (of equals the first). So
+// the same texts are held out whatever the seed and the order of the file. A stratum of at least
+// two rows gives at least one and keeps at least one (unless fraction is 0).
+Split stratified_split(const RowKeys& keys, double fraction);
 
-// Keeps `fraction` of the rows of each class, at least one of each, chosen by `seed`. Ascending.
-std::vector<uint32_t> stratified_fraction(std::span<const uint32_t> rows,
-                                          std::span<const int32_t> labels, double fraction,
+// Keeps `fraction` of the rows of each stratum, at least one of each, chosen by `seed`. Ascending.
+std::vector<uint32_t> stratified_fraction(const std::vector<uint32_t>& rows,
+                                          const std::deque<int32_t>& strata, double fraction,
                                           uint64_t seed);
+
+// Keeps `count` rows (all, where there are no more), chosen by `seed`. Ascending.
+std::vector<uint32_t> chosen_rows(const std::vector<uint32_t>& rows, int64_t count, uint64_t seed);
+
+// The upper half of a hash of 64 bits, for RowKeys.
+uint32_t text_hash(std::string_view text);
 
 }  // namespace berth

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "trainer/loop/checkpoint_files.h"
 #include "trainer/loop/evaluate.h"
@@ -13,9 +14,10 @@ namespace berth {
 // Which evaluation of a run is the best one, and when to wait for a better one no longer.
 class BestRule {
  public:
-  // `steps_between` evaluations. Throws kUsage where the metric is none that data of `num_labels`
-  // classes has.
-  BestRule(const TrainingOptions& options, int64_t num_labels, int64_t steps_between);
+  // `steps_between` evaluations; `metrics` are those that the task has, its main one first. Throws
+  // kUsage where the options' is none of them.
+  BestRule(const TrainingOptions& options, const std::vector<std::string>& metrics,
+           int64_t steps_between);
 
   // The evaluation at `step` if it is better than `before`, else nullopt. Of equals the first.
   std::optional<Best> better(const EvaluationResult& evaluation, int64_t step,
@@ -26,7 +28,7 @@ class BestRule {
   bool gives_up(int64_t step, const std::optional<Best>& best) const;
 
  private:
-  std::string metric_;      // "loss": the lower the better
+  std::string metric_;      // "loss", "mse": the lower the better
   int64_t patience_steps_;  // 0: no end of it
 };
 

@@ -3,12 +3,26 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
-#include <vector>
 
 #include "trainer/data/batcher.h"
-#include "trainer/metrics/classification.h"
 
 namespace berth {
+namespace {
+
+// Hands each sequence its part of the logits: a row of them, or a row for each of its tokens.
+void hand_out(const std::vector<float>& all, const PackedBatch& batch, Task task,
+              std::span<const int64_t> indices, const LogitsCallback& logits) {
+  const bool is_of_tokens = task == Task::kTokenClassification || task == Task::kQuestionAnswering;
+  const auto rows = static_cast<size_t>(is_of_tokens ? batch.num_tokens() : batch.num_sequences());
+  const size_t width = all.size() / rows;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const size_t begin = is_of_tokens ? static_cast<size_t>(batch.cu_seqlens[i]) : i;
+    const size_t end = is_of_tokens ? static_cast<size_t>(batch.cu_seqlens[i + 1]) : i + 1;
+    logits(indices[i], std::span(all).subspan(begin * width, (end - begin) * width));
+  }
+}
+
+}  // namespace
 
 std::optional<double> run_forward(Model& model, Kernels& kernels, Dataset& data, int64_t batch_size,
                                   const std::atomic<bool>& stop, const LogitsCallback& logits) {
@@ -19,34 +33,30 @@ std::optional<double> run_forward(Model& model, Kernels& kernels, Dataset& data,
     if (stop) return std::nullopt;
     indices.resize(static_cast<size_t>(std::min(batch_size, data.size() - begin)));
     std::iota(indices.begin(), indices.end(), begin);
-    model.forward(pack(data, indices), *state, Phase::kEvaluation);
-    const std::vector<float> all = model.logits();
-    const size_t width = all.size() / indices.size();
-    for (size_t i = 0; i < indices.size(); ++i) {
-      logits(indices[i], std::span(all).subspan(i * width, width));
-    }
+    const PackedBatch batch = pack(data, indices);
+    model.forward(batch, *state, Phase::kEvaluation);
+    hand_out(model.logits(), batch, data.task(), indices, logits);
   }
   const StepOutcome outcome = kernels.read_step(*state);
   return outcome.examples == 0 ? 0 : outcome.loss_sum / outcome.examples;
 }
 
 std::optional<EvaluationResult> evaluate(Model& model, Kernels& kernels, Dataset& data,
-                                         int64_t batch_size, int64_t num_labels, Observer& observer,
-                                         const std::atomic<bool>& stop) {
+                                         int64_t batch_size, const ReadingOptions& reading,
+                                         Observer& observer, const std::atomic<bool>& stop) {
   const auto start = std::chrono::steady_clock::now();
-  ConfusionMatrix confusion(num_labels);
+  const std::unique_ptr<Evaluator> evaluator =
+      make_evaluator(data, reading.labels, reading.answers);
   const std::optional<double> loss = run_forward(model, kernels, data, batch_size, stop,
                                                  [&](int64_t index, std::span<const float> logits) {
-                                                   confusion.add(logits, data.label(index));
+                                                   evaluator->add(index, logits);
                                                    observer.on_evaluating(index + 1, data.size());
                                                  });
   if (!loss) return std::nullopt;
+  EvaluationResult result{.examples = data.rows(), .loss = *loss, .scores = evaluator->finish()};
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  return EvaluationResult{.examples = confusion.examples(),
-                          .loss = *loss,
-                          .metrics = confusion.metrics(),
-                          .majority_rate = confusion.majority_rate(),
-                          .seconds = elapsed.count()};
+  result.seconds = elapsed.count();
+  return result;
 }
 
 }  // namespace berth

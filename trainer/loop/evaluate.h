@@ -3,27 +3,35 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "trainer/data/dataset.h"
 #include "trainer/kernels/kernels.h"
 #include "trainer/loop/observer.h"
 #include "trainer/model/model.h"
+#include "trainer/tasks/answer_options.h"
+#include "trainer/tasks/evaluator.h"
 
 namespace berth {
 
 struct EvaluationResult {
   int64_t examples = 0;
-  double loss = 0;  // mean over the examples
-  std::map<std::string, double> metrics{};
-  double majority_rate = 0;
+  double loss = 0;  // mean over the examples (their weights; a word's or token's where these count)
+  TaskScores scores{};
   double seconds = 0;
 };
 
-// Called with each example's place in the data set and its logits [C], in order.
+// How logits are read.
+struct ReadingOptions {
+  std::vector<std::string> labels{};  // the classes' names
+  AnswerOptions answers{};
+};
+
+// Called with each example's place in the data set and its logits ([C]; of words [tokens,C]; of
+// answers [tokens,2]), in order.
 using LogitsCallback = std::function<void(int64_t index, std::span<const float> logits)>;
 
 // Runs the model over all of `data`, `batch_size` examples at a time, without dropout. Returns the
@@ -33,7 +41,7 @@ std::optional<double> run_forward(Model& model, Kernels& kernels, Dataset& data,
 
 // Loss and metrics over labelled `data`; nullopt when `stop` was set meanwhile.
 std::optional<EvaluationResult> evaluate(Model& model, Kernels& kernels, Dataset& data,
-                                         int64_t batch_size, int64_t num_labels, Observer& observer,
-                                         const std::atomic<bool>& stop);
+                                         int64_t batch_size, const ReadingOptions& reading,
+                                         Observer& observer, const std::atomic<bool>& stop);
 
 }  // namespace berth

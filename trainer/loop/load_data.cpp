@@ -8,9 +8,10 @@
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/expand.h"
-#include "storage/formats/row_reader.h"
+#include "storage/formats/row_readers.h"
 #include "storage/formats/tfrecord.h"
-#include "trainer/data/token_rows.h"
+#include "trainer/data/cell_text.h"
+#include "trainer/tasks/task_kinds.h"
 
 namespace berth {
 namespace {
@@ -25,16 +26,75 @@ class BorrowedSource final : public ByteSource {
   ByteSource& inner_;
 };
 
-Source append_file(Storage& storage, const Uri& file, const std::string& role,
-                   TextTableReader& table) {
-  Source source{.role = role, .uri = file.to_string(), .checksum = {}};
+// A source whose beginning can be looked at before it is read.
+class PeekedSource final : public ByteSource {
+ public:
+  explicit PeekedSource(std::unique_ptr<ByteSource> inner) : inner_(std::move(inner)) {
+    size_t filled = 0;
+    while (filled < beginning_.size()) {
+      const size_t got = inner_->read(std::span(beginning_).subspan(filled));
+      if (got == 0) break;
+      filled += got;
+    }
+    rest_ = Bytes(beginning_).first(filled);
+  }
+
+  std::string_view beginning() const { return as_text(rest_); }
+
+  size_t read(std::span<std::byte> buffer) override {
+    if (rest_.empty()) return inner_->read(buffer);
+    const size_t count = std::min(buffer.size(), rest_.size());
+    std::copy_n(rest_.begin(), count, buffer.begin());
+    rest_ = rest_.subspan(count);
+    return count;
+  }
+
+ private:
+  const std::unique_ptr<ByteSource> inner_;
+  std::vector<std::byte> beginning_ = std::vector<std::byte>(size_t{16} << 10);
+  Bytes rest_;
+};
+
+// {"version": ..., "data": [{"paragraphs": ...
+bool begins_squad(std::string_view text) {
+  const size_t line_end = std::min(text.find('\n'), text.size());
+  return text.find("\"paragraphs\"") != std::string_view::npos ||
+         (text.find("\"data\"") != std::string_view::npos &&
+          text.substr(0, line_end).find('}') == std::string_view::npos);
+}
+
+// Whether a file of words has a header line, and so a sentence a line.
+bool begins_sentence_table(std::string_view text) {
+  std::vector<Column> columns;
+  const std::string_view line = text.substr(0, std::min(text.find_first_of("\r\n"), text.size()));
+  for (std::string& name : parted(line, "\t,")) columns.push_back({std::move(name), {}});
+  return names_words_and_tags(columns);
+}
+
+void append_content(std::unique_ptr<ByteSource> content, const std::string& name,
+                    const DataRequest& request, TableLoader& table) {
+  if (names_records(name)) return table.append_records(std::move(content));
+  auto peeked = std::make_unique<PeekedSource>(std::move(content));
+  const bool is_json = lower_ascii(name).ends_with(".json");
+  if (is_json && begins_squad(peeked->beginning())) return table.append_squad(std::move(peeked));
+  RowLayout layout = request.layout;
+  const bool is_of_words = request.rules.task == Task::kTokenClassification;
+  const bool may_be_lines = !is_table(name) || lower_ascii(name).ends_with(".tsv");
+  if (is_of_words && may_be_lines && !begins_sentence_table(peeked->beginning())) {
+    layout = RowLayout::kWordLines;
+  }
+  table.append_rows(open_rows(std::move(peeked), name, layout));
+}
+
+Source append_file(Storage& storage, const Uri& file, const DataRequest& request,
+                   TableLoader& table) {
+  Source source{.role = request.role, .uri = file.to_string(), .checksum = {}};
   try {
     ChecksumSource stored(storage.open(file), source.checksum);
     const std::string name = file.file_name();
-    const std::string_view plain_name = without_compression_suffix(name);
     auto content = decompress(std::make_unique<BorrowedSource>(stored), compression_of(name));
-    table.append(names_records(plain_name) ? *make_token_row_reader(std::move(content))
-                                           : *open_rows(std::move(content), plain_name));
+    append_content(std::move(content), std::string(without_compression_suffix(name)), request,
+                   table);
     // What a reader left unread (bytes after a pickle's end) belongs to the file's checksum too.
     std::array<std::byte, 4096> rest;
     while (stored.read(rest) > 0) {
@@ -46,6 +106,32 @@ Source append_file(Storage& storage, const Uri& file, const std::string& role,
   return source;
 }
 
+void refuse_mixture(const std::vector<Uri>& files, const std::string& path) {
+  const auto holds_ids = [](const Uri& file) {
+    return names_records(without_compression_suffix(file.file_name()));
+  };
+  const auto with_ids = std::count_if(files.begin(), files.end(), holds_ids);
+  if (with_ids == 0 || with_ids == static_cast<ptrdiff_t>(files.size())) return;
+  throw Error(Code::kBadData, "has TFRecords beside files of texts", path,
+              "give one kind at a time");
+}
+
+void say_loaded(const LoadedTable& loaded, const DataRequest& request, const TableLoader& loader) {
+  const size_t rows = loaded.table->rows();
+  if (loaded.sources.size() > 1) {
+    log_info(cat("read ", rows, " rows of ", loaded.sources.size(),
+                 " files: ", loaded.sources.front().uri, " to ", loaded.sources.back().uri));
+  }
+  if (loader.skipped_rows() > 0) {
+    log_warning(cat("left out ", loader.skipped_rows(), " bad rows of ", loaded.name,
+                    "; the first: ", loader.first_skipped()));
+  }
+  if (!request.rules.task && loaded.task != Task::kSequenceClassification) {
+    log_info(cat("task: ", task_name(loaded.task), ", as ", loaded.name,
+                 " has its labels; --task says otherwise"));
+  }
+}
+
 }  // namespace
 
 std::vector<Uri> table_files(Storage& storage, const std::string& path) {
@@ -55,32 +141,26 @@ std::vector<Uri> table_files(Storage& storage, const std::string& path) {
   });
 }
 
-LoadedTable load_table(Storage& storage, const std::string& role, const std::string& path,
-                       const ColumnChoice& columns, LabelNeed need) {
-  LoadedTable loaded{.table = {}, .name = Uri::parse(path).to_string(), .sources = {}};
-  TextTableReader table(columns, need);
-  const std::vector<Uri> files = table_files(storage, path);
-  const auto holds_ids = [](const Uri& file) {
-    return names_records(without_compression_suffix(file.file_name()));
-  };
-  const auto with_ids = std::count_if(files.begin(), files.end(), holds_ids);
-  if (with_ids > 0 && with_ids < static_cast<ptrdiff_t>(files.size())) {
-    throw Error(Code::kBadData, "has TFRecords beside files of texts", path,
-                "give one kind at a time");
-  }
+LoadedTable load_table(Storage& storage, const DataRequest& request) {
+  LoadedTable loaded{.table = nullptr,
+                     .task = Task::kSequenceClassification,
+                     .columns = {},
+                     .name = Uri::parse(request.path).to_string(),
+                     .sources = {}};
+  TableLoader loader(request.rules);
+  const std::vector<Uri> files = table_files(storage, request.path);
+  refuse_mixture(files, request.path);
   for (const Uri& file : files) {
-    loaded.sources.push_back(append_file(storage, file, role, table));
+    loaded.sources.push_back(append_file(storage, file, request, loader));
   }
   try {
-    loaded.table = table.finish();
-    loaded.table.holds_token_ids = with_ids > 0;
+    loaded.table = loader.finish();
   } catch (const Error& error) {
-    throw error.at(path);
+    throw error.at(request.path);
   }
-  if (loaded.sources.size() > 1) {
-    log_info(cat("read ", loaded.table.rows(), " rows of ", loaded.sources.size(),
-                 " files: ", loaded.sources.front().uri, " to ", loaded.sources.back().uri));
-  }
+  loaded.task = loader.task();
+  loaded.columns = loader.columns();
+  say_loaded(loaded, request, loader);
   return loaded;
 }
 

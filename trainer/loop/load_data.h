@@ -1,11 +1,14 @@
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "storage/base/checksum.h"
+#include "storage/formats/row_reader.h"
 #include "storage/storage.h"
-#include "trainer/data/text_table.h"
+#include "trainer/data/table_loader.h"
 
 namespace berth {
 
@@ -16,8 +19,18 @@ struct Source {
   Checksum checksum;  // of the bytes as stored
 };
 
+// The rows of some files.
+struct DataRequest {
+  std::string role;  // of the sources
+  std::string path;
+  LoadRules rules{};
+  RowLayout layout = RowLayout::kByName;
+};
+
 struct LoadedTable {
-  TextTable table;
+  std::unique_ptr<ExampleTable> table;
+  Task task;
+  ColumnChoice columns;         // the ones that were read
   std::string name;             // as the user gave it
   std::vector<Source> sources;  // one a file, in the order of their rows
 };
@@ -25,9 +38,8 @@ struct LoadedTable {
 // The files that a data path names: expand() for tables, compressed or not.
 std::vector<Uri> table_files(Storage& storage, const std::string& path);
 
-// Reads the tables of `path`'s files as one, in the order of their names, each decompressed by its
-// name's suffix. Errors name the file.
-LoadedTable load_table(Storage& storage, const std::string& role, const std::string& path,
-                       const ColumnChoice& columns, LabelNeed need);
+// Reads the tables of a path's files as one, in the order of their names, each decompressed by its
+// name's suffix, and says what it left out or deduced. Errors name the file.
+LoadedTable load_table(Storage& storage, const DataRequest& request);
 
 }  // namespace berth

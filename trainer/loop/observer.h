@@ -37,7 +37,8 @@ struct EvaluationReport {
   int64_t examples = 0;
   double loss = 0, seconds = 0;
   std::map<std::string, double> metrics{};  // "accuracy", ...; names as in metrics.json
-  double majority_rate = 0;                 // accuracy of always saying the most frequent class
+  // The accuracy of always saying the commonest class; of one class a text.
+  std::optional<double> majority_rate{};
   std::string split{};  // "validation" (held out of the training file) or "eval"
 };
 

@@ -15,11 +15,23 @@ enum class Init { kPretrained, kRandom };
 
 // Where rows come from and how they are read. Files are URIs; empty is "not given".
 struct DataOptions {
+  std::string task{};      // a task's or GLUE task's name; empty: the data tells
+  std::string data_dir{};  // of a GLUE task, with its files' own names
   std::string train_data_file{}, eval_data_file{}, predict_data_file{};
+  std::string input_meta_data_path{};  // run_classifier.py's JSON beside its TFRecords
   std::string text_column{}, text_pair_column{}, label_column{};  // empty: found by name
+  std::string weight_column{};
   double validation_split = 0.1;  // of the training file, when no eval file is given
   double data_fraction = 1.0;     // of the training rows
+  int64_t max_train_samples = 0;  // of those; 0: all
+  int64_t skip_bad_rows = 0;      // of each data set, that may be left out
   int32_t max_seq_length = 128;   // ids, special tokens included
+  // Of questions.
+  int32_t doc_stride = 128;  // tokens that neighbouring windows of a context share
+  int32_t n_best_size = 20;
+  int32_t max_answer_length = 30;  // tokens
+  bool has_unanswerable = false;
+  double null_score_diff_threshold = 0;
 };
 
 struct ModelOptions {
@@ -43,6 +55,8 @@ struct OptimizationOptions {
   double layerwise_lr_decay = 1;      // a layer's rate over that of the one above
   bool freeze_embeddings = false;     // they keep their values
   int64_t freeze_encoder_layers = 0;  // so do the lowest layers, and the embeddings with them
+  double label_smoothing = 0;
+  std::string class_weights{};  // "balanced", or one number a class; empty: all 1
 };
 
 struct TrainingOptions {
@@ -51,12 +65,14 @@ struct TrainingOptions {
   int64_t batch_size = 8;                   // examples an update, over all micro-batches
   int64_t eval_batch_size = 0;              // 0: batch_size
   int64_t gradient_accumulation_steps = 1;  // micro-batches an update
+  bool drop_remainder = false;              // leave out an epoch's last, smaller update
   uint64_t seed = 42;
   int64_t save_steps = 500;      // 0: only at the end
   int64_t save_total_limit = 0;  // 0: keep all
   int64_t logging_steps = 50;
-  int64_t eval_steps = 0;  // 0: at the end of every epoch
-  std::string metric_for_best_model = "accuracy";
+  int64_t eval_steps = 0;  // 0: num_eval_per_epoch decides
+  int64_t num_eval_per_epoch = 1;
+  std::string metric_for_best_model{};  // empty: the task's main one
   int64_t early_stopping_patience = 0;  // evaluations without a better one; 0: to the plan's end
   bool load_best_model_at_end = false;
   OptimizationOptions optimization{};

@@ -11,6 +11,8 @@
 #include "trainer/loop/tensorflow_files.h"
 #include "trainer/model/bert_config.h"
 #include "trainer/model/pretrained.h"
+#include "trainer/model/task_names.h"
+#include "trainer/tasks/task_kinds.h"
 
 namespace berth {
 namespace {
@@ -38,29 +40,52 @@ OrderedJson train_object(const TrainResult& result, int64_t train_examples) {
 
 OrderedJson eval_object(const EvaluationResult& evaluation) {
   OrderedJson object = {{"examples", evaluation.examples}, {"loss", evaluation.loss}};
-  for (const auto& [name, value] : evaluation.metrics) object[name] = value;
-  object["majority_rate"] = evaluation.majority_rate;
+  const TaskScores& scores = evaluation.scores;
+  for (const auto& [name, value] : scores.metrics) object[name] = value;
+  if (scores.majority_rate) object["majority_rate"] = *scores.majority_rate;
+  for (const ClassScore& score : scores.classes) {
+    object["per_class"][score.name] = {{"precision", score.precision},
+                                       {"recall", score.recall},
+                                       {"f1", score.f1},
+                                       {"support", score.support}};
+  }
+  if (!scores.confusion.empty()) object["confusion_matrix"] = scores.confusion;
   return object;
+}
+
+std::string_view card_title(Task task) {
+  switch (task) {
+    case Task::kRegression:
+      return "# Text scorer\n\nA regression of texts";
+    case Task::kMultiLabel:
+      return "# Text classifier\n\nA classifier of texts that may have several labels";
+    case Task::kTokenClassification:
+      return "# Word classifier\n\nA classifier of words";
+    case Task::kQuestionAnswering:
+      return "# Question answering\n\nA model that finds answers in texts";
+    default:
+      return "# Text classifier\n\nA sequence classifier";
+  }
 }
 
 std::string model_card(const ModelConfig& config, const JobMetrics& metrics) {
   std::string card =
-      "# Text classifier\n\n"
-      "A sequence classifier fine-tuned with berth. It loads with\n"
-      "`AutoModelForSequenceClassification.from_pretrained` and "
-      "`AutoTokenizer.from_pretrained`.\n\n"
-      "| | |\n| --- | --- |\n";
+      cat(card_title(config.task), ", fine-tuned with berth. It loads with\n`AutoModel",
+          class_suffix(config.task),
+          ".from_pretrained` and `AutoTokenizer.from_pretrained`.\n\n"
+          "| | |\n| --- | --- |\n");
   card += cat("| architecture | ", config.num_hidden_layers, " layers, hidden size ",
               config.hidden_size, ", ", config.num_attention_heads, " heads |\n");
   std::string labels;
   for (const std::string& label : config.labels) labels += (labels.empty() ? "" : ", ") + label;
-  card += cat("| labels | ", labels, " |\n");
+  if (!labels.empty()) card += cat("| labels | ", labels, " |\n");
   if (metrics.evaluation) {
     card += cat("| evaluated on | ", metrics.evaluation->examples, " examples |\n");
-    for (const auto& [name, value] : metrics.evaluation->metrics) {
+    const TaskScores& scores = metrics.evaluation->scores;
+    for (const auto& [name, value] : scores.metrics) {
       card += cat("| ", name, " | ", value, " |\n");
     }
-    card += cat("| majority class | ", metrics.evaluation->majority_rate, " |\n");
+    if (scores.majority_rate) card += cat("| majority class | ", *scores.majority_rate, " |\n");
   }
   return card;
 }
@@ -71,6 +96,8 @@ std::string to_json(const JobMetrics& metrics) {
   OrderedJson object = OrderedJson::object();
   if (metrics.result) object["train"] = train_object(*metrics.result, metrics.train_examples);
   if (metrics.evaluation) object["eval"] = eval_object(*metrics.evaluation);
+  if (metrics.mismatched) object["eval_mm"] = eval_object(*metrics.mismatched);
+  object["task"] = task_name(metrics.task);
   object["precision"] = metrics.precision;
   object["kernels"] = metrics.kernels;
   object["peak_rss_bytes"] = peak_rss_bytes();

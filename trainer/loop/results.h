@@ -17,6 +17,8 @@ namespace berth {
 struct JobMetrics {
   std::optional<TrainResult> result;
   std::optional<EvaluationResult> evaluation;
+  std::optional<EvaluationResult> mismatched{};  // MNLI's second set
+  Task task = Task::kSequenceClassification;
   int64_t train_examples = 0;  // rows of the training set
   std::string precision, kernels;
 };

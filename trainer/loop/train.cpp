@@ -32,7 +32,7 @@ class Training {
       : parts_(parts),
         plan_(plan),
         schedule_(schedule_options(parts.options.optimization, plan.total_steps)),
-        best_rule_(parts.options, parts.num_labels, evaluation_interval()),
+        best_rule_(parts.options, parts.metrics, evaluation_interval()),
         step_state_(parts.kernels.make_step_state()),
         saved_step_(state.step == 0 ? -1 : state.step),
         saved_best_(state.best) {
@@ -55,7 +55,8 @@ class Training {
     TrainingState& state = result_.state;
     Batcher batcher({.batch_size = parts_.options.batch_size,
                      .micro_batches = parts_.options.gradient_accumulation_steps,
-                     .seed = parts_.options.seed},
+                     .seed = parts_.options.seed,
+                     .drop_remainder = parts_.options.drop_remainder},
                     parts_.train_data);
     Prefetcher prefetcher(batcher, state.cursor, plan_.total_steps - state.step);
     // Of a process that ended before it could do it.
@@ -160,13 +161,14 @@ class Training {
 
   int64_t evaluation_interval() const {
     const int64_t every = parts_.options.eval_steps;
-    return every > 0 ? every : plan_.steps_per_epoch;
+    if (every > 0) return every;
+    return std::max<int64_t>(plan_.steps_per_epoch / parts_.options.num_eval_per_epoch, 1);
   }
 
   std::optional<EvaluationResult> run_evaluation() {
     return evaluate(parts_.model, parts_.kernels, *parts_.eval_data,
-                    parts_.options.examples_per_evaluation_batch(), parts_.num_labels,
-                    parts_.observer, parts_.stop);
+                    parts_.options.examples_per_evaluation_batch(), parts_.reading, parts_.observer,
+                    parts_.stop);
   }
 
   void evaluate_when_due() {
@@ -181,8 +183,8 @@ class Training {
                                    .examples = evaluation->examples,
                                    .loss = evaluation->loss,
                                    .seconds = evaluation->seconds,
-                                   .metrics = evaluation->metrics,
-                                   .majority_rate = evaluation->majority_rate,
+                                   .metrics = evaluation->scores.metrics,
+                                   .majority_rate = evaluation->scores.majority_rate,
                                    .split = parts_.eval_split});
     if (auto better = best_rule_.better(*evaluation, state.step, state.best)) {
       state.best = std::move(better);
@@ -292,7 +294,10 @@ class Training {
 
 Plan make_plan(const TrainingOptions& options, int64_t train_examples) {
   Plan plan;
-  plan.steps_per_epoch = (train_examples + options.batch_size - 1) / options.batch_size;
+  const int64_t whole_updates = train_examples / options.batch_size;
+  const bool has_remainder = train_examples % options.batch_size > 0;
+  plan.steps_per_epoch =
+      whole_updates + (has_remainder && !(options.drop_remainder && whole_updates > 0) ? 1 : 0);
   plan.total_steps = options.max_steps > 0
                          ? options.max_steps
                          : static_cast<int64_t>(std::ceil(

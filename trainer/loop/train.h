@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "trainer/data/dataset.h"
 #include "trainer/kernels/kernels.h"
@@ -31,8 +33,9 @@ struct TrainingParts {
   Optimizer& optimizer;
   Dataset& train_data;
   Dataset* eval_data;  // null: no evaluation
-  int64_t num_labels;
-  std::string eval_split;  // "validation" or "eval"
+  const ReadingOptions& reading;
+  std::vector<std::string> metrics;  // what evaluations say: metric_names()
+  std::string eval_split;            // "validation" or "eval"
   CheckpointStore& checkpoints;
   Observer& observer;
   const std::atomic<bool>& stop;

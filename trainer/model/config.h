@@ -7,21 +7,12 @@
 #include <vector>
 
 #include "trainer/kernels/kernels.h"
+#include "trainer/model/task.h"
 
 namespace berth {
 
 // Hugging Face's model_type. They differ in names, embeddings, heads and where they drop.
 enum class ModelType { kBert, kRoberta, kXlmRoberta, kDistilBert, kElectra, kAlbert, kDebertaV2 };
-
-// What the head computes.
-enum class Task {
-  kSequenceClassification,
-  kRegression,
-  kMultiLabel,
-  kTokenClassification,
-  kQuestionAnswering,
-  kMaskedLm
-};
 
 // The architecture, named as Hugging Face's config.json names it.
 struct ModelConfig {

@@ -11,6 +11,7 @@ namespace {
 using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
+using testing::IsEmpty;
 using testing::SizeIs;
 
 const PackedBatch::Classes& classes_of(const PackedBatch& batch) {
@@ -19,54 +20,73 @@ const PackedBatch::Classes& classes_of(const PackedBatch& batch) {
 
 class DatasetTest : public testing::Test {
  protected:
-  TextTable table_{
-      .texts = {"abc", "d", "", "zz"}, .pairs = {}, .labels = {}, .label_names = {}, .columns = {}};
+  const std::vector<std::string> texts_ = {"abc", "d", "", "zz"};
+  const std::vector<int32_t> labels_ = {5, 6, 7, 8};
   LetterTokenizer tokenizer_;
 };
 
 TEST_F(DatasetTest, IsSomeRowsOfATable) {
-  const std::vector<int32_t> labels = {5, 6, 7, 8};
-  Dataset data(table_, {1, 3}, labels, tokenizer_, 16);
-  EXPECT_EQ(data.size(), 2);
-  EXPECT_TRUE(data.labelled());
-  EXPECT_EQ(data.row(1), 3u);
-  EXPECT_EQ(data.label(0), 6);
-  EXPECT_EQ(data.label(1), 8);
-  EXPECT_THAT(data.encoding(0).input_ids, ElementsAre(1, 6, 2));
-  EXPECT_THAT(data.encoding(1).input_ids, ElementsAre(1, 28, 28, 2));
+  const TableData table(table_of(texts_, labels_), tokenizer_, 16);
+  const auto data = table.some({1, 3});
+  EXPECT_EQ(data->size(), 2);
+  EXPECT_TRUE(data->labelled());
+  EXPECT_EQ(data->row(1), 3u);
+  EXPECT_THAT(data->features(0).classes, ElementsAre(6));
+  EXPECT_THAT(data->features(0).input_ids, ElementsAre(1, 6, 2));
+  EXPECT_THAT(data->features(1).classes, ElementsAre(8));
+  EXPECT_THAT(data->features(1).input_ids, ElementsAre(1, 28, 28, 2));
 }
 
 TEST_F(DatasetTest, TokenizesEachRowOnceWhenAskedFor) {
-  Dataset data(table_, {0, 1, 2, 3}, {}, tokenizer_, 16);
+  const TableData table(table_of(texts_), tokenizer_, 16);
   EXPECT_EQ(tokenizer_.calls, 0);
-  for (int epoch = 0; epoch < 3; ++epoch) data.encoding(2);
+  for (int epoch = 0; epoch < 3; ++epoch) table.dataset->features(2);
   EXPECT_EQ(tokenizer_.calls, 1);
-  EXPECT_FALSE(data.labelled());
+  EXPECT_FALSE(table.dataset->labelled());
 }
 
 TEST_F(DatasetTest, HandsThePairAndTheLengthToTheTokenizer) {
-  table_.pairs = {"x", "y", "z", "w"};
-  Dataset data(table_, {0}, {}, tokenizer_, 6);
-  EXPECT_THAT(data.encoding(0).input_ids, ElementsAre(1, 3, 4, 5, 2, 26));
-  EXPECT_THAT(data.encoding(0).token_type_ids, ElementsAre(0, 0, 0, 0, 0, 1));
+  const TableData table(table_of(texts_, {}, {"x", "y", "z", "w"}), tokenizer_, 6);
+  EXPECT_THAT(table.dataset->features(0).input_ids, ElementsAre(1, 3, 4, 5, 2, 26));
+  EXPECT_THAT(table.dataset->features(0).token_type_ids, ElementsAre(0, 0, 0, 0, 0, 1));
 }
 
 TEST_F(DatasetTest, PacksExamplesEndToEnd) {
-  const std::vector<int32_t> labels = {5, 6, 7, 8};
-  Dataset data(table_, {0, 1, 2, 3}, labels, tokenizer_, 16);
-  const PackedBatch batch = pack(data, std::vector<int64_t>{3, 2, 0});
+  const TableData table(table_of(texts_, labels_), tokenizer_, 16);
+  const PackedBatch batch = pack(*table.dataset, std::vector<int64_t>{3, 2, 0});
   EXPECT_THAT(batch.input_ids, ElementsAre(1, 28, 28, 2, 1, 2, 1, 3, 4, 5, 2));
   EXPECT_THAT(batch.position_ids, ElementsAre(0, 1, 2, 3, 0, 1, 0, 1, 2, 3, 4));
   EXPECT_THAT(batch.token_type_ids, AllOf(SizeIs(11), Each(0)));
   EXPECT_THAT(batch.cu_seqlens, ElementsAre(0, 4, 6, 11));
   EXPECT_THAT(classes_of(batch), ElementsAre(8, 7, 5));
+  EXPECT_THAT(batch.weights, IsEmpty());
   EXPECT_EQ(batch.num_tokens(), 11);
   EXPECT_EQ(batch.num_sequences(), 3);
 }
 
 TEST_F(DatasetTest, PacksUnlabelledExamplesWithoutLabels) {
-  Dataset data(table_, {0, 1}, {}, tokenizer_, 16);
-  EXPECT_TRUE(std::holds_alternative<std::monostate>(pack(data, std::vector<int64_t>{1}).labels));
+  const TableData table(table_of(texts_), tokenizer_, 16);
+  const PackedBatch batch = pack(*table.dataset, std::vector<int64_t>{1});
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(batch.labels));
+}
+
+TEST_F(DatasetTest, OfATableOnDiskIsTheSame) {
+  const LetterData data(100);
+  auto spilled = std::make_unique<ExampleTable>(/*memory_bytes=*/200);
+  spilled->labelled = true;
+  for (uint32_t row = 0; row < 100; ++row) {
+    Example example = data.data->table->read(row);
+    example.labels = {spilled->labels.entry(std::to_string(data.labels[row]), row)};
+    spilled->append(example, example.texts[0]);
+  }
+  spilled->finish();
+  ASSERT_TRUE(spilled->spilled());
+  const TableData on_disk(std::move(spilled), tokenizer_, 16);
+  EXPECT_EQ(on_disk.dataset->block_size(), 100);
+  for (const int64_t index : {0, 99, 31, 32, 33, 64, 5}) {
+    EXPECT_EQ(on_disk.dataset->features(index).input_ids, data.dataset->features(index).input_ids);
+    EXPECT_EQ(on_disk.dataset->features(index).classes, data.dataset->features(index).classes);
+  }
 }
 
 class BatcherTest : public testing::Test {
@@ -106,6 +126,21 @@ TEST_F(BatcherTest, UpdatesNeverSpanEpochs) {
   }
   EXPECT_THAT(sizes, ElementsAre(4, 4, 2, 4, 4, 2));
   EXPECT_EQ(cursor, (DataCursor{.epoch = 2}));
+}
+
+TEST_F(BatcherTest, TheRemainderMayBeDropped) {
+  Batcher batcher({.batch_size = 4, .drop_remainder = true}, *data_.dataset);
+  DataCursor cursor;
+  std::vector<int64_t> epochs;
+  for (int i = 0; i < 5; ++i) {
+    const UpdateBatch update = batcher.next(cursor);
+    EXPECT_EQ(update.examples, 4);
+    cursor = update.after;
+    epochs.push_back(cursor.epoch);
+  }
+  EXPECT_THAT(epochs, ElementsAre(0, 0, 1, 1, 2));
+  Batcher whole({.batch_size = 16, .drop_remainder = true}, *data_.dataset);
+  EXPECT_EQ(whole.next({}).examples, 10);
 }
 
 TEST_F(BatcherTest, MicroBatchesSayWhereTheyStand) {

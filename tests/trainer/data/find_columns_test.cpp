@@ -1,5 +1,6 @@
 #include "trainer/data/find_columns.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/throws_code.h"
@@ -7,20 +8,23 @@
 namespace berth {
 namespace {
 
+using testing::ElementsAre;
 using testing::Eq;
+using testing::IsEmpty;
 using testing::Optional;
 
 FoundColumns find(const std::vector<std::string>& names, const ColumnChoice& choice = {},
-                  LabelNeed need = LabelNeed::kRequired) {
+                  LabelNeed need = LabelNeed::kRequired,
+                  Task task = Task::kSequenceClassification) {
   std::vector<Column> columns;
   for (const std::string& name : names) columns.push_back({.name = name, .categories = {}});
-  return find_columns(columns, choice, need);
+  return find_columns(columns, choice, need, task);
 }
 
 TEST(FindColumns, TextAndLabelAreFoundByTheFieldsNames) {
   const FoundColumns found = find({"id", "label", "sentence"});
   EXPECT_EQ(found.text, 2u);
-  EXPECT_THAT(found.label, Optional(Eq(1u)));
+  EXPECT_THAT(found.labels, ElementsAre(1u));
   EXPECT_EQ(found.text_pair, std::nullopt);
 }
 
@@ -31,7 +35,7 @@ TEST(FindColumns, CaseDoesNotMatterUnlessItDecides) {
 
 TEST(FindColumns, TheMoreTellingNameWins) {
   EXPECT_EQ(find({"description", "text", "label"}).text, 1u);
-  EXPECT_THAT(find({"text", "category", "label"}).label, Optional(Eq(2u)));
+  EXPECT_THAT(find({"text", "category", "label"}).labels, ElementsAre(2u));
 }
 
 TEST(FindColumns, TheOtherOfTwoColumnsIsTheText) {
@@ -57,7 +61,7 @@ TEST(FindColumns, NamesGivenGoBeforeNamesKnown) {
       find({"text", "label", "a", "b", "c"}, {.text = "a", .text_pair = "b", .label = "c"});
   EXPECT_EQ(found.text, 2u);
   EXPECT_THAT(found.text_pair, Optional(Eq(3u)));
-  EXPECT_THAT(found.label, Optional(Eq(4u)));
+  EXPECT_THAT(found.labels, ElementsAre(4u));
 }
 
 TEST(FindColumns, AnAbsentOneIsNamedWithItsFlagAndWhatThereIs) {
@@ -85,9 +89,47 @@ TEST(FindColumns, WhatCannotBeFoundIsAskedFor) {
 }
 
 TEST(FindColumns, PredictionNeedsNoLabel) {
-  EXPECT_EQ(find({"text", "b"}, {}, LabelNeed::kIfPresent).label, std::nullopt);
-  EXPECT_EQ(find({"text", "b"}, {.label = "c"}, LabelNeed::kIfPresent).label, std::nullopt);
-  EXPECT_THAT(find({"text", "c"}, {.label = "c"}, LabelNeed::kIfPresent).label, Optional(Eq(1u)));
+  EXPECT_THAT(find({"text", "b"}, {}, LabelNeed::kIfPresent).labels, IsEmpty());
+  EXPECT_THAT(find({"text", "b"}, {.label = "c"}, LabelNeed::kIfPresent).labels, IsEmpty());
+  EXPECT_THAT(find({"text", "c"}, {.label = "c"}, LabelNeed::kIfPresent).labels, ElementsAre(1u));
+}
+
+TEST(FindColumns, TasksHaveTheirOwnNames) {
+  const FoundColumns words =
+      find({"id", "tokens", "ner_tags"}, {}, LabelNeed::kRequired, Task::kTokenClassification);
+  EXPECT_EQ(words.text, 1u);
+  EXPECT_THAT(words.labels, ElementsAre(2u));
+  const FoundColumns question = find({"id", "title", "context", "question", "answers"}, {},
+                                     LabelNeed::kRequired, Task::kQuestionAnswering);
+  EXPECT_EQ(question.text, 3u);
+  EXPECT_THAT(question.text_pair, Optional(Eq(2u)));
+  EXPECT_THAT(question.labels, ElementsAre(4u));
+  EXPECT_THAT(question.id, Optional(Eq(0u)));
+  EXPECT_THAT(
+      find({"sentence1", "sentence2", "score"}, {}, LabelNeed::kRequired, Task::kRegression).labels,
+      ElementsAre(2u));
+}
+
+TEST(FindColumns, SeveralLabelsMayHaveAColumnEach) {
+  EXPECT_THAT(find({"text", "toxic", "rude", "other"}, {.label = "rude,toxic"},
+                   LabelNeed::kRequired, Task::kMultiLabel)
+                  .labels,
+              ElementsAre(2u, 1u));
+  EXPECT_THAT(
+      [] {
+        find({"text", "toxic"}, {.label = "toxic,rude"}, LabelNeed::kRequired, Task::kMultiLabel);
+      },
+      ThrowsCode(Code::kBadData, R"(no column "rude" (--label-column))"));
+}
+
+TEST(FindColumns, AWeightIsOnlyTakenWhenNamed) {
+  EXPECT_EQ(find({"text", "label", "weight"}).weight, std::nullopt);
+  EXPECT_THAT(find({"text", "label", "weight"}, {.weight = "weight"}).weight, Optional(Eq(2u)));
+  EXPECT_THAT(
+      [] {
+        find({"text", "label"}, {.weight = "w"});
+      },
+      ThrowsCode(Code::kBadData, "--weight-column"));
 }
 
 TEST(FindColumns, NoColumnHasTwoRoles) {

@@ -82,10 +82,8 @@ TEST_F(PrefetcherTest, MayBeDestroyedAtAnyTime) {
 
 TEST(Prefetcher, WhatItsThreadThrowsComesAfterTheUpdatesBefore) {
   const FragileTokenizer tokenizer;
-  TextTable table;
-  table.texts = {"fine", "fine", "fine", "boom"};
-  Dataset data(table, {0, 1, 2, 3}, {}, tokenizer, 8);
-  Batcher batcher({.batch_size = 1}, data);
+  const TableData data(table_of({"fine", "fine", "fine", "boom"}), tokenizer, 8);
+  Batcher batcher({.batch_size = 1}, *data.dataset);
   Prefetcher prefetcher(batcher, {}, 100);
   int updates = 0;
   EXPECT_THAT(

@@ -33,13 +33,20 @@ struct Texts {
     return counts;
   }
 
+  RowKeys keys() const {
+    RowKeys keys;
+    for (const std::string& text : texts) keys.hashes.push_back(text_hash(text));
+    keys.strata.assign(labels.begin(), labels.end());
+    return keys;
+  }
+
   std::vector<std::string> texts;
   std::vector<int32_t> labels;
 };
 
 TEST(StratifiedSplit, EveryRowIsOnOneSide) {
   const Texts data(50, 3);
-  const Split split = stratified_split(data.texts, data.labels, 0.1);
+  const Split split = stratified_split(data.keys(), 0.1);
   std::vector<uint32_t> all = split.train;
   all.insert(all.end(), split.held_out.begin(), split.held_out.end());
   std::sort(all.begin(), all.end());
@@ -51,14 +58,14 @@ TEST(StratifiedSplit, EveryRowIsOnOneSide) {
 
 TEST(StratifiedSplit, HoldsOutTheSameShareOfEveryClass) {
   const Texts data(40, 3);
-  const Split split = stratified_split(data.texts, data.labels, 0.25);
+  const Split split = stratified_split(data.keys(), 0.25);
   EXPECT_EQ(data.count(split.held_out), (std::map<int32_t, int>{{0, 10}, {1, 10}, {2, 10}}));
 }
 
 TEST(StratifiedSplit, SmallClassesAreOnBothSides) {
   const Texts data(2, 5);
   for (const double fraction : {0.01, 0.5, 0.99}) {
-    const Split split = stratified_split(data.texts, data.labels, fraction);
+    const Split split = stratified_split(data.keys(), fraction);
     EXPECT_THAT(data.count(split.held_out), SizeIs(5)) << fraction;
     EXPECT_THAT(data.count(split.train), SizeIs(5)) << fraction;
   }
@@ -66,30 +73,30 @@ TEST(StratifiedSplit, SmallClassesAreOnBothSides) {
 
 TEST(StratifiedSplit, AClassOfOneRowIsTrainedOn) {
   const Texts data(1, 2);
-  const Split split = stratified_split(data.texts, data.labels, 0.1);
+  const Split split = stratified_split(data.keys(), 0.1);
   EXPECT_THAT(split.train, ElementsAre(0, 1));
   EXPECT_THAT(split.held_out, IsEmpty());
 }
 
 TEST(StratifiedSplit, FractionZeroHoldsOutNothing) {
   const Texts data(10, 2);
-  EXPECT_THAT(stratified_split(data.texts, data.labels, 0).held_out, IsEmpty());
+  EXPECT_THAT(stratified_split(data.keys(), 0).held_out, IsEmpty());
 }
 
 TEST(StratifiedSplit, TheSameTextsAreHeldOutWhateverTheOrder) {
   Texts data(30, 3);
-  const auto before = data.at(stratified_split(data.texts, data.labels, 0.2).held_out);
+  const auto before = data.at(stratified_split(data.keys(), 0.2).held_out);
   std::reverse(data.texts.begin(), data.texts.end());
   std::reverse(data.labels.begin(), data.labels.end());
-  EXPECT_EQ(data.at(stratified_split(data.texts, data.labels, 0.2).held_out), before);
+  EXPECT_EQ(data.at(stratified_split(data.keys(), 0.2).held_out), before);
   std::rotate(data.texts.begin(), data.texts.begin() + 17, data.texts.end());
   std::rotate(data.labels.begin(), data.labels.begin() + 17, data.labels.end());
-  EXPECT_EQ(data.at(stratified_split(data.texts, data.labels, 0.2).held_out), before);
+  EXPECT_EQ(data.at(stratified_split(data.keys(), 0.2).held_out), before);
 }
 
 TEST(StratifiedSplit, DoesNotTakeRunsOfTheFile) {
   const Texts data(1000, 1);
-  const Split split = stratified_split(data.texts, data.labels, 0.5);
+  const Split split = stratified_split(data.keys(), 0.5);
   int front = 0;
   for (const uint32_t row : split.held_out) front += row < 500 ? 1 : 0;
   EXPECT_NEAR(front, 250, 60);
@@ -97,27 +104,37 @@ TEST(StratifiedSplit, DoesNotTakeRunsOfTheFile) {
 
 TEST(StratifiedFraction, KeepsAShareOfEveryClassAndAtLeastOne) {
   const Texts data(40, 3);
-  const Split all = stratified_split(data.texts, data.labels, 0);
-  const auto kept = stratified_fraction(all.train, data.labels, 0.25, 1);
+  const Split all = stratified_split(data.keys(), 0);
+  const auto kept = stratified_fraction(all.train, data.keys().strata, 0.25, 1);
   EXPECT_EQ(data.count(kept), (std::map<int32_t, int>{{0, 10}, {1, 10}, {2, 10}}));
   EXPECT_TRUE(std::is_sorted(kept.begin(), kept.end()));
-  const auto least = stratified_fraction(all.train, data.labels, 0.001, 1);
+  const auto least = stratified_fraction(all.train, data.keys().strata, 0.001, 1);
   EXPECT_EQ(data.count(least), (std::map<int32_t, int>{{0, 1}, {1, 1}, {2, 1}}));
 }
 
 TEST(StratifiedFraction, ChoosesAmongTheGivenRowsBySeed) {
   const Texts data(40, 2);
   const std::vector<uint32_t> rows = {3, 5, 8, 13, 21, 34, 55, 60, 70, 72};
-  const auto kept = stratified_fraction(rows, data.labels, 0.5, 1);
+  const auto kept = stratified_fraction(rows, data.keys().strata, 0.5, 1);
   EXPECT_TRUE(std::includes(rows.begin(), rows.end(), kept.begin(), kept.end()));
-  EXPECT_EQ(stratified_fraction(rows, data.labels, 0.5, 1), kept);
-  EXPECT_NE(stratified_fraction(rows, data.labels, 0.5, 2), kept);
+  EXPECT_EQ(stratified_fraction(rows, data.keys().strata, 0.5, 1), kept);
+  EXPECT_NE(stratified_fraction(rows, data.keys().strata, 0.5, 2), kept);
 }
 
 TEST(StratifiedFraction, OneKeepsAll) {
   const Texts data(10, 2);
   const std::vector<uint32_t> rows = {1, 2, 5, 6};
-  EXPECT_EQ(stratified_fraction(rows, data.labels, 1, 3), rows);
+  EXPECT_EQ(stratified_fraction(rows, data.keys().strata, 1, 3), rows);
+}
+
+TEST(ChosenRows, AreSomeOfTheGivenOnesBySeed) {
+  const std::vector<uint32_t> rows = {3, 5, 8, 13, 21, 34, 55};
+  const auto kept = chosen_rows(rows, 4, 1);
+  EXPECT_THAT(kept, SizeIs(4));
+  EXPECT_TRUE(std::includes(rows.begin(), rows.end(), kept.begin(), kept.end()));
+  EXPECT_NE(chosen_rows(rows, 4, 2), kept);
+  EXPECT_EQ(chosen_rows(rows, 7, 1), rows);
+  EXPECT_EQ(chosen_rows(rows, 100, 1), rows);
 }
 
 }  // namespace

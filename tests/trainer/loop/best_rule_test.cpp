@@ -10,14 +10,17 @@ namespace berth {
 namespace {
 
 EvaluationResult evaluation(double loss, double accuracy) {
-  return {.examples = 10, .loss = loss, .metrics = {{"accuracy", accuracy}, {"f1", accuracy / 2}}};
+  return {.examples = 10,
+          .loss = loss,
+          .scores = {.metrics = {{"accuracy", accuracy}, {"f1", accuracy / 2}, {"mse", accuracy}}}};
 }
 
-BestRule rule(const std::string& metric, int64_t patience = 0, int64_t num_labels = 2) {
+BestRule rule(const std::string& metric, int64_t patience = 0,
+              const std::vector<std::string>& metrics = {"accuracy", "f1"}) {
   TrainingOptions options;
   options.metric_for_best_model = metric;
   options.early_stopping_patience = patience;
-  return BestRule(options, num_labels, /*steps_between=*/50);
+  return BestRule(options, metrics, /*steps_between=*/50);
 }
 
 TEST(BestRule, MoreIsBetterAndTheFirstOfEqualsStays) {
@@ -41,11 +44,13 @@ TEST(BestRule, OfLossLessIsBetter) {
 
 TEST(BestRule, KnowsTheMetricsOfItsData) {
   EXPECT_NO_THROW(rule("f1"));
-  EXPECT_NO_THROW(rule("eval_f1_macro", 0, 4));
-  EXPECT_THAT([] { rule("f1", 0, 4); },
-              ThrowsCode(Code::kUsage, "\"f1\" is no metric of 4 classes"));
-  EXPECT_THAT([] { rule("acuracy"); },
-              ThrowsCode(Code::kUsage, "accuracy, f1, matthews_correlation, precision, recall"));
+  EXPECT_NO_THROW(rule("eval_f1_macro", 0, {"accuracy", "f1_macro"}));
+  EXPECT_THAT(
+      [] {
+        rule("f1", 0, {"accuracy", "f1_macro"});
+      },
+      ThrowsCode(Code::kUsage, "\"f1\" is no metric of this task"));
+  EXPECT_THAT([] { rule("acuracy"); }, ThrowsCode(Code::kUsage, "loss, accuracy, f1"));
 }
 
 TEST(BestRule, PatienceCountsEvaluationsSinceTheBest) {
@@ -56,6 +61,18 @@ TEST(BestRule, PatienceCountsEvaluationsSinceTheBest) {
   EXPECT_TRUE(two.gives_up(200, best));
   EXPECT_FALSE(two.gives_up(5000, std::nullopt));
   EXPECT_FALSE(rule("accuracy").gives_up(5000, best));
+}
+
+TEST(BestRule, TheTasksMainMetricIsTheDefault) {
+  const auto best = rule("", 0, {"f1", "accuracy"}).better(evaluation(1, 0.5), 50, std::nullopt);
+  EXPECT_EQ(best->metric, "f1");
+}
+
+TEST(BestRule, OfAnErrorLessIsBetter) {
+  const BestRule best = rule("mse", 0, {"pearson", "mse"});
+  const auto first = best.better(evaluation(1, 0.5), 50, std::nullopt);
+  EXPECT_TRUE(best.better(evaluation(1, 0.4), 100, first));
+  EXPECT_FALSE(best.better(evaluation(1, 0.6), 100, first));
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 namespace berth {
 namespace {
 
+const ReadingOptions kReading{.labels = {"neg", "pos"}};
+
 class EvaluateTest : public testing::Test {
  protected:
   struct Forward {
@@ -68,8 +70,7 @@ TEST_F(EvaluateTest, AStopEndsItWithoutAResult) {
   stop_ = true;
   EXPECT_EQ(forward(*data_.dataset, 2).loss, std::nullopt);
   Observer nobody;
-  EXPECT_EQ(evaluate(tiny_.model, *tiny_.kernels, *data_.dataset, 2, 2, nobody, stop_),
-            std::nullopt);
+  EXPECT_FALSE(evaluate(tiny_.model, *tiny_.kernels, *data_.dataset, 2, kReading, nobody, stop_));
 }
 
 TEST_F(EvaluateTest, ComputesTheMetrics) {
@@ -78,14 +79,14 @@ TEST_F(EvaluateTest, ComputesTheMetrics) {
     std::vector<std::pair<int64_t, int64_t>> seen;
   } progress;
   const auto result =
-      evaluate(tiny_.model, *tiny_.kernels, *data_.dataset, 4, 2, progress, stop_).value();
+      evaluate(tiny_.model, *tiny_.kernels, *data_.dataset, 4, kReading, progress, stop_).value();
   const Forward all = forward(*data_.dataset, 4);
   ConfusionMatrix expected(2);
   for (size_t i = 0; i < 11; ++i) expected.add(all.logits[i], data_.labels[i]);
   EXPECT_EQ(result.examples, 11);
   EXPECT_EQ(result.loss, all.loss.value());
-  EXPECT_EQ(result.metrics, expected.metrics());
-  EXPECT_EQ(result.majority_rate, expected.majority_rate());
+  EXPECT_EQ(result.scores.metrics, expected.metrics());
+  EXPECT_EQ(result.scores.majority_rate, expected.majority_rate());
   EXPECT_GE(result.seconds, 0);
   ASSERT_EQ(progress.seen.size(), 11u);
   EXPECT_EQ(progress.seen.back(), (std::pair<int64_t, int64_t>{11, 11}));

@@ -22,8 +22,9 @@ class PredictionsTest : public testing::Test {
                                                 const std::vector<std::string>& labels) {
     MemorySink sink;
     Observer nobody;
-    finished_ =
-        write_predictions(tiny_.model, *tiny_.kernels, data, 4, labels, nobody, stop_, sink);
+    const auto lines = make_prediction_lines(data, labels, {});
+    const std::vector<PredictionFile> files = {{*lines, sink}};
+    finished_ = write_predictions(tiny_.model, *tiny_.kernels, data, 4, files, nobody, stop_);
     std::istringstream stream{std::string(as_text(sink.written))};
     std::vector<std::vector<std::string>> rows;
     for (std::string line; std::getline(stream, line);) {
@@ -64,8 +65,8 @@ TEST_F(PredictionsTest, ProbabilitiesHaveNineDigits) {
 }
 
 TEST_F(PredictionsTest, IdsAreRowsOfTheTable) {
-  Dataset some(data_.table, {7, 2}, {}, data_.tokenizer, 16);
-  const auto rows = predict(some, {"neg", "pos"});
+  const auto some = data_.data->some({7, 2});
+  const auto rows = predict(*some, {"neg", "pos"});
   ASSERT_THAT(rows, SizeIs(3));
   EXPECT_EQ(rows[1][0], "7");
   EXPECT_EQ(rows[2][0], "2");

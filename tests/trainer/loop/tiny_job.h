@@ -75,7 +75,8 @@ class TinyJob {
                   .optimizer = tiny.optimizer,
                   .train_data = *train_data_.dataset,
                   .eval_data = evaluates_ ? eval_data_.dataset.get() : nullptr,
-                  .num_labels = 2,
+                  .reading = reading_,
+                  .metrics = {"accuracy", "f1", "precision", "recall"},
                   .eval_split = "validation",
                   .checkpoints = checkpoints_,
                   .observer = observer,
@@ -90,6 +91,7 @@ class TinyJob {
 
  private:
   TrainingOptions options_;
+  const ReadingOptions reading_{.labels = {"first half", "second half"}};
   LetterData train_data_{22}, eval_data_{9};
   CheckpointStore checkpoints_;
   bool evaluates_;

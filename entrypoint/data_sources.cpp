@@ -1,0 +1,135 @@
+#include "entrypoint/data_sources.h"
+
+#include <nlohmann/json.hpp>
+
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+#include "storage/formats/tfrecord.h"
+#include "storage/whole_file.h"
+#include "trainer/tasks/glue.h"
+#include "trainer/tasks/task_kinds.h"
+
+namespace berth {
+namespace {
+
+[[noreturn]] void unknown_task(const std::string& name) {
+  std::string glue;
+  for (const GlueTask& task : glue_tasks()) glue.append(", ").append(task.name);
+  throw Error(Code::kUsage, cat(quoted(name), " is no task"), "--task",
+              cat("there are ", known_tasks(), glue));
+}
+
+// What run_classifier.py's data makers write beside their TFRecords.
+struct MetaData {
+  std::optional<int64_t> max_seq_length, num_labels, train_data_size;
+  bool is_regression = false;
+};
+
+MetaData read_meta_data(Storage& storage, const std::string& path) {
+  const Uri uri = Uri::parse(path);
+  const std::optional<std::string> text = read_text(storage, uri);
+  if (!text) {
+    throw Error(Code::kNotFound, "no such file", "--input-meta-data-path " + uri.to_string());
+  }
+  const Json object = parse_json(*text);
+  if (!object.is_object()) {
+    throw Error(Code::kBadData, "is no JSON object", uri.to_string(),
+                "it is what create_finetuning_data.py, or --mode prepare, writes");
+  }
+  const auto number = [&](const char* key) -> std::optional<int64_t> {
+    if (!object.contains(key)) return std::nullopt;
+    if (object[key].is_number_integer() && object[key] > 0) return object[key].get<int64_t>();
+    throw Error(Code::kBadData, cat(quoted(key), " is no positive whole number"), uri.to_string());
+  };
+  MetaData meta{.max_seq_length = number("max_seq_length"),
+                .num_labels = number("num_labels"),
+                .train_data_size = number("train_data_size")};
+  meta.is_regression = object.contains("task_type") && object["task_type"] == "bert_regression";
+  return meta;
+}
+
+bool holds_records(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  return !path.empty() && names_records(name);
+}
+
+void apply(const MetaData& meta, Settings& settings, DataSources& sources) {
+  DataOptions& data = settings.data;
+  if (meta.max_seq_length) data.max_seq_length = static_cast<int32_t>(*meta.max_seq_length);
+  if (!sources.task && meta.is_regression) sources.task = Task::kRegression;
+  const bool of_records = holds_records(data.train_data_file);
+  const bool of_classes = !sources.task || *sources.task == Task::kSequenceClassification;
+  if (!meta.num_labels || !of_records || !of_classes) return;
+  sources.labels.clear();
+  for (int64_t label = 0; label < *meta.num_labels; ++label) {
+    sources.labels.push_back(std::to_string(label));
+  }
+}
+
+}  // namespace
+
+void complete_data_files(DataOptions& data) {
+  if (data.task.empty()) {
+    if (data.data_dir.empty()) return;
+    throw Error(Code::kUsage, "--data-dir needs a GLUE task", "", "name it with --task");
+  }
+  const GlueTask* glue = find_glue_task(data.task);
+  if (glue == nullptr && !find_task(data.task)) unknown_task(data.task);
+  if (data.data_dir.empty()) return;
+  if (glue == nullptr) {
+    throw Error(Code::kUsage,
+                cat(quoted(data.task), " is no GLUE task, whose files' names are known"),
+                "--data-dir", "name the files with --train-data-file and its like");
+  }
+  const Uri directory = Uri::parse(data.data_dir);
+  const auto complete = [&](std::string& file, std::string_view name) {
+    if (file.empty()) file = (directory / std::string(name)).to_string();
+  };
+  complete(data.train_data_file, glue->train);
+  complete(data.eval_data_file, glue->eval);
+  complete(data.predict_data_file, glue->test);
+}
+
+DataSources resolve_data(Storage& storage, Settings& settings) {
+  DataOptions& data = settings.data;
+  complete_data_files(data);
+  const GlueTask* glue = find_glue_task(data.task);
+  DataSources sources{.task = glue != nullptr ? std::optional(glue->task) : find_task(data.task)};
+  if (glue != nullptr) {
+    sources.labels = glue->labels;
+    sources.metric = glue->metric;
+  }
+  if (!data.input_meta_data_path.empty()) {
+    apply(read_meta_data(storage, data.input_meta_data_path), settings, sources);
+  }
+  const auto request = [&](const char* role, const std::string& path, LabelNeed need) {
+    DataRequest made{.role = role,
+                     .path = path,
+                     .rules = {.task = sources.task,
+                               .columns = {.text = data.text_column,
+                                           .text_pair = data.text_pair_column,
+                                           .label = data.label_column,
+                                           .weight = data.weight_column},
+                               .need = need,
+                               .skip_bad_rows = data.skip_bad_rows}};
+    // A GLUE task's own table, unless the columns are named.
+    const bool is_raw = glue != nullptr && path.ends_with(".tsv") && data.text_column.empty();
+    if (!is_raw) return made;
+    const bool is_test = path.ends_with(glue->test) && need == LabelNeed::kIfPresent;
+    made.rules.columns = is_test ? glue->test_columns : glue->columns;
+    if (glue->headless && !is_test) made.layout = RowLayout::kHeadlessTsv;
+    return made;
+  };
+  sources.train = request("train", data.train_data_file, LabelNeed::kRequired);
+  sources.eval = request("eval", data.eval_data_file, LabelNeed::kRequired);
+  sources.predict = request("predict", data.predict_data_file, LabelNeed::kIfPresent);
+  if (glue != nullptr && !glue->eval_mismatched.empty() && !data.data_dir.empty()) {
+    const Uri file = Uri::parse(data.data_dir) / std::string(glue->eval_mismatched);
+    sources.mismatched = request("eval_mm", file.to_string(), LabelNeed::kRequired);
+  }
+  return sources;
+}
+
+}  // namespace berth

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Every task through the program: trains, evaluates, predicts.
+#   tasks.sh BERTH
+. "$(dirname "$0")/lib.sh"
+
+# task NAME METRIC HEADER FILE FLAGS...: from one small file.
+task() {
+  local name=$1 metric=$2 header=$3 file=$4
+  shift 4
+  expect 0 finished --train-data-file "$file" --eval-data-file "$file" --max-steps 3 --batch-size 4 --job-dir "$name" "$@"
+  grep -q "\"task\": \"$name\"" "$name/metrics.json" || fail "$name: metrics.json names another task"
+  grep -q "\"$metric\"" "$name/metrics.json" || fail "$name: no $metric in metrics.json"
+  expect 0 finished --mode eval --eval-data-file "$file" --job-dir "$name" "$@"
+  grep -q "\"$metric\"" out.txt || fail "$name: eval prints no $metric"
+  expect 0 finished --mode predict --predict-data-file "$file" --job-dir "$name" "$@"
+  [ "$(head -n 1 "$name/predictions.tsv" | tr '\t' ' ')" = "$header" ] || fail "$name: header $(head -n 1 "$name/predictions.tsv")"
+  [ "$(wc -l <"$name/predictions.tsv")" -gt 1 ] || fail "$name: no predictions"
+}
+
+printf 'sentence1,sentence2,score\nA cat sits,A cat is sitting,4.75\nIt rains,Bread is good,0.25\n' >pairs.csv
+task regression pearson 'id score' pairs.csv
+printf 'text,rude,kind\nThank you,0,1\nGo away,1,0\nWell,0,0\n' >marks.csv
+task multi_label f1_micro 'id prediction rude kind' marks.csv --label-column rude,kind
+printf '{"text": "a", "labels": ["x", "y"]}\n{"text": "b", "labels": []}\n{"text": "c", "labels": ["y"]}\n' >sets.jsonl
+expect 0 finished --train-data-file sets.jsonl --max-steps 2 --job-dir sets --validation-split 0.4
+printf 'Aunt B-PER\nIda I-PER\nsings O\n\nRome B-LOC\nis O\nfar O\n' >words.conll
+task token_classification entity_f1 'sentence word prediction probability' words.conll
+[ "$(wc -l <token_classification/predictions.tsv)" = 7 ] || fail "not a line a word"
+printf '{"data": [{"paragraphs": [{"context": "It rains in Rome today.", "qas": [{"id": "q1", "question": "Where?", "answers": [{"text": "Rome", "answer_start": 12}]}]}]}]}' >squad.json
+task question_answering exact_match 'id answer start end probability' squad.json --max-seq-length 16 --doc-stride 2
+grep -q '^q1' question_answering/predictions.tsv || fail "no answer to q1"
+
+# GLUE by its name: raw files, the benchmark's metric.
+mkdir RTE && for split in train dev; do
+  printf 'index\tsentence1\tsentence2\tlabel\n0\tIt rains\tThe road is wet\tentailment\n1\t"Stop\tIt stopped\tnot_entailment\n' >RTE/$split.tsv
+done
+printf 'index\tsentence1\tsentence2\n0\tIt rains\tThe road is wet\n' >RTE/test.tsv
+expect 0 finished --task RTE --data-dir RTE --max-steps 2 --batch-size 2 --job-dir rte
+expect 0 finished --mode predict --task RTE --data-dir RTE --job-dir rte
+[ "$(head -n 1 rte/predictions.tsv | tr '\t' ' ')" = 'id prediction entailment not_entailment' ] || fail "GLUE's labels"
+
+# Weights, bad rows, and flags that have no effect here.
+printf 'text,label,w\na,x,1\nb,y,0.5\n,x,1\nc,x,2\nd,y,1\n' >weights.csv
+expect 3 'line 4' --train-data-file weights.csv --max-steps 2 --job-dir w
+expect 0 finished --train-data-file weights.csv --weight-column w --class-weights balanced --label-smoothing 0.1 --skip-bad-rows 1 \
+  --max-steps 2 --batch-size 2 --validation-split 0 --job-dir w --steps_per_loop 100 --tpu=local
+grep -q 'left out 1 bad rows' err.txt || fail "does not say what was left out"
+grep -q 'steps-per-loop has no effect' err.txt || fail "does not say what has no effect"
+finish

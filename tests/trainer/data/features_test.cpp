@@ -1,0 +1,163 @@
+#include "trainer/data/features.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/throws_code.h"
+#include "trainer/data/example_codec.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+using testing::SizeIs;
+
+// A token for each letter; spaces part them and are none. [CLS] is 1, [SEP] 2.
+class SpelledTokenizer final : public Tokenizer {
+ public:
+  int32_t vocab_size() const override { return 29; }
+  Encoding encode(std::string_view text, std::optional<std::string_view> text_pair,
+                  const EncodeOptions& options) const override {
+    Encoding encoding;
+    const auto special = [&](int32_t id, int32_t type) {
+      if (options.add_special_tokens) add(encoding, id, type, {});
+    };
+    special(1, 0);
+    append(encoding, text, 0);
+    special(2, 0);
+    if (text_pair) {
+      append(encoding, *text_pair, 1);
+      special(2, 1);
+    }
+    const size_t length = std::min<size_t>(encoding.input_ids.size(), options.max_length);
+    encoding.input_ids.resize(length);
+    encoding.token_type_ids.resize(length);
+    encoding.offsets.resize(length);
+    return encoding;
+  }
+  std::string token(int32_t) const override { return ""; }
+  std::vector<File> files() const override { return {}; }
+
+ private:
+  static void add(Encoding& encoding, int32_t id, int32_t type, Span span) {
+    encoding.input_ids.push_back(id);
+    encoding.token_type_ids.push_back(type);
+    encoding.offsets.push_back(span);
+  }
+  static void append(Encoding& encoding, std::string_view text, int32_t type) {
+    for (size_t i = 0; i < text.size(); ++i) {
+      if (text[i] != ' ') add(encoding, 3 + text[i] - 'a', type, span_of(i, i + 1));
+    }
+  }
+};
+
+class FeaturesTest : public testing::Test {
+ protected:
+  std::vector<Features> make(FeatureOptions options, const Example& example) {
+    return make_feature_maker(std::move(options), tokenizer_)->make(example);
+  }
+  SpelledTokenizer tokenizer_;
+};
+
+TEST_F(FeaturesTest, AClassIsWeighed) {
+  const auto features = make({.classes = {1, 0}, .num_classes = 2, .class_weights = {3, 5}},
+                             {.texts = {"ab"}, .labels = {0}, .weight = 2});
+  ASSERT_THAT(features, SizeIs(1));
+  EXPECT_THAT(features[0].input_ids, ElementsAre(1, 3, 4, 2));
+  EXPECT_THAT(features[0].classes, ElementsAre(1));
+  EXPECT_EQ(features[0].weight, 10);
+}
+
+TEST_F(FeaturesTest, AScoreAndASetAreTargets) {
+  EXPECT_THAT(make({.task = Task::kRegression}, {.texts = {"a"}, .score = 2.5f})[0].targets,
+              ElementsAre(2.5f));
+  EXPECT_THAT(make({.task = Task::kMultiLabel, .classes = {2, 0}, .num_classes = 3},
+                   {.texts = {"a"}, .labels = {0}})[0]
+                  .targets,
+              ElementsAre(0, 0, 1));
+}
+
+TEST_F(FeaturesTest, TokensMadeElsewhereAreNotCut) {
+  const Example example{.token_ids = {1, 7, 2}, .token_types = {0, 0, 1}};
+  const auto features = make({.max_seq_length = 3, .labelled = false}, example);
+  EXPECT_THAT(features[0].input_ids, ElementsAre(1, 7, 2));
+  EXPECT_THAT(features[0].token_type_ids, ElementsAre(0, 0, 1));
+  EXPECT_THAT([&] { make({.max_seq_length = 2, .labelled = false}, example); },
+              ThrowsCode(Code::kUsage, "a row of 3 tokens, where --max-seq-length is 2"));
+}
+
+TEST_F(FeaturesTest, AWordsFirstTokenHasItsTag) {
+  const FeatureOptions options{
+      .task = Task::kTokenClassification, .max_seq_length = 7, .classes = {4, 5, 6}};
+  const Example example{.texts = {"ab", "c", "def"}, .labels = {0, 1, 2}};
+  const Features features = make(options, example)[0];
+  EXPECT_THAT(features.input_ids, ElementsAre(1, 3, 4, 5, 6, 7, 8));  // "f" and [SEP] are cut
+  EXPECT_THAT(features.words, ElementsAre(-1, 0, -1, 1, 2, -1, -1));
+  EXPECT_THAT(features.classes, ElementsAre(-1, 4, -1, 5, 6, -1, -1));
+}
+
+TEST_F(FeaturesTest, TokensMadeElsewhereAreWordsEach) {
+  const Features features =
+      make({.task = Task::kTokenClassification, .classes = {3}},
+           {.token_ids = {1, 7, 2}, .token_types = {0, 0, 0}, .labels = {-1, 0, -1}})[0];
+  EXPECT_THAT(features.words, ElementsAre(0, 1, 2));
+  EXPECT_THAT(features.classes, ElementsAre(-1, 3, -1));
+}
+
+class WindowsTest : public FeaturesTest {
+ protected:
+  // [CLS] q [SEP] and [SEP] take 4 of the length.
+  std::vector<Features> windows(const Example& example, int32_t length, int32_t stride) {
+    return make({.task = Task::kQuestionAnswering, .max_seq_length = length, .doc_stride = stride},
+                example);
+  }
+};
+
+TEST_F(WindowsTest, CoverTheContextAndOverlap) {
+  const auto made = windows({.texts = {"q", "abcdefgh"}}, 8, 1);
+  ASSERT_THAT(made, SizeIs(3));
+  EXPECT_THAT(made[0].input_ids, ElementsAre(1, 19, 2, 3, 4, 5, 6, 2));
+  EXPECT_THAT(made[1].input_ids, ElementsAre(1, 19, 2, 6, 7, 8, 9, 2));
+  EXPECT_THAT(made[2].input_ids, ElementsAre(1, 19, 2, 9, 10, 2));
+  EXPECT_THAT(made[0].token_type_ids, ElementsAre(0, 0, 0, 1, 1, 1, 1, 1));
+  EXPECT_EQ(made[1].context[3], (Span{3, 4}));
+  EXPECT_EQ(made[1].context[1], Span());
+}
+
+TEST_F(WindowsTest, AContextThatFitsIsOne) {
+  EXPECT_THAT(windows({.texts = {"q", "abcd"}}, 8, 1), SizeIs(1));
+  EXPECT_THAT(windows({.texts = {"q", ""}}, 8, 1), SizeIs(1));
+}
+
+TEST_F(WindowsTest, TheAnswerIsWhereAllOfItIs) {
+  const auto made = windows({.texts = {"q", "abcdefgh"}, .answers = {{"de", 3}}}, 8, 1);
+  EXPECT_THAT(made[0].classes, ElementsAre(0, 0));  // holds "d" alone
+  EXPECT_THAT(made[1].classes, ElementsAre(3, 4));
+  EXPECT_THAT(made[2].classes, ElementsAre(0, 0));
+  EXPECT_THAT(windows({.texts = {"q", "abcd"}}, 8, 1)[0].classes, ElementsAre(0, 0));
+}
+
+TEST_F(WindowsTest, AQuestionThatLeavesNoRoomIsRefused) {
+  EXPECT_THAT(
+      [&] {
+        windows({.texts = {"qqqqq", "abcdefgh"}}, 8, 1);
+      },
+      ThrowsCode(Code::kUsage, "--doc-stride"));
+}
+
+TEST(ExampleCodec, GivesBackEveryExample) {
+  const std::vector<Example> examples = {
+      {},
+      {.id = "q", .texts = {"a", "", "ü"}, .labels = {0, 300, -1}, .score = -2.5f, .weight = 0.25f},
+      {.token_ids = {101, 70000}, .token_types = {0, 1}, .answers = {{"x", 7}, {"", 0}}}};
+  std::string bytes;
+  for (const Example& example : examples) append_example(bytes, example);
+  std::string_view rest = bytes, skipped = bytes;
+  for (const Example& example : examples) EXPECT_EQ(parse_example(rest), example);
+  EXPECT_TRUE(rest.empty());
+  skip_example(skipped);
+  EXPECT_EQ(parse_example(skipped), examples[1]);
+}
+
+}  // namespace
+}  // namespace berth

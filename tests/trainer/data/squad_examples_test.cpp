@@ -1,0 +1,71 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/throws_code.h"
+#include "trainer/data/example_reader.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+std::vector<Example> read(std::string_view text, bool* labelled = nullptr) {
+  const auto reader = make_squad_examples(std::make_unique<MemorySource>(as_bytes(text)));
+  if (labelled != nullptr) *labelled = reader->labelled();
+  LabelDictionary none;
+  std::vector<Example> examples;
+  for (Example each; reader->next(each, none, 0);) examples.push_back(each);
+  return examples;
+}
+
+constexpr std::string_view kFile = R"({"version": "v2.0", "data": [
+  {"title": "t", "paragraphs": [
+    {"context": "Café in Rome", "qas": [
+      {"id": "1", "question": "Where?", "answers": [{"text": "Rome", "answer_start": 8}]},
+      {"id": "2", "question": "Why?", "is_impossible": true, "answers": [],
+       "plausible_answers": [{"text": "Rome", "answer_start": 8}]}]}]},
+  {"title": "u", "paragraphs": [{"context": "x", "qas": []},
+    {"context": "y", "qas": [{"id": "3", "question": "z", "answers": []}]}]}]})";
+
+TEST(SquadExamples, AreTheQuestionsOfAllParagraphs) {
+  bool labelled = false;
+  const std::vector<Example> examples = read(kFile, &labelled);
+  EXPECT_TRUE(labelled);
+  ASSERT_THAT(examples, SizeIs(3));
+  EXPECT_THAT(examples[0].texts, ElementsAre("Where?", "Café in Rome"));
+  EXPECT_EQ(examples[0].answers, (std::vector<Answer>{{"Rome", 8}}));
+  EXPECT_EQ(examples[1].id, "2");
+  EXPECT_THAT(examples[1].answers, IsEmpty());
+  EXPECT_EQ(examples[2].texts[1], "y");
+  EXPECT_EQ(split_key(examples[0], Task::kQuestionAnswering), "Café in Rome");
+}
+
+TEST(SquadExamples, MayLackAnswers) {
+  bool labelled = true;
+  read(R"({"data": [{"paragraphs": [{"context": "c", "qas": [{"id": "1", "question": "q"}]}]}]})",
+       &labelled);
+  EXPECT_FALSE(labelled);
+}
+
+TEST(SquadExamples, SayWhereTheyAreNone) {
+  EXPECT_THAT([] { read("[]"); }, ThrowsCode(Code::kBadData, "no \"data\""));
+  EXPECT_THAT([] { read("{"); }, ThrowsCode(Code::kBadData, "is not JSON"));
+  EXPECT_THAT([] { read(R"({"data": 3})"); }, ThrowsCode(Code::kBadData, "no list"));
+  EXPECT_THAT(
+      [] {
+        read(
+            R"({"data": [{"paragraphs": [{"context": "c", "qas": [{"id": 1, "question": "q"}]}]}]})");
+      },
+      ThrowsCode(Code::kBadData, "data[0].paragraphs[0].qas[0]: \"id\" is no text"));
+  EXPECT_THAT(
+      [] {
+        read(R"({"data": [{"paragraphs": [{"context": "c", "qas": [{"id": "1", "question": "q",
+             "answers": [{"text": "c", "answer_start": -1}]}]}]}]})");
+      },
+      ThrowsCode(Code::kBadData, "qas[0]: \"answer_start\" is no place"));
+}
+
+}  // namespace
+}  // namespace berth

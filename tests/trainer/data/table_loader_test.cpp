@@ -1,0 +1,394 @@
+#include "trainer/data/table_loader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tests/support/rows_in_memory.h"
+#include "tests/support/throws_code.h"
+#include "trainer/data/deduce_task.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+const Cell kMissing;
+
+Cell text(const std::string& value) { return value; }
+Cell integer(int64_t value) { return value; }
+
+// What was read, as tests look at it.
+struct ReadTable {
+  explicit ReadTable(TableLoader& loader) : table(loader.finish()), columns(loader.columns()) {
+    for (uint32_t row = 0; row < table->rows(); ++row) {
+      const Example example = table->read(row);
+      texts.push_back(example.texts.at(0));
+      if (example.texts.size() > 1) pairs.push_back(example.texts[1]);
+      for (const int32_t entry : example.labels) entries.push_back(entry);
+    }
+    label_names = table->labels.names();
+    const std::vector<int32_t> classes = table->labels.classes(label_names);
+    for (const int32_t entry : entries) {
+      labels.push_back(label_names[static_cast<size_t>(classes[static_cast<size_t>(entry)])]);
+    }
+  }
+
+  std::unique_ptr<ExampleTable> table;
+  ColumnChoice columns;
+  std::vector<std::string> texts, pairs, labels, label_names;
+  std::vector<int32_t> entries;
+};
+
+constexpr Task kClasses = Task::kSequenceClassification;
+
+ReadTable read(std::vector<Column> columns, std::vector<Row> rows, const ColumnChoice& choice = {},
+               LabelNeed need = LabelNeed::kRequired) {
+  TableLoader loader({.task = kClasses, .columns = choice, .need = need});
+  loader.append_rows(std::make_unique<RowsInMemory>(std::move(columns), std::move(rows)));
+  return ReadTable(loader);
+}
+
+// A table of these labels, each with some text.
+ReadTable labelled(const std::vector<Cell>& labels, std::vector<std::string> categories = {}) {
+  std::vector<Row> rows;
+  for (const Cell& label : labels) rows.push_back({text("some text"), label});
+  return read({{"text", {}}, {"label", std::move(categories)}}, std::move(rows));
+}
+
+TEST(TableLoader, KeepsTheFilesOrder) {
+  const ReadTable table =
+      read({{"id", {}}, {"text", {}}, {"label", {}}}, {{integer(1), text("b"), text("x")},
+                                                       {integer(2), text("a"), text("y")},
+                                                       {integer(3), text("b"), text("x")}});
+  EXPECT_THAT(table.texts, ElementsAre("b", "a", "b"));
+  EXPECT_THAT(table.labels, ElementsAre("x", "y", "x"));
+  EXPECT_THAT(table.pairs, IsEmpty());
+  EXPECT_EQ(table.table->rows(), 3u);
+  EXPECT_EQ(table.columns.text, "text");
+  EXPECT_EQ(table.columns.label, "label");
+  EXPECT_EQ(table.columns.text_pair, "");
+}
+
+TEST(TableLoader, OneRowIsATable) {
+  const ReadTable table = labelled({text("only")});
+  EXPECT_THAT(table.label_names, ElementsAre("only"));
+}
+
+TEST(TableLoader, HasASecondTextForEveryRow) {
+  const ReadTable table =
+      read({{"premise", {}}, {"hypothesis", {}}}, {{text("p"), text("h")}, {text("q"), text("")}},
+           {}, LabelNeed::kIfPresent);
+  EXPECT_THAT(table.texts, ElementsAre("p", "q"));
+  EXPECT_THAT(table.pairs, ElementsAre("h", ""));
+  EXPECT_THAT(table.labels, IsEmpty());
+  EXPECT_THAT(table.label_names, IsEmpty());
+}
+
+TEST(TableLoader, AnEmptyTextIsOneAndAMissingTextIsNot) {
+  EXPECT_THAT(read({{"text", {}}}, {{text("")}}, {}, LabelNeed::kIfPresent).texts, ElementsAre(""));
+  EXPECT_THAT(
+      [] {
+        read({{"text", {}}}, {{text("a")}, {kMissing}}, {}, LabelNeed::kIfPresent);
+      },
+      ThrowsCode(Code::kBadData, "row 1: column \"text\" is missing"));
+}
+
+TEST(TableLoader, ANumberIsTakenAsText) {
+  const ReadTable table =
+      read({{"text", {}}}, {{integer(-7)}, {Cell(2.5)}, {Cell(true)}}, {}, LabelNeed::kIfPresent);
+  EXPECT_THAT(table.texts, ElementsAre("-7", "2.5", "True"));
+}
+
+TEST(TableLoader, NamesAreSorted) {
+  EXPECT_THAT(labelled({text("pos"), text("neg"), text("pos"), text("Zero")}).label_names,
+              ElementsAre("Zero", "neg", "pos"));
+}
+
+TEST(TableLoader, IntegersGoByValue) {
+  EXPECT_THAT(labelled({integer(10), integer(9), integer(-1), integer(10)}).label_names,
+              ElementsAre("-1", "9", "10"));
+}
+
+TEST(TableLoader, IntegersOfATextFileGoByValueToo) {
+  const ReadTable table = labelled({text("10"), text("9"), text("2")});
+  EXPECT_THAT(table.label_names, ElementsAre("2", "9", "10"));
+  EXPECT_THAT(table.labels, ElementsAre("10", "9", "2"));
+}
+
+TEST(TableLoader, WholeFloatsAreIntegers) {
+  EXPECT_THAT(labelled({Cell(1.0), Cell(0.0), Cell(-0.0)}).label_names, ElementsAre("0", "1"));
+  EXPECT_THAT(labelled({text("1.0"), text("0.0"), text("1")}).label_names, ElementsAre("0", "1"));
+}
+
+TEST(TableLoader, LargeIntegersStayApart) {
+  const int64_t large = 1'000'000'000'000'000'001;
+  EXPECT_THAT(labelled({integer(large + 1), integer(large)}).label_names,
+              ElementsAre("1000000000000000001", "1000000000000000002"));
+  EXPECT_THAT(labelled({text("12345678901234567890123"), text("12345678901234567890124")}).labels,
+              ElementsAre("12345678901234567890123", "12345678901234567890124"));
+}
+
+TEST(TableLoader, CategoriesKeepTheirOrderAndUnusedOnesGo) {
+  EXPECT_THAT(labelled({text("mid"), text("low"), text("high")}, {"low", "mid", "high", "never"})
+                  .label_names,
+              ElementsAre("low", "mid", "high"));
+}
+
+TEST(TableLoader, BooleansAreFalseAndTrue) {
+  EXPECT_THAT(labelled({Cell(true), Cell(false)}).label_names, ElementsAre("False", "True"));
+}
+
+TEST(TableLoader, AMissingLabelIsNamedByItsRow) {
+  for (const Cell& missing :
+       {kMissing, text(""), text("nan"), Cell(std::numeric_limits<double>::quiet_NaN())}) {
+    EXPECT_THAT(
+        [&] {
+          labelled({text("a"), text("b"), missing});
+        },
+        ThrowsCode(Code::kBadData, "row 2: label \"label\" is missing"));
+  }
+}
+
+TEST(TableLoader, FractionsAreNoClasses) {
+  EXPECT_THAT(
+      [] {
+        labelled({integer(1), Cell(0.5)});
+      },
+      ThrowsCode(Code::kBadData, "row 1: label 0.5 is not a class"));
+  EXPECT_THAT([] { labelled({text("1"), text("2.25")}); }, ThrowsCode(Code::kBadData, "fraction"));
+  EXPECT_THAT(labelled({text("v1.5"), text("2.25")}).label_names, ElementsAre("2.25", "v1.5"));
+}
+
+TEST(TableLoader, WordsThatReadAsNumbersAreWords) {
+  EXPECT_THAT(labelled({text("inf"), text("1")}).label_names, ElementsAre("1", "inf"));
+}
+
+TEST(TableLoader, ATableWithoutRowsIsRefused) {
+  EXPECT_THAT([] { labelled({}); }, ThrowsCode(Code::kBadData, "has no rows"));
+}
+
+// Tables that are read as one.
+ReadTable joined(std::vector<RowsInMemory> parts, LabelNeed need = LabelNeed::kRequired) {
+  TableLoader loader({.task = kClasses, .need = need});
+  for (RowsInMemory& part : parts) {
+    loader.append_rows(std::make_unique<RowsInMemory>(std::move(part)));
+  }
+  return ReadTable(loader);
+}
+
+TEST(TableParts, FollowEachOther) {
+  const ReadTable table =
+      joined({{{{"text", {}}, {"label", {}}}, {{text("a"), text("x")}}},
+              {{{"label", {}}, {"id", {}}, {"text", {}}}, {{text("w"), integer(1), text("b")}}}});
+  EXPECT_THAT(table.texts, ElementsAre("a", "b"));
+  EXPECT_THAT(table.labels, ElementsAre("x", "w"));
+  EXPECT_THAT(table.label_names, ElementsAre("w", "x"));
+}
+
+TEST(TableParts, LabelsAreNumbersWhenTheyAreSoEverywhere) {
+  const std::vector<Column> columns = {{"text", {}}, {"label", {}}};
+  EXPECT_THAT(joined({{columns, {{text("a"), text("10")}}}, {columns, {{text("b"), text("9.0")}}}})
+                  .label_names,
+              ElementsAre("9", "10"));
+  EXPECT_THAT(joined({{columns, {{text("a"), text("9.0")}}}, {columns, {{text("b"), text("x")}}}})
+                  .label_names,
+              ElementsAre("9.0", "x"));
+}
+
+TEST(TableParts, CategoriesKeepTheOrderInWhichTheyCome) {
+  const ReadTable table =
+      joined({{{{"text", {}}, {"label", {"low", "high"}}}, {{text("a"), text("high")}}},
+              {{{"text", {}}, {"label", {"low", "mid"}}},
+               {{text("b"), text("mid")}, {text("c"), text("low")}}}});
+  EXPECT_THAT(table.label_names, ElementsAre("low", "high", "mid"));
+}
+
+TEST(TableParts, MayBeEmptyButNotAll) {
+  const std::vector<Column> columns = {{"text", {}}, {"label", {}}};
+  EXPECT_EQ(joined({{columns, {}}, {columns, {{text("a"), text("x")}}}}).texts.size(), 1u);
+  EXPECT_THAT(
+      [&] {
+        joined({{columns, {}}, {columns, {}}});
+      },
+      ThrowsCode(Code::kBadData, "has no rows"));
+}
+
+TEST(TableParts, NeedTheSameColumns) {
+  const RowsInMemory labelled_part({{"text", {}}, {"label", {}}}, {{text("a"), text("x")}});
+  const RowsInMemory bare_part({{"text", {}}}, {{text("a")}});
+  EXPECT_THAT(
+      [&] {
+        joined({labelled_part, {{{"content", {}}, {"label", {}}}, {}}});
+      },
+      ThrowsCode(Code::kBadData, R"(no column "text", which the first file has)"));
+  EXPECT_THAT(
+      [&] {
+        joined({labelled_part, bare_part}, LabelNeed::kIfPresent);
+      },
+      ThrowsCode(Code::kBadData, R"(no column "label", which the first file has)"));
+  EXPECT_THAT(
+      [&] {
+        joined({bare_part, labelled_part}, LabelNeed::kIfPresent);
+      },
+      ThrowsCode(Code::kBadData, R"(a column "label", which the first file lacks)"));
+}
+
+TEST(LabelDictionary, ClassesAreIndicesIntoTheNames) {
+  const ReadTable table = labelled({text("b"), text("a"), text("b")});
+  EXPECT_THAT(table.table->labels.classes({"b", "x", "a"}), ElementsAre(0, 2));
+}
+
+TEST(LabelDictionary, AForeignLabelIsNamedWithItsRow) {
+  const ReadTable table = labelled({text("a"), text("maybe")});
+  EXPECT_THAT(
+      [&] {
+        table.table->labels.classes({"a", "b"});
+      },
+      ThrowsCode(Code::kBadData, R"(row 1: label "maybe" is not one of "a", "b")"));
+}
+
+// The first example of a table of one row, read for `task`.
+Example one(Task task, std::vector<Column> columns, Row row, const ColumnChoice& choice = {}) {
+  TableLoader loader({.task = task, .columns = choice});
+  loader.append_rows(
+      std::make_unique<RowsInMemory>(std::move(columns), std::vector<Row>{std::move(row)}));
+  return loader.finish()->read(0);
+}
+
+TEST(Tasks, ScoresAreNumbers) {
+  const std::vector<Column> columns = {{"text", {}}, {"score", {}}};
+  EXPECT_EQ(one(Task::kRegression, columns, {text("a"), text("2.25")}).score, 2.25f);
+  EXPECT_EQ(one(Task::kRegression, columns, {text("a"), integer(-3)}).score, -3);
+  for (const Cell& cell : {text("many"), text("inf")}) {
+    EXPECT_THAT(
+        [&] {
+          one(Task::kRegression, columns, {text("a"), cell});
+        },
+        ThrowsCode(Code::kBadData, "row 0: \"" + std::get<std::string>(cell) + "\""));
+  }
+  EXPECT_THAT(
+      [&] {
+        one(Task::kRegression, columns, {text("a"), kMissing});
+      },
+      ThrowsCode(Code::kBadData, "row 0: label \"score\" is missing"));
+}
+
+TEST(Tasks, SeveralLabelsAreAListOrJoinedOrColumns) {
+  const std::vector<Column> columns = {{"text", {}}, {"labels", {}}};
+  for (const char* cell : {R"(["x","y"])", "x|y", "x,y"}) {
+    EXPECT_THAT(one(Task::kMultiLabel, columns, {text("a"), text(cell)}).labels, ElementsAre(0, 1));
+  }
+  EXPECT_THAT(one(Task::kMultiLabel, columns, {text("a"), kMissing}).labels, IsEmpty());
+  const std::vector<Column> marks = {{"text", {}}, {"rude", {}}, {"kind", {}}};
+  EXPECT_THAT(
+      one(Task::kMultiLabel, marks, {text("a"), integer(0), text("1")}, {.label = "rude,kind"})
+          .labels,
+      ElementsAre(0));
+  EXPECT_THAT(
+      [&] {
+        one(Task::kMultiLabel, marks, {text("a"), integer(2), text("1")}, {.label = "rude,kind"});
+      },
+      ThrowsCode(Code::kBadData, "row 0: column \"rude\" is neither 0 nor 1"));
+}
+
+TEST(Tasks, WordsHaveATagEach) {
+  const std::vector<Column> columns = {{"tokens", {}}, {"ner_tags", {}}};
+  const Example example =
+      one(Task::kTokenClassification, columns, {text(R"(["New York","is"])"), text(R"(["B",0])")});
+  EXPECT_THAT(example.texts, ElementsAre("New York", "is"));
+  EXPECT_THAT(example.labels, ElementsAre(0, 1));
+  EXPECT_THAT(one(Task::kTokenClassification, columns, {text("a b"), text("X Y")}).texts,
+              ElementsAre("a", "b"));
+  EXPECT_THAT(
+      [&] {
+        one(Task::kTokenClassification, columns, {text("a b"), text("X")});
+      },
+      ThrowsCode(Code::kBadData, "row 0: 2 words beside 1 tags"));
+}
+
+TEST(Tasks, AnswersArePlacesAndTexts) {
+  const std::vector<Column> columns = {
+      {"id", {}}, {"question", {}}, {"context", {}}, {"answers", {}}};
+  const Example example = one(Task::kQuestionAnswering, columns,
+                              {text("q7"), text("who?"), text("it was me"),
+                               text(R"({"text": ["me"], "answer_start": [7]})")});
+  EXPECT_EQ(example.id, "q7");
+  EXPECT_THAT(example.texts, ElementsAre("who?", "it was me"));
+  EXPECT_EQ(example.answers, (std::vector<Answer>{{"me", 7}}));
+  for (const char* bad : {"me", "{}", R"({"text": ["a"], "answer_start": []})",
+                          R"({"text": ["a"], "answer_start": [-1]})"}) {
+    EXPECT_THAT(
+        [&] {
+          one(Task::kQuestionAnswering, columns, {text("q"), text("w"), text("c"), text(bad)});
+        },
+        ThrowsCode(Code::kBadData, "row 0"));
+  }
+}
+
+TEST(Tasks, AWeightIsNotBelowZero) {
+  const std::vector<Column> columns = {{"text", {}}, {"label", {}}, {"w", {}}};
+  EXPECT_EQ(one(kClasses, columns, {text("a"), text("x"), Cell(0.5)}, {.weight = "w"}).weight,
+            0.5f);
+  EXPECT_THAT(
+      [&] {
+        one(kClasses, columns, {text("a"), text("x"), Cell(-0.5)}, {.weight = "w"});
+      },
+      ThrowsCode(Code::kBadData, "row 0: weight \"w\""));
+}
+
+Task deduced(std::vector<Column> columns, std::vector<Row> rows, const ColumnChoice& choice = {}) {
+  return deduce_task(columns, rows, choice);
+}
+
+TEST(DeduceTask, ByColumnsAndTheFirstRows) {
+  const std::vector<Column> labelled = {{"text", {}}, {"label", {}}};
+  EXPECT_EQ(deduced(labelled, {{text("a"), text("x")}}), kClasses);
+  EXPECT_EQ(deduced(labelled, {{text("a"), text("1.0")}, {text("b"), text("2")}}), kClasses);
+  EXPECT_EQ(deduced(labelled, {{text("a"), text("1.0")}, {text("b"), text("2.5")}}),
+            Task::kRegression);
+  EXPECT_EQ(deduced(labelled, {{text("a"), Cell(0.5)}}), Task::kRegression);
+  EXPECT_EQ(deduced(labelled, {{text("a"), text("2.5")}, {text("b"), text("v2")}}), kClasses);
+  EXPECT_EQ(deduced(labelled, {{text("a"), text("x|y")}}), Task::kMultiLabel);
+  EXPECT_EQ(deduced(labelled, {{text("a"), text(R"(["x"])")}}), Task::kMultiLabel);
+  EXPECT_EQ(deduced({{"sentence1", {}}, {"sentence2", {}}, {"score", {}}}, {}), Task::kRegression);
+  EXPECT_EQ(deduced({{"tokens", {}}, {"ner_tags", {}}}, {}), Task::kTokenClassification);
+  EXPECT_EQ(deduced({{"question", {}}, {"context", {}}, {"answers", {}}}, {}),
+            Task::kQuestionAnswering);
+  EXPECT_EQ(deduced({{"text", {}}, {"a", {}}, {"b", {}}}, {}, {.label = "a,b"}), Task::kMultiLabel);
+}
+
+TEST(BadRows, AreLeftOutAsManyAsMayBe) {
+  const std::vector<Column> columns = {{"text", {}}, {"label", {}}};
+  const std::vector<Row> rows = {
+      {text("a"), text("x")}, {text("b"), kMissing}, {text("c"), text("y")}, {kMissing, text("x")}};
+  const auto load = [&](int64_t skip) {
+    TableLoader loader({.task = kClasses, .skip_bad_rows = skip});
+    loader.append_rows(std::make_unique<RowsInMemory>(columns, rows));
+    EXPECT_EQ(loader.skipped_rows(), 2);
+    EXPECT_THAT(loader.first_skipped(), testing::HasSubstr("row 1: label \"label\" is missing"));
+    return ReadTable(loader);
+  };
+  EXPECT_THAT(load(2).texts, ElementsAre("a", "c"));
+  EXPECT_THAT([&] { load(1); }, ThrowsCode(Code::kBadData, "row 3: column \"text\" is missing"));
+}
+
+TEST(BadRows, ThatStopTheReaderAreNotSkippedForEver) {
+  class Stuck final : public RowReader {
+   public:
+    std::span<const Column> columns() const override { return columns_; }
+    bool next(Row&) override { throw Error(Code::kBadData, "broken", "line 7"); }
+    std::string position() const override { return "line 7"; }
+
+   private:
+    const std::vector<Column> columns_ = {{"text", {}}, {"label", {}}};
+  };
+  TableLoader loader({.task = kClasses, .skip_bad_rows = 1000});
+  EXPECT_THAT([&] { loader.append_rows(std::make_unique<Stuck>()); },
+              ThrowsCode(Code::kBadData, "line 7: broken"));
+}
+
+}  // namespace
+}  // namespace berth

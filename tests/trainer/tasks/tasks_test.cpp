@@ -1,0 +1,198 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/letter_data.h"
+#include "trainer/tasks/answer_picker.h"
+#include "trainer/tasks/evaluator.h"
+#include "trainer/tasks/glue.h"
+#include "trainer/tasks/predictions.h"
+#include "trainer/tasks/task_kinds.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+using testing::Key;
+using testing::UnorderedElementsAre;
+
+TEST(TaskKinds, AreFoundByTheNamesThatTheFieldUses) {
+  EXPECT_EQ(find_task("ner"), Task::kTokenClassification);
+  EXPECT_EQ(find_task("Token-Classification"), Task::kTokenClassification);
+  EXPECT_EQ(find_task("squad"), Task::kQuestionAnswering);
+  EXPECT_EQ(find_task(""), std::nullopt);
+  EXPECT_EQ(find_task("translation"), std::nullopt);
+}
+
+TEST(GlueTasks, AreFoundInAnySpelling) {
+  for (const char* name : {"sst2", "SST-2", "sst_2"}) {
+    ASSERT_NE(find_glue_task(name), nullptr) << name;
+    EXPECT_EQ(find_glue_task(name)->name, "sst2");
+  }
+  EXPECT_EQ(find_glue_task("sst3"), nullptr);
+  EXPECT_EQ(glue_tasks().size(), 9u);
+  for (const GlueTask& task : glue_tasks()) {
+    const auto metrics = metric_names(task.task, static_cast<int64_t>(task.labels.size()));
+    EXPECT_THAT(metrics, testing::Contains(std::string(task.metric))) << task.name;
+  }
+}
+
+// Features that stand for no text.
+class MadeFeatures final : public FeatureMaker {
+ public:
+  std::vector<Features> made;
+  std::vector<Features> make(const Example&) const override { return made; }
+};
+
+// A data set of one row with these features.
+struct OneRow {
+  OneRow(Task task, std::vector<Features> features, const Example& example = {.texts = {"a"}}) {
+    maker.made = std::move(features);
+    table.append(example, "a");
+    table.finish();
+    data.emplace(table, std::vector<uint32_t>{0}, task, maker, true);
+  }
+  ExampleTable table;
+  MadeFeatures maker;
+  std::optional<Dataset> data;
+};
+
+TaskScores scores(OneRow& row, const std::vector<std::string>& labels,
+                  const std::vector<std::vector<float>>& logits,
+                  const AnswerOptions& answers = {}) {
+  const auto evaluator = make_evaluator(*row.data, labels, answers);
+  for (size_t i = 0; i < logits.size(); ++i) evaluator->add(static_cast<int64_t>(i), logits[i]);
+  return evaluator->finish();
+}
+
+TEST(Evaluator, TellsWhatItsTaskHas) {
+  OneRow one_class(Task::kSequenceClassification,
+                   {{.input_ids = {1}, .token_type_ids = {0}, .classes = {1}}});
+  const TaskScores classes = scores(one_class, {"a", "b", "c"}, {{0, 1, 0}});
+  EXPECT_THAT(classes.metrics, UnorderedElementsAre(Key("accuracy"), Key("f1_macro")));
+  EXPECT_EQ(classes.majority_rate, 1);
+  ASSERT_EQ(classes.classes.size(), 3u);
+  EXPECT_EQ(classes.classes[1].name, "b");
+  EXPECT_EQ(classes.classes[1].support, 1);
+  EXPECT_EQ(classes.confusion[1], (std::vector<int64_t>{0, 1, 0}));
+
+  OneRow score(Task::kRegression, {{.input_ids = {1}, .token_type_ids = {0}, .targets = {2}}});
+  EXPECT_EQ(scores(score, {"score"}, {{5}}).metrics.at("mse"), 9);
+
+  OneRow set(Task::kMultiLabel, {{.input_ids = {1}, .token_type_ids = {0}, .targets = {1, 0}}});
+  EXPECT_EQ(scores(set, {"a", "b"}, {{3, -3}}).metrics.at("accuracy"), 1);
+}
+
+TEST(Evaluator, OnlyWordsWithATagCount) {
+  OneRow words(Task::kTokenClassification, {{.input_ids = {1, 5, 6, 2},
+                                             .token_type_ids = {0, 0, 0, 0},
+                                             .classes = {-1, 1, 0, -1},
+                                             .words = {-1, 0, 1, -1}}});
+  const TaskScores right = scores(words, {"O", "B-X"}, {{0, 9, 0, 1, 1, 0, 0, 9}});
+  EXPECT_EQ(right.metrics.at("entity_f1"), 1);
+  EXPECT_EQ(right.metrics.at("accuracy"), 1);
+  EXPECT_EQ(right.classes[0].name, "X");
+  EXPECT_EQ(scores(words, {"O", "B-X"}, {{0, 9, 1, 0, 1, 0, 0, 9}}).metrics.at("entity_f1"), 0);
+}
+
+// [CLS] q [SEP] "it" "was" "me" [SEP]
+Features window() {
+  return {.input_ids = {1, 9, 2, 5, 6, 7, 2},
+          .token_type_ids = {0, 0, 0, 1, 1, 1, 1},
+          .context = {{}, {}, {}, {0, 2}, {3, 6}, {7, 9}, {}}};
+}
+
+// Logits of the window's tokens: start and end of one token raised.
+std::vector<float> logits(size_t start, size_t end, float by = 5) {
+  std::vector<float> values(14, 0);
+  values[2 * start] += by;
+  values[2 * end + 1] += by;
+  return values;
+}
+
+TEST(AnswerPicker, TakesTheHighestSpanInsideTheContext) {
+  AnswerPicker picker({});
+  picker.add(window(), logits(4, 5));
+  const PickedAnswer answer = picker.pick("it was me");
+  EXPECT_EQ(answer.text, "was me");
+  EXPECT_EQ(answer.begin, 3u);
+  EXPECT_EQ(answer.end, 9u);
+  EXPECT_GT(answer.probability, 0.9);
+  picker.add(window(), logits(1, 6));  // neither is of the context
+  EXPECT_NE(picker.pick("it was me").text, "");
+}
+
+TEST(AnswerPicker, AnAnswerIsNotTooLongNorBackwards) {
+  AnswerPicker picker({.max_answer_length = 2});
+  picker.add(window(), logits(3, 5));
+  EXPECT_NE(picker.pick("it was me").text, "it was me");
+  AnswerPicker any({});
+  any.add(window(), logits(5, 3));
+  EXPECT_NE(any.pick("it was me").text, "");
+}
+
+TEST(AnswerPicker, TheBestOfAllWindowsCounts) {
+  AnswerPicker picker({});
+  picker.add(window(), logits(3, 3, 2));
+  picker.add(window(), logits(5, 5, 6));
+  picker.add(window(), logits(4, 4, 4));
+  EXPECT_EQ(picker.pick("it was me").text, "me");
+}
+
+TEST(AnswerPicker, ThereMayBeNoAnswer) {
+  AnswerPicker picker({.may_be_none = true});
+  picker.add(window(), logits(0, 0));
+  EXPECT_EQ(picker.pick("it was me").text, "");
+  AnswerPicker willing({.may_be_none = true, .null_threshold = 20});
+  willing.add(window(), logits(0, 0));
+  EXPECT_NE(willing.pick("it was me").text, "");
+  AnswerPicker always({});
+  always.add(window(), logits(0, 0));
+  EXPECT_NE(always.pick("it was me").text, "");
+}
+
+TEST(AnswerPicker, CountsCodePoints) {
+  AnswerPicker picker({});
+  Features features = window();
+  features.context[5] = {5, 7};
+  picker.add(features, logits(5, 5));
+  EXPECT_EQ(picker.pick("é ü à me").text, " m");
+}
+
+TEST(PredictionLines, OfEachTask) {
+  OneRow score(Task::kRegression, {{.input_ids = {1}, .token_type_ids = {0}}});
+  const auto scores = make_prediction_lines(*score.data, {"score"}, {});
+  EXPECT_EQ(scores->header(), "id\tscore\n");
+  EXPECT_EQ(scores->add(0, std::vector<float>{2.5f}), "0\t2.500000000\n");
+
+  OneRow set(Task::kMultiLabel, {{.input_ids = {1}, .token_type_ids = {0}}});
+  const auto sets = make_prediction_lines(*set.data, {"a", "b", "c"}, {});
+  EXPECT_EQ(sets->header(), "id\tprediction\ta\tb\tc\n");
+  EXPECT_EQ(sets->add(0, std::vector<float>{100, -100, 100}),
+            "0\ta|c\t1.000000000\t0.000000000\t1.000000000\n");
+
+  OneRow words(Task::kTokenClassification,
+               {{.input_ids = {1, 5, 2}, .token_type_ids = {0, 0, 0}, .words = {-1, 0, -1}}});
+  const auto tags = make_prediction_lines(*words.data, {"O", "B"}, {});
+  EXPECT_EQ(tags->add(0, std::vector<float>{0, 0, 0, 100, 0, 0}), "0\t0\tB\t1.000000000\n");
+}
+
+TEST(PredictionLines, AQuestionsComeAfterItsLastWindow) {
+  OneRow question(Task::kQuestionAnswering, {window(), window()},
+                  {.id = "q7", .texts = {"who?", "it was me"}});
+  const auto lines = make_prediction_lines(*question.data, {}, {});
+  EXPECT_EQ(lines->header(), "id\tanswer\tstart\tend\tprobability\n");
+  EXPECT_EQ(lines->add(0, logits(5, 5, 50)), "");
+  EXPECT_EQ(lines->add(1, logits(4, 4, 20)), "q7\tme\t7\t9\t1.000000000\n");
+}
+
+TEST(TestResults, AreProbabilitiesAlone) {
+  OneRow row(Task::kSequenceClassification, {{.input_ids = {1}, .token_type_ids = {0}}});
+  const auto results = make_test_results(*row.data);
+  EXPECT_EQ(results->header(), "");
+  EXPECT_EQ(results->add(0, std::vector<float>{0, 0}), "0.500000000\t0.500000000\n");
+}
+
+}  // namespace
+}  // namespace berth

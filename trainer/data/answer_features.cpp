@@ -1,0 +1,110 @@
+#include <algorithm>
+#include <limits>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "trainer/data/features.h"
+
+namespace berth {
+namespace {
+
+uint32_t code_points(std::string_view text) {
+  uint32_t count = 0;
+  for (const char byte : text) count += (static_cast<uint8_t>(byte) & 0xC0) != 0x80;
+  return count;
+}
+
+// A question with its whole context: [CLS] question [SEP] context [SEP], or what the model has in
+// their place.
+struct WholePair {
+  Encoding encoding;
+  size_t context_begin = 0, context_end = 0;  // tokens
+};
+
+class AnswerFeatures final : public FeatureMaker {
+ public:
+  AnswerFeatures(FeatureOptions options, const Tokenizer& tokenizer)
+      : options_(std::move(options)), tokenizer_(tokenizer) {}
+
+  std::vector<Features> make(const Example& example) const override {
+    const WholePair pair = encode(example.texts.at(0), example.texts.at(1));
+    const size_t around = pair.context_begin + (pair.encoding.input_ids.size() - pair.context_end);
+    const auto length = static_cast<size_t>(options_.max_seq_length);
+    const auto stride = static_cast<size_t>(options_.doc_stride);
+    if (around + stride >= length) {
+      throw Error(Code::kUsage,
+                  cat("a question takes ", around, " of --max-seq-length ", length,
+                      " tokens, which leaves no window that --doc-stride ", stride, " can move"),
+                  "", "raise --max-seq-length (384 is usual) or lower --doc-stride");
+    }
+    std::vector<Features> windows;
+    const size_t room = length - around;
+    for (size_t begin = pair.context_begin;; begin += room - stride) {
+      const size_t end = std::min(begin + room, pair.context_end);
+      windows.push_back(window(pair, begin, end));
+      if (options_.labelled) label(example, windows.back());
+      if (end == pair.context_end) return windows;
+    }
+  }
+
+ private:
+  WholePair encode(const std::string& question, const std::string& context) const {
+    EncodeOptions whole(std::numeric_limits<int32_t>::max());
+    whole.with_offsets = true;
+    EncodeOptions bare = whole;
+    bare.add_special_tokens = false;
+    WholePair pair{.encoding = tokenizer_.encode(question, context, whole)};
+    const size_t context_tokens = tokenizer_.encode(context, std::nullopt, bare).input_ids.size();
+    // Special tokens behind the context stand for no text.
+    const std::vector<Span>& offsets = pair.encoding.offsets;
+    size_t end = offsets.size();
+    while (end > context_tokens && offsets[end - 1] == Span()) --end;
+    pair.context_end = end;
+    pair.context_begin = end - std::min(end, context_tokens);
+    return pair;
+  }
+
+  static Features window(const WholePair& pair, size_t begin, size_t end) {
+    Features features;
+    const auto take = [&](size_t from, size_t to, bool is_context) {
+      for (size_t token = from; token < to; ++token) {
+        features.input_ids.push_back(pair.encoding.input_ids[token]);
+        features.token_type_ids.push_back(pair.encoding.token_type_ids[token]);
+        features.context.push_back(is_context ? pair.encoding.offsets[token] : Span());
+      }
+    };
+    take(0, pair.context_begin, false);
+    take(begin, end, true);
+    take(pair.context_end, pair.encoding.input_ids.size(), false);
+    return features;
+  }
+
+  // The first answer's tokens, where the window holds all of it.
+  static void label(const Example& example, Features& features) {
+    features.weight = example.weight;
+    features.classes = {0, 0};
+    if (example.answers.empty()) return;
+    const Answer& answer = example.answers.front();
+    const uint32_t begin = answer.start, end = begin + code_points(answer.text);
+    int32_t first = -1, last = -1;
+    for (size_t token = 0; token < features.context.size(); ++token) {
+      const Span span = features.context[token];
+      if (span.begin == span.end) continue;
+      if (first < 0 && span.begin <= begin && begin < span.end) first = static_cast<int32_t>(token);
+      if (span.begin < end && end <= span.end) last = static_cast<int32_t>(token);
+    }
+    if (first >= 0 && last >= first) features.classes = {first, last};
+  }
+
+  const FeatureOptions options_;
+  const Tokenizer& tokenizer_;
+};
+
+}  // namespace
+
+std::unique_ptr<FeatureMaker> make_answer_features(FeatureOptions options,
+                                                   const Tokenizer& tokenizer) {
+  return std::make_unique<AnswerFeatures>(std::move(options), tokenizer);
+}
+
+}  // namespace berth

@@ -1,0 +1,92 @@
+#include "trainer/data/cell_text.h"
+
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/base/text.h"
+
+namespace berth {
+
+std::optional<double> parse_real(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+std::optional<std::string> label_text(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) {
+    if (text->empty() || *text == "nan" || *text == "NaN") return std::nullopt;
+    return *text;
+  }
+  if (const auto* integer = std::get_if<int64_t>(&cell)) return std::to_string(*integer);
+  if (const auto* boolean = std::get_if<bool>(&cell)) return *boolean ? "True" : "False";
+  if (const auto* number = std::get_if<double>(&cell)) {
+    if (std::isnan(*number)) return std::nullopt;
+    if (*number == std::floor(*number) && std::abs(*number) < 1e15) {
+      return std::to_string(static_cast<int64_t>(*number));
+    }
+    throw Error(Code::kBadData, cat("label ", *number, " is not a class"), "",
+                "pass --task regression, or give classes as integers or names");
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> plain_text(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  if (const auto* number = std::get_if<double>(&cell)) return cat(*number);
+  return label_text(cell);
+}
+
+std::optional<double> cell_number(const Cell& cell) {
+  std::optional<double> number;
+  if (const auto* text = std::get_if<std::string>(&cell)) {
+    if (text->empty()) return std::nullopt;
+    number = parse_real(*text);
+  } else if (const auto* integer = std::get_if<int64_t>(&cell)) {
+    number = static_cast<double>(*integer);
+  } else if (const auto* boolean = std::get_if<bool>(&cell)) {
+    number = *boolean ? 1 : 0;
+  } else if (const auto* real = std::get_if<double>(&cell)) {
+    if (std::isnan(*real)) return std::nullopt;
+    number = *real;
+  } else {
+    return std::nullopt;
+  }
+  if (number && std::isfinite(*number)) return number;
+  throw Error(Code::kBadData, cat(quoted(plain_text(cell).value_or("")), " is not a number"));
+}
+
+std::optional<std::vector<std::string>> parse_text_list(std::string_view text) {
+  if (!text.starts_with('[')) return std::nullopt;
+  const Json list = parse_json(text);
+  if (!list.is_array()) return std::nullopt;
+  std::vector<std::string> parts;
+  for (const Json& part : list) {
+    if (part.is_string()) {
+      parts.push_back(part.get<std::string>());
+    } else if (part.is_number() || part.is_boolean()) {
+      parts.push_back(to_text(part));
+    } else {
+      return std::nullopt;
+    }
+  }
+  return parts;
+}
+
+std::vector<std::string> parted(std::string_view text, std::string_view separators) {
+  std::vector<std::string> parts;
+  while (true) {
+    const size_t begin = text.find_first_not_of(separators);
+    if (begin == std::string_view::npos) return parts;
+    text.remove_prefix(begin);
+    const size_t end = std::min(text.find_first_of(separators), text.size());
+    parts.emplace_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+}
+
+}  // namespace berth

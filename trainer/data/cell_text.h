@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/formats/row_reader.h"
+
+namespace berth {
+
+// What a table's cell says. nullopt: it is missing.
+std::optional<std::string> plain_text(const Cell& cell);
+// A class's name; "" and nan are missing. Throws kBadData on a fractional number.
+std::optional<std::string> label_text(const Cell& cell);
+// Throws kBadData where it is no finite number.
+std::optional<double> cell_number(const Cell& cell);
+
+// The whole text as a number; nullopt: it is none.
+std::optional<double> parse_real(std::string_view text);
+
+// A JSON list of texts or numbers, as texts; nullopt where `text` is none.
+std::optional<std::vector<std::string>> parse_text_list(std::string_view text);
+// The parts of `text` between single characters of `separators`, empty ones left out.
+std::vector<std::string> parted(std::string_view text, std::string_view separators);
+
+}  // namespace berth

@@ -1,0 +1,60 @@
+#include "trainer/data/deduce_task.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "trainer/data/cell_text.h"
+
+namespace berth {
+namespace {
+
+bool has_column(std::span<const Column> columns, const std::string& name) {
+  return std::any_of(columns.begin(), columns.end(),
+                     [&name](const Column& column) { return column.name == name; });
+}
+
+// The number that a cell is, as a number or as text.
+std::optional<double> number_of(const Cell& cell) {
+  if (const auto* real = std::get_if<double>(&cell)) return *real;
+  if (const auto* text = std::get_if<std::string>(&cell)) return parse_real(*text);
+  if (const auto* integer = std::get_if<int64_t>(&cell)) return static_cast<double>(*integer);
+  return std::nullopt;
+}
+
+bool holds_several(const Cell& cell) {
+  const auto* text = std::get_if<std::string>(&cell);
+  return text != nullptr &&
+         (text->find('|') != std::string::npos || parse_text_list(*text).has_value());
+}
+
+Task task_of_labels(size_t column, std::span<const Row> rows) {
+  bool all_numbers = true, any_fraction = false;
+  for (const Row& row : rows) {
+    const Cell& cell = row[column];
+    if (std::holds_alternative<std::monostate>(cell)) continue;
+    if (holds_several(cell)) return Task::kMultiLabel;
+    const std::optional<double> number = number_of(cell);
+    all_numbers = all_numbers && number && std::isfinite(*number);
+    any_fraction = any_fraction || (number && *number != std::floor(*number));
+  }
+  return all_numbers && any_fraction ? Task::kRegression : Task::kSequenceClassification;
+}
+
+}  // namespace
+
+Task deduce_task(std::span<const Column> columns, std::span<const Row> rows,
+                 const ColumnChoice& choice) {
+  if (choice.text.empty() && choice.label.empty()) {
+    if (names_answers(columns)) return Task::kQuestionAnswering;
+    if (names_words_and_tags(columns)) return Task::kTokenClassification;
+  }
+  const bool names_several = choice.label.find(',') != std::string::npos;
+  if (names_several && !has_column(columns, choice.label)) return Task::kMultiLabel;
+  const FoundColumns found = find_columns(columns, choice, LabelNeed::kIfPresent);
+  if (!found.labels.empty()) return task_of_labels(found.labels[0], rows);
+  const auto scores = find_columns(columns, choice, LabelNeed::kIfPresent, Task::kRegression);
+  return scores.labels.empty() ? Task::kSequenceClassification : Task::kRegression;
+}
+
+}  // namespace berth

@@ -1,0 +1,54 @@
+#include "trainer/data/example_table.h"
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "trainer/data/example_codec.h"
+#include "trainer/data/split.h"
+
+namespace berth {
+
+void ExampleTable::append(const Example& example, std::string_view split_key) {
+  if (rows_ == kMostRows) throw Error(Code::kBadData, cat("has more than ", kMostRows, " rows"));
+  const uint64_t in_file = file_ ? file_->size() : 0;
+  if (rows_ % kRowsPerOffset == 0) {
+    if (buffer_.size() >= memory_bytes_) {
+      if (!file_) file_ = std::make_unique<SpillFile>();
+      file_->append(as_bytes(buffer_));
+      buffer_.clear();
+      offsets_.push_back(file_->size());
+    } else {
+      offsets_.push_back(in_file + buffer_.size());
+    }
+  }
+  append_example(buffer_, example);
+  keys_.hashes.push_back(text_hash(split_key));
+  keys_.strata.push_back(example.labels.size() == 1 ? example.labels[0] : 0);
+  ++rows_;
+}
+
+void ExampleTable::finish() {
+  if (rows_ == 0) throw Error(Code::kBadData, "has no rows");
+  labels.settle();
+  if (!file_) return;
+  file_->append(as_bytes(buffer_));
+  std::string().swap(buffer_);
+}
+
+std::string_view ExampleTable::span_of_rows(size_t first, std::string& storage) const {
+  const uint64_t begin = offsets_[first / kRowsPerOffset];
+  const size_t next = first / kRowsPerOffset + 1;
+  if (!file_) return std::string_view(buffer_).substr(begin);
+  const uint64_t end = next < offsets_.size() ? offsets_[next] : file_->size();
+  storage.resize(end - begin);
+  file_->read_at(begin, std::as_writable_bytes(std::span(storage)));
+  return storage;
+}
+
+Example ExampleTable::read(uint32_t row) const {
+  thread_local std::string storage;
+  std::string_view rows = span_of_rows(row, storage);
+  for (size_t skipped = row % kRowsPerOffset; skipped > 0; --skipped) skip_example(rows);
+  return parse_example(rows);
+}
+
+}  // namespace berth

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/base/spill_file.h"
+#include "trainer/data/example.h"
+#include "trainer/data/label_dictionary.h"
+
+namespace berth {
+
+// What a split needs to know of each row.
+struct RowKeys {
+  std::deque<uint32_t> hashes;  // of the row's text: equal texts hash alike
+  std::deque<int32_t> strata;   // the entry of its class; 0 where a task has no one class a row
+};
+
+// The rows of a data set in the order of their files, and the labels that they have. Rows beyond
+// `memory_bytes` lie in a file on the local disk (SpillFile): what stays in memory then are a few
+// bytes a row. Reading is thread-safe.
+class ExampleTable {
+ public:
+  static constexpr size_t kMemoryBytes = size_t{64} << 20;
+  static constexpr size_t kMostRows = UINT32_MAX;
+
+  explicit ExampleTable(size_t memory_bytes = kMemoryBytes) : memory_bytes_(memory_bytes) {}
+
+  // `split_key` is the text whose hash tells where the row goes when rows are held out. Throws
+  // kBadData beyond kMostRows, and as SpillFile does.
+  void append(const Example& example, std::string_view split_key);
+  // After the last row: settles the labels. Throws kBadData where there is no row.
+  void finish();
+
+  size_t rows() const { return rows_; }
+  Example read(uint32_t row) const;
+  // Whether rows lie on disk: then they are best read in nearly their order.
+  bool spilled() const { return file_ != nullptr; }
+
+  // At most once; the keys are the caller's from then on.
+  RowKeys take_keys() { return std::move(keys_); }
+
+  LabelDictionary labels;
+  bool labelled = false;  // rows have labels, scores or answers
+
+ private:
+  static constexpr size_t kRowsPerOffset = 32;
+
+  std::string_view span_of_rows(size_t first, std::string& storage) const;
+
+  const size_t memory_bytes_;
+  size_t rows_ = 0;
+  std::string buffer_;               // encoded rows not in the file
+  std::deque<uint64_t> offsets_;     // of every 32nd row
+  std::unique_ptr<SpillFile> file_;  // rows before those of the buffer
+  RowKeys keys_;
+};
+
+}  // namespace berth

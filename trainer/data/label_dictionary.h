@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace berth {
+
+// The labels that occur in a table, numbered as they come.
+class LabelDictionary {
+ public:
+  // The entry of a label met at `row`; a new one is added.
+  int32_t entry(std::string_view label, int64_t row);
+  // Of a categorical column: the order of names().
+  void add_categories(const std::vector<std::string>& categories);
+
+  size_t size() const { return entries_.size(); }
+  bool empty() const { return entries_.empty(); }
+
+  // Labels of a text file are text: where all are whole numbers (1, 2 or 1.0, 2.0) they are made
+  // integers, unless one is too large to be told from its neighbours. Once, after the last row.
+  // Throws kBadData where they are fractional numbers.
+  void settle();
+
+  // The labels that occur, each once: integers by value, categories in their order, else sorted.
+  std::vector<std::string> names() const;
+
+  // Each entry's index into `names`. Throws kBadData, naming the row, on one that is not there.
+  std::vector<int32_t> classes(const std::vector<std::string>& names) const;
+
+ private:
+  std::vector<std::string> entries_;
+  std::vector<int64_t> first_rows_;  // where each entry was met first
+  std::unordered_map<std::string, int32_t> index_;
+  std::vector<std::string> categories_;
+};
+
+}  // namespace berth

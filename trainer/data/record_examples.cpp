@@ -1,0 +1,174 @@
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "storage/formats/tf_example.h"
+#include "storage/formats/tfrecord.h"
+#include "trainer/data/example_reader.h"
+
+namespace berth {
+namespace {
+
+using Numbers = std::vector<int64_t>;
+using Features = std::vector<TfFeature>;
+
+// The first of these features that is there.
+const TfFeature* find(const Features& features, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    const auto found = std::find_if(features.begin(), features.end(),
+                                    [name](const TfFeature& each) { return each.name == name; });
+    if (found != features.end()) return &*found;
+  }
+  return nullptr;
+}
+
+const TfFeature* label_of(const Features& features) {
+  return find(features, {"label_ids", "label_id", "label"});
+}
+
+// Its integers; empty where it is absent.
+Numbers integers(const TfFeature* feature) {
+  if (feature == nullptr) return {};
+  if (const auto* numbers = std::get_if<Numbers>(&feature->values)) return *numbers;
+  throw Error(Code::kBadData, cat("feature ", quoted(feature->name), " holds no integers"));
+}
+
+float single_number(const TfFeature& feature) {
+  if (const auto* reals = std::get_if<std::vector<float>>(&feature.values)) {
+    if (reals->size() == 1) return (*reals)[0];
+  }
+  if (const auto* integers = std::get_if<Numbers>(&feature.values)) {
+    if (integers->size() == 1) return static_cast<float>((*integers)[0]);
+  }
+  throw Error(Code::kBadData, cat("feature ", quoted(feature.name), " is not one number"));
+}
+
+std::vector<int32_t> kept(const Numbers& numbers, const Numbers& mask) {
+  std::vector<int32_t> ids;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (mask[i] == 0) continue;
+    if (numbers[i] < 0 || numbers[i] > std::numeric_limits<int32_t>::max()) {
+      throw Error(Code::kBadData, cat(numbers[i], " is no id"));
+    }
+    ids.push_back(static_cast<int32_t>(numbers[i]));
+  }
+  return ids;
+}
+
+Task task_of(const Features& features) {
+  const TfFeature* label = label_of(features);
+  if (label == nullptr) return Task::kSequenceClassification;
+  if (std::holds_alternative<std::vector<float>>(label->values)) return Task::kRegression;
+  return integers(label).size() > 1 ? Task::kTokenClassification : Task::kSequenceClassification;
+}
+
+class RecordReader final : public ExampleReader {
+ public:
+  RecordReader(std::unique_ptr<ByteSource> source, std::optional<Task> task)
+      : records_(std::move(source)) {
+    has_first_ = read(first_);
+    labelled_ = has_first_ && label_of(first_) != nullptr;
+    task_ = task.value_or(has_first_ ? task_of(first_) : Task::kSequenceClassification);
+  }
+
+  bool next(Example& example, LabelDictionary& labels, int64_t row) override {
+    Features features = std::move(first_);
+    if (!std::exchange(has_first_, false) && !read(features)) return false;
+    example = {};
+    try {
+      const Numbers mask = read_tokens(features, example);
+      if (const TfFeature* weight = find(features, {"weight"})) {
+        example.weight = single_number(*weight);
+      }
+      if (labelled_) read_label(features, mask, example, labels, row);
+    } catch (const Error& error) {
+      throw error.at(position());
+    }
+    return true;
+  }
+
+  std::string position() const override { return cat("record at byte ", records_.offset()); }
+  bool labelled() const override { return labelled_; }
+  Task task() const { return task_; }
+
+ private:
+  // The next real example.
+  bool read(Features& features) {
+    for (std::vector<std::byte> record; records_.next(record);) {
+      try {
+        features = parse_tf_example(record);
+        const Numbers real = integers(find(features, {"is_real_example"}));
+        if (real.empty() || real[0] != 0) return true;
+      } catch (const Error& error) {
+        throw error.at(position());
+      }
+    }
+    return false;
+  }
+
+  // Returns the mask.
+  static Numbers read_tokens(const Features& features, Example& example) {
+    const Numbers ids = integers(find(features, {"input_ids", "input_word_ids"}));
+    Numbers mask = integers(find(features, {"input_mask"}));
+    Numbers types = integers(find(features, {"segment_ids", "input_type_ids"}));
+    if (mask.empty()) mask.assign(ids.size(), 1);
+    if (types.empty()) types.assign(ids.size(), 0);
+    if (mask.size() != ids.size() || types.size() != ids.size()) {
+      throw Error(Code::kBadData, cat(ids.size(), " input_ids beside ", mask.size(),
+                                      " of the mask and ", types.size(), " token types"));
+    }
+    example.token_ids = kept(ids, mask);
+    example.token_types = kept(types, mask);
+    if (example.token_ids.empty()) {
+      throw Error(Code::kBadData, "no input_ids", "",
+                  "TFRecords as run_classifier.py writes them are read");
+    }
+    return mask;
+  }
+
+  void read_label(const Features& features, const Numbers& mask, Example& example,
+                  LabelDictionary& labels, int64_t row) const {
+    const TfFeature* label = label_of(features);
+    if (label == nullptr) throw Error(Code::kBadData, "no label_ids, which the first record has");
+    if (task_ == Task::kRegression) {
+      example.score = single_number(*label);
+      return;
+    }
+    if (std::holds_alternative<std::vector<float>>(label->values)) {
+      throw Error(Code::kBadData, cat("feature ", quoted(label->name), " is a regression's"), "",
+                  "pass --task regression");
+    }
+    const Numbers numbers = integers(label);
+    const bool is_of_tokens = task_ == Task::kTokenClassification;
+    const size_t wanted = is_of_tokens ? mask.size() : 1;
+    if (numbers.size() != wanted) {
+      throw Error(Code::kBadData,
+                  cat("feature ", quoted(label->name), " holds ", numbers.size(), " labels",
+                      is_of_tokens ? cat(" for ", wanted, " tokens") : " for one text"));
+    }
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      if (is_of_tokens && mask[i] == 0) continue;
+      // Model Garden's taggers mark what has no label with -1, Hugging Face's with -100.
+      const bool has_none = is_of_tokens && numbers[i] < 0;
+      example.labels.push_back(has_none ? -1 : labels.entry(std::to_string(numbers[i]), row));
+    }
+  }
+
+  TfRecordReader records_;
+  Features first_;
+  bool has_first_ = false, labelled_ = false;
+  Task task_ = Task::kSequenceClassification;
+};
+
+}  // namespace
+
+RecordExamples make_record_examples(std::unique_ptr<ByteSource> source, std::optional<Task> task) {
+  auto reader = std::make_unique<RecordReader>(std::move(source), task);
+  const Task settled = reader->task();
+  return {.reader = std::move(reader), .task = settled};
+}
+
+}  // namespace berth

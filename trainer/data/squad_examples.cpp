@@ -1,0 +1,105 @@
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/base/text.h"
+#include "trainer/data/example_reader.h"
+
+namespace berth {
+namespace {
+
+constexpr uint64_t kLimitBytes = uint64_t{4} << 30;
+
+const Json& member(const Json& object, const char* name, const std::string& where) {
+  if (object.is_object() && object.contains(name)) return object[name];
+  throw Error(Code::kBadData, cat("no ", quoted(name)), where,
+              "SQuAD's files are {\"data\": [{\"paragraphs\": [{\"context\", \"qas\"}]}]}");
+}
+
+const Json& list(const Json& object, const char* name, const std::string& where) {
+  const Json& found = member(object, name, where);
+  if (!found.is_array()) throw Error(Code::kBadData, cat(quoted(name), " is no list"), where);
+  return found;
+}
+
+std::string text(const Json& object, const char* name, const std::string& where) {
+  const Json& found = member(object, name, where);
+  if (!found.is_string()) throw Error(Code::kBadData, cat(quoted(name), " is no text"), where);
+  return found.get<std::string>();
+}
+
+class SquadReader final : public ExampleReader {
+ public:
+  explicit SquadReader(std::unique_ptr<ByteSource> source) {
+    const std::vector<std::byte> bytes = read_all(*source, kLimitBytes, "the SQuAD file");
+    file_ = parse_json(as_text(bytes));
+    if (file_.is_discarded()) throw Error(Code::kBadData, "is not JSON");
+    data_ = &list(file_, "data", "");
+    // Files to predict on have no answers.
+    for (const Json& article : *data_) {
+      for (const Json& paragraph : list(article, "paragraphs", "data[0]")) {
+        for (const Json& question : list(paragraph, "qas", "data[0].paragraphs[0]")) {
+          labelled_ = question.contains("answers") || question.contains("is_impossible");
+          return;
+        }
+      }
+    }
+  }
+
+  bool next(Example& example, LabelDictionary&, int64_t) override {
+    while (article_ < data_->size()) {
+      const Json& paragraphs = list((*data_)[article_], "paragraphs", cat("data[", article_, "]"));
+      if (paragraph_ == paragraphs.size()) {
+        ++article_, paragraph_ = 0;
+        continue;
+      }
+      const std::string where = cat("data[", article_, "].paragraphs[", paragraph_, "]");
+      const Json& paragraph = paragraphs[paragraph_];
+      const Json& questions = list(paragraph, "qas", where);
+      if (question_ == questions.size()) {
+        ++paragraph_, question_ = 0;
+        continue;
+      }
+      position_ = cat(where, ".qas[", question_, "]");
+      const Json& question = questions[question_++];
+      example = {};
+      example.texts = {text(question, "question", position_), text(paragraph, "context", where)};
+      example.id = text(question, "id", position_);
+      if (labelled_) example.answers = answers(question);
+      return true;
+    }
+    return false;
+  }
+
+  std::string position() const override { return position_; }
+  bool labelled() const override { return labelled_; }
+
+ private:
+  std::vector<Answer> answers(const Json& question) const {
+    std::vector<Answer> answers;
+    if (question.contains("is_impossible") && question["is_impossible"] == true) return answers;
+    for (const Json& answer : list(question, "answers", position_)) {
+      const Json& start = member(answer, "answer_start", position_);
+      if (!start.is_number_unsigned()) {
+        throw Error(Code::kBadData, "\"answer_start\" is no place", position_);
+      }
+      answers.push_back({text(answer, "text", position_), start.get<uint32_t>()});
+    }
+    return answers;
+  }
+
+  Json file_;
+  const Json* data_ = nullptr;
+  size_t article_ = 0, paragraph_ = 0, question_ = 0;
+  std::string position_ = "data[0]";
+  bool labelled_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<ExampleReader> make_squad_examples(std::unique_ptr<ByteSource> source) {
+  return std::make_unique<SquadReader>(std::move(source));
+}
+
+}  // namespace berth

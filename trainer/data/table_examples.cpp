@@ -1,0 +1,190 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/base/text.h"
+#include "trainer/data/cell_text.h"
+#include "trainer/data/example_reader.h"
+
+namespace berth {
+namespace {
+
+class TableExamples final : public ExampleReader {
+ public:
+  TableExamples(std::unique_ptr<RowReader> rows, const FoundColumns& columns, Task task)
+      : rows_(std::move(rows)), columns_(columns), task_(task) {}
+
+  bool next(Example& example, LabelDictionary& labels, int64_t row) override {
+    if (!has_begun_) begin(labels);
+    if (!rows_->next(cells_)) return false;
+    example = {};
+    try {
+      read_texts(example);
+      if (columns_.weight) read_weight(example);
+      if (labelled()) read_label(example, labels, row);
+    } catch (const Error& error) {
+      throw error.at(position());
+    }
+    return true;
+  }
+
+  std::string position() const override { return rows_->position(); }
+  bool labelled() const override { return !columns_.labels.empty(); }
+
+ private:
+  const std::string& name(size_t column) const { return rows_->columns()[column].name; }
+  bool has_label_columns() const { return columns_.labels.size() > 1; }
+
+  void begin(LabelDictionary& labels) {
+    has_begun_ = true;
+    for (const size_t column : columns_.labels) {
+      labels.add_categories(rows_->columns()[column].categories);
+    }
+    if (!has_label_columns()) return;
+    std::vector<std::string> names;
+    for (const size_t column : columns_.labels) names.push_back(name(column));
+    labels.add_categories(names);
+  }
+
+  std::string text(size_t column) const {
+    if (auto text = plain_text(cells_[column])) return std::move(*text);
+    throw Error(Code::kBadData, "column " + quoted(name(column)) + " is missing");
+  }
+
+  // A JSON list, or parts between `separators`.
+  std::vector<std::string> text_list(size_t column, std::string_view separators) const {
+    const std::string whole = text(column);
+    if (auto list = parse_text_list(whole)) return std::move(*list);
+    return parted(whole, separators);
+  }
+
+  void read_texts(Example& example) const {
+    if (task_ == Task::kTokenClassification) {
+      example.texts = text_list(columns_.text, " \t");
+      if (example.texts.empty()) throw Error(Code::kBadData, "a sentence without a word");
+      return;
+    }
+    example.texts.push_back(text(columns_.text));
+    if (columns_.text_pair) example.texts.push_back(text(*columns_.text_pair));
+    if (columns_.id) example.id = plain_text(cells_[*columns_.id]).value_or("");
+  }
+
+  void read_label(Example& example, LabelDictionary& labels, int64_t row) const {
+    const size_t column = columns_.labels[0];
+    const auto enter = [&](const std::string& label) {
+      example.labels.push_back(labels.entry(label, row));
+    };
+    switch (task_) {
+      case Task::kRegression: {
+        const std::optional<double> score = cell_number(cells_[column]);
+        if (!score) missing_label(column);
+        example.score = static_cast<float>(*score);
+        return;
+      }
+      case Task::kMultiLabel:
+        for (const std::string& label : label_set()) enter(label);
+        return;
+      case Task::kTokenClassification: {
+        const std::vector<std::string> tags = text_list(column, " \t");
+        if (tags.size() != example.texts.size()) {
+          throw Error(Code::kBadData,
+                      cat(example.texts.size(), " words beside ", tags.size(), " tags"));
+        }
+        for (const std::string& tag : tags) enter(tag);
+        return;
+      }
+      case Task::kQuestionAnswering:
+        example.answers = answers(text(column));
+        return;
+      default: {
+        const std::optional<std::string> label = label_text(cells_[column]);
+        if (!label) missing_label(column);
+        enter(*label);
+      }
+    }
+  }
+
+  [[noreturn]] void missing_label(size_t column) const {
+    throw Error(Code::kBadData, "label " + quoted(name(column)) + " is missing", "",
+                "every row needs one: remove the row or fill it in");
+  }
+
+  std::vector<std::string> label_set() const {
+    if (has_label_columns()) return marked_columns();
+    const std::string whole = plain_text(cells_[columns_.labels[0]]).value_or("");
+    if (auto list = parse_text_list(whole)) return std::move(*list);
+    return parted(whole, whole.find('|') != std::string::npos ? "|" : ",");
+  }
+
+  // The columns whose cell is 1.
+  std::vector<std::string> marked_columns() const {
+    std::vector<std::string> marked;
+    for (const size_t column : columns_.labels) {
+      const std::optional<double> mark = cell_number(cells_[column]);
+      if (!mark || (*mark != 0 && *mark != 1)) {
+        throw Error(Code::kBadData, "column " + quoted(name(column)) + " is neither 0 nor 1");
+      }
+      if (*mark == 1) marked.push_back(name(column));
+    }
+    return marked;
+  }
+
+  static std::vector<Answer> answers(const std::string& text) {
+    const Json object = parse_json(text);
+    std::vector<Answer> answers;
+    const bool has_both = object.is_object() && object.contains("text") &&
+                          object["text"].is_array() && object.contains("answer_start") &&
+                          object["answer_start"].is_array() &&
+                          object["text"].size() == object["answer_start"].size();
+    if (!has_both) {
+      throw Error(Code::kBadData, cat(quoted(text), " are no answers"), "",
+                  R"(they are {"text": [...], "answer_start": [...]})");
+    }
+    for (size_t i = 0; i < object["text"].size(); ++i) {
+      const Json &words = object["text"][i], &start = object["answer_start"][i];
+      if (!words.is_string() || !start.is_number_unsigned()) {
+        throw Error(Code::kBadData, cat("answer ", i, " is no text with a place"));
+      }
+      answers.push_back({words.get<std::string>(), start.get<uint32_t>()});
+    }
+    return answers;
+  }
+
+  void read_weight(Example& example) const {
+    const std::optional<double> weight = cell_number(cells_[*columns_.weight]);
+    if (!weight || *weight < 0) {
+      throw Error(Code::kBadData,
+                  "weight " + quoted(name(*columns_.weight)) + " is missing or below 0");
+    }
+    example.weight = static_cast<float>(*weight);
+  }
+
+  const std::unique_ptr<RowReader> rows_;
+  const FoundColumns columns_;
+  const Task task_;
+  Row cells_;
+  bool has_begun_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<ExampleReader> make_table_examples(std::unique_ptr<RowReader> rows,
+                                                   const FoundColumns& columns, Task task) {
+  return std::make_unique<TableExamples>(std::move(rows), columns, task);
+}
+
+std::string split_key(const Example& example, Task task) {
+  if (!example.token_ids.empty()) {
+    std::string key;
+    for (const int32_t id : example.token_ids) key += std::to_string(id) + " ";
+    return key;
+  }
+  if (task == Task::kQuestionAnswering) return example.texts.at(1);
+  if (task != Task::kTokenClassification) return example.texts.at(0);
+  std::string sentence;
+  for (const std::string& word : example.texts) sentence.append(word).append(" ");
+  return sentence;
+}
+
+}  // namespace berth

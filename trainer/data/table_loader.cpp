@@ -1,0 +1,161 @@
+#include "trainer/data/table_loader.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "trainer/data/deduce_task.h"
+
+namespace berth {
+namespace {
+
+// Rows whose first ones can be looked at before they are read.
+class PeekedRows final : public RowReader {
+ public:
+  explicit PeekedRows(std::unique_ptr<RowReader> rows) : rows_(std::move(rows)) {
+    constexpr size_t kRows = 1000;
+    // What a bad row throws is thrown where it is read.
+    try {
+      for (Row row; peeked_.size() < kRows && rows_->next(row);) {
+        peeked_.push_back(std::move(row));
+        positions_.push_back(rows_->position());
+      }
+    } catch (const Error& error) {
+      failure_ = error;
+    }
+  }
+
+  std::span<const Column> columns() const override { return rows_->columns(); }
+  std::span<const Row> peeked() const { return peeked_; }
+
+  bool next(Row& row) override {
+    if (next_ < peeked_.size()) {
+      position_ = positions_[next_];
+      row = std::move(peeked_[next_++]);
+      return true;
+    }
+    position_.reset();
+    if (failure_) {
+      const Error failure = *failure_;
+      failure_.reset();
+      throw failure;
+    }
+    return rows_->next(row);
+  }
+
+  std::string position() const override { return position_.value_or(rows_->position()); }
+
+ private:
+  const std::unique_ptr<RowReader> rows_;
+  std::vector<Row> peeked_;
+  std::vector<std::string> positions_;
+  size_t next_ = 0;
+  std::optional<std::string> position_;
+  std::optional<Error> failure_;
+};
+
+bool has_column(std::span<const Column> columns, const std::string& name) {
+  return std::any_of(columns.begin(), columns.end(),
+                     [&name](const Column& column) { return column.name == name; });
+}
+
+// The columns' names, as a choice for the files that follow.
+ColumnChoice chosen(std::span<const Column> columns, const FoundColumns& found) {
+  ColumnChoice choice{.text = columns[found.text].name};
+  if (found.text_pair) choice.text_pair = columns[*found.text_pair].name;
+  if (found.weight) choice.weight = columns[*found.weight].name;
+  for (const size_t label : found.labels) {
+    choice.label += (choice.label.empty() ? "" : ",") + columns[label].name;
+  }
+  return choice;
+}
+
+}  // namespace
+
+FoundColumns TableLoader::find(std::span<const Column> columns) {
+  const Task task = *rules_.task;
+  if (!has_part_) {
+    const FoundColumns found = find_columns(columns, rules_.columns, rules_.need, task);
+    rules_.columns = chosen(columns, found);
+    return found;
+  }
+  const ColumnChoice& first = rules_.columns;
+  for (const std::string* name : {&first.text, &first.text_pair, &first.label}) {
+    const bool is_list = name == &first.label && task == Task::kMultiLabel;
+    if (name->empty() || is_list || has_column(columns, *name)) continue;
+    throw Error(Code::kBadData, "no column " + quoted(*name) + ", which the first file has", "",
+                "all files of a table need the same columns");
+  }
+  const FoundColumns found = find_columns(columns, first, rules_.need, task);
+  const auto refuse_more = [&](std::optional<size_t> column, const std::string& name) {
+    if (!column || !name.empty()) return;
+    throw Error(Code::kBadData,
+                "a column " + quoted(columns[*column].name) + ", which the first file lacks", "",
+                "all files of a table need the same columns");
+  };
+  refuse_more(found.text_pair, first.text_pair);
+  if (!found.labels.empty()) refuse_more(found.labels[0], first.label);
+  return found;
+}
+
+void TableLoader::require_labels(const ExampleReader& reader) {
+  const bool labelled = reader.labelled();
+  if (has_part_ && labelled != table_->labelled) {
+    throw Error(Code::kBadData, labelled ? "has labels, which the first file lacks"
+                                         : "has no labels, which the first file has");
+  }
+  if (!labelled && rules_.need == LabelNeed::kRequired) {
+    throw Error(Code::kBadData, "has no labels", "", "only --mode predict does without");
+  }
+  table_->labelled = labelled;
+  has_part_ = true;
+}
+
+void TableLoader::append(ExampleReader& reader) {
+  require_labels(reader);
+  std::string failed_at;
+  for (Example example;;) {
+    try {
+      const auto row = static_cast<int64_t>(table_->rows());
+      if (!reader.next(example, table_->labels, row)) return;
+    } catch (const Error& error) {
+      const std::string position = reader.position();
+      const bool stands_still = skipped_ > 0 && position == failed_at;
+      if (error.code() != Code::kBadData || skipped_ == rules_.skip_bad_rows || stands_still) {
+        throw;
+      }
+      if (skipped_++ == 0) first_skipped_ = error.what();
+      failed_at = position;
+      continue;
+    }
+    table_->append(example, split_key(example, *rules_.task));
+  }
+}
+
+void TableLoader::append_rows(std::unique_ptr<RowReader> rows) {
+  auto peeked = std::make_unique<PeekedRows>(std::move(rows));
+  if (!rules_.task) {
+    rules_.task = deduce_task(peeked->columns(), peeked->peeked(), rules_.columns);
+  }
+  const FoundColumns columns = find(peeked->columns());
+  append(*make_table_examples(std::move(peeked), columns, *rules_.task));
+}
+
+void TableLoader::append_records(std::unique_ptr<ByteSource> source) {
+  RecordExamples records = make_record_examples(std::move(source), rules_.task);
+  rules_.task = records.task;
+  append(*records.reader);
+}
+
+void TableLoader::append_squad(std::unique_ptr<ByteSource> source) {
+  rules_.task = Task::kQuestionAnswering;
+  append(*make_squad_examples(std::move(source)));
+}
+
+std::unique_ptr<ExampleTable> TableLoader::finish() {
+  table_->finish();
+  return std::move(table_);
+}
+
+}  // namespace berth

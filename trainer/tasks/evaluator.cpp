@@ -1,0 +1,161 @@
+#include "trainer/tasks/evaluator.h"
+
+#include "trainer/metrics/answers.h"
+#include "trainer/metrics/classification.h"
+#include "trainer/metrics/entities.h"
+#include "trainer/metrics/multi_label.h"
+#include "trainer/metrics/regression.h"
+#include "trainer/tasks/answer_picker.h"
+
+namespace berth {
+namespace {
+
+ClassScore class_score(const std::string& name, const ClassCounts& counts) {
+  return {.name = name,
+          .precision = counts.precision(),
+          .recall = counts.recall(),
+          .f1 = counts.f1(),
+          .support = counts.support};
+}
+
+class ClassEvaluator final : public Evaluator {
+ public:
+  ClassEvaluator(Dataset& data, const std::vector<std::string>& labels)
+      : data_(data), labels_(labels), confusion_(static_cast<int64_t>(labels.size())) {}
+
+  void add(int64_t index, std::span<const float> logits) override {
+    confusion_.add(logits, data_.features(index).classes.at(0));
+  }
+
+  TaskScores finish() override {
+    TaskScores scores{.metrics = confusion_.metrics(), .majority_rate = confusion_.majority_rate()};
+    const int64_t classes = confusion_.num_classes();
+    for (int64_t truth = 0; truth < classes; ++truth) {
+      scores.classes.push_back(
+          class_score(labels_[static_cast<size_t>(truth)], confusion_.of_class(truth)));
+      std::vector<int64_t>& row = scores.confusion.emplace_back();
+      for (int64_t guess = 0; guess < classes; ++guess) {
+        row.push_back(confusion_.count(truth, guess));
+      }
+    }
+    return scores;
+  }
+
+ private:
+  Dataset& data_;
+  const std::vector<std::string> labels_;
+  ConfusionMatrix confusion_;
+};
+
+class ScoreEvaluator final : public Evaluator {
+ public:
+  explicit ScoreEvaluator(Dataset& data) : data_(data) {}
+
+  void add(int64_t index, std::span<const float> logits) override {
+    metrics_.add(logits[0], data_.features(index).targets.at(0));
+  }
+  TaskScores finish() override { return {.metrics = metrics_.metrics()}; }
+
+ private:
+  Dataset& data_;
+  RegressionMetrics metrics_;
+};
+
+class SetEvaluator final : public Evaluator {
+ public:
+  SetEvaluator(Dataset& data, const std::vector<std::string>& labels)
+      : data_(data), labels_(labels), metrics_(static_cast<int64_t>(labels.size())) {}
+
+  void add(int64_t index, std::span<const float> logits) override {
+    metrics_.add(logits, data_.features(index).targets);
+  }
+
+  TaskScores finish() override {
+    TaskScores scores{.metrics = metrics_.metrics()};
+    for (size_t label = 0; label < labels_.size(); ++label) {
+      scores.classes.push_back(
+          class_score(labels_[label], metrics_.of_label(static_cast<int64_t>(label))));
+    }
+    return scores;
+  }
+
+ private:
+  Dataset& data_;
+  const std::vector<std::string> labels_;
+  MultiLabelMetrics metrics_;
+};
+
+// Words beyond max_seq_length have neither logits nor a say, as in Hugging Face's run_ner.
+class EntityEvaluator final : public Evaluator {
+ public:
+  EntityEvaluator(Dataset& data, const std::vector<std::string>& labels)
+      : data_(data), labels_(labels) {}
+
+  void add(int64_t index, std::span<const float> logits) override {
+    const std::vector<int32_t>& classes = data_.features(index).classes;
+    std::vector<std::string> truths, predictions;
+    for (size_t token = 0; token < classes.size(); ++token) {
+      if (classes[token] < 0) continue;
+      const std::span<const float> of_token =
+          logits.subspan(token * labels_.size(), labels_.size());
+      truths.push_back(labels_[static_cast<size_t>(classes[token])]);
+      predictions.push_back(labels_[static_cast<size_t>(argmax(of_token))]);
+    }
+    metrics_.add(truths, predictions);
+  }
+
+  TaskScores finish() override {
+    TaskScores scores{.metrics = metrics_.metrics()};
+    for (const auto& [type, counts] : metrics_.types()) {
+      scores.classes.push_back(class_score(type, counts));
+    }
+    return scores;
+  }
+
+ private:
+  Dataset& data_;
+  const std::vector<std::string> labels_;
+  EntityMetrics metrics_;
+};
+
+class AnswerEvaluator final : public Evaluator {
+ public:
+  AnswerEvaluator(Dataset& data, const AnswerOptions& options) : data_(data), picker_(options) {}
+
+  void add(int64_t index, std::span<const float> logits) override {
+    picker_.add(data_.features(index), logits);
+    const int64_t next = index + 1;
+    if (next < data_.size() && data_.row_index(next) == data_.row_index(index)) return;
+    const Example example = data_.example(index);
+    std::vector<std::string> truths;
+    for (const Answer& answer : example.answers) truths.push_back(answer.text);
+    metrics_.add(picker_.pick(example.texts.at(1)).text, truths);
+  }
+
+  TaskScores finish() override { return {.metrics = metrics_.metrics()}; }
+
+ private:
+  Dataset& data_;
+  AnswerPicker picker_;
+  AnswerMetrics metrics_;
+};
+
+}  // namespace
+
+std::unique_ptr<Evaluator> make_evaluator(Dataset& data, const std::vector<std::string>& labels,
+                                          const AnswerOptions& answers) {
+  switch (data.task()) {
+    case Task::kRegression:
+      return std::make_unique<ScoreEvaluator>(data);
+    case Task::kMultiLabel:
+      return std::make_unique<SetEvaluator>(data, labels);
+    case Task::kTokenClassification:
+      return std::make_unique<EntityEvaluator>(data, labels);
+    case Task::kQuestionAnswering:
+      return std::make_unique<AnswerEvaluator>(data, answers);
+    default:
+      return std::make_unique<ClassEvaluator>(data, labels);
+  }
+}
+
+}  // namespace berth

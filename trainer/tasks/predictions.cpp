@@ -1,0 +1,176 @@
+#include "trainer/tasks/predictions.h"
+
+#include <cmath>
+#include <cstdio>
+
+#include "trainer/metrics/classification.h"
+#include "trainer/tasks/answer_picker.h"
+
+namespace berth {
+namespace {
+
+// What a tab-separated line can hold.
+std::string one_field(std::string text) {
+  for (char& c : text) {
+    if (c == '\t' || c == '\n' || c == '\r') c = ' ';
+  }
+  return text;
+}
+
+std::string digits(double value) {
+  char text[48];
+  std::snprintf(text, sizeof text, "%.9f", value);
+  return text;
+}
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text.append("\t").append(one_field(name));
+  return text;
+}
+
+class ClassLines final : public PredictionLines {
+ public:
+  ClassLines(const Dataset& data, const std::vector<std::string>& labels)
+      : data_(data), labels_(labels) {}
+
+  std::string header() const override { return "id\tprediction" + joined(labels_) + "\n"; }
+
+  std::string add(int64_t index, std::span<const float> logits) override {
+    const auto best = static_cast<size_t>(argmax(logits));
+    std::string line = std::to_string(data_.row(index)) + "\t" + one_field(labels_[best]);
+    for (const double probability : softmax(logits)) line += "\t" + digits(probability);
+    return line + "\n";
+  }
+
+ private:
+  const Dataset& data_;
+  const std::vector<std::string> labels_;
+};
+
+class SetLines final : public PredictionLines {
+ public:
+  SetLines(const Dataset& data, const std::vector<std::string>& labels)
+      : data_(data), labels_(labels) {}
+
+  std::string header() const override { return "id\tprediction" + joined(labels_) + "\n"; }
+
+  std::string add(int64_t index, std::span<const float> logits) override {
+    std::string set, probabilities;
+    for (size_t label = 0; label < labels_.size(); ++label) {
+      const double probability = sigmoid(logits[label]);
+      if (probability > 0.5) set.append(set.empty() ? "" : "|").append(one_field(labels_[label]));
+      probabilities += "\t" + digits(probability);
+    }
+    return std::to_string(data_.row(index)) + "\t" + set + probabilities + "\n";
+  }
+
+ private:
+  const Dataset& data_;
+  const std::vector<std::string> labels_;
+};
+
+class ScoreLines final : public PredictionLines {
+ public:
+  explicit ScoreLines(const Dataset& data) : data_(data) {}
+
+  std::string header() const override { return "id\tscore\n"; }
+  std::string add(int64_t index, std::span<const float> logits) override {
+    return std::to_string(data_.row(index)) + "\t" + digits(logits[0]) + "\n";
+  }
+
+ private:
+  const Dataset& data_;
+};
+
+class WordLines final : public PredictionLines {
+ public:
+  WordLines(Dataset& data, const std::vector<std::string>& labels) : data_(data), labels_(labels) {}
+
+  std::string header() const override { return "sentence\tword\tprediction\tprobability\n"; }
+
+  std::string add(int64_t index, std::span<const float> logits) override {
+    const Features& features = data_.features(index);
+    const size_t classes = labels_.size();
+    std::string lines;
+    for (size_t token = 0; token < features.words.size(); ++token) {
+      if (features.words[token] < 0) continue;
+      const std::span<const float> of_word = logits.subspan(token * classes, classes);
+      const auto best = static_cast<size_t>(argmax(of_word));
+      lines += std::to_string(data_.row(index)) + "\t" + std::to_string(features.words[token]) +
+               "\t" + one_field(labels_[best]) + "\t" + digits(softmax(of_word)[best]) + "\n";
+    }
+    return lines;
+  }
+
+ private:
+  Dataset& data_;
+  const std::vector<std::string> labels_;
+};
+
+class AnswerLines final : public PredictionLines {
+ public:
+  AnswerLines(Dataset& data, const AnswerOptions& options) : data_(data), picker_(options) {}
+
+  std::string header() const override { return "id\tanswer\tstart\tend\tprobability\n"; }
+
+  std::string add(int64_t index, std::span<const float> logits) override {
+    picker_.add(data_.features(index), logits);
+    const int64_t next = index + 1;
+    if (next < data_.size() && data_.row_index(next) == data_.row_index(index)) return "";
+    const Example example = data_.example(index);
+    const PickedAnswer answer = picker_.pick(example.texts.at(1));
+    const std::string id = example.id.empty() ? std::to_string(data_.row(index)) : example.id;
+    return one_field(id) + "\t" + one_field(answer.text) + "\t" + std::to_string(answer.begin) +
+           "\t" + std::to_string(answer.end) + "\t" + digits(answer.probability) + "\n";
+  }
+
+ private:
+  Dataset& data_;
+  AnswerPicker picker_;
+};
+
+class TestResults final : public PredictionLines {
+ public:
+  explicit TestResults(bool is_score) : is_score_(is_score) {}
+
+  std::string header() const override { return ""; }
+  std::string add(int64_t, std::span<const float> logits) override {
+    if (is_score_) return digits(logits[0]) + "\n";
+    std::string line;
+    for (const double probability : softmax(logits)) {
+      line += (line.empty() ? "" : "\t") + digits(probability);
+    }
+    return line + "\n";
+  }
+
+ private:
+  const bool is_score_;
+};
+
+}  // namespace
+
+std::unique_ptr<PredictionLines> make_prediction_lines(Dataset& data,
+                                                       const std::vector<std::string>& labels,
+                                                       const AnswerOptions& answers) {
+  switch (data.task()) {
+    case Task::kRegression:
+      return std::make_unique<ScoreLines>(data);
+    case Task::kMultiLabel:
+      return std::make_unique<SetLines>(data, labels);
+    case Task::kTokenClassification:
+      return std::make_unique<WordLines>(data, labels);
+    case Task::kQuestionAnswering:
+      return std::make_unique<AnswerLines>(data, answers);
+    default:
+      return std::make_unique<ClassLines>(data, labels);
+  }
+}
+
+std::unique_ptr<PredictionLines> make_test_results(const Dataset& data) {
+  return std::make_unique<TestResults>(data.task() == Task::kRegression);
+}
+
+}  // namespace berth

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trainer/data/dataset.h"
+#include "trainer/tasks/answer_options.h"
+
+namespace berth {
+
+// The lines of predictions.tsv, of a task's kind:
+//
+//   one class      id, prediction, one column a label with its probability
+//   several        id, prediction (labels joined by '|'), one column a label with its probability
+//   regression     id, score
+//   words          sentence, word (its number), prediction, probability; none of words cut off
+//   answers        id, answer, start, end (code points of the context), probability
+//
+// Ids are row numbers from 0 (a question's own where it has one). Borrows the data set.
+class PredictionLines {
+ public:
+  virtual ~PredictionLines() = default;
+
+  virtual std::string header() const = 0;
+  // The lines that the logits of the features at `index` complete; as Evaluator::add().
+  virtual std::string add(int64_t index, std::span<const float> logits) = 0;
+};
+
+std::unique_ptr<PredictionLines> make_prediction_lines(Dataset& data,
+                                                       const std::vector<std::string>& labels,
+                                                       const AnswerOptions& answers);
+
+// test_results.tsv, as run_classifier.py writes it: no header, a line an example, its classes'
+// probabilities (or its score).
+std::unique_ptr<PredictionLines> make_test_results(const Dataset& data);
+
+}  // namespace berth
