@@ -72,6 +72,17 @@ void check_best(const Settings& settings) {
   needs_evaluations(settings.training.load_best_model_at_end, "--load-best-model-at-end");
 }
 
+void check_lora(const Settings& settings) {
+  const bool adapts = static_cast<bool>(settings.training.optimization.lora);
+  if (settings.output.export_adapter && !adapts) {
+    throw Error(Code::kUsage, "there is no adapter without --lora-rank", "--export-adapter");
+  }
+  if (adapts && settings.model.init == Init::kRandom) {
+    throw Error(Code::kUsage, "the encoder keeps its values, which --init random makes noise",
+                "--lora-rank", "adapt a pretrained model");
+  }
+}
+
 void check_columns(const DataOptions& data) {
   const auto differ = [](const std::string& a, const char* flag_a, const std::string& b,
                          const char* flag_b) {
@@ -91,6 +102,7 @@ void check_settings(const CommandLine& command_line) {
   check_columns(settings.data);
   check_places(settings.output);
   check_best(settings);
+  check_lora(settings);
   const TrainingOptions& training = settings.training;
   if (training.gradient_accumulation_steps > training.batch_size) {
     throw Error(Code::kUsage,

@@ -8,10 +8,16 @@ constexpr RealRange kNotNegative{0, 1e9, true, true, "a number from 0 to 1e9"};
 constexpr RealRange kPart{0, 1, true, true, "a number from 0 to 1"};
 constexpr RealRange kDecay{0, 1, false, true, "a number above 0, at most 1"};
 constexpr RealRange kBelowOne{0, 1, true, false, "a number from 0 up to, not including, 1"};
+constexpr RealRange kAlpha{0, 1e6, false, true, "a number above 0, at most 1e6"};
 constexpr RealRange kPower{0, 100, false, true, "a number above 0, at most 100"};
 
 auto optimization(auto member) {
   return place(&CommandLine::settings, &Settings::training, &TrainingOptions::optimization, member);
+}
+
+auto adapter(auto member) {
+  return place(&CommandLine::settings, &Settings::training, &TrainingOptions::optimization,
+               &OptimizationOptions::lora, member);
 }
 
 FlagValue schedule_value() {
@@ -123,6 +129,28 @@ std::vector<Flag> optimization_flags() {
        kOptimization,
        "So many of the lowest layers keep their values, and the embeddings with them.",
        integer_value(optimization(&OptimizationOptions::freeze_encoder_layers), {0, 1024})},
+      {"lora-rank",
+       {"lora-r"},
+       kOptimization,
+       "Low-rank adaptation: only the head and adapters of this rank, beside each layer's query "
+       "and value, learn; 0 means the whole model does. The exported model has them merged.",
+       integer_value(adapter(&LoraOptions::rank), {0, 1024})},
+      {"lora-alpha",
+       {},
+       kOptimization,
+       "The adapters' outputs are scaled by this over their rank.",
+       real_value(adapter(&LoraOptions::alpha), kAlpha)},
+      {"lora-dropout",
+       {},
+       kOptimization,
+       "Part of the adapters' inputs that is dropped, in training.",
+       real_value(adapter(&LoraOptions::dropout), kBelowOne)},
+      {"export-adapter",
+       {},
+       kOptimization,
+       "Keep the adapters, too, as PEFT's files in the finished model's folder adapter.",
+       switch_value(
+           place(&CommandLine::settings, &Settings::output, &OutputOptions::export_adapter))},
   };
 }
 

@@ -3,6 +3,7 @@
 
 #include "entrypoint/data_sources.h"
 #include "entrypoint/event_files.h"
+#include "entrypoint/export_job.h"
 #include "entrypoint/flags.h"
 #include "entrypoint/help.h"
 #include "entrypoint/job.h"
@@ -181,12 +182,14 @@ EvaluationResult evaluate_beside(Job& job, const LoadedTable& loaded, const Mode
   return *result;
 }
 
-// Before hours of work.
-void require_exportable(const OutputOptions& output, const ModelConfig& config) {
-  const bool google = config.type == ModelType::kBert || config.type == ModelType::kAlbert;
-  if (output.export_format != ExportFormat::kTensorflow || google) return;
-  throw Error(Code::kUsage, cat("TensorFlow has no names for ", model_type_name(config.type)),
-              "--export-format tensorflow", "it takes bert and albert");
+void say_what_learns(const LoraOptions& lora, const Parameters& parameters) {
+  if (!lora) return;
+  int64_t learning = 0;
+  for (const ParameterSpec& spec : parameters.specs()) {
+    if (spec.trains) learning += spec.elements();
+  }
+  log_info(cat("LoRA of rank ", lora.rank, ": ", learning, " of ", parameters.size(),
+               " parameters learn"));
 }
 
 }  // namespace
@@ -200,7 +203,7 @@ void run_training(Job& job) {
 
   ModelFolder folder(job.storage, settings.model);
   ModelDescription model = describe_model(folder, settings.model, settings.data);
-  require_exportable(settings.output, model.config);
+  require_exportable(settings, model.config);
   require_learning(settings.training.optimization, model.config);
   job.stop_point();
   const TrainingRows rows = load_training_rows(job.storage, settings, sources, model.config);
@@ -222,7 +225,9 @@ void run_training(Job& job) {
   BestRule(settings.training, metrics, /*steps_between=*/1);
   Machine machine(job.command_line);
   Kernels& kernels = *machine.kernels;
-  Parameters parameters(parameter_table(model.config), /*with_gradients=*/true, kernels);
+  const LoraOptions& lora = settings.training.optimization.lora;
+  Parameters parameters(parameter_table(model.config, lora), /*with_gradients=*/true, kernels);
+  say_what_learns(lora, parameters);
   Optimizer optimizer(optimizer_options(settings.training.optimization), parameters, kernels);
   CheckpointStore checkpoints(job.storage, places.checkpoints, settings.training.save_total_limit);
   TrainingState state = resume(checkpoints, parameters, optimizer, kernels, job.reached);
@@ -234,7 +239,7 @@ void run_training(Job& job) {
   }
   settle_record(job, places, make_record(job, rows, folder, kernels));
   Model network(model.config, batch_limits(settings, /*training=*/true), parameters, kernels,
-                {.label_smoothing = settings.training.optimization.label_smoothing});
+                {.label_smoothing = settings.training.optimization.label_smoothing}, lora);
 
   const Plan plan = make_plan(settings.training, train_set.size());
   const ReadingOptions reading{.labels = rows.labels, .answers = answer_options(settings.data)};
@@ -276,12 +281,7 @@ void run_training(Job& job) {
     job_metrics.mismatched =
         evaluate_beside(job, *rows.mismatched, model, rows, network, kernels, reading);
   }
-  export_model(job.storage, places.model, model.config, parameters,
-               settings.output.export_dtype.value_or(DType::kF32), *model.tokenizer, kernels,
-               job_metrics);
-  if (settings.output.export_format == ExportFormat::kTensorflow) {
-    export_tensorflow(job.storage, places.model, model.config, parameters, kernels);
-  }
+  export_results(job, places.model, model, parameters, kernels, job_metrics);
   job.output.on_finish();
   if (result.evaluation) {
     say_result(*result.evaluation, settings.training.metric_for_best_model, parts.eval_split);

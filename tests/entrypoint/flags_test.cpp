@@ -250,6 +250,19 @@ TEST_F(FlagsTest, PlatformPlacesWhatNoFlagPlaces) {
   EXPECT_EQ(output.summary_dir, "z");
 }
 
+TEST_F(FlagsTest, AdaptersHavePeftsNumbers) {
+  EXPECT_FALSE(training({}).optimization.lora);
+  const LoraOptions lora = training({"--lora_r=4", "--lora-dropout=0.1"}).optimization.lora;
+  EXPECT_EQ(lora.rank, 4);
+  EXPECT_EQ(lora.alpha, 8);
+  EXPECT_EQ(lora.dropout, 0.1);
+  EXPECT_EQ(training({"--lora-rank=4", "--lora-alpha=32"}).optimization.lora.alpha, 32);
+  EXPECT_TRUE(parse({"--lora-rank=4", "--export-adapter"}).settings.output.export_adapter);
+  refuses({"--export-adapter"}, "there is no adapter without --lora-rank");
+  refuses({"--lora-rank=4", "--init=random"}, "--lora-rank: the encoder keeps its values");
+  refuses({"--lora-rank=4", "--lora-alpha=0"}, "is not a number above 0");
+}
+
 TEST_F(FlagsTest, LongAndOddValuesAreCarriedWhole) {
   const std::string path(1'000'000, 'x');
   EXPECT_EQ(parse({("--model=" + path).c_str()}).settings.model.model, path);

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
-#include <set>
 #include <utility>
 
 #include "storage/base/error.h"
@@ -30,22 +29,24 @@ std::string step_name(int64_t step) {
   return name;
 }
 
-// Copies every parameter's tensor, named `prefix` + its name, into `target` (laid out as parameters
-// are).
+// Copies the tensors of every parameter from the one of index `first` on, each named `prefix` + its
+// name, into `target` (laid out as all parameters are).
 void restore_block(const SafetensorsReader& file, std::string_view prefix,
-                   const Parameters& parameters, Tensor target, Kernels& kernels) {
-  std::vector<float> values(static_cast<size_t>(parameters.size()));
-  std::set<std::string_view> known;
-  for (size_t i = 0; i < parameters.specs().size(); ++i) {
+                   const Parameters& parameters, size_t first, Tensor target, Kernels& kernels) {
+  if (first == parameters.specs().size()) return;
+  const int64_t begin = parameters.offset(first), count = parameters.size() - begin;
+  std::vector<float> values(static_cast<size_t>(count));
+  for (size_t i = first; i < parameters.specs().size(); ++i) {
     const ParameterSpec& spec = parameters.specs()[i];
     const NamedTensor* tensor = file.find(std::string(prefix) + spec.name);
     if (tensor == nullptr || tensor->shape != spec.shape || tensor->dtype != DType::kF32) {
       throw Error(Code::kIncompatible, "the checkpoint's tensors are not this model's",
                   std::string(prefix) + spec.name, "use another --job-dir for another model");
     }
-    std::memcpy(values.data() + parameters.offset(i), tensor->data.data(), tensor->data.size());
+    std::memcpy(values.data() + parameters.offset(i) - begin, tensor->data.data(),
+                tensor->data.size());
   }
-  kernels.upload(target, values.data());
+  kernels.upload(target.slice(begin, count), values.data());
 }
 
 // A checkpoint's files, each compared with its manifest.
@@ -74,13 +75,15 @@ class CompleteCheckpoint {
     const TrainingState state = parse_training_state(as_text(state_->bytes()));
     const SafetensorsReader moments(optimizer_->bytes());
     restore_parameters(parameters, kernels);
-    restore_block(moments, kFirstMoment, parameters, optimizer.first_moment(), kernels);
-    restore_block(moments, kSecondMoment, parameters, optimizer.second_moment(), kernels);
+    const size_t first = first_trained(parameters);
+    restore_block(moments, kFirstMoment, parameters, first, optimizer.first_moment(), kernels);
+    restore_block(moments, kSecondMoment, parameters, first, optimizer.second_moment(), kernels);
     return state;
   }
 
   void restore_parameters(Parameters& parameters, Kernels& kernels) const {
-    restore_block(SafetensorsReader(model_->bytes()), "", parameters, parameters.values(), kernels);
+    restore_block(SafetensorsReader(model_->bytes()), "", parameters, 0, parameters.values(),
+                  kernels);
   }
 
  private:
@@ -156,9 +159,10 @@ void CheckpointStore::save() {
     entries.push_back({.name = name, .checksum = checksum});
     outcome_->report.size_bytes += checksum.size;
   };
-  const uint64_t parameter_bytes = snapshot_.parameter_bytes();
-  write(kModel, parameter_bytes, [&](ByteSink& sink) { snapshot_.write_parameters(sink); });
-  write(kOptimizer, 2 * parameter_bytes, [&](ByteSink& sink) { snapshot_.write_moments(sink); });
+  write(kModel, snapshot_.parameter_bytes(),
+        [&](ByteSink& sink) { snapshot_.write_parameters(sink); });
+  write(kOptimizer, snapshot_.moment_bytes(),
+        [&](ByteSink& sink) { snapshot_.write_moments(sink); });
   write(kState, 0, [&](ByteSink& sink) { sink.write(as_bytes(to_json(state))); });
   write_text(storage_, directory / kManifest, manifest_json(entries));
   if (state.best && state.best->step == state.step) record_best(*state.best);

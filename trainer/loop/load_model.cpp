@@ -130,18 +130,19 @@ void fill_parameters(ModelFolder& folder, const ModelOptions& options, const Mod
     log_info(cat("not used by a classifier: ", report.ignored.size(), " tensors of ", folder.name(),
                  " (", report.ignored.front(), report.ignored.size() > 1 ? ", ..." : "", ")"));
   }
-  if (!report.missing.empty()) {
-    std::string names;
-    for (const size_t index : report.missing) {
-      names += (names.empty() ? "" : ", ") + parameters.specs()[index].name;
-    }
+  std::string names;  // adapters are in no model's file
+  for (const size_t index : report.missing) {
+    const ParameterSpec& spec = parameters.specs()[index];
+    if (!spec.is_adapter) names += (names.empty() ? "" : ", ") + spec.name;
+  }
+  if (!names.empty()) {
     if (head == HeadNeed::kRequired) {
       throw Error(Code::kBadData, "the classifier's parameters are missing: " + names, found->file,
                   "give a model that was fine-tuned");
     }
     log_info("initialised at random, as the model file has none: " + names);
-    initialize(parameters, report.missing, config.initializer_range, seed, kernels);
   }
+  initialize(parameters, report.missing, config.initializer_range, seed, kernels);
 }
 
 }  // namespace berth

@@ -41,9 +41,9 @@ std::vector<std::string> evaluation_labels(const ModelConfig& config);
 
 enum class HeadNeed { kOptional, kRequired };
 
-// Fills the parameters: from the folder's file, the head's missing ones initialised and said so; or
-// all at random. Throws kNotFound when --init pretrained finds no file, kBadData when a required
-// head is not in it.
+// Fills the parameters: from the folder's file, the head's missing ones initialised and said so,
+// adapters initialised; or all at random. Throws kNotFound when --init pretrained finds no file,
+// kBadData when a required head is not in it.
 void fill_parameters(ModelFolder& folder, const ModelOptions& options, const ModelConfig& config,
                      uint64_t seed, Parameters& parameters, Kernels& kernels,
                      HeadNeed head = HeadNeed::kOptional);

@@ -9,6 +9,7 @@
 #include "storage/expand.h"
 #include "storage/whole_file.h"
 #include "trainer/loop/tensorflow_files.h"
+#include "trainer/model/peft_files.h"
 
 namespace berth {
 namespace {
@@ -100,6 +101,11 @@ Located locate_model(Storage& storage, const ModelOptions& options) {
   const Uri directory = model_directory(storage, uri);
   const std::vector<Stat> files = storage.list(directory);
   if (files.empty()) no_such_model(storage, directory);
+  if (has_file(files, directory, kAdapterConfigFile)) {
+    throw Error(Code::kUsage, "is a LoRA adapter, not a whole model", directory.to_string(),
+                "give the model that has it merged: berth's is in the folder above, PEFT's is what "
+                "merge_and_unload() leaves");
+  }
   if (options.model_config.empty() && !has_file(files, directory, "config.json") &&
       !has_file(files, directory, "bert_config.json")) {
     throw Error(Code::kNotFound, kNoConfig, directory.to_string(), kNoConfigHint);

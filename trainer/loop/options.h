@@ -5,6 +5,7 @@
 #include <string>
 
 #include "storage/base/dtype.h"
+#include "trainer/model/lora.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
 
@@ -57,6 +58,7 @@ struct OptimizationOptions {
   int64_t freeze_encoder_layers = 0;  // so do the lowest layers, and the embeddings with them
   double label_smoothing = 0;
   std::string class_weights{};  // "balanced", or one number a class; empty: all 1
+  LoraOptions lora{.rank = 0, .alpha = 8, .dropout = 0};  // alpha as PEFT has it
 };
 
 struct TrainingOptions {
@@ -89,7 +91,8 @@ struct OutputOptions {
   std::string job_dir{}, export_dir{}, checkpoint_dir{}, summary_dir{};
   ExportFormat export_format = ExportFormat::kSafetensors;
   std::optional<DType> export_dtype{};  // of model.safetensors; as trained, or as converted from
-  bool reuse_job_dir = true;            // false: a job_dir that was used before is refused
+  bool export_adapter = false;          // LoRA's, beside the merged model
+  bool reuse_job_dir = true;       // false: a job_dir that was used before is refused
 };
 
 // All that a job was asked for, resolved once.

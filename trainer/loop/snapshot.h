@@ -10,6 +10,10 @@
 
 namespace berth {
 
+// The first parameter that trains: no moments are kept of those before it, the values that LoRA
+// leaves as they are.
+size_t first_trained(const Parameters& parameters);
+
 // A copy of all that a run has learned, in this machine's memory, to be written while training goes
 // on. Its memory is used again by the next copy.
 class Snapshot {
@@ -21,6 +25,7 @@ class Snapshot {
   const TrainingState& state() const { return state_; }
   // Do not close the sink.
   uint64_t parameter_bytes() const { return parameters_.size() * sizeof(float); }
+  uint64_t moment_bytes() const { return 2 * first_moment_.size() * sizeof(float); }
   void write_parameters(ByteSink& sink) const;
   void write_moments(ByteSink& sink) const;
 

@@ -155,12 +155,13 @@ LoadReport load_parameters(const TensorReader& file, Parameters& parameters, Ker
 }
 
 std::vector<NamedTensor> tensors_over(const Parameters& parameters, std::span<const float> values,
-                                      std::string_view prefix) {
+                                      std::string_view prefix, size_t first) {
   std::vector<NamedTensor> tensors;
-  for (size_t i = 0; i < parameters.specs().size(); ++i) {
+  for (size_t i = first; i < parameters.specs().size(); ++i) {
     const ParameterSpec& spec = parameters.specs()[i];
-    const auto part = values.subspan(static_cast<size_t>(parameters.offset(i)),
-                                     static_cast<size_t>(spec.elements()));
+    const auto part =
+        values.subspan(static_cast<size_t>(parameters.offset(i) - parameters.offset(first)),
+                       static_cast<size_t>(spec.elements()));
     tensors.push_back({.name = std::string(prefix) + spec.name,
                        .shape = spec.shape,
                        .data = std::as_bytes(part)});

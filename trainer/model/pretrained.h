@@ -23,10 +23,10 @@ struct LoadReport {
 // are missing, tensors are unexpected, or shapes differ.
 LoadReport load_parameters(const TensorReader& file, Parameters& parameters, Kernels& kernels);
 
-// Every parameter's tensor in `values`, which are laid out as the parameters are and outlive the
-// tensors; named `prefix` + its Hugging Face name.
+// The tensors of every parameter, from the one of index `first` on, in `values`, which are laid out
+// as these are and outlive the tensors; named `prefix` + its Hugging Face name.
 std::vector<NamedTensor> tensors_over(const Parameters& parameters, std::span<const float> values,
-                                      std::string_view prefix);
+                                      std::string_view prefix, size_t first = 0);
 
 // All parameters as one safetensors file of `dtype` (kF32, kF16, kBF16) under their Hugging Face
 // names. Does not close the sink.

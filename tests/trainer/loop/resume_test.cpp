@@ -13,6 +13,7 @@ namespace berth {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 // The end of a process that has no say in it.
 struct Killed {};
@@ -73,6 +74,29 @@ TEST_F(ResumeTest, AStoppedRunSavesAndGoesOn) {
     EXPECT_THAT([&] { job.run(); }, ThrowsCode(Code::kStopped, "step " + std::to_string(k)));
     expect_resumes(scratch, expected, k, what);
   }
+}
+
+TEST_F(ResumeTest, AdaptersGoOnTooAndTheRestKeepsNoMoments) {
+  options_.optimization.lora = {.rank = 2, .alpha = 8, .dropout = 0.2};
+  const End expected = uninterrupted();
+  const ScratchDirectory scratch;
+  TinyJob job(options_, scratch / "job", *storage_);
+  const Learned begun = job.tiny.learned();
+  job.observer.when_step = [&](int64_t step) { job.stop = step == 3; };
+  EXPECT_THAT([&] { job.run(); }, ThrowsCode(Code::kStopped, "step 3"));
+  const std::string moments = read_text(scratch / "job/step-00000003/optimizer.safetensors");
+  EXPECT_THAT(moments, HasSubstr("exp_avg.bert.encoder.layer.0.attention.self.query.lora_A"));
+  EXPECT_THAT(moments, HasSubstr("exp_avg_sq.classifier.weight"));
+  EXPECT_THAT(moments, Not(HasSubstr("query.weight")));
+  expect_resumes(scratch, expected, 3, "with adapters");
+
+  const auto adapters =
+      static_cast<size_t>(job.tiny.parameters.offset(first_trained(job.tiny.parameters)));
+  EXPECT_TRUE(std::equal(begun.parameters.begin(),
+                         begun.parameters.begin() + static_cast<std::ptrdiff_t>(adapters),
+                         expected.learned.parameters.begin()))
+      << "the encoder learned";
+  EXPECT_NE(begun.parameters, expected.learned.parameters);
 }
 
 TEST_F(ResumeTest, AStopBeforeTheFirstUpdateLeavesNothing) {

@@ -59,7 +59,8 @@ class TinyJob {
  public:
   TinyJob(const TrainingOptions& options, const std::string& directory, Storage& storage,
           bool evaluates = true)
-      : options_(options),
+      : tiny(/*seed=*/1, tiny_config(), /*threads=*/1, options.optimization.lora),
+        options_(options),
         checkpoints_(storage, Uri::parse(directory), options.save_total_limit),
         evaluates_(evaluates) {}
 

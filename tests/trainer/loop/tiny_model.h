@@ -21,8 +21,12 @@ struct Learned {
 // A tiny model, initialised at random, with its optimizer.
 struct TinyModel {
   explicit TinyModel(uint64_t seed = 1, const ModelConfig& model_config = tiny_config(),
-                     int threads = 1)
-      : config(model_config), pool(threads) {
+                     int threads = 1, const LoraOptions& adapters = {})
+      : config(model_config), lora(adapters), pool(threads) {
+    fill(seed);
+  }
+
+  void fill(uint64_t seed) {
     std::vector<size_t> all(parameters.specs().size());
     std::iota(all.begin(), all.end(), size_t{0});
     initialize(parameters, all, config.initializer_range, seed, *kernels);
@@ -41,10 +45,11 @@ struct TinyModel {
   }
 
   ModelConfig config;
+  LoraOptions lora;
   ThreadPool pool;
   std::unique_ptr<Kernels> kernels = make_cpu_kernels(pool);
-  Parameters parameters{parameter_table(config), true, *kernels};
-  Model model{config, BatchLimits{.tokens = 256, .sequences = 16}, parameters, *kernels};
+  Parameters parameters{parameter_table(config, lora), true, *kernels};
+  Model model{config, BatchLimits{.tokens = 256, .sequences = 16}, parameters, *kernels, {}, lora};
   Optimizer optimizer{{}, parameters, *kernels};
 };
 

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Adapters from the command line: what learns, what is exported, and that a job goes on with the same bits.
+#   lora.sh BERTH
+. "$(dirname "$0")/lib.sh"
+
+flags=(--train-data-file "$sample" --max-steps 6 --batch-size 4 --save-steps 2 --learning-rate 1e-3
+  --lora-rank 2 --lora-alpha 4 --lora-dropout 0.1 --export-adapter)
+"$berth" "${flags[@]}" --job-dir whole >/dev/null 2>err.txt || fail "training: $(tail -n 1 err.txt)"
+grep -q 'LoRA of rank 2: [0-9]* of [0-9]* parameters learn' err.txt || fail "does not say what learns"
+grep -q 'random.*lora_A' err.txt && fail "reports adapters as missing from the model"
+for file in adapter_config.json adapter_model.safetensors; do
+  [ -s "whole/model/adapter/$file" ] || fail "no $file"
+done
+grep -q '"r": 2' whole/model/adapter/adapter_config.json || fail "another rank in adapter_config.json"
+grep -q '"lora_alpha": 4' whole/model/adapter/adapter_config.json || fail "another alpha"
+grep -q '"lora-rank": "2"' whole/job.json || fail "job.json does not record the rank"
+grep -aq lora_A whole/model/model.safetensors && fail "the exported model has adapters that are not merged"
+grep -aq 'layer.0.attention.self.query.lora_A' whole/model/adapter/adapter_model.safetensors || fail "no adapters"
+
+# The merged model computes what training computed last.
+"$berth" --mode predict --predict-data-file "$sample" --model whole/model >merged.txt 2>err.txt ||
+  fail "predict: $(tail -n 1 err.txt)"
+"$berth" --train-data-file "$sample" --max-steps 6 --batch-size 4 --job-dir plain --learning-rate 1e-3 >/dev/null 2>&1
+"$berth" --mode predict --predict-data-file "$sample" --model plain/model >plain.txt 2>/dev/null
+cmp -s merged.txt plain.txt && fail "adapters learn what the whole model does"
+
+# Killed after a checkpoint, it ends with the same bits.
+"$berth" "${flags[@]}" --job-dir job >/dev/null 2>&1 &
+pid=$!
+until [ -e job/checkpoints/step-00000002/MANIFEST.json ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
+kill -9 $pid 2>/dev/null
+wait $pid 2>/dev/null
+"$berth" "${flags[@]}" --job-dir job >/dev/null 2>err.txt || fail "after the kill: $(tail -n 1 err.txt)"
+for file in model/model.safetensors model/adapter/adapter_model.safetensors; do
+  cmp -s "whole/$file" "job/$file" || fail "other bits in $file"
+done
+
+expect 2 'is a LoRA adapter' --train-data-file "$sample" --job-dir other --model whole/model/adapter
+expect 2 '--init random' "${flags[@]}" --job-dir other --init random
+expect 2 'without --lora-rank' --train-data-file "$sample" --job-dir other --export-adapter
+expect 5 '--lora-rank' "${flags[@]}" --job-dir whole --lora-rank 4
+finish
