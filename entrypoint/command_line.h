@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "entrypoint/platform.h"
 #include "storage/base/log.h"
 #include "storage/open_storage.h"
 #include "trainer/loop/options.h"
@@ -27,6 +28,7 @@ struct CommandLine {
   ToolOptions tool{};
   std::vector<std::string> notes{};  // of flags that have no effect: to be said once
   StorageOptions storage{};          // how remote objects are reached; results do not depend on it
+  Tuning tuning{};                   // the platform's
   std::string forced_instruction_set;  // hidden, for tests; empty: the best this CPU has
 };
 

@@ -158,6 +158,13 @@ std::vector<Flag> make_table() {
        "What tells the best evaluation: loss, or a metric of the task.",
        text_value("NAME", training(&TrainingOptions::metric_for_best_model)),
        "the task's main metric"},
+      {"hypertune-metric",
+       {},
+       kSaving,
+       "The metric that hyperparameter tuning is told of, after each evaluation, by the file "
+       "CLOUD_ML_HP_METRIC_FILE or /tmp/hypertune/output.metrics.",
+       text_value("NAME", output(&OutputOptions::hypertune_metric)),
+       "CLOUD_ML_HP_METRIC_TAG if it names one, else --metric-for-best-model"},
       {"early-stopping-patience",
        {},
        kSaving,

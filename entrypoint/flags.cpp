@@ -94,6 +94,21 @@ std::string parent_of(std::string directory) {
   return slash == std::string::npos ? "." : directory.substr(0, slash + 1);
 }
 
+// Trials of one study are told the same flags: each writes below its own number, but where the
+// platform's own directories, which have it, were passed on.
+void append_trial(const Platform& platform, OutputOptions& output) {
+  std::vector<std::string> own = {platform.checkpoint_dir, platform.tensorboard_log_dir};
+  if (!platform.model_dir.empty()) own.push_back(parent_of(platform.model_dir));
+  for (std::string* place :
+       {&output.job_dir, &output.export_dir, &output.checkpoint_dir, &output.summary_dir}) {
+    const bool has_trial = std::ranges::any_of(own, [&](const std::string& directory) {
+      return !directory.empty() && place->starts_with(directory);
+    });
+    if (place->empty() || has_trial) continue;
+    *place = (Uri::parse(*place) / platform.tuning.trial).to_string();
+  }
+}
+
 void complete_from(const Platform& platform, OutputOptions& output) {
   const auto fall_back = [](std::string& place, const std::string& other) {
     if (place.empty()) place = other;
@@ -125,7 +140,13 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
       throw error.at(spellings.at(flag.name));
     }
   }
+  const Mode mode = command_line.settings.mode;
+  const bool trains = mode == Mode::kTrain || mode == Mode::kTrainAndEval;
+  if (trains && !platform.tuning.trial.empty()) {
+    append_trial(platform, command_line.settings.output);
+  }
   complete_from(platform, command_line.settings.output);
+  command_line.tuning = platform.tuning;
   command_line.storage.credentials = platform.credentials;
   command_line.storage.emulator_host = platform.emulator_host;
   if (!command_line.version && !command_line.help_markdown) check_settings(command_line);

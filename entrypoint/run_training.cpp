@@ -6,6 +6,7 @@
 #include "entrypoint/export_job.h"
 #include "entrypoint/flags.h"
 #include "entrypoint/help.h"
+#include "entrypoint/hypertune_file.h"
 #include "entrypoint/job.h"
 #include "entrypoint/labelled_data.h"
 #include "entrypoint/machine.h"
@@ -168,6 +169,16 @@ std::string best_metric(const TrainingOptions& options, const DataSources& sourc
   return sources.metric.empty() ? main_metric : sources.metric;
 }
 
+// Nothing where no tuning service waits. Throws kUsage, before the job directory is this job's.
+std::unique_ptr<Observer> make_hypertune_file(const Job& job,
+                                              const std::vector<std::string>& metrics) {
+  const Tuning& tuning = job.command_line.tuning;
+  const std::string& asked = job.settings.output.hypertune_metric;
+  if (!wants_hypertune_file(tuning, asked)) return nullptr;
+  const std::string& best = job.settings.training.metric_for_best_model;
+  return std::make_unique<HypertuneFile>(tuning, hypertune_metric(tuning, asked, best, metrics));
+}
+
 // MNLI's second set, with the model as it is.
 EvaluationResult evaluate_beside(Job& job, const LoadedTable& loaded, const ModelDescription& model,
                                  const TrainingRows& rows, Model& network, Kernels& kernels,
@@ -223,6 +234,7 @@ void run_training(Job& job) {
       best_metric(settings.training, sources, metrics.front());
   // For what it throws, before the job directory is this job's.
   BestRule(settings.training, metrics, /*steps_between=*/1);
+  std::unique_ptr<Observer> hypertune = make_hypertune_file(job, metrics);
   Machine machine(job.command_line);
   Kernels& kernels = *machine.kernels;
   const LoraOptions& lora = settings.training.optimization.lora;
@@ -258,6 +270,7 @@ void run_training(Job& job) {
                             .stop = job.stop};
   job.output.add(std::make_unique<EventFiles>(
       job.storage, places.summaries, EventFileOptions{.writer = this_writer(), .settings = ""}));
+  if (hypertune) job.output.add(std::move(hypertune));
   job.output.on_start(
       {.train_examples = train_set.size(),
        .eval_examples = eval_set ? eval_set->size() : 0,

@@ -250,6 +250,26 @@ TEST_F(FlagsTest, PlatformPlacesWhatNoFlagPlaces) {
   EXPECT_EQ(output.summary_dir, "z");
 }
 
+TEST_F(FlagsTest, TrialsOfAStudyDoNotWriteOverEachOther) {
+  platform_.tuning.trial = "7";
+  const OutputOptions given = parse({"--job-dir=gs://b/study", "--export-dir=x/"}).settings.output;
+  EXPECT_EQ(given.job_dir, "gs://b/study/7");
+  EXPECT_EQ(given.export_dir, "x/7");
+  EXPECT_EQ(given.checkpoint_dir, "");
+  EXPECT_EQ(parse({}).tuning.trial, "7");
+  const CommandLine reads = parse_alone({"--mode=eval", "--eval-data-file=e", "--job-dir=j"});
+  EXPECT_EQ(reads.settings.output.job_dir, "j");
+
+  platform_.model_dir = "gs://b/7/model/";  // the trial is in it
+  platform_.checkpoint_dir = "gs://b/7/checkpoints/";
+  const OutputOptions own =
+      parse_alone({"--train-data-file=a", "--export-dir=gs://b/7/model/"}).settings.output;
+  EXPECT_EQ(own.job_dir, "gs://b/7/");
+  EXPECT_EQ(own.export_dir, "gs://b/7/model/");
+  EXPECT_EQ(own.checkpoint_dir, "gs://b/7/checkpoints/");
+  EXPECT_EQ(parse({"--job-dir=out"}).settings.output.job_dir, "out/7");
+}
+
 TEST_F(FlagsTest, AdaptersHavePeftsNumbers) {
   EXPECT_FALSE(training({}).optimization.lora);
   const LoraOptions lora = training({"--lora_r=4", "--lora-dropout=0.1"}).optimization.lora;
@@ -298,6 +318,20 @@ TEST(Platform, IsReadOnceFromTheEnvironment) {
   EXPECT_EQ(platform.checkpoint_dir, "");
   EXPECT_EQ(platform.columns, 132);
   EXPECT_EQ(read_platform([](const char*) { return "wide"; }).columns, std::nullopt);
+}
+
+TEST(Platform, KnowsATrialByItsNumberOrItsCluster) {
+  const auto trial = [](std::string_view wanted, const char* value) {
+    return read_platform([=](const char* name) { return wanted == name ? value : nullptr; })
+        .tuning.trial;
+  };
+  EXPECT_EQ(trial("CLOUD_ML_TRIAL_ID", "12"), "12");
+  EXPECT_EQ(trial("TF_CONFIG", R"({"task": {"type": "chief", "trial": "3"}})"), "3");
+  EXPECT_EQ(trial("CLUSTER_SPEC", R"({"task": {"trial": 4}})"), "4");
+  EXPECT_EQ(trial("TF_CONFIG", R"({"task": []})"), "");
+  EXPECT_EQ(trial("TF_CONFIG", "{"), "");
+  EXPECT_EQ(trial("CLOUD_ML_TRIAL_ID", "../x"), "");
+  EXPECT_EQ(trial("CLOUD_ML_HP_METRIC_FILE", "1"), "");
 }
 
 }  // namespace

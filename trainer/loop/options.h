@@ -92,6 +92,7 @@ struct OutputOptions {
   ExportFormat export_format = ExportFormat::kSafetensors;
   std::optional<DType> export_dtype{};  // of model.safetensors; as trained, or as converted from
   bool export_adapter = false;          // LoRA's, beside the merged model
+  std::string hypertune_metric{};  // for the tuning service; empty: it tells, or the best model's
   bool reuse_job_dir = true;       // false: a job_dir that was used before is refused
 };
 
