@@ -243,11 +243,14 @@ void run_training(Job& job) {
   Optimizer optimizer(optimizer_options(settings.training.optimization), parameters, kernels);
   CheckpointStore checkpoints(job.storage, places.checkpoints, settings.training.save_total_limit);
   TrainingState state = resume(checkpoints, parameters, optimizer, kernels, job.reached);
-  if (state.step > 0) {
-    if (settings.model.init == Init::kPretrained) folder.parameters();  // recorded, to be compared
-  } else {
+  const auto fill = [&] {
     fill_parameters(folder, settings.model, model.config, settings.training.seed, parameters,
                     kernels);
+  };
+  if (state.step == 0) {
+    fill();
+  } else if (settings.model.init == Init::kPretrained) {
+    folder.parameters();  // recorded, to be compared
   }
   settle_record(job, places, make_record(job, rows, folder, kernels));
   Model network(model.config, batch_limits(settings, /*training=*/true), parameters, kernels,
@@ -267,7 +270,8 @@ void run_training(Job& job) {
                             .eval_split = rows.eval ? "eval" : "validation",
                             .checkpoints = checkpoints,
                             .observer = job.output,
-                            .stop = job.stop};
+                            .stop = job.stop,
+                            .fill_parameters = fill};
   job.output.add(std::make_unique<EventFiles>(
       job.storage, places.summaries, EventFileOptions{.writer = this_writer(), .settings = ""}));
   if (hypertune) job.output.add(std::move(hypertune));

@@ -89,6 +89,10 @@ UpdateBatch Batcher::next(DataCursor cursor) {
       indices.push_back(sampler_.next(cursor));
     }
   };
+  for (const SkippedData& skipped : options_.skipped) {
+    if (cursor == skipped.from) cursor = skipped.to;
+  }
+  update.before = cursor;
   collect();
   const bool is_remainder = static_cast<int64_t>(indices.size()) < options_.batch_size;
   if (options_.drop_remainder && is_remainder && data_.size() >= options_.batch_size) collect();

@@ -17,14 +17,21 @@ PackedBatch pack(Dataset& data, std::span<const int64_t> indices);
 struct UpdateBatch {
   std::vector<PackedBatch> micro_batches;
   int64_t examples = 0, tokens = 0;
-  DataCursor after;
+  DataCursor before{}, after{};
+};
+
+// Data that is left out: from where an update would begin to where another would.
+struct SkippedData {
+  DataCursor from{}, to{};
+  bool operator==(const SkippedData&) const = default;
 };
 
 struct BatchOptions {
   int64_t batch_size = 8;     // examples an update; an epoch's last may have fewer
   int64_t micro_batches = 1;  // in how many nearly equal parts it is cut
   uint64_t seed = 42;
-  bool drop_remainder = false;  // an epoch's last update is left out where it has fewer
+  bool drop_remainder = false;         // an epoch's last update is left out where it has fewer
+  std::vector<SkippedData> skipped{};  // in the order of the data
 };
 
 // Cuts a data set, shuffled anew every epoch, into updates.

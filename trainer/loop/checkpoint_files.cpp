@@ -20,6 +20,14 @@ auto parsing(std::string_view json, const Read& read) {
   }
 }
 
+OrderedJson cursor_object(const DataCursor& cursor) {
+  return {{"epoch", cursor.epoch}, {"block", cursor.block}, {"index", cursor.index}};
+}
+
+DataCursor cursor_of(const OrderedJson& object) {
+  return {.epoch = object.at("epoch"), .block = object.at("block"), .index = object.at("index")};
+}
+
 OrderedJson best_object(const Best& best) {
   return {{"step", best.step}, {"metric", best.metric}, {"value", best.value}};
 }
@@ -29,10 +37,7 @@ OrderedJson best_object(const Best& best) {
 std::string to_json(const TrainingState& state) {
   OrderedJson object = {{"format", 1},
                         {"step", state.step},
-                        {"cursor",
-                         {{"epoch", state.cursor.epoch},
-                          {"block", state.cursor.block},
-                          {"index", state.cursor.index}}},
+                        {"cursor", cursor_object(state.cursor)},
                         {"examples", state.examples},
                         {"tokens", state.tokens},
                         {"loss_sum", state.loss_sum},
@@ -40,21 +45,28 @@ std::string to_json(const TrainingState& state) {
                         {"best", nullptr},
                         {"kernels", state.kernels}};
   if (state.best) object["best"] = best_object(*state.best);
+  for (const SkippedData& skipped : state.skipped) {
+    object["skipped"].push_back(
+        {{"from", cursor_object(skipped.from)}, {"to", cursor_object(skipped.to)}});
+  }
   return to_text(object, 2) + "\n";
 }
 
 TrainingState parse_training_state(std::string_view json) {
   return parsing(json, [](const OrderedJson& object) {
-    const OrderedJson& cursor = object.at("cursor");
     TrainingState state{.step = object.at("step"),
-                        .cursor = {.epoch = cursor.at("epoch"),
-                                   .block = cursor.at("block"),
-                                   .index = cursor.at("index")},
+                        .cursor = cursor_of(object.at("cursor")),
                         .examples = object.at("examples"),
                         .tokens = object.at("tokens"),
                         .loss_sum = object.at("loss_sum"),
                         .evaluated_step = object.at("evaluated_step"),
                         .kernels = object.at("kernels")};
+    if (object.contains("skipped")) {
+      for (const OrderedJson& skipped : object.at("skipped")) {
+        state.skipped.push_back(
+            {.from = cursor_of(skipped.at("from")), .to = cursor_of(skipped.at("to"))});
+      }
+    }
     if (const OrderedJson& best = object.at("best"); !best.is_null()) {
       state.best = {
           .step = best.at("step"), .metric = best.at("metric"), .value = best.at("value")};

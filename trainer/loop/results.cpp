@@ -29,13 +29,16 @@ OrderedJson train_object(const TrainResult& result, int64_t train_examples) {
   const auto rate = [seconds](int64_t count) {
     return seconds > 0 ? static_cast<double>(count) / seconds : 0;
   };
-  return {{"examples", state.examples},
-          {"steps", state.step},
-          {"epochs", static_cast<double>(state.examples) / static_cast<double>(train_examples)},
-          {"loss", state.loss_sum / static_cast<double>(state.examples)},
-          {"examples_per_second", rate(result.examples)},
-          {"real_tokens_per_second", rate(result.tokens)},
-          {"seconds", seconds}};
+  OrderedJson object = {
+      {"examples", state.examples},
+      {"steps", state.step},
+      {"epochs", static_cast<double>(state.examples) / static_cast<double>(train_examples)},
+      {"loss", state.loss_sum / static_cast<double>(state.examples)},
+      {"examples_per_second", rate(result.examples)},
+      {"real_tokens_per_second", rate(result.tokens)},
+      {"seconds", seconds}};
+  if (!state.skipped.empty()) object["skipped_updates"] = state.skipped.size();
+  return object;
 }
 
 OrderedJson eval_object(const EvaluationResult& evaluation) {

@@ -16,6 +16,8 @@
 namespace berth {
 namespace {
 
+constexpr size_t kMostRollbacks = 2;
+
 ScheduleOptions schedule_options(const OptimizationOptions& options, int64_t total_steps) {
   return {.type = options.lr_scheduler_type,
           .peak_rate = options.learning_rate,
@@ -53,21 +55,9 @@ class Training {
  private:
   TrainResult train() {
     TrainingState& state = result_.state;
-    Batcher batcher({.batch_size = parts_.options.batch_size,
-                     .micro_batches = parts_.options.gradient_accumulation_steps,
-                     .seed = parts_.options.seed,
-                     .drop_remainder = parts_.options.drop_remainder},
-                    parts_.train_data);
-    Prefetcher prefetcher(batcher, state.cursor, plan_.total_steps - state.step);
     // Of a process that ended before it could do it.
     if (state.best) parts_.checkpoints.record_best(*state.best);
-    evaluate_when_due();
-    for (UpdateBatch batch; !ended() && prefetcher.next(batch);) {
-      settle(parts_.checkpoints.poll());
-      update(batch);
-      evaluate_when_due();
-      if (save_due()) save();
-    }
+    for (std::optional<SkippedData> bad; (bad = run_updates());) roll_back(*bad);
     if (state.step < plan_.total_steps) {
       log_info(cat("stopped early after step ", state.step, " of ", plan_.total_steps,
                    ": the best ", state.best->metric, " is step ", state.best->step, "'s"));
@@ -77,6 +67,49 @@ class Training {
     settle_or_throw();
     if (parts_.options.load_best_model_at_end) load_best();
     return std::move(result_);
+  }
+
+  // Updates from where the state stands to the end, or to one that went wrong: its data.
+  std::optional<SkippedData> run_updates() {
+    const TrainingState& state = result_.state;
+    Batcher batcher({.batch_size = parts_.options.batch_size,
+                     .micro_batches = parts_.options.gradient_accumulation_steps,
+                     .seed = parts_.options.seed,
+                     .drop_remainder = parts_.options.drop_remainder,
+                     .skipped = state.skipped},
+                    parts_.train_data);
+    Prefetcher prefetcher(batcher, state.cursor, plan_.total_steps - state.step);
+    evaluate_when_due();
+    for (UpdateBatch batch; !ended() && prefetcher.next(batch);) {
+      settle(parts_.checkpoints.poll());
+      if (!update(batch)) return SkippedData{.from = batch.before, .to = batch.after};
+      evaluate_when_due();
+      if (save_due()) save();
+    }
+    return std::nullopt;
+  }
+
+  // To where a process that begins now would be, but for what is skipped: it is in no checkpoint
+  // yet, but such a process comes to the same data and skips them, too.
+  void roll_back(const SkippedData& bad) {
+    settle(parts_.checkpoints.wait());
+    std::vector<SkippedData> skipped = std::move(result_.state.skipped);
+    skipped.push_back(bad);
+    std::optional<TrainingState> before =
+        parts_.checkpoints.restore(parts_.parameters, parts_.optimizer, parts_.kernels);
+    if (!before) {
+      parts_.fill_parameters();
+      parts_.kernels.zero(parts_.optimizer.first_moment());
+      parts_.kernels.zero(parts_.optimizer.second_moment());
+      before.emplace();
+    }
+    parts_.model.refresh();
+    result_.state = std::move(*before);
+    result_.state.kernels = parts_.kernels.description();
+    result_.state.skipped = std::move(skipped);
+    saved_step_ = result_.state.step == 0 ? -1 : result_.state.step;
+    saved_best_ = result_.state.best;
+    interval_loss_ = interval_examples_ = 0;
   }
 
   bool ended() const {
@@ -94,7 +127,8 @@ class Training {
     evaluate_final();
   }
 
-  void update(const UpdateBatch& batch) {
+  // False: it came to no number, and the parameters with it.
+  bool update(const UpdateBatch& batch) {
     TrainingState& state = result_.state;
     result_.evaluation.reset();
     const auto start = std::chrono::steady_clock::now();
@@ -110,7 +144,10 @@ class Training {
     parts_.optimizer.step(*step_state_);
     parts_.model.refresh();
     const StepOutcome outcome = parts_.kernels.read_step(*step_state_);
-    if (!std::isfinite(outcome.loss_sum) || !std::isfinite(outcome.grad_norm)) diverged(outcome);
+    if (!std::isfinite(outcome.loss_sum) || !std::isfinite(outcome.grad_norm)) {
+      diverged(outcome, batch.examples);
+      return false;
+    }
 
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     ++state.step;
@@ -124,6 +161,7 @@ class Training {
     interval_loss_ += outcome.loss_sum;
     interval_examples_ += outcome.examples;
     report(outcome, rate);
+    return true;
   }
 
   void report(const StepOutcome& outcome, double rate) {
@@ -270,12 +308,19 @@ class Training {
                 "start it again with the same command to go on");
   }
 
-  [[noreturn]] void diverged(const StepOutcome& outcome) const {
-    throw Error(
-        Code::kDiverged,
+  // Throws kDiverged where it happens too often.
+  void diverged(const StepOutcome& outcome, int64_t examples) const {
+    const std::string what =
         cat("at step ", result_.state.step + 1, " the loss is ",
-            outcome.loss_sum / outcome.examples, " and the gradient's norm ", outcome.grad_norm),
-        "", "lower --learning-rate; the last checkpoint is unharmed");
+            outcome.loss_sum / outcome.examples, " and the gradient's norm ", outcome.grad_norm);
+    const size_t before = result_.state.skipped.size();
+    if (before == kMostRollbacks) {
+      throw Error(Code::kDiverged, what, "",
+                  "lower --learning-rate; the last checkpoint is unharmed");
+    }
+    log_warning(cat(what, ": going back to the last checkpoint or the start, and on without the ",
+                    examples, " examples of this update (", before + 1, " of at most ",
+                    kMostRollbacks, " times)"));
   }
 
   const TrainingParts& parts_;

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,7 @@ struct TrainingParts {
   CheckpointStore& checkpoints;
   Observer& observer;
   const std::atomic<bool>& stop;
+  std::function<void()> fill_parameters;  // as they were before the first update
 };
 
 struct TrainResult {
@@ -53,8 +55,10 @@ struct TrainResult {
 // each when it is due. The last update is always evaluated (with eval data) and saved; then the
 // parameters become the best checkpoint's, where the options say so. A save in between that fails
 // is a warning; of the last one, and of the one when `stop` is set, the failure is thrown. When
-// `stop` is set, saves and throws kStopped; kDiverged when the loss is no longer a number. Errors
-// of the parts pass through. However it ends, no save is under way any more.
+// `stop` is set, saves and throws kStopped. When an update's loss or gradient is no number, goes
+// back to the newest checkpoint, or to the start, and on from there without that update's data, as
+// a process that resumes would; the third time throws kDiverged. Errors of the parts pass through.
+// However it ends, no save is under way any more.
 TrainResult train(const TrainingParts& parts, const Plan& plan, TrainingState state);
 
 }  // namespace berth

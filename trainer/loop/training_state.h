@@ -3,8 +3,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "trainer/data/sampler.h"
+#include "trainer/data/batcher.h"
 
 namespace berth {
 
@@ -20,11 +21,12 @@ struct Best {
 struct TrainingState {
   int64_t step = 0;  // updates done
   DataCursor cursor{};
-  int64_t examples = 0, tokens = 0;  // seen so far, by all processes
-  double loss_sum = 0;               // over those examples
-  int64_t evaluated_step = -1;       // the last step that was evaluated
-  std::optional<Best> best{};        // of those whose checkpoint is there, or this one's
-  std::string kernels{};             // what computed it: results repeat bit for bit on the same
+  int64_t examples = 0, tokens = 0;    // seen so far, by all processes
+  double loss_sum = 0;                 // over those examples
+  int64_t evaluated_step = -1;         // the last step that was evaluated
+  std::vector<SkippedData> skipped{};  // what made the loss no number, in the order of the data
+  std::optional<Best> best{};          // of those whose checkpoint is there, or this one's
+  std::string kernels{};               // what computed it: results repeat bit for bit on the same
 };
 
 }  // namespace berth

@@ -115,6 +115,15 @@ TEST_F(BatcherTest, AnUpdateIsOneBatchUnlessCut) {
   EXPECT_EQ(update.after, (DataCursor{.epoch = 0, .block = 0, .index = 4}));
 }
 
+TEST_F(BatcherTest, SkippedDataIsPassedOver) {
+  const DataCursor start{}, second{.index = 4}, third{.index = 8};
+  Batcher batcher({.batch_size = 4, .skipped = {{start, second}, {second, third}}}, *data_.dataset);
+  const UpdateBatch update = batcher.next(start);
+  EXPECT_EQ(update.before, third);
+  EXPECT_EQ(update.after, (DataCursor{.epoch = 1}));
+  EXPECT_EQ(update.examples, 2);
+}
+
 TEST_F(BatcherTest, UpdatesNeverSpanEpochs) {
   Batcher batcher({.batch_size = 4}, *data_.dataset);
   DataCursor cursor;

@@ -42,6 +42,14 @@ TEST(StateJson, SurvivesWritingAndReading) {
   EXPECT_EQ(state.kernels, kState.kernels);
 }
 
+TEST(StateJson, KeepsWhatWasSkipped) {
+  TrainingState state = kState;
+  state.skipped = {{.from = {.index = 8}, .to = {.index = 12}},
+                   {.from = {.epoch = 1, .block = 2}, .to = {.epoch = 2}}};
+  EXPECT_EQ(parse_training_state(to_json(state)).skipped, state.skipped);
+  EXPECT_EQ(to_json(kState).find("skipped"), std::string::npos);
+}
+
 TEST(StateJson, MayHaveNoBest) {
   EXPECT_EQ(parse_training_state(to_json(TrainingState{.step = 1})).best, std::nullopt);
 }

@@ -65,8 +65,8 @@ class TinyJob {
         evaluates_(evaluates) {}
 
   TrainResult run() {
-    TrainingState state = checkpoints_.restore(tiny.parameters, tiny.optimizer, *tiny.kernels)
-                              .value_or(TrainingState{});
+    TrainingState state =
+        checkpoints_.restore(tiny.parameters, tiny.optimizer, *tiny.kernels).value_or(begin);
     tiny.model.refresh();
     first_step = state.step;
     return train({.options = options_,
@@ -74,21 +74,24 @@ class TinyJob {
                   .parameters = tiny.parameters,
                   .model = tiny.model,
                   .optimizer = tiny.optimizer,
-                  .train_data = *train_data_.dataset,
+                  .train_data = train_data != nullptr ? *train_data : *train_data_.dataset,
                   .eval_data = evaluates_ ? eval_data_.dataset.get() : nullptr,
                   .reading = reading_,
                   .metrics = {"accuracy", "f1", "precision", "recall"},
                   .eval_split = "validation",
                   .checkpoints = checkpoints_,
                   .observer = observer,
-                  .stop = stop},
+                  .stop = stop,
+                  .fill_parameters = [this] { tiny.fill(/*seed=*/1); }},
                  make_plan(options_, train_data_.dataset->size()), std::move(state));
   }
 
   TinyModel tiny;
   RecordingObserver observer;
   std::atomic<bool> stop = false;
-  int64_t first_step = 0;  // of the last run
+  int64_t first_step = 0;         // of the last run
+  TrainingState begin{};          // where there is no checkpoint
+  Dataset* train_data = nullptr;  // of as many rows, in place of the letters
 
  private:
   TrainingOptions options_;

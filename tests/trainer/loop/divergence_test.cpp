@@ -1,0 +1,152 @@
+// Data that makes the loss no number.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "tests/support/captured_log.h"
+#include "tests/support/throws_code.h"
+#include "tests/trainer/loop/tiny_job.h"
+#include "trainer/data/sampler.h"
+#include "trainer/loop/checkpoint_files.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// The end of a process that has no say in it.
+struct Kill {};
+
+// Gives some texts a weight that no sum survives.
+class PoisonedMaker final : public FeatureMaker {
+ public:
+  PoisonedMaker(const FeatureMaker& inner, std::set<std::string> poisoned)
+      : inner_(inner), poisoned_(std::move(poisoned)) {}
+  std::vector<Features> make(const Example& example) const override {
+    std::vector<Features> made = inner_.make(example);
+    if (poisoned_.contains(example.texts[0])) {
+      made[0].weight = std::numeric_limits<float>::infinity();
+    }
+    return made;
+  }
+
+ private:
+  const FeatureMaker& inner_;
+  const std::set<std::string> poisoned_;
+};
+
+// The letters of TinyJob, with poison at these places of the first epoch's order.
+struct PoisonedData {
+  explicit PoisonedData(const std::vector<int64_t>& places)
+      : maker(*letters.data->maker, texts_at(places)),
+        dataset(*letters.data->table, letters.all_rows(), Task::kSequenceClassification, maker,
+                /*labelled=*/true) {}
+
+  std::set<std::string> texts_at(const std::vector<int64_t>& places) const {
+    Sampler sampler(letters.dataset->size(), letters.dataset->block_size(), TrainingOptions{}.seed);
+    std::set<std::string> texts;
+    DataCursor cursor;
+    for (int64_t place = 0; cursor.epoch == 0; ++place) {
+      const int64_t row = sampler.next(cursor);
+      if (std::ranges::find(places, place) == places.end()) continue;
+      texts.insert(letters.dataset->example(row).texts[0]);
+    }
+    return texts;
+  }
+
+  LetterData letters{22};
+  PoisonedMaker maker;
+  Dataset dataset;
+};
+
+SkippedData update_at(int64_t place) {
+  return {.from = {.index = place}, .to = {.index = place + 4}};
+}
+
+class DivergenceTest : public testing::Test {
+ protected:
+  DivergenceTest() {
+    options_.max_steps = 4;
+    options_.save_steps = 2;
+  }
+
+  std::unique_ptr<TinyJob> make_job(PoisonedData& data, const ScratchDirectory& scratch) {
+    auto job = std::make_unique<TinyJob>(options_, scratch / "job", *storage_, false);
+    job->train_data = &data.dataset;
+    return job;
+  }
+  // What is learned where the bad updates are known beforehand.
+  Learned without(const std::vector<SkippedData>& skipped) {
+    const ScratchDirectory scratch;
+    TinyJob job(options_, scratch / "job", *storage_, false);
+    job.begin.skipped = skipped;
+    job.run();
+    return job.tiny.learned();
+  }
+
+  std::unique_ptr<Storage> storage_ = make_local_storage();
+  TrainingOptions options_ = tiny_options();
+};
+
+TEST_F(DivergenceTest, ABadUpdateIsLeftOutAndRecorded) {
+  PoisonedData data({9});
+  const ScratchDirectory scratch;
+  const auto job = make_job(data, scratch);
+  const CapturedLog log;
+  const TrainResult result = job->run();
+  EXPECT_EQ(result.state.step, 4);
+  EXPECT_THAT(result.state.skipped, ElementsAre(update_at(8)));
+  EXPECT_EQ(result.state.cursor, (DataCursor{.index = 20}));
+  EXPECT_EQ(result.state.examples, 16);
+  EXPECT_THAT(log.warnings(), HasSubstr("at step 3 the loss is "));
+  EXPECT_THAT(log.warnings(), HasSubstr("without the 4 examples of this update (1 of at most 2"));
+  EXPECT_THAT(job->observer.checkpoints, ElementsAre(2, 4));
+  EXPECT_EQ(job->tiny.learned(), without({update_at(8)}));
+  EXPECT_THAT(read_text(scratch / "job/step-00000004/state.json"), HasSubstr("skipped"));
+}
+
+TEST_F(DivergenceTest, WithoutACheckpointItGoesBackToTheStart) {
+  options_.save_steps = 0;
+  PoisonedData data({1, 6});  // the first two updates
+  const ScratchDirectory scratch;
+  const auto job = make_job(data, scratch);
+  const std::vector<SkippedData> skipped = {update_at(0), update_at(4)};
+  EXPECT_EQ(job->run().state.skipped, skipped);
+  EXPECT_EQ(job->tiny.learned(), without(skipped));
+}
+
+TEST_F(DivergenceTest, TheThirdEndsTheJob) {
+  PoisonedData data({1, 9, 17});
+  const ScratchDirectory scratch;
+  const auto job = make_job(data, scratch);
+  EXPECT_THAT([&] { job->run(); }, ThrowsCode(Code::kDiverged, "at step 3 the loss is "));
+  EXPECT_THAT(job->observer.checkpoints, ElementsAre(2));
+}
+
+TEST_F(DivergenceTest, ItEndsWithTheSameBitsWhereverItIsStopped) {
+  PoisonedData data({5, 9});
+  const std::vector<SkippedData> skipped = {update_at(4), update_at(8)};
+  const Learned expected = without(skipped);
+  for (int64_t k = 1; k < 4; ++k) {
+    for (const bool killed : {false, true}) {
+      const ScratchDirectory scratch;
+      const auto job = make_job(data, scratch);
+      job->observer.when_step = [&](int64_t step) {
+        if (step == k && killed) throw Kill{};
+        job->stop = step == k;
+      };
+      EXPECT_ANY_THROW(job->run());
+      const auto again = make_job(data, scratch);
+      EXPECT_EQ(again->run().state.skipped, skipped) << k << killed;
+      EXPECT_EQ(again->tiny.learned(), expected) << k << killed;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace berth
