@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "entrypoint/data_sources.h"
+#include "entrypoint/hypertune_file.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/storage.h"
@@ -83,6 +84,15 @@ void check_lora(const Settings& settings) {
   }
 }
 
+void check_seeds(const CommandLine& command_line) {
+  const Settings& settings = command_line.settings;
+  if (settings.training.seeds == 1) return;
+  if (wants_hypertune_file(command_line.tuning, settings.output.hypertune_metric)) {
+    throw Error(Code::kUsage, "hyperparameter tuning is told of one run a trial", "--seeds",
+                "leave it out, or make --seed a parameter of the study");
+  }
+}
+
 void check_columns(const DataOptions& data) {
   const auto differ = [](const std::string& a, const char* flag_a, const std::string& b,
                          const char* flag_b) {
@@ -103,6 +113,7 @@ void check_settings(const CommandLine& command_line) {
   check_places(settings.output);
   check_best(settings);
   check_lora(settings);
+  check_seeds(command_line);
   const TrainingOptions& training = settings.training;
   if (training.gradient_accumulation_steps > training.batch_size) {
     throw Error(Code::kUsage,

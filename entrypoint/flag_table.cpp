@@ -118,6 +118,12 @@ std::vector<Flag> make_table() {
        kTraining,
        "Seed of every random choice; the same seed, files and flags give the same weights.",
        integer_value(training(&TrainingOptions::seed), {0, INT64_MAX})},
+      {"seeds",
+       {"num-seeds"},
+       kTraining,
+       "Train so many times, with --seed and the seeds after it, each in JOB_DIR/seed-SEED; "
+       "JOB_DIR/metrics.json has the mean and the standard deviation of each metric.",
+       integer_value(training(&TrainingOptions::seeds), {1, 1000})},
 
       {"mode",
        {},

@@ -32,6 +32,7 @@ struct Job {
 
 // The modes. Each throws what run() promises.
 void run_training(Job& job);      // --mode train, train_and_eval
+void run_seeds(Job& job);         // the same with several --seeds, one after the other
 void run_evaluation(Job& job);    // --mode eval
 void run_prediction(Job& job);    // --mode predict
 void run_tokenization(Job& job);  // --mode tokenize

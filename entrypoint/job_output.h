@@ -19,6 +19,8 @@ class JobOutput final : public Observer {
   JobOutput(const CommandLine& command_line, const Platform& platform, RunResult& reached);
 
   void add(std::unique_ptr<Observer> observer) { observers_.push_back(std::move(observer)); }
+  size_t observers() const { return observers_.size(); }
+  void keep_observers(size_t first) { observers_.resize(first); }  // no more than there are
 
   void on_start(const JobReport& report) override;
   void on_step(const StepReport& report) override;

@@ -81,7 +81,7 @@ void run(const CommandLine& command_line, const Platform& platform, const std::a
   switch (job.settings.mode) {
     case Mode::kTrain:
     case Mode::kTrainAndEval:
-      return run_training(job);
+      return job.settings.training.seeds > 1 ? run_seeds(job) : run_training(job);
     case Mode::kEval:
       return run_evaluation(job);
     case Mode::kPredict:

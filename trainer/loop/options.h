@@ -69,6 +69,7 @@ struct TrainingOptions {
   int64_t gradient_accumulation_steps = 1;  // micro-batches an update
   bool drop_remainder = false;              // leave out an epoch's last, smaller update
   uint64_t seed = 42;
+  int64_t seeds = 1;             // runs, with this seed and those after it
   int64_t save_steps = 500;      // 0: only at the end
   int64_t save_total_limit = 0;  // 0: keep all
   int64_t logging_steps = 50;
