@@ -223,6 +223,23 @@ def tf2_other_paths(folder):
     save_graph(folder / "tf2_other.ckpt", my_own_name=Part(parts=[Part(inner=layer) for layer in layers]))
 
 
+def token_example(folder):
+    """One record of create_finetuning_data.py's features, and a list of nothing."""
+    train = tf.train
+    ints = lambda numbers: train.Feature(int64_list=train.Int64List(value=numbers))
+    floats = lambda numbers: train.Feature(float_list=train.FloatList(value=numbers))
+    features = {
+        "input_ids": ints([101, 30521, 2**40, -1, 0]),
+        "input_mask": ints([1, 1, 1, 1, 0]),
+        "segment_ids": ints([]),
+        "label_ids": floats([0.1, -2.5]),
+        "text": train.Feature(bytes_list=train.BytesList(value=[b"", b"a\xff"])),
+        "none": train.Feature(),
+    }
+    example = train.Example(features=train.Features(feature=features))
+    (folder / "example.pb").write_bytes(example.SerializeToString(deterministic=True))
+
+
 if __name__ == "__main__":
     folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent / "testdata" / "tensorflow"
     folder.mkdir(parents=True, exist_ok=True)
@@ -233,6 +250,7 @@ if __name__ == "__main__":
     tf2_layers(folder)
     tf2_attributes(folder)
     tf2_other_paths(folder)
+    token_example(folder)
     (folder / "checkpoint").unlink(missing_ok=True)  # names this machine's folder
     for path in sorted(folder.iterdir()):
         print(path.stat().st_size, path.name)
