@@ -67,8 +67,9 @@ Task task_of(const Features& features) {
 
 class RecordReader final : public ExampleReader {
  public:
-  RecordReader(std::unique_ptr<ByteSource> source, std::optional<Task> task)
-      : records_(std::move(source)) {
+  RecordReader(std::unique_ptr<ByteSource> source, std::optional<Task> task,
+               std::vector<std::string> label_names)
+      : records_(std::move(source)), label_names_(std::move(label_names)) {
     has_first_ = read(first_);
     labelled_ = has_first_ && label_of(first_) != nullptr;
     task_ = task.value_or(has_first_ ? task_of(first_) : Task::kSequenceClassification);
@@ -142,6 +143,7 @@ class RecordReader final : public ExampleReader {
                   "pass --task regression");
     }
     const Numbers numbers = integers(label);
+    if (task_ == Task::kMultiLabel) return read_marks(numbers, example, labels, row);
     const bool is_of_tokens = task_ == Task::kTokenClassification;
     const size_t wanted = is_of_tokens ? mask.size() : 1;
     if (numbers.size() != wanted) {
@@ -153,11 +155,37 @@ class RecordReader final : public ExampleReader {
       if (is_of_tokens && mask[i] == 0) continue;
       // Model Garden's taggers mark what has no label with -1, Hugging Face's with -100.
       const bool has_none = is_of_tokens && numbers[i] < 0;
-      example.labels.push_back(has_none ? -1 : labels.entry(std::to_string(numbers[i]), row));
+      example.labels.push_back(has_none ? -1 : labels.entry(label_name(numbers[i]), row));
     }
   }
 
+  void read_marks(const Numbers& marks, Example& example, LabelDictionary& labels,
+                  int64_t row) const {
+    if (!label_names_.empty() && marks.size() != label_names_.size()) {
+      throw Error(Code::kBadData, cat("label_ids holds ", marks.size(), " marks for ",
+                                      label_names_.size(), " labels"));
+    }
+    for (size_t label = 0; label < marks.size(); ++label) {
+      if (marks[label] != 0 && marks[label] != 1) {
+        throw Error(Code::kBadData, cat("the mark ", marks[label], " is neither 0 nor 1"));
+      }
+      if (marks[label] == 1) {
+        example.labels.push_back(labels.entry(label_name(static_cast<int64_t>(label)), row));
+      }
+    }
+  }
+
+  std::string label_name(int64_t label) const {
+    if (label_names_.empty()) return std::to_string(label);
+    if (label >= 0 && label < static_cast<int64_t>(label_names_.size())) {
+      return label_names_[static_cast<size_t>(label)];
+    }
+    throw Error(Code::kBadData,
+                cat("label ", label, " is none of the ", label_names_.size(), " of the meta data"));
+  }
+
   TfRecordReader records_;
+  const std::vector<std::string> label_names_;
   Features first_;
   bool has_first_ = false, labelled_ = false;
   Task task_ = Task::kSequenceClassification;
@@ -165,8 +193,9 @@ class RecordReader final : public ExampleReader {
 
 }  // namespace
 
-RecordExamples make_record_examples(std::unique_ptr<ByteSource> source, std::optional<Task> task) {
-  auto reader = std::make_unique<RecordReader>(std::move(source), task);
+RecordExamples make_record_examples(std::unique_ptr<ByteSource> source, std::optional<Task> task,
+                                    std::vector<std::string> label_names) {
+  auto reader = std::make_unique<RecordReader>(std::move(source), task, std::move(label_names));
   const Task settled = reader->task();
   return {.reader = std::move(reader), .task = settled};
 }

@@ -143,7 +143,8 @@ void TableLoader::append_rows(std::unique_ptr<RowReader> rows) {
 }
 
 void TableLoader::append_records(std::unique_ptr<ByteSource> source) {
-  RecordExamples records = make_record_examples(std::move(source), rules_.task);
+  RecordExamples records =
+      make_record_examples(std::move(source), rules_.task, rules_.record_labels);
   rules_.task = records.task;
   append(*records.reader);
 }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "storage/base/bytes.h"
 #include "storage/formats/row_reader.h"
@@ -19,6 +20,8 @@ struct LoadRules {
   ColumnChoice columns{};
   LabelNeed need = LabelNeed::kRequired;
   int64_t skip_bad_rows = 0;  // so many may be left out
+  std::vector<std::string>
+      record_labels{};  // what TFRecords' integers stand for; empty: themselves
 };
 
 // Reads the files of one data set into one table, the rows of each after those of the one before.
