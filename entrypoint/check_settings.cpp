@@ -7,6 +7,7 @@
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/storage.h"
+#include "trainer/loop/load_model.h"
 
 namespace berth {
 namespace {
@@ -36,6 +37,13 @@ void check_files(const CommandLine& command_line) {
     case Mode::kPredict:
       need(data.predict_data_file, "--predict-data-file", "predict");
       break;
+    case Mode::kPrepare:
+      need(data.train_data_file, "--train-data-file", "prepare");
+      if (settings.model.model.empty() && settings.model.vocab_file.empty() &&
+          needs_tokenizer(data)) {
+        need("", "--model (or --vocab-file), for its tokenizer,", "prepare");
+      }
+      return need(settings.output.export_dir, "--export-dir", "prepare");
     case Mode::kTokenize:
       need(settings.model.model, "--model", "tokenize");
       if (command_line.tool.text) return;

@@ -5,18 +5,20 @@
 #include <vector>
 
 #include "entrypoint/platform.h"
+#include "entrypoint/prepared_files.h"
 #include "storage/base/log.h"
 #include "storage/open_storage.h"
 #include "trainer/loop/options.h"
 
 namespace berth {
 
-// What the modes that only look at files are told.
+// What the modes that compute nothing are told.
 struct ToolOptions {
   std::string input{};                // inspect, tokenize: a file; tokenize: "-" is standard input
   std::optional<std::string> text{};  // tokenize: this one instead
   bool add_special_tokens = true;     // tokenize
   bool json = false;                  // inspect
+  PreparedFileOptions prepared{};     // prepare
 };
 
 // What one invocation asked for: the job's settings and how the program itself behaves.

@@ -24,8 +24,27 @@ namespace {
 // What run_classifier.py's data makers write beside their TFRecords.
 struct MetaData {
   std::optional<int64_t> max_seq_length, num_labels, train_data_size;
-  bool is_regression = false;
+  std::string task_type{};
+  std::vector<std::string> labels{};  // the numbers' names, which --mode prepare adds
 };
+
+std::vector<std::string> label_names(const Json& object, const std::string& where) {
+  std::vector<std::string> names;
+  if (!object.contains("labels")) return names;
+  const Json& labels = object["labels"];
+  const auto refuse = [&](const char* what) {
+    throw Error(Code::kBadData, cat("\"labels\" ", what), where);
+  };
+  if (!labels.is_array()) refuse("is no list");
+  for (const Json& label : labels) {
+    if (!label.is_string()) refuse("holds what is no text");
+    names.push_back(label.get<std::string>());
+  }
+  if (object.contains("num_labels") && object["num_labels"] != names.size()) {
+    refuse("does not hold num_labels names");
+  }
+  return names;
+}
 
 MetaData read_meta_data(Storage& storage, const std::string& path) {
   const Uri uri = Uri::parse(path);
@@ -46,7 +65,10 @@ MetaData read_meta_data(Storage& storage, const std::string& path) {
   MetaData meta{.max_seq_length = number("max_seq_length"),
                 .num_labels = number("num_labels"),
                 .train_data_size = number("train_data_size")};
-  meta.is_regression = object.contains("task_type") && object["task_type"] == "bert_regression";
+  if (object.contains("task_type") && object["task_type"].is_string()) {
+    meta.task_type = object["task_type"].get<std::string>();
+  }
+  meta.labels = label_names(object, uri.to_string());
   return meta;
 }
 
@@ -55,17 +77,29 @@ bool holds_records(const std::string& path) {
   return !path.empty() && names_records(name);
 }
 
-void apply(const MetaData& meta, Settings& settings, DataSources& sources) {
+std::optional<Task> task_of(const std::string& task_type) {
+  if (task_type == "bert_regression") return Task::kRegression;
+  if (task_type == "bert_tagging") return Task::kTokenClassification;
+  if (task_type == "bert_multi_label") return Task::kMultiLabel;
+  return std::nullopt;  // as the records' labels are
+}
+
+// Returns the names of the records' numbers; empty: themselves.
+std::vector<std::string> apply(const MetaData& meta, Settings& settings, DataSources& sources) {
   DataOptions& data = settings.data;
   if (meta.max_seq_length) data.max_seq_length = static_cast<int32_t>(*meta.max_seq_length);
-  if (!sources.task && meta.is_regression) sources.task = Task::kRegression;
-  const bool of_records = holds_records(data.train_data_file);
-  const bool of_classes = !sources.task || *sources.task == Task::kSequenceClassification;
-  if (!meta.num_labels || !of_records || !of_classes) return;
+  if (!sources.task) sources.task = task_of(meta.task_type);
+  // Of the data that the mode reads; texts have labels of their own.
+  const std::string& first = !data.train_data_file.empty()  ? data.train_data_file
+                             : !data.eval_data_file.empty() ? data.eval_data_file
+                                                            : data.predict_data_file;
+  if (!meta.num_labels || !holds_records(first) || sources.task == Task::kRegression) return {};
+  if (!meta.labels.empty()) return sources.labels = meta.labels;
   sources.labels.clear();
   for (int64_t label = 0; label < *meta.num_labels; ++label) {
     sources.labels.push_back(std::to_string(label));
   }
+  return {};
 }
 
 }  // namespace
@@ -101,8 +135,9 @@ DataSources resolve_data(Storage& storage, Settings& settings) {
     sources.labels = glue->labels;
     sources.metric = glue->metric;
   }
+  std::vector<std::string> record_labels;
   if (!data.input_meta_data_path.empty()) {
-    apply(read_meta_data(storage, data.input_meta_data_path), settings, sources);
+    record_labels = apply(read_meta_data(storage, data.input_meta_data_path), settings, sources);
   }
   const auto request = [&](const char* role, const std::string& path, LabelNeed need) {
     DataRequest made{.role = role,
@@ -113,7 +148,8 @@ DataSources resolve_data(Storage& storage, Settings& settings) {
                                            .label = data.label_column,
                                            .weight = data.weight_column},
                                .need = need,
-                               .skip_bad_rows = data.skip_bad_rows}};
+                               .skip_bad_rows = data.skip_bad_rows,
+                               .record_labels = record_labels}};
     // A GLUE task's own table, unless the columns are named.
     const bool is_raw = glue != nullptr && path.ends_with(".tsv") && data.text_column.empty();
     if (!is_raw) return made;

@@ -38,6 +38,7 @@ FlagValue mode_value() {
                                         {"train_and_eval", Mode::kTrainAndEval},
                                         {"eval", Mode::kEval},
                                         {"predict", Mode::kPredict},
+                                        {"prepare", Mode::kPrepare},
                                         {"tokenize", Mode::kTokenize},
                                         {"inspect", Mode::kInspect},
                                         {"convert", Mode::kConvert}});
@@ -128,9 +129,9 @@ std::vector<Flag> make_table() {
       {"mode",
        {},
        kSaving,
-       "What to do: train, train_and_eval, eval, predict, tokenize, inspect or convert. eval and "
-       "predict read the finished model of --job-dir, or --model; the last three only look at "
-       "files.",
+       "What to do: train, train_and_eval, eval, predict, prepare, tokenize, inspect or convert. "
+       "eval and predict read the finished model of --job-dir, or --model; prepare makes TFRecords "
+       "of what training would read; the last three only look at files.",
        mode_value()},
       {"eval-steps",
        {},

@@ -111,13 +111,17 @@ Dataset LabelledData::all_rows() const {
   return rows(std::move(all));
 }
 
+Features LabelledData::make(uint32_t row) const {
+  return std::move(maker_->make(loaded_.table->read(row)).front());
+}
+
 TrainingRows load_training_rows(Storage& storage, const Settings& settings,
                                 const DataSources& sources, const ModelConfig& config) {
   const DataOptions& data = settings.data;
   TrainingRows rows{.task = {}, .labels = {}, .train = load_table(storage, sources.train)};
   rows.task = rows.train.task;
   rows.labels = classes_of(rows.train, rows.task, sources.labels, config);
-  const bool evaluates = settings.mode == Mode::kTrainAndEval;
+  const bool evaluates = settings.mode == Mode::kTrainAndEval || settings.mode == Mode::kPrepare;
   const auto load_beside = [&](DataRequest request) {
     request.rules.task = rows.task;
     // The same columns, where the flags or the task do not name any.

@@ -31,6 +31,8 @@ class LabelledData {
 
   Dataset rows(std::vector<uint32_t> rows) const;
   Dataset all_rows() const;
+  // Of one row, not kept. Not for questions.
+  Features make(uint32_t row) const;
 
  private:
   const LoadedTable& loaded_;

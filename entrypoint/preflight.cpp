@@ -78,18 +78,21 @@ class Checks {
 
 void preflight(Storage& storage, const Settings& settings) {
   const bool trains = settings.mode == Mode::kTrain || settings.mode == Mode::kTrainAndEval;
+  const bool prepares = settings.mode == Mode::kPrepare;
   const DataOptions& data = settings.data;
   const OutputOptions& output = settings.output;
   Checks checks(storage);
-  if (trains) checks.add("train-data-file", data.train_data_file, check_table);
-  if (settings.mode == Mode::kTrainAndEval || settings.mode == Mode::kEval) {
+  if (trains || prepares) checks.add("train-data-file", data.train_data_file, check_table);
+  if (settings.mode == Mode::kTrainAndEval || settings.mode == Mode::kEval || prepares) {
     checks.add("eval-data-file", data.eval_data_file, check_table);
   }
-  if (settings.mode == Mode::kPredict) {
+  if (settings.mode == Mode::kPredict || prepares) {
     checks.add("predict-data-file", data.predict_data_file, check_table);
   }
   checks.add("input-meta-data-path", data.input_meta_data_path, check_file);
-  checks.add("model", settings.model.model, [&settings](Storage& where, const Uri& uri) {
+  // Preparing needs no more of it than its tokenizer.
+  const std::string& model = prepares ? std::string() : settings.model.model;
+  checks.add("model", model, [&settings](Storage& where, const Uri& uri) {
     if (!is_in_archive(where, uri)) require_model(where, settings.model);
   });
   checks.add("model-config", settings.model.model_config, check_file);
@@ -97,8 +100,8 @@ void preflight(Storage& storage, const Settings& settings) {
   if (trains || settings.mode == Mode::kPredict) {
     checks.add("job-dir", output.job_dir, check_writable);
   }
+  if (trains || prepares) checks.add("export-dir", output.export_dir, check_writable);
   if (trains) {
-    checks.add("export-dir", output.export_dir, check_writable);
     checks.add("checkpoint-dir", output.checkpoint_dir, check_writable);
     checks.add("summary-dir", output.summary_dir, check_writable);
   }

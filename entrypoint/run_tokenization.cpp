@@ -5,14 +5,14 @@
 #include <string>
 
 #include "entrypoint/job.h"
+#include "entrypoint/open_tokenizer.h"
 #include "entrypoint/standard_output.h"
 #include "storage/archive.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "storage/formats/text_lines.h"
-#include "storage/whole_file.h"
-#include "trainer/text/load_tokenizer.h"
+#include "trainer/text/tokenizer.h"
 
 namespace berth {
 namespace {
@@ -65,19 +65,7 @@ void print(const Tokenizer& tokenizer, const Input& input, const EncodeOptions& 
 
 void run_tokenization(Job& job) {
   const ToolOptions& tool = job.command_line.tool;
-  const ModelOptions& model = job.settings.model;
-  const Uri folder = Uri::parse(model.model);
-  std::unique_ptr<Tokenizer> tokenizer;
-  try {
-    tokenizer = load_tokenizer(
-        [&](std::string_view name) {
-          const bool elsewhere = name == "vocab.txt" && !model.vocab_file.empty();
-          return read_text(job.storage, elsewhere ? Uri::parse(model.vocab_file) : folder / name);
-        },
-        {.do_lower_case = model.do_lower_case});
-  } catch (const Error& error) {
-    throw error.at(folder.to_string());
-  }
+  const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(job.storage, job.settings.model);
   EncodeOptions options(std::numeric_limits<int32_t>::max());
   options.add_special_tokens = tool.add_special_tokens;
   options.with_offsets = true;

@@ -3,7 +3,7 @@
 namespace berth {
 namespace {
 
-auto tool(auto member) { return place(&CommandLine::tool, member); }
+auto tool(auto... members) { return place(&CommandLine::tool, members...); }
 
 FlagValue given_text() {
   const auto at = tool(&ToolOptions::text);
@@ -42,6 +42,29 @@ std::vector<Flag> tool_flags() {
        .group = kTools,
        .help = "For --mode inspect: one JSON object instead of lines for people.",
        .value = switch_value(tool(&ToolOptions::json)),
+       .in_settings = false},
+      {.name = "record-format",
+       .aliases = {},
+       .group = kTools,
+       .help = "What --mode prepare writes to --export-dir: tfrecord, with meta_data.json for "
+               "--input-meta-data-path, or the same as jsonl, for people.",
+       .value = choice_value<RecordFormat>(
+           tool(&ToolOptions::prepared, &PreparedFileOptions::format),
+           {{"tfrecord", RecordFormat::kTfRecord}, {"jsonl", RecordFormat::kJsonl}}),
+       .in_settings = false},
+      {.name = "num-shards",
+       .aliases = {},
+       .group = kTools,
+       .help = "For --mode prepare: files for each data set.",
+       .value = integer_value(tool(&ToolOptions::prepared, &PreparedFileOptions::num_shards),
+                              {1, 99'999}),
+       .in_settings = false},
+      {.name = "compress",
+       .aliases = {},
+       .group = kTools,
+       .help = "For --mode prepare: the files' compression.",
+       .value = choice_value<bool>(tool(&ToolOptions::prepared, &PreparedFileOptions::gzip),
+                                   {{"none", false}, {"gzip", true}}),
        .in_settings = false},
       {.name = "export-format",
        .aliases = {},

@@ -226,6 +226,28 @@ TEST_F(FlagsTest, ModeNeedsItsFiles) {
   parse_alone({"--mode=predict", "--predict-data-file=p", "--model=m"});
 }
 
+TEST_F(FlagsTest, PreparingNeedsATokenizerForTexts) {
+  const auto prepare = [&](std::vector<const char*> arguments) {
+    arguments.insert(arguments.begin(), {"--mode=prepare", "--export-dir=out"});
+    return parse_alone(arguments);
+  };
+  EXPECT_THAT([&] { prepare({"--model=m"}); }, ThrowsCode(Code::kUsage, "--train-data-file"));
+  EXPECT_THAT([&] { prepare({"--train-data-file=a.csv"}); }, ThrowsCode(Code::kUsage, "--model"));
+  EXPECT_THAT(
+      [&] {
+        parse({"--mode=prepare", "--model=m"});
+      },
+      ThrowsCode(Code::kUsage, "--export-dir"));
+  EXPECT_EQ(prepare({"--train-data-file=a.tfrecord"}).tool.prepared.num_shards, 1);
+  const PreparedFileOptions files =
+      prepare({"--train_data_path=a.csv", "--vocab-file=vocab.txt", "--num-shards=4",
+               "--compress=gzip", "--record-format=jsonl"})
+          .tool.prepared;
+  EXPECT_EQ(files.num_shards, 4);
+  EXPECT_TRUE(files.gzip);
+  EXPECT_EQ(files.format, RecordFormat::kJsonl);
+}
+
 TEST_F(FlagsTest, HelpWinsOverEverything) {
   EXPECT_TRUE(parse_alone({"--nonsense", "--help"}).help);
   EXPECT_TRUE(parse_alone({"-h"}).help);

@@ -32,6 +32,17 @@ cmp -s predictions-rows.csv.txt job/predictions.tsv || fail "predictions.tsv dif
 expect 0 'finished' --mode eval --eval-data-file rows.jsonl --job-dir job
 grep -q '"accuracy"' out.txt || fail "eval prints no accuracy"
 
+# Prepared rows train as the rows themselves do, with the labels' names.
+expect 0 'finished' --mode prepare --train-data-file "$sample" --model job/model --export-dir records --num-shards 2 \
+  --compress gzip
+expect 0 'finished' --mode prepare --train-data-file 'records/train.tf_record-*' --model job/model --export-dir lines \
+  --input-meta-data-path records/meta_data.json --record-format jsonl --validation-split 0
+head -n 1 lines/train.jsonl | grep -q '^{"tokens":\["\[CLS\]",.*"label":"[a-z]' || fail "no tokens and label in lines"
+expect 0 'finished' --train-data-file 'records/train.tf_record-*' --eval-data-file 'records/eval.tf_record-*' \
+  --input-meta-data-path records/meta_data.json --max-steps 6 --batch-size 4 --job-dir from-records
+cmp -s job/model/model.safetensors from-records/model/model.safetensors || fail "prepared rows train otherwise"
+cmp -s job/model/config.json from-records/model/config.json || fail "prepared rows lose the labels' names"
+
 # The model as an archive, flat or with a folder in it.
 tar -C job -czf model.tar.gz model
 (cd job/model && tar -cf ../../flat.tar .)

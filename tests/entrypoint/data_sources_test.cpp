@@ -1,0 +1,69 @@
+#include "entrypoint/data_sources.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "storage/local_storage.h"
+#include "tests/support/scratch_directory.h"
+#include "tests/support/throws_code.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+
+class MetaDataTest : public testing::Test {
+ protected:
+  MetaDataTest() { settings_.data.train_data_file = "a/train.tf_record-*"; }
+  DataSources resolve(const std::string& json) {
+    write_text(scratch_ / "meta.json", json);
+    settings_.data.input_meta_data_path = scratch_ / "meta.json";
+    return resolve_data(*storage_, settings_);
+  }
+  void refuses(const std::string& json, const std::string& says) {
+    EXPECT_THAT([&] { resolve(json); }, ThrowsCode(Code::kBadData, says));
+  }
+
+  ScratchDirectory scratch_;
+  std::unique_ptr<Storage> storage_ = make_local_storage();
+  Settings settings_;
+};
+
+TEST_F(MetaDataTest, NamesTheNumbersOfRecords) {
+  const DataSources sources =
+      resolve(R"({"max_seq_length": 64, "num_labels": 2, "labels": ["no", "yes"]})");
+  EXPECT_EQ(settings_.data.max_seq_length, 64);
+  EXPECT_THAT(sources.labels, ElementsAre("no", "yes"));
+  EXPECT_THAT(sources.train.rules.record_labels, ElementsAre("no", "yes"));
+}
+
+TEST_F(MetaDataTest, WithoutNamesNumbersAreTheirOwn) {
+  const DataSources sources = resolve(R"({"num_labels": 3, "task_type": "bert_classification"})");
+  EXPECT_THAT(sources.labels, ElementsAre("0", "1", "2"));
+  EXPECT_TRUE(sources.train.rules.record_labels.empty());
+  EXPECT_EQ(sources.task, std::nullopt);
+}
+
+TEST_F(MetaDataTest, NamesOfTextsAreTheTextsOwn) {
+  settings_.data.train_data_file = "a/train.csv";
+  const DataSources sources = resolve(R"({"num_labels": 2, "labels": ["no", "yes"]})");
+  EXPECT_TRUE(sources.labels.empty());
+  EXPECT_TRUE(sources.train.rules.record_labels.empty());
+}
+
+TEST_F(MetaDataTest, TellsTheTask) {
+  EXPECT_EQ(resolve(R"({"task_type": "bert_regression"})").task, Task::kRegression);
+  EXPECT_EQ(resolve(R"({"task_type": "bert_tagging"})").task, Task::kTokenClassification);
+  EXPECT_EQ(resolve(R"({"task_type": "bert_multi_label"})").task, Task::kMultiLabel);
+}
+
+TEST_F(MetaDataTest, WhatIsNoneIsRefused) {
+  refuses("[]", "no JSON object");
+  refuses(R"({"max_seq_length": 0})", "max_seq_length");
+  refuses(R"({"labels": "a"})", "is no list");
+  refuses(R"({"labels": [1]})", "no text");
+  refuses(R"({"num_labels": 2, "labels": ["a"]})", "num_labels names");
+}
+
+}  // namespace
+}  // namespace berth
