@@ -37,6 +37,9 @@ void check_files(const CommandLine& command_line) {
     case Mode::kPredict:
       need(data.predict_data_file, "--predict-data-file", "predict");
       break;
+    case Mode::kExportOnly:
+      need(settings.output.export_dir, "--export-dir", "export_only");
+      break;
     case Mode::kPrepare:
       need(data.train_data_file, "--train-data-file", "prepare");
       if (settings.model.model.empty() && settings.model.vocab_file.empty() &&

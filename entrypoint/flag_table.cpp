@@ -38,6 +38,7 @@ FlagValue mode_value() {
                                         {"train_and_eval", Mode::kTrainAndEval},
                                         {"eval", Mode::kEval},
                                         {"predict", Mode::kPredict},
+                                        {"export_only", Mode::kExportOnly},
                                         {"prepare", Mode::kPrepare},
                                         {"tokenize", Mode::kTokenize},
                                         {"inspect", Mode::kInspect},
@@ -129,9 +130,10 @@ std::vector<Flag> make_table() {
       {"mode",
        {},
        kSaving,
-       "What to do: train, train_and_eval, eval, predict, prepare, tokenize, inspect or convert. "
-       "eval and predict read the finished model of --job-dir, or --model; prepare makes TFRecords "
-       "of what training would read; the last three only look at files.",
+       "What to do: train, train_and_eval, eval, predict, export_only, prepare, tokenize, inspect "
+       "or convert. eval and predict read the finished model of --job-dir, or --model; export_only "
+       "writes the best checkpoint of --job-dir, or --model, to --export-dir; prepare makes "
+       "TFRecords of what training would read; the last three only look at files.",
        mode_value()},
       {"eval-steps",
        {},

@@ -35,6 +35,7 @@ void run_training(Job& job);      // --mode train, train_and_eval
 void run_seeds(Job& job);         // the same with several --seeds, one after the other
 void run_evaluation(Job& job);    // --mode eval
 void run_prediction(Job& job);    // --mode predict
+void run_export(Job& job);        // --mode export_only
 void run_preparation(Job& job);   // --mode prepare
 void run_tokenization(Job& job);  // --mode tokenize
 void run_inspection(Job& job);    // --mode inspect

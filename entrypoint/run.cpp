@@ -75,8 +75,9 @@ void run(const CommandLine& command_line, const Platform& platform, const std::a
           .stop = stop,
           .has_work_to_save = has_work_to_save};
   for (const std::string& note : command_line.notes) log_info(note);
+  const Mode mode = job.settings.mode;
   const bool needs_model =
-      job.settings.mode != Mode::kInspect && job.settings.mode != Mode::kPrepare;
+      mode != Mode::kInspect && mode != Mode::kPrepare && mode != Mode::kExportOnly;
   if (needs_model && job.settings.model.model.empty())
     job.settings.model.model = default_model(job.settings);
   switch (job.settings.mode) {
@@ -87,6 +88,8 @@ void run(const CommandLine& command_line, const Platform& platform, const std::a
       return run_evaluation(job);
     case Mode::kPredict:
       return run_prediction(job);
+    case Mode::kExportOnly:
+      return run_export(job);
     case Mode::kPrepare:
       return run_preparation(job);
     case Mode::kTokenize:

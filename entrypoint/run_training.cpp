@@ -66,6 +66,7 @@ JobRecord make_record(const Job& job, const TrainingRows& rows, const ModelFolde
   JobRecord record{.settings = settings_table(job.command_line.settings),
                    .sources = rows.train.sources,
                    .labels = rows.labels,
+                   .task = std::string(task_name(rows.task)),
                    .version = version_text(),
                    .machine = machine_description(),
                    .kernels = kernels.description()};

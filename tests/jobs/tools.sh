@@ -41,6 +41,22 @@ for model in job tf/bert_model.ckpt back/model.safetensors; do
 done
 cmp -s again-tf/model/model.safetensors again-back/model/model.safetensors || fail "the formats do not start the same job"
 
+# The best checkpoint as a model, whether or not the job has one; and a model as itself.
+cp -r job killed && rm -r killed/model killed/metrics.json
+for from in "--job-dir killed" "--job-dir job" "--model job"; do
+  rm -rf exported
+  "$berth" --mode export_only $from --export-dir exported --export-format tensorflow 2>err.txt ||
+    fail "export_only $from: $(tail -n 1 err.txt)"
+  [ -s exported/bert_model.ckpt.index ] || fail "no TensorFlow checkpoint from $from"
+done
+"$berth" --mode export_only --job-dir killed --export-dir exported 2>err.txt || fail "export_only: $(tail -n 1 err.txt)"
+cmp -s exported/model.safetensors job/model/model.safetensors || fail "the best checkpoint is another model"
+for file in config.json vocab.txt tokenizer.json; do cmp -s exported/$file job/model/$file || fail "another $file"; done
+rm -rf killed/checkpoints
+expect 4 'model' --mode export_only --job-dir killed --export-dir exported
+expect 4 'no job was here' --mode export_only --job-dir back --export-dir exported
+expect 2 '--export-dir is missing' --mode export_only --job-dir job
+
 # Tokens.
 printf 'A ball, kicked\n\n' >texts.txt
 "$berth" --mode tokenize --model job/model --input texts.txt >out.txt 2>err.txt || fail "tokenize: $(tail -n 1 err.txt)"

@@ -22,6 +22,7 @@ constexpr const char* kManifest = "MANIFEST.json";
 constexpr const char* kModel = "model.safetensors";
 constexpr const char* kOptimizer = "optimizer.safetensors";
 constexpr const char* kState = "state.json";
+constexpr const char* kBest = "best.json";
 
 std::string step_name(int64_t step) {
   char name[32];
@@ -233,8 +234,20 @@ void CheckpointStore::restore_parameters(int64_t step, Parameters& parameters, K
   }
 }
 
+std::optional<int64_t> CheckpointStore::preferred_step() {
+  std::map<int64_t, bool> complete = steps();
+  std::erase_if(complete, [](const auto& step) { return !step.second; });
+  if (complete.empty()) return std::nullopt;
+  const std::optional<std::string> best = read_text(storage_, directory_ / kBest);
+  if (best) {
+    const int64_t step = parse_best(*best).step;
+    if (complete.contains(step)) return step;
+  }
+  return complete.rbegin()->first;
+}
+
 void CheckpointStore::record_best(const Best& best) {
-  write_text(storage_, directory_ / "best.json", to_json(best));
+  write_text(storage_, directory_ / kBest, to_json(best));
 }
 
 }  // namespace berth

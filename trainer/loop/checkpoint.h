@@ -50,6 +50,10 @@ class CheckpointStore {
   // is not complete, else as restore().
   void restore_parameters(int64_t step, Parameters& parameters, Kernels& kernels);
 
+  // The step that best.json names, where its checkpoint is there, else the newest one's; nullopt:
+  // there is none.
+  std::optional<int64_t> preferred_step();
+
   // Writes best.json, whose checkpoint must be there.
   void record_best(const Best& best);
 

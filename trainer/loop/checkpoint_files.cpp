@@ -32,6 +32,10 @@ OrderedJson best_object(const Best& best) {
   return {{"step", best.step}, {"metric", best.metric}, {"value", best.value}};
 }
 
+Best best_of(const OrderedJson& object) {
+  return {.step = object.at("step"), .metric = object.at("metric"), .value = object.at("value")};
+}
+
 }  // namespace
 
 std::string to_json(const TrainingState& state) {
@@ -68,8 +72,7 @@ TrainingState parse_training_state(std::string_view json) {
       }
     }
     if (const OrderedJson& best = object.at("best"); !best.is_null()) {
-      state.best = {
-          .step = best.at("step"), .metric = best.at("metric"), .value = best.at("value")};
+      state.best = best_of(best);
     }
     return state;
   });
@@ -100,6 +103,8 @@ std::vector<ManifestEntry> parse_manifest(std::string_view json) {
     return entries;
   });
 }
+
+Best parse_best(std::string_view json) { return parsing(json, best_of); }
 
 std::string to_json(const Best& best) { return to_text(best_object(best), 2) + "\n"; }
 

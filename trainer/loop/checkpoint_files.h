@@ -26,5 +26,6 @@ std::vector<ManifestEntry> parse_manifest(std::string_view json);  // throws kCo
 
 // best.json.
 std::string to_json(const Best& best);
+Best parse_best(std::string_view json);  // throws kCorrupt
 
 }  // namespace berth

@@ -76,6 +76,7 @@ std::string to_json(const JobRecord& record) {
                               {"settings", settings},
                               {"sources", sources},
                               {"labels", record.labels},
+                              {"task", record.task},
                               {"machine", record.machine},
                               {"kernels", record.kernels}};
   return to_text(object, 2) + "\n";

@@ -14,6 +14,7 @@ struct JobRecord {
   std::vector<std::pair<std::string, std::string>> settings{};  // canonical flag name, value
   std::vector<Source> sources{};
   std::vector<std::string> labels{};
+  std::string task{};  // its name, given or deduced
   std::string version{}, machine{}, kernels{};
 };
 

@@ -11,7 +11,17 @@
 
 namespace berth {
 
-enum class Mode { kTrain, kTrainAndEval, kEval, kPredict, kPrepare, kTokenize, kInspect, kConvert };
+enum class Mode {
+  kTrain,
+  kTrainAndEval,
+  kEval,
+  kPredict,
+  kExportOnly,
+  kPrepare,
+  kTokenize,
+  kInspect,
+  kConvert
+};
 enum class Init { kPretrained, kRandom };
 
 // Where rows come from and how they are read. Files are URIs; empty is "not given".

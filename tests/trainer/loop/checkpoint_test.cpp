@@ -73,6 +73,17 @@ class CheckpointTest : public testing::Test {
 
 TEST_F(CheckpointTest, NoneIsNoError) { EXPECT_EQ(restore(), std::nullopt); }
 
+TEST_F(CheckpointTest, TheBestIsPreferredToTheNewest) {
+  EXPECT_EQ(store().preferred_step(), std::nullopt);
+  save(3, 0, Best{.step = 3, .metric = "accuracy", .value = 1});
+  save(7);
+  EXPECT_EQ(store().preferred_step(), 3);
+  fs::remove(file("step-00000003", "MANIFEST.json"));
+  EXPECT_EQ(store().preferred_step(), 7);
+  fs::remove(file("step-00000007", "MANIFEST.json"));
+  EXPECT_EQ(store().preferred_step(), std::nullopt);
+}
+
 TEST_F(CheckpointTest, RestoresEveryBit) {
   const Learned saved = save(7);
   ASSERT_NE(tiny_.learned(), saved);
