@@ -119,6 +119,17 @@ void complete_from(const Platform& platform, OutputOptions& output) {
   fall_back(output.summary_dir, platform.tensorboard_log_dir);
 }
 
+// Where no flag names any data.
+void complete_from(const Platform& platform, DataOptions& data) {
+  if (!data.train_data_file.empty() || !data.eval_data_file.empty() ||
+      !data.predict_data_file.empty() || !data.data_dir.empty()) {
+    return;
+  }
+  data.train_data_file = platform.training_data;
+  data.eval_data_file = platform.validation_data;
+  data.predict_data_file = platform.test_data;
+}
+
 }  // namespace
 
 CommandLine parse_flags(std::span<const char* const> arguments, const Platform& platform) {
@@ -147,6 +158,7 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
   }
   complete_from(platform, command_line.settings.output);
   command_line.tuning = platform.tuning;
+  complete_from(platform, command_line.settings.data);
   command_line.storage.credentials = platform.credentials;
   command_line.storage.emulator_host = platform.emulator_host;
   if (!command_line.version && !command_line.help_markdown) check_settings(command_line);

@@ -16,8 +16,9 @@ namespace berth {
 // `--x v`, `--x=v`; `_` is `-`; switches also `--x`, `--no-x`, `--nox`; the last one wins.
 // Without --export-dir, --checkpoint-dir and --summary-dir, AIP_MODEL_DIR, AIP_CHECKPOINT_DIR and
 // AIP_TENSORBOARD_LOG_DIR stand in. Without --job-dir it is the parent of AIP_MODEL_DIR, so that on
-// Vertex AI the job directory is the base output directory, trial included. Wherever --help stands,
-// only `help` is set.
+// Vertex AI the job directory is the base output directory, trial included. Without any data, what
+// AIP_TRAINING_DATA_URI, AIP_VALIDATION_DATA_URI and AIP_TEST_DATA_URI name. Wherever --help
+// stands, only `help` is set.
 CommandLine parse_flags(std::span<const char* const> arguments, const Platform& platform);
 
 // Canonical name and value of every setting, in the table's order; as job.json records them.

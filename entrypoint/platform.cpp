@@ -43,6 +43,9 @@ Platform read_platform(const Environment& environment) {
   platform.model_dir = text("AIP_MODEL_DIR");
   platform.checkpoint_dir = text("AIP_CHECKPOINT_DIR");
   platform.tensorboard_log_dir = text("AIP_TENSORBOARD_LOG_DIR");
+  platform.training_data = text("AIP_TRAINING_DATA_URI");
+  platform.validation_data = text("AIP_VALIDATION_DATA_URI");
+  platform.test_data = text("AIP_TEST_DATA_URI");
   platform.term = text("TERM");
   platform.tuning = {.trial = checked_trial(text("CLOUD_ML_TRIAL_ID")),
                      .metric_file = text("CLOUD_ML_HP_METRIC_FILE"),

@@ -20,6 +20,8 @@ struct Tuning {
 struct Platform {
   // Vertex AI, URIs that end in "/": AIP_MODEL_DIR, AIP_CHECKPOINT_DIR, AIP_TENSORBOARD_LOG_DIR.
   std::string model_dir, checkpoint_dir, tensorboard_log_dir;
+  // Of a managed data set, patterns: AIP_TRAINING_DATA_URI and its like.
+  std::string training_data, validation_data, test_data;
   std::string term;  // TERM
   Tuning tuning;
   // GOOGLE_APPLICATION_CREDENTIALS, CLOUDSDK_CONFIG or HOME, GCE_METADATA_HOST, NO_GCE_CHECK.

@@ -303,6 +303,16 @@ TEST_F(FlagsTest, AdaptersHavePeftsNumbers) {
   refuses({"--export-adapter"}, "there is no adapter without --lora-rank");
   refuses({"--lora-rank=4", "--init=random"}, "--lora-rank: the encoder keeps its values");
   refuses({"--lora-rank=4", "--lora-alpha=0"}, "is not a number above 0");
+TEST_F(FlagsTest, PlatformNamesTheDataThatNoFlagNames) {
+  platform_.training_data = "gs://b/training-*";
+  platform_.validation_data = "gs://b/validation-*";
+  platform_.test_data = "gs://b/test-*";
+  const DataOptions data = parse_alone({"--job-dir=out"}).settings.data;
+  EXPECT_EQ(data.train_data_file, "gs://b/training-*");
+  EXPECT_EQ(data.eval_data_file, "gs://b/validation-*");
+  EXPECT_EQ(data.predict_data_file, "gs://b/test-*");
+  EXPECT_EQ(parse({}).settings.data.eval_data_file,
+            "");  // of another data set than --train-data-file
 }
 
 TEST_F(FlagsTest, LongAndOddValuesAreCarriedWhole) {

@@ -11,6 +11,7 @@
 #include "storage/formats/row_readers.h"
 #include "storage/formats/tfrecord.h"
 #include "trainer/data/cell_text.h"
+#include "trainer/loop/managed_rows.h"
 #include "trainer/tasks/task_kinds.h"
 
 namespace berth {
@@ -72,7 +73,7 @@ bool begins_sentence_table(std::string_view text) {
 }
 
 void append_content(std::unique_ptr<ByteSource> content, const std::string& name,
-                    const DataRequest& request, TableLoader& table) {
+                    const DataRequest& request, Storage& storage, TableLoader& table) {
   if (names_records(name)) return table.append_records(std::move(content));
   auto peeked = std::make_unique<PeekedSource>(std::move(content));
   const bool is_json = lower_ascii(name).ends_with(".json");
@@ -83,7 +84,9 @@ void append_content(std::unique_ptr<ByteSource> content, const std::string& name
   if (is_of_words && may_be_lines && !begins_sentence_table(peeked->beginning())) {
     layout = RowLayout::kWordLines;
   }
-  table.append_rows(open_rows(std::move(peeked), name, layout));
+  std::unique_ptr<RowReader> rows = open_rows(std::move(peeked), name, layout);
+  if (names_managed_rows(rows->columns())) rows = make_managed_rows(std::move(rows), storage);
+  table.append_rows(std::move(rows));
 }
 
 Source append_file(Storage& storage, const Uri& file, const DataRequest& request,
@@ -94,7 +97,7 @@ Source append_file(Storage& storage, const Uri& file, const DataRequest& request
     const std::string name = file.file_name();
     auto content = decompress(std::make_unique<BorrowedSource>(stored), compression_of(name));
     append_content(std::move(content), std::string(without_compression_suffix(name)), request,
-                   table);
+                   storage, table);
     // What a reader left unread (bytes after a pickle's end) belongs to the file's checksum too.
     std::array<std::byte, 4096> rest;
     while (stored.read(rest) > 0) {
