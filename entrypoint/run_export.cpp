@@ -2,6 +2,8 @@
 #include <optional>
 
 #include "entrypoint/bundled_model.h"
+#include "entrypoint/export_job.h"
+#include "entrypoint/flag_value.h"
 #include "entrypoint/job.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
@@ -46,6 +48,11 @@ class EarlierJob {
     return labels;
   }
 
+  // The adapters that its checkpoints hold.
+  LoraOptions lora() const {
+    return {.rank = static_cast<int64_t>(number("lora-rank")), .alpha = number("lora-alpha")};
+  }
+
   Task task() const {
     if (!record_.contains("task") || !record_["task"].is_string()) {
       return find_task(setting("task")).value_or(Task::kSequenceClassification);
@@ -54,6 +61,12 @@ class EarlierJob {
   }
 
  private:
+  // 0 where an older version did not know the setting.
+  double number(const char* name) const {
+    const std::string text = setting(name);
+    return text.empty() ? 0 : parse_real(text, {0, 1e9, true, true, "a number"});
+  }
+
   const std::string where_;
   Json record_;
 };
@@ -77,8 +90,7 @@ ModelOptions first_model(const EarlierJob& earlier, ModelOptions options) {
 
 void export_checkpoint(Job& job, const EarlierJob& earlier, CheckpointStore& checkpoints,
                        int64_t step) {
-  const OutputOptions& output = job.settings.output;
-  const Uri directory = Uri::parse(output.export_dir);
+  const Uri directory = Uri::parse(job.settings.output.export_dir);
   const ModelOptions options = first_model(earlier, job.settings.model);
   ModelFolder folder(job.storage, options);
   // No rows are read; whether the job's were texts tells if a vocabulary is needed.
@@ -88,16 +100,14 @@ void export_checkpoint(Job& job, const EarlierJob& earlier, CheckpointStore& che
   model.config.task = earlier.task();
   model.config.labels = earlier.labels();
   Machine machine(job.command_line);
-  Parameters parameters(parameter_table(model.config), /*with_gradients=*/false, *machine.kernels);
+  LoraOptions& lora = job.settings.training.optimization.lora;
+  lora = earlier.lora();
+  Parameters parameters(parameter_table(model.config, lora), /*with_gradients=*/false,
+                        *machine.kernels);
   checkpoints.restore_parameters(step, parameters, *machine.kernels);
   JobMetrics metrics;
   metrics.task = model.config.task;
-  export_model(job.storage, directory, model.config, parameters,
-               output.export_dtype.value_or(DType::kF32), *model.tokenizer, *machine.kernels,
-               metrics);
-  if (output.export_format == ExportFormat::kTensorflow) {
-    export_tensorflow(job.storage, directory, model.config, parameters, *machine.kernels);
-  }
+  export_results(job, directory, model, parameters, *machine.kernels, metrics);
   job.reached.step = step;
   job.reached.checkpoint = checkpoints.step_directory(step).to_string();
   log_info(cat("exported ", job.reached.checkpoint, " to ", directory.to_string()));

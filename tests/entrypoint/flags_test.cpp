@@ -303,6 +303,8 @@ TEST_F(FlagsTest, AdaptersHavePeftsNumbers) {
   refuses({"--export-adapter"}, "there is no adapter without --lora-rank");
   refuses({"--lora-rank=4", "--init=random"}, "--lora-rank: the encoder keeps its values");
   refuses({"--lora-rank=4", "--lora-alpha=0"}, "is not a number above 0");
+}
+
 TEST_F(FlagsTest, PlatformNamesTheDataThatNoFlagNames) {
   platform_.training_data = "gs://b/training-*";
   platform_.validation_data = "gs://b/validation-*";

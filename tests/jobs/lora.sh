@@ -36,6 +36,12 @@ for file in model/model.safetensors model/adapter/adapter_model.safetensors; do
   cmp -s "whole/$file" "job/$file" || fail "other bits in $file"
 done
 
+# A checkpoint is exported as the job exports its end.
+"$berth" --mode export_only --job-dir whole --export-dir exported >/dev/null 2>err.txt || fail "export_only: $(tail -n 1 err.txt)"
+step=$(sed -n 's/.*"step": *\([0-9]*\).*/\1/p' whole/checkpoints/best.json | head -n 1)
+[ "$step" != 6 ] || cmp -s whole/model/model.safetensors exported/model.safetensors || fail "other bits by export_only"
+grep -aq lora_A exported/model.safetensors && fail "export_only does not merge adapters"
+
 expect 2 'is a LoRA adapter' --train-data-file "$sample" --job-dir other --model whole/model/adapter
 expect 2 '--init random' "${flags[@]}" --job-dir other --init random
 expect 2 'without --lora-rank' --train-data-file "$sample" --job-dir other --export-adapter
