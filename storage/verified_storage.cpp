@@ -5,6 +5,7 @@
 
 #include "storage/archive.h"
 #include "storage/base/checksum.h"
+#include "storage/base/crc32c.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"

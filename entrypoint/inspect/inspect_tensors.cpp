@@ -5,6 +5,7 @@
 #include "entrypoint/inspect/column_summary.h"
 #include "entrypoint/inspect/inspect.h"
 #include "storage/base/checksum.h"
+#include "storage/base/crc32c.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"

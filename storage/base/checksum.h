@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "storage/base/bytes.h"
-#include "storage/base/crc32c.h"
+#include "storage/base/parallel_crc32c.h"
 
 namespace berth {
 
@@ -14,7 +14,7 @@ struct Checksum {
 
   void add(Bytes bytes) {
     size += bytes.size();
-    crc = crc32c(bytes, crc);
+    crc = parallel_crc32c(bytes, crc);
   }
   bool operator==(const Checksum&) const = default;
 };

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "storage/formats/row_reader.h"
 
@@ -20,6 +23,13 @@ std::unique_ptr<RowReader> make_tsv_reader(std::unique_ptr<ByteSource> source);
 
 // The same without a header line: the columns are named 0, 1, ...
 std::unique_ptr<RowReader> make_headless_tsv_reader(std::unique_ptr<ByteSource> source);
+
+// TFRecords of tf.Examples as TensorFlow Datasets write them. The columns are the first one's
+// features, by name; a feature of several values is a JSON list of them, one without is missing.
+// Integers of the features in `names` are classes, by their place.
+using ClassNames = std::map<std::string, std::vector<std::string>>;
+std::unique_ptr<RowReader> make_tf_example_rows(std::unique_ptr<ByteSource> source,
+                                                ClassNames names);
 
 // One word a line with its tag in the last field, a blank line behind each sentence, as CoNLL's
 // tasks have it; lines of -DOCSTART- are skipped. A row is a sentence: columns tokens and tags, as

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "storage/base/crc32c.h"
 #include "storage/base/error.h"
+#include "storage/base/parallel_crc32c.h"
 #include "storage/base/text.h"
 #include "storage/formats/damage.h"
 #include "storage/formats/tensor_bundle/slice_copy.h"
@@ -98,7 +98,7 @@ Bytes TensorBundleReader::verified(const BundleEntry& entry) const {
   }
   const Bytes data = shard.subspan(offset, entry.size_bytes);
   const uint32_t crc =
-      entry.is_string() ? string_tensor_crc32c(data, entry.elements()) : crc32c(data);
+      entry.is_string() ? string_tensor_crc32c(data, entry.elements()) : parallel_crc32c(data);
   if (crc != entry.crc32c) {
     throw Error(Code::kCorrupt,
                 cat("the checksum of its ", data.size(), " bytes, from byte ", offset, " of shard ",

@@ -12,6 +12,7 @@
 #include "storage/formats/tfrecord.h"
 #include "trainer/data/cell_text.h"
 #include "trainer/loop/managed_rows.h"
+#include "trainer/loop/tfds_folder.h"
 #include "trainer/tasks/task_kinds.h"
 
 namespace berth {
@@ -73,7 +74,9 @@ bool begins_sentence_table(std::string_view text) {
 }
 
 void append_content(std::unique_ptr<ByteSource> content, const std::string& name,
-                    const DataRequest& request, Storage& storage, TableLoader& table) {
+                    const DataRequest& request, const std::optional<TfdsFolder>& tfds,
+                    Storage& storage, TableLoader& table) {
+  if (tfds) return table.append_rows(make_tf_example_rows(std::move(content), tfds->class_names));
   if (names_records(name)) return table.append_records(std::move(content));
   auto peeked = std::make_unique<PeekedSource>(std::move(content));
   const bool is_json = lower_ascii(name).ends_with(".json");
@@ -90,13 +93,13 @@ void append_content(std::unique_ptr<ByteSource> content, const std::string& name
 }
 
 Source append_file(Storage& storage, const Uri& file, const DataRequest& request,
-                   TableLoader& table) {
+                   const std::optional<TfdsFolder>& tfds, TableLoader& table) {
   Source source{.role = request.role, .uri = file.to_string(), .checksum = {}};
   try {
     ChecksumSource stored(storage.open(file), source.checksum);
     const std::string name = file.file_name();
     auto content = decompress(std::make_unique<BorrowedSource>(stored), compression_of(name));
-    append_content(std::move(content), std::string(without_compression_suffix(name)), request,
+    append_content(std::move(content), std::string(without_compression_suffix(name)), request, tfds,
                    storage, table);
     // What a reader left unread (bytes after a pickle's end) belongs to the file's checksum too.
     std::array<std::byte, 4096> rest;
@@ -107,6 +110,15 @@ Source append_file(Storage& storage, const Uri& file, const DataRequest& request
     throw error.at(source.uri);
   }
   return source;
+}
+
+// The folder of TensorFlow Datasets that holds the files, where they are records.
+std::optional<TfdsFolder> tfds_of(Storage& storage, const std::vector<Uri>& files) {
+  for (const Uri& file : files) {
+    const std::string name = file.file_name();
+    if (names_records(without_compression_suffix(name))) return find_tfds_folder(storage, file);
+  }
+  return std::nullopt;
 }
 
 void refuse_mixture(const std::vector<Uri>& files, const std::string& path) {
@@ -151,10 +163,12 @@ LoadedTable load_table(Storage& storage, const DataRequest& request) {
                      .name = Uri::parse(request.path).to_string(),
                      .sources = {}};
   TableLoader loader(request.rules);
-  const std::vector<Uri> files = table_files(storage, request.path);
+  std::vector<Uri> files = table_files(storage, request.path);
+  const std::optional<TfdsFolder> tfds = tfds_of(storage, files);
+  if (tfds) files = split_files(files, request.role);
   refuse_mixture(files, request.path);
   for (const Uri& file : files) {
-    loaded.sources.push_back(append_file(storage, file, request, loader));
+    loaded.sources.push_back(append_file(storage, file, request, tfds, loader));
   }
   try {
     loaded.table = loader.finish();

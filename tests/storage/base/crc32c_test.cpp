@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "storage/base/parallel_crc32c.h"
+
 namespace berth {
 namespace {
 
@@ -77,6 +79,15 @@ TEST(Crc32c, CombinesSizesBeyond32Bits) {
       crc32c_combine(crc32c_combine(one, crc, uint64_t{1} << 33), crc, uint64_t{1} << 33);
   const uint32_t whole = crc32c_combine(crc, crc, uint64_t{1} << 33);
   EXPECT_EQ(crc32c_combine(one, whole, uint64_t{1} << 34), halves);
+}
+
+TEST(Crc32c, InPartsIsTheSame) {
+  std::vector<std::byte> bytes((size_t{25} << 20) + 13);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 31 + (i >> 9));
+  EXPECT_EQ(parallel_crc32c(bytes, 7), crc32c(bytes, 7));
+  const Bytes few = Bytes(bytes).first(100);
+  EXPECT_EQ(parallel_crc32c(few), crc32c(few));
+  EXPECT_EQ(parallel_crc32c({}), 0u);
 }
 
 TEST(Crc32c, MaskIsUndoneByUnmask) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "storage/formats/tf_example_writer.h"
+#include "storage/formats/tfrecord.h"
 #include "storage/local_storage.h"
 #include "storage/whole_file.h"
 #include "tests/support/scratch_directory.h"
@@ -76,6 +78,51 @@ TEST_F(LoadTableTest, RowsMayBeInOneFileOnly) {
   EXPECT_EQ(load("data").table->rows(), 1u);
   put("data/b.csv", "text,label\n");
   EXPECT_THAT([&] { load("data"); }, ThrowsCode(Code::kBadData, "data: has no rows"));
+}
+
+// A folder as TensorFlow Datasets write it: two texts to train on, one to test with.
+class TfdsFolderTest : public LoadTableTest {
+ protected:
+  TfdsFolderTest() {
+    put("ag/features.json", R"({"featuresDict": {"features": {
+        "label": {"classLabel": {"numClasses": "2"}}, "text": {"text": {}}}}})");
+    put("ag/dataset_info.json", "{}");
+    put("ag/label.labels.txt", "World\nSports\n");
+    put_records("ag/ag-train.tfrecord-00000-of-00001", {{"a", 1}, {"b", 0}});
+    put_records("ag/ag-test.tfrecord-00000-of-00001", {{"c", 1}});
+  }
+
+  void put_records(const std::string& name,
+                   const std::vector<std::pair<std::string, int64_t>>& rows) {
+    std::vector<std::byte> file;
+    for (const auto& [text, label] : rows) {
+      append_tfrecord(file, serialize_tf_example(
+                                std::vector<TfFeature>{{"label", std::vector<int64_t>{label}},
+                                                       {"text", std::vector<std::string>{text}}}));
+    }
+    put(name, std::string(as_text(file)));
+  }
+};
+
+TEST_F(TfdsFolderTest, TheSplitIsTheOneToTrainOn) {
+  const LoadedTable loaded = load("ag");
+  EXPECT_THAT(texts(loaded), ElementsAre("a", "b"));
+  EXPECT_THAT(loaded.table->labels.names(), ElementsAre("World", "Sports"));
+  ASSERT_EQ(loaded.sources.size(), 1u);
+}
+
+TEST_F(TfdsFolderTest, OrToTestWith) {
+  EXPECT_THAT(texts(load_table(*storage_, {.role = "eval", .path = scratch_ / "ag"})),
+              ElementsAre("c"));
+  EXPECT_THAT(texts(load("ag/*-test.tfrecord*")), ElementsAre("c"));
+}
+
+TEST_F(TfdsFolderTest, AClassThatHasNoNameIsBadData) {
+  put_records("ag/ag-train.tfrecord-00000-of-00001", {{"a", 2}});
+  EXPECT_THAT([&] { load("ag"); },
+              ThrowsCode(Code::kBadData, "feature \"label\": 2 is none of 2 classes"));
+  put_records("ag/ag-train.tfrecord-00000-of-00001", {{"a", -1}});
+  EXPECT_THAT([&] { load("ag"); }, ThrowsCode(Code::kBadData, "\"label\" is missing"));
 }
 
 }  // namespace

@@ -1,0 +1,116 @@
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/base/text.h"
+#include "storage/formats/row_readers.h"
+#include "storage/formats/tf_example.h"
+#include "storage/formats/tfrecord.h"
+#include "storage/formats/utf8.h"
+
+namespace berth {
+namespace {
+
+std::string valid_text(const std::string& bytes, const std::string& feature) {
+  if (const auto bad = find_invalid_utf8(bytes)) {
+    throw Error(Code::kBadData,
+                cat("feature ", quoted(feature), ": byte ", *bad + 1, " is not UTF-8"));
+  }
+  return bytes;
+}
+
+class TfExampleRows final : public RowReader {
+ public:
+  TfExampleRows(std::unique_ptr<ByteSource> source, ClassNames names)
+      : records_(std::move(source)), names_(std::move(names)) {
+    has_first_ = read(first_);
+    for (const TfFeature& feature : first_) {
+      columns_.push_back({.name = feature.name, .categories = {}});
+      const auto found = names_.find(feature.name);
+      if (found != names_.end()) columns_.back().categories = found->second;
+    }
+  }
+
+  std::span<const Column> columns() const override { return columns_; }
+  std::string position() const override { return cat("record at byte ", records_.offset()); }
+
+  bool next(Row& row) override {
+    std::vector<TfFeature> features = std::move(first_);
+    if (!std::exchange(has_first_, false) && !read(features)) return false;
+    row.assign(columns_.size(), {});
+    try {
+      for (const TfFeature& feature : features) {
+        for (size_t i = 0; i < columns_.size(); ++i) {
+          if (columns_[i].name == feature.name) row[i] = cell(feature);
+        }
+      }
+    } catch (const Error& error) {
+      throw error.at(position());
+    }
+    return true;
+  }
+
+ private:
+  bool read(std::vector<TfFeature>& features) {
+    std::vector<std::byte> record;
+    if (!records_.next(record)) return false;
+    try {
+      features = parse_tf_example(record);
+    } catch (const Error& error) {
+      throw error.at(position());
+    }
+    return true;
+  }
+
+  Cell cell(const TfFeature& feature) const {
+    if (const auto* texts = std::get_if<std::vector<std::string>>(&feature.values)) {
+      return one_or_list(*texts,
+                         [&](const std::string& text) { return valid_text(text, feature.name); });
+    }
+    if (const auto* reals = std::get_if<std::vector<float>>(&feature.values)) {
+      return one_or_list(*reals, [](float real) { return static_cast<double>(real); });
+    }
+    if (const auto* numbers = std::get_if<std::vector<int64_t>>(&feature.values)) {
+      const auto names = names_.find(feature.name);
+      if (names == names_.end())
+        return one_or_list(*numbers, [](int64_t number) { return number; });
+      return one_or_list(*numbers, [&](int64_t number) { return class_name(*names, number); });
+    }
+    return {};
+  }
+
+  template <typename Values, typename Convert>
+  static Cell one_or_list(const Values& values, const Convert& convert) {
+    if (values.empty()) return {};
+    if (values.size() == 1) return convert(values[0]);
+    Json list = Json::array();
+    for (const auto& value : values) list.push_back(convert(value));
+    return to_text(list);
+  }
+
+  // TensorFlow Datasets write -1 where a split has no labels.
+  static std::string class_name(const ClassNames::value_type& names, int64_t number) {
+    if (number == -1) return "";
+    if (number >= 0 && static_cast<size_t>(number) < names.second.size()) {
+      return names.second[static_cast<size_t>(number)];
+    }
+    throw Error(Code::kBadData, cat("feature ", quoted(names.first), ": ", number, " is none of ",
+                                    names.second.size(), " classes"));
+  }
+
+  TfRecordReader records_;
+  const ClassNames names_;
+  std::vector<Column> columns_;
+  std::vector<TfFeature> first_;
+  bool has_first_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<RowReader> make_tf_example_rows(std::unique_ptr<ByteSource> source,
+                                                ClassNames names) {
+  return std::make_unique<TfExampleRows>(std::move(source), std::move(names));
+}
+
+}  // namespace berth

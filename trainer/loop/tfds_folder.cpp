@@ -1,0 +1,77 @@
+#include "trainer/loop/tfds_folder.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "storage/archive.h"
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/formats/tfrecord.h"
+#include "storage/whole_file.h"
+#include "trainer/data/cell_text.h"
+#include "trainer/loop/parameter_files.h"
+
+namespace berth {
+namespace {
+
+// "train" of "ag_news-train.tfrecord-00000-of-00001"; "" of another name.
+std::string split_of(const Uri& file) {
+  const std::string name(without_compression_suffix(file.file_name()));
+  const size_t end = name.find(".tfrecord");
+  const size_t dash = end == std::string::npos ? end : name.rfind('-', end);
+  return dash == std::string::npos ? "" : name.substr(dash + 1, end - dash - 1);
+}
+
+// The features that are class labels, a sequence's too, as features.json describes them.
+std::vector<std::string> class_labels(const Json& features) {
+  std::vector<std::string> names;
+  const Json::json_pointer list("/featuresDict/features");
+  if (!features.contains(list) || !features.at(list).is_object()) return names;
+  for (const auto& [name, feature] : features.at(list).items()) {
+    if (to_text(feature).find("\"classLabel\"") != std::string::npos) names.push_back(name);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::optional<TfdsFolder> find_tfds_folder(Storage& storage, const Uri& file) {
+  const Uri folder = folder_of(file);
+  const std::optional<std::string> text = read_text(storage, folder / "features.json");
+  if (!text) return std::nullopt;
+  const Json features = parse_json(*text);
+  if (!features.is_object()) {
+    throw Error(Code::kBadData, "is no JSON object", (folder / "features.json").to_string());
+  }
+  TfdsFolder found;
+  for (const std::string& name : class_labels(features)) {
+    if (const auto labels = read_text(storage, folder / (name + ".labels.txt"))) {
+      found.class_names[name] = parted(*labels, "\r\n");
+    }
+  }
+  return found;
+}
+
+std::vector<Uri> split_files(const std::vector<Uri>& files, const std::string& role) {
+  std::map<std::string, std::vector<Uri>> splits;
+  for (const Uri& file : files) {
+    if (names_records(without_compression_suffix(file.file_name()))) {
+      splits[split_of(file)].push_back(file);
+    }
+  }
+  if (splits.size() == 1) return splits.begin()->second;
+  const std::vector<std::string> wanted = role == "train" ? std::vector<std::string>{"train"}
+                                          : role == "predict"
+                                              ? std::vector<std::string>{"test", "validation"}
+                                              : std::vector<std::string>{"validation", "test"};
+  for (const std::string& split : wanted) {
+    const auto found = splits.find(split);
+    if (found != splits.end()) return found->second;
+  }
+  std::string names;
+  for (const auto& [name, of_split] : splits) names += (names.empty() ? "" : ", ") + name;
+  throw Error(Code::kBadData, "no split " + wanted.front() + "; there is " + names, "",
+              "name one split's files by a pattern");
+}
+
+}  // namespace berth
