@@ -51,6 +51,10 @@ RecordExamples make_record_examples(std::unique_ptr<ByteSource> source, std::opt
 // context, qas. Answers' places are code points of the context, as Python counts.
 std::unique_ptr<ExampleReader> make_squad_examples(std::unique_ptr<ByteSource> source);
 
+// Throws kBadData where an answer is not in its context at the place it names: then the places
+// count something else than code points.
+void require_answers(const Example& example);
+
 // The text that tells where an example goes when rows are held out: all windows and questions of
 // one context stay together.
 std::string split_key(const Example& example, Task task);

@@ -67,6 +67,11 @@ class SquadReader final : public ExampleReader {
       example.texts = {text(question, "question", position_), text(paragraph, "context", where)};
       example.id = text(question, "id", position_);
       if (labelled_) example.answers = answers(question);
+      try {
+        require_answers(example);
+      } catch (const Error& error) {
+        throw error.at(position_);
+      }
       return true;
     }
     return false;

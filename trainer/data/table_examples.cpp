@@ -96,6 +96,7 @@ class TableExamples final : public ExampleReader {
       }
       case Task::kQuestionAnswering:
         example.answers = answers(text(column));
+        require_answers(example);
         return;
       default: {
         const std::optional<std::string> label = label_text(cells_[column]);
@@ -172,6 +173,21 @@ class TableExamples final : public ExampleReader {
 std::unique_ptr<ExampleReader> make_table_examples(std::unique_ptr<RowReader> rows,
                                                    const FoundColumns& columns, Task task) {
   return std::make_unique<TableExamples>(std::move(rows), columns, task);
+}
+
+void require_answers(const Example& example) {
+  const std::string& context = example.texts.at(1);
+  for (const Answer& answer : example.answers) {
+    size_t byte = 0;
+    for (uint32_t passed = 0; byte < context.size(); ++byte) {
+      const bool begins = (static_cast<uint8_t>(context[byte]) & 0xC0) != 0x80;
+      if (begins && passed++ == answer.start) break;
+    }
+    if (context.compare(byte, answer.text.size(), answer.text) == 0) continue;
+    throw Error(Code::kBadData,
+                cat("answer ", quoted(answer.text), " does not stand at ", answer.start), "",
+                "places are code points of the context, from 0");
+  }
 }
 
 std::string split_key(const Example& example, Task task) {

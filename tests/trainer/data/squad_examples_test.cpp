@@ -49,6 +49,22 @@ TEST(SquadExamples, MayLackAnswers) {
   EXPECT_FALSE(labelled);
 }
 
+TEST(SquadExamples, AnswersStandWhereTheySay) {
+  EXPECT_THAT(
+      [] {
+        read(
+            R"({"data": [{"paragraphs": [{"context": "é is me", "qas": [{"id": "1", "question": "q",
+             "answers": [{"text": "me", "answer_start": 6}]}]}]}]})");
+      },
+      ThrowsCode(Code::kBadData, "qas[0]: answer \"me\" does not stand at 6"));
+  EXPECT_THAT(
+      [] {
+        read(R"({"data": [{"paragraphs": [{"context": "c", "qas": [{"id": "1", "question": "q",
+             "answers": [{"text": "me", "answer_start": 700}]}]}]}]})");
+      },
+      ThrowsCode(Code::kBadData, "does not stand at 700"));
+}
+
 TEST(SquadExamples, SayWhereTheyAreNone) {
   EXPECT_THAT([] { read("[]"); }, ThrowsCode(Code::kBadData, "no \"data\""));
   EXPECT_THAT([] { read("{"); }, ThrowsCode(Code::kBadData, "is not JSON"));
