@@ -55,9 +55,15 @@ std::vector<Flag> optimization_flags() {
       {"lr-scheduler-type",
        {"lr-scheduler"},
        kOptimization,
-       "How the rate goes on from its peak: linear or cosine (to 0), polynomial (to 1e-7), "
+       "How the rate goes on from its peak: linear or cosine (to --lr-end), polynomial (to 1e-7 at "
+       "least), "
        "constant_with_warmup, or constant from the first update on.",
        schedule_value()},
+      {"lr-end",
+       {"end-lr"},
+       kOptimization,
+       "Where the schedules that go down end.",
+       real_value(optimization(&OptimizationOptions::lr_end), kNotNegative)},
       {"lr-power",
        {},
        kOptimization,

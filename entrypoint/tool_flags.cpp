@@ -1,4 +1,6 @@
 #include "entrypoint/flag_table.h"
+#include "storage/base/error.h"
+#include "storage/base/text.h"
 
 namespace berth {
 namespace {
@@ -10,6 +12,21 @@ FlagValue given_text() {
   return {"TEXT", false,
           [at](CommandLine& line, std::string_view value) { at(line) = std::string(value); },
           [at](const CommandLine& line) { return at(line).value_or(""); }};
+}
+
+// A SavedModel holds a graph that TensorFlow runs; there is none here.
+FlagValue export_format() {
+  FlagValue value = choice_value<ExportFormat>(
+      place(&CommandLine::settings, &Settings::output, &OutputOptions::export_format),
+      {{"safetensors", ExportFormat::kSafetensors}, {"tensorflow", ExportFormat::kTensorflow}});
+  value.set = [choose = value.set](CommandLine& line, std::string_view given) {
+    std::string wanted = lower_ascii(given);
+    std::erase(wanted, '_');
+    if (wanted != "savedmodel") return choose(line, given);
+    throw Error(Code::kUsage, "TensorFlow's SavedModel is not written", "",
+                "use tensorflow (a checkpoint), safetensors, or --mode predict");
+  };
+  return value;
 }
 
 }  // namespace
@@ -72,10 +89,7 @@ std::vector<Flag> tool_flags() {
        .help = "How the finished model is written, or --mode convert writes --model to "
                "--export-dir: tensorflow adds a checkpoint (bert_model.ckpt) and "
                "bert_config.json.",
-       .value = choice_value<ExportFormat>(
-           place(&CommandLine::settings, &Settings::output, &OutputOptions::export_format),
-           {{"safetensors", ExportFormat::kSafetensors},
-            {"tensorflow", ExportFormat::kTensorflow}})},
+       .value = export_format()},
       {.name = "export-dtype",
        .aliases = {},
        .group = kTools,

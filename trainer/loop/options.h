@@ -57,6 +57,7 @@ struct OptimizationOptions {
   double learning_rate = 5e-5;
   ScheduleType lr_scheduler_type = ScheduleType::kLinear;
   double lr_power = 1;  // of the polynomial schedule
+  double lr_end = 0;    // where the schedules that go down end
   double warmup_ratio = 0.1;
   std::optional<int64_t> warmup_steps{};  // in place of the ratio
   OptimizerType optimizer = OptimizerType::kAdamW;

@@ -24,7 +24,8 @@ ScheduleOptions schedule_options(const OptimizationOptions& options, int64_t tot
           .warmup_steps =
               options.warmup_steps.value_or(warmup_steps(options.warmup_ratio, total_steps)),
           .total_steps = total_steps,
-          .power = options.lr_power};
+          .power = options.lr_power,
+          .end_rate = options.lr_end};
 }
 
 // One run of the loop: the state and what is counted beside it.

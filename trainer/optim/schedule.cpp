@@ -8,7 +8,7 @@ namespace berth {
 
 double Schedule::rate(int64_t steps_done) const {
   constexpr double kPolynomialEnd = 1e-7;
-  const auto& [type, peak, warmup, total, power] = options_;
+  const auto& [type, peak, warmup, total, power, end_rate] = options_;
   if (type == ScheduleType::kConstant) return peak;
   if (steps_done < warmup) {
     return peak * static_cast<double>(steps_done) / static_cast<double>(warmup);
@@ -16,17 +16,17 @@ double Schedule::rate(int64_t steps_done) const {
   const int64_t decay_steps = std::max<int64_t>(1, total - warmup);
   const int64_t steps_left = std::max<int64_t>(0, total - steps_done);
   const double left = static_cast<double>(steps_left) / static_cast<double>(decay_steps);
+  const double least = type == ScheduleType::kPolynomial ? kPolynomialEnd : 0;
+  const double end = std::min(peak, std::max(end_rate, least));
   switch (type) {
     case ScheduleType::kCosine:
-      return peak * 0.5 * (1 + std::cos(std::numbers::pi * (1 - left)));
-    case ScheduleType::kPolynomial: {
-      const double end = std::min(peak, kPolynomialEnd);
+      return (peak - end) * 0.5 * (1 + std::cos(std::numbers::pi * (1 - left))) + end;
+    case ScheduleType::kPolynomial:
       return (peak - end) * std::pow(left, power) + end;
-    }
     case ScheduleType::kConstantWithWarmup:
       return peak;
     default:
-      return peak * left;
+      return (peak - end) * left + end;
   }
 }
 

@@ -11,11 +11,12 @@ struct ScheduleOptions {
   ScheduleType type = ScheduleType::kLinear;
   double peak_rate = 0;
   int64_t warmup_steps = 0, total_steps = 0;
-  double power = 1;  // of kPolynomial
+  double power = 1;     // of kPolynomial
+  double end_rate = 0;  // of those that go down; of kPolynomial at least 1e-7
 };
 
-// A linear warm-up from 0 to the peak (but for kConstant), then down to 0 at the end in a line or
-// half a cosine, down to 1e-7 as (1 - progress)^power, or level: as Hugging Face's get_scheduler.
+// A linear warm-up from 0 to the peak (but for kConstant), then down to the end rate in a line or
+// half a cosine, or as (1 - progress)^power, or level: as Hugging Face's get_scheduler.
 class Schedule {
  public:
   explicit Schedule(const ScheduleOptions& options) : options_(options) {}

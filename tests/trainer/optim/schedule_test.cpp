@@ -48,6 +48,18 @@ TEST(Schedule, OthersAreTransformersToo) {
               Pointwise(DoubleNear(1e-12), {0.0, 2.5, 5.0, 7.5, 10.0, 10.0}));
 }
 
+TEST(Schedule, MayEndAboveZero) {
+  ScheduleOptions options{.peak_rate = 10, .warmup_steps = 0, .total_steps = 4, .end_rate = 2};
+  EXPECT_THAT(rates(Schedule(options), 5), Pointwise(DoubleNear(1e-12), {10, 8, 6, 4, 2}));
+  options.type = ScheduleType::kCosine;
+  EXPECT_THAT(rates(Schedule(options), 5),
+              Pointwise(DoubleNear(1e-2), {10.0, 8.83, 6.0, 3.17, 2.0}));
+  options.type = ScheduleType::kPolynomial;
+  EXPECT_THAT(rates(Schedule(options), 5), Pointwise(DoubleNear(1e-12), {10, 8, 6, 4, 2}));
+  options.end_rate = 20;  // never above the peak
+  EXPECT_THAT(rates(Schedule(options), 5), Pointwise(DoubleNear(1e-12), {10, 10, 10, 10, 10}));
+}
+
 TEST(Schedule, APolynomialEndsAboveZeroAsTransformersDoes) {
   ScheduleOptions options{.type = ScheduleType::kPolynomial, .peak_rate = 1, .total_steps = 4};
   EXPECT_EQ(Schedule(options).rate(4), 1e-7);
