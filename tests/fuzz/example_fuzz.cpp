@@ -7,7 +7,8 @@ namespace {
 
 using namespace berth;
 
-// By the first byte: 0 lines of words, 1 SQuAD's JSON, 2 a tf.Example, 3 JSON lines of any task.
+// By the first byte: 0 lines of words, 1 SQuAD's JSON, 2 a tf.Example, 3 JSON lines of any task, 4
+// a tf.Example of TensorFlow Datasets.
 void load(uint8_t kind, Bytes bytes) {
   TableLoader loader({.need = LabelNeed::kIfPresent, .skip_bad_rows = 3});
   auto source = std::make_unique<MemorySource>(bytes);
@@ -22,6 +23,11 @@ void load(uint8_t kind, Bytes bytes) {
     case 2:
       append_tfrecord(records, bytes);
       loader.append_records(std::make_unique<MemorySource>(records));
+      break;
+    case 4:
+      append_tfrecord(records, bytes);
+      loader.append_rows(make_tf_example_rows(std::make_unique<MemorySource>(records),
+                                              {{"label_ids", {"a", "b"}}}));
       break;
     default:
       loader.append_rows(make_jsonl_reader(std::move(source)));

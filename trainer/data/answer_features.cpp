@@ -1,18 +1,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "storage/base/code_points.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "trainer/data/features.h"
 
 namespace berth {
 namespace {
-
-uint32_t code_points(std::string_view text) {
-  uint32_t count = 0;
-  for (const char byte : text) count += (static_cast<uint8_t>(byte) & 0xC0) != 0x80;
-  return count;
-}
 
 // A question with its whole context: [CLS] question [SEP] context [SEP], or what the model has in
 // their place.
@@ -85,7 +80,7 @@ class AnswerFeatures final : public FeatureMaker {
     features.classes = {0, 0};
     if (example.answers.empty()) return;
     const Answer& answer = example.answers.front();
-    const uint32_t begin = answer.start, end = begin + code_points(answer.text);
+    const uint32_t begin = answer.start, end = begin + code_point_count(answer.text);
     int32_t first = -1, last = -1;
     for (size_t token = 0; token < features.context.size(); ++token) {
       const Span span = features.context[token];

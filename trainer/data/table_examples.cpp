@@ -1,6 +1,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "storage/base/code_points.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
@@ -178,11 +179,7 @@ std::unique_ptr<ExampleReader> make_table_examples(std::unique_ptr<RowReader> ro
 void require_answers(const Example& example) {
   const std::string& context = example.texts.at(1);
   for (const Answer& answer : example.answers) {
-    size_t byte = 0;
-    for (uint32_t passed = 0; byte < context.size(); ++byte) {
-      const bool begins = (static_cast<uint8_t>(context[byte]) & 0xC0) != 0x80;
-      if (begins && passed++ == answer.start) break;
-    }
+    const size_t byte = code_point_offset(context, answer.start);
     if (context.compare(byte, answer.text.size(), answer.text) == 0) continue;
     throw Error(Code::kBadData,
                 cat("answer ", quoted(answer.text), " does not stand at ", answer.start), "",

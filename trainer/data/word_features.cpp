@@ -1,14 +1,9 @@
+#include "storage/base/code_points.h"
 #include "trainer/data/features.h"
 #include "trainer/data/token_features.h"
 
 namespace berth {
 namespace {
-
-uint32_t code_points(std::string_view text) {
-  uint32_t count = 0;
-  for (const char byte : text) count += (static_cast<uint8_t>(byte) & 0xC0) != 0x80;
-  return count;
-}
 
 class WordFeatures final : public FeatureMaker {
  public:
@@ -45,7 +40,7 @@ class WordFeatures final : public FeatureMaker {
     uint32_t end = 0;
     for (const std::string& word : words) {
       sentence.append(" ").append(word);
-      end += 1 + code_points(word);
+      end += 1 + code_point_count(word);
       ends.push_back(end);
     }
     EncodeOptions encode(options_.max_seq_length);

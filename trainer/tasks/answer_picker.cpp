@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "storage/base/code_points.h"
+
 namespace berth {
 namespace {
 
@@ -20,16 +22,6 @@ std::vector<size_t> best_tokens(std::span<const float> logits, size_t column, in
                     tokens.end(), higher);
   tokens.resize(kept);
   return tokens;
-}
-
-// The byte at which code point `place` of `text` begins.
-size_t byte_of(const std::string& text, uint32_t place) {
-  size_t byte = 0;
-  for (uint32_t passed = 0; byte < text.size(); ++byte) {
-    if ((static_cast<uint8_t>(text[byte]) & 0xC0) == 0x80) continue;
-    if (passed++ == place) return byte;
-  }
-  return byte;
 }
 
 }  // namespace
@@ -67,7 +59,8 @@ PickedAnswer AnswerPicker::pick(const std::string& context) {
   if (is_null) {
     answer.probability = std::exp(null_score_ - top) / sum;
   } else {
-    const size_t from = byte_of(context, best->begin), to = byte_of(context, best->end);
+    const size_t from = code_point_offset(context, best->begin),
+                 to = code_point_offset(context, best->end);
     answer = {.text = context.substr(from, to - from),
               .begin = best->begin,
               .end = best->end,
