@@ -66,7 +66,7 @@ Run run(int rounds, const std::function<void()>& prepare, const std::function<vo
   }
   std::sort(seconds.begin(), seconds.end());
   const double median = seconds[seconds.size() / 2];
-  return {{median, (seconds.back() - seconds.front()) / 2 / median},
+  return {{median, (seconds.back() - seconds.front()) / 2 / median, seconds.front()},
           resident_bytes("VmHWM") - base_bytes};
 }
 
