@@ -8,16 +8,15 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
+#include "trainer/tasks/task_kinds.h"
 
 namespace berth {
 namespace {
 
 constexpr const char* kDefaultPath = "/tmp/hypertune/output.metrics";
-constexpr const char* kLoss = "loss";
 constexpr size_t kMostRecords = 100;
 
 std::string or_else(const std::string& text, const std::string& other) {
@@ -47,18 +46,14 @@ std::string hypertune_metric(const Tuning& tuning, const std::string& asked,
                              const std::string& best_metric,
                              const std::vector<std::string>& metrics) {
   const auto is_known = [&](const std::string& name) {
-    return name == kLoss || std::ranges::find(metrics, name) != metrics.end();
+    return name == kLossName || std::ranges::find(metrics, name) != metrics.end();
   };
-  const std::string named = without_prefix(asked), tag = without_prefix(tuning.metric_tag);
-  if (named.empty()) {
+  if (asked.empty()) {
+    const std::string tag = without_prefix(tuning.metric_tag);
     if (is_known(tag)) return tag;
     return or_else(without_prefix(best_metric), metrics.front());
   }
-  if (is_known(named)) return named;
-  std::string known = kLoss;
-  for (const std::string& name : metrics) known += ", " + name;
-  throw Error(Code::kUsage, cat(quoted(asked), " is no metric of this task; there are ", known),
-              "--hypertune-metric");
+  return checked_metric(asked, metrics, "--hypertune-metric");
 }
 
 HypertuneFile::HypertuneFile(Tuning tuning, std::string metric, Clock wall_clock)
@@ -70,7 +65,7 @@ HypertuneFile::HypertuneFile(Tuning tuning, std::string metric, Clock wall_clock
 
 void HypertuneFile::on_evaluation(const EvaluationReport& report) {
   const auto text = [](const std::string& value) { return to_text(Json(value)); };
-  const double value = metric_ == kLoss ? report.loss : report.metrics.at(metric_);
+  const double value = metric_ == kLossName ? report.loss : report.metrics.at(metric_);
   std::map<std::string, std::string> record = {{"checkpoint_path", text("")},
                                                {"global_step", text(std::to_string(report.step))},
                                                {"timestamp", python_text(wall_clock_())},

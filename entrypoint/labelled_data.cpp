@@ -84,6 +84,12 @@ std::vector<float> parse_weights(const std::string& text, const std::vector<std:
 
 }  // namespace
 
+std::vector<uint32_t> all_rows(const LoadedTable& loaded) {
+  std::vector<uint32_t> rows(loaded.table->rows());
+  std::iota(rows.begin(), rows.end(), 0u);
+  return rows;
+}
+
 AnswerOptions answer_options(const DataOptions& data) {
   return {.n_best = data.n_best_size,
           .max_answer_length = data.max_answer_length,
@@ -105,11 +111,7 @@ Dataset LabelledData::rows(std::vector<uint32_t> rows) const {
   return Dataset(*loaded_.table, std::move(rows), task_, *maker_, labelled_);
 }
 
-Dataset LabelledData::all_rows() const {
-  std::vector<uint32_t> all(loaded_.table->rows());
-  std::iota(all.begin(), all.end(), 0u);
-  return rows(std::move(all));
-}
+Dataset LabelledData::all_rows() const { return rows(berth::all_rows(loaded_)); }
 
 Features LabelledData::make(uint32_t row) const {
   return std::move(maker_->make(loaded_.table->read(row)).front());
@@ -118,7 +120,9 @@ Features LabelledData::make(uint32_t row) const {
 TrainingRows load_training_rows(Storage& storage, const Settings& settings,
                                 const DataSources& sources, const ModelConfig& config) {
   const DataOptions& data = settings.data;
-  TrainingRows rows{.task = {}, .labels = {}, .train = load_table(storage, sources.train)};
+  DataRequest train = sources.train;
+  train.rules.keeps_keys = true;
+  TrainingRows rows{.task = {}, .labels = {}, .train = load_table(storage, train)};
   rows.task = rows.train.task;
   rows.labels = classes_of(rows.train, rows.task, sources.labels, config);
   const bool evaluates = settings.mode == Mode::kTrainAndEval || settings.mode == Mode::kPrepare;
@@ -126,9 +130,7 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
     request.rules.task = rows.task;
     // The same columns, where the flags or the task do not name any.
     if (request.rules.columns.text.empty()) request.rules.columns = rows.train.columns;
-    LoadedTable loaded = load_table(storage, request);
-    loaded.table->take_keys();  // which only a split needs
-    return loaded;
+    return load_table(storage, request);
   };
   if (evaluates && !sources.eval.path.empty()) rows.eval = load_beside(sources.eval);
   if (evaluates && !sources.mismatched.path.empty()) {

@@ -17,6 +17,8 @@
 
 namespace berth {
 
+std::vector<uint32_t> all_rows(const LoadedTable& loaded);
+
 AnswerOptions answer_options(const DataOptions& data);
 
 // How a table's rows become features. Borrows the table and the tokenizer; the data sets borrow

@@ -99,6 +99,7 @@ void export_checkpoint(Job& job, const EarlierJob& earlier, CheckpointStore& che
   ModelDescription model = describe_model(folder, options, data);
   model.config.task = earlier.task();
   model.config.labels = earlier.labels();
+  require_exportable(job.settings, model.config);
   Machine machine(job.command_line);
   LoraOptions& lora = job.settings.training.optimization.lora;
   lora = earlier.lora();

@@ -41,9 +41,7 @@ struct FinishedModel {
 
   LoadedTable load(Job& job, DataRequest request) const {
     request.rules.task = model.config.task;
-    LoadedTable loaded = load_table(job.storage, request);
-    loaded.table->take_keys();  // which only a split needs
-    return loaded;
+    return load_table(job.storage, request);
   }
 
   DataSources sources;
@@ -129,7 +127,9 @@ void run_prediction(Job& job) {
     standard_output.close();
   } else {
     // Whoever calls as the tutorial does looks for the tutorial's file, too.
-    const bool as_tutorial = !job.settings.data.input_meta_data_path.empty();
+    const bool has_results =
+        config.task == Task::kSequenceClassification || config.task == Task::kRegression;
+    const bool as_tutorial = has_results && !job.settings.data.input_meta_data_path.empty();
     const Uri directory = Uri::parse(job_dir);
     store_object(job.storage, directory / "predictions.tsv", [&](ByteSink& predictions) {
       if (!as_tutorial) return write({{*lines, predictions}});

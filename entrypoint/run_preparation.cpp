@@ -1,6 +1,5 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <optional>
 
 #include "entrypoint/data_sources.h"
@@ -18,6 +17,7 @@
 #include "trainer/data/token_records.h"
 #include "trainer/tasks/glue.h"
 #include "trainer/tasks/task_kinds.h"
+#include "trainer/text/no_tokenizer.h"
 
 namespace berth {
 namespace {
@@ -28,12 +28,6 @@ struct PreparedSet {
   const LoadedTable& table;
   std::vector<uint32_t> rows;
 };
-
-std::vector<uint32_t> all_rows(const LoadedTable& loaded) {
-  std::vector<uint32_t> rows(loaded.table->rows());
-  std::iota(rows.begin(), rows.end(), 0u);
-  return rows;
-}
 
 // Of token ids only what the records hold tells.
 bool has_weights(const LoadedTable& loaded) {
@@ -126,18 +120,6 @@ void write_set(Job& job, const Uri& directory, const PreparedSet& set,
                files.num_shards > 1 ? cat(" and ", files.num_shards - 1, " more") : ""));
 }
 
-// Rows of token ids need none.
-class NoTokenizer final : public Tokenizer {
- public:
-  int32_t vocab_size() const override { return 0; }
-  Encoding encode(std::string_view, std::optional<std::string_view>,
-                  const EncodeOptions&) const override {
-    throw Error(Code::kUsage, "rows of texts need a vocabulary", "", "pass --model");
-  }
-  std::string token(int32_t) const override { return ""; }
-  std::vector<File> files() const override { return {}; }
-};
-
 }  // namespace
 
 void run_preparation(Job& job) {
@@ -150,7 +132,9 @@ void run_preparation(Job& job) {
   }
   const bool has_tokenizer = !settings.model.model.empty() || !settings.model.vocab_file.empty();
   const std::unique_ptr<Tokenizer> tokenizer =
-      has_tokenizer ? open_tokenizer(job.storage, settings.model) : std::make_unique<NoTokenizer>();
+      has_tokenizer ? open_tokenizer(job.storage, settings.model)
+                    : std::make_unique<NoTokenizer>(Error(
+                          Code::kUsage, "rows of texts need a vocabulary", "", "pass --model"));
   TrainingRows rows = load_training_rows(job.storage, settings, sources, ModelConfig());
   if (rows.task == Task::kQuestionAnswering) {
     throw Error(Code::kUsage, "there are no TFRecords of questions", rows.train.name,
@@ -161,7 +145,6 @@ void run_preparation(Job& job) {
     DataRequest request = sources.predict;
     request.rules.task = rows.task;
     test = load_table(job.storage, request);
-    test->table->take_keys();  // which only a split needs
   }
   const TokenRecordOptions options{.task = rows.task,
                                    .max_seq_length = settings.data.max_seq_length,

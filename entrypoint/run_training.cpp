@@ -207,10 +207,10 @@ void say_what_learns(const LoraOptions& lora, const Parameters& parameters) {
 }  // namespace
 
 void run_training(Job& job) {
-  const DataSources sources = resolve_data(job.storage, job.settings);
   const Settings& settings = job.settings;
   const Places places(settings.output);
   if (!needs_work(job, places)) return;
+  const DataSources sources = resolve_data(job.storage, job.settings);
   preflight(job.storage, settings);
 
   ModelFolder folder(job.storage, settings.model);

@@ -48,6 +48,13 @@ std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::st
               "a table ends in .csv, .tsv, .jsonl, .ndjson, .json, .conll, .pickle or .pkl");
 }
 
+std::optional<size_t> find_column(std::span<const Column> columns, std::string_view name) {
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].name == name) return i;
+  }
+  return std::nullopt;
+}
+
 bool is_table(std::string_view file_name) { return format_of(file_name) != TableFormat::kNone; }
 
 }  // namespace berth

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,9 @@ struct Column {
   std::string name;
   std::vector<std::string> categories;  // of a categorical column, in its order; else empty
 };
+
+// The column of exactly this name.
+std::optional<size_t> find_column(std::span<const Column> columns, std::string_view name);
 
 // A table read row by row. Not thread-safe. Text is valid UTF-8 (else kBadData, with the position).
 class RowReader {

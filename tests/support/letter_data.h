@@ -22,7 +22,7 @@ inline std::unique_ptr<ExampleTable> table_of(const std::vector<std::string>& te
     if (!labels.empty()) {
       example.labels = {table->labels.entry(std::to_string(labels[row]), 0)};
     }
-    table->append(example, texts[row]);
+    table->append(example);
   }
   table->finish();
   return table;

@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace berth {
+namespace {
+
+constexpr size_t kRecentRows = 256;
+
+}  // namespace
 
 Dataset::Dataset(const ExampleTable& table, std::vector<uint32_t> rows, Task task,
                  const FeatureMaker& maker, bool labelled)
@@ -45,12 +50,13 @@ const Features& Dataset::features(int64_t index) {
     if (kept.input_ids.empty()) kept = maker_.make(table_.read(rows_[at])).front();
     return kept;
   }
+  if (recent_.empty()) recent_.resize(kRecentRows);
   const int64_t row_at = row_index(index);
-  if (row_at != made_row_) {
-    made_ = maker_.make(table_.read(rows_[static_cast<size_t>(row_at)]));
-    made_row_ = row_at;
+  Recent& recent = recent_[static_cast<size_t>(row_at) % kRecentRows];
+  if (recent.row != row_at) {
+    recent = {row_at, maker_.make(table_.read(rows_[static_cast<size_t>(row_at)]))};
   }
-  return made_[has_windows() ? at - first_feature_[static_cast<size_t>(row_at)] : 0];
+  return recent.features[has_windows() ? at - first_feature_[static_cast<size_t>(row_at)] : 0];
 }
 
 }  // namespace berth

@@ -10,8 +10,9 @@
 namespace berth {
 
 // Some rows of a table as features: one a row, or one a window of a question's context. Features of
-// a table in memory are made once, when they are first asked for; of one on disk each time. Borrows
-// the table and the maker. Used by one thread at a time.
+// a table in memory are made once, when they are first asked for; of one on disk each time, but for
+// rows that were asked for lately (a batch that is evaluated). Borrows the table and the maker.
+// Used by one thread at a time.
 class Dataset {
  public:
   // `labelled`: the features have labels. Reads all rows of questions, to count their windows.
@@ -44,8 +45,11 @@ class Dataset {
   const bool labelled_;
   std::vector<uint32_t> first_feature_;  // of each row and the end, where a row has several
   std::vector<Features> kept_;           // of a table in memory; empty until first used
-  std::vector<Features> made_;           // of the row last made
-  int64_t made_row_ = -1;
+  struct Recent {
+    int64_t row = -1;
+    std::vector<Features> features{};
+  };
+  std::vector<Recent> recent_;  // of rows made lately, each at its place modulo the size
 };
 
 }  // namespace berth

@@ -1,6 +1,5 @@
 #include "trainer/data/deduce_task.h"
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -8,11 +7,6 @@
 
 namespace berth {
 namespace {
-
-bool has_column(std::span<const Column> columns, const std::string& name) {
-  return std::any_of(columns.begin(), columns.end(),
-                     [&name](const Column& column) { return column.name == name; });
-}
 
 // The number that a cell is, as a number or as text.
 std::optional<double> number_of(const Cell& cell) {
@@ -50,7 +44,7 @@ Task deduce_task(std::span<const Column> columns, std::span<const Row> rows,
     if (names_words_and_tags(columns)) return Task::kTokenClassification;
   }
   const bool names_several = choice.label.find(',') != std::string::npos;
-  if (names_several && !has_column(columns, choice.label)) return Task::kMultiLabel;
+  if (names_several && !find_column(columns, choice.label)) return Task::kMultiLabel;
   const FoundColumns found = find_columns(columns, choice, LabelNeed::kIfPresent);
   if (!found.labels.empty()) return task_of_labels(found.labels[0], rows);
   const auto scores = find_columns(columns, choice, LabelNeed::kIfPresent, Task::kRegression);

@@ -7,7 +7,7 @@
 
 namespace berth {
 
-void ExampleTable::append(const Example& example, std::string_view split_key) {
+void ExampleTable::append(const Example& example) {
   if (rows_ == kMostRows) throw Error(Code::kBadData, cat("has more than ", kMostRows, " rows"));
   const uint64_t in_file = file_ ? file_->size() : 0;
   if (rows_ % kRowsPerOffset == 0) {
@@ -21,9 +21,12 @@ void ExampleTable::append(const Example& example, std::string_view split_key) {
     }
   }
   append_example(buffer_, example);
+  ++rows_;
+}
+
+void ExampleTable::add_key(const Example& example, std::string_view split_key) {
   keys_.hashes.push_back(text_hash(split_key));
   keys_.strata.push_back(example.labels.size() == 1 ? example.labels[0] : 0);
-  ++rows_;
 }
 
 void ExampleTable::finish() {

@@ -29,9 +29,11 @@ class ExampleTable {
 
   explicit ExampleTable(size_t memory_bytes = kMemoryBytes) : memory_bytes_(memory_bytes) {}
 
-  // `split_key` is the text whose hash tells where the row goes when rows are held out. Throws
-  // kBadData beyond kMostRows, and as SpillFile does.
-  void append(const Example& example, std::string_view split_key);
+  // Throws kBadData beyond kMostRows, and as SpillFile does.
+  void append(const Example& example);
+  // Of the row last appended, where the table will be split: `split_key` is the text whose hash
+  // tells where the row goes.
+  void add_key(const Example& example, std::string_view split_key);
   // After the last row: settles the labels. Throws kBadData where there is no row.
   void finish();
 
@@ -40,7 +42,7 @@ class ExampleTable {
   // Whether rows lie on disk: then they are best read in nearly their order.
   bool spilled() const { return file_ != nullptr; }
 
-  // At most once; the keys are the caller's from then on.
+  // Of all rows, where each was given its key. At most once; they are the caller's from then on.
   RowKeys take_keys() { return std::move(keys_); }
 
   LabelDictionary labels;

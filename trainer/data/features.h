@@ -14,8 +14,8 @@ namespace berth {
 struct Features {
   std::vector<int32_t> input_ids, token_type_ids;
 
-  // One class; or one a token, -1 for none; or the first and the last token of the answer, -1 for
-  // none to learn. Empty: unlabelled.
+  // One class; or one a token, -1 for none; or the first and the last token of the answer, 0 and 0
+  // where the window holds none. Empty: unlabelled.
   std::vector<int32_t> classes{};
   std::vector<float> targets{};  // the score; or 0 or 1 a label
   float weight = 1;

@@ -65,9 +65,7 @@ std::string list_columns(std::span<const Column> columns) {
 }
 
 std::optional<size_t> find(std::span<const Column> columns, std::string_view name) {
-  for (size_t i = 0; i < columns.size(); ++i) {
-    if (columns[i].name == name) return i;
-  }
+  if (const auto exact = find_column(columns, name)) return exact;
   for (size_t i = 0; i < columns.size(); ++i) {
     if (lower_ascii(columns[i].name) == lower_ascii(name)) return i;
   }

@@ -9,13 +9,13 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "trainer/data/cell_text.h"
 
 namespace berth {
 namespace {
 
-template <typename Number>
-std::optional<Number> as(std::string_view text) {
-  Number value = 0;
+std::optional<int64_t> as_integer(std::string_view text) {
+  int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
   return value;
@@ -54,11 +54,11 @@ void LabelDictionary::settle() {
   std::vector<std::string> integral;
   bool fractional = false;
   for (const std::string& label : entries_) {
-    if (const auto integer = as<int64_t>(label)) {
+    if (const auto integer = as_integer(label)) {
       integral.push_back(std::to_string(*integer));
       continue;
     }
-    const auto number = as<double>(label);
+    const auto number = parse_real(label);
     if (!number || !(std::abs(*number) < 0x1p53)) return;
     fractional = fractional || *number != std::floor(*number);
     integral.push_back(std::to_string(static_cast<int64_t>(*number)));
@@ -80,11 +80,11 @@ std::vector<std::string> LabelDictionary::names() const {
 
   names.assign(distinct.begin(), distinct.end());
   const bool integers = std::all_of(names.begin(), names.end(), [](const std::string& name) {
-    return as<int64_t>(name).has_value();
+    return as_integer(name).has_value();
   });
   if (integers) {
     std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
-      return *as<int64_t>(a) < *as<int64_t>(b);
+      return *as_integer(a) < *as_integer(b);
     });
   }
   return names;

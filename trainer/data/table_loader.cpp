@@ -55,11 +55,6 @@ class PeekedRows final : public RowReader {
   std::optional<Error> failure_;
 };
 
-bool has_column(std::span<const Column> columns, const std::string& name) {
-  return std::any_of(columns.begin(), columns.end(),
-                     [&name](const Column& column) { return column.name == name; });
-}
-
 // The columns' names, as a choice for the files that follow.
 ColumnChoice chosen(std::span<const Column> columns, const FoundColumns& found) {
   ColumnChoice choice{.text = columns[found.text].name};
@@ -83,7 +78,7 @@ FoundColumns TableLoader::find(std::span<const Column> columns) {
   const ColumnChoice& first = rules_.columns;
   for (const std::string* name : {&first.text, &first.text_pair, &first.label}) {
     const bool is_list = name == &first.label && task == Task::kMultiLabel;
-    if (name->empty() || is_list || has_column(columns, *name)) continue;
+    if (name->empty() || is_list || find_column(columns, *name)) continue;
     throw Error(Code::kBadData, "no column " + quoted(*name) + ", which the first file has", "",
                 "all files of a table need the same columns");
   }
@@ -129,17 +124,19 @@ void TableLoader::append(ExampleReader& reader) {
       failed_at = position;
       continue;
     }
-    table_->append(example, split_key(example, *rules_.task));
+    table_->append(example);
+    if (rules_.keeps_keys) table_->add_key(example, split_key(example, *rules_.task));
   }
 }
 
 void TableLoader::append_rows(std::unique_ptr<RowReader> rows) {
-  auto peeked = std::make_unique<PeekedRows>(std::move(rows));
   if (!rules_.task) {
+    auto peeked = std::make_unique<PeekedRows>(std::move(rows));
     rules_.task = deduce_task(peeked->columns(), peeked->peeked(), rules_.columns);
+    rows = std::move(peeked);
   }
-  const FoundColumns columns = find(peeked->columns());
-  append(*make_table_examples(std::move(peeked), columns, *rules_.task));
+  const FoundColumns columns = find(rows->columns());
+  append(*make_table_examples(std::move(rows), columns, *rules_.task));
 }
 
 void TableLoader::append_records(std::unique_ptr<ByteSource> source) {

@@ -20,6 +20,7 @@ struct LoadRules {
   ColumnChoice columns{};
   LabelNeed need = LabelNeed::kRequired;
   int64_t skip_bad_rows = 0;  // so many may be left out
+  bool keeps_keys = false;    // the table will be split
   std::vector<std::string>
       record_labels{};  // what TFRecords' integers stand for; empty: themselves
 };

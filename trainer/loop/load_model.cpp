@@ -10,6 +10,7 @@
 #include "storage/formats/tfrecord.h"
 #include "trainer/model/pretrained.h"
 #include "trainer/text/load_tokenizer.h"
+#include "trainer/text/no_tokenizer.h"
 
 namespace berth {
 namespace {
@@ -21,22 +22,6 @@ bool are_placeholders(const std::vector<std::string>& labels) {
   }
   return true;
 }
-
-// Of a model without a vocabulary.
-class NoTokenizer final : public Tokenizer {
- public:
-  explicit NoTokenizer(Error reason) : reason_(std::move(reason)) {}
-  int32_t vocab_size() const override { return 0; }
-  Encoding encode(std::string_view, std::optional<std::string_view>,
-                  const EncodeOptions&) const override {
-    throw reason_;
-  }
-  std::string token(int32_t) const override { return ""; }
-  std::vector<File> files() const override { return {}; }
-
- private:
-  const Error reason_;
-};
 
 }  // namespace
 
@@ -127,7 +112,7 @@ void fill_parameters(ModelFolder& folder, const ModelOptions& options, const Mod
     throw error.at(found->file);
   }
   if (!report.ignored.empty()) {
-    log_info(cat("not used by a classifier: ", report.ignored.size(), " tensors of ", folder.name(),
+    log_info(cat("not used by the model: ", report.ignored.size(), " tensors of ", folder.name(),
                  " (", report.ignored.front(), report.ignored.size() > 1 ? ", ..." : "", ")"));
   }
   std::string names;  // adapters are in no model's file
@@ -137,7 +122,7 @@ void fill_parameters(ModelFolder& folder, const ModelOptions& options, const Mod
   }
   if (!names.empty()) {
     if (head == HeadNeed::kRequired) {
-      throw Error(Code::kBadData, "the classifier's parameters are missing: " + names, found->file,
+      throw Error(Code::kBadData, "the head's parameters are missing: " + names, found->file,
                   "give a model that was fine-tuned");
     }
     log_info("initialised at random, as the model file has none: " + names);

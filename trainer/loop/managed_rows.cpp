@@ -23,13 +23,6 @@ const std::string* text_at(const Row& cells, std::optional<size_t> column) {
   return column ? std::get_if<std::string>(&cells[*column]) : nullptr;
 }
 
-std::optional<size_t> find(std::span<const Column> columns, std::string_view name) {
-  for (size_t i = 0; i < columns.size(); ++i) {
-    if (columns[i].name == name) return i;
-  }
-  return std::nullopt;
-}
-
 std::string display_name(const Json& annotation) {
   if (annotation.is_object() && annotation.contains("displayName") &&
       annotation["displayName"].is_string()) {
@@ -45,7 +38,7 @@ Cell label_of(const std::string& annotations) {
   if (parsed.size() == 1) return display_name(parsed[0]);
   Json names = Json::array();
   for (const Json& each : parsed) names.push_back(display_name(each));
-  return names.dump();
+  return to_text(names);
 }
 
 std::string object_text(Storage& storage, const std::string& uri) {
@@ -60,8 +53,8 @@ class ManagedRows final : public RowReader {
   ManagedRows(std::unique_ptr<RowReader> rows, Storage& storage)
       : rows_(std::move(rows)), storage_(storage) {
     for (size_t i = 0; i < kTexts.size(); ++i) {
-      texts_[i] = find(rows_->columns(), kTexts[i]);
-      if (!annotations_) annotations_ = find(rows_->columns(), kAnnotations[i]);
+      texts_[i] = find_column(rows_->columns(), kTexts[i]);
+      if (!annotations_) annotations_ = find_column(rows_->columns(), kAnnotations[i]);
     }
     if (annotations_) columns_.push_back({"label", {}});
   }
@@ -139,7 +132,7 @@ class ManagedRows final : public RowReader {
 }  // namespace
 
 bool names_managed_rows(std::span<const Column> columns) {
-  return find(columns, kTexts[0]) || find(columns, kTexts[1]);
+  return find_column(columns, kTexts[0]) || find_column(columns, kTexts[1]);
 }
 
 std::unique_ptr<RowReader> make_managed_rows(std::unique_ptr<RowReader> rows, Storage& storage) {

@@ -1,9 +1,9 @@
 #include "trainer/tasks/predictions.h"
 
-#include <cmath>
 #include <cstdio>
 
 #include "trainer/metrics/classification.h"
+#include "trainer/metrics/multi_label.h"
 #include "trainer/tasks/answer_picker.h"
 
 namespace berth {
@@ -22,8 +22,6 @@ std::string digits(double value) {
   std::snprintf(text, sizeof text, "%.9f", value);
   return text;
 }
-
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 std::string joined(const std::vector<std::string>& names) {
   std::string text;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "storage/base/error.h"
 #include "storage/base/text.h"
 
 namespace berth {
@@ -49,6 +50,17 @@ std::string known_tasks() {
     text.append(text.empty() ? "" : ", ").append(kind.names[0]);
   }
   return text;
+}
+
+std::string checked_metric(const std::string& name, const std::vector<std::string>& metrics,
+                           const std::string& flag) {
+  const std::string metric = name.starts_with("eval_") ? name.substr(5) : name;
+  const bool is_known = std::find(metrics.begin(), metrics.end(), metric) != metrics.end();
+  if (metric == kLossName || is_known) return metric;
+  std::string known = kLossName;
+  for (const std::string& known_name : metrics) known += ", " + known_name;
+  throw Error(Code::kUsage, cat(quoted(name), " is no metric of this task; there are ", known),
+              flag);
 }
 
 std::vector<std::string> metric_names(Task task, int64_t num_classes) {

@@ -77,7 +77,7 @@ TEST_F(DatasetTest, OfATableOnDiskIsTheSame) {
   for (uint32_t row = 0; row < 100; ++row) {
     Example example = data.data->table->read(row);
     example.labels = {spilled->labels.entry(std::to_string(data.labels[row]), row)};
-    spilled->append(example, example.texts[0]);
+    spilled->append(example);
   }
   spilled->finish();
   ASSERT_TRUE(spilled->spilled());
@@ -87,6 +87,13 @@ TEST_F(DatasetTest, OfATableOnDiskIsTheSame) {
     EXPECT_EQ(on_disk.dataset->features(index).input_ids, data.dataset->features(index).input_ids);
     EXPECT_EQ(on_disk.dataset->features(index).classes, data.dataset->features(index).classes);
   }
+  // A batch that is packed and then looked at again is tokenized once.
+  tokenizer_.calls = 0;
+  const auto fresh = on_disk.some({10, 11, 12});
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int64_t index = 0; index < 3; ++index) fresh->features(index);
+  }
+  EXPECT_EQ(tokenizer_.calls, 3);
 }
 
 class BatcherTest : public testing::Test {

@@ -49,7 +49,7 @@ class MadeFeatures final : public FeatureMaker {
 struct OneRow {
   OneRow(Task task, std::vector<Features> features, const Example& example = {.texts = {"a"}}) {
     maker.made = std::move(features);
-    table.append(example, "a");
+    table.append(example);
     table.finish();
     data.emplace(table, std::vector<uint32_t>{0}, task, maker, true);
   }
