@@ -15,26 +15,29 @@ struct Timing {
   double least_s;
 };
 
-// Calls `work` until it has run at least 9 times and `at_least_s` in all, `before` each time, which
-// is not measured.
-inline Timing measure(
-    const std::function<void()>& work, double at_least_s = 0.15,
-    const std::function<void()>& before = [] {}) {
+inline double seconds_of(const std::function<void()>& work) {
   using Clock = std::chrono::steady_clock;
-  before();
-  work();  // touches the memory, wakes the threads
-  std::vector<double> seconds;
-  for (double total = 0; seconds.size() < 9 || total < at_least_s;) {
-    before();
-    const auto start = Clock::now();
-    work();
-    seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
-    total += seconds.back();
-  }
+  const auto start = Clock::now();
+  work();
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+inline Timing timing_of(std::vector<double> seconds) {
   std::sort(seconds.begin(), seconds.end());
   const double median = seconds[seconds.size() / 2];
   const double quartiles = seconds[seconds.size() * 3 / 4] - seconds[seconds.size() / 4];
   return {median, quartiles / 2 / median, seconds.front()};
+}
+
+// Calls `work` until it has run at least 9 times and `at_least_s` in all.
+inline Timing measure(const std::function<void()>& work, double at_least_s = 0.15) {
+  work();  // touches the memory, wakes the threads
+  std::vector<double> seconds;
+  for (double total = 0; seconds.size() < 9 || total < at_least_s;) {
+    seconds.push_back(seconds_of(work));
+    total += seconds.back();
+  }
+  return timing_of(std::move(seconds));
 }
 
 inline void print_head(const std::string& what) {

@@ -1,5 +1,6 @@
 // Loading a model of BERT-large's size, as a job does at its start: open, map, checksum, check,
-// copy into the parameters' memory.
+// copy into the parameters' memory. That memory is there already: what new memory costs has a row
+// of its own, for it depends on the system, not on the file.
 //   load_bench DIRECTORY [THREADS]
 // Writes DIRECTORY/model.safetensors (1.3 GB) if it is not there, then loads it and what else lies
 // beside it of other forms: bench/peer/save_torch.py makes those.
@@ -9,7 +10,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <numeric>
 
 #include "bench/bench_table.h"
@@ -65,7 +65,7 @@ class Bench {
     const std::vector<std::byte> from(parameters_.values().size_bytes());
     const Timing timing = measure([&] { kernels_->upload(parameters_.values(), from.data()); });
     memcpy_s_ = timing.median_s;
-    row("memcpy", from.size(), timing);
+    row("memcpy", from.size(), timing, memcpy_s_, "memcpy");
   }
 
   // What any program pays for memory of its own: the system clears pages that were never used, and
@@ -73,62 +73,84 @@ class Bench {
   // another.
   void measure_new_pages() {
     const size_t size_bytes = parameters_.values().size_bytes();
-    row("new pages", size_bytes, measure([&] {
-          const std::unique_ptr<Memory> fresh = kernels_->allocate(size_bytes);
-          Tensor all = parameters_.values();
-          all.data = fresh->data();
-          kernels_->zero(all);
-        }));
-  }
-
-  // What the disk gives: the file's bytes by read(), none of them in the system's cache.
-  void measure_disk(const std::string& name) {
-    std::vector<char> buffer(size_t{16} << 20);
-    uint64_t read = 0;
-    const auto all = [&] {
-      read = 0;
-      std::ifstream file(path(name), std::ios::binary);
-      while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), file.gcount()) {
-        read += static_cast<uint64_t>(file.gcount());
-      }
-    };
-    const Timing timing = measure(all, 0, [&] { forget(name); });
-    row("read(), cold", read, timing);
-  }
-
-  // `data`: the file whose bytes are first dropped from the system's cache.
-  void load(const std::string& name, const std::string& data = "") {
-    const Uri file = directory_ / name;
-    if (!storage_->stat(file) && !names_checkpoint(*storage_, file)) return;
-    Checksum read;  // as job.json records it
-    const auto load_once = [&] {
-      read = {};
-      const auto opened = [&](const Uri&, Bytes bytes) { read.add(bytes); };
-      const ModelParameters found =
-          names_checkpoint(*storage_, file)
-              ? open_tensorflow_model(*storage_, file, opened)
-              : open_parameters(*storage_, file, directory_.to_string(), opened);
-      Parameters fresh(parameter_table(bert_large()), false, *kernels_);
-      load_parameters(*found.tensors, fresh, *kernels_);
-    };
-    const Timing timing = measure(load_once, 0, [&] {
-      if (!data.empty()) forget(data);
+    const Timing timing = measure([&] {
+      const std::unique_ptr<Memory> fresh = kernels_->allocate(size_bytes);
+      Tensor all = parameters_.values();
+      all.data = fresh->data();
+      kernels_->zero(all);
     });
-    row(cat(name, data.empty() ? "" : ", cold"), read.size, timing);
+    row("new pages", size_bytes, timing, memcpy_s_, "memcpy");
+  }
+
+  // With the file in the system's cache.
+  void load_warm(const std::string& name) {
+    if (!exists(name)) return;
+    uint64_t size_bytes = 0;
+    const Timing timing = measure([&] { size_bytes = load(name); }, 0);
+    row(name, size_bytes, timing, memcpy_s_, "memcpy");
+  }
+
+  // With none of `data`, the file that holds the bytes, in the system's cache: what reading it in
+  // order takes, as any program might, and what loading takes. They take turns, each as often after
+  // itself as after the other, because what a disk gives depends on what it gave before.
+  void load_cold(const std::string& name, const std::string& data) {
+    constexpr int kRounds = 12;
+    if (!exists(name)) return;
+    uint64_t size_bytes = 0;
+    std::vector<double> reads, loads;
+    for (int turn = 0; turn < 2 * kRounds; ++turn) {
+      forget(data);
+      if (turn % 4 == 0 || turn % 4 == 3) {
+        reads.push_back(seconds_of([&] { read_through(data); }));
+      } else {
+        loads.push_back(seconds_of([&] { size_bytes = load(name); }));
+      }
+    }
+    const Timing read = timing_of(std::move(reads));
+    row(cat(name, ", read()"), size_bytes, read, memcpy_s_, "memcpy");
+    row(cat(name, ", cold"), size_bytes, timing_of(std::move(loads)), read.median_s, "read()");
   }
 
  private:
   std::string path(const std::string& name) const { return (directory_ / name).to_string(); }
+
+  bool exists(const std::string& name) const {
+    const Uri file = directory_ / name;
+    return storage_->stat(file) || names_checkpoint(*storage_, file);
+  }
+
+  // Returns how many bytes it opened, having taken their checksum as job.json records it.
+  uint64_t load(const std::string& name) {
+    const Uri file = directory_ / name;
+    Checksum checksum;
+    const auto opened = [&](const Uri&, Bytes bytes) { checksum.add(bytes); };
+    const ModelParameters found =
+        names_checkpoint(*storage_, file)
+            ? open_tensorflow_model(*storage_, file, opened)
+            : open_parameters(*storage_, file, directory_.to_string(), opened);
+    load_parameters(*found.tensors, parameters_, *kernels_);
+    return checksum.size;
+  }
+
+  void read_through(const std::string& name) {
+    const int fd = ::open(path(name).c_str(), O_RDONLY | O_CLOEXEC);
+    while (::read(fd, buffer_.data(), buffer_.size()) > 0) {
+    }
+    ::close(fd);
+  }
+
   void forget(const std::string& name) const {
     const int fd = ::open(path(name).c_str(), O_RDONLY | O_CLOEXEC);
     ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
     ::close(fd);
   }
-  void row(const std::string& name, uint64_t size_bytes, const Timing& timing) const {
+
+  void row(const std::string& name, uint64_t size_bytes, const Timing& timing, double of_s,
+           const char* of) const {
     print_row(name,
               cat(human_bytes(size_bytes), ", least ", std::lround(timing.least_s * 1e3), " ms"),
               timing, static_cast<double>(size_bytes) / timing.median_s * 1e-9, "GB/s",
-              timing.median_s / memcpy_s_, "memcpy");
+              timing.median_s / of_s, of);
   }
 
   ThreadPool pool_;
@@ -136,6 +158,7 @@ class Bench {
   Parameters parameters_;
   std::unique_ptr<Storage> storage_ = make_local_storage();
   Uri directory_;
+  std::vector<char> buffer_ = std::vector<char>(size_t{16} << 20);
   double memcpy_s_ = 0;
 };
 
@@ -154,11 +177,10 @@ int main(int argc, char** argv) {
   bench.measure_new_pages();
   for (const char* name : {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
                            "pytorch_model.bin.index.json", "legacy.bin", "bert_model.ckpt"}) {
-    bench.load(name);
+    bench.load_warm(name);
   }
-  const std::string shard = berth::shard_name("bert_model.ckpt", 0, 1);
-  bench.measure_disk("model.safetensors");
-  bench.load("model.safetensors", "model.safetensors");
-  bench.load("pytorch_model.bin", "pytorch_model.bin");
-  bench.load("bert_model.ckpt", shard);
+  for (const char* name : {"model.safetensors", "pytorch_model.bin", "legacy.bin"}) {
+    bench.load_cold(name, name);
+  }
+  bench.load_cold("bert_model.ckpt", berth::shard_name("bert_model.ckpt", 0, 1));
 }
