@@ -1,6 +1,6 @@
 // The kernels at the shapes of BERT tiny and base: products against one plain OpenBLAS call on one
 // thread, everything else against the rate of a memcpy by the same threads.
-//   kernels_bench [THREADS [INSTRUCTION_SET]]
+//   kernels_bench [THREADS [INSTRUCTION_SET [bf16]]]
 #include <cstring>
 #include <random>
 
@@ -14,8 +14,8 @@ namespace {
 
 class Bench {
  public:
-  Bench(int threads, const std::string& instruction_set)
-      : pool_(threads), kernels_(make_cpu_kernels(pool_, instruction_set)) {
+  Bench(int threads, const std::string& instruction_set, Precision precision)
+      : pool_(threads), kernels_(make_cpu_kernels(pool_, instruction_set, precision)) {
     state_ = kernels_->make_step_state();
     kernels_->begin_step(*state_, {.seed = 1, .step = 1, .learning_rate = 1e-4f});
     print_head(cat("kernels ", kernels_->description()));
@@ -227,7 +227,9 @@ class Bench {
 
 int main(int argc, char** argv) {
   const int threads = argc > 1 ? std::stoi(argv[1]) : berth::available_threads();
-  berth::Bench bench(threads, argc > 2 ? argv[2] : "");
+  const bool bf16 = argc > 3 && argv[3] == std::string_view("bf16");
+  berth::Bench bench(threads, argc > 2 ? argv[2] : "",
+                     bf16 ? berth::Precision::kBf16 : berth::Precision::kFp32);
   bench.measure_memcpy();
   bench.measure_sgemm();
   // BERT tiny: 32 sentences of 50 tokens.

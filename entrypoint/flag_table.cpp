@@ -17,17 +17,14 @@ auto training(auto member) { return place(&CommandLine::settings, &Settings::tra
 auto output(auto member) { return place(&CommandLine::settings, &Settings::output, member); }
 auto storage(auto... members) { return place(&CommandLine::storage, members...); }
 
-// Only fp32 for now; the names that later versions will take are refused as such.
 FlagValue precision_value() {
-  FlagValue value = text_value("fp32", place(&CommandLine::settings, &Settings::precision));
-  value.set = [](CommandLine& line, std::string_view given) {
-    const std::string wanted = lower_ascii(given);
-    if (wanted == "bf16" || wanted == "fp16" || wanted == "auto") {
-      throw Error(Code::kUsage, cat(quoted(given), " is not available in this version"), "",
-                  "use fp32");
-    }
-    if (wanted != "fp32") throw Error(Code::kUsage, cat(quoted(given), " is not fp32"));
-    line.settings.precision = wanted;
+  FlagValue value = choice_value<Precision>(
+      place(&CommandLine::settings, &Settings::precision),
+      {{"auto", Precision::kAuto}, {"fp32", Precision::kFp32}, {"bf16", Precision::kBf16}});
+  value.set = [set = value.set](CommandLine& line, std::string_view given) {
+    if (lower_ascii(given) != "fp16") return set(line, given);
+    line.notes.push_back("fp16 is for GPUs: with --precision auto this CPU takes bf16 if it can");
+    set(line, "auto");
   };
   return value;
 }
@@ -283,7 +280,12 @@ std::vector<Flag> make_table() {
                            kSeconds),
        .in_settings = false},
 
-      {"precision", {"dtype"}, kMachine, "Number format of the computation.", precision_value()},
+      {"precision",
+       {"dtype"},
+       kMachine,
+       "What the factors of matrix products are rounded to; sums and all else are fp32. auto: bf16 "
+       "where the CPU multiplies it (AVX512_BF16).",
+       precision_value()},
       {"threads",
        {"num-threads"},
        kMachine,

@@ -47,7 +47,13 @@ void Job::stop_point() const {
 Machine::Machine(const CommandLine& command_line)
     : pool(command_line.settings.threads > 0 ? static_cast<int>(command_line.settings.threads)
                                              : available_threads()),
-      kernels(make_cpu_kernels(pool, command_line.forced_instruction_set)) {}
+      kernels(make_cpu_kernels(pool, command_line.forced_instruction_set,
+                               command_line.settings.precision)) {
+  if (command_line.settings.precision != Precision::kAuto) return;
+  log_info(kernels->product_dtype() == DType::kBF16
+               ? "precision: bf16 in matrix products, since this CPU has AVX512_BF16"
+               : "precision: fp32, since this CPU has no instructions for products of bf16");
+}
 
 BatchLimits batch_limits(const Settings& settings, bool training) {
   const TrainingOptions& options = settings.training;

@@ -98,7 +98,7 @@ void run_evaluation(Job& job) {
       to_json(JobMetrics{.result = std::nullopt,
                          .evaluation = evaluation,
                          .task = config.task,
-                         .precision = job.settings.precision,
+                         .precision = finished.machine.kernels->product_dtype(),
                          .kernels = finished.machine.kernels->description()});
   StandardOutput standard_output;
   standard_output.write(as_bytes(metrics));

@@ -293,7 +293,7 @@ void run_training(Job& job) {
                          .evaluation = result.evaluation,
                          .task = rows.task,
                          .train_examples = train_set.size(),
-                         .precision = settings.precision,
+                         .precision = kernels.product_dtype(),
                          .kernels = kernels.description()};
   if (rows.mismatched) {
     job_metrics.mismatched =

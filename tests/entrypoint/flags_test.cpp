@@ -197,12 +197,14 @@ TEST_F(FlagsTest, ChoiceNamesItsValues) {
   EXPECT_EQ(parse({"--log-level=debug"}).log_level, LogLevel::kDebug);
 }
 
-TEST_F(FlagsTest, PrecisionOfLaterVersionsIsRefusedPlainly) {
-  EXPECT_EQ(parse({"--precision=fp32"}).settings.precision, "fp32");
-  refuses({"--precision=bf16"},
-          R"(--precision: "bf16" is not available in this version; use fp32)");
-  refuses({"--dtype=auto"}, "not available in this version");
-  refuses({"--precision=int3"}, R"("int3" is not fp32)");
+TEST_F(FlagsTest, Precision) {
+  EXPECT_EQ(parse({"--precision=fp32"}).settings.precision, Precision::kFp32);
+  EXPECT_EQ(parse({"--dtype=bf16"}).settings.precision, Precision::kBf16);
+  EXPECT_EQ(parse({"--precision=auto"}).settings.precision, Precision::kAuto);
+  const CommandLine half = parse({"--precision=fp16"});
+  EXPECT_EQ(half.settings.precision, Precision::kAuto);
+  EXPECT_THAT(half.notes, testing::ElementsAre(testing::HasSubstr("fp16 is for GPUs")));
+  refuses({"--precision=int3"}, R"("int3" is not one of auto, fp32, bf16)");
 }
 
 TEST_F(FlagsTest, ContradictionsAreRefused) {

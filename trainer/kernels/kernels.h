@@ -106,6 +106,8 @@ class Kernels {
   // "cpu-fp32-avx2, 2 threads": for people, and for state.json (results repeat on the same one).
   virtual std::string description() const = 0;
   virtual DType activation_dtype() const = 0;
+  // What the factors of large matrix products are rounded to; their sums are fp32.
+  virtual DType product_dtype() const = 0;
 
   // ---- Memory ------------------------------------------------------------------------------
   virtual std::unique_ptr<Memory> allocate(size_t size_bytes) = 0;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "storage/base/dtype.h"
+#include "trainer/kernels/cpu/cpu_kernels.h"
 #include "trainer/model/lora.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
@@ -115,7 +116,7 @@ struct Settings {
   ModelOptions model;
   TrainingOptions training;
   OutputOptions output;
-  std::string precision = "fp32";
+  Precision precision = Precision::kFp32;
   int64_t threads = 0;  // 0: what affinity and cgroup allow
 };
 

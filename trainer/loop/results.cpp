@@ -101,7 +101,7 @@ std::string to_json(const JobMetrics& metrics) {
   if (metrics.evaluation) object["eval"] = eval_object(*metrics.evaluation);
   if (metrics.mismatched) object["eval_mm"] = eval_object(*metrics.mismatched);
   object["task"] = task_name(metrics.task);
-  object["precision"] = metrics.precision;
+  object["precision"] = metrics.precision == DType::kBF16 ? "bf16" : "fp32";
   object["kernels"] = metrics.kernels;
   object["peak_rss_bytes"] = peak_rss_bytes();
   object["finished"] = true;

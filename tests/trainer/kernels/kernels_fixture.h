@@ -26,9 +26,11 @@ inline void PrintTo(const Backend& backend, std::ostream* out) {
 // Every case runs on every instruction set of this CPU, by one thread and by three.
 class KernelsTest : public testing::TestWithParam<Backend> {
  protected:
-  void SetUp() override {
+  void SetUp() override { set_up(Precision::kFp32); }
+
+  void set_up(Precision precision) {
     try {
-      kernels_ = make_cpu_kernels(pool_, GetParam().instruction_set);
+      kernels_ = make_cpu_kernels(pool_, GetParam().instruction_set, precision);
     } catch (const Error& error) {
       GTEST_SKIP() << "NOT TESTED HERE: " << error.what();
     }

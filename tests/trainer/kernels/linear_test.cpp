@@ -44,6 +44,69 @@ class Linear : public KernelsTest {
   }
 };
 
+// Products in bf16, whose factors are rounded and whose sums are not.
+class Bf16Linear : public KernelsTest {
+ protected:
+  void SetUp() override { set_up(Precision::kBf16); }
+
+  // Numbers that bf16 holds.
+  Vector rounded(int64_t count) {
+    Vector x = random(count);
+    for (double& value : x) value = std::round(value * 16) / 16;
+    return x;
+  }
+
+  static constexpr int64_t kTokens = 37, kInputs = 65, kOutputs = 70;
+};
+
+TEST_P(Bf16Linear, AgreesWithItsDefinition) {
+  const Vector x = rounded(kTokens * kInputs), w = rounded(kOutputs * kInputs);
+  const Vector bias = random(kOutputs), dy = rounded(kTokens * kOutputs);
+  const auto weights = weight({kOutputs, kInputs}, w);
+  const Tensor inputs = tensor({kTokens, kInputs}, x), y = garbage({kTokens, kOutputs});
+  kernels().linear_forward(inputs, *weights, tensor({kOutputs}, bias), y);
+  expect_near(y, reference::linear(x, w, bias), 1e-5, "y");
+
+  const Vector old_dx = random(kTokens * kInputs), old_dw = random(kOutputs * kInputs);
+  const Tensor dx = tensor({kTokens, kInputs}, old_dx), dw = tensor({kOutputs, kInputs}, old_dw);
+  kernels().linear_backward(tensor({kTokens, kOutputs}, dy), inputs, *weights, dx, Into::kAdd, dw,
+                            {});
+  const auto f = reference::linear;
+  expect_near(
+      dx, sum_of(numeric_gradient([&](const Vector& a) { return f(a, w, bias); }, x, dy), old_dx),
+      1e-5, "dx");
+  expect_near(
+      dw, sum_of(numeric_gradient([&](const Vector& a) { return f(x, a, bias); }, w, dy), old_dw),
+      1e-5, "dw");
+}
+
+TEST_P(Bf16Linear, RoundsItsFactors) {
+  const auto w = weight({32, 1}, Vector(32, 1 + 0x1p-10));
+  const Tensor x = tensor({1, 1}, {1 - 0x1p-10}), y = garbage({1, 32});
+  kernels().linear_forward(x, *w, zeros({32}), y);
+  expect_near(y, Vector(32, 1), 0, "y");
+  EXPECT_EQ(kernels().product_dtype(), DType::kBF16);
+}
+
+TEST_P(Bf16Linear, SeesAChangedMasterAfterRefresh) {
+  const auto w = weight({32, 1}, Vector(32, 1));
+  const std::vector<float> changed(32, 2);
+  kernels().upload(w->master(), changed.data());
+  kernels().refresh(*w);
+  const Tensor y = garbage({3, 32}), dx = garbage({3, 1});
+  kernels().linear_forward(tensor({3, 1}, Vector(3, 1)), *w, zeros({32}), y);
+  kernels().linear_backward(y, {}, *w, dx, Into::kOverwrite, {}, {});
+  expect_near(y, Vector(96, 2), 0, "y");
+  expect_near(dx, Vector(3, 128), 0, "dx");
+}
+
+TEST_P(Bf16Linear, OfFewOutputsStaysInFp32) {
+  const Vector x = random(7 * 40), w = random(4 * 40), bias = random(4);
+  const Tensor y = garbage({7, 4});
+  kernels().linear_forward(tensor({7, 40}, x), *weight({4, 40}, w), tensor({4}, bias), y);
+  expect_near(y, reference::linear(x, w, bias), 1e-5, "y");
+}
+
 TEST_P(Linear, ForwardAgreesWithItsDefinition) {
   check_forward(1, 8, 3);
   check_forward(7, 13, 5);
@@ -192,6 +255,7 @@ TEST_P(Linear, ActivationsAreRightFarFromZero) {
 }
 
 BERTH_INSTANTIATE_KERNELS(Linear);
+BERTH_INSTANTIATE_KERNELS(Bf16Linear);
 
 }  // namespace
 }  // namespace berth

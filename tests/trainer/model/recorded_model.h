@@ -21,11 +21,12 @@ namespace berth {
 struct RecordedModel {
   static constexpr int kUpdates = 10;
 
-  explicit RecordedModel(int threads = 2)
+  explicit RecordedModel(int threads = 2, std::string_view instruction_set = "",
+                         Precision precision = Precision::kFp32)
       : file(map_file(BERTH_TESTDATA "/parity/bert.safetensors")),
         reader(*file->view()),
         pool(threads),
-        kernels(make_cpu_kernels(pool)) {
+        kernels(make_cpu_kernels(pool, instruction_set, precision)) {
     std::ifstream stream(BERTH_TESTDATA "/parity/config.json");
     config = parse_config(std::string(std::istreambuf_iterator<char>(stream), {}));
     parameters = std::make_unique<Parameters>(parameter_table(config), true, *kernels);

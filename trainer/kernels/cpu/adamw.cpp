@@ -1,12 +1,12 @@
 #include <cmath>
 
 #include "trainer/kernels/cpu/adam_update.h"
-#include "trainer/kernels/cpu/cpu_fp32.h"
+#include "trainer/kernels/cpu/cpu_backend.h"
 
 namespace berth {
 
 // Block by block in double, so that neither threads nor their number change the sum.
-void CpuFp32::add_squares(Tensor x, StepState& state) {
+void CpuBackend::add_squares(Tensor x, StepState& state) {
   const int64_t count = x.elements(), blocks = (count + kUpdateGrain - 1) / kUpdateGrain;
   std::vector<double> sums(static_cast<size_t>(blocks));
   parallel(blocks, 1, [&](int64_t begin, int64_t end, int) {
@@ -19,7 +19,7 @@ void CpuFp32::add_squares(Tensor x, StepState& state) {
   for (const double sum : sums) cpu_state(state).squares += sum;
 }
 
-void CpuFp32::finish_gradients(float max_grad_norm, StepState& state) {
+void CpuBackend::finish_gradients(float max_grad_norm, StepState& state) {
   CpuStepState& cpu = cpu_state(state);
   const double mean = cpu.examples > 0 ? 1 / cpu.examples : 0;
   cpu.grad_norm = std::sqrt(cpu.squares) * mean;
@@ -28,8 +28,8 @@ void CpuFp32::finish_gradients(float max_grad_norm, StepState& state) {
   cpu.gradient_scale = static_cast<float>(mean * clip);
 }
 
-void CpuFp32::adamw(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
-                    const AdamWOptions& options, const StepState& state) {
+void CpuBackend::adamw(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
+                       const AdamWOptions& options, const StepState& state) {
   const CpuStepState& cpu = cpu_state(state);
   const BiasCorrection correction(options, cpu.inputs.step);
   int64_t total = 0;

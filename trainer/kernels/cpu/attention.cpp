@@ -1,11 +1,11 @@
 #include "trainer/kernels/cpu/attention_shape.h"
-#include "trainer/kernels/cpu/cpu_fp32.h"
+#include "trainer/kernels/cpu/cpu_backend.h"
 #include "trainer/kernels/cpu/gemm.h"
 
 namespace berth {
 
-void CpuFp32::attention_forward(Tensor qkv, Tensor cu_seqlens, int num_heads, Dropout dropout,
-                                const StepState& state, Tensor out, Tensor log_sum_exp) {
+void CpuBackend::attention_forward(Tensor qkv, Tensor cu_seqlens, int num_heads, Dropout dropout,
+                                   const StepState& state, Tensor out, Tensor log_sum_exp) {
   const AttentionShape shape(qkv, cu_seqlens, num_heads, pool_.size());
   const std::optional<DropoutDraw> draw = draw_of(dropout, state);
   const int64_t row = 3 * shape.hidden;
@@ -50,9 +50,9 @@ void CpuFp32::attention_forward(Tensor qkv, Tensor cu_seqlens, int num_heads, Dr
   });
 }
 
-void CpuFp32::attention_backward(Tensor dout, Tensor qkv, Tensor out, Tensor log_sum_exp,
-                                 Tensor cu_seqlens, int num_heads, Dropout dropout,
-                                 const StepState& state, Tensor dqkv) {
+void CpuBackend::attention_backward(Tensor dout, Tensor qkv, Tensor out, Tensor log_sum_exp,
+                                    Tensor cu_seqlens, int num_heads, Dropout dropout,
+                                    const StepState& state, Tensor dqkv) {
   const AttentionShape shape(qkv, cu_seqlens, num_heads, pool_.size());
   const std::optional<DropoutDraw> draw = draw_of(dropout, state);
   const int64_t row = 3 * shape.hidden, size = shape.head_size;

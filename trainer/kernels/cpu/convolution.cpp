@@ -1,4 +1,4 @@
-#include "trainer/kernels/cpu/cpu_fp32.h"
+#include "trainer/kernels/cpu/cpu_backend.h"
 
 namespace berth {
 namespace {
@@ -53,9 +53,9 @@ void gather_windows(Tensor dwindows, SequenceOfRow sequence, int64_t begin, int6
 
 }  // namespace
 
-void CpuFp32::convolution_forward(Tensor x, Tensor cu_seqlens, const Weight& w, Tensor bias,
-                                  Dropout dropout, Activation activation, const StepState& state,
-                                  Tensor windows, Tensor pre, Tensor y) {
+void CpuBackend::convolution_forward(Tensor x, Tensor cu_seqlens, const Weight& w, Tensor bias,
+                                     Dropout dropout, Activation activation, const StepState& state,
+                                     Tensor windows, Tensor pre, Tensor y) {
   assert(windows.columns() % x.columns() == 0 && windows.columns() / x.columns() % 2 == 1);
   parallel(x.rows(), row_grain(windows.columns()), [&](int64_t begin, int64_t end, int) {
     fill_windows(x, SequenceOfRow(cu_seqlens), begin, end, windows);
@@ -69,10 +69,10 @@ void CpuFp32::convolution_forward(Tensor x, Tensor cu_seqlens, const Weight& w, 
   });
 }
 
-void CpuFp32::convolution_backward(Tensor dy, Tensor pre, Tensor windows, Tensor cu_seqlens,
-                                   const Weight& w, Dropout dropout, Activation activation,
-                                   const StepState& state, Tensor dwindows, Tensor dx, Tensor dw,
-                                   Tensor dbias) {
+void CpuBackend::convolution_backward(Tensor dy, Tensor pre, Tensor windows, Tensor cu_seqlens,
+                                      const Weight& w, Dropout dropout, Activation activation,
+                                      const StepState& state, Tensor dwindows, Tensor dx, Tensor dw,
+                                      Tensor dbias) {
   const auto apply = loops_.activation_backward[static_cast<size_t>(activation)];
   const int64_t columns = pre.columns();
   parallel(pre.rows(), row_grain(columns), [&](int64_t begin, int64_t end, int) {

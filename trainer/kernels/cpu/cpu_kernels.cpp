@@ -2,8 +2,9 @@
 
 #include <cstring>
 
+#include "storage/base/error.h"
 #include "storage/base/text.h"
-#include "trainer/kernels/cpu/cpu_fp32.h"
+#include "trainer/kernels/cpu/cpu_backend.h"
 #include "trainer/kernels/cpu/flush_denormals.h"
 #include "trainer/kernels/cpu/gemm.h"
 #include "trainer/kernels/cpu/host_memory.h"
@@ -12,78 +13,101 @@
 namespace berth {
 namespace {
 
-// OpenBLAS packs for itself, so the master is all there is.
-class CpuWeight final : public Weight {
- public:
-  explicit CpuWeight(Tensor master) : master_(master) {}
-  Tensor master() const override { return master_; }
-
- private:
-  Tensor master_;
-};
+const Bf16Loops* pick_bf16_loops(Precision precision, std::string_view instruction_set) {
+  const bool native = instruction_set.empty() || instruction_set == avx512::loops.instruction_set;
+  if (precision == Precision::kAuto) return native ? native_bf16_loops() : nullptr;
+  if (precision == Precision::kFp32) return nullptr;
+  if (!native) return &bf16_portable::loops;
+  if (const Bf16Loops* loops = native_bf16_loops()) return loops;
+  throw Error(Code::kUsage, "this CPU has no instructions for products of bf16 (AVX512_BF16)", "",
+              "use --precision fp32, or auto, which takes what there is");
+}
 
 }  // namespace
 
-std::unique_ptr<Kernels> make_cpu_kernels(ThreadPool& pool, std::string_view instruction_set) {
-  return std::make_unique<CpuFp32>(pool, pick_loops(instruction_set));
+std::unique_ptr<Kernels> make_cpu_kernels(ThreadPool& pool, std::string_view instruction_set,
+                                          Precision precision) {
+  return std::make_unique<CpuBackend>(pool, pick_loops(instruction_set),
+                                      pick_bf16_loops(precision, instruction_set));
 }
 
-std::string CpuFp32::description() const {
-  return cat("cpu-fp32-", loops_.instruction_set, ", OpenBLAS ", blas_core(), ", ", pool_.size(),
-             pool_.size() == 1 ? " thread" : " threads");
+CpuBackend::CpuBackend(ThreadPool& pool, const CpuLoops& loops, const Bf16Loops* bf16)
+    : pool_(pool), loops_(loops) {
+  if (bf16 != nullptr) bf16_.emplace(pool, *bf16);
 }
 
-void CpuFp32::parallel(int64_t count, int64_t grain, const ThreadPool::Range& fn) {
+std::string CpuBackend::description() const {
+  const char* const products = !bf16_                                     ? "fp32-"
+                               : &bf16_->loops() == &bf16_portable::loops ? "bf16-emulated-"
+                                                                          : "bf16-";
+  return cat("cpu-", products, loops_.instruction_set, ", OpenBLAS ", blas_core(), ", ",
+             pool_.size(), pool_.size() == 1 ? " thread" : " threads");
+}
+
+void CpuBackend::parallel(int64_t count, int64_t grain, const ThreadPool::Range& fn) {
   pool_.parallel_for(count, grain, [&](int64_t begin, int64_t end, int thread) {
     const FlushDenormals flush;
     fn(begin, end, thread);
   });
 }
 
-std::unique_ptr<Memory> CpuFp32::allocate(size_t size_bytes) { return allocate_host(size_bytes); }
+std::unique_ptr<Memory> CpuBackend::allocate(size_t size_bytes) {
+  return allocate_host(size_bytes);
+}
 
-void CpuFp32::upload(Tensor to, const void* from) {
+void CpuBackend::upload(Tensor to, const void* from) {
   if (to.size_bytes() != 0) std::memcpy(to.data, from, to.size_bytes());
 }
 
-void CpuFp32::download(void* to, Tensor from) {
+void CpuBackend::download(void* to, Tensor from) {
   if (from.size_bytes() != 0) std::memcpy(to, from.data, from.size_bytes());
 }
 
-void CpuFp32::zero(Tensor x) {
+void CpuBackend::zero(Tensor x) {
   parallel(static_cast<int64_t>(x.size_bytes()), 1 << 18, [&](int64_t begin, int64_t end, int) {
     std::memset(x.data + begin, 0, static_cast<size_t>(end - begin));
   });
 }
 
-void CpuFp32::add(Tensor x, Tensor y) {
+void CpuBackend::add(Tensor x, Tensor y) {
   assert(x.elements() == y.elements());
   parallel(x.elements(), 1 << 14, [&](int64_t begin, int64_t end, int) {
     loops_.add(x.f32() + begin, y.f32() + begin, end - begin);
   });
 }
 
-std::unique_ptr<Weight> CpuFp32::make_weight(Tensor master) {
+std::unique_ptr<Weight> CpuBackend::make_weight(Tensor master) {
   assert(master.rank == 2);
-  return std::make_unique<CpuWeight>(master);
+  auto weight = std::make_unique<CpuWeight>(master, bf16_.has_value());
+  refresh(*weight);
+  return weight;
 }
 
-void CpuFp32::refresh(Weight&) {}
+void CpuBackend::refresh(Weight& weight) {
+  CpuWeight& packed = static_cast<CpuWeight&>(weight);
+  if (!packed.forward) return;
+  const Tensor master = packed.master();
+  bf16_->pack({master.f32(), master.columns(), true}, *packed.forward);
+  bf16_->pack({master.f32(), master.columns()}, *packed.backward);
+}
 
-std::unique_ptr<StepState> CpuFp32::make_step_state() { return std::make_unique<CpuStepState>(); }
+std::unique_ptr<StepState> CpuBackend::make_step_state() {
+  return std::make_unique<CpuStepState>();
+}
 
-void CpuFp32::begin_step(StepState& state, const StepInputs& inputs) {
+void CpuBackend::begin_step(StepState& state, const StepInputs& inputs) {
   CpuStepState fresh;
   fresh.inputs = inputs;
   cpu_state(state) = fresh;
 }
 
-void CpuFp32::begin_micro_batch(StepState& state, uint64_t first_token, uint64_t first_sequence) {
+void CpuBackend::begin_micro_batch(StepState& state, uint64_t first_token,
+                                   uint64_t first_sequence) {
   cpu_state(state).first_token = first_token;
   cpu_state(state).first_sequence = first_sequence;
 }
 
-StepOutcome CpuFp32::read_step(StepState& state) {
+StepOutcome CpuBackend::read_step(StepState& state) {
   const CpuStepState& cpu = cpu_state(state);
   return {.loss_sum = cpu.loss_sum, .examples = cpu.examples, .grad_norm = cpu.grad_norm};
 }

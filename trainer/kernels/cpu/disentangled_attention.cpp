@@ -1,7 +1,7 @@
 #include <optional>
 
 #include "trainer/kernels/cpu/attention_shape.h"
-#include "trainer/kernels/cpu/cpu_fp32.h"
+#include "trainer/kernels/cpu/cpu_backend.h"
 #include "trainer/kernels/cpu/gemm.h"
 
 namespace berth {
@@ -214,10 +214,10 @@ class DisentangledHead {
 
 }  // namespace
 
-void CpuFp32::disentangled_attention_forward(Tensor qkv, const RelativeRows& relative,
-                                             Tensor cu_seqlens, int num_heads, Dropout dropout,
-                                             const StepState& state, Tensor out,
-                                             Tensor log_sum_exp) {
+void CpuBackend::disentangled_attention_forward(Tensor qkv, const RelativeRows& relative,
+                                                Tensor cu_seqlens, int num_heads, Dropout dropout,
+                                                const StepState& state, Tensor out,
+                                                Tensor log_sum_exp) {
   const AttentionShape shape(qkv, cu_seqlens, num_heads, pool_.size());
   const std::optional<DropoutDraw> draw = draw_of(dropout, state);
   scratch_.resize(static_cast<size_t>(pool_.size()));
@@ -233,11 +233,12 @@ void CpuFp32::disentangled_attention_forward(Tensor qkv, const RelativeRows& rel
 }
 
 // A part of the pairs meets few heads, and sums the gradients of their positions by itself.
-void CpuFp32::disentangled_attention_backward(Tensor dout, Tensor qkv, const RelativeRows& relative,
-                                              Tensor out, Tensor log_sum_exp, Tensor cu_seqlens,
-                                              int num_heads, Dropout dropout,
-                                              const StepState& state, Tensor dqkv,
-                                              Tensor dposition_qk) {
+void CpuBackend::disentangled_attention_backward(Tensor dout, Tensor qkv,
+                                                 const RelativeRows& relative, Tensor out,
+                                                 Tensor log_sum_exp, Tensor cu_seqlens,
+                                                 int num_heads, Dropout dropout,
+                                                 const StepState& state, Tensor dqkv,
+                                                 Tensor dposition_qk) {
   const AttentionShape shape(qkv, cu_seqlens, num_heads, pool_.size(),
                              AttentionShape::Order::kByHeads);
   const std::optional<DropoutDraw> draw = draw_of(dropout, state);

@@ -1,9 +1,9 @@
-#include "trainer/kernels/cpu/cpu_fp32.h"
+#include "trainer/kernels/cpu/cpu_backend.h"
 
 namespace berth {
 
-void CpuFp32::embedding_forward(Tensor input_ids, Tensor position_ids, Tensor token_type_ids,
-                                Tensor word, Tensor position, Tensor type, Tensor y) {
+void CpuBackend::embedding_forward(Tensor input_ids, Tensor position_ids, Tensor token_type_ids,
+                                   Tensor word, Tensor position, Tensor type, Tensor y) {
   const int64_t hidden = y.columns();
   assert(word.columns() == hidden && (!position || position.columns() == hidden));
   const int32_t* words = input_ids.i32();
@@ -30,9 +30,9 @@ void CpuFp32::embedding_forward(Tensor input_ids, Tensor position_ids, Tensor to
 
 // Each thread has columns of its own and adds the tokens in order, so a row that occurs twice is
 // summed in one order whatever the number of threads.
-void CpuFp32::embedding_backward(Tensor dy, Tensor input_ids, Tensor position_ids,
-                                 Tensor token_type_ids, PaddingRows padding, Tensor dword,
-                                 Tensor dposition, Tensor dtype) {
+void CpuBackend::embedding_backward(Tensor dy, Tensor input_ids, Tensor position_ids,
+                                    Tensor token_type_ids, PaddingRows padding, Tensor dword,
+                                    Tensor dposition, Tensor dtype) {
   const int64_t tokens = dy.rows(), hidden = dy.columns();
   constexpr int64_t kCacheLine = 16;
   const int64_t lines = (hidden + kCacheLine - 1) / kCacheLine;

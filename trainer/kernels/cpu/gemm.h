@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 
+#include "trainer/kernels/cpu/tile_grid.h"
 #include "trainer/kernels/thread_pool.h"
 
 namespace berth {
@@ -14,6 +14,11 @@ struct Factor {
   const float* data;
   int64_t stride;
   bool transposed = false;
+
+  // Element (row, column) as the product takes it.
+  const float* at(int64_t row, int64_t column) const {
+    return transposed ? data + column * stride + row : data + row * stride + column;
+  }
 };
 
 // C [m,n] = scale * A [m,k] B [k,n], or that added to what C holds.
@@ -24,13 +29,9 @@ struct Product {
   int64_t c_stride;
   float scale = 1;
   bool add = false;
-};
 
-// Rows [row, row + rows) and columns [column, column + columns) of C.
-struct Tile {
-  int64_t row, rows, column, columns;
+  Product part(const Tile& tile) const;
 };
-using TileFunction = std::function<void(const Tile&)>;
 
 // On the calling thread; several threads may call it at once.
 void multiply(const Product& product);

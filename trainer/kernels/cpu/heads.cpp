@@ -1,8 +1,8 @@
-#include "trainer/kernels/cpu/cpu_fp32.h"
+#include "trainer/kernels/cpu/cpu_backend.h"
 
 namespace berth {
 
-void CpuFp32::gather_rows(Tensor x, Tensor rows, Tensor y) {
+void CpuBackend::gather_rows(Tensor x, Tensor rows, Tensor y) {
   const int64_t hidden = x.columns();
   for (int64_t b = 0; b < y.rows(); ++b) {
     const int64_t row = rows.i32()[b];
@@ -11,7 +11,7 @@ void CpuFp32::gather_rows(Tensor x, Tensor rows, Tensor y) {
   }
 }
 
-void CpuFp32::gather_rows_backward(Tensor dy, Tensor rows, Tensor dx) {
+void CpuBackend::gather_rows_backward(Tensor dy, Tensor rows, Tensor dx) {
   const int64_t hidden = dx.columns();
   zero(dx);
   for (int64_t b = 0; b < dy.rows(); ++b) {

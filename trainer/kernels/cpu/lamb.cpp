@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "trainer/kernels/cpu/adam_update.h"
-#include "trainer/kernels/cpu/cpu_fp32.h"
+#include "trainer/kernels/cpu/cpu_backend.h"
 
 namespace berth {
 namespace {
@@ -15,8 +15,8 @@ double trust_ratio(const UpdateRange& range, double weight_squares, double step_
 }  // namespace
 
 // Block by block, so that neither threads nor their number change a sum.
-void CpuFp32::lamb(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
-                   const AdamWOptions& options, const StepState& state) {
+void CpuBackend::lamb(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
+                      const AdamWOptions& options, const StepState& state) {
   const CpuStepState& cpu = cpu_state(state);
   const BiasCorrection correction(options, cpu.inputs.step);
   std::vector<double> weight_squares, step_squares;

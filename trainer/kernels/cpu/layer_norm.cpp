@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "storage/base/philox.h"
-#include "trainer/kernels/cpu/cpu_fp32.h"
+#include "trainer/kernels/cpu/cpu_backend.h"
 
 namespace berth {
 
@@ -34,7 +34,7 @@ std::optional<DropoutDraw> draw_of(const Dropout& dropout, const StepState& stat
                      .scale = 65536.0f / static_cast<float>(65536u - threshold)};
 }
 
-void CpuFp32::dropout(Tensor x, Dropout dropout, const StepState& state, Tensor y) {
+void CpuBackend::dropout(Tensor x, Dropout dropout, const StepState& state, Tensor y) {
   const int64_t rows = x.rows(), columns = x.columns();
   const std::optional<DropoutDraw> draw = draw_of(dropout, state);
   if (!draw && x.data == y.data) return;
@@ -50,8 +50,8 @@ void CpuFp32::dropout(Tensor x, Dropout dropout, const StepState& state, Tensor 
   });
 }
 
-void CpuFp32::layer_norm_forward(Tensor x, Tensor gamma, Tensor beta, float epsilon, Tensor y,
-                                 Tensor mean, Tensor rstd) {
+void CpuBackend::layer_norm_forward(Tensor x, Tensor gamma, Tensor beta, float epsilon, Tensor y,
+                                    Tensor mean, Tensor rstd) {
   const int64_t rows = x.rows(), columns = x.columns();
   parallel(rows, row_grain(columns), [&](int64_t begin, int64_t end, int) {
     loops_.layer_norm_forward(x.f32() + begin * columns, gamma.f32(), beta.f32(), epsilon,
@@ -60,10 +60,10 @@ void CpuFp32::layer_norm_forward(Tensor x, Tensor gamma, Tensor beta, float epsi
   });
 }
 
-void CpuFp32::add_layer_norm_forward(Tensor x, Tensor residual, Dropout dropout,
-                                     const StepState& state, Tensor gamma, Tensor beta,
-                                     float epsilon, Tensor sum, Tensor y, Tensor mean,
-                                     Tensor rstd) {
+void CpuBackend::add_layer_norm_forward(Tensor x, Tensor residual, Dropout dropout,
+                                        const StepState& state, Tensor gamma, Tensor beta,
+                                        float epsilon, Tensor sum, Tensor y, Tensor mean,
+                                        Tensor rstd) {
   const int64_t rows = x.rows(), columns = x.columns();
   const std::optional<DropoutDraw> draw = draw_of(dropout, state);
   parallel(rows, row_grain(columns), [&](int64_t begin, int64_t end, int) {
@@ -75,15 +75,15 @@ void CpuFp32::add_layer_norm_forward(Tensor x, Tensor residual, Dropout dropout,
   });
 }
 
-void CpuFp32::layer_norm_backward(Tensor dy, Tensor x, Tensor gamma, Tensor mean, Tensor rstd,
-                                  Tensor dx, Tensor dgamma, Tensor dbeta) {
+void CpuBackend::layer_norm_backward(Tensor dy, Tensor x, Tensor gamma, Tensor mean, Tensor rstd,
+                                     Tensor dx, Tensor dgamma, Tensor dbeta) {
   backward_through_norm(dy, x, gamma, mean, rstd, std::nullopt, dx, Tensor{}, dgamma, dbeta);
 }
 
-void CpuFp32::add_layer_norm_backward(Tensor dy, Tensor sum, Dropout dropout,
-                                      const StepState& state, Tensor gamma, Tensor mean,
-                                      Tensor rstd, Tensor dx, Tensor dresidual, Tensor dgamma,
-                                      Tensor dbeta) {
+void CpuBackend::add_layer_norm_backward(Tensor dy, Tensor sum, Dropout dropout,
+                                         const StepState& state, Tensor gamma, Tensor mean,
+                                         Tensor rstd, Tensor dx, Tensor dresidual, Tensor dgamma,
+                                         Tensor dbeta) {
   backward_through_norm(dy, sum, gamma, mean, rstd, draw_of(dropout, state), dresidual, dx, dgamma,
                         dbeta);
 }
@@ -91,9 +91,9 @@ void CpuFp32::add_layer_norm_backward(Tensor dy, Tensor sum, Dropout dropout,
 // dx: the gradient of x; ddropped: that of the part of x that went through dropout. dgamma and
 // dbeta are summed in fp32 over blocks of rows, those in double over a thread's rows, and those in
 // thread order.
-void CpuFp32::backward_through_norm(Tensor dy, Tensor x, Tensor gamma, Tensor mean, Tensor rstd,
-                                    const std::optional<DropoutDraw>& draw, Tensor dx,
-                                    Tensor ddropped, Tensor dgamma, Tensor dbeta) {
+void CpuBackend::backward_through_norm(Tensor dy, Tensor x, Tensor gamma, Tensor mean, Tensor rstd,
+                                       const std::optional<DropoutDraw>& draw, Tensor dx,
+                                       Tensor ddropped, Tensor dgamma, Tensor dbeta) {
   constexpr int64_t kBlock = 32;
   const int64_t rows = x.rows(), columns = x.columns();
   const Tensor normed = dx ? dx : ddropped;

@@ -1,4 +1,4 @@
-#include "trainer/kernels/cpu/cpu_fp32.h"
+#include "trainer/kernels/cpu/cpu_backend.h"
 #include "trainer/kernels/cpu/gemm.h"
 
 namespace berth {
@@ -27,55 +27,71 @@ TileFunction write_bias(const CpuLoops& loops, const Tensor& bias, const Tensor&
 
 }  // namespace
 
-void CpuFp32::linear_forward(Tensor x, const Weight& w, Tensor bias, Tensor y) {
-  multiply(pool_, forward_product(x, w.master(), y), write_bias(loops_, bias, y));
+void CpuBackend::multiply_by(const CpuWeight& weight, const std::optional<Bf16Matrix>& right,
+                             const Product& product, const TileFunction& before,
+                             const TileFunction& after) {
+  if (weight.forward) {
+    bf16_->multiply(product, right ? &*right : nullptr, before, after);
+  } else {
+    multiply(pool_, product, before, after);
+  }
 }
 
-void CpuFp32::linear_activation_forward(Tensor x, const Weight& w, Tensor bias,
-                                        Activation activation, Tensor pre, Tensor y) {
+void CpuBackend::linear_forward(Tensor x, const Weight& w, Tensor bias, Tensor y) {
+  const CpuWeight& weight = cpu_weight(w);
+  multiply_by(weight, weight.forward, forward_product(x, w.master(), y),
+              write_bias(loops_, bias, y));
+}
+
+void CpuBackend::linear_activation_forward(Tensor x, const Weight& w, Tensor bias,
+                                           Activation activation, Tensor pre, Tensor y) {
   const auto apply = loops_.activation_forward[static_cast<size_t>(activation)];
-  multiply(pool_, forward_product(x, w.master(), pre), write_bias(loops_, bias, pre),
-           [&](const Tile& tile) {
-             for (int64_t t = tile.row; t < tile.row + tile.rows; ++t) {
-               const int64_t at = t * pre.columns() + tile.column;
-               apply(pre.f32() + at, y.f32() + at, tile.columns);
-             }
-           });
+  const CpuWeight& weight = cpu_weight(w);
+  multiply_by(weight, weight.forward, forward_product(x, w.master(), pre),
+              write_bias(loops_, bias, pre), [&](const Tile& tile) {
+                for (int64_t t = tile.row; t < tile.row + tile.rows; ++t) {
+                  const int64_t at = t * pre.columns() + tile.column;
+                  apply(pre.f32() + at, y.f32() + at, tile.columns);
+                }
+              });
 }
 
-void CpuFp32::linear_backward(Tensor dy, Tensor x, const Weight& w, Tensor dx, Into into, Tensor dw,
-                              Tensor dbias) {
+void CpuBackend::linear_backward(Tensor dy, Tensor x, const Weight& w, Tensor dx, Into into,
+                                 Tensor dw, Tensor dbias) {
+  const CpuWeight& weight = cpu_weight(w);
   const Tensor master = w.master();
   const int64_t tokens = dy.rows(), outputs = dy.columns(), inputs = master.columns();
   assert(master.rows() == outputs);
   if (dx) {
     assert(dx.columns() == inputs);
-    multiply(pool_, {.m = tokens,
-                     .n = inputs,
-                     .k = outputs,
-                     .a = {dy.f32(), outputs},
-                     .b = {master.f32(), inputs},
-                     .c = dx.f32(),
-                     .c_stride = inputs,
-                     .add = into == Into::kAdd});
+    const Product data_gradient{.m = tokens,
+                                .n = inputs,
+                                .k = outputs,
+                                .a = {dy.f32(), outputs},
+                                .b = {master.f32(), inputs},
+                                .c = dx.f32(),
+                                .c_stride = inputs,
+                                .add = into == Into::kAdd};
+    multiply_by(weight, weight.backward, data_gradient);
   }
   if (dw) {
     assert(x.columns() == inputs && x.rows() == tokens);
-    multiply(pool_, {.m = outputs,
-                     .n = inputs,
-                     .k = tokens,
-                     .a = {dy.f32(), outputs, true},
-                     .b = {x.f32(), inputs},
-                     .c = dw.f32(),
-                     .c_stride = inputs,
-                     .add = true});
+    const Product weight_gradient{.m = outputs,
+                                  .n = inputs,
+                                  .k = tokens,
+                                  .a = {dy.f32(), outputs, true},
+                                  .b = {x.f32(), inputs},
+                                  .c = dw.f32(),
+                                  .c_stride = inputs,
+                                  .add = true};
+    multiply_by(weight, std::nullopt, weight_gradient);
   }
   if (dbias) add_column_sums(dy, dbias);
 }
 
-void CpuFp32::linear_activation_backward(Tensor dy, Tensor pre, Activation activation, Tensor x,
-                                         const Weight& w, Tensor dx, Into into, Tensor dw,
-                                         Tensor dbias) {
+void CpuBackend::linear_activation_backward(Tensor dy, Tensor pre, Activation activation, Tensor x,
+                                            const Weight& w, Tensor dx, Into into, Tensor dw,
+                                            Tensor dbias) {
   const auto apply = loops_.activation_backward[static_cast<size_t>(activation)];
   const int64_t columns = pre.columns();
   parallel(pre.rows(), row_grain(columns), [&](int64_t begin, int64_t end, int) {
@@ -86,7 +102,7 @@ void CpuFp32::linear_activation_backward(Tensor dy, Tensor pre, Activation activ
 }
 
 // Each thread has columns of its own; sums in fp32 over blocks of rows, of blocks in double.
-void CpuFp32::add_column_sums(Tensor x, Tensor sums) {
+void CpuBackend::add_column_sums(Tensor x, Tensor sums) {
   constexpr int64_t kRows = 32, kColumns = 64;
   const int64_t rows = x.rows(), columns = x.columns();
   const int64_t strips = (columns + kColumns - 1) / kColumns;

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "trainer/kernels/cpu/cpu_fp32.h"
+#include "trainer/kernels/cpu/cpu_backend.h"
 
 namespace berth {
 namespace {
@@ -43,8 +43,8 @@ double log_sum_exp(const CpuLoops& loops, const float* row, int64_t count) {
 
 }  // namespace
 
-void CpuFp32::cross_entropy(Tensor logits, Tensor labels, Tensor weights, float smoothing,
-                            StepState& state, Tensor dlogits) {
+void CpuBackend::cross_entropy(Tensor logits, Tensor labels, Tensor weights, float smoothing,
+                               StepState& state, Tensor dlogits) {
   const int64_t rows = logits.rows(), classes = logits.columns();
   const float share = smoothing / static_cast<float>(classes);  // each class's, the label's too
   RowLosses losses(rows, weights);
@@ -76,8 +76,8 @@ void CpuFp32::cross_entropy(Tensor logits, Tensor labels, Tensor weights, float 
   losses.add_to(cpu_state(state));
 }
 
-void CpuFp32::mean_squared_error(Tensor logits, Tensor targets, Tensor weights, StepState& state,
-                                 Tensor dlogits) {
+void CpuBackend::mean_squared_error(Tensor logits, Tensor targets, Tensor weights, StepState& state,
+                                    Tensor dlogits) {
   assert(logits.columns() == 1);
   RowLosses losses(logits.rows(), weights);
   for (int64_t b = 0; b < logits.rows(); ++b) {
@@ -90,8 +90,8 @@ void CpuFp32::mean_squared_error(Tensor logits, Tensor targets, Tensor weights, 
   losses.add_to(cpu_state(state));
 }
 
-void CpuFp32::binary_cross_entropy(Tensor logits, Tensor targets, Tensor weights, StepState& state,
-                                   Tensor dlogits) {
+void CpuBackend::binary_cross_entropy(Tensor logits, Tensor targets, Tensor weights,
+                                      StepState& state, Tensor dlogits) {
   const int64_t rows = logits.rows(), classes = logits.columns();
   RowLosses losses(rows, weights);
   parallel(rows, row_grain(16 * classes), [&](int64_t begin, int64_t end, int) {
@@ -113,8 +113,8 @@ void CpuFp32::binary_cross_entropy(Tensor logits, Tensor targets, Tensor weights
   losses.add_to(cpu_state(state));
 }
 
-void CpuFp32::span_cross_entropy(Tensor logits, Tensor cu_seqlens, Tensor starts, Tensor ends,
-                                 Tensor weights, StepState& state, Tensor dlogits) {
+void CpuBackend::span_cross_entropy(Tensor logits, Tensor cu_seqlens, Tensor starts, Tensor ends,
+                                    Tensor weights, StepState& state, Tensor dlogits) {
   const int64_t sequences = starts.elements();
   assert(logits.columns() == 2 && cu_seqlens.elements() == sequences + 1);
   RowLosses losses(sequences, weights);

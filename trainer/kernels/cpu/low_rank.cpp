@@ -1,10 +1,10 @@
-#include "trainer/kernels/cpu/cpu_fp32.h"
+#include "trainer/kernels/cpu/cpu_backend.h"
 #include "trainer/kernels/cpu/gemm.h"
 
 namespace berth {
 
-void CpuFp32::low_rank_forward(Tensor x, const Weight& a, const Weight& b, float scale,
-                               int64_t column, Tensor down, Tensor y) {
+void CpuBackend::low_rank_forward(Tensor x, const Weight& a, const Weight& b, float scale,
+                                  int64_t column, Tensor down, Tensor y) {
   const Tensor into = a.master(), out_of = b.master();
   const int64_t tokens = x.rows(), inputs = x.columns(), rank = into.rows();
   assert(into.columns() == inputs && out_of.columns() == rank && down.columns() == rank);
@@ -27,9 +27,9 @@ void CpuFp32::low_rank_forward(Tensor x, const Weight& a, const Weight& b, float
                    .add = true});
 }
 
-void CpuFp32::low_rank_backward(Tensor dy, int64_t column, Tensor x, Tensor down, const Weight& a,
-                                const Weight& b, float scale, Tensor ddown, Tensor dx, Into into,
-                                Tensor da, Tensor db) {
+void CpuBackend::low_rank_backward(Tensor dy, int64_t column, Tensor x, Tensor down,
+                                   const Weight& a, const Weight& b, float scale, Tensor ddown,
+                                   Tensor dx, Into into, Tensor da, Tensor db) {
   const Tensor a_values = a.master(), b_values = b.master();
   const int64_t tokens = x.rows(), inputs = x.columns(), rank = a_values.rows();
   const int64_t outputs = b_values.rows();

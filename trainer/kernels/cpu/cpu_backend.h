@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "trainer/kernels/cpu/bf16/bf16_products.h"
 #include "trainer/kernels/cpu/loops.h"
 #include "trainer/kernels/kernels.h"
 #include "trainer/kernels/thread_pool.h"
@@ -38,14 +39,38 @@ struct RowDraw {
   std::optional<DropoutDraw> draw_;
 };
 
-// The operations of kernels.h in fp32: each cuts its work into fixed parts for the pool, and runs
-// the picked instruction set's loops on them. One .cpp file for each group of operations.
-class CpuFp32 final : public Kernels {
+// A narrower matrix's products, a classifier's, stay in fp32: they cost nothing, and their results
+// are what a job tells.
+inline constexpr int64_t kLeastBf16Outputs = kPanelColumns / 2;
+
+// OpenBLAS packs for itself: in fp32 the master is all there is.
+struct CpuWeight final : Weight {
+  CpuWeight(Tensor w, bool bf16) : values(w) {
+    if (!bf16 || w.rows() < kLeastBf16Outputs) return;
+    forward.emplace(w.columns(), w.rows());
+    backward.emplace(w.rows(), w.columns());
+  }
+  Tensor master() const override { return values; }
+
+  Tensor values;
+  std::optional<Bf16Matrix> forward, backward;  // both or none: w^T and w as right factors
+};
+
+inline const CpuWeight& cpu_weight(const Weight& weight) {
+  return static_cast<const CpuWeight&>(weight);
+}
+
+// The operations of kernels.h, with fp32 activations: each cuts its work into fixed parts for the
+// pool, and runs the picked instruction set's loops on them. One .cpp file for each group of
+// operations.
+class CpuBackend final : public Kernels {
  public:
-  CpuFp32(ThreadPool& pool, const CpuLoops& loops) : pool_(pool), loops_(loops) {}
+  // `bf16`: null for products in fp32.
+  CpuBackend(ThreadPool& pool, const CpuLoops& loops, const Bf16Loops* bf16);
 
   std::string description() const override;
   DType activation_dtype() const override { return DType::kF32; }
+  DType product_dtype() const override { return bf16_ ? DType::kBF16 : DType::kF32; }
 
   std::unique_ptr<Memory> allocate(size_t size_bytes) override;
   void upload(Tensor to, const void* from) override;
@@ -137,6 +162,10 @@ class CpuFp32 final : public Kernels {
   void parallel(int64_t count, int64_t grain, const ThreadPool::Range& fn);
   // The least number of rows of `columns` elements worth a thread of its own.
   static int64_t row_grain(int64_t columns) { return std::max<int64_t>(1, 8192 / (columns + 1)); }
+  // In bf16 where `weight`, whose product it is, is packed; `right`: its form that is b.
+  void multiply_by(const CpuWeight& weight, const std::optional<Bf16Matrix>& right,
+                   const Product& product, const TileFunction& before = {},
+                   const TileFunction& after = {});
   void add_column_sums(Tensor x, Tensor sums);
   void backward_through_norm(Tensor dy, Tensor x, Tensor gamma, Tensor mean, Tensor rstd,
                              const std::optional<DropoutDraw>& draw, Tensor dx, Tensor ddropped,
@@ -144,6 +173,7 @@ class CpuFp32 final : public Kernels {
 
   ThreadPool& pool_;
   const CpuLoops& loops_;
+  std::optional<Bf16Products> bf16_;
   std::vector<std::vector<float>> scratch_;        // of attention, one for each thread
   std::vector<std::vector<float>> position_sums_;  // of its backward, one for each part
 };

@@ -1,0 +1,140 @@
+// Products of bf16 by every set of loops that this CPU runs.
+
+#include "trainer/kernels/cpu/bf16/bf16_products.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+struct Shape {
+  int64_t m, n, k;
+};
+
+// Small integers, which bf16 holds, as their sums are held by fp32.
+std::vector<float> small_integers(int64_t count, int salt) {
+  std::vector<float> values(static_cast<size_t>(count));
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>((i * 7 + static_cast<size_t>(salt)) % 11) - 5;
+  }
+  return values;
+}
+
+class Bf16ProductsTest : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    loops_ = GetParam() ? native_bf16_loops() : &bf16_portable::loops;
+    if (loops_ == nullptr) GTEST_SKIP() << "NOT TESTED HERE: this CPU has no AVX512_BF16";
+    products_.emplace(pool_, *loops_);
+  }
+
+  // C by definition and by Bf16Products, whose right factor is packed before or not.
+  void check(const Shape& shape, bool left_transposed, bool right_transposed, bool add,
+             bool packed) {
+    const auto [m, n, k] = shape;
+    // Rows that are longer than the factor, as a part of a larger matrix has.
+    const int64_t a_stride = (left_transposed ? m : k) + 3;
+    const int64_t b_stride = (right_transposed ? k : n) + 5, c_stride = n + 2;
+    const auto a = small_integers((left_transposed ? k : m) * a_stride, 1);
+    const auto b = small_integers((right_transposed ? n : k) * b_stride, 2);
+    std::vector<float> c = small_integers(m * c_stride, 3), expected = c;
+    const Product product{.m = m,
+                          .n = n,
+                          .k = k,
+                          .a = {a.data(), a_stride, left_transposed},
+                          .b = {b.data(), b_stride, right_transposed},
+                          .c = c.data(),
+                          .c_stride = c_stride,
+                          .add = add};
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t j = 0; j < n; ++j) {
+        float sum = add ? expected[static_cast<size_t>(i * c_stride + j)] : 0;
+        for (int64_t d = 0; d < k; ++d) sum += *product.a.at(i, d) * *product.b.at(d, j);
+        expected[static_cast<size_t>(i * c_stride + j)] = sum;
+      }
+    }
+    std::optional<Bf16Matrix> right;
+    if (packed) products_->pack(product.b, right.emplace(k, n));
+    products_->multiply(product, right ? &*right : nullptr, {}, {});
+    EXPECT_EQ(c, expected) << cat(m, "x", n, "x", k, " transposed ", left_transposed,
+                                  right_transposed, " add ", add, " packed ", packed);
+  }
+
+  void check_all(const Shape& shape) {
+    for (int choice = 0; choice < 16; ++choice) {
+      check(shape, choice & 1, choice & 2, choice & 4, choice & 8);
+    }
+  }
+
+  const Bf16Loops* loops_ = nullptr;
+  ThreadPool pool_{3};
+  std::optional<Bf16Products> products_;
+};
+
+TEST_P(Bf16ProductsTest, AgreeWithTheirDefinitionAtEveryEdge) {
+  for (const int64_t m : {1, 5, 12, 13, 30}) {
+    for (const int64_t n : {1, 16, 31, 33, 64}) {
+      for (const int64_t k : {1, 2, 31, 34}) check_all({m, n, k});
+    }
+  }
+}
+
+TEST_P(Bf16ProductsTest, AgreeOverSeveralSlabs) {
+  check_all({205, 33, 40});
+  check_all({13, 801, 10});
+  check_all({14, 33, 999});
+}
+
+TEST_P(Bf16ProductsTest, OfNoDepthAreZeroOrChangeNothing) { check_all({5, 40, 0}); }
+
+TEST_P(Bf16ProductsTest, RoundTheirFactorsToTheNearestTiesToEven) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  // 1 + 2^-8 lies between two neighbours, 1 and 1 + 2^-7; so does 1 + 3 * 2^-8.
+  const std::vector<float> x = {1 + 0x1p-8f, 1 + 3 * 0x1p-8f, 1 + 0x1.1p-8f, -1 - 0x1.1p-8f,
+                                3.14159265f, -1e-20f,         kInfinity,     0x1.fffffep127f};
+  const std::vector<float> rounded = {1,         1 + 4 * 0x1p-8f, 1 + 0x1p-7f, -1 - 0x1p-7f,
+                                      3.140625f, -0x1.7ap-67f,    kInfinity,   kInfinity};
+  const std::vector<float> one = {1};
+  std::vector<float> left(8), right(8);
+  products_->multiply({8, 1, 1, {x.data(), 1}, {one.data(), 1}, left.data(), 1}, nullptr, {}, {});
+  products_->multiply({1, 8, 1, {one.data(), 1}, {x.data(), 8}, right.data(), 8}, nullptr, {}, {});
+  EXPECT_EQ(left, rounded);
+  EXPECT_EQ(right, rounded);
+  const std::vector<float> nan = {std::bit_cast<float>(0x7f800001u)};  // of low bits alone
+  products_->multiply({1, 1, 1, {nan.data(), 1}, {one.data(), 1}, left.data(), 1}, nullptr, {}, {});
+  EXPECT_TRUE(std::isnan(left[0]));
+}
+
+TEST_P(Bf16ProductsTest, DoNotDependOnTheNumberOfThreads) {
+  constexpr int64_t kSize = 333;
+  std::vector<float> a(kSize * kSize), b(kSize * kSize), first;
+  for (size_t i = 0; i < a.size(); ++i) {
+    a[i] = std::sin(static_cast<float>(i));
+    b[i] = std::cos(static_cast<float>(i));
+  }
+  for (const int threads : {1, 2, 5}) {
+    ThreadPool pool(threads);
+    std::vector<float> c(kSize * kSize);
+    Bf16Products(pool, *loops_)
+        .multiply({kSize, kSize, kSize, {a.data(), kSize}, {b.data(), kSize}, c.data(), kSize},
+                  nullptr, {}, {});
+    if (first.empty()) first = c;
+    EXPECT_EQ(c, first) << threads;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cpu, Bf16ProductsTest, testing::Values(false, true),
+                         [](const testing::TestParamInfo<bool>& kind) {
+                           return kind.param ? "Native" : "Portable";
+                         });
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,160 @@
+// Compiled with AVX512_BF16: called only where native_bf16_loops() found it.
+#include <immintrin.h>
+
+#include <algorithm>
+#include <array>
+
+#include "trainer/kernels/cpu/bf16/bf16_loops.h"
+
+namespace berth::bf16_avx512 {
+namespace {
+
+struct Vectors {
+  __m512i v[16];
+  __m512i& operator[](size_t i) { return v[i]; }
+  const __m512i& operator[](size_t i) const { return v[i]; }
+};
+
+__mmask16 first_lanes(int64_t count) {
+  return static_cast<__mmask16>((1u << std::clamp<int64_t>(count, 0, 16)) - 1);
+}
+
+__m512i pairs_of(__m512 low, __m512 high) {
+  return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
+}
+
+// The transpose of 16 vectors of 16 pairs: by pairs, by fours, then by quarters of vectors.
+Vectors transpose(const Vectors& x) {
+  Vectors y, z;
+  for (size_t i = 0; i < 16; i += 2) {
+    y[i] = _mm512_unpacklo_epi32(x[i], x[i + 1]);
+    y[i + 1] = _mm512_unpackhi_epi32(x[i], x[i + 1]);
+  }
+  for (size_t i = 0; i < 16; i += 4) {
+    z[i] = _mm512_unpacklo_epi64(y[i], y[i + 2]);
+    z[i + 1] = _mm512_unpackhi_epi64(y[i], y[i + 2]);
+    z[i + 2] = _mm512_unpacklo_epi64(y[i + 1], y[i + 3]);
+    z[i + 3] = _mm512_unpackhi_epi64(y[i + 1], y[i + 3]);
+  }
+  for (size_t i = 0; i < 4; ++i) {
+    y[i] = _mm512_shuffle_i32x4(z[i], z[i + 4], 0x88);
+    y[i + 4] = _mm512_shuffle_i32x4(z[i], z[i + 4], 0xdd);
+    y[i + 8] = _mm512_shuffle_i32x4(z[i + 8], z[i + 12], 0x88);
+    y[i + 12] = _mm512_shuffle_i32x4(z[i + 8], z[i + 12], 0xdd);
+  }
+  for (size_t i = 0; i < 4; ++i) {
+    z[i] = _mm512_shuffle_i32x4(y[i], y[i + 8], 0x88);
+    z[i + 4] = _mm512_shuffle_i32x4(y[i + 4], y[i + 12], 0x88);
+    z[i + 8] = _mm512_shuffle_i32x4(y[i], y[i + 8], 0xdd);
+    z[i + 12] = _mm512_shuffle_i32x4(y[i + 4], y[i + 12], 0xdd);
+  }
+  return z;
+}
+
+// Lanes [first, first + 16) of lanes whose own elements are contiguous.
+template <int64_t kWidth>
+void pack_contiguous(const Lanes& lanes, int64_t first, uint16_t* panel) {
+  const __mmask16 stored = first_lanes(kWidth - first);
+  for (int64_t d = 0; d < lanes.depth; d += 32) {
+    const __mmask16 low = first_lanes(lanes.depth - d), high = first_lanes(lanes.depth - d - 16);
+    Vectors pairs;
+    for (int64_t i = 0; i < 16; ++i) {
+      const bool exists = first + i < lanes.count;
+      const float* const x = lanes.data + (exists ? (first + i) * lanes.lane_stride + d : 0);
+      pairs[static_cast<size_t>(i)] =
+          pairs_of(_mm512_maskz_loadu_ps(exists ? low : __mmask16{0}, x),
+                   _mm512_maskz_loadu_ps(exists ? high : __mmask16{0}, x + (high ? 16 : 0)));
+    }
+    pairs = transpose(pairs);
+    const int64_t count = std::min<int64_t>(16, (lanes.depth - d + 1) / 2);
+    for (int64_t p = 0; p < count; ++p) {
+      _mm512_mask_storeu_epi32(panel + ((d / 2 + p) * kWidth + first) * 2, stored,
+                               pairs[static_cast<size_t>(p)]);
+    }
+  }
+}
+
+// The same of lanes that lie side by side.
+template <int64_t kWidth>
+void pack_adjacent(const Lanes& lanes, int64_t first, uint16_t* panel) {
+  const __mmask16 stored = first_lanes(kWidth - first), read = first_lanes(lanes.count - first);
+  const __m512i interleave =
+      _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
+                       21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+  const float* x = lanes.data + (read ? first : 0);
+  for (int64_t d = 0; d < lanes.depth; d += 2) {
+    const bool has_second = d + 1 < lanes.depth;
+    const __m512 even_row = _mm512_maskz_loadu_ps(read, x);
+    const __m512 odd_row =
+        has_second ? _mm512_maskz_loadu_ps(read, x + lanes.depth_stride) : _mm512_setzero_ps();
+    _mm512_mask_storeu_epi32(panel + (d / 2 * kWidth + first) * 2, stored,
+                             _mm512_permutexvar_epi16(interleave, pairs_of(even_row, odd_row)));
+    if (has_second) x += 2 * lanes.depth_stride;
+  }
+}
+
+template <int64_t kWidth>
+void pack(const Lanes& lanes, uint16_t* panel) {
+  for (int64_t first = 0; first < kWidth; first += 16) {
+    if (lanes.depth_stride == 1) {
+      pack_contiguous<kWidth>(lanes, first, panel);
+    } else {
+      pack_adjacent<kWidth>(lanes, first, panel);
+    }
+  }
+}
+
+struct Columns {
+  __mmask16 low, high;
+};
+
+// Sums stay in 2 * kRows registers.
+template <int kRows>
+void multiply_rows(const uint16_t* a, const uint16_t* b, int64_t pairs, Columns columns, bool add,
+                   float* c, int64_t c_stride) {
+  __m512 low[kRows], high[kRows];
+#pragma GCC unroll 12
+  for (int r = 0; r < kRows; ++r) low[r] = high[r] = _mm512_setzero_ps();
+  for (int64_t p = 0; p < pairs; ++p) {
+    const auto b_low = reinterpret_cast<__m512bh>(_mm512_loadu_si512(b));
+    const auto b_high = reinterpret_cast<__m512bh>(_mm512_loadu_si512(b + 32));
+#pragma GCC unroll 12
+    for (int r = 0; r < kRows; ++r) {
+      int pair;
+      __builtin_memcpy(&pair, a + 2 * r, sizeof pair);
+      const auto x = reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair));
+      low[r] = _mm512_dpbf16_ps(low[r], x, b_low);
+      high[r] = _mm512_dpbf16_ps(high[r], x, b_high);
+    }
+    a += 2 * kPanelRows;
+    b += 2 * kPanelColumns;
+  }
+#pragma GCC unroll 12
+  for (int r = 0; r < kRows; ++r) {
+    float* const row = c + r * c_stride;
+    if (add) {
+      low[r] = _mm512_add_ps(low[r], _mm512_maskz_loadu_ps(columns.low, row));
+      high[r] = _mm512_add_ps(high[r], _mm512_maskz_loadu_ps(columns.high, row + 16));
+    }
+    _mm512_mask_storeu_ps(row, columns.low, low[r]);
+    _mm512_mask_storeu_ps(row + 16, columns.high, high[r]);
+  }
+}
+
+void multiply(const uint16_t* a, const uint16_t* b, int64_t depth, int64_t rows, int64_t columns,
+              bool add, float* c, int64_t c_stride) {
+  using Rows = void (*)(const uint16_t*, const uint16_t*, int64_t, Columns, bool, float*, int64_t);
+  constexpr std::array<Rows, kPanelRows> kByRows = {
+      multiply_rows<1>, multiply_rows<2>,  multiply_rows<3>,  multiply_rows<4>,
+      multiply_rows<5>, multiply_rows<6>,  multiply_rows<7>,  multiply_rows<8>,
+      multiply_rows<9>, multiply_rows<10>, multiply_rows<11>, multiply_rows<12>};
+  kByRows[static_cast<size_t>(rows - 1)](
+      a, b, depth / 2, {first_lanes(columns), first_lanes(columns - 16)}, add, c, c_stride);
+}
+
+}  // namespace
+
+const Bf16Loops loops = {
+    .pack_rows = pack<kPanelRows>, .pack_columns = pack<kPanelColumns>, .multiply = multiply};
+
+}  // namespace berth::bf16_avx512

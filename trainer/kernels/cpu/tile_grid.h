@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "trainer/kernels/thread_pool.h"
+
+namespace berth {
+
+// Rows [row, row + rows) and columns [column, column + columns) of a product's result.
+struct Tile {
+  int64_t row, rows, column, columns;
+};
+using TileFunction = std::function<void(const Tile&)>;
+
+// What the edges of tiles are multiples of, but for the last ones.
+struct TileMultiple {
+  int64_t rows, columns;
+};
+
+// Cuts C [m,n], whose elements are sums of k products, into one fixed tile for each thread that is
+// worth waking, and calls fn(tile, thread) on those, with denormals flushed.
+void for_each_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileMultiple multiple,
+                   const std::function<void(const Tile& tile, int thread)>& fn);
+
+}  // namespace berth
