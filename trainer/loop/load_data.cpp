@@ -10,7 +10,6 @@
 #include "storage/expand.h"
 #include "storage/formats/row_readers.h"
 #include "storage/formats/tfrecord.h"
-#include "trainer/data/cell_text.h"
 #include "trainer/loop/managed_rows.h"
 #include "trainer/loop/tfds_folder.h"
 #include "trainer/tasks/task_kinds.h"
