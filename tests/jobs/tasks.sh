@@ -68,6 +68,21 @@ expect 0 finished --task RTE --data-dir RTE --max-steps 2 --batch-size 2 --job-d
 expect 0 finished --mode predict --task RTE --data-dir RTE --job-dir rte
 [ "$(head -n 1 rte/predictions.tsv | tr '\t' ' ')" = 'id prediction entailment not_entailment' ] || fail "GLUE's labels"
 
+# CoLA's files to learn from have no header, its test file has one; SST-2's as Kaggle gives it, with labels that are none.
+mkdir CoLA SST-2 && for split in train dev; do
+  printf 'us26\t1\t\tIt "rains.\nus26\t0\t*\tRains it of.\n' >CoLA/$split.tsv
+  printf 'sentence\tlabel\na warm evening \t1\na cold one\t0\n' >SST-2/$split.tsv
+done
+printf 'index\tsentence\n0\tIda "sings.\n1\tThe road is wet\n2\tWet road the.\n' >CoLA/test.tsv
+printf 'index\tsentence\tlabel\n0\tcold and wet\t-1\n1\ta warm road\t\n2\ta "song\t7\n' >SST-2/test.tsv
+for glue in CoLA SST-2; do
+  expect 0 finished --task $glue --data-dir $glue --max-steps 2 --batch-size 2 --job-dir job-$glue
+  expect 0 finished --mode predict --task $glue --data-dir $glue --job-dir job-$glue
+  [ "$(cut -f 1 job-$glue/predictions.tsv | tr '\n' ' ')" = 'id 0 1 2 ' ] || fail "$glue: $(cat job-$glue/predictions.tsv)"
+  expect 0 finished --mode predict --task $glue --predict-data-file $glue/dev.tsv --job-dir job-$glue
+  [ "$(wc -l <job-$glue/predictions.tsv)" = 3 ] || fail "$glue: dev.tsv gives $(cat job-$glue/predictions.tsv)"
+done
+
 # Weights, bad rows, and flags that have no effect here.
 printf 'text,label,w\na,x,1\nb,y,0.5\n,x,1\nc,x,2\nd,y,1\n' >weights.csv
 expect 3 'line 4' --train-data-file weights.csv --max-steps 2 --job-dir w
