@@ -89,6 +89,9 @@ void check_lora(const Settings& settings) {
   if (settings.output.export_adapter && !adapts) {
     throw Error(Code::kUsage, "there is no adapter without --lora-rank", "--export-adapter");
   }
+  if (!settings.training.optimization.lora.target_modules.empty() && !adapts) {
+    throw Error(Code::kUsage, "there is no adapter without --lora-rank", "--lora-target-modules");
+  }
   if (adapts && settings.model.init == Init::kRandom) {
     throw Error(Code::kUsage, "the encoder keeps its values, which --init random makes noise",
                 "--lora-rank", "adapt a pretrained model");

@@ -153,14 +153,17 @@ DataSources resolve_data(Storage& storage, Settings& settings) {
     // A GLUE task's own table, unless the columns are named.
     const bool is_raw = glue != nullptr && path.ends_with(".tsv") && data.text_column.empty();
     if (!is_raw) return made;
-    const bool is_test = path.ends_with(glue->test) && need == LabelNeed::kIfPresent;
+    const bool is_test = path.ends_with(glue->test) && need != LabelNeed::kRequired;
     made.rules.columns = is_test ? glue->test_columns : glue->columns;
     if (glue->headless && !is_test) made.layout = RowLayout::kHeadlessTsv;
     return made;
   };
   sources.train = request("train", data.train_data_file, LabelNeed::kRequired);
   sources.eval = request("eval", data.eval_data_file, LabelNeed::kRequired);
-  sources.predict = request("predict", data.predict_data_file, LabelNeed::kIfPresent);
+  // Records that are prepared keep the labels that there are.
+  const LabelNeed need =
+      settings.mode == Mode::kPredict ? LabelNeed::kIgnored : LabelNeed::kIfPresent;
+  sources.predict = request("predict", data.predict_data_file, need);
   if (glue != nullptr && !glue->eval_mismatched.empty() && !data.data_dir.empty()) {
     const Uri file = Uri::parse(data.data_dir) / std::string(glue->eval_mismatched);
     sources.mismatched = request("eval_mm", file.to_string(), LabelNeed::kRequired);

@@ -35,6 +35,9 @@ void require_exportable(const Settings& settings, const ModelConfig& config) {
     throw Error(Code::kUsage, "a model with a convolution cannot be adapted", "--lora-rank",
                 "train the whole model: leave the flag out");
   }
+  if (settings.training.optimization.lora) {
+    lora_targets(config, settings.training.optimization.lora, /*layer=*/0);
+  }
 }
 
 void export_results(Job& job, const Uri& directory, const ModelDescription& model,

@@ -27,11 +27,11 @@ std::string without_prefix(const std::string& name) {
   return name.starts_with("eval_") ? name.substr(5) : name;
 }
 
-// json.dumps() puts a space behind ':' and ','.
+// json.dumps() puts a space behind ':' and ',', and writes ASCII alone.
 std::string record_line(const std::map<std::string, std::string>& values) {
   std::string line;
   for (const auto& [key, value] : values) {
-    line += cat(line.empty() ? "{" : ", ", to_text(Json(key)), ": ", value);
+    line += cat(line.empty() ? "{" : ", ", to_ascii_text(Json(key)), ": ", value);
   }
   return line + "}\n";
 }
@@ -64,7 +64,7 @@ HypertuneFile::HypertuneFile(Tuning tuning, std::string metric, Clock wall_clock
       wall_clock_(std::move(wall_clock)) {}
 
 void HypertuneFile::on_evaluation(const EvaluationReport& report) {
-  const auto text = [](const std::string& value) { return to_text(Json(value)); };
+  const auto text = [](const std::string& value) { return to_ascii_text(Json(value)); };
   const double value = metric_ == kLossName ? report.loss : report.metrics.at(metric_);
   std::map<std::string, std::string> record = {{"checkpoint_path", text("")},
                                                {"global_step", text(std::to_string(report.step))},

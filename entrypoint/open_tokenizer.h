@@ -8,8 +8,8 @@
 
 namespace berth {
 
-// The tokenizer of the folder --model, which need hold nothing else, or of --vocab-file alone.
-// Throws kNotFound, naming the folder, where there is none.
+// The tokenizer of --model, a folder, archive, file or earlier job that need hold nothing else, or
+// of --vocab-file alone. Throws kNotFound, naming the model, where there is none.
 std::unique_ptr<Tokenizer> open_tokenizer(Storage& storage, const ModelOptions& options);
 
 }  // namespace berth

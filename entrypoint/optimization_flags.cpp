@@ -138,14 +138,22 @@ std::vector<Flag> optimization_flags() {
       {"lora-rank",
        {"lora-r"},
        kOptimization,
-       "Low-rank adaptation: only the head and adapters of this rank, beside each layer's query "
-       "and value, learn; 0 means the whole model does. The exported model has them merged.",
+       "Low-rank adaptation: only the head and adapters of this rank, beside dense layers of each "
+       "layer, learn; 0 means the whole model does. The exported model has them merged.",
        integer_value(adapter(&LoraOptions::rank), {0, 1024})},
       {"lora-alpha",
        {},
        kOptimization,
        "The adapters' outputs are scaled by this over their rank.",
        real_value(adapter(&LoraOptions::alpha), kAlpha)},
+      {"lora-target-modules",
+       {},
+       kOptimization,
+       "Dense layers that have adapters, as PEFT names them: query, key, value, "
+       "attention.output.dense, intermediate.dense, output.dense, with commas; or a part of the "
+       "name behind a dot that several share (dense), or all-linear.",
+       text_value("NAMES", adapter(&LoraOptions::target_modules)),
+       "each layer's query and value"},
       {"lora-dropout",
        {},
        kOptimization,

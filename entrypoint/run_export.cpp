@@ -50,7 +50,9 @@ class EarlierJob {
 
   // The adapters that its checkpoints hold.
   LoraOptions lora() const {
-    return {.rank = static_cast<int64_t>(number("lora-rank")), .alpha = number("lora-alpha")};
+    return {.rank = static_cast<int64_t>(number("lora-rank")),
+            .alpha = number("lora-alpha"),
+            .target_modules = setting("lora-target-modules")};
   }
 
   Task task() const {

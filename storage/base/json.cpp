@@ -41,6 +41,10 @@ std::string to_text(const Json& value, int indent) {
   return value.dump(indent, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }
 
+std::string to_ascii_text(const Json& value) {
+  return value.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
+}
+
 std::string to_text(const OrderedJson& value, int indent) {
   return value.dump(indent, ' ', /*ensure_ascii=*/false, OrderedJson::error_handler_t::replace);
 }

@@ -25,5 +25,7 @@ OrderedJson parse_ordered_json(std::string_view text);
 // On one line, or with `indent` spaces a level. What is not UTF-8 becomes U+FFFD.
 std::string to_text(const Json& value, int indent = -1);
 std::string to_text(const OrderedJson& value, int indent = -1);
+// The same in ASCII, what is not as \uXXXX: what Python's json.dumps() makes of a text.
+std::string to_ascii_text(const Json& value);
 
 }  // namespace berth

@@ -49,6 +49,18 @@ std::string random_letters(size_t count) {
   return letters;
 }
 
+std::vector<std::string> parted(std::string_view text, std::string_view separators) {
+  std::vector<std::string> parts;
+  while (true) {
+    const size_t begin = text.find_first_not_of(separators);
+    if (begin == std::string_view::npos) return parts;
+    text.remove_prefix(begin);
+    const size_t end = std::min(text.find_first_of(separators), text.size());
+    parts.emplace_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+}
+
 std::string human_bytes(uint64_t size_bytes) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   double value = static_cast<double>(size_bytes);

@@ -5,6 +5,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace berth {
 
@@ -36,6 +37,9 @@ inline std::string quoted(const char* text, size_t limit = 60) {
 
 // A whole text of digits. nullopt: it is none, or too large.
 std::optional<uint64_t> parse_number(std::string_view text);
+
+// The parts of `text` between single characters of `separators`, empty ones left out.
+std::vector<std::string> parted(std::string_view text, std::string_view separators);
 
 // `count` letters and digits that no other process is likely to choose.
 std::string random_letters(size_t count);

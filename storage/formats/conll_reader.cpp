@@ -36,11 +36,12 @@ bool is_blank(std::string_view line) {
 
 class ConllReader final : public RowReader {
  public:
-  explicit ConllReader(std::unique_ptr<ByteSource> source) : lines_(std::move(source)) {
+  ConllReader(std::unique_ptr<ByteSource> source, WordTags tags)
+      : lines_(std::move(source)), ignores_tags_(tags == WordTags::kIgnored) {
     has_first_ = read_sentence();
     if (!has_first_) throw Error(Code::kBadData, "is empty");
     columns_ = {{.name = "tokens", .categories = {}}};
-    if (fields_ > 1) columns_.push_back({.name = "tags", .categories = {}});
+    if (fields_ > 1 && !ignores_tags_) columns_.push_back({.name = "tags", .categories = {}});
   }
 
   std::span<const Column> columns() const override { return columns_; }
@@ -68,7 +69,7 @@ class ConllReader final : public RowReader {
       if (words_.empty()) first_line_ = lines_.number();
       const WordLine parts = split_line(line);
       if (fields_ == 0) fields_ = parts.fields;
-      if (parts.fields != fields_ && !failure) {
+      if (parts.fields != fields_ && !ignores_tags_ && !failure) {
         failure = Error(Code::kBadData,
                         cat("has ", parts.fields, parts.fields == 1 ? " field" : " fields",
                             ", the lines before it ", fields_),
@@ -83,6 +84,7 @@ class ConllReader final : public RowReader {
   }
 
   TextLines lines_;
+  const bool ignores_tags_;
   std::vector<Column> columns_;
   Json words_, tags_;
   size_t fields_ = 0;  // of every line
@@ -92,8 +94,8 @@ class ConllReader final : public RowReader {
 
 }  // namespace
 
-std::unique_ptr<RowReader> make_conll_reader(std::unique_ptr<ByteSource> source) {
-  return std::make_unique<ConllReader>(std::move(source));
+std::unique_ptr<RowReader> make_conll_reader(std::unique_ptr<ByteSource> source, WordTags tags) {
+  return std::make_unique<ConllReader>(std::move(source), tags);
 }
 
 }  // namespace berth

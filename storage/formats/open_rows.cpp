@@ -30,6 +30,8 @@ std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::st
                                      RowLayout layout) {
   if (layout == RowLayout::kHeadlessTsv) return make_headless_tsv_reader(std::move(source));
   if (layout == RowLayout::kWordLines) return make_conll_reader(std::move(source));
+  if (layout == RowLayout::kWordsAlone)
+    return make_conll_reader(std::move(source), WordTags::kIgnored);
   switch (format_of(file_name)) {
     case TableFormat::kCsv:
       return make_csv_reader(std::move(source));
@@ -56,5 +58,9 @@ std::optional<size_t> find_column(std::span<const Column> columns, std::string_v
 }
 
 bool is_table(std::string_view file_name) { return format_of(file_name) != TableFormat::kNone; }
+
+bool names_word_lines(std::string_view file_name) {
+  return format_of(file_name) == TableFormat::kConll;
+}
 
 }  // namespace berth

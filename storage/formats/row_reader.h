@@ -45,6 +45,7 @@ enum class RowLayout {
   kByName,       // as its suffix says
   kHeadlessTsv,  // GLUE's CoLA
   kWordLines,    // a word and its tag a line (CoNLL)
+  kWordsAlone,   // the same, whatever stands behind the word
 };
 
 // Picks the reader by the name's suffix, lower-cased (after any compression suffix was removed):
@@ -55,5 +56,7 @@ std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::st
 
 // Whether open_rows() has a reader for files of this name.
 bool is_table(std::string_view file_name);
+// Whether that is one of kWordLines.
+bool names_word_lines(std::string_view file_name);
 
 }  // namespace berth

@@ -33,8 +33,11 @@ std::unique_ptr<RowReader> make_tf_example_rows(std::unique_ptr<ByteSource> sour
 
 // One word a line with its tag in the last field, a blank line behind each sentence, as CoNLL's
 // tasks have it; lines of -DOCSTART- are skipped. A row is a sentence: columns tokens and tags, as
-// JSON lists. Where lines have one field there is no column tags.
-std::unique_ptr<RowReader> make_conll_reader(std::unique_ptr<ByteSource> source);
+// JSON lists. Where lines have one field, or tags are ignored, there is no column tags; ignored
+// ones may be missing from some lines.
+enum class WordTags { kIfPresent, kIgnored };
+std::unique_ptr<RowReader> make_conll_reader(std::unique_ptr<ByteSource> source,
+                                             WordTags tags = WordTags::kIfPresent);
 
 // One JSON object a line; blank lines are skipped. The columns are the first object's keys, in its
 // order; a key that a later object lacks is missing there, one that it adds is ignored. A nested

@@ -65,5 +65,20 @@ TEST_F(MetaDataTest, WhatIsNoneIsRefused) {
   refuses(R"({"num_labels": 2, "labels": ["a"]})", "num_labels names");
 }
 
+TEST(DataNeeds, PredictionReadsNoLabels) {
+  const std::unique_ptr<Storage> storage = make_local_storage();
+  Settings settings;
+  settings.data.task = "cola";
+  settings.data.data_dir = "CoLA";
+  settings.mode = Mode::kPredict;
+  const DataSources sources = resolve_data(*storage, settings);
+  EXPECT_EQ(sources.predict.rules.need, LabelNeed::kIgnored);
+  EXPECT_EQ(sources.eval.rules.need, LabelNeed::kRequired);
+  EXPECT_EQ(sources.predict.rules.columns.text, "sentence");  // test.tsv has a header
+  EXPECT_EQ(sources.predict.layout, RowLayout::kByName);
+  settings.mode = Mode::kPrepare;
+  EXPECT_EQ(resolve_data(*storage, settings).predict.rules.need, LabelNeed::kIfPresent);
+}
+
 }  // namespace
 }  // namespace berth

@@ -45,6 +45,16 @@ TEST_F(HypertuneFileTest, TheTagSortsAmongTheOtherKeys) {
                               "\n");
 }
 
+TEST_F(HypertuneFileTest, EscapesWhatIsNotAscii) {
+  HypertuneFile file({.trial = "1", .metric_file = path_, .metric_tag = "é\t\"/\x7f€😀"}, "accuracy",
+                     clock_);
+  evaluate(file, 3, 0.5);
+  EXPECT_EQ(read_text(path_),
+            R"({"checkpoint_path": "", "global_step": "3", "timestamp": 1525851440.123456, )"
+            R"("trial": "1", "\u00e9\t\"/\u007f\u20ac\ud83d\ude00": "0.5"})"
+            "\n");
+}
+
 TEST_F(HypertuneFileTest, KeepsTheNewestHundred) {
   HypertuneFile file({.trial = "1", .metric_file = path_, .metric_tag = ""}, "loss", clock_);
   for (int64_t step = 1; step <= 103; ++step) evaluate(file, step, 0.5);

@@ -104,6 +104,45 @@ for attempt in 1 2 3; do
   echo "attempt $attempt: $kills kills, same bits"
 done
 
+# prepare DIRECTORY FLAGS...: rows and vocabulary from gs://, all kinds of sets; local ones for comparison.
+prepare() {
+  local directory=$1 data=gs://bucket/data/df.pickle model=gs://bucket/models/tiny.tar.gz
+  shift
+  case $directory in gs://*) ;; *) data=$sample model=model.tar.gz ;; esac
+  "$berth" --mode prepare --train-data-file "$data" --predict-data-file "$data" --model "$model" \
+    --export-dir "$directory" "$@" >/dev/null 2>err.txt || fail "prepare to $directory: $(tail -n 1 err.txt)"
+}
+
+# prepares NAME FLAGS...: the same files, byte for byte, below gs:// and on the local disk.
+prepares() {
+  local name=$1 file
+  shift
+  prepare "local-$name" "$@"
+  prepare "gs://bucket/prepared/$name" "$@"
+  [ -e "local-$name/meta_data.json" ] || fail "$name: no meta_data.json"
+  for file in "local-$name"/*; do
+    rm -f got
+    "$copy" "gs://bucket/prepared/$name/${file##*/}" got >/dev/null || { fail "$name: no ${file##*/}"; continue; }
+    cmp -s got "$file" || fail "$name: ${file##*/} differs from the local one"
+  done
+  echo "$name: $(ls "local-$name" | wc -l) files, same bits"
+}
+
+echo "== rows prepared in gs://"
+start_fake
+prepares records
+prepares shards --num-shards 3 --compress gzip
+prepares lines --record-format jsonl --num-shards 2
+prepare gs://bucket/prepared/records
+expect 5 'of another preparation' --mode prepare --train-data-file gs://bucket/data/df.pickle \
+  --model gs://bucket/models/tiny.tar.gz --export-dir gs://bucket/prepared/shards --num-shards 2 --compress gzip
+start_fake --random-faults 4:0.05
+prepares faults --num-shards 8
+"$berth" --train-data-file 'gs://bucket/prepared/faults/train.tf_record-*' --max-steps 2 --job-dir from-gcs \
+  --eval-data-file 'gs://bucket/prepared/faults/eval.tf_record-*' --model model.tar.gz \
+  --input-meta-data-path gs://bucket/prepared/faults/meta_data.json >/dev/null 2>err.txt ||
+  fail "training on prepared rows: $(tail -n 1 err.txt)"
+
 echo "== faults of every kind"
 for seed in 1 2 3; do
   start_fake --random-faults $seed:0.05

@@ -36,6 +36,20 @@ for file in model/model.safetensors model/adapter/adapter_model.safetensors; do
   cmp -s "whole/$file" "job/$file" || fail "other bits in $file"
 done
 
+# Other dense layers: their names in PEFT's files, and in a checkpoint that is exported later.
+more=("${flags[@]}" --lora-target-modules key,dense)
+"$berth" "${more[@]}" --job-dir more >/dev/null 2>err.txt || fail "training more: $(tail -n 1 err.txt)"
+tr -d ' \n' <more/model/adapter/adapter_config.json | grep -qF '"target_modules":["key","output.dense","intermediate.dense"]' ||
+  fail "other target modules: $(cat more/model/adapter/adapter_config.json)"
+for name in attention.self.key attention.output.dense intermediate.dense output.dense; do
+  grep -aqF "layer.0.$name.lora_A" more/model/adapter/adapter_model.safetensors || fail "no adapter of $name"
+done
+grep -aqF query.lora_A more/model/adapter/adapter_model.safetensors && fail "an adapter that nobody asked for"
+grep -aq lora_A more/model/model.safetensors && fail "adapters that are not merged"
+rm -rf more/model more/metrics.json
+"$berth" --mode export_only --job-dir more --export-dir more-exported >/dev/null 2>err.txt || fail "export_only of more: $(tail -n 1 err.txt)"
+grep -aq lora_A more-exported/model.safetensors && fail "export_only does not merge other adapters"
+
 # A checkpoint is exported as the job exports its end.
 "$berth" --mode export_only --job-dir whole --export-dir exported >/dev/null 2>err.txt || fail "export_only: $(tail -n 1 err.txt)"
 step=$(sed -n 's/.*"step": *\([0-9]*\).*/\1/p' whole/checkpoints/best.json | head -n 1)
@@ -45,5 +59,8 @@ grep -aq lora_A exported/model.safetensors && fail "export_only does not merge a
 expect 2 'is a LoRA adapter' --train-data-file "$sample" --job-dir other --model whole/model/adapter
 expect 2 '--init random' "${flags[@]}" --job-dir other --init random
 expect 2 'without --lora-rank' --train-data-file "$sample" --job-dir other --export-adapter
+expect 2 'there are attention.self.query' "${flags[@]}" --lora-target-modules q_proj --job-dir other
+expect 2 'without --lora-rank' --train-data-file "$sample" --job-dir other --lora-target-modules key
+expect 5 '--lora-target-modules' "${flags[@]}" --job-dir whole --lora-target-modules key
 expect 5 '--lora-rank' "${flags[@]}" --job-dir whole --lora-rank 4
 finish

@@ -17,18 +17,47 @@ task() {
   [ "$(wc -l <"$name/predictions.tsv")" -gt 1 ] || fail "$name: no predictions"
 }
 
+# unlabelled NAME FILE BARE FLAGS...: rows whose labels are none are predicted as those of BARE, which has none.
+unlabelled() {
+  local name=$1 file=$2 bare=$3
+  shift 3
+  expect 0 finished --mode predict --predict-data-file "$bare" --job-dir "$name" "$@"
+  cp "$name/predictions.tsv" bare.tsv
+  expect 0 finished --mode predict --predict-data-file "$file" --job-dir "$name" "$@"
+  cmp -s "$name/predictions.tsv" bare.tsv || fail "$name: labels that are none change predictions"
+  expect 3 '' --mode eval --eval-data-file "$file" --job-dir "$name" "$@"
+}
+
 printf 'sentence1,sentence2,score\nA cat sits,A cat is sitting,4.75\nIt rains,Bread is good,0.25\n' >pairs.csv
 task regression pearson 'id score' pairs.csv
+printf 'sentence1,sentence2,score\nA cat sits,A cat is sitting,\nIt rains,Bread is good,unknown\n' >blank.csv
+cut -d, -f1,2 blank.csv >bare.csv
+unlabelled regression blank.csv bare.csv
 printf 'text,rude,kind\nThank you,0,1\nGo away,1,0\nWell,0,0\n' >marks.csv
 task multi_label f1_micro 'id prediction rude kind' marks.csv --label-column rude,kind
+printf 'text,rude,kind\nThank you,-1,-1\nGo away,,\n' >blank.csv
+cut -d, -f1 blank.csv >bare.csv
+unlabelled multi_label blank.csv bare.csv --label-column rude,kind
 printf '{"text": "a", "labels": ["x", "y"]}\n{"text": "b", "labels": []}\n{"text": "c", "labels": ["y"]}\n' >sets.jsonl
 expect 0 finished --train-data-file sets.jsonl --max-steps 2 --job-dir sets --validation-split 0.4
 printf 'Aunt B-PER\nIda I-PER\nsings O\n\nRome B-LOC\nis O\nfar O\n' >words.conll
 task token_classification entity_f1 'sentence word prediction probability' words.conll
 [ "$(wc -l <token_classification/predictions.tsv)" = 7 ] || fail "not a line a word"
+printf 'Aunt -1\nIda\nsings UNKNOWN\n\nRome B-LOC\nis O\n' >blank.conll
+cut -d' ' -f1 blank.conll >bare.conll
+unlabelled token_classification blank.conll bare.conll
 printf '{"data": [{"paragraphs": [{"context": "It rains in Rome today.", "qas": [{"id": "q1", "question": "Where?", "answers": [{"text": "Rome", "answer_start": 12}]}]}]}]}' >squad.json
 task question_answering exact_match 'id answer start end probability' squad.json --max-seq-length 16 --doc-stride 2
 grep -q '^q1' question_answering/predictions.tsv || fail "no answer to q1"
+
+sed 's/"answer_start": 12/"answer_start": -1/' squad.json >blank.json
+sed 's/, "answers": \[[^]]*\]//' squad.json >bare.json
+unlabelled question_answering blank.json bare.json --max-seq-length 16 --doc-stride 2
+printf 'text,label\nGood,yes\nBad,no\nWell,yes\n' >classes.csv
+task sequence_classification accuracy 'id prediction no yes' classes.csv
+printf 'text,label\nGood,\nBad,-1\nWell,maybe\n' >blank.csv
+cut -d, -f1 blank.csv >bare.csv
+unlabelled sequence_classification blank.csv bare.csv
 
 # GLUE by its name: raw files, the benchmark's metric.
 mkdir RTE && for split in train dev; do
@@ -38,6 +67,21 @@ printf 'index\tsentence1\tsentence2\n0\tIt rains\tThe road is wet\n' >RTE/test.t
 expect 0 finished --task RTE --data-dir RTE --max-steps 2 --batch-size 2 --job-dir rte
 expect 0 finished --mode predict --task RTE --data-dir RTE --job-dir rte
 [ "$(head -n 1 rte/predictions.tsv | tr '\t' ' ')" = 'id prediction entailment not_entailment' ] || fail "GLUE's labels"
+
+# CoLA's files to learn from have no header, its test file has one; SST-2's as Kaggle gives it, with labels that are none.
+mkdir CoLA SST-2 && for split in train dev; do
+  printf 'us26\t1\t\tIt "rains.\nus26\t0\t*\tRains it of.\n' >CoLA/$split.tsv
+  printf 'sentence\tlabel\na warm evening \t1\na cold one\t0\n' >SST-2/$split.tsv
+done
+printf 'index\tsentence\n0\tIda "sings.\n1\tThe road is wet\n2\tWet road the.\n' >CoLA/test.tsv
+printf 'index\tsentence\tlabel\n0\tcold and wet\t-1\n1\ta warm road\t\n2\ta "song\t7\n' >SST-2/test.tsv
+for glue in CoLA SST-2; do
+  expect 0 finished --task $glue --data-dir $glue --max-steps 2 --batch-size 2 --job-dir job-$glue
+  expect 0 finished --mode predict --task $glue --data-dir $glue --job-dir job-$glue
+  [ "$(cut -f 1 job-$glue/predictions.tsv | tr '\n' ' ')" = 'id 0 1 2 ' ] || fail "$glue: $(cat job-$glue/predictions.tsv)"
+  expect 0 finished --mode predict --task $glue --predict-data-file $glue/dev.tsv --job-dir job-$glue
+  [ "$(wc -l <job-$glue/predictions.tsv)" = 3 ] || fail "$glue: dev.tsv gives $(cat job-$glue/predictions.tsv)"
+done
 
 # Weights, bad rows, and flags that have no effect here.
 printf 'text,label,w\na,x,1\nb,y,0.5\n,x,1\nc,x,2\nd,y,1\n' >weights.csv

@@ -63,9 +63,15 @@ printf 'A ball, kicked\n\n' >texts.txt
 [ "$(wc -l <out.txt)" = 2 ] || fail "tokenize prints $(wc -l <out.txt) lines for two"
 "$berth" --mode tokenize --model job/model --input - <texts.txt 2>/dev/null | cmp -s - out.txt || fail "standard input differs"
 "$berth" --mode tokenize --model job/model --text 'A ball, kicked' 2>/dev/null | cmp -s - <(head -n 1 out.txt) || fail "--text differs"
+tar -czf model.tar.gz -C job model
+for model in job model.tar.gz job/model/model.safetensors; do
+  "$berth" --mode tokenize --model $model --input texts.txt 2>/dev/null | cmp -s - out.txt || fail "tokens of $model differ"
+done
 head -n 1 out.txt | grep -q '^{"tokens":\["\[CLS\]",.*"offsets":\[\[0,0\],\[0,1\],\[2,' || fail "tokenize says: $(head -n 1 out.txt)"
 "$berth" --mode tokenize --model job/model --no-add-special-tokens --text 'A ball' 2>/dev/null | grep -q 'CLS' && fail "special tokens, unasked"
 printf '{"text": "A ball", "text_pair": ""}\n{"text": "A ball"}\n' >pairs.jsonl
 "$berth" --mode tokenize --model job/model --input pairs.jsonl >out.txt 2>err.txt || fail "pairs: $(tail -n 1 err.txt)"
 [ "$(head -n 1 out.txt | grep -o SEP | wc -l)" = 2 ] && [ "$(tail -n 1 out.txt | grep -o SEP | wc -l)" = 1 ] || fail "an empty pair: $(cat out.txt)"
+expect 4 'no tokenizer' --mode tokenize --model job/summaries --text a
+expect 4 'is what --vocab-file names' --mode tokenize --model job --vocab-file none.txt --text a
 finish

@@ -5,7 +5,8 @@
 Writes ARCHITECTURE-TASK.safetensors: the model's parameters without adapters as "param.NAME", PEFT's adapter_model.safetensors as
 "adapter.NAME", the gradients of its tensors as "grad.NAME", "logits", "loss", the packed inputs and labels as
 record_architectures.py has them, and in the metadata "config" and "adapter_config".
-Recorded with peft 0.10, torch 1.13 and transformers 4.40.
+-all and -dense behind the task: with adapters of all dense layers of a layer. Recorded with peft 0.10, torch 1.13 and transformers 4.40;
+those two with torch 2.15.
 """
 
 import json
@@ -18,17 +19,22 @@ from safetensors.torch import save_file
 
 from record_architectures import CLASSES, EXAMPLES, make_inputs, make_model
 
+# What a name means in addition: the dense layers behind "-all" are what PEFT makes of all-linear without the head's.
+ALL = {"bert": ["query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense"],
+       "distilbert": ["q_lin", "k_lin", "v_lin", "out_lin", "lin1", "lin2"],
+       "albert": ["query", "key", "value", "attention.dense", "ffn", "ffn_output"],
+       "deberta-v2": ["query_proj", "key_proj", "value_proj", "attention.output.dense", "intermediate.dense", "output.dense"]}
 TARGETS = {"distilbert": ["q_lin", "v_lin"], "deberta-v2": ["query_proj", "value_proj"]}
 HEADS = {"bert": ["pooler", "classifier"], "roberta": ["classifier"], "distilbert": ["pre_classifier", "classifier"],
          "albert": ["pooler", "classifier"], "deberta-v2": ["pooler", "classifier"]}
 
 
-def record(out, architecture, task):
+def record(out, architecture, task, targets=None, suffix=""):
     model = make_model(architecture, task)
     recorded = {"param." + name: value.detach().clone().contiguous() for name, value in model.named_parameters()}
     token = task == "token"
     config = peft.LoraConfig(task_type="TOKEN_CLS" if token else "SEQ_CLS", r=3, lora_alpha=5, lora_dropout=0.0,
-                             target_modules=TARGETS.get(architecture, ["query", "value"]),
+                             target_modules=targets or TARGETS.get(architecture, ["query", "value"]),
                              modules_to_save=["classifier"] if token else HEADS[architecture])
     model = peft.get_peft_model(model, config).train()
     for name, parameter in model.named_parameters():
@@ -55,9 +61,9 @@ def record(out, architecture, task):
     for file in folder.iterdir():
         file.unlink()
     folder.rmdir()
-    save_file(recorded, out / f"{architecture}-{task}.safetensors",
+    save_file(recorded, out / f"{architecture}-{task}{suffix}.safetensors",
               metadata={"config": json.dumps(model.config.to_dict(), sort_keys=True), "adapter_config": adapter_config})
-    print(architecture, task, output.loss.item())
+    print(architecture, task + suffix, output.loss.item())
 
 
 out = pathlib.Path(sys.argv[1])
@@ -65,3 +71,6 @@ out.mkdir(parents=True, exist_ok=True)
 for architecture in HEADS:
     record(out, architecture, "sequence")
 record(out, "bert", "token")
+for architecture, targets in ALL.items():
+    record(out, architecture, "sequence", targets, "-all")
+record(out, "bert", "token", ["dense"], "-dense")

@@ -77,16 +77,4 @@ std::optional<std::vector<std::string>> parse_text_list(std::string_view text) {
   return parts;
 }
 
-std::vector<std::string> parted(std::string_view text, std::string_view separators) {
-  std::vector<std::string> parts;
-  while (true) {
-    const size_t begin = text.find_first_not_of(separators);
-    if (begin == std::string_view::npos) return parts;
-    text.remove_prefix(begin);
-    const size_t end = std::min(text.find_first_of(separators), text.size());
-    parts.emplace_back(text.substr(0, end));
-    text.remove_prefix(end);
-  }
-}
-
 }  // namespace berth

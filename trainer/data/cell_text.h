@@ -21,7 +21,5 @@ std::optional<double> parse_real(std::string_view text);
 
 // A JSON list of texts or numbers, as texts; nullopt where `text` is none.
 std::optional<std::vector<std::string>> parse_text_list(std::string_view text);
-// The parts of `text` between single characters of `separators`, empty ones left out.
-std::vector<std::string> parted(std::string_view text, std::string_view separators);
 
 }  // namespace berth

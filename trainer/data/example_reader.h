@@ -39,17 +39,20 @@ std::unique_ptr<ExampleReader> make_table_examples(std::unique_ptr<RowReader> ro
 // those that are not masked are taken; examples that only fill a batch (is_real_example 0) are left
 // out. An empty `task` is told by the first record's label_ids: one integer is a class, one number
 // a score, an integer for each token a tag. Of several labels label_ids has a 0 or 1 for each.
-// `label_names` are what the integers stand for; empty: themselves.
+// `label_names` are what the integers stand for; empty: themselves. Ignored labels are not read.
 struct RecordExamples {
   std::unique_ptr<ExampleReader> reader;
   Task task;
 };
 RecordExamples make_record_examples(std::unique_ptr<ByteSource> source, std::optional<Task> task,
-                                    std::vector<std::string> label_names = {});
+                                    std::vector<std::string> label_names = {},
+                                    LabelNeed need = LabelNeed::kIfPresent);
 
 // SQuAD's JSON, version 1.1 or 2.0 (Rajpurkar et al. 2016, arXiv:1606.05250): data, paragraphs,
-// context, qas. Answers' places are code points of the context, as Python counts.
-std::unique_ptr<ExampleReader> make_squad_examples(std::unique_ptr<ByteSource> source);
+// context, qas. Answers' places are code points of the context, as Python counts. Ignored answers
+// are not read.
+std::unique_ptr<ExampleReader> make_squad_examples(std::unique_ptr<ByteSource> source,
+                                                   LabelNeed need = LabelNeed::kIfPresent);
 
 // Throws kBadData where an answer is not in its context at the place it names: then the places
 // count something else than code points.

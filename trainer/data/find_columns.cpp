@@ -121,12 +121,12 @@ std::vector<size_t> find_labels(std::span<const Column> columns, const ColumnCho
                                 LabelNeed need, Task task) {
   if (!choice.label.empty()) {
     if (const auto one = find(columns, choice.label)) return {*one};
-    if (need == LabelNeed::kIfPresent) return {};
+    if (need != LabelNeed::kRequired) return {};
     if (task == Task::kMultiLabel) return find_several(columns, choice.label);
     return {find_named(columns, choice.label, "--label-column")};
   }
   if (const auto found = find_any(columns, label_names(task))) return {*found};
-  if (need == LabelNeed::kIfPresent) return {};
+  if (need != LabelNeed::kRequired) return {};
   throw Error(Code::kBadData,
               cat("no column is named as a label is (", first_of(label_names(task)), ")"), "",
               "name it with --label-column; there is " + list_columns(columns));
@@ -175,9 +175,9 @@ FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& c
   found.text_pair = find_pair(columns, choice, task, found.text);
   if (task == Task::kQuestionAnswering) found.id = find_any(columns, kIdNames);
   if (!choice.weight.empty()) {
-    found.weight = need == LabelNeed::kIfPresent
-                       ? find(columns, choice.weight)
-                       : find_named(columns, choice.weight, "--weight-column");
+    found.weight = need == LabelNeed::kRequired
+                       ? find_named(columns, choice.weight, "--weight-column")
+                       : find(columns, choice.weight);
   }
   refuse_twice(columns, found);
   return found;

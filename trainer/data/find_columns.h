@@ -19,7 +19,9 @@ struct ColumnChoice {
   std::string weight{};  // empty: all rows count alike
 };
 
-enum class LabelNeed { kRequired, kIfPresent };
+// Whether rows must have labels. Ignored ones are not read, whatever their cells hold: rows to
+// predict may have a column of them that is empty, or -1, or of classes that nobody knows.
+enum class LabelNeed { kRequired, kIfPresent, kIgnored };
 
 // Indices into a table's columns.
 struct FoundColumns {

@@ -68,10 +68,12 @@ Task task_of(const Features& features) {
 class RecordReader final : public ExampleReader {
  public:
   RecordReader(std::unique_ptr<ByteSource> source, std::optional<Task> task,
-               std::vector<std::string> label_names)
-      : records_(std::move(source)), label_names_(std::move(label_names)) {
+               std::vector<std::string> label_names, LabelNeed need)
+      : records_(std::move(source)),
+        label_names_(std::move(label_names)),
+        ignores_labels_(need == LabelNeed::kIgnored) {
     has_first_ = read(first_);
-    labelled_ = has_first_ && label_of(first_) != nullptr;
+    labelled_ = !ignores_labels_ && has_first_ && label_of(first_) != nullptr;
     task_ = task.value_or(has_first_ ? task_of(first_) : Task::kSequenceClassification);
   }
 
@@ -81,9 +83,8 @@ class RecordReader final : public ExampleReader {
     example = {};
     try {
       const Numbers mask = read_tokens(features, example);
-      if (const TfFeature* weight = find(features, {"weight"})) {
-        example.weight = single_number(*weight);
-      }
+      const TfFeature* weight = find(features, {"weight"});
+      if (weight != nullptr && !ignores_labels_) example.weight = single_number(*weight);
       if (labelled_) read_label(features, mask, example, labels, row);
     } catch (const Error& error) {
       throw error.at(position());
@@ -186,6 +187,7 @@ class RecordReader final : public ExampleReader {
 
   TfRecordReader records_;
   const std::vector<std::string> label_names_;
+  const bool ignores_labels_;
   Features first_;
   bool has_first_ = false, labelled_ = false;
   Task task_ = Task::kSequenceClassification;
@@ -194,8 +196,9 @@ class RecordReader final : public ExampleReader {
 }  // namespace
 
 RecordExamples make_record_examples(std::unique_ptr<ByteSource> source, std::optional<Task> task,
-                                    std::vector<std::string> label_names) {
-  auto reader = std::make_unique<RecordReader>(std::move(source), task, std::move(label_names));
+                                    std::vector<std::string> label_names, LabelNeed need) {
+  auto reader =
+      std::make_unique<RecordReader>(std::move(source), task, std::move(label_names), need);
   const Task settled = reader->task();
   return {.reader = std::move(reader), .task = settled};
 }

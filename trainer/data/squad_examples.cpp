@@ -31,7 +31,7 @@ std::string text(const Json& object, const char* name, const std::string& where)
 
 class SquadReader final : public ExampleReader {
  public:
-  explicit SquadReader(std::unique_ptr<ByteSource> source) {
+  SquadReader(std::unique_ptr<ByteSource> source, LabelNeed need) {
     const std::vector<std::byte> bytes = read_all(*source, kLimitBytes, "the SQuAD file");
     file_ = parse_json(as_text(bytes));
     if (file_.is_discarded()) throw Error(Code::kBadData, "is not JSON");
@@ -40,7 +40,8 @@ class SquadReader final : public ExampleReader {
     for (const Json& article : *data_) {
       for (const Json& paragraph : list(article, "paragraphs", "data[0]")) {
         for (const Json& question : list(paragraph, "qas", "data[0].paragraphs[0]")) {
-          labelled_ = question.contains("answers") || question.contains("is_impossible");
+          labelled_ = need != LabelNeed::kIgnored &&
+                      (question.contains("answers") || question.contains("is_impossible"));
           return;
         }
       }
@@ -103,8 +104,9 @@ class SquadReader final : public ExampleReader {
 
 }  // namespace
 
-std::unique_ptr<ExampleReader> make_squad_examples(std::unique_ptr<ByteSource> source) {
-  return std::make_unique<SquadReader>(std::move(source));
+std::unique_ptr<ExampleReader> make_squad_examples(std::unique_ptr<ByteSource> source,
+                                                   LabelNeed need) {
+  return std::make_unique<SquadReader>(std::move(source), need);
 }
 
 }  // namespace berth

@@ -70,15 +70,19 @@ ColumnChoice chosen(std::span<const Column> columns, const FoundColumns& found) 
 
 FoundColumns TableLoader::find(std::span<const Column> columns) {
   const Task task = *rules_.task;
+  const bool ignores_labels = rules_.need == LabelNeed::kIgnored;
   if (!has_part_) {
     const FoundColumns found = find_columns(columns, rules_.columns, rules_.need, task);
-    rules_.columns = chosen(columns, found);
+    ColumnChoice choice = chosen(columns, found);
+    // Another file may have it: then it is no text.
+    if (ignores_labels && choice.label.empty()) choice.label = rules_.columns.label;
+    rules_.columns = std::move(choice);
     return found;
   }
   const ColumnChoice& first = rules_.columns;
   for (const std::string* name : {&first.text, &first.text_pair, &first.label}) {
-    const bool is_list = name == &first.label && task == Task::kMultiLabel;
-    if (name->empty() || is_list || find_column(columns, *name)) continue;
+    const bool may_lack = name == &first.label && (ignores_labels || task == Task::kMultiLabel);
+    if (name->empty() || may_lack || find_column(columns, *name)) continue;
     throw Error(Code::kBadData, "no column " + quoted(*name) + ", which the first file has", "",
                 "all files of a table need the same columns");
   }
@@ -90,7 +94,7 @@ FoundColumns TableLoader::find(std::span<const Column> columns) {
                 "all files of a table need the same columns");
   };
   refuse_more(found.text_pair, first.text_pair);
-  if (!found.labels.empty()) refuse_more(found.labels[0], first.label);
+  if (!found.labels.empty() && !ignores_labels) refuse_more(found.labels[0], first.label);
   return found;
 }
 
@@ -135,20 +139,24 @@ void TableLoader::append_rows(std::unique_ptr<RowReader> rows) {
     rules_.task = deduce_task(peeked->columns(), peeked->peeked(), rules_.columns);
     rows = std::move(peeked);
   }
-  const FoundColumns columns = find(rows->columns());
+  FoundColumns columns = find(rows->columns());
+  if (rules_.need == LabelNeed::kIgnored) {
+    columns.labels.clear();
+    columns.weight.reset();
+  }
   append(*make_table_examples(std::move(rows), columns, *rules_.task));
 }
 
 void TableLoader::append_records(std::unique_ptr<ByteSource> source) {
   RecordExamples records =
-      make_record_examples(std::move(source), rules_.task, rules_.record_labels);
+      make_record_examples(std::move(source), rules_.task, rules_.record_labels, rules_.need);
   rules_.task = records.task;
   append(*records.reader);
 }
 
 void TableLoader::append_squad(std::unique_ptr<ByteSource> source) {
   rules_.task = Task::kQuestionAnswering;
-  append(*make_squad_examples(std::move(source)));
+  append(*make_squad_examples(std::move(source), rules_.need));
 }
 
 std::unique_ptr<ExampleTable> TableLoader::finish() {

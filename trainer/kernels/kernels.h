@@ -178,6 +178,9 @@ class Kernels {
                                           const Weight& w, Tensor dx, Into into, Tensor dw,
                                           Tensor dbias) = 0;
 
+  // y = activation(pre), for a pre that more than one product makes; y may not be pre.
+  virtual void activation_forward(Tensor pre, Activation activation, Tensor y) = 0;
+
   // Low-rank adaptation of a matrix (Hu et al. 2021, arXiv:2106.09685): down [T,R] = x [T,K] a^T,
   // kept for backward; columns [column, column + N) of y += scale * down b^T. a [R,K], b [N,R].
   virtual void low_rank_forward(Tensor x, const Weight& a, const Weight& b, float scale,

@@ -10,7 +10,6 @@
 #include "storage/expand.h"
 #include "storage/formats/row_readers.h"
 #include "storage/formats/tfrecord.h"
-#include "trainer/data/cell_text.h"
 #include "trainer/loop/managed_rows.h"
 #include "trainer/loop/tfds_folder.h"
 #include "trainer/tasks/task_kinds.h"
@@ -76,7 +75,11 @@ bool begins_sentence_table(std::string_view text) {
 void append_content(std::unique_ptr<ByteSource> content, const std::string& name,
                     const DataRequest& request, const std::optional<TfdsFolder>& tfds,
                     Storage& storage, TableLoader& table) {
-  if (tfds) return table.append_rows(make_tf_example_rows(std::move(content), tfds->class_names));
+  const bool ignores_labels = request.rules.need == LabelNeed::kIgnored;
+  if (tfds) {
+    return table.append_rows(make_tf_example_rows(
+        std::move(content), ignores_labels ? ClassNames() : tfds->class_names));
+  }
   if (names_records(name)) return table.append_records(std::move(content));
   auto peeked = std::make_unique<PeekedSource>(std::move(content));
   const bool is_json = lower_ascii(name).ends_with(".json");
@@ -87,8 +90,12 @@ void append_content(std::unique_ptr<ByteSource> content, const std::string& name
   if (is_of_words && may_be_lines && !begins_sentence_table(peeked->beginning())) {
     layout = RowLayout::kWordLines;
   }
+  const bool is_lines =
+      layout == RowLayout::kWordLines || (layout == RowLayout::kByName && names_word_lines(name));
+  if (is_lines && ignores_labels) layout = RowLayout::kWordsAlone;
   std::unique_ptr<RowReader> rows = open_rows(std::move(peeked), name, layout);
-  if (names_managed_rows(rows->columns())) rows = make_managed_rows(std::move(rows), storage);
+  if (names_managed_rows(rows->columns()))
+    rows = make_managed_rows(std::move(rows), storage, request.rules.need);
   table.append_rows(std::move(rows));
 }
 

@@ -50,10 +50,11 @@ std::string object_text(Storage& storage, const std::string& uri) {
 
 class ManagedRows final : public RowReader {
  public:
-  ManagedRows(std::unique_ptr<RowReader> rows, Storage& storage)
+  ManagedRows(std::unique_ptr<RowReader> rows, Storage& storage, LabelNeed need)
       : rows_(std::move(rows)), storage_(storage) {
     for (size_t i = 0; i < kTexts.size(); ++i) {
       texts_[i] = find_column(rows_->columns(), kTexts[i]);
+      if (need == LabelNeed::kIgnored) continue;
       if (!annotations_) annotations_ = find_column(rows_->columns(), kAnnotations[i]);
     }
     if (annotations_) columns_.push_back({"label", {}});
@@ -135,8 +136,9 @@ bool names_managed_rows(std::span<const Column> columns) {
   return find_column(columns, kTexts[0]) || find_column(columns, kTexts[1]);
 }
 
-std::unique_ptr<RowReader> make_managed_rows(std::unique_ptr<RowReader> rows, Storage& storage) {
-  return std::make_unique<ManagedRows>(std::move(rows), storage);
+std::unique_ptr<RowReader> make_managed_rows(std::unique_ptr<RowReader> rows, Storage& storage,
+                                             LabelNeed need) {
+  return std::make_unique<ManagedRows>(std::move(rows), storage, need);
 }
 
 }  // namespace berth

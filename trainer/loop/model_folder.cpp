@@ -91,14 +91,21 @@ struct Located {
   std::optional<Uri> file{};  // of parameters, or a checkpoint, where the user named one
 };
 
-// Throws what require_model() promises.
-Located locate_model(Storage& storage, const ModelOptions& options) {
-  const Uri uri = Uri::parse(options.model);
+Located locate_files(Storage& storage, const Uri& uri) {
   if (is_parameter_file(storage, uri) || names_checkpoint(storage, uri)) {
-    require_config_beside(storage, options, uri);
     return {.directory = folder_of(uri), .file = uri};
   }
-  const Uri directory = model_directory(storage, uri);
+  return {.directory = model_directory(storage, uri)};
+}
+
+// Throws what require_model() promises.
+Located locate_model(Storage& storage, const ModelOptions& options) {
+  Located located = locate_files(storage, Uri::parse(options.model));
+  if (located.file) {
+    require_config_beside(storage, options, *located.file);
+    return located;
+  }
+  const Uri& directory = located.directory;
   const std::vector<Stat> files = storage.list(directory);
   if (files.empty()) no_such_model(storage, directory);
   if (has_file(files, directory, kAdapterConfigFile)) {
@@ -114,7 +121,7 @@ Located locate_model(Storage& storage, const ModelOptions& options) {
       !find_checkpoint(storage, directory)) {
     throw Error(Code::kNotFound, kNoParameters, directory.to_string(), kNoParametersHint);
   }
-  return {.directory = directory};
+  return located;
 }
 
 }  // namespace
@@ -123,13 +130,14 @@ void require_model(Storage& storage, const ModelOptions& options) {
   if (!is_packed(storage, Uri::parse(options.model))) locate_model(storage, options);
 }
 
-ModelFolder::ModelFolder(Storage& storage, const ModelOptions& options)
+ModelFolder::ModelFolder(Storage& storage, const ModelOptions& options, ModelNeed need)
     : storage_(storage), options_(options), name_(options.model) {
   if (options.model.empty()) return;
   const Uri uri = Uri::parse(options.model);
   name_ = uri.to_string();
   if (!is_packed(storage, uri)) {
-    const Located located = locate_model(storage, options);
+    const Located located =
+        need == ModelNeed::kWhole ? locate_model(storage, options) : locate_files(storage, uri);
     directory_ = located.directory;
     file_ = located.file;
     return;

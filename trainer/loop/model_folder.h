@@ -19,6 +19,9 @@ namespace berth {
 // where it is another file. Reads little but names.
 void require_model(Storage& storage, const ModelOptions& options);
 
+// What a model is opened for: all of it, or its tokenizer, beside which nothing else need be there.
+enum class ModelNeed { kWhole, kTokenizer };
+
 // A model's files by name: a directory, or an archive unpacked into a temporary one (removed with
 // this), an earlier job's finished model, or a file of parameters or TensorFlow checkpoint and what
 // lies beside it, each of --model-config and --vocab-file taking the place of its own. Records what
@@ -27,7 +30,7 @@ class ModelFolder {
  public:
   // `options.model` is not empty, or at least the config and the vocabulary are given (random
   // initialisation). Throws kNotFound when the model is not there.
-  ModelFolder(Storage& storage, const ModelOptions& options);
+  ModelFolder(Storage& storage, const ModelOptions& options, ModelNeed need = ModelNeed::kWhole);
 
   // A text file by its Hugging Face name; nullopt when absent.
   std::optional<std::string> text(std::string_view name);

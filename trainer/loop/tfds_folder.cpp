@@ -6,9 +6,9 @@
 #include "storage/archive.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
+#include "storage/base/text.h"
 #include "storage/formats/tfrecord.h"
 #include "storage/whole_file.h"
-#include "trainer/data/cell_text.h"
 #include "trainer/loop/parameter_files.h"
 
 namespace berth {

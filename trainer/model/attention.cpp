@@ -12,12 +12,13 @@ SelfAttention::SelfAttention(const ModelConfig& config, const LoraOptions& lora,
       kernels_(kernels),
       qkv_linear_(parameters, kernels, layer_names(config, layer).query, 3),
       output_linear_(parameters, kernels, layer_names(config, layer).attention_output),
+      output_adapter_(
+          make_adapter(config, lora, layer, LayerPart::kAttentionOutput, parameters, kernels)),
       norm_(parameters, layer_names(config, layer).attention_norm) {
   if (positions) disentangled_.emplace(config, lora, layer, *positions, parameters, kernels);
-  if (!lora) return;
-  for (const LoraTarget& target : lora_targets(config, layer)) {
-    adapters_.emplace_back(lora, target.name, target.place * config.hidden_size, parameters,
-                           kernels);
+  for (const LayerPart part : {LayerPart::kQuery, LayerPart::kKey, LayerPart::kValue}) {
+    auto adapter = make_adapter(config, lora, layer, part, parameters, kernels);
+    if (adapter) adapters_.push_back({part, std::move(*adapter)});
   }
 }
 
@@ -35,7 +36,8 @@ void SelfAttention::allocate(Arena& arena, const BatchLimits& limits) {
   mean_ = arena.make(DType::kF32, {tokens});
   rstd_ = arena.make(DType::kF32, {tokens});
   if (disentangled_) disentangled_->allocate(arena);
-  for (LowRankAdapter& adapter : adapters_) adapter.allocate(arena, tokens);
+  for (Adapted& each : adapters_) each.adapter.allocate(arena, tokens);
+  if (output_adapter_) output_adapter_->allocate(arena, tokens);
 }
 
 Dropout SelfAttention::probability_dropout(const StepContext& step) const {
@@ -48,9 +50,8 @@ Dropout SelfAttention::output_dropout(const StepContext& step) const {
                       layer_site(layer_, LayerSite::kAttentionOutput));
 }
 
-Dropout SelfAttention::adapter_dropout(size_t adapter) const {
-  const int place = lora_targets(config_, layer_)[adapter].place;
-  return {.site = adapter_site(layer_, static_cast<uint32_t>(place))};
+Dropout SelfAttention::adapter_dropout(LayerPart part) const {
+  return {.site = adapter_site(layer_, part)};
 }
 
 void SelfAttention::forward(const StepContext& step, Tensor x, Tensor y) {
@@ -58,8 +59,8 @@ void SelfAttention::forward(const StepContext& step, Tensor x, Tensor y) {
   const Tensor qkv = qkv_.first(tokens), attended = attended_.first(tokens);
   const Tensor sum = sum_.first(tokens);
   kernels_.linear_forward(x, *qkv_linear_.weight, qkv_linear_.bias, qkv);
-  for (size_t i = 0; i < adapters_.size(); ++i) {
-    adapters_[i].forward(step, adapter_dropout(i), x, qkv);
+  for (Adapted& each : adapters_) {
+    each.adapter.forward(step, adapter_dropout(each.part), x, qkv);
   }
   if (disentangled_) {
     disentangled_->forward(step, probability_dropout(step), qkv, attended,
@@ -70,6 +71,9 @@ void SelfAttention::forward(const StepContext& step, Tensor x, Tensor y) {
         probability_dropout(step), step.state, attended, log_sum_exp_.first(tokens));
   }
   kernels_.linear_forward(attended, *output_linear_.weight, output_linear_.bias, sum);
+  if (output_adapter_) {
+    output_adapter_->forward(step, adapter_dropout(LayerPart::kAttentionOutput), attended, sum);
+  }
   kernels_.add_layer_norm_forward(sum, x, output_dropout(step), step.state, norm_.gamma, norm_.beta,
                                   static_cast<float>(config_.layer_norm_eps), sum, y,
                                   mean_.first(tokens), rstd_.first(tokens));
@@ -87,6 +91,10 @@ void SelfAttention::backward(const StepContext& step, Tensor x, Tensor d,
   const Tensor dattended = scratch.second_hidden.first(tokens);
   kernels_.linear_backward(dprojected, attended, *output_linear_.weight, dattended,
                            Into::kOverwrite, output_linear_.dweight, output_linear_.dbias);
+  if (output_adapter_) {
+    output_adapter_->backward(step, adapter_dropout(LayerPart::kAttentionOutput), attended,
+                              dprojected, dattended);
+  }
   if (disentangled_) {
     disentangled_->backward(step, probability_dropout(step), dattended, qkv, attended,
                             log_sum_exp_.first(tokens), dqkv);
@@ -98,8 +106,8 @@ void SelfAttention::backward(const StepContext& step, Tensor x, Tensor d,
   // The residual: d already holds its share.
   kernels_.linear_backward(dqkv, x, *qkv_linear_.weight, d, Into::kAdd, qkv_linear_.dweight,
                            qkv_linear_.dbias);
-  for (size_t i = 0; i < adapters_.size(); ++i) {
-    adapters_[i].backward(step, adapter_dropout(i), x, dqkv, d);
+  for (Adapted& each : adapters_) {
+    each.adapter.backward(step, adapter_dropout(each.part), x, dqkv, d);
   }
 }
 
@@ -107,7 +115,8 @@ void SelfAttention::refresh() {
   kernels_.refresh(*qkv_linear_.weight);
   kernels_.refresh(*output_linear_.weight);
   if (disentangled_) disentangled_->refresh();
-  for (LowRankAdapter& adapter : adapters_) adapter.refresh();
+  for (Adapted& each : adapters_) each.adapter.refresh();
+  if (output_adapter_) output_adapter_->refresh();
 }
 
 }  // namespace berth

@@ -30,13 +30,18 @@ class SelfAttention {
  private:
   Dropout probability_dropout(const StepContext& step) const;
   Dropout output_dropout(const StepContext& step) const;
-  Dropout adapter_dropout(size_t adapter) const;
+  Dropout adapter_dropout(LayerPart part) const;
 
   const ModelConfig& config_;
   int64_t layer_;
   Kernels& kernels_;
   Linear qkv_linear_, output_linear_;
-  std::vector<LowRankAdapter> adapters_;  // of lora_targets()
+  struct Adapted {
+    LayerPart part;
+    LowRankAdapter adapter;
+  };
+  std::vector<Adapted> adapters_;  // of query, key and value
+  std::optional<LowRankAdapter> output_adapter_;
   std::optional<DisentangledAttention> disentangled_;
   LayerNorm norm_;
   Tensor qkv_, attended_, log_sum_exp_;  // [T,3H], [T,H], [T,A]

@@ -10,21 +10,21 @@ DisentangledAttention::DisentangledAttention(const ModelConfig& config, const Lo
                                              Parameters& parameters, Kernels& kernels)
     : config_(config),
       site_(layer_site(layer, LayerSite::kRelativePositions)),
-      adapter_dropout_{.site = adapter_site(layer, kAdapterOfPositions),
-                       .rows = DropoutRows::kTable},
       positions_(positions),
       kernels_(kernels),
       qk_linear_(parameters, kernels, layer_names(config, layer).query, 2) {
-  if (lora) {
-    query_adapter_.emplace(lora, layer_names(config, layer).query, /*column=*/0, parameters,
-                           kernels);
+  for (const LayerPart part : {LayerPart::kQuery, LayerPart::kKey}) {
+    auto adapter = make_adapter(config, lora, layer, part, parameters, kernels);
+    if (!adapter) continue;
+    adapters_.push_back({{.site = position_adapter_site(layer, part), .rows = DropoutRows::kTable},
+                         std::move(*adapter)});
   }
 }
 
 void DisentangledAttention::allocate(Arena& arena) {
   position_qk_ =
       arena.make(kernels_.activation_dtype(), {positions_.most_rows(), 2 * config_.hidden_size});
-  if (query_adapter_) query_adapter_->allocate(arena, positions_.most_rows());
+  for (Adapted& each : adapters_) each.adapter.allocate(arena, positions_.most_rows());
 }
 
 RelativeRows DisentangledAttention::relative() const {
@@ -36,9 +36,8 @@ void DisentangledAttention::forward(const StepContext& step, Dropout dropout, Te
                                     Tensor out, Tensor log_sum_exp) {
   const Tensor dropped = positions_.dropped(step, site_);
   kernels_.linear_forward(dropped, *qk_linear_.weight, qk_linear_.bias, relative().position_qk);
-  if (query_adapter_) {
-    query_adapter_->forward(step, positions_.counted(adapter_dropout_), dropped,
-                            relative().position_qk);
+  for (Adapted& each : adapters_) {
+    each.adapter.forward(step, positions_.counted(each.dropout), dropped, relative().position_qk);
   }
   kernels_.disentangled_attention_forward(qkv, relative(), step.batch.cu_seqlens,
                                           static_cast<int>(config_.num_attention_heads), dropout,
@@ -54,16 +53,16 @@ void DisentangledAttention::backward(const StepContext& step, Dropout dropout, T
   const Tensor dropped = positions_.dropped(step, site_);
   kernels_.linear_backward(dposition_qk, dropped, *qk_linear_.weight, dpositions, Into::kOverwrite,
                            qk_linear_.dweight, qk_linear_.dbias);
-  if (query_adapter_) {
-    query_adapter_->backward(step, positions_.counted(adapter_dropout_), dropped, dposition_qk,
-                             dpositions);
+  for (Adapted& each : adapters_) {
+    each.adapter.backward(step, positions_.counted(each.dropout), dropped, dposition_qk,
+                          dpositions);
   }
   positions_.add_gradient(step, site_, dpositions);
 }
 
 void DisentangledAttention::refresh() {
   kernels_.refresh(*qk_linear_.weight);
-  if (query_adapter_) query_adapter_->refresh();
+  for (Adapted& each : adapters_) each.adapter.refresh();
 }
 
 }  // namespace berth

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <optional>
+#include <vector>
 
 #include "trainer/model/config.h"
 #include "trainer/model/context.h"
@@ -28,16 +28,19 @@ class DisentangledAttention {
   void refresh();  // after the parameters changed
 
  private:
+  struct Adapted {
+    Dropout dropout;
+    LowRankAdapter adapter;
+  };
   RelativeRows relative() const;
 
   const ModelConfig& config_;
   uint32_t site_;
-  Dropout adapter_dropout_;
   RelativePositions& positions_;
   Kernels& kernels_;
   Linear qk_linear_;
-  std::optional<LowRankAdapter> query_adapter_;
-  Tensor position_qk_;  // [P,2H]
+  std::vector<Adapted> adapters_;  // of query and key
+  Tensor position_qk_;             // [P,2H]
 };
 
 }  // namespace berth

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "trainer/model/lora.h"
+
 namespace berth {
 
 // One number for each place that drops: part of the key of its random numbers, so never reused.
@@ -20,10 +22,17 @@ constexpr uint32_t layer_site(int64_t layer, LayerSite site) {
   return 16 + 4 * static_cast<uint32_t>(layer) + static_cast<uint32_t>(site);
 }
 
-// Of LoRA's adapters: their place among query, key and value; of positions' queries, the next.
-constexpr uint32_t kAdapterOfPositions = 3;
+// Of LoRA's adapters. Four a layer, and as many again far behind them: query, key, value and the
+// query of positions; then the rest, and the key of positions.
 constexpr uint32_t adapter_site(int64_t layer, uint32_t place) {
-  return 0x40000000 + 4 * static_cast<uint32_t>(layer) + place;
+  return (place < 4 ? 0x40000000 : 0x50000000) + 4 * static_cast<uint32_t>(layer) + place % 4;
+}
+constexpr uint32_t adapter_site(int64_t layer, LayerPart part) {
+  const auto place = static_cast<uint32_t>(part);
+  return adapter_site(layer, part <= LayerPart::kValue ? place : place + 1);
+}
+constexpr uint32_t position_adapter_site(int64_t layer, LayerPart part) {
+  return adapter_site(layer, part == LayerPart::kQuery ? 3u : 7u);
 }
 
 }  // namespace berth

@@ -25,7 +25,7 @@ Encoder::Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters&
     } else {
       layers_.push_back(
           {.attention = SelfAttention(config, lora, i, positions_.get(), parameters, kernels),
-           .feed_forward = FeedForward(config, i, parameters, kernels),
+           .feed_forward = FeedForward(config, lora, i, parameters, kernels),
            .shares = false});
     }
   }

@@ -4,13 +4,17 @@
 #include "trainer/model/part_names.h"
 
 namespace berth {
-FeedForward::FeedForward(const ModelConfig& config, int64_t layer, Parameters& parameters,
-                         Kernels& kernels)
+
+FeedForward::FeedForward(const ModelConfig& config, const LoraOptions& lora, int64_t layer,
+                         Parameters& parameters, Kernels& kernels)
     : config_(config),
       layer_(layer),
       kernels_(kernels),
       intermediate_(parameters, kernels, layer_names(config, layer).intermediate),
       output_(parameters, kernels, layer_names(config, layer).output),
+      intermediate_adapter_(
+          make_adapter(config, lora, layer, LayerPart::kIntermediate, parameters, kernels)),
+      output_adapter_(make_adapter(config, lora, layer, LayerPart::kOutput, parameters, kernels)),
       norm_(parameters, layer_names(config, layer).output_norm) {}
 
 FeedForward::FeedForward(const FeedForward& other, int64_t layer) : FeedForward(other) {
@@ -24,6 +28,9 @@ void FeedForward::allocate(Arena& arena, const BatchLimits& limits) {
   sum_ = arena.make(dtype, {limits.tokens, config_.hidden_size});
   mean_ = arena.make(DType::kF32, {limits.tokens});
   rstd_ = arena.make(DType::kF32, {limits.tokens});
+  for (auto* adapter : {&intermediate_adapter_, &output_adapter_}) {
+    if (*adapter) (*adapter)->allocate(arena, limits.tokens);
+  }
 }
 
 Dropout FeedForward::output_dropout(const StepContext& step) const {
@@ -31,12 +38,29 @@ Dropout FeedForward::output_dropout(const StepContext& step) const {
                       layer_site(layer_, LayerSite::kFeedForwardOutput));
 }
 
+Dropout FeedForward::adapter_dropout(LayerPart part) const {
+  return {.site = adapter_site(layer_, part)};
+}
+
+void FeedForward::activate(const StepContext& step, Tensor x, Tensor pre, Tensor activated) {
+  if (!intermediate_adapter_) {
+    kernels_.linear_activation_forward(x, *intermediate_.weight, intermediate_.bias,
+                                       config_.hidden_act, pre, activated);
+    return;
+  }
+  kernels_.linear_forward(x, *intermediate_.weight, intermediate_.bias, pre);
+  intermediate_adapter_->forward(step, adapter_dropout(LayerPart::kIntermediate), x, pre);
+  kernels_.activation_forward(pre, config_.hidden_act, activated);
+}
+
 void FeedForward::forward(const StepContext& step, Tensor x, Tensor y) {
   const int64_t tokens = step.batch.num_tokens;
   const Tensor activated = activated_.first(tokens), sum = sum_.first(tokens);
-  kernels_.linear_activation_forward(x, *intermediate_.weight, intermediate_.bias,
-                                     config_.hidden_act, pre_.first(tokens), activated);
+  activate(step, x, pre_.first(tokens), activated);
   kernels_.linear_forward(activated, *output_.weight, output_.bias, sum);
+  if (output_adapter_) {
+    output_adapter_->forward(step, adapter_dropout(LayerPart::kOutput), activated, sum);
+  }
   kernels_.add_layer_norm_forward(sum, x, output_dropout(step), step.state, norm_.gamma, norm_.beta,
                                   static_cast<float>(config_.layer_norm_eps), sum, y,
                                   mean_.first(tokens), rstd_.first(tokens));
@@ -52,15 +76,26 @@ void FeedForward::backward(const StepContext& step, Tensor x, Tensor d,
                                    /*dresidual=*/d, norm_.dgamma, norm_.dbeta);
   kernels_.linear_backward(doutput, activated_.first(tokens), *output_.weight, dactivated,
                            Into::kOverwrite, output_.dweight, output_.dbias);
+  if (output_adapter_) {
+    output_adapter_->backward(step, adapter_dropout(LayerPart::kOutput), activated_.first(tokens),
+                              doutput, dactivated);
+  }
   // The residual: d already holds its share.
   kernels_.linear_activation_backward(dactivated, pre_.first(tokens), config_.hidden_act, x,
                                       *intermediate_.weight, d, Into::kAdd, intermediate_.dweight,
                                       intermediate_.dbias);
+  if (intermediate_adapter_) {  // dactivated has become the gradient before the activation
+    intermediate_adapter_->backward(step, adapter_dropout(LayerPart::kIntermediate), x, dactivated,
+                                    d);
+  }
 }
 
 void FeedForward::refresh() {
   kernels_.refresh(*intermediate_.weight);
   kernels_.refresh(*output_.weight);
+  for (auto* adapter : {&intermediate_adapter_, &output_adapter_}) {
+    if (*adapter) (*adapter)->refresh();
+  }
 }
 
 }  // namespace berth

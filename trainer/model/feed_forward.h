@@ -1,8 +1,11 @@
 #pragma once
 
+#include <optional>
+
 #include "trainer/model/config.h"
 #include "trainer/model/context.h"
 #include "trainer/model/linear.h"
+#include "trainer/model/low_rank_adapter.h"
 
 namespace berth {
 
@@ -10,7 +13,8 @@ namespace berth {
 //   y = layer_norm(x + dropout(output(activation(intermediate(x)))))
 class FeedForward {
  public:
-  FeedForward(const ModelConfig& config, int64_t layer, Parameters& parameters, Kernels& kernels);
+  FeedForward(const ModelConfig& config, const LoraOptions& lora, int64_t layer,
+              Parameters& parameters, Kernels& kernels);
   // With the parameters of `other`, for another layer.
   FeedForward(const FeedForward& other, int64_t layer);
 
@@ -21,12 +25,15 @@ class FeedForward {
   void refresh();  // after the parameters changed
 
  private:
+  void activate(const StepContext& step, Tensor x, Tensor pre, Tensor activated);
   Dropout output_dropout(const StepContext& step) const;
+  Dropout adapter_dropout(LayerPart part) const;
 
   const ModelConfig& config_;
   int64_t layer_;
   Kernels& kernels_;
   Linear intermediate_, output_;
+  std::optional<LowRankAdapter> intermediate_adapter_, output_adapter_;
   LayerNorm norm_;
   Tensor pre_, activated_;    // [T,F]
   Tensor sum_, mean_, rstd_;  // [T,H], [T], [T]

@@ -4,8 +4,9 @@
 #include <cassert>
 #include <map>
 #include <string_view>
-#include <vector>
 
+#include "storage/base/error.h"
+#include "storage/base/text.h"
 #include "trainer/model/part_names.h"
 
 namespace berth {
@@ -36,11 +37,66 @@ void add_product(std::vector<float>& w, const std::vector<float>& a, const std::
   }
 }
 
+constexpr std::string_view kAllLinear = "all-linear";
+
+std::vector<LoraTarget> dense_layers(const ModelConfig& config, int64_t layer) {
+  const LayerNames names = layer_names(config, layer);
+  const int64_t hidden = config.hidden_size, wide = config.intermediate_size;
+  return {{names.query, LayerPart::kQuery, hidden, hidden},
+          {names.key, LayerPart::kKey, hidden, hidden},
+          {names.value, LayerPart::kValue, hidden, hidden},
+          {names.attention_output, LayerPart::kAttentionOutput, hidden, hidden},
+          {names.intermediate, LayerPart::kIntermediate, hidden, wide},
+          {names.output, LayerPart::kOutput, wide, hidden}};
+}
+
+// "query, key, value, attention.output.dense, ...": behind the layer's number, which some name ends
+// before the last dense layer's.
+std::string shown(const std::vector<LoraTarget>& layers) {
+  const std::string& first = layers.front().name;
+  const size_t common =
+      static_cast<size_t>(std::mismatch(first.begin(), first.end(), layers.back().name.begin(),
+                                        layers.back().name.end())
+                              .first -
+                          first.begin());
+  const size_t prefix = first.rfind('.', common) + 1;
+  std::string text;
+  for (const LoraTarget& each : layers) {
+    text += (text.empty() ? "" : ", ") + each.name.substr(prefix);
+  }
+  return text;
+}
+
 }  // namespace
 
-std::array<LoraTarget, 2> lora_targets(const ModelConfig& config, int64_t layer) {
-  const LayerNames names = layer_names(config, layer);
-  return {LoraTarget{names.query, 0}, LoraTarget{names.value, 2}};
+bool is_target_module(const std::string& name, const std::string& target) {
+  return name == target || name.ends_with("." + target);
+}
+
+std::vector<LoraTarget> lora_targets(const ModelConfig& config, const LoraOptions& lora,
+                                     int64_t layer) {
+  const std::vector<LoraTarget> all = dense_layers(config, layer);
+  if (lora.target_modules == kAllLinear) return all;
+  if (lora.target_modules.empty()) return {all[0], all[2]};
+  std::vector<bool> is_wanted(all.size());
+  for (const std::string& target : parted(lora.target_modules, ", ")) {
+    bool is_known = false;
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (!is_target_module(all[i].name, target)) continue;
+      is_wanted[i] = is_known = true;
+    }
+    if (is_known) continue;
+    throw Error(Code::kUsage, cat(quoted(target), " is no dense layer of an encoder layer"),
+                "--lora-target-modules", cat("there are ", shown(all), "; or all-linear"));
+  }
+  if (std::ranges::find(is_wanted, true) == is_wanted.end()) {
+    throw Error(Code::kUsage, "names nothing", "--lora-target-modules");
+  }
+  std::vector<LoraTarget> targets;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (is_wanted[i]) targets.push_back(all[i]);
+  }
+  return targets;
 }
 
 std::string lora_a_name(const std::string& target) { return target + ".lora_A.weight"; }

@@ -55,4 +55,17 @@ void LowRankAdapter::refresh() {
   kernels_.refresh(*b_);
 }
 
+std::optional<LowRankAdapter> make_adapter(const ModelConfig& config, const LoraOptions& lora,
+                                           int64_t layer, LayerPart part, Parameters& parameters,
+                                           Kernels& kernels) {
+  if (!lora) return std::nullopt;
+  const bool is_joined = part <= LayerPart::kValue;
+  const int64_t column = is_joined ? static_cast<int64_t>(part) * config.hidden_size : 0;
+  for (const LoraTarget& target : lora_targets(config, lora, layer)) {
+    if (target.part != part) continue;
+    return LowRankAdapter(lora, target.name, column, parameters, kernels);
+  }
+  return std::nullopt;
+}
+
 }  // namespace berth

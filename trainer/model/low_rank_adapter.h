@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "trainer/model/context.h"
@@ -35,5 +36,11 @@ class LowRankAdapter {
   Tensor down_, ddown_;  // [rows,R]
   Tensor dropped_;       // [rows,K], where it drops
 };
+
+// That of a part of an encoder layer, where LoRA adapts it. Query, key and value are computed
+// together, so that their columns follow each other.
+std::optional<LowRankAdapter> make_adapter(const ModelConfig& config, const LoraOptions& lora,
+                                           int64_t layer, LayerPart part, Parameters& parameters,
+                                           Kernels& kernels);
 
 }  // namespace berth

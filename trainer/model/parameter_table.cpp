@@ -53,10 +53,10 @@ class TableBuilder {
     for (int64_t i = 0; i < config_.num_hidden_layers; ++i) {
       if (shares_parameters(config_, i)) continue;
       ++depth_;
-      for (const LoraTarget& target : lora_targets(config_, i)) {
-        matrix(lora_a_name(target.name), lora.rank, config_.hidden_size);
+      for (const LoraTarget& target : lora_targets(config_, lora, i)) {
+        matrix(lora_a_name(target.name), lora.rank, target.inputs);
         table_.back().is_adapter = true;
-        matrix(lora_b_name(target.name), config_.hidden_size, lora.rank);
+        matrix(lora_b_name(target.name), target.outputs, lora.rank);
         table_.back().is_adapter = true;
         table_.back().initial = Initial::kZeros;
       }

@@ -25,12 +25,56 @@ bool is_of_numbers(DType dtype) {
          dtype == DType::kF64;
 }
 
-// "query" of "bert.encoder.layer.0.attention.self.query".
-std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
-
-std::vector<std::string> target_modules(const ModelConfig& config) {
+// All modules with a weight that PEFT might take for a target.
+std::vector<std::string> weighted_modules(const ModelConfig& config) {
+  constexpr std::string_view kWeight = ".weight";
   std::vector<std::string> names;
-  for (const LoraTarget& target : lora_targets(config, 0)) names.push_back(last_part(target.name));
+  for (const ParameterSpec& spec : parameter_table(config)) {
+    if (spec.name.ends_with(kWeight)) {
+      names.push_back(spec.name.substr(0, spec.name.size() - kWeight.size()));
+    }
+  }
+  return names;
+}
+
+std::set<std::string> adapted_modules(const ModelConfig& config, const LoraOptions& lora) {
+  std::set<std::string> names;
+  for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    for (LoraTarget& target : lora_targets(config, lora, layer)) {
+      names.insert(std::move(target.name));
+    }
+  }
+  return names;
+}
+
+// The shortest end of a module's name that PEFT takes for none but adapted ones: "query" of
+// "bert.encoder.layer.0.attention.self.query", but not "dense" where there is a pooler's.
+std::string target_name(const std::string& module, const std::vector<std::string>& modules,
+                        const std::set<std::string>& adapted) {
+  for (size_t dot = module.rfind('.'); dot != std::string::npos && dot > 0;
+       dot = module.rfind('.', dot - 1)) {
+    const std::string end = module.substr(dot + 1);
+    const auto is_other = [&](const std::string& each) {
+      return is_target_module(each, end) && adapted.count(each) == 0;
+    };
+    if (std::none_of(modules.begin(), modules.end(), is_other)) return end;
+  }
+  return module;
+}
+
+// As few as name all that is adapted, in the order of a layer's parts.
+std::vector<std::string> target_modules(const ModelConfig& config, const LoraOptions& lora) {
+  const std::vector<std::string> modules = weighted_modules(config);
+  const std::set<std::string> adapted = adapted_modules(config, lora);
+  std::vector<std::string> names;
+  for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    for (const LoraTarget& target : lora_targets(config, lora, layer)) {
+      std::string name = target_name(target.name, modules, adapted);
+      if (std::find(names.begin(), names.end(), name) == names.end()) {
+        names.push_back(std::move(name));
+      }
+    }
+  }
   return names;
 }
 
@@ -82,14 +126,31 @@ void check_supported(const ConfigReader& read, const OrderedJson& object) {
   }
 }
 
-std::set<std::string> named_targets(const OrderedJson& object) {
+// LoraOptions::target_modules of a list that names dense layers of encoder layers alone.
+std::string named_targets(const ModelConfig& config, const OrderedJson& object) {
   const auto found = object.find("target_modules");
-  std::set<std::string> names;
-  if (found == object.end() || !found->is_array()) return names;
-  for (const OrderedJson& name : *found) {
-    if (name.is_string()) names.insert(last_part(name.get<std::string>()));
+  std::string list;
+  if (found == object.end() || !found->is_array() || found->empty()) {
+    refuse_key("target_modules", "is no list of names");
   }
-  return names;
+  for (const OrderedJson& name : *found) {
+    if (!name.is_string()) refuse_key("target_modules", "holds something else than names");
+    list += (list.empty() ? "" : ",") + name.get<std::string>();
+  }
+  std::set<std::string> adapted;
+  try {
+    adapted = adapted_modules(config, {.rank = 1, .target_modules = list});
+  } catch (const Error& error) {
+    refuse_key("target_modules", error.problem());
+  }
+  for (const std::string& module : weighted_modules(config)) {
+    for (const OrderedJson& name : *found) {
+      if (adapted.count(module) == 0 && is_target_module(module, name.get<std::string>())) {
+        refuse_key("target_modules", cat("means ", module, ", too, which berth does not adapt"));
+      }
+    }
+  }
+  return list;
 }
 
 }  // namespace
@@ -102,7 +163,7 @@ std::string to_adapter_config_json(const ModelConfig& config, const LoraOptions&
                         {"r", lora.rank},
                         {"lora_alpha", lora.alpha},
                         {"lora_dropout", lora.dropout},
-                        {"target_modules", target_modules(config)},
+                        {"target_modules", target_modules(config, lora)},
                         {"modules_to_save", head_modules(config)},
                         {"bias", "none"},
                         {"fan_in_fan_out", false},
@@ -117,12 +178,8 @@ LoraOptions parse_adapter_config(const ModelConfig& config, std::string_view jso
   if (!object.is_object()) throw Error(Code::kCorrupt, "is not a JSON object");
   const ConfigReader read(object);
   check_supported(read, object);
-  const std::vector<std::string> ours = target_modules(config);
-  if (named_targets(object) != std::set<std::string>(ours.begin(), ours.end())) {
-    refuse_key("target_modules",
-               cat("are not ", ours[0], " and ", ours[1], ", the ones that berth adapts"));
-  }
   LoraOptions lora;
+  lora.target_modules = named_targets(config, object);
   lora.rank = read.integer("r", 1, 1 << 16);
   lora.alpha = read.number("lora_alpha", 1e-6, 1e6).value_or(8);  // PEFT's default
   lora.dropout = read.number("lora_dropout", 0, 0.99).value_or(0);

@@ -22,8 +22,8 @@ inline constexpr const char* kAdapterModelFile = "adapter_model.safetensors";
 std::string to_adapter_config_json(const ModelConfig& config, const LoraOptions& lora,
                                    std::string_view base_model);
 
-// Throws kUsage, naming the key, where it asks for anything but LoRA of query and value as berth
-// computes it; kCorrupt when it is not JSON.
+// Throws kUsage, naming the key, where it asks for anything but LoRA of the encoder layers' dense
+// layers as berth computes it; kCorrupt when it is not JSON.
 LoraOptions parse_adapter_config(const ModelConfig& config, std::string_view json_text);
 
 // adapter_model.safetensors: the adapters and the head, "base_model.model." before their names.

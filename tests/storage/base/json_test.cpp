@@ -44,5 +44,9 @@ TEST(Json, BytesThatAreNotUtf8AreReplaced) {
   EXPECT_EQ(to_text(OrderedJson("\xC3")), "\"\xEF\xBF\xBD\"");
 }
 
+TEST(Json, WhatIsNotAsciiCanBeEscaped) {
+  EXPECT_EQ(to_ascii_text(Json("é/\x7f😀")), R"("\u00e9/\u007f\ud83d\ude00")");
+}
+
 }  // namespace
 }  // namespace berth

@@ -29,6 +29,13 @@ TEST(Quoted, IsNotTakenForTheStandardLibrarysOwn) {
   EXPECT_EQ(cat(quoted(changeable)), cat(quoted(text)));
 }
 
+TEST(Parted, LeavesOutEmptyParts) {
+  using testing::ElementsAre;
+  EXPECT_THAT(parted(" a, b,,c", ", "), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(parted(",", ","), testing::IsEmpty());
+  EXPECT_THAT(parted("a b", ","), ElementsAre("a b"));
+}
+
 TEST(HumanBytes, ReadsAsPeopleWrite) {
   EXPECT_EQ(human_bytes(0), "0 B");
   EXPECT_EQ(human_bytes(1023), "1023 B");

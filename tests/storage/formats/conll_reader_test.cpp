@@ -44,6 +44,14 @@ TEST(ConllReader, WordsAloneHaveNoTags) {
   EXPECT_THAT(read_words("EU\nrejects\n"), ElementsAre(ElementsAre(R"(["EU","rejects"])")));
 }
 
+TEST(ConllReader, IgnoredTagsMayBeMissingFromSomeLines) {
+  const auto reader = make_conll_reader(
+      std::make_unique<MemorySource>(as_bytes("a O\nb\nc X O\n\nd O\n")), WordTags::kIgnored);
+  EXPECT_EQ(reader->columns().size(), 1u);
+  EXPECT_THAT(rows_of(*reader),
+              ElementsAre(ElementsAre(R"(["a","b","c"])"), ElementsAre(R"(["d"])")));
+}
+
 TEST(ConllReader, DocumentsBordersAreNoSentences) {
   EXPECT_THAT(read_words("-DOCSTART- -X- -X- O\n\nEU NNP I-NP B-ORG\n"), SizeIs(1));
 }

@@ -7,7 +7,6 @@
 
 #include "tests/support/rows_in_memory.h"
 #include "tests/support/throws_code.h"
-#include "trainer/data/deduce_task.h"
 
 namespace berth {
 namespace {
@@ -234,6 +233,25 @@ TEST(TableParts, NeedTheSameColumns) {
         joined({bare_part, labelled_part}, LabelNeed::kIfPresent);
       },
       ThrowsCode(Code::kBadData, R"(a column "label", which the first file lacks)"));
+  EXPECT_THAT(joined({bare_part, labelled_part}, LabelNeed::kIgnored).texts, ElementsAre("a", "a"));
+  EXPECT_THAT(joined({labelled_part, bare_part}, LabelNeed::kIgnored).texts, ElementsAre("a", "a"));
+}
+
+TEST(TableLoader, IgnoredLabelsAndWeightsAreNotRead) {
+  const ReadTable table =
+      read({{"category", {}}, {"headline", {}}, {"w", {}}},
+           {{kMissing, text("a"), integer(-1)}, {Cell(0.5), text("b"), kMissing}},
+           {.text = "headline", .label = "category", .weight = "w"}, LabelNeed::kIgnored);
+  EXPECT_THAT(table.texts, ElementsAre("a", "b"));
+  EXPECT_THAT(table.label_names, IsEmpty());
+  EXPECT_FALSE(table.table->labelled);
+  EXPECT_EQ(table.table->read(1).weight, 1);
+}
+
+TEST(TableLoader, AnIgnoredLabelsColumnIsStillNoText) {
+  const ReadTable table = read({{"stars", {}}, {"words", {}}}, {{kMissing, text("a")}},
+                               {.label = "stars"}, LabelNeed::kIgnored);
+  EXPECT_THAT(table.texts, ElementsAre("a"));
 }
 
 TEST(LabelDictionary, ClassesAreIndicesIntoTheNames) {
@@ -337,27 +355,6 @@ TEST(Tasks, AWeightIsNotBelowZero) {
         one(kClasses, columns, {text("a"), text("x"), Cell(-0.5)}, {.weight = "w"});
       },
       ThrowsCode(Code::kBadData, "row 0: weight \"w\""));
-}
-
-Task deduced(std::vector<Column> columns, std::vector<Row> rows, const ColumnChoice& choice = {}) {
-  return deduce_task(columns, rows, choice);
-}
-
-TEST(DeduceTask, ByColumnsAndTheFirstRows) {
-  const std::vector<Column> labelled = {{"text", {}}, {"label", {}}};
-  EXPECT_EQ(deduced(labelled, {{text("a"), text("x")}}), kClasses);
-  EXPECT_EQ(deduced(labelled, {{text("a"), text("1.0")}, {text("b"), text("2")}}), kClasses);
-  EXPECT_EQ(deduced(labelled, {{text("a"), text("1.0")}, {text("b"), text("2.5")}}),
-            Task::kRegression);
-  EXPECT_EQ(deduced(labelled, {{text("a"), Cell(0.5)}}), Task::kRegression);
-  EXPECT_EQ(deduced(labelled, {{text("a"), text("2.5")}, {text("b"), text("v2")}}), kClasses);
-  EXPECT_EQ(deduced(labelled, {{text("a"), text("x|y")}}), Task::kMultiLabel);
-  EXPECT_EQ(deduced(labelled, {{text("a"), text(R"(["x"])")}}), Task::kMultiLabel);
-  EXPECT_EQ(deduced({{"sentence1", {}}, {"sentence2", {}}, {"score", {}}}, {}), Task::kRegression);
-  EXPECT_EQ(deduced({{"tokens", {}}, {"ner_tags", {}}}, {}), Task::kTokenClassification);
-  EXPECT_EQ(deduced({{"question", {}}, {"context", {}}, {"answers", {}}}, {}),
-            Task::kQuestionAnswering);
-  EXPECT_EQ(deduced({{"text", {}}, {"a", {}}, {"b", {}}}, {}, {.label = "a,b"}), Task::kMultiLabel);
 }
 
 TEST(BadRows, AreLeftOutAsManyAsMayBe) {

@@ -214,6 +214,9 @@ TEST_P(Linear, WithActivationAgrees) {
     kernels().linear_activation_forward(xt, *wt, tensor({outputs}, bias), kind, pre, y);
     expect_near(pre, reference::linear(x, w, bias), 1e-5, "pre");
     expect_near(y, f(x, w, bias), 1e-5, "y");
+    const Tensor alone = garbage({tokens, outputs});
+    kernels().activation_forward(pre, kind, alone);
+    EXPECT_EQ(values(alone), values(y));
 
     const Tensor dx = garbage({tokens, inputs}), dw = zeros({outputs, inputs});
     const Tensor dyt = tensor({tokens, outputs}, dy), dbias = zeros({outputs});

@@ -125,5 +125,13 @@ TEST_F(TfdsFolderTest, AClassThatHasNoNameIsBadData) {
   EXPECT_THAT([&] { load("ag"); }, ThrowsCode(Code::kBadData, "\"label\" is missing"));
 }
 
+TEST_F(TfdsFolderTest, IgnoredClassesNeedNoName) {
+  put_records("ag/ag-test.tfrecord-00000-of-00001", {{"c", -1}, {"d", 2}});
+  EXPECT_THAT(texts(load_table(*storage_, {.role = "predict",
+                                           .path = scratch_ / "ag",
+                                           .rules = {.need = LabelNeed::kIgnored}})),
+              ElementsAre("c", "d"));
+}
+
 }  // namespace
 }  // namespace berth

@@ -75,6 +75,22 @@ TEST_F(ModelFolderTest, FilesBesideAnArchiveAreSourcesToo) {
   EXPECT_EQ(found.sources().size(), 2u);
 }
 
+TEST_F(ModelFolderTest, ATokenizerNeedsNothingBesideIt) {
+  fs::create_directories(scratch_ / "words");
+  write_text(scratch_ / "words/vocab.txt", "w\n");
+  fs::create_directories(scratch_ / "job");
+  fs::copy(scratch_ / "model", scratch_ / "job/model");
+  for (const auto& [model, vocabulary] : {std::pair{"words", "w\n"},
+                                          {"job", "a\n"},
+                                          {"nested.tar", "b\n"},
+                                          {"nested.tar/bert", "b\n"},
+                                          {"model/model.safetensors", "a\n"}}) {
+    ModelFolder found(*storage_, {.model = scratch_ / model}, ModelNeed::kTokenizer);
+    EXPECT_EQ(found.text("vocab.txt"), vocabulary) << model;
+  }
+  EXPECT_THAT([&] { folder("words"); }, ThrowsCode(Code::kNotFound, "no config.json"));
+}
+
 TEST_F(ModelFolderTest, WhatIsThereIsToldFromNamesAlone) {
   EXPECT_NO_THROW(require_model(*storage_, {.model = scratch_ / "model"}));
   EXPECT_NO_THROW(require_model(*storage_, {.model = scratch_ / "flat.tar"}));

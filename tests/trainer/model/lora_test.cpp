@@ -13,6 +13,7 @@
 #include "storage/local_storage.h"
 #include "tests/support/largest.h"
 #include "tests/support/memory_sink.h"
+#include "tests/support/throws_code.h"
 #include "tests/trainer/model/recorded_tensors.h"
 #include "trainer/kernels/cpu/cpu_kernels.h"
 #include "trainer/kernels/thread_pool.h"
@@ -38,7 +39,7 @@ class Lora : public testing::TestWithParam<std::string> {
         recorded_(*file_->view()),
         kernels_(make_cpu_kernels(pool_)) {
     config_ = parse_config(recorded_.metadata().at("config"));
-    if (GetParam().ends_with("-token")) config_.task = Task::kTokenClassification;
+    if (GetParam().find("-token") != std::string::npos) config_.task = Task::kTokenClassification;
     lora_ = parse_adapter_config(config_, recorded_.metadata().at("adapter_config"));
     adapted_ = std::make_unique<Parameters>(parameter_table(config_, lora_), true, *kernels_);
     base_report_ = load_parameters(Selected(recorded_, "param."), *adapted_, *kernels_);
@@ -241,10 +242,62 @@ TEST_P(Lora, AFileOfAnotherAdapterIsRefused) {
   EXPECT_THROW(load(), Error);
 }
 
+ModelConfig config_of(ModelType type) {
+  ModelConfig config;
+  config.type = type;
+  config.hidden_size = 8;
+  config.intermediate_size = 16;
+  config.num_hidden_layers = 2;
+  return config;
+}
+
+std::vector<LayerPart> parts(ModelType type, const std::string& targets) {
+  std::vector<LayerPart> parts;
+  for (const LoraTarget& each :
+       lora_targets(config_of(type), {.rank = 1, .target_modules = targets}, 1)) {
+    parts.push_back(each.part);
+  }
+  return parts;
+}
+
+TEST(LoraTargets, AreNamedByTheEndOfTheirNames) {
+  using testing::ElementsAre;
+  using enum LayerPart;
+  constexpr ModelType kBert = ModelType::kBert;
+  EXPECT_THAT(parts(kBert, ""), ElementsAre(kQuery, kValue));
+  EXPECT_THAT(parts(ModelType::kDistilBert, ""), ElementsAre(kQuery, kValue));
+  EXPECT_THAT(parts(kBert, "value,key"), ElementsAre(kKey, kValue));
+  EXPECT_THAT(parts(kBert, "dense"), ElementsAre(kAttentionOutput, kIntermediate, kOutput));
+  EXPECT_THAT(parts(kBert, "output.dense"), ElementsAre(kAttentionOutput, kOutput));
+  EXPECT_THAT(parts(kBert, "attention.output.dense"), ElementsAre(kAttentionOutput));
+  EXPECT_THAT(parts(ModelType::kDistilBert, "ffn.lin2, q_lin"), ElementsAre(kQuery, kOutput));
+  EXPECT_THAT(parts(ModelType::kDebertaV2, "all-linear"), testing::SizeIs(6));
+}
+
+TEST(LoraTargets, ThatAreNoneAreRefused) {
+  EXPECT_THAT([] { parts(ModelType::kBert, "query,pooler"); },
+              ThrowsCode(Code::kUsage, R"(--lora-target-modules: "pooler" is no dense layer)"));
+  EXPECT_THAT([] { parts(ModelType::kDistilBert, "query"); },
+              ThrowsCode(Code::kUsage, "there are attention.q_lin, attention.k_lin"));
+  EXPECT_THAT([] { parts(ModelType::kBert, "uery"); }, ThrowsCode(Code::kUsage, "uery"));
+  EXPECT_THAT([] { parts(ModelType::kBert, ", "); }, ThrowsCode(Code::kUsage, "names nothing"));
+}
+
+TEST(LoraTargets, HaveTheirLayersSizes) {
+  const auto targets =
+      lora_targets(config_of(ModelType::kBert), {.rank = 1, .target_modules = "all-linear"}, 0);
+  EXPECT_EQ(targets[3].inputs, 8);
+  EXPECT_EQ(targets[4].outputs, 16);
+  EXPECT_EQ(targets[5].inputs, 16);
+  EXPECT_EQ(targets[5].outputs, 8);
+}
+
 INSTANTIATE_TEST_SUITE_P(Recorded, Lora,
                          testing::Values("bert-sequence", "bert-token", "roberta-sequence",
                                          "distilbert-sequence", "albert-sequence",
-                                         "deberta-v2-sequence"),
+                                         "deberta-v2-sequence", "bert-sequence-all",
+                                         "bert-token-dense", "distilbert-sequence-all",
+                                         "albert-sequence-all", "deberta-v2-sequence-all"),
                          [](const testing::TestParamInfo<std::string>& test) {
                            std::string name = test.param;
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -58,6 +58,34 @@ TEST(AdapterConfig, WholeNamesOfTargetsDoToo) {
   EXPECT_NO_THROW(parse_adapter(object));
 }
 
+OrderedJson written_targets(const std::string& targets, Task task = Task::kSequenceClassification) {
+  ModelConfig config = tiny_config();
+  config.task = task;
+  LoraOptions lora = kLora;
+  lora.target_modules = targets;
+  const std::string json = to_adapter_config_json(config, lora, "");
+  const LoraOptions again = parse_adapter_config(config, json);
+  EXPECT_EQ(lora_targets(config, again, 1), lora_targets(config, lora, 1)) << targets;
+  return parse_ordered_json(json)["target_modules"];
+}
+
+// Names that PEFT takes for what berth adapts, and for nothing else.
+TEST(AdapterConfig, NamesWhatIsAdapted) {
+  EXPECT_EQ(written_targets(""), OrderedJson::array({"query", "value"}));
+  EXPECT_EQ(written_targets("key,attention.self.query"), OrderedJson::array({"query", "key"}));
+  EXPECT_EQ(written_targets("attention.output.dense"),
+            OrderedJson::array({"attention.output.dense"}));
+  EXPECT_EQ(written_targets("output.dense, intermediate.dense"),
+            OrderedJson::array({"output.dense", "intermediate.dense"}));
+  const auto all =
+      OrderedJson::array({"query", "key", "value", "output.dense", "intermediate.dense"});
+  EXPECT_EQ(written_targets("all-linear"), all);
+  EXPECT_EQ(written_targets("query,key,value,dense"), all);
+  // Without a pooler there is no other dense.
+  EXPECT_EQ(written_targets("all-linear", Task::kTokenClassification),
+            OrderedJson::array({"query", "key", "value", "dense"}));
+}
+
 TEST(AdapterConfig, WhatIsOtherThanOursIsRefused) {
   const std::pair<const char*, OrderedJson> refused[] = {
       {"peft_type", "IA3"},
@@ -71,8 +99,10 @@ TEST(AdapterConfig, WhatIsOtherThanOursIsRefused) {
       {"fan_in_fan_out", true},
       {"layers_to_transform", OrderedJson::array({0})},
       {"rank_pattern", {{"query", 8}}},
-      {"target_modules", OrderedJson::array({"query", "key", "value"})},
-      {"target_modules", OrderedJson::array({"query"})},
+      {"target_modules", OrderedJson::array()},
+      {"target_modules", OrderedJson::array({"query", "word_embeddings"})},
+      {"target_modules", OrderedJson::array({"query", "dense"})},  // the pooler's, too
+      {"target_modules", OrderedJson::array({"query", 1})},
       {"target_modules", "all-linear"}};
   for (const auto& [key, value] : refused) {
     OrderedJson object = adapter_config();

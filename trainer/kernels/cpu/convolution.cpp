@@ -62,11 +62,7 @@ void CpuBackend::convolution_forward(Tensor x, Tensor cu_seqlens, const Weight& 
   });
   linear_forward(windows, w, bias, pre);
   this->dropout(pre, dropout, state, pre);
-  const auto apply = loops_.activation_forward[static_cast<size_t>(activation)];
-  const int64_t columns = pre.columns();
-  parallel(pre.rows(), row_grain(columns), [&](int64_t begin, int64_t end, int) {
-    apply(pre.f32() + begin * columns, y.f32() + begin * columns, (end - begin) * columns);
-  });
+  activation_forward(pre, activation, y);
 }
 
 void CpuBackend::convolution_backward(Tensor dy, Tensor pre, Tensor windows, Tensor cu_seqlens,

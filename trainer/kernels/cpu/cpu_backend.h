@@ -112,6 +112,8 @@ class CpuBackend final : public Kernels {
                                   const Weight& w, Tensor dx, Into into, Tensor dw,
                                   Tensor dbias) override;
 
+  void activation_forward(Tensor pre, Activation activation, Tensor y) override;
+
   void low_rank_forward(Tensor x, const Weight& a, const Weight& b, float scale, int64_t column,
                         Tensor down, Tensor y) override;
   void low_rank_backward(Tensor dy, int64_t column, Tensor x, Tensor down, const Weight& a,

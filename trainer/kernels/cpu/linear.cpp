@@ -56,6 +56,15 @@ void CpuBackend::linear_activation_forward(Tensor x, const Weight& w, Tensor bia
               });
 }
 
+void CpuBackend::activation_forward(Tensor pre, Activation activation, Tensor y) {
+  const auto apply = loops_.activation_forward[static_cast<size_t>(activation)];
+  const int64_t columns = pre.columns();
+  parallel(pre.rows(), row_grain(columns), [&](int64_t begin, int64_t end, int) {
+    const int64_t at = begin * columns;
+    apply(pre.f32() + at, y.f32() + at, (end - begin) * columns);
+  });
+}
+
 void CpuBackend::linear_backward(Tensor dy, Tensor x, const Weight& w, Tensor dx, Into into,
                                  Tensor dw, Tensor dbias) {
   const CpuWeight& weight = cpu_weight(w);
