@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compares berth live with the programs it must agree with: tokenizers and transformers (token ids, every code point, folders as they are
-# saved), PyTorch (logits of models of every architecture there and back, gradients and losses recorded anew), TensorBoard's own reader,
-# TensorFlow and its Model Garden (checkpoints).
+# saved), PyTorch (logits of models of every architecture there and back, gradients and losses recorded anew), PEFT (adapters),
+# TensorBoard's own reader, TensorFlow and its Model Garden (checkpoints).
 # Needs PyPI; CI compares with recorded values instead.
 #
 #   bash scripts/test-peers.sh [DATA]     # DATA: a folder of real data sets; without it the sample alone is used
@@ -16,7 +16,9 @@ dpkg -s python3-torch python3-venv >/dev/null 2>&1 || {
 }
 # Debian's PyTorch 1.13 wants an older transformers than the newest tokenizers do: two environments.
 [ -x build/peers-torch/bin/python ] || /usr/bin/python3 -m venv --system-site-packages build/peers-torch
-build/peers-torch/bin/pip install --quiet transformers==4.40.2 safetensors "numpy<2" "pandas<3" sentencepiece==0.2.3 protobuf
+build/peers-torch/bin/pip install --quiet transformers==4.40.2 safetensors "numpy<2" "pandas<3" sentencepiece==0.2.3 protobuf psutil
+# By themselves, as they take Debian's 1.13.0a0 for one before 1.13.
+build/peers-torch/bin/pip install --quiet --no-deps peft==0.10.0 "accelerate<0.30"
 [ -x build/peers/bin/python ] || /usr/bin/python3 -m venv build/peers
 build/peers/bin/pip install --quiet "tokenizers==0.23.*" sentencepiece==0.2.3 protobuf transformers pandas tensorboard google-cloud-storage google-crc32c \
   gcp-storage-emulator==2026.7.19 "setuptools<81"
@@ -64,6 +66,9 @@ print(type(AutoTokenizer.from_pretrained('$work/job/model')).__name__, 'loads')"
 
 echo "== a small model of every architecture from transformers and back"
 build/peers-torch/bin/python tests/peers/check_exported.py build/release/berth
+
+echo "== LoRA adapters in PEFT"
+build/peers-torch/bin/python tests/peers/check_adapter.py build/release/berth
 
 echo "== summaries in TensorBoard's reader"
 build/peers/bin/python - $work/job <<'PYTHON'
