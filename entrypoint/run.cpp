@@ -55,11 +55,11 @@ Machine::Machine(const CommandLine& command_line)
                : "precision: fp32, since this CPU has no instructions for products of bf16");
 }
 
-BatchLimits batch_limits(const Settings& settings, bool training) {
+BatchLimits batch_limits(const Settings& settings, bool training, int64_t most_examples) {
   const TrainingOptions& options = settings.training;
-  const int64_t parts = options.gradient_accumulation_steps;
   int64_t sequences = options.examples_per_evaluation_batch();
-  if (training) sequences = std::max(sequences, (options.batch_size + parts - 1) / parts);
+  if (training) sequences = std::max(sequences, options.examples_per_micro_batch());
+  sequences = std::min(sequences, most_examples);
   return {.tokens = sequences * settings.data.max_seq_length, .sequences = sequences};
 }
 
@@ -89,7 +89,8 @@ void run(const CommandLine& command_line, const Platform& platform, const std::a
   switch (job.settings.mode) {
     case Mode::kTrain:
     case Mode::kTrainAndEval:
-      return job.settings.training.seeds > 1 ? run_seeds(job) : run_training(job);
+      return job.settings.training.seeds > 1 && !command_line.dry_run ? run_seeds(job)
+                                                                      : run_training(job);
     case Mode::kEval:
       return run_evaluation(job);
     case Mode::kPredict:

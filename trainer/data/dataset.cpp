@@ -6,6 +6,22 @@ namespace berth {
 namespace {
 
 constexpr size_t kRecentRows = 256;
+constexpr int64_t kJudgedRows = 64;
+
+size_t held_bytes(const Features& features) {
+  constexpr size_t kHeapBytes = 16;  // of each block: its header, and on the average its rounding
+  size_t size_bytes = sizeof(Features);
+  const auto add = [&](const auto& values) {
+    if (values.capacity() > 0) size_bytes += values.capacity() * sizeof(values[0]) + kHeapBytes;
+  };
+  add(features.input_ids);
+  add(features.token_type_ids);
+  add(features.classes);
+  add(features.targets);
+  add(features.words);
+  add(features.context);
+  return size_bytes;
+}
 
 }  // namespace
 
@@ -40,6 +56,16 @@ int64_t Dataset::row_index(int64_t index) const {
   if (!has_windows()) return index;
   const auto after = std::upper_bound(first_feature_.begin(), first_feature_.end(), index);
   return after - first_feature_.begin() - 1;
+}
+
+size_t Dataset::memory_bytes() {
+  const size_t of_rows = (rows_.size() + first_feature_.size()) * sizeof(uint32_t);
+  const auto all = static_cast<int64_t>(kept_.size());  // of the others few are kept
+  if (all == 0) return of_rows;
+  const int64_t judged = std::min(kJudgedRows, all);
+  size_t size_bytes = 0;
+  for (int64_t i = 0; i < judged; ++i) size_bytes += held_bytes(features(all * i / judged));
+  return of_rows + size_bytes * static_cast<size_t>(all) / static_cast<size_t>(judged);
 }
 
 const Features& Dataset::features(int64_t index) {

@@ -31,6 +31,10 @@ class Dataset {
   uint32_t row(int64_t index) const { return rows_[static_cast<size_t>(row_index(index))]; }
   Example example(int64_t index) const { return table_.read(row(index)); }
 
+  // What it will hold in memory once all features were asked for, judged by those of some rows,
+  // which it makes.
+  size_t memory_bytes();
+
   // Valid until the next call.
   const Features& features(int64_t index);
 

@@ -66,6 +66,7 @@ class Training {
     if (!result_.evaluation) evaluate_final();
     if (saved_step_ != state.step) save();
     settle_or_throw();
+    parts_.checkpoints.free_copy();  // before the finished model is copied
     if (parts_.options.load_best_model_at_end) load_best();
     return std::move(result_);
   }
@@ -94,6 +95,7 @@ class Training {
   // yet, but such a process comes to the same data and skips them, too.
   void roll_back(const SkippedData& bad) {
     settle(parts_.checkpoints.wait());
+    parts_.checkpoints.free_copy();
     std::vector<SkippedData> skipped = std::move(result_.state.skipped);
     skipped.push_back(bad);
     std::optional<TrainingState> before =

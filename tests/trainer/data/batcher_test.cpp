@@ -45,6 +45,15 @@ TEST_F(DatasetTest, TokenizesEachRowOnceWhenAskedFor) {
   EXPECT_FALSE(table.dataset->labelled());
 }
 
+TEST_F(DatasetTest, JudgesItsMemoryBySomeRows) {
+  const LetterData few(64), many(6400);
+  const size_t of_few = few.dataset->memory_bytes(), of_many = many.dataset->memory_bytes();
+  EXPECT_GT(of_few, 64 * (sizeof(Features) + 2 * 3 * sizeof(int32_t)));
+  EXPECT_NEAR(static_cast<double>(of_many), 100 * static_cast<double>(of_few),
+              10 * static_cast<double>(of_few));
+  EXPECT_EQ(many.tokenizer.calls, 64);
+}
+
 TEST_F(DatasetTest, HandsThePairAndTheLengthToTheTokenizer) {
   const TableData table(table_of(texts_, {}, {"x", "y", "z", "w"}), tokenizer_, 6);
   EXPECT_THAT(table.dataset->features(0).input_ids, ElementsAre(1, 3, 4, 5, 2, 26));

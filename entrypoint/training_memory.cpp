@@ -1,0 +1,57 @@
+#include "entrypoint/training_memory.h"
+
+#include <algorithm>
+
+#include "entrypoint/job.h"
+#include "storage/base/memory_limit.h"
+
+namespace berth {
+namespace {
+
+size_t table_bytes(const TrainingRows& rows) {
+  size_t size_bytes = rows.train.table->memory_bytes();
+  if (rows.eval) size_bytes += rows.eval->table->memory_bytes();
+  if (rows.mismatched) size_bytes += rows.mismatched->table->memory_bytes();
+  return size_bytes;
+}
+
+}  // namespace
+
+size_t program_bytes(const TrainingRows& rows) {
+  const size_t all = resident_bytes();
+  return all - std::min(all, table_bytes(rows));
+}
+
+DataMemory data_memory(size_t program, const TrainingRows& rows, Dataset& train,
+                       std::optional<Dataset>& eval) {
+  DataMemory data{.program = program,
+                  .tables = table_bytes(rows) + train.memory_bytes(),
+                  .most_examples = train.size()};
+  if (eval) {
+    data.tables += eval->memory_bytes();
+    data.most_examples = std::max(data.most_examples, eval->size());
+  }
+  if (rows.mismatched) {
+    const auto mismatched = static_cast<int64_t>(rows.mismatched->table->rows());
+    data.most_examples = std::max(data.most_examples, mismatched);
+  }
+  return data;
+}
+
+MemoryEstimate training_memory(const Settings& settings, const ModelConfig& config,
+                               const OptimizerOptions& optimizer, const DataMemory& data,
+                               Kernels& kernels) {
+  MemoryEstimate memory =
+      estimate_memory({.config = config,
+                       .lora = settings.training.optimization.lora,
+                       .optimizer = optimizer,
+                       .limits = batch_limits(settings, /*training=*/true, data.most_examples),
+                       .longest = settings.data.max_seq_length,
+                       .export_dtype = settings.output.export_dtype.value_or(DType::kF32)},
+                      kernels);
+  memory.program = data.program;
+  memory.tables = data.tables;
+  return memory;
+}
+
+}  // namespace berth
