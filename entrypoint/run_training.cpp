@@ -269,7 +269,9 @@ void run_training(Job& job) {
       .num_labels = static_cast<int64_t>(rows.labels.size()),
       .epochs = static_cast<double>(plan.total_steps) / static_cast<double>(plan.steps_per_epoch),
       .kernels = kernels.description()};
-  if (dry_run) return print_dry_run(job, {.job = report, .memory = memory, .limit = limit});
+  if (dry_run) print_dry_run(job, {.job = report, .memory = memory, .limit = limit});
+  require_training_memory(settings, model.config, optimizer_settings, data, limit, kernels);
+  if (dry_run) return;
   Parameters parameters(parameter_table(model.config, lora), /*with_gradients=*/true, kernels);
   say_what_learns(lora, parameters);
   Optimizer optimizer(optimizer_settings, parameters, kernels);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "entrypoint/job.h"
-#include "storage/base/memory_limit.h"
+#include "entrypoint/memory_budget.h"
 
 namespace berth {
 namespace {
@@ -52,6 +52,22 @@ MemoryEstimate training_memory(const Settings& settings, const ModelConfig& conf
   memory.program = data.program;
   memory.tables = data.tables;
   return memory;
+}
+
+void require_training_memory(const Settings& settings, const ModelConfig& config,
+                             const OptimizerOptions& optimizer, const DataMemory& data,
+                             const std::optional<MemoryLimit>& limit, Kernels& kernels) {
+  const TrainingOptions& training = settings.training;
+  const BatchShape shape{.batch_size = std::min(training.batch_size, data.most_examples),
+                         .micro_batches = training.gradient_accumulation_steps,
+                         .evaluated = std::min(training.eval_batch_size, data.most_examples)};
+  require_memory(shape, limit, [&](int64_t at_once) {
+    Settings smaller = settings;
+    smaller.training.batch_size = at_once;
+    smaller.training.gradient_accumulation_steps = 1;
+    smaller.training.eval_batch_size = std::min(training.eval_batch_size, at_once);
+    return training_memory(smaller, config, optimizer, data, kernels);
+  });
 }
 
 }  // namespace berth

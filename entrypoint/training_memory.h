@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "entrypoint/labelled_data.h"
+#include "storage/base/memory_limit.h"
 #include "trainer/data/dataset.h"
 #include "trainer/kernels/kernels.h"
 #include "trainer/loop/memory_estimate.h"
@@ -27,5 +28,10 @@ DataMemory data_memory(size_t program, const TrainingRows& rows, Dataset& train,
 MemoryEstimate training_memory(const Settings& settings, const ModelConfig& config,
                                const OptimizerOptions& optimizer, const DataMemory& data,
                                Kernels& kernels);
+
+// Throws kMemory, with the batch that would fit, where such jobs take more than the limit.
+void require_training_memory(const Settings& settings, const ModelConfig& config,
+                             const OptimizerOptions& optimizer, const DataMemory& data,
+                             const std::optional<MemoryLimit>& limit, Kernels& kernels);
 
 }  // namespace berth
