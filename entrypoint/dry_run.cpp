@@ -16,13 +16,18 @@ std::string row(std::string_view name, const std::string& value) {
   return cat(name, std::string(space, ' '), value, "\n");
 }
 
+std::string most_of_update(const JobReport& job) {
+  if (job.token_budget == 0) return cat(job.batch_size, " examples");
+  return cat("at most ", job.token_budget, " tokens and ", job.batch_size, " examples");
+}
+
 }  // namespace
 
 std::string to_text(const DryRun& dry_run) {
   const JobReport& job = dry_run.job;
   std::string text = row("examples", cat(job.train_examples, " to train on, ", job.eval_examples,
                                          " to evaluate on, ", job.num_labels, " labels")) +
-                     row("updates", cat(job.total_steps, " of ", job.batch_size, " examples")) +
+                     row("updates", cat(job.total_steps, " of ", most_of_update(job))) +
                      row("parameters", cat(job.parameters)) + row("kernels", job.kernels) + "\n";
   for (const auto& [name, size_bytes] : memory_parts(dry_run.memory)) {
     text += row(name, human_bytes(size_bytes));
@@ -47,6 +52,7 @@ std::string to_json(const DryRun& dry_run) {
                              {"num_labels", job.num_labels},
                              {"total_steps", job.total_steps},
                              {"batch_size", job.batch_size},
+                             {"token_budget", job.token_budget},
                              {"parameters", job.parameters},
                              {"kernels", job.kernels},
                              {"memory", memory}});

@@ -102,6 +102,13 @@ std::vector<Flag> make_table() {
        kTraining,
        "Examples per update, over all micro-batches.",
        integer_value(training(&TrainingOptions::batch_size), {1, 1'000'000})},
+      {"token-budget",
+       {},
+       kTraining,
+       "Tokens per update at most, over all micro-batches: as many examples as fit, at least one, "
+       "and no more than --batch-size where that is given, too. To know the number of updates, all "
+       "rows are tokenized before the first. 0 means any number.",
+       integer_value(training(&TrainingOptions::token_budget), {0, 100'000'000})},
       {"gradient-accumulation-steps",
        {},
        kTraining,

@@ -14,6 +14,7 @@ std::string advice(const BatchShape& shape, int64_t fitting) {
            "memory";
   }
   const std::string evaluation = cat("--eval-batch-size ", fitting);
+  if (shape.in_tokens) return cat("--token-budget ", fitting, " would fit");
   if (shape.micro_batch() <= fitting) return evaluation + " would fit";
   const std::string also = shape.evaluated > fitting ? " with " + evaluation : "";
   const int64_t parts = (shape.batch_size + fitting - 1) / fitting;
@@ -43,7 +44,8 @@ void require_memory(const BatchShape& shape, const std::optional<MemoryLimit>& l
   throw Error(Code::kMemory,
               cat("the job needs up to ", human_bytes(memory.total()), " of memory, ",
                   human_bytes(memory.activations), " of it for ", at_once,
-                  " examples at once, and ", limit->what, " is ", human_bytes(limit->size_bytes)),
+                  shape.in_tokens ? " tokens" : " examples", " at once, and ", limit->what, " is ",
+                  human_bytes(limit->size_bytes)),
               "", advice(shape, fitting));
 }
 

@@ -17,7 +17,8 @@ int64_t largest_fitting_batch(int64_t most, const MemoryLimit& limit,
 // How many examples a job computes at once: of an update, in its parts, and of an evaluation.
 struct BatchShape {
   int64_t batch_size = 0, micro_batches = 1;
-  int64_t evaluated = 0;  // by --eval-batch-size; 0: as a micro-batch
+  int64_t evaluated = 0;   // by --eval-batch-size; 0: as a micro-batch
+  bool in_tokens = false;  // tokens instead, of a budget
 
   int64_t micro_batch() const { return (batch_size + micro_batches - 1) / micro_batches; }
 };

@@ -252,6 +252,8 @@ void run_training(Job& job) {
   std::unique_ptr<Observer> hypertune = make_hypertune_file(job, metrics);
   Machine machine(job.command_line);
   Kernels& kernels = *machine.kernels;
+  if (settings.training.token_budget > 0) train_set.count_tokens(machine.pool.size(), job.stop);
+  job.stop_point();
   const LoraOptions& lora = settings.training.optimization.lora;
   const OptimizerOptions optimizer_settings = optimizer_options(settings.training.optimization);
   const DataMemory data = data_memory(program, rows, train_set, eval_set);
@@ -259,16 +261,16 @@ void run_training(Job& job) {
       training_memory(settings, model.config, optimizer_settings, data, kernels);
   const std::optional<MemoryLimit> limit = memory_limit();
   log_info("memory: " + memory_text(memory, limit));
-  const Plan plan = make_plan(settings.training, train_set.size());
-  JobReport report{
-      .train_examples = train_set.size(),
-      .eval_examples = eval_set ? eval_set->size() : 0,
-      .parameters = Parameters(parameter_table(model.config, lora)).size(),
-      .total_steps = plan.total_steps,
-      .batch_size = settings.training.batch_size,
-      .num_labels = static_cast<int64_t>(rows.labels.size()),
-      .epochs = static_cast<double>(plan.total_steps) / static_cast<double>(plan.steps_per_epoch),
-      .kernels = kernels.description()};
+  const Plan plan = make_plan(settings.training, train_set);
+  JobReport report{.train_examples = train_set.size(),
+                   .eval_examples = eval_set ? eval_set->size() : 0,
+                   .parameters = Parameters(parameter_table(model.config, lora)).size(),
+                   .total_steps = plan.total_steps,
+                   .batch_size = settings.training.batch_size,
+                   .token_budget = settings.training.token_budget,
+                   .num_labels = static_cast<int64_t>(rows.labels.size()),
+                   .epochs = plan.epochs,
+                   .kernels = kernels.description()};
   if (dry_run) print_dry_run(job, {.job = report, .memory = memory, .limit = limit});
   require_training_memory(settings, model.config, optimizer_settings, data, limit, kernels);
   if (dry_run) return;

@@ -15,6 +15,16 @@ size_t table_bytes(const TrainingRows& rows) {
   return size_bytes;
 }
 
+// Updates of so many tokens at once, and evaluations of no more.
+void set_budget(Settings& settings, int64_t tokens) {
+  TrainingOptions& training = settings.training;
+  training.token_budget = tokens;
+  training.batch_size = std::min(training.batch_size, tokens);
+  training.gradient_accumulation_steps = 1;
+  const int64_t evaluated = std::max<int64_t>(1, tokens / settings.data.max_seq_length);
+  training.eval_batch_size = std::min(training.eval_batch_size, evaluated);
+}
+
 }  // namespace
 
 size_t program_bytes(const TrainingRows& rows) {
@@ -58,6 +68,15 @@ void require_training_memory(const Settings& settings, const ModelConfig& config
                              const OptimizerOptions& optimizer, const DataMemory& data,
                              const std::optional<MemoryLimit>& limit, Kernels& kernels) {
   const TrainingOptions& training = settings.training;
+  if (training.token_budget > 0) {
+    const BatchLimits limits = batch_limits(settings, /*training=*/true, data.most_examples);
+    return require_memory({.batch_size = limits.tokens, .in_tokens = true}, limit,
+                          [&](int64_t tokens) {
+                            Settings smaller = settings;
+                            set_budget(smaller, tokens);
+                            return training_memory(smaller, config, optimizer, data, kernels);
+                          });
+  }
   const BatchShape shape{.batch_size = std::min(training.batch_size, data.most_examples),
                          .micro_batches = training.gradient_accumulation_steps,
                          .evaluated = std::min(training.eval_batch_size, data.most_examples)};

@@ -66,6 +66,12 @@ TEST(RequireMemory, NamesTheEvaluationWhereItIsWhatTakesTooMuch) {
               HasSubstr("--batch-size 13 with --eval-batch-size 13 would fit"));
 }
 
+TEST(RequireMemory, SpeaksOfTokensWhereThereIsABudget) {
+  const std::string text = complaint({.batch_size = 32, .in_tokens = true}, 230);
+  EXPECT_THAT(text, HasSubstr("for 32 tokens at once"));
+  EXPECT_THAT(text, HasSubstr("; --token-budget 13 would fit"));
+}
+
 TEST(RequireMemory, SaysWhereNoBatchFits) {
   EXPECT_THAT(complaint({.batch_size = 4}, 105), HasSubstr("not even one at a time fits"));
 }

@@ -40,6 +40,11 @@ expect 0 'finished' --train-data-file "$sample" --job-dir job --dry-run --max-st
 grep -q '^activations  *[0-9.]* MiB' out.txt || fail "no estimate of a finished job: $(cat out.txt)"
 expect 2 'is for training' --mode eval --eval-data-file rows.jsonl --job-dir job --dry-run
 
+# Updates by tokens see every row once an epoch.
+expect 0 'finished' --train-data-file "$sample" --job-dir by-tokens --token-budget 2000 --epochs 1 \
+  --gradient-accumulation-steps 2
+grep -q '"examples": 612,' by-tokens/metrics.json || fail "updates by tokens left rows out"
+
 # Prepared rows train as the rows themselves do, with the labels' names.
 expect 0 'finished' --mode prepare --train-data-file "$sample" --model job/model --export-dir records --num-shards 2 \
   --compress gzip

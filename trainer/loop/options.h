@@ -77,6 +77,7 @@ struct TrainingOptions {
   double epochs = 3;
   int64_t max_steps = 0;                    // 0: epochs decide
   int64_t batch_size = 8;                   // examples an update, over all micro-batches
+  int64_t token_budget = 0;                 // tokens an update at most; 0: any number
   int64_t eval_batch_size = 0;              // 0: as a micro-batch
   int64_t gradient_accumulation_steps = 1;  // micro-batches an update
   bool drop_remainder = false;              // leave out an epoch's last, smaller update
