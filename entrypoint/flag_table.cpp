@@ -114,6 +114,12 @@ std::vector<Flag> make_table() {
        kTraining,
        "Micro-batches that an update is split into: less memory, the same update.",
        integer_value(training(&TrainingOptions::gradient_accumulation_steps), {1, 1'000'000})},
+      {"recompute",
+       {"gradient-checkpointing"},
+       kTraining,
+       "Keep only each layer's result for the backward pass and compute the rest again: the same "
+       "weights, slower, with much less memory.",
+       switch_value(training(&TrainingOptions::recompute))},
       {"drop-remainder",
        {"dataloader-drop-last"},
        kTraining,

@@ -45,7 +45,8 @@ BatchLimits limits_of_budget(const Settings& settings, int64_t most_examples) {
   if (most_examples <= tokens / longest) tokens = most_examples * longest;
   const int64_t evaluated = std::min(options.examples_per_evaluation_batch(), most_examples);
   return {.tokens = std::max(tokens, evaluated * longest),
-          .sequences = std::max(evaluated, std::min({options.batch_size, tokens, most_examples}))};
+          .sequences = std::max(evaluated, std::min({options.batch_size, tokens, most_examples})),
+          .recomputes = options.recompute};
 }
 
 }  // namespace
@@ -74,7 +75,9 @@ BatchLimits batch_limits(const Settings& settings, bool training, int64_t most_e
   int64_t sequences = options.examples_per_evaluation_batch();
   if (training) sequences = std::max(sequences, options.examples_per_micro_batch());
   sequences = std::min(sequences, most_examples);
-  return {.tokens = sequences * settings.data.max_seq_length, .sequences = sequences};
+  return {.tokens = sequences * settings.data.max_seq_length,
+          .sequences = sequences,
+          .recomputes = options.recompute || !training};  // without a backward none is kept
 }
 
 void run(const CommandLine& command_line, const Platform& platform, const std::atomic<bool>& stop,

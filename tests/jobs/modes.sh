@@ -45,6 +45,10 @@ expect 0 'finished' --train-data-file "$sample" --job-dir by-tokens --token-budg
   --gradient-accumulation-steps 2
 grep -q '"examples": 612,' by-tokens/metrics.json || fail "updates by tokens left rows out"
 
+# What is computed again is the same.
+expect 0 'finished' --train-data-file "$sample" --max-steps 6 --batch-size 4 --job-dir again --recompute
+cmp -s job/model/model.safetensors again/model/model.safetensors || fail "recomputing changes the weights"
+
 # Prepared rows train as the rows themselves do, with the labels' names.
 expect 0 'finished' --mode prepare --train-data-file "$sample" --model job/model --export-dir records --num-shards 2 \
   --compress gzip

@@ -80,6 +80,7 @@ struct TrainingOptions {
   int64_t token_budget = 0;                 // tokens an update at most; 0: any number
   int64_t eval_batch_size = 0;              // 0: as a micro-batch
   int64_t gradient_accumulation_steps = 1;  // micro-batches an update
+  bool recompute = false;                   // layers' activations, in backward
   bool drop_remainder = false;              // leave out an epoch's last, smaller update
   uint64_t seed = 42;
   int64_t seeds = 1;             // runs, with this seed and those after it
