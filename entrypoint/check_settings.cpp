@@ -107,6 +107,12 @@ void check_seeds(const CommandLine& command_line) {
   }
 }
 
+void check_dry_run(const CommandLine& command_line) {
+  const Mode mode = command_line.settings.mode;
+  if (!command_line.dry_run || mode == Mode::kTrain || mode == Mode::kTrainAndEval) return;
+  throw Error(Code::kUsage, "is for training", "--dry-run", "leave it out, or train");
+}
+
 void check_columns(const DataOptions& data) {
   const auto differ = [](const std::string& a, const char* flag_a, const std::string& b,
                          const char* flag_b) {
@@ -128,6 +134,7 @@ void check_settings(const CommandLine& command_line) {
   check_best(settings);
   check_lora(settings);
   check_seeds(command_line);
+  check_dry_run(command_line);
   const TrainingOptions& training = settings.training;
   if (training.gradient_accumulation_steps > training.batch_size) {
     throw Error(Code::kUsage,

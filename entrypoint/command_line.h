@@ -27,6 +27,7 @@ struct CommandLine {
   std::string log_format = "auto";  // auto: a bar on a terminal, else json; text; json
   LogLevel log_level = LogLevel::kInfo;
   bool help = false, version = false, help_markdown = false;
+  bool dry_run = false;  // stop before the first update
   ToolOptions tool{};
   std::vector<std::string> notes{};  // of flags that have no effect: to be said once
   StorageOptions storage{};          // how remote objects are reached; results do not depend on it

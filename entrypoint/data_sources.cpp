@@ -1,5 +1,6 @@
 #include "entrypoint/data_sources.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "storage/base/error.h"
@@ -126,6 +127,17 @@ void complete_data_files(DataOptions& data) {
   complete(data.predict_data_file, glue->test);
 }
 
+namespace {
+
+// Where updates have a token budget, a micro-batch's share of it is enough for an evaluation, too.
+void complete_evaluation(const DataOptions& data, TrainingOptions& training) {
+  if (training.token_budget == 0 || training.eval_batch_size > 0) return;
+  const int64_t share = training.token_budget / training.gradient_accumulation_steps;
+  training.eval_batch_size = std::max<int64_t>(1, share / data.max_seq_length);
+}
+
+}  // namespace
+
 DataSources resolve_data(Storage& storage, Settings& settings) {
   DataOptions& data = settings.data;
   complete_data_files(data);
@@ -139,6 +151,7 @@ DataSources resolve_data(Storage& storage, Settings& settings) {
   if (!data.input_meta_data_path.empty()) {
     record_labels = apply(read_meta_data(storage, data.input_meta_data_path), settings, sources);
   }
+  complete_evaluation(data, settings.training);
   const auto request = [&](const char* role, const std::string& path, LabelNeed need) {
     DataRequest made{.role = role,
                      .path = path,

@@ -21,8 +21,9 @@ struct DataSources {
 };
 
 // Completes `settings` with what the flags imply: the files of --data-dir, the length and the task
-// of --input-meta-data-path. Throws kUsage on a task that is none, kNotFound or kBadData where the
-// meta data are not as run_classifier.py's.
+// of --input-meta-data-path, the examples of an evaluation batch where there is a token budget.
+// Throws kUsage on a task that is none, kNotFound or kBadData where the meta data are not as
+// run_classifier.py's.
 DataSources resolve_data(Storage& storage, Settings& settings);
 
 // The same without looking into storage: whether the task is one, and what --data-dir stands for.

@@ -151,6 +151,10 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
       throw error.at(spellings.at(flag.name));
     }
   }
+  TrainingOptions& training = command_line.settings.training;
+  if (training.token_budget > 0 && !values.contains("batch-size")) {
+    training.batch_size = training.token_budget;  // no bound: every example has a token
+  }
   const Mode mode = command_line.settings.mode;
   const bool trains = mode == Mode::kTrain || mode == Mode::kTrainAndEval;
   if (trains && !platform.tuning.trial.empty()) {

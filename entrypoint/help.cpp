@@ -29,7 +29,7 @@ constexpr ExitCode kExitCodes[] = {
     {"6", "job directory in use by another process"},
     {"10", "input or output failed for good, full disk included"},
     {"13", "diverged: the loss is no longer a number"},
-    {"14", "out of memory"},
+    {"14", "needs more memory than there is"},
     {"143", "stopped by SIGTERM or SIGINT, after saving"},
 };
 

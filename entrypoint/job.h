@@ -49,7 +49,9 @@ struct Machine {
   std::unique_ptr<Kernels> kernels;
 };
 
-// The tokens and sequences that a micro-batch or an evaluation batch can hold.
-BatchLimits batch_limits(const Settings& settings, bool training);
+// The tokens and sequences that a micro-batch or an evaluation batch can hold, of data sets of at
+// most `most_examples`.
+BatchLimits batch_limits(const Settings& settings, bool training,
+                         int64_t most_examples = INT64_MAX);
 
 }  // namespace berth

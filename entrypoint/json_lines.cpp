@@ -38,6 +38,7 @@ void JsonLines::on_start(const JobReport& report) {
   line["first_step"] = report.first_step;
   line["total_steps"] = report.total_steps;
   line["batch_size"] = report.batch_size;
+  if (report.token_budget > 0) line["token_budget"] = report.token_budget;
   line["epochs"] = number(report.epochs);
   line["kernels"] = report.kernels;
   write_line(write_, line);

@@ -24,6 +24,17 @@ std::string evaluation_text(const EvaluationReport& report) {
   return text;
 }
 
+// "32", or "at most 4096 tokens".
+std::string size_of_update(const JobReport& job) {
+  return job.token_budget > 0 ? cat("at most ", job.token_budget, " tokens") : cat(job.batch_size);
+}
+
+// With a token budget their average so far.
+double examples_of_update(const JobReport& job, const StepReport& report) {
+  if (job.token_budget == 0) return static_cast<double>(job.batch_size);
+  return report.epoch * static_cast<double>(job.train_examples) / static_cast<double>(report.step);
+}
+
 }  // namespace
 
 Progress::Progress(TerminalLine& line, std::function<int()> columns, Clock steady_clock)
@@ -32,9 +43,10 @@ Progress::Progress(TerminalLine& line, std::function<int()> columns, Clock stead
 void Progress::on_start(const JobReport& report) {
   job_ = report;
   epoch_began_s_ = clock_();
-  std::string text = cat(report.train_examples, " examples to train on, ", report.eval_examples,
-                         " to evaluate on, ", report.num_labels, " labels; ", report.parameters,
-                         " parameters; ", report.total_steps, " updates of ", report.batch_size);
+  std::string text =
+      cat(report.train_examples, " examples to train on, ", report.eval_examples,
+          " to evaluate on, ", report.num_labels, " labels; ", report.parameters, " parameters; ",
+          report.total_steps, " updates of ", size_of_update(report));
   if (!report.kernels.empty()) text += cat("; kernels ", report.kernels);
   if (report.first_step > 0) text += cat("; going on after update ", report.first_step);
   line_.print(text);
@@ -56,7 +68,7 @@ Progress::Position Progress::position_of(const StepReport& report) const {
   position.epoch = count(report.epoch);
   position.epochs = std::max(position.epoch, count(total / per_epoch));
   const int64_t before = boundary(position.epoch - 1);
-  position.step = report.step - before;
+  position.step = std::max<int64_t>(1, report.step - before);  // a budget's boundaries are guesses
   position.steps = std::max(position.step, boundary(position.epoch) - before);
   return position;
 }
@@ -76,8 +88,8 @@ void Progress::on_step(const StepReport& report) {
   const std::string epoch = cat("Epoch ", at.epoch, "/", at.epochs);
   const std::string head = cat(epoch, "  ", at.step, "/", at.steps);
   const std::string rate = number_text("%.0f ex/s", report.examples_per_second);
-  const double left_s = static_cast<double>((report.total_steps - report.step) * job_.batch_size) /
-                        report.examples_per_second;
+  const double left_s = static_cast<double>(report.total_steps - report.step) *
+                        examples_of_update(job_, report) / report.examples_per_second;
   const std::vector<std::string> details = {rate, "ETA " + duration_text(left_s),
                                             "loss " + number_text("%.3f", report.interval_loss),
                                             "lr " + number_text("%.2g", report.learning_rate)};

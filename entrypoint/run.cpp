@@ -35,6 +35,20 @@ std::string default_model(const Settings& settings) {
   return bundled->string();
 }
 
+// Of updates with a token budget. An example alone may have more tokens than it, and one that
+// begins in a micro-batch's share of the tokens is whole in it.
+BatchLimits limits_of_budget(const Settings& settings, int64_t most_examples) {
+  const TrainingOptions& options = settings.training;
+  const int64_t parts = options.gradient_accumulation_steps, longest = settings.data.max_seq_length;
+  const int64_t update = std::max(options.token_budget, longest);
+  int64_t tokens = parts == 1 ? update : std::min(update, (update + parts - 1) / parts + longest);
+  if (most_examples <= tokens / longest) tokens = most_examples * longest;
+  const int64_t evaluated = std::min(options.examples_per_evaluation_batch(), most_examples);
+  return {.tokens = std::max(tokens, evaluated * longest),
+          .sequences = std::max(evaluated, std::min({options.batch_size, tokens, most_examples})),
+          .recomputes = options.recompute};
+}
+
 }  // namespace
 
 void Job::stop_point() const {
@@ -55,12 +69,15 @@ Machine::Machine(const CommandLine& command_line)
                : "precision: fp32, since this CPU has no instructions for products of bf16");
 }
 
-BatchLimits batch_limits(const Settings& settings, bool training) {
+BatchLimits batch_limits(const Settings& settings, bool training, int64_t most_examples) {
   const TrainingOptions& options = settings.training;
-  const int64_t parts = options.gradient_accumulation_steps;
+  if (training && options.token_budget > 0) return limits_of_budget(settings, most_examples);
   int64_t sequences = options.examples_per_evaluation_batch();
-  if (training) sequences = std::max(sequences, (options.batch_size + parts - 1) / parts);
-  return {.tokens = sequences * settings.data.max_seq_length, .sequences = sequences};
+  if (training) sequences = std::max(sequences, options.examples_per_micro_batch());
+  sequences = std::min(sequences, most_examples);
+  return {.tokens = sequences * settings.data.max_seq_length,
+          .sequences = sequences,
+          .recomputes = options.recompute || !training};  // without a backward none is kept
 }
 
 void run(const CommandLine& command_line, const Platform& platform, const std::atomic<bool>& stop,
@@ -89,7 +106,8 @@ void run(const CommandLine& command_line, const Platform& platform, const std::a
   switch (job.settings.mode) {
     case Mode::kTrain:
     case Mode::kTrainAndEval:
-      return job.settings.training.seeds > 1 ? run_seeds(job) : run_training(job);
+      return job.settings.training.seeds > 1 && !command_line.dry_run ? run_seeds(job)
+                                                                      : run_training(job);
     case Mode::kEval:
       return run_evaluation(job);
     case Mode::kPredict:

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "entrypoint/data_sources.h"
+#include "entrypoint/dry_run.h"
 #include "entrypoint/event_files.h"
 #include "entrypoint/export_job.h"
 #include "entrypoint/flags.h"
@@ -10,10 +11,14 @@
 #include "entrypoint/job.h"
 #include "entrypoint/labelled_data.h"
 #include "entrypoint/machine.h"
+#include "entrypoint/memory_text.h"
 #include "entrypoint/preflight.h"
+#include "entrypoint/standard_output.h"
+#include "entrypoint/training_memory.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/log.h"
+#include "storage/base/memory_limit.h"
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
 #include "trainer/loop/best_rule.h"
@@ -194,6 +199,13 @@ EvaluationResult evaluate_beside(Job& job, const LoadedTable& loaded, const Mode
   return *result;
 }
 
+void print_dry_run(const Job& job, const DryRun& dry_run) {
+  const bool as_json = job.command_line.log_format == "json";
+  StandardOutput output;
+  output.write(as_bytes(as_json ? to_json(dry_run) + "\n" : to_text(dry_run)));
+  output.close();
+}
+
 void say_what_learns(const LoraOptions& lora, const Parameters& parameters) {
   if (!lora) return;
   int64_t learning = 0;
@@ -209,7 +221,8 @@ void say_what_learns(const LoraOptions& lora, const Parameters& parameters) {
 void run_training(Job& job) {
   const Settings& settings = job.settings;
   const Places places(settings.output);
-  if (!needs_work(job, places)) return;
+  const bool dry_run = job.command_line.dry_run;
+  if (!needs_work(job, places) && !dry_run) return;
   const DataSources sources = resolve_data(job.storage, job.settings);
   preflight(job.storage, settings);
 
@@ -222,6 +235,7 @@ void run_training(Job& job) {
   model.config.task = rows.task;
   model.config.labels = rows.labels;
   job.stop_point();
+  const size_t program = program_bytes(rows);
 
   const LabelledData train_data(rows.train, rows.task, rows.labels, /*wants_labels=*/true, settings,
                                 *model.tokenizer, rows.class_weights);
@@ -238,10 +252,31 @@ void run_training(Job& job) {
   std::unique_ptr<Observer> hypertune = make_hypertune_file(job, metrics);
   Machine machine(job.command_line);
   Kernels& kernels = *machine.kernels;
+  if (settings.training.token_budget > 0) train_set.count_tokens(machine.pool.size(), job.stop);
+  job.stop_point();
   const LoraOptions& lora = settings.training.optimization.lora;
+  const OptimizerOptions optimizer_settings = optimizer_options(settings.training.optimization);
+  const DataMemory data = data_memory(program, rows, train_set, eval_set);
+  const MemoryEstimate memory =
+      training_memory(settings, model.config, optimizer_settings, data, kernels);
+  const std::optional<MemoryLimit> limit = memory_limit();
+  log_info("memory: " + memory_text(memory, limit));
+  const Plan plan = make_plan(settings.training, train_set);
+  JobReport report{.train_examples = train_set.size(),
+                   .eval_examples = eval_set ? eval_set->size() : 0,
+                   .parameters = Parameters(parameter_table(model.config, lora)).size(),
+                   .total_steps = plan.total_steps,
+                   .batch_size = settings.training.batch_size,
+                   .token_budget = settings.training.token_budget,
+                   .num_labels = static_cast<int64_t>(rows.labels.size()),
+                   .epochs = plan.epochs,
+                   .kernels = kernels.description()};
+  if (dry_run) print_dry_run(job, {.job = report, .memory = memory, .limit = limit});
+  require_training_memory(settings, model.config, optimizer_settings, data, limit, kernels);
+  if (dry_run) return;
   Parameters parameters(parameter_table(model.config, lora), /*with_gradients=*/true, kernels);
   say_what_learns(lora, parameters);
-  Optimizer optimizer(optimizer_options(settings.training.optimization), parameters, kernels);
+  Optimizer optimizer(optimizer_settings, parameters, kernels);
   CheckpointStore checkpoints(job.storage, places.checkpoints, settings.training.save_total_limit);
   TrainingState state = resume(checkpoints, parameters, optimizer, kernels, job.reached);
   const auto fill = [&] {
@@ -254,10 +289,10 @@ void run_training(Job& job) {
     folder.parameters();  // recorded, to be compared
   }
   settle_record(job, places, make_record(job, rows, folder, kernels));
-  Model network(model.config, batch_limits(settings, /*training=*/true), parameters, kernels,
+  Model network(model.config, batch_limits(settings, /*training=*/true, data.most_examples),
+                parameters, kernels,
                 {.label_smoothing = settings.training.optimization.label_smoothing}, lora);
 
-  const Plan plan = make_plan(settings.training, train_set.size());
   const ReadingOptions reading{.labels = rows.labels, .answers = answer_options(settings.data)};
   const TrainingParts parts{.options = settings.training,
                             .kernels = kernels,
@@ -276,16 +311,8 @@ void run_training(Job& job) {
   job.output.add(std::make_unique<EventFiles>(
       job.storage, places.summaries, EventFileOptions{.writer = this_writer(), .settings = ""}));
   if (hypertune) job.output.add(std::move(hypertune));
-  job.output.on_start(
-      {.train_examples = train_set.size(),
-       .eval_examples = eval_set ? eval_set->size() : 0,
-       .parameters = parameters.size(),
-       .first_step = state.step,
-       .total_steps = plan.total_steps,
-       .batch_size = settings.training.batch_size,
-       .num_labels = static_cast<int64_t>(rows.labels.size()),
-       .epochs = static_cast<double>(plan.total_steps) / static_cast<double>(plan.steps_per_epoch),
-       .kernels = kernels.description()});
+  report.first_step = state.step;
+  job.output.on_start(report);
   job.has_work_to_save = true;
   const TrainResult result = train(parts, plan, std::move(state));
 

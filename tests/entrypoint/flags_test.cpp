@@ -48,6 +48,14 @@ TEST_F(FlagsTest, ValueStandsBehindEqualsOrAsNextArgument) {
   EXPECT_EQ(parse({"--text-column", "a b"}).settings.data.text_column, "a b");
 }
 
+TEST_F(FlagsTest, ATokenBudgetTakesTheDefaultBatchSizesPlace) {
+  EXPECT_EQ(training({}).token_budget, 0);
+  EXPECT_EQ(training({"--token-budget=4096"}).token_budget, 4096);
+  EXPECT_EQ(training({"--token-budget=4096"}).batch_size, 4096);
+  EXPECT_EQ(training({"--token-budget=4096", "--batch-size=8"}).batch_size, 8);
+  EXPECT_EQ(training({"--token-budget=0"}).batch_size, 8);
+}
+
 TEST_F(FlagsTest, UnderscoreIsHyphen) {
   EXPECT_EQ(training({"--batch_size=32"}).batch_size, 32);
   EXPECT_EQ(training({"--gradient-accumulation_steps", "2"}).gradient_accumulation_steps, 2);

@@ -32,6 +32,23 @@ cmp -s predictions-rows.csv.txt job/predictions.tsv || fail "predictions.tsv dif
 expect 0 'finished' --mode eval --eval-data-file rows.jsonl --job-dir job
 grep -q '"accuracy"' out.txt || fail "eval prints no accuracy"
 
+# --dry-run leaves nothing behind, and says what the job would be.
+expect 0 'finished' --train-data-file "$sample" --job-dir dry --dry-run --batch-size 16 --log-format json
+grep -q '^{"train_examples":612,.*"total_steps":117,.*"total_bytes":[0-9]*,' out.txt || fail "no estimate: $(cat out.txt)"
+[ -z "$(ls -A dry 2>/dev/null)" ] || fail "a dry run left $(ls dry)"
+expect 0 'finished' --train-data-file "$sample" --job-dir job --dry-run --max-steps 6 --batch-size 4
+grep -q '^activations  *[0-9.]* MiB' out.txt || fail "no estimate of a finished job: $(cat out.txt)"
+expect 2 'is for training' --mode eval --eval-data-file rows.jsonl --job-dir job --dry-run
+
+# Updates by tokens see every row once an epoch.
+expect 0 'finished' --train-data-file "$sample" --job-dir by-tokens --token-budget 2000 --epochs 1 \
+  --gradient-accumulation-steps 2
+grep -q '"examples": 612,' by-tokens/metrics.json || fail "updates by tokens left rows out"
+
+# What is computed again is the same.
+expect 0 'finished' --train-data-file "$sample" --max-steps 6 --batch-size 4 --job-dir again --recompute
+cmp -s job/model/model.safetensors again/model/model.safetensors || fail "recomputing changes the weights"
+
 # Prepared rows train as the rows themselves do, with the labels' names.
 expect 0 'finished' --mode prepare --train-data-file "$sample" --model job/model --export-dir records --num-shards 2 \
   --compress gzip

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 
 #include "trainer/text/tokenizer.h"
 
@@ -30,7 +31,7 @@ class LetterTokenizer final : public Tokenizer {
   }
   std::vector<File> files() const override { return {{"vocab.txt", "letters\n"}}; }
 
-  mutable int calls = 0;  // of encode(), which tests let run on one thread at a time
+  mutable std::atomic<int> calls = 0;  // of encode()
 
  private:
   static void append(Encoding& encoding, std::string_view text) {

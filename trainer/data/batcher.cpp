@@ -79,39 +79,96 @@ PackedBatch pack(Dataset& data, std::span<const int64_t> indices) {
 Batcher::Batcher(const BatchOptions& options, Dataset& data)
     : options_(options), data_(data), sampler_(data.size(), data.block_size(), options.seed) {}
 
-UpdateBatch Batcher::next(DataCursor cursor) {
-  UpdateBatch update;
-  std::vector<int64_t> indices;
-  const auto collect = [&] {
-    indices.clear();
-    const int64_t epoch = cursor.epoch;
-    while (static_cast<int64_t>(indices.size()) < options_.batch_size && cursor.epoch == epoch) {
-      indices.push_back(sampler_.next(cursor));
+void Batcher::collect(DataCursor from, Selection& selection) {
+  selection.indices.clear();
+  selection.tokens = 0;
+  selection.epoch = from.epoch;
+  selection.after = from;
+  while (static_cast<int64_t>(selection.indices.size()) < options_.batch_size &&
+         selection.after.epoch == from.epoch) {
+    DataCursor after = selection.after;
+    const int64_t index = sampler_.next(after);
+    if (options_.token_budget > 0) {
+      const int64_t tokens = selection.tokens + data_.length(index);
+      if (tokens > options_.token_budget && !selection.indices.empty()) return;
+      selection.tokens = tokens;
     }
-  };
+    selection.indices.push_back(index);
+    selection.after = after;
+  }
+}
+
+// Whether the epoch's end is what ended it, and not before it was full or the only one.
+bool Batcher::is_remainder(const Selection& selection) const {
+  if (static_cast<int64_t>(selection.indices.size()) == options_.batch_size) return false;
+  if (options_.token_budget == 0) return data_.size() >= options_.batch_size;
+  const DataCursor start{.epoch = selection.epoch};
+  return selection.after.epoch != selection.epoch && selection.tokens < options_.token_budget &&
+         selection.before != start;
+}
+
+Batcher::Selection Batcher::select(DataCursor cursor) {
   for (const SkippedData& skipped : options_.skipped) {
     if (cursor == skipped.from) cursor = skipped.to;
   }
-  update.before = cursor;
-  collect();
-  const bool is_remainder = static_cast<int64_t>(indices.size()) < options_.batch_size;
-  if (options_.drop_remainder && is_remainder && data_.size() >= options_.batch_size) collect();
+  Selection selection;
+  selection.before = cursor;
+  collect(cursor, selection);
+  if (options_.drop_remainder && is_remainder(selection)) collect(selection.after, selection);
+  return selection;
+}
+
+int64_t Batcher::updates_of(int64_t epoch) {
+  int64_t updates = 0;
+  for (DataCursor cursor{.epoch = epoch}; cursor.epoch == epoch; ++updates) {
+    const Selection selection = select(cursor);
+    if (selection.epoch != epoch) break;  // the remainder was left out
+    cursor = selection.after;
+  }
+  return updates;
+}
+
+// Where the parts of an update begin and end among its examples: nearly equal numbers of these, or
+// of tokens where there is a budget of them.
+std::vector<size_t> Batcher::cuts_of(const std::vector<int64_t>& indices) {
   const auto examples = static_cast<int64_t>(indices.size());
+  std::vector<size_t> cuts;
+  if (options_.token_budget == 0) {
+    for (int64_t part = 0; part <= options_.micro_batches; ++part) {
+      cuts.push_back(static_cast<size_t>(examples * part / options_.micro_batches));
+    }
+    return cuts;
+  }
+  int64_t total = 0, before = 0;
+  for (const int64_t index : indices) total += data_.length(index);
+  cuts.push_back(0);
+  for (size_t i = 0; i < indices.size(); ++i) {
+    // An example belongs to the part in which its first token falls.
+    const auto part = static_cast<size_t>(before * options_.micro_batches / total);
+    while (cuts.size() <= part) cuts.push_back(i);
+    before += data_.length(indices[i]);
+  }
+  cuts.push_back(indices.size());
+  return cuts;
+}
+
+UpdateBatch Batcher::next(DataCursor cursor) {
+  const Selection selection = select(cursor);
+  const std::vector<size_t> cuts = cuts_of(selection.indices);
+  UpdateBatch update{.examples = static_cast<int64_t>(selection.indices.size()),
+                     .before = selection.before,
+                     .after = selection.after};
   uint64_t first_token = 0;
-  for (int64_t part = 0; part < options_.micro_batches; ++part) {
-    const int64_t begin = examples * part / options_.micro_batches;
-    const int64_t end = examples * (part + 1) / options_.micro_batches;
-    if (begin == end) continue;
-    PackedBatch batch = pack(data_, std::span(indices).subspan(static_cast<size_t>(begin),
-                                                               static_cast<size_t>(end - begin)));
+  for (size_t part = 0; part + 1 < cuts.size(); ++part) {
+    const size_t begin = cuts[part], count = cuts[part + 1] - begin;
+    if (count == 0) continue;
+    PackedBatch batch = pack(data_, std::span(selection.indices).subspan(begin, count));
     batch.first_token = first_token;
     batch.first_sequence = static_cast<uint64_t>(begin);
     first_token += static_cast<uint64_t>(batch.num_tokens());
     update.micro_batches.push_back(std::move(batch));
   }
-  update.examples = examples;
   update.tokens = static_cast<int64_t>(first_token);
-  update.after = cursor;
   return update;
 }
 

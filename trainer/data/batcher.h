@@ -15,7 +15,7 @@ PackedBatch pack(Dataset& data, std::span<const int64_t> indices);
 
 // One update's input, and where the data stands after it.
 struct UpdateBatch {
-  std::vector<PackedBatch> micro_batches;
+  std::vector<PackedBatch> micro_batches{};
   int64_t examples = 0, tokens = 0;
   DataCursor before{}, after{};
 };
@@ -28,9 +28,12 @@ struct SkippedData {
 
 struct BatchOptions {
   int64_t batch_size = 8;     // examples an update; an epoch's last may have fewer
+  int64_t token_budget = 0;   // tokens an update at most, of at least one example; 0: any number
   int64_t micro_batches = 1;  // in how many nearly equal parts it is cut
   uint64_t seed = 42;
-  bool drop_remainder = false;         // an epoch's last update is left out where it has fewer
+  // An epoch's last update is left out where it has fewer examples, and fewer tokens than the
+  // budget, unless it is the only one.
+  bool drop_remainder = false;
   std::vector<SkippedData> skipped{};  // in the order of the data
 };
 
@@ -43,7 +46,23 @@ class Batcher {
   // The update at `cursor`. An update never spans two epochs.
   UpdateBatch next(DataCursor cursor);
 
+  // How many updates an epoch has, nothing skipped. Of a budget every epoch has its own number,
+  // and every example's length is asked for.
+  int64_t updates_of(int64_t epoch);
+
  private:
+  // The examples of an update, all of one epoch.
+  struct Selection {
+    std::vector<int64_t> indices{};
+    int64_t tokens = 0;  // with a budget
+    DataCursor before{}, after{};
+    int64_t epoch = 0;
+  };
+  Selection select(DataCursor cursor);
+  void collect(DataCursor from, Selection& selection);
+  bool is_remainder(const Selection& selection) const;
+  std::vector<size_t> cuts_of(const std::vector<int64_t>& indices);
+
   BatchOptions options_;
   Dataset& data_;
   Sampler sampler_;

@@ -1,11 +1,29 @@
 #include "trainer/data/dataset.h"
 
 #include <algorithm>
+#include <exception>
+#include <thread>
 
 namespace berth {
 namespace {
 
 constexpr size_t kRecentRows = 256;
+constexpr int64_t kJudgedRows = 64;
+
+size_t held_bytes(const Features& features) {
+  constexpr size_t kHeapBytes = 16;  // of each block: its header, and on the average its rounding
+  size_t size_bytes = sizeof(Features);
+  const auto add = [&](const auto& values) {
+    if (values.capacity() > 0) size_bytes += values.capacity() * sizeof(values[0]) + kHeapBytes;
+  };
+  add(features.input_ids);
+  add(features.token_type_ids);
+  add(features.classes);
+  add(features.targets);
+  add(features.words);
+  add(features.context);
+  return size_bytes;
+}
 
 }  // namespace
 
@@ -40,6 +58,64 @@ int64_t Dataset::row_index(int64_t index) const {
   if (!has_windows()) return index;
   const auto after = std::upper_bound(first_feature_.begin(), first_feature_.end(), index);
   return after - first_feature_.begin() - 1;
+}
+
+int64_t Dataset::length(int64_t index) {
+  if (!lengths_.empty()) return lengths_[static_cast<size_t>(index)];
+  return static_cast<int64_t>(features(index).input_ids.size());
+}
+
+// Each row writes to places of its own.
+void Dataset::count_tokens_of(size_t row) {
+  const size_t first = has_windows() ? first_feature_[row] : row;
+  const auto count = [](const Features& features) {
+    return static_cast<uint32_t>(features.input_ids.size());
+  };
+  if (kept_.empty()) {
+    size_t at = first;
+    for (const Features& made : maker_.make(table_.read(rows_[row]))) lengths_[at++] = count(made);
+    return;
+  }
+  const size_t end = has_windows() ? first_feature_[row + 1] : row + 1;
+  for (size_t at = first; at < end; ++at) {
+    lengths_[at] = count(features(static_cast<int64_t>(at)));
+  }
+}
+
+void Dataset::count_tokens(int threads, const std::atomic<bool>& stop) {
+  if (!lengths_.empty()) return;
+  lengths_.resize(static_cast<size_t>(size()));
+  const auto parts = static_cast<size_t>(threads);
+  std::vector<std::exception_ptr> failures(parts);
+  const auto count_part = [&](size_t part) {
+    try {
+      const size_t end = rows_.size() * (part + 1) / parts;
+      for (size_t row = rows_.size() * part / parts; row < end && !stop; ++row) {
+        count_tokens_of(row);
+      }
+    } catch (...) {
+      failures[part] = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> workers;
+    for (size_t part = 1; part < parts; ++part) workers.emplace_back(count_part, part);
+    count_part(0);
+  }
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+}
+
+size_t Dataset::memory_bytes() {
+  const size_t of_rows =
+      (rows_.size() + first_feature_.size() + lengths_.size()) * sizeof(uint32_t);
+  const auto all = static_cast<int64_t>(kept_.size());  // of the others few are kept
+  if (all == 0) return of_rows;
+  const int64_t judged = std::min(kJudgedRows, all);
+  size_t size_bytes = 0;
+  for (int64_t i = 0; i < judged; ++i) size_bytes += held_bytes(features(all * i / judged));
+  return of_rows + size_bytes * static_cast<size_t>(all) / static_cast<size_t>(judged);
 }
 
 const Features& Dataset::features(int64_t index) {

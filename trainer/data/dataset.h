@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -31,11 +32,23 @@ class Dataset {
   uint32_t row(int64_t index) const { return rows_[static_cast<size_t>(row_index(index))]; }
   Example example(int64_t index) const { return table_.read(row(index)); }
 
+  // Tokens of the features at `index`: as counted, else of the features.
+  int64_t length(int64_t index);
+  // Counts the tokens of all, on so many threads: makes all features, once more where they are not
+  // kept. Throws as features() would, of the first row that it would throw of. Once `stop` is set
+  // it returns early, and nothing may be asked of this any more.
+  void count_tokens(int threads, const std::atomic<bool>& stop);
+
+  // What it will hold in memory once all features were asked for, judged by those of some rows,
+  // which it makes.
+  size_t memory_bytes();
+
   // Valid until the next call.
   const Features& features(int64_t index);
 
  private:
   void count_windows();
+  void count_tokens_of(size_t row);
   bool has_windows() const { return !first_feature_.empty(); }
 
   const ExampleTable& table_;
@@ -45,6 +58,7 @@ class Dataset {
   const bool labelled_;
   std::vector<uint32_t> first_feature_;  // of each row and the end, where a row has several
   std::vector<Features> kept_;           // of a table in memory; empty until first used
+  std::vector<uint32_t> lengths_;        // of all features, once counted
   struct Recent {
     int64_t row = -1;
     std::vector<Features> features{};

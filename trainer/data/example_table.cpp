@@ -47,6 +47,10 @@ std::string_view ExampleTable::span_of_rows(size_t first, std::string& storage) 
   return storage;
 }
 
+size_t ExampleTable::memory_bytes() const {
+  return buffer_.capacity() + offsets_.size() * sizeof(uint64_t);
+}
+
 Example ExampleTable::read(uint32_t row) const {
   thread_local std::string storage;
   std::string_view rows = span_of_rows(row, storage);

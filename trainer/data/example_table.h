@@ -38,6 +38,7 @@ class ExampleTable {
   void finish();
 
   size_t rows() const { return rows_; }
+  size_t memory_bytes() const;  // what it holds in memory, labels aside
   Example read(uint32_t row) const;
   // Whether rows lie on disk: then they are best read in nearly their order.
   bool spilled() const { return file_ != nullptr; }

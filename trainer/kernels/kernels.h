@@ -75,6 +75,13 @@ struct RelativeRows {
   int64_t longest() const { return (rows.elements() + 1) / 2; }
 };
 
+// The largest attention that a model comes to, for what a backend needs beside its arguments.
+struct AttentionExtent {
+  int64_t longest = 0;  // tokens of a sequence
+  int64_t heads = 1, head_size = 0;
+  int64_t positions = 0;  // relative ones, of disentangled attention; 0: none
+};
+
 struct AdamWOptions {
   float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f;
 };
@@ -116,8 +123,12 @@ class Kernels {
   virtual void zero(Tensor x) = 0;
   virtual void add(Tensor x, Tensor y) = 0;  // y += x, of one shape
 
-  virtual std::unique_ptr<Weight> make_weight(Tensor master) = 0;  // [N,K]; packs it
+  // [N,K]; packs it. Of a plan's (Parameters) the data are null: nothing is packed.
+  virtual std::unique_ptr<Weight> make_weight(Tensor master) = 0;
   virtual void refresh(Weight& weight) = 0;
+
+  // What steps make the backend hold at most, besides what it was asked to allocate.
+  virtual size_t scratch_bytes(const AttentionExtent& extent) const = 0;
 
   // ---- An update ---------------------------------------------------------------------------
   virtual std::unique_ptr<StepState> make_step_state() = 0;

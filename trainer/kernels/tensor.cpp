@@ -14,6 +14,7 @@ Tensor Arena::make(DType dtype, std::initializer_list<int64_t> shape) {
     tensor.data = base_ + used_;
   }
   used_ += (size + kAlignment - 1) / kAlignment * kAlignment;
+  most_used_ = std::max(most_used_, used_);
   return tensor;
 }
 

@@ -75,11 +75,14 @@ class Arena {
   explicit Arena(const Memory& memory) : base_(memory.data()), capacity_(memory.size_bytes()) {}
 
   Tensor make(DType dtype, std::initializer_list<int64_t> shape);
-  size_t used_bytes() const { return used_; }
+  // Where the next tensor begins; going back there, those made since lose their memory to the next.
+  size_t position() const { return used_; }
+  void go_back(size_t position) { used_ = position; }
+  size_t used_bytes() const { return most_used_; }  // the most at once
 
  private:
   std::byte* base_ = nullptr;
-  size_t capacity_ = 0, used_ = 0;
+  size_t capacity_ = 0, used_ = 0, most_used_ = 0;
 };
 
 }  // namespace berth

@@ -41,6 +41,9 @@ class CheckpointStore {
   std::optional<SaveOutcome> poll();
   std::optional<SaveOutcome> wait();
 
+  // Gives the memory of the last copy back, until the next save. No save is under way.
+  void free_copy() { snapshot_.clear(); }
+
   // Loads the newest complete checkpoint; nullopt: there is none. One that is incomplete or damaged
   // is passed over with a warning. Throws kIncompatible when its tensors are not this model's.
   std::optional<TrainingState> restore(Parameters& parameters, Optimizer& optimizer,

@@ -13,11 +13,11 @@ namespace berth {
 namespace {
 
 // Settings that a resumed job may change: they do not touch the weights.
-constexpr std::array<std::string_view, 17> kFree = {
-    "job-dir",          "export-dir",      "checkpoint-dir", "summary-dir",   "save-steps",
-    "save-total-limit", "threads",         "logging-steps",  "eval-steps",    "eval-batch-size",
-    "log-format",       "log-level",       "mode",           "reuse-job-dir", "predict-data-file",
-    "instruction-set",  "hypertune-metric"};
+constexpr std::array<std::string_view, 18> kFree = {
+    "job-dir",          "export-dir",       "checkpoint-dir", "summary-dir",   "save-steps",
+    "save-total-limit", "threads",          "logging-steps",  "eval-steps",    "eval-batch-size",
+    "log-format",       "log-level",        "mode",           "reuse-job-dir", "predict-data-file",
+    "instruction-set",  "hypertune-metric", "recompute"};
 
 OrderedJson parse(std::string_view json) {
   OrderedJson object = parse_ordered_json(json);

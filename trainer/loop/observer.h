@@ -13,7 +13,8 @@ struct JobReport {
   int64_t parameters = 0;
   int64_t first_step = 0;  // updates already done by an earlier process
   int64_t total_steps = 0;
-  int64_t batch_size = 0;
+  int64_t batch_size = 0;    // examples of an update at most
+  int64_t token_budget = 0;  // tokens of an update at most; 0: any number
   int64_t num_labels = 0;
   double epochs = 0;
   std::string kernels{};

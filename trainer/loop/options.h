@@ -77,8 +77,10 @@ struct TrainingOptions {
   double epochs = 3;
   int64_t max_steps = 0;                    // 0: epochs decide
   int64_t batch_size = 8;                   // examples an update, over all micro-batches
-  int64_t eval_batch_size = 0;              // 0: batch_size
+  int64_t token_budget = 0;                 // tokens an update at most; 0: any number
+  int64_t eval_batch_size = 0;              // 0: as a micro-batch
   int64_t gradient_accumulation_steps = 1;  // micro-batches an update
+  bool recompute = false;                   // layers' activations, in backward
   bool drop_remainder = false;              // leave out an epoch's last, smaller update
   uint64_t seed = 42;
   int64_t seeds = 1;             // runs, with this seed and those after it
@@ -92,8 +94,11 @@ struct TrainingOptions {
   bool load_best_model_at_end = false;
   OptimizationOptions optimization{};
 
+  int64_t examples_per_micro_batch() const {
+    return (batch_size + gradient_accumulation_steps - 1) / gradient_accumulation_steps;
+  }
   int64_t examples_per_evaluation_batch() const {
-    return eval_batch_size > 0 ? eval_batch_size : batch_size;
+    return eval_batch_size > 0 ? eval_batch_size : examples_per_micro_batch();
   }
 };
 

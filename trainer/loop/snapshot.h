@@ -22,6 +22,8 @@ class Snapshot {
   void take(const TrainingState& state, const Parameters& parameters, const Optimizer& optimizer,
             Kernels& kernels);
 
+  void clear() { *this = Snapshot(); }  // gives its memory back
+
   const TrainingState& state() const { return state_; }
   // Do not close the sink.
   uint64_t parameter_bytes() const { return parameters_.size() * sizeof(float); }

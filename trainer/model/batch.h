@@ -59,6 +59,9 @@ struct BatchLimits {
   int64_t tokens = 0;
   int64_t sequences = 0;
   int64_t masked = 0;  // tokens to be told; 0: all
+  // No room but for each layer's result: what backward needs besides is computed again (Chen et al.
+  // 2016, arXiv:1604.06174).
+  bool recomputes = false;
 
   int64_t most_masked() const { return masked > 0 ? masked : tokens; }
 };

@@ -37,17 +37,27 @@ void Encoder::allocate(Arena& arena, const BatchLimits& limits) {
   embeddings_.allocate(arena, limits);
   if (positions_) positions_->allocate(arena);
   embedded_ = arena.make(dtype, {tokens, hidden});
+  recomputes_ = limits.recomputes;
+  for (Layer& layer : layers_) layer.output = arena.make(dtype, {tokens, hidden});
+  const size_t begin = arena.position();
   for (Layer& layer : layers_) {
+    if (recomputes_) arena.go_back(begin);  // every layer takes as much
     layer.attention.allocate(arena, limits);
     layer.attention_output = arena.make(dtype, {tokens, hidden});
     layer.feed_forward.allocate(arena, limits);
-    layer.output = arena.make(dtype, {tokens, hidden});
   }
   if (convolution_) convolution_->allocate(arena, limits);
   scratch_.hidden = arena.make(dtype, {tokens, hidden});
   scratch_.second_hidden = arena.make(dtype, {tokens, hidden});
   const int64_t wide = std::max<int64_t>(3, config_.conv_kernel_size) * hidden;
   scratch_.wide = arena.make(dtype, {tokens, std::max(wide, config_.intermediate_size)});
+}
+
+void Encoder::forward_layer(const StepContext& step, Layer& layer) {
+  const int64_t tokens = step.batch.num_tokens;
+  const Tensor middle = layer.attention_output.first(tokens);
+  layer.attention.forward(step, layer.input, middle);
+  layer.feed_forward.forward(step, middle, layer.output.first(tokens));
 }
 
 Tensor Encoder::forward(const StepContext& step) {
@@ -57,11 +67,9 @@ Tensor Encoder::forward(const StepContext& step) {
   if (positions_) positions_->forward(step);
   for (size_t i = 0; i < layers_.size(); ++i) {
     Layer& layer = layers_[i];
-    const Tensor middle = layer.attention_output.first(tokens);
     layer.input = x;
-    layer.attention.forward(step, x, middle);
+    forward_layer(step, layer);
     x = layer.output.first(tokens);
-    layer.feed_forward.forward(step, middle, x);
     if (i == 0 && convolution_) x = convolution_->forward(step, layer.input, x);
   }
   return x;
@@ -72,6 +80,8 @@ void Encoder::backward(const StepContext& step, Tensor d) {
   if (positions_) positions_->begin_backward();
   for (size_t i = layers_.size(); i-- > 0;) {
     Layer& layer = layers_[i];
+    // The last layer's are still there; dropout falls where it fell.
+    if (recomputes_ && i + 1 < layers_.size()) forward_layer(step, layer);
     if (i == 0 && convolution_) convolution_->backward(step, d, scratch_);
     layer.feed_forward.backward(step, layer.attention_output.first(tokens), d, scratch_);
     layer.attention.backward(step, layer.input, d, scratch_);

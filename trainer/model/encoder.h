@@ -36,6 +36,8 @@ class Encoder {
     Tensor attention_output{}, output{};  // [T,H]
   };
 
+  void forward_layer(const StepContext& step, Layer& layer);
+
   const ModelConfig& config_;
   Kernels& kernels_;
   Embeddings embeddings_;
@@ -44,6 +46,7 @@ class Encoder {
   std::unique_ptr<Convolution> convolution_;  // DeBERTa-v2-xlarge's
   Tensor embedded_;                           // [T,H]
   BackwardScratch scratch_;
+  bool recomputes_ = false;  // layers share the memory of all but their outputs
 };
 
 }  // namespace berth

@@ -46,18 +46,31 @@ int64_t longest_sequence(const PackedBatch& batch) {
 
 }  // namespace
 
-Model::Model(const ModelConfig& config, const BatchLimits& limits, Parameters& parameters,
-             Kernels& kernels, LossOptions loss, const LoraOptions& lora)
+Model::Model(const ModelConfig& config, Parameters& parameters, Kernels& kernels, LossOptions loss,
+             const LoraOptions& lora)
     : config_(config),
       loss_(loss),
       kernels_(kernels),
       encoder_(config, lora, parameters, kernels),
-      head_(make_head(config, encoder_.embeddings(), parameters, kernels)) {
+      head_(make_head(config, encoder_.embeddings(), parameters, kernels)) {}
+
+Model::Model(const ModelConfig& config, const BatchLimits& limits, Parameters& parameters,
+             Kernels& kernels, LossOptions loss, const LoraOptions& lora)
+    : Model(config, parameters, kernels, loss, lora) {
   Arena plan;
   allocate(plan, limits);
   activations_ = kernels.allocate(plan.used_bytes());
   Arena arena(*activations_);
   allocate(arena, limits);
+}
+
+size_t Model::planned_bytes(const ModelConfig& config, const BatchLimits& limits, Kernels& kernels,
+                            const LoraOptions& lora) {
+  Parameters parameters(parameter_table(config, lora));
+  Model model(config, parameters, kernels, {}, lora);
+  Arena plan;
+  model.allocate(plan, limits);
+  return plan.used_bytes();
 }
 
 void Model::allocate(Arena& arena, const BatchLimits& limits) {

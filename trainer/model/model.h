@@ -19,6 +19,9 @@ class Model {
   // not fit.
   Model(const ModelConfig& config, const BatchLimits& limits, Parameters& parameters,
         Kernels& kernels, LossOptions loss = {}, const LoraOptions& lora = {});
+  // activation_bytes() of such a model, without making it.
+  static size_t planned_bytes(const ModelConfig& config, const BatchLimits& limits,
+                              Kernels& kernels, const LoraOptions& lora = {});
 
   // Adds a labelled batch's loss to the state. `batch` lies inside the limits, its labels are of
   // the config's task. Throws kBadData on an id that the embeddings have not.
@@ -35,6 +38,10 @@ class Model {
   size_t activation_bytes() const { return activations_->size_bytes(); }
 
  private:
+  // Without activations.
+  Model(const ModelConfig& config, Parameters& parameters, Kernels& kernels, LossOptions loss,
+        const LoraOptions& lora);
+
   void allocate(Arena& arena, const BatchLimits& limits);
   void upload(const PackedBatch& batch);
   void upload_labels(const PackedBatch& batch);

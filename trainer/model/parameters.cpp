@@ -11,18 +11,24 @@
 #include "trainer/kernels/thread_pool.h"
 
 namespace berth {
-Parameters::Parameters(std::vector<ParameterSpec> specs, bool with_gradients, Kernels& kernels)
-    : specs_(std::move(specs)) {
+
+Parameters::Parameters(std::vector<ParameterSpec> specs) : specs_(std::move(specs)) {
   for (const ParameterSpec& spec : specs_) {
     offsets_.push_back(size_);
     size_ += spec.elements();
   }
+}
+
+Parameters::Parameters(std::vector<ParameterSpec> specs, bool with_gradients, Kernels& kernels)
+    : Parameters(std::move(specs)) {
   const size_t size_bytes = static_cast<size_t>(size_) * sizeof(float);
   values_ = kernels.allocate(size_bytes);
   if (with_gradients) gradients_ = kernels.allocate(size_bytes);
 }
 
-Tensor Parameters::values() const { return {.data = values_->data(), .rank = 1, .shape = {size_}}; }
+Tensor Parameters::values() const {
+  return {.data = values_ ? values_->data() : nullptr, .rank = 1, .shape = {size_}};
+}
 
 Tensor Parameters::gradients() const {
   return {.data = gradients_ ? gradients_->data() : nullptr, .rank = 1, .shape = {size_}};

@@ -49,6 +49,8 @@ class Parameters {
  public:
   // Values and gradients start as zeros. Throws kMemory.
   Parameters(std::vector<ParameterSpec> specs, bool with_gradients, Kernels& kernels);
+  // A plan: all shapes, no memory; every view is null.
+  explicit Parameters(std::vector<ParameterSpec> specs);
 
   std::span<const ParameterSpec> specs() const { return specs_; }
   int64_t size() const { return size_; }  // elements of all
@@ -76,7 +78,7 @@ class Parameters {
   std::vector<ParameterSpec> specs_;
   std::vector<int64_t> offsets_;
   int64_t size_ = 0;
-  std::unique_ptr<Memory> values_, gradients_;
+  std::unique_ptr<Memory> values_, gradients_;  // values_ null: a plan
 };
 
 // Fills every parameter, or those at `indices`, with its initial values: normal with the config's

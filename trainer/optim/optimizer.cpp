@@ -8,10 +8,6 @@ namespace berth {
 
 namespace {
 
-bool learns(const ParameterSpec& spec, const OptimizerOptions& options) {
-  return spec.trains && spec.depth >= options.first_depth;
-}
-
 // One for each parameter that learns; neighbours that are treated alike are joined where a range
 // need not be one parameter.
 std::vector<UpdateRange> ranges_of(const OptimizerOptions& options, const Parameters& parameters) {
@@ -59,6 +55,10 @@ std::vector<UpdateRange> frozen_in(const OptimizerOptions& options, const Parame
 }
 
 }  // namespace
+
+bool learns(const ParameterSpec& spec, const OptimizerOptions& options) {
+  return spec.trains && spec.depth >= options.first_depth;
+}
 
 Optimizer::Optimizer(const OptimizerOptions& options, Parameters& parameters, Kernels& kernels)
     : options_(options),

@@ -22,6 +22,9 @@ struct OptimizerOptions {
   int64_t first_depth = 0;  // parameters of a lesser ParameterSpec::depth keep their values
 };
 
+// Whether the optimizer changes the parameter.
+bool learns(const ParameterSpec& spec, const OptimizerOptions& options);
+
 // AdamW or LAMB, with clipping by the global norm over all of `parameters` that learn: those that
 // train and are deep enough. They must have gradients and outlive it. The two moments are one block
 // each, laid out as the parameters are. Not thread-safe.

@@ -45,6 +45,15 @@ TEST_F(DatasetTest, TokenizesEachRowOnceWhenAskedFor) {
   EXPECT_FALSE(table.dataset->labelled());
 }
 
+TEST_F(DatasetTest, JudgesItsMemoryBySomeRows) {
+  const LetterData few(64), many(6400);
+  const size_t of_few = few.dataset->memory_bytes(), of_many = many.dataset->memory_bytes();
+  EXPECT_GT(of_few, 64 * (sizeof(Features) + 2 * 3 * sizeof(int32_t)));
+  EXPECT_NEAR(static_cast<double>(of_many), 100 * static_cast<double>(of_few),
+              10 * static_cast<double>(of_few));
+  EXPECT_EQ(many.tokenizer.calls, 64);
+}
+
 TEST_F(DatasetTest, HandsThePairAndTheLengthToTheTokenizer) {
   const TableData table(table_of(texts_, {}, {"x", "y", "z", "w"}), tokenizer_, 6);
   EXPECT_THAT(table.dataset->features(0).input_ids, ElementsAre(1, 3, 4, 5, 2, 26));
@@ -86,6 +95,11 @@ TEST_F(DatasetTest, OfATableOnDiskIsTheSame) {
   for (const int64_t index : {0, 99, 31, 32, 33, 64, 5}) {
     EXPECT_EQ(on_disk.dataset->features(index).input_ids, data.dataset->features(index).input_ids);
     EXPECT_EQ(on_disk.dataset->features(index).classes, data.dataset->features(index).classes);
+  }
+  const std::atomic<bool> stop = false;
+  on_disk.dataset->count_tokens(3, stop);
+  for (int64_t index = 0; index < 100; ++index) {
+    EXPECT_EQ(on_disk.dataset->length(index), data.dataset->length(index));
   }
   // A batch that is packed and then looked at again is tokenized once.
   tokenizer_.calls = 0;
@@ -198,6 +212,132 @@ TEST_F(BatcherTest, AnUpdateDependsOnItsCursorAndTheSeedAlone) {
   EXPECT_EQ(ids(next({.batch_size = 3}, first.after)), ids(second));
   EXPECT_NE(ids(next({.batch_size = 3, .seed = 43})), ids(first));
   EXPECT_NE(ids(next({.batch_size = 3}, {.epoch = 1})), ids(first));
+}
+
+// Updates of an epoch by their tokens, each checked against the budget.
+class TokenBudgetTest : public BatcherTest {
+ protected:
+  std::vector<UpdateBatch> epoch(const BatchOptions& options, int64_t number = 0) {
+    Batcher batcher(options, *data_.dataset);
+    std::vector<UpdateBatch> updates;
+    for (DataCursor cursor{.epoch = number}; cursor.epoch == number;) {
+      updates.push_back(batcher.next(cursor));
+      cursor = updates.back().after;
+    }
+    return updates;
+  }
+  static int64_t examples_of(const std::vector<UpdateBatch>& updates) {
+    int64_t examples = 0;
+    for (const UpdateBatch& update : updates) examples += update.examples;
+    return examples;
+  }
+};
+
+TEST_F(TokenBudgetTest, AnUpdateHasAsManyExamplesAsFit) {
+  const std::vector<UpdateBatch> updates = epoch({.batch_size = 99, .token_budget = 15});
+  ASSERT_GT(updates.size(), 2u);
+  EXPECT_EQ(examples_of(updates), 10);
+  for (size_t i = 0; i < updates.size(); ++i) {
+    EXPECT_LE(updates[i].tokens, 15);
+    if (i + 1 == updates.size()) break;
+    const PackedBatch& next = updates[i + 1].micro_batches[0];
+    EXPECT_GT(updates[i].tokens + next.cu_seqlens[1], 15) << "one more would have fitted";
+  }
+}
+
+TEST_F(TokenBudgetTest, AnExampleAboveItIsAnUpdateOfItsOwn) {
+  const std::vector<UpdateBatch> updates = epoch({.batch_size = 99, .token_budget = 1});
+  ASSERT_THAT(updates, SizeIs(10));
+  for (const UpdateBatch& update : updates) EXPECT_EQ(update.examples, 1);
+}
+
+TEST_F(TokenBudgetTest, TheBatchSizeBoundsTheExamples) {
+  const std::vector<UpdateBatch> updates = epoch({.batch_size = 2, .token_budget = 1000});
+  ASSERT_THAT(updates, SizeIs(5));
+  for (const UpdateBatch& update : updates) EXPECT_EQ(update.examples, 2);
+}
+
+TEST_F(TokenBudgetTest, AnUpdateDependsOnItsCursorAlone) {
+  const BatchOptions options{.batch_size = 99, .token_budget = 15};
+  for (const UpdateBatch& update : epoch(options, 3)) {
+    const UpdateBatch again = next(options, update.before);
+    EXPECT_EQ(ids(again), ids(update));
+    EXPECT_EQ(again.after, update.after);
+  }
+  // Counted lengths, and those of the features.
+  const std::vector<UpdateBatch> before = epoch(options);
+  const std::atomic<bool> stop = false;
+  const auto counted = data_.data->some(data_.all_rows());
+  counted->count_tokens(3, stop);
+  Batcher batcher(options, *counted);
+  for (const UpdateBatch& update : before) {
+    EXPECT_EQ(ids(batcher.next(update.before)), ids(update));
+  }
+}
+
+TEST_F(TokenBudgetTest, UpdatesAreCountedAsTheyWillBeMade) {
+  for (const bool drops : {false, true}) {
+    const BatchOptions options{.batch_size = 4, .token_budget = 17, .drop_remainder = drops};
+    Batcher batcher(options, *data_.dataset);
+    int64_t counted = 0, made = 0;
+    for (int64_t number = 0; number < 20; ++number) counted += batcher.updates_of(number);
+    for (DataCursor cursor; cursor.epoch < 20; ++made) {
+      const UpdateBatch update = batcher.next(cursor);
+      if (update.after.epoch > 20 || (update.after.epoch == 20 && update.after.index > 0)) break;
+      cursor = update.after;
+    }
+    EXPECT_EQ(counted, made) << drops;
+  }
+}
+
+TEST_F(TokenBudgetTest, ARemainderIsWhatTheEpochsEndCutShort) {
+  const BatchOptions keeps{.batch_size = 99, .token_budget = 20};
+  BatchOptions drops = keeps;
+  drops.drop_remainder = true;
+  const std::vector<UpdateBatch> all = epoch(keeps);
+  ASSERT_LT(all.back().tokens, 20);
+  ASSERT_GT(all.size(), 1u);
+  Batcher batcher(drops, *data_.dataset);
+  EXPECT_EQ(batcher.updates_of(0), static_cast<int64_t>(all.size()) - 1);
+  // In its place comes the next epoch's first.
+  EXPECT_EQ(ids(batcher.next(all.back().before)), ids(epoch(keeps, 1).front()));
+  // The only one of its epoch stays.
+  drops.token_budget = 10000;
+  EXPECT_EQ(next(drops).examples, 10);
+}
+
+TEST_F(TokenBudgetTest, MicroBatchesShareTheTokens) {
+  const BatchOptions whole{.batch_size = 99, .token_budget = 60, .seed = 3};
+  const UpdateBatch update = next(whole);
+  for (const int64_t parts : {2, 3, 5, 40}) {
+    BatchOptions options = whole;
+    options.micro_batches = parts;
+    const UpdateBatch cut = next(options);
+    EXPECT_EQ(ids(cut), ids(update)) << parts;
+    uint64_t tokens = 0, sequences = 0;
+    for (const PackedBatch& batch : cut.micro_batches) {
+      EXPECT_GT(batch.num_sequences(), 0);
+      EXPECT_LE(batch.num_tokens(), (update.tokens + parts - 1) / parts + 9) << parts;
+      EXPECT_EQ(batch.first_token, tokens);
+      EXPECT_EQ(batch.first_sequence, sequences);
+      tokens += static_cast<uint64_t>(batch.num_tokens());
+      sequences += static_cast<uint64_t>(batch.num_sequences());
+    }
+    EXPECT_EQ(tokens, static_cast<uint64_t>(update.tokens));
+  }
+}
+
+TEST_F(DatasetTest, CountsTokensOnAnyNumberOfThreads) {
+  const std::atomic<bool> stop = false;
+  for (const int threads : {1, 2, 7}) {
+    const LetterData data(100);
+    const auto counted = data.data->some(data.all_rows());
+    counted->count_tokens(threads, stop);
+    EXPECT_EQ(data.tokenizer.calls, 100);
+    for (const int64_t index : {0, 1, 50, 99}) {
+      EXPECT_EQ(counted->length(index), data.dataset->length(index));
+    }
+  }
 }
 
 TEST_F(BatcherTest, LabelsStayWithTheirTexts) {

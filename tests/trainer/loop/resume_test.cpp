@@ -170,6 +170,35 @@ TEST_F(ResumeTest, AKillWhileSavingLosesNothingButTime) {
   }
 }
 
+TEST_F(ResumeTest, ByTokensAKillChangesNothing) {
+  options_.token_budget = 20;
+  options_.batch_size = 5;
+  options_.drop_remainder = true;
+  options_.save_steps = 2;
+  const End expected = uninterrupted();
+  for (int64_t k = 1; k < kSteps; ++k) {
+    const ScratchDirectory scratch;
+    TinyJob job(options_, scratch / "job", *storage_);
+    job.observer.when_step = [&](int64_t step) {
+      if (step == k) throw Killed();
+    };
+    EXPECT_THROW(job.run(), Killed);
+    expect_resumes(scratch, expected, (k - 1) / 2 * 2, "killed after step " + std::to_string(k));
+  }
+}
+
+TEST_F(ResumeTest, ByTokensTheCutDoesNotMoveTheData) {
+  options_.token_budget = options_.batch_size = 20;
+  options_.gradient_accumulation_steps = 1;
+  const End whole = uninterrupted();
+  options_.gradient_accumulation_steps = 3;
+  const End cut = uninterrupted();
+  const TrainingState a = parse_training_state(whole.state), b = parse_training_state(cut.state);
+  EXPECT_EQ(a.cursor, b.cursor);
+  EXPECT_EQ(a.examples, b.examples);
+  EXPECT_NEAR(a.loss_sum, b.loss_sum, 1e-4 * a.loss_sum);
+}
+
 TEST_F(ResumeTest, AFinishedRunIsEvaluatedAndLeftAsItIs) {
   const ScratchDirectory scratch;
   TinyJob job(options_, scratch / "job", *storage_);

@@ -83,7 +83,7 @@ class TinyJob {
                   .observer = observer,
                   .stop = stop,
                   .fill_parameters = [this] { tiny.fill(/*seed=*/1); }},
-                 make_plan(options_, train_data_.dataset->size()), std::move(state));
+                 make_plan(options_, *train_data_.dataset), std::move(state));
   }
 
   TinyModel tiny;

@@ -21,28 +21,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-TEST(Plan, CountsAnEpochsLastUpdateWhole) {
-  TrainingOptions options;
-  options.batch_size = 8;
-  options.epochs = 3;
-  EXPECT_EQ(make_plan(options, 16).steps_per_epoch, 2);
-  EXPECT_EQ(make_plan(options, 17).steps_per_epoch, 3);
-  EXPECT_EQ(make_plan(options, 17).total_steps, 9);
-  EXPECT_EQ(make_plan(options, 1).total_steps, 3);
-}
-
-TEST(Plan, TakesPartsOfAnEpochAndMaxSteps) {
-  TrainingOptions options;
-  options.batch_size = 8;
-  options.epochs = 0.5;
-  EXPECT_EQ(make_plan(options, 80).total_steps, 5);
-  EXPECT_EQ(make_plan(options, 72).total_steps, 5);  // 4.5
-  options.epochs = 0.01;
-  EXPECT_EQ(make_plan(options, 8).total_steps, 1);
-  options.max_steps = 100;
-  EXPECT_EQ(make_plan(options, 8).total_steps, 100);
-}
-
 class TrainTest : public testing::Test {
  protected:
   TrainTest() { options_.max_steps = 5; }
@@ -68,6 +46,16 @@ class TrainTest : public testing::Test {
   std::unique_ptr<Storage> storage_ = make_local_storage();
   TrainingOptions options_ = tiny_options();
 };
+
+TEST_F(TrainTest, MeetsEveryExampleOnceAnEpochByTokens) {
+  options_.max_steps = 0;
+  options_.token_budget = options_.batch_size = 20;
+  options_.epochs = 2;
+  const auto job = make_job(/*evaluates=*/false);
+  const TrainResult result = job->run();
+  EXPECT_EQ(result.state.examples, 44);
+  EXPECT_EQ(result.state.cursor, (DataCursor{.epoch = 2}));
+}
 
 TEST_F(TrainTest, Learns) {
   options_.max_steps = 0;

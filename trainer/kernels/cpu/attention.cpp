@@ -4,6 +4,18 @@
 
 namespace berth {
 
+// As the backward passes, the larger ones, resize theirs.
+size_t CpuBackend::scratch_bytes(const AttentionExtent& extent) const {
+  const int64_t length = extent.longest, queries = std::min(kQueries, length);
+  const int64_t rows = std::min(extent.positions, std::max<int64_t>(0, 2 * length - 1));
+  const int64_t threads = pool_.size();
+  const int64_t of_thread =
+      queries * (2 * score_stride(length) + 1) + 2 * (length + queries) * rows;
+  // A head that two threads share is summed by both.
+  const int64_t sums = (extent.heads + threads - 1) * extent.positions * 2 * extent.head_size;
+  return static_cast<size_t>(threads * of_thread + sums) * sizeof(float);
+}
+
 void CpuBackend::attention_forward(Tensor qkv, Tensor cu_seqlens, int num_heads, Dropout dropout,
                                    const StepState& state, Tensor out, Tensor log_sum_exp) {
   const AttentionShape shape(qkv, cu_seqlens, num_heads, pool_.size());

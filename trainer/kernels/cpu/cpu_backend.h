@@ -46,7 +46,7 @@ inline constexpr int64_t kLeastBf16Outputs = kPanelColumns / 2;
 // OpenBLAS packs for itself: in fp32 the master is all there is.
 struct CpuWeight final : Weight {
   CpuWeight(Tensor w, bool bf16) : values(w) {
-    if (!bf16 || w.rows() < kLeastBf16Outputs) return;
+    if (!w || !bf16 || w.rows() < kLeastBf16Outputs) return;  // null: a plan's
     forward.emplace(w.columns(), w.rows());
     backward.emplace(w.rows(), w.columns());
   }
@@ -79,6 +79,7 @@ class CpuBackend final : public Kernels {
   void add(Tensor x, Tensor y) override;
   std::unique_ptr<Weight> make_weight(Tensor master) override;
   void refresh(Weight& weight) override;
+  size_t scratch_bytes(const AttentionExtent& extent) const override;
 
   std::unique_ptr<StepState> make_step_state() override;
   void begin_step(StepState& state, const StepInputs& inputs) override;

@@ -1,0 +1,52 @@
+#include "entrypoint/memory_budget.h"
+
+#include <algorithm>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+std::string advice(const BatchShape& shape, int64_t fitting) {
+  if (fitting == 0) {
+    return "not even one at a time fits: use a smaller model, a shorter --max-seq-length or more "
+           "memory";
+  }
+  const std::string evaluation = cat("--eval-batch-size ", fitting);
+  if (shape.in_tokens) return cat("--token-budget ", fitting, " would fit");
+  if (shape.micro_batch() <= fitting) return evaluation + " would fit";
+  const std::string also = shape.evaluated > fitting ? " with " + evaluation : "";
+  const int64_t parts = (shape.batch_size + fitting - 1) / fitting;
+  return cat("--batch-size ", fitting, also, " would fit, or the same updates by ",
+             "--gradient-accumulation-steps ", parts);
+}
+
+}  // namespace
+
+int64_t largest_fitting_batch(int64_t most, const MemoryLimit& limit,
+                              const std::function<MemoryEstimate(int64_t)>& memory_of) {
+  int64_t fits = 0, beyond = most + 1;
+  while (beyond - fits > 1) {
+    const int64_t middle = fits + (beyond - fits) / 2;
+    (memory_of(middle).total() <= limit.size_bytes ? fits : beyond) = middle;
+  }
+  return fits;
+}
+
+void require_memory(const BatchShape& shape, const std::optional<MemoryLimit>& limit,
+                    const std::function<MemoryEstimate(int64_t)>& memory_of) {
+  if (!limit) return;
+  const int64_t at_once = std::max(shape.micro_batch(), shape.evaluated);
+  const MemoryEstimate memory = memory_of(at_once);
+  if (memory.total() <= limit->size_bytes) return;
+  const int64_t fitting = largest_fitting_batch(at_once, *limit, memory_of);
+  throw Error(Code::kMemory,
+              cat("the job needs up to ", human_bytes(memory.total()), " of memory, ",
+                  human_bytes(memory.activations), " of it for ", at_once,
+                  shape.in_tokens ? " tokens" : " examples", " at once, and ", limit->what, " is ",
+                  human_bytes(limit->size_bytes)),
+              "", advice(shape, fitting));
+}
+
+}  // namespace berth

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "storage/base/memory_limit.h"
+#include "trainer/loop/memory_estimate.h"
+
+namespace berth {
+
+// The largest batch, at most `most`, whose job takes no more than the limit; 0: none does. A larger
+// batch takes no less.
+int64_t largest_fitting_batch(int64_t most, const MemoryLimit& limit,
+                              const std::function<MemoryEstimate(int64_t batch)>& memory_of);
+
+// How many examples a job computes at once: of an update, in its parts, and of an evaluation.
+struct BatchShape {
+  int64_t batch_size = 0, micro_batches = 1;
+  int64_t evaluated = 0;   // by --eval-batch-size; 0: as a micro-batch
+  bool in_tokens = false;  // tokens instead, of a budget
+
+  int64_t micro_batch() const { return (batch_size + micro_batches - 1) / micro_batches; }
+};
+
+// Throws kMemory, with a batch that would fit, where a job of this shape takes more than the limit;
+// nullopt: there is none. `memory_of` a job that computes so many at once.
+void require_memory(const BatchShape& shape, const std::optional<MemoryLimit>& limit,
+                    const std::function<MemoryEstimate(int64_t at_once)>& memory_of);
+
+}  // namespace berth

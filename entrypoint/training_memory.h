@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+
+#include "entrypoint/labelled_data.h"
+#include "storage/base/memory_limit.h"
+#include "trainer/data/dataset.h"
+#include "trainer/kernels/kernels.h"
+#include "trainer/loop/memory_estimate.h"
+#include "trainer/loop/options.h"
+
+namespace berth {
+
+// What the rows of a job take, and what the process takes without them.
+struct DataMemory {
+  size_t program = 0, tables = 0;
+  int64_t most_examples = 0;  // of the largest data set
+};
+
+// The process as it is, less the tables: to be asked before data sets are made of them.
+size_t program_bytes(const TrainingRows& rows);
+
+// Makes some of the data sets' features, to judge by.
+DataMemory data_memory(size_t program, const TrainingRows& rows, Dataset& train,
+                       std::optional<Dataset>& eval);
+
+// What the whole job takes. `config` with its task and labels.
+MemoryEstimate training_memory(const Settings& settings, const ModelConfig& config,
+                               const OptimizerOptions& optimizer, const DataMemory& data,
+                               Kernels& kernels);
+
+// Throws kMemory, with the batch that would fit, where such jobs take more than the limit.
+void require_training_memory(const Settings& settings, const ModelConfig& config,
+                             const OptimizerOptions& optimizer, const DataMemory& data,
+                             const std::optional<MemoryLimit>& limit, Kernels& kernels);
+
+}  // namespace berth

@@ -1,0 +1,54 @@
+#include "storage/base/memory_limit.h"
+
+#include <unistd.h>
+
+#include <fstream>
+
+#include "storage/base/cgroup.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "max" is no number; version 1's "unlimited" is one beyond any machine's memory.
+std::optional<double> memory_limit_of(const fs::path& group, CgroupVersion version) {
+  const char* file = version == CgroupVersion::kV2 ? "memory.max" : "memory.limit_in_bytes";
+  const std::optional<uint64_t> size_bytes = parse_number(first_line(group / file));
+  if (!size_bytes) return std::nullopt;
+  return static_cast<double>(*size_bytes);
+}
+
+// "MemTotal:       24626316 kB".
+std::optional<uint64_t> machine_memory(const fs::path& root) {
+  std::ifstream in(root / "proc/meminfo");
+  for (std::string name, unit; in >> name;) {
+    uint64_t size = 0;
+    if (name == "MemTotal:" && in >> size >> unit && unit == "kB") return size * 1024;
+    std::getline(in, unit);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<MemoryLimit> memory_limit(const fs::path& root) {
+  const std::optional<uint64_t> machine = machine_memory(root);
+  const std::optional<double> group = least_cgroup_limit(root, "memory", memory_limit_of);
+  constexpr double kUnlimited = 0x1p62;  // and no machine to compare it with
+  if (group && *group < (machine ? static_cast<double>(*machine) : kUnlimited)) {
+    return MemoryLimit{static_cast<uint64_t>(*group), "the container's limit"};
+  }
+  if (!machine) return std::nullopt;
+  return MemoryLimit{*machine, "this machine's memory"};
+}
+
+uint64_t resident_bytes() {
+  std::ifstream in("/proc/self/statm");  // pages: all, resident, ...
+  uint64_t all = 0, resident = 0;
+  if (!(in >> all >> resident)) return 0;
+  return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace berth

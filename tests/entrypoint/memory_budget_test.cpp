@@ -1,0 +1,80 @@
+#include "entrypoint/memory_budget.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "storage/base/error.h"
+
+namespace berth {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+// 100 MiB, and 10 more for each example.
+MemoryEstimate linear(int64_t batch) {
+  return {.parameters = 100 * kMiB, .activations = static_cast<size_t>(batch) * 10 * kMiB};
+}
+
+MemoryLimit limit_of(uint64_t mebibytes) { return {mebibytes * kMiB, "the container's limit"}; }
+
+std::string complaint(const BatchShape& shape, uint64_t mebibytes) {
+  try {
+    require_memory(shape, limit_of(mebibytes), linear);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kMemory);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(LargestFittingBatch, IsTheLastThatFits) {
+  EXPECT_EQ(largest_fitting_batch(32, limit_of(239), linear), 13);
+  EXPECT_EQ(largest_fitting_batch(32, limit_of(240), linear), 14);
+  EXPECT_EQ(largest_fitting_batch(32, limit_of(110), linear), 1);
+  EXPECT_EQ(largest_fitting_batch(32, limit_of(109), linear), 0);
+  EXPECT_EQ(largest_fitting_batch(32, limit_of(9999), linear), 32);
+  EXPECT_EQ(largest_fitting_batch(1, limit_of(110), linear), 1);
+}
+
+TEST(RequireMemory, PassesWhatFits) {
+  EXPECT_EQ(complaint({.batch_size = 32}, 420), "");
+  EXPECT_EQ(complaint({.batch_size = 32, .micro_batches = 4}, 180), "");
+  require_memory({.batch_size = 1'000'000}, std::nullopt, linear);
+}
+
+TEST(RequireMemory, SaysTheNumbersAndWhatWouldFit) {
+  EXPECT_EQ(complaint({.batch_size = 32}, 230),
+            "the job needs up to 420.0 MiB of memory, 320.0 MiB of it for 32 examples at once, and "
+            "the container's limit is 230.0 MiB; --batch-size 13 would fit, or the same updates by "
+            "--gradient-accumulation-steps 3");
+}
+
+TEST(RequireMemory, CountsMicroBatches) {
+  EXPECT_THAT(complaint({.batch_size = 32, .micro_batches = 2}, 230),
+              HasSubstr("--batch-size 13 would fit, or the same updates by "
+                        "--gradient-accumulation-steps 3"));
+}
+
+TEST(RequireMemory, NamesTheEvaluationWhereItIsWhatTakesTooMuch) {
+  EXPECT_THAT(complaint({.batch_size = 8, .evaluated = 64}, 230),
+              HasSubstr("for 64 examples at once"));
+  EXPECT_THAT(complaint({.batch_size = 8, .evaluated = 64}, 230),
+              HasSubstr("; --eval-batch-size 13 would fit"));
+  EXPECT_THAT(complaint({.batch_size = 32, .evaluated = 64}, 230),
+              HasSubstr("--batch-size 13 with --eval-batch-size 13 would fit"));
+}
+
+TEST(RequireMemory, SpeaksOfTokensWhereThereIsABudget) {
+  const std::string text = complaint({.batch_size = 32, .in_tokens = true}, 230);
+  EXPECT_THAT(text, HasSubstr("for 32 tokens at once"));
+  EXPECT_THAT(text, HasSubstr("; --token-budget 13 would fit"));
+}
+
+TEST(RequireMemory, SaysWhereNoBatchFits) {
+  EXPECT_THAT(complaint({.batch_size = 4}, 105), HasSubstr("not even one at a time fits"));
+}
+
+}  // namespace
+}  // namespace berth

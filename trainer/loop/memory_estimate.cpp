@@ -1,0 +1,56 @@
+#include "trainer/loop/memory_estimate.h"
+
+#include <algorithm>
+
+#include "trainer/loop/snapshot.h"
+#include "trainer/model/model.h"
+
+namespace berth {
+namespace {
+
+size_t fp32_bytes(int64_t elements) { return static_cast<size_t>(elements) * sizeof(float); }
+
+// As Snapshot takes it: all values, and two moments of what stands behind the first that trains.
+size_t copy_bytes(const Parameters& parameters) {
+  const size_t first = first_trained(parameters);
+  if (first == parameters.specs().size()) return fp32_bytes(parameters.size());
+  return fp32_bytes(parameters.size() + 2 * (parameters.size() - parameters.offset(first)));
+}
+
+// As export_model() takes it: a copy, one more in another type, and the merged model before both.
+size_t export_bytes(const MemoryPlan& plan) {
+  const int64_t size = Parameters(parameter_table(plan.config)).size();
+  size_t size_bytes = fp32_bytes(size);
+  if (plan.export_dtype != DType::kF32) {
+    size_bytes += static_cast<size_t>(size) * size_of(plan.export_dtype);
+  }
+  if (plan.lora) size_bytes += fp32_bytes(size);
+  return size_bytes;
+}
+
+AttentionExtent attention_extent(const MemoryPlan& plan) {
+  const ModelConfig& config = plan.config;
+  return {.longest = plan.longest,
+          .heads = config.num_attention_heads,
+          .head_size = config.hidden_size / config.num_attention_heads,
+          .positions = config.type == ModelType::kDebertaV2 ? 2 * config.relative_span() : 0};
+}
+
+}  // namespace
+
+MemoryEstimate estimate_memory(const MemoryPlan& plan, Kernels& kernels) {
+  const Parameters parameters(parameter_table(plan.config, plan.lora));
+  int64_t training = 0, learning = 0;
+  for (const ParameterSpec& spec : parameters.specs()) {
+    if (spec.trains) training += spec.elements();
+    if (learns(spec, plan.optimizer)) learning += spec.elements();
+  }
+  return {.parameters = fp32_bytes(parameters.size()),
+          .gradients = fp32_bytes(training),
+          .moments = 2 * fp32_bytes(learning),
+          .activations = Model::planned_bytes(plan.config, plan.limits, kernels, plan.lora),
+          .scratch = kernels.scratch_bytes(attention_extent(plan)),
+          .saving = std::max(copy_bytes(parameters), export_bytes(plan))};
+}
+
+}  // namespace berth

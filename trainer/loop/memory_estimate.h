@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "storage/base/dtype.h"
+#include "trainer/kernels/kernels.h"
+#include "trainer/model/batch.h"
+#include "trainer/model/config.h"
+#include "trainer/model/lora.h"
+#include "trainer/optim/optimizer.h"
+
+namespace berth {
+
+// The most that a training job holds in memory at once, in bytes, part by part. Files that are
+// mapped do not count: the system takes them back.
+struct MemoryEstimate {
+  size_t program = 0;      // code, libraries, the tokenizer
+  size_t tables = 0;       // rows, and what is kept of their tokens
+  size_t parameters = 0;   // of the whole model
+  size_t gradients = 0;    // of what trains
+  size_t moments = 0;      // of what learns
+  size_t activations = 0;  // of the largest batch, with the gradients of one layer's
+  size_t scratch = 0;      // the backend's own
+  size_t saving = 0;  // copies while a checkpoint is written, or the model where that takes more
+
+  size_t total() const {
+    return program + tables + parameters + gradients + moments + activations + scratch + saving;
+  }
+};
+
+// What decides on it, apart from the data.
+struct MemoryPlan {
+  const ModelConfig& config;
+  const LoraOptions& lora;
+  const OptimizerOptions& optimizer;
+  BatchLimits limits{};
+  int64_t longest = 0;  // tokens of a sequence
+  DType export_dtype = DType::kF32;
+};
+
+// All but program and tables. Allocates none of it.
+MemoryEstimate estimate_memory(const MemoryPlan& plan, Kernels& kernels);
+
+}  // namespace berth
