@@ -31,7 +31,8 @@ class StepState {
 };
 
 // A matrix [N,K] as products want it: the fp32 master plus whatever packed copies the backend
-// keeps. Made once; refresh() after the master changed.
+// keeps. Made once; refresh() after the master changed. Over a null master, of a model that is only
+// planned, it keeps none.
 class Weight {
  public:
   virtual ~Weight() = default;
@@ -127,8 +128,10 @@ class Kernels {
   virtual std::unique_ptr<Weight> make_weight(Tensor master) = 0;
   virtual void refresh(Weight& weight) = 0;
 
-  // What steps make the backend hold at most, besides what it was asked to allocate.
+  // What steps make the backend hold at most, besides what it was asked to allocate and weights.
   virtual size_t scratch_bytes(const AttentionExtent& extent) const = 0;
+  // What a Weight of this shape holds beside its master.
+  virtual size_t packed_bytes(int64_t rows, int64_t columns) const = 0;
 
   // ---- An update ---------------------------------------------------------------------------
   virtual std::unique_ptr<StepState> make_step_state() = 0;

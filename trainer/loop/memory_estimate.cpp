@@ -28,6 +28,19 @@ size_t export_bytes(const MemoryPlan& plan) {
   return size_bytes;
 }
 
+// Of the factors of products, which are all matrices but the embeddings' tables. Layers that share
+// their values (ALBERT's) each pack them.
+size_t packed_bytes(const MemoryPlan& plan, const Parameters& parameters, const Kernels& kernels) {
+  size_t size_bytes = 0;
+  for (const ParameterSpec& spec : parameters.specs()) {
+    if (spec.shape.size() != 2 || spec.depth == 0) continue;
+    const bool shared = plan.config.type == ModelType::kAlbert && !spec.is_head;
+    const int64_t times = shared ? plan.config.num_hidden_layers : 1;
+    size_bytes += static_cast<size_t>(times) * kernels.packed_bytes(spec.shape[0], spec.shape[1]);
+  }
+  return size_bytes;
+}
+
 AttentionExtent attention_extent(const MemoryPlan& plan) {
   const ModelConfig& config = plan.config;
   return {.longest = plan.longest,
@@ -49,7 +62,8 @@ MemoryEstimate estimate_memory(const MemoryPlan& plan, Kernels& kernels) {
           .gradients = fp32_bytes(training),
           .moments = 2 * fp32_bytes(learning),
           .activations = Model::planned_bytes(plan.config, plan.limits, kernels, plan.lora),
-          .scratch = kernels.scratch_bytes(attention_extent(plan)),
+          .scratch = kernels.scratch_bytes(attention_extent(plan)) +
+                     packed_bytes(plan, parameters, kernels),
           .saving = std::max(copy_bytes(parameters), export_bytes(plan))};
 }
 

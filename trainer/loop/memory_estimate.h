@@ -21,7 +21,7 @@ struct MemoryEstimate {
   size_t gradients = 0;    // of what trains
   size_t moments = 0;      // of what learns
   size_t activations = 0;  // of the largest batch, with the gradients of one layer's
-  size_t scratch = 0;      // the backend's own
+  size_t scratch = 0;      // the backend's own, packed weights included
   size_t saving = 0;  // copies while a checkpoint is written, or the model where that takes more
 
   size_t total() const {

@@ -54,6 +54,16 @@ TEST_F(MemoryEstimateTest, OfAWholeModelIsSevenTimesItsParametersAndTheActivatio
   EXPECT_EQ(memory.total(), 7 * parameters + memory.activations + memory.scratch);
 }
 
+TEST_F(MemoryEstimateTest, InBf16WeightsArePackedTwice) {
+  config_.hidden_size = 64;
+  config_.intermediate_size = 128;
+  const size_t in_fp32 = estimate().scratch;
+  kernels_ = make_cpu_kernels(pool_, "baseline", Precision::kBf16);
+  const int64_t a_layer = 64 * 64 * 4 + 2 * 64 * 128;
+  EXPECT_GT(estimate().scratch,
+            in_fp32 + static_cast<size_t>(config_.num_hidden_layers * a_layer) * 4);
+}
+
 TEST_F(MemoryEstimateTest, ActivationsAreWhatTheModelAllocates) {
   for (const ModelType type : {ModelType::kBert, ModelType::kDistilBert}) {
     config_.type = type;

@@ -13,7 +13,8 @@ size_t CpuBackend::scratch_bytes(const AttentionExtent& extent) const {
       queries * (2 * score_stride(length) + 1) + 2 * (length + queries) * rows;
   // A head that two threads share is summed by both.
   const int64_t sums = (extent.heads + threads - 1) * extent.positions * 2 * extent.head_size;
-  return static_cast<size_t>(threads * of_thread + sums) * sizeof(float);
+  return static_cast<size_t>(threads * of_thread + sums) * sizeof(float) +
+         (bf16_ ? bf16_->scratch_bytes() : 0);
 }
 
 void CpuBackend::attention_forward(Tensor qkv, Tensor cu_seqlens, int num_heads, Dropout dropout,

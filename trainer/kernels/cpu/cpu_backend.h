@@ -80,6 +80,7 @@ class CpuBackend final : public Kernels {
   std::unique_ptr<Weight> make_weight(Tensor master) override;
   void refresh(Weight& weight) override;
   size_t scratch_bytes(const AttentionExtent& extent) const override;
+  size_t packed_bytes(int64_t rows, int64_t columns) const override;
 
   std::unique_ptr<StepState> make_step_state() override;
   void begin_step(StepState& state, const StepInputs& inputs) override;

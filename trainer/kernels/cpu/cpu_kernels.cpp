@@ -91,6 +91,11 @@ void CpuBackend::refresh(Weight& weight) {
   bf16_->pack({master.f32(), master.columns()}, *packed.backward);
 }
 
+size_t CpuBackend::packed_bytes(int64_t rows, int64_t columns) const {
+  if (!bf16_ || rows < kLeastBf16Outputs) return 0;
+  return Bf16Matrix::size_bytes(columns, rows) + Bf16Matrix::size_bytes(rows, columns);
+}
+
 std::unique_ptr<StepState> CpuBackend::make_step_state() {
   return std::make_unique<CpuStepState>();
 }

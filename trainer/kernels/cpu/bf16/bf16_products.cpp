@@ -49,8 +49,11 @@ void clear(const Product& product) {
 Bf16Matrix::Bf16Matrix(int64_t matrix_depth, int64_t matrix_columns)
     : depth(matrix_depth),
       columns(matrix_columns),
-      panels(allocate_host(static_cast<size_t>(even(depth) * round_up(columns, kPanelColumns)) *
-                           sizeof(uint16_t))) {}
+      panels(allocate_host(size_bytes(depth, columns))) {}
+
+size_t Bf16Matrix::size_bytes(int64_t depth, int64_t columns) {
+  return static_cast<size_t>(even(depth) * round_up(columns, kPanelColumns)) * sizeof(uint16_t);
+}
 
 uint16_t* Bf16Matrix::panel(int64_t column) const {
   assert(column % kPanelColumns == 0);
@@ -63,6 +66,11 @@ Bf16Products::Bf16Products(ThreadPool& pool, const Bf16Loops& loops)
     scratch.rows.resize(static_cast<size_t>(kSlabRows * even(kSlabDepth)));
     scratch.columns.resize(static_cast<size_t>(kSlabColumns * even(kSlabDepth)));
   }
+}
+
+size_t Bf16Products::scratch_bytes() const {
+  return scratch_.size() * static_cast<size_t>((kSlabRows + kSlabColumns) * even(kSlabDepth)) *
+         sizeof(uint16_t);
 }
 
 void Bf16Products::pack(const Factor& right, Bf16Matrix& packed) {

@@ -13,6 +13,7 @@ namespace berth {
 // The right factor of products, [depth, columns], as panels of all its columns.
 struct Bf16Matrix {
   Bf16Matrix(int64_t depth, int64_t columns);
+  static size_t size_bytes(int64_t depth, int64_t columns);
   uint16_t* panel(int64_t column) const;  // the one that begins with it
 
   int64_t depth, columns;
@@ -28,6 +29,7 @@ class Bf16Products {
   Bf16Products(ThreadPool& pool, const Bf16Loops& loops);
 
   const Bf16Loops& loops() const { return loops_; }
+  size_t scratch_bytes() const;
 
   void pack(const Factor& right, Bf16Matrix& packed);
 
