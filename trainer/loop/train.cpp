@@ -28,49 +28,6 @@ ScheduleOptions schedule_options(const OptimizationOptions& options, int64_t tot
           .end_rate = options.lr_end};
 }
 
-BatchOptions batch_options(const TrainingOptions& options, std::vector<SkippedData> skipped) {
-  return {.batch_size = options.batch_size,
-          .token_budget = options.token_budget,
-          .micro_batches = options.gradient_accumulation_steps,
-          .seed = options.seed,
-          .drop_remainder = options.drop_remainder,
-          .skipped = std::move(skipped)};
-}
-
-int64_t part_of(double epochs, int64_t steps) {
-  return static_cast<int64_t>(std::ceil(epochs * static_cast<double>(steps)));
-}
-
-// Of updates that all have as many examples, but an epoch's last.
-Plan plan_by_examples(const TrainingOptions& options, int64_t train_examples) {
-  Plan plan;
-  const int64_t whole_updates = train_examples / options.batch_size;
-  const bool has_remainder = train_examples % options.batch_size > 0;
-  plan.steps_per_epoch =
-      whole_updates + (has_remainder && !(options.drop_remainder && whole_updates > 0) ? 1 : 0);
-  plan.total_steps =
-      options.max_steps > 0 ? options.max_steps : part_of(options.epochs, plan.steps_per_epoch);
-  return plan;
-}
-
-// Of as many tokens: every epoch's order has its own number of updates.
-Plan plan_by_tokens(const TrainingOptions& options, Dataset& train_data) {
-  Batcher batcher(batch_options(options, {}), train_data);
-  Plan plan;
-  int64_t counted = 0, epochs = 0;
-  for (double left = options.epochs; left > 0; left -= 1) {
-    const int64_t updates = batcher.updates_of(epochs);
-    plan.total_steps += part_of(std::min(left, 1.0), updates);
-    counted += updates;
-    ++epochs;
-    // The average of so many is good enough.
-    if (options.max_steps > 0 && counted >= options.max_steps) break;
-  }
-  plan.steps_per_epoch = counted / epochs;
-  if (options.max_steps > 0) plan.total_steps = options.max_steps;
-  return plan;
-}
-
 // One run of the loop: the state and what is counted beside it.
 class Training {
  public:
@@ -377,17 +334,6 @@ class Training {
 };
 
 }  // namespace
-
-Plan make_plan(const TrainingOptions& options, Dataset& train_data) {
-  const bool by_tokens = options.token_budget > 0;
-  Plan plan = by_tokens ? plan_by_tokens(options, train_data)
-                        : plan_by_examples(options, train_data.size());
-  plan.total_steps = std::max<int64_t>(plan.total_steps, 1);
-  plan.epochs = by_tokens && options.max_steps == 0 ? options.epochs
-                                                    : static_cast<double>(plan.total_steps) /
-                                                          static_cast<double>(plan.steps_per_epoch);
-  return plan;
-}
 
 TrainResult train(const TrainingParts& parts, const Plan& plan, TrainingState state) {
   return Training(parts, plan, std::move(state)).run();

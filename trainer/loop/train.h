@@ -13,20 +13,11 @@
 #include "trainer/loop/evaluate.h"
 #include "trainer/loop/observer.h"
 #include "trainer/loop/options.h"
+#include "trainer/loop/plan.h"
 #include "trainer/model/model.h"
 #include "trainer/optim/optimizer.h"
 
 namespace berth {
-
-// How many updates a job makes.
-struct Plan {
-  int64_t steps_per_epoch = 0;  // on the average, with a token budget
-  int64_t total_steps = 0;
-  double epochs = 0;  // passes over the data
-};
-// With a token budget every epoch's updates are counted, as they will be made; skipped data are not
-// known yet.
-Plan make_plan(const TrainingOptions& options, Dataset& train_data);
 
 // All that the loop works on; borrowed.
 struct TrainingParts {

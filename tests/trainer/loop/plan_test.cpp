@@ -1,10 +1,8 @@
-// How many updates a job makes.
+#include "trainer/loop/plan.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/support/letter_data.h"
-#include "trainer/data/batcher.h"
-#include "trainer/loop/train.h"
 
 namespace berth {
 namespace {
