@@ -28,15 +28,17 @@ size_t export_bytes(const MemoryPlan& plan) {
   return size_bytes;
 }
 
-// Of the factors of products, which are all matrices but the embeddings' tables. Layers that share
-// their values (ALBERT's) each pack them.
+// Of the factors of products, which are all but vectors and the embeddings' tables. DeBERTa's
+// queries and keys are packed once more, for its positions.
 size_t packed_bytes(const MemoryPlan& plan, const Parameters& parameters, const Kernels& kernels) {
   size_t size_bytes = 0;
   for (const ParameterSpec& spec : parameters.specs()) {
-    if (spec.shape.size() != 2 || spec.depth == 0) continue;
-    const bool shared = plan.config.type == ModelType::kAlbert && !spec.is_head;
-    const int64_t times = shared ? plan.config.num_hidden_layers : 1;
-    size_bytes += static_cast<size_t>(times) * kernels.packed_bytes(spec.shape[0], spec.shape[1]);
+    if (spec.shape.size() < 2 || spec.depth == 0) continue;
+    const bool twice =
+        plan.config.type == ModelType::kDebertaV2 &&
+        (spec.name.ends_with(".query_proj.weight") || spec.name.ends_with(".key_proj.weight"));
+    size_bytes +=
+        (twice ? 2 : 1) * kernels.packed_bytes(spec.shape[0], spec.elements() / spec.shape[0]);
   }
   return size_bytes;
 }
