@@ -91,6 +91,7 @@ TEST_P(Bf16ProductsTest, AgreeOverSeveralSlabs) {
   check_all({205, 33, 40});
   check_all({13, 801, 10});
   check_all({14, 33, 999});
+  check_all({3, 33, 2601});
 }
 
 TEST_P(Bf16ProductsTest, OfNoDepthAreZeroOrChangeNothing) { check_all({5, 40, 0}); }

@@ -8,9 +8,11 @@
 namespace berth {
 namespace {
 
-// A slab: its panel of columns (20 KB) and one of rows fit the first cache, its rows (120 KB) and,
-// where they are packed for this product alone, its columns (480 KB) the second.
-constexpr int64_t kSlabDepth = 320, kSlabRows = 16 * kPanelRows, kSlabColumns = 24 * kPanelColumns;
+// A slab of depth: a panel of columns (20 KB) and one of rows fit the first cache, kBlockRows rows
+// (120 KB) and what they make of kBlockColumns columns (590 KB) the second, slab after slab.
+// Columns that are packed for one product alone are so for several slabs at once (4 MB).
+constexpr int64_t kSlabDepth = 320, kBlockSlabs = 8;
+constexpr int64_t kBlockRows = 16 * kPanelRows, kBlockColumns = 24 * kPanelColumns;
 
 int64_t round_up(int64_t size, int64_t multiple) {
   return (size + multiple - 1) / multiple * multiple;
@@ -44,6 +46,43 @@ void clear(const Product& product) {
   }
 }
 
+// Columns [column, column + columns) and depths [first, first + depth) of a product, and the right
+// factor's panels of them, of `panel_depth`.
+struct Block {
+  int64_t column, columns, first, depth;
+  const uint16_t* panels = nullptr;
+  int64_t panel_depth = 0;
+};
+
+void pack_block(const Bf16Loops& loops, const Product& p, const Block& block, uint16_t* panels) {
+  for (int64_t n = 0; n < block.columns; n += kPanelColumns) {
+    const int64_t count = std::min(kPanelColumns, block.columns - n);
+    loops.pack_columns(columns_of(p.b, block.column + n, count, block.depth, block.first),
+                       panels + n * block.panel_depth);
+  }
+}
+
+// kBlockRows rows of a block, from `row` on, a slab of depth after the other.
+void multiply_rows(const Bf16Loops& loops, const Product& p, const Block& block, int64_t slab,
+                   int64_t row, uint16_t* row_panels) {
+  const int64_t rows = std::min(kBlockRows, p.m - row);
+  for (int64_t d = 0; d < block.depth; d += slab) {
+    const int64_t depth = std::min(slab, block.depth - d), first = block.first + d;
+    for (int64_t m = 0; m < rows; m += kPanelRows) {
+      loops.pack_rows(rows_of(p.a, row + m, std::min(kPanelRows, rows - m), depth, first),
+                      row_panels + m * even(depth));
+    }
+    for (int64_t n = 0; n < block.columns; n += kPanelColumns) {
+      for (int64_t m = 0; m < rows; m += kPanelRows) {
+        loops.multiply(
+            row_panels + m * even(depth), block.panels + n * block.panel_depth + d * kPanelColumns,
+            even(depth), std::min(kPanelRows, rows - m), std::min(kPanelColumns, block.columns - n),
+            p.add || first > 0, p.c + (row + m) * p.c_stride + block.column + n, p.c_stride);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 Bf16Matrix::Bf16Matrix(int64_t matrix_depth, int64_t matrix_columns)
@@ -63,13 +102,15 @@ uint16_t* Bf16Matrix::panel(int64_t column) const {
 Bf16Products::Bf16Products(ThreadPool& pool, const Bf16Loops& loops)
     : pool_(pool), loops_(loops), scratch_(static_cast<size_t>(pool.size())) {
   for (Scratch& scratch : scratch_) {
-    scratch.rows.resize(static_cast<size_t>(kSlabRows * even(kSlabDepth)));
-    scratch.columns.resize(static_cast<size_t>(kSlabColumns * even(kSlabDepth)));
+    scratch.rows.resize(static_cast<size_t>(kBlockRows * even(kSlabDepth)));
+    scratch.columns.resize(static_cast<size_t>(kBlockColumns * kBlockSlabs * kSlabDepth));
   }
 }
 
 size_t Bf16Products::scratch_bytes() const {
-  return scratch_.size() * static_cast<size_t>((kSlabRows + kSlabColumns) * even(kSlabDepth)) *
+  return scratch_.size() *
+         static_cast<size_t>(
+             (kBlockRows * even(kSlabDepth) + kBlockColumns * kBlockSlabs * kSlabDepth)) *
          sizeof(uint16_t);
 }
 
@@ -105,37 +146,18 @@ void Bf16Products::multiply_tile(const Product& p, const uint16_t* right, int64_
     if (!p.add) clear(p);
     return;
   }
-  const int64_t slab_columns = right == nullptr ? kSlabColumns : p.n;
-  for (int64_t column = 0; column < p.n; column += slab_columns) {
-    const int64_t columns = std::min(slab_columns, p.n - column);
-    for (int64_t d = 0, slab = slab_depth(p.k); d < p.k; d += slab) {
-      const int64_t depth = std::min(slab, p.k - d);
-      const uint16_t* panels = scratch.columns.data();
-      int64_t panel_depth = even(depth);
-      if (right != nullptr) {
-        panels = right + d * kPanelColumns;
-        panel_depth = right_depth;
-      } else {
-        for (int64_t n = 0; n < columns; n += kPanelColumns) {
-          loops_.pack_columns(
-              columns_of(p.b, column + n, std::min(kPanelColumns, columns - n), depth, d),
-              scratch.columns.data() + n * panel_depth);
-        }
-      }
-      for (int64_t row = 0; row < p.m; row += kSlabRows) {
-        const int64_t rows = std::min(kSlabRows, p.m - row);
-        for (int64_t m = 0; m < rows; m += kPanelRows) {
-          loops_.pack_rows(rows_of(p.a, row + m, std::min(kPanelRows, rows - m), depth, d),
-                           scratch.rows.data() + m * even(depth));
-        }
-        for (int64_t n = 0; n < columns; n += kPanelColumns) {
-          for (int64_t m = 0; m < rows; m += kPanelRows) {
-            loops_.multiply(scratch.rows.data() + m * even(depth), panels + n * panel_depth,
-                            even(depth), std::min(kPanelRows, rows - m),
-                            std::min(kPanelColumns, columns - n), p.add || d > 0,
-                            p.c + (row + m) * p.c_stride + column + n, p.c_stride);
-          }
-        }
+  const int64_t slab = slab_depth(p.k), depth = right != nullptr ? p.k : kBlockSlabs * slab;
+  for (int64_t column = 0; column < p.n; column += kBlockColumns) {
+    for (int64_t first = 0; first < p.k; first += depth) {
+      Block block{.column = column,
+                  .columns = std::min(kBlockColumns, p.n - column),
+                  .first = first,
+                  .depth = std::min(depth, p.k - first)};
+      block.panel_depth = right != nullptr ? right_depth : even(block.depth);
+      block.panels = right != nullptr ? right + column * right_depth : scratch.columns.data();
+      if (right == nullptr) pack_block(loops_, p, block, scratch.columns.data());
+      for (int64_t row = 0; row < p.m; row += kBlockRows) {
+        multiply_rows(loops_, p, block, slab, row, scratch.rows.data());
       }
     }
   }
