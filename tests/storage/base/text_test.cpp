@@ -1,5 +1,6 @@
 #include "storage/base/text.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <iomanip>
