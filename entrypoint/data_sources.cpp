@@ -103,6 +103,13 @@ std::vector<std::string> apply(const MetaData& meta, Settings& settings, DataSou
   return {};
 }
 
+// Where updates have a token budget, a micro-batch's share of it is enough for an evaluation, too.
+void complete_evaluation(const DataOptions& data, TrainingOptions& training) {
+  if (training.token_budget == 0 || training.eval_batch_size > 0) return;
+  const int64_t share = training.token_budget / training.gradient_accumulation_steps;
+  training.eval_batch_size = std::max<int64_t>(1, share / data.max_seq_length);
+}
+
 }  // namespace
 
 void complete_data_files(DataOptions& data) {
@@ -126,17 +133,6 @@ void complete_data_files(DataOptions& data) {
   complete(data.eval_data_file, glue->eval);
   complete(data.predict_data_file, glue->test);
 }
-
-namespace {
-
-// Where updates have a token budget, a micro-batch's share of it is enough for an evaluation, too.
-void complete_evaluation(const DataOptions& data, TrainingOptions& training) {
-  if (training.token_budget == 0 || training.eval_batch_size > 0) return;
-  const int64_t share = training.token_budget / training.gradient_accumulation_steps;
-  training.eval_batch_size = std::max<int64_t>(1, share / data.max_seq_length);
-}
-
-}  // namespace
 
 DataSources resolve_data(Storage& storage, Settings& settings) {
   DataOptions& data = settings.data;

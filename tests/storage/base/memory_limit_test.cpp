@@ -2,47 +2,36 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <vector>
+
+#include "tests/support/fake_root.h"
 
 namespace berth {
 namespace {
 
 class MemoryLimitTest : public testing::Test {
  protected:
-  MemoryLimitTest()
-      : root_(std::filesystem::path(testing::TempDir()) /
-              ("memory_" +
-               std::string(testing::UnitTest::GetInstance()->current_test_info()->name()))) {
-    std::filesystem::remove_all(root_);
-  }
-  ~MemoryLimitTest() override { std::filesystem::remove_all(root_); }
-
-  void write(const std::string& path, const std::string& text) {
-    std::filesystem::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text;
-  }
+  void write(const std::string& file, const std::string& text) { root_.write(file, text); }
   void write_machine() {
     write("proc/meminfo", "MemFree:  7 kB\nMemTotal:       1000 kB\nSwapTotal: 9 kB\n");
   }
-  uint64_t limit() { return memory_limit(root_).value_or(MemoryLimit{}).size_bytes; }
+  uint64_t limit() { return memory_limit(root_.path()).value_or(MemoryLimit{}).size_bytes; }
 
-  std::filesystem::path root_;
+  FakeRoot root_;
 };
 
 TEST_F(MemoryLimitTest, IsAbsentWhereNothingTells) {
-  EXPECT_EQ(memory_limit(root_), std::nullopt);
+  EXPECT_EQ(memory_limit(root_.path()), std::nullopt);
   write("proc/self/cgroup", "0::/job\n4:memory:/job\n");
   write("sys/fs/cgroup/job/memory.max", "max\n");
   write("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "9223372036854771712\n");
-  EXPECT_EQ(memory_limit(root_), std::nullopt);
+  EXPECT_EQ(memory_limit(root_.path()), std::nullopt);
 }
 
 TEST_F(MemoryLimitTest, IsTheMachinesWithoutCgroups) {
   write_machine();
   EXPECT_EQ(limit(), 1024000u);
-  EXPECT_EQ(memory_limit(root_)->what, "this machine's memory");
+  EXPECT_EQ(memory_limit(root_.path())->what, "this machine's memory");
 }
 
 TEST_F(MemoryLimitTest, OfVersion2IsTheSmallestAlongThePath) {
@@ -51,7 +40,7 @@ TEST_F(MemoryLimitTest, OfVersion2IsTheSmallestAlongThePath) {
   write("sys/fs/cgroup/pod/memory.max", "300000\n");
   write("sys/fs/cgroup/pod/container/memory.max", "max\n");
   EXPECT_EQ(limit(), 300000u);
-  EXPECT_EQ(memory_limit(root_)->what, "the container's limit");
+  EXPECT_EQ(memory_limit(root_.path())->what, "the container's limit");
   write("sys/fs/cgroup/pod/container/memory.max", "200000\n");
   EXPECT_EQ(limit(), 200000u);
 }
@@ -79,7 +68,7 @@ TEST_F(MemoryLimitTest, NonsenseIsNoLimit) {
     EXPECT_EQ(limit(), 1024000u) << text;
   }
   write("proc/meminfo", "MemTotal: many kB\nMemTotal\n");
-  EXPECT_EQ(memory_limit(root_), std::nullopt);
+  EXPECT_EQ(memory_limit(root_.path()), std::nullopt);
 }
 
 TEST(ResidentBytes, GrowWithWhatIsHeld) {

@@ -2,29 +2,17 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
+#include "tests/support/fake_root.h"
 
 namespace berth {
 namespace {
 
 class CgroupCpuLimit : public testing::Test {
  protected:
-  CgroupCpuLimit()
-      : root_(std::filesystem::path(testing::TempDir()) /
-              ("cgroup_" +
-               std::string(testing::UnitTest::GetInstance()->current_test_info()->name()))) {
-    std::filesystem::remove_all(root_);
-  }
-  ~CgroupCpuLimit() override { std::filesystem::remove_all(root_); }
+  void write(const std::string& file, const std::string& text) { root_.write(file, text); }
+  std::optional<double> limit() { return cgroup_cpu_limit(root_.path()); }
 
-  void write(const std::string& path, const std::string& text) {
-    std::filesystem::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text;
-  }
-  std::optional<double> limit() { return cgroup_cpu_limit(root_); }
-
-  std::filesystem::path root_;
+  FakeRoot root_;
 };
 
 TEST_F(CgroupCpuLimit, IsAbsentWithoutCgroups) { EXPECT_EQ(limit(), std::nullopt); }

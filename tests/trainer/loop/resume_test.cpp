@@ -57,6 +57,20 @@ class ResumeTest : public testing::Test {
     const Best best = parse_training_state(expected.state).best.value();
     EXPECT_EQ(read_text(scratch / "job/best.json"), to_json(best)) << what;
   }
+  // Killed after each step in turn, goes on from the last one that was saved.
+  void expect_survives_kills() {
+    const End expected = uninterrupted();
+    for (int64_t k = 1; k < kSteps; ++k) {
+      const ScratchDirectory scratch;
+      TinyJob job(options_, scratch / "job", *storage_);
+      job.observer.when_step = [&](int64_t step) {
+        if (step == k) throw Killed();
+      };
+      EXPECT_THROW(job.run(), Killed);
+      const int64_t saved = (k - 1) / options_.save_steps * options_.save_steps;
+      expect_resumes(scratch, expected, saved, "killed after step " + std::to_string(k));
+    }
+  }
 
   std::unique_ptr<Storage> storage_ = make_local_storage();
   TrainingOptions options_ = tiny_options();
@@ -133,16 +147,7 @@ TEST_F(ResumeTest, MayBeStoppedAgainAndAgain) {
 TEST_F(ResumeTest, AKilledRunGoesOnFromItsLastCheckpoint) {
   options_.save_steps = 3;
   options_.eval_steps = kSteps;
-  const End expected = uninterrupted();
-  for (int64_t k = 1; k < kSteps; ++k) {
-    const ScratchDirectory scratch;
-    TinyJob job(options_, scratch / "job", *storage_);
-    job.observer.when_step = [&](int64_t step) {
-      if (step == k) throw Killed();
-    };
-    EXPECT_THROW(job.run(), Killed);
-    expect_resumes(scratch, expected, (k - 1) / 3 * 3, "killed after step " + std::to_string(k));
-  }
+  expect_survives_kills();
 }
 
 TEST_F(ResumeTest, AKillWhileSavingLosesNothingButTime) {
@@ -175,16 +180,7 @@ TEST_F(ResumeTest, ByTokensAKillChangesNothing) {
   options_.batch_size = 5;
   options_.drop_remainder = true;
   options_.save_steps = 2;
-  const End expected = uninterrupted();
-  for (int64_t k = 1; k < kSteps; ++k) {
-    const ScratchDirectory scratch;
-    TinyJob job(options_, scratch / "job", *storage_);
-    job.observer.when_step = [&](int64_t step) {
-      if (step == k) throw Killed();
-    };
-    EXPECT_THROW(job.run(), Killed);
-    expect_resumes(scratch, expected, (k - 1) / 2 * 2, "killed after step " + std::to_string(k));
-  }
+  expect_survives_kills();
 }
 
 TEST_F(ResumeTest, ByTokensTheCutDoesNotMoveTheData) {

@@ -69,11 +69,7 @@ void CpuBackend::convolution_backward(Tensor dy, Tensor pre, Tensor windows, Ten
                                       const Weight& w, Dropout dropout, Activation activation,
                                       const StepState& state, Tensor dwindows, Tensor dx, Tensor dw,
                                       Tensor dbias) {
-  const auto apply = loops_.activation_backward[static_cast<size_t>(activation)];
-  const int64_t columns = pre.columns();
-  parallel(pre.rows(), row_grain(columns), [&](int64_t begin, int64_t end, int) {
-    apply(pre.f32() + begin * columns, dy.f32() + begin * columns, (end - begin) * columns);
-  });
+  activation_backward(pre, activation, dy);
   this->dropout(dy, dropout, state, dy);
   linear_backward(dy, windows, w, dwindows, Into::kOverwrite, dw, dbias);
   parallel(dx.rows(), row_grain(dwindows.columns()), [&](int64_t begin, int64_t end, int) {

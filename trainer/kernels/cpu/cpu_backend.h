@@ -170,6 +170,8 @@ class CpuBackend final : public Kernels {
   void multiply_by(const CpuWeight& weight, const std::optional<Bf16Matrix>& right,
                    const Product& product, const TileFunction& before = {},
                    const TileFunction& after = {});
+  // dy becomes the gradient of pre, in place.
+  void activation_backward(Tensor pre, Activation activation, Tensor dy);
   void add_column_sums(Tensor x, Tensor sums);
   void backward_through_norm(Tensor dy, Tensor x, Tensor gamma, Tensor mean, Tensor rstd,
                              const std::optional<DropoutDraw>& draw, Tensor dx, Tensor ddropped,

@@ -65,6 +65,15 @@ void CpuBackend::activation_forward(Tensor pre, Activation activation, Tensor y)
   });
 }
 
+void CpuBackend::activation_backward(Tensor pre, Activation activation, Tensor dy) {
+  const auto apply = loops_.activation_backward[static_cast<size_t>(activation)];
+  const int64_t columns = pre.columns();
+  parallel(pre.rows(), row_grain(columns), [&](int64_t begin, int64_t end, int) {
+    const int64_t at = begin * columns;
+    apply(pre.f32() + at, dy.f32() + at, (end - begin) * columns);
+  });
+}
+
 void CpuBackend::linear_backward(Tensor dy, Tensor x, const Weight& w, Tensor dx, Into into,
                                  Tensor dw, Tensor dbias) {
   const CpuWeight& weight = cpu_weight(w);
@@ -101,12 +110,7 @@ void CpuBackend::linear_backward(Tensor dy, Tensor x, const Weight& w, Tensor dx
 void CpuBackend::linear_activation_backward(Tensor dy, Tensor pre, Activation activation, Tensor x,
                                             const Weight& w, Tensor dx, Into into, Tensor dw,
                                             Tensor dbias) {
-  const auto apply = loops_.activation_backward[static_cast<size_t>(activation)];
-  const int64_t columns = pre.columns();
-  parallel(pre.rows(), row_grain(columns), [&](int64_t begin, int64_t end, int) {
-    const int64_t at = begin * columns;
-    apply(pre.f32() + at, dy.f32() + at, (end - begin) * columns);
-  });
+  activation_backward(pre, activation, dy);
   linear_backward(dy, x, w, dx, into, dw, dbias);
 }
 

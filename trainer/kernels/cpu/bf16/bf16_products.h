@@ -21,9 +21,9 @@ struct Bf16Matrix {
 };
 
 // Products whose factors are rounded to bf16 and whose sums are fp32, on a pool's threads. Blocked
-// as Goto and van de Geijn 2008 do (ACM TOMS 34, 3): a slab of depth at a time, whose rows stay in
-// the second cache while the columns' panels go through the first. Results do not depend on the
-// number of threads. Not thread-safe: one caller.
+// as Goto and van de Geijn 2008 do (ACM TOMS 34, 3): a slab of depth at a time, whose rows, and
+// what they add up to, stay in the second cache while the columns' panels go through the first.
+// Results do not depend on the number of threads. Not thread-safe: one caller.
 class Bf16Products {
  public:
   Bf16Products(ThreadPool& pool, const Bf16Loops& loops);
