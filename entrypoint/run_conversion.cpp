@@ -68,6 +68,7 @@ void run_conversion(Job& job) {
   ModelFolder folder(job.storage, job.settings.model);
   const std::optional<ModelParameters> parameters = folder.parameters();
   if (!parameters) throw Error(Code::kNotFound, "no parameters", folder.name());
+  parameters->verify();
   const TensorReader& file = *parameters->tensors;
   if (job.settings.output.export_format == ExportFormat::kTensorflow) {
     write_as_tensorflow(job.storage, directory, file, folder.config_json());

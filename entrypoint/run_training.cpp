@@ -286,7 +286,7 @@ void run_training(Job& job) {
   if (state.step == 0) {
     fill();
   } else if (settings.model.init == Init::kPretrained) {
-    folder.parameters();  // recorded, to be compared
+    if (const auto file = folder.parameters()) file->verify();  // recorded, to be compared
   }
   settle_record(job, places, make_record(job, rows, folder, kernels));
   Model network(model.config, batch_limits(settings, /*training=*/true, data.most_examples),

@@ -85,6 +85,7 @@ std::string config_line(Storage& storage, const Uri& folder) {
 
 Inspection inspect_tensors(Storage& storage, const Uri& uri) {
   const OpenedModel model = open(storage, uri);
+  model.parameters.verify();
   const auto tensors = model.parameters.tensors->tensors();
   OrderedJson list = OrderedJson::array();
   std::string lines;

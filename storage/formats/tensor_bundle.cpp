@@ -22,72 +22,71 @@ std::vector<const BundleEntry*> stored_parts(const TensorBundleIndex& index,
   return parts;
 }
 
-// No byte belongs to two tensors.
-void require_disjoint(std::vector<std::pair<const BundleEntry*, std::string_view>> parts) {
-  std::erase_if(parts, [](const auto& part) { return part.first->size_bytes == 0; });
-  std::sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
-    return std::pair(a.first->shard, a.first->offset) < std::pair(b.first->shard, b.first->offset);
-  });
-  for (size_t i = 1; i < parts.size(); ++i) {
-    const auto& [before, before_name] = parts[i - 1];
-    const auto& [part, name] = parts[i];
-    if (before->shard != part->shard) continue;
-    if (part->offset - before->offset < before->size_bytes) {
-      throw Error(
-          Code::kCorrupt,
-          cat("begins at byte ", part->offset, " of shard ", part->shard, ", inside ",
-              quoted(before_name), " (", before->size_bytes, " bytes from ", before->offset, ")"),
-          "tensor " + quoted(name), kFetchAgain);
-    }
-  }
-}
-
 }  // namespace
 
 TensorBundleReader::TensorBundleReader(TensorBundleIndex index, const ShardBytes& shards,
-                                       const WantedTensors& wanted)
+                                       const WantedTensors& wanted, Verification verification)
     : index_(std::move(index)), shards_(static_cast<size_t>(index_.num_shards())) {
   std::vector<const BundleEntry*> variables;
-  std::vector<std::pair<const BundleEntry*, std::string_view>> parts;
   std::vector<bool> fetched(shards_.size());
   for (const BundleEntry& entry : index_.tensors()) {
     if (entry.is_opaque() || (wanted && !wanted(entry))) continue;
     variables.push_back(&entry);
     for (const BundleEntry* part : stored_parts(index_, entry)) {
-      parts.emplace_back(part, entry.name);
+      parts_.push_back({part, &entry});
       const auto shard = static_cast<size_t>(part->shard);
       if (fetched[shard] || part->size_bytes == 0) continue;
       shards_[shard] = shards(part->shard);
       fetched[shard] = true;
     }
   }
-  require_disjoint(std::move(parts));
-  for (const BundleEntry* entry : variables) {
+  std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) {
+    return std::pair(a.entry->shard, a.entry->offset) < std::pair(b.entry->shard, b.entry->offset);
+  });
+  require_disjoint();
+  for (const BundleEntry* variable : variables) {
     try {
-      add(*entry);
+      add(*variable);
     } catch (const Error& error) {
-      throw error.at("tensor " + quoted(entry->name));
+      throw error.at("tensor " + quoted(variable->name));
     }
+  }
+  if (verification == Verification::kAtOnce) verify();
+}
+
+// No byte belongs to two tensors.
+void TensorBundleReader::require_disjoint() const {
+  const Part* before = nullptr;
+  for (const Part& part : parts_) {
+    const BundleEntry& entry = *part.entry;
+    if (entry.size_bytes == 0) continue;
+    if (before != nullptr && before->entry->shard == entry.shard &&
+        entry.offset - before->entry->offset < before->entry->size_bytes) {
+      throw Error(Code::kCorrupt,
+                  cat("begins at byte ", entry.offset, " of shard ", entry.shard, ", inside ",
+                      quoted(before->variable->name), " (", before->entry->size_bytes,
+                      " bytes from ", before->entry->offset, ")"),
+                  "tensor " + quoted(part.variable->name), kFetchAgain);
+    }
+    before = &part;
   }
 }
 
 void TensorBundleReader::add(const BundleEntry& entry) {
+  if (!entry.slices.empty() && !entry.dtype()) {
+    throw Error(Code::kBadData, "partitioned, though not of numbers");
+  }
+  const Bytes data = entry.slices.empty() ? located(entry) : assembled(entry);
   if (entry.is_string()) {
-    strings_.emplace(entry.name, verified(entry));
-    return;
+    verify(entry, data);  // names are read from them before anything else is
+    strings_.emplace(entry.name, data);
+  } else if (entry.dtype()) {  // not complex, quantized: nothing that berth computes with
+    tensors_.push_back(
+        {.name = entry.name, .dtype = *entry.dtype(), .shape = entry.shape, .data = data});
   }
-  if (!entry.dtype()) {  // complex, quantized: nothing that berth computes with
-    verified(entry);
-    return;
-  }
-  tensors_.push_back({.name = entry.name,
-                      .dtype = *entry.dtype(),
-                      .shape = entry.shape,
-                      .data = entry.slices.empty() ? verified(entry) : assembled(entry)});
 }
 
-Bytes TensorBundleReader::verified(const BundleEntry& entry) const {
-  if (!entry.slices.empty()) throw Error(Code::kBadData, "partitioned, though not of numbers");
+Bytes TensorBundleReader::located(const BundleEntry& entry) const {
   const Bytes shard = shards_[static_cast<size_t>(entry.shard)];
   const uint64_t offset = entry.size_bytes == 0 ? 0 : entry.offset;
   if (offset > shard.size() || entry.size_bytes > shard.size() - offset) {
@@ -96,16 +95,28 @@ Bytes TensorBundleReader::verified(const BundleEntry& entry) const {
                     ", which has ", shard.size()),
                 "", kFetchAgain);
   }
-  const Bytes data = shard.subspan(offset, entry.size_bytes);
+  return shard.subspan(offset, entry.size_bytes);
+}
+
+void TensorBundleReader::verify() const {
+  for (const Part& part : parts_) {
+    if (part.entry->is_string()) continue;
+    try {
+      verify(*part.entry, located(*part.entry));
+    } catch (const Error& error) {
+      throw error.at("tensor " + quoted(part.variable->name));
+    }
+  }
+}
+
+void TensorBundleReader::verify(const BundleEntry& entry, Bytes data) const {
   const uint32_t crc =
       entry.is_string() ? string_tensor_crc32c(data, entry.elements()) : parallel_crc32c(data);
-  if (crc != entry.crc32c) {
-    throw Error(Code::kCorrupt,
-                cat("the checksum of its ", data.size(), " bytes, from byte ", offset, " of shard ",
-                    entry.shard, " on, does not match"),
-                "", kFetchAgain);
-  }
-  return data;
+  if (crc == entry.crc32c) return;
+  throw Error(Code::kCorrupt,
+              cat("the checksum of its ", data.size(), " bytes, from byte ", entry.offset,
+                  " of shard ", entry.shard, " on, does not match"),
+              "", kFetchAgain);
 }
 
 Bytes TensorBundleReader::assembled(const BundleEntry& variable) {
@@ -117,7 +128,7 @@ Bytes TensorBundleReader::assembled(const BundleEntry& variable) {
     if (slice.type != variable.type || slice.shape != boxes[i].length) {
       throw Error(Code::kCorrupt, cat("slice ", i, " has another type or shape than its place"));
     }
-    slices.push_back(verified(slice));  // so its bytes exist before memory for the whole is taken
+    slices.push_back(located(slice));  // so its bytes exist before memory for the whole is taken
   }
   std::vector<std::byte>& tensor =
       owned_.emplace_back(static_cast<size_t>(variable.elements()) * element_size);

@@ -50,31 +50,47 @@ using ShardBytes = std::function<Bytes(int32_t shard)>;
 // Which variables to read; the others' bytes are not touched. None: all.
 using WantedTensors = std::function<bool(const BundleEntry&)>;
 
+// When tensors' checksums are compared: as the reader is built, or by verify() alone.
+enum class Verification { kAtOnce, kLater };
+
 // A checkpoint's numeric tensors, sorted by name. Tensors that lie in one piece are borrowed from
 // the shards, at any alignment; partitioned variables are put together in memory of the reader's.
 // Strings and element types that berth has not (complex, quantized) are left out. Thread-safe once
 // built.
 class TensorBundleReader final : public TensorReader {
  public:
-  // Verifies the checksum of every wanted tensor, those left out too. Throws what `shards` throws;
-  // kCorrupt, naming the tensor, on ranges outside a shard, tensors that overlap, slices that do
-  // not tile their variable, and checksums that do not match.
+  // Throws what `shards` throws; kCorrupt, naming the tensor, on ranges outside a shard, tensors
+  // that overlap, slices that do not tile their variable, strings whose checksum does not match,
+  // and as verify() does.
   TensorBundleReader(TensorBundleIndex index, const ShardBytes& shards,
-                     const WantedTensors& wanted = nullptr);
+                     const WantedTensors& wanted = nullptr,
+                     Verification verification = Verification::kAtOnce);
 
   std::span<const NamedTensor> tensors() const override { return tensors_; }
   const TensorBundleIndex& index() const { return index_; }
+
+  // Every wanted tensor's checksum, those left out too, in the order of the shards' bytes.
+  void verify() const override;
 
   // A wanted string tensor's elements, row-major, borrowed from its shard; empty where `name` is no
   // such. Throws kMemory above a million elements.
   std::vector<std::string_view> strings(std::string_view name) const;
 
  private:
+  // What lies in the shards for a variable: itself, or one of its slices.
+  struct Part {
+    const BundleEntry* entry;
+    const BundleEntry* variable;
+  };
+
+  void require_disjoint() const;
   void add(const BundleEntry& entry);
-  Bytes verified(const BundleEntry& entry) const;
+  Bytes located(const BundleEntry& entry) const;
+  void verify(const BundleEntry& entry, Bytes data) const;
   Bytes assembled(const BundleEntry& variable);
 
   TensorBundleIndex index_;
+  std::vector<Part> parts_;  // of index_, by place
   std::vector<Bytes> shards_;
   std::vector<NamedTensor> tensors_;
   std::map<std::string, Bytes, std::less<>> strings_;

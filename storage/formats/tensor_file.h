@@ -51,6 +51,11 @@ class TensorReader {
     return read_rows(tensor, 0, tensor.rows(), memory);
   }
 
+  // Throws kCorrupt, naming the tensor, where bytes are not what was written. Most readers compare
+  // the checksums that their format has when they open a file; one that does it afterwards, while
+  // its tensors are read already, is done when this returns.
+  virtual void verify() const {}
+
   // nullptr: no such name.
   const NamedTensor* find(std::string_view name) const {
     for (const NamedTensor& tensor : tensors()) {

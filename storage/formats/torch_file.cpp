@@ -31,7 +31,7 @@ TorchContents read_contents(Bytes file) {
 }
 
 // Compares the checksums of the storages that tensors use, each once.
-void verify(const std::vector<TorchView>& views, const TorchStorages& storages) {
+void require_whole(const std::vector<TorchView>& views, const TorchStorages& storages) {
   std::set<std::string_view> seen;
   for (const TorchView& view : views) {
     if (!seen.insert(view.storage).second) continue;
@@ -47,7 +47,7 @@ void verify(const std::vector<TorchView>& views, const TorchStorages& storages) 
 TorchFileReader::TorchFileReader(Bytes file) {
   const TorchContents contents = read_contents(file);
   std::vector<TorchView> views = read_state_dict(contents.object.graph, contents.object.top);
-  verify(views, contents.storages);
+  require_whole(views, contents.storages);
   uint64_t may_gather = kGatherFactor * file.size() + kGatherAlways;
   for (TorchView& view : views) {
     const TorchStorage& storage = contents.storages.find(view.storage)->second;

@@ -94,6 +94,14 @@ bool names_parameters(std::string_view file_name) {
          file_name.ends_with(kIndexSuffix);
 }
 
+void ModelParameters::verify() const {
+  try {
+    tensors->verify();
+  } catch (const Error& error) {
+    throw error.at(file);
+  }
+}
+
 ModelParameters open_parameters(Storage& storage, const Uri& uri, const std::string& shown_folder,
                                 const std::function<void(const Uri&, Bytes)>& opened) {
   const ParameterFolder folder(storage, shown_folder, opened);

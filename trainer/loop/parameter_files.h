@@ -29,6 +29,9 @@ std::optional<Uri> find_parameters(Storage& storage, const Uri& folder);
 struct ModelParameters {
   std::string file;  // where they were found, for messages
   std::unique_ptr<TensorReader> tensors;
+
+  // As the tensors do, naming the file, too.
+  void verify() const;
 };
 
 // Opens the file `uri`, whose name is one of names_parameters(), or the shards beside the index

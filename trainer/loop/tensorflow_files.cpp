@@ -1,6 +1,8 @@
 #include "trainer/loop/tensorflow_files.h"
 
+#include <future>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "storage/base/error.h"
@@ -55,50 +57,70 @@ class CheckpointFiles {
   }
   Bytes shard(int32_t shard) { return open(shard_name(prefix_, shard, num_shards_)); }
 
+  // Says what was opened.
+  void report() const {
+    for (const auto& [uri, file] : files_) opened_(uri, file->bytes());
+  }
+
  private:
   Bytes open(const std::string& name) {
     const Uri uri = Uri::parse(name);
     if (!storage_.stat(uri)) {
       throw Error(Code::kNotFound, "no such file", name, "fetch all files of the checkpoint");
     }
-    files_.push_back(std::make_unique<WholeFile>(storage_, uri));
-    opened_(uri, files_.back()->bytes());
-    return files_.back()->bytes();
+    files_.emplace_back(uri, std::make_unique<WholeFile>(storage_, uri));
+    return files_.back().second->bytes();
   }
 
   Storage& storage_;
   const std::string prefix_;
-  const std::function<void(const Uri&, Bytes)>& opened_;
-  std::vector<std::unique_ptr<WholeFile>> files_;
+  const std::function<void(const Uri&, Bytes)> opened_;
+  std::vector<std::pair<Uri, std::unique_ptr<WholeFile>>> files_;
   int32_t num_shards_ = 0;
 };
 
-// A checkpoint as `Reader` sees it, with the files that are borrowed.
-template <typename Reader>
+using MakeReader = std::unique_ptr<TensorReader>(TensorBundleIndex, const ShardBytes&);
+
+std::unique_ptr<TensorReader> read_variables(TensorBundleIndex index, const ShardBytes& shards) {
+  return std::make_unique<TensorBundleReader>(std::move(index), shards, nullptr,
+                                              Verification::kLater);
+}
+
+std::unique_ptr<TensorReader> read_model(TensorBundleIndex index, const ShardBytes& shards) {
+  return std::make_unique<TensorflowModel>(std::move(index), shards);
+}
+
+// A checkpoint as a reader sees it, with the files that are borrowed; reported and verified on a
+// thread of its own.
 class OpenedCheckpoint final : public TensorReader {
  public:
-  explicit OpenedCheckpoint(CheckpointFiles files)
+  OpenedCheckpoint(CheckpointFiles files, MakeReader& make)
       : files_(std::move(files)),
-        reader_(files_.index(), [this](int32_t shard) { return files_.shard(shard); }) {}
+        reader_(make(files_.index(), [this](int32_t number) { return files_.shard(number); })),
+        verified_(std::async(std::launch::async, [this] {
+          files_.report();
+          reader_->verify();
+        })) {}
 
-  std::span<const NamedTensor> tensors() const override { return reader_.tensors(); }
+  std::span<const NamedTensor> tensors() const override { return reader_->tensors(); }
   Bytes read_rows(const NamedTensor& tensor, int64_t first_row, int64_t count,
                   std::vector<std::byte>& memory) const override {
-    return reader_.read_rows(tensor, first_row, count, memory);
+    return reader_->read_rows(tensor, first_row, count, memory);
   }
+  void verify() const override { std::shared_future<void>(verified_).get(); }
 
  private:
   CheckpointFiles files_;
-  Reader reader_;
+  std::unique_ptr<TensorReader> reader_;
+  std::shared_future<void> verified_;  // waits, before what it reads goes away
 };
 
-template <typename Reader>
 ModelParameters open_as(Storage& storage, const Uri& prefix,
-                        const std::function<void(const Uri&, Bytes)>& opened) {
+                        const std::function<void(const Uri&, Bytes)>& opened, MakeReader& make) {
   try {
     return {.file = prefix.to_string(),
-            .tensors = std::make_unique<OpenedCheckpoint<Reader>>(
-                CheckpointFiles(storage, prefix, opened))};
+            .tensors =
+                std::make_unique<OpenedCheckpoint>(CheckpointFiles(storage, prefix, opened), make)};
   } catch (const Error& error) {
     if (error.where().starts_with(prefix.to_string())) throw;
     throw error.at(prefix.to_string());
@@ -129,12 +151,12 @@ std::optional<Uri> find_checkpoint(Storage& storage, const Uri& uri) {
 
 ModelParameters open_checkpoint(Storage& storage, const Uri& prefix,
                                 const std::function<void(const Uri&, Bytes)>& opened) {
-  return open_as<TensorBundleReader>(storage, prefix, opened);
+  return open_as(storage, prefix, opened, read_variables);
 }
 
 ModelParameters open_tensorflow_model(Storage& storage, const Uri& prefix,
                                       const std::function<void(const Uri&, Bytes)>& opened) {
-  return open_as<TensorflowModel>(storage, prefix, opened);
+  return open_as(storage, prefix, opened, read_model);
 }
 
 void write_checkpoint(Storage& storage, const Uri& prefix, std::span<const NamedTensor> tensors) {

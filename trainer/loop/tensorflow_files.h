@@ -17,9 +17,10 @@ bool names_checkpoint(Storage& storage, const Uri& uri);
 // means none. Throws kBadData where a directory has several and does not say which.
 std::optional<Uri> find_checkpoint(Storage& storage, const Uri& uri);
 
-// All variables of the checkpoint `prefix` under their own names, their checksums compared. Local
-// files are mapped, not copied. `opened` is told what was read. Throws kNotFound for a missing
-// shard, and as TensorBundleReader does.
+// All variables of the checkpoint `prefix` under their own names. Local files are mapped, not
+// copied. `opened` is told what was read, of the shards on another thread, which reads ahead of the
+// tensors' own reader: it is done when they are verified. Throws kNotFound for a missing shard, and
+// as TensorBundleReader does.
 ModelParameters open_checkpoint(Storage& storage, const Uri& prefix,
                                 const std::function<void(const Uri&, Bytes)>& opened);
 

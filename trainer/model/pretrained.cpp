@@ -151,6 +151,7 @@ LoadReport load_parameters(const TensorReader& file, Parameters& parameters, Ker
     if (sources[i] != nullptr) uploads.push_back({*sources[i], parameters.value(i)});
   }
   upload_tensors(file, uploads, kernels);
+  file.verify();
   return report;
 }
 

@@ -20,7 +20,8 @@ struct LoadReport {
 
 // Copies every parameter from `file`, by its name or an alias, all behind "module." or none; F32,
 // F16, BF16 and F64 are read. Throws kBadData, listing the names, when parameters of the encoder
-// are missing, tensors are unexpected, or shapes differ.
+// are missing, tensors are unexpected, or shapes differ; and as file.verify(), after all of them
+// were copied.
 LoadReport load_parameters(const TensorReader& file, Parameters& parameters, Kernels& kernels);
 
 // The tensors of every parameter, from the one of index `first` on, in `values`, which are laid out

@@ -129,9 +129,10 @@ TensorBundleReader read_model(TensorBundleIndex index, const ShardBytes& shards,
       ignored.push_back(entry.name);
     }
   }
-  return TensorBundleReader(std::move(index), shards, [&](const BundleEntry& entry) {
-    return wanted.count(entry.name) != 0;
-  });
+  return TensorBundleReader(
+      std::move(index), shards,
+      [&](const BundleEntry& entry) { return wanted.count(entry.name) != 0; },
+      Verification::kLater);
 }
 
 }  // namespace

@@ -16,13 +16,16 @@ namespace berth {
 // Variables that are no part of a known model keep their names. Thread-safe once built.
 class TensorflowModel final : public TensorReader {
  public:
-  // Throws as TensorBundleReader does; kBadData, naming the variables, when one's shape is not its
-  // layer's, two claim one name, or the model is albert_zh's, which is not ALBERT's architecture.
+  // Leaves the checksums to verify(). Throws as TensorBundleReader does; kBadData, naming the
+  // variables, when one's shape is not its layer's, two claim one name, or the model is
+  // albert_zh's, which is not ALBERT's architecture.
   TensorflowModel(TensorBundleIndex index, const ShardBytes& shards);
 
   std::span<const NamedTensor> tensors() const override { return tensors_; }
   Bytes read_rows(const NamedTensor& tensor, int64_t first_row, int64_t count,
                   std::vector<std::byte>& memory) const override;
+
+  void verify() const override { bundle_.verify(); }
 
   // What only training needs, not read: optimizer slots, step and save counters; and a pooler that
   // another, trained one replaces.

@@ -48,6 +48,11 @@ class TensorsInMemory final : public TensorReader {
     return names;
   }
   std::span<const NamedTensor> tensors() const override { return tensors_; }
+  void verify() const override {
+    if (is_damaged) throw Error(Code::kCorrupt, "damaged");
+  }
+
+  bool is_damaged = false;
 
  private:
   std::deque<std::vector<std::byte>> data_;
@@ -78,6 +83,11 @@ class PretrainedTest : public testing::Test {
   Parameters parameters_{parameter_table(config_), false, *kernels_};
   TensorsInMemory file_;
 };
+
+TEST_F(PretrainedTest, AFileWhoseBytesProveWrongIsRefused) {
+  file_.is_damaged = true;
+  EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kCorrupt, "damaged"));
+}
 
 TEST_F(PretrainedTest, EveryBitSurvivesSavingAndLoading) {
   std::vector<float> values(static_cast<size_t>(parameters_.size()));

@@ -56,14 +56,15 @@ class HostileBundle : public testing::Test {
 
   void add(const std::string& key, const Entry& entry) { entries_[key] = entry.bytes(); }
 
-  TensorBundleReader read() {
+  TensorBundleReader read(Verification verification = Verification::kAtOnce) {
     MemorySink sink;
     TableWriter table(sink);
     table.add("", header_.written());
     for (const auto& [key, value] : entries_) table.add(key, value);
     table.finish();
-    return TensorBundleReader(TensorBundleIndex(sink.written),
-                              [this](int32_t) { return as_bytes(data_); });
+    return TensorBundleReader(
+        TensorBundleIndex(sink.written), [this](int32_t) { return as_bytes(data_); }, nullptr,
+        verification);
   }
 
   ProtoWriter header_;
@@ -155,6 +156,23 @@ TEST_F(HostileBundle, RefusesTypesThatAreNone) {
 TEST_F(HostileBundle, RefusesAChecksumThatDoesNotMatch) {
   add("w", Entry().type(kFloat).dim(1).at(0, 4).crc(as_bytes("other")));
   EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kCorrupt, "\"w\": the checksum of its 4 bytes"));
+}
+
+TEST_F(HostileBundle, RefusesAChecksumLaterWhereToldTo) {
+  add("v", Entry().type(kFloat).dim(1).at(4, 4));
+  add("w", Entry().type(kFloat).dim(1).at(0, 4).crc(as_bytes("other")));
+  const TensorBundleReader reader = read(Verification::kLater);
+  EXPECT_EQ(reader.tensors().size(), 2u);
+  EXPECT_THAT([&] { reader.verify(); },
+              ThrowsCode(Code::kCorrupt, "tensor \"w\": the checksum of its 4 bytes"));
+  add("w", Entry().type(101).dim(1).at(0, 4).crc(as_bytes("other")));  // of a type that is left out
+  EXPECT_THAT([&] { read(Verification::kLater).verify(); }, ThrowsCode(Code::kCorrupt, "\"w\""));
+}
+
+TEST_F(HostileBundle, RefusesStringsOfAnotherChecksumAlways) {
+  data_ = std::string("\1aaaaa", 6);
+  add("s", Entry().type(kString).dim(1).at(0, 6).crc(as_bytes("other")));
+  EXPECT_THAT([&] { read(Verification::kLater); }, ThrowsCode(Code::kCorrupt, "\"s\": "));
 }
 
 TEST_F(HostileBundle, RefusesMoreStringsThanBytes) {
