@@ -297,7 +297,7 @@ std::vector<Flag> make_table() {
        {"dtype"},
        kMachine,
        "What the factors of matrix products are rounded to; sums and all else are fp32. auto: bf16 "
-       "where the CPU multiplies it (AVX512_BF16).",
+       "where the CPU multiplies it (AMX, AVX512_BF16).",
        precision_value()},
       {"threads",
        {"num-threads"},

@@ -65,7 +65,7 @@ Machine::Machine(const CommandLine& command_line)
                                command_line.settings.precision)) {
   if (command_line.settings.precision != Precision::kAuto) return;
   log_info(kernels->product_dtype() == DType::kBF16
-               ? "precision: bf16 in matrix products, since this CPU has AVX512_BF16"
+               ? "precision: bf16 in matrix products, for which this CPU has instructions"
                : "precision: fp32, since this CPU has no instructions for products of bf16");
 }
 

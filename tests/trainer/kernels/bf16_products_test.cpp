@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "storage/base/text.h"
+#include "tests/support/emulated_tiles.h"
 
 namespace berth {
 namespace {
@@ -28,12 +29,21 @@ std::vector<float> small_integers(int64_t count, int salt) {
   return values;
 }
 
-class Bf16ProductsTest : public testing::TestWithParam<bool> {
+class Bf16ProductsTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    loops_ = GetParam() ? native_bf16_loops() : &bf16_portable::loops;
-    if (loops_ == nullptr) GTEST_SKIP() << "NOT TESTED HERE: this CPU has no AVX512_BF16";
+    loops_ = find_loops(GetParam());
+    if (loops_ == nullptr) GTEST_SKIP() << "NOT TESTED HERE: this CPU has no " << GetParam();
     products_.emplace(pool_, *loops_);
+  }
+
+  static const Bf16Loops* find_loops(std::string_view name) {
+    if (name == "Portable") return &bf16_portable::loops;
+    if (name == "EmulatedTiles") return &emulated_tile_loops;
+    for (const Bf16Loops* loops : native_bf16_loops()) {
+      if (std::string_view(loops->name) == (name == "AMX_BF16" ? "bf16-amx" : "bf16")) return loops;
+    }
+    return nullptr;
   }
 
   // C by definition and by Bf16Products, whose right factor is packed before or not.
@@ -62,7 +72,10 @@ class Bf16ProductsTest : public testing::TestWithParam<bool> {
       }
     }
     std::optional<Bf16Matrix> right;
-    if (packed) products_->pack(product.b, right.emplace(k, n));
+    if (packed) {
+      right = products_->make_matrix(k, n);
+      products_->pack(product.b, *right);
+    }
     products_->multiply(product, right ? &*right : nullptr, {}, {});
     EXPECT_EQ(c, expected) << cat(m, "x", n, "x", k, " transposed ", left_transposed,
                                   right_transposed, " add ", add, " packed ", packed);
@@ -79,10 +92,12 @@ class Bf16ProductsTest : public testing::TestWithParam<bool> {
   std::optional<Bf16Products> products_;
 };
 
+TEST_P(Bf16ProductsTest, PassTheTestOfTheirStart) { EXPECT_TRUE(multiplies(*loops_)); }
+
 TEST_P(Bf16ProductsTest, AgreeWithTheirDefinitionAtEveryEdge) {
-  for (const int64_t m : {1, 5, 12, 13, 30}) {
+  for (const int64_t m : {1, 5, 12, 13, 32, 39}) {
     for (const int64_t n : {1, 16, 31, 33, 64}) {
-      for (const int64_t k : {1, 2, 31, 34}) check_all({m, n, k});
+      for (const int64_t k : {1, 2, 31, 34, 64}) check_all({m, n, k});
     }
   }
 }
@@ -132,10 +147,48 @@ TEST_P(Bf16ProductsTest, DoNotDependOnTheNumberOfThreads) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cpu, Bf16ProductsTest, testing::Values(false, true),
-                         [](const testing::TestParamInfo<bool>& kind) {
-                           return kind.param ? "Native" : "Portable";
-                         });
+INSTANTIATE_TEST_SUITE_P(Cpu, Bf16ProductsTest,
+                         testing::Values("Portable", "EmulatedTiles", "AVX512_BF16", "AMX_BF16"),
+                         [](const auto& loops) { return loops.param; });
+
+#if defined(__x86_64__)
+
+// Packing for AMX needs none.
+TEST(Bf16Loops, ForAmxPackAsTheEmulatedOnes) {
+  if (native_bf16_loops().empty()) GTEST_SKIP() << "NOT TESTED HERE: this CPU has no AVX512_BF16";
+  constexpr int64_t kStride = 70;
+  std::vector<float> values;
+  for (int i = 0; i < kStride * kStride; ++i) values.push_back(std::sin(static_cast<float>(i)));
+  for (const bool transposed : {false, true}) {
+    for (const int64_t count : {1, 15, 16, 17, 31, 32}) {
+      for (const int64_t depth : {1, 2, 31, 32, 33, 49, 64, 65}) {
+        const Lanes lanes{.data = values.data(),
+                          .lane_stride = transposed ? 1 : kStride,
+                          .depth_stride = transposed ? kStride : 1,
+                          .count = count,
+                          .depth = depth};
+        for (const auto pack : {&Bf16Loops::pack_rows, &Bf16Loops::pack_columns}) {
+          std::vector<uint16_t> panel(32 * 96, 7), expected = panel;
+          (bf16_amx::loops.*pack)(lanes, panel.data());
+          (emulated_tile_loops.*pack)(lanes, expected.data());
+          EXPECT_EQ(panel, expected) << cat(transposed, " ", count, " ", depth);
+        }
+      }
+    }
+  }
+}
+
+#endif
+
+TEST(Bf16Loops, ThatMultiplyWronglyAreFoundOut) {
+  Bf16Loops wrong = bf16_portable::loops;
+  wrong.multiply = [](const uint16_t* a, const uint16_t* b, int64_t depth, int64_t rows,
+                      int64_t columns, bool add, float* c, int64_t c_stride) {
+    bf16_portable::loops.multiply(a, b, depth, rows, columns, add, c, c_stride);
+    c[(rows - 1) * c_stride + columns - 1] += 1;
+  };
+  EXPECT_FALSE(multiplies(wrong));
+}
 
 }  // namespace
 }  // namespace berth

@@ -45,10 +45,10 @@ inline constexpr int64_t kLeastBf16Outputs = kPanelColumns / 2;
 
 // OpenBLAS packs for itself: in fp32 the master is all there is.
 struct CpuWeight final : Weight {
-  CpuWeight(Tensor w, bool bf16) : values(w) {
-    if (!w || !bf16 || w.rows() < kLeastBf16Outputs) return;  // null: a plan's
-    forward.emplace(w.columns(), w.rows());
-    backward.emplace(w.rows(), w.columns());
+  CpuWeight(Tensor w, const Bf16Products* products) : values(w) {
+    if (!w || products == nullptr || w.rows() < kLeastBf16Outputs) return;  // null: a plan's
+    forward = products->make_matrix(w.columns(), w.rows());
+    backward = products->make_matrix(w.rows(), w.columns());
   }
   Tensor master() const override { return values; }
 

@@ -14,11 +14,15 @@ namespace berth {
 namespace {
 
 const Bf16Loops* pick_bf16_loops(Precision precision, std::string_view instruction_set) {
-  const bool native = instruction_set.empty() || instruction_set == avx512::loops.instruction_set;
-  if (precision == Precision::kAuto) return native ? native_bf16_loops() : nullptr;
   if (precision == Precision::kFp32) return nullptr;
-  if (!native) return &bf16_portable::loops;
-  if (const Bf16Loops* loops = native_bf16_loops()) return loops;
+  const bool is_avx512 = instruction_set == avx512::loops.instruction_set;
+  if (instruction_set.empty() || is_avx512) {
+    const std::vector<const Bf16Loops*> native = native_bf16_loops();
+    if (!native.empty()) return is_avx512 ? native.back() : native.front();
+  } else if (precision == Precision::kBf16) {
+    return &bf16_portable::loops;
+  }
+  if (precision == Precision::kAuto) return nullptr;
   throw Error(Code::kUsage, "this CPU has no instructions for products of bf16 (AVX512_BF16)", "",
               "use --precision fp32, or auto, which takes what there is");
 }
@@ -37,11 +41,9 @@ CpuBackend::CpuBackend(ThreadPool& pool, const CpuLoops& loops, const Bf16Loops*
 }
 
 std::string CpuBackend::description() const {
-  const char* const products = !bf16_                                     ? "fp32-"
-                               : &bf16_->loops() == &bf16_portable::loops ? "bf16-emulated-"
-                                                                          : "bf16-";
-  return cat("cpu-", products, loops_.instruction_set, ", OpenBLAS ", blas_core(), ", ",
-             pool_.size(), pool_.size() == 1 ? " thread" : " threads");
+  return cat("cpu-", bf16_ ? bf16_->loops().name : "fp32", "-", loops_.instruction_set,
+             ", OpenBLAS ", blas_core(), ", ", pool_.size(),
+             pool_.size() == 1 ? " thread" : " threads");
 }
 
 void CpuBackend::parallel(int64_t count, int64_t grain, const ThreadPool::Range& fn) {
@@ -78,7 +80,7 @@ void CpuBackend::add(Tensor x, Tensor y) {
 
 std::unique_ptr<Weight> CpuBackend::make_weight(Tensor master) {
   assert(master.rank == 2);
-  auto weight = std::make_unique<CpuWeight>(master, bf16_.has_value());
+  auto weight = std::make_unique<CpuWeight>(master, bf16_ ? &*bf16_ : nullptr);
   refresh(*weight);
   return weight;
 }
@@ -93,7 +95,7 @@ void CpuBackend::refresh(Weight& weight) {
 
 size_t CpuBackend::packed_bytes(int64_t rows, int64_t columns) const {
   if (!bf16_ || rows < kLeastBf16Outputs) return 0;
-  return Bf16Matrix::size_bytes(columns, rows) + Bf16Matrix::size_bytes(rows, columns);
+  return bf16_->matrix_bytes(columns, rows) + bf16_->matrix_bytes(rows, columns);
 }
 
 std::unique_ptr<StepState> CpuBackend::make_step_state() {

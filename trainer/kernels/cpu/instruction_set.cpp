@@ -4,7 +4,6 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
-#include "trainer/kernels/cpu/bf16/bf16_loops.h"
 
 namespace berth {
 
@@ -22,15 +21,6 @@ std::vector<const CpuLoops*> supported_loops() {
 #endif
   supported.push_back(&baseline::loops);
   return supported;
-}
-
-const Bf16Loops* native_bf16_loops() {
-#if defined(__x86_64__)
-  if (supported_loops().front() == &avx512::loops && __builtin_cpu_supports("avx512bf16")) {
-    return &bf16_avx512::loops;
-  }
-#endif
-  return nullptr;
 }
 
 const CpuLoops& pick_loops(std::string_view instruction_set) {

@@ -4,52 +4,13 @@
 #include <algorithm>
 #include <array>
 
+#include "trainer/kernels/cpu/bf16/avx512_pairs.h"
 #include "trainer/kernels/cpu/bf16/bf16_loops.h"
 
 namespace berth::bf16_avx512 {
 namespace {
 
-struct Vectors {
-  __m512i v[16];
-  __m512i& operator[](size_t i) { return v[i]; }
-  const __m512i& operator[](size_t i) const { return v[i]; }
-};
-
-__mmask16 first_lanes(int64_t count) {
-  return static_cast<__mmask16>((1u << std::clamp<int64_t>(count, 0, 16)) - 1);
-}
-
-__m512i pairs_of(__m512 low, __m512 high) {
-  return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
-}
-
-// The transpose of 16 vectors of 16 pairs: by pairs, by fours, then by quarters of vectors.
-Vectors transpose(const Vectors& x) {
-  Vectors y, z;
-  for (size_t i = 0; i < 16; i += 2) {
-    y[i] = _mm512_unpacklo_epi32(x[i], x[i + 1]);
-    y[i + 1] = _mm512_unpackhi_epi32(x[i], x[i + 1]);
-  }
-  for (size_t i = 0; i < 16; i += 4) {
-    z[i] = _mm512_unpacklo_epi64(y[i], y[i + 2]);
-    z[i + 1] = _mm512_unpackhi_epi64(y[i], y[i + 2]);
-    z[i + 2] = _mm512_unpacklo_epi64(y[i + 1], y[i + 3]);
-    z[i + 3] = _mm512_unpackhi_epi64(y[i + 1], y[i + 3]);
-  }
-  for (size_t i = 0; i < 4; ++i) {
-    y[i] = _mm512_shuffle_i32x4(z[i], z[i + 4], 0x88);
-    y[i + 4] = _mm512_shuffle_i32x4(z[i], z[i + 4], 0xdd);
-    y[i + 8] = _mm512_shuffle_i32x4(z[i + 8], z[i + 12], 0x88);
-    y[i + 12] = _mm512_shuffle_i32x4(z[i + 8], z[i + 12], 0xdd);
-  }
-  for (size_t i = 0; i < 4; ++i) {
-    z[i] = _mm512_shuffle_i32x4(y[i], y[i + 8], 0x88);
-    z[i + 4] = _mm512_shuffle_i32x4(y[i + 4], y[i + 12], 0x88);
-    z[i + 8] = _mm512_shuffle_i32x4(y[i], y[i + 8], 0xdd);
-    z[i + 12] = _mm512_shuffle_i32x4(y[i + 4], y[i + 12], 0xdd);
-  }
-  return z;
-}
+constexpr int64_t kPanelRows = 12;  // by 32 columns: 24 of the 32 registers
 
 // Lanes [first, first + 16) of lanes whose own elements are contiguous.
 template <int64_t kWidth>
@@ -78,9 +39,6 @@ void pack_contiguous(const Lanes& lanes, int64_t first, uint16_t* panel) {
 template <int64_t kWidth>
 void pack_adjacent(const Lanes& lanes, int64_t first, uint16_t* panel) {
   const __mmask16 stored = first_lanes(kWidth - first), read = first_lanes(lanes.count - first);
-  const __m512i interleave =
-      _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
-                       21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
   const float* x = lanes.data + (read ? first : 0);
   for (int64_t d = 0; d < lanes.depth; d += 2) {
     const bool has_second = d + 1 < lanes.depth;
@@ -88,7 +46,7 @@ void pack_adjacent(const Lanes& lanes, int64_t first, uint16_t* panel) {
     const __m512 odd_row =
         has_second ? _mm512_maskz_loadu_ps(read, x + lanes.depth_stride) : _mm512_setzero_ps();
     _mm512_mask_storeu_epi32(panel + (d / 2 * kWidth + first) * 2, stored,
-                             _mm512_permutexvar_epi16(interleave, pairs_of(even_row, odd_row)));
+                             interleaved_pairs_of(even_row, odd_row));
     if (has_second) x += 2 * lanes.depth_stride;
   }
 }
@@ -154,7 +112,11 @@ void multiply(const uint16_t* a, const uint16_t* b, int64_t depth, int64_t rows,
 
 }  // namespace
 
-const Bf16Loops loops = {
-    .pack_rows = pack<kPanelRows>, .pack_columns = pack<kPanelColumns>, .multiply = multiply};
+const Bf16Loops loops = {.name = "bf16",
+                         .panel_rows = kPanelRows,
+                         .depth_multiple = 2,
+                         .pack_rows = pack<kPanelRows>,
+                         .pack_columns = pack<kPanelColumns>,
+                         .multiply = multiply};
 
 }  // namespace berth::bf16_avx512

@@ -1,16 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace berth {
 
 // Factors of bf16 products lie in panels: rows of the left, columns of the right factor, called
-// lanes here, by pairs of depth, the index that is summed over. Element (lane, d) of a panel of
-// `width` lanes is at (d / 2 * width + lane) * 2 + d % 2; what is beyond the factor's lanes and
-// depth is 0. These are the shapes that one micro-kernel keeps in 512-bit registers.
-inline constexpr int64_t kPanelRows = 12, kPanelColumns = 32;
-
-inline constexpr int64_t even(int64_t depth) { return (depth + 1) / 2 * 2; }
+// lanes here, over depth, the index that is summed over. Element (lane, d) of a panel of columns is
+// at (d / 2 * kPanelColumns + lane) * 2 + d % 2: pairs of depth, which is what every instruction
+// set multiplies by. What is beyond the factor's lanes and depth is 0.
+inline constexpr int64_t kPanelColumns = 32;
 
 // Some lanes of an fp32 factor, row-major: of its two strides one is 1.
 struct Lanes {
@@ -22,14 +21,27 @@ struct Lanes {
 
 // The inner loops of bf16 products with fp32 sums, on the calling thread.
 struct Bf16Loops {
-  // Rounds to nearest, ties to even. Panels of kPanelRows and of kPanelColumns lanes.
+  const char* name;
+  // As many rows, and a depth of so many, as the registers take. Panels of rows lie as the loops
+  // like; both kinds are filled up with zeros to a multiple of the depth.
+  int64_t panel_rows, depth_multiple;
+
+  int64_t padded(int64_t depth) const {
+    return (depth + depth_multiple - 1) / depth_multiple * depth_multiple;
+  }
+
+  // Rounds to nearest, ties to even. Panels of panel_rows and of kPanelColumns lanes.
   void (*pack_rows)(const Lanes& lanes, uint16_t* panel);
   void (*pack_columns)(const Lanes& lanes, uint16_t* panel);
 
   // C [rows,columns], rows c_stride apart, = or += the product of a panel of rows and one of
-  // columns over `depth`, an even number. An element's sum does not depend on rows and columns.
+  // columns over `depth`, a padded one. An element's sum does not depend on rows and columns.
   void (*multiply)(const uint16_t* rows_panel, const uint16_t* columns_panel, int64_t depth,
                    int64_t rows, int64_t columns, bool add, float* c, int64_t c_stride);
+
+  // What a thread does before and after calls of multiply; null: nothing.
+  void (*begin)() = nullptr;
+  void (*end)() = nullptr;
 };
 
 namespace bf16_portable {
@@ -38,8 +50,14 @@ extern const Bf16Loops loops;  // to test against: slower than fp32
 namespace bf16_avx512 {
 extern const Bf16Loops loops;  // x86-64 with AVX512_BF16 only
 }
+namespace bf16_amx {
+extern const Bf16Loops loops;  // x86-64 with AMX_BF16 and AVX512_BF16 only, once it is permitted
+}
 
-// The best that this CPU has instructions for; null: none.
-const Bf16Loops* native_bf16_loops();
+// Whether a small product is what it should be.
+bool multiplies(const Bf16Loops& loops);
+
+// Those that this CPU has instructions for, best first, those that fail multiplies() left out.
+std::vector<const Bf16Loops*> native_bf16_loops();
 
 }  // namespace berth

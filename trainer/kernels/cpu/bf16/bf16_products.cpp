@@ -12,16 +12,20 @@ namespace {
 // (120 KB) and what they make of kBlockColumns columns (590 KB) the second, slab after slab.
 // Columns that are packed for one product alone are so for several slabs at once (4 MB).
 constexpr int64_t kSlabDepth = 320, kBlockSlabs = 8;
-constexpr int64_t kBlockRows = 16 * kPanelRows, kBlockColumns = 24 * kPanelColumns;
+constexpr int64_t kBlockRows = 192, kBlockColumns = 24 * kPanelColumns;
+
+// What a thread packs into, elements.
+constexpr size_t kRowsScratch = kBlockRows * kSlabDepth;
+constexpr size_t kColumnsScratch = kBlockColumns * kBlockSlabs * kSlabDepth;
 
 int64_t round_up(int64_t size, int64_t multiple) {
   return (size + multiple - 1) / multiple * multiple;
 }
 
-// Slabs of nearly the same depth, an even number.
-int64_t slab_depth(int64_t depth) {
+// Slabs of nearly the same depth.
+int64_t slab_depth(const Bf16Loops& loops, int64_t depth) {
   const int64_t slabs = (depth + kSlabDepth - 1) / kSlabDepth;
-  return even((depth + slabs - 1) / slabs);
+  return loops.padded((depth + slabs - 1) / slabs);
 }
 
 Lanes rows_of(const Factor& left, int64_t row, int64_t count, int64_t depth, int64_t first) {
@@ -65,18 +69,19 @@ void pack_block(const Bf16Loops& loops, const Product& p, const Block& block, ui
 // kBlockRows rows of a block, from `row` on, a slab of depth after the other.
 void multiply_rows(const Bf16Loops& loops, const Product& p, const Block& block, int64_t slab,
                    int64_t row, uint16_t* row_panels) {
-  const int64_t rows = std::min(kBlockRows, p.m - row);
+  const int64_t rows = std::min(kBlockRows, p.m - row), height = loops.panel_rows;
   for (int64_t d = 0; d < block.depth; d += slab) {
     const int64_t depth = std::min(slab, block.depth - d), first = block.first + d;
-    for (int64_t m = 0; m < rows; m += kPanelRows) {
-      loops.pack_rows(rows_of(p.a, row + m, std::min(kPanelRows, rows - m), depth, first),
-                      row_panels + m * even(depth));
+    const int64_t padded = loops.padded(depth);
+    for (int64_t m = 0; m < rows; m += height) {
+      loops.pack_rows(rows_of(p.a, row + m, std::min(height, rows - m), depth, first),
+                      row_panels + m * padded);
     }
     for (int64_t n = 0; n < block.columns; n += kPanelColumns) {
-      for (int64_t m = 0; m < rows; m += kPanelRows) {
+      for (int64_t m = 0; m < rows; m += height) {
         loops.multiply(
-            row_panels + m * even(depth), block.panels + n * block.panel_depth + d * kPanelColumns,
-            even(depth), std::min(kPanelRows, rows - m), std::min(kPanelColumns, block.columns - n),
+            row_panels + m * padded, block.panels + n * block.panel_depth + d * kPanelColumns,
+            padded, std::min(height, rows - m), std::min(kPanelColumns, block.columns - n),
             p.add || first > 0, p.c + (row + m) * p.c_stride + block.column + n, p.c_stride);
       }
     }
@@ -85,32 +90,33 @@ void multiply_rows(const Bf16Loops& loops, const Product& p, const Block& block,
 
 }  // namespace
 
-Bf16Matrix::Bf16Matrix(int64_t matrix_depth, int64_t matrix_columns)
-    : depth(matrix_depth),
-      columns(matrix_columns),
-      panels(allocate_host(size_bytes(depth, columns))) {}
-
-size_t Bf16Matrix::size_bytes(int64_t depth, int64_t columns) {
-  return static_cast<size_t>(even(depth) * round_up(columns, kPanelColumns)) * sizeof(uint16_t);
-}
-
 uint16_t* Bf16Matrix::panel(int64_t column) const {
   assert(column % kPanelColumns == 0);
-  return reinterpret_cast<uint16_t*>(panels->data()) + column * even(depth);
+  return reinterpret_cast<uint16_t*>(panels->data()) + column * panel_depth;
 }
 
 Bf16Products::Bf16Products(ThreadPool& pool, const Bf16Loops& loops)
     : pool_(pool), loops_(loops), scratch_(static_cast<size_t>(pool.size())) {
+  assert(kBlockRows % loops.panel_rows == 0 && kSlabDepth % loops.depth_multiple == 0);
   for (Scratch& scratch : scratch_) {
-    scratch.rows.resize(static_cast<size_t>(kBlockRows * even(kSlabDepth)));
-    scratch.columns.resize(static_cast<size_t>(kBlockColumns * kBlockSlabs * kSlabDepth));
+    scratch.rows.resize(kRowsScratch);
+    scratch.columns.resize(kColumnsScratch);
   }
 }
 
 size_t Bf16Products::scratch_bytes() const {
-  return scratch_.size() *
-         static_cast<size_t>(
-             (kBlockRows * even(kSlabDepth) + kBlockColumns * kBlockSlabs * kSlabDepth)) *
+  return scratch_.size() * (kRowsScratch + kColumnsScratch) * sizeof(uint16_t);
+}
+
+Bf16Matrix Bf16Products::make_matrix(int64_t depth, int64_t columns) const {
+  return {.depth = depth,
+          .columns = columns,
+          .panel_depth = loops_.padded(depth),
+          .panels = allocate_host(matrix_bytes(depth, columns))};
+}
+
+size_t Bf16Products::matrix_bytes(int64_t depth, int64_t columns) const {
+  return static_cast<size_t>(loops_.padded(depth) * round_up(columns, kPanelColumns)) *
          sizeof(uint16_t);
 }
 
@@ -130,12 +136,12 @@ void Bf16Products::multiply(const Product& product, const Bf16Matrix* right,
                             const TileFunction& before, const TileFunction& after) {
   assert(product.scale == 1);
   assert(right == nullptr || (right->depth == product.k && right->columns == product.n));
-  for_each_tile(pool_, product.m, product.n, product.k, {kPanelRows, kPanelColumns},
+  for_each_tile(pool_, product.m, product.n, product.k, {loops_.panel_rows, kPanelColumns},
                 [&](const Tile& tile, int thread) {
                   if (before) before(tile);
                   multiply_tile(product.part(tile),
                                 right == nullptr ? nullptr : right->panel(tile.column),
-                                even(product.k), scratch_[static_cast<size_t>(thread)]);
+                                loops_.padded(product.k), scratch_[static_cast<size_t>(thread)]);
                   if (after) after(tile);
                 });
 }
@@ -146,14 +152,16 @@ void Bf16Products::multiply_tile(const Product& p, const uint16_t* right, int64_
     if (!p.add) clear(p);
     return;
   }
-  const int64_t slab = slab_depth(p.k), depth = right != nullptr ? p.k : kBlockSlabs * slab;
+  if (loops_.begin != nullptr) loops_.begin();
+  const int64_t slab = slab_depth(loops_, p.k);
+  const int64_t depth = right != nullptr ? p.k : kBlockSlabs * slab;
   for (int64_t column = 0; column < p.n; column += kBlockColumns) {
     for (int64_t first = 0; first < p.k; first += depth) {
       Block block{.column = column,
                   .columns = std::min(kBlockColumns, p.n - column),
                   .first = first,
                   .depth = std::min(depth, p.k - first)};
-      block.panel_depth = right != nullptr ? right_depth : even(block.depth);
+      block.panel_depth = right != nullptr ? right_depth : loops_.padded(block.depth);
       block.panels = right != nullptr ? right + column * right_depth : scratch.columns.data();
       if (right == nullptr) pack_block(loops_, p, block, scratch.columns.data());
       for (int64_t row = 0; row < p.m; row += kBlockRows) {
@@ -161,6 +169,7 @@ void Bf16Products::multiply_tile(const Product& p, const uint16_t* right, int64_
       }
     }
   }
+  if (loops_.end != nullptr) loops_.end();
 }
 
 }  // namespace berth

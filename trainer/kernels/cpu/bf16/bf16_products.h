@@ -12,12 +12,11 @@ namespace berth {
 
 // The right factor of products, [depth, columns], as panels of all its columns.
 struct Bf16Matrix {
-  Bf16Matrix(int64_t depth, int64_t columns);
-  static size_t size_bytes(int64_t depth, int64_t columns);
-  uint16_t* panel(int64_t column) const;  // the one that begins with it
-
   int64_t depth, columns;
+  int64_t panel_depth;
   std::unique_ptr<Memory> panels;
+
+  uint16_t* panel(int64_t column) const;  // the one that begins with it
 };
 
 // Products whose factors are rounded to bf16 and whose sums are fp32, on a pool's threads. Blocked
@@ -31,6 +30,9 @@ class Bf16Products {
   const Bf16Loops& loops() const { return loops_; }
   size_t scratch_bytes() const;
 
+  // Room for a right factor, and how much that takes.
+  Bf16Matrix make_matrix(int64_t depth, int64_t columns) const;
+  size_t matrix_bytes(int64_t depth, int64_t columns) const;
   void pack(const Factor& right, Bf16Matrix& packed);
 
   // As multiply() of gemm.h, with scale 1. `right`, where it is not null, holds what product.b

@@ -6,6 +6,10 @@
 namespace berth::bf16_portable {
 namespace {
 
+constexpr int64_t kPanelRows = 12;
+
+int64_t even(int64_t depth) { return (depth + 1) / 2 * 2; }
+
 uint16_t to_bf16(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   if (std::isnan(value)) return static_cast<uint16_t>(bits >> 16 | 0x40);
@@ -45,7 +49,11 @@ void multiply(const uint16_t* a, const uint16_t* b, int64_t depth, int64_t rows,
 
 }  // namespace
 
-const Bf16Loops loops = {
-    .pack_rows = pack<kPanelRows>, .pack_columns = pack<kPanelColumns>, .multiply = multiply};
+const Bf16Loops loops = {.name = "bf16-emulated",
+                         .panel_rows = kPanelRows,
+                         .depth_multiple = 2,
+                         .pack_rows = pack<kPanelRows>,
+                         .pack_columns = pack<kPanelColumns>,
+                         .multiply = multiply};
 
 }  // namespace berth::bf16_portable

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "trainer/kernels/cpu/bf16/bf16_loops.h"
+#include "trainer/kernels/cpu/bf16/tile_loops.h"
+
+namespace berth {
+
+// What AMX does (Intel's Instruction Set Reference: TILELOADD, TILESTORED, TILEZERO, TDPBF16PS),
+// for CPUs that have none. Sums of small integers are exact, so their order does not matter.
+struct EmulatedTiles {
+  static constexpr size_t kRows = 16, kRowBytes = 64, kPairs = 16;
+  using Tile = std::array<std::byte, kRows * kRowBytes>;
+  inline static thread_local std::array<Tile, 8> tiles;
+
+  template <int kTile>
+  static void load(const void* from, size_t stride_bytes) {
+    for (size_t row = 0; row < kRows; ++row) {
+      std::memcpy(&tiles[kTile][row * kRowBytes],
+                  static_cast<const std::byte*>(from) + row * stride_bytes, kRowBytes);
+    }
+  }
+  template <int kTile>
+  static void store(void* to, size_t stride_bytes) {
+    for (size_t row = 0; row < kRows; ++row) {
+      std::memcpy(static_cast<std::byte*>(to) + row * stride_bytes, &tiles[kTile][row * kRowBytes],
+                  kRowBytes);
+    }
+  }
+  template <int kTile>
+  static void zero() {
+    tiles[kTile].fill(std::byte{0});
+  }
+  // C[m][n] += A[m][2k] * B[k][2n] + A[m][2k + 1] * B[k][2n + 1]
+  template <int kC, int kA, int kB>
+  static void dot() {
+    for (size_t m = 0; m < kRows; ++m) {
+      for (size_t n = 0; n < kPairs; ++n) {
+        float sum = at<float>(kC, m, n);
+        for (size_t k = 0; k < kPairs; ++k) {
+          for (size_t i = 0; i < 2; ++i) {
+            sum +=
+                to_float(at<uint16_t>(kA, m, 2 * k + i)) * to_float(at<uint16_t>(kB, k, 2 * n + i));
+          }
+        }
+        std::memcpy(&tiles[kC][m * kRowBytes + n * sizeof sum], &sum, sizeof sum);
+      }
+    }
+  }
+
+ private:
+  template <typename T>
+  static T at(size_t tile, size_t row, size_t column) {
+    T value;
+    std::memcpy(&value, &tiles[tile][row * kRowBytes + column * sizeof value], sizeof value);
+    return value;
+  }
+  static float to_float(uint16_t value) { return std::bit_cast<float>(uint32_t{value} << 16); }
+};
+
+namespace emulated_tiles {
+
+// As amx.cpp packs rows; columns are packed as everywhere.
+inline void pack_rows(const Lanes& lanes, uint16_t* panel) {
+  const int64_t padded = (lanes.depth + kTileDepth - 1) / kTileDepth * kTileDepth;
+  for (int64_t d = 0; d < padded; ++d) {
+    for (int64_t lane = 0; lane < kTilePanelRows; ++lane) {
+      const Lanes one{.data = lanes.data + lane * lanes.lane_stride + d * lanes.depth_stride,
+                      .lane_stride = lanes.lane_stride,
+                      .depth_stride = lanes.depth_stride,
+                      .count = 1,
+                      .depth = 1};
+      std::array<uint16_t, 2 * kPanelColumns> rounded{};
+      if (lane < lanes.count && d < lanes.depth) {
+        bf16_portable::loops.pack_columns(one, rounded.data());
+      }
+      panel[(d / kTileDepth * kTilePanelRows + lane) * kTileDepth + d % kTileDepth] = rounded[0];
+    }
+  }
+}
+
+inline void pack_columns(const Lanes& lanes, uint16_t* panel) {
+  bf16_portable::loops.pack_columns(lanes, panel);
+  const int64_t packed = bf16_portable::loops.padded(lanes.depth);
+  const int64_t whole = (lanes.depth + kTileDepth - 1) / kTileDepth * kTileDepth;
+  std::fill(panel + packed * kPanelColumns, panel + whole * kPanelColumns, uint16_t{0});
+}
+
+}  // namespace emulated_tiles
+
+inline const Bf16Loops emulated_tile_loops = {.name = "bf16-tiles",
+                                              .panel_rows = kTilePanelRows,
+                                              .depth_multiple = kTileDepth,
+                                              .pack_rows = emulated_tiles::pack_rows,
+                                              .pack_columns = emulated_tiles::pack_columns,
+                                              .multiply = multiply_tiles<EmulatedTiles>};
+
+}  // namespace berth
