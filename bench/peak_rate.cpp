@@ -1,0 +1,86 @@
+#include "bench/peak_rate.h"
+
+#include <cstdint>
+
+#include "bench/bench_table.h"
+#include "trainer/kernels/cpu/bf16/bf16_loops.h"
+
+namespace berth {
+namespace {
+
+constexpr int64_t kRounds = 2000000;
+
+struct Loop {
+  void (*run)() = nullptr;
+  double flops = 0;  // of all its rounds
+};
+
+#if defined(__x86_64__)
+
+// Fourteen sums, which do not wait for each other: two units of four to six cycles' latency.
+// clang-format off
+#define BERTH_SUMS(op, r) \
+  op " %%" r "14, %%" r "15, %%" r "0\n"  op " %%" r "14, %%" r "15, %%" r "1\n" \
+  op " %%" r "14, %%" r "15, %%" r "2\n"  op " %%" r "14, %%" r "15, %%" r "3\n" \
+  op " %%" r "14, %%" r "15, %%" r "4\n"  op " %%" r "14, %%" r "15, %%" r "5\n" \
+  op " %%" r "14, %%" r "15, %%" r "6\n"  op " %%" r "14, %%" r "15, %%" r "7\n" \
+  op " %%" r "14, %%" r "15, %%" r "8\n"  op " %%" r "14, %%" r "15, %%" r "9\n" \
+  op " %%" r "14, %%" r "15, %%" r "10\n" op " %%" r "14, %%" r "15, %%" r "11\n" \
+  op " %%" r "14, %%" r "15, %%" r "12\n" op " %%" r "14, %%" r "15, %%" r "13\n"
+#define BERTH_LOOP(op, r)                                                                       \
+  int64_t rounds = kRounds;                                                                     \
+  asm volatile("vzeroall\n1:\n" BERTH_SUMS(op, r) "dec %0\njnz 1b\nvzeroupper\n"                \
+               : "+r"(rounds)                                                                   \
+               :                                                                                \
+               : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", \
+                 "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15")
+// clang-format on
+
+void bf16_avx512() { BERTH_LOOP("vdpbf16ps", "zmm"); }
+void fp32_avx512() { BERTH_LOOP("vfmadd231ps", "zmm"); }
+void fp32_avx2() { BERTH_LOOP("vfmadd231ps", "ymm"); }
+
+// Four sums of 16 x 16, each of 16 x 32 by 32 x 16.
+void bf16_amx_tiles() {
+  bf16_amx::loops.begin();
+  for (int64_t round = 0; round < kRounds; ++round) {
+    asm volatile(
+        "tdpbf16ps %tmm6, %tmm4, %tmm0\n"
+        "tdpbf16ps %tmm7, %tmm4, %tmm1\n"
+        "tdpbf16ps %tmm6, %tmm5, %tmm2\n"
+        "tdpbf16ps %tmm7, %tmm5, %tmm3\n");
+  }
+  bf16_amx::loops.end();
+}
+
+Loop loop_for(bool bf16) {
+  constexpr double kSums = 14.0 * kRounds, kTiles = 4.0 * kRounds;
+  if (bf16) {
+    const auto native = native_bf16_loops();
+    if (native.empty()) return {};
+    if (native.front() == &bf16_amx::loops) return {bf16_amx_tiles, kTiles * 2 * 16 * 16 * 32};
+    return {bf16_avx512, kSums * 64};
+  }
+  if (__builtin_cpu_supports("avx512f")) return {fp32_avx512, kSums * 32};
+  if (__builtin_cpu_supports("fma")) return {fp32_avx2, kSums * 16};
+  return {};
+}
+
+#else
+
+Loop loop_for(bool) { return {}; }
+
+#endif
+
+}  // namespace
+
+double peak_rate(ThreadPool& pool, bool bf16) {
+  const Loop loop = loop_for(bf16);
+  if (loop.run == nullptr) return 0;
+  const auto run = [&] {
+    pool.parallel_for(pool.size(), 1, [&](int64_t, int64_t, int) { loop.run(); });
+  };
+  return loop.flops * pool.size() / measure(run, 0.5).least_s;
+}
+
+}  // namespace berth

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Training steps of berth and of PyTorch with transformers' BERT, turn by turn.
+#
+#   bash bench/peer/compare_steps.sh PYTHON PRECISION [THREADS [ROUNDS]] < SHAPES
+#
+# PYTHON is one with torch and transformers; PRECISION is fp32 or bf16 (torch.autocast). SHAPES has lines of step_bench's words and what
+# PyTorch pads to, 0 being the longest of the batch: "base 32 news 128". Prints a row of a table for each: medians of examples a second,
+# their ratio, the share of the machine's peak, and the ratio of the peaks of memory.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+python=$1 precision=$2 threads=${3:-$(nproc)} rounds=${4:-3}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+while read -r model batch length pad; do
+  : >"$work/ours"
+  : >"$work/theirs"
+  for _ in $(seq "$rounds"); do
+    build/release/bench/step_bench "$threads" "$precision" "$model" "$batch" "$length" </dev/null | tail -n 1 >>"$work/ours"
+    "$python" bench/peer/step_torch.py "$threads" "$precision" "$model" "$batch" "$length" --pad-to "$pad" </dev/null 2>/dev/null |
+      tail -n 1 >>"$work/theirs"
+  done
+  "$python" - "$work" "$model $batch x $length, padded to $pad" <<'PYTHON'
+import re, statistics, sys
+folder, shape = sys.argv[1:]
+ours, theirs = (open(f"{folder}/{name}").read().splitlines() for name in ("ours", "theirs"))
+unit = {"MiB": 1 / 1024, "GiB": 1}
+def median(lines, pattern, value=lambda match: float(match[1])):
+    return statistics.median(value(re.search(pattern, line)) for line in lines)
+rate = r"([0-9.]+) examples/s"
+memory = r"([0-9.]+) (MiB|GiB)"
+in_gib = lambda match: float(match[1]) * unit[match[2]]
+a, b = median(ours, rate), median(theirs, rate)
+m, n = median(ours, memory, in_gib), median(theirs, memory, in_gib)
+share = median(ours, r"([0-9.]+) % of")
+print(f"| {shape} | {a:.2f} | {share:.0f} % | {b:.2f} | {a / b:.2f} | {m:.2f} | {n:.2f} | {m / n:.2f} |", flush=True)
+PYTHON
+done

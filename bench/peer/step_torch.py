@@ -1,0 +1,67 @@
+"""Training steps of transformers' BERT in PyTorch: what bench/step_bench.cpp measures, in its words.
+
+    python bench/peer/step_torch.py THREADS fp32|bf16 MODEL BATCH LENGTH [--pad-to N] [--compile]
+
+A length is a number of tokens, or "news": step_bench's, padded to the longest of the batch, or to --pad-to. bf16 is
+torch.autocast. --compile: torch.compile. Prints examples/s and the peak of memory.
+"""
+
+import argparse
+import pathlib
+import re
+import resource
+import statistics
+import time
+
+import torch
+from transformers import BertConfig, BertForSequenceClassification
+
+parser = argparse.ArgumentParser()
+parser.add_argument("threads", type=int)
+parser.add_argument("precision", choices=("fp32", "bf16"))
+parser.add_argument("model")
+parser.add_argument("batch", type=int)
+parser.add_argument("length")
+parser.add_argument("--pad-to", type=int, default=0)
+parser.add_argument("--compile", action="store_true")
+options = parser.parse_args()
+torch.set_num_threads(options.threads)
+torch.manual_seed(1)
+
+layers, hidden, heads = {"tiny": (2, 128, 2), "mini-lm": (6, 384, 12), "base": (12, 768, 12), "large": (24, 1024, 16)}[options.model]
+model = BertForSequenceClassification(BertConfig(num_hidden_layers=layers, hidden_size=hidden, num_attention_heads=heads,
+                                                 intermediate_size=4 * hidden, num_labels=2))
+model.train()
+source = (pathlib.Path(__file__).parents[1] / "step_bench.cpp").read_text()
+news = [int(number) for number in re.search(r"kNewsLengths = \{([^}]*)\}", source).group(1).split(",")]
+lengths = [news[b * 37 % 64] if options.length == "news" else int(options.length) for b in range(options.batch)]
+width = max(options.pad_to, *lengths, 0)
+ids = torch.randint(1, 30522, (options.batch, width))
+mask = torch.tensor([[int(i < length) for i in range(width)] for length in lengths])
+labels = torch.arange(options.batch) % 2
+plain = [p for n, p in model.named_parameters() if n.endswith("bias") or "LayerNorm" in n]
+decayed = [p for n, p in model.named_parameters() if not (n.endswith("bias") or "LayerNorm" in n)]
+optimizer = torch.optim.AdamW([{"params": decayed, "weight_decay": 0.01}, {"params": plain, "weight_decay": 0.0}], lr=1e-5)
+run = torch.compile(model) if options.compile else model
+
+
+def step():
+    start = time.perf_counter()
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=options.precision == "bf16"):
+        loss = run(input_ids=ids, attention_mask=mask, labels=labels).loss
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    optimizer.zero_grad()
+    loss.item()
+    return time.perf_counter() - start
+
+
+for _ in range(2):
+    step()
+seconds = []
+while len(seconds) < 3 or sum(seconds) < 5:
+    seconds.append(step())
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+print(f"{options.model} {options.batch} x {options.length} padded to {width}: {options.batch / statistics.median(seconds):.2f} examples/s"
+      f"  {peak:.2f} GiB  torch {torch.__version__} {options.precision}")

@@ -1,0 +1,181 @@
+// Training steps of BERT models with random weights on random tokens: forward, backward, clipping,
+// AdamW. Each in a process of its own, for its peak of memory.
+//   step_bench [THREADS [PRECISION [MODEL [BATCH [LENGTH]]]]]
+// Models: tiny, mini-lm, base, large. Lengths: a number of tokens, or "news": those of AG News'
+// texts. Without the last three, the grid that bench/README.md shows. The share is that of the rate
+// which the machine reaches where nothing leaves the registers, by the nominal work: 6 x the
+// encoder's parameters x tokens + 12 x layers x hidden size x length x tokens.
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <numeric>
+
+#include "bench/bench_table.h"
+#include "bench/peak_rate.h"
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "trainer/kernels/cpu/cpu_kernels.h"
+#include "trainer/model/model.h"
+#include "trainer/optim/optimizer.h"
+
+namespace berth {
+namespace {
+
+// AG News' texts by length, in WordPieces of BERT's uncased vocabulary: one of each 64th of 10,000.
+constexpr std::array<int32_t, 64> kNewsLengths = {
+    22, 24, 26, 28, 29, 30, 31, 32, 33, 34, 34, 35, 36, 36, 37, 38, 38, 39, 39, 40, 40, 41,
+    41, 42, 42, 43, 43, 44, 44, 44, 45, 45, 46, 46, 47, 47, 48, 48, 48, 49, 49, 50, 50, 51,
+    51, 52, 52, 53, 53, 54, 55, 55, 56, 57, 58, 59, 60, 62, 65, 68, 73, 80, 91, 111};
+
+struct Shape {
+  std::string model;
+  int64_t batch_size = 0;
+  std::string length;
+};
+
+ModelConfig config_of(const std::string& model) {
+  struct Size {
+    const char* name;
+    int64_t layers, hidden, heads;
+  };
+  for (const Size& size : {Size{"tiny", 2, 128, 2}, Size{"mini-lm", 6, 384, 12},
+                           Size{"base", 12, 768, 12}, Size{"large", 24, 1024, 16}}) {
+    if (model != size.name) continue;
+    return {.vocab_size = 30522,
+            .hidden_size = size.hidden,
+            .num_hidden_layers = size.layers,
+            .num_attention_heads = size.heads,
+            .intermediate_size = 4 * size.hidden,
+            .max_position_embeddings = 512,
+            .labels = {"a", "b"}};
+  }
+  throw Error(Code::kUsage, "no such model: " + model);
+}
+
+PackedBatch batch_of(const Shape& shape, int64_t vocab_size) {
+  PackedBatch batch;
+  std::vector<int32_t> classes;
+  uint64_t random = 1;
+  for (int64_t b = 0; b < shape.batch_size; ++b) {
+    const int32_t length = shape.length == "news" ? kNewsLengths[static_cast<size_t>(b * 37 % 64)]
+                                                  : std::stoi(shape.length);
+    for (int32_t i = 0; i < length; ++i) {
+      random = random * 6364136223846793005u + 1442695040888963407u;
+      batch.input_ids.push_back(
+          static_cast<int32_t>((random >> 33) % static_cast<uint64_t>(vocab_size)));
+      batch.token_type_ids.push_back(0);
+      batch.position_ids.push_back(i);
+    }
+    batch.cu_seqlens.push_back(batch.cu_seqlens.back() + length);
+    classes.push_back(static_cast<int32_t>(b % 2));
+  }
+  batch.labels = PackedBatch::Classes(classes);
+  return batch;
+}
+
+double nominal_flops(const ModelConfig& config, const PackedBatch& batch) {
+  const auto hidden = static_cast<double>(config.hidden_size);
+  const auto layers = static_cast<double>(config.num_hidden_layers);
+  double flops = 0;
+  for (size_t b = 1; b < batch.cu_seqlens.size(); ++b) {
+    const double length = batch.cu_seqlens[b] - batch.cu_seqlens[b - 1];
+    flops += length * (6 * 12 * layers * hidden * hidden + 12 * layers * hidden * length);
+  }
+  return flops;
+}
+
+// Runs steps until there are three and five seconds of them.
+Timing time_steps(const ModelConfig& config, const PackedBatch& batch, Kernels& kernels) {
+  Parameters parameters(parameter_table(config), /*with_gradients=*/true, kernels);
+  std::vector<size_t> all(parameters.specs().size());
+  std::iota(all.begin(), all.end(), size_t{0});
+  initialize(parameters, all, config.initializer_range, 1, kernels);
+  const BatchLimits limits{.tokens = batch.num_tokens(), .sequences = batch.num_sequences()};
+  Model model(config, limits, parameters, kernels);
+  Optimizer optimizer({}, parameters, kernels);
+  const auto state = kernels.make_step_state();
+  uint64_t step = 0;
+  const auto take_step = [&] {
+    kernels.begin_step(*state, {.seed = 1, .step = step++, .learning_rate = 1e-5f});
+    model.forward(batch, *state, Phase::kTraining);
+    model.backward(*state);
+    optimizer.step(*state);
+    model.refresh();
+    kernels.read_step(*state);
+  };
+  take_step();
+  std::vector<double> seconds;
+  for (double total = 0; seconds.size() < 3 || total < 5;) {
+    total += seconds.emplace_back(seconds_of(take_step));
+  }
+  return timing_of(std::move(seconds));
+}
+
+void measure_shape(const Shape& shape, int threads, Precision precision) {
+  ThreadPool pool(threads);
+  const auto kernels = make_cpu_kernels(pool, "", precision);
+  const ModelConfig config = config_of(shape.model);
+  const PackedBatch batch = batch_of(shape, config.vocab_size);
+  const double peak = peak_rate(pool, kernels->product_dtype() == DType::kBF16);
+  const Timing timing = time_steps(config, batch, *kernels);
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const double rate = nominal_flops(config, batch) / timing.median_s;
+  std::printf("%-8s %5lld x %-5s %9.2f examples/s %9.0f tokens/s %8.1f GFLOP/s",
+              shape.model.c_str(), static_cast<long long>(shape.batch_size), shape.length.c_str(),
+              static_cast<double>(shape.batch_size) / timing.median_s,
+              static_cast<double>(batch.num_tokens()) / timing.median_s, rate * 1e-9);
+  if (peak > 0) std::printf(" %5.1f %% of %.0f", 100 * rate / peak, peak * 1e-9);
+  std::printf("  +-%.0f%%  %s\n", timing.spread * 100,
+              human_bytes(static_cast<uint64_t>(used.ru_maxrss) << 10).c_str());
+  std::fflush(stdout);
+}
+
+// False: it failed, and said why.
+bool measure_apart(const Shape& shape, int threads, Precision precision) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    try {
+      measure_shape(shape, threads, precision);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "step_bench: %s\n", error.what());
+      std::_Exit(1);
+    }
+    std::_Exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return status == 0;
+}
+
+std::vector<Shape> shapes_to_measure(int argc, char** argv) {
+  if (argc > 3) {
+    return {{argv[3], argc > 4 ? std::stoll(argv[4]) : 32, argc > 5 ? argv[5] : "128"}};
+  }
+  std::vector<Shape> shapes;
+  for (const char* model : {"tiny", "base", "large"}) {
+    for (const char* length : {"128", "512", "news"}) {
+      for (const int64_t batch : {1, 8, 32}) shapes.push_back({model, batch, length});
+    }
+  }
+  return shapes;
+}
+
+}  // namespace
+}  // namespace berth
+
+int main(int argc, char** argv) {
+  using namespace berth;
+  const int threads = argc > 1 ? std::atoi(argv[1]) : available_threads();
+  const bool bf16 = argc > 2 && argv[2] == std::string_view("bf16");
+  print_head(cat("training steps, ", bf16 ? "bf16" : "fp32", ", threads: ", threads));
+  std::fflush(stdout);
+  bool is_whole = true;
+  for (const Shape& shape : shapes_to_measure(argc, argv)) {
+    is_whole &= measure_apart(shape, threads, bf16 ? Precision::kBf16 : Precision::kFp32);
+  }
+  return is_whole ? 0 : 1;
+}
