@@ -74,12 +74,14 @@ TEST_F(HttpClientTest, ChunkedBodiesArrive) {
 }
 
 TEST_F(HttpClientTest, ASlowReaderIsNoStall) {
+  // Long enough for a server on a busy machine.
+  client_ = make_http_client({.stall_timeout_s = 1.5});
   serve([](const ServedRequest&) { return ServedAnswer{.body = std::string(20 << 20, 'x')}; });
   const auto stream = client_->open({.url = server_->url()});
   std::vector<std::byte> buffer(1 << 20);
   size_t size = 0;
   while (const size_t count = stream->read(buffer)) {
-    if (size == 0) sleep_s(0.5);
+    if (size == 0) sleep_s(2);
     size += count;
   }
   EXPECT_EQ(size, size_t{20} << 20);
