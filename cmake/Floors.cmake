@@ -3,6 +3,10 @@
 add_library(berth_options INTERFACE)
 target_include_directories(berth_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(berth_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor)
+# A char of a text beyond ASCII is negative: on x86-64 without saying so, on ARM not.
+if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  target_compile_options(berth_options INTERFACE -fsigned-char)
+endif()
 if(BERTH_WERROR)
   target_compile_options(berth_options INTERFACE -Werror)
 endif()

@@ -2,12 +2,13 @@
 # Installs the Debian 12 packages that berth needs. Does nothing, and asks nothing of the network or
 # of sudo, when all are there.
 #
-#   bash scripts/install-dependencies.sh [--build] [--test] [--image] [--container]   default: --build --test
+#   bash scripts/install-dependencies.sh [--build] [--test] [--image] [--container] [--aarch64]   default: --build --test
 #
 #   --build      compiler and libraries: the binary
 #   --test       what the tests and the format check need besides
 #   --image      what the image's build stage needs besides
 #   --container  podman and friends, to build and run the image where no Docker engine is at hand
+#   --aarch64    a cross-compiler and an emulator, to test what is not for x86-64
 set -euo pipefail
 
 build=(g++ cmake ninja-build
@@ -17,6 +18,7 @@ build=(g++ cmake ninja-build
 test=(libgtest-dev libgmock-dev clang-format git procps python3-venv)
 image=(ca-certificates)
 container=(podman buildah runc mmdebstrap)
+aarch64=(g++-aarch64-linux-gnu qemu-user mmdebstrap)
 
 fail() {
   echo "install-dependencies: $*" >&2
@@ -31,7 +33,8 @@ for group; do
     --test) wanted+=("${test[@]}") ;;
     --image) wanted+=("${image[@]}") ;;
     --container) wanted+=("${container[@]}") ;;
-    *) fail "unknown option '$group'; the groups are --build, --test, --image and --container" ;;
+    --aarch64) wanted+=("${aarch64[@]}") ;;
+    *) fail "unknown option '$group'; the groups are --build, --test, --image, --container and --aarch64" ;;
   esac
 done
 

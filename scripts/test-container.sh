@@ -29,16 +29,10 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# debian:bookworm-slim, or as good as: the mirrors and the proxy are this machine's, found by apt.
+# debian:bookworm-slim, or as good as.
 import_base() {
-  local options=() line
-  while read -r line; do options+=(--aptopt="$line"); done \
-    < <(apt-config dump | grep -E '^Acquire::(https?::Proxy|Check-Date|Check-Valid-Until) ')
   if [ ! -s "$work/base.tar" ]; then
-    apt-get indextargets --format 'deb $(REPO_URI) $(CODENAME) $(COMPONENT)' \
-      'Created-By: Packages' 'Origin: Debian' | grep ' bookworm' >"$work/sources.list" || true
-    mmdebstrap --quiet --variant=minbase "${options[@]}" bookworm "$work/partial.tar" \
-      - <"$work/sources.list"
+    bash scripts/bootstrap-debian.sh "$work/partial.tar" --variant=minbase
     mv "$work/partial.tar" "$work/base.tar"
   fi
   podman "${storage[@]}" import --quiet "$work/base.tar" docker.io/library/debian:bookworm-slim \

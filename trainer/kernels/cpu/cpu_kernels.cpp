@@ -15,7 +15,7 @@ namespace {
 
 const Bf16Loops* pick_bf16_loops(Precision precision, std::string_view instruction_set) {
   if (precision == Precision::kFp32) return nullptr;
-  const bool is_avx512 = instruction_set == avx512::loops.instruction_set;
+  const bool is_avx512 = instruction_set == "avx512";
   if (instruction_set.empty() || is_avx512) {
     const std::vector<const Bf16Loops*> native = native_bf16_loops();
     if (!native.empty()) return is_avx512 ? native.back() : native.front();

@@ -1,0 +1,14 @@
+# Cross-compiles for aarch64 with Debian's g++-aarch64-linux-gnu; BERTH_SYSROOT holds that machine's libraries, and its programs run by
+# qemu-user.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES BERTH_SYSROOT)
+set(CMAKE_SYSROOT "${BERTH_SYSROOT}")
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L "${BERTH_SYSROOT}")

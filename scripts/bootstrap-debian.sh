@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Debian 12 in a folder or a tar file, from the mirrors and by the proxy that apt has on this machine.
+#
+#   bash scripts/bootstrap-debian.sh TARGET [OPTION of mmdebstrap]...
+set -euo pipefail
+target=$1
+shift
+
+options=()
+while read -r line; do options+=(--aptopt="$line"); done \
+  < <(apt-config dump | grep -E '^Acquire::(https?::Proxy|Check-Date|Check-Valid-Until) ')
+sources=$(apt-get indextargets --format 'deb $(REPO_URI) $(CODENAME) $(COMPONENT)' \
+  'Created-By: Packages' 'Origin: Debian' | grep ' bookworm' || true)
+mmdebstrap --quiet "${options[@]}" "$@" bookworm "$target" - <<<"$sources"
