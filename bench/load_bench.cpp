@@ -13,6 +13,7 @@
 #include <numeric>
 
 #include "bench/bench_table.h"
+#include "bench/bert_sizes.h"
 #include "storage/base/checksum.h"
 #include "storage/base/text.h"
 #include "storage/formats/tensor_bundle.h"
@@ -21,30 +22,17 @@
 #include "trainer/kernels/cpu/cpu_kernels.h"
 #include "trainer/loop/parameter_files.h"
 #include "trainer/loop/tensorflow_files.h"
-#include "trainer/model/config.h"
 #include "trainer/model/pretrained.h"
 
 namespace berth {
 namespace {
-
-ModelConfig bert_large() {
-  ModelConfig config;
-  config.vocab_size = 30522;
-  config.hidden_size = 1024;
-  config.num_hidden_layers = 24;
-  config.num_attention_heads = 16;
-  config.intermediate_size = 4096;
-  config.max_position_embeddings = 512;
-  config.labels = {"no", "yes"};
-  return config;
-}
 
 class Bench {
  public:
   Bench(const std::string& directory, int threads)
       : pool_(threads),
         kernels_(make_cpu_kernels(pool_)),
-        parameters_(parameter_table(bert_large()), false, *kernels_),
+        parameters_(parameter_table(bert_of_size("large")), false, *kernels_),
         directory_(Uri::parse(directory)) {
     print_head(cat("loading BERT-large, ", parameters_.size(), " parameters, ", threads,
                    threads == 1 ? " thread" : " threads"));

@@ -2,7 +2,7 @@
 // AdamW. Each in a process of its own, for its peak of memory.
 //   step_bench [THREADS [PRECISION [MODEL [BATCH [LENGTH]]]]]
 // Models: tiny, mini-lm, base, large. Lengths: a number of tokens, or "news": those of AG News'
-// texts. Without the last three, the grid that bench/README.md shows. The share is that of the rate
+// texts. Without the last three, a grid of them. The share is that of the rate
 // which the machine reaches where nothing leaves the registers, by the nominal work: 6 x the
 // encoder's parameters x tokens + 12 x layers x hidden size x length x tokens.
 #include <sys/resource.h>
@@ -14,8 +14,8 @@
 #include <numeric>
 
 #include "bench/bench_table.h"
+#include "bench/bert_sizes.h"
 #include "bench/peak_rate.h"
-#include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "trainer/kernels/cpu/cpu_kernels.h"
 #include "trainer/model/model.h"
@@ -35,25 +35,6 @@ struct Shape {
   int64_t batch_size = 0;
   std::string length;
 };
-
-ModelConfig config_of(const std::string& model) {
-  struct Size {
-    const char* name;
-    int64_t layers, hidden, heads;
-  };
-  for (const Size& size : {Size{"tiny", 2, 128, 2}, Size{"mini-lm", 6, 384, 12},
-                           Size{"base", 12, 768, 12}, Size{"large", 24, 1024, 16}}) {
-    if (model != size.name) continue;
-    return {.vocab_size = 30522,
-            .hidden_size = size.hidden,
-            .num_hidden_layers = size.layers,
-            .num_attention_heads = size.heads,
-            .intermediate_size = 4 * size.hidden,
-            .max_position_embeddings = 512,
-            .labels = {"a", "b"}};
-  }
-  throw Error(Code::kUsage, "no such model: " + model);
-}
 
 PackedBatch batch_of(const Shape& shape, int64_t vocab_size) {
   PackedBatch batch;
@@ -117,7 +98,7 @@ Timing time_steps(const ModelConfig& config, const PackedBatch& batch, Kernels& 
 void measure_shape(const Shape& shape, int threads, Precision precision) {
   ThreadPool pool(threads);
   const auto kernels = make_cpu_kernels(pool, "", precision);
-  const ModelConfig config = config_of(shape.model);
+  const ModelConfig config = bert_of_size(shape.model);
   const PackedBatch batch = batch_of(shape, config.vocab_size);
   const double peak = peak_rate(pool, kernels->product_dtype() == DType::kBF16);
   const Timing timing = time_steps(config, batch, *kernels);

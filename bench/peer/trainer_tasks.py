@@ -2,7 +2,7 @@
 
     python bench/peer/trainer_tasks.py --task mrpc --data-dir MRPC --model DIRECTORY --output-dir scratch
 
-The Trainer's defaults except for what the flags below say, which are berth's names and defaults. --pad-to-max-length pads to
+The Trainer's defaults except for what the flags below say, which have berth's names. --pad-to-max-length pads to
 --max-seq-length, as run_glue.py does unless told otherwise; else a batch is padded to its longest text. --max-steps stops
 early, for timings. Prints one JSON object; "seconds" is the Trainer's own train_runtime, without loading and evaluation.
 """

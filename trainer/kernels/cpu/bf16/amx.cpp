@@ -45,17 +45,8 @@ void end() { asm volatile("tilerelease"); }
 
 // Sixteen lanes' pairs of 32 depths, lane by lane.
 Vectors pairs_of_lanes(const Lanes& lanes, int64_t first, int64_t d) {
-  Vectors pairs;
   if (lanes.depth_stride == 1) {
-    const __mmask16 low = first_lanes(lanes.depth - d), high = first_lanes(lanes.depth - d - 16);
-    for (int64_t i = 0; i < 16; ++i) {
-      const bool exists = first + i < lanes.count;
-      const float* const x = lanes.data + (exists ? (first + i) * lanes.lane_stride + d : 0);
-      pairs[static_cast<size_t>(i)] =
-          pairs_of(_mm512_maskz_loadu_ps(exists ? low : __mmask16{0}, x),
-                   _mm512_maskz_loadu_ps(exists ? high : __mmask16{0}, x + (high ? 16 : 0)));
-    }
-    return pairs;
+    return contiguous_pairs_of(lanes, first, d);
   }
   const __mmask16 read = first_lanes(lanes.count - first);
   const auto row = [&](int64_t depth) {
@@ -63,6 +54,7 @@ Vectors pairs_of_lanes(const Lanes& lanes, int64_t first, int64_t d) {
                ? _mm512_maskz_loadu_ps(read, lanes.data + depth * lanes.depth_stride + first)
                : _mm512_setzero_ps();
   };
+  Vectors pairs;
   for (int64_t p = 0; p < 16; ++p) {
     pairs[static_cast<size_t>(p)] = interleaved_pairs_of(row(d + 2 * p), row(d + 2 * p + 1));
   }

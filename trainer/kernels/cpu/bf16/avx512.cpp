@@ -17,16 +17,7 @@ template <int64_t kWidth>
 void pack_contiguous(const Lanes& lanes, int64_t first, uint16_t* panel) {
   const __mmask16 stored = first_lanes(kWidth - first);
   for (int64_t d = 0; d < lanes.depth; d += 32) {
-    const __mmask16 low = first_lanes(lanes.depth - d), high = first_lanes(lanes.depth - d - 16);
-    Vectors pairs;
-    for (int64_t i = 0; i < 16; ++i) {
-      const bool exists = first + i < lanes.count;
-      const float* const x = lanes.data + (exists ? (first + i) * lanes.lane_stride + d : 0);
-      pairs[static_cast<size_t>(i)] =
-          pairs_of(_mm512_maskz_loadu_ps(exists ? low : __mmask16{0}, x),
-                   _mm512_maskz_loadu_ps(exists ? high : __mmask16{0}, x + (high ? 16 : 0)));
-    }
-    pairs = transpose(pairs);
+    const Vectors pairs = transpose(contiguous_pairs_of(lanes, first, d));
     const int64_t count = std::min<int64_t>(16, (lanes.depth - d + 1) / 2);
     for (int64_t p = 0; p < count; ++p) {
       _mm512_mask_storeu_epi32(panel + ((d / 2 + p) * kWidth + first) * 2, stored,

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "trainer/kernels/cpu/bf16/bf16_loops.h"
+
 // Vectors of sixteen pairs of bf16. For files that are compiled for CPUs which have AVX512_BF16,
 // each of which keeps its own: no other file may get at these functions.
 namespace berth {
@@ -23,6 +25,21 @@ __mmask16 first_lanes(int64_t count) {
 
 __m512i pairs_of(__m512 low, __m512 high) {
   return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
+}
+
+// Of 32 depths, from `d` on, of the 16 lanes from `first` on, each of whose elements are
+// contiguous.
+Vectors contiguous_pairs_of(const Lanes& lanes, int64_t first, int64_t d) {
+  const __mmask16 low = first_lanes(lanes.depth - d), high = first_lanes(lanes.depth - d - 16);
+  Vectors pairs;
+  for (int64_t i = 0; i < 16; ++i) {
+    const bool exists = first + i < lanes.count;
+    const float* const x = lanes.data + (exists ? (first + i) * lanes.lane_stride + d : 0);
+    pairs[static_cast<size_t>(i)] =
+        pairs_of(_mm512_maskz_loadu_ps(exists ? low : __mmask16{0}, x),
+                 _mm512_maskz_loadu_ps(exists ? high : __mmask16{0}, x + (high ? 16 : 0)));
+  }
+  return pairs;
 }
 
 // Of two depths of 16 lanes, lane by lane.
