@@ -36,13 +36,15 @@ class Attention : public KernelsTest {
     const Forward made = forward(shape, qkv);
     Vector log_sum_exp;
     const Vector out = reference::attention(shape, qkv, &log_sum_exp);
-    expect_near(made.out, out, 1e-5, "out");
-    expect_near(made.log_sum_exp, log_sum_exp, 1e-5, "log_sum_exp");
+    expect_near(made.out, out, tolerance_, "out");
+    expect_near(made.log_sum_exp, log_sum_exp, tolerance_, "log_sum_exp");
     expect_near(backward(shape, made, dout),
                 reference::numeric_gradient(
                     [&](const Vector& x) { return reference::attention(shape, x); }, qkv, dout),
-                2e-5, "dqkv");
+                2 * tolerance_, "dqkv");
   }
+
+  double tolerance_ = 1e-5;
 };
 
 TEST_P(Attention, OfOneTokenIsItsValue) { check({{0, 1}, 1, 8, {}, {}}); }
@@ -110,7 +112,31 @@ TEST_P(Attention, OfASequenceDoesNotDependOnItsNeighbours) {
             std::vector<float>(dqkv.begin() + 4 * 48, dqkv.end()));
 }
 
+// Its products in bf16; probabilities, and all sums, in fp32.
+class Bf16Attention : public Attention {
+ protected:
+  void SetUp() override {
+    set_up(Precision::kBf16);
+    tolerance_ = 1e-2;
+  }
+};
+
+TEST_P(Bf16Attention, IsNearItsDefinition) {
+  check({{0, 1}, 1, 8, {}, {}});
+  check({{0, 3, 4, 37}, 2, 16, {}, {}});
+  check({{0, 0, 2, 5}, 1, 64, {}, {}});
+  check({{0, 6, 9}, 2, 8, {.p = 0.3f, .site = 12}, {.seed = 3, .step = 4}, 1000});
+}
+
+TEST_P(Bf16Attention, OfLongSequencesIsNear) {
+  const AttentionShape shape{{0, 301, 320}, 2, 8, {.p = 0.1f, .site = 1}, {.seed = 1}, 5};
+  const Vector qkv = random(shape.tokens() * 3 * shape.hidden());
+  const Vector out = reference::attention(shape, qkv);
+  expect_near(forward(shape, qkv).out, out, tolerance_, "out");
+}
+
 BERTH_INSTANTIATE_KERNELS(Attention);
+BERTH_INSTANTIATE_KERNELS(Bf16Attention);
 
 }  // namespace
 }  // namespace berth

@@ -64,8 +64,8 @@ class DisentangledAttention : public KernelsTest {
     Vector log_sum_exp;
     const Vector out =
         reference::disentangled_attention(shape, qkv, position_qk, rows, &log_sum_exp);
-    expect_near(made.out, out, 1e-5, "out");
-    expect_near(made.log_sum_exp, log_sum_exp, 1e-5, "log_sum_exp");
+    expect_near(made.out, out, tolerance_, "out");
+    expect_near(made.log_sum_exp, log_sum_exp, tolerance_, "log_sum_exp");
     const Backward gradients = backward(shape, made, dout);
     expect_near(gradients.dqkv,
                 reference::numeric_gradient(
@@ -73,14 +73,16 @@ class DisentangledAttention : public KernelsTest {
                       return reference::disentangled_attention(shape, x, position_qk, rows);
                     },
                     qkv, dout),
-                2e-5, "dqkv");
+                2 * tolerance_, "dqkv");
     expect_near(
         gradients.dposition_qk,
         reference::numeric_gradient(
             [&](const Vector& x) { return reference::disentangled_attention(shape, qkv, x, rows); },
             position_qk, dout),
-        5e-5, "dposition_qk");
+        5 * tolerance_, "dposition_qk");
   }
+
+  double tolerance_ = 1e-5;
 };
 
 TEST_P(DisentangledAttention, OfOneTokenIsItsValue) { check({{0, 1}, 1, 8, {}, {}}, {0}); }
@@ -154,7 +156,22 @@ TEST_P(DisentangledAttention, OfASequenceDoesNotDependOnItsNeighbours) {
   EXPECT_EQ(floats(alone.out), std::vector<float>(out.begin() + 4 * 16, out.end()));
 }
 
+// Its products in bf16; probabilities, and all sums, in fp32.
+class Bf16DisentangledAttention : public DisentangledAttention {
+ protected:
+  void SetUp() override {
+    set_up(Precision::kBf16);
+    tolerance_ = 1e-2;
+  }
+};
+
+TEST_P(Bf16DisentangledAttention, IsNearItsDefinition) {
+  check({{0, 3, 4, 11}, 2, 16, {}, {}}, bucketed(7, 7));
+  check({{0, 6, 9}, 2, 8, {.p = 0.3f, .site = 12}, {.seed = 3, .step = 4}, 1000}, bucketed(6, 2));
+}
+
 BERTH_INSTANTIATE_KERNELS(DisentangledAttention);
+BERTH_INSTANTIATE_KERNELS(Bf16DisentangledAttention);
 
 }  // namespace
 }  // namespace berth

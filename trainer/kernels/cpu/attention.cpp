@@ -23,7 +23,9 @@ void CpuBackend::attention_forward(Tensor qkv, Tensor cu_seqlens, int num_heads,
   const std::optional<DropoutDraw> draw = draw_of(dropout, state);
   const int64_t row = 3 * shape.hidden;
   scratch_.resize(static_cast<size_t>(pool_.size()));
-  const auto attend = [&](const HeadView& view, std::vector<float>& scratch) {
+  const auto attend = [&](const HeadView& view, int thread) {
+    std::vector<float>& scratch = scratch_[static_cast<size_t>(thread)];
+    const auto multiply = [&](const Product& product) { multiply_alone(product, thread); };
     const float* q = qkv.f32() + view.first * row + view.head * shape.head_size;
     const float* k = q + shape.hidden;
     const float* v = k + shape.hidden;
@@ -40,11 +42,9 @@ void CpuBackend::attention_forward(Tensor qkv, Tensor cu_seqlens, int num_heads,
                 .a = {q + begin * row, row},
                 .b = {k, row, true},
                 .c = scores,
-                .c_stride = stride,
-                .scale = shape.scale()});
+                .c_stride = stride});
       const int64_t token = view.first + begin;
-      loops_.attention_softmax(scores, RowDraw(draw, token).get(), static_cast<uint32_t>(view.head),
-                               queries, view.length, stride,
+      loops_.attention_softmax(scores, shape.block(view, queries), RowDraw(draw, token).get(),
                                log_sum_exp.f32() + token * shape.heads + view.head, shape.heads);
       multiply({.m = queries,
                 .n = shape.head_size,
@@ -57,8 +57,7 @@ void CpuBackend::attention_forward(Tensor qkv, Tensor cu_seqlens, int num_heads,
   };
   parallel(pool_.size(), 1, [&](int64_t begin, int64_t end, int thread) {
     for (int64_t part = begin; part < end; ++part) {
-      shape.for_part(
-          part, [&](const HeadView& view) { attend(view, scratch_[static_cast<size_t>(thread)]); });
+      shape.for_part(part, [&](const HeadView& view) { attend(view, thread); });
     }
   });
 }
@@ -70,7 +69,9 @@ void CpuBackend::attention_backward(Tensor dout, Tensor qkv, Tensor out, Tensor 
   const std::optional<DropoutDraw> draw = draw_of(dropout, state);
   const int64_t row = 3 * shape.hidden, size = shape.head_size;
   scratch_.resize(static_cast<size_t>(pool_.size()));
-  const auto attend = [&](const HeadView& view, std::vector<float>& scratch) {
+  const auto attend = [&](const HeadView& view, int thread) {
+    std::vector<float>& scratch = scratch_[static_cast<size_t>(thread)];
+    const auto multiply = [&](const Product& product) { multiply_alone(product, thread); };
     const int64_t at = view.first * row + view.head * size;
     const float* q = qkv.f32() + at;
     const float* k = q + shape.hidden;
@@ -99,8 +100,7 @@ void CpuBackend::attention_backward(Tensor dout, Tensor qkv, Tensor out, Tensor 
                 .a = queries_factor,
                 .b = {k, row, true},
                 .c = scores,
-                .c_stride = stride,
-                .scale = shape.scale()});
+                .c_stride = stride});
       multiply({.m = queries,
                 .n = length,
                 .k = size,
@@ -108,10 +108,9 @@ void CpuBackend::attention_backward(Tensor dout, Tensor qkv, Tensor out, Tensor 
                 .b = {v, row, true},
                 .c = dscores,
                 .c_stride = stride});
-      loops_.attention_softmax_backward(scores, dscores, RowDraw(draw, token).get(),
-                                        static_cast<uint32_t>(view.head), queries, length, stride,
-                                        log_sum_exp.f32() + token * shape.heads + view.head,
-                                        shape.heads, delta, shape.scale());
+      loops_.attention_softmax_backward(
+          scores, dscores, shape.block(view, queries), RowDraw(draw, token).get(),
+          log_sum_exp.f32() + token * shape.heads + view.head, shape.heads, delta);
       multiply({.m = length,
                 .n = size,
                 .k = queries,
@@ -139,8 +138,7 @@ void CpuBackend::attention_backward(Tensor dout, Tensor qkv, Tensor out, Tensor 
   };
   parallel(pool_.size(), 1, [&](int64_t begin, int64_t end, int thread) {
     for (int64_t part = begin; part < end; ++part) {
-      shape.for_part(
-          part, [&](const HeadView& view) { attend(view, scratch_[static_cast<size_t>(thread)]); });
+      shape.for_part(part, [&](const HeadView& view) { attend(view, thread); });
     }
   });
 }

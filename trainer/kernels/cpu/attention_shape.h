@@ -55,9 +55,13 @@ struct AttentionShape {
     }
   }
 
-  // 1 / sqrt(D * terms): what scores that are sums of so many products are scaled by.
-  float scale(int terms = 1) const {
-    return static_cast<float>(1 / std::sqrt(static_cast<double>(head_size * terms)));
+  // Scores of `rows` queries that are sums of `terms` products of D, scaled by 1 / sqrt(D * terms).
+  ScoreBlock block(const HeadView& view, int64_t rows, int terms = 1) const {
+    return {.head = static_cast<uint32_t>(view.head),
+            .rows = rows,
+            .keys = view.length,
+            .stride = score_stride(view.length),
+            .scale = static_cast<float>(1 / std::sqrt(static_cast<double>(head_size * terms)))};
   }
 
   double cost(int64_t pair) const {

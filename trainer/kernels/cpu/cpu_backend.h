@@ -170,6 +170,8 @@ class CpuBackend final : public Kernels {
   void multiply_by(const CpuWeight& weight, const std::optional<Bf16Matrix>& right,
                    const Product& product, const TileFunction& before = {},
                    const TileFunction& after = {});
+  // A small one, in bf16 where large ones are, on the calling thread, `thread` of the pool's.
+  void multiply_alone(const Product& product, int thread);
   // dy becomes the gradient of pre, in place.
   void activation_backward(Tensor pre, Activation activation, Tensor dy);
   void add_column_sums(Tensor x, Tensor sums);

@@ -1,3 +1,4 @@
+#include <functional>
 #include <optional>
 
 #include "trainer/kernels/cpu/attention_shape.h"
@@ -59,10 +60,13 @@ void for_pairs(const RelativeView& relative, int64_t begin, int64_t rows, int64_
 // Attention of one head inside one sequence.
 class DisentangledHead {
  public:
-  DisentangledHead(const CpuLoops& loops, const AttentionShape& shape, const HeadView& view,
-                   const RelativeRows& relative, Tensor qkv, Tensor log_sum_exp,
-                   const std::optional<DropoutDraw>& draw)
+  using Multiply = std::function<void(const Product&)>;
+
+  DisentangledHead(const CpuLoops& loops, const Multiply& multiply, const AttentionShape& shape,
+                   const HeadView& view, const RelativeRows& relative, Tensor qkv,
+                   Tensor log_sum_exp, const std::optional<DropoutDraw>& draw)
       : loops_(loops),
+        multiply_(multiply),
         shape_(shape),
         view_(view),
         relative_(relative, shape, view),
@@ -85,16 +89,16 @@ class DisentangledHead {
     for (int64_t begin = 0; begin < length; begin += kQueries) {
       const int64_t queries = std::min(kQueries, length - begin);
       compute_scores(begin, queries, p2c, c2p, scores);
-      loops_.attention_softmax(scores, RowDraw(draw_, view_.first + begin).get(),
-                               static_cast<uint32_t>(view_.head), queries, length, stride_,
+      loops_.attention_softmax(scores, shape_.block(view_, queries, kTerms),
+                               RowDraw(draw_, view_.first + begin).get(),
                                log_sum_exp_ + begin * shape_.heads, shape_.heads);
-      multiply({.m = queries,
-                .n = shape_.head_size,
-                .k = length,
-                .a = {scores, stride_},
-                .b = {v_, row_},
-                .c = rows_of(out, begin),
-                .c_stride = shape_.hidden});
+      multiply_({.m = queries,
+                 .n = shape_.head_size,
+                 .k = length,
+                 .a = {scores, stride_},
+                 .b = {v_, row_},
+                 .c = rows_of(out, begin),
+                 .c_stride = shape_.hidden});
     }
   }
 
@@ -126,17 +130,16 @@ class DisentangledHead {
         delta[i] = loops_.dot(douts.data + i * shape_.hidden, rows_of(out, begin + i), size);
       }
       compute_scores(begin, queries, p2c, c2p, scores);
-      multiply({.m = queries,
-                .n = length,
-                .k = size,
-                .a = douts,
-                .b = {v_, row_, true},
-                .c = dscores,
-                .c_stride = stride_});
-      loops_.attention_softmax_backward(scores, dscores, RowDraw(draw_, view_.first + begin).get(),
-                                        static_cast<uint32_t>(view_.head), queries, length, stride_,
-                                        log_sum_exp_ + begin * shape_.heads, shape_.heads, delta,
-                                        shape_.scale(kTerms));
+      multiply_({.m = queries,
+                 .n = length,
+                 .k = size,
+                 .a = douts,
+                 .b = {v_, row_, true},
+                 .c = dscores,
+                 .c_stride = stride_});
+      loops_.attention_softmax_backward(scores, dscores, shape_.block(view_, queries, kTerms),
+                                        RowDraw(draw_, view_.first + begin).get(),
+                                        log_sum_exp_ + begin * shape_.heads, shape_.heads, delta);
       std::fill_n(dc2p, queries * count, 0.0f);
       for_pairs(relative_, begin, queries, length, stride_,
                 [=](int64_t score, int64_t of_query, int64_t of_key) {
@@ -163,39 +166,32 @@ class DisentangledHead {
   // c [m,D] = a [m,k] b [k,D], or that added to it.
   void accumulate(int64_t m, int64_t k, Factor a, Factor b, float* c, int64_t c_stride,
                   bool add) const {
-    multiply({.m = m,
-              .n = shape_.head_size,
-              .k = k,
-              .a = a,
-              .b = b,
-              .c = c,
-              .c_stride = c_stride,
-              .add = add});
+    multiply_({.m = m,
+               .n = shape_.head_size,
+               .k = k,
+               .a = a,
+               .b = b,
+               .c = c,
+               .c_stride = c_stride,
+               .add = add});
   }
-  // c [m,n] = a [m,D] b [n,D]^T, scaled.
-  void scaled_products(int64_t m, int64_t n, Factor a, Factor b, float* c, int64_t c_stride) const {
+  // c [m,n] = a [m,D] b [n,D]^T.
+  void products(int64_t m, int64_t n, Factor a, Factor b, float* c, int64_t c_stride) const {
     b.transposed = true;
-    multiply({.m = m,
-              .n = n,
-              .k = shape_.head_size,
-              .a = a,
-              .b = b,
-              .c = c,
-              .c_stride = c_stride,
-              .scale = shape_.scale(kTerms)});
+    multiply_(
+        {.m = m, .n = n, .k = shape_.head_size, .a = a, .b = b, .c = c, .c_stride = c_stride});
   }
 
   void position_to_content(float* p2c) const {
-    scaled_products(view_.length, relative_.count, {k_, row_},
-                    {relative_.queries, relative_.stride}, p2c, relative_.count);
+    products(view_.length, relative_.count, {k_, row_}, {relative_.queries, relative_.stride}, p2c,
+             relative_.count);
   }
   // Those of queries [begin, begin + queries); c2p is scratch.
   void compute_scores(int64_t begin, int64_t queries, const float* p2c, float* c2p,
                       float* scores) const {
     const Factor q{q_ + begin * row_, row_};
-    scaled_products(queries, view_.length, q, {k_, row_}, scores, stride_);
-    scaled_products(queries, relative_.count, q, {relative_.keys, relative_.stride}, c2p,
-                    relative_.count);
+    products(queries, view_.length, q, {k_, row_}, scores, stride_);
+    products(queries, relative_.count, q, {relative_.keys, relative_.stride}, c2p, relative_.count);
     for_pairs(relative_, begin, queries, view_.length, stride_,
               [=](int64_t score, int64_t of_query, int64_t of_key) {
                 scores[score] += c2p[of_query] + p2c[of_key];
@@ -203,6 +199,7 @@ class DisentangledHead {
   }
 
   const CpuLoops& loops_;
+  const Multiply& multiply_;
   const AttentionShape& shape_;
   const HeadView view_;
   const RelativeView relative_;
@@ -222,10 +219,13 @@ void CpuBackend::disentangled_attention_forward(Tensor qkv, const RelativeRows& 
   const std::optional<DropoutDraw> draw = draw_of(dropout, state);
   scratch_.resize(static_cast<size_t>(pool_.size()));
   parallel(pool_.size(), 1, [&](int64_t begin, int64_t end, int thread) {
+    const DisentangledHead::Multiply multiply = [&](const Product& product) {
+      multiply_alone(product, thread);
+    };
     for (int64_t part = begin; part < end; ++part) {
       shape.for_part(part, [&](const HeadView& view) {
         assert(view.length <= relative.longest());
-        DisentangledHead(loops_, shape, view, relative, qkv, log_sum_exp, draw)
+        DisentangledHead(loops_, multiply, shape, view, relative, qkv, log_sum_exp, draw)
             .forward(out, scratch_[static_cast<size_t>(thread)]);
       });
     }
@@ -255,12 +255,15 @@ void CpuBackend::disentangled_attention_backward(Tensor dout, Tensor qkv,
                : (shape.end_of(part) - 1) / shape.sequences + 1;
   };
   parallel(pool_.size(), 1, [&](int64_t begin, int64_t end, int thread) {
+    const DisentangledHead::Multiply multiply = [&](const Product& product) {
+      multiply_alone(product, thread);
+    };
     for (int64_t part = begin; part < end; ++part) {
       std::vector<float>& sums = position_sums_[static_cast<size_t>(part)];
       const int64_t heads = end_head(part) - first_head(part);
       sums.assign(static_cast<size_t>(heads * positions * 2 * size), 0.0f);
       shape.for_part(part, [&](const HeadView& view) {
-        DisentangledHead(loops_, shape, view, relative, qkv, log_sum_exp, draw)
+        DisentangledHead(loops_, multiply, shape, view, relative, qkv, log_sum_exp, draw)
             .backward(dout, out, dqkv,
                       sums.data() + (view.head - first_head(part)) * positions * 2 * size,
                       scratch_[static_cast<size_t>(thread)]);

@@ -11,7 +11,7 @@ namespace berth {
 namespace {
 
 // Whole vectors, and close to the micro-kernels' size.
-constexpr TileMultiple kMultiple{16, 16};
+constexpr TileSize kMultiple{16, 16};
 
 blasint narrow(int64_t size) {
   assert(size >= 0 && size <= std::numeric_limits<blasint>::max());

@@ -37,6 +37,14 @@ void CpuBackend::multiply_by(const CpuWeight& weight, const std::optional<Bf16Ma
   }
 }
 
+void CpuBackend::multiply_alone(const Product& product, int thread) {
+  if (bf16_) {
+    bf16_->multiply_alone(product, thread);
+  } else {
+    multiply(product);
+  }
+}
+
 void CpuBackend::linear_forward(Tensor x, const Weight& w, Tensor bias, Tensor y) {
   const CpuWeight& weight = cpu_weight(w);
   multiply_by(weight, weight.forward, forward_product(x, w.master(), y),

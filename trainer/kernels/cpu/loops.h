@@ -32,6 +32,15 @@ struct LambFactors {
   float epsilon, weight_decay;
 };
 
+// Scores of `rows` queries (the first being a draw's first_row) against `keys` keys, as one head
+// sees them: products of queries and keys that count times `scale`. Rows are `stride` apart, a
+// multiple of kScoreMultiple; what lies between keys and stride is ignored and left zero.
+struct ScoreBlock {
+  uint32_t head;
+  int64_t rows, keys, stride;
+  float scale;
+};
+
 // The inner loops of the fp32 CPU kernels, over raw row-major memory, on the calling thread. The
 // same sources are compiled once for each instruction set; results differ between them only by
 // rounding, dropout decisions not at all. Rows are `columns` apart unless a stride is given.
@@ -70,18 +79,14 @@ struct CpuLoops {
   void (*embedding)(const float* word, const float* position, const float* type, int64_t columns,
                     float* y);
 
-  // Attention rows: scores of `rows` queries (the first being draw->first_row) against `keys`
-  // keys, `stride` apart; stride is a multiple of kScoreMultiple, and what lies between keys and
-  // stride is ignored and left zero. Scores become the dropped probabilities; log_sum_exp is
-  // written with stride log_stride.
-  void (*attention_softmax)(float* scores, const DropoutDraw* draw, uint32_t head, int64_t rows,
-                            int64_t keys, int64_t stride, float* log_sum_exp, int64_t log_stride);
+  // Scores become the dropped probabilities; log_sum_exp is written with stride log_stride.
+  void (*attention_softmax)(float* scores, const ScoreBlock& block, const DropoutDraw* draw,
+                            float* log_sum_exp, int64_t log_stride);
   // The same probabilities again, dropped, into `scores`; dprobabilities, the gradient of what they
-  // became, turns into that of the scores, times `scale`. delta [rows]: dot(dout, out) of each row.
-  void (*attention_softmax_backward)(float* scores, float* dprobabilities, const DropoutDraw* draw,
-                                     uint32_t head, int64_t rows, int64_t keys, int64_t stride,
-                                     const float* log_sum_exp, int64_t log_stride,
-                                     const float* delta, float scale);
+  // became, turns into that of the scores. delta [rows]: dot(dout, out) of each row.
+  void (*attention_softmax_backward)(float* scores, float* dprobabilities, const ScoreBlock& block,
+                                     const DropoutDraw* draw, const float* log_sum_exp,
+                                     int64_t log_stride, const float* delta);
   float (*dot)(const float* x, const float* y, int64_t count);
 
   // max over x; then the sum of exp(x - max).

@@ -11,6 +11,13 @@ namespace {
 // Multiplications and additions worth waking a thread for: some 10 us of one core.
 constexpr double kWorkPerThread = 5e5;
 
+int64_t worthy_threads(const ThreadPool& pool, int64_t m, int64_t n, int64_t k) {
+  const double work =
+      2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  return static_cast<int64_t>(
+      std::clamp(work / kWorkPerThread, 1.0, static_cast<double>(pool.size())));
+}
+
 struct Grid {
   int64_t rows = 1, columns = 1;
 };
@@ -19,7 +26,7 @@ int64_t pieces_of(int64_t size, int64_t multiple) { return (size + multiple - 1)
 
 // How to cut C into at most `threads` tiles: the smallest largest tile, and among equals the one
 // with the shortest edges, since every tile packs its rows of A and its columns of B.
-Grid choose_grid(int64_t m, int64_t n, TileMultiple multiple, int64_t threads) {
+Grid choose_grid(int64_t m, int64_t n, TileSize multiple, int64_t threads) {
   const int64_t high = pieces_of(m, multiple.rows), wide = pieces_of(n, multiple.columns);
   Grid best;
   double best_work = std::numeric_limits<double>::max(), best_edges = best_work;
@@ -42,16 +49,18 @@ int64_t cut(int64_t size, int64_t multiple, int64_t parts, int64_t i) {
   return std::min(size, pieces_of(size, multiple) * i / parts * multiple);
 }
 
+// The edge that cuts `size` in about as many pieces, of nearly the same size, or in more of `most`.
+int64_t edge_of(int64_t size, int64_t multiple, int64_t most, int64_t pieces) {
+  const int64_t least = pieces_of(size, most);
+  return pieces_of(pieces_of(size, std::max(pieces, least)), multiple) * multiple;
+}
+
 }  // namespace
 
-void for_each_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileMultiple multiple,
+void for_each_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileSize multiple,
                    const std::function<void(const Tile&, int)>& fn) {
   if (m == 0 || n == 0) return;
-  const double work =
-      2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  const auto threads = static_cast<int64_t>(
-      std::clamp(work / kWorkPerThread, 1.0, static_cast<double>(pool.size())));
-  const Grid grid = choose_grid(m, n, multiple, threads);
+  const Grid grid = choose_grid(m, n, multiple, worthy_threads(pool, m, n, k));
   pool.parallel_for(grid.rows * grid.columns, 1, [&](int64_t begin, int64_t end, int thread) {
     const FlushDenormals flush;
     for (int64_t i = begin; i < end; ++i) {
@@ -63,6 +72,29 @@ void for_each_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileMultip
       tile.columns = cut(n, multiple.columns, grid.columns, c + 1) - tile.column;
       fn(tile, thread);
     }
+  });
+}
+
+// Rows are cut first, for a tile packs its own, but not so far that the columns' panels would be
+// read again for a few of them.
+void for_each_small_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileSize multiple,
+                         TileSize most,
+                         const std::function<void(const Tile& tile, int thread)>& fn) {
+  constexpr int64_t kTilesPerThread = 4, kLeastPanels = 4;
+  if (m == 0 || n == 0) return;
+  const int64_t threads = worthy_threads(pool, m, n, k);
+  const int64_t tiles = threads > 1 ? kTilesPerThread * threads : 1;
+  const int64_t least_wide = pieces_of(n, most.columns);
+  const int64_t most_high = pieces_of(m, kLeastPanels * multiple.rows);
+  const int64_t rows =
+      edge_of(m, multiple.rows, most.rows, std::min(pieces_of(tiles, least_wide), most_high));
+  const int64_t high = pieces_of(m, rows);
+  const int64_t columns = edge_of(n, multiple.columns, most.columns, pieces_of(threads, high));
+  const int64_t wide = pieces_of(n, columns);
+  pool.for_each(high * wide, high * wide / threads, [&](int64_t i, int thread) {
+    const FlushDenormals flush;
+    const int64_t row = i / wide * rows, column = i % wide * columns;
+    fn({row, std::min(rows, m - row), column, std::min(columns, n - column)}, thread);
   });
 }
 

@@ -13,14 +13,20 @@ struct Tile {
 };
 using TileFunction = std::function<void(const Tile&)>;
 
-// What the edges of tiles are multiples of, but for the last ones.
-struct TileMultiple {
+struct TileSize {
   int64_t rows, columns;
 };
 
 // Cuts C [m,n], whose elements are sums of k products, into one fixed tile for each thread that is
-// worth waking, and calls fn(tile, thread) on those, with denormals flushed.
-void for_each_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileMultiple multiple,
+// worth waking, and calls fn(tile, thread) on those, with denormals flushed. Edges are multiples of
+// `multiple`, but for the last ones.
+void for_each_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileSize multiple,
                    const std::function<void(const Tile& tile, int thread)>& fn);
+
+// The same in tiles of nearly the same size, `most` or less: several for each thread, by whichever
+// is free. Results must not depend on where C is cut. No tile is empty, unless C is.
+void for_each_small_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileSize multiple,
+                         TileSize most,
+                         const std::function<void(const Tile& tile, int thread)>& fn);
 
 }  // namespace berth

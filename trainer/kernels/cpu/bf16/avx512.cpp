@@ -63,7 +63,11 @@ void multiply_rows(const uint16_t* a, const uint16_t* b, int64_t pairs, Columns 
                    float* c, int64_t c_stride) {
   __m512 low[kRows], high[kRows];
 #pragma GCC unroll 12
-  for (int r = 0; r < kRows; ++r) low[r] = high[r] = _mm512_setzero_ps();
+  for (int r = 0; r < kRows; ++r) {
+    low[r] = high[r] = _mm512_setzero_ps();
+    _mm_prefetch(c + r * c_stride, _MM_HINT_ET0);  // needed when the sums are done
+    _mm_prefetch(c + r * c_stride + 16, _MM_HINT_ET0);
+  }
   for (int64_t p = 0; p < pairs; ++p) {
     const auto b_low = reinterpret_cast<__m512bh>(_mm512_loadu_si512(b));
     const auto b_high = reinterpret_cast<__m512bh>(_mm512_loadu_si512(b + 32));

@@ -8,24 +8,26 @@
 namespace berth {
 namespace {
 
-// A slab of depth: a panel of columns (20 KB) and one of rows fit the first cache, kBlockRows rows
-// (120 KB) and what they make of kBlockColumns columns (590 KB) the second, slab after slab.
-// Columns that are packed for one product alone are so for several slabs at once (4 MB).
-constexpr int64_t kSlabDepth = 320, kBlockSlabs = 8;
-constexpr int64_t kBlockRows = 192, kBlockColumns = 24 * kPanelColumns;
+// A slab of depth: a panel of columns (20 KB) and one of rows fit the first cache, a tile's rows
+// (60 or 120 KB) and what they add up to (590 KB) the second, slab after slab. Wide tiles pack
+// their rows for more columns, tall ones read the columns' panels for more rows.
+constexpr int64_t kSlabDepth = 320;
+constexpr TileSize kTallTile{192, 768}, kWideTile{96, 1536};
 
-// What a thread packs into, elements.
-constexpr size_t kRowsScratch = kBlockRows * kSlabDepth;
-constexpr size_t kColumnsScratch = kBlockColumns * kBlockSlabs * kSlabDepth;
+TileSize tile_for(int64_t columns) { return columns > kTallTile.columns ? kWideTile : kTallTile; }
 
-int64_t round_up(int64_t size, int64_t multiple) {
-  return (size + multiple - 1) / multiple * multiple;
-}
+// Columns that are packed for one product alone are so as many at a time as a wide tile has, and as
+// deep as there is room: 4 MB for each thread.
+constexpr int64_t kStripeColumns = kWideTile.columns;
+constexpr size_t kRowsScratch = kTallTile.rows * kSlabDepth;
+constexpr size_t kColumnsScratch = kStripeColumns * 4 * kSlabDepth;
+
+int64_t pieces_of(int64_t size, int64_t piece) { return (size + piece - 1) / piece; }
 
 // Slabs of nearly the same depth.
 int64_t slab_depth(const Bf16Loops& loops, int64_t depth) {
-  const int64_t slabs = (depth + kSlabDepth - 1) / kSlabDepth;
-  return loops.padded((depth + slabs - 1) / slabs);
+  const int64_t slabs = std::max<int64_t>(1, pieces_of(depth, kSlabDepth));
+  return loops.padded(std::max<int64_t>(1, pieces_of(depth, slabs)));
 }
 
 Lanes rows_of(const Factor& left, int64_t row, int64_t count, int64_t depth, int64_t first) {
@@ -44,47 +46,76 @@ Lanes columns_of(const Factor& right, int64_t column, int64_t count, int64_t dep
           .depth = depth};
 }
 
-void clear(const Product& product) {
-  for (int64_t row = 0; row < product.m; ++row) {
-    std::fill_n(product.c + row * product.c_stride, product.n, 0.0f);
-  }
-}
-
-// Columns [column, column + columns) and depths [first, first + depth) of a product, and the right
-// factor's panels of them, of `panel_depth`.
+// Columns [column, column + columns) and depths [first, first + depth) of a product's right factor,
+// and its panels there, of `panel_depth`.
 struct Block {
   int64_t column, columns, first, depth;
-  const uint16_t* panels = nullptr;
-  int64_t panel_depth = 0;
+  uint16_t* panels;
+  int64_t panel_depth;
+
+  int64_t count() const { return pieces_of(columns, kPanelColumns); }
 };
 
-void pack_block(const Bf16Loops& loops, const Product& p, const Block& block, uint16_t* panels) {
-  for (int64_t n = 0; n < block.columns; n += kPanelColumns) {
-    const int64_t count = std::min(kPanelColumns, block.columns - n);
-    loops.pack_columns(columns_of(p.b, block.column + n, count, block.depth, block.first),
-                       panels + n * block.panel_depth);
+// Calls fn(block) for parts of the right factor that `room` elements of panels hold: whole slabs of
+// depth, all of them for some columns before the next ones.
+template <typename Fn>
+void for_each_block(const Bf16Loops& loops, const Product& p, uint16_t* panels, size_t room,
+                    const Fn& fn) {
+  const int64_t slab = slab_depth(loops, p.k);
+  const int64_t columns = pieces_of(std::min(p.n, kStripeColumns), kPanelColumns) * kPanelColumns;
+  const int64_t depth = static_cast<int64_t>(room) / columns / slab * slab;
+  for (int64_t column = 0; column < p.n; column += columns) {
+    int64_t first = 0;
+    do {
+      const int64_t taken = std::min(depth, p.k - first);
+      fn(Block{.column = column,
+               .columns = std::min(columns, p.n - column),
+               .first = first,
+               .depth = taken,
+               .panels = panels,
+               .panel_depth = loops.padded(taken)});
+      first += depth;
+    } while (first < p.k);
   }
 }
 
-// kBlockRows rows of a block, from `row` on, a slab of depth after the other.
-void multiply_rows(const Bf16Loops& loops, const Product& p, const Block& block, int64_t slab,
-                   int64_t row, uint16_t* row_panels) {
-  const int64_t rows = std::min(kBlockRows, p.m - row), height = loops.panel_rows;
+void pack_panels(const Bf16Loops& loops, const Product& p, const Block& block, int64_t begin,
+                 int64_t end) {
+  for (int64_t n = begin * kPanelColumns; n < end * kPanelColumns; n += kPanelColumns) {
+    const int64_t count = std::min(kPanelColumns, block.columns - n);
+    loops.pack_columns(columns_of(p.b, block.column + n, count, block.depth, block.first),
+                       block.panels + n * block.panel_depth);
+  }
+}
+
+// A tile's share of a block, a slab of depth after the other.
+void multiply_tile(const Bf16Loops& loops, const Product& p, const Block& block, const Tile& tile,
+                   uint16_t* row_panels) {
+  const int64_t height = loops.panel_rows, slab = slab_depth(loops, p.k);
+  if (loops.begin != nullptr) loops.begin();
   for (int64_t d = 0; d < block.depth; d += slab) {
     const int64_t depth = std::min(slab, block.depth - d), first = block.first + d;
     const int64_t padded = loops.padded(depth);
-    for (int64_t m = 0; m < rows; m += height) {
-      loops.pack_rows(rows_of(p.a, row + m, std::min(height, rows - m), depth, first),
+    for (int64_t m = 0; m < tile.rows; m += height) {
+      loops.pack_rows(rows_of(p.a, tile.row + m, std::min(height, tile.rows - m), depth, first),
                       row_panels + m * padded);
     }
-    for (int64_t n = 0; n < block.columns; n += kPanelColumns) {
-      for (int64_t m = 0; m < rows; m += height) {
-        loops.multiply(
-            row_panels + m * padded, block.panels + n * block.panel_depth + d * kPanelColumns,
-            padded, std::min(height, rows - m), std::min(kPanelColumns, block.columns - n),
-            p.add || first > 0, p.c + (row + m) * p.c_stride + block.column + n, p.c_stride);
+    for (int64_t n = 0; n < tile.columns; n += kPanelColumns) {
+      const int64_t lane = tile.column + n - block.column;
+      const uint16_t* const columns = block.panels + lane * block.panel_depth + d * kPanelColumns;
+      for (int64_t m = 0; m < tile.rows; m += height) {
+        loops.multiply(row_panels + m * padded, columns, padded, std::min(height, tile.rows - m),
+                       std::min(kPanelColumns, tile.columns - n), p.add || first > 0,
+                       p.c + (tile.row + m) * p.c_stride + tile.column + n, p.c_stride);
       }
     }
+  }
+  if (loops.end != nullptr) loops.end();
+}
+
+void clear(const Product& p, const Tile& tile) {
+  for (int64_t row = tile.row; row < tile.row + tile.rows; ++row) {
+    std::fill_n(p.c + row * p.c_stride + tile.column, tile.columns, 0.0f);
   }
 }
 
@@ -96,16 +127,16 @@ uint16_t* Bf16Matrix::panel(int64_t column) const {
 }
 
 Bf16Products::Bf16Products(ThreadPool& pool, const Bf16Loops& loops)
-    : pool_(pool), loops_(loops), scratch_(static_cast<size_t>(pool.size())) {
-  assert(kBlockRows % loops.panel_rows == 0 && kSlabDepth % loops.depth_multiple == 0);
-  for (Scratch& scratch : scratch_) {
-    scratch.rows.resize(kRowsScratch);
-    scratch.columns.resize(kColumnsScratch);
-  }
+    : pool_(pool),
+      loops_(loops),
+      rows_(static_cast<size_t>(pool.size()) * kRowsScratch),
+      columns_(static_cast<size_t>(pool.size()) * kColumnsScratch) {
+  assert(kWideTile.rows % loops.panel_rows == 0 && kTallTile.rows % loops.panel_rows == 0);
+  assert(kSlabDepth % loops.depth_multiple == 0);
 }
 
 size_t Bf16Products::scratch_bytes() const {
-  return scratch_.size() * (kRowsScratch + kColumnsScratch) * sizeof(uint16_t);
+  return (rows_.size() + columns_.size()) * sizeof(uint16_t);
 }
 
 Bf16Matrix Bf16Products::make_matrix(int64_t depth, int64_t columns) const {
@@ -116,12 +147,13 @@ Bf16Matrix Bf16Products::make_matrix(int64_t depth, int64_t columns) const {
 }
 
 size_t Bf16Products::matrix_bytes(int64_t depth, int64_t columns) const {
-  return static_cast<size_t>(loops_.padded(depth) * round_up(columns, kPanelColumns)) *
+  return static_cast<size_t>(loops_.padded(depth) * pieces_of(columns, kPanelColumns) *
+                             kPanelColumns) *
          sizeof(uint16_t);
 }
 
 void Bf16Products::pack(const Factor& right, Bf16Matrix& packed) {
-  const int64_t count = (packed.columns + kPanelColumns - 1) / kPanelColumns;
+  const int64_t count = pieces_of(packed.columns, kPanelColumns);
   pool_.parallel_for(count, 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t column = begin * kPanelColumns; column < end * kPanelColumns;
          column += kPanelColumns) {
@@ -132,44 +164,56 @@ void Bf16Products::pack(const Factor& right, Bf16Matrix& packed) {
   });
 }
 
-void Bf16Products::multiply(const Product& product, const Bf16Matrix* right,
-                            const TileFunction& before, const TileFunction& after) {
-  assert(product.scale == 1);
-  assert(right == nullptr || (right->depth == product.k && right->columns == product.n));
-  for_each_tile(pool_, product.m, product.n, product.k, {loops_.panel_rows, kPanelColumns},
-                [&](const Tile& tile, int thread) {
-                  if (before) before(tile);
-                  multiply_tile(product.part(tile),
-                                right == nullptr ? nullptr : right->panel(tile.column),
-                                loops_.padded(product.k), scratch_[static_cast<size_t>(thread)]);
-                  if (after) after(tile);
-                });
-}
-
-void Bf16Products::multiply_tile(const Product& p, const uint16_t* right, int64_t right_depth,
-                                 Scratch& scratch) const {
-  if (p.k == 0) {
-    if (!p.add) clear(p);
+void Bf16Products::multiply(const Product& p, const Bf16Matrix* right, const TileFunction& before,
+                            const TileFunction& after) {
+  assert(p.scale == 1);
+  assert(right == nullptr || (right->depth == p.k && right->columns == p.n));
+  const auto multiply_block = [&](const Block& block) {
+    const bool is_first = block.first == 0, is_last = block.first + block.depth == p.k;
+    for_each_small_tile(pool_, p.m, block.columns, block.depth, {loops_.panel_rows, kPanelColumns},
+                        tile_for(block.columns), [&](Tile tile, int thread) {
+                          tile.column += block.column;
+                          if (is_first && before) before(tile);
+                          if (p.k == 0 && !p.add) clear(p, tile);
+                          multiply_tile(loops_, p, block, tile, row_panels(thread));
+                          if (is_last && after) after(tile);
+                        });
+  };
+  if (right != nullptr) {
+    multiply_block({.column = 0,
+                    .columns = p.n,
+                    .first = 0,
+                    .depth = p.k,
+                    .panels = right->panel(0),
+                    .panel_depth = right->panel_depth});
     return;
   }
-  if (loops_.begin != nullptr) loops_.begin();
-  const int64_t slab = slab_depth(loops_, p.k);
-  const int64_t depth = right != nullptr ? p.k : kBlockSlabs * slab;
-  for (int64_t column = 0; column < p.n; column += kBlockColumns) {
-    for (int64_t first = 0; first < p.k; first += depth) {
-      Block block{.column = column,
-                  .columns = std::min(kBlockColumns, p.n - column),
-                  .first = first,
-                  .depth = std::min(depth, p.k - first)};
-      block.panel_depth = right != nullptr ? right_depth : loops_.padded(block.depth);
-      block.panels = right != nullptr ? right + column * right_depth : scratch.columns.data();
-      if (right == nullptr) pack_block(loops_, p, block, scratch.columns.data());
-      for (int64_t row = 0; row < p.m; row += kBlockRows) {
-        multiply_rows(loops_, p, block, slab, row, scratch.rows.data());
-      }
+  for_each_block(loops_, p, columns_.data(), columns_.size(), [&](const Block& block) {
+    constexpr int64_t kLeastElements = 1 << 15;  // worth waking a thread for
+    const int64_t grain = pieces_of(kLeastElements, kPanelColumns * (block.panel_depth + 1));
+    pool_.parallel_for(block.count(), grain, [&](int64_t begin, int64_t end, int) {
+      pack_panels(loops_, p, block, begin, end);
+    });
+    multiply_block(block);
+  });
+}
+
+void Bf16Products::multiply_alone(const Product& p, int thread) {
+  assert(p.scale == 1);
+  uint16_t* const panels = columns_.data() + static_cast<size_t>(thread) * kColumnsScratch;
+  for_each_block(loops_, p, panels, kColumnsScratch, [&](const Block& block) {
+    pack_panels(loops_, p, block, 0, block.count());
+    const int64_t rows = tile_for(block.columns).rows;
+    for (int64_t row = 0; row < p.m; row += rows) {
+      const Tile tile{row, std::min(rows, p.m - row), block.column, block.columns};
+      if (p.k == 0 && !p.add) clear(p, tile);
+      multiply_tile(loops_, p, block, tile, row_panels(thread));
     }
-  }
-  if (loops_.end != nullptr) loops_.end();
+  });
+}
+
+uint16_t* Bf16Products::row_panels(int thread) {
+  return rows_.data() + static_cast<size_t>(thread) * kRowsScratch;
 }
 
 }  // namespace berth

@@ -39,17 +39,16 @@ class Bf16Products {
   // would: that is then not read.
   void multiply(const Product& product, const Bf16Matrix* right, const TileFunction& before,
                 const TileFunction& after);
+  // A small one, of factors that are packed for it alone, on the calling thread: `thread` of the
+  // pool's, each of which may be in a call of its own.
+  void multiply_alone(const Product& product, int thread);
 
  private:
-  struct Scratch {
-    std::vector<uint16_t> rows, columns;
-  };
-  void multiply_tile(const Product& tile, const uint16_t* right, int64_t right_depth,
-                     Scratch& scratch) const;
+  uint16_t* row_panels(int thread);
 
   ThreadPool& pool_;
   const Bf16Loops& loops_;
-  std::vector<Scratch> scratch_;  // one a thread
+  std::vector<uint16_t> rows_, columns_;  // panels, a part for each thread; multiply() shares columns_
 };
 
 }  // namespace berth

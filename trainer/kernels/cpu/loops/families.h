@@ -42,12 +42,11 @@ void layer_norm_backward(const float* dy, const float* x, const float* gamma, co
 void embedding(const float* word, const float* position, const float* type, int64_t columns,
                float* y);
 
-void attention_softmax(float* scores, const DropoutDraw* draw, uint32_t head, int64_t rows,
-                       int64_t keys, int64_t stride, float* log_sum_exp, int64_t log_stride);
-void attention_softmax_backward(float* scores, float* dprobabilities, const DropoutDraw* draw,
-                                uint32_t head, int64_t rows, int64_t keys, int64_t stride,
-                                const float* log_sum_exp, int64_t log_stride, const float* delta,
-                                float scale);
+void attention_softmax(float* scores, const ScoreBlock& block, const DropoutDraw* draw,
+                       float* log_sum_exp, int64_t log_stride);
+void attention_softmax_backward(float* scores, float* dprobabilities, const ScoreBlock& block,
+                                const DropoutDraw* draw, const float* log_sum_exp,
+                                int64_t log_stride, const float* delta);
 float maximum(const float* x, int64_t count);
 double sum_of_exp(const float* x, float max, int64_t count);
 void softmax(const float* x, float log_sum_exp, int64_t count, float* y);

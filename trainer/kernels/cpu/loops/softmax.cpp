@@ -11,6 +11,10 @@ void fill(float* x, int64_t count, float value) {
   for (int64_t i = 0; i < count; ++i) x[i] = value;
 }
 
+int64_t whole_vectors(int64_t keys) {
+  return (keys + kScoreMultiple - 1) / kScoreMultiple * kScoreMultiple;
+}
+
 }  // namespace
 
 float maximum(const float* x, int64_t count) {
@@ -38,18 +42,19 @@ void softmax(const float* x, float log_sum_exp, int64_t count, float* y) {
   for (int64_t i = 0; i < count; ++i) y[i] = exponential(x[i] - log_sum_exp);
 }
 
-void attention_softmax(float* scores, const DropoutDraw* draw, uint32_t head, int64_t rows,
-                       int64_t keys, int64_t stride, float* log_sum_exp, int64_t log_stride) {
+void attention_softmax(float* scores, const ScoreBlock& block, const DropoutDraw* draw,
+                       float* log_sum_exp, int64_t log_stride) {
   // Whole vectors: what lies past the keys takes part as exp(-inf) = 0.
-  const int64_t padded = (keys + kScoreMultiple - 1) / kScoreMultiple * kScoreMultiple;
-  for (int64_t r = 0; r < rows; ++r) {
-    float* row = scores + r * stride;
-    fill(row + keys, padded - keys, kMinusInfinity);
-    const float max = maximum(row, padded);
+  const int64_t padded = whole_vectors(block.keys);
+  const float scale = block.scale;
+  for (int64_t r = 0; r < block.rows; ++r) {
+    float* row = scores + r * block.stride;
+    fill(row + block.keys, padded - block.keys, kMinusInfinity);
+    const float max = maximum(row, padded) * scale;
     float sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (int64_t k = 0; k < padded; ++k) {
-      row[k] = exponential(row[k] - max);
+      row[k] = exponential(row[k] * scale - max);
       sum += row[k];
     }
     log_sum_exp[r * log_stride] = max + __builtin_logf(sum);
@@ -62,7 +67,7 @@ void attention_softmax(float* scores, const DropoutDraw* draw, uint32_t head, in
     const uint64_t counter = draw->first_row + static_cast<uint64_t>(r);
     for (int64_t begin = 0; begin < padded; begin += kDraws) {
       float factors[kDraws];
-      draw_factors(*draw, counter, head, static_cast<uint32_t>(begin / 8), factors);
+      draw_factors(*draw, counter, block.head, static_cast<uint32_t>(begin / 8), factors);
       const int64_t count = padded - begin < kDraws ? padded - begin : kDraws;
       float* part = row + begin;
 #pragma omp simd
@@ -73,22 +78,22 @@ void attention_softmax(float* scores, const DropoutDraw* draw, uint32_t head, in
 
 // With P the probabilities and F the dropout's factors: PF is what met the values, and
 //   dscores = P (F dPF - delta), delta = sum over keys of PF dPF = dot(dout, out).
-void attention_softmax_backward(float* scores, float* dprobabilities, const DropoutDraw* draw,
-                                uint32_t head, int64_t rows, int64_t keys, int64_t stride,
-                                const float* log_sum_exp, int64_t log_stride, const float* delta,
-                                float scale) {
-  const int64_t padded = (keys + kScoreMultiple - 1) / kScoreMultiple * kScoreMultiple;
-  for (int64_t r = 0; r < rows; ++r) {
-    float* row = scores + r * stride;
-    float* drow = dprobabilities + r * stride;
-    fill(row + keys, padded - keys, kMinusInfinity);
-    fill(drow + keys, padded - keys, 0.0f);
+void attention_softmax_backward(float* scores, float* dprobabilities, const ScoreBlock& block,
+                                const DropoutDraw* draw, const float* log_sum_exp,
+                                int64_t log_stride, const float* delta) {
+  const int64_t padded = whole_vectors(block.keys);
+  const float scale = block.scale;
+  for (int64_t r = 0; r < block.rows; ++r) {
+    float* row = scores + r * block.stride;
+    float* drow = dprobabilities + r * block.stride;
+    fill(row + block.keys, padded - block.keys, kMinusInfinity);
+    fill(drow + block.keys, padded - block.keys, 0.0f);
     const float log_sum = log_sum_exp[r * log_stride];
     const float row_delta = delta[r];
     if (draw == nullptr) {
 #pragma omp simd
       for (int64_t k = 0; k < padded; ++k) {
-        const float p = exponential(row[k] - log_sum);
+        const float p = exponential(row[k] * scale - log_sum);
         row[k] = p;
         drow[k] = p * (drow[k] - row_delta) * scale;
       }
@@ -97,13 +102,13 @@ void attention_softmax_backward(float* scores, float* dprobabilities, const Drop
     const uint64_t counter = draw->first_row + static_cast<uint64_t>(r);
     for (int64_t begin = 0; begin < padded; begin += kDraws) {
       float factors[kDraws];
-      draw_factors(*draw, counter, head, static_cast<uint32_t>(begin / 8), factors);
+      draw_factors(*draw, counter, block.head, static_cast<uint32_t>(begin / 8), factors);
       const int64_t count = padded - begin < kDraws ? padded - begin : kDraws;
       float* part = row + begin;
       float* dpart = drow + begin;
 #pragma omp simd
       for (int64_t k = 0; k < count; ++k) {
-        const float p = exponential(part[k] - log_sum);
+        const float p = exponential(part[k] * scale - log_sum);
         part[k] = p * factors[k];
         dpart[k] = p * (dpart[k] * factors[k] - row_delta) * scale;
       }
