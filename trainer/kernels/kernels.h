@@ -114,6 +114,8 @@ class Kernels {
   // "cpu-fp32-avx2, 2 threads": for people, and for state.json (results repeat on the same one).
   virtual std::string description() const = 0;
   virtual DType activation_dtype() const = 0;
+  // What activations are kept in for backward whose precision the products round away.
+  virtual DType kept_dtype() const = 0;
   // What the factors of large matrix products are rounded to; their sums are fp32.
   virtual DType product_dtype() const = 0;
 
@@ -123,6 +125,8 @@ class Kernels {
   virtual void download(void* to, Tensor from) = 0;  // waits
   virtual void zero(Tensor x) = 0;
   virtual void add(Tensor x, Tensor y) = 0;  // y += x, of one shape
+  // y = x, of one shape; one of them in kept_dtype().
+  virtual void convert(Tensor x, Tensor y) = 0;
 
   // [N,K]; packs it. Of a plan's (Parameters) the data are null: nothing is packed.
   virtual std::unique_ptr<Weight> make_weight(Tensor master) = 0;
@@ -157,6 +161,9 @@ class Kernels {
   // x, y [T,H]; gamma, beta [H]; mean, rstd [T], kept for backward.
   virtual void layer_norm_forward(Tensor x, Tensor gamma, Tensor beta, float epsilon, Tensor y,
                                   Tensor mean, Tensor rstd) = 0;
+  // y again, the same to the bit, of an x that one of the forwards here saw.
+  virtual void layer_norm_again(Tensor x, Tensor gamma, Tensor beta, Tensor mean, Tensor rstd,
+                                Tensor y) = 0;
   // Overwrites dx [T,H], which may be dy; adds into dgamma, dbeta [H].
   virtual void layer_norm_backward(Tensor dy, Tensor x, Tensor gamma, Tensor mean, Tensor rstd,
                                    Tensor dx, Tensor dgamma, Tensor dbeta) = 0;
@@ -183,8 +190,9 @@ class Kernels {
   // dx [T,K] = dy [T,N] w; dw [N,K] += dy^T x; dbias [N] += column sums of dy.
   virtual void linear_backward(Tensor dy, Tensor x, const Weight& w, Tensor dx, Into into,
                                Tensor dw, Tensor dbias) = 0;
-  // pre = x w^T + bias, kept for backward; y = activation(pre). GELU: Hendrycks and Gimpel 2016,
-  // arXiv:1606.08415, by erf (kGelu) or its tanh approximation (kGeluTanh).
+  // pre = x w^T + bias, kept for backward in fp32 or kept_dtype(); y = activation(pre), of what was
+  // kept. GELU: Hendrycks and Gimpel 2016, arXiv:1606.08415, by erf (kGelu) or its tanh
+  // approximation (kGeluTanh).
   virtual void linear_activation_forward(Tensor x, const Weight& w, Tensor bias,
                                          Activation activation, Tensor pre, Tensor y) = 0;
   // dy becomes the gradient of pre, in place; then as linear_backward.
@@ -192,8 +200,10 @@ class Kernels {
                                           const Weight& w, Tensor dx, Into into, Tensor dw,
                                           Tensor dbias) = 0;
 
-  // y = activation(pre), for a pre that more than one product makes; y may not be pre.
-  virtual void activation_forward(Tensor pre, Activation activation, Tensor y) = 0;
+  // The same after the product, for a pre that more than one makes: y holds it.
+  virtual void activation_forward(Tensor y, Activation activation, Tensor pre) = 0;
+  // y again, the same to the bit. y may not be pre.
+  virtual void activation_again(Tensor pre, Activation activation, Tensor y) = 0;
 
   // Low-rank adaptation of a matrix (Hu et al. 2021, arXiv:2106.09685): down [T,R] = x [T,K] a^T,
   // kept for backward; columns [column, column + N) of y += scale * down b^T. a [R,K], b [N,R].

@@ -43,6 +43,10 @@ struct Tensor {
     assert(dtype == DType::kF32);
     return reinterpret_cast<float*>(data);
   }
+  uint16_t* bf16() const {
+    assert(dtype == DType::kBF16);
+    return reinterpret_cast<uint16_t*>(data);
+  }
   int32_t* i32() const {
     assert(dtype == DType::kI32);
     return reinterpret_cast<int32_t*>(data);

@@ -29,7 +29,7 @@ SelfAttention::SelfAttention(const SelfAttention& other, int64_t layer) : SelfAt
 void SelfAttention::allocate(Arena& arena, const BatchLimits& limits) {
   const DType dtype = kernels_.activation_dtype();
   const int64_t tokens = limits.tokens, hidden = config_.hidden_size;
-  qkv_ = arena.make(dtype, {tokens, 3 * hidden});
+  qkv_ = arena.make(kernels_.kept_dtype(), {tokens, 3 * hidden});
   attended_ = arena.make(dtype, {tokens, hidden});
   log_sum_exp_ = arena.make(DType::kF32, {tokens, config_.num_attention_heads});
   sum_ = arena.make(dtype, {tokens, hidden});
@@ -54,14 +54,17 @@ Dropout SelfAttention::adapter_dropout(LayerPart part) const {
   return {.site = adapter_site(layer_, part)};
 }
 
-void SelfAttention::forward(const StepContext& step, Tensor x, Tensor y) {
+void SelfAttention::forward(const StepContext& step, Tensor x, Tensor y,
+                            const LayerScratch& scratch) {
   const int64_t tokens = step.batch.num_tokens;
-  const Tensor qkv = qkv_.first(tokens), attended = attended_.first(tokens);
+  const Tensor kept = qkv_.first(tokens), attended = attended_.first(tokens);
+  const Tensor qkv = keeps_as_computed() ? kept : scratch.wide_as(tokens, qkv_.columns());
   const Tensor sum = sum_.first(tokens);
   kernels_.linear_forward(x, *qkv_linear_.weight, qkv_linear_.bias, qkv);
   for (Adapted& each : adapters_) {
     each.adapter.forward(step, adapter_dropout(each.part), x, qkv);
   }
+  if (!keeps_as_computed()) kernels_.convert(qkv, kept);
   if (disentangled_) {
     disentangled_->forward(step, probability_dropout(step), qkv, attended,
                            log_sum_exp_.first(tokens));
@@ -79,12 +82,18 @@ void SelfAttention::forward(const StepContext& step, Tensor x, Tensor y) {
                                   mean_.first(tokens), rstd_.first(tokens));
 }
 
+void SelfAttention::output_again(Tensor y) {
+  kernels_.layer_norm_again(sum_.first(y.rows()), norm_.gamma, norm_.beta, mean_.first(y.rows()),
+                            rstd_.first(y.rows()), y);
+}
+
 void SelfAttention::backward(const StepContext& step, Tensor x, Tensor d,
-                             const BackwardScratch& scratch) {
+                             const LayerScratch& scratch) {
   const int64_t tokens = step.batch.num_tokens;
-  const Tensor qkv = qkv_.first(tokens), attended = attended_.first(tokens);
+  const Tensor kept = qkv_.first(tokens), attended = attended_.first(tokens);
+  const Tensor qkv = keeps_as_computed() ? kept : scratch.second_wide_as(tokens, qkv_.columns());
   const Tensor dprojected = scratch.hidden.first(tokens);
-  const Tensor dqkv = scratch.wide_as(tokens, 3 * config_.hidden_size);
+  const Tensor dqkv = scratch.wide_as(tokens, qkv_.columns());
   kernels_.add_layer_norm_backward(d, sum_.first(tokens), output_dropout(step), step.state,
                                    norm_.gamma, mean_.first(tokens), rstd_.first(tokens),
                                    dprojected, /*dresidual=*/d, norm_.dgamma, norm_.dbeta);
@@ -95,6 +104,7 @@ void SelfAttention::backward(const StepContext& step, Tensor x, Tensor d,
     output_adapter_->backward(step, adapter_dropout(LayerPart::kAttentionOutput), attended,
                               dprojected, dattended);
   }
+  if (!keeps_as_computed()) kernels_.convert(kept, qkv);
   if (disentangled_) {
     disentangled_->backward(step, probability_dropout(step), dattended, qkv, attended,
                             log_sum_exp_.first(tokens), dqkv);

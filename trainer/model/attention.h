@@ -22,15 +22,18 @@ class SelfAttention {
   SelfAttention(const SelfAttention& other, int64_t layer);
 
   void allocate(Arena& arena, const BatchLimits& limits);
-  void forward(const StepContext& step, Tensor x, Tensor y);  // x, y [T,H]
+  // x, y [T,H].
+  void forward(const StepContext& step, Tensor x, Tensor y, const LayerScratch& scratch);
+  void output_again(Tensor y);  // y of the last forward, the same to the bit
   // x as in forward. d holds dy and becomes dx.
-  void backward(const StepContext& step, Tensor x, Tensor d, const BackwardScratch& scratch);
+  void backward(const StepContext& step, Tensor x, Tensor d, const LayerScratch& scratch);
   void refresh();  // after the parameters changed
 
  private:
   Dropout probability_dropout(const StepContext& step) const;
   Dropout output_dropout(const StepContext& step) const;
   Dropout adapter_dropout(LayerPart part) const;
+  bool keeps_as_computed() const { return qkv_.dtype == kernels_.activation_dtype(); }
 
   const ModelConfig& config_;
   int64_t layer_;

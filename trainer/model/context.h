@@ -32,15 +32,20 @@ struct StepContext {
   }
 };
 
-// Buffers that backward passes of all layers share, [tokens, size] each.
-struct BackwardScratch {
+// Buffers that the passes of all layers share, [tokens, size] each.
+struct LayerScratch {
   Tensor hidden, second_hidden;  // [T,H]
-  Tensor wide;                   // [T,max(3H,F)], or more
+  Tensor wide, second_wide;      // [T,max(3H,F)], or more
 
-  Tensor wide_as(int64_t tokens, int64_t columns) const {
-    Tensor view = wide;
-    view.shape = {tokens, columns, 0};
-    return view;
+  Tensor wide_as(int64_t tokens, int64_t columns) const { return view(wide, tokens, columns); }
+  Tensor second_wide_as(int64_t tokens, int64_t columns) const {
+    return view(second_wide, tokens, columns);
+  }
+
+ private:
+  static Tensor view(Tensor buffer, int64_t tokens, int64_t columns) {
+    buffer.shape = {tokens, columns, 0};
+    return buffer;
   }
 };
 

@@ -37,7 +37,7 @@ Tensor Convolution::forward(const StepContext& step, Tensor x, Tensor layer_outp
   return output;
 }
 
-void Convolution::backward(const StepContext& step, Tensor d, const BackwardScratch& scratch) {
+void Convolution::backward(const StepContext& step, Tensor d, const LayerScratch& scratch) {
   const int64_t tokens = step.batch.num_tokens;
   const Tensor dactivated = scratch.hidden.first(tokens);
   kernels_.add_layer_norm_backward(d, sum_.first(tokens), {}, step.state, norm_.gamma,

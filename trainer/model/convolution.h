@@ -18,7 +18,7 @@ class Convolution {
   // result, which is valid until the next forward.
   Tensor forward(const StepContext& step, Tensor x, Tensor layer_output);
   // d holds dy and becomes the gradient of layer_output.
-  void backward(const StepContext& step, Tensor d, const BackwardScratch& scratch);
+  void backward(const StepContext& step, Tensor d, const LayerScratch& scratch);
   // Adds what the last backward left for x into dx, once the layer's own is there.
   void add_input_gradient(Tensor dx);
   void refresh();  // after the parameters changed

@@ -37,27 +37,47 @@ void Encoder::allocate(Arena& arena, const BatchLimits& limits) {
   embeddings_.allocate(arena, limits);
   if (positions_) positions_->allocate(arena);
   embedded_ = arena.make(dtype, {tokens, hidden});
+  middle_ = arena.make(dtype, {tokens, hidden});
   recomputes_ = limits.recomputes;
-  for (Layer& layer : layers_) layer.output = arena.make(dtype, {tokens, hidden});
+  if (!recomputes_) hidden_ = arena.make(dtype, {tokens, hidden});
+  for (Layer& layer : layers_) {
+    layer.output = recomputes_ ? arena.make(dtype, {tokens, hidden}) : hidden_;
+  }
   const size_t begin = arena.position();
   for (Layer& layer : layers_) {
     if (recomputes_) arena.go_back(begin);  // every layer takes as much
     layer.attention.allocate(arena, limits);
-    layer.attention_output = arena.make(dtype, {tokens, hidden});
     layer.feed_forward.allocate(arena, limits);
   }
   if (convolution_) convolution_->allocate(arena, limits);
-  scratch_.hidden = arena.make(dtype, {tokens, hidden});
-  scratch_.second_hidden = arena.make(dtype, {tokens, hidden});
-  const int64_t wide = std::max<int64_t>(3, config_.conv_kernel_size) * hidden;
-  scratch_.wide = arena.make(dtype, {tokens, std::max(wide, config_.intermediate_size)});
+  for (Tensor* each : {&scratch_.hidden, &scratch_.second_hidden}) {
+    *each = arena.make(dtype, {tokens, hidden});
+  }
+  const int64_t wide =
+      std::max(std::max<int64_t>(3, config_.conv_kernel_size) * hidden, config_.intermediate_size);
+  for (Tensor* each : {&scratch_.wide, &scratch_.second_wide}) {
+    *each = arena.make(dtype, {tokens, wide});
+  }
 }
 
 void Encoder::forward_layer(const StepContext& step, Layer& layer) {
   const int64_t tokens = step.batch.num_tokens;
-  const Tensor middle = layer.attention_output.first(tokens);
-  layer.attention.forward(step, layer.input, middle);
-  layer.feed_forward.forward(step, middle, layer.output.first(tokens));
+  const Tensor middle = middle_.first(tokens);
+  layer.attention.forward(step, layer.input, middle, scratch_);
+  layer.feed_forward.forward(step, middle, layer.output.first(tokens), scratch_);
+}
+
+// Makes again what backward wants of a layer and later ones have overwritten: its input and
+// `middle_`. The last layer's are still there.
+void Encoder::restore_layer(const StepContext& step, size_t i) {
+  Layer& layer = layers_[i];
+  const bool is_last = i + 1 == layers_.size();
+  if (recomputes_) {
+    if (!is_last) forward_layer(step, layer);  // dropout falls where it fell
+    return;
+  }
+  if (!is_last) layer.attention.output_again(middle_.first(step.batch.num_tokens));
+  if (layer.input.data == hidden_.data) layers_[i - 1].feed_forward.output_again(layer.input);
 }
 
 Tensor Encoder::forward(const StepContext& step) {
@@ -80,10 +100,9 @@ void Encoder::backward(const StepContext& step, Tensor d) {
   if (positions_) positions_->begin_backward();
   for (size_t i = layers_.size(); i-- > 0;) {
     Layer& layer = layers_[i];
-    // The last layer's are still there; dropout falls where it fell.
-    if (recomputes_ && i + 1 < layers_.size()) forward_layer(step, layer);
+    restore_layer(step, i);
     if (i == 0 && convolution_) convolution_->backward(step, d, scratch_);
-    layer.feed_forward.backward(step, layer.attention_output.first(tokens), d, scratch_);
+    layer.feed_forward.backward(step, middle_.first(tokens), d, scratch_);
     layer.attention.backward(step, layer.input, d, scratch_);
   }
   if (convolution_) convolution_->add_input_gradient(d);

@@ -31,12 +31,12 @@ class Encoder {
   struct Layer {
     SelfAttention attention;
     FeedForward feed_forward;
-    bool shares;                          // the parameters of the layer before
-    Tensor input{};                       // [T,H], of the last forward
-    Tensor attention_output{}, output{};  // [T,H]
+    bool shares;               // the parameters of the layer before
+    Tensor input{}, output{};  // [T,H], of the last forward
   };
 
   void forward_layer(const StepContext& step, Layer& layer);
+  void restore_layer(const StepContext& step, size_t i);
 
   const ModelConfig& config_;
   Kernels& kernels_;
@@ -45,7 +45,10 @@ class Encoder {
   std::vector<Layer> layers_;
   std::unique_ptr<Convolution> convolution_;  // DeBERTa-v2-xlarge's
   Tensor embedded_;                           // [T,H]
-  BackwardScratch scratch_;
+  // Without recomputation all layers' outputs are the one `hidden_`: what backward wants of it, and
+  // of `middle_`, what attention made of a layer's input, is normalized again.
+  Tensor hidden_, middle_;  // [T,H]
+  LayerScratch scratch_;
   bool recomputes_ = false;  // layers share the memory of all but their outputs
 };
 

@@ -23,8 +23,7 @@ FeedForward::FeedForward(const FeedForward& other, int64_t layer) : FeedForward(
 
 void FeedForward::allocate(Arena& arena, const BatchLimits& limits) {
   const DType dtype = kernels_.activation_dtype();
-  pre_ = arena.make(dtype, {limits.tokens, config_.intermediate_size});
-  activated_ = arena.make(dtype, {limits.tokens, config_.intermediate_size});
+  pre_ = arena.make(kernels_.kept_dtype(), {limits.tokens, config_.intermediate_size});
   sum_ = arena.make(dtype, {limits.tokens, config_.hidden_size});
   mean_ = arena.make(DType::kF32, {limits.tokens});
   rstd_ = arena.make(DType::kF32, {limits.tokens});
@@ -48,14 +47,16 @@ void FeedForward::activate(const StepContext& step, Tensor x, Tensor pre, Tensor
                                        config_.hidden_act, pre, activated);
     return;
   }
-  kernels_.linear_forward(x, *intermediate_.weight, intermediate_.bias, pre);
-  intermediate_adapter_->forward(step, adapter_dropout(LayerPart::kIntermediate), x, pre);
-  kernels_.activation_forward(pre, config_.hidden_act, activated);
+  kernels_.linear_forward(x, *intermediate_.weight, intermediate_.bias, activated);
+  intermediate_adapter_->forward(step, adapter_dropout(LayerPart::kIntermediate), x, activated);
+  kernels_.activation_forward(activated, config_.hidden_act, pre);
 }
 
-void FeedForward::forward(const StepContext& step, Tensor x, Tensor y) {
+void FeedForward::forward(const StepContext& step, Tensor x, Tensor y,
+                          const LayerScratch& scratch) {
   const int64_t tokens = step.batch.num_tokens;
-  const Tensor activated = activated_.first(tokens), sum = sum_.first(tokens);
+  const Tensor activated = scratch.second_wide_as(tokens, config_.intermediate_size);
+  const Tensor sum = sum_.first(tokens);
   activate(step, x, pre_.first(tokens), activated);
   kernels_.linear_forward(activated, *output_.weight, output_.bias, sum);
   if (output_adapter_) {
@@ -66,24 +67,33 @@ void FeedForward::forward(const StepContext& step, Tensor x, Tensor y) {
                                   mean_.first(tokens), rstd_.first(tokens));
 }
 
+void FeedForward::output_again(Tensor y) {
+  kernels_.layer_norm_again(sum_.first(y.rows()), norm_.gamma, norm_.beta, mean_.first(y.rows()),
+                            rstd_.first(y.rows()), y);
+}
+
 void FeedForward::backward(const StepContext& step, Tensor x, Tensor d,
-                           const BackwardScratch& scratch) {
+                           const LayerScratch& scratch) {
   const int64_t tokens = step.batch.num_tokens;
   const Tensor doutput = scratch.hidden.first(tokens);
   const Tensor dactivated = scratch.wide_as(tokens, config_.intermediate_size);
+  const Tensor activated = scratch.second_wide_as(tokens, config_.intermediate_size);
+  const Tensor pre = pre_.first(tokens);
   kernels_.add_layer_norm_backward(d, sum_.first(tokens), output_dropout(step), step.state,
                                    norm_.gamma, mean_.first(tokens), rstd_.first(tokens), doutput,
                                    /*dresidual=*/d, norm_.dgamma, norm_.dbeta);
-  kernels_.linear_backward(doutput, activated_.first(tokens), *output_.weight, dactivated,
-                           Into::kOverwrite, output_.dweight, output_.dbias);
+  if (output_.dweight || output_adapter_) {
+    kernels_.activation_again(pre, config_.hidden_act, activated);
+  }
+  kernels_.linear_backward(doutput, activated, *output_.weight, dactivated, Into::kOverwrite,
+                           output_.dweight, output_.dbias);
   if (output_adapter_) {
-    output_adapter_->backward(step, adapter_dropout(LayerPart::kOutput), activated_.first(tokens),
-                              doutput, dactivated);
+    output_adapter_->backward(step, adapter_dropout(LayerPart::kOutput), activated, doutput,
+                              dactivated);
   }
   // The residual: d already holds its share.
-  kernels_.linear_activation_backward(dactivated, pre_.first(tokens), config_.hidden_act, x,
-                                      *intermediate_.weight, d, Into::kAdd, intermediate_.dweight,
-                                      intermediate_.dbias);
+  kernels_.linear_activation_backward(dactivated, pre, config_.hidden_act, x, *intermediate_.weight,
+                                      d, Into::kAdd, intermediate_.dweight, intermediate_.dbias);
   if (intermediate_adapter_) {  // dactivated has become the gradient before the activation
     intermediate_adapter_->backward(step, adapter_dropout(LayerPart::kIntermediate), x, dactivated,
                                     d);

@@ -19,9 +19,11 @@ class FeedForward {
   FeedForward(const FeedForward& other, int64_t layer);
 
   void allocate(Arena& arena, const BatchLimits& limits);
-  void forward(const StepContext& step, Tensor x, Tensor y);  // x, y [T,H]
+  // x, y [T,H].
+  void forward(const StepContext& step, Tensor x, Tensor y, const LayerScratch& scratch);
+  void output_again(Tensor y);  // y of the last forward, the same to the bit
   // x as in forward. d holds dy and becomes dx.
-  void backward(const StepContext& step, Tensor x, Tensor d, const BackwardScratch& scratch);
+  void backward(const StepContext& step, Tensor x, Tensor d, const LayerScratch& scratch);
   void refresh();  // after the parameters changed
 
  private:
@@ -35,7 +37,7 @@ class FeedForward {
   Linear intermediate_, output_;
   std::optional<LowRankAdapter> intermediate_adapter_, output_adapter_;
   LayerNorm norm_;
-  Tensor pre_, activated_;    // [T,F]
+  Tensor pre_;                // [T,F]
   Tensor sum_, mean_, rstd_;  // [T,H], [T], [T]
 };
 

@@ -67,6 +67,7 @@ class KernelsTest : public testing::TestWithParam<Backend> {
     return made;
   }
   Tensor zeros(std::initializer_list<int64_t> shape) { return make(DType::kF32, shape); }
+  Tensor kept(std::initializer_list<int64_t> shape) { return make(kernels().kept_dtype(), shape); }
   Tensor ids(const std::vector<int32_t>& values) {
     const Tensor made = make(DType::kI32, {static_cast<int64_t>(values.size())});
     kernels().upload(made, values.data());

@@ -17,7 +17,10 @@ class LayerNorm : public KernelsTest {
     const Tensor xt = tensor({rows, columns}, x), y = garbage({rows, columns});
     const Tensor mean = garbage({rows}), rstd = garbage({rows});
     const Tensor gammat = tensor({columns}, gamma);
-    kernels().layer_norm_forward(xt, gammat, tensor({columns}, beta), kEpsilon, y, mean, rstd);
+    const Tensor betat = tensor({columns}, beta), again = garbage({rows, columns});
+    kernels().layer_norm_forward(xt, gammat, betat, kEpsilon, y, mean, rstd);
+    kernels().layer_norm_again(xt, gammat, betat, mean, rstd, again);
+    EXPECT_EQ(floats(again), floats(y));
     const auto forward = [&](const Vector& a, const Vector& b, const Vector& c) {
       return reference::layer_norm(a, b, c, kEpsilon);
     };

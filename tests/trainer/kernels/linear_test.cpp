@@ -1,3 +1,6 @@
+#include <bit>
+#include <limits>
+
 #include "tests/trainer/kernels/kernels_fixture.h"
 
 namespace berth {
@@ -86,6 +89,49 @@ TEST_P(Bf16Linear, RoundsItsFactors) {
   kernels().linear_forward(x, *w, zeros({32}), y);
   expect_near(y, Vector(32, 1), 0, "y");
   EXPECT_EQ(kernels().product_dtype(), DType::kBF16);
+}
+
+// What is kept of a sum is its nearest bf16: all else is of that.
+TEST_P(Bf16Linear, ActivatesWhatItKeeps) {
+  EXPECT_EQ(kernels().kept_dtype(), DType::kBF16);
+  const Vector x = rounded(kTokens * kInputs), w = rounded(kOutputs * kInputs);
+  const auto weights = weight({kOutputs, kInputs}, w);
+  const Tensor inputs = tensor({kTokens, kInputs}, x), bias = tensor({kOutputs}, random(kOutputs));
+  const Tensor sums = garbage({kTokens, kOutputs}), y = garbage({kTokens, kOutputs});
+  const Tensor pre = kept({kTokens, kOutputs}), again = garbage({kTokens, kOutputs});
+  kernels().linear_forward(inputs, *weights, bias, sums);
+  kernels().linear_activation_forward(inputs, *weights, bias, Activation::kGelu, pre, y);
+  kernels().activation_again(pre, Activation::kGelu, again);
+  EXPECT_EQ(floats(again), floats(y));
+  kernels().convert(pre, again);
+  const Vector nearest = values(again);
+  expect_near(sums, nearest, 0x1p-8, "pre");
+  expect_near(y, reference::activation(Activation::kGelu, nearest), 1e-5, "y");
+  const Tensor second_pre = kept({kTokens, kOutputs});
+  kernels().activation_forward(sums, Activation::kGelu, second_pre);
+  EXPECT_EQ(floats(sums), floats(y));
+
+  const Tensor dy = tensor({kTokens, kOutputs}, Vector(kTokens * kOutputs, 1));
+  kernels().linear_activation_backward(dy, pre, Activation::kGelu, inputs, *weights, {},
+                                       Into::kOverwrite, {}, {});
+  const auto gelu = [](const Vector& a) { return reference::activation(Activation::kGelu, a); };
+  expect_near(dy, numeric_gradient(gelu, nearest, Vector(nearest.size(), 1)), 2e-5, "dpre");
+}
+
+TEST_P(Bf16Linear, KeepsTheNearestNumber) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const Vector x = {1 + 0x1p-8, 1 + 3 * 0x1p-8, -1 - 0x1.1p-8, kInfinity, 0x1.fffffep127, 0};
+  const Vector nearest = {1, 1 + 4 * 0x1p-8, -1 - 0x1p-7, kInfinity, kInfinity, 0};
+  const Tensor there = kept({6}), back = garbage({6});
+  kernels().convert(tensor({6}, x), there);
+  kernels().convert(there, back);
+  EXPECT_EQ(values(back), nearest);
+  const float nan = std::bit_cast<float>(0x7f800001u);  // of low bits alone
+  const Tensor one = garbage({1}), one_kept = kept({1});
+  kernels().upload(one, &nan);
+  kernels().convert(one, one_kept);
+  kernels().convert(one_kept, one);
+  EXPECT_TRUE(std::isnan(floats(one)[0]));
 }
 
 TEST_P(Bf16Linear, SeesAChangedMasterAfterRefresh) {
@@ -199,6 +245,13 @@ TEST_P(Linear, RepeatsBitForBit) {
   }
 }
 
+TEST_P(Linear, ConvertsByCopying) {
+  const Vector x = random(1000);
+  const Tensor y = garbage({1000});
+  kernels().convert(tensor({1000}, x), y);
+  EXPECT_EQ(values(y), x);
+}
+
 TEST_P(Linear, WithActivationAgrees) {
   const int64_t tokens = 6, inputs = 9, outputs = 19;
   for (const Activation kind :
@@ -214,9 +267,13 @@ TEST_P(Linear, WithActivationAgrees) {
     kernels().linear_activation_forward(xt, *wt, tensor({outputs}, bias), kind, pre, y);
     expect_near(pre, reference::linear(x, w, bias), 1e-5, "pre");
     expect_near(y, f(x, w, bias), 1e-5, "y");
-    const Tensor alone = garbage({tokens, outputs});
-    kernels().activation_forward(pre, kind, alone);
+    const Tensor again = garbage({tokens, outputs}), kept = garbage({tokens, outputs});
+    kernels().activation_again(pre, kind, again);
+    EXPECT_EQ(values(again), values(y));
+    const Tensor alone = tensor({tokens, outputs}, values(pre));
+    kernels().activation_forward(alone, kind, kept);
     EXPECT_EQ(values(alone), values(y));
+    EXPECT_EQ(values(kept), values(pre));
 
     const Tensor dx = garbage({tokens, inputs}), dw = zeros({outputs, inputs});
     const Tensor dyt = tensor({tokens, outputs}, dy), dbias = zeros({outputs});

@@ -62,7 +62,7 @@ void CpuBackend::convolution_forward(Tensor x, Tensor cu_seqlens, const Weight& 
   });
   linear_forward(windows, w, bias, pre);
   this->dropout(pre, dropout, state, pre);
-  activation_forward(pre, activation, y);
+  activation_again(pre, activation, y);
 }
 
 void CpuBackend::convolution_backward(Tensor dy, Tensor pre, Tensor windows, Tensor cu_seqlens,

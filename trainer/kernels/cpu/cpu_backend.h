@@ -70,6 +70,7 @@ class CpuBackend final : public Kernels {
 
   std::string description() const override;
   DType activation_dtype() const override { return DType::kF32; }
+  DType kept_dtype() const override { return product_dtype(); }
   DType product_dtype() const override { return bf16_ ? DType::kBF16 : DType::kF32; }
 
   std::unique_ptr<Memory> allocate(size_t size_bytes) override;
@@ -77,6 +78,7 @@ class CpuBackend final : public Kernels {
   void download(void* to, Tensor from) override;
   void zero(Tensor x) override;
   void add(Tensor x, Tensor y) override;
+  void convert(Tensor x, Tensor y) override;
   std::unique_ptr<Weight> make_weight(Tensor master) override;
   void refresh(Weight& weight) override;
   size_t scratch_bytes(const AttentionExtent& extent) const override;
@@ -95,6 +97,8 @@ class CpuBackend final : public Kernels {
 
   void layer_norm_forward(Tensor x, Tensor gamma, Tensor beta, float epsilon, Tensor y, Tensor mean,
                           Tensor rstd) override;
+  void layer_norm_again(Tensor x, Tensor gamma, Tensor beta, Tensor mean, Tensor rstd,
+                        Tensor y) override;
   void layer_norm_backward(Tensor dy, Tensor x, Tensor gamma, Tensor mean, Tensor rstd, Tensor dx,
                            Tensor dgamma, Tensor dbeta) override;
   void add_layer_norm_forward(Tensor x, Tensor residual, Dropout dropout, const StepState& state,
@@ -114,7 +118,8 @@ class CpuBackend final : public Kernels {
                                   const Weight& w, Tensor dx, Into into, Tensor dw,
                                   Tensor dbias) override;
 
-  void activation_forward(Tensor pre, Activation activation, Tensor y) override;
+  void activation_forward(Tensor y, Activation activation, Tensor pre) override;
+  void activation_again(Tensor pre, Activation activation, Tensor y) override;
 
   void low_rank_forward(Tensor x, const Weight& a, const Weight& b, float scale, int64_t column,
                         Tensor down, Tensor y) override;
@@ -172,6 +177,9 @@ class CpuBackend final : public Kernels {
                    const TileFunction& after = {});
   // A small one, in bf16 where large ones are, on the calling thread, `thread` of the pool's.
   void multiply_alone(const Product& product, int thread);
+  // y = activation of what pre keeps of `count` sums, which may be y.
+  void activate_row(const float* sums, Activation activation, Tensor pre, int64_t at, int64_t count,
+                    float* y) const;
   // dy becomes the gradient of pre, in place.
   void activation_backward(Tensor pre, Activation activation, Tensor dy);
   void add_column_sums(Tensor x, Tensor sums);

@@ -78,6 +78,20 @@ void CpuBackend::add(Tensor x, Tensor y) {
   });
 }
 
+void CpuBackend::convert(Tensor x, Tensor y) {
+  assert(x.elements() == y.elements());
+  parallel(x.elements(), 1 << 14, [&](int64_t begin, int64_t end, int) {
+    const int64_t count = end - begin;
+    if (x.dtype == DType::kBF16) {
+      loops_.from_bf16(x.bf16() + begin, y.f32() + begin, count);
+    } else if (y.dtype == DType::kBF16) {
+      loops_.to_bf16(x.f32() + begin, y.bf16() + begin, count);
+    } else {
+      loops_.copy(x.f32() + begin, y.f32() + begin, count);
+    }
+  });
+}
+
 std::unique_ptr<Weight> CpuBackend::make_weight(Tensor master) {
   assert(master.rank == 2);
   auto weight = std::make_unique<CpuWeight>(master, bf16_ ? &*bf16_ : nullptr);

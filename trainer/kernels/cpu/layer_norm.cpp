@@ -60,6 +60,15 @@ void CpuBackend::layer_norm_forward(Tensor x, Tensor gamma, Tensor beta, float e
   });
 }
 
+void CpuBackend::layer_norm_again(Tensor x, Tensor gamma, Tensor beta, Tensor mean, Tensor rstd,
+                                  Tensor y) {
+  const int64_t rows = x.rows(), columns = x.columns();
+  parallel(rows, row_grain(columns), [&](int64_t begin, int64_t end, int) {
+    loops_.layer_norm_again(x.f32() + begin * columns, gamma.f32(), beta.f32(), mean.f32() + begin,
+                            rstd.f32() + begin, end - begin, columns, y.f32() + begin * columns);
+  });
+}
+
 void CpuBackend::add_layer_norm_forward(Tensor x, Tensor residual, Dropout dropout,
                                         const StepState& state, Tensor gamma, Tensor beta,
                                         float epsilon, Tensor sum, Tensor y, Tensor mean,

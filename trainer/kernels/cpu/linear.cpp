@@ -53,33 +53,15 @@ void CpuBackend::linear_forward(Tensor x, const Weight& w, Tensor bias, Tensor y
 
 void CpuBackend::linear_activation_forward(Tensor x, const Weight& w, Tensor bias,
                                            Activation activation, Tensor pre, Tensor y) {
-  const auto apply = loops_.activation_forward[static_cast<size_t>(activation)];
   const CpuWeight& weight = cpu_weight(w);
-  multiply_by(weight, weight.forward, forward_product(x, w.master(), pre),
-              write_bias(loops_, bias, pre), [&](const Tile& tile) {
+  const Tensor sums = pre.dtype == DType::kF32 ? pre : y;
+  multiply_by(weight, weight.forward, forward_product(x, w.master(), sums),
+              write_bias(loops_, bias, sums), [&](const Tile& tile) {
                 for (int64_t t = tile.row; t < tile.row + tile.rows; ++t) {
-                  const int64_t at = t * pre.columns() + tile.column;
-                  apply(pre.f32() + at, y.f32() + at, tile.columns);
+                  const int64_t at = t * y.columns() + tile.column;
+                  activate_row(sums.f32() + at, activation, pre, at, tile.columns, y.f32() + at);
                 }
               });
-}
-
-void CpuBackend::activation_forward(Tensor pre, Activation activation, Tensor y) {
-  const auto apply = loops_.activation_forward[static_cast<size_t>(activation)];
-  const int64_t columns = pre.columns();
-  parallel(pre.rows(), row_grain(columns), [&](int64_t begin, int64_t end, int) {
-    const int64_t at = begin * columns;
-    apply(pre.f32() + at, y.f32() + at, (end - begin) * columns);
-  });
-}
-
-void CpuBackend::activation_backward(Tensor pre, Activation activation, Tensor dy) {
-  const auto apply = loops_.activation_backward[static_cast<size_t>(activation)];
-  const int64_t columns = pre.columns();
-  parallel(pre.rows(), row_grain(columns), [&](int64_t begin, int64_t end, int) {
-    const int64_t at = begin * columns;
-    apply(pre.f32() + at, dy.f32() + at, (end - begin) * columns);
-  });
 }
 
 void CpuBackend::linear_backward(Tensor dy, Tensor x, const Weight& w, Tensor dx, Into into,

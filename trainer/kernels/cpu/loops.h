@@ -50,6 +50,9 @@ struct CpuLoops {
   // y += x; y = x.
   void (*add)(const float* x, float* y, int64_t count);
   void (*copy)(const float* x, float* y, int64_t count);
+  // To bf16, to nearest, ties to even, and back.
+  void (*to_bf16)(const float* x, uint16_t* y, int64_t count);
+  void (*from_bf16)(const uint16_t* x, float* y, int64_t count);
   // totals += x, in double.
   void (*add_to_double)(const float* x, double* totals, int64_t count);
   double (*sum)(const float* x, int64_t count);
@@ -58,7 +61,7 @@ struct CpuLoops {
   void (*column_sums)(const float* x, int64_t rows, int64_t stride, int64_t columns, float* sums);
 
   // By Activation's order: kGelu, kGeluTanh, kRelu, kTanh.
-  void (*activation_forward[4])(const float* pre, float* y, int64_t count);
+  void (*activation_forward[4])(const float* pre, float* y, int64_t count);    // y may be pre
   void (*activation_backward[4])(const float* pre, float* dy, int64_t count);  // in place
 
   // y = factor * x, row r of x counting as first_row + r.
@@ -66,6 +69,9 @@ struct CpuLoops {
 
   void (*layer_norm_forward)(const float* x, const float* gamma, const float* beta, float epsilon,
                              int64_t rows, int64_t columns, float* y, float* mean, float* rstd);
+  // y again, of the mean and rstd that were written.
+  void (*layer_norm_again)(const float* x, const float* gamma, const float* beta, const float* mean,
+                           const float* rstd, int64_t rows, int64_t columns, float* y);
   // sum = residual + dropout(x), then as above.
   void (*add_layer_norm_forward)(const float* x, const float* residual, const DropoutDraw* draw,
                                  const float* gamma, const float* beta, float epsilon, int64_t rows,

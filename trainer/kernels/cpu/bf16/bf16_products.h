@@ -48,7 +48,8 @@ class Bf16Products {
 
   ThreadPool& pool_;
   const Bf16Loops& loops_;
-  std::vector<uint16_t> rows_, columns_;  // panels, a part for each thread; multiply() shares columns_
+  std::vector<uint16_t> rows_,
+      columns_;  // panels, a part for each thread; multiply() shares columns_
 };
 
 }  // namespace berth

@@ -13,6 +13,8 @@ namespace berth::BERTH_LOOPS {
 
 void add(const float* x, float* y, int64_t count);
 void copy(const float* x, float* y, int64_t count);
+void to_bf16(const float* x, uint16_t* y, int64_t count);
+void from_bf16(const uint16_t* x, float* y, int64_t count);
 void add_to_double(const float* x, double* totals, int64_t count);
 double sum(const float* x, int64_t count);
 double sum_of_squares(const float* x, int64_t count);
@@ -32,6 +34,8 @@ void dropout(const float* x, const DropoutDraw& draw, int64_t rows, int64_t colu
 
 void layer_norm_forward(const float* x, const float* gamma, const float* beta, float epsilon,
                         int64_t rows, int64_t columns, float* y, float* mean, float* rstd);
+void layer_norm_again(const float* x, const float* gamma, const float* beta, const float* mean,
+                      const float* rstd, int64_t rows, int64_t columns, float* y);
 void add_layer_norm_forward(const float* x, const float* residual, const DropoutDraw* draw,
                             const float* gamma, const float* beta, float epsilon, int64_t rows,
                             int64_t columns, float* sum, float* y, float* mean, float* rstd);

@@ -4,6 +4,12 @@
 namespace berth::BERTH_LOOPS {
 namespace {
 
+void scale_row(const float* x, float mean, float rstd, const float* gamma, const float* beta,
+               int64_t columns, float* y) {
+#pragma omp simd
+  for (int64_t c = 0; c < columns; ++c) y[c] = (x[c] - mean) * rstd * gamma[c] + beta[c];
+}
+
 void normalize_row(const float* x, const float* gamma, const float* beta, float epsilon,
                    int64_t columns, float* y, float* mean_out, float* rstd_out) {
   const float inverse = 1.0f / static_cast<float>(columns);
@@ -15,8 +21,7 @@ void normalize_row(const float* x, const float* gamma, const float* beta, float 
 #pragma omp simd reduction(+ : squares)
   for (int64_t c = 0; c < columns; ++c) squares += (x[c] - mean) * (x[c] - mean);
   const float rstd = 1.0f / __builtin_sqrtf(squares * inverse + epsilon);
-#pragma omp simd
-  for (int64_t c = 0; c < columns; ++c) y[c] = (x[c] - mean) * rstd * gamma[c] + beta[c];
+  scale_row(x, mean, rstd, gamma, beta, columns, y);
   *mean_out = mean;
   *rstd_out = rstd;
 }
@@ -55,6 +60,13 @@ void layer_norm_forward(const float* x, const float* gamma, const float* beta, f
   for (int64_t r = 0; r < rows; ++r) {
     normalize_row(x + r * columns, gamma, beta, epsilon, columns, y + r * columns, mean + r,
                   rstd + r);
+  }
+}
+
+void layer_norm_again(const float* x, const float* gamma, const float* beta, const float* mean,
+                      const float* rstd, int64_t rows, int64_t columns, float* y) {
+  for (int64_t r = 0; r < rows; ++r) {
+    scale_row(x + r * columns, mean[r], rstd[r], gamma, beta, columns, y + r * columns);
   }
 }
 

@@ -11,6 +11,23 @@ void copy(const float* x, float* y, int64_t count) {
   __builtin_memcpy(y, x, static_cast<unsigned long>(count) * sizeof(float));
 }
 
+void to_bf16(const float* x, uint16_t* y, int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) {
+    const auto bits = __builtin_bit_cast(uint32_t, x[i]);
+    const uint32_t nearest = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    const uint32_t quiet = bits >> 16 | 0x40;  // of NaN, whose low bits might be all it has
+    y[i] = static_cast<uint16_t>(x[i] != x[i] ? quiet : nearest);
+  }
+}
+
+void from_bf16(const uint16_t* x, float* y, int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) {
+    y[i] = __builtin_bit_cast(float, static_cast<uint32_t>(x[i]) << 16);
+  }
+}
+
 void add_to_double(const float* x, double* totals, int64_t count) {
 #pragma omp simd
   for (int64_t i = 0; i < count; ++i) totals[i] += static_cast<double>(x[i]);
