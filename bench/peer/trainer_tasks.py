@@ -80,7 +80,7 @@ def metrics(prediction):
     return scores
 
 
-train, dev = examples("train"), examples("dev")
+train, dev = examples("train"), examples("dev") if options.max_steps <= 0 else None
 classes = 1 if is_regression else 1 + max(example["label"] for example in train)
 torch.manual_seed(options.seed)  # the head is drawn before the Trainer sets its seed
 model = AutoModelForSequenceClassification.from_pretrained(options.model, num_labels=classes)
