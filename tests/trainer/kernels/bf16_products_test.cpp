@@ -29,6 +29,10 @@ std::vector<float> small_integers(int64_t count, int salt) {
   return values;
 }
 
+std::vector<std::byte> bytes_of(const Bf16Matrix& matrix) {
+  return {matrix.panels->data(), matrix.panels->data() + matrix.panels->size_bytes()};
+}
+
 class Bf16ProductsTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
@@ -127,6 +131,27 @@ TEST_P(Bf16ProductsTest, RoundTheirFactorsToTheNearestTiesToEven) {
   const std::vector<float> nan = {std::bit_cast<float>(0x7f800001u)};  // of low bits alone
   products_->multiply({1, 1, 1, {nan.data(), 1}, {one.data(), 1}, left.data(), 1}, nullptr, {}, {});
   EXPECT_TRUE(std::isnan(left[0]));
+}
+
+TEST_P(Bf16ProductsTest, PackAFactorAndItsTransposeAtOnce) {
+  for (const int64_t depth : {1, 31, 64, 70}) {
+    for (const int64_t columns : {1, 32, 47, 100}) {
+      for (const bool is_transposed : {false, true}) {
+        const int64_t stride = (is_transposed ? depth : columns) + 3;
+        const auto values = small_integers((is_transposed ? columns : depth) * stride, 4);
+        const Factor factor{values.data(), stride, is_transposed};
+        Bf16Matrix packed = products_->make_matrix(depth, columns),
+                   alone = products_->make_matrix(depth, columns);
+        Bf16Matrix flipped = products_->make_matrix(columns, depth),
+                   flipped_alone = products_->make_matrix(columns, depth);
+        products_->pack(factor, packed, flipped);
+        products_->pack(factor, alone);
+        products_->pack({values.data(), stride, !is_transposed}, flipped_alone);
+        EXPECT_EQ(bytes_of(packed), bytes_of(alone)) << depth << "x" << columns;
+        EXPECT_EQ(bytes_of(flipped), bytes_of(flipped_alone)) << depth << "x" << columns;
+      }
+    }
+  }
 }
 
 TEST_P(Bf16ProductsTest, DoNotDependOnTheNumberOfThreads) {

@@ -103,8 +103,7 @@ void CpuBackend::refresh(Weight& weight) {
   CpuWeight& packed = static_cast<CpuWeight&>(weight);
   if (!packed.forward) return;
   const Tensor master = packed.master();
-  bf16_->pack({master.f32(), master.columns(), true}, *packed.forward);
-  bf16_->pack({master.f32(), master.columns()}, *packed.backward);
+  bf16_->pack({master.f32(), master.columns(), true}, *packed.forward, *packed.backward);
 }
 
 size_t CpuBackend::packed_bytes(int64_t rows, int64_t columns) const {

@@ -164,6 +164,25 @@ void Bf16Products::pack(const Factor& right, Bf16Matrix& packed) {
   });
 }
 
+// A panel of the one is as many depths of each panel of the other.
+void Bf16Products::pack(const Factor& right, Bf16Matrix& packed, Bf16Matrix& transposed) {
+  assert(transposed.depth == packed.columns && transposed.columns == packed.depth);
+  const Factor flipped{right.data, right.stride, !right.transposed};
+  const int64_t count = pieces_of(packed.columns, kPanelColumns);
+  pool_.parallel_for(count, 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i * kPanelColumns;
+      const int64_t lanes = std::min(kPanelColumns, packed.columns - first);
+      loops_.pack_columns(columns_of(right, first, lanes, packed.depth, 0), packed.panel(first));
+      for (int64_t column = 0; column < transposed.columns; column += kPanelColumns) {
+        const int64_t width = std::min(kPanelColumns, transposed.columns - column);
+        loops_.pack_columns(columns_of(flipped, column, width, lanes, first),
+                            transposed.panel(column) + first * kPanelColumns);
+      }
+    }
+  });
+}
+
 void Bf16Products::multiply(const Product& p, const Bf16Matrix* right, const TileFunction& before,
                             const TileFunction& after) {
   assert(p.scale == 1);

@@ -34,6 +34,8 @@ class Bf16Products {
   Bf16Matrix make_matrix(int64_t depth, int64_t columns) const;
   size_t matrix_bytes(int64_t depth, int64_t columns) const;
   void pack(const Factor& right, Bf16Matrix& packed);
+  // Both the factor and its transpose, reading it once.
+  void pack(const Factor& right, Bf16Matrix& packed, Bf16Matrix& transposed);
 
   // As multiply() of gemm.h, with scale 1. `right`, where it is not null, holds what product.b
   // would: that is then not read.
