@@ -296,8 +296,10 @@ std::vector<Flag> make_table() {
       {"precision",
        {"dtype"},
        kMachine,
-       "What the factors of matrix products are rounded to; sums and all else are fp32. auto: bf16 "
-       "where the CPU multiplies it (AMX, AVX512_BF16).",
+       "What the factors of matrix products are rounded to, and with them what backward keeps; "
+       "sums, "
+       "statistics and the optimizer are fp32. auto: bf16 where the CPU multiplies it (AMX, "
+       "AVX512_BF16).",
        precision_value()},
       {"threads",
        {"num-threads"},

@@ -100,10 +100,10 @@ class ArchivedStorage final : public Storage {
     return stat;
   }
 
-  std::vector<Stat> list(const Uri& prefix) override {
+  std::vector<Stat> list(const Uri& prefix, size_t enough) override {
     const auto found = find(*inner_, prefix, /*as_whole=*/true);
-    if (!found) return inner_->list(prefix);
-    std::vector<Stat> stats = files_->list(unpacked(*found));
+    if (!found) return inner_->list(prefix, enough);
+    std::vector<Stat> stats = files_->list(unpacked(*found), enough);
     const size_t skipped = unpacked({found->archive, ""}).to_string().size() + 1;
     for (Stat& stat : stats) stat.name = (found->archive / stat.name.substr(skipped)).to_string();
     return stats;

@@ -38,7 +38,8 @@ std::string prefix_of(const Uri& directory) { return (directory / "x").to_string
 
 // Names (from `directory`) of the objects below it. With `deep` false perhaps only of those
 // directly in it: a local directory may have very much below it.
-std::vector<std::string> names_below(Storage& storage, const Uri& directory, bool deep) {
+std::vector<std::string> names_below(Storage& storage, const Uri& directory, bool deep,
+                                     size_t enough = SIZE_MAX) {
   std::vector<std::string> names;
   std::error_code error;
   if (directory.is_local() && !deep && fs::is_directory(directory.path(), error)) {
@@ -52,7 +53,8 @@ std::vector<std::string> names_below(Storage& storage, const Uri& directory, boo
     return names;
   }
   const size_t prefix = prefix_of(directory).size() - 1;
-  for (const Stat& stat : storage.list(directory)) names.push_back(stat.name.substr(prefix));
+  for (const Stat& stat : storage.list(directory, enough))
+    names.push_back(stat.name.substr(prefix));
   return names;
 }
 
@@ -150,6 +152,7 @@ std::vector<Uri> expand(Storage& storage, const Uri& uri,
 }
 
 std::string similar_name(Storage& storage, const Uri& uri) {
+  constexpr size_t kEnough = 1000;  // a page: a bucket may hold millions, and who erred waits
   if (is_web(uri)) return "";
   const Uri directory = parent_of(uri);
   std::string wanted = uri.path();
@@ -157,7 +160,7 @@ std::string similar_name(Storage& storage, const Uri& uri) {
   wanted = wanted.substr(wanted.rfind('/') + 1);
   std::set<std::string> candidates;
   try {
-    for (const std::string& name : names_below(storage, directory, false)) {
+    for (const std::string& name : names_below(storage, directory, false, kEnough)) {
       candidates.insert(name.substr(0, name.find('/')));
     }
   } catch (const Error&) {

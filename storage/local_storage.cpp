@@ -96,7 +96,7 @@ class LocalStorage final : public Storage {
   std::optional<Stat> stat(const Uri& uri) override { return stat_of(local_path(uri)); }
 
   // Links to files are followed; links to directories are not, since they may form loops.
-  std::vector<Stat> list(const Uri& prefix) override {
+  std::vector<Stat> list(const Uri& prefix, size_t /*enough*/) override {
     std::vector<Stat> found;
     std::vector<Uri> directories{prefix};
     while (!directories.empty()) {

@@ -39,7 +39,9 @@ class StorageByScheme final : public Storage {
     return of(uri).create(uri, options);
   }
   std::optional<Stat> stat(const Uri& uri) override { return of(uri).stat(uri); }
-  std::vector<Stat> list(const Uri& prefix) override { return of(prefix).list(prefix); }
+  std::vector<Stat> list(const Uri& prefix, size_t enough) override {
+    return of(prefix).list(prefix, enough);
+  }
   void remove(const Uri& uri, std::optional<Generation> if_generation) override {
     of(uri).remove(uri, if_generation);
   }

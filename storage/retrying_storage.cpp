@@ -147,9 +147,9 @@ class RetryingStorage final : public Storage {
     return attempt(retry, [&] { return inner_->stat(uri); });
   }
 
-  std::vector<Stat> list(const Uri& prefix) override {
+  std::vector<Stat> list(const Uri& prefix, size_t enough) override {
     Retry retry(options_, cat("list ", prefix.to_string()));
-    return attempt(retry, [&] { return inner_->list(prefix); });
+    return attempt(retry, [&] { return inner_->list(prefix, enough); });
   }
 
   void remove(const Uri& uri, std::optional<Generation> if_generation) override {

@@ -84,8 +84,9 @@ class Storage {
   virtual std::optional<Stat> stat(const Uri& uri) = 0;
 
   // Every object below `prefix` (a directory, at any depth), sorted by name. None: empty. What a
-  // sink has not yet published is left out.
-  virtual std::vector<Stat> list(const Uri& prefix) = 0;
+  // sink has not yet published is left out. Where there are more than `enough`, it may be only some
+  // of them, as many or more.
+  virtual std::vector<Stat> list(const Uri& prefix, size_t enough = SIZE_MAX) = 0;
 
   // Absent already: no error. Another version than `if_generation`: kInUse.
   // With a trailing "/" a local directory, where it is empty.

@@ -74,7 +74,7 @@ class GcsStorage final : public Storage {
   }
 
   // "gs://b/dir" lists below "dir/"; a page may be empty and still not be the last.
-  std::vector<Stat> list(const Uri& prefix) override {
+  std::vector<Stat> list(const Uri& prefix, size_t enough) override {
     std::string below = prefix.path();
     if (!below.empty() && below.back() != '/') below += '/';
     const std::string url =
@@ -90,7 +90,7 @@ class GcsStorage final : public Storage {
         throw gcs_error(answer.status, answer.headers, answer.body, prefix, "storage.objects.list");
       }
       page_token = add_page(answer.body, prefix, found);
-    } while (!page_token.empty());
+    } while (!page_token.empty() && found.size() < enough);
     std::sort(found.begin(), found.end(),
               [](const Stat& a, const Stat& b) { return a.name < b.name; });
     return found;

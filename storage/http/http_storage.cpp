@@ -79,7 +79,7 @@ class HttpStorage final : public Storage {
     return Stat{.name = uri.to_string(), .size = *size, .generation = generation_from(headers)};
   }
 
-  std::vector<Stat> list(const Uri&) override { return {}; }
+  std::vector<Stat> list(const Uri&, size_t /*enough*/) override { return {}; }
 
   std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions&) override { refuse(uri); }
   void remove(const Uri& uri, std::optional<Generation>) override { refuse(uri); }

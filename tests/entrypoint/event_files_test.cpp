@@ -29,7 +29,9 @@ class UnreliableStorage final : public Storage {
     return files_->create(uri, options);
   }
   std::optional<Stat> stat(const Uri& uri) override { return files_->stat(uri); }
-  std::vector<Stat> list(const Uri& prefix) override { return files_->list(prefix); }
+  std::vector<Stat> list(const Uri& prefix, size_t enough = SIZE_MAX) override {
+    return files_->list(prefix, enough);
+  }
   void remove(const Uri& uri, std::optional<Generation> generation) override {
     files_->remove(uri, generation);
   }

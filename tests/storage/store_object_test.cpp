@@ -77,7 +77,7 @@ class FarStorage final : public Storage {
   }
   std::unique_ptr<ByteSink> create(const Uri&, const WriteOptions&) override { return nullptr; }
   std::optional<Stat> stat(const Uri&) override { return std::nullopt; }
-  std::vector<Stat> list(const Uri&) override { return {}; }
+  std::vector<Stat> list(const Uri&, size_t /*enough*/) override { return {}; }
   void remove(const Uri&, std::optional<Generation>) override {}
 };
 

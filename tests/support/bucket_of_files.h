@@ -31,10 +31,11 @@ class BucketOfFiles final : public Storage {
     if (stat) stat = object_of(*stat);
     return stat;
   }
-  std::vector<Stat> list(const Uri& prefix) override {
+  std::vector<Stat> list(const Uri& prefix, size_t enough) override {
     ++lists;
     std::vector<Stat> objects;
-    for (const Stat& stat : files_.list(file_of(prefix))) objects.push_back(object_of(stat));
+    for (const Stat& stat : files_.list(file_of(prefix), enough))
+      objects.push_back(object_of(stat));
     return objects;
   }
   void remove(const Uri& uri, std::optional<Generation> if_generation) override {

@@ -23,7 +23,9 @@ class FailingStorage final : public Storage {
     return std::make_unique<Sink>(*this, uri.file_name(), inner_.create(uri, options));
   }
   std::optional<Stat> stat(const Uri& uri) override { return inner_.stat(uri); }
-  std::vector<Stat> list(const Uri& prefix) override { return inner_.list(prefix); }
+  std::vector<Stat> list(const Uri& prefix, size_t enough) override {
+    return inner_.list(prefix, enough);
+  }
   void remove(const Uri& uri, std::optional<Generation> if_generation) override {
     if (left_ <= 0) throw Error(Code::kUnavailable, "killed");
     inner_.remove(uri, if_generation);

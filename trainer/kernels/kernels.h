@@ -116,7 +116,7 @@ class Kernels {
   virtual DType activation_dtype() const = 0;
   // What activations are kept in for backward whose precision the products round away.
   virtual DType kept_dtype() const = 0;
-  // What the factors of large matrix products are rounded to; their sums are fp32.
+  // What the factors of products are rounded to, but for a narrow head's; their sums are fp32.
   virtual DType product_dtype() const = 0;
 
   // ---- Memory ------------------------------------------------------------------------------

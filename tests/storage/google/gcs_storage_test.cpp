@@ -117,6 +117,14 @@ TEST_F(GcsStorageTest, ListsAllPagesAnEmptyOneInTheMiddleToo) {
   EXPECT_EQ(names("gs://bucket").size(), 7u);
 }
 
+TEST_F(GcsStorageTest, ListsNoMorePagesThanIsEnough) {
+  for (char name = 'a'; name <= 'z'; ++name) gcs_.put(std::string(1, name), "");
+  EXPECT_EQ(storage_->list(Uri::parse("gs://bucket"), 26).size(), 26u);
+  const size_t few = storage_->list(Uri::parse("gs://bucket"), 3).size();
+  EXPECT_GE(few, 3u);
+  EXPECT_LT(few, 26u);
+}
+
 TEST_F(GcsStorageTest, RemovesOneVersion) {
   const uint64_t first = gcs_.put("a", "1");
   gcs_.put("a", "2");
