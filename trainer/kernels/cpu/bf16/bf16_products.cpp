@@ -152,18 +152,6 @@ size_t Bf16Products::matrix_bytes(int64_t depth, int64_t columns) const {
          sizeof(uint16_t);
 }
 
-void Bf16Products::pack(const Factor& right, Bf16Matrix& packed) {
-  const int64_t count = pieces_of(packed.columns, kPanelColumns);
-  pool_.parallel_for(count, 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t column = begin * kPanelColumns; column < end * kPanelColumns;
-         column += kPanelColumns) {
-      const int64_t lanes = std::min(kPanelColumns, packed.columns - column);
-      if (lanes <= 0) break;
-      loops_.pack_columns(columns_of(right, column, lanes, packed.depth, 0), packed.panel(column));
-    }
-  });
-}
-
 // A panel of the one is as many depths of each panel of the other.
 void Bf16Products::pack(const Factor& right, Bf16Matrix& packed, Bf16Matrix& transposed) {
   assert(transposed.depth == packed.columns && transposed.columns == packed.depth);

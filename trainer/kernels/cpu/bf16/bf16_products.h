@@ -33,8 +33,7 @@ class Bf16Products {
   // Room for a right factor, and how much that takes.
   Bf16Matrix make_matrix(int64_t depth, int64_t columns) const;
   size_t matrix_bytes(int64_t depth, int64_t columns) const;
-  void pack(const Factor& right, Bf16Matrix& packed);
-  // Both the factor and its transpose, reading it once.
+  // Both the factor and its transpose: it is read once.
   void pack(const Factor& right, Bf16Matrix& packed, Bf16Matrix& transposed);
 
   // As multiply() of gemm.h, with scale 1. `right`, where it is not null, holds what product.b
