@@ -139,13 +139,4 @@ void ThreadPool::parallel_for(int64_t count, int64_t grain, const Range& fn) {
   if (first) std::rethrow_exception(first);
 }
 
-void ThreadPool::for_each(int64_t count, int64_t grain, const Each& fn) {
-  const int64_t threads =
-      std::clamp<int64_t>(count / std::max<int64_t>(1, grain), std::min<int64_t>(1, count), size());
-  std::atomic<int64_t> next{0};
-  parallel_for(threads, 1, [&](int64_t, int64_t, int thread) {
-    for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) fn(i, thread);
-  });
-}
-
 }  // namespace berth

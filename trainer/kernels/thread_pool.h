@@ -24,11 +24,6 @@ class ThreadPool {
   using Range = std::function<void(int64_t begin, int64_t end, int thread)>;
   void parallel_for(int64_t count, int64_t grain, const Range& fn);
 
-  // fn(index, thread) once for each index of [0, count), by whichever thread is free: what it
-  // computes must not depend on the thread. `grain` as above.
-  using Each = std::function<void(int64_t index, int thread)>;
-  void for_each(int64_t count, int64_t grain, const Each& fn);
-
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -44,36 +44,6 @@ TEST(ThreadPool, DoesNothingForAnEmptyRange) {
   EXPECT_TRUE(parts_of(pool, 0, 1).empty());
 }
 
-TEST(ThreadPool, HandsOutEachIndexOnce) {
-  for (const int threads : {1, 3}) {
-    ThreadPool pool(threads);
-    for (const int64_t count : {0, 1, 2, 100}) {
-      for (const int64_t grain : {0, 1, 30}) {
-        std::vector<std::atomic<int>> calls(static_cast<size_t>(count));
-        pool.for_each(count, grain, [&](int64_t index, int thread) {
-          EXPECT_LT(thread, threads);
-          ++calls[static_cast<size_t>(index)];
-        });
-        for (const auto& each : calls) EXPECT_EQ(each, 1);
-      }
-    }
-  }
-}
-
-TEST(ThreadPool, HandsIndicesToWhoeverIsFree) {
-  ThreadPool pool(2);
-  std::atomic<int> others{0};
-  // Whoever gets the first index waits for the other thread to do all the rest.
-  pool.for_each(10, 1, [&](int64_t index, int) {
-    if (index > 0) {
-      ++others;
-    } else {
-      while (others < 9) std::this_thread::yield();
-    }
-  });
-  EXPECT_EQ(others, 9);
-}
-
 TEST(ThreadPool, RunsPartZeroOnTheCallerAndTheOthersAlwaysOnTheSameThread) {
   ThreadPool pool(3);
   std::vector<std::thread::id> first(3);

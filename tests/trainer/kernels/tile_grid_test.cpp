@@ -44,10 +44,11 @@ TEST(SmallTiles, CoverEachElementOnce) {
   }
 }
 
-TEST(SmallTiles, AreSeveralForEachThreadThatIsWorthWaking) {
+TEST(SmallTiles, AreAsManyForEachThreadThatIsWorthWaking) {
   EXPECT_EQ(small_tiles(4, 12, 32, 10).size(), 1u);
-  EXPECT_GE(small_tiles(4, 1024, 768, 768).size(), 12u);
-  EXPECT_EQ(small_tiles(4, 48, 768, 768).size(), 4u);  // rows are few: columns are cut
+  EXPECT_EQ(small_tiles(4, 1024, 768, 768).size(), 8u);
+  EXPECT_EQ(small_tiles(4, 416, 768, 768).size(), 4u);
+  EXPECT_EQ(small_tiles(4, 12, 768, 768).size(), 4u);  // rows are few: columns are cut
 }
 
 }  // namespace

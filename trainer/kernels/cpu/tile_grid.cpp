@@ -49,18 +49,8 @@ int64_t cut(int64_t size, int64_t multiple, int64_t parts, int64_t i) {
   return std::min(size, pieces_of(size, multiple) * i / parts * multiple);
 }
 
-// The edge that cuts `size` in about as many pieces, of nearly the same size, or in more of `most`.
-int64_t edge_of(int64_t size, int64_t multiple, int64_t most, int64_t pieces) {
-  const int64_t least = pieces_of(size, most);
-  return pieces_of(pieces_of(size, std::max(pieces, least)), multiple) * multiple;
-}
-
-}  // namespace
-
-void for_each_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileSize multiple,
-                   const std::function<void(const Tile&, int)>& fn) {
-  if (m == 0 || n == 0) return;
-  const Grid grid = choose_grid(m, n, multiple, worthy_threads(pool, m, n, k));
+void run_grid(ThreadPool& pool, const Grid& grid, int64_t m, int64_t n, TileSize multiple,
+              const std::function<void(const Tile&, int)>& fn) {
   pool.parallel_for(grid.rows * grid.columns, 1, [&](int64_t begin, int64_t end, int thread) {
     const FlushDenormals flush;
     for (int64_t i = begin; i < end; ++i) {
@@ -75,27 +65,29 @@ void for_each_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileSize m
   });
 }
 
-// Rows are cut first, for a tile packs its own, but not so far that the columns' panels would be
-// read again for a few of them.
+}  // namespace
+
+void for_each_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileSize multiple,
+                   const std::function<void(const Tile&, int)>& fn) {
+  if (m == 0 || n == 0) return;
+  run_grid(pool, choose_grid(m, n, multiple, worthy_threads(pool, m, n, k)), m, n, multiple, fn);
+}
+
+// As many tiles for each thread, in order of their rows: a thread has the same rows in one product
+// as in the next, which are then still in its cache. Rows are cut rather than columns, since a tile
+// packs its own.
 void for_each_small_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileSize multiple,
                          TileSize most,
                          const std::function<void(const Tile& tile, int thread)>& fn) {
-  constexpr int64_t kTilesPerThread = 4, kLeastPanels = 4;
   if (m == 0 || n == 0) return;
   const int64_t threads = worthy_threads(pool, m, n, k);
-  const int64_t tiles = threads > 1 ? kTilesPerThread * threads : 1;
-  const int64_t least_wide = pieces_of(n, most.columns);
-  const int64_t most_high = pieces_of(m, kLeastPanels * multiple.rows);
-  const int64_t rows =
-      edge_of(m, multiple.rows, most.rows, std::min(pieces_of(tiles, least_wide), most_high));
-  const int64_t high = pieces_of(m, rows);
-  const int64_t columns = edge_of(n, multiple.columns, most.columns, pieces_of(threads, high));
-  const int64_t wide = pieces_of(n, columns);
-  pool.for_each(high * wide, high * wide / threads, [&](int64_t i, int thread) {
-    const FlushDenormals flush;
-    const int64_t row = i / wide * rows, column = i % wide * columns;
-    fn({row, std::min(rows, m - row), column, std::min(columns, n - column)}, thread);
-  });
+  const int64_t most_high = pieces_of(m, multiple.rows), most_wide = pieces_of(n, multiple.columns);
+  Grid grid;
+  grid.rows = std::min(
+      most_high, pieces_of(pieces_of(most_high, most.rows / multiple.rows), threads) * threads);
+  grid.columns = std::min(most_wide, std::max(pieces_of(most_wide, most.columns / multiple.columns),
+                                              pieces_of(threads, grid.rows)));
+  run_grid(pool, grid, m, n, multiple, fn);
 }
 
 }  // namespace berth

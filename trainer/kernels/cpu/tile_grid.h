@@ -23,8 +23,8 @@ struct TileSize {
 void for_each_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileSize multiple,
                    const std::function<void(const Tile& tile, int thread)>& fn);
 
-// The same in tiles of nearly the same size, `most` or less: several for each thread, by whichever
-// is free. Results must not depend on where C is cut. No tile is empty, unless C is.
+// The same in tiles of nearly the same size, `most` (a multiple) or less, which may be several for
+// each thread. Results must not depend on where C is cut.
 void for_each_small_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileSize multiple,
                          TileSize most,
                          const std::function<void(const Tile& tile, int thread)>& fn);
