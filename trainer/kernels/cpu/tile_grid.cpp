@@ -74,19 +74,22 @@ void for_each_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileSize m
 }
 
 // As many tiles for each thread, in order of their rows: a thread has the same rows in one product
-// as in the next, which are then still in its cache. Rows are cut rather than columns, since a tile
-// packs its own.
+// as in the next, which are then still in its cache. Threads share columns rather than rows, since
+// a tile packs its own rows, unless those are so few that the columns would hardly be used.
 void for_each_small_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileSize multiple,
                          TileSize most,
                          const std::function<void(const Tile& tile, int thread)>& fn) {
+  constexpr int64_t kLeastHigh = 4;
   if (m == 0 || n == 0) return;
   const int64_t threads = worthy_threads(pool, m, n, k);
-  const int64_t most_high = pieces_of(m, multiple.rows), most_wide = pieces_of(n, multiple.columns);
-  Grid grid;
-  grid.rows = std::min(
-      most_high, pieces_of(pieces_of(most_high, most.rows / multiple.rows), threads) * threads);
-  grid.columns = std::min(most_wide, std::max(pieces_of(most_wide, most.columns / multiple.columns),
-                                              pieces_of(threads, grid.rows)));
+  const int64_t high = pieces_of(m, multiple.rows), wide = pieces_of(n, multiple.columns);
+  int64_t down = threads;  // threads one below the other; the others stand beside them
+  while (down > 1 && (threads % down != 0 || high < kLeastHigh * down)) --down;
+  const auto tiles = [](int64_t size, int64_t at_most, int64_t cuts) {
+    return std::min(size, pieces_of(pieces_of(size, at_most), cuts) * cuts);
+  };
+  const Grid grid{tiles(high, most.rows / multiple.rows, down),
+                  tiles(wide, most.columns / multiple.columns, threads / down)};
   run_grid(pool, grid, m, n, multiple, fn);
 }
 
