@@ -18,8 +18,8 @@ namespace berth {
 std::vector<Uri> expand(Storage& storage, const Uri& uri,
                         const std::function<bool(std::string_view file_name)>& is_wanted);
 
-// "did you mean NAME?": of the objects and directories beside `uri`, by one list() of not very many,
-// the one with the most similar name; empty where none is.
+// "did you mean NAME?": of the objects and directories beside `uri`, by one list() of not very
+// many, the one with the most similar name; empty where none is.
 std::string similar_name(Storage& storage, const Uri& uri);
 
 }  // namespace berth
