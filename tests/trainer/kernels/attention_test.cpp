@@ -113,13 +113,7 @@ TEST_P(Attention, OfASequenceDoesNotDependOnItsNeighbours) {
 }
 
 // Its products in bf16; probabilities, and all sums, in fp32.
-class Bf16Attention : public Attention {
- protected:
-  void SetUp() override {
-    set_up(Precision::kBf16);
-    tolerance_ = 1e-2;
-  }
-};
+using Bf16Attention = InBf16<Attention>;
 
 TEST_P(Bf16Attention, IsNearItsDefinition) {
   check({{0, 1}, 1, 8, {}, {}});

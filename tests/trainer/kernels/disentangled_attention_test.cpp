@@ -157,13 +157,7 @@ TEST_P(DisentangledAttention, OfASequenceDoesNotDependOnItsNeighbours) {
 }
 
 // Its products in bf16; probabilities, and all sums, in fp32.
-class Bf16DisentangledAttention : public DisentangledAttention {
- protected:
-  void SetUp() override {
-    set_up(Precision::kBf16);
-    tolerance_ = 1e-2;
-  }
-};
+using Bf16DisentangledAttention = InBf16<DisentangledAttention>;
 
 TEST_P(Bf16DisentangledAttention, IsNearItsDefinition) {
   check({{0, 3, 4, 11}, 2, 16, {}, {}}, bucketed(7, 7));

@@ -135,6 +135,16 @@ class KernelsTest : public testing::TestWithParam<Backend> {
   std::vector<std::unique_ptr<Memory>> memory_;
 };
 
+// A suite with products in bf16, near the definition within 1 %.
+template <typename Suite>
+class InBf16 : public Suite {
+ protected:
+  void SetUp() override {
+    this->set_up(Precision::kBf16);
+    this->tolerance_ = 1e-2;
+  }
+};
+
 inline std::string backend_name(const testing::TestParamInfo<Backend>& info) {
   return info.param.instruction_set + "_" + std::to_string(info.param.threads) + "_threads";
 }

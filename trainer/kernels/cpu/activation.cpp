@@ -2,16 +2,22 @@
 
 namespace berth {
 
-void CpuBackend::activate_row(const float* sums, Activation activation, Tensor pre, int64_t at,
-                              int64_t count, float* y) const {
-  const auto apply = loops_.activation_forward[static_cast<size_t>(activation)];
-  if (pre.dtype == DType::kF32) {
-    if (sums != pre.f32() + at) loops_.copy(sums, pre.f32() + at, count);
-    apply(sums, y, count);
-  } else {
+void CpuBackend::keep_row(const float* sums, Tensor pre, int64_t at, int64_t count) const {
+  if (pre.dtype == DType::kBF16) {
     loops_.to_bf16(sums, pre.bf16() + at, count);
+  } else if (sums != pre.f32() + at) {
+    loops_.copy(sums, pre.f32() + at, count);
+  }
+}
+
+void CpuBackend::activate_row(Tensor pre, Activation activation, int64_t at, int64_t count,
+                              float* y) const {
+  const auto apply = loops_.activation_forward[static_cast<size_t>(activation)];
+  if (pre.dtype == DType::kBF16) {
     loops_.from_bf16(pre.bf16() + at, y, count);
     apply(y, y, count);
+  } else {
+    apply(pre.f32() + at, y, count);
   }
 }
 
@@ -19,22 +25,17 @@ void CpuBackend::activation_forward(Tensor y, Activation activation, Tensor pre)
   const int64_t columns = y.columns();
   parallel(y.rows(), row_grain(columns), [&](int64_t begin, int64_t end, int) {
     for (int64_t at = begin * columns; at < end * columns; at += columns) {
-      activate_row(y.f32() + at, activation, pre, at, columns, y.f32() + at);
+      keep_row(y.f32() + at, pre, at, columns);
+      activate_row(pre, activation, at, columns, y.f32() + at);
     }
   });
 }
 
 void CpuBackend::activation_again(Tensor pre, Activation activation, Tensor y) {
-  const auto apply = loops_.activation_forward[static_cast<size_t>(activation)];
   const int64_t columns = y.columns();
   parallel(y.rows(), row_grain(columns), [&](int64_t begin, int64_t end, int) {
     for (int64_t at = begin * columns; at < end * columns; at += columns) {
-      if (pre.dtype == DType::kF32) {
-        apply(pre.f32() + at, y.f32() + at, columns);
-      } else {
-        loops_.from_bf16(pre.bf16() + at, y.f32() + at, columns);
-        apply(y.f32() + at, y.f32() + at, columns);
-      }
+      activate_row(pre, activation, at, columns, y.f32() + at);
     }
   });
 }

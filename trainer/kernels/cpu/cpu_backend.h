@@ -177,9 +177,10 @@ class CpuBackend final : public Kernels {
                    const TileFunction& after = {});
   // A small one, in bf16 where large ones are, on the calling thread, `thread` of the pool's.
   void multiply_alone(const Product& product, int thread);
-  // y = activation of what pre keeps of `count` sums, which may be y.
-  void activate_row(const float* sums, Activation activation, Tensor pre, int64_t at, int64_t count,
-                    float* y) const;
+  // Elements [at, at + count) of pre: kept of sums, which may be them; then activated. y is not
+  // pre.
+  void keep_row(const float* sums, Tensor pre, int64_t at, int64_t count) const;
+  void activate_row(Tensor pre, Activation activation, int64_t at, int64_t count, float* y) const;
   // dy becomes the gradient of pre, in place.
   void activation_backward(Tensor pre, Activation activation, Tensor dy);
   void add_column_sums(Tensor x, Tensor sums);

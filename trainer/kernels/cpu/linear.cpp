@@ -59,7 +59,8 @@ void CpuBackend::linear_activation_forward(Tensor x, const Weight& w, Tensor bia
               write_bias(loops_, bias, sums), [&](const Tile& tile) {
                 for (int64_t t = tile.row; t < tile.row + tile.rows; ++t) {
                   const int64_t at = t * y.columns() + tile.column;
-                  activate_row(sums.f32() + at, activation, pre, at, tile.columns, y.f32() + at);
+                  keep_row(sums.f32() + at, pre, at, tile.columns);
+                  activate_row(pre, activation, at, tile.columns, y.f32() + at);
                 }
               });
 }
