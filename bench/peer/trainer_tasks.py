@@ -40,6 +40,7 @@ arguments.add_argument("--seed", type=int, default=42)
 arguments.add_argument("--threads", type=int, default=2)
 arguments.add_argument("--max-steps", type=int, default=-1)
 arguments.add_argument("--bf16", action="store_true")
+arguments.add_argument("--no-dropout", action="store_true")
 options = arguments.parse_args()
 torch.set_num_threads(options.threads)
 logging.disable(logging.WARNING)
@@ -82,8 +83,9 @@ def metrics(prediction):
 
 train, dev = examples("train"), examples("dev") if options.max_steps <= 0 else None
 classes = 1 if is_regression else 1 + max(example["label"] for example in train)
+dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0} if options.no_dropout else {}
 torch.manual_seed(options.seed)  # the head is drawn before the Trainer sets its seed
-model = AutoModelForSequenceClassification.from_pretrained(options.model, num_labels=classes)
+model = AutoModelForSequenceClassification.from_pretrained(options.model, num_labels=classes, **dropout)
 trainer = Trainer(
     model=model,
     args=TrainingArguments(output_dir=options.output_dir, num_train_epochs=options.epochs,
