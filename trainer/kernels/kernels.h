@@ -58,6 +58,7 @@ struct Dropout {
   uint32_t site = 0;  // a different one for each place in the model
   DropoutRows rows = DropoutRows::kTokens;
   uint64_t first_row = 0;  // of a table: where the rows handed over begin in it
+  Tensor tokens{};         // int32, the micro-batch's tokens that the rows are; null: all, in order
 };
 
 // Rows of the embedding tables that stand for padding and learn nothing; -1: none.
@@ -257,7 +258,7 @@ class Kernels {
                                                Tensor dposition_qk) = 0;
 
   // ---- Heads and losses ----------------------------------------------------------------------
-  // y[b] = x[rows[b]]; x [T,H], y [B,H], rows [B] int32, distinct.
+  // y[r] = x[rows[r]]; x [T,H], y [R,H], rows [R] int32, distinct.
   virtual void gather_rows(Tensor x, Tensor rows, Tensor y) = 0;
   // Overwrites all of dx [T,H]: zero but for the gathered rows.
   virtual void gather_rows_backward(Tensor dy, Tensor rows, Tensor dx) = 0;

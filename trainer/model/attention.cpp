@@ -26,18 +26,18 @@ SelfAttention::SelfAttention(const SelfAttention& other, int64_t layer) : SelfAt
   layer_ = layer;
 }
 
-void SelfAttention::allocate(Arena& arena, const BatchLimits& limits) {
+void SelfAttention::allocate(Arena& arena, int64_t tokens, int64_t most_picked) {
   const DType dtype = kernels_.activation_dtype();
-  const int64_t tokens = limits.tokens, hidden = config_.hidden_size;
+  const int64_t hidden = config_.hidden_size;
   qkv_ = arena.make(kernels_.kept_dtype(), {tokens, 3 * hidden});
   attended_ = arena.make(dtype, {tokens, hidden});
   log_sum_exp_ = arena.make(DType::kF32, {tokens, config_.num_attention_heads});
-  sum_ = arena.make(dtype, {tokens, hidden});
-  mean_ = arena.make(DType::kF32, {tokens});
-  rstd_ = arena.make(DType::kF32, {tokens});
+  sum_ = arena.make(dtype, {most_picked, hidden});
+  mean_ = arena.make(DType::kF32, {most_picked});
+  rstd_ = arena.make(DType::kF32, {most_picked});
   if (disentangled_) disentangled_->allocate(arena);
   for (Adapted& each : adapters_) each.adapter.allocate(arena, tokens);
-  if (output_adapter_) output_adapter_->allocate(arena, tokens);
+  if (output_adapter_) output_adapter_->allocate(arena, most_picked);
 }
 
 Dropout SelfAttention::probability_dropout(const StepContext& step) const {
@@ -45,21 +45,20 @@ Dropout SelfAttention::probability_dropout(const StepContext& step) const {
                       layer_site(layer_, LayerSite::kAttentionProbabilities));
 }
 
-Dropout SelfAttention::output_dropout(const StepContext& step) const {
+Dropout SelfAttention::output_dropout(const StepContext& step, Tensor picked) const {
   return step.dropout(config_.attention_output_dropout(),
-                      layer_site(layer_, LayerSite::kAttentionOutput));
+                      layer_site(layer_, LayerSite::kAttentionOutput), picked);
 }
 
-Dropout SelfAttention::adapter_dropout(LayerPart part) const {
-  return {.site = adapter_site(layer_, part)};
+Dropout SelfAttention::adapter_dropout(LayerPart part, Tensor tokens) const {
+  return {.site = adapter_site(layer_, part), .tokens = tokens};
 }
 
-void SelfAttention::forward(const StepContext& step, Tensor x, Tensor y,
+void SelfAttention::forward(const StepContext& step, Tensor x, Tensor picked, Tensor y,
                             const LayerScratch& scratch) {
   const int64_t tokens = step.batch.num_tokens;
   const Tensor kept = qkv_.first(tokens), attended = attended_.first(tokens);
   const Tensor qkv = keeps_as_computed() ? kept : scratch.wide_as(tokens, qkv_.columns());
-  const Tensor sum = sum_.first(tokens);
   kernels_.linear_forward(x, *qkv_linear_.weight, qkv_linear_.bias, qkv);
   for (Adapted& each : adapters_) {
     each.adapter.forward(step, adapter_dropout(each.part), x, qkv);
@@ -73,13 +72,25 @@ void SelfAttention::forward(const StepContext& step, Tensor x, Tensor y,
         qkv, step.batch.cu_seqlens, static_cast<int>(config_.num_attention_heads),
         probability_dropout(step), step.state, attended, log_sum_exp_.first(tokens));
   }
-  kernels_.linear_forward(attended, *output_linear_.weight, output_linear_.bias, sum);
+  const int64_t rows = y.rows();
+  const Tensor context = pick(attended, picked, scratch.hidden);
+  const Tensor residual = pick(x, picked, scratch.second_hidden), sum = sum_.first(rows);
+  kernels_.linear_forward(context, *output_linear_.weight, output_linear_.bias, sum);
   if (output_adapter_) {
-    output_adapter_->forward(step, adapter_dropout(LayerPart::kAttentionOutput), attended, sum);
+    output_adapter_->forward(step, adapter_dropout(LayerPart::kAttentionOutput, picked), context,
+                             sum);
   }
-  kernels_.add_layer_norm_forward(sum, x, output_dropout(step), step.state, norm_.gamma, norm_.beta,
-                                  static_cast<float>(config_.layer_norm_eps), sum, y,
-                                  mean_.first(tokens), rstd_.first(tokens));
+  kernels_.add_layer_norm_forward(
+      sum, residual, output_dropout(step, picked), step.state, norm_.gamma, norm_.beta,
+      static_cast<float>(config_.layer_norm_eps), sum, y, mean_.first(rows), rstd_.first(rows));
+}
+
+// Those rows of x, in `room`; null: x.
+Tensor SelfAttention::pick(Tensor x, Tensor picked, Tensor room) {
+  if (!picked) return x;
+  const Tensor rows = room.first(picked.rows());
+  kernels_.gather_rows(x, picked, rows);
+  return rows;
 }
 
 void SelfAttention::output_again(Tensor y) {
@@ -87,22 +98,29 @@ void SelfAttention::output_again(Tensor y) {
                             rstd_.first(y.rows()), y);
 }
 
-void SelfAttention::backward(const StepContext& step, Tensor x, Tensor d,
+void SelfAttention::backward(const StepContext& step, Tensor x, Tensor picked, Tensor dy, Tensor dx,
                              const LayerScratch& scratch) {
-  const int64_t tokens = step.batch.num_tokens;
+  const int64_t tokens = step.batch.num_tokens, rows = dy.rows();
   const Tensor kept = qkv_.first(tokens), attended = attended_.first(tokens);
   const Tensor qkv = keeps_as_computed() ? kept : scratch.second_wide_as(tokens, qkv_.columns());
-  const Tensor dprojected = scratch.hidden.first(tokens);
+  const Tensor dprojected = scratch.hidden.first(rows);
   const Tensor dqkv = scratch.wide_as(tokens, qkv_.columns());
-  kernels_.add_layer_norm_backward(d, sum_.first(tokens), output_dropout(step), step.state,
-                                   norm_.gamma, mean_.first(tokens), rstd_.first(tokens),
-                                   dprojected, /*dresidual=*/d, norm_.dgamma, norm_.dbeta);
-  const Tensor dattended = scratch.second_hidden.first(tokens);
-  kernels_.linear_backward(dprojected, attended, *output_linear_.weight, dattended,
-                           Into::kOverwrite, output_linear_.dweight, output_linear_.dbias);
+  kernels_.add_layer_norm_backward(dy, sum_.first(rows), output_dropout(step, picked), step.state,
+                                   norm_.gamma, mean_.first(rows), rstd_.first(rows), dprojected,
+                                   /*dresidual=*/dy, norm_.dgamma, norm_.dbeta);
+  const Tensor context = pick(attended, picked, scratch.wide_as(tokens, attended.columns()));
+  Tensor dattended = scratch.second_hidden.first(rows);
+  kernels_.linear_backward(dprojected, context, *output_linear_.weight, dattended, Into::kOverwrite,
+                           output_linear_.dweight, output_linear_.dbias);
   if (output_adapter_) {
-    output_adapter_->backward(step, adapter_dropout(LayerPart::kAttentionOutput), attended,
+    output_adapter_->backward(step, adapter_dropout(LayerPart::kAttentionOutput, picked), context,
                               dprojected, dattended);
+  }
+  if (picked) {
+    const Tensor dcontext = dattended;
+    dattended = scratch.hidden.first(tokens);  // dprojected has been used up
+    kernels_.gather_rows_backward(dcontext, picked, dattended);
+    kernels_.gather_rows_backward(dy, picked, dx);
   }
   if (!keeps_as_computed()) kernels_.convert(kept, qkv);
   if (disentangled_) {
@@ -113,11 +131,11 @@ void SelfAttention::backward(const StepContext& step, Tensor x, Tensor d,
         dattended, qkv, attended, log_sum_exp_.first(tokens), step.batch.cu_seqlens,
         static_cast<int>(config_.num_attention_heads), probability_dropout(step), step.state, dqkv);
   }
-  // The residual: d already holds its share.
-  kernels_.linear_backward(dqkv, x, *qkv_linear_.weight, d, Into::kAdd, qkv_linear_.dweight,
+  // The residual: dx already holds its share.
+  kernels_.linear_backward(dqkv, x, *qkv_linear_.weight, dx, Into::kAdd, qkv_linear_.dweight,
                            qkv_linear_.dbias);
   for (Adapted& each : adapters_) {
-    each.adapter.backward(step, adapter_dropout(each.part), x, dqkv, d);
+    each.adapter.backward(step, adapter_dropout(each.part), x, dqkv, dx);
   }
 }
 

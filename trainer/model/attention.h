@@ -21,18 +21,22 @@ class SelfAttention {
   // With the parameters of `other`, for another layer.
   SelfAttention(const SelfAttention& other, int64_t layer);
 
-  void allocate(Arena& arena, const BatchLimits& limits);
-  // x, y [T,H].
-  void forward(const StepContext& step, Tensor x, Tensor y, const LayerScratch& scratch);
+  // For batches of so many tokens, of which so many at most are picked.
+  void allocate(Arena& arena, int64_t tokens, int64_t most_picked);
+  // x [T,H]; y [R,H], of the tokens `picked` [R], distinct; null: of all.
+  void forward(const StepContext& step, Tensor x, Tensor picked, Tensor y,
+               const LayerScratch& scratch);
   void output_again(Tensor y);  // y of the last forward, the same to the bit
-  // x as in forward. d holds dy and becomes dx.
-  void backward(const StepContext& step, Tensor x, Tensor d, const LayerScratch& scratch);
+  // x and picked as in forward. Uses dy up; dx [T,H] is dy where all are picked.
+  void backward(const StepContext& step, Tensor x, Tensor picked, Tensor dy, Tensor dx,
+                const LayerScratch& scratch);
   void refresh();  // after the parameters changed
 
  private:
   Dropout probability_dropout(const StepContext& step) const;
-  Dropout output_dropout(const StepContext& step) const;
-  Dropout adapter_dropout(LayerPart part) const;
+  Dropout output_dropout(const StepContext& step, Tensor picked) const;
+  Dropout adapter_dropout(LayerPart part, Tensor tokens = {}) const;
+  Tensor pick(Tensor x, Tensor picked, Tensor room);
   bool keeps_as_computed() const { return qkv_.dtype == kernels_.activation_dtype(); }
 
   const ModelConfig& config_;
@@ -48,7 +52,7 @@ class SelfAttention {
   std::optional<DisentangledAttention> disentangled_;
   LayerNorm norm_;
   Tensor qkv_, attended_, log_sum_exp_;  // [T,3H], [T,H], [T,A]
-  Tensor sum_, mean_, rstd_;             // [T,H], [T], [T]
+  Tensor sum_, mean_, rstd_;             // [R,H], [R], [R]
 };
 
 }  // namespace berth

@@ -14,6 +14,7 @@ struct DeviceBatch {
   Tensor labels{}, targets{}, ends{};
   Tensor weights{};  // of the labels, [B], [T] or [M]; null: all 1
   Tensor masked{};   // [M], the rows of masked tokens
+  Tensor picked{};   // [R], the tokens whose last hidden states the head reads; null: all
   int64_t num_tokens = 0, num_sequences = 0, num_masked = 0;
   int64_t longest = 0;  // tokens of the longest sequence
 
@@ -29,6 +30,12 @@ struct StepContext {
 
   Dropout dropout(double p, uint32_t site, DropoutRows rows = DropoutRows::kTokens) const {
     return {.p = training ? static_cast<float>(p) : 0.0f, .site = site, .rows = rows};
+  }
+  // Of rows that are these tokens; null: all.
+  Dropout dropout(double p, uint32_t site, Tensor tokens) const {
+    Dropout dropped = dropout(p, site);
+    dropped.tokens = tokens;
+    return dropped;
   }
 };
 

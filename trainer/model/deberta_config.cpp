@@ -36,6 +36,10 @@ void parse_convolution(const ConfigReader& read, ModelConfig& config) {
     refuse_key("conv_kernel_size",
                cat("(", config.conv_kernel_size, ") must be odd, for a token to be in its middle"));
   }
+  // It reads what the first layer makes of all tokens, and the last one makes of few.
+  if (config.num_hidden_layers < 2) {
+    refuse_key("conv_kernel_size", "wants num_hidden_layers of 2 at least");
+  }
   if (read.integer("conv_groups", 1, 1 << 16, 1) != 1) {
     refuse_key("conv_groups", cat("is not 1", kPublished));
   }

@@ -31,7 +31,7 @@ Encoder::Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters&
   }
 }
 
-void Encoder::allocate(Arena& arena, const BatchLimits& limits) {
+void Encoder::allocate(Arena& arena, const BatchLimits& limits, int64_t most_picked) {
   const DType dtype = kernels_.activation_dtype();
   const int64_t tokens = limits.tokens, hidden = config_.hidden_size;
   embeddings_.allocate(arena, limits);
@@ -43,11 +43,13 @@ void Encoder::allocate(Arena& arena, const BatchLimits& limits) {
   for (Layer& layer : layers_) {
     layer.output = recomputes_ ? arena.make(dtype, {tokens, hidden}) : hidden_;
   }
+  if (most_picked > 0) spread_ = arena.make(dtype, {tokens, hidden});
   const size_t begin = arena.position();
-  for (Layer& layer : layers_) {
-    if (recomputes_) arena.go_back(begin);  // every layer takes as much
-    layer.attention.allocate(arena, limits);
-    layer.feed_forward.allocate(arena, limits);
+  for (size_t i = layers_.size(); i-- > 0;) {
+    if (recomputes_) arena.go_back(begin);  // no layer takes less than a later one
+    const int64_t rows = is_last(i) && most_picked > 0 ? most_picked : tokens;
+    layers_[i].attention.allocate(arena, tokens, rows);
+    layers_[i].feed_forward.allocate(arena, rows);
   }
   if (convolution_) convolution_->allocate(arena, limits);
   for (Tensor* each : {&scratch_.hidden, &scratch_.second_hidden}) {
@@ -60,37 +62,42 @@ void Encoder::allocate(Arena& arena, const BatchLimits& limits) {
   }
 }
 
-void Encoder::forward_layer(const StepContext& step, Layer& layer) {
-  const int64_t tokens = step.batch.num_tokens;
-  const Tensor middle = middle_.first(tokens);
-  layer.attention.forward(step, layer.input, middle, scratch_);
-  layer.feed_forward.forward(step, middle, layer.output.first(tokens), scratch_);
+// The tokens that a layer computes; null: all.
+Tensor Encoder::picked_of(const StepContext& step, size_t i) const {
+  return is_last(i) ? step.batch.picked : Tensor();
+}
+
+// Returns the layer's output.
+Tensor Encoder::forward_layer(const StepContext& step, size_t i) {
+  Layer& layer = layers_[i];
+  const Tensor picked = picked_of(step, i);
+  const int64_t rows = picked ? picked.rows() : step.batch.num_tokens;
+  const Tensor middle = middle_.first(rows), output = layer.output.first(rows);
+  layer.attention.forward(step, layer.input, picked, middle, scratch_);
+  layer.feed_forward.forward(step, middle, picked, output, scratch_);
+  return output;
 }
 
 // Makes again what backward wants of a layer and later ones have overwritten: its input and
 // `middle_`. The last layer's are still there.
 void Encoder::restore_layer(const StepContext& step, size_t i) {
   Layer& layer = layers_[i];
-  const bool is_last = i + 1 == layers_.size();
   if (recomputes_) {
-    if (!is_last) forward_layer(step, layer);  // dropout falls where it fell
+    if (!is_last(i)) forward_layer(step, i);  // dropout falls where it fell
     return;
   }
-  if (!is_last) layer.attention.output_again(middle_.first(step.batch.num_tokens));
+  if (!is_last(i)) layer.attention.output_again(middle_.first(step.batch.num_tokens));
   if (layer.input.data == hidden_.data) layers_[i - 1].feed_forward.output_again(layer.input);
 }
 
 Tensor Encoder::forward(const StepContext& step) {
-  const int64_t tokens = step.batch.num_tokens;
-  Tensor x = embedded_.first(tokens);
+  Tensor x = embedded_.first(step.batch.num_tokens);
   embeddings_.forward(step, x);
   if (positions_) positions_->forward(step);
   for (size_t i = 0; i < layers_.size(); ++i) {
-    Layer& layer = layers_[i];
-    layer.input = x;
-    forward_layer(step, layer);
-    x = layer.output.first(tokens);
-    if (i == 0 && convolution_) x = convolution_->forward(step, layer.input, x);
+    layers_[i].input = x;
+    x = forward_layer(step, i);
+    if (i == 0 && convolution_) x = convolution_->forward(step, layers_[i].input, x);
   }
   return x;
 }
@@ -100,10 +107,13 @@ void Encoder::backward(const StepContext& step, Tensor d) {
   if (positions_) positions_->begin_backward();
   for (size_t i = layers_.size(); i-- > 0;) {
     Layer& layer = layers_[i];
+    const Tensor picked = picked_of(step, i);
     restore_layer(step, i);
     if (i == 0 && convolution_) convolution_->backward(step, d, scratch_);
-    layer.feed_forward.backward(step, middle_.first(tokens), d, scratch_);
-    layer.attention.backward(step, layer.input, d, scratch_);
+    layer.feed_forward.backward(step, middle_.first(d.rows()), picked, d, scratch_);
+    const Tensor dx = picked ? spread_.first(tokens) : d;
+    layer.attention.backward(step, layer.input, picked, d, dx, scratch_);
+    d = dx;
   }
   if (convolution_) convolution_->add_input_gradient(d);
   if (positions_ && positions_->trains()) positions_->finish_backward();

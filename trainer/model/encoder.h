@@ -18,10 +18,12 @@ class Encoder {
   Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters& parameters,
           Kernels& kernels);
 
-  void allocate(Arena& arena, const BatchLimits& limits);
-  // Returns the last hidden states [T,H], valid until the next forward.
+  // `most_picked`: the longest that batches' `picked` gets; 0: that is null.
+  void allocate(Arena& arena, const BatchLimits& limits, int64_t most_picked);
+  // Returns the last hidden states [R,H], of the tokens that the batch has picked: the last layer
+  // computes no others. Valid until backward, or the next forward.
   Tensor forward(const StepContext& step);
-  // d [T,H] holds their gradient and is used up. Goes no farther down than what trains.
+  // d [R,H] holds their gradient and is used up. Goes no farther down than what trains.
   void backward(const StepContext& step, Tensor d);
   void refresh();  // after the parameters changed
 
@@ -35,7 +37,9 @@ class Encoder {
     Tensor input{}, output{};  // [T,H], of the last forward
   };
 
-  void forward_layer(const StepContext& step, Layer& layer);
+  bool is_last(size_t i) const { return i + 1 == layers_.size(); }
+  Tensor picked_of(const StepContext& step, size_t i) const;
+  Tensor forward_layer(const StepContext& step, size_t i);
   void restore_layer(const StepContext& step, size_t i);
 
   const ModelConfig& config_;
@@ -48,6 +52,7 @@ class Encoder {
   // Without recomputation all layers' outputs are the one `hidden_`: what backward wants of it, and
   // of `middle_`, what attention made of a layer's input, is normalized again.
   Tensor hidden_, middle_;  // [T,H]
+  Tensor spread_;           // [T,H], the gradient of the last layer's input, where it has picked
   LayerScratch scratch_;
   bool recomputes_ = false;  // layers share the memory of all but their outputs
 };

@@ -21,50 +21,52 @@ FeedForward::FeedForward(const FeedForward& other, int64_t layer) : FeedForward(
   layer_ = layer;
 }
 
-void FeedForward::allocate(Arena& arena, const BatchLimits& limits) {
+void FeedForward::allocate(Arena& arena, int64_t most_rows) {
   const DType dtype = kernels_.activation_dtype();
-  pre_ = arena.make(kernels_.kept_dtype(), {limits.tokens, config_.intermediate_size});
-  sum_ = arena.make(dtype, {limits.tokens, config_.hidden_size});
-  mean_ = arena.make(DType::kF32, {limits.tokens});
-  rstd_ = arena.make(DType::kF32, {limits.tokens});
+  pre_ = arena.make(kernels_.kept_dtype(), {most_rows, config_.intermediate_size});
+  sum_ = arena.make(dtype, {most_rows, config_.hidden_size});
+  mean_ = arena.make(DType::kF32, {most_rows});
+  rstd_ = arena.make(DType::kF32, {most_rows});
   for (auto* adapter : {&intermediate_adapter_, &output_adapter_}) {
-    if (*adapter) (*adapter)->allocate(arena, limits.tokens);
+    if (*adapter) (*adapter)->allocate(arena, most_rows);
   }
 }
 
-Dropout FeedForward::output_dropout(const StepContext& step) const {
+Dropout FeedForward::output_dropout(const StepContext& step, Tensor picked) const {
   return step.dropout(config_.feed_forward_dropout(),
-                      layer_site(layer_, LayerSite::kFeedForwardOutput));
+                      layer_site(layer_, LayerSite::kFeedForwardOutput), picked);
 }
 
-Dropout FeedForward::adapter_dropout(LayerPart part) const {
-  return {.site = adapter_site(layer_, part)};
+Dropout FeedForward::adapter_dropout(LayerPart part, Tensor picked) const {
+  return {.site = adapter_site(layer_, part), .tokens = picked};
 }
 
-void FeedForward::activate(const StepContext& step, Tensor x, Tensor pre, Tensor activated) {
+void FeedForward::activate(const StepContext& step, Tensor x, Tensor picked, Tensor pre,
+                           Tensor activated) {
   if (!intermediate_adapter_) {
     kernels_.linear_activation_forward(x, *intermediate_.weight, intermediate_.bias,
                                        config_.hidden_act, pre, activated);
     return;
   }
   kernels_.linear_forward(x, *intermediate_.weight, intermediate_.bias, activated);
-  intermediate_adapter_->forward(step, adapter_dropout(LayerPart::kIntermediate), x, activated);
+  intermediate_adapter_->forward(step, adapter_dropout(LayerPart::kIntermediate, picked), x,
+                                 activated);
   kernels_.activation_forward(activated, config_.hidden_act, pre);
 }
 
-void FeedForward::forward(const StepContext& step, Tensor x, Tensor y,
+void FeedForward::forward(const StepContext& step, Tensor x, Tensor picked, Tensor y,
                           const LayerScratch& scratch) {
-  const int64_t tokens = step.batch.num_tokens;
-  const Tensor activated = scratch.second_wide_as(tokens, config_.intermediate_size);
-  const Tensor sum = sum_.first(tokens);
-  activate(step, x, pre_.first(tokens), activated);
+  const int64_t rows = x.rows();
+  const Tensor activated = scratch.second_wide_as(rows, config_.intermediate_size);
+  const Tensor sum = sum_.first(rows);
+  activate(step, x, picked, pre_.first(rows), activated);
   kernels_.linear_forward(activated, *output_.weight, output_.bias, sum);
   if (output_adapter_) {
-    output_adapter_->forward(step, adapter_dropout(LayerPart::kOutput), activated, sum);
+    output_adapter_->forward(step, adapter_dropout(LayerPart::kOutput, picked), activated, sum);
   }
-  kernels_.add_layer_norm_forward(sum, x, output_dropout(step), step.state, norm_.gamma, norm_.beta,
-                                  static_cast<float>(config_.layer_norm_eps), sum, y,
-                                  mean_.first(tokens), rstd_.first(tokens));
+  kernels_.add_layer_norm_forward(sum, x, output_dropout(step, picked), step.state, norm_.gamma,
+                                  norm_.beta, static_cast<float>(config_.layer_norm_eps), sum, y,
+                                  mean_.first(rows), rstd_.first(rows));
 }
 
 void FeedForward::output_again(Tensor y) {
@@ -72,15 +74,15 @@ void FeedForward::output_again(Tensor y) {
                             rstd_.first(y.rows()), y);
 }
 
-void FeedForward::backward(const StepContext& step, Tensor x, Tensor d,
+void FeedForward::backward(const StepContext& step, Tensor x, Tensor picked, Tensor d,
                            const LayerScratch& scratch) {
-  const int64_t tokens = step.batch.num_tokens;
-  const Tensor doutput = scratch.hidden.first(tokens);
-  const Tensor dactivated = scratch.wide_as(tokens, config_.intermediate_size);
-  const Tensor activated = scratch.second_wide_as(tokens, config_.intermediate_size);
-  const Tensor pre = pre_.first(tokens);
-  kernels_.add_layer_norm_backward(d, sum_.first(tokens), output_dropout(step), step.state,
-                                   norm_.gamma, mean_.first(tokens), rstd_.first(tokens), doutput,
+  const int64_t rows = x.rows();
+  const Tensor doutput = scratch.hidden.first(rows);
+  const Tensor dactivated = scratch.wide_as(rows, config_.intermediate_size);
+  const Tensor activated = scratch.second_wide_as(rows, config_.intermediate_size);
+  const Tensor pre = pre_.first(rows);
+  kernels_.add_layer_norm_backward(d, sum_.first(rows), output_dropout(step, picked), step.state,
+                                   norm_.gamma, mean_.first(rows), rstd_.first(rows), doutput,
                                    /*dresidual=*/d, norm_.dgamma, norm_.dbeta);
   if (output_.dweight || output_adapter_) {
     kernels_.activation_again(pre, config_.hidden_act, activated);
@@ -88,15 +90,15 @@ void FeedForward::backward(const StepContext& step, Tensor x, Tensor d,
   kernels_.linear_backward(doutput, activated, *output_.weight, dactivated, Into::kOverwrite,
                            output_.dweight, output_.dbias);
   if (output_adapter_) {
-    output_adapter_->backward(step, adapter_dropout(LayerPart::kOutput), activated, doutput,
+    output_adapter_->backward(step, adapter_dropout(LayerPart::kOutput, picked), activated, doutput,
                               dactivated);
   }
   // The residual: d already holds its share.
   kernels_.linear_activation_backward(dactivated, pre, config_.hidden_act, x, *intermediate_.weight,
                                       d, Into::kAdd, intermediate_.dweight, intermediate_.dbias);
   if (intermediate_adapter_) {  // dactivated has become the gradient before the activation
-    intermediate_adapter_->backward(step, adapter_dropout(LayerPart::kIntermediate), x, dactivated,
-                                    d);
+    intermediate_adapter_->backward(step, adapter_dropout(LayerPart::kIntermediate, picked), x,
+                                    dactivated, d);
   }
 }
 

@@ -18,18 +18,20 @@ class FeedForward {
   // With the parameters of `other`, for another layer.
   FeedForward(const FeedForward& other, int64_t layer);
 
-  void allocate(Arena& arena, const BatchLimits& limits);
-  // x, y [T,H].
-  void forward(const StepContext& step, Tensor x, Tensor y, const LayerScratch& scratch);
+  void allocate(Arena& arena, int64_t most_rows);
+  // x, y [R,H], of the tokens `picked` [R]; null: of all.
+  void forward(const StepContext& step, Tensor x, Tensor picked, Tensor y,
+               const LayerScratch& scratch);
   void output_again(Tensor y);  // y of the last forward, the same to the bit
-  // x as in forward. d holds dy and becomes dx.
-  void backward(const StepContext& step, Tensor x, Tensor d, const LayerScratch& scratch);
+  // x and picked as in forward. d holds dy and becomes dx.
+  void backward(const StepContext& step, Tensor x, Tensor picked, Tensor d,
+                const LayerScratch& scratch);
   void refresh();  // after the parameters changed
 
  private:
-  void activate(const StepContext& step, Tensor x, Tensor pre, Tensor activated);
-  Dropout output_dropout(const StepContext& step) const;
-  Dropout adapter_dropout(LayerPart part) const;
+  void activate(const StepContext& step, Tensor x, Tensor picked, Tensor pre, Tensor activated);
+  Dropout output_dropout(const StepContext& step, Tensor picked) const;
+  Dropout adapter_dropout(LayerPart part, Tensor picked) const;
 
   const ModelConfig& config_;
   int64_t layer_;
@@ -37,8 +39,8 @@ class FeedForward {
   Linear intermediate_, output_;
   std::optional<LowRankAdapter> intermediate_adapter_, output_adapter_;
   LayerNorm norm_;
-  Tensor pre_;                // [T,F]
-  Tensor sum_, mean_, rstd_;  // [T,H], [T], [T]
+  Tensor pre_;                // [R,F]
+  Tensor sum_, mean_, rstd_;  // [R,H], [R], [R]
 };
 
 }  // namespace berth

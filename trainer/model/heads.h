@@ -15,16 +15,22 @@ struct LossOptions {
   double label_smoothing = 0;
 };
 
-// What turns the encoder's last hidden states [T,H] into logits and, of a labelled batch, into a
-// loss. Borrows what it was made from.
+// What turns the encoder's last hidden states into logits and, of a labelled batch, into a loss:
+// the R of them that it reads. Borrows what it was made from.
 class Head {
  public:
   virtual ~Head() = default;
 
+  // The tokens whose hidden states it reads [R], distinct; null: all. And the most there are of
+  // them in a batch of the limits; 0: they are never picked.
+  virtual Tensor picked(const DeviceBatch& batch) const = 0;
+  virtual int64_t most_picked(const BatchLimits& limits) const = 0;
+
   virtual void allocate(Arena& arena, const BatchLimits& limits) = 0;
-  // Returns the logits, valid until the next forward. A labelled batch adds its loss to the state.
+  // hidden [R,H] stays as it is until backward. Returns the logits, valid until the next forward. A
+  // labelled batch adds its loss to the state.
   virtual Tensor forward(const StepContext& step, Tensor hidden) = 0;
-  // After a labelled forward in training. Overwrites dhidden [T,H].
+  // After a labelled forward in training. Overwrites dhidden [R,H].
   virtual void backward(const StepContext& step, Tensor dhidden) = 0;
   virtual void refresh() = 0;  // after the parameters changed
 };

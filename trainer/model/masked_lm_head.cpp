@@ -18,11 +18,12 @@ class MaskedLmHead final : public Head {
         bias_(parameters.value(names_.bias)),
         dbias_(parameters.gradient(names_.bias)) {}
 
+  Tensor picked(const DeviceBatch& batch) const override { return batch.masked; }
+  int64_t most_picked(const BatchLimits& limits) const override { return limits.most_masked(); }
+
   void allocate(Arena& arena, const BatchLimits& limits) override {
     const DType dtype = kernels_.activation_dtype();
     const int64_t rows = limits.most_masked();
-    gathered_ = arena.make(dtype, {rows, config_.hidden_size});
-    dgathered_ = arena.make(dtype, {rows, config_.hidden_size});
     for (Tensor* tensor : {&pre_, &activated_, &normalized_, &dnormalized_}) {
       *tensor = arena.make(dtype, {rows, config_.embedding_width()});
     }
@@ -35,10 +36,10 @@ class MaskedLmHead final : public Head {
 
   Tensor forward(const StepContext& step, Tensor hidden) override {
     const int64_t rows = step.batch.num_masked;
-    const Tensor gathered = gathered_.first(rows), activated = activated_.first(rows);
+    const Tensor activated = activated_.first(rows);
     const Tensor normalized = normalized_.first(rows), logits = logits_.first(rows);
-    kernels_.gather_rows(hidden, step.batch.masked, gathered);
-    kernels_.linear_activation_forward(gathered, *dense_.weight, dense_.bias, names_.activation,
+    hidden_ = hidden;
+    kernels_.linear_activation_forward(hidden, *dense_.weight, dense_.bias, names_.activation,
                                        pre_.first(rows), activated);
     kernels_.layer_norm_forward(activated, norm_.gamma, norm_.beta,
                                 static_cast<float>(config_.layer_norm_eps), normalized,
@@ -54,15 +55,14 @@ class MaskedLmHead final : public Head {
 
   void backward(const StepContext& step, Tensor dhidden) override {
     const int64_t rows = step.batch.num_masked;
-    const Tensor d = dnormalized_.first(rows), dgathered = dgathered_.first(rows);
+    const Tensor d = dnormalized_.first(rows);
     kernels_.linear_backward(dlogits_.first(rows), normalized_.first(rows), *word_, d,
                              Into::kOverwrite, dword_, dbias_);
     kernels_.layer_norm_backward(d, activated_.first(rows), norm_.gamma, mean_.first(rows),
                                  rstd_.first(rows), d, norm_.dgamma, norm_.dbeta);
-    kernels_.linear_activation_backward(d, pre_.first(rows), names_.activation,
-                                        gathered_.first(rows), *dense_.weight, dgathered,
-                                        Into::kOverwrite, dense_.dweight, dense_.dbias);
-    kernels_.gather_rows_backward(dgathered, step.batch.masked, dhidden);
+    kernels_.linear_activation_backward(d, pre_.first(rows), names_.activation, hidden_,
+                                        *dense_.weight, dhidden, Into::kOverwrite, dense_.dweight,
+                                        dense_.dbias);
   }
 
   void refresh() override {
@@ -78,7 +78,7 @@ class MaskedLmHead final : public Head {
   LayerNorm norm_;
   const std::unique_ptr<Weight> word_;  // [V,E]
   const Tensor dword_, bias_, dbias_;
-  Tensor gathered_, dgathered_;                        // [M,H]
+  Tensor hidden_;                                      // [M,H], of the last forward
   Tensor pre_, activated_, normalized_, dnormalized_;  // [M,E]
   Tensor mean_, rstd_;                                 // [M]
   Tensor logits_, dlogits_;                            // [M,V]

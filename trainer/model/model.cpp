@@ -83,9 +83,11 @@ void Model::allocate(Arena& arena, const BatchLimits& limits) {
   targets_ = arena.make(DType::kF32, {limits.sequences, config_.num_outputs()});
   ends_ = arena.make(DType::kI32, {limits.sequences});
   weights_ = arena.make(DType::kF32, {labels_.rows()});
-  encoder_.allocate(arena, limits);
+  const int64_t most_picked = head_->most_picked(limits);
+  encoder_.allocate(arena, limits, most_picked);
   head_->allocate(arena, limits);
-  dhidden_ = arena.make(kernels_.activation_dtype(), {limits.tokens, config_.hidden_size});
+  dhidden_ = arena.make(kernels_.activation_dtype(),
+                        {most_picked > 0 ? most_picked : limits.tokens, config_.hidden_size});
 }
 
 void Model::upload(const PackedBatch& batch) {
@@ -106,6 +108,7 @@ void Model::upload(const PackedBatch& batch) {
                                            : batch.position_ids.data());
   kernels_.upload(batch_.cu_seqlens, batch.cu_seqlens.data());
   upload_labels(batch);
+  batch_.picked = head_->picked(batch_);
 }
 
 void Model::upload_labels(const PackedBatch& batch) {
@@ -154,7 +157,7 @@ void Model::forward(const PackedBatch& batch, StepState& state, Phase phase) {
 
 void Model::backward(StepState& state) {
   const StepContext step = context(state, /*training=*/true);
-  const Tensor dhidden = dhidden_.first(batch_.num_tokens);
+  const Tensor dhidden = dhidden_.first(batch_.picked ? batch_.picked.rows() : batch_.num_tokens);
   head_->backward(step, dhidden);
   encoder_.backward(step, dhidden);
 }

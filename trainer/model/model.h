@@ -55,7 +55,7 @@ class Model {
   std::unique_ptr<Memory> activations_;
   Tensor input_ids_, token_type_ids_, position_ids_, cu_seqlens_, labels_, masked_;
   Tensor targets_, ends_, weights_;
-  Tensor dhidden_;  // [T,H]
+  Tensor dhidden_;  // [R,H]
   DeviceBatch batch_;
   Tensor logits_;
 };

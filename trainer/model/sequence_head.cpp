@@ -14,9 +14,14 @@ class SequenceHead final : public Head {
         dense_(parameters, kernels, names_.dense),
         classifier_(parameters, kernels, names_.classifier) {}
 
+  Tensor picked(const DeviceBatch& batch) const override {
+    return batch.cu_seqlens.first(batch.num_sequences);
+  }
+  int64_t most_picked(const BatchLimits& limits) const override { return limits.sequences; }
+
   void allocate(Arena& arena, const BatchLimits& limits) override {
     const DType dtype = kernels_.activation_dtype();
-    for (Tensor* tensor : {&first_, &pre_, &pooled_, &dfirst_, &dpooled_}) {
+    for (Tensor* tensor : {&dropped_, &pre_, &pooled_, &dpooled_}) {
       *tensor = arena.make(dtype, {limits.sequences, config_.hidden_size});
     }
     for (Tensor* tensor : {&logits_, &dlogits_}) {
@@ -26,11 +31,13 @@ class SequenceHead final : public Head {
 
   Tensor forward(const StepContext& step, Tensor hidden) override {
     const int64_t sequences = step.batch.num_sequences;
-    const Tensor first = first_.first(sequences), pooled = pooled_.first(sequences);
-    const Tensor logits = logits_.first(sequences);
-    kernels_.gather_rows(hidden, step.batch.cu_seqlens.first(sequences), first);
-    if (names_.drops_before_dense) kernels_.dropout(first, before(step), step.state, first);
-    kernels_.linear_activation_forward(first, *dense_.weight, dense_.bias, names_.activation,
+    const Tensor pooled = pooled_.first(sequences), logits = logits_.first(sequences);
+    first_ = hidden;
+    if (names_.drops_before_dense) {
+      first_ = dropped_.first(sequences);
+      kernels_.dropout(hidden, before(step), step.state, first_);
+    }
+    kernels_.linear_activation_forward(first_, *dense_.weight, dense_.bias, names_.activation,
                                        pre_.first(sequences), pooled);
     kernels_.dropout(pooled, after(step), step.state, pooled);
     kernels_.linear_forward(pooled, *classifier_.weight, classifier_.bias, logits);
@@ -42,17 +49,15 @@ class SequenceHead final : public Head {
 
   void backward(const StepContext& step, Tensor dhidden) override {
     const int64_t sequences = step.batch.num_sequences;
-    const Tensor first = first_.first(sequences), dfirst = dfirst_.first(sequences);
     const Tensor dpooled = dpooled_.first(sequences);
     kernels_.linear_backward(dlogits_.first(sequences), pooled_.first(sequences),
                              *classifier_.weight, dpooled, Into::kOverwrite, classifier_.dweight,
                              classifier_.dbias);
     kernels_.dropout(dpooled, after(step), step.state, dpooled);
-    kernels_.linear_activation_backward(dpooled, pre_.first(sequences), names_.activation, first,
-                                        *dense_.weight, dfirst, Into::kOverwrite, dense_.dweight,
+    kernels_.linear_activation_backward(dpooled, pre_.first(sequences), names_.activation, first_,
+                                        *dense_.weight, dhidden, Into::kOverwrite, dense_.dweight,
                                         dense_.dbias);
-    if (names_.drops_before_dense) kernels_.dropout(dfirst, before(step), step.state, dfirst);
-    kernels_.gather_rows_backward(dfirst, step.batch.cu_seqlens.first(sequences), dhidden);
+    if (names_.drops_before_dense) kernels_.dropout(dhidden, before(step), step.state, dhidden);
   }
 
   void refresh() override {
@@ -84,9 +89,9 @@ class SequenceHead final : public Head {
   const SequenceHeadNames names_;
   Kernels& kernels_;
   Linear dense_, classifier_;
-  Tensor first_, pre_, pooled_;  // [B,H]
-  Tensor dfirst_, dpooled_;      // [B,H]
-  Tensor logits_, dlogits_;      // [B,C]
+  Tensor first_;                             // [B,H], what the dense layer last saw
+  Tensor dropped_, pre_, pooled_, dpooled_;  // [B,H]
+  Tensor logits_, dlogits_;                  // [B,C]
 };
 
 }  // namespace

@@ -12,6 +12,9 @@ class TokenHead final : public Head {
         kernels_(kernels),
         classifier_(parameters, kernels, token_head_name(config)) {}
 
+  Tensor picked(const DeviceBatch&) const override { return {}; }
+  int64_t most_picked(const BatchLimits&) const override { return 0; }
+
   void allocate(Arena& arena, const BatchLimits& limits) override {
     const DType dtype = kernels_.activation_dtype();
     dropped_ = arena.make(dtype, {limits.tokens, config_.hidden_size});

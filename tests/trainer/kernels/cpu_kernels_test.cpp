@@ -97,7 +97,8 @@ TEST(CpuKernels, DropTheSameOnEveryInstructionSet) {
   std::vector<float> first;
   for (const CpuLoops* loops : supported_loops()) {
     std::vector<float> x(5 * 333, 1.0f);
-    const DropoutDraw draw{.key = {1, 2}, .first_row = 3, .threshold = 20000, .scale = 2};
+    const DropoutDraw draw{
+        .key = {1, 2}, .first_row = 3, .tokens = nullptr, .threshold = 20000, .scale = 2};
     loops->dropout(x.data(), draw, 5, 333, x.data());
     if (first.empty()) first = x;
     EXPECT_EQ(x, first) << loops->instruction_set;

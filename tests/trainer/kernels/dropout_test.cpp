@@ -75,6 +75,17 @@ TEST_P(DropoutTest, DoesNotDependOnHowTheUpdateIsCut) {
   EXPECT_TRUE(std::equal(rest.begin(), rest.end(), whole.begin() + 13 * 50));
 }
 
+TEST_P(DropoutTest, OfSomeTokensFallsAsAmongAll) {
+  const std::vector<int32_t> tokens = {0, 3, 4, 11, 17, 18, 19};
+  begin(inputs_, 100, 7);
+  const std::vector<float> all = drop(20, 300, {.p = 0.4f, .site = 2});
+  const std::vector<float> some = drop(7, 300, {.p = 0.4f, .site = 2, .tokens = ids(tokens)});
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    EXPECT_TRUE(std::equal(all.begin() + tokens[i] * 300, all.begin() + (tokens[i] + 1) * 300,
+                           some.begin() + static_cast<std::ptrdiff_t>(i) * 300));
+  }
+}
+
 TEST_P(DropoutTest, CountsSequencesWhereTold) {
   const Dropout dropout{.p = 0.4f, .site = 2, .rows = DropoutRows::kSequences};
   begin(inputs_, 100, 7);

@@ -138,6 +138,38 @@ TEST_P(AddLayerNorm, AgreesWithItsDefinitionUnderDropout) {
   check_fused(3, 140, {.p = 0.1f, .site = 5});
 }
 
+// More rows than a thread takes at a time.
+TEST_P(AddLayerNorm, OfSomeTokensDropsAsAmongAll) {
+  constexpr int64_t kTokens = 120, kColumns = 140;
+  std::vector<int32_t> tokens;
+  for (int32_t token = 1; token < kTokens; token += 1 + token % 3) tokens.push_back(token);
+  const auto rows = static_cast<int64_t>(tokens.size());
+  const Tensor x = tensor({kTokens, kColumns}, random(kTokens * kColumns));
+  const Tensor dy = tensor({kTokens, kColumns}, random(kTokens * kColumns));
+  const Tensor gamma = tensor({kColumns}, random(kColumns));
+  const auto picked = [&](Tensor all) {
+    const Tensor some = garbage({rows, kColumns});
+    kernels().gather_rows(all, ids(tokens), some);
+    return some;
+  };
+  const auto run = [&](Tensor in, Tensor gradient, Tensor of) {
+    const int64_t count = in.rows();
+    const Dropout dropout{.p = 0.3f, .site = 3, .tokens = of};
+    const Tensor sum = garbage({count, kColumns}), y = garbage({count, kColumns});
+    const Tensor mean = garbage({count}), rstd = garbage({count}), dx = garbage({count, kColumns});
+    kernels().add_layer_norm_forward(in, in, dropout, *state_, gamma, gamma, kEpsilon, sum, y, mean,
+                                     rstd);
+    kernels().add_layer_norm_backward(gradient, sum, dropout, *state_, gamma, mean, rstd, dx,
+                                      garbage({count, kColumns}), {}, {});
+    return std::pair{y, dx};
+  };
+  begin(inputs_, 41);
+  const auto [y, dx] = run(x, dy, {});
+  const auto [some_y, some_dx] = run(picked(x), picked(dy), ids(tokens));
+  EXPECT_EQ(floats(some_y), floats(picked(y)));
+  EXPECT_EQ(floats(some_dx), floats(picked(dx)));
+}
+
 BERTH_INSTANTIATE_KERNELS(LayerNorm);
 BERTH_INSTANTIATE_KERNELS(AddLayerNorm);
 

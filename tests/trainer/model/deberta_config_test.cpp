@@ -80,6 +80,13 @@ TEST(DebertaConfig, RefusesAConvolutionInGroups) {
   EXPECT_THAT([&] { parse_config(to_text(object)); }, ThrowsCode(Code::kUsage, "conv_groups"));
 }
 
+TEST(DebertaConfig, RefusesAConvolutionBesideTheOnlyLayer) {
+  OrderedJson object = published();
+  object["conv_kernel_size"] = 3;
+  object["num_hidden_layers"] = 1;
+  EXPECT_THAT([&] { parse_config(to_text(object)); }, ThrowsCode(Code::kUsage, "conv_kernel_size"));
+}
+
 TEST(DebertaConfig, TakesThePositionTermsAsAList) {
   EXPECT_NO_THROW(published_with("pos_att_type", OrderedJson::array({"c2p", "p2c"})));
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "storage/base/philox.h"
 #include "tests/support/throws_code.h"
@@ -131,6 +132,36 @@ TEST_F(ModelTest, SequencesOfAPackedBatchDoNotSeeEachOther) {
     alone.insert(alone.end(), one.begin(), one.end());
   }
   expect_close(packed, alone, 1e-5f);
+}
+
+// The last layer computes no others.
+TEST_F(ModelTest, AMaskedTokenIsToldAsAmongAll) {
+  ModelConfig config = recorded_.config;
+  config.task = Task::kMaskedLm;
+  Kernels& kernels = *recorded_.kernels;
+  Parameters parameters(parameter_table(config), /*with_gradients=*/false, kernels);
+  std::vector<size_t> every(parameters.specs().size());
+  std::iota(every.begin(), every.end(), size_t{0});
+  initialize(parameters, every, /*range=*/0.3, /*seed=*/1, kernels);
+  Model model(config, BatchLimits{.tokens = 256, .sequences = 16}, parameters, kernels);
+  PackedBatch batch = recorded_.batch(0);
+  const auto told = [&](const std::vector<int32_t>& tokens) {
+    batch.labels = PackedBatch::MaskedTokens{tokens, std::vector<int32_t>(tokens.size(), 1)};
+    kernels.begin_step(*recorded_.state, {.seed = 3});
+    model.forward(batch, *recorded_.state, Phase::kTraining);
+    return model.logits();
+  };
+  std::vector<int32_t> all(batch.input_ids.size());
+  std::iota(all.begin(), all.end(), 0);
+  const std::vector<int32_t> some = {0, 3, 4, all.back()};
+  const std::vector<float> of_all = told(all);
+  std::vector<float> expected;
+  for (const int32_t token : some) {
+    const auto row = of_all.begin() + token * config.vocab_size;
+    expected.insert(expected.end(), row, row + config.vocab_size);
+  }
+  expect_close(told(some), expected, 1e-5f);
+  EXPECT_TRUE(told({}).empty());
 }
 
 TEST_F(ModelTest, EvaluationDropsNothing) {

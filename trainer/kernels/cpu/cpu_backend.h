@@ -31,7 +31,12 @@ std::optional<DropoutDraw> draw_of(const Dropout& dropout, const StepState& stat
 // The same draw for the rows from `row` on, as loops want it.
 struct RowDraw {
   RowDraw(const std::optional<DropoutDraw>& draw, int64_t row) : draw_(draw) {
-    if (draw_) draw_->first_row += static_cast<uint64_t>(row);
+    if (!draw_) return;
+    if (draw_->tokens != nullptr) {
+      draw_->tokens += row;
+    } else {
+      draw_->first_row += static_cast<uint64_t>(row);
+    }
   }
   const DropoutDraw* get() const { return draw_ ? &*draw_ : nullptr; }
 

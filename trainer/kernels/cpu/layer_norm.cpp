@@ -30,6 +30,7 @@ std::optional<DropoutDraw> draw_of(const Dropout& dropout, const StepState& stat
       std::min(65535L, std::lround(static_cast<double>(dropout.p) * 65536.0)));
   return DropoutDraw{.key = {key[0], key[1]},
                      .first_row = first_row_of(dropout, cpu),
+                     .tokens = dropout.tokens ? dropout.tokens.i32() : nullptr,
                      .threshold = threshold,
                      .scale = 65536.0f / static_cast<float>(65536u - threshold)};
 }

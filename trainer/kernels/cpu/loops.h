@@ -7,10 +7,11 @@ namespace berth {
 // How one operation drops: what its Dropout and the step's state come to. A null pointer to one
 // means no dropout.
 struct DropoutDraw {
-  uint32_t key[2];     // philox_key(seed, step, site)
-  uint64_t first_row;  // of the first row handed over
-  uint32_t threshold;  // of 65536: a smaller 16-bit draw drops
-  float scale;         // of what is kept
+  uint32_t key[2];        // philox_key(seed, step, site)
+  uint64_t first_row;     // of the first row handed over
+  const int32_t* tokens;  // how far from there each row is; null: one after the other
+  uint32_t threshold;     // of 65536: a smaller 16-bit draw drops
+  float scale;            // of what is kept
 };
 
 // The factors of one AdamW update of elements that share them.
@@ -64,7 +65,7 @@ struct CpuLoops {
   void (*activation_forward[4])(const float* pre, float* y, int64_t count);    // y may be pre
   void (*activation_backward[4])(const float* pre, float* dy, int64_t count);  // in place
 
-  // y = factor * x, row r of x counting as first_row + r.
+  // y = factor * x, row r of x counting as first_row + tokens[r], or + r.
   void (*dropout)(const float* x, const DropoutDraw& draw, int64_t rows, int64_t columns, float* y);
 
   void (*layer_norm_forward)(const float* x, const float* gamma, const float* beta, float epsilon,

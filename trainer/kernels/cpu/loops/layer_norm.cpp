@@ -26,6 +26,10 @@ void normalize_row(const float* x, const float* gamma, const float* beta, float 
   *rstd_out = rstd;
 }
 
+uint64_t counter_of(const DropoutDraw& draw, int64_t row) {
+  return draw.first_row + static_cast<uint64_t>(draw.tokens ? draw.tokens[row] : row);
+}
+
 // y = residual + factor * x for one row; residual null: y = factor * x.
 void drop_row(const float* x, const float* residual, const DropoutDraw& draw, uint64_t counter,
               int64_t columns, float* y) {
@@ -50,8 +54,7 @@ void drop_row(const float* x, const float* residual, const DropoutDraw& draw, ui
 
 void dropout(const float* x, const DropoutDraw& draw, int64_t rows, int64_t columns, float* y) {
   for (int64_t r = 0; r < rows; ++r) {
-    drop_row(x + r * columns, nullptr, draw, draw.first_row + static_cast<uint64_t>(r), columns,
-             y + r * columns);
+    drop_row(x + r * columns, nullptr, draw, counter_of(draw, r), columns, y + r * columns);
   }
 }
 
@@ -78,8 +81,7 @@ void add_layer_norm_forward(const float* x, const float* residual, const Dropout
     const float* residual_row = residual + r * columns;
     float* sum_row = sum + r * columns;
     if (draw != nullptr) {
-      drop_row(x_row, residual_row, *draw, draw->first_row + static_cast<uint64_t>(r), columns,
-               sum_row);
+      drop_row(x_row, residual_row, *draw, counter_of(*draw, r), columns, sum_row);
     } else {
 #pragma omp simd
       for (int64_t c = 0; c < columns; ++c) sum_row[c] = residual_row[c] + x_row[c];
