@@ -14,9 +14,10 @@
 namespace berth {
 namespace {
 
-// About 50 us on today's machines: longer than the gap between two operations of a step, shorter
-// than anyone would notice.
-constexpr int kSpins = 2000;
+// Some 40 us, and then 0.5 ms in which whoever else has work gets the CPU: longer than what lies
+// between two operations of a step, since a virtual machine takes long to wake who sleeps, and
+// shorter than anyone would notice.
+constexpr int kPauses = 2000, kYields = 1000;
 
 void relax() {
 #if defined(__x86_64__)
@@ -28,9 +29,13 @@ void relax() {
 
 // Returns once `word` differs from `old`: by spinning at first, then asleep.
 void await_change(const std::atomic<uint32_t>& word, uint32_t old) {
-  for (int i = 0; i < kSpins; ++i) {
+  for (int i = 0; i < kPauses + kYields; ++i) {
     if (word.load(std::memory_order_acquire) != old) return;
-    relax();
+    if (i < kPauses) {
+      relax();
+    } else {
+      std::this_thread::yield();
+    }
   }
   while (word.load(std::memory_order_acquire) == old) word.wait(old, std::memory_order_acquire);
 }
