@@ -51,7 +51,8 @@ class Bf16ProductsTest : public testing::TestWithParam<const char*> {
   }
 
   // C by definition and by Bf16Products, whose right factor is packed before or not.
-  void check(const Shape& shape, bool left_transposed, bool right_transposed, bool add,
+  enum class Start { kZero, kC, kBias };
+  void check(const Shape& shape, bool left_transposed, bool right_transposed, Start start,
              bool packed) {
     const auto [m, n, k] = shape;
     // Rows that are longer than the factor, as a part of a larger matrix has.
@@ -60,6 +61,7 @@ class Bf16ProductsTest : public testing::TestWithParam<const char*> {
     const auto a = small_integers((left_transposed ? k : m) * a_stride, 1);
     const auto b = small_integers((right_transposed ? n : k) * b_stride, 2);
     std::vector<float> c = small_integers(m * c_stride, 3), expected = c;
+    const std::vector<float> bias = small_integers(n, 4);
     const Product product{.m = m,
                           .n = n,
                           .k = k,
@@ -67,12 +69,14 @@ class Bf16ProductsTest : public testing::TestWithParam<const char*> {
                           .b = {b.data(), b_stride, right_transposed},
                           .c = c.data(),
                           .c_stride = c_stride,
-                          .add = add};
+                          .add = start == Start::kC,
+                          .bias = start == Start::kBias ? bias.data() : nullptr};
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t j = 0; j < n; ++j) {
-        float sum = add ? expected[static_cast<size_t>(i * c_stride + j)] : 0;
+        float& sum = expected[static_cast<size_t>(i * c_stride + j)];
+        if (start == Start::kZero) sum = 0;
+        if (start == Start::kBias) sum = bias[static_cast<size_t>(j)];
         for (int64_t d = 0; d < k; ++d) sum += *product.a.at(i, d) * *product.b.at(d, j);
-        expected[static_cast<size_t>(i * c_stride + j)] = sum;
       }
     }
     std::optional<Bf16Matrix> right;
@@ -81,14 +85,17 @@ class Bf16ProductsTest : public testing::TestWithParam<const char*> {
       Bf16Matrix transposed = products_->make_matrix(n, k);
       products_->pack(product.b, *right, transposed);
     }
-    products_->multiply(product, right ? &*right : nullptr, {}, {});
+    products_->multiply(product, right ? &*right : nullptr);
     EXPECT_EQ(c, expected) << cat(m, "x", n, "x", k, " transposed ", left_transposed,
-                                  right_transposed, " add ", add, " packed ", packed);
+                                  right_transposed, " start ", static_cast<int>(start), " packed ",
+                                  packed);
   }
 
   void check_all(const Shape& shape) {
-    for (int choice = 0; choice < 16; ++choice) {
-      check(shape, choice & 1, choice & 2, choice & 4, choice & 8);
+    for (const Start start : {Start::kZero, Start::kC, Start::kBias}) {
+      for (int choice = 0; choice < 8; ++choice) {
+        check(shape, choice & 1, choice & 2, start, choice & 4);
+      }
     }
   }
 
@@ -125,12 +132,12 @@ TEST_P(Bf16ProductsTest, RoundTheirFactorsToTheNearestTiesToEven) {
                                       3.140625f, -0x1.7ap-67f,    kInfinity,   kInfinity};
   const std::vector<float> one = {1};
   std::vector<float> left(8), right(8);
-  products_->multiply({8, 1, 1, {x.data(), 1}, {one.data(), 1}, left.data(), 1}, nullptr, {}, {});
-  products_->multiply({1, 8, 1, {one.data(), 1}, {x.data(), 8}, right.data(), 8}, nullptr, {}, {});
+  products_->multiply({8, 1, 1, {x.data(), 1}, {one.data(), 1}, left.data(), 1}, nullptr);
+  products_->multiply({1, 8, 1, {one.data(), 1}, {x.data(), 8}, right.data(), 8}, nullptr);
   EXPECT_EQ(left, rounded);
   EXPECT_EQ(right, rounded);
   const std::vector<float> nan = {std::bit_cast<float>(0x7f800001u)};  // of low bits alone
-  products_->multiply({1, 1, 1, {nan.data(), 1}, {one.data(), 1}, left.data(), 1}, nullptr, {}, {});
+  products_->multiply({1, 1, 1, {nan.data(), 1}, {one.data(), 1}, left.data(), 1}, nullptr);
   EXPECT_TRUE(std::isnan(left[0]));
 }
 
@@ -163,7 +170,7 @@ TEST_P(Bf16ProductsTest, DoNotDependOnTheNumberOfThreads) {
     std::vector<float> c(kSize * kSize);
     Bf16Products(pool, *loops_)
         .multiply({kSize, kSize, kSize, {a.data(), kSize}, {b.data(), kSize}, c.data(), kSize},
-                  nullptr, {}, {});
+                  nullptr);
     if (first.empty()) first = c;
     EXPECT_EQ(c, first) << threads;
   }
@@ -205,8 +212,8 @@ TEST(Bf16Loops, ForAmxPackAsTheEmulatedOnes) {
 TEST(Bf16Loops, ThatMultiplyWronglyAreFoundOut) {
   Bf16Loops wrong = bf16_portable::loops;
   wrong.multiply = [](const uint16_t* a, const uint16_t* b, int64_t depth, int64_t rows,
-                      int64_t columns, bool add, float* c, int64_t c_stride) {
-    bf16_portable::loops.multiply(a, b, depth, rows, columns, add, c, c_stride);
+                      int64_t columns, const Addend& addend, float* c, int64_t c_stride) {
+    bf16_portable::loops.multiply(a, b, depth, rows, columns, addend, c, c_stride);
     c[(rows - 1) * c_stride + columns - 1] += 1;
   };
   EXPECT_FALSE(multiplies(wrong));

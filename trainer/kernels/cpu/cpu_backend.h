@@ -178,8 +178,7 @@ class CpuBackend final : public Kernels {
   static int64_t row_grain(int64_t columns) { return std::max<int64_t>(1, 8192 / (columns + 1)); }
   // In bf16 where `weight`, whose product it is, is packed; `right`: its form that is b.
   void multiply_by(const CpuWeight& weight, const std::optional<Bf16Matrix>& right,
-                   const Product& product, const TileFunction& before = {},
-                   const TileFunction& after = {});
+                   const Product& product, const TileFunction& after = {});
   // A small one, in bf16 where large ones are, on the calling thread, `thread` of the pool's.
   void multiply_alone(const Product& product, int thread);
   // Elements [at, at + count) of pre: kept of sums, which may be them; then activated. y is not

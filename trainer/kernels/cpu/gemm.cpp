@@ -2,6 +2,7 @@
 
 #include <openblas-serial/cblas.h>
 
+#include <algorithm>
 #include <cassert>
 #include <limits>
 
@@ -27,22 +28,35 @@ Product Product::part(const Tile& tile) const {
   part.a.data = a.at(tile.row, 0);
   part.b.data = b.at(0, tile.column);
   part.c = c + tile.row * c_stride + tile.column;
+  if (bias != nullptr) part.bias = bias + tile.column;
   return part;
+}
+
+void begin_sums(const Product& p, const Tile& tile) {
+  assert(!p.add || p.bias == nullptr);
+  if (p.add) return;
+  for (int64_t row = tile.row; row < tile.row + tile.rows; ++row) {
+    float* const sums = p.c + row * p.c_stride + tile.column;
+    if (p.bias != nullptr) {
+      std::copy_n(p.bias + tile.column, tile.columns, sums);
+    } else {
+      std::fill_n(sums, tile.columns, 0.0f);
+    }
+  }
 }
 
 void multiply(const Product& p) {
   if (p.m == 0 || p.n == 0) return;
+  if (p.bias != nullptr) begin_sums(p, {0, p.m, 0, p.n});
   prepare_blas_buffer();
   cblas_sgemm(CblasRowMajor, p.a.transposed ? CblasTrans : CblasNoTrans,
               p.b.transposed ? CblasTrans : CblasNoTrans, narrow(p.m), narrow(p.n), narrow(p.k),
               p.scale, p.a.data, narrow(p.a.stride), p.b.data, narrow(p.b.stride),
-              p.add ? 1.0f : 0.0f, p.c, narrow(p.c_stride));
+              p.add || p.bias != nullptr ? 1.0f : 0.0f, p.c, narrow(p.c_stride));
 }
 
-void multiply(ThreadPool& pool, const Product& product, const TileFunction& before,
-              const TileFunction& after) {
+void multiply(ThreadPool& pool, const Product& product, const TileFunction& after) {
   for_each_tile(pool, product.m, product.n, product.k, kMultiple, [&](const Tile& tile, int) {
-    if (before) before(tile);
     multiply(product.part(tile));
     if (after) after(tile);
   });

@@ -21,25 +21,29 @@ struct Factor {
   }
 };
 
-// C [m,n] = scale * A [m,k] B [k,n], or that added to what C holds.
+// C [m,n] = scale * A [m,k] B [k,n], or that added to what C holds, or to one row for all.
 struct Product {
   int64_t m, n, k;
   Factor a, b;
   float* c;
   int64_t c_stride;
   float scale = 1;
-  bool add = false;
+  bool add = false;             // to what C holds
+  const float* bias = nullptr;  // [n], which C's rows begin with instead; null: none
 
   Product part(const Tile& tile) const;
 };
 
+// What the sums begin with, where products are added to C: zeros or the bias, written to a tile of
+// C that has nothing yet.
+void begin_sums(const Product& product, const Tile& tile);
+
 // On the calling thread; several threads may call it at once.
 void multiply(const Product& product);
 
-// On the pool's threads, one fixed tile of C each; `before` and `after` (may be empty) run around
-// each tile on its thread.
-void multiply(ThreadPool& pool, const Product& product, const TileFunction& before = {},
-              const TileFunction& after = {});
+// On the pool's threads, one fixed tile of C each; `after` (may be empty) follows each tile on its
+// thread.
+void multiply(ThreadPool& pool, const Product& product, const TileFunction& after = {});
 
 // The kernels that OpenBLAS picked for this CPU: "Zen", "SkylakeX".
 std::string blas_core();

@@ -4,8 +4,8 @@
 namespace berth {
 namespace {
 
-// y = x w^T, added to what y holds: its bias, which is written just before each tile's product.
-Product forward_product(const Tensor& x, const Tensor& w, const Tensor& y) {
+// y = x w^T + bias.
+Product forward_product(const Tensor& x, const Tensor& w, const Tensor& bias, const Tensor& y) {
   assert(x.columns() == w.columns() && y.rows() == x.rows() && y.columns() == w.rows());
   return {.m = x.rows(),
           .n = w.rows(),
@@ -14,26 +14,17 @@ Product forward_product(const Tensor& x, const Tensor& w, const Tensor& y) {
           .b = {w.f32(), w.columns(), true},
           .c = y.f32(),
           .c_stride = y.columns(),
-          .add = true};
-}
-
-TileFunction write_bias(const CpuLoops& loops, const Tensor& bias, const Tensor& y) {
-  return [&](const Tile& tile) {
-    for (int64_t t = tile.row; t < tile.row + tile.rows; ++t) {
-      loops.copy(bias.f32() + tile.column, y.f32() + t * y.columns() + tile.column, tile.columns);
-    }
-  };
+          .bias = bias.f32()};
 }
 
 }  // namespace
 
 void CpuBackend::multiply_by(const CpuWeight& weight, const std::optional<Bf16Matrix>& right,
-                             const Product& product, const TileFunction& before,
-                             const TileFunction& after) {
+                             const Product& product, const TileFunction& after) {
   if (weight.forward) {
-    bf16_->multiply(product, right ? &*right : nullptr, before, after);
+    bf16_->multiply(product, right ? &*right : nullptr, after);
   } else {
-    multiply(pool_, product, before, after);
+    multiply(pool_, product, after);
   }
 }
 
@@ -47,16 +38,15 @@ void CpuBackend::multiply_alone(const Product& product, int thread) {
 
 void CpuBackend::linear_forward(Tensor x, const Weight& w, Tensor bias, Tensor y) {
   const CpuWeight& weight = cpu_weight(w);
-  multiply_by(weight, weight.forward, forward_product(x, w.master(), y),
-              write_bias(loops_, bias, y));
+  multiply_by(weight, weight.forward, forward_product(x, w.master(), bias, y));
 }
 
 void CpuBackend::linear_activation_forward(Tensor x, const Weight& w, Tensor bias,
                                            Activation activation, Tensor pre, Tensor y) {
   const CpuWeight& weight = cpu_weight(w);
   const Tensor sums = pre.dtype == DType::kF32 ? pre : y;
-  multiply_by(weight, weight.forward, forward_product(x, w.master(), sums),
-              write_bias(loops_, bias, sums), [&](const Tile& tile) {
+  multiply_by(weight, weight.forward, forward_product(x, w.master(), bias, sums),
+              [&](const Tile& tile) {
                 for (int64_t t = tile.row; t < tile.row + tile.rows; ++t) {
                   const int64_t at = t * y.columns() + tile.column;
                   keep_row(sums.f32() + at, pre, at, tile.columns);

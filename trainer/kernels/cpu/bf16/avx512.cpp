@@ -59,8 +59,8 @@ struct Columns {
 
 // Sums stay in 2 * kRows registers.
 template <int kRows>
-void multiply_rows(const uint16_t* a, const uint16_t* b, int64_t pairs, Columns columns, bool add,
-                   float* c, int64_t c_stride) {
+void multiply_rows(const uint16_t* a, const uint16_t* b, int64_t pairs, Columns columns,
+                   const Addend& addend, float* c, int64_t c_stride) {
   __m512 low[kRows], high[kRows];
 #pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
@@ -85,9 +85,10 @@ void multiply_rows(const uint16_t* a, const uint16_t* b, int64_t pairs, Columns 
 #pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
     float* const row = c + r * c_stride;
-    if (add) {
-      low[r] = _mm512_add_ps(low[r], _mm512_maskz_loadu_ps(columns.low, row));
-      high[r] = _mm512_add_ps(high[r], _mm512_maskz_loadu_ps(columns.high, row + 16));
+    if (addend.data != nullptr) {
+      const float* const added = addend.data + r * addend.stride;
+      low[r] = _mm512_add_ps(low[r], _mm512_maskz_loadu_ps(columns.low, added));
+      high[r] = _mm512_add_ps(high[r], _mm512_maskz_loadu_ps(columns.high, added + 16));
     }
     _mm512_mask_storeu_ps(row, columns.low, low[r]);
     _mm512_mask_storeu_ps(row + 16, columns.high, high[r]);
@@ -95,14 +96,15 @@ void multiply_rows(const uint16_t* a, const uint16_t* b, int64_t pairs, Columns 
 }
 
 void multiply(const uint16_t* a, const uint16_t* b, int64_t depth, int64_t rows, int64_t columns,
-              bool add, float* c, int64_t c_stride) {
-  using Rows = void (*)(const uint16_t*, const uint16_t*, int64_t, Columns, bool, float*, int64_t);
+              const Addend& addend, float* c, int64_t c_stride) {
+  using Rows =
+      void (*)(const uint16_t*, const uint16_t*, int64_t, Columns, const Addend&, float*, int64_t);
   constexpr std::array<Rows, kPanelRows> kByRows = {
       multiply_rows<1>, multiply_rows<2>,  multiply_rows<3>,  multiply_rows<4>,
       multiply_rows<5>, multiply_rows<6>,  multiply_rows<7>,  multiply_rows<8>,
       multiply_rows<9>, multiply_rows<10>, multiply_rows<11>, multiply_rows<12>};
   kByRows[static_cast<size_t>(rows - 1)](
-      a, b, depth / 2, {first_lanes(columns), first_lanes(columns - 16)}, add, c, c_stride);
+      a, b, depth / 2, {first_lanes(columns), first_lanes(columns - 16)}, addend, c, c_stride);
 }
 
 }  // namespace

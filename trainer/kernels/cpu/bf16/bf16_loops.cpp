@@ -51,8 +51,8 @@ bool multiplies(const Bf16Loops& loops) {
   loops.pack_rows({left.data(), kDepth, 1, rows, kDepth}, row_panel.data());
   loops.pack_columns({right.data(), 1, kPanelColumns, kPanelColumns, kDepth}, column_panel.data());
   if (loops.begin != nullptr) loops.begin();
-  loops.multiply(row_panel.data(), column_panel.data(), depth, rows, kPanelColumns, /*add=*/true,
-                 sums.data(), kPanelColumns);
+  loops.multiply(row_panel.data(), column_panel.data(), depth, rows, kPanelColumns,
+                 {sums.data(), kPanelColumns}, sums.data(), kPanelColumns);
   if (loops.end != nullptr) loops.end();
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t column = 0; column < kPanelColumns; ++column) {

@@ -19,6 +19,12 @@ struct Lanes {
   int64_t depth;
 };
 
+// What a product is added to: rows `stride` apart, of stride 0 one for all; null: zeros.
+struct Addend {
+  const float* data = nullptr;
+  int64_t stride = 0;
+};
+
 // The inner loops of bf16 products with fp32 sums, on the calling thread.
 struct Bf16Loops {
   const char* name;
@@ -34,10 +40,11 @@ struct Bf16Loops {
   void (*pack_rows)(const Lanes& lanes, uint16_t* panel);
   void (*pack_columns)(const Lanes& lanes, uint16_t* panel);
 
-  // C [rows,columns], rows c_stride apart, = or += the product of a panel of rows and one of
-  // columns over `depth`, a padded one. An element's sum does not depend on rows and columns.
+  // C [rows,columns], rows c_stride apart, = the addend, which may be C, + the product of a panel
+  // of rows and one of columns over `depth`, a padded one. An element's sum does not depend on rows
+  // and columns.
   void (*multiply)(const uint16_t* rows_panel, const uint16_t* columns_panel, int64_t depth,
-                   int64_t rows, int64_t columns, bool add, float* c, int64_t c_stride);
+                   int64_t rows, int64_t columns, const Addend& addend, float* c, int64_t c_stride);
 
   // What a thread does before and after calls of multiply; null: nothing.
   void (*begin)() = nullptr;

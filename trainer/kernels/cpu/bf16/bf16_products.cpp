@@ -88,6 +88,13 @@ void pack_panels(const Bf16Loops& loops, const Product& p, const Block& block, i
   }
 }
 
+// What the products of a slab are added to, from an element of C on.
+Addend addend_at(const Product& p, bool is_first, int64_t row, int64_t column) {
+  if (is_first && p.bias != nullptr) return {p.bias + column, 0};
+  if (is_first && !p.add) return {};
+  return {p.c + row * p.c_stride + column, p.c_stride};
+}
+
 // A tile's share of a block, a slab of depth after the other.
 void multiply_tile(const Bf16Loops& loops, const Product& p, const Block& block, const Tile& tile,
                    uint16_t* row_panels) {
@@ -104,19 +111,15 @@ void multiply_tile(const Bf16Loops& loops, const Product& p, const Block& block,
       const int64_t lane = tile.column + n - block.column;
       const uint16_t* const columns = block.panels + lane * block.panel_depth + d * kPanelColumns;
       for (int64_t m = 0; m < tile.rows; m += height) {
+        const int64_t row = tile.row + m, column = tile.column + n;
         loops.multiply(row_panels + m * padded, columns, padded, std::min(height, tile.rows - m),
-                       std::min(kPanelColumns, tile.columns - n), p.add || first > 0,
-                       p.c + (tile.row + m) * p.c_stride + tile.column + n, p.c_stride);
+                       std::min(kPanelColumns, tile.columns - n),
+                       addend_at(p, first == 0, row, column), p.c + row * p.c_stride + column,
+                       p.c_stride);
       }
     }
   }
   if (loops.end != nullptr) loops.end();
-}
-
-void clear(const Product& p, const Tile& tile) {
-  for (int64_t row = tile.row; row < tile.row + tile.rows; ++row) {
-    std::fill_n(p.c + row * p.c_stride + tile.column, tile.columns, 0.0f);
-  }
 }
 
 }  // namespace
@@ -171,17 +174,15 @@ void Bf16Products::pack(const Factor& right, Bf16Matrix& packed, Bf16Matrix& tra
   });
 }
 
-void Bf16Products::multiply(const Product& p, const Bf16Matrix* right, const TileFunction& before,
-                            const TileFunction& after) {
+void Bf16Products::multiply(const Product& p, const Bf16Matrix* right, const TileFunction& after) {
   assert(p.scale == 1);
   assert(right == nullptr || (right->depth == p.k && right->columns == p.n));
   const auto multiply_block = [&](const Block& block) {
-    const bool is_first = block.first == 0, is_last = block.first + block.depth == p.k;
+    const bool is_last = block.first + block.depth == p.k;
     for_each_small_tile(pool_, p.m, block.columns, block.depth, {loops_.panel_rows, kPanelColumns},
                         tile_for(block.columns), [&](Tile tile, int thread) {
                           tile.column += block.column;
-                          if (is_first && before) before(tile);
-                          if (p.k == 0 && !p.add) clear(p, tile);
+                          if (p.k == 0) begin_sums(p, tile);
                           multiply_tile(loops_, p, block, tile, row_panels(thread));
                           if (is_last && after) after(tile);
                         });
@@ -213,7 +214,7 @@ void Bf16Products::multiply_alone(const Product& p, int thread) {
     const int64_t rows = tile_for(block.columns).rows;
     for (int64_t row = 0; row < p.m; row += rows) {
       const Tile tile{row, std::min(rows, p.m - row), block.column, block.columns};
-      if (p.k == 0 && !p.add) clear(p, tile);
+      if (p.k == 0) begin_sums(p, tile);
       multiply_tile(loops_, p, block, tile, row_panels(thread));
     }
   });

@@ -38,8 +38,7 @@ class Bf16Products {
 
   // As multiply() of gemm.h, with scale 1. `right`, where it is not null, holds what product.b
   // would: that is then not read.
-  void multiply(const Product& product, const Bf16Matrix* right, const TileFunction& before,
-                const TileFunction& after);
+  void multiply(const Product& product, const Bf16Matrix* right, const TileFunction& after = {});
   // A small one, of factors that are packed for it alone, on the calling thread: `thread` of the
   // pool's, each of which may be in a call of its own.
   void multiply_alone(const Product& product, int thread);

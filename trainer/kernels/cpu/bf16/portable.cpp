@@ -31,7 +31,7 @@ void pack(const Lanes& lanes, uint16_t* panel) {
 }
 
 void multiply(const uint16_t* a, const uint16_t* b, int64_t depth, int64_t rows, int64_t columns,
-              bool add, float* c, int64_t c_stride) {
+              const Addend& addend, float* c, int64_t c_stride) {
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t n = 0; n < columns; ++n) {
       float sum = 0;
@@ -41,8 +41,7 @@ void multiply(const uint16_t* a, const uint16_t* b, int64_t depth, int64_t rows,
         sum += to_float(x[1]) * to_float(y[1]);
         sum += to_float(x[0]) * to_float(y[0]);
       }
-      float& result = c[r * c_stride + n];
-      result = add ? result + sum : sum;
+      c[r * c_stride + n] = addend.data ? addend.data[r * addend.stride + n] + sum : sum;
     }
   }
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "trainer/kernels/cpu/bf16/bf16_loops.h"
+
 namespace berth {
 
 // bf16 products on registers that are matrices, by what Intel's Architecture Instruction Set
@@ -18,7 +20,7 @@ inline constexpr int64_t kTilePanelRows = 2 * kTileSide;
 // As Bf16Loops::multiply: 2 x 2 tiles of sums.
 template <typename Tiles>
 void multiply_tiles(const uint16_t* a, const uint16_t* b, int64_t depth, int64_t rows,
-                    int64_t columns, bool add, float* c, int64_t c_stride) {
+                    int64_t columns, const Addend& addend, float* c, int64_t c_stride) {
   constexpr int64_t kColumns = 2 * kTileSide;
   constexpr size_t kRowBytes = 64;
   alignas(64) float edge[kTilePanelRows * kColumns];
@@ -26,14 +28,16 @@ void multiply_tiles(const uint16_t* a, const uint16_t* b, int64_t depth, int64_t
   float* const sums = is_whole ? c : edge;
   const int64_t stride = is_whole ? c_stride : kColumns;
   const size_t stride_bytes = static_cast<size_t>(stride) * sizeof(float);
-  if (add) {
+  if (addend.data != nullptr) {
     for (int64_t r = 0; !is_whole && r < rows; ++r) {
-      std::copy_n(c + r * c_stride, columns, edge + r * kColumns);
+      std::copy_n(addend.data + r * addend.stride, columns, edge + r * kColumns);
     }
-    Tiles::template load<0>(sums, stride_bytes);
-    Tiles::template load<1>(sums + kTileSide, stride_bytes);
-    Tiles::template load<2>(sums + kTileSide * stride, stride_bytes);
-    Tiles::template load<3>(sums + kTileSide * stride + kTileSide, stride_bytes);
+    const auto [from, apart] = is_whole ? addend : Addend{edge, kColumns};
+    const size_t apart_bytes = static_cast<size_t>(apart) * sizeof(float);
+    Tiles::template load<0>(from, apart_bytes);
+    Tiles::template load<1>(from + kTileSide, apart_bytes);
+    Tiles::template load<2>(from + kTileSide * apart, apart_bytes);
+    Tiles::template load<3>(from + kTileSide * apart + kTileSide, apart_bytes);
   } else {
     Tiles::template zero<0>();
     Tiles::template zero<1>();
