@@ -1,6 +1,7 @@
 #include "storage/parallel_sink.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -17,6 +18,11 @@ namespace {
 
 constexpr size_t kMostJoined = 32;  // at once
 
+// While no part takes longer, the machine is what bounds them, and more at once would drive each
+// other out of its caches.
+constexpr std::chrono::milliseconds kFastPart{50};
+constexpr size_t kFastConnections = 4;
+
 class ParallelSink final : public ByteSink {
  public:
   ParallelSink(Storage& inner, const Uri& uri, const WriteOptions& write,
@@ -26,7 +32,8 @@ class ParallelSink final : public ByteSink {
         parts_uri_(Uri::parse(uri.to_string() + ".parts")),
         write_(write),
         part_bytes_(options.upload_part_bytes),
-        connections_(static_cast<size_t>(std::max(options.connections, 1))) {
+        connections_(static_cast<size_t>(std::max(options.connections, 1))),
+        most_open_(std::min(connections_, kFastConnections)) {
     if (write_.if_generation) return;
     const std::optional<Stat> replaced = inner_.stat(uri_);
     write_.if_generation = replaced ? replaced->generation : 0;
@@ -49,7 +56,7 @@ class ParallelSink final : public ByteSink {
 
   Stat close() override {
     if (filling_) hand_over(std::move(filling_));
-    await_closed(0);
+    await_closed();
     while (stats_.size() > kMostJoined) join_groups();
     try {
       const Stat published = joined(uri_, stats_, write_.if_generation)->close();
@@ -72,7 +79,7 @@ class ParallelSink final : public ByteSink {
 
   // The part's sink sends nothing before it is closed.
   void start_part() {
-    await_closed(connections_ - 1);
+    await([this] { return open_ < most_open_; });
     filling_ = inner_.create(part_uri(cat(stats_.size())),
                              {.if_generation = 0, .size_hint = part_bytes_, .made_of = {}});
     filled_ = 0;
@@ -92,7 +99,7 @@ class ParallelSink final : public ByteSink {
       const auto at = [&](size_t i) { return parts.begin() + static_cast<ptrdiff_t>(i); };
       hand_over(joined(part_uri(cat("joined-", joined_++)), {at(first), at(last)}, 0));
     }
-    await_closed(0);
+    await_closed();
   }
 
   void hand_over(std::unique_ptr<ByteSink> sink) {
@@ -106,11 +113,14 @@ class ParallelSink final : public ByteSink {
     changed_.notify_all();
   }
 
-  // Until at most `most` are left to close.
-  void await_closed(size_t most) {
+  template <typename Condition>
+  void await(const Condition& condition) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return open_ <= most || failure_; });
+    changed_.wait(lock, [&] { return condition() || failure_; });
     if (failure_) std::rethrow_exception(failure_);
+  }
+  void await_closed() {
+    await([this] { return open_ == 0; });
   }
 
   // A thread.
@@ -118,6 +128,7 @@ class ParallelSink final : public ByteSink {
     while (const std::optional<Full> full = take(stop)) {
       Stat stat;
       std::exception_ptr failure;
+      const auto begin = std::chrono::steady_clock::now();
       try {
         stat = full->sink->close();
       } catch (...) {
@@ -126,6 +137,7 @@ class ParallelSink final : public ByteSink {
       const std::lock_guard lock(mutex_);
       stats_[full->index] = std::move(stat);
       if (!failure_) failure_ = failure;
+      if (std::chrono::steady_clock::now() - begin > kFastPart) most_open_ = connections_;
       --open_;
       changed_.notify_all();
     }
@@ -166,6 +178,7 @@ class ParallelSink final : public ByteSink {
   std::deque<Full> full_;
   std::vector<Stat> stats_;  // of the parts, or of their groups, where they are closed
   size_t open_ = 0;          // handed over and not yet closed
+  size_t most_open_;         // at once
   std::exception_ptr failure_;
   std::vector<std::jthread> threads_;  // last: they use the rest
 };

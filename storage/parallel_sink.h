@@ -7,8 +7,9 @@
 
 namespace berth {
 
-// A large new object of Google Cloud Storage: `options.connections` threads each upload a part,
-// and the storage joins them ("parallel composite upload"). The parts lie below
+// A large new object of Google Cloud Storage: threads, `options.connections` where the network
+// takes its time and a few where it does not, each upload a part, and the storage joins them
+// ("parallel composite upload"). The parts lie below
 // "<uri>.parts/" meanwhile; those that an upload of the same object left there before, when it was
 // killed, are removed at its end. Memory: a part for each connection. Where the parts are lost,
 // close() throws UploadLost. `inner`, which tries each part again by itself, outlives it.
