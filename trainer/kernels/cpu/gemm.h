@@ -34,8 +34,7 @@ struct Product {
   Product part(const Tile& tile) const;
 };
 
-// What the sums begin with, where products are added to C: zeros or the bias, written to a tile of
-// C that has nothing yet.
+// Writes to a tile of C what its sums begin with, zeros or the bias, unless C holds that.
 void begin_sums(const Product& product, const Tile& tile);
 
 // On the calling thread; several threads may call it at once.
