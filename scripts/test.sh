@@ -72,9 +72,9 @@ step "benches build" build release benches
 step "size" show_sizes
 step "scripts/train-local.sh" train_twice
 if [ $tsan = yes ]; then
-  # All of them have run above; a pool of one thread has no races, and half of the random faults' seeds find what there is.
+  # A pool of one thread has no races; those tests have run above.
   step "tsan: the threaded tests" build_and_test tsan threaded_tests --label-regex threaded \
-    --exclude-regex '_1_threads( |$)|RandomFaults.*/[5-9]( |$)'
+    --exclude-regex '_1_threads( |$)'
 else
   skip "tsan" "--no-tsan"
 fi

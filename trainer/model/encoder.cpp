@@ -47,7 +47,7 @@ void Encoder::allocate(Arena& arena, const BatchLimits& limits, int64_t most_pic
   const size_t begin = arena.position();
   for (size_t i = layers_.size(); i-- > 0;) {
     if (recomputes_) arena.go_back(begin);  // no layer takes less than a later one
-    const int64_t rows = is_last(i) && most_picked > 0 ? most_picked : tokens;
+    const int64_t rows = is_last(i) && most_picked > 0 ? std::min(most_picked, tokens) : tokens;
     layers_[i].attention.allocate(arena, tokens, rows);
     layers_[i].feed_forward.allocate(arena, rows);
   }

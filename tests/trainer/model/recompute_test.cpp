@@ -37,9 +37,10 @@ class Recompute : public testing::TestWithParam<std::string> {
     batch_.labels = classes;
   }
 
+  // More sequences than tokens could make.
   BatchLimits limits(bool recomputes) const {
     return {.tokens = batch_.num_tokens() + 3,
-            .sequences = batch_.num_sequences(),
+            .sequences = 3 * batch_.num_tokens(),
             .recomputes = recomputes};
   }
 
