@@ -1,3 +1,5 @@
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -19,7 +21,8 @@
 //               [--only-upload | --against-one]
 //
 // Uploads and downloads one object, checksums compared, through the program's storage. Memory is
-// the peak of resident pages over what was resident before. --against-one: downloads with one
+// the peak of resident pages over what was resident before, CPU time this process's alone: what
+// moving a GiB takes from a training beside it. --against-one: downloads with one
 // connection too. tests/support/fault_server_main.cpp is a server for it, a slow one where asked.
 
 namespace berth {
@@ -47,8 +50,18 @@ double resident_bytes(std::string_view field) {
 
 struct Run {
   Timing timing;
+  double cpu_s;  // of a round
   double peak_bytes;
 };
+
+double cpu_seconds() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
 
 // Not measure(): a gibibyte a round does not need nine rounds.
 Run run(int rounds, const std::function<void()>& prepare, const std::function<void()>& work) {
@@ -57,26 +70,31 @@ Run run(int rounds, const std::function<void()>& prepare, const std::function<vo
   const double base_bytes = resident_bytes("VmRSS");
   std::ofstream("/proc/self/clear_refs") << 5;  // the peak starts anew
   std::vector<double> seconds;
+  double cpu_s = 0;
   for (int i = 0; i < rounds; ++i) {
     prepare();
+    const double cpu_before_s = cpu_seconds();
     const auto start = std::chrono::steady_clock::now();
     work();
+    cpu_s += cpu_seconds() - cpu_before_s;
     seconds.push_back(
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   std::sort(seconds.begin(), seconds.end());
   const double median = seconds[seconds.size() / 2];
   return {{median, (seconds.back() - seconds.front()) / 2 / median, seconds.front()},
+          cpu_s / rounds,
           resident_bytes("VmHWM") - base_bytes};
 }
 
 void print(const char* name, const Options& options, const Run& done, const std::string& ratio) {
   const double bytes = static_cast<double>(options.mebibytes) * kMebibyte;
   std::printf(
-      "%-10s %5llu MiB  connections=%-3d %9.1f ms  +-%2.0f%%  %6.2f GB/s  peak +%.0f MiB%s\n", name,
-      static_cast<unsigned long long>(options.mebibytes), options.transfer.connections,
+      "%-10s %5llu MiB  connections=%-3d %9.1f ms  +-%2.0f%%  %6.2f GB/s  %5.2f CPU s  peak +%.0f "
+      "MiB%s\n",
+      name, static_cast<unsigned long long>(options.mebibytes), options.transfer.connections,
       done.timing.median_s * 1e3, done.timing.spread * 100, bytes / done.timing.median_s / 1e9,
-      done.peak_bytes / kMebibyte, ratio.c_str());
+      done.cpu_s, done.peak_bytes / kMebibyte, ratio.c_str());
 }
 
 // `uri` becomes the last object.

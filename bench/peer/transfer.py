@@ -2,12 +2,13 @@
 
     STORAGE_EMULATOR_HOST=http://127.0.0.1:PORT python bench/peer/transfer.py [--mebibytes 1024] [--rounds 3] [--workers 8]
 
-Prints a line each: verb, median seconds, GB/s. Its workers are processes, its default; parts are its 32 MiB default; the files lie in
+Prints a line each: verb, median seconds, GB/s, CPU seconds of its processes. Its workers are processes, its default; parts are its 32 MiB default; the files lie in
 the folder of --scratch, best a memory file system. CRC-32C is compared where the transfer manager does.
 """
 
 import argparse
 import os
+import resource
 import statistics
 import time
 
@@ -37,14 +38,20 @@ def download():
     transfer_manager.download_chunks_concurrently(blob, target, worker_type=worker_type, max_workers=args.workers)
 
 
-def median_seconds(work, prepare=lambda: None):
-    seconds = []
+def cpu_seconds():
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def measure(work, prepare=lambda: None):
+    """Medians of the seconds and of the CPU seconds."""
+    rounds = []
     for i in range(args.rounds + 1):
         prepare()
-        start = time.perf_counter()
+        start, cpu_start = time.perf_counter(), cpu_seconds()
         work()
-        seconds.append(time.perf_counter() - start)
-    return statistics.median(seconds[1:])  # the first touches the memory at both ends
+        rounds.append((time.perf_counter() - start, cpu_seconds() - cpu_start))
+    return [statistics.median(values) for values in zip(*rounds[1:])]  # the first touches the memory at both ends
 
 
 def delete():
@@ -57,8 +64,8 @@ try:
         piece = os.urandom(1 << 20)
         for _ in range(args.mebibytes):
             file.write(piece)
-    for name, seconds in ("upload", median_seconds(upload, delete)), ("download", median_seconds(download)):
-        print(f"{name} {seconds:.3f} s {args.mebibytes * 2**20 / seconds / 1e9:.2f} GB/s", flush=True)
+    for name, (seconds, cpu_s) in ("upload", measure(upload, delete)), ("download", measure(download)):
+        print(f"{name} {seconds:.3f} s {args.mebibytes * 2**20 / seconds / 1e9:.2f} GB/s {cpu_s:.2f} CPU s", flush=True)
     assert os.path.getsize(target) == os.path.getsize(source)
 finally:
     for path in source, target:

@@ -13,9 +13,9 @@ namespace {
 
 constexpr char kTokenPath[] = "/computeMetadata/v1/instance/service-accounts/default/token";
 
-std::map<std::string, std::string> parse_form(const std::string& body) {
+std::map<std::string, std::string> parse_form(std::string_view body) {
   std::map<std::string, std::string> fields;
-  std::istringstream pairs(body);
+  std::istringstream pairs{std::string(body)};
   for (std::string pair; std::getline(pairs, pair, '&');) {
     const size_t equals = pair.find('=');
     fields[percent_decoded(pair.substr(0, equals))] = percent_decoded(pair.substr(equals + 1));
@@ -95,7 +95,7 @@ ServedRequest FakeAccounts::last(const std::string& path) {
 }
 
 std::map<std::string, std::string> FakeAccounts::last_form(const std::string& path) {
-  return parse_form(last(path).body);
+  return parse_form(last(path).body.view());
 }
 
 size_t FakeAccounts::requests(const std::string& path) {
@@ -118,7 +118,7 @@ std::vector<std::string> FakeAccounts::secrets() {
     if (!line.starts_with("-----")) all.push_back(line);
   }
   for (const ServedRequest& request : asked_["/token"]) {
-    const auto form = parse_form(request.body);
+    const auto form = parse_form(request.body.view());
     if (form.contains("assertion")) all.push_back(form.at("assertion"));
   }
   return all;
@@ -149,7 +149,7 @@ std::string FakeAccounts::new_token(const std::string& name) {
 }
 
 ServedAnswer FakeAccounts::oauth(const ServedRequest& request) {
-  const auto form = parse_form(request.body);
+  const auto form = parse_form(request.body.view());
   const std::string grant = form.contains("grant_type") ? form.at("grant_type") : "";
   if (request.method != "POST" ||
       request.header("Content-Type") != "application/x-www-form-urlencoded") {
@@ -172,7 +172,7 @@ ServedAnswer FakeAccounts::oauth(const ServedRequest& request) {
 }
 
 ServedAnswer FakeAccounts::sts(const ServedRequest& request) {
-  const auto form = parse_form(request.body);
+  const auto form = parse_form(request.body.view());
   if (form.at("grant_type") != "urn:ietf:params:oauth:grant-type:token-exchange" ||
       form.at("subject_token") != kSubjectToken) {
     return refuse("invalid_grant", "The subject token is not accepted");
@@ -191,7 +191,7 @@ ServedAnswer FakeAccounts::iam(const ServedRequest& request) {
       return {.status = 403, .body = to_text(body)};
     }
   }
-  const std::string life = parse_json(request.body).at("lifetime");
+  const std::string life = parse_json(request.body.view()).at("lifetime");
   const Json body = {{"accessToken", new_token("iam")},
                      {"expireTime", iso_time(clock_s + std::stod(life))}};
   return {.body = to_text(body)};

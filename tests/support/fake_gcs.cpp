@@ -73,8 +73,7 @@ uint64_t FakeGcs::put(const std::string& name, std::string bytes,
                     .crc32c = crc32c(as_bytes(bytes)),
                     .content_type = "application/octet-stream",
                     .content_encoding = content_encoding};
-  object.content =
-      std::make_shared<FakeContent>(std::make_shared<const std::string>(std::move(bytes)));
+  object.content = std::make_shared<FakeContent>(std::move(bytes));
   return objects_.put(std::move(object), {}).generation;
 }
 
@@ -86,7 +85,7 @@ std::optional<FakeObject> FakeGcs::find(const std::string& name) const {
 
 std::optional<std::string> FakeGcs::get(const std::string& name) const {
   const auto object = find(name);
-  return object ? std::optional(*object->content->bytes()) : std::nullopt;
+  return object ? std::optional(std::string(object->content->bytes().view())) : std::nullopt;
 }
 
 std::optional<uint64_t> FakeGcs::generation(const std::string& name) const {
@@ -203,7 +202,7 @@ ServedAnswer FakeGcs::answer(const ServedRequest& request) {
   } catch (const GcsRefusal& refusal) {
     answer = route_of.call == GcsCall::kDownload ? text_refusal(refusal) : json_refusal(refusal);
   }
-  answer.fault = fitted(fault.answer, answer.body.size);
+  answer.fault = fitted(fault.answer, answer.body.size());
   answer.fault.reset = fault.lose_answer;
   return answer;
 }

@@ -37,7 +37,7 @@ std::optional<Range> range_of(const ServedRequest& request, uint64_t size) {
 }
 
 // Empty where the bytes are not gzip.
-std::optional<std::string> gunzipped(const std::string& bytes) {
+std::optional<std::string> gunzipped(std::string_view bytes) {
   z_stream stream{};
   if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) return std::nullopt;
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
@@ -134,15 +134,16 @@ ServedAnswer download_answer(const FakeObject& object, const ServedRequest& requ
                    object.content_encoding.empty() ? "identity" : object.content_encoding},
                   {"x-goog-stored-content-length", std::to_string(size)},
                   {"x-guploader-uploadid", cat("fake-", request.number)}},
-      .body = ServedBody(object.content->bytes(), 0, size)};
+      .body = object.content->bytes()};
   if (object.content_encoding == "gzip") {
     const std::string accepted = lower_ascii(request.header("Accept-Encoding").value_or(""));
-    auto text = accepted.find("gzip") == std::string::npos ? gunzipped(*object.content->bytes())
-                                                           : std::nullopt;
+    auto text = accepted.find("gzip") == std::string::npos
+                    ? gunzipped(object.content->bytes().view())
+                    : std::nullopt;
     if (text) {
       answer.headers.emplace_back("x-guploader-response-body-transformations", "gunzipped");
       answer.headers.emplace_back("Warning", "214 UploadServer gunzipped");
-      answer.body = ServedBody(std::move(*text));
+      answer.body = std::move(*text);
       answer.chunked = true;
       return answer;
     }
@@ -154,8 +155,7 @@ ServedAnswer download_answer(const FakeObject& object, const ServedRequest& requ
       answer.status = 206;
       answer.headers.emplace_back("Content-Range",
                                   cat("bytes ", range->first, "-", range->last, "/", size));
-      answer.body =
-          ServedBody(object.content->bytes(), range->first, range->last - range->first + 1);
+      answer.body = object.content->bytes().part(range->first, range->last - range->first + 1);
     }
   } catch (const GcsRefusal& refusal) {
     answer = text_refusal(refusal);

@@ -11,7 +11,7 @@ namespace berth {
 
 ServedAnswer join_objects(FakeObjects& objects, const std::string& bucket, const std::string& name,
                           const ServedRequest& request) {
-  const auto recipe = parse_json(request.body);
+  const auto recipe = parse_json(request.body.view());
   const bool readable = recipe.is_object() && recipe.contains("sourceObjects") &&
                         recipe.at("sourceObjects").is_array();
   const size_t count = readable ? recipe.at("sourceObjects").size() : 0;

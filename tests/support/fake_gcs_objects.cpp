@@ -27,7 +27,7 @@ GcsRefusal no_such_object(const std::string& bucket, const std::string& name) {
 
 std::shared_ptr<FakeContent> FakeContent::joined(
     const std::vector<std::shared_ptr<FakeContent>>& parts) {
-  auto whole = std::make_shared<FakeContent>(std::make_shared<const std::string>());
+  auto whole = std::make_shared<FakeContent>();
   for (const auto& part : parts) {
     const std::lock_guard lock(part->mutex_);
     whole->pieces_.insert(whole->pieces_.end(), part->pieces_.begin(), part->pieces_.end());
@@ -38,18 +38,18 @@ std::shared_ptr<FakeContent> FakeContent::joined(
 uint64_t FakeContent::size() const {
   const std::lock_guard lock(mutex_);
   uint64_t size = 0;
-  for (const auto& piece : pieces_) size += piece->size();
+  for (const auto& piece : pieces_) size += piece.size();
   return size;
 }
 
-std::shared_ptr<const std::string> FakeContent::bytes() {
+SharedBytes FakeContent::bytes() {
   const uint64_t total = size();
   const std::lock_guard lock(mutex_);
   if (pieces_.size() == 1) return pieces_.front();
   std::string whole;
   whole.reserve(total);
-  for (auto& piece : pieces_) whole += *std::exchange(piece, nullptr);
-  pieces_ = {std::make_shared<const std::string>(std::move(whole))};
+  for (SharedBytes& piece : pieces_) whole += std::exchange(piece, {}).view();
+  pieces_ = {std::move(whole)};
   return pieces_.front();
 }
 

@@ -13,6 +13,7 @@
 
 #include "tests/support/http_server.h"
 #include "tests/support/recycled_bytes.h"
+#include "tests/support/shared_bytes.h"
 
 namespace berth {
 
@@ -20,23 +21,22 @@ namespace berth {
 // Thread-safe.
 class FakeContent {
  public:
-  explicit FakeContent(std::shared_ptr<const std::string> bytes) : pieces_({std::move(bytes)}) {}
+  explicit FakeContent(SharedBytes bytes = {}) : pieces_({std::move(bytes)}) {}
   static std::shared_ptr<FakeContent> joined(
       const std::vector<std::shared_ptr<FakeContent>>& parts);
 
   uint64_t size() const;
-  std::shared_ptr<const std::string> bytes();
+  SharedBytes bytes();
 
  private:
   mutable std::mutex mutex_;
-  std::vector<std::shared_ptr<const std::string>> pieces_;
+  std::vector<SharedBytes> pieces_;
 };
 
 // One version of an object.
 struct FakeObject {
   std::string bucket{}, name{};
-  std::shared_ptr<FakeContent> content =
-      std::make_shared<FakeContent>(std::make_shared<const std::string>());
+  std::shared_ptr<FakeContent> content = std::make_shared<FakeContent>();
   uint64_t generation = 0, metageneration = 1;
   uint32_t crc32c = 0;
   std::string content_type{}, content_encoding{};
@@ -82,12 +82,11 @@ class FakeObjects {
   std::vector<FakeObject> list(const std::string& bucket, const std::string& prefix,
                                const std::string& after) const;
 
-  RecycledBytes& memory() { return *memory_; }  // for what objects hold
+  RecycledBytes& memory() { return *memory_; }  // for what sessions hold
 
  private:
   const FakeObject* find(const std::string& bucket, const std::string& name) const;  // mutex_ held
 
-  // Shared by the bytes of every object, which come back to it.
   const std::shared_ptr<RecycledBytes> memory_ = std::make_shared<RecycledBytes>();
   mutable std::mutex mutex_;
   std::set<std::string> buckets_;

@@ -40,7 +40,7 @@ void damage(std::string& bytes, size_t from, const GcsFault& fault) {
 
 struct Multipart {
   std::string json;
-  std::string_view content;
+  SharedBytes content;
 };
 
 // --B CRLF fields CRLF CRLF json CRLF --B CRLF fields CRLF CRLF content CRLF --B--
@@ -51,7 +51,7 @@ Multipart multipart_of(const ServedRequest& request) {
   boundary = boundary.substr(0, boundary.find(';'));
   std::erase(boundary, '"');
   std::erase(boundary, '\'');
-  const std::string_view body = request.body;
+  const std::string_view body = request.body.view();
   const std::string delimiter = "\r\n--" + boundary;
   const size_t first = body.find("\r\n\r\n");
   const size_t middle = body.find(delimiter, first);
@@ -63,7 +63,7 @@ Multipart multipart_of(const ServedRequest& request) {
     throw GcsRefusal{400, "badContent", "Malformed multipart body."};
   }
   return {std::string(body.substr(first + 4, middle - first - 4)),
-          body.substr(second + 4, last - second - 4)};
+          request.body.part(second + 4, last - second - 4)};
 }
 
 // "bytes 0-9/20", "bytes 0-9/*", "bytes */20", "bytes */*".
@@ -98,7 +98,7 @@ GcsRefusal gone(int status) {
 }  // namespace
 
 GcsIntent intent_of(const std::string& bucket, const ServedRequest& request,
-                    const std::string& json) {
+                    std::string_view json) {
   GcsIntent intent{.object = {.bucket = bucket}, .conditions = GcsConditions::of(request)};
   FakeObject& object = intent.object;
   const auto resource = parse_json(json.empty() ? "{}" : json);
@@ -116,21 +116,22 @@ GcsIntent intent_of(const std::string& bucket, const ServedRequest& request,
 ServedAnswer upload_at_once(FakeObjects& objects, const std::string& bucket,
                             const ServedRequest& request, const GcsFault& fault) {
   const bool is_multipart = request.parameter("uploadType") == "multipart";
-  const Multipart parts = is_multipart ? multipart_of(request) : Multipart{"", request.body};
+  Multipart parts = is_multipart ? multipart_of(request) : Multipart{"", request.body};
   GcsIntent intent = intent_of(bucket, request, parts.json);
-  std::string bytes;
-  objects.memory().make_room(bytes, parts.content.size());
-  bytes.assign(parts.content);
-  damage(bytes, 0, fault);
-  intent.object.crc32c = crc32c(as_bytes(bytes));
+  if (fault.damage_upload) {
+    std::string bytes(parts.content.view());
+    damage(bytes, 0, fault);
+    parts.content = std::move(bytes);
+  }
+  intent.object.crc32c = crc32c(as_bytes(parts.content.view()));
   check_crc(intent.object.crc32c, intent.crc32c);
   check_crc(intent.object.crc32c, hash_header(request));
-  intent.object.content = std::make_shared<FakeContent>(objects.memory().share(std::move(bytes)));
+  intent.object.content = std::make_shared<FakeContent>(parts.content);
   return json_answer(object_json(objects.put(std::move(intent.object), intent.conditions)));
 }
 
 ServedAnswer FakeSessions::start(const std::string& bucket, const ServedRequest& request) {
-  GcsIntent intent = intent_of(bucket, request, request.body);
+  GcsIntent intent = intent_of(bucket, request, request.body.view());
   objects_.check(bucket, intent.object.name, intent.conditions);
   const auto session = std::make_shared<Session>();
   if (const auto type = request.header("X-Upload-Content-Type")) intent.object.content_type = *type;
@@ -198,7 +199,7 @@ ServedAnswer FakeSessions::put(const ServedRequest& request, const GcsFault& fau
   if (!request.complete) arrived = arrived / kChunkUnit * kChunkUnit;
   const uint64_t known = stored - *range.first;  // an overlap is skipped
   if (arrived > known) {
-    keep(*session, std::string_view(request.body).substr(known, arrived - known), fault);
+    keep(*session, request.body.view().substr(known, arrived - known), fault);
   }
   return answer(*session, request);
 }

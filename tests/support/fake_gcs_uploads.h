@@ -22,8 +22,7 @@ struct GcsIntent {
 };
 
 // The object as the query and `json`, the resource that came along, describe it.
-GcsIntent intent_of(const std::string& bucket, const ServedRequest& request,
-                    const std::string& json);
+GcsIntent intent_of(const std::string& bucket, const ServedRequest& request, std::string_view json);
 
 // uploadType media or multipart: the object is there when it returns.
 ServedAnswer upload_at_once(FakeObjects& objects, const std::string& bucket,

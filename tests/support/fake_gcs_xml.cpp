@@ -30,11 +30,7 @@ ServedAnswer FakeXmlUploads::answer(const std::string& bucket, const std::string
         cat("<Bucket>", bucket, "</Bucket><Key>", name, "</Key><UploadId>", fresh, "</UploadId>"));
   }
   if (request.method == "PUT" && request.parameter("partNumber")) {
-    std::string bytes;
-    objects_.memory().make_room(bytes, request.body.size());
-    bytes.assign(request.body);
-    Part part{nullptr, crc32c(as_bytes(bytes))};
-    part.content = std::make_shared<FakeContent>(objects_.memory().share(std::move(bytes)));
+    Part part{std::make_shared<FakeContent>(request.body), crc32c(as_bytes(request.body.view()))};
     const std::string hash = "crc32c=" + crc32c_base64(part.crc);
     const std::lock_guard lock(mutex_);
     const auto upload = uploads_.find(id);

@@ -42,8 +42,8 @@ void split_target(ServedRequest& request) {
 
 }  // namespace
 
-HttpConnection::HttpConnection(int fd, double bytes_per_second)
-    : fd_(fd), bytes_per_second_(bytes_per_second), buffer_(kBufferBytes, '\0') {}
+HttpConnection::HttpConnection(int fd, RecycledBytes& bodies, double bytes_per_second)
+    : fd_(fd), bodies_(bodies), bytes_per_second_(bytes_per_second), buffer_(kBufferBytes, '\0') {}
 
 bool HttpConnection::pause(double seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
@@ -128,27 +128,31 @@ bool HttpConnection::take_sized(ServedRequest& request, uint64_t size,
                                 std::optional<uint64_t> limit) {
   const uint64_t wanted = std::min(size, limit.value_or(size));
   request.complete = wanted == size;
-  request.body.resize(wanted);
-  return take(request.body.data(), wanted);
+  std::string body = bodies_.take(wanted);
+  if (!take(body.data(), wanted)) return false;
+  request.body = bodies_.share(std::move(body));
+  return true;
 }
 
 bool HttpConnection::take_chunks(ServedRequest& request, std::optional<uint64_t> limit) {
-  request.body.clear();
+  std::string body;
   for (;;) {
     const auto head = line();
     if (!head) return false;
     const size_t size = std::strtoull(head->c_str(), nullptr, 16);
     if (size == 0) break;
-    const size_t before = request.body.size();
+    const size_t before = body.size();
     const size_t wanted = limit ? std::min<uint64_t>(size, *limit - before) : size;
-    request.body.resize(before + wanted);
-    if (!take(request.body.data() + before, wanted)) return false;
+    body.resize(before + wanted);
+    if (!take(body.data() + before, wanted)) return false;
     if (wanted < size) {
       request.complete = false;
-      return true;
+      break;
     }
     if (!line()) return false;
   }
+  request.body = bodies_.share(std::move(body));
+  if (!request.complete) return true;
   for (;;) {  // trailers
     const auto trailer = line();
     if (!trailer) return false;
@@ -255,7 +259,7 @@ bool HttpConnection::write(const ServedAnswer& answer, bool without_body) {
   for (const auto& [name, value] : answer.headers) head += name + ": " + value + "\r\n";
   const bool has_body = answer.status != 204 && answer.status != 304;
   if (has_body && answer.chunked) head += "Transfer-Encoding: chunked\r\n";
-  if (has_body && !answer.chunked) head += cat("Content-Length: ", answer.body.size, "\r\n");
+  if (has_body && !answer.chunked) head += cat("Content-Length: ", answer.body.size(), "\r\n");
   head += "\r\n";
   if (fault.cut_header) {
     send(std::string_view(head).substr(0, head.size() / 2));

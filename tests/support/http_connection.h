@@ -18,10 +18,11 @@ namespace berth {
 // connection is over: the peer went away, or someone called shutdown() on the descriptor.
 class HttpConnection {
  public:
-  // Borrows `fd`. `bytes_per_second` 0: as fast as it goes.
-  HttpConnection(int fd, double bytes_per_second);
+  // Borrows `fd` and `bodies`, the memory of requests' bodies. `bytes_per_second` 0: as fast as it
+  // goes.
+  HttpConnection(int fd, RecycledBytes& bodies, double bytes_per_second);
 
-  // The next request but for its body. Keeps the memory of `request.body`.
+  // The next request but for its body.
   bool read_header(ServedRequest& request);
 
   // Its body: at most `limit` bytes where it says so; `request.complete` then tells whether all of
@@ -47,6 +48,7 @@ class HttpConnection {
   bool keep_pace(size_t bytes);
 
   const int fd_;
+  RecycledBytes& bodies_;
   const double bytes_per_second_;
   std::string buffer_;  // received, not yet taken from begin_ on
   size_t begin_ = 0, end_ = 0;

@@ -53,9 +53,6 @@ std::optional<std::string> ServedRequest::parameter(const std::string& name) con
   return found == query.end() ? std::nullopt : std::optional(found->second);
 }
 
-ServedBody::ServedBody(std::string text)
-    : bytes(std::make_shared<const std::string>(std::move(text))), size(bytes->size()) {}
-
 HttpServer::HttpServer(Handle handle, HttpServerOptions options)
     : handle_(std::move(handle)), options_(std::move(options)) {
   listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -115,7 +112,7 @@ void HttpServer::accept_all() {
 }
 
 void HttpServer::serve(Connection& connection) {
-  HttpConnection wire(connection.fd, options_.bytes_per_second);
+  HttpConnection wire(connection.fd, *bodies_, options_.bytes_per_second);
   ServedRequest request;
   for (bool open = true; open && wire.read_header(request);) {
     {

@@ -14,6 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/recycled_bytes.h"
+#include "tests/support/shared_bytes.h"
+
 namespace berth {
 
 // Orders names of header fields without their case.
@@ -30,26 +33,11 @@ struct ServedRequest {
   std::string path;                                         // as sent, so still percent-encoded
   std::map<std::string, std::string> query;                 // both decoded
   std::map<std::string, std::string, WithoutCase> headers;  // repeated ones joined with ", "
-  std::string body;
+  SharedBytes body;
   bool complete = true;  // false: the connection was cut on purpose within the body
 
   std::optional<std::string> header(std::string_view name) const;
   std::optional<std::string> parameter(const std::string& name) const;  // of the query
-};
-
-// Bytes of an answer: a part of memory that is shared, not copied.
-struct ServedBody {
-  std::shared_ptr<const std::string> bytes;
-  size_t offset = 0, size = 0;
-
-  ServedBody() = default;
-  ServedBody(std::string text);  // NOLINT: an answer's body is mostly a text
-  ServedBody(const char* text) : ServedBody(std::string(text)) {}
-  ServedBody(std::shared_ptr<const std::string> shared, size_t first, size_t count)
-      : bytes(std::move(shared)), offset(first), size(count) {}
-  std::string_view view() const {
-    return bytes ? std::string_view(*bytes).substr(offset, size) : std::string_view();
-  }
 };
 
 // How an answer goes wrong on its way.
@@ -68,7 +56,7 @@ struct WireFault {
 struct ServedAnswer {
   int status = 200;
   std::vector<std::pair<std::string, std::string>> headers{};
-  ServedBody body{};
+  SharedBytes body{};
   bool chunked = false;  // else with Content-Length
   WireFault fault{};
 };
@@ -109,6 +97,7 @@ class HttpServer {
 
   const Handle handle_;
   const HttpServerOptions options_;
+  const std::shared_ptr<RecycledBytes> bodies_ = std::make_shared<RecycledBytes>();
   int listener_ = -1, port_ = 0;
   mutable std::mutex mutex_;  // of what follows
   bool stopping_ = false;

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/shared_bytes.h"
+
 namespace berth {
 
 // Large strings whose memory is used again: pages that a process has never touched cost a virtual
@@ -18,7 +20,7 @@ class RecycledBytes : public std::enable_shared_from_this<RecycledBytes> {
   // move seldom, of which untouched pages cost nothing.
   void make_room(std::string& bytes, size_t size) {
     if (size <= bytes.capacity() || size < kSmallest) return;
-    std::string wider = take(size);
+    std::string wider = with_room(size);
     wider.assign(bytes);
     give_back(std::exchange(bytes, std::move(wider)));
   }
@@ -28,21 +30,30 @@ class RecycledBytes : public std::enable_shared_from_this<RecycledBytes> {
     if (bytes.capacity() >= kSmallest && free_.size() < kMost) free_.push_back(std::move(bytes));
   }
 
+  // Of `size`, to be written over.
+  std::string take(size_t size) {
+    std::string bytes = size < kSmallest ? "" : with_room(size);
+    bytes.resize(size);  // sets what is beyond the size that it had
+    return bytes;
+  }
+
   // Comes back when nobody uses it any more.
-  std::shared_ptr<const std::string> share(std::string bytes) {
+  SharedBytes share(std::string bytes) {
     auto* const owned = new std::string(std::move(bytes));
-    return {owned, [pool = shared_from_this(), owned](const std::string*) {
-              pool->give_back(std::move(*owned));
-              delete owned;
-            }};
+    return SharedBytes(std::shared_ptr<const std::string>(
+        owned, [pool = shared_from_this(), owned](const std::string*) {
+          pool->give_back(std::move(*owned));
+          delete owned;
+        }));
   }
 
  private:
   static constexpr size_t kSmallest = size_t{1} << 20;
+  static constexpr size_t kSlack = size_t{4} << 10;  // for the next, a little longer
   static constexpr size_t kLarge = size_t{64} << 20, kRoom = size_t{2} << 30;
-  static constexpr size_t kMost = 200;
+  static constexpr size_t kMost = 2000;
 
-  std::string take(size_t size) {
+  std::string with_room(size_t size) {
     const std::lock_guard lock(mutex_);
     auto best = free_.end();
     for (auto at = free_.begin(); at != free_.end(); ++at) {
@@ -54,7 +65,7 @@ class RecycledBytes : public std::enable_shared_from_this<RecycledBytes> {
       bytes = std::move(*best);
       free_.erase(best);
     } else {
-      bytes.reserve(size >= kLarge ? std::max(size, kRoom) : size);
+      bytes.reserve(size >= kLarge ? std::max(size, kRoom) : size + kSlack);
     }
     return bytes;
   }

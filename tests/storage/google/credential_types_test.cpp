@@ -165,7 +165,7 @@ TEST_F(CredentialTypesTest, AWorkloadMaySpeakForAServiceAccount) {
             "https://www.googleapis.com/auth/cloud-platform");
   const ServedRequest asked = accounts.last("/iam/robot@p:generateAccessToken");
   EXPECT_EQ(asked.header("Authorization"), "Bearer token-of-sts-1");
-  EXPECT_EQ(parse_json(asked.body),
+  EXPECT_EQ(parse_json(asked.body.view()),
             (Json{{"scope", {"https://www.googleapis.com/auth/devstorage.read_write"}},
                   {"lifetime", "1200s"}}));
 }
@@ -176,7 +176,7 @@ TEST_F(CredentialTypesTest, AnImpersonatedAccountHasASourceOfAnyType) {
     EXPECT_TRUE(authorization(accounts.impersonated_service_account(source))
                     .starts_with("Bearer token-of-iam-"))
         << source["type"];
-    const Json asked = parse_json(accounts.last("/iam/robot@p:generateAccessToken").body);
+    const Json asked = parse_json(accounts.last("/iam/robot@p:generateAccessToken").body.view());
     EXPECT_EQ(asked["delegates"], Json{"middle@p.iam.gserviceaccount.com"});
     EXPECT_EQ(asked["lifetime"], "3600s");
   }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "storage/base/json.h"
+#include "storage/base/text.h"
 #include "storage/google/credential_types.h"
 #include "storage/google/credentials.h"
 #include "tests/support/captured_log.h"
@@ -86,7 +87,7 @@ TEST_F(NoSecretsTest, WhereAllGoesWell) {
 TEST_F(NoSecretsTest, WhereServersEchoWhatTheyWereSent) {
   const auto echo = [](int status) {
     return [status](const ServedRequest& request) {
-      std::string all = percent_decoded(request.body);
+      std::string all = percent_decoded(request.body.view());
       for (const auto& [name, value] : request.headers) all += " " + name + ": " + value;
       const Json body = {{"error", all}, {"error_description", all}};
       return ServedAnswer{.status = status, .body = to_text(body)};
@@ -94,7 +95,8 @@ TEST_F(NoSecretsTest, WhereServersEchoWhatTheyWereSent) {
   };
   const auto google_echo = [](const ServedRequest& request) {
     const std::string bearer = request.header("Authorization").value_or("");
-    const Json body = {{"error", {{"status", bearer}, {"message", bearer + request.body}}}};
+    const Json body = {
+        {"error", {{"status", bearer}, {"message", cat(bearer, request.body.view())}}}};
     return ServedAnswer{.status = 403, .body = to_text(body)};
   };
   for (const int status : {200, 400, 401, 503}) {
@@ -114,7 +116,7 @@ TEST_F(NoSecretsTest, WhereServersEchoWhatTheyWereSent) {
 TEST_F(NoSecretsTest, WhereTheAnswerIsNoToken) {
   for (const char* path : {"/token", "/sts", "/iam/robot@p:generateAccessToken", "/subject"}) {
     accounts.answer(path, [](const ServedRequest& request) {
-      return ServedAnswer{.body = "access_token=" + request.body};
+      return ServedAnswer{.body = cat("access_token=", request.body.view())};
     });
     for (const Json& file : files()) use(to_text(file));
     accounts.answer(path, {});

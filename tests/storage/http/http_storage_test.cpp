@@ -37,7 +37,7 @@ class HttpStorageTest : public testing::Test {
                                                        std::to_string(content_.size()));
       answer.body = content_.substr(begin, end - begin + 1);
     }
-    if (cut_once_ && begin == 0 && answer.body.size > 1) {
+    if (cut_once_ && begin == 0 && answer.body.size() > 1) {
       cut_once_ = false;
       answer.fault.cut_after = 10;
     }
