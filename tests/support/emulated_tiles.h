@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -17,49 +18,65 @@ struct EmulatedTiles {
   using Tile = std::array<std::byte, kRows * kRowBytes>;
   inline static thread_local std::array<Tile, 8> tiles;
 
+  static void load(size_t tile, const void* from, int64_t stride_bytes) {
+    const auto* row = static_cast<const std::byte*>(from);
+    for (size_t i = 0; i < kRows; ++i, row += stride_bytes) {
+      std::memcpy(&tiles[tile][i * kRowBytes], row, kRowBytes);
+    }
+  }
+  static void store(size_t tile, void* to, int64_t stride_bytes) {
+    auto* row = static_cast<std::byte*>(to);
+    for (size_t i = 0; i < kRows; ++i, row += stride_bytes) {
+      std::memcpy(row, &tiles[tile][i * kRowBytes], kRowBytes);
+    }
+  }
+  static void zero(size_t tile) { tiles[tile].fill(std::byte{0}); }
+  // C[m][n] += A[m][2k] * B[k][2n] + A[m][2k + 1] * B[k][2n + 1]
+  static void dot(size_t c, size_t a, size_t b) {
+    const Factor left = factor(a), right = factor(b);
+    std::array<float, kRows * kPairs> sums;
+    std::memcpy(sums.data(), tiles[c].data(), sizeof sums);
+    for (size_t m = 0; m < kRows; ++m) {
+      for (size_t k = 0; k < kPairs; ++k) {
+        for (size_t n = 0; n < kPairs; ++n) {
+          float& sum = sums[m * kPairs + n];
+          sum += left[m * 2 * kPairs + 2 * k] * right[k * 2 * kPairs + 2 * n];
+          sum += left[m * 2 * kPairs + 2 * k + 1] * right[k * 2 * kPairs + 2 * n + 1];
+        }
+      }
+    }
+    std::memcpy(tiles[c].data(), sums.data(), sizeof sums);
+  }
+
+  // As tile_loops.h wants them.
   template <int kTile>
   static void load(const void* from, size_t stride_bytes) {
-    for (size_t row = 0; row < kRows; ++row) {
-      std::memcpy(&tiles[kTile][row * kRowBytes],
-                  static_cast<const std::byte*>(from) + row * stride_bytes, kRowBytes);
-    }
+    load(kTile, from, static_cast<int64_t>(stride_bytes));
   }
   template <int kTile>
   static void store(void* to, size_t stride_bytes) {
-    for (size_t row = 0; row < kRows; ++row) {
-      std::memcpy(static_cast<std::byte*>(to) + row * stride_bytes, &tiles[kTile][row * kRowBytes],
-                  kRowBytes);
-    }
+    store(kTile, to, static_cast<int64_t>(stride_bytes));
   }
   template <int kTile>
   static void zero() {
-    tiles[kTile].fill(std::byte{0});
+    zero(kTile);
   }
-  // C[m][n] += A[m][2k] * B[k][2n] + A[m][2k + 1] * B[k][2n + 1]
   template <int kC, int kA, int kB>
   static void dot() {
-    for (size_t m = 0; m < kRows; ++m) {
-      for (size_t n = 0; n < kPairs; ++n) {
-        float sum = at<float>(kC, m, n);
-        for (size_t k = 0; k < kPairs; ++k) {
-          for (size_t i = 0; i < 2; ++i) {
-            sum +=
-                to_float(at<uint16_t>(kA, m, 2 * k + i)) * to_float(at<uint16_t>(kB, k, 2 * n + i));
-          }
-        }
-        std::memcpy(&tiles[kC][m * kRowBytes + n * sizeof sum], &sum, sizeof sum);
-      }
-    }
+    dot(kC, kA, kB);
   }
 
  private:
-  template <typename T>
-  static T at(size_t tile, size_t row, size_t column) {
-    T value;
-    std::memcpy(&value, &tiles[tile][row * kRowBytes + column * sizeof value], sizeof value);
-    return value;
+  using Factor = std::array<float, kRows * 2 * kPairs>;
+
+  static Factor factor(size_t tile) {
+    std::array<uint16_t, kRows * 2 * kPairs> rounded;
+    std::memcpy(rounded.data(), tiles[tile].data(), sizeof rounded);
+    Factor values;
+    std::transform(rounded.begin(), rounded.end(), values.begin(),
+                   [](uint16_t value) { return std::bit_cast<float>(uint32_t{value} << 16); });
+    return values;
   }
-  static float to_float(uint16_t value) { return std::bit_cast<float>(uint32_t{value} << 16); }
 };
 
 namespace emulated_tiles {

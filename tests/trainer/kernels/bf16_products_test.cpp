@@ -12,6 +12,7 @@
 
 #include "storage/base/text.h"
 #include "tests/support/emulated_tiles.h"
+#include "tests/support/trapped_tiles.h"
 
 namespace berth {
 namespace {
@@ -37,20 +38,26 @@ class Bf16ProductsTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     loops_ = find_loops(GetParam());
-    if (loops_ == nullptr) GTEST_SKIP() << "NOT TESTED HERE: this CPU has no " << GetParam();
+    if (loops_ == nullptr) GTEST_SKIP() << "NOT TESTED HERE: this CPU has no AVX512_BF16";
     products_.emplace(pool_, *loops_);
   }
 
-  static const Bf16Loops* find_loops(std::string_view name) {
+  const Bf16Loops* find_loops(std::string_view name) {
     if (name == "Portable") return &bf16_portable::loops;
     if (name == "EmulatedTiles") return &emulated_tile_loops;
-    for (const Bf16Loops* loops : native_bf16_loops()) {
-      if (std::string_view(loops->name) == (name == "AMX_BF16" ? "bf16-amx" : "bf16")) return loops;
+    const auto native = native_bf16_loops();
+    if (native.empty()) return nullptr;
+#if defined(__x86_64__)
+    if (name == "AMX_BF16") {
+      if (native.front() != &bf16_amx::loops) trapped_.emplace();
+      return &bf16_amx::loops;
     }
-    return nullptr;
+#endif
+    return native.back();
   }
 
-  // C by definition and by Bf16Products, whose right factor is packed before or not.
+  // C by definition and by Bf16Products, on a pool with a right factor that is packed before, or on
+  // the pool and alone without it.
   enum class Start { kZero, kC, kBias };
   void check(const Shape& shape, bool left_transposed, bool right_transposed, Start start,
              bool packed) {
@@ -79,16 +86,21 @@ class Bf16ProductsTest : public testing::TestWithParam<const char*> {
         for (int64_t d = 0; d < k; ++d) sum += *product.a.at(i, d) * *product.b.at(d, j);
       }
     }
-    std::optional<Bf16Matrix> right;
+    const std::string what = cat(m, "x", n, "x", k, " transposed ", left_transposed,
+                                 right_transposed, " start ", static_cast<int>(start));
+    const std::vector<float> before = c;
     if (packed) {
-      right = products_->make_matrix(k, n);
-      Bf16Matrix transposed = products_->make_matrix(n, k);
-      products_->pack(product.b, *right, transposed);
+      Bf16Matrix right = products_->make_matrix(k, n), transposed = products_->make_matrix(n, k);
+      products_->pack(product.b, right, transposed);
+      products_->multiply(product, &right);
+      EXPECT_EQ(c, expected) << what << " packed";
+      return;
     }
-    products_->multiply(product, right ? &*right : nullptr);
-    EXPECT_EQ(c, expected) << cat(m, "x", n, "x", k, " transposed ", left_transposed,
-                                  right_transposed, " start ", static_cast<int>(start), " packed ",
-                                  packed);
+    products_->multiply(product, nullptr);
+    EXPECT_EQ(c, expected) << what;
+    c = before;
+    products_->multiply_alone(product, 2);
+    EXPECT_EQ(c, expected) << what << " alone";
   }
 
   void check_all(const Shape& shape) {
@@ -100,6 +112,9 @@ class Bf16ProductsTest : public testing::TestWithParam<const char*> {
   }
 
   const Bf16Loops* loops_ = nullptr;
+#if defined(__x86_64__)
+  std::optional<TrappedTiles> trapped_;  // where the CPU has no AMX
+#endif
   ThreadPool pool_{3};
   std::optional<Bf16Products> products_;
 };
