@@ -152,7 +152,7 @@ class Bench {
     moves("embedding_forward", shape, 2 * y.size_bytes(),
           [&] { kernels_->embedding_forward(words, positions, types, table, position, type, y); });
     moves("embedding_backward", shape, 3 * y.size_bytes(), [&] {
-      kernels_->embedding_backward(y, words, positions, types, {}, table, position, type);
+      kernels_->embedding_backward(y, words, positions, types, {}, table, {}, position, type);
     });
   }
 

@@ -66,6 +66,11 @@ struct PaddingRows {
   int64_t word = -1, position = -1;
 };
 
+// What is known of a row of an embedding table's gradient and moments: bits of an int32 a row. What
+// has no bit holds zeros, so that an update need not read it: most rows are in no text. To have
+// bits too many is safe.
+enum RowMark : int32_t { kHasGradient = 1, kHasMoments = 2 };
+
 // What disentangled attention knows of positions: queries and keys of P relative positions, and
 // which of them a distance means.
 struct RelativeRows {
@@ -94,6 +99,7 @@ struct UpdateRange {
   float weight_decay = 0;
   float rate_scale = 1;  // times the step's learning rate
   bool adapts = true;    // LAMB's, to the size of the weights
+  Tensor marks{};        // of the rows of the table that this is; null: it is none
 };
 
 // The operations of a BERT-family training step. One abstract class; a backend (CPU fp32, CPU bf16
@@ -152,10 +158,11 @@ class Kernels {
   // `position` and `type` may be null (models without them).
   virtual void embedding_forward(Tensor input_ids, Tensor position_ids, Tensor token_type_ids,
                                  Tensor word, Tensor position, Tensor type, Tensor y) = 0;
-  // Adds dy [T,H] into the rows that were read, but those of padding.
+  // Adds dy [T,H] into the rows that were read, but those of padding. word_marks [V], where it is
+  // not null, gets kHasGradient of them.
   virtual void embedding_backward(Tensor dy, Tensor input_ids, Tensor position_ids,
                                   Tensor token_type_ids, PaddingRows padding, Tensor dword,
-                                  Tensor dposition, Tensor dtype) = 0;
+                                  Tensor word_marks, Tensor dposition, Tensor dtype) = 0;
 
   // ---- Normalization and dropout -------------------------------------------------------------
   // Layer normalization over H, Ba et al. 2016, arXiv:1607.06450.
@@ -289,13 +296,15 @@ class Kernels {
   // ---- Optimizer -----------------------------------------------------------------------------
   // Adds the sum of squares of x (any shape) to the state.
   virtual void add_squares(Tensor x, StepState& state) = 0;
+  // The same of the rows of x [R,H] that have kHasGradient; the others are zeros.
+  virtual void add_squares_of_rows(Tensor x, Tensor marks, StepState& state) = 0;
   // From the sums: grad_norm = sqrt(squares) / examples, and the factor 1/examples, times
   // max_grad_norm/grad_norm where the norm exceeds it (max_grad_norm 0: no clipping).
   virtual void finish_gradients(float max_grad_norm, StepState& state) = 0;
   // AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101) with bias correction, as
   // torch.optim.AdamW: w -= rate * decay * w; w -= rate * m_hat / (sqrt(v_hat) + epsilon). w, g, m,
   // v [n]; g is taken times the factor of finish_gradients; ranges lie inside [0, n), sorted and
-  // disjoint. Zeroes g.
+  // disjoint. Zeroes g. Keeps the ranges' marks true.
   virtual void adamw(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
                      const AdamWOptions& options, const StepState& state) = 0;
   // LAMB (You et al. 2019, arXiv:1904.00962), with bias correction. As adamw, but the whole step of

@@ -79,6 +79,7 @@ class CompleteCheckpoint {
     const size_t first = first_trained(parameters);
     restore_block(moments, kFirstMoment, parameters, first, optimizer.first_moment(), kernels);
     restore_block(moments, kSecondMoment, parameters, first, optimizer.second_moment(), kernels);
+    parameters.mark_all_rows(kernels);
     return state;
   }
 

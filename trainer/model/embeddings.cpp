@@ -10,6 +10,7 @@ Embeddings::Embeddings(const ModelConfig& config, Parameters& parameters, Kernel
   const EmbeddingNames names = embedding_names(config);
   word_ = parameters.value(names.word + ".weight");
   dword_ = parameters.gradient(names.word + ".weight");
+  word_marks_ = parameters.marks(names.word + ".weight");
   if (!names.position.empty()) {
     position_ = parameters.value(names.position + ".weight");
     dposition_ = parameters.gradient(names.position + ".weight");
@@ -61,7 +62,7 @@ void Embeddings::backward(const StepContext& step, Tensor dy) {
   const PaddingRows padding{.word = config_.pad_token_id,
                             .position = config_.counts_from_padding() ? config_.pad_token_id : -1};
   kernels_.embedding_backward(d, batch.input_ids, batch.position_ids, batch.token_type_ids, padding,
-                              dword_, dposition_, dtype_);
+                              dword_, word_marks_, dposition_, dtype_);
 }
 
 void Embeddings::refresh() {

@@ -28,7 +28,7 @@ class Embeddings {
  private:
   const ModelConfig& config_;
   Kernels& kernels_;
-  Tensor word_, position_, type_, dword_, dposition_, dtype_;
+  Tensor word_, position_, type_, dword_, word_marks_, dposition_, dtype_;
   LayerNorm norm_;
   std::optional<Linear> projection_;
   Tensor sum_, mean_, rstd_;         // [T,E], [T], [T]

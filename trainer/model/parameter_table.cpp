@@ -13,6 +13,7 @@ class TableBuilder {
     const EmbeddingNames names = embedding_names(config_);
     const int64_t width = config_.embedding_width();
     matrix(names.word + ".weight", config_.vocab_size, width);
+    table_.back().is_looked_up = config_.task != Task::kMaskedLm;  // whose head multiplies by it
     if (!names.position.empty()) {
       matrix(names.position + ".weight", config_.max_position_embeddings, width);
     }

@@ -23,7 +23,31 @@ Parameters::Parameters(std::vector<ParameterSpec> specs, bool with_gradients, Ke
     : Parameters(std::move(specs)) {
   const size_t size_bytes = static_cast<size_t>(size_) * sizeof(float);
   values_ = kernels.allocate(size_bytes);
-  if (with_gradients) gradients_ = kernels.allocate(size_bytes);
+  if (!with_gradients) return;
+  gradients_ = kernels.allocate(size_bytes);
+  for (const ParameterSpec& spec : specs_) {
+    marks_.push_back(spec.is_looked_up && spec.trains
+                         ? kernels.allocate(static_cast<size_t>(spec.shape[0]) * sizeof(int32_t))
+                         : nullptr);
+  }
+  mark_all_rows(kernels);
+}
+
+Tensor Parameters::marks(size_t index) const {
+  if (marks_.empty() || !marks_[index]) return {};
+  return {.data = marks_[index]->data(),
+          .dtype = DType::kI32,
+          .rank = 1,
+          .shape = {specs_[index].shape[0]}};
+}
+
+void Parameters::mark_all_rows(Kernels& kernels) {
+  for (size_t i = 0; i < marks_.size(); ++i) {
+    const Tensor rows = marks(i);
+    if (!rows) continue;
+    const std::vector<int32_t> all(static_cast<size_t>(rows.rows()), kHasGradient | kHasMoments);
+    kernels.upload(rows, all.data());
+  }
 }
 
 Tensor Parameters::values() const {

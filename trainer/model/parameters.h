@@ -21,10 +21,11 @@ struct ParameterSpec {
   std::vector<std::string> aliases{};
   std::vector<int64_t> shape;
   Initial initial = Initial::kNormal;
-  bool decays = true;       // weight decay: matrices, not biases and LayerNorm
-  bool is_head = false;     // may be missing from pretrained files
-  bool is_adapter = false;  // LoRA's: is missing from pretrained files
-  bool trains = true;       // has a gradient
+  bool decays = true;         // weight decay: matrices, not biases and LayerNorm
+  bool is_head = false;       // may be missing from pretrained files
+  bool is_adapter = false;    // LoRA's: is missing from pretrained files
+  bool trains = true;         // has a gradient
+  bool is_looked_up = false;  // a table of which only the rows of a batch's ids have a gradient
   // 0 for embeddings, 1 for the first layer, ... and 1 more than the last layer's for the head.
   // Does not decrease along the table, but for adapters, which stand behind all layers.
   int64_t depth = 0;
@@ -65,6 +66,12 @@ class Parameters {
   Tensor value(std::string_view name, int count = 1) const;
   Tensor gradient(std::string_view name, int count = 1) const;
 
+  // The RowMarks of a parameter that is looked up and has gradients, int32 [rows]; else null. Who
+  // writes to gradients or moments keeps them true; at first every row has every mark.
+  Tensor marks(size_t index) const;
+  Tensor marks(std::string_view name) const { return marks(index_of(name)); }
+  void mark_all_rows(Kernels& kernels);
+
   // First element of parameter `index` in values().
   int64_t offset(size_t index) const { return offsets_[index]; }
 
@@ -79,6 +86,7 @@ class Parameters {
   std::vector<int64_t> offsets_;
   int64_t size_ = 0;
   std::unique_ptr<Memory> values_, gradients_;  // values_ null: a plan
+  std::vector<std::unique_ptr<Memory>> marks_;  // of every parameter, null where it has none
 };
 
 // Fills every parameter, or those at `indices`, with its initial values: normal with the config's

@@ -23,9 +23,10 @@ std::vector<UpdateRange> ranges_of(const OptimizerOptions& options, const Parame
         .end = parameters.offset(i) + specs[i].elements(),
         .weight_decay = specs[i].decays ? static_cast<float>(options.weight_decay) : 0.0f,
         .rate_scale = static_cast<float>(std::pow(options.layerwise_decay, layers_above)),
-        .adapts = specs[i].decays};
-    const bool joins = options.type == OptimizerType::kAdamW && !ranges.empty() &&
-                       ranges.back().end == range.begin &&
+        .adapts = specs[i].decays,
+        .marks = parameters.marks(i)};
+    const bool joins = options.type == OptimizerType::kAdamW && !ranges.empty() && !range.marks &&
+                       !ranges.back().marks && ranges.back().end == range.begin &&
                        ranges.back().weight_decay == range.weight_decay &&
                        ranges.back().rate_scale == range.rate_scale;
     if (joins) {
@@ -76,12 +77,27 @@ void Optimizer::step(StepState& state) {
   for (const UpdateRange& range : frozen_) {
     kernels_.zero(gradients.slice(range.begin, range.end - range.begin));
   }
-  const int64_t first = ranges_.empty() ? gradients.rows() : ranges_.front().begin;
-  kernels_.add_squares(gradients.slice(first, gradients.rows() - first), state);
+  add_squares(state);
   kernels_.finish_gradients(static_cast<float>(options_.max_grad_norm), state);
   const auto update = options_.type == OptimizerType::kLamb ? &Kernels::lamb : &Kernels::adamw;
   (kernels_.*update)(parameters_.values(), gradients, first_moment(), second_moment(), ranges_,
                      options_.adamw, state);
+}
+
+// What does not learn has zeros.
+void Optimizer::add_squares(StepState& state) {
+  const Tensor gradients = parameters_.gradients();
+  int64_t added = ranges_.empty() ? gradients.rows() : ranges_.front().begin;
+  for (const UpdateRange& range : ranges_) {
+    if (!range.marks) continue;
+    kernels_.add_squares(gradients.slice(added, range.begin - added), state);
+    Tensor table = gradients.slice(range.begin, range.end - range.begin);
+    table.rank = 2;
+    table.shape = {range.marks.rows(), table.shape[0] / range.marks.rows()};
+    kernels_.add_squares_of_rows(table, range.marks, state);
+    added = range.end;
+  }
+  kernels_.add_squares(gradients.slice(added, gradients.rows() - added), state);
 }
 
 Tensor Optimizer::first_moment() const {

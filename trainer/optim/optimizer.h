@@ -39,6 +39,8 @@ class Optimizer {
   Tensor second_moment() const;  // [parameters.size()]: exp_avg_sq
 
  private:
+  void add_squares(StepState& state);
+
   OptimizerOptions options_;
   Parameters& parameters_;
   Kernels& kernels_;

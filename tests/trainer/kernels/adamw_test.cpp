@@ -51,6 +51,59 @@ TEST_P(AdamW, AgreesWithItsDefinitionOverSeveralSteps) {
   }
 }
 
+// Of a table's rows only those that have marks are read; the result is that of all, to the bit.
+TEST_P(AdamW, OfMarkedRowsIsThatOfAll) {
+  constexpr int64_t kRows = 200, kColumns = 193, n = kRows * kColumns;
+  const Vector values = random(n);
+  struct Side {
+    Tensor w, g, m, v;
+    UpdateRange range;
+  } all{tensor({n}, values), zeros({n}), zeros({n}), zeros({n}), {0, n, 0.1f}}, marked = all;
+  marked.w = tensor({n}, values);
+  marked.g = zeros({n});
+  marked.m = zeros({n});
+  marked.v = zeros({n});
+  marked.range.marks = ids(std::vector<int32_t>(kRows, kHasGradient | kHasMoments));
+  int32_t* const marks = marked.range.marks.i32();
+  for (uint64_t step = 0; step < 4; ++step) {
+    for (const int64_t row : {int64_t{0}, int64_t{17}, static_cast<int64_t>(50 + step)}) {
+      const Vector g = random(kColumns);
+      const std::vector<float> single(g.begin(), g.end());
+      for (const Side* side : {&all, &marked}) {
+        kernels().upload(side->g.slice(row * kColumns, kColumns), single.data());
+      }
+      marks[row] |= kHasGradient;
+    }
+    Tensor table = marked.g;
+    table.rank = 2;
+    table.shape = {kRows, kColumns};
+    std::vector<double> norms;
+    for (const Tensor& which :
+         {ids(std::vector<int32_t>(kRows, kHasGradient)), marked.range.marks}) {
+      begin({.seed = 1, .step = step, .learning_rate = 0.01f});
+      count_examples(1);
+      kernels().add_squares_of_rows(table, which, *state_);
+      kernels().finish_gradients(0, *state_);
+      norms.push_back(kernels().read_step(*state_).grad_norm);
+    }
+    EXPECT_GT(norms[0], 0);
+    EXPECT_EQ(norms[1], norms[0]);
+    for (const Side* side : {&all, &marked}) {
+      kernels().adamw(side->w, side->g, side->m, side->v, std::vector<UpdateRange>{side->range}, {},
+                      *state_);
+    }
+    EXPECT_EQ(floats(marked.w), floats(all.w));
+    EXPECT_EQ(floats(marked.g), floats(all.g));
+    EXPECT_EQ(floats(marked.m), floats(all.m));
+    EXPECT_EQ(floats(marked.v), floats(all.v));
+    for (int64_t row = 0; row < kRows; ++row) {
+      const bool had =
+          row == 0 || row == 17 || (row >= 50 && row <= 50 + static_cast<int64_t>(step));
+      EXPECT_EQ(marks[row], had ? kHasMoments : 0) << row;
+    }
+  }
+}
+
 TEST_P(AdamW, ClipsTheGlobalNorm) {
   begin({.step = 0, .learning_rate = 0.1f});
   const Tensor a = tensor({2}, {6, 0}), b = tensor({1}, {8});

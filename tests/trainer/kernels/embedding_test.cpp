@@ -39,7 +39,7 @@ class Embedding : public KernelsTest {
                                 with_types ? tensor({2, hidden}, type) : Tensor{}, yt);
     expect_near(yt, y, 1e-6, "y");
     kernels().embedding_backward(tensor({tokens, hidden}, dy), word_ids, position_ids, type_ids, {},
-                                 dword_t, dposition_t, with_types ? dtype_t : Tensor{});
+                                 dword_t, {}, dposition_t, with_types ? dtype_t : Tensor{});
     expect_near(dword_t, dword, 1e-5, "dword");
     expect_near(dposition_t, dposition, 1e-5, "dposition");
     if (with_types) expect_near(dtype_t, dtype, 1e-5, "dtype");
@@ -71,7 +71,7 @@ TEST_P(Embedding, WorksWithoutPositions) {
 TEST_P(Embedding, BackwardSkipsTablesThatNobodyTrains) {
   const Tensor dy = tensor({2, 8}, random(16)), some = ids({0, 1});
   const Tensor dposition = zeros({2, 8});
-  kernels().embedding_backward(dy, some, some, some, {}, {}, dposition, {});
+  kernels().embedding_backward(dy, some, some, some, {}, {}, {}, dposition, {});
   EXPECT_EQ(floats(dposition), floats(dy));
 }
 
@@ -79,11 +79,14 @@ TEST_P(Embedding, PaddingLearnsNothing) {
   const std::vector<float> ones(16, 1), second = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1};
   const Tensor dy = tensor({2, 8}, reference::Vector(16, 1)), some = ids({0, 1});
   const Tensor dword = zeros({2, 8}), dposition = zeros({2, 8}), dtype = zeros({2, 8});
-  kernels().embedding_backward(dy, some, some, some, {.word = 0, .position = 0}, dword, dposition,
-                               dtype);
+  const Tensor marks = ids({kHasMoments, kHasMoments});
+  kernels().embedding_backward(dy, some, some, some, {.word = 0, .position = 0}, dword, marks,
+                               dposition, dtype);
   EXPECT_EQ(floats(dword), second);
   EXPECT_EQ(floats(dposition), second);
   EXPECT_EQ(floats(dtype), ones);
+  EXPECT_EQ(marks.i32()[0], kHasMoments);
+  EXPECT_EQ(marks.i32()[1], kHasMoments | kHasGradient);
 }
 
 BERTH_INSTANTIATE_KERNELS(Embedding);

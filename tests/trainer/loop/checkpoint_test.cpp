@@ -259,6 +259,23 @@ TEST_F(CheckpointTest, ASaveIsOfTheMomentWhenItStarted) {
   EXPECT_EQ(tiny_.learned(), before);
 }
 
+// What was known of the moments before does not hold for those that are read.
+TEST_F(CheckpointTest, UpdatesGoOnFromTheMomentsThatWereRestored) {
+  const auto update = [](TinyModel& tiny) {
+    const auto state = tiny.kernels->make_step_state();
+    tiny.kernels->begin_step(*state, {.learning_rate = 0.1f});
+    tiny.optimizer.step(*state);
+  };
+  save(3);
+  TinyModel fresh(4);
+  update(tiny_);  // without gradients: all moments are known to be zeros
+  for (TinyModel* tiny : {&tiny_, &fresh}) {
+    store().restore(tiny->parameters, tiny->optimizer, *tiny->kernels);
+    update(*tiny);
+  }
+  EXPECT_EQ(tiny_.learned(), fresh.learned());
+}
+
 TEST_F(CheckpointTest, TheEndOfASaveIsToldOnce) {
   CheckpointStore checkpoints = store();
   EXPECT_FALSE(checkpoints.poll());

@@ -142,6 +142,20 @@ TEST_F(ParametersTest, AnEvaluationHasNoGradients) {
   EXPECT_TRUE(parameters.value("classifier.bias"));
 }
 
+TEST_F(ParametersTest, RowsThatAreLookedUpAloneHaveMarks) {
+  const std::string word = "bert.embeddings.word_embeddings.weight";
+  ModelConfig config = tiny_config();
+  Parameters parameters(parameter_table(config), true, *kernels_);
+  const Tensor marks = parameters.marks(word);
+  ASSERT_EQ(marks.rows(), config.vocab_size);
+  EXPECT_EQ(marks.i32()[0], kHasGradient | kHasMoments);
+  EXPECT_FALSE(parameters.marks("bert.embeddings.position_embeddings.weight"));
+  EXPECT_FALSE(Parameters(parameter_table(config), false, *kernels_).marks(word));
+  EXPECT_FALSE(Parameters(parameter_table(config, {.rank = 2}), true, *kernels_).marks(word));
+  config.task = Task::kMaskedLm;  // whose head gives every row a gradient
+  EXPECT_FALSE(Parameters(parameter_table(config), true, *kernels_).marks(word));
+}
+
 TEST_F(ParametersTest, AnUnknownNameIsOurBug) {
   const Parameters parameters = make();
   EXPECT_THAT([&] { parameters.value("classifier.wait"); },

@@ -71,6 +71,10 @@ class OptimizerTest : public testing::Test {
     const std::vector<float> single(values.begin(), values.end());
     kernels_->upload(tensor, single.data());
   }
+  void upload_gradients(const std::vector<double>& values) {
+    upload(parameters_.gradients(), values);
+    parameters_.mark_all_rows(*kernels_);
+  }
   std::vector<float> read(Tensor tensor) {
     std::vector<float> host(static_cast<size_t>(tensor.elements()));
     kernels_->download(host.data(), tensor);
@@ -90,7 +94,7 @@ class OptimizerTest : public testing::Test {
     const std::vector<double> gradients = random(1 + index, gradient_scale);
     kernels_->begin_step(*state_, {.step = index, .learning_rate = rate});
     count_examples();
-    upload(parameters_.gradients(), gradients);
+    upload_gradients(gradients);
     const double norm = naive_.step({gradients.begin(), gradients.end()}, kExamples, rate);
     optimizer.step(*state_);
     EXPECT_NEAR(kernels_->read_step(*state_).grad_norm, norm, 1e-5 * norm);
@@ -99,7 +103,7 @@ class OptimizerTest : public testing::Test {
   std::vector<float> step_evenly(Optimizer& optimizer, double gradient_sum, float rate) {
     kernels_->begin_step(*state_, {.learning_rate = rate});
     count_examples();
-    upload(parameters_.gradients(), std::vector<double>(naive_.w.size(), gradient_sum));
+    upload_gradients(std::vector<double>(naive_.w.size(), gradient_sum));
     optimizer.step(*state_);
     return read(parameters_.values());
   }

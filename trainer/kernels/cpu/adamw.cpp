@@ -1,3 +1,4 @@
+#include <cassert>
 #include <cmath>
 
 #include "trainer/kernels/cpu/adam_update.h"
@@ -19,6 +20,20 @@ void CpuBackend::add_squares(Tensor x, StepState& state) {
   for (const double sum : sums) cpu_state(state).squares += sum;
 }
 
+// Row by row, so that one which is left out, or summed though it is zero, changes nothing.
+void CpuBackend::add_squares_of_rows(Tensor x, Tensor marks, StepState& state) {
+  const int64_t rows = x.rows(), columns = x.columns();
+  assert(marks.rows() == rows);
+  std::vector<double> sums(static_cast<size_t>(rows));
+  parallel(rows, row_grain(columns), [&](int64_t begin, int64_t end, int) {
+    for (int64_t r = begin; r < end; ++r) {
+      if ((marks.i32()[r] & kHasGradient) == 0) continue;
+      sums[static_cast<size_t>(r)] = loops_.sum_of_squares(x.f32() + r * columns, columns);
+    }
+  });
+  for (const double sum : sums) cpu_state(state).squares += sum;
+}
+
 void CpuBackend::finish_gradients(float max_grad_norm, StepState& state) {
   CpuStepState& cpu = cpu_state(state);
   const double mean = cpu.examples > 0 ? 1 / cpu.examples : 0;
@@ -27,6 +42,24 @@ void CpuBackend::finish_gradients(float max_grad_norm, StepState& state) {
   const double clip = clips ? static_cast<double>(max_grad_norm) / cpu.grad_norm : 1;
   cpu.gradient_scale = static_cast<float>(mean * clip);
 }
+
+namespace {
+
+// Rows [begin, end) of a table [R,columns], which begins at w, g, m and v.
+void update_rows(const CpuLoops& loops, int32_t* marks, int64_t begin, int64_t end, int64_t columns,
+                 float* w, float* g, float* m, float* v, const AdamWFactors& factors) {
+  for (int64_t r = begin; r < end;) {
+    int64_t next = r;
+    while (next < end && marks[next] == 0) ++next;
+    loops.decay(w + r * columns, (next - r) * columns, factors.keep);
+    for (r = next; r < end && marks[r] != 0; ++r) {
+      const int64_t at = r * columns;
+      marks[r] = loops.adamw(w + at, g + at, m + at, v + at, columns, factors) ? kHasMoments : 0;
+    }
+  }
+}
+
+}  // namespace
 
 void CpuBackend::adamw(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
                        const AdamWOptions& options, const StepState& state) {
@@ -52,8 +85,16 @@ void CpuBackend::adamw(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const U
           .step_size = static_cast<float>(rate / correction.first),
           .inverse_root_correction = static_cast<float>(1 / std::sqrt(correction.second)),
           .epsilon = options.epsilon};
-      loops_.adamw(w.f32() + from, g.f32() + from, m.f32() + from, v.f32() + from, to - from,
-                   factors);
+      if (!range.marks) {
+        loops_.adamw(w.f32() + from, g.f32() + from, m.f32() + from, v.f32() + from, to - from,
+                     factors);
+        continue;
+      }
+      // A row is the thread's that has its first element.
+      const int64_t columns = (range.end - range.begin) / range.marks.rows(), at = range.begin;
+      update_rows(loops_, range.marks.i32(), (from - at + columns - 1) / columns,
+                  (to - at + columns - 1) / columns, columns, w.f32() + at, g.f32() + at,
+                  m.f32() + at, v.f32() + at, factors);
     }
   });
 }

@@ -97,7 +97,7 @@ class CpuBackend final : public Kernels {
   void embedding_forward(Tensor input_ids, Tensor position_ids, Tensor token_type_ids, Tensor word,
                          Tensor position, Tensor type, Tensor y) override;
   void embedding_backward(Tensor dy, Tensor input_ids, Tensor position_ids, Tensor token_type_ids,
-                          PaddingRows padding, Tensor dword, Tensor dposition,
+                          PaddingRows padding, Tensor dword, Tensor word_marks, Tensor dposition,
                           Tensor dtype) override;
 
   void layer_norm_forward(Tensor x, Tensor gamma, Tensor beta, float epsilon, Tensor y, Tensor mean,
@@ -165,6 +165,7 @@ class CpuBackend final : public Kernels {
                           Tensor weights, StepState& state, Tensor dlogits) override;
 
   void add_squares(Tensor x, StepState& state) override;
+  void add_squares_of_rows(Tensor x, Tensor marks, StepState& state) override;
   void finish_gradients(float max_grad_norm, StepState& state) override;
   void adamw(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
              const AdamWOptions& options, const StepState& state) override;

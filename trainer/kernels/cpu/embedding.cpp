@@ -32,11 +32,15 @@ void CpuBackend::embedding_forward(Tensor input_ids, Tensor position_ids, Tensor
 // summed in one order whatever the number of threads.
 void CpuBackend::embedding_backward(Tensor dy, Tensor input_ids, Tensor position_ids,
                                     Tensor token_type_ids, PaddingRows padding, Tensor dword,
-                                    Tensor dposition, Tensor dtype) {
+                                    Tensor word_marks, Tensor dposition, Tensor dtype) {
   const int64_t tokens = dy.rows(), hidden = dy.columns();
   constexpr int64_t kCacheLine = 16;
   const int64_t lines = (hidden + kCacheLine - 1) / kCacheLine;
   const int64_t grain = std::max<int64_t>(1, 2 * row_grain(kCacheLine) / (tokens + 1));
+  for (int64_t t = 0; word_marks && t < tokens; ++t) {
+    const int64_t row = input_ids.i32()[t];
+    if (row != padding.word) word_marks.i32()[row] |= kHasGradient;
+  }
   const auto add_rows = [&](Tensor ids, Tensor table, int64_t skipped, int64_t column,
                             int64_t columns) {
     if (!table) return;

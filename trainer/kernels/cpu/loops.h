@@ -102,8 +102,9 @@ struct CpuLoops {
   // y = exp(x - log_sum_exp)
   void (*softmax)(const float* x, float log_sum_exp, int64_t count, float* y);
 
-  // One AdamW step; zeroes g.
-  void (*adamw)(float* w, float* g, float* m, float* v, int64_t count, const AdamWFactors& factors);
+  // One AdamW step; zeroes g. Returns whether a moment may be other than 0 now.
+  bool (*adamw)(float* w, float* g, float* m, float* v, int64_t count, const AdamWFactors& factors);
+  void (*decay)(float* w, int64_t count, float keep);  // the same where g, m and v are zeros
   // g becomes LAMB's step before it is scaled; its sum of squares is returned.
   double (*lamb_direction)(const float* w, float* g, float* m, float* v, int64_t count,
                            const LambFactors& factors);

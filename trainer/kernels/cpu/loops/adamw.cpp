@@ -29,26 +29,30 @@ void update(float* w, const float* g, float* m, float* v, int64_t count,
   }
 }
 
+}  // namespace
+
 void decay(float* w, int64_t count, float keep) {
+  if (keep == 1.0f) return;
 #pragma omp simd
   for (int64_t i = 0; i < count; ++i) w[i] *= keep;
 }
 
-}  // namespace
-
-// The update is bound by memory, and in an embedding table most rows saw no gradient: a block of
-// zero gradients is not written back, and one whose moments are zero too only decays.
-void adamw(float* w, float* g, float* m, float* v, int64_t count, const AdamWFactors& factors) {
+// The update is bound by memory, and much of an embedding table saw no gradient: a block of zero
+// gradients is not written back, and one whose moments are zero too only decays.
+bool adamw(float* w, float* g, float* m, float* v, int64_t count, const AdamWFactors& factors) {
+  bool has_moments = false;
   for (int64_t begin = 0; begin < count; begin += kBlock) {
     const int64_t size = count - begin < kBlock ? count - begin : kBlock;
     const bool has_gradient = any_nonzero(g + begin, size);
     if (has_gradient || any_nonzero(m + begin, size) || any_nonzero(v + begin, size)) {
+      has_moments = true;
       update(w + begin, g + begin, m + begin, v + begin, size, factors);
       if (has_gradient) __builtin_memset(g + begin, 0, static_cast<unsigned long>(size) * 4);
-    } else if (factors.keep != 1.0f) {
+    } else {
       decay(w + begin, size, factors.keep);
     }
   }
+  return has_moments;
 }
 
 }  // namespace berth::BERTH_LOOPS

@@ -55,7 +55,8 @@ float maximum(const float* x, int64_t count);
 double sum_of_exp(const float* x, float max, int64_t count);
 void softmax(const float* x, float log_sum_exp, int64_t count, float* y);
 
-void adamw(float* w, float* g, float* m, float* v, int64_t count, const AdamWFactors& factors);
+bool adamw(float* w, float* g, float* m, float* v, int64_t count, const AdamWFactors& factors);
+void decay(float* w, int64_t count, float keep);
 double lamb_direction(const float* w, float* g, float* m, float* v, int64_t count,
                       const LambFactors& factors);
 void lamb_apply(float* w, float* g, int64_t count, float rate);

@@ -30,6 +30,7 @@ const CpuLoops loops = {
     .sum_of_exp = sum_of_exp,
     .softmax = softmax,
     .adamw = adamw,
+    .decay = decay,
     .lamb_direction = lamb_direction,
     .lamb_apply = lamb_apply,
 };
