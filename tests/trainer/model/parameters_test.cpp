@@ -10,6 +10,7 @@
 #include "tests/support/tiny_config.h"
 #include "trainer/kernels/cpu/cpu_kernels.h"
 #include "trainer/kernels/thread_pool.h"
+#include "trainer/model/lora.h"
 
 namespace berth {
 namespace {
