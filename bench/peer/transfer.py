@@ -2,8 +2,8 @@
 
     STORAGE_EMULATOR_HOST=http://127.0.0.1:PORT python bench/peer/transfer.py [--mebibytes 1024] [--rounds 3] [--workers 8]
 
-Prints a line each: verb, median seconds, GB/s, CPU seconds of its processes. Its workers are processes, its default; parts are its 32 MiB default; the files lie in
-the folder of --scratch, best a memory file system. CRC-32C is compared where the transfer manager does.
+Prints a line each: verb, median seconds, GB/s, CPU seconds of its processes. Its workers are processes, its default; parts are its 32 MiB
+default; the files lie in the folder of --scratch, best a memory file system. CRC-32C is compared where the transfer manager does.
 """
 
 import argparse

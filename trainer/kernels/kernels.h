@@ -296,7 +296,8 @@ class Kernels {
   // ---- Optimizer -----------------------------------------------------------------------------
   // Adds the sum of squares of x (any shape) to the state.
   virtual void add_squares(Tensor x, StepState& state) = 0;
-  // The same of the rows of x [R,H] that have kHasGradient; the others are zeros.
+  // The same of the rows of x that have kHasGradient; the others are zeros. x: as many rows of one
+  // length as there are marks.
   virtual void add_squares_of_rows(Tensor x, Tensor marks, StepState& state) = 0;
   // From the sums: grad_norm = sqrt(squares) / examples, and the factor 1/examples, times
   // max_grad_norm/grad_norm where the norm exceeds it (max_grad_norm 0: no clipping).

@@ -91,10 +91,8 @@ void Optimizer::add_squares(StepState& state) {
   for (const UpdateRange& range : ranges_) {
     if (!range.marks) continue;
     kernels_.add_squares(gradients.slice(added, range.begin - added), state);
-    Tensor table = gradients.slice(range.begin, range.end - range.begin);
-    table.rank = 2;
-    table.shape = {range.marks.rows(), table.shape[0] / range.marks.rows()};
-    kernels_.add_squares_of_rows(table, range.marks, state);
+    kernels_.add_squares_of_rows(gradients.slice(range.begin, range.end - range.begin), range.marks,
+                                 state);
     added = range.end;
   }
   kernels_.add_squares(gradients.slice(added, gradients.rows() - added), state);

@@ -74,15 +74,12 @@ TEST_P(AdamW, OfMarkedRowsIsThatOfAll) {
       }
       marks[row] |= kHasGradient;
     }
-    Tensor table = marked.g;
-    table.rank = 2;
-    table.shape = {kRows, kColumns};
     std::vector<double> norms;
     for (const Tensor& which :
          {ids(std::vector<int32_t>(kRows, kHasGradient)), marked.range.marks}) {
       begin({.seed = 1, .step = step, .learning_rate = 0.01f});
       count_examples(1);
-      kernels().add_squares_of_rows(table, which, *state_);
+      kernels().add_squares_of_rows(marked.g, which, *state_);
       kernels().finish_gradients(0, *state_);
       norms.push_back(kernels().read_step(*state_).grad_norm);
     }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 
@@ -20,15 +21,19 @@ void CpuBackend::add_squares(Tensor x, StepState& state) {
   for (const double sum : sums) cpu_state(state).squares += sum;
 }
 
-// Row by row, so that one which is left out, or summed though it is zero, changes nothing.
+// Each block row by row, so that one which is left out, or summed though it is zero, changes
+// nothing.
 void CpuBackend::add_squares_of_rows(Tensor x, Tensor marks, StepState& state) {
-  const int64_t rows = x.rows(), columns = x.columns();
-  assert(marks.rows() == rows);
-  std::vector<double> sums(static_cast<size_t>(rows));
-  parallel(rows, row_grain(columns), [&](int64_t begin, int64_t end, int) {
-    for (int64_t r = begin; r < end; ++r) {
+  const int64_t rows = marks.rows(), columns = x.elements() / rows;
+  const int64_t height = std::max<int64_t>(1, kUpdateGrain / columns);
+  const int64_t blocks = (rows + height - 1) / height;
+  assert(columns * rows == x.elements());
+  std::vector<double> sums(static_cast<size_t>(blocks));
+  parallel(blocks, 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t r = begin * height; r < std::min(rows, end * height); ++r) {
       if ((marks.i32()[r] & kHasGradient) == 0) continue;
-      sums[static_cast<size_t>(r)] = loops_.sum_of_squares(x.f32() + r * columns, columns);
+      sums[static_cast<size_t>(r / height)] +=
+          loops_.sum_of_squares(x.f32() + r * columns, columns);
     }
   });
   for (const double sum : sums) cpu_state(state).squares += sum;
