@@ -20,10 +20,11 @@
 // storage_bench --endpoint URL [--bucket B] [--mebibytes 1024] [--rounds 3] [--connections N]
 //               [--only-upload | --against-one]
 //
-// Uploads and downloads one object, checksums compared, through the program's storage. Memory is
-// the peak of resident pages over what was resident before, CPU time this process's alone: what
-// moving a GiB takes from a training beside it. --against-one: downloads with one
-// connection too. tests/support/fault_server_main.cpp is a server for it, a slow one where asked.
+// Uploads one object from memory, as a checkpoint's is, and downloads it, checksums compared,
+// through the program's storage. Memory is the peak of resident pages over what was resident
+// before, CPU time this process's alone: what moving a GiB takes from a training beside it.
+// --against-one: downloads with one connection too. tests/support/fault_server_main.cpp is a server
+// for it, a slow one where asked.
 
 namespace berth {
 namespace {
@@ -102,9 +103,9 @@ Run upload(const Options& options, const Uri& folder, Uri& uri) {
   const auto storage =
       open_storage({.emulator_host = options.endpoint, .transfer = options.transfer});
   int number = 0;
-  std::vector<std::byte> piece(size_t{1} << 20);
-  for (size_t i = 0; i < piece.size(); ++i)
-    piece[i] = static_cast<std::byte>(i * 2654435761u >> 13);
+  std::vector<std::byte> bytes(options.mebibytes << 20);
+  for (size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<std::byte>(i * 2654435761u >> 13);
   // Each round under another name, since one is written at most once a second.
   return run(
       options.rounds,
@@ -113,11 +114,8 @@ Run upload(const Options& options, const Uri& folder, Uri& uri) {
         uri = folder / cat("object", ++number);
       },
       [&] {
-        store_object(*storage, uri,
-                     [&](ByteSink& sink) {
-                       for (uint64_t i = 0; i < options.mebibytes; ++i) sink.write(piece);
-                     },
-                     {.if_generation = {}, .size_hint = options.mebibytes << 20, .made_of = {}});
+        store_object(*storage, uri, [&](ByteSink& sink) { sink.lend(bytes); },
+                     {.if_generation = {}, .size_hint = bytes.size(), .made_of = {}});
       });
 }
 

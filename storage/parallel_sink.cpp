@@ -18,10 +18,10 @@ namespace {
 
 constexpr size_t kMostJoined = 32;  // at once
 
-// While no part takes longer, the machine is what bounds them, and more at once would drive each
-// other out of its caches.
+// Until as many parts in a row have taken longer, the machine is what bounds them, and more at once
+// would drive each other out of its caches.
 constexpr std::chrono::milliseconds kFastPart{50};
-constexpr size_t kFastConnections = 4;
+constexpr size_t kFastConnections = 3;
 
 class ParallelSink final : public ByteSink {
  public:
@@ -43,16 +43,8 @@ class ParallelSink final : public ByteSink {
     for (std::jthread& thread : threads_) thread.request_stop();
   }
 
-  void write(Bytes bytes) override {
-    while (!bytes.empty()) {
-      if (!filling_) start_part();
-      const Bytes piece = bytes.first(std::min<uint64_t>(bytes.size(), part_bytes_ - filled_));
-      filling_->write(piece);
-      filled_ += piece.size();
-      bytes = bytes.subspan(piece.size());
-      if (filled_ == part_bytes_) hand_over(std::move(filling_));
-    }
-  }
+  void write(Bytes bytes) override { fill(bytes, &ByteSink::write); }
+  void lend(Bytes bytes) override { fill(bytes, &ByteSink::lend); }
 
   Stat close() override {
     if (filling_) hand_over(std::move(filling_));
@@ -76,6 +68,17 @@ class ParallelSink final : public ByteSink {
   };
 
   Uri part_uri(std::string_view which) const { return parts_uri_ / cat(upload_, "-", which); }
+
+  void fill(Bytes bytes, void (ByteSink::*pass)(Bytes)) {
+    while (!bytes.empty()) {
+      if (!filling_) start_part();
+      const Bytes piece = bytes.first(std::min<uint64_t>(bytes.size(), part_bytes_ - filled_));
+      (*filling_.*pass)(piece);
+      filled_ += piece.size();
+      bytes = bytes.subspan(piece.size());
+      if (filled_ == part_bytes_) hand_over(std::move(filling_));
+    }
+  }
 
   // The part's sink sends nothing before it is closed.
   void start_part() {
@@ -137,7 +140,9 @@ class ParallelSink final : public ByteSink {
       const std::lock_guard lock(mutex_);
       stats_[full->index] = std::move(stat);
       if (!failure_) failure_ = failure;
-      if (std::chrono::steady_clock::now() - begin > kFastPart) most_open_ = connections_;
+      const bool is_slow = std::chrono::steady_clock::now() - begin > kFastPart;
+      slow_in_a_row_ = is_slow ? slow_in_a_row_ + 1 : 0;
+      if (slow_in_a_row_ >= kFastConnections) most_open_ = connections_;
       --open_;
       changed_.notify_all();
     }
@@ -179,6 +184,7 @@ class ParallelSink final : public ByteSink {
   std::vector<Stat> stats_;  // of the parts, or of their groups, where they are closed
   size_t open_ = 0;          // handed over and not yet closed
   size_t most_open_;         // at once
+  size_t slow_in_a_row_ = 0;
   std::exception_ptr failure_;
   std::vector<std::jthread> threads_;  // last: they use the rest
 };

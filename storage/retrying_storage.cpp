@@ -99,15 +99,8 @@ class RetryingSink final : public ByteSink {
                WritePace& pace)
       : inner_(std::move(inner)), name_(std::move(name)), options_(options), pace_(pace) {}
 
-  // In slices, since a sink keeps what it was given until it is sent.
-  void write(Bytes bytes) override {
-    while (!bytes.empty()) {
-      Bytes slice = bytes.first(std::min(bytes.size(), kSlice));
-      bytes = bytes.subspan(slice.size());
-      Retry retry(options_, cat("write ", name_));
-      attempt(retry, [&] { inner_->write(std::exchange(slice, {})); });
-    }
-  }
+  void write(Bytes bytes) override { pass_on(bytes, &ByteSink::write); }
+  void lend(Bytes bytes) override { pass_on(bytes, &ByteSink::lend); }
 
   Stat close() override {
     pace_.wait_for(name_);
@@ -116,6 +109,16 @@ class RetryingSink final : public ByteSink {
   }
 
  private:
+  // In slices, since a sink keeps what it was given until it is sent.
+  void pass_on(Bytes bytes, void (ByteSink::*pass)(Bytes)) {
+    while (!bytes.empty()) {
+      Bytes slice = bytes.first(std::min(bytes.size(), kSlice));
+      bytes = bytes.subspan(slice.size());
+      Retry retry(options_, cat("write ", name_));
+      attempt(retry, [&] { (*inner_.*pass)(std::exchange(slice, {})); });
+    }
+  }
+
   const std::unique_ptr<ByteSink> inner_;
   const std::string name_;
   const RetryOptions& options_;

@@ -40,17 +40,20 @@ class MeteredSink final : public ByteSink {
               const TransferProgress& about)
       : inner_(std::move(inner)), meter_(tell, about) {}
 
-  void write(Bytes bytes) override {
+  void write(Bytes bytes) override { pass_on(bytes, &ByteSink::write); }
+  void lend(Bytes bytes) override { pass_on(bytes, &ByteSink::lend); }
+  Stat close() override { return inner_->close(); }
+
+ private:
+  void pass_on(Bytes bytes, void (ByteSink::*pass)(Bytes)) {
     while (!bytes.empty()) {
       const Bytes slice = bytes.first(std::min(bytes.size(), kSlice));
-      inner_->write(slice);
+      (*inner_.*pass)(slice);
       meter_.add(slice.size());
       bytes = bytes.subspan(slice.size());
     }
   }
-  Stat close() override { return inner_->close(); }
 
- private:
   static constexpr size_t kSlice = size_t{16} << 20;
 
   const std::unique_ptr<ByteSink> inner_;

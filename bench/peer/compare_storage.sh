@@ -23,8 +23,8 @@ column() { sed -n "s|^$1 .* \([0-9.]*\) $2.*|\1|p"; }  # VERB UNIT
 
 start_server fast
 for round in $(seq "$rounds"); do
-  "$build/bench/storage_bench" --endpoint "$(cat "$work/fast")" --mebibytes "$mebibytes" --rounds 1 >"$work/ours" 2>/dev/null
-  STORAGE_EMULATOR_HOST=$(cat "$work/fast") "$python" bench/peer/transfer.py --mebibytes "$mebibytes" --rounds 1 >"$work/theirs"
+  "$build/bench/storage_bench" --endpoint "$(cat "$work/fast")" --mebibytes "$mebibytes" --rounds 3 >"$work/ours" 2>/dev/null
+  STORAGE_EMULATOR_HOST=$(cat "$work/fast") "$python" bench/peer/transfer.py --mebibytes "$mebibytes" --rounds 3 >"$work/theirs"
   for verb in upload download; do
     rates="$(column $verb GB/s <"$work/ours") $(column $verb GB/s <"$work/theirs")"
     printf 'round %s  %-8s  berth and transfer manager %s GB/s\n' "$round" $verb "$rates"

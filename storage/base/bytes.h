@@ -67,6 +67,10 @@ class ByteSink {
 
   virtual void write(Bytes bytes) = 0;
 
+  // The same of bytes that stay as they are until the sink is closed or destroyed: it need not copy
+  // those that leave later.
+  virtual void lend(Bytes bytes) { write(bytes); }
+
   // Publishes what was written. Durable when it returns. At most once.
   virtual Stat close() = 0;
 };

@@ -43,6 +43,10 @@ class ChecksumSink final : public ByteSink {
     inner_.write(bytes);
     checksum_.add(bytes);
   }
+  void lend(Bytes bytes) override {
+    inner_.lend(bytes);
+    checksum_.add(bytes);
+  }
   Stat close() override { return inner_.close(); }
 
  private:

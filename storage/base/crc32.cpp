@@ -6,6 +6,7 @@
 #include <immintrin.h>
 #endif
 
+#include "storage/base/crc_polynomial.h"
 #include "storage/base/crc_table.h"
 
 namespace berth {
@@ -19,9 +20,7 @@ using Crc32Table = CrcTable<kCrc32Polynomial>;
 
 // x^n modulo the polynomial, bit-reflected in 33 bits as the multiplication wants it.
 constexpr uint64_t power_of_x(unsigned n) {
-  uint32_t power = uint32_t{1} << 31;
-  for (; n > 0; --n) power = (power >> 1) ^ ((power & 1) ? kCrc32Polynomial : 0);
-  return uint64_t{power} << 1;
+  return uint64_t{CrcPolynomial<kCrc32Polynomial>::x_to(n)} << 1;
 }
 
 // Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ" (Intel, 2009): four

@@ -1,19 +1,24 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "storage/base/bytes.h"
 
 namespace berth {
 
-// CRC-32C (Castagnoli, reflected polynomial 0x82F63B78, RFC 3720 B.4), by the CPU's instruction
-// where there is one.
+// CRC-32C (Castagnoli, reflected polynomial 0x82F63B78, RFC 3720 B.4), by the best instructions
+// that the CPU has for it.
 //
 // The checksum of `bytes` appended to what `crc` covers; start from 0.
 uint32_t crc32c(Bytes bytes, uint32_t crc = 0);
 
-// The same by tables only: what crc32c() is where the CPU lacks the instruction.
-uint32_t crc32c_portable(Bytes bytes, uint32_t crc = 0);
+// What the register becomes by `bytes`. The checksum is its complement, before and after.
+using Crc32cFunction = uint32_t (*)(Bytes bytes, uint32_t register_before);
+
+// All that this CPU can run, best first: crc32c() is by the first. The last, by tables, runs
+// everywhere.
+std::vector<Crc32cFunction> supported_crc32c();
 
 // The checksum of A B from those of A and of B, without their bytes.
 uint32_t crc32c_combine(uint32_t crc_a, uint32_t crc_b, uint64_t size_b);

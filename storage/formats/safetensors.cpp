@@ -68,6 +68,37 @@ std::string entry_text(const NamedTensor& tensor, uint64_t begin) {
              shape, "],\"data_offsets\":[", begin, ",", begin + tensor.data.size(), "]}");
 }
 
+void write(ByteSink& sink, std::span<const NamedTensor> tensors,
+           const std::map<std::string, std::string>& metadata,
+           void (ByteSink::*write_tensor)(Bytes)) {
+  std::string header = "{";
+  if (!metadata.empty()) {
+    header += "\"__metadata__\":{";
+    for (const auto& [key, value] : metadata) {
+      header += cat(header.back() == '{' ? "" : ",", json_text(key), ":", json_text(value));
+    }
+    header += "}";
+  }
+  uint64_t offset = 0;
+  for (const NamedTensor& tensor : tensors) {
+    const auto elements = static_cast<uint64_t>(tensor.elements());
+    if (offset % size_of(tensor.dtype) != 0 ||
+        tensor.data.size() != elements * size_of(tensor.dtype)) {
+      throw Error(Code::kInternal, cat("a tensor of ", tensor.data.size(), " bytes at ", offset),
+                  quoted(tensor.name));
+    }
+    header += cat(header.back() == '{' ? "" : ",", entry_text(tensor, offset));
+    offset += tensor.data.size();
+  }
+  header += "}";
+  header.resize((header.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
+
+  const uint64_t header_size = header.size();
+  sink.write(std::as_bytes(std::span(&header_size, 1)));
+  sink.write(as_bytes(header));
+  for (const NamedTensor& tensor : tensors) (sink.*write_tensor)(tensor.data);
+}
+
 }  // namespace
 
 SafetensorsReader::SafetensorsReader(Bytes file) {
@@ -96,32 +127,12 @@ SafetensorsReader::SafetensorsReader(Bytes file) {
 
 void write_safetensors(ByteSink& sink, std::span<const NamedTensor> tensors,
                        const std::map<std::string, std::string>& metadata) {
-  std::string header = "{";
-  if (!metadata.empty()) {
-    header += "\"__metadata__\":{";
-    for (const auto& [key, value] : metadata) {
-      header += cat(header.back() == '{' ? "" : ",", json_text(key), ":", json_text(value));
-    }
-    header += "}";
-  }
-  uint64_t offset = 0;
-  for (const NamedTensor& tensor : tensors) {
-    const auto elements = static_cast<uint64_t>(tensor.elements());
-    if (offset % size_of(tensor.dtype) != 0 ||
-        tensor.data.size() != elements * size_of(tensor.dtype)) {
-      throw Error(Code::kInternal, cat("a tensor of ", tensor.data.size(), " bytes at ", offset),
-                  quoted(tensor.name));
-    }
-    header += cat(header.back() == '{' ? "" : ",", entry_text(tensor, offset));
-    offset += tensor.data.size();
-  }
-  header += "}";
-  header.resize((header.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
+  write(sink, tensors, metadata, &ByteSink::write);
+}
 
-  const uint64_t header_size = header.size();
-  sink.write(std::as_bytes(std::span(&header_size, 1)));
-  sink.write(as_bytes(header));
-  for (const NamedTensor& tensor : tensors) sink.write(tensor.data);
+void lend_safetensors(ByteSink& sink, std::span<const NamedTensor> tensors,
+                      const std::map<std::string, std::string>& metadata) {
+  write(sink, tensors, metadata, &ByteSink::lend);
 }
 
 }  // namespace berth

@@ -33,4 +33,8 @@ class SafetensorsReader final : public TensorReader {
 void write_safetensors(ByteSink& sink, std::span<const NamedTensor> tensors,
                        const std::map<std::string, std::string>& metadata);
 
+// The same, whose tensors' bytes are lent to the sink (ByteSink::lend).
+void lend_safetensors(ByteSink& sink, std::span<const NamedTensor> tensors,
+                      const std::map<std::string, std::string>& metadata);
+
 }  // namespace berth

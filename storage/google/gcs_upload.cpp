@@ -1,12 +1,14 @@
 #include "storage/google/gcs_upload.h"
 
 #include <charconv>
+#include <utility>
 
 #include "storage/base/background.h"
 #include "storage/base/crc32c.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/google/gcs_new_object.h"
+#include "storage/google/upload_bytes.h"
 
 namespace berth {
 namespace {
@@ -35,27 +37,34 @@ class GcsUpload final : public ByteSink {
         object_(requests, uri, options.if_generation.value()),
         filling_(buffers.take(std::min(options.size_hint.value_or(0), kOneShot))) {}
 
-  ~GcsUpload() override { buffers_.give_back(std::move(filling_)); }
+  ~GcsUpload() override { buffers_.give_back((is_last_ ? chunk_ : filling_).release()); }
 
   // Sends a chunk while the next one fills. What goes wrong with it is thrown by the call that has
   // the next to send; a call after that tries again.
-  void write(Bytes bytes) override {
-    crc_ = crc32c(bytes, crc_);
-    total_ += bytes.size();
-    filling_.insert(filling_.end(), bytes.begin(), bytes.end());
-    while (filling_.size() > kChunk) hand_over();
-  }
+  void write(Bytes bytes) override { take(bytes, &UploadBytes::copy); }
+  void lend(Bytes bytes) override { take(bytes, &UploadBytes::lend); }
 
   Stat close() override {
+    if (!is_last_) {
+      finish_chunk();
+      next_chunk();
+      is_last_ = true;
+    }
     if (!sending_ && total_ <= kOneShot) {
       send_at_once();
     } else {
-      send_last();
+      while (!published_) send_chunk();
     }
     return object_.intact(*published_, total_, crc_);
   }
 
  private:
+  void take(Bytes bytes, void (UploadBytes::*append)(Bytes)) {
+    total_ += bytes.size();
+    (filling_.*append)(bytes);
+    while (filling_.size() > kChunk) hand_over();
+  }
+
   std::string new_object(const char* type) const {
     return cat(requests_.uploads(uri_), "?uploadType=", type,
                "&name=", percent_encoded(uri_.path()), "&", object_.precondition());
@@ -67,11 +76,14 @@ class GcsUpload final : public ByteSink {
         cat("--", boundary, "\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n",
             object_.metadata(crc_), "\r\n--", boundary, "\r\nContent-Type: ", kBytes, "\r\n\r\n");
     const std::string tail = cat("\r\n--", boundary, "--\r\n");
+    std::vector<Bytes> body = chunk_.from(0);
+    body.insert(body.begin(), as_bytes(head));
+    body.push_back(as_bytes(tail));
     const HttpAnswer answer =
         requests_.send({.method = "POST",
                         .url = new_object("multipart"),
                         .headers = {{"Content-Type", "multipart/related; boundary=" + boundary}},
-                        .body = {as_bytes(head), filling_, as_bytes(tail)}});
+                        .body = std::move(body)});
     published_ = object_.published(answer);
   }
 
@@ -106,23 +118,13 @@ class GcsUpload final : public ByteSink {
     while (!published_ && sent_ < chunk_.size()) send_chunk();
   }
 
-  // What is to fill next is what a chunk's length leaves of filling_.
+  // What is to fill next is what a chunk's length leaves of filling_. Its checksum is taken so late
+  // because what it read is then still in the cache for what sends it.
   void next_chunk() {
-    chunk_.swap(filling_);
-    const auto end = static_cast<ptrdiff_t>(std::min<uint64_t>(chunk_.size(), kChunk));
-    filling_.assign(chunk_.begin() + end, chunk_.end());
-    chunk_.resize(static_cast<size_t>(end));
+    std::swap(chunk_, filling_);
+    chunk_.split(kChunk, filling_);
     sent_ = 0;
-  }
-
-  // The chunk that ends at total_ publishes the object.
-  void send_last() {
-    if (!is_last_) {
-      finish_chunk();
-      next_chunk();
-      is_last_ = true;
-    }
-    while (!published_) send_chunk();
+    for (const Bytes piece : chunk_.from(0)) crc_ = crc32c(piece, crc_);
   }
 
   // Once: what is left of the chunk, or the question how much that is.
@@ -133,23 +135,23 @@ class GcsUpload final : public ByteSink {
     }
     const std::string total = is_last_ ? cat(total_) : "*";
     if (is_uncertain_) {
-      take(put({}, "bytes */" + total, false));
+      learn(put({}, "bytes */" + total, false));
       return;
     }
-    const Bytes rest = Bytes(chunk_).subspan(sent_);
-    const std::string range = rest.empty() ? "*" : cat(stored_, "-", stored_ + rest.size() - 1);
+    const size_t rest = chunk_.size() - sent_;
+    const std::string range = rest == 0 ? "*" : cat(stored_, "-", stored_ + rest - 1);
     const uint64_t before = stored_;
-    take(put(rest, cat("bytes ", range, "/", total), is_last_));
+    learn(put(chunk_.from(sent_), cat("bytes ", range, "/", total), is_last_));
     if (!published_ && stored_ == before) {
       throw Error(Code::kUnavailable, "storage kept nothing of a chunk", uri_.to_string());
     }
   }
 
-  HttpAnswer put(Bytes chunk, const std::string& range, bool last) {
+  HttpAnswer put(std::vector<Bytes> body, const std::string& range, bool last) {
     HttpRequest request{.method = "PUT",
                         .url = session_,
                         .headers = {{"Content-Type", kBytes}, {"Content-Range", range}},
-                        .body = {chunk}};
+                        .body = std::move(body)};
     if (last) request.headers.add("x-goog-hash", "crc32c=" + gcs_crc(crc_));
     is_uncertain_ = true;
     try {
@@ -161,7 +163,7 @@ class GcsUpload final : public ByteSink {
   }
 
   // What the session says of itself.
-  void take(const HttpAnswer& answer) {
+  void learn(const HttpAnswer& answer) {
     if (answer.status == 404 || answer.status == 410) return forget_session();
     if (answer.status != 308) {
       published_ = object_.published(answer);
@@ -189,13 +191,13 @@ class GcsUpload final : public ByteSink {
   const GcsNewObject object_;
 
   // Of the caller alone.
-  std::vector<std::byte> filling_;  // follows chunk_
-  uint64_t total_ = 0;              // written so far
-  uint32_t crc_ = 0;                // of those
-  bool is_last_ = false;            // nothing follows chunk_
+  UploadBytes filling_;   // follows chunk_
+  uint64_t total_ = 0;    // written so far
+  uint32_t crc_ = 0;      // of those up to chunk_'s end
+  bool is_last_ = false;  // nothing follows chunk_, which publishes the object
 
   // Of whoever sends: the thread while it has work, the caller else.
-  std::vector<std::byte> chunk_;
+  UploadBytes chunk_;
   size_t sent_ = 0;            // bytes of chunk_ the session is known to have
   uint64_t stored_ = 0;        // of all bytes
   std::string session_;        // its URL; empty: none yet

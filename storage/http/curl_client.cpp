@@ -203,7 +203,7 @@ class CurlStream final : public HttpStream {
       set(CURLOPT_POST, 1L);
       set(CURLOPT_POSTFIELDSIZE_LARGE, length);
     }
-    set(CURLOPT_UPLOAD_BUFFERSIZE, 512L << 10);
+    set(CURLOPT_UPLOAD_BUFFERSIZE, 1L << 20);
     // No seek function: libcurl would send a body again by itself when a kept connection breaks,
     // and nobody would know that the first may have arrived.
     set(CURLOPT_READFUNCTION, &CurlStream::on_send);

@@ -38,6 +38,28 @@ TEST_F(ParallelSinkTest, PartsBecomeOneObjectAndAreGone) {
   EXPECT_EQ(remote_.get("a"), bytes);
 }
 
+// Some lent, some copied, across the ends of parts; and one part fails, and is sent again.
+TEST_F(ParallelSinkTest, LentBytesAreSentAsCopiedOnes) {
+  fail(GcsFault::answers(503), GcsCall::kUpload, 4);
+  const std::string bytes = noise(10 * kPart + 7);
+  store_object(
+      *remote_.storage, remote_.at("a"),
+      [&](ByteSink& sink) {
+        Bytes rest = as_bytes(bytes);
+        for (size_t i = 0; !rest.empty(); ++i) {
+          const Bytes piece = rest.first(std::min<size_t>(rest.size(), kPart / 3 + 1000 * i));
+          if (i % 3 == 0) {
+            sink.write(as_bytes(std::string(as_text(piece))));
+          } else {
+            sink.lend(piece);
+          }
+          rest = rest.subspan(piece.size());
+        }
+      },
+      RemoteStorage::about(bytes.size()));
+  EXPECT_EQ(remote_.gcs.get("a"), bytes);
+}
+
 TEST_F(ParallelSinkTest, MoreThanCanBeJoinedAtOnceAreJoinedInGroups) {
   const std::string bytes = noise(70 * kPart);
   store("a", bytes);

@@ -211,7 +211,12 @@ TEST_P(RandomFaults, NeverShowWrongOrPartialContent) {
     const auto content = [&] { return remote.gcs.get(name); };
     const auto store = [&](const std::string& bytes) {
       store_object(
-          *remote.storage, remote.at(name), [&](ByteSink& sink) { sink.write(as_bytes(bytes)); },
+          *remote.storage, remote.at(name),
+          [&](ByteSink& sink) {
+            const Bytes copied = as_bytes(bytes).first(seed % 5 * bytes.size() / 5);
+            sink.write(copied);
+            sink.lend(as_bytes(bytes).subspan(copied.size()));
+          },
           hint(bytes.size()));
     };
     std::string expected;

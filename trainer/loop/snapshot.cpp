@@ -35,9 +35,9 @@ void Snapshot::take(const TrainingState& state, const Parameters& parameters,
 }
 
 void Snapshot::write_parameters(ByteSink& sink) const {
-  write_safetensors(sink, parameter_tensors_, {{"format", "pt"}});
+  lend_safetensors(sink, parameter_tensors_, {{"format", "pt"}});
 }
 
-void Snapshot::write_moments(ByteSink& sink) const { write_safetensors(sink, moment_tensors_, {}); }
+void Snapshot::write_moments(ByteSink& sink) const { lend_safetensors(sink, moment_tensors_, {}); }
 
 }  // namespace berth

@@ -25,9 +25,9 @@ class Snapshot {
   void clear() { *this = Snapshot(); }  // gives its memory back
 
   const TrainingState& state() const { return state_; }
-  // Do not close the sink.
   uint64_t parameter_bytes() const { return parameters_.size() * sizeof(float); }
   uint64_t moment_bytes() const { return 2 * first_moment_.size() * sizeof(float); }
+  // Lent to the sink, which they do not close: it is closed before the next take() or clear().
   void write_parameters(ByteSink& sink) const;
   void write_moments(ByteSink& sink) const;
 
