@@ -3,9 +3,10 @@
 #
 #   bash bench/peer/compare_storage.sh PYTHON [ROUNDS [MEBIBYTES [BUILD]]]
 #
-# PYTHON is one with google-cloud-storage. BUILD (build/release) holds storage_bench and fake_gcs_server. Prints each round's GB/s, the
-# medians with their ratio, and the CPU time that each client took: on few cores the server's share, the same for both, hides half of the
-# difference. The slow server answers 50 ms late and moves 50 MB/s on a connection.
+# PYTHON is one with google-cloud-storage. BUILD (build/release) holds storage_bench and fake_gcs_server. Prints each round's GB/s, in the
+# middle of three transfers after one that does not count, the medians with their ratio, and the CPU time that each client took: on few
+# cores the server's share, the same for both, hides half of the difference. The slow server answers 50 ms late and moves 50 MB/s on a
+# connection.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 python=$1 rounds=${2:-3} mebibytes=${3:-1024} build=${4:-build/release}
