@@ -250,6 +250,17 @@ class Kernels {
                                   Tensor cu_seqlens, int num_heads, Dropout dropout,
                                   const StepState& state, Tensor dqkv) = 0;
 
+  // The same for the queries of some tokens alone, picked [R], increasing: q [R,H] are theirs, kv
+  // [T,2H] the keys and values of all; out [R,H]; log_sum_exp [R,A]. dropout.tokens is `picked`.
+  virtual void picked_attention_forward(Tensor q, Tensor kv, Tensor picked, Tensor cu_seqlens,
+                                        int num_heads, Dropout dropout, const StepState& state,
+                                        Tensor out, Tensor log_sum_exp) = 0;
+  // Overwrites dq [R,H] and dkv [T,2H].
+  virtual void picked_attention_backward(Tensor dout, Tensor q, Tensor kv, Tensor picked,
+                                         Tensor out, Tensor log_sum_exp, Tensor cu_seqlens,
+                                         int num_heads, Dropout dropout, const StepState& state,
+                                         Tensor dq, Tensor dkv) = 0;
+
   // Disentangled attention (He et al. 2020, arXiv:2006.03654, equation 4), keys and queries of
   // positions shared by name with those of content: as above with the scores of query i and key j
   // (q_i.k_j + q_i.pk_r + k_j.pq_r) / sqrt(3D), r being the relative row of i - j.

@@ -10,7 +10,6 @@ SelfAttention::SelfAttention(const ModelConfig& config, const LoraOptions& lora,
     : config_(config),
       layer_(layer),
       kernels_(kernels),
-      qkv_linear_(parameters, kernels, layer_names(config, layer).query, 3),
       output_linear_(parameters, kernels, layer_names(config, layer).attention_output),
       output_adapter_(
           make_adapter(config, lora, layer, LayerPart::kAttentionOutput, parameters, kernels)),
@@ -19,6 +18,12 @@ SelfAttention::SelfAttention(const ModelConfig& config, const LoraOptions& lora,
   for (const LayerPart part : {LayerPart::kQuery, LayerPart::kKey, LayerPart::kValue}) {
     auto adapter = make_adapter(config, lora, layer, part, parameters, kernels);
     if (adapter) adapters_.push_back({part, std::move(*adapter)});
+  }
+  const bool is_last = layer + 1 == config.num_hidden_layers;
+  if (is_last && config.is_of_sequences() && !positions && adapters_.empty()) {
+    picked_.emplace(config, layer, parameters, kernels);
+  } else {
+    qkv_linear_.emplace(parameters, kernels, layer_names(config, layer).query, 3);
   }
 }
 
@@ -29,9 +34,13 @@ SelfAttention::SelfAttention(const SelfAttention& other, int64_t layer) : SelfAt
 void SelfAttention::allocate(Arena& arena, int64_t tokens, int64_t most_picked) {
   const DType dtype = kernels_.activation_dtype();
   const int64_t hidden = config_.hidden_size;
-  qkv_ = arena.make(kernels_.kept_dtype(), {tokens, 3 * hidden});
-  attended_ = arena.make(dtype, {tokens, hidden});
-  log_sum_exp_ = arena.make(DType::kF32, {tokens, config_.num_attention_heads});
+  if (picked_) {
+    picked_->allocate(arena, tokens, most_picked);
+  } else {
+    qkv_ = arena.make(kernels_.kept_dtype(), {tokens, 3 * hidden});
+    log_sum_exp_ = arena.make(DType::kF32, {tokens, config_.num_attention_heads});
+  }
+  attended_ = arena.make(dtype, {picked_ ? most_picked : tokens, hidden});
   sum_ = arena.make(dtype, {most_picked, hidden});
   mean_ = arena.make(DType::kF32, {most_picked});
   rstd_ = arena.make(DType::kF32, {most_picked});
@@ -40,9 +49,9 @@ void SelfAttention::allocate(Arena& arena, int64_t tokens, int64_t most_picked) 
   if (output_adapter_) output_adapter_->allocate(arena, most_picked);
 }
 
-Dropout SelfAttention::probability_dropout(const StepContext& step) const {
+Dropout SelfAttention::probability_dropout(const StepContext& step, Tensor picked) const {
   return step.dropout(config_.attention_probs_dropout_prob,
-                      layer_site(layer_, LayerSite::kAttentionProbabilities));
+                      layer_site(layer_, LayerSite::kAttentionProbabilities), picked);
 }
 
 Dropout SelfAttention::output_dropout(const StepContext& step, Tensor picked) const {
@@ -54,12 +63,12 @@ Dropout SelfAttention::adapter_dropout(LayerPart part, Tensor tokens) const {
   return {.site = adapter_site(layer_, part), .tokens = tokens};
 }
 
-void SelfAttention::forward(const StepContext& step, Tensor x, Tensor picked, Tensor y,
-                            const LayerScratch& scratch) {
+void SelfAttention::attend(const StepContext& step, Tensor x, Tensor attended,
+                           const LayerScratch& scratch) {
   const int64_t tokens = step.batch.num_tokens;
-  const Tensor kept = qkv_.first(tokens), attended = attended_.first(tokens);
+  const Tensor kept = qkv_.first(tokens);
   const Tensor qkv = keeps_as_computed() ? kept : scratch.wide_as(tokens, qkv_.columns());
-  kernels_.linear_forward(x, *qkv_linear_.weight, qkv_linear_.bias, qkv);
+  kernels_.linear_forward(x, *qkv_linear_->weight, qkv_linear_->bias, qkv);
   for (Adapted& each : adapters_) {
     each.adapter.forward(step, adapter_dropout(each.part), x, qkv);
   }
@@ -72,9 +81,43 @@ void SelfAttention::forward(const StepContext& step, Tensor x, Tensor picked, Te
         qkv, step.batch.cu_seqlens, static_cast<int>(config_.num_attention_heads),
         probability_dropout(step), step.state, attended, log_sum_exp_.first(tokens));
   }
+}
+
+// Adds to dx, which holds the residual's share.
+void SelfAttention::attend_backward(const StepContext& step, Tensor x, Tensor attended,
+                                    Tensor dattended, Tensor dx, const LayerScratch& scratch) {
+  const int64_t tokens = step.batch.num_tokens;
+  const Tensor kept = qkv_.first(tokens);
+  const Tensor qkv = keeps_as_computed() ? kept : scratch.second_wide_as(tokens, qkv_.columns());
+  const Tensor dqkv = scratch.wide_as(tokens, qkv_.columns());
+  if (!keeps_as_computed()) kernels_.convert(kept, qkv);
+  if (disentangled_) {
+    disentangled_->backward(step, probability_dropout(step), dattended, qkv, attended,
+                            log_sum_exp_.first(tokens), dqkv);
+  } else {
+    kernels_.attention_backward(
+        dattended, qkv, attended, log_sum_exp_.first(tokens), step.batch.cu_seqlens,
+        static_cast<int>(config_.num_attention_heads), probability_dropout(step), step.state, dqkv);
+  }
+  kernels_.linear_backward(dqkv, x, *qkv_linear_->weight, dx, Into::kAdd, qkv_linear_->dweight,
+                           qkv_linear_->dbias);
+  for (Adapted& each : adapters_) {
+    each.adapter.backward(step, adapter_dropout(each.part), x, dqkv, dx);
+  }
+}
+
+void SelfAttention::forward(const StepContext& step, Tensor x, Tensor picked, Tensor y,
+                            const LayerScratch& scratch) {
   const int64_t rows = y.rows();
-  const Tensor context = pick(attended, picked, scratch.hidden);
   const Tensor residual = pick(x, picked, scratch.second_hidden), sum = sum_.first(rows);
+  Tensor context = attended_.first(picked_ ? rows : x.rows());
+  if (picked_) {
+    picked_->forward(step, probability_dropout(step, picked), x, picked, residual, context,
+                     scratch);
+  } else {
+    attend(step, x, context, scratch);
+    context = pick(context, picked, scratch.hidden);
+  }
   kernels_.linear_forward(context, *output_linear_.weight, output_linear_.bias, sum);
   if (output_adapter_) {
     output_adapter_->forward(step, adapter_dropout(LayerPart::kAttentionOutput, picked), context,
@@ -100,15 +143,14 @@ void SelfAttention::output_again(Tensor y) {
 
 void SelfAttention::backward(const StepContext& step, Tensor x, Tensor picked, Tensor dy, Tensor dx,
                              const LayerScratch& scratch) {
-  const int64_t tokens = step.batch.num_tokens, rows = dy.rows();
-  const Tensor kept = qkv_.first(tokens), attended = attended_.first(tokens);
-  const Tensor qkv = keeps_as_computed() ? kept : scratch.second_wide_as(tokens, qkv_.columns());
+  const int64_t tokens = x.rows(), rows = dy.rows();
+  const Tensor attended = attended_.first(picked_ ? rows : tokens);
   const Tensor dprojected = scratch.hidden.first(rows);
-  const Tensor dqkv = scratch.wide_as(tokens, qkv_.columns());
   kernels_.add_layer_norm_backward(dy, sum_.first(rows), output_dropout(step, picked), step.state,
                                    norm_.gamma, mean_.first(rows), rstd_.first(rows), dprojected,
                                    /*dresidual=*/dy, norm_.dgamma, norm_.dbeta);
-  const Tensor context = pick(attended, picked, scratch.wide_as(tokens, attended.columns()));
+  const Tensor context =
+      picked_ ? attended : pick(attended, picked, scratch.wide_as(tokens, attended.columns()));
   Tensor dattended = scratch.second_hidden.first(rows);
   kernels_.linear_backward(dprojected, context, *output_linear_.weight, dattended, Into::kOverwrite,
                            output_linear_.dweight, output_linear_.dbias);
@@ -116,31 +158,23 @@ void SelfAttention::backward(const StepContext& step, Tensor x, Tensor picked, T
     output_adapter_->backward(step, adapter_dropout(LayerPart::kAttentionOutput, picked), context,
                               dprojected, dattended);
   }
+  if (picked_) {
+    picked_->backward(step, probability_dropout(step, picked), dattended, x, picked, attended, dy,
+                      dx, scratch);
+    return;
+  }
   if (picked) {
     const Tensor dcontext = dattended;
     dattended = scratch.hidden.first(tokens);  // dprojected has been used up
     kernels_.gather_rows_backward(dcontext, picked, dattended);
     kernels_.gather_rows_backward(dy, picked, dx);
   }
-  if (!keeps_as_computed()) kernels_.convert(kept, qkv);
-  if (disentangled_) {
-    disentangled_->backward(step, probability_dropout(step), dattended, qkv, attended,
-                            log_sum_exp_.first(tokens), dqkv);
-  } else {
-    kernels_.attention_backward(
-        dattended, qkv, attended, log_sum_exp_.first(tokens), step.batch.cu_seqlens,
-        static_cast<int>(config_.num_attention_heads), probability_dropout(step), step.state, dqkv);
-  }
-  // The residual: dx already holds its share.
-  kernels_.linear_backward(dqkv, x, *qkv_linear_.weight, dx, Into::kAdd, qkv_linear_.dweight,
-                           qkv_linear_.dbias);
-  for (Adapted& each : adapters_) {
-    each.adapter.backward(step, adapter_dropout(each.part), x, dqkv, dx);
-  }
+  attend_backward(step, x, attended, dattended, dx, scratch);
 }
 
 void SelfAttention::refresh() {
-  kernels_.refresh(*qkv_linear_.weight);
+  if (qkv_linear_) kernels_.refresh(*qkv_linear_->weight);
+  if (picked_) picked_->refresh();
   kernels_.refresh(*output_linear_.weight);
   if (disentangled_) disentangled_->refresh();
   for (Adapted& each : adapters_) each.adapter.refresh();

@@ -8,6 +8,7 @@
 #include "trainer/model/disentangled_attention.h"
 #include "trainer/model/linear.h"
 #include "trainer/model/low_rank_adapter.h"
+#include "trainer/model/picked_attention.h"
 
 namespace berth {
 
@@ -33,7 +34,10 @@ class SelfAttention {
   void refresh();  // after the parameters changed
 
  private:
-  Dropout probability_dropout(const StepContext& step) const;
+  void attend(const StepContext& step, Tensor x, Tensor attended, const LayerScratch& scratch);
+  void attend_backward(const StepContext& step, Tensor x, Tensor attended, Tensor dattended,
+                       Tensor dx, const LayerScratch& scratch);
+  Dropout probability_dropout(const StepContext& step, Tensor picked = {}) const;
   Dropout output_dropout(const StepContext& step, Tensor picked) const;
   Dropout adapter_dropout(LayerPart part, Tensor tokens = {}) const;
   Tensor pick(Tensor x, Tensor picked, Tensor room);
@@ -42,7 +46,8 @@ class SelfAttention {
   const ModelConfig& config_;
   int64_t layer_;
   Kernels& kernels_;
-  Linear qkv_linear_, output_linear_;
+  std::optional<Linear> qkv_linear_;  // where all tokens ask; else picked_
+  Linear output_linear_;
   struct Adapted {
     LayerPart part;
     LowRankAdapter adapter;
@@ -50,8 +55,9 @@ class SelfAttention {
   std::vector<Adapted> adapters_;  // of query, key and value
   std::optional<LowRankAdapter> output_adapter_;
   std::optional<DisentangledAttention> disentangled_;
+  std::optional<PickedAttention> picked_;
   LayerNorm norm_;
-  Tensor qkv_, attended_, log_sum_exp_;  // [T,3H], [T,H], [T,A]
+  Tensor qkv_, attended_, log_sum_exp_;  // [T,3H], [T,H] or picked_'s [R,H], [T,A]
   Tensor sum_, mean_, rstd_;             // [R,H], [R], [R]
 };
 

@@ -44,8 +44,68 @@ class Attention : public KernelsTest {
                 2 * tolerance_, "dqkv");
   }
 
+  // Some queries alone: each is what it is among all, and so are the gradients where no other has
+  // any.
+  void check_picked(const AttentionShape& shape, const std::vector<int32_t>& picked) {
+    const int64_t tokens = shape.tokens(), hidden = shape.hidden();
+    const auto rows = static_cast<int64_t>(picked.size());
+    const auto part = [&](const Vector& all, int64_t columns, int64_t row, int64_t begin,
+                          int64_t end) {
+      return Vector(all.begin() + row * columns + begin, all.begin() + row * columns + end);
+    };
+    const Vector qkv = random(tokens * 3 * hidden);
+    Vector dout(static_cast<size_t>(tokens * hidden)), picked_dout, q, kv;
+    for (const int32_t row : picked) {
+      for (const double x : part(qkv, 3 * hidden, row, 0, hidden)) q.push_back(x);
+      for (const double x : random(hidden)) {
+        dout[picked_dout.size() % static_cast<size_t>(hidden) + static_cast<size_t>(row * hidden)] =
+            x;
+        picked_dout.push_back(x);
+      }
+    }
+    for (int64_t row = 0; row < tokens; ++row) {
+      for (const double x : part(qkv, 3 * hidden, row, hidden, 3 * hidden)) kv.push_back(x);
+    }
+    const Forward all = forward(shape, qkv);
+    const Vector all_out = values(all.out), all_dqkv = values(backward(shape, all, dout));
+    Vector expected_out, expected_dq, expected_dkv;
+    for (const int32_t row : picked) {
+      for (const double x : part(all_out, hidden, row, 0, hidden)) expected_out.push_back(x);
+      for (const double x : part(all_dqkv, 3 * hidden, row, 0, hidden)) expected_dq.push_back(x);
+    }
+    for (int64_t row = 0; row < tokens; ++row) {
+      for (const double x : part(all_dqkv, 3 * hidden, row, hidden, 3 * hidden)) {
+        expected_dkv.push_back(x);
+      }
+    }
+
+    Dropout dropout = shape.dropout;
+    dropout.tokens = ids(picked);
+    const Tensor queries = tensor({rows, hidden}, q), keys = tensor({tokens, 2 * hidden}, kv);
+    const Tensor out = garbage({rows, hidden}), log_sum_exp = garbage({rows, shape.heads});
+    const Tensor dq = garbage({rows, hidden}), dkv = garbage({tokens, 2 * hidden});
+    const auto heads = static_cast<int>(shape.heads);
+    kernels().picked_attention_forward(queries, keys, dropout.tokens, all.cu_seqlens, heads,
+                                       dropout, *state_, out, log_sum_exp);
+    kernels().picked_attention_backward(tensor({rows, hidden}, picked_dout), queries, keys,
+                                        dropout.tokens, out, log_sum_exp, all.cu_seqlens, heads,
+                                        dropout, *state_, dq, dkv);
+    expect_near(out, expected_out, tolerance_, "out");
+    expect_near(dq, expected_dq, tolerance_, "dq");
+    expect_near(dkv, expected_dkv, tolerance_, "dkv");
+  }
+
   double tolerance_ = 1e-5;
 };
+
+// None, one, some and all of a sequence's; more than are handled at a time.
+TEST_P(Attention, OfPickedQueriesIsWhatItIsAmongAll) {
+  check_picked({{0, 3, 3, 7, 12, 14}, 2, 8, {}, {}}, {0, 2, 7, 12, 13});
+  check_picked({{0, 6, 9}, 2, 8, {.p = 0.3f, .site = 12}, {.seed = 3, .step = 4}, 1000}, {0, 6});
+  std::vector<int32_t> most;
+  for (int32_t token = 10; token < 160; ++token) most.push_back(token);
+  check_picked({{0, 5, 170}, 1, 4, {.p = 0.1f, .site = 13}, {.seed = 1}, 5}, most);
+}
 
 TEST_P(Attention, OfOneTokenIsItsValue) { check({{0, 1}, 1, 8, {}, {}}); }
 
@@ -120,6 +180,10 @@ TEST_P(Bf16Attention, IsNearItsDefinition) {
   check({{0, 3, 4, 37}, 2, 16, {}, {}});
   check({{0, 0, 2, 5}, 1, 64, {}, {}});
   check({{0, 6, 9}, 2, 8, {.p = 0.3f, .site = 12}, {.seed = 3, .step = 4}, 1000});
+}
+
+TEST_P(Bf16Attention, OfPickedQueriesIsNearWhatItIsAmongAll) {
+  check_picked({{0, 3, 3, 7, 12, 14}, 2, 16, {}, {}}, {0, 2, 7, 12, 13});
 }
 
 TEST_P(Bf16Attention, OfLongSequencesIsNear) {

@@ -20,7 +20,8 @@ inline int64_t score_stride(int64_t keys) {
 
 // One sequence as one head sees it.
 struct HeadView {
-  int64_t first, length;  // rows of the packed batch
+  int64_t first, length;         // rows of the packed batch
+  int64_t first_query, queries;  // rows of queries: the same, or those of picked tokens
   int64_t head;
 };
 
@@ -30,15 +31,23 @@ struct AttentionShape {
   // Which of the two the pairs go through first. By heads: a part meets few of them.
   enum class Order { kBySequences, kByHeads };
 
-  AttentionShape(Tensor qkv, Tensor cu_seqlens, int num_heads, int threads,
-                 Order pairs = Order::kBySequences)
+  // With `picked`, increasing, they alone are queries.
+  AttentionShape(int64_t hidden_size, Tensor cu_seqlens, int num_heads, int threads,
+                 Order pairs = Order::kBySequences, Tensor picked = {})
       : cu(cu_seqlens.i32()),
         sequences(cu_seqlens.elements() - 1),
         heads(num_heads),
-        hidden(qkv.columns() / 3),
+        hidden(hidden_size),
         head_size(hidden / num_heads),
-        order(pairs) {
+        order(pairs),
+        cu_queries(cu, cu + sequences + 1) {
     assert(sequences >= 0 && head_size * heads == hidden);
+    if (picked) {
+      const int32_t* const begin = picked.i32();
+      for (int32_t& rows : cu_queries) {
+        rows = static_cast<int32_t>(std::lower_bound(begin, begin + picked.rows(), rows) - begin);
+      }
+    }
     double total = 0;
     for (int64_t pair = 0; pair < sequences * heads; ++pair) total += cost(pair);
     // A part ends with the pair whose middle passes its share of the cost.
@@ -65,13 +74,19 @@ struct AttentionShape {
   }
 
   double cost(int64_t pair) const {
-    const auto length = static_cast<double>(view(pair).length);
-    return length * length + 16 * length;
+    const HeadView pair_view = view(pair);
+    const auto length = static_cast<double>(pair_view.length);
+    return length * static_cast<double>(pair_view.queries) + 16 * length;
   }
   HeadView view(int64_t pair) const {
     const bool by_heads = order == Order::kByHeads;
     const int64_t b = by_heads ? pair % sequences : pair / heads;
-    return {cu[b], cu[b + 1] - cu[b], by_heads ? pair / sequences : pair % heads};
+    const auto row = static_cast<size_t>(b);
+    return {.first = cu[b],
+            .length = cu[b + 1] - cu[b],
+            .first_query = cu_queries[row],
+            .queries = cu_queries[row + 1] - cu_queries[row],
+            .head = by_heads ? pair / sequences : pair % heads};
   }
   int64_t begin_of(int64_t part) const { return cuts[static_cast<size_t>(part)]; }
   int64_t end_of(int64_t part) const { return cuts[static_cast<size_t>(part) + 1]; }
@@ -86,6 +101,7 @@ struct AttentionShape {
   const int32_t* cu;
   int64_t sequences, heads, hidden, head_size;
   Order order;
+  std::vector<int32_t> cu_queries;  // as cu, of the rows of queries
   std::vector<int64_t> cuts;
 };
 

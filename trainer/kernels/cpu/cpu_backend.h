@@ -25,6 +25,10 @@ inline const CpuStepState& cpu_state(const StepState& state) {
   return static_cast<const CpuStepState&>(state);
 }
 
+struct AttentionShape;
+struct AttentionInputs;
+struct AttentionGradients;
+
 // What a Dropout comes to in this micro-batch; nullopt where nothing is dropped.
 std::optional<DropoutDraw> draw_of(const Dropout& dropout, const StepState& state);
 
@@ -144,6 +148,13 @@ class CpuBackend final : public Kernels {
   void attention_backward(Tensor dout, Tensor qkv, Tensor out, Tensor log_sum_exp,
                           Tensor cu_seqlens, int num_heads, Dropout dropout, const StepState& state,
                           Tensor dqkv) override;
+  void picked_attention_forward(Tensor q, Tensor kv, Tensor picked, Tensor cu_seqlens,
+                                int num_heads, Dropout dropout, const StepState& state, Tensor out,
+                                Tensor log_sum_exp) override;
+  void picked_attention_backward(Tensor dout, Tensor q, Tensor kv, Tensor picked, Tensor out,
+                                 Tensor log_sum_exp, Tensor cu_seqlens, int num_heads,
+                                 Dropout dropout, const StepState& state, Tensor dq,
+                                 Tensor dkv) override;
 
   void disentangled_attention_forward(Tensor qkv, const RelativeRows& relative, Tensor cu_seqlens,
                                       int num_heads, Dropout dropout, const StepState& state,
@@ -182,6 +193,11 @@ class CpuBackend final : public Kernels {
                    const Product& product, const TileFunction& after = {});
   // A small one, in bf16 where large ones are, on the calling thread, `thread` of the pool's.
   void multiply_alone(const Product& product, int thread);
+  void attend(const AttentionShape& shape, const AttentionInputs& inputs,
+              const std::optional<DropoutDraw>& draw, Tensor out, Tensor log_sum_exp);
+  void attend_backward(const AttentionShape& shape, const AttentionInputs& inputs,
+                       const std::optional<DropoutDraw>& draw, Tensor dout, Tensor out,
+                       Tensor log_sum_exp, const AttentionGradients& gradients);
   // Elements [at, at + count) of pre: kept of sums, which may be them; then activated. y is not
   // pre.
   void keep_row(const float* sums, Tensor pre, int64_t at, int64_t count) const;

@@ -215,7 +215,7 @@ void CpuBackend::disentangled_attention_forward(Tensor qkv, const RelativeRows& 
                                                 Tensor cu_seqlens, int num_heads, Dropout dropout,
                                                 const StepState& state, Tensor out,
                                                 Tensor log_sum_exp) {
-  const AttentionShape shape(qkv, cu_seqlens, num_heads, pool_.size());
+  const AttentionShape shape(qkv.columns() / 3, cu_seqlens, num_heads, pool_.size());
   const std::optional<DropoutDraw> draw = draw_of(dropout, state);
   scratch_.resize(static_cast<size_t>(pool_.size()));
   parallel(pool_.size(), 1, [&](int64_t begin, int64_t end, int thread) {
@@ -239,7 +239,7 @@ void CpuBackend::disentangled_attention_backward(Tensor dout, Tensor qkv,
                                                  int num_heads, Dropout dropout,
                                                  const StepState& state, Tensor dqkv,
                                                  Tensor dposition_qk) {
-  const AttentionShape shape(qkv, cu_seqlens, num_heads, pool_.size(),
+  const AttentionShape shape(qkv.columns() / 3, cu_seqlens, num_heads, pool_.size(),
                              AttentionShape::Order::kByHeads);
   const std::optional<DropoutDraw> draw = draw_of(dropout, state);
   const int64_t size = shape.head_size, positions = relative.position_qk.rows();

@@ -26,10 +26,6 @@ void normalize_row(const float* x, const float* gamma, const float* beta, float 
   *rstd_out = rstd;
 }
 
-uint64_t counter_of(const DropoutDraw& draw, int64_t row) {
-  return draw.first_row + static_cast<uint64_t>(draw.tokens ? draw.tokens[row] : row);
-}
-
 // y = residual + factor * x for one row; residual null: y = factor * x.
 void drop_row(const float* x, const float* residual, const DropoutDraw& draw, uint64_t counter,
               int64_t columns, float* y) {

@@ -73,6 +73,11 @@ struct PhiloxLanes {
   }
 };
 
+// What a row is counted as.
+static inline uint64_t counter_of(const DropoutDraw& draw, int64_t row) {
+  return draw.first_row + static_cast<uint64_t>(draw.tokens ? draw.tokens[row] : row);
+}
+
 // factors[i] = draw.scale, or 0 where element 8 * block + i of the row is dropped. Element i of a
 // row comes from the Philox counter (i / 8, stream, counter): half i % 2 of word i % 8 / 2.
 static inline void draw_factors(const DropoutDraw& draw, uint64_t counter, uint32_t stream,

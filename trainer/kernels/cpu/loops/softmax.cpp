@@ -64,7 +64,7 @@ void attention_softmax(float* scores, const ScoreBlock& block, const DropoutDraw
       for (int64_t k = 0; k < padded; ++k) row[k] *= inverse;
       continue;
     }
-    const uint64_t counter = draw->first_row + static_cast<uint64_t>(r);
+    const uint64_t counter = counter_of(*draw, r);
     for (int64_t begin = 0; begin < padded; begin += kDraws) {
       float factors[kDraws];
       draw_factors(*draw, counter, block.head, static_cast<uint32_t>(begin / 8), factors);
@@ -99,7 +99,7 @@ void attention_softmax_backward(float* scores, float* dprobabilities, const Scor
       }
       continue;
     }
-    const uint64_t counter = draw->first_row + static_cast<uint64_t>(r);
+    const uint64_t counter = counter_of(*draw, r);
     for (int64_t begin = 0; begin < padded; begin += kDraws) {
       float factors[kDraws];
       draw_factors(*draw, counter, block.head, static_cast<uint32_t>(begin / 8), factors);
