@@ -79,6 +79,7 @@ class Checks {
 void preflight(Storage& storage, const Settings& settings) {
   const bool trains = settings.mode == Mode::kTrain || settings.mode == Mode::kTrainAndEval;
   const bool prepares = settings.mode == Mode::kPrepare;
+  const bool exports = settings.mode == Mode::kExportOnly || settings.mode == Mode::kConvert;
   const DataOptions& data = settings.data;
   const OutputOptions& output = settings.output;
   Checks checks(storage);
@@ -100,7 +101,7 @@ void preflight(Storage& storage, const Settings& settings) {
   if (trains || settings.mode == Mode::kPredict) {
     checks.add("job-dir", output.job_dir, check_writable);
   }
-  if (trains || prepares) checks.add("export-dir", output.export_dir, check_writable);
+  if (trains || prepares || exports) checks.add("export-dir", output.export_dir, check_writable);
   if (trains) {
     checks.add("checkpoint-dir", output.checkpoint_dir, check_writable);
     checks.add("summary-dir", output.summary_dir, check_writable);

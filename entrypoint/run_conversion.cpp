@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "entrypoint/job.h"
+#include "entrypoint/preflight.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/log.h"
@@ -64,6 +65,7 @@ void write_as_safetensors(Storage& storage, const Uri& directory, const TensorRe
 }  // namespace
 
 void run_conversion(Job& job) {
+  preflight(job.storage, job.settings);
   const Uri directory = Uri::parse(job.settings.output.export_dir);
   ModelFolder folder(job.storage, job.settings.model);
   const std::optional<ModelParameters> parameters = folder.parameters();

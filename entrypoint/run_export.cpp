@@ -5,6 +5,7 @@
 #include "entrypoint/export_job.h"
 #include "entrypoint/flag_value.h"
 #include "entrypoint/job.h"
+#include "entrypoint/preflight.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/log.h"
@@ -92,6 +93,7 @@ ModelOptions first_model(const EarlierJob& earlier, ModelOptions options) {
 
 void export_checkpoint(Job& job, const EarlierJob& earlier, CheckpointStore& checkpoints,
                        int64_t step) {
+  preflight(job.storage, job.settings);
   const Uri directory = Uri::parse(job.settings.output.export_dir);
   const ModelOptions options = first_model(earlier, job.settings.model);
   ModelFolder folder(job.storage, options);

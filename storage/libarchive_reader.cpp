@@ -48,6 +48,24 @@ std::string kind_name(unsigned type) {
   }
 }
 
+// A zip begins with an entry and ends with the record that says where its table of contents is
+// (PKWARE's APPNOTE.TXT, 4.3.7 and 4.3.16), which libarchive looks for, too, but passes over what
+// is not of the archive.
+void require_nothing_around_zip(std::string_view file) {
+  constexpr std::string_view kEntry = "PK\3\4", kEnd = "PK\5\6";
+  constexpr size_t kEndSize = 22;  // and a comment, whose length is its last two bytes
+  const size_t end = file.size() < kEndSize ? file.npos : file.rfind(kEnd, file.size() - kEndSize);
+  if (end == file.npos) {
+    throw Error(Code::kCorrupt, "is not a whole zip archive", "", "fetch or pack it again");
+  }
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(file[end + i]); };
+  const size_t comment = byte(20) + (size_t{byte(21)} << 8);
+  if (end + kEndSize + comment != file.size() || (end > 0 && !file.starts_with(kEntry))) {
+    throw Error(Code::kCorrupt, "has bytes before or behind the zip archive", "",
+                "fetch or pack it again");
+  }
+}
+
 }  // namespace
 
 // What libarchive pulls from. Blocks are filled to the brim, so that in a tar file, which is made
@@ -106,6 +124,7 @@ LibarchiveReader LibarchiveReader::tar(ByteSource& uncompressed) {
 }
 
 LibarchiveReader LibarchiveReader::zip(Bytes whole_file) {
+  require_nothing_around_zip(as_text(whole_file));
   LibarchiveReader reader;
   reader.format_ = Format::kZip;
   archive_read_support_format_zip_seekable(reader.archive_.get());

@@ -27,7 +27,7 @@ struct ArchiveEntry {
 class LibarchiveReader {
  public:
   static LibarchiveReader tar(ByteSource& uncompressed);
-  static LibarchiveReader zip(Bytes whole_file);
+  static LibarchiveReader zip(Bytes whole_file);  // with nothing before or behind the archive
   // kBzip2, kXz or kZstd: stands at its one entry, whose data are the decompressed bytes.
   static LibarchiveReader decompressor(ByteSource& compressed, Compression compression);
 

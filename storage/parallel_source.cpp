@@ -63,7 +63,9 @@ class ParallelSource final : public ByteSource {
     changed_.wait(lock, [&] { return slot.is_full || failure_; });
     if (!slot.is_full) std::rethrow_exception(failure_);
     crc_ = crc32c_combine(crc_, slot.crc, size_of(part_));
-    if (part_ + 1 == parts_) require_intact(stat_, stat_.size, crc_, uri_);
+    if (part_ + 1 < parts_) return;
+    require_intact(stat_, stat_.size, crc_, uri_);
+    meter_.finish();
   }
 
   void pass_on(Slot& slot) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <type_traits>
 #include <utility>
 
 #include "storage/base/text.h"
@@ -104,18 +105,25 @@ class RetryingSink final : public ByteSink {
 
   Stat close() override {
     pace_.wait_for(name_);
-    Retry retry(options_, cat("write ", name_));
-    return attempt(retry, [&] { return inner_->close(); });
+    return attempt_to([&] { return inner_->close(); });
   }
 
  private:
+  template <typename Call>
+  std::invoke_result_t<const Call&> attempt_to(const Call& call) {
+    Retry retry(options_, cat("write ", name_));
+    return attempt(retry, [&] {
+      if (inner_->arrived() > std::exchange(arrived_, inner_->arrived())) retry.progress();
+      return call();
+    });
+  }
+
   // In slices, since a sink keeps what it was given until it is sent.
   void pass_on(Bytes bytes, void (ByteSink::*pass)(Bytes)) {
     while (!bytes.empty()) {
       Bytes slice = bytes.first(std::min(bytes.size(), kSlice));
       bytes = bytes.subspan(slice.size());
-      Retry retry(options_, cat("write ", name_));
-      attempt(retry, [&] { (*inner_.*pass)(std::exchange(slice, {})); });
+      attempt_to([&] { (*inner_.*pass)(std::exchange(slice, {})); });
     }
   }
 
@@ -123,6 +131,7 @@ class RetryingSink final : public ByteSink {
   const std::string name_;
   const RetryOptions& options_;
   WritePace& pace_;
+  uint64_t arrived_ = 0;  // when it was last asked
 };
 
 class RetryingStorage final : public Storage {

@@ -12,18 +12,18 @@ constexpr double kFirst_s = 2, kPause_s = 5;
 TransferMeter::TransferMeter(const TellProgress& tell, TransferProgress about, Clock now)
     : tell_(tell), now_(std::move(now)), began_s_(now_()), progress_(std::move(about)) {}
 
-TransferMeter::~TransferMeter() {
-  if (!told_s_) return;
-  progress_.finished = true;
-  tell(now_());
-}
-
 void TransferMeter::add(uint64_t bytes) {
   if (!tell_) return;
   const double now_s = now_();
   const std::lock_guard lock(mutex_);
   progress_.bytes += bytes;
   if (now_s >= (told_s_ ? *told_s_ + kPause_s : began_s_ + kFirst_s)) tell(now_s);
+}
+
+void TransferMeter::finish() {
+  const std::lock_guard lock(mutex_);
+  if (!told_s_ || std::exchange(progress_.finished, true)) return;
+  tell(now_());
 }
 
 void TransferMeter::tell(double now_s) {

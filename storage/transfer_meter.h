@@ -23,16 +23,16 @@ struct TransferProgress {
 using TellProgress = std::function<void(const TransferProgress&)>;
 
 // Counts what one transfer moves and tells it: after two seconds, then every five, and, where it
-// was told of at all, at its end. Thread-safe.
+// was told of at all, once it has succeeded. Thread-safe.
 class TransferMeter {
  public:
   // `tell` may be empty; it outlives this. `about` has everything but the bytes and the seconds.
   TransferMeter(const TellProgress& tell, TransferProgress about, Clock now = steady_clock_s);
-  ~TransferMeter();
   TransferMeter(const TransferMeter&) = delete;
   TransferMeter& operator=(const TransferMeter&) = delete;
 
   void add(uint64_t bytes);
+  void finish();  // all has arrived; more than once is once
 
  private:
   void tell(double now_s);

@@ -21,17 +21,20 @@ class MeteredSource final : public ByteSource {
  public:
   MeteredSource(std::unique_ptr<ByteSource> inner, const TellProgress& tell,
                 const TransferProgress& about)
-      : inner_(std::move(inner)), meter_(tell, about) {}
+      : inner_(std::move(inner)), meter_(tell, about), left_(about.total) {}
 
   size_t read(std::span<std::byte> buffer) override {
     const size_t count = inner_->read(buffer);
     meter_.add(count);
+    left_ -= std::min<uint64_t>(left_, count);
+    if (count == 0 || left_ == 0) meter_.finish();
     return count;
   }
 
  private:
   const std::unique_ptr<ByteSource> inner_;
   TransferMeter meter_;
+  uint64_t left_;  // a reader that knows the size need not ask for the end
 };
 
 class MeteredSink final : public ByteSink {
@@ -42,7 +45,11 @@ class MeteredSink final : public ByteSink {
 
   void write(Bytes bytes) override { pass_on(bytes, &ByteSink::write); }
   void lend(Bytes bytes) override { pass_on(bytes, &ByteSink::lend); }
-  Stat close() override { return inner_->close(); }
+  Stat close() override {
+    Stat published = inner_->close();
+    meter_.finish();
+    return published;
+  }
 
  private:
   void pass_on(Bytes bytes, void (ByteSink::*pass)(Bytes)) {

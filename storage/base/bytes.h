@@ -71,6 +71,9 @@ class ByteSink {
   // those that leave later.
   virtual void lend(Bytes bytes) { write(bytes); }
 
+  // Bytes that have left for good: between failures, more of them is progress.
+  virtual uint64_t arrived() { return 0; }
+
   // Publishes what was written. Durable when it returns. At most once.
   virtual Stat close() = 0;
 };

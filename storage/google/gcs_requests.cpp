@@ -77,9 +77,13 @@ template <typename Exchange>
 auto GcsRequests::authorised(HttpRequest& request, const Exchange& exchange) {
   const HttpHeaders own = request.headers;
   HttpHeaders proof = credentials_.headers();
-  if (proof.find("authorization") && travels_in_the_clear(request.url)) {
-    throw Error(Code::kUsage, "a token must not travel over plain http", endpoint_,
-                "use https://, or --anonymous");
+  if (proof.find("authorization")) {
+    if (travels_in_the_clear(request.url)) {
+      throw Error(Code::kUsage, "a token must not travel over plain http", endpoint_,
+                  "use https://, or --anonymous");
+    }
+    // To this machine itself: a proxy would read it.
+    request.bypass_proxy = request.url.starts_with("http://");
   }
   request.headers.add(proof);
   auto answer = exchange(request);

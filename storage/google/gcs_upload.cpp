@@ -44,6 +44,8 @@ class GcsUpload final : public ByteSink {
   void write(Bytes bytes) override { take(bytes, &UploadBytes::copy); }
   void lend(Bytes bytes) override { take(bytes, &UploadBytes::lend); }
 
+  uint64_t arrived() override { return sending_ && !sending_->idle() ? 0 : stored_; }
+
   Stat close() override {
     if (!is_last_) {
       finish_chunk();

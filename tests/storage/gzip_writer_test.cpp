@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/base/memory_sink.h"
 #include "storage/gzip_source.h"
-#include "tests/support/memory_sink.h"
 
 namespace berth {
 namespace {

@@ -153,6 +153,14 @@ TEST_F(RemoteStorageTest, AttemptsAreBoundedByTheDeadline) {
   EXPECT_LE(remote_.gcs.count(GcsCall::kMetadata), 64u);
 }
 
+// Each time a little more arrives: the budget is for failures without progress.
+TEST_F(RemoteStorageTest, AnUploadThatArrivesLittleByLittleIsNotGivenUp) {
+  fail(GcsFault::keeps_then_resets(256 << 10), GcsCall::kChunk, 70);
+  const std::string bytes = noise(20 << 20);
+  remote_.put("a", bytes);
+  EXPECT_EQ(remote_.gcs.get("a"), bytes);
+}
+
 TEST_F(RemoteStorageTest, ALostAnswerLeavesOneGeneration) {
   const uint64_t first = remote_.gcs.put("probe", ""), second = remote_.gcs.put("probe", "");
   fail(GcsFault::loses_answer(), GcsCall::kUpload);

@@ -30,7 +30,7 @@ class TransferMeterTest : public testing::Test {
 
 TEST_F(TransferMeterTest, AShortTransferIsNotWorthAWord) {
   move(1.9, 100);
-  meter_.reset();
+  meter_->finish();
   EXPECT_TRUE(told_.empty());
 }
 
@@ -40,10 +40,18 @@ TEST_F(TransferMeterTest, ALongOneIsToldAfterTwoSecondsThenEveryFiveAndAtItsEnd)
   EXPECT_EQ(told_[0].bytes, 21u);
   EXPECT_DOUBLE_EQ(told_[0].seconds, 2);
   EXPECT_EQ(told_[1].bytes, 71u);
-  meter_.reset();
+  meter_->finish();
+  meter_->finish();
   ASSERT_EQ(told_.size(), 3u);
   EXPECT_TRUE(told_[2].finished);
   EXPECT_EQ(told_[2].bytes, 101u);
+}
+
+TEST_F(TransferMeterTest, OneThatFailedIsNotToldAsFinished) {
+  move(3, 50);
+  meter_.reset();
+  ASSERT_EQ(told_.size(), 1u);
+  EXPECT_FALSE(told_[0].finished);
 }
 
 TEST_F(TransferMeterTest, NobodyNeedsToListen) {

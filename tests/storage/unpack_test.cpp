@@ -161,6 +161,13 @@ TEST_F(UnpackTest, ComparesTheChecksumOfACompressedTar) {
   expect_refused(packed, "data check", {}, "a.tar.gz");
 }
 
+TEST_F(UnpackTest, RefusesWhatStandsAroundAZip) {
+  const std::string zip = read_text(BERTH_TESTDATA "/packed.zip");
+  expect_refused(zip + "x", "before or behind", {}, "a.zip");
+  expect_refused(zip + std::string(400, '\0'), "before or behind", {}, "a.zip");
+  expect_refused("x" + zip, "before or behind", {}, "a.zip");
+}
+
 TEST_F(UnpackTest, KeepsToItsLimits) {
   const std::string tar = TarBytes().file("a", "x").file("b", std::string(5000, 'x')).end();
   expect_refused(tar, "more than 1 entries", {.entries = 1});

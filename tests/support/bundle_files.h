@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "storage/base/memory_sink.h"
 #include "storage/formats/tensor_bundle.h"
 #include "storage/gzip_source.h"
-#include "tests/support/memory_sink.h"
 #include "tests/support/scratch_directory.h"
 
 namespace berth {

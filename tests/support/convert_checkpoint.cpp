@@ -8,10 +8,10 @@
 #include <iostream>
 
 #include "storage/base/error.h"
+#include "storage/base/memory_sink.h"
 #include "storage/formats/converted_tensors.h"
 #include "storage/formats/safetensors.h"
 #include "storage/formats/tensor_bundle.h"
-#include "tests/support/memory_sink.h"
 #include "tests/support/scratch_directory.h"
 #include "trainer/model/tensorflow_model.h"
 #include "trainer/model/tensorflow_variables.h"

@@ -99,6 +99,23 @@ void append_content(std::unique_ptr<ByteSource> content, const std::string& name
   table.append_rows(std::move(rows));
 }
 
+// A large object is read before all of it has arrived, and so before its checksum could be
+// compared: what is wrong with what was read of it may be the transfer's fault.
+void require_same_again(Storage& storage, const Uri& file, const Checksum& read) {
+  const std::unique_ptr<ByteSource> source = storage.open(file);
+  std::vector<std::byte> buffer(size_t{1} << 20);
+  Checksum again;
+  while (again.size < read.size) {
+    const auto wanted = std::min<uint64_t>(buffer.size(), read.size - again.size);
+    const size_t count = source->read(std::span(buffer).first(wanted));
+    if (count == 0) break;
+    again.add(Bytes(buffer).first(count));
+  }
+  if (again == read) return;
+  throw Error(Code::kUnavailable, "arrived damaged: read again, it is different", file.to_string(),
+              "start again");
+}
+
 Source append_file(Storage& storage, const Uri& file, const DataRequest& request,
                    const std::optional<TfdsFolder>& tfds, TableLoader& table) {
   Source source{.role = request.role, .uri = file.to_string(), .checksum = {}};
@@ -114,6 +131,8 @@ Source append_file(Storage& storage, const Uri& file, const DataRequest& request
     }
   } catch (const Error& error) {
     if (error.where().starts_with(source.uri)) throw;  // storage's errors name it already
+    const bool is_of_content = error.code() == Code::kBadData || error.code() == Code::kCorrupt;
+    if (is_of_content && !file.is_local()) require_same_again(storage, file, source.checksum);
     throw error.at(source.uri);
   }
   return source;

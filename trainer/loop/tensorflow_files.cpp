@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "storage/base/error.h"
+#include "storage/base/memory_sink.h"
 #include "storage/base/text.h"
 #include "storage/formats/checkpoint_state.h"
 #include "storage/formats/tensor_bundle.h"
+#include "storage/store_object.h"
 #include "storage/whole_file.h"
 #include "trainer/model/tensorflow_model.h"
 #include "trainer/model/tensorflow_variables.h"
@@ -166,12 +168,15 @@ void write_checkpoint(Storage& storage, const Uri& prefix, std::span<const Named
   // The index makes the checkpoint: it goes first and comes last.
   const std::string name = prefix.to_string();
   storage.remove(Uri::parse(cat(name, kIndex)));
-  const auto index = storage.create(Uri::parse(cat(name, kIndex)));
-  const auto data = storage.create(Uri::parse(shard_name(name, 0, 1)),
-                                   {.if_generation = {}, .size_hint = bytes, .made_of = {}});
-  write_tensor_bundle(variables.tensors(), *index, *data);
-  data->close();
-  index->close();
+  MemorySink index;
+  store_object(storage, Uri::parse(shard_name(name, 0, 1)),
+               [&](ByteSink& data) {
+                 index = {};
+                 write_tensor_bundle(variables.tensors(), index, data);
+               },
+               {.if_generation = {}, .size_hint = bytes, .made_of = {}});
+  store_object(storage, Uri::parse(cat(name, kIndex)),
+               [&](ByteSink& sink) { sink.write(index.written); });
 }
 
 }  // namespace berth

@@ -4,8 +4,8 @@
 
 #include <cstring>
 
+#include "storage/base/memory_sink.h"
 #include "tests/support/every_damage.h"
-#include "tests/support/memory_sink.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/throws_code.h"
 

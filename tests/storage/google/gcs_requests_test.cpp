@@ -71,6 +71,15 @@ TEST_F(GcsRequestsTest, ATokenNeverTravelsInTheClear) {
               ThrowsCode(Code::kUsage, "must not travel"));
 }
 
+// A proxy would read what goes to this machine itself.
+TEST_F(GcsRequestsTest, ATokenOverPlainHttpPassesNoProxy) {
+  ::setenv("http_proxy", "http://127.0.0.1:9", 1);  // nobody listens there
+  gcs_.put("a", "hello");
+  gcs_.require_token("token-1");
+  EXPECT_EQ(status_of("a"), 200);
+  ::unsetenv("http_proxy");
+}
+
 TEST_F(GcsRequestsTest, AnEndpointIsAnHttpUrl) {
   for (const char* bad : {"", "storage.example.org", "ftp://a"}) {
     EXPECT_THAT([&] { GcsRequests(bad, *http_, tokens_); }, ThrowsCode(Code::kUsage)) << bad;

@@ -63,6 +63,35 @@ TEST_F(LoadTableTest, ManyFilesAreOneTableInTheOrderOfTheirNames) {
   }
 }
 
+// Far away, and damaged on the way the first time that it is read.
+class OnceDamaged final : public Storage {
+ public:
+  std::unique_ptr<ByteSource> open(const Uri&, const ReadOptions&) override {
+    const bool is_damaged = opened_++ == 0 || is_bad;
+    return std::make_unique<MemorySource>(
+        as_bytes(is_damaged ? "text,label\na,1\nb\n" : "text,label\na,1\nb,2\n"));
+  }
+  std::unique_ptr<ByteSink> create(const Uri&, const WriteOptions&) override { return nullptr; }
+  std::optional<Stat> stat(const Uri& uri) override { return Stat{.name = uri.to_string()}; }
+  std::vector<Stat> list(const Uri&, size_t) override { return {}; }
+  void remove(const Uri&, std::optional<Generation>) override {}
+
+  bool is_bad = false;  // what is stored
+
+ private:
+  int opened_ = 0;
+};
+
+TEST_F(LoadTableTest, DamageOnTheWayIsNotTakenForBadData) {
+  const auto load_remote = [](Storage& storage) {
+    load_table(storage, {.role = "train", .path = "gs://bucket/a.csv"});
+  };
+  OnceDamaged storage;
+  EXPECT_THAT([&] { load_remote(storage); }, ThrowsCode(Code::kUnavailable, "arrived damaged"));
+  storage.is_bad = true;
+  EXPECT_THAT([&] { load_remote(storage); }, ThrowsCode(Code::kBadData, "a.csv: line 3"));
+}
+
 TEST_F(LoadTableTest, ErrorsNameTheFile) {
   put("data/a.csv", "text,label\na,1\n");
   put("data/b.csv", "text,label\nb\n");

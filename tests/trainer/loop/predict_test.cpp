@@ -5,8 +5,8 @@
 
 #include <sstream>
 
+#include "storage/base/memory_sink.h"
 #include "tests/support/letter_data.h"
-#include "tests/support/memory_sink.h"
 #include "tests/trainer/loop/tiny_model.h"
 
 namespace berth {

@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 
 #include "storage/base/json.h"
+#include "storage/base/memory_sink.h"
 #include "storage/formats/safetensors.h"
 #include "storage/local_storage.h"
 #include "tests/support/largest.h"
-#include "tests/support/memory_sink.h"
 #include "tests/trainer/model/recorded_tensors.h"
 #include "trainer/kernels/cpu/cpu_kernels.h"
 #include "trainer/kernels/thread_pool.h"

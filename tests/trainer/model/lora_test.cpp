@@ -9,10 +9,10 @@
 #include <cmath>
 #include <memory>
 
+#include "storage/base/memory_sink.h"
 #include "storage/formats/safetensors.h"
 #include "storage/local_storage.h"
 #include "tests/support/largest.h"
-#include "tests/support/memory_sink.h"
 #include "tests/support/throws_code.h"
 #include "tests/trainer/model/recorded_tensors.h"
 #include "trainer/kernels/cpu/cpu_kernels.h"

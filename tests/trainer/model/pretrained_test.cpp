@@ -8,8 +8,8 @@
 #include <limits>
 #include <numeric>
 
+#include "storage/base/memory_sink.h"
 #include "storage/formats/safetensors.h"
-#include "tests/support/memory_sink.h"
 #include "tests/support/throws_code.h"
 #include "tests/support/tiny_config.h"
 #include "trainer/kernels/cpu/cpu_kernels.h"

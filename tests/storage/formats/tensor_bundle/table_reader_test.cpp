@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "storage/base/crc32c.h"
+#include "storage/base/memory_sink.h"
 #include "storage/formats/tensor_bundle/table_writer.h"
-#include "tests/support/memory_sink.h"
 #include "tests/support/throws_code.h"
 
 namespace berth {
