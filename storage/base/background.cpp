@@ -1,5 +1,6 @@
 #include "storage/base/background.h"
 
+#include <chrono>
 #include <utility>
 
 namespace berth {
@@ -22,9 +23,10 @@ void Background::submit(std::function<void()> work) {
   changed_.notify_all();
 }
 
-bool Background::idle() {
-  const std::lock_guard lock(mutex_);
-  return queue_.empty() && !busy_;
+bool Background::idle(double within_s) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, std::chrono::duration<double>(within_s),
+                           [this] { return queue_.empty() && !busy_; });
 }
 
 void Background::wait() {

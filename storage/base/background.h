@@ -20,8 +20,8 @@ class Background {
   // Returns at once. What `work` throws is kept for wait(); work that follows is done all the same.
   void submit(std::function<void()> work);
 
-  // Whether all is done.
-  bool idle();
+  // Whether all is done, or will be within so many seconds.
+  bool idle(double within_s = 0);
 
   // Until all is done. Throws what was thrown first since the last wait().
   void wait();

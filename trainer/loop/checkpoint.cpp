@@ -133,8 +133,8 @@ void CheckpointStore::start_save(const TrainingState& state, const Parameters& p
   });
 }
 
-std::optional<SaveOutcome> CheckpointStore::poll() {
-  if (!background_.idle()) return std::nullopt;
+std::optional<SaveOutcome> CheckpointStore::poll(double wait_s) {
+  if (!background_.idle(wait_s)) return std::nullopt;
   return std::exchange(outcome_, std::nullopt);
 }
 

@@ -37,8 +37,9 @@ class CheckpointStore {
   void start_save(const TrainingState& state, const Parameters& parameters,
                   const Optimizer& optimizer, Kernels& kernels);
 
-  // How the last save ended, told once. poll() does not wait: nullopt while it runs, too.
-  std::optional<SaveOutcome> poll();
+  // How the last save ended, told once. poll() waits so many seconds at most: nullopt while it
+  // runs, too.
+  std::optional<SaveOutcome> poll(double wait_s = 0);
   std::optional<SaveOutcome> wait();
 
   // Gives the memory of the last copy back, until the next save. No save is under way.

@@ -85,6 +85,7 @@ struct TrainingOptions {
   uint64_t seed = 42;
   int64_t seeds = 1;             // runs, with this seed and those after it
   int64_t save_steps = 500;      // 0: only at the end
+  double save_patience_s = 30;   // so long a save that is due waits for the one before
   int64_t save_total_limit = 0;  // 0: keep all
   int64_t logging_steps = 50;
   int64_t eval_steps = 0;  // 0: num_eval_per_epoch decides

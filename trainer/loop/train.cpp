@@ -81,7 +81,7 @@ class Training {
       settle(parts_.checkpoints.poll());
       if (!update(batch)) return SkippedData{.from = batch.before, .to = batch.after};
       evaluate_when_due();
-      if (save_due()) save();
+      save_when_due();
     }
     return std::nullopt;
   }
@@ -107,6 +107,7 @@ class Training {
     result_.state.skipped = std::move(skipped);
     saved_step_ = result_.state.step == 0 ? -1 : result_.state.step;
     saved_best_ = result_.state.best;
+    owes_save_ = false;
     interval_loss_ = interval_examples_ = 0;
   }
 
@@ -242,8 +243,25 @@ class Training {
     return every > 0 && step % every == 0 && saved_step_ != step;
   }
 
+  // Training does not stand still for slow storage, or for one that is away: a save that is due
+  // while the one before is on its way comes after that. Not so the best one's, which cannot come
+  // later.
+  void save_when_due() {
+    if (save_due()) {
+      owes_save_ = true;
+      if (saving_) settle(parts_.checkpoints.poll(parts_.options.save_patience_s));
+      if (saving_) {
+        log_warning(cat("the checkpoint of step ", saved_step_,
+                        " is still being written: the one of step ", result_.state.step,
+                        " is put off until it is"));
+      }
+    }
+    if (owes_save_ && !saving_) save();
+  }
+
   // Starts a save, once the one before has ended.
   void save() {
+    owes_save_ = false;
     std::optional<SaveOutcome> before = parts_.checkpoints.poll();
     if (!before && saving_) {
       log_info(cat("waiting until the checkpoint of step ", saved_step_, " is written"));
@@ -326,8 +344,9 @@ class Training {
   const Schedule schedule_;
   const BestRule best_rule_;
   std::unique_ptr<StepState> step_state_;
-  bool saving_ = false;  // a save was started whose end is not known yet
-  int64_t saved_step_;   // the newest that was, or is being, saved; -1: none
+  bool saving_ = false;     // a save was started whose end is not known yet
+  bool owes_save_ = false;  // one is due
+  int64_t saved_step_;      // the newest that was, or is being, saved; -1: none
   std::optional<Best> saved_best_, saving_best_;
   double interval_loss_ = 0, interval_examples_ = 0;
   TrainResult result_;

@@ -5,6 +5,7 @@
 
 #include "tests/support/captured_log.h"
 #include "tests/support/failing_storage.h"
+#include "tests/support/held_storage.h"
 #include "tests/support/throws_code.h"
 #include "tests/trainer/loop/tiny_job.h"
 #include "trainer/loop/checkpoint_files.h"
@@ -173,6 +174,27 @@ TEST_F(ResumeTest, AKillWhileSavingLosesNothingButTime) {
     const Best best = parse_training_state(expected.state).best.value();
     EXPECT_EQ(read_text(scratch / "job/best.json"), to_json(best)) << what;
   }
+}
+
+// Saves that fall due meanwhile are put off, and training goes on, to the same end.
+TEST_F(ResumeTest, ASlowSaveDoesNotHoldTrainingUp) {
+  options_.save_steps = 2;
+  options_.save_patience_s = 0.01;
+  options_.eval_steps = kSteps;  // the best one's checkpoint would be waited for
+  const End expected = uninterrupted();
+  const CapturedLog log;
+  const ScratchDirectory scratch;
+  HeldStorage storage(*storage_, "step-00000002");
+  TinyJob job(options_, scratch / "job", storage);
+  job.observer.when_step = [&](int64_t step) {
+    if (step == 7) storage.release();
+  };
+  expect_same(finish(job), expected, "slow");
+  EXPECT_THAT(log.lines(), HasSubstr("the one of step 4 is put off"));
+  EXPECT_THAT(job.observer.checkpoints,
+              testing::AllOf(Not(testing::Contains(4)), Not(testing::Contains(6))));
+  EXPECT_EQ(job.observer.checkpoints.front(), 2);
+  EXPECT_EQ(job.observer.checkpoints.back(), kSteps);
 }
 
 TEST_F(ResumeTest, ByTokensAKillChangesNothing) {
