@@ -9,6 +9,7 @@
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
+#include "storage/whole_file.h"
 
 namespace berth {
 namespace {
@@ -42,6 +43,8 @@ std::string version_of(const Stat& stat) {
   return cat(stat.generation, ".", stat.crc32c ? crc_text(*stat.crc32c) : "none");
 }
 
+Uri checksum_file(const Uri& file) { return Uri::parse(file.to_string() + ".sum"); }
+
 bool fits(const Checksum& checksum, const Stat& stat) {
   return checksum.size == stat.size && (!stat.crc32c || checksum.crc == *stat.crc32c);
 }
@@ -55,7 +58,7 @@ class CachedStorage final : public Storage {
     if (options.offset != 0 || options.length) return inner_->open(uri, options);
     const std::optional<Stat> stat = inner_->stat(uri);
     if (!stat || (options.generation && *options.generation != stat->generation) ||
-        (stat->generation == 0 && !stat->crc32c) || !stat->content_encoding.empty()) {
+        (stat->generation == 0 && !stat->crc32c)) {
       return inner_->open(uri, options);
     }
     const Uri file = directory_ / (prefix_for(uri) + version_of(*stat));
@@ -85,11 +88,26 @@ class CachedStorage final : public Storage {
   }
 
  private:
+  // What the cached copy has to be: the stored bytes, or, where these are compressed and their name
+  // does not say so, what they become, of which the file of its checksum tells.
+  std::optional<Stat> content_of(const Uri& file, Stat stat) {
+    if (stat.content_encoding.empty()) return stat;
+    const std::optional<std::string> text = read_text(local_, checksum_file(file));
+    unsigned long long size = 0;
+    unsigned crc = 0;
+    if (!text || std::sscanf(text->c_str(), "%llu %x", &size, &crc) != 2) return std::nullopt;
+    stat.size = size;
+    stat.crc32c = crc;
+    return stat;
+  }
+
   // Null: it is not there, or damaged.
-  std::unique_ptr<ByteSource> open_hit(const Uri& file, const Stat& stat) {
+  std::unique_ptr<ByteSource> open_hit(const Uri& file, const Stat& stored) {
     try {
       const std::optional<Stat> cached = local_.stat(file);
-      if (!cached) return nullptr;
+      const std::optional<Stat> content = content_of(file, stored);
+      if (!cached || !content) return nullptr;
+      const Stat& stat = *content;
       Checksum checksum;
       if (cached->size == stat.size) {
         ChecksumSource source(local_.open(file), checksum);
@@ -130,18 +148,24 @@ class CachedStorage final : public Storage {
     while (const size_t count = source.read(buffer)) {
       if (!try_writing([&] { sink->write(Bytes(buffer).first(count)); })) return false;
     }
-    if (!fits(checksum, stat)) {
+    const bool is_encoded =
+        !stat.content_encoding.empty();  // then `inner` alone sees what is stored
+    if (!is_encoded && !fits(checksum, stat)) {
       throw Error(Code::kUnavailable, "did not arrive as it is stored", uri.to_string(),
                   "try again");
     }
-    return try_writing([&] { sink->close(); });
+    return try_writing([&] {
+      sink->close();
+      if (!is_encoded) return;
+      write_text(local_, checksum_file(file), cat(checksum.size, " ", crc_text(checksum.crc)));
+    });
   }
 
   void remove_older(const Uri& uri, const Uri& newest) {
     const std::string prefix = (directory_ / prefix_for(uri)).to_string();
     try {
       for (const Stat& stat : local_.list(directory_)) {
-        if (stat.name.starts_with(prefix) && stat.name != newest.to_string()) {
+        if (stat.name.starts_with(prefix) && !stat.name.starts_with(newest.to_string())) {
           local_.remove(Uri::parse(stat.name));
         }
       }

@@ -142,10 +142,29 @@ TEST_F(CachedStorageTest, WithNeitherNothingIsKept) {
   EXPECT_TRUE(cached().empty());
 }
 
-TEST_F(CachedStorageTest, EncodedObjectsAreNotKept) {
+// What is stored of them are other bytes, which only `inner` sees: they are kept as they are read.
+TEST_F(CachedStorageTest, EncodedObjectsAreKeptDecoded) {
   encoding_ = "gzip";
+  bucket_.describe = [this](Stat& stat) {
+    describe(stat);
+    stat.size = 7;
+    stat.crc32c = 1;
+  };
   EXPECT_EQ(read(), "some bytes");
-  EXPECT_TRUE(cached().empty());
+  EXPECT_EQ(read(), "some bytes");
+  EXPECT_EQ(bucket_.opens, 1);
+  ASSERT_EQ(cached().size(), 2u);
+  int opens = 1;
+  for (const size_t file : {0, 1}) {
+    for (const char* damage : {"some bytez", "10 00000000", "10", ""}) {
+      write_text(cached().at(file), damage);
+      EXPECT_EQ(read(), "some bytes") << damage;
+      EXPECT_EQ(bucket_.opens, ++opens) << damage;
+    }
+  }
+  put("other bytes");
+  EXPECT_EQ(read(), "other bytes");
+  EXPECT_EQ(cached().size(), 2u);
 }
 
 TEST_F(CachedStorageTest, RangesPassThrough) {

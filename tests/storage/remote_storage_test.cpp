@@ -8,6 +8,7 @@
 #include "storage/base/crc32c.h"
 #include "storage/store_object.h"
 #include "tests/support/captured_log.h"
+#include "tests/support/fake_accounts.h"
 #include "tests/support/gzipped.h"
 #include "tests/support/throws_code.h"
 
@@ -202,7 +203,9 @@ class RandomFaults : public testing::TestWithParam<int> {};
 
 TEST_P(RandomFaults, NeverShowWrongOrPartialContent) {
   constexpr int kSequences = 60;
-  RemoteStorage remote({}, {.http = {.stall_timeout_s = 0.05}});
+  FakeAccounts accounts;
+  RemoteStorage remote(
+      {}, {.credentials = {.metadata_host = accounts.host()}, .http = {.stall_timeout_s = 0.05}});
   int right = 0;
   for (int sequence = 0; sequence < kSequences; ++sequence) {
     const auto seed = static_cast<uint64_t>(GetParam() * kSequences + sequence);
@@ -215,7 +218,7 @@ TEST_P(RandomFaults, NeverShowWrongOrPartialContent) {
       return seed % 3 == 0 ? RemoteStorage::about(4 * bytes) : WriteOptions{};
     };
     const std::string first = noise(size, seed), second = noise(size / 2, seed + 1);
-    remote.gcs.faults().draw({.seed = seed, .probability = 0.25, .expired_tokens = false});
+    remote.gcs.faults().draw({.seed = seed, .probability = 0.25});
     const auto content = [&] { return remote.gcs.get(name); };
     const auto store = [&](const std::string& bytes) {
       store_object(
@@ -255,6 +258,7 @@ TEST_P(RandomFaults, NeverShowWrongOrPartialContent) {
   }
   EXPECT_GT(right, kSequences / 2);  // most faults can be mended, and were
   EXPECT_GT(remote.gcs.faults().hits(), 0u);
+  EXPECT_GT(accounts.requests("/computeMetadata/v1/instance/service-accounts/default/token"), 1u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomFaults, testing::Range(0, 10));

@@ -26,11 +26,14 @@ class SleepClock {
 
 inline constexpr uint64_t kPart = uint64_t{64} << 10;  // of transfers
 
-// The program's storage before a fake of Google's: retries take no time, parts are small.
+// The program's storage before a fake of Google's: retries take no time, parts are small. Without
+// credentials, unless `options` name a metadata server.
 class RemoteStorage {
  public:
   explicit RemoteStorage(const FakeGcsOptions& fake = {}, StorageOptions options = {}) : gcs(fake) {
-    options.emulator_host = gcs.url();
+    const bool has_accounts =
+        options.credentials.metadata_host != CredentialOptions().metadata_host;
+    (has_accounts ? options.endpoint : options.emulator_host) = gcs.url();
     options.transfer.part_bytes = kPart;
     options.transfer.upload_part_bytes = kPart;
     options.transfer.connections = 4;
