@@ -17,6 +17,7 @@ void TransferMeter::add(uint64_t bytes) {
   const double now_s = now_();
   const std::lock_guard lock(mutex_);
   progress_.bytes += bytes;
+  if (progress_.finished) return;
   if (now_s >= (told_s_ ? *told_s_ + kPause_s : began_s_ + kFirst_s)) tell(now_s);
 }
 

@@ -32,7 +32,7 @@ class TransferMeter {
   TransferMeter& operator=(const TransferMeter&) = delete;
 
   void add(uint64_t bytes);
-  void finish();  // all has arrived; more than once is once
+  void finish();  // all has arrived: the last that is told
 
  private:
   void tell(double now_s);

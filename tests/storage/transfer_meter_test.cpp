@@ -42,6 +42,7 @@ TEST_F(TransferMeterTest, ALongOneIsToldAfterTwoSecondsThenEveryFiveAndAtItsEnd)
   EXPECT_EQ(told_[1].bytes, 71u);
   meter_->finish();
   meter_->finish();
+  move(20, 1);
   ASSERT_EQ(told_.size(), 3u);
   EXPECT_TRUE(told_[2].finished);
   EXPECT_EQ(told_[2].bytes, 101u);
