@@ -148,8 +148,8 @@ class CachedStorage final : public Storage {
     while (const size_t count = source.read(buffer)) {
       if (!try_writing([&] { sink->write(Bytes(buffer).first(count)); })) return false;
     }
-    const bool is_encoded =
-        !stat.content_encoding.empty();  // then `inner` alone sees what is stored
+    // Of an encoded one `inner` alone sees what is stored, and has compared it.
+    const bool is_encoded = !stat.content_encoding.empty();
     if (!is_encoded && !fits(checksum, stat)) {
       throw Error(Code::kUnavailable, "did not arrive as it is stored", uri.to_string(),
                   "try again");

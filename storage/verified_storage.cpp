@@ -34,7 +34,7 @@ class MeteredSource final : public ByteSource {
  private:
   const std::unique_ptr<ByteSource> inner_;
   TransferMeter meter_;
-  uint64_t left_;  // a reader that knows the size need not ask for the end
+  uint64_t left_;  // of the total, which is known: a reader need not ask for the end
 };
 
 class MeteredSink final : public ByteSink {
