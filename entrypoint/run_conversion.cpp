@@ -30,7 +30,7 @@ void write_safetensors_to(Storage& storage, const Uri& uri, std::span<const Name
   for (const NamedTensor& tensor : tensors) bytes += tensor.data.size();
   store_object(storage, uri,
                [&](ByteSink& sink) {
-                 write_safetensors(sink, tensors, {{"format", "pt"}});
+                 lend_safetensors(sink, tensors, {{"format", "pt"}});
                },
                {.if_generation = {}, .size_hint = bytes, .made_of = {}});
 }

@@ -6,7 +6,7 @@
 
 namespace berth {
 
-// Keeps what is written, for a look at the bytes.
+// Keeps what is written.
 class MemorySink final : public ByteSink {
  public:
   void write(Bytes bytes) override { written.insert(written.end(), bytes.begin(), bytes.end()); }

@@ -174,8 +174,10 @@ expect 4 'did you mean' --train-data-file gs://bucket/data/df.pickel --job-dir g
 expect 4 'no such bucket' --train-data-file gs://buckets/data/df.pickle --job-dir gs://bucket/jobs/typo
 expect 4 'no such bucket' --train-data-file gs://bucket/data/df.pickle --job-dir gs://buckets/jobs/typo
 expect 4 'models/tiny' --train-data-file gs://bucket/data/df.pickle --model gs://bucket/models/tiny --job-dir gs://bucket/jobs/typo
+expect 4 'export-dir gs://buckets' --mode convert --model model.tar.gz --export-dir gs://buckets/model
+expect 4 'export-dir gs://buckets' --mode export_only --model model.tar.gz --export-dir gs://buckets/model
 expect 2 'can only be read' --train-data-file gs://bucket/data/df.pickle --job-dir http://127.0.0.1:1/jobs
-[ $((SECONDS - begin)) -le 12 ] || fail "six typos took $((SECONDS - begin)) s"
+[ $((SECONDS - begin)) -le 12 ] || fail "eight typos took $((SECONDS - begin)) s"
 
 echo "== stopped while it waits for storage"
 stop_server

@@ -24,7 +24,7 @@ class SelfAttention {
 
   // For batches of so many tokens, of which so many at most are picked.
   void allocate(Arena& arena, int64_t tokens, int64_t most_picked);
-  // x [T,H]; y [R,H], of the tokens `picked` [R], distinct; null: of all.
+  // x [T,H]; y [R,H], of the tokens `picked` [R], increasing; null: of all.
   void forward(const StepContext& step, Tensor x, Tensor picked, Tensor y,
                const LayerScratch& scratch);
   void output_again(Tensor y);  // y of the last forward, the same to the bit

@@ -21,7 +21,7 @@ class Head {
  public:
   virtual ~Head() = default;
 
-  // The tokens whose hidden states it reads [R], distinct; null: all. And the most there are of
+  // The tokens whose hidden states it reads [R], increasing; null: all. And the most there are of
   // them in a batch of the limits; 0: they are never picked.
   virtual Tensor picked(const DeviceBatch& batch) const = 0;
   virtual int64_t most_picked(const BatchLimits& limits) const = 0;

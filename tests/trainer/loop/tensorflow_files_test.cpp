@@ -6,8 +6,11 @@
 #include <map>
 
 #include "storage/base/error.h"
+#include "storage/formats/converted_tensors.h"
 #include "storage/local_storage.h"
 #include "tests/support/bundle_files.h"
+#include "tests/support/captured_log.h"
+#include "tests/support/lossy_storage.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/throws_code.h"
 
@@ -54,6 +57,19 @@ TEST_F(TensorflowFilesTest, AreToldWholeWhenVerified) {
   EXPECT_EQ(opened_["tf1.ckpt.index"], files_.index);
   EXPECT_EQ(opened_["tf1.ckpt.data-00000-of-00001"], files_.data);
   parameters.verify();  // once more, at no cost
+}
+
+TEST_F(TensorflowFilesTest, AreWrittenAgainWhereAnUploadIsLost) {
+  const CapturedLog log;
+  const ModelParameters parameters = open();
+  for (int lost = 0; lost <= 2; ++lost) {
+    const Uri again = Uri::parse(scratch_ / "again.ckpt");
+    LossyStorage storage(*storage_, lost);
+    write_checkpoint(storage, again, ConvertedTensors(*parameters.tensors).tensors());
+    const ModelParameters read = open_tensorflow_model(*storage_, again, [](const Uri&, Bytes) {});
+    read.verify();
+    ASSERT_EQ(read.tensors->tensors().size(), parameters.tensors->tensors().size()) << lost;
+  }
 }
 
 TEST_F(TensorflowFilesTest, NameTheTensorThatIsDamaged) {

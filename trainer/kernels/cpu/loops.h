@@ -33,9 +33,9 @@ struct LambFactors {
   float epsilon, weight_decay;
 };
 
-// Scores of `rows` queries (which a draw's rows are) against `keys` keys, as one head
-// sees them: products of queries and keys that count times `scale`. Rows are `stride` apart, a
-// multiple of kScoreMultiple; what lies between keys and stride is ignored and left zero.
+// Scores of `rows` queries (which a draw's rows are) against `keys` keys, as one head sees them:
+// products of queries and keys that count times `scale`. Rows are `stride` apart, a multiple of
+// kScoreMultiple; what lies between keys and stride is ignored and left zero.
 struct ScoreBlock {
   uint32_t head;
   int64_t rows, keys, stride;
