@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <string>
@@ -38,6 +39,15 @@ inline Timing measure(const std::function<void()>& work, double at_least_s = 0.1
     total += seconds.back();
   }
   return timing_of(std::move(seconds));
+}
+
+// The first argument, `all` where there is none; where it is no number, prints the usage and ends.
+inline int threads_asked(int argc, char** argv, int all, const char* usage) {
+  if (argc < 2) return all;
+  const int threads = std::atoi(argv[1]);
+  if (threads > 0) return threads;
+  std::fprintf(stderr, "usage: %s\n", usage);
+  std::exit(2);
 }
 
 inline void print_head(const std::string& what) {

@@ -226,7 +226,8 @@ class Bench {
 }  // namespace berth
 
 int main(int argc, char** argv) {
-  const int threads = argc > 1 ? std::stoi(argv[1]) : berth::available_threads();
+  const int threads = berth::threads_asked(argc, argv, berth::available_threads(),
+                                           "kernels_bench [THREADS [INSTRUCTION_SET [bf16]]]");
   const bool bf16 = argc > 3 && argv[3] == std::string_view("bf16");
   berth::Bench bench(threads, argc > 2 ? argv[2] : "",
                      bf16 ? berth::Precision::kBf16 : berth::Precision::kFp32);

@@ -150,7 +150,8 @@ std::vector<Shape> shapes_to_measure(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace berth;
-  const int threads = argc > 1 ? std::atoi(argv[1]) : available_threads();
+  const int threads = threads_asked(argc, argv, available_threads(),
+                                    "step_bench [THREADS [PRECISION [MODEL [BATCH [LENGTH]]]]]");
   const bool bf16 = argc > 2 && argv[2] == std::string_view("bf16");
   print_head(cat("training steps, ", bf16 ? "bf16" : "fp32", ", threads: ", threads));
   std::fflush(stdout);
