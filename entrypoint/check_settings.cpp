@@ -22,7 +22,7 @@ void need(const std::string& value, const std::string& flag, const std::string& 
 void check_files(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
   DataOptions data = settings.data;
-  complete_data_files(data);
+  complete_data_files(data, settings.mode);
   switch (settings.mode) {
     case Mode::kTrain:
     case Mode::kTrainAndEval: {
@@ -74,14 +74,24 @@ void check_places(const OutputOptions& output) {
   }
 }
 
-void check_best(const Settings& settings) {
-  if (settings.mode != Mode::kTrain) return;
-  const auto needs_evaluations = [](bool asked, const char* flag) {
+// What is told of evaluations needs some.
+void check_evaluations(const Settings& settings) {
+  const DataOptions& data = settings.data;
+  const bool has_rows =
+      !data.eval_data_file.empty() || !data.data_dir.empty() || data.validation_split > 0;
+  const bool evaluates = settings.mode == Mode::kTrainAndEval && has_rows;
+  if (evaluates || (settings.mode != Mode::kTrain && settings.mode != Mode::kTrainAndEval)) return;
+  const auto needs_evaluations = [&](bool asked, const char* flag) {
     if (!asked) return;
-    throw Error(Code::kUsage, "--mode train never evaluates", flag, "use --mode train_and_eval");
+    if (has_rows) {
+      throw Error(Code::kUsage, "--mode train never evaluates", flag, "use --mode train_and_eval");
+    }
+    throw Error(Code::kUsage, "there are no rows to evaluate on", flag,
+                "give --eval-data-file, or a --validation-split above 0");
   };
   needs_evaluations(settings.training.early_stopping_patience > 0, "--early-stopping-patience");
   needs_evaluations(settings.training.load_best_model_at_end, "--load-best-model-at-end");
+  needs_evaluations(!settings.output.hypertune_metric.empty(), "--hypertune-metric");
 }
 
 void check_lora(const Settings& settings) {
@@ -131,7 +141,7 @@ void check_settings(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
   check_columns(settings.data);
   check_places(settings.output);
-  check_best(settings);
+  check_evaluations(settings);
   check_lora(settings);
   check_seeds(command_line);
   check_dry_run(command_line);

@@ -29,6 +29,7 @@ struct CommandLine {
   bool help = false, version = false, help_markdown = false;
   bool dry_run = false;  // stop before the first update
   ToolOptions tool{};
+  std::vector<std::string> given{};  // the flags that were, by their canonical names
   std::vector<std::string> notes{};  // of flags that have no effect: to be said once
   StorageOptions storage{};          // how remote objects are reached; results do not depend on it
   Tuning tuning{};                   // the platform's

@@ -112,7 +112,11 @@ void complete_evaluation(const DataOptions& data, TrainingOptions& training) {
 
 }  // namespace
 
-void complete_data_files(DataOptions& data) {
+void complete_data_files(DataOptions& data, Mode mode) {
+  const bool as_tutorial = !data.input_meta_data_path.empty();
+  if (mode == Mode::kPredict && as_tutorial && data.predict_data_file.empty()) {
+    data.predict_data_file = data.eval_data_file;
+  }
   if (data.task.empty()) {
     if (data.data_dir.empty()) return;
     throw Error(Code::kUsage, "--data-dir needs a GLUE task", "", "name it with --task");
@@ -136,7 +140,7 @@ void complete_data_files(DataOptions& data) {
 
 DataSources resolve_data(Storage& storage, Settings& settings) {
   DataOptions& data = settings.data;
-  complete_data_files(data);
+  complete_data_files(data, settings.mode);
   const GlueTask* glue = find_glue_task(data.task);
   DataSources sources{.task = glue != nullptr ? std::optional(glue->task) : find_task(data.task)};
   if (glue != nullptr) {

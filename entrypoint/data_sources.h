@@ -26,7 +26,8 @@ struct DataSources {
 // run_classifier.py's.
 DataSources resolve_data(Storage& storage, Settings& settings);
 
-// The same without looking into storage: whether the task is one, and what --data-dir stands for.
-void complete_data_files(DataOptions& data);
+// The same without looking into storage: whether the task is one, what --data-dir stands for, and
+// that the tutorial predicts what it evaluates on, where it names nothing else.
+void complete_data_files(DataOptions& data, Mode mode);
 
 }  // namespace berth

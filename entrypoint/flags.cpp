@@ -145,6 +145,7 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
   for (const Flag& flag : flag_table()) {
     const auto given = values.find(flag.name);
     if (given == values.end()) continue;
+    command_line.given.push_back(flag.name);
     try {
       flag.value.set(command_line, given->second);
     } catch (const Error& error) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "entrypoint/bundled_model.h"
+#include "entrypoint/earlier_job.h"
 #include "entrypoint/job.h"
 #include "entrypoint/transfer_log.h"
 #include "storage/base/error.h"
@@ -22,7 +23,8 @@ std::string default_model(const Settings& settings) {
   }
   const bool has_config = !settings.model.model_config.empty();
   const bool has_vocabulary = !settings.model.vocab_file.empty();
-  if (has_config && has_vocabulary && settings.model.init == Init::kRandom) return "";
+  const bool is_whole = has_config && (has_vocabulary || !needs_tokenizer(settings.data));
+  if (is_whole && settings.model.init == Init::kRandom) return "";
   if (has_config || has_vocabulary) {
     throw Error(Code::kUsage, "--model-config and --vocab-file complete a --model", "",
                 "name it, or give both files and --init random to train from scratch");
@@ -80,16 +82,19 @@ BatchLimits batch_limits(const Settings& settings, bool training, int64_t most_e
           .recomputes = options.recompute || !training};  // without a backward none is kept
 }
 
-void run(const CommandLine& command_line, const Platform& platform, const std::atomic<bool>& stop,
+void run(const CommandLine& given, const Platform& platform, const std::atomic<bool>& stop,
          RunResult& reached) {
   std::atomic<bool> has_work_to_save = false;
   const auto gives_up = [&] { return stop && !has_work_to_save; };
-  StorageOptions storage_options = command_line.storage;
+  StorageOptions storage_options = given.storage;
   storage_options.transfer.on_progress = log_transfer;
   storage_options.http.gives_up = gives_up;
   storage_options.retry.gives_up = gives_up;
   const std::unique_ptr<Storage> storage = open_storage(storage_options);  // outlives observers
-  JobOutput output(command_line, platform, reached);
+  JobOutput output(given, platform, reached);
+  CommandLine command_line = given;
+  const Mode mode = given.settings.mode;
+  if (mode == Mode::kEval || mode == Mode::kPredict) adopt_earlier_job(*storage, command_line);
   Job job{.command_line = command_line,
           .settings = command_line.settings,
           .storage = *storage,
@@ -98,12 +103,11 @@ void run(const CommandLine& command_line, const Platform& platform, const std::a
           .stop = stop,
           .has_work_to_save = has_work_to_save};
   for (const std::string& note : command_line.notes) log_info(note);
-  const Mode mode = job.settings.mode;
   const bool needs_model =
       mode != Mode::kInspect && mode != Mode::kPrepare && mode != Mode::kExportOnly;
   if (needs_model && job.settings.model.model.empty())
     job.settings.model.model = default_model(job.settings);
-  switch (job.settings.mode) {
+  switch (mode) {
     case Mode::kTrain:
     case Mode::kTrainAndEval:
       return job.settings.training.seeds > 1 && !command_line.dry_run ? run_seeds(job)

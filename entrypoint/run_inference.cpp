@@ -28,6 +28,7 @@ struct FinishedModel {
     config.task = sources.task.value_or(config.saved_task.value_or(Task::kSequenceClassification));
     if (config.task == Task::kRegression) config.labels = {"score"};
     if (config.task == Task::kQuestionAnswering) config.labels.clear();
+    if (config.labels.empty()) config.labels = sources.labels;  // of TensorFlow's configuration
     if (config.labels.empty() && config.task != Task::kQuestionAnswering) {
       throw Error(Code::kUsage, "the configuration names no labels (id2label)", folder.name(),
                   "give a model that was fine-tuned");
@@ -72,14 +73,11 @@ std::vector<std::string> label_names(const FinishedModel& finished) {
   return known.size() == config.labels.size() ? known : evaluation_labels(config);
 }
 
-}  // namespace
-
-void run_evaluation(Job& job) {
-  FinishedModel finished(job);
-  const ModelConfig& config = finished.model.config;
-  const LoadedTable loaded = finished.load(job, finished.sources.eval);
+EvaluationResult evaluate_rows(Job& job, FinishedModel& finished, const DataRequest& request) {
+  const Task task = finished.model.config.task;
+  const LoadedTable loaded = finished.load(job, request);
   const std::vector<std::string> labels = label_names(finished);
-  const LabelledData rows(loaded, config.task, labels, /*wants_labels=*/true, job.settings,
+  const LabelledData rows(loaded, task, labels, /*wants_labels=*/true, job.settings,
                           *finished.model.tokenizer);
   Dataset data = rows.all_rows();
   const std::optional<EvaluationResult> evaluation = evaluate(
@@ -87,21 +85,32 @@ void run_evaluation(Job& job) {
       job.settings.training.examples_per_evaluation_batch(),
       {.labels = labels, .answers = answer_options(job.settings.data)}, job.output, job.stop);
   if (!evaluation) stopped();
-  job.output.on_evaluation({.examples = evaluation->examples,
-                            .loss = evaluation->loss,
-                            .seconds = evaluation->seconds,
-                            .metrics = evaluation->scores.metrics,
-                            .majority_rate = evaluation->scores.majority_rate,
+  return *evaluation;
+}
+
+}  // namespace
+
+void run_evaluation(Job& job) {
+  FinishedModel finished(job);
+  const ModelConfig& config = finished.model.config;
+  const EvaluationResult evaluation = evaluate_rows(job, finished, finished.sources.eval);
+  job.output.on_evaluation({.examples = evaluation.examples,
+                            .loss = evaluation.loss,
+                            .seconds = evaluation.seconds,
+                            .metrics = evaluation.scores.metrics,
+                            .majority_rate = evaluation.scores.majority_rate,
                             .split = "eval"});
+  JobMetrics metrics{.result = std::nullopt,
+                     .evaluation = evaluation,
+                     .task = config.task,
+                     .precision = finished.machine.kernels->product_dtype(),
+                     .kernels = finished.machine.kernels->description()};
+  if (!finished.sources.mismatched.path.empty()) {
+    metrics.mismatched = evaluate_rows(job, finished, finished.sources.mismatched);
+  }
   job.output.on_finish();
-  const std::string metrics =
-      to_json(JobMetrics{.result = std::nullopt,
-                         .evaluation = evaluation,
-                         .task = config.task,
-                         .precision = finished.machine.kernels->product_dtype(),
-                         .kernels = finished.machine.kernels->description()});
   StandardOutput standard_output;
-  standard_output.write(as_bytes(metrics));
+  standard_output.write(as_bytes(to_json(metrics)));
   standard_output.close();
 }
 

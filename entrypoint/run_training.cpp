@@ -45,11 +45,17 @@ struct Places {
   Uri job, model, checkpoints, summaries;
 };
 
-// The updates that a finished job made; nullopt: it is not finished.
+// The updates that a finished job made; nullopt: it is not finished. Throws kIncompatible where
+// several seeds were trained.
 std::optional<int64_t> finished_steps(Storage& storage, const Uri& job) {
-  const std::optional<std::string> text = read_text(storage, job / "metrics.json");
+  const Uri file = job / "metrics.json";
+  const std::optional<std::string> text = read_text(storage, file);
   if (!text) return std::nullopt;
   const auto metrics = parse_json(*text);
+  if (metrics.contains("seeds")) {
+    throw Error(Code::kIncompatible, "the job directory belongs to a job of several seeds",
+                file.to_string(), "use another --job-dir");
+  }
   const Json::json_pointer finished("/finished"), steps("/train/steps");
   if (!metrics.contains(finished) || metrics.at(finished) != true || !metrics.contains(steps) ||
       !metrics.at(steps).is_number_integer()) {
@@ -113,9 +119,28 @@ void say_result(const EvaluationResult& evaluation, const std::string& metric,
   log_info(cat(line, " over ", evaluation.examples, " examples"));
 }
 
+// What a finished job was not asked for, and would not do now. Throws kIncompatible.
+void require_nothing_new(const std::string& record, const Settings& settings, const Uri& where) {
+  const Json before = parse_json(record)["settings"];
+  const auto changed = [&](const char* name, const std::string& value) {
+    return !value.empty() && before.contains(name) && before[name] != value;
+  };
+  const auto refuse = [&](const std::string& what, const char* hint) {
+    throw Error(Code::kIncompatible, cat("the job is finished: ", what), where.to_string(), hint);
+  };
+  const std::string& place = settings.output.export_dir;
+  if (changed("export-dir", place)) {
+    refuse(cat("its model was not written to ", place), "--mode export_only writes it there");
+  }
+  if (settings.mode == Mode::kTrainAndEval && changed("mode", "train_and_eval")) {
+    refuse("it was trained without an evaluation", "--mode eval evaluates it");
+  }
+}
+
 // Whether there is anything left to do in the job directory. Throws kIncompatible when it is
 // another job's.
 bool needs_work(const Job& job, const Places& places) {
+  const std::optional<int64_t> steps = finished_steps(job.storage, places.job);
   const std::optional<std::string> existing = read_text(job.storage, places.job / "job.json");
   if (!existing) return true;
   if (!job.settings.output.reuse_job_dir) {
@@ -127,11 +152,18 @@ bool needs_work(const Job& job, const Places& places) {
   } catch (const Error& error) {
     throw error.at(places.job.to_string());
   }
-  const std::optional<int64_t> steps = finished_steps(job.storage, places.job);
   if (!steps) return true;
+  require_nothing_new(*existing, job.command_line.settings, places.job);
   job.reached.step = *steps;
   log_info(cat("already finished: ", places.job.to_string(), " holds the results"));
   return false;
+}
+
+// A state that checkpoints of another job left is not gone on from.
+void require_own(const TrainingState& state, const JobRecord& record, const Uri& checkpoints) {
+  if (state.job.empty() || state.job == job_identity(record)) return;
+  throw Error(Code::kIncompatible, "the checkpoints belong to another job", checkpoints.to_string(),
+              "use another --checkpoint-dir, or the same command to go on");
 }
 
 // Writes job.json, or compares it with what an earlier process read.
@@ -248,7 +280,7 @@ void run_training(Job& job) {
   job.settings.training.metric_for_best_model =
       best_metric(settings.training, sources, metrics.front());
   // For what it throws, before the job directory is this job's.
-  BestRule(settings.training, metrics, /*steps_between=*/1);
+  BestRule(settings.training, metrics);
   std::unique_ptr<Observer> hypertune = make_hypertune_file(job, metrics);
   Machine machine(job.command_line);
   Kernels& kernels = *machine.kernels;
@@ -288,7 +320,10 @@ void run_training(Job& job) {
   } else if (settings.model.init == Init::kPretrained) {
     if (const auto file = folder.parameters()) file->verify();  // recorded, to be compared
   }
-  settle_record(job, places, make_record(job, rows, folder, kernels));
+  const JobRecord record = make_record(job, rows, folder, kernels);
+  require_own(state, record, places.checkpoints);
+  settle_record(job, places, record);
+  state.job = job_identity(record);
   Model network(model.config, batch_limits(settings, /*training=*/true, data.most_examples),
                 parameters, kernels,
                 {.label_smoothing = settings.training.optimization.label_smoothing}, lora);

@@ -58,6 +58,8 @@ train 2 '--train-data-file' good.csv --trian-data-file x
 train 2 '"f1_micro" is no metric' good.csv --metric-for-best-model f1_micro
 train 2 'fewer than 99' good.csv --freeze-encoder-layers 99
 train 2 'never evaluates' good.csv --mode train --early-stopping-patience 2
+train 2 'never evaluates' good.csv --mode train --hypertune-metric loss
+train 2 'no rows to evaluate on' good.csv --validation-split 0 --load-best-model-at-end
 train 2 'used twice' good.csv --text-column label
 train 2 'ftp' ftp://host/data.csv
 train 2 'positions' good.csv --max-seq-length 100000

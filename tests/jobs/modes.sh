@@ -32,6 +32,36 @@ cmp -s predictions-rows.csv.txt job/predictions.tsv || fail "predictions.tsv dif
 expect 0 'finished' --mode eval --eval-data-file rows.jsonl --job-dir job
 grep -q '"accuracy"' out.txt || fail "eval prints no accuracy"
 
+# How a job read its rows is how its model is evaluated: unless flags say otherwise.
+expect 0 'finished' --train-data-file rows.csv --eval-data-file rows.csv --job-dir cut --max-steps 2 --max-seq-length 5 \
+  --text-column text --model "$PWD/job/model"
+loss=$(sed -n '/"eval"/,$s/ *"loss": //p' cut/metrics.json)
+expect 0 'finished' --mode eval --eval-data-file rows.csv --job-dir cut
+grep -qF -- "$loss" out.txt || fail "evaluated otherwise than in the job: $(cat out.txt)"
+grep -qF -- '--max-seq-length 5' err.txt || fail "does not say how rows are read"
+expect 0 'finished' --mode eval --eval-data-file rows.csv --job-dir cut --max-seq-length 32
+! grep -qF -- "$loss" out.txt || fail "the flag is not heeded"
+# The command that trained it, in another mode, means the trained model; another model is another.
+expect 0 'finished' --mode eval --eval-data-file rows.csv --job-dir cut --model "$PWD/job/model" \
+  --model-config job/model/config.json
+grep -qF -- "$loss" out.txt || fail "evaluates the model that the job began with"
+expect 0 'finished' --mode eval --eval-data-file rows.csv --job-dir cut --model job
+! grep -qF -- "$loss" out.txt || fail "evaluates the job's model instead of --model"
+expect 0 'finished' --train-data-file rows.csv --eval-data-file rows.csv --job-dir away --max-steps 1 --export-dir away-model
+expect 0 'finished' --mode predict --predict-data-file rows.csv --job-dir away
+rm -r away-model
+expect 4 'has not finished' --mode predict --predict-data-file rows.csv --job-dir away
+
+# A finished job does nothing that it was not asked for, and says so.
+expect 5 '--mode export_only' "${train[@]}" --export-dir elsewhere
+expect 5 '--mode was "train_and_eval"' "${train[@]}" --mode train
+expect 0 'finished' --train-data-file rows.csv --eval-data-file rows.csv --job-dir unseen --max-steps 1 --mode train
+expect 5 '--mode eval evaluates it' --train-data-file rows.csv --eval-data-file rows.csv --job-dir unseen --max-steps 1
+# Nor does another job go on from its checkpoints.
+expect 5 'belong to another job' --train-data-file "$sample" --max-steps 6 --batch-size 4 --seed 7 --job-dir other \
+  --checkpoint-dir job/checkpoints
+[ ! -e other/job.json ] || fail "a refused job left its record"
+
 # --dry-run leaves nothing behind, and says what the job would be.
 expect 0 'finished' --train-data-file "$sample" --job-dir dry --dry-run --batch-size 16 --log-format json
 grep -q '^{"train_examples":612,.*"total_steps":117,.*"total_bytes":[0-9]*,' out.txt || fail "no estimate: $(cat out.txt)"
@@ -44,6 +74,16 @@ expect 2 'is for training' --mode eval --eval-data-file rows.jsonl --job-dir job
 expect 0 'finished' --train-data-file "$sample" --job-dir by-tokens --token-budget 2000 --epochs 1 \
   --gradient-accumulation-steps 2
 grep -q '"examples": 612,' by-tokens/metrics.json || fail "updates by tokens left rows out"
+
+# Records of token ids need no vocabulary, and the tutorial's names for all of it are known.
+expect 0 'finished' --mode prepare --train-data-file "$sample" --model job/model --export-dir tutorial
+tutorial=(--input_meta_data_path=tutorial/meta_data.json --eval_data_path=tutorial/eval.tf_record
+  --bert_config_file=job/model/config.json --model_dir=ids)
+expect 0 'finished' --mode=train_and_eval "${tutorial[@]}" --train_data_path=tutorial/train.tf_record --init random --max-steps 1
+expect 0 'finished' --mode=eval "${tutorial[@]}"
+grep -q '"accuracy"' out.txt || fail "the tutorial's eval prints no accuracy"
+expect 0 'finished' --mode=predict "${tutorial[@]}"
+[ "$(wc -l <ids/test_results.tsv)" = 68 ] || fail "the tutorial's predict wrote $(wc -l <ids/test_results.tsv) rows"
 
 # What is computed again is the same.
 expect 0 'finished' --train-data-file "$sample" --max-steps 6 --batch-size 4 --job-dir again --recompute

@@ -77,7 +77,26 @@ PackedBatch pack(Dataset& data, std::span<const int64_t> indices) {
 }
 
 Batcher::Batcher(const BatchOptions& options, Dataset& data)
-    : options_(options), data_(data), sampler_(data.size(), data.block_size(), options.seed) {}
+    : options_(options), data_(data), sampler_(data.size(), data.block_size(), options.seed) {
+  find_skipped();
+}
+
+void Batcher::find_skipped() {
+  for (const SkippedData& skipped : options_.skipped) {
+    for (DataCursor cursor = skipped.from; cursor != skipped.to;) {
+      const int64_t epoch = cursor.epoch;
+      if (epoch > skipped.to.epoch) break;  // of no such data set
+      skipped_.try_emplace(sampler_.next(cursor), epoch);
+    }
+  }
+  // Something must be left.
+  if (static_cast<int64_t>(skipped_.size()) == data_.size()) skipped_.clear();
+}
+
+bool Batcher::is_skipped(int64_t index, int64_t epoch) const {
+  const auto found = skipped_.find(index);
+  return found != skipped_.end() && found->second < epoch;
+}
 
 void Batcher::collect(DataCursor from, Selection& selection) {
   selection.indices.clear();
@@ -85,9 +104,14 @@ void Batcher::collect(DataCursor from, Selection& selection) {
   selection.epoch = from.epoch;
   selection.after = from;
   while (static_cast<int64_t>(selection.indices.size()) < options_.batch_size &&
-         selection.after.epoch == from.epoch) {
+         (selection.after.epoch == selection.epoch || selection.indices.empty())) {
     DataCursor after = selection.after;
-    const int64_t index = sampler_.next(after);
+    const int64_t epoch = after.epoch, index = sampler_.next(after);
+    if (is_skipped(index, epoch)) {
+      selection.after = after;
+      continue;
+    }
+    if (selection.indices.empty()) selection.epoch = epoch;
     if (options_.token_budget > 0) {
       const int64_t tokens = selection.tokens + data_.length(index);
       if (tokens > options_.token_budget && !selection.indices.empty()) return;

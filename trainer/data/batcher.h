@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -34,7 +35,8 @@ struct BatchOptions {
   // An epoch's last update is left out where it has fewer examples, and fewer tokens than the
   // budget, unless it is the only one.
   bool drop_remainder = false;
-  std::vector<SkippedData> skipped{};  // in the order of the data
+  // In the order of the data; their examples are left out of later epochs, too.
+  std::vector<SkippedData> skipped{};
 };
 
 // Cuts a data set, shuffled anew every epoch, into updates.
@@ -59,6 +61,8 @@ class Batcher {
     int64_t epoch = 0;
   };
   Selection select(DataCursor cursor);
+  void find_skipped();
+  bool is_skipped(int64_t index, int64_t epoch) const;
   void collect(DataCursor from, Selection& selection);
   bool is_remainder(const Selection& selection) const;
   std::vector<size_t> cuts_of(const std::vector<int64_t>& indices);
@@ -66,6 +70,7 @@ class Batcher {
   BatchOptions options_;
   Dataset& data_;
   Sampler sampler_;
+  std::map<int64_t, int64_t> skipped_;  // examples, and the epoch that they were skipped in
 };
 
 }  // namespace berth

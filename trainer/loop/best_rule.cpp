@@ -1,27 +1,29 @@
 #include "trainer/loop/best_rule.h"
 
+#include <cmath>
+
 #include "trainer/tasks/task_kinds.h"
 
 namespace berth {
 
-BestRule::BestRule(const TrainingOptions& options, const std::vector<std::string>& metrics,
-                   int64_t steps_between)
+BestRule::BestRule(const TrainingOptions& options, const std::vector<std::string>& metrics)
     : metric_(
           options.metric_for_best_model.empty()
               ? metrics.front()
               : checked_metric(options.metric_for_best_model, metrics, "--metric-for-best-model")),
-      patience_steps_(options.early_stopping_patience * steps_between) {}
+      patience_(options.early_stopping_patience) {}
 
 std::optional<Best> BestRule::better(const EvaluationResult& evaluation, int64_t step,
                                      const std::optional<Best>& before) const {
   const bool is_loss = metric_ == kLossName, is_error = is_loss || metric_ == "mse";
   const double value = is_loss ? evaluation.loss : evaluation.scores.metrics.at(metric_);
+  if (!std::isfinite(value)) return std::nullopt;
   if (before && !(is_error ? value < before->value : value > before->value)) return std::nullopt;
   return Best{.step = step, .metric = metric_, .value = value};
 }
 
-bool BestRule::gives_up(int64_t step, const std::optional<Best>& best) const {
-  return patience_steps_ > 0 && best && step - best->step >= patience_steps_;
+bool BestRule::gives_up(int64_t evaluations) const {
+  return patience_ > 0 && evaluations >= patience_;
 }
 
 }  // namespace berth

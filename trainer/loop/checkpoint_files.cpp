@@ -45,9 +45,11 @@ std::string to_json(const TrainingState& state) {
                         {"examples", state.examples},
                         {"tokens", state.tokens},
                         {"loss_sum", state.loss_sum},
+                        {"loss_weight", state.loss_weight},
                         {"evaluated_step", state.evaluated_step},
                         {"best", nullptr},
-                        {"kernels", state.kernels}};
+                        {"kernels", state.kernels},
+                        {"job", state.job}};
   if (state.best) object["best"] = best_object(*state.best);
   for (const SkippedData& skipped : state.skipped) {
     object["skipped"].push_back(
@@ -58,13 +60,16 @@ std::string to_json(const TrainingState& state) {
 
 TrainingState parse_training_state(std::string_view json) {
   return parsing(json, [](const OrderedJson& object) {
-    TrainingState state{.step = object.at("step"),
-                        .cursor = cursor_of(object.at("cursor")),
-                        .examples = object.at("examples"),
-                        .tokens = object.at("tokens"),
-                        .loss_sum = object.at("loss_sum"),
-                        .evaluated_step = object.at("evaluated_step"),
-                        .kernels = object.at("kernels")};
+    TrainingState state{
+        .step = object.at("step"),
+        .cursor = cursor_of(object.at("cursor")),
+        .examples = object.at("examples"),
+        .tokens = object.at("tokens"),
+        .loss_sum = object.at("loss_sum"),
+        .loss_weight = object.at(object.contains("loss_weight") ? "loss_weight" : "examples"),
+        .evaluated_step = object.at("evaluated_step"),
+        .kernels = object.at("kernels"),
+        .job = object.value("job", "")};
     if (object.contains("skipped")) {
       for (const OrderedJson& skipped : object.at("skipped")) {
         state.skipped.push_back(

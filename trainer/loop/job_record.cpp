@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "storage/base/crc32c.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
@@ -12,7 +13,8 @@
 namespace berth {
 namespace {
 
-// Settings that a resumed job may change: they do not touch the weights.
+// Settings that a resumed job may change: they do not touch the weights. Of the mode see
+// holds_rows_out().
 constexpr std::array<std::string_view, 18> kFree = {
     "job-dir",          "export-dir",       "checkpoint-dir", "summary-dir",   "save-steps",
     "save-total-limit", "threads",          "logging-steps",  "eval-steps",    "eval-batch-size",
@@ -51,6 +53,16 @@ std::string identity(const OrderedJson& source) {
   return text;
 }
 
+bool is_free(std::string_view name) {
+  return std::find(kFree.begin(), kFree.end(), name) != kFree.end();
+}
+
+OrderedJson source_objects(const JobRecord& record) {
+  OrderedJson sources = OrderedJson::array();
+  for (const Source& source : record.sources) sources.push_back(source_object(source));
+  return sources;
+}
+
 // In any order, but for the files of one table: their order is that of its rows.
 std::vector<std::string> identities(const OrderedJson& sources) {
   std::vector<std::string> found;
@@ -65,16 +77,35 @@ std::vector<std::string> identities(const OrderedJson& sources) {
   return found;
 }
 
+// Whether a job with these settings keeps some of its training rows for evaluation: then --mode
+// train, which keeps none, trains on others.
+bool holds_rows_out(const JobRecord& record) {
+  for (const auto& [name, value] : record.settings) {
+    if ((name == "eval-data-file" || name == "data-dir") && !value.empty()) return false;
+    if (name == "validation-split" && value == "0") return false;
+  }
+  return true;
+}
+
 }  // namespace
 
+std::string job_identity(const JobRecord& record) {
+  std::string text;
+  for (const auto& [name, value] : record.settings) {
+    if (is_free(name) && !(name == "mode" && holds_rows_out(record))) continue;
+    text += cat(name, "=", value, "\n");
+  }
+  for (const std::string& source : identities(source_objects(record))) text += source + "\n";
+  return crc_text(crc32c(as_bytes(text)));
+}
+
 std::string to_json(const JobRecord& record) {
-  OrderedJson settings = OrderedJson::object(), sources = OrderedJson::array();
+  OrderedJson settings = OrderedJson::object();
   for (const auto& [name, value] : record.settings) settings[name] = value;
-  for (const Source& source : record.sources) sources.push_back(source_object(source));
   const OrderedJson object = {{"format", 1},
                               {"version", record.version},
                               {"settings", settings},
-                              {"sources", sources},
+                              {"sources", source_objects(record)},
                               {"labels", record.labels},
                               {"task", record.task},
                               {"machine", record.machine},
@@ -87,7 +118,7 @@ void check_settings_match(std::string_view existing_json, const JobRecord& recor
   const OrderedJson& before = existing["settings"];
   std::string differences;
   for (const auto& [name, value] : record.settings) {
-    if (std::find(kFree.begin(), kFree.end(), name) != kFree.end()) continue;
+    if (is_free(name) && !(name == "mode" && holds_rows_out(record))) continue;
     const std::string old = before.contains(name) && before[name].is_string() ? before[name] : "";
     if (old == value) continue;
     differences += (differences.empty() ? "" : ", ") +
@@ -97,9 +128,7 @@ void check_settings_match(std::string_view existing_json, const JobRecord& recor
 }
 
 void check_sources_match(std::string_view existing_json, const JobRecord& record) {
-  OrderedJson now = OrderedJson::array();
-  for (const Source& source : record.sources) now.push_back(source_object(source));
-  if (identities(parse(existing_json)["sources"]) != identities(now)) {
+  if (identities(parse(existing_json)["sources"]) != identities(source_objects(record))) {
     refuse("its input files had other contents");
   }
 }

@@ -20,6 +20,10 @@ struct JobRecord {
 
 std::string to_json(const JobRecord& record);
 
+// What tells a job's checkpoints from those of another: of its settings and inputs what changes the
+// result. A short text.
+std::string job_identity(const JobRecord& record);
+
 // Throws kIncompatible, naming each difference, when a job that left `existing_json` would not go
 // on as this one: another value of a setting that changes the result. Where to write, how often to
 // save or log and how many threads to use do not count.

@@ -28,8 +28,8 @@ enum class ModelNeed { kWhole, kTokenizer };
 // was read.
 class ModelFolder {
  public:
-  // `options.model` is not empty, or at least the config and the vocabulary are given (random
-  // initialisation). Throws kNotFound when the model is not there.
+  // `options.model` is not empty, or at least the config is given (random initialisation). Throws
+  // kNotFound when the model is not there.
   ModelFolder(Storage& storage, const ModelOptions& options, ModelNeed need = ModelNeed::kWhole);
 
   // A text file by its Hugging Face name; nullopt when absent.

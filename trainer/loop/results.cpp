@@ -33,7 +33,7 @@ OrderedJson train_object(const TrainResult& result, int64_t train_examples) {
       {"examples", state.examples},
       {"steps", state.step},
       {"epochs", static_cast<double>(state.examples) / static_cast<double>(train_examples)},
-      {"loss", state.loss_sum / static_cast<double>(state.examples)},
+      {"loss", state.loss_sum / state.loss_weight},
       {"examples_per_second", rate(result.examples)},
       {"real_tokens_per_second", rate(result.tokens)},
       {"seconds", seconds}};

@@ -35,7 +35,7 @@ class Training {
       : parts_(parts),
         plan_(plan),
         schedule_(schedule_options(parts.options.optimization, plan.total_steps)),
-        best_rule_(parts.options, parts.metrics, evaluation_interval()),
+        best_rule_(parts.options, parts.metrics),
         step_state_(parts.kernels.make_step_state()),
         saved_step_(state.step == 0 ? -1 : state.step),
         saved_best_(state.best) {
@@ -92,6 +92,7 @@ class Training {
     settle(parts_.checkpoints.wait());
     parts_.checkpoints.free_copy();
     std::vector<SkippedData> skipped = std::move(result_.state.skipped);
+    std::string job = std::move(result_.state.job);
     skipped.push_back(bad);
     std::optional<TrainingState> before =
         parts_.checkpoints.restore(parts_.parameters, parts_.optimizer, parts_.kernels);
@@ -105,6 +106,7 @@ class Training {
     result_.state = std::move(*before);
     result_.state.kernels = parts_.kernels.description();
     result_.state.skipped = std::move(skipped);
+    result_.state.job = std::move(job);
     saved_step_ = result_.state.step == 0 ? -1 : result_.state.step;
     saved_best_ = result_.state.best;
     owes_save_ = false;
@@ -114,7 +116,8 @@ class Training {
   bool ended() const {
     const TrainingState& state = result_.state;
     if (state.step >= plan_.total_steps) return true;
-    return state.evaluated_step == state.step && best_rule_.gives_up(state.step, state.best);
+    return state.evaluated_step == state.step && state.best &&
+           best_rule_.gives_up(evaluations_until(state.step) - evaluations_until(state.best->step));
   }
 
   void load_best() {
@@ -154,6 +157,7 @@ class Training {
     state.examples += batch.examples;
     state.tokens += batch.tokens;
     state.loss_sum += outcome.loss_sum;
+    state.loss_weight += outcome.examples;
     result_.examples += batch.examples;
     result_.tokens += batch.tokens;
     result_.seconds += elapsed.count();
@@ -193,13 +197,15 @@ class Training {
       return false;
     }
     if (state.step == plan_.total_steps) return true;
-    return state.step % evaluation_interval() == 0;
+    return evaluations_until(state.step) > evaluations_until(state.step - 1);
   }
 
-  int64_t evaluation_interval() const {
-    const int64_t every = parts_.options.eval_steps;
-    if (every > 0) return every;
-    return std::max<int64_t>(plan_.steps_per_epoch / parts_.options.num_eval_per_epoch, 1);
+  // That are due after so many updates: in an epoch as evenly over its own as whole numbers allow.
+  int64_t evaluations_until(int64_t step) const {
+    const TrainingOptions& options = parts_.options;
+    if (options.eval_steps > 0) return step / options.eval_steps;
+    return step * std::min(options.num_eval_per_epoch, plan_.steps_per_epoch) /
+           plan_.steps_per_epoch;
   }
 
   std::optional<EvaluationResult> run_evaluation() {
@@ -332,7 +338,7 @@ class Training {
     const size_t before = result_.state.skipped.size();
     if (before == kMostRollbacks) {
       throw Error(Code::kDiverged, what, "",
-                  "lower --learning-rate; the last checkpoint is unharmed");
+                  "lower --learning-rate, in a new --job-dir, or look for odd labels and weights");
     }
     log_warning(cat(what, ": going back to the last checkpoint or the start, and on without the ",
                     examples, " examples of this update (", before + 1, " of at most ",

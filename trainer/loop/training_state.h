@@ -23,10 +23,12 @@ struct TrainingState {
   DataCursor cursor{};
   int64_t examples = 0, tokens = 0;    // seen so far, by all processes
   double loss_sum = 0;                 // over those examples
+  double loss_weight = 0;              // what they count in it, together
   int64_t evaluated_step = -1;         // the last step that was evaluated
   std::vector<SkippedData> skipped{};  // what made the loss no number, in the order of the data
   std::optional<Best> best{};          // of those whose checkpoint is there, or this one's
   std::string kernels{};               // what computed it: results repeat bit for bit on the same
+  std::string job{};                   // job_identity() of whom it belongs to; empty: not known
 };
 
 }  // namespace berth

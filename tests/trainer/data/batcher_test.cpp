@@ -9,9 +9,11 @@ namespace berth {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
 using testing::Each;
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 const PackedBatch::Classes& classes_of(const PackedBatch& batch) {
@@ -124,6 +126,17 @@ class BatcherTest : public testing::Test {
     return all;
   }
 
+  static std::vector<std::vector<int32_t>> texts(const UpdateBatch& update) {
+    std::vector<std::vector<int32_t>> all;
+    for (const PackedBatch& batch : update.micro_batches) {
+      for (size_t b = 1; b < batch.cu_seqlens.size(); ++b) {
+        all.emplace_back(batch.input_ids.begin() + batch.cu_seqlens[b - 1],
+                         batch.input_ids.begin() + batch.cu_seqlens[b]);
+      }
+    }
+    return all;
+  }
+
   LetterData data_{10};
 };
 
@@ -143,6 +156,31 @@ TEST_F(BatcherTest, SkippedDataIsPassedOver) {
   EXPECT_EQ(update.before, third);
   EXPECT_EQ(update.after, (DataCursor{.epoch = 1}));
   EXPECT_EQ(update.examples, 2);
+}
+
+TEST_F(BatcherTest, SkippedExamplesAreInNoLaterEpoch) {
+  const DataCursor start{}, second{.index = 4};
+  Batcher all({.batch_size = 4}, *data_.dataset);
+  const std::vector<std::vector<int32_t>> skipped = texts(all.next(start));
+  for (const int64_t batch_size : {4, 6}) {
+    Batcher batcher({.batch_size = batch_size, .skipped = {{start, second}}}, *data_.dataset);
+    DataCursor cursor{.epoch = 1};
+    for (int64_t left = 3 * 6; left > 0;) {
+      const UpdateBatch update = batcher.next(cursor);
+      ASSERT_GT(update.examples, 0);
+      ASSERT_LE(update.examples, left);
+      for (const auto& text : texts(update)) EXPECT_THAT(skipped, Not(Contains(text)));
+      left -= update.examples;
+      cursor = update.after;
+    }
+  }
+}
+
+TEST_F(BatcherTest, WhereAllIsSkippedLaterEpochsHaveIt) {
+  Batcher batcher({.batch_size = 10, .skipped = {{{}, {.epoch = 1}}}}, *data_.dataset);
+  const UpdateBatch update = batcher.next({});
+  EXPECT_EQ(update.examples, 10);
+  EXPECT_EQ(update.after, (DataCursor{.epoch = 2}));
 }
 
 TEST_F(BatcherTest, UpdatesNeverSpanEpochs) {

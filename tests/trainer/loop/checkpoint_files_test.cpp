@@ -17,9 +17,11 @@ const TrainingState kState{.step = 12,
                            .examples = 96,
                            .tokens = 4001,
                            .loss_sum = 0.1 + 0.2,
+                           .loss_weight = 95.5,
                            .evaluated_step = 10,
                            .best = Best{.step = 5, .metric = "accuracy", .value = 2.0 / 3},
-                           .kernels = "cpu-fp32-avx2, 2 threads"};
+                           .kernels = "cpu-fp32-avx2, 2 threads",
+                           .job = "0badf00d"};
 const std::vector<ManifestEntry> kEntries = {
     {.name = "model.safetensors", .checksum = {.size = 5'000'000'000, .crc = 0xdeadbeef}},
     {.name = "state.json", .checksum = {.size = 0, .crc = 7}}};
@@ -34,12 +36,14 @@ TEST(StateJson, SurvivesWritingAndReading) {
   EXPECT_EQ(state.examples, 96);
   EXPECT_EQ(state.tokens, 4001);
   EXPECT_EQ(state.loss_sum, 0.1 + 0.2);  // every bit: sums go on from here
+  EXPECT_EQ(state.loss_weight, 95.5);
   EXPECT_EQ(state.evaluated_step, 10);
   ASSERT_TRUE(state.best);
   EXPECT_EQ(state.best->step, 5);
   EXPECT_EQ(state.best->metric, "accuracy");
   EXPECT_EQ(state.best->value, 2.0 / 3);
   EXPECT_EQ(state.kernels, kState.kernels);
+  EXPECT_EQ(state.job, "0badf00d");
 }
 
 TEST(StateJson, KeepsWhatWasSkipped) {

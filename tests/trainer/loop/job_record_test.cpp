@@ -77,13 +77,49 @@ TEST(JobRecord, SettingsThatDoNotTouchTheWeightsAreFree) {
   JobRecord before = record(), now = record();
   for (const char* name :
        {"export-dir", "checkpoint-dir", "summary-dir", "save-steps", "save-total-limit",
-        "logging-steps", "eval-steps", "eval-batch-size", "log-format", "log-level", "mode"}) {
+        "logging-steps", "eval-steps", "eval-batch-size", "log-format", "log-level"}) {
     before.settings.emplace_back(name, "1");
     now.settings.emplace_back(name, "2");
   }
   set(now, "job-dir", "elsewhere");
   set(now, "threads", "4");
   EXPECT_NO_THROW(check_settings_match(to_json(before), now));
+}
+
+TEST(JobRecord, TheModeIsFreeWhereItChangesNoTrainingRow) {
+  const auto with = [](const std::string& mode, const std::string& name, const std::string& value) {
+    JobRecord job = record();
+    job.settings.emplace_back("mode", mode);
+    job.settings.emplace_back(name, value);
+    return job;
+  };
+  for (const auto& [name, value] :
+       {std::pair("eval-data-file", "dev.csv"), std::pair("data-dir", "glue/MRPC"),
+        std::pair("validation-split", "0")}) {
+    const JobRecord before = with("train", name, value), now = with("train_and_eval", name, value);
+    EXPECT_NO_THROW(check_settings_match(to_json(before), now)) << name;
+    EXPECT_EQ(job_identity(before), job_identity(now)) << name;
+  }
+  const JobRecord before = with("train", "validation-split", "0.1");
+  const JobRecord now = with("train_and_eval", "validation-split", "0.1");
+  EXPECT_THAT([&] { check_settings_match(to_json(before), now); },
+              ThrowsCode(Code::kIncompatible, R"(--mode was "train" and is now "train_and_eval")"));
+  EXPECT_NE(job_identity(before), job_identity(now));
+}
+
+TEST(JobRecord, ItsIdentityIsOfWhatChangesTheResult) {
+  const std::string identity = job_identity(record());
+  JobRecord moved = record();
+  set(moved, "job-dir", "runs/b");
+  moved.sources[0].uri = "elsewhere/df.pickle";
+  std::swap(moved.sources[0], moved.sources[1]);
+  moved.machine = "another";
+  EXPECT_EQ(job_identity(moved), identity);
+  JobRecord seeded = record(), fed = record();
+  set(seeded, "learning-rate", "1e-4");
+  fed.sources[0].checksum.crc ^= 1;
+  EXPECT_NE(job_identity(seeded), identity);
+  EXPECT_NE(job_identity(fed), identity);
 }
 
 TEST(JobRecord, ASettingOfANewerVersionIsADifference) {

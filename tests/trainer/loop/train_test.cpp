@@ -167,6 +167,17 @@ TEST_F(TrainTest, EvaluatesEveryFewStepsAndAtTheEnd) {
   EXPECT_GE(seen.evaluations[0].majority_rate, 0.5);
 }
 
+TEST_F(TrainTest, EvaluatesAsOftenInEachEpochAsAsked) {
+  options_.max_steps = 12;  // two epochs
+  options_.num_eval_per_epoch = 4;
+  EXPECT_THAT(run().evaluated_steps(), ElementsAre(2, 3, 5, 6, 8, 9, 11, 12));
+}
+
+TEST_F(TrainTest, EvaluatesAfterEachUpdateAtMost) {
+  options_.num_eval_per_epoch = 50;
+  EXPECT_THAT(run().evaluated_steps(), ElementsAre(1, 2, 3, 4, 5));
+}
+
 TEST_F(TrainTest, WithoutEvaluationDataNothingIsEvaluated) {
   const auto job = make_job(false);
   EXPECT_EQ(job->run().evaluation, std::nullopt);
