@@ -1,4 +1,5 @@
 #include <cmath>
+#include <deque>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -93,12 +94,10 @@ std::vector<PreparedSet> sets_of(TrainingRows& rows, const std::optional<LoadedT
   return sets;
 }
 
-void write_set(Job& job, const Uri& directory, const PreparedSet& set,
+void write_set(Job& job, const Uri& directory, const PreparedSet& set, const LabelledData& data,
                const TokenRecordOptions& options, const std::vector<std::string>& labels,
                const Tokenizer& tokenizer, bool with_tokens) {
   const PreparedFileOptions& files = job.command_line.tool.prepared;
-  const LabelledData data(set.table, options.task, labels, /*wants_labels=*/true, job.settings,
-                          tokenizer);
   const auto append = [&](int64_t row, std::vector<std::byte>& bytes) {
     if (job.stop) {
       throw Error(Code::kStopped, "stopped by a signal", "", "start it again");
@@ -151,11 +150,19 @@ void run_preparation(Job& job) {
                                    .num_labels = static_cast<int32_t>(rows.labels.size()),
                                    .with_weight = has_weights(rows.train)};
   const std::vector<PreparedSet> sets = sets_of(rows, test);
+  // All labels are known before anything is written.
+  std::deque<LabelledData> data;
   for (const PreparedSet& set : sets) {
-    write_set(job, directory, set, options, rows.labels, *tokenizer, has_tokenizer);
+    data.emplace_back(set.table, rows.task, rows.labels, /*wants_labels=*/true, settings,
+                      *tokenizer);
   }
-  // Last, so that it tells that the others are complete.
-  write_text(job.storage, directory / "meta_data.json",
+  // Goes first and comes last, so that it tells that the others are complete.
+  const Uri meta = directory / "meta_data.json";
+  job.storage.remove(meta);
+  for (size_t i = 0; i < sets.size(); ++i) {
+    write_set(job, directory, sets[i], data[i], options, rows.labels, *tokenizer, has_tokenizer);
+  }
+  write_text(job.storage, meta,
              meta_data(sets, options, rows.labels, processor_type(settings.data.task, rows.task)));
 }
 

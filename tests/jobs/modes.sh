@@ -85,6 +85,14 @@ grep -q '"accuracy"' out.txt || fail "the tutorial's eval prints no accuracy"
 expect 0 'finished' --mode=predict "${tutorial[@]}"
 [ "$(wc -l <ids/test_results.tsv)" = 68 ] || fail "the tutorial's predict wrote $(wc -l <ids/test_results.tsv) rows"
 
+# What cannot be prepared whole leaves what was there.
+cp tutorial/train.tf_record before.tf_record
+printf 'text,label\nA ball,unheard\n' >unheard.csv
+expect 3 'unheard' --mode prepare --train-data-file "$sample" --eval-data-file unheard.csv --model job/model --export-dir tutorial \
+  --max-train-samples 9
+cmp -s tutorial/train.tf_record before.tf_record || fail "half a preparation"
+[ -e tutorial/meta_data.json ] || fail "a preparation that failed removed the meta data"
+
 # What is computed again is the same.
 expect 0 'finished' --train-data-file "$sample" --max-steps 6 --batch-size 4 --job-dir again --recompute
 cmp -s job/model/model.safetensors again/model/model.safetensors || fail "recomputing changes the weights"
