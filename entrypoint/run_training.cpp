@@ -20,6 +20,7 @@
 #include "storage/base/log.h"
 #include "storage/base/memory_limit.h"
 #include "storage/base/text.h"
+#include "storage/file_lock.h"
 #include "storage/whole_file.h"
 #include "trainer/loop/best_rule.h"
 #include "trainer/loop/job_record.h"
@@ -166,6 +167,14 @@ void require_own(const TrainingState& state, const JobRecord& record, const Uri&
               "use another --checkpoint-dir, or the same command to go on");
 }
 
+// Two processes in one job directory would remove each other's checkpoints. Of gs:// none is held:
+// nothing there lets go when its process is killed.
+std::optional<FileLock> hold(const Uri& job) {
+  if (!job.is_local()) return std::nullopt;
+  return FileLock::take((job / "lease.json").path(),
+                        cat(R"({"holder": ")", this_writer(), "\"}"));
+}
+
 // Writes job.json, or compares it with what an earlier process read.
 void settle_record(const Job& job, const Places& places, const JobRecord& record) {
   const std::optional<std::string> existing = read_text(job.storage, places.job / "job.json");
@@ -306,6 +315,7 @@ void run_training(Job& job) {
   if (dry_run) print_dry_run(job, {.job = report, .memory = memory, .limit = limit});
   require_training_memory(settings, model.config, optimizer_settings, data, limit, kernels);
   if (dry_run) return;
+  const std::optional<FileLock> lease = hold(places.job);
   Parameters parameters(parameter_table(model.config, lora), /*with_gradients=*/true, kernels);
   say_what_learns(lora, parameters);
   Optimizer optimizer(optimizer_settings, parameters, kernels);

@@ -39,6 +39,18 @@ code=$?
 "$berth" "${flags[@]}" --job-dir job >/dev/null 2>err.txt || fail "after SIGTERM: $(tail -n 1 err.txt)"
 [ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "other bits after SIGTERM"
 
+# A second process in the same directory does nothing, and the first one is not disturbed.
+rm -rf job
+"$berth" "${flags[@]}" --job-dir job >/dev/null 2>first.txt &
+pid=$!
+until [ -e job/lease.json ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
+kill -STOP $pid
+expect 6 'another process holds it' "${flags[@]}" --job-dir job
+kill -CONT $pid
+wait $pid || fail "the first of two: $(tail -n 1 first.txt)"
+[ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "other bits beside a second process"
+[ ! -e job/lease.json ] || fail "the lease outlives its job"
+
 # Once more after the end: says so, exit 0. Another job in its directory: exit 5.
 "$berth" "${flags[@]}" --job-dir job --log-format text >/dev/null 2>err.txt || fail "a finished job: $(tail -n 1 err.txt)"
 grep -q 'already finished' err.txt || fail "does not say that it is finished"
