@@ -1,14 +1,15 @@
 #include "entrypoint/standard_output.h"
 
+#include <cerrno>
 #include <cstdio>
 
-#include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/file_error.h"
 
 namespace berth {
 namespace {
 
-[[noreturn]] void fail() { throw Error(Code::kNoSpace, "cannot be written", "standard output"); }
+[[noreturn]] void fail() { throw file_error(errno, "write", "standard output"); }
 
 }  // namespace
 
