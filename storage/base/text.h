@@ -35,6 +35,9 @@ inline std::string quoted(const char* text, size_t limit = 60) {
   return quoted(std::string_view(text), limit);
 }
 
+// Without the blanks, tabs and line ends around it.
+std::string_view trimmed(std::string_view text);
+
 // A whole text of digits. nullopt: it is none, or too large.
 std::optional<uint64_t> parse_number(std::string_view text);
 

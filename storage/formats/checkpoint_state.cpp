@@ -8,17 +8,10 @@
 namespace berth {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r";
 constexpr std::string_view kKey = "model_checkpoint_path";
 
 [[noreturn]] void fail_at_line(size_t line, const std::string& what) {
   throw Error(Code::kCorrupt, what, cat("line ", line));
-}
-
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
 int digit(char c) {

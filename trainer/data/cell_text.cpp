@@ -2,10 +2,8 @@
 
 #include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "storage/base/error.h"
-#include "storage/base/json.h"
 #include "storage/base/text.h"
 
 namespace berth {
@@ -58,23 +56,6 @@ std::optional<double> cell_number(const Cell& cell) {
   }
   if (number && std::isfinite(*number)) return number;
   throw Error(Code::kBadData, cat(quoted(plain_text(cell).value_or("")), " is not a number"));
-}
-
-std::optional<std::vector<std::string>> parse_text_list(std::string_view text) {
-  if (!text.starts_with('[')) return std::nullopt;
-  const Json list = parse_json(text);
-  if (!list.is_array()) return std::nullopt;
-  std::vector<std::string> parts;
-  for (const Json& part : list) {
-    if (part.is_string()) {
-      parts.push_back(part.get<std::string>());
-    } else if (part.is_number() || part.is_boolean()) {
-      parts.push_back(to_text(part));
-    } else {
-      return std::nullopt;
-    }
-  }
-  return parts;
 }
 
 }  // namespace berth

@@ -3,7 +3,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "storage/formats/row_reader.h"
 
@@ -18,8 +17,5 @@ std::optional<double> cell_number(const Cell& cell);
 
 // The whole text as a number; nullopt: it is none.
 std::optional<double> parse_real(std::string_view text);
-
-// A JSON list of texts or numbers, as texts; nullopt where `text` is none.
-std::optional<std::vector<std::string>> parse_text_list(std::string_view text);
 
 }  // namespace berth

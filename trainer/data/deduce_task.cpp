@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "trainer/data/cell_text.h"
+#include "trainer/data/text_list.h"
 
 namespace berth {
 namespace {
@@ -16,10 +17,13 @@ std::optional<double> number_of(const Cell& cell) {
   return std::nullopt;
 }
 
+// A list that is damaged is one, too: reading it says what is wrong.
 bool holds_several(const Cell& cell) {
   const auto* text = std::get_if<std::string>(&cell);
-  return text != nullptr &&
-         (text->find('|') != std::string::npos || parse_text_list(*text).has_value());
+  if (text == nullptr) return false;
+  const bool is_list =
+      is_bracketed(*text) && (text->find(',') != std::string::npos || parse_text_list(*text));
+  return is_list || text->find('|') != std::string::npos;
 }
 
 Task task_of_labels(size_t column, std::span<const Row> rows) {

@@ -27,8 +27,9 @@ class ExampleReader {
 };
 
 // Rows of a table. A text may be empty, but not missing; a class is a text, an integer or a boolean
-// (True, False); several classes are a JSON list or joined by '|' (or ',' where there is none), or
-// columns of 0 and 1; words and tags are JSON lists or parted by spaces; answers are Hugging Face's
+// (True, False); several classes are a list or joined by '|' (or ',' where there is none), or
+// columns of 0 and 1; words and tags are lists or parted by spaces; a list is JSON's or Python's;
+// answers are Hugging Face's
 // {"text": [...], "answer_start": [...]}.
 std::unique_ptr<ExampleReader> make_table_examples(std::unique_ptr<RowReader> rows,
                                                    const FoundColumns& columns, Task task);

@@ -7,6 +7,7 @@
 #include "storage/base/text.h"
 #include "trainer/data/cell_text.h"
 #include "trainer/data/example_reader.h"
+#include "trainer/data/text_list.h"
 
 namespace berth {
 namespace {
@@ -53,11 +54,25 @@ class TableExamples final : public ExampleReader {
     throw Error(Code::kBadData, "column " + quoted(name(column)) + " is missing");
   }
 
-  // A JSON list, or parts between `separators`.
+  // A list, or parts between `separators`.
   std::vector<std::string> text_list(size_t column, std::string_view separators) const {
     const std::string whole = text(column);
     if (auto list = parse_text_list(whole)) return std::move(*list);
+    if (is_bracketed(whole)) refuse_list(column, whole);
     return parted(whole, separators);
+  }
+
+  // The same of labels, none of which begins as a list does; words may.
+  std::vector<std::string> label_list(size_t column, std::string_view separators) const {
+    const std::string whole = plain_text(cells_[column]).value_or("");
+    if (begins_list(whole) && !parse_text_list(whole)) refuse_list(column, whole);
+    return text_list(column, separators);
+  }
+
+  [[noreturn]] void refuse_list(size_t column, const std::string& cell) const {
+    throw Error(Code::kBadData,
+                cat("column ", quoted(name(column)), ": ", quoted(cell), " is no list"), "",
+                "lists hold texts or numbers, as JSON or Python write them");
   }
 
   void read_texts(Example& example) const {
@@ -87,7 +102,7 @@ class TableExamples final : public ExampleReader {
         for (const std::string& label : label_set()) enter(label);
         return;
       case Task::kTokenClassification: {
-        const std::vector<std::string> tags = text_list(column, " \t");
+        const std::vector<std::string> tags = label_list(column, " \t");
         if (tags.size() != example.texts.size()) {
           throw Error(Code::kBadData,
                       cat(example.texts.size(), " words beside ", tags.size(), " tags"));
@@ -114,9 +129,10 @@ class TableExamples final : public ExampleReader {
 
   std::vector<std::string> label_set() const {
     if (has_label_columns()) return marked_columns();
-    const std::string whole = plain_text(cells_[columns_.labels[0]]).value_or("");
-    if (auto list = parse_text_list(whole)) return std::move(*list);
-    return parted(whole, whole.find('|') != std::string::npos ? "|" : ",");
+    const size_t column = columns_.labels[0];
+    const std::string whole = plain_text(cells_[column]).value_or("");
+    if (whole.empty()) return {};
+    return label_list(column, whole.find('|') != std::string::npos ? "|" : ",");
   }
 
   // The columns whose cell is 1.

@@ -37,6 +37,13 @@ TEST(Parted, LeavesOutEmptyParts) {
   EXPECT_THAT(parted("a b", ","), ElementsAre("a b"));
 }
 
+TEST(Trimmed, KeepsWhatIsInside) {
+  EXPECT_EQ(trimmed(" \ta b\r\n"), "a b");
+  EXPECT_EQ(trimmed("a"), "a");
+  EXPECT_EQ(trimmed(" \t "), "");
+  EXPECT_EQ(trimmed(""), "");
+}
+
 TEST(HumanBytes, ReadsAsPeopleWrite) {
   EXPECT_EQ(human_bytes(0), "0 B");
   EXPECT_EQ(human_bytes(1023), "1023 B");

@@ -18,6 +18,9 @@ TEST(DeduceTask, ByColumnsAndTheFirstRows) {
   EXPECT_EQ(deduced(labelled, {{"a", "2.5"}, {"b", "v2"}}), Task::kSequenceClassification);
   EXPECT_EQ(deduced(labelled, {{"a", "x|y"}}), Task::kMultiLabel);
   EXPECT_EQ(deduced(labelled, {{"a", R"(["x"])"}}), Task::kMultiLabel);
+  EXPECT_EQ(deduced(labelled, {{"a", "['x', 'y']"}}), Task::kMultiLabel);
+  EXPECT_EQ(deduced(labelled, {{"a", R"(["x",null])"}}), Task::kMultiLabel);
+  EXPECT_EQ(deduced(labelled, {{"a", "[PAD]"}}), Task::kSequenceClassification);
   EXPECT_EQ(deduced({{"sentence1", {}}, {"sentence2", {}}, {"score", {}}}, {}), Task::kRegression);
   EXPECT_EQ(deduced({{"tokens", {}}, {"ner_tags", {}}}, {}), Task::kTokenClassification);
   EXPECT_EQ(deduced({{"question", {}}, {"context", {}}, {"answers", {}}}, {}),

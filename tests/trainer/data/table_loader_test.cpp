@@ -296,10 +296,17 @@ TEST(Tasks, ScoresAreNumbers) {
 
 TEST(Tasks, SeveralLabelsAreAListOrJoinedOrColumns) {
   const std::vector<Column> columns = {{"text", {}}, {"labels", {}}};
-  for (const char* cell : {R"(["x","y"])", "x|y", "x,y"}) {
+  for (const char* cell : {R"(["x","y"])", "['x', 'y']", "x|y", "x,y"}) {
     EXPECT_THAT(one(Task::kMultiLabel, columns, {text("a"), text(cell)}).labels, ElementsAre(0, 1));
   }
   EXPECT_THAT(one(Task::kMultiLabel, columns, {text("a"), kMissing}).labels, IsEmpty());
+  for (const char* cell : {R"(["x",null])", "['x', None]", "['x", "{\"x\":1}"}) {
+    EXPECT_THAT(
+        [&] {
+          one(Task::kMultiLabel, columns, {text("a"), text(cell)});
+        },
+        ThrowsCode(Code::kBadData, "row 0: column \"labels\": "));
+  }
   const std::vector<Column> marks = {{"text", {}}, {"rude", {}}, {"kind", {}}};
   EXPECT_THAT(
       one(Task::kMultiLabel, marks, {text("a"), integer(0), text("1")}, {.label = "rude,kind"})
@@ -318,6 +325,16 @@ TEST(Tasks, WordsHaveATagEach) {
       one(Task::kTokenClassification, columns, {text(R"(["New York","is"])"), text(R"(["B",0])")});
   EXPECT_THAT(example.texts, ElementsAre("New York", "is"));
   EXPECT_THAT(example.labels, ElementsAre(0, 1));
+  EXPECT_THAT(
+      one(Task::kTokenClassification, columns, {text("['a', 'b']"), text("['X' 'Y']")}).texts,
+      ElementsAre("a", "b"));
+  EXPECT_THAT(one(Task::kTokenClassification, columns, {text("[ a ] b"), text("O X O O")}).texts,
+              ElementsAre("[", "a", "]", "b"));
+  EXPECT_THAT(
+      [&] {
+        one(Task::kTokenClassification, columns, {text("['a', None]"), text("X Y")});
+      },
+      ThrowsCode(Code::kBadData, "row 0: column \"tokens\": "));
   EXPECT_THAT(one(Task::kTokenClassification, columns, {text("a b"), text("X Y")}).texts,
               ElementsAre("a", "b"));
   EXPECT_THAT(

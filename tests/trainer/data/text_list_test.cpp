@@ -1,0 +1,64 @@
+#include "trainer/data/text_list.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Optional;
+
+TEST(TextList, IsJsonsOrPythons) {
+  EXPECT_THAT(parse_text_list(R"(["a", 1, 2.5, true])"),
+              Optional(ElementsAre("a", "1", "2.5", "true")));
+  EXPECT_THAT(parse_text_list(R"( ['a', "it's", -1, 2.5, True,] )"),
+              Optional(ElementsAre("a", "it's", "-1", "2.5", "True")));
+  EXPECT_THAT(parse_text_list("[]"), Optional(IsEmpty()));
+  EXPECT_THAT(parse_text_list("[ ]"), Optional(IsEmpty()));
+}
+
+TEST(TextList, MayHaveBlanksForCommasAsNumPyWritesThem) {
+  EXPECT_THAT(parse_text_list("['B-PER' 'O'\n 'O']"), Optional(ElementsAre("B-PER", "O", "O")));
+  EXPECT_THAT(parse_text_list("[0 1 1.]"), Optional(ElementsAre("0", "1", "1.")));
+}
+
+TEST(TextList, KnowsPythonsEscapes) {
+  EXPECT_THAT(parse_text_list(R"(['it\'s', '\\', '\x41\u00e9\U0001f600', 'a\nb'])"),
+              Optional(ElementsAre("it's", "\\", "Aé😀", "a\nb")));
+  for (const char* bad : {R"(['\x4'])", R"(['\ud800'])", R"(['\Uffffffff'])", R"(['\q'])"}) {
+    EXPECT_EQ(parse_text_list(bad), std::nullopt) << bad;
+  }
+}
+
+TEST(TextList, HoldsTextsAndNumbersAlone) {
+  for (const char* bad : {R"(["a",null])", "['a', None]", "['a', nan]", "['a', inf]", "[['a']]",
+                          "['a', {}]", "['a' ... 'b']", "[a, b]", "{'a'}", "a", ""}) {
+    EXPECT_EQ(parse_text_list(bad), std::nullopt) << bad;
+  }
+}
+
+TEST(TextList, EndsWhereItsTextDoes) {
+  const std::string whole = R"(['a\'b', "c\u00e9", 1.5])";
+  ASSERT_TRUE(parse_text_list(whole));
+  for (size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_EQ(parse_text_list(whole.substr(0, size)), std::nullopt) << size;
+  }
+  for (const char* bad : {"['a'] x", "['a'']", "['a',,'b']", "[,]", "['a'\"b\"]"}) {
+    EXPECT_EQ(parse_text_list(bad), std::nullopt) << bad;
+  }
+  EXPECT_EQ(parse_text_list(std::string("['a'\0]", 6)), std::nullopt);
+}
+
+TEST(TextList, IsToldByItsBrackets) {
+  EXPECT_TRUE(is_bracketed(" [a] "));
+  EXPECT_TRUE(is_bracketed("{}"));
+  EXPECT_FALSE(is_bracketed("[ Reuters ] said"));
+  EXPECT_FALSE(is_bracketed(" "));
+  EXPECT_TRUE(begins_list(" ['a"));
+  EXPECT_FALSE(begins_list("a [b]"));
+}
+
+}  // namespace
+}  // namespace berth
