@@ -30,6 +30,8 @@ class Dataset {
   // Of the features at `index`: which of the rows() they are of, and the table's row of that.
   int64_t row_index(int64_t index) const;
   uint32_t row(int64_t index) const { return rows_[static_cast<size_t>(row_index(index))]; }
+  // That row's number in its source, where rows may have been left out.
+  uint64_t source_row(int64_t index) const { return table_.source_row(row(index)); }
   Example example(int64_t index) const { return table_.read(row(index)); }
 
   // Tokens of the features at `index`: as counted, else of the features.

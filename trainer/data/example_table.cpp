@@ -1,5 +1,7 @@
 #include "trainer/data/example_table.h"
 
+#include <algorithm>
+
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "trainer/data/example_codec.h"
@@ -48,7 +50,13 @@ std::string_view ExampleTable::span_of_rows(size_t first, std::string& storage) 
 }
 
 size_t ExampleTable::memory_bytes() const {
-  return buffer_.capacity() + offsets_.size() * sizeof(uint64_t);
+  return buffer_.capacity() + offsets_.size() * sizeof(uint64_t) +
+         left_out_.size() * sizeof(uint32_t);
+}
+
+uint64_t ExampleTable::source_row(uint32_t row) const {
+  const auto after = std::upper_bound(left_out_.begin(), left_out_.end(), row);
+  return row + static_cast<uint64_t>(after - left_out_.begin());
 }
 
 Example ExampleTable::read(uint32_t row) const {

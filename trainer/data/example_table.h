@@ -34,12 +34,16 @@ class ExampleTable {
   // Of the row last appended, where the table will be split: `split_key` is the text whose hash
   // tells where the row goes.
   void add_key(const Example& example, std::string_view split_key);
+  // Of the source's next row, which is left out.
+  void leave_out() { left_out_.push_back(static_cast<uint32_t>(rows_)); }
   // After the last row: settles the labels. Throws kBadData where there is no row.
   void finish();
 
   size_t rows() const { return rows_; }
   size_t memory_bytes() const;  // what it holds in memory, labels aside
   Example read(uint32_t row) const;
+  // The number that a row has among all of its source, those left out included.
+  uint64_t source_row(uint32_t row) const;
   // Whether rows lie on disk: then they are best read in nearly their order.
   bool spilled() const { return file_ != nullptr; }
 
@@ -58,6 +62,7 @@ class ExampleTable {
   size_t rows_ = 0;
   std::string buffer_;               // encoded rows not in the file
   std::deque<uint64_t> offsets_;     // of every 32nd row
+  std::vector<uint32_t> left_out_;   // for each row left out, the one that came after it
   std::unique_ptr<SpillFile> file_;  // rows before those of the buffer
   RowKeys keys_;
 };

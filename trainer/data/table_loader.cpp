@@ -126,6 +126,7 @@ void TableLoader::append(ExampleReader& reader) {
       }
       if (skipped_++ == 0) first_skipped_ = error.what();
       failed_at = position;
+      table_->leave_out();
       continue;
     }
     table_->append(example);

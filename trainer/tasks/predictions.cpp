@@ -38,7 +38,7 @@ class ClassLines final : public PredictionLines {
 
   std::string add(int64_t index, std::span<const float> logits) override {
     const auto best = static_cast<size_t>(argmax(logits));
-    std::string line = std::to_string(data_.row(index)) + "\t" + one_field(labels_[best]);
+    std::string line = std::to_string(data_.source_row(index)) + "\t" + one_field(labels_[best]);
     for (const double probability : softmax(logits)) line += "\t" + digits(probability);
     return line + "\n";
   }
@@ -62,7 +62,7 @@ class SetLines final : public PredictionLines {
       if (probability > 0.5) set.append(set.empty() ? "" : "|").append(one_field(labels_[label]));
       probabilities += "\t" + digits(probability);
     }
-    return std::to_string(data_.row(index)) + "\t" + set + probabilities + "\n";
+    return std::to_string(data_.source_row(index)) + "\t" + set + probabilities + "\n";
   }
 
  private:
@@ -76,7 +76,7 @@ class ScoreLines final : public PredictionLines {
 
   std::string header() const override { return "id\tscore\n"; }
   std::string add(int64_t index, std::span<const float> logits) override {
-    return std::to_string(data_.row(index)) + "\t" + digits(logits[0]) + "\n";
+    return std::to_string(data_.source_row(index)) + "\t" + digits(logits[0]) + "\n";
   }
 
  private:
@@ -97,7 +97,7 @@ class WordLines final : public PredictionLines {
       if (features.words[token] < 0) continue;
       const std::span<const float> of_word = logits.subspan(token * classes, classes);
       const auto best = static_cast<size_t>(argmax(of_word));
-      lines += std::to_string(data_.row(index)) + "\t" + std::to_string(features.words[token]) +
+      lines += std::to_string(data_.source_row(index)) + "\t" + std::to_string(features.words[token]) +
                "\t" + one_field(labels_[best]) + "\t" + digits(softmax(of_word)[best]) + "\n";
     }
     return lines;
@@ -120,7 +120,7 @@ class AnswerLines final : public PredictionLines {
     if (next < data_.size() && data_.row_index(next) == data_.row_index(index)) return "";
     const Example example = data_.example(index);
     const PickedAnswer answer = picker_.pick(example.texts.at(1));
-    const std::string id = example.id.empty() ? std::to_string(data_.row(index)) : example.id;
+    const std::string id = example.id.empty() ? std::to_string(data_.source_row(index)) : example.id;
     return one_field(id) + "\t" + one_field(answer.text) + "\t" + std::to_string(answer.begin) +
            "\t" + std::to_string(answer.end) + "\t" + digits(answer.probability) + "\n";
   }

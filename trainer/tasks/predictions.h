@@ -19,7 +19,8 @@ namespace berth {
 //   words          sentence, word (its number), prediction, probability; none of words cut off
 //   answers        id, answer, start, end (code points of the context), probability
 //
-// Ids are row numbers from 0 (a question's own where it has one). Borrows the data set.
+// Ids are row numbers of the source from 0, those of rows left out missing (a question's own where
+// it has one). Borrows the data set.
 class PredictionLines {
  public:
   virtual ~PredictionLines() = default;

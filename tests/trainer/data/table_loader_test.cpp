@@ -385,7 +385,10 @@ TEST(BadRows, AreLeftOutAsManyAsMayBe) {
     EXPECT_THAT(loader.first_skipped(), testing::HasSubstr("row 1: label \"label\" is missing"));
     return ReadTable(loader);
   };
-  EXPECT_THAT(load(2).texts, ElementsAre("a", "c"));
+  const ReadTable table = load(2);
+  EXPECT_THAT(table.texts, ElementsAre("a", "c"));
+  EXPECT_EQ(table.table->source_row(0), 0u);
+  EXPECT_EQ(table.table->source_row(1), 2u);
   EXPECT_THAT([&] { load(1); }, ThrowsCode(Code::kBadData, "row 3: column \"text\" is missing"));
 }
 

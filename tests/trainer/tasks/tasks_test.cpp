@@ -178,6 +178,20 @@ TEST(PredictionLines, OfEachTask) {
   EXPECT_EQ(tags->add(0, std::vector<float>{0, 0, 0, 100, 0, 0}), "0\t0\tB\t1.000000000\n");
 }
 
+TEST(PredictionLines, CountTheRowsLeftOut) {
+  ExampleTable table;
+  table.append({.texts = {"a"}});
+  table.leave_out();
+  table.leave_out();
+  table.append({.texts = {"b"}});
+  table.finish();
+  MadeFeatures maker;
+  Dataset data(table, {0, 1}, Task::kRegression, maker, false);
+  const auto lines = make_prediction_lines(data, {"score"}, {});
+  EXPECT_EQ(lines->add(0, std::vector<float>{1}), "0\t1.000000000\n");
+  EXPECT_EQ(lines->add(1, std::vector<float>{2}), "3\t2.000000000\n");
+}
+
 TEST(PredictionLines, AQuestionsComeAfterItsLastWindow) {
   OneRow question(Task::kQuestionAnswering, {window(), window()},
                   {.id = "q7", .texts = {"who?", "it was me"}});
