@@ -13,6 +13,9 @@ class CsvReader final : public DelimitedReader {
   }
 
  private:
+  static constexpr const char* kHint =
+      "close it, or double it where it is text; --skip-bad-rows cannot tell which rows it took";
+
   void split(std::string_view line, Row& fields) override {
     size_t at = 0;
     while (true) {
@@ -29,7 +32,8 @@ class CsvReader final : public DelimitedReader {
   }
 
   // The field whose opening quote is line[at]. Leaves `at` at the comma or end behind its closing
-  // quote, which may be on a later line: `line` is then that one.
+  // quote, which may be on a later line: `line` is then that one. Where a quote has swallowed lines
+  // and never ends, how many rows those were is unknown: that is no bad row but a corrupt file.
   std::string quoted_field(std::string_view& line, size_t& at) {
     const uint64_t opened = lines_.number();
     std::string text;
@@ -39,8 +43,8 @@ class CsvReader final : public DelimitedReader {
       if (quote == std::string_view::npos) {
         text.append(line.substr(at)).append(lines_.ending());
         if (text.size() > TextLines::kLimitBytes || !lines_.next(line)) {
-          throw Error(Code::kBadData, "a quote opens here that nothing closes",
-                      line_position(opened));
+          throw Error(Code::kCorrupt, "a quote opens here that nothing closes",
+                      line_position(opened), kHint);
         }
         at = 0;
         continue;
@@ -49,8 +53,13 @@ class CsvReader final : public DelimitedReader {
       at = quote + 1;
       if (at == line.size() || line[at] == ',') return text;
       if (line[at] != '"') {
+        if (lines_.number() != opened) {
+          throw Error(Code::kCorrupt,
+                      cat("a quote opens here, and text follows its end on line ", lines_.number()),
+                      line_position(opened), kHint);
+        }
         throw Error(Code::kBadData, cat("text follows the closing quote at byte ", at),
-                    line_position(lines_.number()), "a quote inside a quoted field is doubled");
+                    line_position(opened), "a quote inside a quoted field is doubled");
       }
       text += '"';
       ++at;

@@ -14,7 +14,9 @@ namespace berth {
 // An empty unquoted field is missing, a blank line between records is skipped, and a quote inside
 // an unquoted field is text. Cells are strings: the label column's type is the reader's caller's
 // business. A row with another number of fields than the header, two columns of one name (but for
-// unnamed ones) and a line or record above 64 MiB are kBadData; a header without rows is a table.
+// unnamed ones) and a line or record above 64 MiB are kBadData; a quote that took more lines and has
+// no proper end is kCorrupt, since nobody knows how many rows it took; a header without rows is a
+// table.
 std::unique_ptr<RowReader> make_csv_reader(std::unique_ptr<ByteSource> source);
 
 // Tab-separated values as GLUE writes them: a header line, no quoting at all, nothing stripped; an
