@@ -31,7 +31,17 @@ def cell(value):
         return value.decode()
     if isinstance(value, str):
         return str(value)
+    if isinstance(value, (list, dict)):
+        return json.dumps(nested(value), separators=(",", ":"), sort_keys=True)
     return None
+
+
+def nested(value):
+    """What a list or dict holds; deeper ones are null."""
+    part = lambda inner: None if isinstance(inner, (list, dict)) else cell(inner)
+    if isinstance(value, list):
+        return [part(inner) for inner in value]
+    return {key: nested(inner) if isinstance(inner, list) else part(inner) for key, inner in value.items()}
 
 
 def content(frame):

@@ -7,6 +7,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/formats/pickle/nested_cell.h"
 #include "storage/formats/utf8.h"
 
 namespace berth {
@@ -169,7 +170,7 @@ NumpyDtype read_dtype(const PickleGraph& graph, NodeId id) {
 uint64_t NumpyArray::elements() const { return product(shape, 1); }
 
 void NumpyArray::read(const PickleGraph& graph, uint64_t index, Cell& cell) const {
-  if (dtype.kind == 'O') return read_object(graph, objects[index], cell);
+  if (dtype.kind == 'O') return read_cell(graph, objects[index], cell);
   const std::byte* item = bytes.data() + index * dtype.item_size;
   switch (dtype.kind) {
     case 'b':
@@ -273,6 +274,10 @@ void read_object(const PickleGraph& graph, NodeId id, Cell& cell) {
   if (scalar.dtype.kind == 'O') return;
   set_data(graph, args[1], scalar);
   scalar.read(graph, 0, cell);
+}
+
+void read_cell(const PickleGraph& graph, NodeId id, Cell& cell) {
+  if (!read_nested(graph, id, cell)) read_object(graph, id, cell);
 }
 
 std::unique_ptr<CellSource> array_cells(const PickleGraph& graph, NumpyArray array, uint64_t first,

@@ -29,7 +29,8 @@ struct NumpyArray {
 
   uint64_t elements() const;
 
-  // Element `index` in storage order. Kinds that are neither text nor numbers are missing.
+  // Element `index` in storage order. Kinds that are neither text nor numbers are missing;
+  // objects are as read_cell() has them.
   void read(const PickleGraph& graph, uint64_t index, Cell& cell) const;
 
   // The same of an array of kind i, u or b.
@@ -47,6 +48,9 @@ uint64_t length_of(const NumpyArray& array);
 
 // A Python object as a cell: numpy scalars too; anything but text and numbers is missing.
 void read_object(const PickleGraph& graph, NodeId id, Cell& cell);
+
+// The same, or a list or dict as JSON text.
+void read_cell(const PickleGraph& graph, NodeId id, Cell& cell);
 
 // `count` elements of `array`, from `first` on, every `stride`th; all within it.
 std::unique_ptr<CellSource> array_cells(const PickleGraph& graph, NumpyArray array, uint64_t first,

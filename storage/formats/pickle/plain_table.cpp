@@ -16,7 +16,7 @@ class GatheredCells final : public CellSource {
       : graph_(graph), nodes_(rows, PickleGraph::kNone) {}
   void set(uint64_t row, NodeId id) { nodes_[row] = id; }
   uint64_t size() const override { return nodes_.size(); }
-  void read(uint64_t index, Cell& cell) const override { read_object(graph_, nodes_[index], cell); }
+  void read(uint64_t index, Cell& cell) const override { read_cell(graph_, nodes_[index], cell); }
 
  private:
   const PickleGraph& graph_;

@@ -76,15 +76,38 @@ TEST(PickleTable, TextThatIsNotUtf8IsBadDataWithItsPlace) {
               ThrowsCode(Code::kBadData, "row 1: column \"c\": byte 2 of the text is not UTF-8"));
 }
 
-TEST(PickleTable, NestedValuesAreMissing) {
-  EXPECT_THAT(cells_of(objects("](K\1e)}\x8f", 4)), testing::Each(ElementsAre(kMissing)));
-}
-
 TEST(PickleTable, AFrameWithoutTextOrNumbersIsBadData) {
   const std::string dates =
       build(global("pandas.core.arrays.datetimes", "DatetimeArray") + ")\x81", dict());
   EXPECT_THAT([&] { read(column(dates)); },
               ThrowsCode(Code::kBadData, "has no column of text or numbers"));
+}
+
+TEST(PickleTable, ListsAndDictsOfThemAreJsonText) {
+  const std::string words = list(unicode("a"), "N", number(1));
+  const std::string numbers = array(tuple(number(2)), dtype("i1", "|"), bytes("\1\2"));
+  EXPECT_THAT(
+      cells_of(objects(words + tuple(unicode("b")) + numbers + "]" + "\x8f", 5)),
+      ElementsAre(ElementsAre(text(R"(["a",null,1])")), ElementsAre(text(R"(["b"])")),
+                  ElementsAre(text("[1,2]")), ElementsAre(text("[]")), ElementsAre(text("[]"))));
+  EXPECT_THAT(
+      cells_of(objects(dict(unicode("text"), list(unicode("a")), unicode("n"), number(2)), 1)),
+      ElementsAre(ElementsAre(text(R"({"n":2,"text":["a"]})"))));
+  const auto reader = read(list(dict(unicode("tokens"), list(unicode("a")))));
+  EXPECT_THAT(read_rows(*reader), ElementsAre(ElementsAre(text(R"(["a"])"))));
+}
+
+TEST(PickleTable, AListInAListIsNoText) {
+  EXPECT_THAT(cells_of(objects(list(list(unicode("a")), "]"), 1)),
+              ElementsAre(ElementsAre(text("[null,null]"))));
+}
+
+TEST(PickleTable, AListThatNamesOneTextOverAndOverIsBadData) {
+  const std::string once = unicode(std::string(1 << 16, 'x')) + "q\x50";
+  std::string items = once;
+  for (int i = 0; i < 2000; ++i) items += "h\x50";
+  EXPECT_THAT([&] { cells_of(objects(list(items), 1)); },
+              ThrowsCode(Code::kBadData, "a list of more than 64.0 MiB"));
 }
 
 TEST(PickleTable, AListOfDictsIsATable) {
