@@ -33,7 +33,7 @@ void DelimitedReader::read_header() {
   std::unordered_set<std::string> seen;
   for (Cell& cell : names) {
     auto* text = std::get_if<std::string>(&cell);
-    columns_.push_back({text == nullptr ? "" : std::move(*text), {}});
+    columns_.push_back({text == nullptr ? "" : std::string(trimmed(*text)), {}});
     const std::string& name = columns_.back().name;
     if (!name.empty() && !seen.insert(name).second) {
       throw Error(Code::kBadData, cat("two columns are named ", quoted(name)), position());

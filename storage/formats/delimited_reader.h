@@ -20,8 +20,9 @@ class DelimitedReader : public RowReader {
  protected:
   explicit DelimitedReader(std::unique_ptr<ByteSource> source) : lines_(std::move(source)) {}
 
-  // Makes the first record the columns. Throws kBadData when there is none, or when it names two
-  // columns alike (pandas' unnamed index column is an empty name).
+  // Makes the first record the columns, their names without blanks around them. Throws kBadData
+  // when there is none, or when it names two columns alike (pandas' unnamed index column is an
+  // empty name).
   void read_header();
   // Of a text without a header: as many columns as the first record has fields, named 0, 1, ...
   void number_columns();

@@ -8,7 +8,15 @@
 
 namespace berth {
 
+std::string_view number_text(std::string_view text) {
+  text = trimmed(text);
+  // Neither a sign alone nor two of them.
+  const bool has_plus = text.size() > 1 && text[0] == '+' && text[1] != '-' && text[1] != '+';
+  return text.substr(has_plus);
+}
+
 std::optional<double> parse_real(std::string_view text) {
+  text = number_text(text);
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
@@ -17,8 +25,9 @@ std::optional<double> parse_real(std::string_view text) {
 
 std::optional<std::string> label_text(const Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) {
-    if (text->empty() || *text == "nan" || *text == "NaN") return std::nullopt;
-    return *text;
+    const std::string_view label = trimmed(*text);
+    if (label.empty() || label == "nan" || label == "NaN") return std::nullopt;
+    return std::string(label);
   }
   if (const auto* integer = std::get_if<int64_t>(&cell)) return std::to_string(*integer);
   if (const auto* boolean = std::get_if<bool>(&cell)) return *boolean ? "True" : "False";
@@ -42,7 +51,7 @@ std::optional<std::string> plain_text(const Cell& cell) {
 std::optional<double> cell_number(const Cell& cell) {
   std::optional<double> number;
   if (const auto* text = std::get_if<std::string>(&cell)) {
-    if (text->empty()) return std::nullopt;
+    if (trimmed(*text).empty()) return std::nullopt;
     number = parse_real(*text);
   } else if (const auto* integer = std::get_if<int64_t>(&cell)) {
     number = static_cast<double>(*integer);

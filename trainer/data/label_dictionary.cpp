@@ -15,6 +15,7 @@ namespace berth {
 namespace {
 
 std::optional<int64_t> as_integer(std::string_view text) {
+  text = number_text(text);
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
@@ -33,6 +34,7 @@ std::string list(const std::vector<std::string>& names) {
 }  // namespace
 
 int32_t LabelDictionary::entry(std::string_view label, int64_t row) {
+  label = trimmed(label);
   const auto [found, is_new] =
       index_.emplace(std::string(label), static_cast<int32_t>(entries_.size()));
   if (is_new) {
@@ -44,9 +46,9 @@ int32_t LabelDictionary::entry(std::string_view label, int64_t row) {
 
 void LabelDictionary::add_categories(const std::vector<std::string>& categories) {
   for (const std::string& category : categories) {
-    const bool known =
-        std::find(categories_.begin(), categories_.end(), category) != categories_.end();
-    if (!known) categories_.push_back(category);
+    const std::string_view name = trimmed(category);
+    const bool known = std::find(categories_.begin(), categories_.end(), name) != categories_.end();
+    if (!known) categories_.emplace_back(name);
   }
 }
 
@@ -92,7 +94,7 @@ std::vector<std::string> LabelDictionary::names() const {
 
 std::vector<int32_t> LabelDictionary::classes(const std::vector<std::string>& names) const {
   std::map<std::string_view, int32_t> ids;
-  for (size_t i = 0; i < names.size(); ++i) ids.emplace(names[i], static_cast<int32_t>(i));
+  for (size_t i = 0; i < names.size(); ++i) ids.emplace(trimmed(names[i]), static_cast<int32_t>(i));
   std::vector<int32_t> classes;
   for (size_t i = 0; i < entries_.size(); ++i) {
     const auto found = ids.find(entries_[i]);

@@ -8,7 +8,7 @@
 
 namespace berth {
 
-// The labels that occur in a table, numbered as they come.
+// The labels that occur in a table, numbered as they come. Blanks around one are no part of it.
 class LabelDictionary {
  public:
   // The entry of a label met at `row`; a new one is added.

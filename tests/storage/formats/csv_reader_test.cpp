@@ -133,6 +133,11 @@ TEST(CsvReader, TextBehindAClosingQuoteIsBadData) {
               ThrowsCode(Code::kBadData, "line 2: text follows the closing quote at byte 3"));
 }
 
+TEST(CsvReader, BlanksAroundAColumnsNameAreNoPartOfIt) {
+  EXPECT_THAT(column_names(*make_csv_reader(source_of("text, label \na, b\n"))),
+              ElementsAre("text", "label"));
+}
+
 TEST(CsvReader, TwoColumnsOfOneNameAreBadData) {
   EXPECT_THAT([] { rows_of("text,label,text\n"); },
               ThrowsCode(Code::kBadData, "line 1: two columns are named \"text\""));

@@ -122,6 +122,16 @@ TEST(TableLoader, WholeFloatsAreIntegers) {
   EXPECT_THAT(labelled({text("1.0"), text("0.0"), text("1")}).label_names, ElementsAre("0", "1"));
 }
 
+TEST(TableLoader, BlanksAroundALabelAreNoPartOfIt) {
+  EXPECT_THAT(labelled({text(" 1"), text("0"), text("1"), text("+0 ")}).label_names,
+              ElementsAre("0", "1"));
+  EXPECT_THAT(labelled({text(" pos"), text("pos")}).label_names, ElementsAre("pos"));
+  EXPECT_THAT(labelled({text("low"), text("high")}, {"low ", "high"}).label_names,
+              ElementsAre("low", "high"));
+  EXPECT_THAT([] { labelled({text("  ")}); },
+              ThrowsCode(Code::kBadData, "row 0: label \"label\" is missing"));
+}
+
 TEST(TableLoader, LargeIntegersStayApart) {
   const int64_t large = 1'000'000'000'000'000'001;
   EXPECT_THAT(labelled({integer(large + 1), integer(large)}).label_names,
@@ -280,7 +290,9 @@ TEST(Tasks, ScoresAreNumbers) {
   const std::vector<Column> columns = {{"text", {}}, {"score", {}}};
   EXPECT_EQ(one(Task::kRegression, columns, {text("a"), text("2.25")}).score, 2.25f);
   EXPECT_EQ(one(Task::kRegression, columns, {text("a"), integer(-3)}).score, -3);
-  for (const Cell& cell : {text("many"), text("inf")}) {
+  EXPECT_EQ(one(Task::kRegression, columns, {text("a"), text(" 1.5")}).score, 1.5f);
+  EXPECT_EQ(one(Task::kRegression, columns, {text("a"), text("+2")}).score, 2);
+  for (const Cell& cell : {text("many"), text("inf"), text("+-1"), text("+")}) {
     EXPECT_THAT(
         [&] {
           one(Task::kRegression, columns, {text("a"), cell});
@@ -296,7 +308,7 @@ TEST(Tasks, ScoresAreNumbers) {
 
 TEST(Tasks, SeveralLabelsAreAListOrJoinedOrColumns) {
   const std::vector<Column> columns = {{"text", {}}, {"labels", {}}};
-  for (const char* cell : {R"(["x","y"])", "['x', 'y']", "x|y", "x,y"}) {
+  for (const char* cell : {R"(["x","y"])", "['x', 'y']", "x|y", "x,y", " x, y"}) {
     EXPECT_THAT(one(Task::kMultiLabel, columns, {text("a"), text(cell)}).labels, ElementsAre(0, 1));
   }
   EXPECT_THAT(one(Task::kMultiLabel, columns, {text("a"), kMissing}).labels, IsEmpty());
