@@ -54,8 +54,14 @@ std::map<std::string, double> ConfusionMatrix::metrics() const {
     metrics["matthews_correlation"] = matthews_correlation();
   } else {
     double sum = 0;
-    for (int64_t label = 0; label < num_classes_; ++label) sum += of_class(label).f1();
-    metrics["f1_macro"] = sum / static_cast<double>(num_classes_);
+    int64_t seen = 0;
+    for (int64_t label = 0; label < num_classes_; ++label) {
+      const ClassCounts counts = of_class(label);
+      if (counts.support + counts.predicted == 0) continue;
+      sum += counts.f1();
+      ++seen;
+    }
+    metrics["f1_macro"] = seen == 0 ? 0 : sum / static_cast<double>(seen);
   }
   return metrics;
 }

@@ -28,7 +28,7 @@ class ConfusionMatrix {
   ClassCounts of_class(int64_t label) const;
 
   // accuracy; two classes: precision, recall and f1 of class 1, matthews_correlation; more:
-  // f1_macro (a class that neither occurs nor is predicted counts 0, as zero_division=0).
+  // f1_macro (over the classes that occur or are predicted).
   std::map<std::string, double> metrics() const;
   // Matthews 1975, of more classes Gorodkin 2004 (R_K); 0 where all truths or all predictions are
   // of one class.
