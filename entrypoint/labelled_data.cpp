@@ -37,6 +37,10 @@ void require_classes(const LoadedTable& loaded, Task task, const std::vector<std
               "a classifier needs at least two classes");
 }
 
+bool has_classes(Task task) {
+  return task != Task::kRegression && task != Task::kQuestionAnswering;
+}
+
 std::vector<std::string> classes_of(const LoadedTable& loaded, Task task,
                                     const std::vector<std::string>& known,
                                     const ModelConfig& config) {
@@ -122,12 +126,14 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
   const DataOptions& data = settings.data;
   DataRequest train = sources.train;
   train.rules.keeps_keys = true;
+  train.rules.known_labels = sources.labels;
   TrainingRows rows{.task = {}, .labels = {}, .train = load_table(storage, train)};
   rows.task = rows.train.task;
   rows.labels = classes_of(rows.train, rows.task, sources.labels, config);
   const bool evaluates = settings.mode == Mode::kTrainAndEval || settings.mode == Mode::kPrepare;
   const auto load_beside = [&](DataRequest request) {
     request.rules.task = rows.task;
+    if (has_classes(rows.task)) request.rules.known_labels = rows.labels;
     // The same columns, where the flags or the task do not name any.
     if (request.rules.columns.text.empty()) request.rules.columns = rows.train.columns;
     return load_table(storage, request);

@@ -20,7 +20,7 @@ inline std::unique_ptr<ExampleTable> table_of(const std::vector<std::string>& te
     Example example{.texts = {texts[row]}};
     if (!pairs.empty()) example.texts.push_back(pairs[row]);
     if (!labels.empty()) {
-      example.labels = {table->labels.entry(std::to_string(labels[row]), 0)};
+      example.labels = {table->labels.entry(std::to_string(labels[row]))};
     }
     table->append(example);
   }

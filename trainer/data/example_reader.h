@@ -18,9 +18,9 @@ class ExampleReader {
  public:
   virtual ~ExampleReader() = default;
 
-  // The next row; false at the end. Its labels become entries of `labels`, met at row `row`. Throws
-  // kBadData, naming the position, on a row that is none; the next call reads the row after it.
-  virtual bool next(Example& example, LabelDictionary& labels, int64_t row) = 0;
+  // The next row; false at the end. Its labels become entries of `labels`. Throws kBadData,
+  // naming the position, on a row that is none; the next call reads the row after it.
+  virtual bool next(Example& example, LabelDictionary& labels) = 0;
   virtual std::string position() const = 0;
   // Whether examples have labels, scores or answers.
   virtual bool labelled() const = 0;

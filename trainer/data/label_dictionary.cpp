@@ -31,17 +31,56 @@ std::string list(const std::vector<std::string>& names) {
   return text;
 }
 
+// A whole number as integers are written; nullopt: it is none, or too large to be told from its
+// neighbours.
+std::optional<std::string> whole_number(std::string_view label) {
+  if (const auto integer = as_integer(label)) return std::to_string(*integer);
+  const auto number = parse_real(label);
+  if (!number || !(std::abs(*number) < 0x1p53) || *number != std::floor(*number)) {
+    return std::nullopt;
+  }
+  return std::to_string(static_cast<int64_t>(*number));
+}
+
+bool is_fraction(std::string_view label) {
+  const auto number = parse_real(label);
+  return number && std::abs(*number) < 0x1p53 && *number != std::floor(*number);
+}
+
+[[noreturn]] void refuse(std::string_view label, const std::vector<std::string>& known,
+                         const std::string& position = "") {
+  throw Error(Code::kBadData, cat("label ", quoted(label), " is not one of ", list(known)),
+              position);
+}
+
 }  // namespace
 
-int32_t LabelDictionary::entry(std::string_view label, int64_t row) {
+int32_t LabelDictionary::entry(std::string_view label) {
   label = trimmed(label);
-  const auto [found, is_new] =
-      index_.emplace(std::string(label), static_cast<int32_t>(entries_.size()));
-  if (is_new) {
-    entries_.emplace_back(label);
-    first_rows_.push_back(row);
-  }
-  return found->second;
+  const auto found = index_.find(std::string(label));
+  if (found != index_.end()) return found->second;
+  entries_.push_back(known_name(label));
+  const auto entry = static_cast<int32_t>(entries_.size() - 1);
+  index_.emplace(label, entry);
+  return entry;
+}
+
+std::string LabelDictionary::known_name(std::string_view label) const {
+  const auto is_known = [this](std::string_view name) {
+    return std::find(known_.begin(), known_.end(), name) != known_.end();
+  };
+  if (known_.empty() || is_known(label)) return std::string(label);
+  const std::optional<std::string> whole = whole_number(label);
+  if (!whole || !is_known(*whole)) refuse(label, known_);
+  return *whole;
+}
+
+void LabelDictionary::locate(const std::string& position) {
+  positions_.resize(entries_.size(), position);
+}
+
+void LabelDictionary::restrict_to(const std::vector<std::string>& known) {
+  for (const std::string& label : known) known_.emplace_back(trimmed(label));
 }
 
 void LabelDictionary::add_categories(const std::vector<std::string>& categories) {
@@ -54,22 +93,23 @@ void LabelDictionary::add_categories(const std::vector<std::string>& categories)
 
 void LabelDictionary::settle() {
   std::vector<std::string> integral;
-  bool fractional = false;
-  for (const std::string& label : entries_) {
-    if (const auto integer = as_integer(label)) {
-      integral.push_back(std::to_string(*integer));
-      continue;
-    }
-    const auto number = parse_real(label);
-    if (!number || !(std::abs(*number) < 0x1p53)) return;
-    fractional = fractional || *number != std::floor(*number);
-    integral.push_back(std::to_string(static_cast<int64_t>(*number)));
+  std::optional<size_t> fraction;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    const auto whole = whole_number(entries_[i]);
+    if (!whole && !is_fraction(entries_[i])) return;
+    if (!whole && !fraction) fraction = i;
+    integral.push_back(whole.value_or(""));
   }
-  if (fractional) {
-    throw Error(Code::kBadData, "the labels are fractional numbers", "",
+  if (fraction) {
+    throw Error(Code::kBadData, cat("label ", quoted(entries_[*fraction]), " is a fraction"),
+                position_of(*fraction),
                 "pass --task regression, or give classes as integers or names");
   }
   entries_ = std::move(integral);
+}
+
+std::string LabelDictionary::position_of(size_t entry) const {
+  return entry < positions_.size() ? positions_[entry] : "";
 }
 
 std::vector<std::string> LabelDictionary::names() const {
@@ -98,11 +138,7 @@ std::vector<int32_t> LabelDictionary::classes(const std::vector<std::string>& na
   std::vector<int32_t> classes;
   for (size_t i = 0; i < entries_.size(); ++i) {
     const auto found = ids.find(entries_[i]);
-    if (found == ids.end()) {
-      throw Error(Code::kBadData,
-                  cat("label ", quoted(entries_[i]), " is not one of ", list(names)),
-                  cat("row ", first_rows_[i]));
-    }
+    if (found == ids.end()) refuse(entries_[i], names, position_of(i));
     classes.push_back(found->second);
   }
   return classes;

@@ -77,7 +77,7 @@ class RecordReader final : public ExampleReader {
     task_ = task.value_or(has_first_ ? task_of(first_) : Task::kSequenceClassification);
   }
 
-  bool next(Example& example, LabelDictionary& labels, int64_t row) override {
+  bool next(Example& example, LabelDictionary& labels) override {
     Features features = std::move(first_);
     if (!std::exchange(has_first_, false) && !read(features)) return false;
     example = {};
@@ -85,7 +85,7 @@ class RecordReader final : public ExampleReader {
       const Numbers mask = read_tokens(features, example);
       const TfFeature* weight = find(features, {"weight"});
       if (weight != nullptr && !ignores_labels_) example.weight = single_number(*weight);
-      if (labelled_) read_label(features, mask, example, labels, row);
+      if (labelled_) read_label(features, mask, example, labels);
     } catch (const Error& error) {
       throw error.at(position());
     }
@@ -132,7 +132,7 @@ class RecordReader final : public ExampleReader {
   }
 
   void read_label(const Features& features, const Numbers& mask, Example& example,
-                  LabelDictionary& labels, int64_t row) const {
+                  LabelDictionary& labels) const {
     const TfFeature* label = label_of(features);
     if (label == nullptr) throw Error(Code::kBadData, "no label_ids, which the first record has");
     if (task_ == Task::kRegression) {
@@ -144,7 +144,7 @@ class RecordReader final : public ExampleReader {
                   "pass --task regression");
     }
     const Numbers numbers = integers(label);
-    if (task_ == Task::kMultiLabel) return read_marks(numbers, example, labels, row);
+    if (task_ == Task::kMultiLabel) return read_marks(numbers, example, labels);
     const bool is_of_tokens = task_ == Task::kTokenClassification;
     const size_t wanted = is_of_tokens ? mask.size() : 1;
     if (numbers.size() != wanted) {
@@ -156,12 +156,11 @@ class RecordReader final : public ExampleReader {
       if (is_of_tokens && mask[i] == 0) continue;
       // Model Garden's taggers mark what has no label with -1, Hugging Face's with -100.
       const bool has_none = is_of_tokens && numbers[i] < 0;
-      example.labels.push_back(has_none ? -1 : labels.entry(label_name(numbers[i]), row));
+      example.labels.push_back(has_none ? -1 : labels.entry(label_name(numbers[i])));
     }
   }
 
-  void read_marks(const Numbers& marks, Example& example, LabelDictionary& labels,
-                  int64_t row) const {
+  void read_marks(const Numbers& marks, Example& example, LabelDictionary& labels) const {
     if (!label_names_.empty() && marks.size() != label_names_.size()) {
       throw Error(Code::kBadData, cat("label_ids holds ", marks.size(), " marks for ",
                                       label_names_.size(), " labels"));
@@ -171,7 +170,7 @@ class RecordReader final : public ExampleReader {
         throw Error(Code::kBadData, cat("the mark ", marks[label], " is neither 0 nor 1"));
       }
       if (marks[label] == 1) {
-        example.labels.push_back(labels.entry(label_name(static_cast<int64_t>(label)), row));
+        example.labels.push_back(labels.entry(label_name(static_cast<int64_t>(label))));
       }
     }
   }

@@ -48,7 +48,7 @@ class SquadReader final : public ExampleReader {
     }
   }
 
-  bool next(Example& example, LabelDictionary&, int64_t) override {
+  bool next(Example& example, LabelDictionary&) override {
     while (article_ < data_->size()) {
       const Json& paragraphs = list((*data_)[article_], "paragraphs", cat("data[", article_, "]"));
       if (paragraph_ == paragraphs.size()) {

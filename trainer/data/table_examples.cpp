@@ -17,14 +17,14 @@ class TableExamples final : public ExampleReader {
   TableExamples(std::unique_ptr<RowReader> rows, const FoundColumns& columns, Task task)
       : rows_(std::move(rows)), columns_(columns), task_(task) {}
 
-  bool next(Example& example, LabelDictionary& labels, int64_t row) override {
+  bool next(Example& example, LabelDictionary& labels) override {
     if (!has_begun_) begin(labels);
     if (!rows_->next(cells_)) return false;
     example = {};
     try {
       read_texts(example);
       if (columns_.weight) read_weight(example);
-      if (labelled()) read_label(example, labels, row);
+      if (labelled()) read_label(example, labels);
     } catch (const Error& error) {
       throw error.at(position());
     }
@@ -86,10 +86,10 @@ class TableExamples final : public ExampleReader {
     if (columns_.id) example.id = plain_text(cells_[*columns_.id]).value_or("");
   }
 
-  void read_label(Example& example, LabelDictionary& labels, int64_t row) const {
+  void read_label(Example& example, LabelDictionary& labels) const {
     const size_t column = columns_.labels[0];
     const auto enter = [&](const std::string& label) {
-      example.labels.push_back(labels.entry(label, row));
+      example.labels.push_back(labels.entry(label));
     };
     switch (task_) {
       case Task::kRegression: {

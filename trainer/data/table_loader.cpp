@@ -116,8 +116,9 @@ void TableLoader::append(ExampleReader& reader) {
   std::string failed_at;
   for (Example example;;) {
     try {
-      const auto row = static_cast<int64_t>(table_->rows());
-      if (!reader.next(example, table_->labels, row)) return;
+      const size_t labels = table_->labels.size();
+      if (!reader.next(example, table_->labels)) return;
+      if (table_->labels.size() > labels) table_->labels.locate(reader.position());
     } catch (const Error& error) {
       const std::string position = reader.position();
       const bool stands_still = skipped_ > 0 && position == failed_at;
@@ -126,6 +127,7 @@ void TableLoader::append(ExampleReader& reader) {
       }
       if (skipped_++ == 0) first_skipped_ = error.what();
       failed_at = position;
+      table_->labels.locate(position);
       table_->leave_out();
       continue;
     }

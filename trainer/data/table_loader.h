@@ -19,8 +19,9 @@ struct LoadRules {
   std::optional<Task> task{};  // empty: the first file tells
   ColumnChoice columns{};
   LabelNeed need = LabelNeed::kRequired;
-  int64_t skip_bad_rows = 0;  // so many may be left out
-  bool keeps_keys = false;    // the table will be split
+  int64_t skip_bad_rows = 0;                // so many may be left out
+  bool keeps_keys = false;                  // the table will be split
+  std::vector<std::string> known_labels{};  // rows with others are bad; empty: all are known
   std::vector<std::string>
       record_labels{};  // what TFRecords' integers stand for; empty: themselves
 };
@@ -29,7 +30,9 @@ struct LoadRules {
 class TableLoader {
  public:
   explicit TableLoader(const LoadRules& rules, size_t memory_bytes = ExampleTable::kMemoryBytes)
-      : rules_(rules), table_(std::make_unique<ExampleTable>(memory_bytes)) {}
+      : rules_(rules), table_(std::make_unique<ExampleTable>(memory_bytes)) {
+    table_->labels.restrict_to(rules.known_labels);
+  }
 
   // Each reads all rows of a file. Throws kBadData: a column that is not there (naming those that
   // are), a row that is none (naming it) beyond those that may be left out, a file that lacks a

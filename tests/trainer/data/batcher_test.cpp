@@ -87,7 +87,7 @@ TEST_F(DatasetTest, OfATableOnDiskIsTheSame) {
   spilled->labelled = true;
   for (uint32_t row = 0; row < 100; ++row) {
     Example example = data.data->table->read(row);
-    example.labels = {spilled->labels.entry(std::to_string(data.labels[row]), row)};
+    example.labels = {spilled->labels.entry(std::to_string(data.labels[row]))};
     spilled->append(example);
   }
   spilled->finish();

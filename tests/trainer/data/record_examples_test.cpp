@@ -38,7 +38,7 @@ class TokenRows : public testing::Test {
     labelled_ = records.reader->labelled();
     std::vector<Example> examples;
     labels_ = LabelDictionary();
-    for (Example each; records.reader->next(each, labels_, 0);) examples.push_back(each);
+    for (Example each; records.reader->next(each, labels_);) examples.push_back(each);
     return examples;
   }
 

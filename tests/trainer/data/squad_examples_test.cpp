@@ -16,7 +16,7 @@ std::vector<Example> read(std::string_view text, bool* labelled = nullptr) {
   if (labelled != nullptr) *labelled = reader->labelled();
   LabelDictionary none;
   std::vector<Example> examples;
-  for (Example each; reader->next(each, none, 0);) examples.push_back(each);
+  for (Example each; reader->next(each, none);) examples.push_back(each);
   return examples;
 }
 

@@ -167,7 +167,11 @@ TEST(TableLoader, FractionsAreNoClasses) {
         labelled({integer(1), Cell(0.5)});
       },
       ThrowsCode(Code::kBadData, "row 1: label 0.5 is not a class"));
-  EXPECT_THAT([] { labelled({text("1"), text("2.25")}); }, ThrowsCode(Code::kBadData, "fraction"));
+  EXPECT_THAT(
+      [] {
+        labelled({text("1"), text("2.25")});
+      },
+      ThrowsCode(Code::kBadData, R"(row 1: label "2.25" is a fraction)"));
   EXPECT_THAT(labelled({text("v1.5"), text("2.25")}).label_names, ElementsAre("2.25", "v1.5"));
 }
 
@@ -402,6 +406,22 @@ TEST(BadRows, AreLeftOutAsManyAsMayBe) {
   EXPECT_EQ(table.table->source_row(0), 0u);
   EXPECT_EQ(table.table->source_row(1), 2u);
   EXPECT_THAT([&] { load(1); }, ThrowsCode(Code::kBadData, "row 3: column \"text\" is missing"));
+}
+
+TEST(BadRows, AreThoseOfUnknownLabels) {
+  const std::vector<Column> columns = {{"text", {}}, {"label", {}}};
+  const std::vector<Row> rows = {
+      {text("a"), text("1.0")}, {text("b"), text("-")}, {text("c"), text("x")}};
+  const auto load = [&](int64_t skip) {
+    TableLoader loader({.task = kClasses, .skip_bad_rows = skip, .known_labels = {"x", "1"}});
+    loader.append_rows(std::make_unique<RowsInMemory>(columns, rows));
+    return ReadTable(loader);
+  };
+  const ReadTable table = load(1);
+  EXPECT_THAT(table.texts, ElementsAre("a", "c"));
+  EXPECT_THAT(table.labels, ElementsAre("1", "x"));
+  EXPECT_THAT([&] { load(0); },
+              ThrowsCode(Code::kBadData, R"(row 1: label "-" is not one of "x", "1")"));
 }
 
 TEST(BadRows, ThatStopTheReaderAreNotSkippedForEver) {

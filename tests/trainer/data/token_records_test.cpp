@@ -40,7 +40,7 @@ class TokenRecords : public testing::Test {
         make_record_examples(std::make_unique<MemorySource>(file), task, kNames);
     EXPECT_EQ(records.task, options_.task);
     Example example;
-    EXPECT_TRUE(records.reader->next(example, labels_, 0));
+    EXPECT_TRUE(records.reader->next(example, labels_));
     return example;
   }
 
