@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
@@ -63,8 +64,12 @@ std::optional<double> cell_number(const Cell& cell) {
   } else {
     return std::nullopt;
   }
-  if (number && std::isfinite(*number)) return number;
-  throw Error(Code::kBadData, cat(quoted(plain_text(cell).value_or("")), " is not a number"));
+  constexpr double kLargest = std::numeric_limits<float>::max();
+  if (number && std::abs(*number) <= kLargest) return number;
+  const std::string text = quoted(plain_text(cell).value_or(""));
+  if (!number || !std::isfinite(*number)) throw Error(Code::kBadData, text + " is not a number");
+  throw Error(Code::kBadData, cat(text, " is too large a number"), "",
+              cat("fp32 ends at ", kLargest));
 }
 
 }  // namespace berth

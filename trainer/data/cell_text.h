@@ -13,7 +13,7 @@ std::optional<std::string> plain_text(const Cell& cell);
 // A class's name, without blanks around it; "" and nan are missing. Throws kBadData on a fractional
 // number.
 std::optional<std::string> label_text(const Cell& cell);
-// Throws kBadData where it is no finite number.
+// Throws kBadData where it is no number, or none that fp32 holds.
 std::optional<double> cell_number(const Cell& cell);
 
 // A number's text as std::from_chars() reads it: without blanks around it, or a plus before it.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "storage/base/bytes.h"
@@ -42,8 +43,8 @@ std::unique_ptr<ExampleReader> make_table_examples(std::unique_ptr<RowReader> ro
 // a score, an integer for each token a tag. Of several labels label_ids has a 0 or 1 for each.
 // `label_names` are what the integers stand for; empty: themselves. Ignored labels are not read.
 struct RecordExamples {
-  std::unique_ptr<ExampleReader> reader;
-  Task task;
+  std::unique_ptr<ExampleReader> reader;  // null of a file without records
+  std::optional<Task> task;
 };
 RecordExamples make_record_examples(std::unique_ptr<ByteSource> source, std::optional<Task> task,
                                     std::vector<std::string> label_names = {},

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -38,7 +39,7 @@ Numbers integers(const TfFeature* feature) {
 
 float single_number(const TfFeature& feature) {
   if (const auto* reals = std::get_if<std::vector<float>>(&feature.values)) {
-    if (reals->size() == 1) return (*reals)[0];
+    if (reals->size() == 1 && std::isfinite((*reals)[0])) return (*reals)[0];
   }
   if (const auto* integers = std::get_if<Numbers>(&feature.values)) {
     if (integers->size() == 1) return static_cast<float>((*integers)[0]);
@@ -95,6 +96,7 @@ class RecordReader final : public ExampleReader {
   std::string position() const override { return cat("record at byte ", records_.offset()); }
   bool labelled() const override { return labelled_; }
   Task task() const { return task_; }
+  bool is_empty() const { return !has_first_; }  // before the first next()
 
  private:
   // The next real example.
@@ -198,6 +200,7 @@ RecordExamples make_record_examples(std::unique_ptr<ByteSource> source, std::opt
                                     std::vector<std::string> label_names, LabelNeed need) {
   auto reader =
       std::make_unique<RecordReader>(std::move(source), task, std::move(label_names), need);
+  if (reader->is_empty()) return {.reader = nullptr, .task = task};
   const Task settled = reader->task();
   return {.reader = std::move(reader), .task = settled};
 }

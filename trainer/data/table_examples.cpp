@@ -1,5 +1,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "storage/base/code_points.h"
 #include "storage/base/error.h"
@@ -49,6 +50,14 @@ class TableExamples final : public ExampleReader {
     labels.add_categories(names);
   }
 
+  std::optional<double> number(size_t column) const {
+    try {
+      return cell_number(cells_[column]);
+    } catch (const Error& error) {
+      throw error.at("column " + quoted(name(column)));
+    }
+  }
+
   std::string text(size_t column) const {
     if (auto text = plain_text(cells_[column])) return std::move(*text);
     throw Error(Code::kBadData, "column " + quoted(name(column)) + " is missing");
@@ -93,7 +102,7 @@ class TableExamples final : public ExampleReader {
     };
     switch (task_) {
       case Task::kRegression: {
-        const std::optional<double> score = cell_number(cells_[column]);
+        const std::optional<double> score = number(column);
         if (!score) missing_label(column);
         example.score = static_cast<float>(*score);
         return;
@@ -139,7 +148,7 @@ class TableExamples final : public ExampleReader {
   std::vector<std::string> marked_columns() const {
     std::vector<std::string> marked;
     for (const size_t column : columns_.labels) {
-      const std::optional<double> mark = cell_number(cells_[column]);
+      const std::optional<double> mark = number(column);
       if (!mark || (*mark != 0 && *mark != 1)) {
         throw Error(Code::kBadData, "column " + quoted(name(column)) + " is neither 0 nor 1");
       }
@@ -170,7 +179,7 @@ class TableExamples final : public ExampleReader {
   }
 
   void read_weight(Example& example) const {
-    const std::optional<double> weight = cell_number(cells_[*columns_.weight]);
+    const std::optional<double> weight = number(*columns_.weight);
     if (!weight || *weight < 0) {
       throw Error(Code::kBadData,
                   "weight " + quoted(name(*columns_.weight)) + " is missing or below 0");

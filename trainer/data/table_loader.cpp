@@ -154,7 +154,7 @@ void TableLoader::append_records(std::unique_ptr<ByteSource> source) {
   RecordExamples records =
       make_record_examples(std::move(source), rules_.task, rules_.record_labels, rules_.need);
   rules_.task = records.task;
-  append(*records.reader);
+  if (records.reader) append(*records.reader);
 }
 
 void TableLoader::append_squad(std::unique_ptr<ByteSource> source) {

@@ -42,11 +42,16 @@ class TokenRows : public testing::Test {
     return examples;
   }
 
-  Task task_{};
+  std::optional<Task> task_{};
   bool labelled_ = false;
   LabelDictionary labels_;
   std::vector<std::byte> file_;
 };
+
+TEST(EmptyRecords, AreAFileWithoutRows) {
+  EXPECT_EQ(make_record_examples(std::make_unique<MemorySource>(Bytes()), std::nullopt).reader,
+            nullptr);
+}
 
 TEST_F(TokenRows, HoldWhatIsNotMasked) {
   add({{"input_ids", {101, 7, 102, 0, 0}},

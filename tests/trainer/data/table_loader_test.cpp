@@ -296,12 +296,14 @@ TEST(Tasks, ScoresAreNumbers) {
   EXPECT_EQ(one(Task::kRegression, columns, {text("a"), integer(-3)}).score, -3);
   EXPECT_EQ(one(Task::kRegression, columns, {text("a"), text(" 1.5")}).score, 1.5f);
   EXPECT_EQ(one(Task::kRegression, columns, {text("a"), text("+2")}).score, 2);
-  for (const Cell& cell : {text("many"), text("inf"), text("+-1"), text("+")}) {
+  for (const Cell& cell :
+       {text("many"), text("inf"), text("+-1"), text("+"), text("1e39"), text("-1e200")}) {
     EXPECT_THAT(
         [&] {
           one(Task::kRegression, columns, {text("a"), cell});
         },
-        ThrowsCode(Code::kBadData, "row 0: \"" + std::get<std::string>(cell) + "\""));
+        ThrowsCode(Code::kBadData,
+                   "row 0: column \"score\": \"" + std::get<std::string>(cell) + "\""));
   }
   EXPECT_THAT(
       [&] {
@@ -388,6 +390,11 @@ TEST(Tasks, AWeightIsNotBelowZero) {
         one(kClasses, columns, {text("a"), text("x"), Cell(-0.5)}, {.weight = "w"});
       },
       ThrowsCode(Code::kBadData, "row 0: weight \"w\""));
+  EXPECT_THAT(
+      [&] {
+        one(kClasses, columns, {text("a"), text("x"), Cell(1e39)}, {.weight = "w"});
+      },
+      ThrowsCode(Code::kBadData, "row 0: column \"w\": \"1e+39\" is too large a number"));
 }
 
 TEST(BadRows, AreLeftOutAsManyAsMayBe) {
