@@ -34,9 +34,19 @@ void ExampleTable::add_key(const Example& example, std::string_view split_key) {
 void ExampleTable::finish() {
   if (rows_ == 0) throw Error(Code::kBadData, "has no rows");
   labels.settle();
+  settle_strata();
   if (!file_) return;
   file_->append(as_bytes(buffer_));
   std::string().swap(buffer_);
+}
+
+void ExampleTable::settle_strata() {
+  const std::vector<int32_t> first = labels.first_entries();
+  for (int32_t& stratum : keys_.strata) {
+    if (stratum >= 0 && static_cast<size_t>(stratum) < first.size()) {
+      stratum = first[static_cast<size_t>(stratum)];
+    }
+  }
 }
 
 std::string_view ExampleTable::span_of_rows(size_t first, std::string& storage) const {

@@ -108,6 +108,15 @@ void LabelDictionary::settle() {
   entries_ = std::move(integral);
 }
 
+std::vector<int32_t> LabelDictionary::first_entries() const {
+  std::unordered_map<std::string_view, int32_t> first;
+  std::vector<int32_t> entries;
+  for (const std::string& label : entries_) {
+    entries.push_back(first.emplace(label, static_cast<int32_t>(entries.size())).first->second);
+  }
+  return entries;
+}
+
 std::string LabelDictionary::position_of(size_t entry) const {
   return entry < positions_.size() ? positions_[entry] : "";
 }

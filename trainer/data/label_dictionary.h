@@ -28,6 +28,9 @@ class LabelDictionary {
   // Throws kBadData, naming the first, where they are fractional numbers.
   void settle();
 
+  // Each entry's first entry of the same label: once settled, "1" and "1.0" are one.
+  std::vector<int32_t> first_entries() const;
+
   // The labels that occur, each once: integers by value, categories in their order, else sorted.
   std::vector<std::string> names() const;
 

@@ -192,6 +192,14 @@ ReadTable joined(std::vector<RowsInMemory> parts, LabelNeed need = LabelNeed::kR
   return ReadTable(loader);
 }
 
+TEST(TableLoader, ClassesAreSplitByWhatTheyAreNotHowTheyAreWritten) {
+  TableLoader loader({.task = kClasses, .keeps_keys = true});
+  loader.append_rows(std::make_unique<RowsInMemory>(
+      std::vector<Column>{{"text", {}}, {"label", {}}},
+      std::vector<Row>{{text("a"), text("0")}, {text("b"), text("1")}, {text("c"), text("1.0")}}));
+  EXPECT_THAT(loader.finish()->take_keys().strata, ElementsAre(0, 1, 1));
+}
+
 TEST(TableParts, FollowEachOther) {
   const ReadTable table =
       joined({{{{"text", {}}, {"label", {}}}, {{text("a"), text("x")}}},
