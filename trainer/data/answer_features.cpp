@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 
 #include "storage/base/code_points.h"
@@ -8,6 +9,8 @@
 
 namespace berth {
 namespace {
+
+constexpr size_t kLongestQuestion = 64, kUsualStride = 128;
 
 // A question with its whole context: [CLS] question [SEP] context [SEP], or what the model has in
 // their place.
@@ -22,18 +25,19 @@ class AnswerFeatures final : public FeatureMaker {
       : options_(std::move(options)), tokenizer_(tokenizer) {}
 
   std::vector<Features> make(const Example& example) const override {
-    const WholePair pair = encode(example.texts.at(0), example.texts.at(1));
-    const size_t around = pair.context_begin + (pair.encoding.input_ids.size() - pair.context_end);
     const auto length = static_cast<size_t>(options_.max_seq_length);
-    const auto stride = static_cast<size_t>(options_.doc_stride);
-    if (around + stride >= length) {
+    const WholePair pair = encode(example.texts.at(0), example.texts.at(1), length);
+    const size_t around = pair.context_begin + (pair.encoding.input_ids.size() - pair.context_end);
+    const size_t room = length - std::min(length, around);
+    const size_t stride = options_.doc_stride ? static_cast<size_t>(*options_.doc_stride)
+                                              : std::min(kUsualStride, room / 2);
+    if (stride >= room) {
       throw Error(Code::kUsage,
                   cat("a question takes ", around, " of --max-seq-length ", length,
                       " tokens, which leaves no window that --doc-stride ", stride, " can move"),
                   "", "raise --max-seq-length (384 is usual) or lower --doc-stride");
     }
     std::vector<Features> windows;
-    const size_t room = length - around;
     for (size_t begin = pair.context_begin;; begin += room - stride) {
       const size_t end = std::min(begin + room, pair.context_end);
       windows.push_back(window(pair, begin, end));
@@ -43,7 +47,7 @@ class AnswerFeatures final : public FeatureMaker {
   }
 
  private:
-  WholePair encode(const std::string& question, const std::string& context) const {
+  WholePair encode(const std::string& question, const std::string& context, size_t length) const {
     EncodeOptions whole(std::numeric_limits<int32_t>::max());
     whole.with_offsets = true;
     EncodeOptions bare = whole;
@@ -56,7 +60,32 @@ class AnswerFeatures final : public FeatureMaker {
     while (end > context_tokens && offsets[end - 1] == Span()) --end;
     pair.context_end = end;
     pair.context_begin = end - std::min(end, context_tokens);
+    cut_question(pair, length);
     return pair;
+  }
+
+  // A question has its first tokens alone: as many as BERT's run_squad.py leaves it, and no more
+  // than half of what special tokens leave of the length.
+  static void cut_question(WholePair& pair, size_t length) {
+    Encoding& all = pair.encoding;
+    const auto is_text = [&](size_t token) { return all.offsets[token] != Span(); };
+    size_t begin = 0, end = pair.context_begin;
+    while (begin < end && !is_text(begin)) ++begin;
+    while (end > begin && !is_text(end - 1)) --end;
+    const size_t tokens = all.input_ids.size();
+    const size_t special = tokens - (pair.context_end - pair.context_begin) - (end - begin);
+    const size_t most = std::min(kLongestQuestion, (length - std::min(length, special)) / 2);
+    if (end - begin <= most) return;
+    const auto cut = [&](auto& values) {
+      const auto first = values.begin();
+      values.erase(first + static_cast<std::ptrdiff_t>(begin + most),
+                   first + static_cast<std::ptrdiff_t>(end));
+    };
+    cut(all.input_ids);
+    cut(all.token_type_ids);
+    cut(all.offsets);
+    pair.context_begin -= end - begin - most;
+    pair.context_end -= end - begin - most;
   }
 
   static Features window(const WholePair& pair, size_t begin, size_t end) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "trainer/data/example.h"
@@ -29,7 +30,9 @@ struct Features {
 struct FeatureOptions {
   Task task = Task::kSequenceClassification;
   int32_t max_seq_length = 128;
-  int32_t doc_stride = 128;        // tokens that neighbouring windows of a context share
+  // Tokens that neighbouring windows of a context share; empty: 128, or half of a window that has
+  // less than twice that.
+  std::optional<int64_t> doc_stride{};
   bool labelled = true;            // examples have labels, and they are wanted
   std::vector<int32_t> classes{};  // of each entry of the table's LabelDictionary
   int32_t num_classes = 0;
@@ -57,8 +60,8 @@ std::unique_ptr<FeatureMaker> make_text_features(FeatureOptions options,
 // 2018, arXiv:1810.04805, section 5.3).
 std::unique_ptr<FeatureMaker> make_word_features(FeatureOptions options,
                                                  const Tokenizer& tokenizer);
-// Questions: windows over the context that overlap by doc_stride tokens. Where a window does not
-// hold the answer, the first token stands for it.
+// Questions, cut to 64 tokens: windows over the context that overlap by doc_stride tokens. Where a
+// window does not hold the answer, the first token stands for it.
 std::unique_ptr<FeatureMaker> make_answer_features(FeatureOptions options,
                                                    const Tokenizer& tokenizer);
 

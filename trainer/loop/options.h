@@ -39,7 +39,7 @@ struct DataOptions {
   int64_t skip_bad_rows = 0;      // of each data set, that may be left out
   int32_t max_seq_length = 128;   // ids, special tokens included
   // Of questions.
-  int32_t doc_stride = 128;  // tokens that neighbouring windows of a context share
+  std::optional<int64_t> doc_stride{};  // as FeatureOptions has it
   int32_t n_best_size = 20;
   int32_t max_answer_length = 30;  // tokens
   bool has_unanswerable = false;

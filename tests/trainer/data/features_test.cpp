@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "tests/support/throws_code.h"
 #include "trainer/data/example_codec.h"
 
@@ -107,7 +109,8 @@ TEST_F(FeaturesTest, TokensMadeElsewhereAreWordsEach) {
 class WindowsTest : public FeaturesTest {
  protected:
   // [CLS] q [SEP] and [SEP] take 4 of the length.
-  std::vector<Features> windows(const Example& example, int32_t length, int32_t stride) {
+  std::vector<Features> windows(const Example& example, int32_t length,
+                                std::optional<int64_t> stride) {
     return make({.task = Task::kQuestionAnswering, .max_seq_length = length, .doc_stride = stride},
                 example);
   }
@@ -140,9 +143,33 @@ TEST_F(WindowsTest, TheAnswerIsWhereAllOfItIs) {
 TEST_F(WindowsTest, AQuestionThatLeavesNoRoomIsRefused) {
   EXPECT_THAT(
       [&] {
-        windows({.texts = {"qqqqq", "abcdefgh"}}, 8, 1);
+        windows({.texts = {"qqqqq", "abcdefgh"}}, 8, 3);
       },
       ThrowsCode(Code::kUsage, "--doc-stride"));
+}
+
+TEST_F(WindowsTest, AQuestionIsCutToHalfOfTheLength) {
+  const auto made = windows({.texts = {"qrstu", "abcdefgh"}, .answers = {{"b", 1}}}, 8, 1);
+  EXPECT_THAT(made[0].input_ids, ElementsAre(1, 19, 20, 2, 3, 4, 5, 2));
+  EXPECT_THAT(made[0].token_type_ids, ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
+  EXPECT_EQ(made[0].context[4], (Span{0, 1}));
+  EXPECT_THAT(made[0].classes, ElementsAre(5, 5));
+}
+
+TEST_F(WindowsTest, AQuestionHasSixtyFourTokensAtMost) {
+  const auto made = windows({.texts = {std::string(100, 'q'), "abc"}}, 384, 128);
+  ASSERT_THAT(made, SizeIs(1));
+  EXPECT_THAT(made[0].input_ids, SizeIs(1 + 64 + 1 + 3 + 1));
+}
+
+TEST_F(WindowsTest, WithoutAStrideWindowsShareWhatFits) {
+  const std::string context(400, 'a');
+  const auto shared = [&](int32_t length) {
+    const auto made = windows({.texts = {"q", context}}, length, std::nullopt);
+    return made[0].context[made[0].context.size() - 2].end - made[1].context[3].begin;
+  };
+  EXPECT_EQ(shared(304), 128u);
+  EXPECT_EQ(shared(124), 60u);
 }
 
 TEST(ExampleCodec, GivesBackEveryExample) {
