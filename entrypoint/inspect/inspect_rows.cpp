@@ -10,6 +10,7 @@
 #include "storage/formats/row_reader.h"
 #include "storage/formats/tf_example.h"
 #include "storage/formats/tfrecord.h"
+#include "trainer/loop/plain_records.h"
 
 namespace berth {
 namespace {
@@ -112,7 +113,8 @@ Inspection inspect_table(Storage& storage, const Uri& uri) {
 }
 
 Inspection inspect_records(Storage& storage, const Uri& uri) {
-  TfRecordReader records(decompress(storage.open(uri), compression_of(uri.file_name())));
+  TfRecordReader records(
+      plain_records(decompress(storage.open(uri), compression_of(uri.file_name()))));
   std::vector<std::string> names;
   std::vector<ColumnSummary> summaries;
   std::vector<std::vector<OrderedJson>> first;  // by row and column

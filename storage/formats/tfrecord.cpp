@@ -34,6 +34,13 @@ bool names_records(std::string_view file_name) {
          name.find("tf_record") != std::string::npos || name.ends_with(".tfrec");
 }
 
+bool begins_record(Bytes file) {
+  if (file.size() < kHeadSize) return false;
+  Cursor cursor(file);
+  cursor.u64();
+  return crc32c_unmask(cursor.u32()) == crc32c(file.first(8));
+}
+
 void append_tfrecord(std::vector<std::byte>& file, Bytes data) {
   const uint64_t size = data.size();
   append(file, size);

@@ -16,6 +16,9 @@ namespace berth {
 // suffix of their own, but people write .tfrecord, .tf_record, .tfrecord-00000-of-00002, .tfrec.
 bool names_records(std::string_view file_name);
 
+// Whether a record's size and its checksum stand at the beginning of `file`.
+bool begins_record(Bytes file);
+
 // Appends one record that holds `data`.
 void append_tfrecord(std::vector<std::byte>& file, Bytes data);
 

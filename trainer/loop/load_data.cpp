@@ -11,6 +11,8 @@
 #include "storage/formats/row_readers.h"
 #include "storage/formats/tfrecord.h"
 #include "trainer/loop/managed_rows.h"
+#include "trainer/loop/peeked_source.h"
+#include "trainer/loop/plain_records.h"
 #include "trainer/loop/tfds_folder.h"
 #include "trainer/tasks/task_kinds.h"
 
@@ -25,35 +27,6 @@ class BorrowedSource final : public ByteSource {
 
  private:
   ByteSource& inner_;
-};
-
-// A source whose beginning can be looked at before it is read.
-class PeekedSource final : public ByteSource {
- public:
-  explicit PeekedSource(std::unique_ptr<ByteSource> inner) : inner_(std::move(inner)) {
-    size_t filled = 0;
-    while (filled < beginning_.size()) {
-      const size_t got = inner_->read(std::span(beginning_).subspan(filled));
-      if (got == 0) break;
-      filled += got;
-    }
-    rest_ = Bytes(beginning_).first(filled);
-  }
-
-  std::string_view beginning() const { return as_text(rest_); }
-
-  size_t read(std::span<std::byte> buffer) override {
-    if (rest_.empty()) return inner_->read(buffer);
-    const size_t count = std::min(buffer.size(), rest_.size());
-    std::copy_n(rest_.begin(), count, buffer.begin());
-    rest_ = rest_.subspan(count);
-    return count;
-  }
-
- private:
-  const std::unique_ptr<ByteSource> inner_;
-  std::vector<std::byte> beginning_ = std::vector<std::byte>(size_t{16} << 10);
-  Bytes rest_;
 };
 
 // {"version": ..., "data": [{"paragraphs": ...
@@ -78,9 +51,9 @@ void append_content(std::unique_ptr<ByteSource> content, const std::string& name
   const bool ignores_labels = request.rules.need == LabelNeed::kIgnored;
   if (tfds) {
     return table.append_rows(make_tf_example_rows(
-        std::move(content), ignores_labels ? ClassNames() : tfds->class_names));
+        plain_records(std::move(content)), ignores_labels ? ClassNames() : tfds->class_names));
   }
-  if (names_records(name)) return table.append_records(std::move(content));
+  if (names_records(name)) return table.append_records(plain_records(std::move(content)));
   auto peeked = std::make_unique<PeekedSource>(std::move(content));
   const bool is_json = lower_ascii(name).ends_with(".json");
   if (is_json && begins_squad(peeked->beginning())) return table.append_squad(std::move(peeked));

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "storage/base/memory_sink.h"
 #include "storage/formats/tf_example_writer.h"
 #include "storage/formats/tfrecord.h"
+#include "storage/gzip_writer.h"
 #include "storage/local_storage.h"
 #include "storage/whole_file.h"
 #include "tests/support/scratch_directory.h"
@@ -36,6 +38,21 @@ class LoadTableTest : public testing::Test {
   ScratchDirectory scratch_;
   std::unique_ptr<Storage> storage_ = make_local_storage();
 };
+
+TEST_F(LoadTableTest, RecordsMayBeGzippedWhateverTheirName) {
+  std::vector<std::byte> record;
+  const std::vector<int64_t> ids = {101, 7, 102}, label = {1};
+  const std::vector<TfFeature> features = {{"input_ids", ids}, {"label_ids", label}};
+  append_tfrecord(record, serialize_tf_example(features));
+  MemorySink packed;
+  GzipWriter gzip(packed);
+  gzip.write(record);
+  gzip.finish();
+  put("a.tf_record", std::string(as_text(packed.written)));
+  put("b.tf_record", std::string(as_text(record)));
+  EXPECT_THAT(load("a.tf_record").table->read(0).token_ids, ElementsAre(101, 7, 102));
+  EXPECT_THAT(load("b.tf_record").table->read(0).token_ids, ElementsAre(101, 7, 102));
+}
 
 TEST_F(LoadTableTest, AFileIsATableAndASource) {
   put("a.csv", "text,label\none,1\ntwo,2\n");
