@@ -1,5 +1,7 @@
 #include "trainer/loop/predict.h"
 
+#include "storage/base/log.h"
+#include "storage/base/text.h"
 #include "trainer/loop/evaluate.h"
 
 namespace berth {
@@ -14,7 +16,15 @@ bool write_predictions(Model& model, Kernels& kernels, Dataset& data, int64_t ba
     }
     observer.on_evaluating(index + 1, data.size());
   };
-  return run_forward(model, kernels, data, batch_size, stop, write).has_value();
+  const bool finished = run_forward(model, kernels, data, batch_size, stop, write).has_value();
+  for (const PredictionFile& file : files) {
+    if (const int64_t unseen = file.lines.unseen_words(); finished && unseen > 0) {
+      log_warning(cat(unseen,
+                      " words were not seen by the model and have probability 0: they are beyond ",
+                      "--max-seq-length or have no token"));
+    }
+  }
+  return finished;
 }
 
 }  // namespace berth

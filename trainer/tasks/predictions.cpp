@@ -1,5 +1,6 @@
 #include "trainer/tasks/predictions.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "trainer/metrics/classification.h"
@@ -85,27 +86,42 @@ class ScoreLines final : public PredictionLines {
 
 class WordLines final : public PredictionLines {
  public:
-  WordLines(Dataset& data, const std::vector<std::string>& labels) : data_(data), labels_(labels) {}
+  WordLines(Dataset& data, const std::vector<std::string>& labels) : data_(data), labels_(labels) {
+    const bool has_outside = std::find(labels.begin(), labels.end(), "O") != labels.end();
+    unseen_ = std::string("\t") + (has_outside ? "O" : "") + "\t" + digits(0) + "\n";
+  }
 
   std::string header() const override { return "sentence\tword\tprediction\tprobability\n"; }
+  int64_t unseen_words() const override { return unseen_words_; }
 
   std::string add(int64_t index, std::span<const float> logits) override {
     const Features& features = data_.features(index);
+    const std::string sentence = std::to_string(data_.source_row(index)) + "\t";
     const size_t classes = labels_.size();
     std::string lines;
+    int32_t next = 0;  // word
+    const auto pass_to = [&](int32_t word) {
+      for (; next < word; ++next, ++unseen_words_) {
+        lines += sentence + std::to_string(next) + unseen_;
+      }
+    };
     for (size_t token = 0; token < features.words.size(); ++token) {
       if (features.words[token] < 0) continue;
+      pass_to(features.words[token]);
       const std::span<const float> of_word = logits.subspan(token * classes, classes);
       const auto best = static_cast<size_t>(argmax(of_word));
-      lines += std::to_string(data_.source_row(index)) + "\t" + std::to_string(features.words[token]) +
-               "\t" + one_field(labels_[best]) + "\t" + digits(softmax(of_word)[best]) + "\n";
+      lines += sentence + std::to_string(next++) + "\t" + one_field(labels_[best]) + "\t" +
+               digits(softmax(of_word)[best]) + "\n";
     }
+    pass_to(static_cast<int32_t>(data_.example(index).texts.size()));
     return lines;
   }
 
  private:
   Dataset& data_;
   const std::vector<std::string> labels_;
+  std::string unseen_;  // the fields of a word that has no logits
+  int64_t unseen_words_ = 0;
 };
 
 class AnswerLines final : public PredictionLines {
@@ -120,7 +136,8 @@ class AnswerLines final : public PredictionLines {
     if (next < data_.size() && data_.row_index(next) == data_.row_index(index)) return "";
     const Example example = data_.example(index);
     const PickedAnswer answer = picker_.pick(example.texts.at(1));
-    const std::string id = example.id.empty() ? std::to_string(data_.source_row(index)) : example.id;
+    const std::string id =
+        example.id.empty() ? std::to_string(data_.source_row(index)) : example.id;
     return one_field(id) + "\t" + one_field(answer.text) + "\t" + std::to_string(answer.begin) +
            "\t" + std::to_string(answer.end) + "\t" + digits(answer.probability) + "\n";
   }

@@ -178,6 +178,19 @@ TEST(PredictionLines, OfEachTask) {
   EXPECT_EQ(tags->add(0, std::vector<float>{0, 0, 0, 100, 0, 0}), "0\t0\tB\t1.000000000\n");
 }
 
+TEST(PredictionLines, AreThereForEveryWord) {
+  OneRow words(Task::kTokenClassification,
+               {{.input_ids = {1, 5, 2}, .token_type_ids = {0, 0, 0}, .words = {-1, 1, -1}}},
+               {.texts = {"\xEF\xB8\x8F", "b", "c"}});
+  const std::vector<float> logits = {0, 0, 0, 100, 0, 0};
+  const auto tags = make_prediction_lines(*words.data, {"O", "B"}, {});
+  EXPECT_EQ(tags->add(0, logits),
+            "0\t0\tO\t0.000000000\n0\t1\tB\t1.000000000\n0\t2\tO\t0.000000000\n");
+  EXPECT_EQ(tags->unseen_words(), 2);
+  const auto others = make_prediction_lines(*words.data, {"A", "B"}, {});
+  EXPECT_EQ(others->add(0, logits).substr(0, 16), "0\t0\t\t0.000000000");
+}
+
 TEST(PredictionLines, CountTheRowsLeftOut) {
   ExampleTable table;
   table.append({.texts = {"a"}});
