@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "storage/archive.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/log.h"
@@ -164,9 +165,10 @@ DataSources resolve_data(Storage& storage, Settings& settings) {
                                .skip_bad_rows = data.skip_bad_rows,
                                .record_labels = record_labels}};
     // A GLUE task's own table, unless the columns are named.
-    const bool is_raw = glue != nullptr && path.ends_with(".tsv") && data.text_column.empty();
+    const std::string_view file = without_compression_suffix(path);
+    const bool is_raw = glue != nullptr && file.ends_with(".tsv") && data.text_column.empty();
     if (!is_raw) return made;
-    const bool is_test = path.ends_with(glue->test) && need != LabelNeed::kRequired;
+    const bool is_test = file.ends_with(glue->test) && need != LabelNeed::kRequired;
     made.rules.columns = is_test ? glue->test_columns : glue->columns;
     if (glue->headless && !is_test) made.layout = RowLayout::kHeadlessTsv;
     return made;

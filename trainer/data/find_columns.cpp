@@ -23,18 +23,19 @@ constexpr std::array<std::string_view, 9> kScoreNames = {
     "label", "score", "target", "labels", "rating", "similarity", "stars", "value", "y"};
 constexpr std::array<std::string_view, 5> kWordNames = {"tokens", "words", "sentence", "text",
                                                         "word"};
-constexpr std::array<std::string_view, 6> kTagNames = {"tags", "ner_tags", "labels",
-                                                       "ner",  "label",    "pos_tags"};
+constexpr std::array<std::string_view, 6> kTagNames = {"tags",   "ner_tags", "ner",
+                                                       "labels", "label",    "pos_tags"};
 constexpr std::array<std::string_view, 2> kQuestionNames = {"question", "query"};
 constexpr std::array<std::string_view, 3> kContextNames = {"context", "passage", "paragraph"};
 constexpr std::array<std::string_view, 2> kAnswerNames = {"answers", "answer"};
 constexpr std::array<std::string_view, 3> kIdNames = {"id", "qid", "guid"};
-constexpr std::array<std::array<std::string_view, 2>, 7> kPairNames = {{{"sentence1", "sentence2"},
+constexpr std::array<std::array<std::string_view, 2>, 8> kPairNames = {{{"sentence1", "sentence2"},
                                                                         {"text_a", "text_b"},
                                                                         {"text1", "text2"},
                                                                         {"text", "text_pair"},
                                                                         {"premise", "hypothesis"},
                                                                         {"question1", "question2"},
+                                                                        {"question", "sentence"},
                                                                         {"sentence", "question"}}};
 
 Names text_names(Task task) {
@@ -95,9 +96,19 @@ std::string first_of(Names names) {
   return text + "...";
 }
 
+// QNLI's question, which stands before its sentence.
+std::optional<size_t> find_question(std::span<const Column> columns, const ColumnChoice& choice,
+                                    Task task) {
+  const bool has_pairs = task == Task::kSequenceClassification || task == Task::kRegression ||
+                         task == Task::kMultiLabel;
+  if (!has_pairs || !choice.text_pair.empty() || !find(columns, "sentence")) return std::nullopt;
+  return find(columns, "question");
+}
+
 size_t find_text(std::span<const Column> columns, const ColumnChoice& choice, Task task,
                  std::optional<size_t> label) {
   if (!choice.text.empty()) return find_named(columns, choice.text, "--text-column");
+  if (const auto question = find_question(columns, choice, task)) return *question;
   if (const auto found = find_any(columns, text_names(task))) return *found;
   if (columns.size() == 2 && label && task != Task::kQuestionAnswering) return 1 - *label;
   if (columns.size() == 1 && !label) return 0;
@@ -185,7 +196,7 @@ FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& c
 
 bool names_words_and_tags(std::span<const Column> columns) {
   const std::array<std::string_view, 2> words = {"tokens", "words"};
-  return find_any(columns, words) && find_any(columns, Names(kTagNames).first(3));
+  return find_any(columns, words) && find_any(columns, Names(kTagNames).first(4));
 }
 
 bool names_answers(std::span<const Column> columns) {

@@ -49,7 +49,7 @@ TEST(FindColumns, PairsAreFoundByTheirNames) {
                                       {"text", "text_pair"},
                                       {"premise", "hypothesis"},
                                       {"question1", "question2"},
-                                      {"sentence", "question"}}) {
+                                      {"question", "sentence"}}) {
     const FoundColumns found = find({second, first, "label"});
     EXPECT_EQ(found.text, 1u) << first;
     EXPECT_THAT(found.text_pair, Optional(Eq(0u))) << first;
