@@ -14,9 +14,9 @@ namespace berth {
 // An empty unquoted field is missing, a blank line between records is skipped, and a quote inside
 // an unquoted field is text. Cells are strings: the label column's type is the reader's caller's
 // business. A row with another number of fields than the header, two columns of one name (but for
-// unnamed ones) and a line or record above 64 MiB are kBadData; a quote that took more lines and has
-// no proper end is kCorrupt, since nobody knows how many rows it took; a header without rows is a
-// table.
+// unnamed ones) and a line or record above 64 MiB are kBadData; a quote that took more lines and
+// has no proper end is kCorrupt, since nobody knows how many rows it took; a header without rows is
+// a table.
 std::unique_ptr<RowReader> make_csv_reader(std::unique_ptr<ByteSource> source);
 
 // Tab-separated values as GLUE writes them: a header line, no quoting at all, nothing stripped; an
@@ -27,7 +27,8 @@ std::unique_ptr<RowReader> make_tsv_reader(std::unique_ptr<ByteSource> source);
 std::unique_ptr<RowReader> make_headless_tsv_reader(std::unique_ptr<ByteSource> source);
 
 // TFRecords of tf.Examples as TensorFlow Datasets write them. The columns are the first one's
-// features, by name; a feature of several values is a JSON list of them, one without is missing.
+// features, by name; a feature of several values is a JSON list of them, one without is missing;
+// SQuAD's answers/text and answers/answer_start are one column, answers, as Hugging Face has it.
 // Integers of the features in `names` are classes, by their place.
 using ClassNames = std::map<std::string, std::vector<std::string>>;
 std::unique_ptr<RowReader> make_tf_example_rows(std::unique_ptr<ByteSource> source,

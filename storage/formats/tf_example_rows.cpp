@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "storage/base/error.h"
@@ -11,6 +14,9 @@
 
 namespace berth {
 namespace {
+
+// What TensorFlow Datasets make of SQuAD's answers.
+constexpr std::string_view kAnswerTexts = "answers/text", kAnswerStarts = "answers/answer_start";
 
 std::string valid_text(const std::string& bytes, const std::string& feature) {
   if (const auto bad = find_invalid_utf8(bytes)) {
@@ -25,7 +31,13 @@ class TfExampleRows final : public RowReader {
   TfExampleRows(std::unique_ptr<ByteSource> source, ClassNames names)
       : records_(std::move(source)), names_(std::move(names)) {
     has_first_ = read(first_);
+    const bool has_answers = values_of(first_, kAnswerTexts) && values_of(first_, kAnswerStarts);
+    if (has_answers) {
+      answers_ = columns_.size();
+      columns_.push_back({.name = "answers", .categories = {}});
+    }
     for (const TfFeature& feature : first_) {
+      if (has_answers && (feature.name == kAnswerTexts || feature.name == kAnswerStarts)) continue;
       columns_.push_back({.name = feature.name, .categories = {}});
       const auto found = names_.find(feature.name);
       if (found != names_.end()) columns_.back().categories = found->second;
@@ -40,6 +52,7 @@ class TfExampleRows final : public RowReader {
     if (!std::exchange(has_first_, false) && !read(features)) return false;
     row.assign(columns_.size(), {});
     try {
+      if (answers_) row[*answers_] = answers(features);
       for (const TfFeature& feature : features) {
         for (size_t i = 0; i < columns_.size(); ++i) {
           if (columns_[i].name == feature.name) row[i] = cell(feature);
@@ -52,6 +65,32 @@ class TfExampleRows final : public RowReader {
   }
 
  private:
+  static const TfFeature* values_of(const std::vector<TfFeature>& features, std::string_view name) {
+    const auto found = std::find_if(features.begin(), features.end(),
+                                    [name](const TfFeature& each) { return each.name == name; });
+    return found == features.end() ? nullptr : &*found;
+  }
+
+  // As Hugging Face's rows have them.
+  static Cell answers(const std::vector<TfFeature>& features) {
+    Json object = {{"text", Json::array()}, {"answer_start", Json::array()}};
+    const TfFeature* texts = values_of(features, kAnswerTexts);
+    const TfFeature* starts = values_of(features, kAnswerStarts);
+    if (texts != nullptr) {
+      if (const auto* values = std::get_if<std::vector<std::string>>(&texts->values)) {
+        for (const std::string& text : *values) {
+          object["text"].push_back(valid_text(text, texts->name));
+        }
+      }
+    }
+    if (starts != nullptr) {
+      if (const auto* values = std::get_if<std::vector<int64_t>>(&starts->values)) {
+        for (const int64_t start : *values) object["answer_start"].push_back(start);
+      }
+    }
+    return to_text(object);
+  }
+
   bool read(std::vector<TfFeature>& features) {
     std::vector<std::byte> record;
     if (!records_.next(record)) return false;
@@ -102,6 +141,7 @@ class TfExampleRows final : public RowReader {
   TfRecordReader records_;
   const ClassNames names_;
   std::vector<Column> columns_;
+  std::optional<size_t> answers_;  // their column
   std::vector<TfFeature> first_;
   bool has_first_ = false;
 };

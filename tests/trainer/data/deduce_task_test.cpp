@@ -23,6 +23,7 @@ TEST(DeduceTask, ByColumnsAndTheFirstRows) {
   EXPECT_EQ(deduced(labelled, {{"a", "[PAD]"}}), Task::kSequenceClassification);
   EXPECT_EQ(deduced({{"sentence1", {}}, {"sentence2", {}}, {"score", {}}}, {}), Task::kRegression);
   EXPECT_EQ(deduced({{"tokens", {}}, {"ner_tags", {}}}, {}), Task::kTokenClassification);
+  EXPECT_EQ(deduced({{"tokens", {}}, {"ner", {}}}, {}), Task::kTokenClassification);
   EXPECT_EQ(deduced({{"question", {}}, {"context", {}}, {"answers", {}}}, {}),
             Task::kQuestionAnswering);
   EXPECT_EQ(deduced({{"text", {}}, {"a", {}}, {"b", {}}}, {}, {.label = "a,b"}), Task::kMultiLabel);

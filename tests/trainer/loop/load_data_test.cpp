@@ -157,6 +157,29 @@ TEST_F(TfdsFolderTest, TheSplitIsTheOneToTrainOn) {
   ASSERT_EQ(loaded.sources.size(), 1u);
 }
 
+TEST_F(TfdsFolderTest, SquadsAnswersAreRead) {
+  using Texts = std::vector<std::string>;
+  using Numbers = std::vector<int64_t>;
+  std::vector<std::byte> file;
+  append_tfrecord(file,
+                  serialize_tf_example(std::vector<TfFeature>{{"answers/answer_start", Numbers{7}},
+                                                              {"answers/text", Texts{"me"}},
+                                                              {"context", Texts{"it was me"}},
+                                                              {"id", Texts{"q7"}},
+                                                              {"question", Texts{"who?"}}}));
+  append_tfrecord(file,
+                  serialize_tf_example(std::vector<TfFeature>{{"answers/answer_start", Numbers{}},
+                                                              {"answers/text", Texts{}},
+                                                              {"context", Texts{"it was me"}},
+                                                              {"id", Texts{"q8"}},
+                                                              {"question", Texts{"why?"}}}));
+  put("ag/ag-train.tfrecord-00000-of-00001", std::string(as_text(file)));
+  const LoadedTable loaded = load("ag");
+  EXPECT_EQ(loaded.task, Task::kQuestionAnswering);
+  EXPECT_EQ(loaded.table->read(0).answers, (std::vector<Answer>{{"me", 7}}));
+  EXPECT_TRUE(loaded.table->read(1).answers.empty());
+}
+
 TEST_F(TfdsFolderTest, OrToTestWith) {
   EXPECT_THAT(texts(load_table(*storage_, {.role = "eval", .path = scratch_ / "ag"})),
               ElementsAre("c"));
