@@ -4,6 +4,9 @@
 #include <exception>
 #include <thread>
 
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
 namespace berth {
 namespace {
 
@@ -37,10 +40,19 @@ Dataset::Dataset(const ExampleTable& table, std::vector<uint32_t> rows, Task tas
   }
 }
 
+std::vector<Features> Dataset::make(uint32_t row) const {
+  try {
+    return maker_.make(table_.read(row));
+  } catch (const Error& error) {
+    const Error located = error.at(cat("row ", table_.source_row(row)));
+    throw table_.name.empty() ? located : located.at(table_.name);
+  }
+}
+
 void Dataset::count_windows() {
   first_feature_ = {0};
   for (const uint32_t row : rows_) {
-    std::vector<Features> windows = maker_.make(table_.read(row));
+    std::vector<Features> windows = make(row);
     first_feature_.push_back(first_feature_.back() + static_cast<uint32_t>(windows.size()));
     if (table_.spilled()) continue;
     for (Features& window : windows) kept_.push_back(std::move(window));
@@ -73,7 +85,7 @@ void Dataset::count_tokens_of(size_t row) {
   };
   if (kept_.empty()) {
     size_t at = first;
-    for (const Features& made : maker_.make(table_.read(rows_[row]))) lengths_[at++] = count(made);
+    for (const Features& made : make(rows_[row])) lengths_[at++] = count(made);
     return;
   }
   const size_t end = has_windows() ? first_feature_[row + 1] : row + 1;
@@ -123,14 +135,14 @@ const Features& Dataset::features(int64_t index) {
   if (!kept_.empty()) {
     Features& kept = kept_[at];
     // Never without a token once made: special ones are always there.
-    if (kept.input_ids.empty()) kept = maker_.make(table_.read(rows_[at])).front();
+    if (kept.input_ids.empty()) kept = make(rows_[at]).front();
     return kept;
   }
   if (recent_.empty()) recent_.resize(kRecentRows);
   const int64_t row_at = row_index(index);
   Recent& recent = recent_[static_cast<size_t>(row_at) % kRecentRows];
   if (recent.row != row_at) {
-    recent = {row_at, maker_.make(table_.read(rows_[static_cast<size_t>(row_at)]))};
+    recent = {row_at, make(rows_[static_cast<size_t>(row_at)])};
   }
   return recent.features[has_windows() ? at - first_feature_[static_cast<size_t>(row_at)] : 0];
 }

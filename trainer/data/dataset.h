@@ -49,6 +49,8 @@ class Dataset {
   const Features& features(int64_t index);
 
  private:
+  // Errors name the table and its row.
+  std::vector<Features> make(uint32_t row) const;
   void count_windows();
   void count_tokens_of(size_t row);
   bool has_windows() const { return !first_feature_.empty(); }

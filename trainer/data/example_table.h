@@ -51,6 +51,7 @@ class ExampleTable {
   // Of all rows, where each was given its key. At most once; they are the caller's from then on.
   RowKeys take_keys() { return std::move(keys_); }
 
+  std::string name;  // as errors call it
   LabelDictionary labels;
   bool labelled = false;  // rows have labels, scores or answers
 

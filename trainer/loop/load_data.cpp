@@ -174,6 +174,7 @@ LoadedTable load_table(Storage& storage, const DataRequest& request) {
   } catch (const Error& error) {
     throw error.at(request.path);
   }
+  loaded.table->name = loaded.name;
   loaded.task = loader.task();
   loaded.columns = loader.columns();
   say_loaded(loaded, request, loader);

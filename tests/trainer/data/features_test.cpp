@@ -6,7 +6,9 @@
 #include <optional>
 
 #include "tests/support/throws_code.h"
+#include "trainer/data/dataset.h"
 #include "trainer/data/example_codec.h"
+#include "trainer/data/example_table.h"
 
 namespace berth {
 namespace {
@@ -104,6 +106,20 @@ TEST_F(FeaturesTest, TokensMadeElsewhereAreWordsEach) {
            {.token_ids = {1, 7, 2}, .token_types = {0, 0, 0}, .labels = {-1, 0, -1}})[0];
   EXPECT_THAT(features.words, ElementsAre(0, 1, 2));
   EXPECT_THAT(features.classes, ElementsAre(-1, 3, -1));
+}
+
+TEST_F(FeaturesTest, ARowThatDoesNotFitIsNamedWithItsTable) {
+  ExampleTable table;
+  table.name = "train.tf_record";
+  table.append({.token_ids = {1, 2}, .token_types = {0, 0}});
+  table.append({.token_ids = {1, 7, 2}, .token_types = {0, 0, 0}});
+  table.finish();
+  const SpelledTokenizer tokenizer;
+  const auto maker = make_feature_maker({.max_seq_length = 2, .labelled = false}, tokenizer);
+  Dataset data(table, {0, 1}, Task::kSequenceClassification, *maker, false);
+  EXPECT_THAT(data.features(0).input_ids, SizeIs(2));
+  EXPECT_THAT([&] { data.features(1); },
+              ThrowsCode(Code::kUsage, "train.tf_record: row 1: a row of 3 tokens"));
 }
 
 class WindowsTest : public FeaturesTest {
