@@ -76,6 +76,8 @@ TEST(DataNeeds, PredictionReadsNoLabels) {
   EXPECT_EQ(sources.eval.rules.need, LabelNeed::kRequired);
   EXPECT_EQ(sources.predict.rules.columns.text, "sentence");  // test.tsv has a header
   EXPECT_EQ(sources.predict.layout, RowLayout::kByName);
+  settings.data.train_data_file = "CoLA/train.tsv.gz";
+  EXPECT_EQ(resolve_data(*storage, settings).train.layout, RowLayout::kHeadlessTsv);
   settings.mode = Mode::kPrepare;
   EXPECT_EQ(resolve_data(*storage, settings).predict.rules.need, LabelNeed::kIfPresent);
 }

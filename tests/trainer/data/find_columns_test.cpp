@@ -56,6 +56,13 @@ TEST(FindColumns, PairsAreFoundByTheirNames) {
   }
 }
 
+TEST(FindColumns, AQuestionStandsBeforeItsSentenceUnlessFlagsSayOtherwise) {
+  const FoundColumns found = find({"sentence", "question", "label"}, {.text = "sentence"});
+  EXPECT_EQ(found.text, 0u);
+  EXPECT_THAT(found.text_pair, Optional(Eq(1u)));
+  EXPECT_EQ(find({"sentence", "question", "label"}, {.text_pair = "question"}).text, 0u);
+}
+
 TEST(FindColumns, NamesGivenGoBeforeNamesKnown) {
   const FoundColumns found =
       find({"text", "label", "a", "b", "c"}, {.text = "a", .text_pair = "b", .label = "c"});
