@@ -1,0 +1,142 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/rows_in_memory.h"
+#include "tests/support/throws_code.h"
+#include "trainer/data/table_loader.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Cell text_cell(const std::string& value) { return value; }
+Cell whole_cell(int64_t value) { return value; }
+
+// The first example of a table of one row, read for `task`.
+Example one(Task task, std::vector<Column> columns, Row row, const ColumnChoice& choice = {}) {
+  TableLoader loader({.task = task, .columns = choice});
+  loader.append_rows(
+      std::make_unique<RowsInMemory>(std::move(columns), std::vector<Row>{std::move(row)}));
+  return loader.finish()->read(0);
+}
+
+TEST(Tasks, ScoresAreNumbers) {
+  const std::vector<Column> columns = {{"text", {}}, {"score", {}}};
+  EXPECT_EQ(one(Task::kRegression, columns, {text_cell("a"), text_cell("2.25")}).score, 2.25f);
+  EXPECT_EQ(one(Task::kRegression, columns, {text_cell("a"), whole_cell(-3)}).score, -3);
+  EXPECT_EQ(one(Task::kRegression, columns, {text_cell("a"), text_cell(" 1.5")}).score, 1.5f);
+  EXPECT_EQ(one(Task::kRegression, columns, {text_cell("a"), text_cell("+2")}).score, 2);
+  for (const Cell& cell : {text_cell("many"), text_cell("inf"), text_cell("+-1"), text_cell("+"),
+                           text_cell("1e39"), text_cell("-1e200")}) {
+    EXPECT_THAT(
+        [&] {
+          one(Task::kRegression, columns, {text_cell("a"), cell});
+        },
+        ThrowsCode(Code::kBadData,
+                   "row 0: column \"score\": \"" + std::get<std::string>(cell) + "\""));
+  }
+  EXPECT_THAT(
+      [&] {
+        one(Task::kRegression, columns, {text_cell("a"), Cell()});
+      },
+      ThrowsCode(Code::kBadData, "row 0: label \"score\" is missing"));
+}
+
+TEST(Tasks, SeveralLabelsAreAListOrJoinedOrColumns) {
+  const std::vector<Column> columns = {{"text", {}}, {"labels", {}}};
+  for (const char* cell : {R"(["x","y"])", "['x', 'y']", "x|y", "x,y", " x, y"}) {
+    EXPECT_THAT(one(Task::kMultiLabel, columns, {text_cell("a"), text_cell(cell)}).labels,
+                ElementsAre(0, 1));
+  }
+  EXPECT_THAT(one(Task::kMultiLabel, columns, {text_cell("a"), Cell()}).labels, IsEmpty());
+  for (const char* cell : {R"(["x",null])", "['x', None]", "['x", "{\"x\":1}"}) {
+    EXPECT_THAT(
+        [&] {
+          one(Task::kMultiLabel, columns, {text_cell("a"), text_cell(cell)});
+        },
+        ThrowsCode(Code::kBadData, "row 0: column \"labels\": "));
+  }
+  const std::vector<Column> marks = {{"text", {}}, {"rude", {}}, {"kind", {}}};
+  EXPECT_THAT(one(Task::kMultiLabel, marks, {text_cell("a"), whole_cell(0), text_cell("1")},
+                  {.label = "rude,kind"})
+                  .labels,
+              ElementsAre(0));
+  EXPECT_THAT(
+      [&] {
+        one(Task::kMultiLabel, marks, {text_cell("a"), whole_cell(2), text_cell("1")},
+            {.label = "rude,kind"});
+      },
+      ThrowsCode(Code::kBadData, "row 0: column \"rude\" is neither 0 nor 1"));
+}
+
+TEST(Tasks, WordsHaveATagEach) {
+  const std::vector<Column> columns = {{"tokens", {}}, {"ner_tags", {}}};
+  const Example example = one(Task::kTokenClassification, columns,
+                              {text_cell(R"(["New York","is"])"), text_cell(R"(["B",0])")});
+  EXPECT_THAT(example.texts, ElementsAre("New York", "is"));
+  EXPECT_THAT(example.labels, ElementsAre(0, 1));
+  EXPECT_THAT(
+      one(Task::kTokenClassification, columns, {text_cell("['a', 'b']"), text_cell("['X' 'Y']")})
+          .texts,
+      ElementsAre("a", "b"));
+  EXPECT_THAT(
+      one(Task::kTokenClassification, columns, {text_cell("[ a ] b"), text_cell("O X O O")}).texts,
+      ElementsAre("[", "a", "]", "b"));
+  EXPECT_THAT(
+      [&] {
+        one(Task::kTokenClassification, columns, {text_cell("['a', None]"), text_cell("X Y")});
+      },
+      ThrowsCode(Code::kBadData, "row 0: column \"tokens\": "));
+  EXPECT_THAT(one(Task::kTokenClassification, columns, {text_cell("a b"), text_cell("X Y")}).texts,
+              ElementsAre("a", "b"));
+  EXPECT_THAT(
+      [&] {
+        one(Task::kTokenClassification, columns, {text_cell("a b"), text_cell("X")});
+      },
+      ThrowsCode(Code::kBadData, "row 0: 2 words beside 1 tags"));
+}
+
+TEST(Tasks, AnswersArePlacesAndTexts) {
+  const std::vector<Column> columns = {
+      {"id", {}}, {"question", {}}, {"context", {}}, {"answers", {}}};
+  const Example example = one(Task::kQuestionAnswering, columns,
+                              {text_cell("q7"), text_cell("who?"), text_cell("it was me"),
+                               text_cell(R"({"text": ["me"], "answer_start": [7]})")});
+  EXPECT_EQ(example.id, "q7");
+  EXPECT_THAT(example.texts, ElementsAre("who?", "it was me"));
+  EXPECT_EQ(example.answers, (std::vector<Answer>{{"me", 7}}));
+  for (const char* bad : {"me", "{}", R"({"text": ["a"], "answer_start": []})",
+                          R"({"text": ["a"], "answer_start": [-1]})"}) {
+    EXPECT_THAT(
+        [&] {
+          one(Task::kQuestionAnswering, columns,
+              {text_cell("q"), text_cell("w"), text_cell("c"), text_cell(bad)});
+        },
+        ThrowsCode(Code::kBadData, "row 0"));
+  }
+}
+
+TEST(Tasks, AWeightIsNotBelowZero) {
+  const std::vector<Column> columns = {{"text", {}}, {"label", {}}, {"w", {}}};
+  EXPECT_EQ(one(Task::kSequenceClassification, columns, {text_cell("a"), text_cell("x"), Cell(0.5)},
+                {.weight = "w"})
+                .weight,
+            0.5f);
+  EXPECT_THAT(
+      [&] {
+        one(Task::kSequenceClassification, columns, {text_cell("a"), text_cell("x"), Cell(-0.5)},
+            {.weight = "w"});
+      },
+      ThrowsCode(Code::kBadData, "row 0: weight \"w\""));
+  EXPECT_THAT(
+      [&] {
+        one(Task::kSequenceClassification, columns, {text_cell("a"), text_cell("x"), Cell(1e39)},
+            {.weight = "w"});
+      },
+      ThrowsCode(Code::kBadData, "row 0: column \"w\": \"1e+39\" is too large a number"));
+}
+
+}  // namespace
+}  // namespace berth
