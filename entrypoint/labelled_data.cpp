@@ -37,10 +37,6 @@ void require_classes(const LoadedTable& loaded, Task task, const std::vector<std
               "a classifier needs at least two classes");
 }
 
-bool has_classes(Task task) {
-  return task != Task::kRegression && task != Task::kQuestionAnswering;
-}
-
 std::vector<std::string> classes_of(const LoadedTable& loaded, Task task,
                                     const std::vector<std::string>& known,
                                     const ModelConfig& config) {
@@ -87,6 +83,10 @@ std::vector<float> parse_weights(const std::string& text, const std::vector<std:
 }
 
 }  // namespace
+
+bool has_classes(Task task) {
+  return task != Task::kRegression && task != Task::kQuestionAnswering;
+}
 
 std::vector<uint32_t> all_rows(const LoadedTable& loaded) {
   std::vector<uint32_t> rows(loaded.table->rows());

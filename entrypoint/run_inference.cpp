@@ -66,17 +66,17 @@ struct FinishedModel {
 // The class names that rows may have as labels.
 std::vector<std::string> label_names(const FinishedModel& finished) {
   const ModelConfig& config = finished.model.config;
-  const bool has_classes =
-      config.task != Task::kRegression && config.task != Task::kQuestionAnswering;
-  if (!has_classes) return config.labels;
+  if (!has_classes(config.task)) return config.labels;
   const std::vector<std::string>& known = finished.sources.labels;
   return known.size() == config.labels.size() ? known : evaluation_labels(config);
 }
 
 EvaluationResult evaluate_rows(Job& job, FinishedModel& finished, const DataRequest& request) {
   const Task task = finished.model.config.task;
-  const LoadedTable loaded = finished.load(job, request);
   const std::vector<std::string> labels = label_names(finished);
+  DataRequest known = request;
+  if (has_classes(task)) known.rules.known_labels = labels;
+  const LoadedTable loaded = finished.load(job, known);
   const LabelledData rows(loaded, task, labels, /*wants_labels=*/true, job.settings,
                           *finished.model.tokenizer);
   Dataset data = rows.all_rows();

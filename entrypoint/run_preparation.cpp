@@ -143,6 +143,7 @@ void run_preparation(Job& job) {
   if (!sources.predict.path.empty()) {
     DataRequest request = sources.predict;
     request.rules.task = rows.task;
+    if (has_classes(rows.task)) request.rules.known_labels = rows.labels;
     test = load_table(job.storage, request);
   }
   const TokenRecordOptions options{.task = rows.task,

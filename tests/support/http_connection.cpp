@@ -16,12 +16,6 @@ constexpr size_t kBufferBytes = size_t{64} << 10;
 constexpr size_t kLongestLine = size_t{32} << 10;
 constexpr size_t kPieceBytes = size_t{64} << 10;  // of a chunked or paced body
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 void split_target(ServedRequest& request) {
   const std::string_view target = request.target;
   const size_t question = target.find('?');
