@@ -171,8 +171,7 @@ void require_own(const TrainingState& state, const JobRecord& record, const Uri&
 // nothing there lets go when its process is killed.
 std::optional<FileLock> hold(const Uri& job) {
   if (!job.is_local()) return std::nullopt;
-  return FileLock::take((job / "lease.json").path(),
-                        cat(R"({"holder": ")", this_writer(), "\"}"));
+  return FileLock::take((job / "lease.json").path(), cat(R"({"holder": ")", this_writer(), "\"}"));
 }
 
 // Writes job.json, or compares it with what an earlier process read.
