@@ -53,6 +53,15 @@ std::string identity(const OrderedJson& source) {
   return text;
 }
 
+// Settings that say where inputs lie, whose bytes tell what they are.
+constexpr std::array<std::string_view, 7> kPlaces = {
+    "train-data-file", "eval-data-file", "data-dir",  "input-meta-data-path",
+    "model",           "model-config",   "vocab-file"};
+
+bool is_place(std::string_view name) {
+  return std::find(kPlaces.begin(), kPlaces.end(), name) != kPlaces.end();
+}
+
 bool is_free(std::string_view name) {
   return std::find(kFree.begin(), kFree.end(), name) != kFree.end();
 }
@@ -90,9 +99,10 @@ bool holds_rows_out(const JobRecord& record) {
 }  // namespace
 
 std::string job_identity(const JobRecord& record) {
-  std::string text;
+  std::string text = cat(record.task, "\n");
+  for (const std::string& label : record.labels) text += cat(label, "\n");
   for (const auto& [name, value] : record.settings) {
-    if (is_free(name) && !(name == "mode" && holds_rows_out(record))) continue;
+    if (is_place(name) || (is_free(name) && !(name == "mode" && holds_rows_out(record)))) continue;
     text += cat(name, "=", value, "\n");
   }
   for (const std::string& source : identities(source_objects(record))) text += source + "\n";

@@ -111,6 +111,7 @@ TEST(JobRecord, ItsIdentityIsOfWhatChangesTheResult) {
   const std::string identity = job_identity(record());
   JobRecord moved = record();
   set(moved, "job-dir", "runs/b");
+  set(moved, "train-data-file", "elsewhere/df.pickle");
   moved.sources[0].uri = "elsewhere/df.pickle";
   std::swap(moved.sources[0], moved.sources[1]);
   moved.machine = "another";
