@@ -70,6 +70,12 @@ expect 0 'finished' --train-data-file "$sample" --job-dir job --dry-run --max-st
 grep -q '^activations  *[0-9.]* MiB' out.txt || fail "no estimate of a finished job: $(cat out.txt)"
 expect 2 'is for training' --mode eval --eval-data-file rows.jsonl --job-dir job --dry-run
 
+# The mean training loss counts weights as the steps' losses do.
+expect 0 'finished' --train-data-file "$sample" --job-dir weighed --mode train --max-steps 1 --batch-size 4 --class-weights 10,10,10,10
+whole=$(sed -n '0,/"loss"/s/ *"loss": \([0-9.]*\),/\1/p' weighed/metrics.json)
+step=$(sed -n 's/.*"event":"step".*"loss":\([0-9.]*\),.*/\1/p' err.txt | tail -n 1)
+awk -v a="$whole" -v b="$step" 'BEGIN { exit !(a > 0 && (a - b) ^ 2 < 1e-8) }' || fail "a loss of $whole where the step's is $step"
+
 # Updates by tokens see every row once an epoch.
 expect 0 'finished' --train-data-file "$sample" --job-dir by-tokens --token-budget 2000 --epochs 1 \
   --gradient-accumulation-steps 2
