@@ -18,6 +18,7 @@ class EarlierJob {
  public:
   // nullopt: no job was there.
   static std::optional<EarlierJob> find(Storage& storage, const Uri& directory);
+  EarlierJob(const Uri& directory, std::string_view job_json);
 
   const Uri& directory() const { return directory_; }
   std::string setting(std::string_view name) const;  // empty: an older version did not know it
@@ -33,7 +34,6 @@ class EarlierJob {
   ModelOptions first_model(ModelOptions options) const;
 
  private:
-  EarlierJob(const Uri& directory, std::string_view job_json);
   Uri place(std::string_view setting, const char* part) const;
   double number(std::string_view name) const;
 

@@ -3,6 +3,7 @@
 
 #include "entrypoint/data_sources.h"
 #include "entrypoint/dry_run.h"
+#include "entrypoint/earlier_job.h"
 #include "entrypoint/event_files.h"
 #include "entrypoint/export_job.h"
 #include "entrypoint/flags.h"
@@ -121,19 +122,16 @@ void say_result(const EvaluationResult& evaluation, const std::string& metric,
 }
 
 // What a finished job was not asked for, and would not do now. Throws kIncompatible.
-void require_nothing_new(const std::string& record, const Settings& settings, const Uri& where) {
-  const Json before = parse_json(record)["settings"];
-  const auto changed = [&](const char* name, const std::string& value) {
-    return !value.empty() && before.contains(name) && before[name] != value;
-  };
+void require_nothing_new(const EarlierJob& before, const Settings& settings) {
   const auto refuse = [&](const std::string& what, const char* hint) {
-    throw Error(Code::kIncompatible, cat("the job is finished: ", what), where.to_string(), hint);
+    throw Error(Code::kIncompatible, cat("the job is finished: ", what),
+                before.directory().to_string(), hint);
   };
   const std::string& place = settings.output.export_dir;
-  if (changed("export-dir", place)) {
+  if (!place.empty() && before.setting("export-dir") != place) {
     refuse(cat("its model was not written to ", place), "--mode export_only writes it there");
   }
-  if (settings.mode == Mode::kTrainAndEval && changed("mode", "train_and_eval")) {
+  if (settings.mode == Mode::kTrainAndEval && before.setting("mode") == "train") {
     refuse("it was trained without an evaluation", "--mode eval evaluates it");
   }
 }
@@ -154,7 +152,7 @@ bool needs_work(const Job& job, const Places& places) {
     throw error.at(places.job.to_string());
   }
   if (!steps) return true;
-  require_nothing_new(*existing, job.command_line.settings, places.job);
+  require_nothing_new(EarlierJob(places.job, *existing), job.command_line.settings);
   job.reached.step = *steps;
   log_info(cat("already finished: ", places.job.to_string(), " holds the results"));
   return false;

@@ -51,9 +51,8 @@ std::optional<FileLock> FileLock::take(const std::string& path, const std::strin
     }
     if (!is_current(path, file.get())) continue;
     // For people: the lock is what counts, even where there is no room for its text.
-    const bool told = ::ftruncate(file.get(), 0) == 0 &&
-                      ::pwrite(file.get(), holder.data(), holder.size(), 0) >= 0;
-    static_cast<void>(told);
+    [[maybe_unused]] const bool told = ::ftruncate(file.get(), 0) == 0 &&
+                                       ::pwrite(file.get(), holder.data(), holder.size(), 0) >= 0;
     return FileLock(path, std::move(file));
   }
 }

@@ -16,8 +16,8 @@ namespace berth {
 // What a split needs to know of each row.
 struct RowKeys {
   std::deque<uint32_t> hashes;  // of the row's text: equal texts hash alike
-  std::deque<int32_t>
-      strata;  // the first entry of its class; 0 where a task has no one class a row
+  // The first entry of its class; 0 where a task has no one class a row.
+  std::deque<int32_t> strata;
 };
 
 // The rows of a data set in the order of their files, and the labels that they have. Rows beyond

@@ -13,7 +13,7 @@
 namespace berth {
 namespace {
 
-// Settings that a resumed job may change: they do not touch the weights. Of the mode see
+// Settings that a resumed job may change: they do not touch the weights, but for the mode where
 // holds_rows_out().
 constexpr std::array<std::string_view, 18> kFree = {
     "job-dir",          "export-dir",       "checkpoint-dir", "summary-dir",   "save-steps",
@@ -62,10 +62,6 @@ bool is_place(std::string_view name) {
   return std::find(kPlaces.begin(), kPlaces.end(), name) != kPlaces.end();
 }
 
-bool is_free(std::string_view name) {
-  return std::find(kFree.begin(), kFree.end(), name) != kFree.end();
-}
-
 OrderedJson source_objects(const JobRecord& record) {
   OrderedJson sources = OrderedJson::array();
   for (const Source& source : record.sources) sources.push_back(source_object(source));
@@ -96,13 +92,18 @@ bool holds_rows_out(const JobRecord& record) {
   return true;
 }
 
+bool is_free(std::string_view name, const JobRecord& record) {
+  if (name == "mode" && holds_rows_out(record)) return false;
+  return std::find(kFree.begin(), kFree.end(), name) != kFree.end();
+}
+
 }  // namespace
 
 std::string job_identity(const JobRecord& record) {
   std::string text = cat(record.task, "\n");
   for (const std::string& label : record.labels) text += cat(label, "\n");
   for (const auto& [name, value] : record.settings) {
-    if (is_place(name) || (is_free(name) && !(name == "mode" && holds_rows_out(record)))) continue;
+    if (is_place(name) || is_free(name, record)) continue;
     text += cat(name, "=", value, "\n");
   }
   for (const std::string& source : identities(source_objects(record))) text += source + "\n";
@@ -128,7 +129,7 @@ void check_settings_match(std::string_view existing_json, const JobRecord& recor
   const OrderedJson& before = existing["settings"];
   std::string differences;
   for (const auto& [name, value] : record.settings) {
-    if (is_free(name) && !(name == "mode" && holds_rows_out(record))) continue;
+    if (is_free(name, record)) continue;
     const std::string old = before.contains(name) && before[name].is_string() ? before[name] : "";
     if (old == value) continue;
     differences += (differences.empty() ? "" : ", ") +
