@@ -94,6 +94,11 @@ std::vector<uint32_t> all_rows(const LoadedTable& loaded) {
   return rows;
 }
 
+TokenLimits token_limits(const ModelConfig& config) {
+  if (config.vocab_size == 0) return {};  // there is no model yet
+  return {.vocab_size = config.vocab_size, .type_vocab_size = config.type_vocab_size};
+}
+
 AnswerOptions answer_options(const DataOptions& data) {
   return {.n_best = data.n_best_size,
           .max_answer_length = data.max_answer_length,
@@ -127,12 +132,14 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
   DataRequest train = sources.train;
   train.rules.keeps_keys = true;
   train.rules.known_labels = sources.labels;
+  train.rules.token_limits = token_limits(config);
   TrainingRows rows{.task = {}, .labels = {}, .train = load_table(storage, train)};
   rows.task = rows.train.task;
   rows.labels = classes_of(rows.train, rows.task, sources.labels, config);
   const bool evaluates = settings.mode == Mode::kTrainAndEval || settings.mode == Mode::kPrepare;
   const auto load_beside = [&](DataRequest request) {
     request.rules.task = rows.task;
+    request.rules.token_limits = token_limits(config);
     if (has_classes(rows.task)) request.rules.known_labels = rows.labels;
     // The same columns, where the flags or the task do not name any.
     if (request.rules.columns.text.empty()) request.rules.columns = rows.train.columns;

@@ -24,6 +24,9 @@ std::vector<uint32_t> all_rows(const LoadedTable& loaded);
 
 AnswerOptions answer_options(const DataOptions& data);
 
+// The ids that records may hold for this model.
+TokenLimits token_limits(const ModelConfig& config);
+
 // How a table's rows become features. Borrows the table and the tokenizer; the data sets borrow
 // from this.
 class LabelledData {

@@ -42,6 +42,7 @@ struct FinishedModel {
 
   LoadedTable load(Job& job, DataRequest request) const {
     request.rules.task = model.config.task;
+    request.rules.token_limits = token_limits(model.config);
     return load_table(job.storage, request);
   }
 

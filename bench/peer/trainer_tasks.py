@@ -4,13 +4,15 @@
 
 The Trainer's defaults except for what the flags below say, which have berth's names. --pad-to-max-length pads to
 --max-seq-length, as run_glue.py does unless told otherwise; else a batch is padded to its longest text. --max-steps stops
-early, for timings. Prints one JSON object; "seconds" is the Trainer's own train_runtime, without loading and evaluation.
+early, for timings. --evaluations N evaluates N times, evenly, and reports the best, as load_best_model_at_end chooses. Prints
+one JSON object; "seconds" is the Trainer's own train_runtime less what evaluations took, without loading.
 """
 
 import argparse
 import csv
 import json
 import logging
+import math
 import os
 import time
 
@@ -39,6 +41,7 @@ arguments.add_argument("--pad-to-max-length", action="store_true")
 arguments.add_argument("--seed", type=int, default=42)
 arguments.add_argument("--threads", type=int, default=2)
 arguments.add_argument("--max-steps", type=int, default=-1)
+arguments.add_argument("--evaluations", type=int, default=1)
 arguments.add_argument("--bf16", action="store_true")
 arguments.add_argument("--no-dropout", action="store_true")
 options = arguments.parse_args()
@@ -84,6 +87,8 @@ def metrics(prediction):
 train, dev = examples("train"), examples("dev") if options.max_steps <= 0 else None
 classes = 1 if is_regression else 1 + max(example["label"] for example in train)
 dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0} if options.no_dropout else {}
+updates = math.ceil(options.epochs * math.ceil(len(train) / options.batch_size))
+between = {"evaluation_strategy": "steps", "eval_steps": math.ceil(updates / options.evaluations)} if options.evaluations > 1 else {}
 torch.manual_seed(options.seed)  # the head is drawn before the Trainer sets its seed
 model = AutoModelForSequenceClassification.from_pretrained(options.model, num_labels=classes, **dropout)
 trainer = Trainer(
@@ -92,12 +97,20 @@ trainer = Trainer(
                            per_device_train_batch_size=options.batch_size, per_device_eval_batch_size=options.batch_size,
                            learning_rate=options.learning_rate, warmup_ratio=options.warmup_ratio, seed=options.seed,
                            weight_decay=0.01, max_steps=options.max_steps, bf16=options.bf16, use_cpu=True,
-                           save_strategy="no", logging_strategy="no", report_to="none", disable_tqdm=True),
+                           save_strategy="no", logging_strategy="no", report_to="none", disable_tqdm=True, **between),
     train_dataset=train, eval_dataset=dev,
     data_collator=default_data_collator if options.pad_to_max_length else DataCollatorWithPadding(tokenizer),
     compute_metrics=metrics)
 seconds = trainer.train().metrics["train_runtime"]
-scores = {} if options.max_steps > 0 else trainer.evaluate()
+evaluations = [entry for entry in trainer.state.log_history if "eval_loss" in entry]
+seconds -= sum(entry["eval_runtime"] for entry in evaluations)
+if options.max_steps <= 0 and (not evaluations or evaluations[-1]["step"] < trainer.state.global_step):
+    evaluations.append(trainer.evaluate())
+metric = {"stsb": "eval_pearson", "mrpc": "eval_f1"}.get(options.task, "eval_accuracy")
+scores = {}
+if evaluations:
+    best = max(evaluations, key=lambda entry: entry[metric])
+    scores = {key[5:]: best[key] for key in ("eval_pearson", "eval_accuracy", "eval_f1") if key in best}
+    scores["evaluations"] = [entry[metric] for entry in evaluations]
 print(json.dumps({"task": options.task, "seed": options.seed, "seconds": seconds, "whole_seconds": time.time() - begin,
-                  "examples": len(train), "updates": trainer.state.global_step, "torch": torch.__version__,
-                  **{key[5:]: value for key, value in scores.items() if key in ("eval_pearson", "eval_accuracy", "eval_f1")}}))
+                  "examples": len(train), "updates": trainer.state.global_step, "torch": torch.__version__, **scores}))

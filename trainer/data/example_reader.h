@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "storage/base/bytes.h"
 #include "storage/formats/row_reader.h"
@@ -35,20 +36,28 @@ class ExampleReader {
 std::unique_ptr<ExampleReader> make_table_examples(std::unique_ptr<RowReader> rows,
                                                    const FoundColumns& columns, Task task);
 
+// How many token ids and token types a model knows; 0: any are.
+struct TokenLimits {
+  int64_t vocab_size = 0, type_vocab_size = 0;
+};
+
 // Rows that were tokenized elsewhere: TFRecords of tf.Example as google-research/bert and TF Model
 // Garden write them (run_classifier.py, classifier_data_lib.py): input_ids (or input_word_ids),
 // input_mask, segment_ids (or input_type_ids), label_ids, is_real_example, weight. Of the tokens
 // those that are not masked are taken; examples that only fill a batch (is_real_example 0) are left
 // out. An empty `task` is told by the first record's label_ids: one integer is a class, one number
 // a score, an integer for each token a tag. Of several labels label_ids has a 0 or 1 for each.
-// `label_names` are what the integers stand for; empty: themselves. Ignored labels are not read.
+struct RecordRules {
+  std::optional<Task> task{};
+  std::vector<std::string> label_names{};  // what the integers stand for; empty: themselves
+  LabelNeed need = LabelNeed::kIfPresent;  // ignored labels are not read
+  TokenLimits limits{};
+};
 struct RecordExamples {
   std::unique_ptr<ExampleReader> reader;  // null of a file without records
   std::optional<Task> task;
 };
-RecordExamples make_record_examples(std::unique_ptr<ByteSource> source, std::optional<Task> task,
-                                    std::vector<std::string> label_names = {},
-                                    LabelNeed need = LabelNeed::kIfPresent);
+RecordExamples make_record_examples(std::unique_ptr<ByteSource> source, RecordRules rules);
 
 // SQuAD's JSON, version 1.1 or 2.0 (Rajpurkar et al. 2016, arXiv:1606.05250): data, paragraphs,
 // context, qas. Answers' places are code points of the context, as Python counts. Ignored answers

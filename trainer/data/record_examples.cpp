@@ -47,12 +47,18 @@ float single_number(const TfFeature& feature) {
   throw Error(Code::kBadData, cat("feature ", quoted(feature.name), " is not one number"));
 }
 
-std::vector<int32_t> kept(const Numbers& numbers, const Numbers& mask) {
+// What of `numbers`, each of which must be below `size` (0: any), the mask keeps.
+std::vector<int32_t> kept(const Numbers& numbers, const Numbers& mask, int64_t size,
+                          const char* what) {
   std::vector<int32_t> ids;
   for (size_t i = 0; i < numbers.size(); ++i) {
     if (mask[i] == 0) continue;
     if (numbers[i] < 0 || numbers[i] > std::numeric_limits<int32_t>::max()) {
-      throw Error(Code::kBadData, cat(numbers[i], " is no id"));
+      throw Error(Code::kBadData, cat(numbers[i], " is no ", what));
+    }
+    if (size > 0 && numbers[i] >= size) {
+      throw Error(Code::kBadData, cat(what, " ", numbers[i], " of a model that has ", size), "",
+                  "were the records made with this model's vocabulary?");
     }
     ids.push_back(static_cast<int32_t>(numbers[i]));
   }
@@ -68,14 +74,14 @@ Task task_of(const Features& features) {
 
 class RecordReader final : public ExampleReader {
  public:
-  RecordReader(std::unique_ptr<ByteSource> source, std::optional<Task> task,
-               std::vector<std::string> label_names, LabelNeed need)
+  RecordReader(std::unique_ptr<ByteSource> source, RecordRules rules)
       : records_(std::move(source)),
-        label_names_(std::move(label_names)),
-        ignores_labels_(need == LabelNeed::kIgnored) {
+        label_names_(std::move(rules.label_names)),
+        ignores_labels_(rules.need == LabelNeed::kIgnored),
+        limits_(rules.limits) {
     has_first_ = read(first_);
     labelled_ = !ignores_labels_ && has_first_ && label_of(first_) != nullptr;
-    task_ = task.value_or(has_first_ ? task_of(first_) : Task::kSequenceClassification);
+    task_ = rules.task.value_or(has_first_ ? task_of(first_) : Task::kSequenceClassification);
   }
 
   bool next(Example& example, LabelDictionary& labels) override {
@@ -114,7 +120,7 @@ class RecordReader final : public ExampleReader {
   }
 
   // Returns the mask.
-  static Numbers read_tokens(const Features& features, Example& example) {
+  Numbers read_tokens(const Features& features, Example& example) const {
     const Numbers ids = integers(find(features, {"input_ids", "input_word_ids"}));
     Numbers mask = integers(find(features, {"input_mask"}));
     Numbers types = integers(find(features, {"segment_ids", "input_type_ids"}));
@@ -124,8 +130,8 @@ class RecordReader final : public ExampleReader {
       throw Error(Code::kBadData, cat(ids.size(), " input_ids beside ", mask.size(),
                                       " of the mask and ", types.size(), " token types"));
     }
-    example.token_ids = kept(ids, mask);
-    example.token_types = kept(types, mask);
+    example.token_ids = kept(ids, mask, limits_.vocab_size, "token id");
+    example.token_types = kept(types, mask, limits_.type_vocab_size, "token type");
     if (example.token_ids.empty()) {
       throw Error(Code::kBadData, "no input_ids", "",
                   "TFRecords as run_classifier.py writes them are read");
@@ -189,6 +195,7 @@ class RecordReader final : public ExampleReader {
   TfRecordReader records_;
   const std::vector<std::string> label_names_;
   const bool ignores_labels_;
+  const TokenLimits limits_;
   Features first_;
   bool has_first_ = false, labelled_ = false;
   Task task_ = Task::kSequenceClassification;
@@ -196,10 +203,9 @@ class RecordReader final : public ExampleReader {
 
 }  // namespace
 
-RecordExamples make_record_examples(std::unique_ptr<ByteSource> source, std::optional<Task> task,
-                                    std::vector<std::string> label_names, LabelNeed need) {
-  auto reader =
-      std::make_unique<RecordReader>(std::move(source), task, std::move(label_names), need);
+RecordExamples make_record_examples(std::unique_ptr<ByteSource> source, RecordRules rules) {
+  const std::optional<Task> task = rules.task;
+  auto reader = std::make_unique<RecordReader>(std::move(source), std::move(rules));
   if (reader->is_empty()) return {.reader = nullptr, .task = task};
   const Task settled = reader->task();
   return {.reader = std::move(reader), .task = settled};

@@ -152,7 +152,10 @@ void TableLoader::append_rows(std::unique_ptr<RowReader> rows) {
 
 void TableLoader::append_records(std::unique_ptr<ByteSource> source) {
   RecordExamples records =
-      make_record_examples(std::move(source), rules_.task, rules_.record_labels, rules_.need);
+      make_record_examples(std::move(source), {.task = rules_.task,
+                                               .label_names = rules_.record_labels,
+                                               .need = rules_.need,
+                                               .limits = rules_.token_limits});
   rules_.task = records.task;
   if (records.reader) append(*records.reader);
 }

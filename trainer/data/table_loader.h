@@ -22,8 +22,9 @@ struct LoadRules {
   int64_t skip_bad_rows = 0;                // so many may be left out
   bool keeps_keys = false;                  // the table will be split
   std::vector<std::string> known_labels{};  // rows with others are bad; empty: all are known
-  std::vector<std::string>
-      record_labels{};  // what TFRecords' integers stand for; empty: themselves
+  // Of TFRecords: what their integers stand for (empty: themselves), and the ids they may hold.
+  std::vector<std::string> record_labels{};
+  TokenLimits token_limits{};
 };
 
 // Reads the files of one data set into one table, the rows of each after those of the one before.

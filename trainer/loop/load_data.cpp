@@ -67,8 +67,9 @@ void append_content(std::unique_ptr<ByteSource> content, const std::string& name
       layout == RowLayout::kWordLines || (layout == RowLayout::kByName && names_word_lines(name));
   if (is_lines && ignores_labels) layout = RowLayout::kWordsAlone;
   std::unique_ptr<RowReader> rows = open_rows(std::move(peeked), name, layout);
-  if (names_managed_rows(rows->columns()))
-    rows = make_managed_rows(std::move(rows), storage, request.rules.need);
+  if (names_managed_rows(rows->columns())) {
+    rows = make_managed_rows(std::move(rows), storage, request.rules.need, request.rules.task);
+  }
   table.append_rows(std::move(rows));
 }
 

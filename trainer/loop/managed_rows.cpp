@@ -8,16 +8,29 @@
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
+#include "storage/formats/utf8.h"
 #include "storage/whole_file.h"
+#include "trainer/loop/annotated_words.h"
 
 namespace berth {
 namespace {
 
 constexpr std::array<std::string_view, 2> kTexts = {"textContent", "textGcsUri"};
-// The export's name, and the import schema's for one label alone.
-constexpr std::array<std::string_view, 2> kAnnotations = {"classificationAnnotations",
-                                                          "classificationAnnotation"};
 constexpr size_t kReadAtOnce = 16;
+
+// What a row's annotations are, by the column that they stand in.
+enum class Annotations { kNone, kClasses, kSentiment, kSegments };
+
+struct AnnotationColumn {
+  std::string_view name;
+  Annotations kind;
+};
+
+constexpr std::array<AnnotationColumn, 4> kAnnotationColumns = {
+    {{"classificationAnnotations", Annotations::kClasses},
+     {"classificationAnnotation", Annotations::kClasses},  // the import schema's, for one alone
+     {"sentimentAnnotation", Annotations::kSentiment},
+     {"textSegmentAnnotations", Annotations::kSegments}}};
 
 const std::string* text_at(const Row& cells, std::optional<size_t> column) {
   return column ? std::get_if<std::string>(&cells[*column]) : nullptr;
@@ -31,7 +44,7 @@ std::string display_name(const Json& annotation) {
   throw Error(Code::kBadData, "an annotation without displayName");
 }
 
-Cell label_of(const std::string& annotations) {
+Cell class_of(const std::string& annotations) {
   const Json parsed = parse_json(annotations);
   if (!parsed.is_array()) return display_name(parsed);
   if (parsed.empty()) return {};
@@ -41,23 +54,43 @@ Cell label_of(const std::string& annotations) {
   return to_text(names);
 }
 
-std::string object_text(Storage& storage, const std::string& uri) {
-  if (std::optional<std::string> text = read_text(storage, Uri::parse(uri))) {
-    return std::move(*text);
+// Protocol Buffers' JSON leaves out a zero.
+Cell sentiment_of(const std::string& annotation) {
+  const Json parsed = parse_json(annotation);
+  if (parsed.is_object() && !parsed.contains("sentiment")) return int64_t{0};
+  if (parsed.is_object() && parsed["sentiment"].is_number_unsigned()) {
+    return parsed["sentiment"].get<int64_t>();
   }
-  throw Error(Code::kNotFound, "no such file, which is a row's text", uri);
+  throw Error(Code::kBadData, "a sentimentAnnotation whose sentiment is no whole number");
+}
+
+std::string object_text(Storage& storage, const std::string& uri) {
+  std::optional<std::string> text = read_text(storage, Uri::parse(uri));
+  if (!text) throw Error(Code::kNotFound, "no such file, which is a row's text", uri);
+  if (const auto byte = find_invalid_utf8(*text)) {
+    throw Error(Code::kBadData, cat("is not UTF-8, by its byte ", *byte), uri);
+  }
+  return std::move(*text);
 }
 
 class ManagedRows final : public RowReader {
  public:
-  ManagedRows(std::unique_ptr<RowReader> rows, Storage& storage, LabelNeed need)
+  ManagedRows(std::unique_ptr<RowReader> rows, Storage& storage, LabelNeed need,
+              std::optional<Task> task)
       : rows_(std::move(rows)), storage_(storage) {
     for (size_t i = 0; i < kTexts.size(); ++i) {
       texts_[i] = find_column(rows_->columns(), kTexts[i]);
-      if (need == LabelNeed::kIgnored) continue;
-      if (!annotations_) annotations_ = find_column(rows_->columns(), kAnnotations[i]);
     }
-    if (annotations_) columns_.push_back({"label", {}});
+    for (const AnnotationColumn& each : kAnnotationColumns) {
+      const auto found = find_column(rows_->columns(), each.name);
+      if (!found || annotations_ || !suits(each.kind, task)) continue;
+      annotations_ = found;
+      kind_ = each.kind;
+    }
+    has_words_ = kind_ == Annotations::kSegments || task == Task::kTokenClassification;
+    has_labels_ = annotations_ && need != LabelNeed::kIgnored;
+    columns_.push_back({has_words_ ? "words" : "text", {}});
+    if (has_labels_) columns_.push_back({has_words_ ? "tags" : "label", {}});
   }
 
   std::span<const Column> columns() const override { return columns_; }
@@ -69,18 +102,27 @@ class ManagedRows final : public RowReader {
     Pending& pending = ahead_[next_++];
     position_ = pending.position;
     if (pending.failure) throw *pending.failure;
-    if (pending.text.valid()) pending.cells[0] = pending.text.get();
-    row = std::move(pending.cells);
+    if (pending.object.valid()) pending.text = pending.object.get();
+    try {
+      row = cells_of(pending);
+    } catch (const Error& error) {
+      throw error.at(position_);
+    }
     return true;
   }
 
  private:
   struct Pending {
     std::string position;
-    Row cells{};
-    std::future<std::string> text{};  // of an object
+    std::string text{}, annotations{};  // annotations: empty where there are none
+    std::future<std::string> object{};  // the text, where it is an object's
     std::optional<Error> failure{};
   };
+
+  static bool suits(Annotations kind, std::optional<Task> task) {
+    if (!task) return true;
+    return (kind == Annotations::kSegments) == (*task == Task::kTokenClassification);
+  }
 
   void read_ahead() {
     ahead_.clear();
@@ -107,24 +149,39 @@ class ManagedRows final : public RowReader {
     if (text == nullptr) {
       throw Error(Code::kBadData, "neither textContent nor textGcsUri", pending.position);
     }
-    pending.cells = {*text};
+    pending.text = *text;
     if (text->starts_with("gs://")) {
-      pending.text = std::async(std::launch::async, object_text, std::ref(storage_), *text);
+      pending.object = std::async(std::launch::async, object_text, std::ref(storage_), *text);
     }
-    if (!annotations_) return;
-    const std::string* annotations = text_at(cells, annotations_);
-    try {
-      pending.cells.push_back(annotations == nullptr ? Cell() : label_of(*annotations));
-    } catch (const Error& error) {
-      throw error.at(pending.position);
+    const std::string* annotations = has_labels_ ? text_at(cells, annotations_) : nullptr;
+    if (annotations != nullptr) pending.annotations = *annotations;
+  }
+
+  Row cells_of(Pending& pending) const {
+    const bool is_annotated = !pending.annotations.empty();
+    if (has_words_) {
+      const AnnotatedWords tagged =
+          annotated_words(pending.text, is_annotated ? pending.annotations : "[]");
+      Row row = {to_text(Json(tagged.words))};
+      if (has_labels_) row.emplace_back(to_text(Json(tagged.tags)));
+      return row;
     }
+    Row row = {std::move(pending.text)};
+    if (!has_labels_) return row;
+    row.emplace_back();
+    if (!is_annotated) return row;
+    row.back() = kind_ == Annotations::kSentiment ? sentiment_of(pending.annotations)
+                                                  : class_of(pending.annotations);
+    return row;
   }
 
   const std::unique_ptr<RowReader> rows_;
   Storage& storage_;
   std::array<std::optional<size_t>, 2> texts_{};
   std::optional<size_t> annotations_{};
-  std::vector<Column> columns_ = {{"text", {}}};
+  Annotations kind_ = Annotations::kNone;
+  bool has_words_ = false, has_labels_ = false;
+  std::vector<Column> columns_;
   std::vector<Pending> ahead_;
   size_t next_ = 0;
   std::string position_;
@@ -137,8 +194,8 @@ bool names_managed_rows(std::span<const Column> columns) {
 }
 
 std::unique_ptr<RowReader> make_managed_rows(std::unique_ptr<RowReader> rows, Storage& storage,
-                                             LabelNeed need) {
-  return std::make_unique<ManagedRows>(std::move(rows), storage, need);
+                                             LabelNeed need, std::optional<Task> task) {
+  return std::make_unique<ManagedRows>(std::move(rows), storage, need, task);
 }
 
 }  // namespace berth

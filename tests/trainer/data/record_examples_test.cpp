@@ -31,9 +31,9 @@ class TokenRows : public testing::Test {
     append_tfrecord(file_, example(integers));
   }
   // All examples, their labels as text.
-  std::vector<Example> read(std::optional<Task> task = std::nullopt) {
-    const RecordExamples records =
-        make_record_examples(std::make_unique<MemorySource>(file_), task);
+  std::vector<Example> read(std::optional<Task> task = std::nullopt, TokenLimits limits = {}) {
+    const RecordExamples records = make_record_examples(std::make_unique<MemorySource>(file_),
+                                                        {.task = task, .limits = limits});
     task_ = records.task;
     labelled_ = records.reader->labelled();
     std::vector<Example> examples;
@@ -49,8 +49,7 @@ class TokenRows : public testing::Test {
 };
 
 TEST(EmptyRecords, AreAFileWithoutRows) {
-  EXPECT_EQ(make_record_examples(std::make_unique<MemorySource>(Bytes()), std::nullopt).reader,
-            nullptr);
+  EXPECT_EQ(make_record_examples(std::make_unique<MemorySource>(Bytes()), {}).reader, nullptr);
 }
 
 TEST_F(TokenRows, HoldWhatIsNotMasked) {
@@ -100,10 +99,19 @@ TEST_F(TokenRows, NameTheRecordThatIsNone) {
   file_.clear();
   add({{"input_ids", {5, -6}}});
   EXPECT_THAT([&] { read(Task::kSequenceClassification); },
-              ThrowsCode(Code::kBadData, "-6 is no id"));
+              ThrowsCode(Code::kBadData, "-6 is no token id"));
   file_.clear();
   add({{"input_ids", {5}}, {"label_ids", {1, 2}}});
   EXPECT_THAT([&] { read(Task::kSequenceClassification); }, ThrowsCode(Code::kBadData, "2 labels"));
+}
+
+TEST_F(TokenRows, HoldWhatTheModelKnows) {
+  add({{"input_ids", {5, 9, 12}}, {"input_mask", {1, 1, 0}}, {"segment_ids", {0, 1, 4}}});
+  EXPECT_EQ(read({}, {.vocab_size = 10, .type_vocab_size = 2}).size(), 1u);
+  EXPECT_THAT([&] { read({}, {.vocab_size = 9}); },
+              ThrowsCode(Code::kBadData, "record at byte 0: token id 9 of a model that has 9"));
+  EXPECT_THAT([&] { read({}, {.type_vocab_size = 1}); },
+              ThrowsCode(Code::kBadData, "token type 1 of a model that has 1"));
 }
 
 TEST_F(TokenRows, TagsAreOfTheTokensThatAreNotMasked) {

@@ -36,8 +36,8 @@ class TokenRecords : public testing::Test {
   Example read_back(std::optional<Task> task) {
     std::vector<std::byte> file;
     append_tfrecord(file, serialize_tf_example(token_record(features_, options_)));
-    const RecordExamples records =
-        make_record_examples(std::make_unique<MemorySource>(file), task, kNames);
+    const RecordExamples records = make_record_examples(std::make_unique<MemorySource>(file),
+                                                        {.task = task, .label_names = kNames});
     EXPECT_EQ(records.task, options_.task);
     Example example;
     EXPECT_TRUE(records.reader->next(example, labels_));
