@@ -83,6 +83,31 @@ for glue in CoLA SST-2; do
   [ "$(wc -l <job-$glue/predictions.tsv)" = 3 ] || fail "$glue: dev.tsv gives $(cat job-$glue/predictions.tsv)"
 done
 
+# MNLI's two sets, evaluated with training and after it.
+mkdir MNLI && for split in train dev_matched dev_mismatched; do
+  printf 'index\tsentence1\tsentence2\tgold_label\n0\tIt rains\tIt is wet\tentailment\n1\tIt rains\tIt is dry\tcontradiction\n2\tIt rains\tI sing\tneutral\n' >MNLI/$split.tsv
+done
+expect 0 finished --task mnli --data-dir MNLI --max-steps 2 --batch-size 2 --job-dir mnli
+grep -q '"eval_mm"' mnli/metrics.json || fail "no metrics of MNLI's mismatched rows"
+expect 0 finished --mode eval --task mnli --data-dir MNLI --job-dir mnli
+grep -q '"eval_mm"' out.txt || fail "eval prints no metrics of MNLI's mismatched rows"
+
+# Vertex AI's managed data sets, as its environment names them: entities, and then rows without any.
+mkdir managed && cat >managed/training-0.jsonl <<'LINES'
+{"textContent": "Ida sings.", "textSegmentAnnotations": [{"endOffset": "3", "displayName": "PER"}]}
+{"textContent": "Aunt Ida saw Rome", "textSegmentAnnotations": [{"startOffset": 13, "endOffset": 17, "displayName": "LOC"}, {"endOffset": 8, "displayName": "PER"}]}
+LINES
+cp managed/training-0.jsonl managed/validation-0.jsonl
+export AIP_DATA_FORMAT=jsonl AIP_TRAINING_DATA_URI="$PWD/managed/training-*.jsonl" AIP_VALIDATION_DATA_URI="$PWD/managed/validation-*.jsonl"
+expect 0 finished --max-steps 2 --batch-size 2 --job-dir entities
+unset AIP_DATA_FORMAT AIP_TRAINING_DATA_URI AIP_VALIDATION_DATA_URI
+grep -q '"entity_f1"' entities/metrics.json || fail "managed entities: $(cat entities/metrics.json)"
+printf '{"textContent": "Ida saw Rome."}\n' >to_predict.jsonl
+expect 0 finished --mode predict --predict-data-file to_predict.jsonl --job-dir entities
+[ "$(cut -f 2 entities/predictions.tsv | tr '\n' ' ')" = 'word 0 1 2 3 ' ] || fail "managed entities: $(cat entities/predictions.tsv)"
+sed 's/"17"/"170"/; s/: 17/: 170/' managed/training-0.jsonl >beyond.jsonl
+expect 3 'beyond.jsonl: line 2' --train-data-file beyond.jsonl --max-steps 2 --job-dir beyond
+
 # Weights, bad rows, and flags that have no effect here.
 printf 'text,label,w\na,x,1\nb,y,0.5\n,x,1\nc,x,2\nd,y,1\n' >weights.csv
 expect 3 'line 4' --train-data-file weights.csv --max-steps 2 --job-dir w
