@@ -96,7 +96,8 @@ void check_evaluations(const Settings& settings) {
 
 void check_lora(const Settings& settings) {
   const bool adapts = static_cast<bool>(settings.training.optimization.lora);
-  if (settings.output.export_adapter && !adapts) {
+  const bool exports_only = settings.mode == Mode::kExportOnly;  // what the job says
+  if (settings.output.export_adapter && !adapts && !exports_only) {
     throw Error(Code::kUsage, "there is no adapter without --lora-rank", "--export-adapter");
   }
   if (!settings.training.optimization.lora.target_modules.empty() && !adapts) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "entrypoint/platform.h"
@@ -34,6 +36,10 @@ struct CommandLine {
   StorageOptions storage{};          // how remote objects are reached; results do not depend on it
   Tuning tuning{};                   // the platform's
   std::string forced_instruction_set;  // hidden, for tests; empty: the best this CPU has
+
+  bool gives(std::string_view flag) const {
+    return std::find(given.begin(), given.end(), flag) != given.end();
+  }
 };
 
 }  // namespace berth

@@ -23,9 +23,11 @@ namespace {
               cat("there are ", known_tasks(), glue));
 }
 
+constexpr int64_t kMostLabels = 1'000'000;
+
 // What run_classifier.py's data makers write beside their TFRecords.
 struct MetaData {
-  std::optional<int64_t> max_seq_length, num_labels, train_data_size;
+  std::optional<int64_t> max_seq_length, num_labels;
   std::string task_type{};
   std::vector<std::string> labels{};  // the numbers' names, which --mode prepare adds
 };
@@ -59,14 +61,15 @@ MetaData read_meta_data(Storage& storage, const std::string& path) {
     throw Error(Code::kBadData, "is no JSON object", uri.to_string(),
                 "it is what create_finetuning_data.py, or --mode prepare, writes");
   }
-  const auto number = [&](const char* key) -> std::optional<int64_t> {
+  const auto number = [&](const char* key, int64_t least, int64_t most) -> std::optional<int64_t> {
     if (!object.contains(key)) return std::nullopt;
-    if (object[key].is_number_integer() && object[key] > 0) return object[key].get<int64_t>();
-    throw Error(Code::kBadData, cat(quoted(key), " is no positive whole number"), uri.to_string());
+    const Json& value = object[key];
+    if (value.is_number_integer() && value >= least && value <= most) return value.get<int64_t>();
+    throw Error(Code::kBadData, cat(quoted(key), " is no whole number from ", least, " to ", most),
+                uri.to_string());
   };
-  MetaData meta{.max_seq_length = number("max_seq_length"),
-                .num_labels = number("num_labels"),
-                .train_data_size = number("train_data_size")};
+  MetaData meta{.max_seq_length = number("max_seq_length", kShortestSequence, kLongestSequence),
+                .num_labels = number("num_labels", 1, kMostLabels)};
   if (object.contains("task_type") && object["task_type"].is_string()) {
     meta.task_type = object["task_type"].get<std::string>();
   }
@@ -87,9 +90,11 @@ std::optional<Task> task_of(const std::string& task_type) {
 }
 
 // Returns the names of the records' numbers; empty: themselves.
-std::vector<std::string> apply(const MetaData& meta, Settings& settings, DataSources& sources) {
-  DataOptions& data = settings.data;
-  if (meta.max_seq_length) data.max_seq_length = static_cast<int32_t>(*meta.max_seq_length);
+std::vector<std::string> apply(const MetaData& meta, const CommandLine& command_line,
+                               DataOptions& data, DataSources& sources) {
+  if (meta.max_seq_length && !command_line.gives("max-seq-length")) {
+    data.max_seq_length = static_cast<int32_t>(*meta.max_seq_length);
+  }
   if (!sources.task) sources.task = task_of(meta.task_type);
   // Of the data that the mode reads; texts have labels of their own.
   const std::string& first = !data.train_data_file.empty()  ? data.train_data_file
@@ -139,7 +144,7 @@ void complete_data_files(DataOptions& data, Mode mode) {
   complete(data.predict_data_file, glue->test);
 }
 
-DataSources resolve_data(Storage& storage, Settings& settings) {
+DataSources resolve_data(Storage& storage, const CommandLine& command_line, Settings& settings) {
   DataOptions& data = settings.data;
   complete_data_files(data, settings.mode);
   const GlueTask* glue = find_glue_task(data.task);
@@ -150,7 +155,8 @@ DataSources resolve_data(Storage& storage, Settings& settings) {
   }
   std::vector<std::string> record_labels;
   if (!data.input_meta_data_path.empty()) {
-    record_labels = apply(read_meta_data(storage, data.input_meta_data_path), settings, sources);
+    const MetaData meta = read_meta_data(storage, data.input_meta_data_path);
+    record_labels = apply(meta, command_line, data, sources);
   }
   complete_evaluation(data, settings.training);
   const auto request = [&](const char* role, const std::string& path, LabelNeed need) {
@@ -164,12 +170,17 @@ DataSources resolve_data(Storage& storage, Settings& settings) {
                                .need = need,
                                .skip_bad_rows = data.skip_bad_rows,
                                .record_labels = record_labels}};
-    // A GLUE task's own table, unless the columns are named.
+    // A GLUE task's own table, unless its text is another column.
     const std::string_view file = without_compression_suffix(path);
     const bool is_raw = glue != nullptr && file.ends_with(".tsv") && data.text_column.empty();
     if (!is_raw) return made;
     const bool is_test = file.ends_with(glue->test) && need != LabelNeed::kRequired;
-    made.rules.columns = is_test ? glue->test_columns : glue->columns;
+    const ColumnChoice given = made.rules.columns;
+    ColumnChoice& columns = made.rules.columns;
+    columns = is_test ? glue->test_columns : glue->columns;
+    if (!given.text_pair.empty()) columns.text_pair = given.text_pair;
+    if (!given.label.empty()) columns.label = given.label;
+    columns.weight = given.weight;
     if (glue->headless && !is_test) made.layout = RowLayout::kHeadlessTsv;
     return made;
   };

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "entrypoint/command_line.h"
 #include "storage/storage.h"
 #include "trainer/loop/load_data.h"
 #include "trainer/loop/options.h"
@@ -21,10 +22,10 @@ struct DataSources {
 };
 
 // Completes `settings` with what the flags imply: the files of --data-dir, the length and the task
-// of --input-meta-data-path, the examples of an evaluation batch where there is a token budget.
-// Throws kUsage on a task that is none, kNotFound or kBadData where the meta data are not as
-// run_classifier.py's.
-DataSources resolve_data(Storage& storage, Settings& settings);
+// of --input-meta-data-path where `command_line` gives none, the examples of an evaluation batch
+// where there is a token budget. Throws kUsage on a task that is none, kNotFound or kBadData where
+// the meta data are not as run_classifier.py's.
+DataSources resolve_data(Storage& storage, const CommandLine& command_line, Settings& settings);
 
 // The same without looking into storage: whether the task is one, what --data-dir stands for, and
 // that the tutorial predicts what it evaluates on, where it names nothing else.

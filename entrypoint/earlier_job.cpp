@@ -29,16 +29,12 @@ constexpr std::array<std::string_view, 10> kReading = {"task",
                                                        "version-2-with-negative",
                                                        "null-score-diff-threshold"};
 
-bool is_given(const CommandLine& command_line, std::string_view flag) {
-  return std::ranges::find(command_line.given, flag) != command_line.given.end();
-}
-
 void take_over(const EarlierJob& earlier, CommandLine& command_line) {
   std::string taken;
   for (const Flag& flag : flag_table()) {
     if (std::ranges::find(kReading, flag.name) == kReading.end()) continue;
     const std::string value = earlier.setting(flag.name);
-    if (value.empty() || is_given(command_line, flag.name)) continue;
+    if (value.empty() || command_line.gives(flag.name)) continue;
     if (flag.value.get(command_line) == value) continue;
     flag.value.set(command_line, value);
     taken += cat(taken.empty() ? "" : " ", "--", flag.name, " ", value);
@@ -76,6 +72,11 @@ EarlierJob::EarlierJob(const Uri& directory, std::string_view job_json) : direct
           record["settings"].is_object() && record["labels"].is_array());
   for (const auto& [name, value] : record["settings"].items()) {
     if (value.is_string()) settings_[name] = value;
+  }
+  // Of a meta data file, which need not be there any more.
+  if (record.contains("max_seq_length") && record["max_seq_length"].is_number_unsigned()) {
+    const auto length = record["max_seq_length"].get<uint64_t>();
+    if (length > 0) settings_["max-seq-length"] = std::to_string(length);
   }
   for (const Json& label : record["labels"]) {
     require(label.is_string());

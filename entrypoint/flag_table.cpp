@@ -22,7 +22,10 @@ FlagValue precision_value() {
       place(&CommandLine::settings, &Settings::precision),
       {{"auto", Precision::kAuto}, {"fp32", Precision::kFp32}, {"bf16", Precision::kBf16}});
   value.set = [set = value.set](CommandLine& line, std::string_view given) {
-    if (lower_ascii(given) != "fp16") return set(line, given);
+    const std::string word = lower_ascii(given);
+    if (word == "float32") return set(line, "fp32");
+    if (word == "bfloat16") return set(line, "bf16");
+    if (word != "fp16" && word != "float16") return set(line, given);
     line.notes.push_back("fp16 is for GPUs: with --precision auto this CPU takes bf16 if it can");
     set(line, "auto");
   };
@@ -85,7 +88,7 @@ std::vector<Flag> make_table() {
        {"max-seq-len", "max-length"},
        kModel,
        "Longest input in tokens, [CLS] and [SEP] included; longer texts are cut.",
-       integer_value(data(&DataOptions::max_seq_length), {4, 1'000'000})},
+       integer_value(data(&DataOptions::max_seq_length), {kShortestSequence, kLongestSequence})},
 
       {"epochs",
        {"num-train-epochs", "num-epochs"},

@@ -47,9 +47,22 @@ std::vector<std::string> canonical_arguments(std::span<const char* const> argume
   return canonical;
 }
 
+// cxxopts would take the next flag for a value.
+void require_values(const std::vector<std::string>& canonical, const Typed& spellings) {
+  for (size_t i = 1; i + 1 < canonical.size(); ++i) {
+    const std::string_view argument = canonical[i];
+    const bool is_bare = argument.starts_with("--") && argument.find('=') == argument.npos;
+    if (!is_bare || !canonical[i + 1].starts_with("--")) continue;
+    const Flag& flag = *look_up_flag(argument.substr(2)).flag;
+    if (flag.value.is_switch) continue;
+    throw Error(Code::kUsage, "needs a value", spellings.at(flag.name));
+  }
+}
+
 // Canonical name -> the last value given. cxxopts pairs names with values and finds what is
 // neither.
 Typed last_values(const std::vector<std::string>& canonical, const Typed& spellings) {
+  require_values(canonical, spellings);
   cxxopts::Options options("berth");
   for (const Flag& flag : flag_table()) {
     auto value = cxxopts::value<std::string>();
@@ -80,9 +93,6 @@ Typed last_values(const std::vector<std::string>& canonical, const Typed& spelli
                 dashed == canonical.end() ? "malformed arguments"
                                           : cat("unexpected argument ", quoted(*dashed)),
                 "", "flags begin with two dashes");
-  }
-  for (const auto& [name, value] : values) {  // the next flag, taken for a value
-    if (value.starts_with("--")) throw Error(Code::kUsage, "needs a value", spellings.at(name));
   }
   return values;
 }

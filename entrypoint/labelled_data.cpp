@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "storage/base/error.h"
+#include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "trainer/data/cell_text.h"
 #include "trainer/loop/load_model.h"
@@ -44,8 +45,7 @@ std::vector<std::string> classes_of(const LoadedTable& loaded, Task task,
   if (task == Task::kQuestionAnswering) return {};
   std::vector<std::string> names = loaded.table->labels.names();
   require_classes(loaded, task, names);
-  if (!known.empty()) return known;
-  return choose_labels(config, names);
+  return known.empty() ? choose_labels(config, names) : order_labels(config, known);
 }
 
 // As scikit-learn's "balanced": rows / (classes * rows of the class).
@@ -123,7 +123,14 @@ Dataset LabelledData::rows(std::vector<uint32_t> rows) const {
 Dataset LabelledData::all_rows() const { return rows(berth::all_rows(loaded_)); }
 
 Features LabelledData::make(uint32_t row) const {
-  return std::move(maker_->make(loaded_.table->read(row)).front());
+  return std::move(make_features(*loaded_.table, *maker_, row).front());
+}
+
+void warn_of_unanswerable(const LoadedTable& loaded, const DataOptions& data) {
+  const ExampleTable& table = *loaded.table;
+  if (table.unanswerable == 0 || data.has_unanswerable) return;
+  log_warning(cat(table.unanswerable, " of the ", table.rows(), " questions of ", loaded.name,
+                  " have no answer; --version-2-with-negative lets the model say so"));
 }
 
 TrainingRows load_training_rows(Storage& storage, const Settings& settings,
@@ -135,6 +142,7 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
   train.rules.token_limits = token_limits(config);
   TrainingRows rows{.task = {}, .labels = {}, .train = load_table(storage, train)};
   rows.task = rows.train.task;
+  warn_of_unanswerable(rows.train, data);
   rows.labels = classes_of(rows.train, rows.task, sources.labels, config);
   const bool evaluates = settings.mode == Mode::kTrainAndEval || settings.mode == Mode::kPrepare;
   const auto load_beside = [&](DataRequest request) {
@@ -145,7 +153,10 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
     if (request.rules.columns.text.empty()) request.rules.columns = rows.train.columns;
     return load_table(storage, request);
   };
-  if (evaluates && !sources.eval.path.empty()) rows.eval = load_beside(sources.eval);
+  if (evaluates && !sources.eval.path.empty()) {
+    rows.eval = load_beside(sources.eval);
+    warn_of_unanswerable(*rows.eval, data);
+  }
   if (evaluates && !sources.mismatched.path.empty()) {
     rows.mismatched = load_beside(sources.mismatched);
   }

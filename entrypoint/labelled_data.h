@@ -59,6 +59,9 @@ struct TrainingRows {
   std::vector<float> class_weights{};  // empty: all 1
 };
 
+// Says where questions have no answer and the model was not allowed to say so.
+void warn_of_unanswerable(const LoadedTable& loaded, const DataOptions& data);
+
 // Loads and splits what `sources` names. `config` is what the model's file says.
 TrainingRows load_training_rows(Storage& storage, const Settings& settings,
                                 const DataSources& sources, const ModelConfig& config);

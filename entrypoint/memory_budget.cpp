@@ -10,16 +10,20 @@ namespace {
 
 std::string advice(const BatchShape& shape, int64_t fitting) {
   if (fitting == 0) {
-    return "not even one at a time fits: use a smaller model, a shorter --max-seq-length or more "
-           "memory";
+    return cat("not even one at a time fits: use ", shape.recomputes ? "" : "--recompute, ",
+               "a smaller model, a shorter --max-seq-length or more memory");
   }
-  const std::string evaluation = cat("--eval-batch-size ", fitting);
-  if (shape.in_tokens) return cat("--token-budget ", fitting, " would fit");
+  const bool in_tokens = shape.tokens_an_example > 0;
+  const int64_t examples =
+      in_tokens ? std::max<int64_t>(1, fitting / shape.tokens_an_example) : fitting;
+  const std::string evaluation = cat("--eval-batch-size ", examples);
   if (shape.micro_batch() <= fitting) return evaluation + " would fit";
   const std::string also = shape.evaluated > fitting ? " with " + evaluation : "";
-  const int64_t parts = (shape.batch_size + fitting - 1) / fitting;
-  return cat("--batch-size ", fitting, also, " would fit, or the same updates by ",
-             "--gradient-accumulation-steps ", parts);
+  if (in_tokens) return cat("--token-budget ", fitting, also, " would fit");
+  const std::string parts =
+      cat("--gradient-accumulation-steps ", (shape.batch_size + fitting - 1) / fitting);
+  if (shape.micro_batches > 1) return cat(parts, also, " would fit");
+  return cat("--batch-size ", fitting, also, " would fit, or the same updates by ", parts);
 }
 
 }  // namespace
@@ -34,18 +38,17 @@ int64_t largest_fitting_batch(int64_t most, const MemoryLimit& limit,
   return fits;
 }
 
-void require_memory(const BatchShape& shape, const std::optional<MemoryLimit>& limit,
+void require_memory(const BatchShape& shape, const MemoryEstimate& memory,
+                    const std::optional<MemoryLimit>& limit,
                     const std::function<MemoryEstimate(int64_t)>& memory_of) {
-  if (!limit) return;
-  const int64_t at_once = std::max(shape.micro_batch(), shape.evaluated);
-  const MemoryEstimate memory = memory_of(at_once);
-  if (memory.total() <= limit->size_bytes) return;
+  if (!limit || memory.total() <= limit->size_bytes) return;
+  const int64_t at_once = shape.at_once();
   const int64_t fitting = largest_fitting_batch(at_once, *limit, memory_of);
   throw Error(Code::kMemory,
               cat("the job needs up to ", human_bytes(memory.total()), " of memory, ",
                   human_bytes(memory.activations), " of it for ", at_once,
-                  shape.in_tokens ? " tokens" : " examples", " at once, and ", limit->what, " is ",
-                  human_bytes(limit->size_bytes)),
+                  shape.tokens_an_example > 0 ? " tokens" : " examples", " at once, and ",
+                  limit->what, " is ", human_bytes(limit->size_bytes)),
               "", advice(shape, fitting));
 }
 

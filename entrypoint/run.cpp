@@ -110,8 +110,7 @@ void run(const CommandLine& given, const Platform& platform, const std::atomic<b
   switch (mode) {
     case Mode::kTrain:
     case Mode::kTrainAndEval:
-      return job.settings.training.seeds > 1 && !command_line.dry_run ? run_seeds(job)
-                                                                      : run_training(job);
+      return job.settings.training.seeds > 1 ? run_seeds(job) : run_training(job);
     case Mode::kEval:
       return run_evaluation(job);
     case Mode::kPredict:

@@ -65,6 +65,10 @@ void write_as_safetensors(Storage& storage, const Uri& directory, const TensorRe
 }  // namespace
 
 void run_conversion(Job& job) {
+  if (job.settings.output.export_adapter) {
+    throw Error(Code::kUsage, "a finished model has no adapter beside it", "--export-adapter",
+                "give the --job-dir of a LoRA job that has its checkpoints");
+  }
   preflight(job.storage, job.settings);
   const Uri directory = Uri::parse(job.settings.output.export_dir);
   ModelFolder folder(job.storage, job.settings.model);

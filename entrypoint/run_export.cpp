@@ -31,6 +31,10 @@ void export_checkpoint(Job& job, const EarlierJob& earlier, CheckpointStore& che
   Machine machine(job.command_line);
   LoraOptions& lora = job.settings.training.optimization.lora;
   lora = earlier.lora();
+  if (job.settings.output.export_adapter && !lora) {
+    throw Error(Code::kUsage, "the job trained no adapter", "--export-adapter", "leave it out");
+  }
+  job.settings.model.model = options.model;  // which an adapter is said to belong to
   Parameters parameters(parameter_table(model.config, lora), /*with_gradients=*/false,
                         *machine.kernels);
   checkpoints.restore_parameters(step, parameters, *machine.kernels);

@@ -123,7 +123,7 @@ void write_set(Job& job, const Uri& directory, const PreparedSet& set, const Lab
 
 void run_preparation(Job& job) {
   const Settings& settings = job.settings;
-  const DataSources sources = resolve_data(job.storage, job.settings);
+  const DataSources sources = resolve_data(job.storage, job.command_line, job.settings);
   preflight(job.storage, settings);
   const Uri directory = Uri::parse(settings.output.export_dir);
   for (const char* set : {"train", "eval", "eval_mm", "test"}) {

@@ -23,8 +23,8 @@ Settings settings_of(const Settings& all, uint64_t seed) {
   return one;
 }
 
-// Trains where there is anything left to do; the seed's metrics.json.
-std::string run_seed(Job& job, uint64_t seed) {
+// Trains where there is anything left to do. Returns the seed's job directory.
+Uri train_seed(Job& job, uint64_t seed) {
   CommandLine command_line = job.command_line;
   command_line.settings = settings_of(job.command_line.settings, seed);
   Job one{.command_line = command_line,
@@ -34,12 +34,17 @@ std::string run_seed(Job& job, uint64_t seed) {
           .reached = job.reached,
           .stop = job.stop,
           .has_work_to_save = job.has_work_to_save};
+  job.reached = {};
   log_info(cat("seed ", seed, ": ", one.settings.output.job_dir));
   const size_t observers = job.output.observers();
   run_training(one);
   job.output.keep_observers(observers);
   job.has_work_to_save = false;
-  const Uri metrics = Uri::parse(one.settings.output.job_dir) / "metrics.json";
+  return Uri::parse(one.settings.output.job_dir);
+}
+
+std::string metrics_of_seed(Job& job, uint64_t seed) {
+  const Uri metrics = train_seed(job, seed) / "metrics.json";
   const std::optional<std::string> text = read_text(job.storage, metrics);
   if (!text) throw Error(Code::kNotFound, "no such file", metrics.to_string());
   return *text;
@@ -55,6 +60,10 @@ void say(const std::string& metric, const Spread& spread) {
 
 void run_seeds(Job& job) {
   const TrainingOptions& options = job.settings.training;
+  if (job.command_line.dry_run) {  // they are alike
+    train_seed(job, options.seed);
+    return;
+  }
   const Uri directory = Uri::parse(job.settings.output.job_dir);
   if (job.storage.stat(directory / "job.json")) {
     throw Error(Code::kIncompatible, "the job directory belongs to a job of one seed",
@@ -64,7 +73,7 @@ void run_seeds(Job& job) {
   std::vector<std::string> metrics;
   for (uint64_t seed = first; seed < end; ++seed) {
     job.stop_point();
-    metrics.push_back(run_seed(job, seed));
+    metrics.push_back(metrics_of_seed(job, seed));
   }
   const std::map<std::string, Spread> result = spreads(metrics);
   for (const auto& [metric, spread] : result) say(metric, spread);

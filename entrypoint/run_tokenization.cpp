@@ -1,4 +1,6 @@
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -25,7 +27,10 @@ struct Input {
 class StandardInput final : public ByteSource {
  public:
   size_t read(std::span<std::byte> buffer) override {
-    return std::fread(buffer.data(), 1, buffer.size(), stdin);
+    const size_t count = std::fread(buffer.data(), 1, buffer.size(), stdin);
+    if (count > 0 || std::ferror(stdin) == 0) return count;
+    throw Error(Code::kUnavailable, cat("cannot be read: ", std::strerror(errno)),
+                "standard input");
   }
 };
 

@@ -80,6 +80,7 @@ JobRecord make_record(const Job& job, const TrainingRows& rows, const ModelFolde
                    .sources = rows.train.sources,
                    .labels = rows.labels,
                    .task = std::string(task_name(rows.task)),
+                   .max_seq_length = job.settings.data.max_seq_length,
                    .version = version_text(),
                    .machine = machine_description(),
                    .kernels = kernels.description()};
@@ -199,6 +200,10 @@ OptimizerOptions optimizer_options(const OptimizationOptions& options) {
 void require_learning(const OptimizationOptions& options, const ModelConfig& config) {
   const int64_t layers =
       config.num_hidden_groups > 0 ? config.num_hidden_groups : config.num_hidden_layers;
+  if (options.lora && options.freeze_encoder_layers >= layers) {
+    throw Error(Code::kUsage, "freezes every layer that has adapters", "--freeze-encoder-layers",
+                "leave it or --lora-rank out");
+  }
   if (options.freeze_encoder_layers <= layers) return;
   throw Error(Code::kUsage,
               cat("the model has ", layers, " layers of parameters, fewer than ",
@@ -211,6 +216,13 @@ std::string best_metric(const TrainingOptions& options, const DataSources& sourc
                         const std::string& main_metric) {
   if (!options.metric_for_best_model.empty()) return options.metric_for_best_model;
   return sources.metric.empty() ? main_metric : sources.metric;
+}
+
+// What the summaries tell of the job.
+std::string settings_markdown(const JobRecord& record) {
+  std::string table = "| flag | value |\n| --- | --- |\n";
+  for (const auto& [name, value] : record.settings) table += cat("| ", name, " | ", value, " |\n");
+  return table;
 }
 
 // Nothing where no tuning service waits. Throws kUsage, before the job directory is this job's.
@@ -244,11 +256,12 @@ void print_dry_run(const Job& job, const DryRun& dry_run) {
   output.close();
 }
 
-void say_what_learns(const LoraOptions& lora, const Parameters& parameters) {
+void say_what_learns(const LoraOptions& lora, const Parameters& parameters,
+                     const OptimizerOptions& optimizer) {
   if (!lora) return;
   int64_t learning = 0;
   for (const ParameterSpec& spec : parameters.specs()) {
-    if (spec.trains) learning += spec.elements();
+    if (learns(spec, optimizer)) learning += spec.elements();
   }
   log_info(cat("LoRA of rank ", lora.rank, ": ", learning, " of ", parameters.size(),
                " parameters learn"));
@@ -261,7 +274,7 @@ void run_training(Job& job) {
   const Places places(settings.output);
   const bool dry_run = job.command_line.dry_run;
   if (!needs_work(job, places) && !dry_run) return;
-  const DataSources sources = resolve_data(job.storage, job.settings);
+  const DataSources sources = resolve_data(job.storage, job.command_line, job.settings);
   preflight(job.storage, settings);
 
   ModelFolder folder(job.storage, settings.model);
@@ -314,7 +327,7 @@ void run_training(Job& job) {
   if (dry_run) return;
   const std::optional<FileLock> lease = hold(places.job);
   Parameters parameters(parameter_table(model.config, lora), /*with_gradients=*/true, kernels);
-  say_what_learns(lora, parameters);
+  say_what_learns(lora, parameters, optimizer_settings);
   Optimizer optimizer(optimizer_settings, parameters, kernels);
   CheckpointStore checkpoints(job.storage, places.checkpoints, settings.training.save_total_limit);
   TrainingState state = resume(checkpoints, parameters, optimizer, kernels, job.reached);
@@ -351,7 +364,8 @@ void run_training(Job& job) {
                             .stop = job.stop,
                             .fill_parameters = fill};
   job.output.add(std::make_unique<EventFiles>(
-      job.storage, places.summaries, EventFileOptions{.writer = this_writer(), .settings = ""}));
+      job.storage, places.summaries,
+      EventFileOptions{.writer = this_writer(), .settings = settings_markdown(record)}));
   if (hypertune) job.output.add(std::move(hypertune));
   report.first_step = state.step;
   job.output.on_start(report);
@@ -361,7 +375,6 @@ void run_training(Job& job) {
   JobMetrics job_metrics{.result = result,
                          .evaluation = result.evaluation,
                          .task = rows.task,
-                         .train_examples = train_set.size(),
                          .precision = kernels.product_dtype(),
                          .kernels = kernels.description()};
   if (rows.mismatched) {

@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "storage/base/text.h"
 #include "storage/file_error.h"
 
 namespace berth {
@@ -20,12 +19,6 @@ void StandardOutput::write(Bytes bytes) {
 Stat StandardOutput::close() {
   if (std::fflush(stdout) != 0) fail();
   return {.name = "standard output"};
-}
-
-void print_line(std::string_view text) {
-  StandardOutput output;
-  output.write(as_bytes(cat(text, "\n")));
-  output.close();
 }
 
 }  // namespace berth

@@ -11,7 +11,4 @@ class StandardOutput final : public ByteSink {
   Stat close() override;
 };
 
-// All of `text`, and a line break.
-void print_line(std::string_view text);
-
 }  // namespace berth

@@ -1,5 +1,7 @@
 #include "entrypoint/training_memory.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 
 #include "entrypoint/job.h"
@@ -27,8 +29,16 @@ void set_budget(Settings& settings, int64_t tokens) {
 
 }  // namespace
 
+size_t program_bytes() {
+  constexpr size_t kToCome = size_t{8} << 20;
+#ifdef __GLIBC__
+  malloc_trim(0);  // what a job before this one in the process freed
+#endif
+  return resident_bytes() + kToCome;
+}
+
 size_t program_bytes(const TrainingRows& rows) {
-  const size_t all = resident_bytes();
+  const size_t all = program_bytes();
   return all - std::min(all, table_bytes(rows));
 }
 
@@ -51,14 +61,15 @@ DataMemory data_memory(size_t program, const TrainingRows& rows, Dataset& train,
 MemoryEstimate training_memory(const Settings& settings, const ModelConfig& config,
                                const OptimizerOptions& optimizer, const DataMemory& data,
                                Kernels& kernels) {
-  MemoryEstimate memory =
-      estimate_memory({.config = config,
-                       .lora = settings.training.optimization.lora,
-                       .optimizer = optimizer,
-                       .limits = batch_limits(settings, /*training=*/true, data.most_examples),
-                       .longest = settings.data.max_seq_length,
-                       .export_dtype = settings.output.export_dtype.value_or(DType::kF32)},
-                      kernels);
+  MemoryEstimate memory = estimate_memory(
+      {.config = config,
+       .lora = settings.training.optimization.lora,
+       .optimizer = optimizer,
+       .limits = batch_limits(settings, /*training=*/true, data.most_examples),
+       .longest = settings.data.max_seq_length,
+       .export_dtype = settings.output.export_dtype.value_or(DType::kF32),
+       .exports_tensorflow = settings.output.export_format == ExportFormat::kTensorflow},
+      kernels);
   memory.program = data.program;
   memory.tables = data.tables;
   return memory;
@@ -68,25 +79,63 @@ void require_training_memory(const Settings& settings, const ModelConfig& config
                              const OptimizerOptions& optimizer, const DataMemory& data,
                              const std::optional<MemoryLimit>& limit, Kernels& kernels) {
   const TrainingOptions& training = settings.training;
+  const MemoryEstimate memory = training_memory(settings, config, optimizer, data, kernels);
+  const auto memory_of = [&](const Settings& smaller) {
+    return training_memory(smaller, config, optimizer, data, kernels);
+  };
   if (training.token_budget > 0) {
-    const BatchLimits limits = batch_limits(settings, /*training=*/true, data.most_examples);
-    return require_memory({.batch_size = limits.tokens, .in_tokens = true}, limit,
-                          [&](int64_t tokens) {
-                            Settings smaller = settings;
-                            set_budget(smaller, tokens);
-                            return training_memory(smaller, config, optimizer, data, kernels);
-                          });
+    const int64_t longest = settings.data.max_seq_length;
+    Settings updates = settings;
+    updates.training.eval_batch_size = 1;
+    const BatchShape shape{
+        .batch_size = batch_limits(updates, /*training=*/true, data.most_examples).tokens,
+        .evaluated =
+            std::min(training.examples_per_evaluation_batch(), data.most_examples) * longest,
+        .tokens_an_example = longest,
+        .recomputes = training.recompute};
+    return require_memory(shape, memory, limit, [&](int64_t tokens) {
+      Settings smaller = settings;
+      set_budget(smaller, tokens);
+      return memory_of(smaller);
+    });
   }
-  const BatchShape shape{.batch_size = std::min(training.batch_size, data.most_examples),
-                         .micro_batches = training.gradient_accumulation_steps,
-                         .evaluated = std::min(training.eval_batch_size, data.most_examples)};
-  require_memory(shape, limit, [&](int64_t at_once) {
+  const BatchShape shape{
+      .batch_size = training.batch_size,
+      .micro_batches = training.gradient_accumulation_steps,
+      .evaluated = std::min(training.examples_per_evaluation_batch(), data.most_examples),
+      .rows = data.most_examples,
+      .recomputes = training.recompute};
+  require_memory(shape, memory, limit, [&](int64_t at_once) {
     Settings smaller = settings;
     smaller.training.batch_size = at_once;
     smaller.training.gradient_accumulation_steps = 1;
     smaller.training.eval_batch_size = std::min(training.eval_batch_size, at_once);
-    return training_memory(smaller, config, optimizer, data, kernels);
+    return memory_of(smaller);
   });
+}
+
+void require_inference_memory(const Settings& settings, const ModelConfig& config,
+                              const DataMemory& data, Kernels& kernels) {
+  const OptimizerOptions none;
+  const auto memory_of = [&](int64_t at_once) {
+    Settings smaller = settings;
+    smaller.training.eval_batch_size = at_once;
+    MemoryEstimate memory =
+        estimate_memory({.config = config,
+                         .lora = {},
+                         .optimizer = none,
+                         .trains = false,
+                         .limits = batch_limits(smaller, /*training=*/false, data.most_examples),
+                         .longest = settings.data.max_seq_length},
+                        kernels);
+    memory.program = data.program;
+    memory.tables = data.tables;
+    return memory;
+  };
+  const int64_t evaluated =
+      std::min(settings.training.examples_per_evaluation_batch(), data.most_examples);
+  require_memory({.evaluated = evaluated, .recomputes = true}, memory_of(evaluated), memory_limit(),
+                 memory_of);
 }
 
 }  // namespace berth

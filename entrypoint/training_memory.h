@@ -17,8 +17,10 @@ struct DataMemory {
   int64_t most_examples = 0;  // of the largest data set
 };
 
-// The process as it is, less the tables: to be asked before data sets are made of them.
+// The process as it is, less the tables, and what it will come to need besides (threads, writers,
+// connections): to be asked before data sets are made of them.
 size_t program_bytes(const TrainingRows& rows);
+size_t program_bytes();  // before there are tables
 
 // Makes some of the data sets' features, to judge by.
 DataMemory data_memory(size_t program, const TrainingRows& rows, Dataset& train,
@@ -33,5 +35,10 @@ MemoryEstimate training_memory(const Settings& settings, const ModelConfig& conf
 void require_training_memory(const Settings& settings, const ModelConfig& config,
                              const OptimizerOptions& optimizer, const DataMemory& data,
                              const std::optional<MemoryLimit>& limit, Kernels& kernels);
+
+// Of a finished model that runs over such rows. Throws kMemory, with the batch that would fit,
+// where it takes more than there is.
+void require_inference_memory(const Settings& settings, const ModelConfig& config,
+                              const DataMemory& data, Kernels& kernels);
 
 }  // namespace berth

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "storage/base/text.h"
 #include "storage/local_storage.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/throws_code.h"
@@ -18,7 +19,7 @@ class MetaDataTest : public testing::Test {
   DataSources resolve(const std::string& json) {
     write_text(scratch_ / "meta.json", json);
     settings_.data.input_meta_data_path = scratch_ / "meta.json";
-    return resolve_data(*storage_, settings_);
+    return resolve_data(*storage_, command_line_, settings_);
   }
   void refuses(const std::string& json, const std::string& says) {
     EXPECT_THAT([&] { resolve(json); }, ThrowsCode(Code::kBadData, says));
@@ -26,6 +27,7 @@ class MetaDataTest : public testing::Test {
 
   ScratchDirectory scratch_;
   std::unique_ptr<Storage> storage_ = make_local_storage();
+  CommandLine command_line_;
   Settings settings_;
 };
 
@@ -35,6 +37,13 @@ TEST_F(MetaDataTest, NamesTheNumbersOfRecords) {
   EXPECT_EQ(settings_.data.max_seq_length, 64);
   EXPECT_THAT(sources.labels, ElementsAre("no", "yes"));
   EXPECT_THAT(sources.train.rules.record_labels, ElementsAre("no", "yes"));
+}
+
+TEST_F(MetaDataTest, AFlagsLengthComesFirst) {
+  settings_.data.max_seq_length = 32;
+  command_line_.given = {"max-seq-length"};
+  resolve(R"({"max_seq_length": 64})");
+  EXPECT_EQ(settings_.data.max_seq_length, 32);
 }
 
 TEST_F(MetaDataTest, WithoutNamesNumbersAreTheirOwn) {
@@ -59,7 +68,10 @@ TEST_F(MetaDataTest, TellsTheTask) {
 
 TEST_F(MetaDataTest, WhatIsNoneIsRefused) {
   refuses("[]", "no JSON object");
-  refuses(R"({"max_seq_length": 0})", "max_seq_length");
+  for (const char* length : {"0", "3", "-64", "64.5", "4294967424", "1e300", "\"64\""}) {
+    refuses(cat(R"({"max_seq_length": )", length, "}"), "max_seq_length");
+  }
+  refuses(R"({"num_labels": 1000000000000})", "num_labels");
   refuses(R"({"labels": "a"})", "is no list");
   refuses(R"({"labels": [1]})", "no text");
   refuses(R"({"num_labels": 2, "labels": ["a"]})", "num_labels names");
@@ -71,15 +83,30 @@ TEST(DataNeeds, PredictionReadsNoLabels) {
   settings.data.task = "cola";
   settings.data.data_dir = "CoLA";
   settings.mode = Mode::kPredict;
-  const DataSources sources = resolve_data(*storage, settings);
+  const CommandLine command_line;
+  const DataSources sources = resolve_data(*storage, command_line, settings);
   EXPECT_EQ(sources.predict.rules.need, LabelNeed::kIgnored);
   EXPECT_EQ(sources.eval.rules.need, LabelNeed::kRequired);
   EXPECT_EQ(sources.predict.rules.columns.text, "sentence");  // test.tsv has a header
   EXPECT_EQ(sources.predict.layout, RowLayout::kByName);
   settings.data.train_data_file = "CoLA/train.tsv.gz";
-  EXPECT_EQ(resolve_data(*storage, settings).train.layout, RowLayout::kHeadlessTsv);
+  EXPECT_EQ(resolve_data(*storage, command_line, settings).train.layout, RowLayout::kHeadlessTsv);
   settings.mode = Mode::kPrepare;
-  EXPECT_EQ(resolve_data(*storage, settings).predict.rules.need, LabelNeed::kIfPresent);
+  EXPECT_EQ(resolve_data(*storage, command_line, settings).predict.rules.need,
+            LabelNeed::kIfPresent);
+}
+
+TEST(GlueColumns, GiveWayToThoseThatAreNamed) {
+  const std::unique_ptr<Storage> storage = make_local_storage();
+  Settings settings;
+  settings.data.task = "mrpc";
+  settings.data.data_dir = "MRPC";
+  settings.data.weight_column = "w";
+  settings.data.label_column = "mine";
+  const ColumnChoice columns = resolve_data(*storage, CommandLine(), settings).train.rules.columns;
+  EXPECT_EQ(columns.text, "#1 String");
+  EXPECT_EQ(columns.label, "mine");
+  EXPECT_EQ(columns.weight, "w");
 }
 
 }  // namespace

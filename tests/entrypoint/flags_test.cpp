@@ -170,6 +170,7 @@ TEST_F(FlagsTest, StrayArgumentIsRefused) {
 TEST_F(FlagsTest, FlagWithoutValueIsRefused) {
   refuses({"--epochs"}, "--epochs: needs a value");
   refuses({"--epochs", "--batch-size=3"}, "--epochs: needs a value");
+  EXPECT_EQ(parse({"--mode=tokenize", "--model=m", "--text=--x"}).tool.text, "--x");
   refuses({"--text-column="}, "--text-column: the value is empty; leave the flag out");
 }
 

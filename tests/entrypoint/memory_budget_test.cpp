@@ -21,7 +21,7 @@ MemoryLimit limit_of(uint64_t mebibytes) { return {mebibytes * kMiB, "the contai
 
 std::string complaint(const BatchShape& shape, uint64_t mebibytes) {
   try {
-    require_memory(shape, limit_of(mebibytes), linear);
+    require_memory(shape, linear(shape.at_once()), limit_of(mebibytes), linear);
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::kMemory);
     return error.what();
@@ -41,7 +41,8 @@ TEST(LargestFittingBatch, IsTheLastThatFits) {
 TEST(RequireMemory, PassesWhatFits) {
   EXPECT_EQ(complaint({.batch_size = 32}, 420), "");
   EXPECT_EQ(complaint({.batch_size = 32, .micro_batches = 4}, 180), "");
-  require_memory({.batch_size = 1'000'000}, std::nullopt, linear);
+  EXPECT_EQ(complaint({.batch_size = 3200, .micro_batches = 2, .rows = 30}, 400), "");
+  require_memory({.batch_size = 1'000'000}, linear(1'000'000), std::nullopt, linear);
 }
 
 TEST(RequireMemory, SaysTheNumbersAndWhatWouldFit) {
@@ -53,8 +54,10 @@ TEST(RequireMemory, SaysTheNumbersAndWhatWouldFit) {
 
 TEST(RequireMemory, CountsMicroBatches) {
   EXPECT_THAT(complaint({.batch_size = 32, .micro_batches = 2}, 230),
-              HasSubstr("--batch-size 13 would fit, or the same updates by "
-                        "--gradient-accumulation-steps 3"));
+              HasSubstr("; --gradient-accumulation-steps 3 would fit"));
+  // Of fewer rows than a batch.
+  EXPECT_THAT(complaint({.batch_size = 3200, .micro_batches = 16, .rows = 60}, 230),
+              HasSubstr("for 60 examples at once"));
 }
 
 TEST(RequireMemory, NamesTheEvaluationWhereItIsWhatTakesTooMuch) {
@@ -67,13 +70,22 @@ TEST(RequireMemory, NamesTheEvaluationWhereItIsWhatTakesTooMuch) {
 }
 
 TEST(RequireMemory, SpeaksOfTokensWhereThereIsABudget) {
-  const std::string text = complaint({.batch_size = 32, .in_tokens = true}, 230);
+  const std::string text = complaint({.batch_size = 32, .tokens_an_example = 4}, 230);
   EXPECT_THAT(text, HasSubstr("for 32 tokens at once"));
   EXPECT_THAT(text, HasSubstr("; --token-budget 13 would fit"));
+  EXPECT_THAT(complaint({.batch_size = 8, .evaluated = 64, .tokens_an_example = 4}, 230),
+              HasSubstr("; --eval-batch-size 3 would fit"));
+}
+
+TEST(RequireMemory, OfAnInferenceItIsTheEvaluation) {
+  EXPECT_THAT(complaint({.evaluated = 64}, 230), HasSubstr("; --eval-batch-size 13 would fit"));
 }
 
 TEST(RequireMemory, SaysWhereNoBatchFits) {
-  EXPECT_THAT(complaint({.batch_size = 4}, 105), HasSubstr("not even one at a time fits"));
+  EXPECT_THAT(complaint({.batch_size = 4}, 105),
+              HasSubstr("not even one at a time fits: use --recompute, a smaller model"));
+  EXPECT_THAT(complaint({.batch_size = 4, .recomputes = true}, 105),
+              HasSubstr("not even one at a time fits: use a smaller model"));
 }
 
 }  // namespace

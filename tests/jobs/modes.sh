@@ -91,6 +91,13 @@ grep -q '"accuracy"' out.txt || fail "the tutorial's eval prints no accuracy"
 expect 0 'finished' --mode=predict "${tutorial[@]}"
 [ "$(wc -l <ids/test_results.tsv)" = 68 ] || fail "the tutorial's predict wrote $(wc -l <ids/test_results.tsv) rows"
 
+# Rows that come later are read as long as those were, without the meta data and whatever the default is.
+expect 0 'finished' --mode prepare --train-data-file "$sample" --model job/model --export-dir short --max-seq-length 24
+expect 0 'finished' --train-data-file short/train.tf_record --eval-data-file short/eval.tf_record --model job/model \
+  --input-meta-data-path short/meta_data.json --max-steps 1 --job-dir short-ids
+expect 0 'finished' --mode predict --predict-data-file rows.csv --job-dir short-ids
+grep -q 'as the job was trained: --max-seq-length 24' err.txt || fail "predicts at another length than it trained"
+
 # What cannot be prepared whole leaves what was there.
 cp tutorial/train.tf_record before.tf_record
 printf 'text,label\nA ball,unheard\n' >unheard.csv

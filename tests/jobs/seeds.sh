@@ -26,6 +26,10 @@ rm -rf job/seed-8 job/metrics.json
 grep -q 'already finished: job/seed-7' err.txt || fail "does not skip a finished seed"
 cmp -s job/metrics.json before.json || fail "other metrics after a resume"
 
+# How it would be is asked of one of them.
+expect 0 'finished' "${flags[@]}" --job-dir job --seed 7 --seeds 2 --dry-run
+grep -q 'parameters' out.txt || fail "no dry run of several seeds"
+
 # What does not fit together.
 expect 5 '--learning-rate' "${flags[@]}" --job-dir job --seed 7 --seeds 2 --learning-rate 2e-3
 expect 5 'of one seed' "${flags[@]}" --job-dir alone --seeds 2

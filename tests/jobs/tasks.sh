@@ -50,6 +50,12 @@ printf '{"data": [{"paragraphs": [{"context": "It rains in Rome today.", "qas": 
 task question_answering exact_match 'id answer start end probability' squad.json --max-seq-length 16 --doc-stride 2
 grep -q '^q1' question_answering/predictions.tsv || fail "no answer to q1"
 
+sed 's/"answers": \[[^]]*\]/"answers": []/' squad.json >none.json
+expect 0 finished --train-data-file none.json --max-steps 1 --validation-split 0 --job-dir none --max-seq-length 16 --doc-stride 2
+grep -q '1 of the 1 questions of none.json have no answer' err.txt || fail "does not warn of questions without an answer"
+expect 0 finished --train-data-file none.json --max-steps 1 --validation-split 0 --job-dir none2 --max-seq-length 16 --doc-stride 2 --version-2-with-negative
+! grep -q 'have no answer' err.txt || fail "warns of what was said"
+
 sed 's/"answer_start": 12/"answer_start": -1/' squad.json >blank.json
 sed 's/, "answers": \[[^]]*\]//' squad.json >bare.json
 unlabelled question_answering blank.json bare.json --max-seq-length 16 --doc-stride 2
@@ -91,6 +97,21 @@ expect 0 finished --task mnli --data-dir MNLI --max-steps 2 --batch-size 2 --job
 grep -q '"eval_mm"' mnli/metrics.json || fail "no metrics of MNLI's mismatched rows"
 expect 0 finished --mode eval --task mnli --data-dir MNLI --job-dir mnli
 grep -q '"eval_mm"' out.txt || fail "eval prints no metrics of MNLI's mismatched rows"
+
+# The model's labels in another order than the task's are found by their names; names that are not its, said.
+for labels in 'ENTAILMENT NEUTRAL CONTRADICTION' 'NEUTRAL CONTRADICTION ENTAILMENT'; do
+  set -- $labels
+  sed "s/\"entailment\"/\"$1\"/; s/\"neutral\"/\"$2\"/; s/\"contradiction\"/\"$3\"/" mnli/model/config.json >config.json
+  cp -r mnli/model renamed && cp config.json renamed/config.json
+  expect 0 finished --mode eval --task mnli --data-dir MNLI --model renamed
+  grep -A 4 per_class out.txt >"first-$1.txt"
+  rm -r renamed
+done
+grep -q '"contradiction"' first-ENTAILMENT.txt || fail "the first logit, in upper case: $(cat first-ENTAILMENT.txt)"
+grep -q '"entailment"' first-NEUTRAL.txt || fail "the first logit, named otherwise: $(cat first-NEUTRAL.txt)"
+sed 's/"neutral"/"other"/' mnli/model/config.json >config.json
+cp -r mnli/model renamed && cp config.json renamed/config.json
+expect 2 "but not all of them" --mode eval --task mnli --data-dir MNLI --model renamed
 
 # Vertex AI's managed data sets, as its environment names them: entities, and then rows without any.
 mkdir managed && cat >managed/training-0.jsonl <<'LINES'

@@ -98,56 +98,63 @@ bool Batcher::is_skipped(int64_t index, int64_t epoch) const {
   return found != skipped_.end() && found->second < epoch;
 }
 
-void Batcher::collect(DataCursor from, Selection& selection) {
-  selection.indices.clear();
-  selection.tokens = 0;
-  selection.epoch = from.epoch;
-  selection.after = from;
+DataCursor Batcher::behind_skipped(DataCursor cursor) const {
+  for (const SkippedData& skipped : options_.skipped) {
+    if (cursor == skipped.from) cursor = skipped.to;
+  }
+  return cursor;
+}
+
+Batcher::Selection Batcher::collect(DataCursor cursor) {
+  cursor = behind_skipped(cursor);
+  Selection selection{.begin = cursor, .end = cursor, .epoch = cursor.epoch};
   while (static_cast<int64_t>(selection.indices.size()) < options_.batch_size &&
-         (selection.after.epoch == selection.epoch || selection.indices.empty())) {
-    DataCursor after = selection.after;
-    const int64_t epoch = after.epoch, index = sampler_.next(after);
+         (selection.end.epoch == selection.epoch || selection.indices.empty())) {
+    DataCursor end = selection.end;
+    const int64_t epoch = end.epoch, index = sampler_.next(end);
     if (is_skipped(index, epoch)) {
-      selection.after = after;
+      selection.end = end;
       continue;
     }
     if (selection.indices.empty()) selection.epoch = epoch;
     if (options_.token_budget > 0) {
       const int64_t tokens = selection.tokens + data_.length(index);
-      if (tokens > options_.token_budget && !selection.indices.empty()) return;
+      if (tokens > options_.token_budget && !selection.indices.empty()) break;
       selection.tokens = tokens;
     }
     selection.indices.push_back(index);
-    selection.after = after;
+    selection.end = end;
   }
+  selection.after = selection.end;
+  return selection;
 }
 
-// Whether the epoch's end is what ended it, and not before it was full or the only one.
+// Whether the epoch's end is what ended it, before it was full.
 bool Batcher::is_remainder(const Selection& selection) const {
   if (static_cast<int64_t>(selection.indices.size()) == options_.batch_size) return false;
-  if (options_.token_budget == 0) return data_.size() >= options_.batch_size;
-  const DataCursor start{.epoch = selection.epoch};
-  return selection.after.epoch != selection.epoch && selection.tokens < options_.token_budget &&
-         selection.before != start;
+  return selection.end.epoch != selection.epoch &&
+         (options_.token_budget == 0 || selection.tokens < options_.token_budget);
 }
 
 Batcher::Selection Batcher::select(DataCursor cursor) {
-  for (const SkippedData& skipped : options_.skipped) {
-    if (cursor == skipped.from) cursor = skipped.to;
+  Selection selection = collect(cursor);
+  if (!options_.drop_remainder) return selection;
+  const bool is_first = cursor.epoch < selection.epoch || cursor == DataCursor{cursor.epoch};
+  if (!is_first && is_remainder(selection)) {  // what is skipped stands before it
+    selection = collect({.epoch = selection.epoch + 1});
   }
-  Selection selection;
-  selection.before = cursor;
-  collect(cursor, selection);
-  if (options_.drop_remainder && is_remainder(selection)) collect(selection.after, selection);
+  if (selection.end.epoch != selection.epoch) return selection;
+  const Selection next = collect(selection.end);
+  if (next.epoch != selection.epoch || is_remainder(next)) {
+    selection.after = {.epoch = selection.epoch + 1};
+  }
   return selection;
 }
 
 int64_t Batcher::updates_of(int64_t epoch) {
   int64_t updates = 0;
   for (DataCursor cursor{.epoch = epoch}; cursor.epoch == epoch; ++updates) {
-    const Selection selection = select(cursor);
-    if (selection.epoch != epoch) break;  // the remainder was left out
-    cursor = selection.after;
+    cursor = select(cursor).after;
   }
   return updates;
 }
@@ -180,7 +187,8 @@ UpdateBatch Batcher::next(DataCursor cursor) {
   const Selection selection = select(cursor);
   const std::vector<size_t> cuts = cuts_of(selection.indices);
   UpdateBatch update{.examples = static_cast<int64_t>(selection.indices.size()),
-                     .before = selection.before,
+                     .begin = selection.begin,
+                     .end = selection.end,
                      .after = selection.after};
   uint64_t first_token = 0;
   for (size_t part = 0; part + 1 < cuts.size(); ++part) {

@@ -14,11 +14,12 @@ namespace berth {
 // Examples `indices` of `data` laid end to end, in that order.
 PackedBatch pack(Dataset& data, std::span<const int64_t> indices);
 
-// One update's input, and where the data stands after it.
+// One update's input, where its examples lie in the order of the data, and where the next one
+// begins: behind what is left out of the epoch, if anything is.
 struct UpdateBatch {
   std::vector<PackedBatch> micro_batches{};
   int64_t examples = 0, tokens = 0;
-  DataCursor before{}, after{};
+  DataCursor begin{}, end{}, after{};
 };
 
 // Data that is left out: from where an update would begin to where another would.
@@ -57,13 +58,14 @@ class Batcher {
   struct Selection {
     std::vector<int64_t> indices{};
     int64_t tokens = 0;  // with a budget
-    DataCursor before{}, after{};
+    DataCursor begin{}, end{}, after{};
     int64_t epoch = 0;
   };
   Selection select(DataCursor cursor);
   void find_skipped();
   bool is_skipped(int64_t index, int64_t epoch) const;
-  void collect(DataCursor from, Selection& selection);
+  DataCursor behind_skipped(DataCursor cursor) const;
+  Selection collect(DataCursor cursor);
   bool is_remainder(const Selection& selection) const;
   std::vector<size_t> cuts_of(const std::vector<int64_t>& indices);
 

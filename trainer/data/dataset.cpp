@@ -40,13 +40,23 @@ Dataset::Dataset(const ExampleTable& table, std::vector<uint32_t> rows, Task tas
   }
 }
 
-std::vector<Features> Dataset::make(uint32_t row) const {
+std::vector<Features> make_features(const ExampleTable& table, const FeatureMaker& maker,
+                                    uint32_t row) {
   try {
-    return maker_.make(table_.read(row));
+    std::vector<Features> made = maker.make(table.read(row));
+    for (const Features& features : made) {
+      if (!features.input_ids.empty()) continue;
+      throw Error(Code::kBadData, "has no token", "", "remove the row, or fill it in");
+    }
+    return made;
   } catch (const Error& error) {
-    const Error located = error.at(cat("row ", table_.source_row(row)));
-    throw table_.name.empty() ? located : located.at(table_.name);
+    const Error located = error.at(cat("row ", table.source_row(row)));
+    throw table.name.empty() ? located : located.at(table.name);
   }
+}
+
+std::vector<Features> Dataset::make(uint32_t row) const {
+  return make_features(table_, maker_, row);
 }
 
 void Dataset::count_windows() {
@@ -134,7 +144,7 @@ const Features& Dataset::features(int64_t index) {
   const auto at = static_cast<size_t>(index);
   if (!kept_.empty()) {
     Features& kept = kept_[at];
-    // Never without a token once made: special ones are always there.
+    // Never without a token once made.
     if (kept.input_ids.empty()) kept = make(rows_[at]).front();
     return kept;
   }

@@ -10,6 +10,10 @@
 
 namespace berth {
 
+// Of one row. Throws what `maker` does, and kBadData on one without a token, naming row and table.
+std::vector<Features> make_features(const ExampleTable& table, const FeatureMaker& maker,
+                                    uint32_t row);
+
 // Some rows of a table as features: one a row, or one a window of a question's context. Features of
 // a table in memory are made once, when they are first asked for; of one on disk each time, but for
 // rows that were asked for lately (a batch that is evaluated). Borrows the table and the maker.

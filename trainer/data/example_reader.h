@@ -41,14 +41,8 @@ struct TokenLimits {
   int64_t vocab_size = 0, type_vocab_size = 0;
 };
 
-// Rows that were tokenized elsewhere: TFRecords of tf.Example as google-research/bert and TF Model
-// Garden write them (run_classifier.py, classifier_data_lib.py): input_ids (or input_word_ids),
-// input_mask, segment_ids (or input_type_ids), label_ids, is_real_example, weight. Of the tokens
-// those that are not masked are taken; examples that only fill a batch (is_real_example 0) are left
-// out. An empty `task` is told by the first record's label_ids: one integer is a class, one number
-// a score, an integer for each token a tag. Of several labels label_ids has a 0 or 1 for each.
 struct RecordRules {
-  std::optional<Task> task{};
+  std::optional<Task> task{};              // empty: the first record tells
   std::vector<std::string> label_names{};  // what the integers stand for; empty: themselves
   LabelNeed need = LabelNeed::kIfPresent;  // ignored labels are not read
   TokenLimits limits{};
@@ -57,6 +51,13 @@ struct RecordExamples {
   std::unique_ptr<ExampleReader> reader;  // null of a file without records
   std::optional<Task> task;
 };
+
+// Rows that were tokenized elsewhere: TFRecords of tf.Example as google-research/bert and TF Model
+// Garden write them (run_classifier.py, classifier_data_lib.py): input_ids (or input_word_ids),
+// input_mask, segment_ids (or input_type_ids), label_ids, is_real_example, weight. Of the tokens
+// those that are not masked are taken; examples that only fill a batch (is_real_example 0) are left
+// out. An empty `task` is told by the first record's label_ids: one integer is a class, one number
+// a score, an integer for each token a tag. Of several labels label_ids has a 0 or 1 for each.
 RecordExamples make_record_examples(std::unique_ptr<ByteSource> source, RecordRules rules);
 
 // SQuAD's JSON, version 1.1 or 2.0 (Rajpurkar et al. 2016, arXiv:1606.05250): data, paragraphs,

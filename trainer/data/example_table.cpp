@@ -26,9 +26,10 @@ void ExampleTable::append(const Example& example) {
   ++rows_;
 }
 
-void ExampleTable::add_key(const Example& example, std::string_view split_key) {
+void ExampleTable::add_key(const Example& example, std::string_view split_key, Task task) {
+  const bool has_class = task == Task::kSequenceClassification && !example.labels.empty();
   keys_.hashes.push_back(text_hash(split_key));
-  keys_.strata.push_back(example.labels.size() == 1 ? example.labels[0] : 0);
+  keys_.strata.push_back(has_class ? example.labels[0] : 0);
 }
 
 void ExampleTable::finish() {

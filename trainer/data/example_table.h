@@ -10,6 +10,7 @@
 #include "storage/base/spill_file.h"
 #include "trainer/data/example.h"
 #include "trainer/data/label_dictionary.h"
+#include "trainer/model/task.h"
 
 namespace berth {
 
@@ -34,7 +35,7 @@ class ExampleTable {
   void append(const Example& example);
   // Of the row last appended, where the table will be split: `split_key` is the text whose hash
   // tells where the row goes.
-  void add_key(const Example& example, std::string_view split_key);
+  void add_key(const Example& example, std::string_view split_key, Task task);
   // Of the source's next row, which is left out.
   void leave_out() { left_out_.push_back(static_cast<uint32_t>(rows_)); }
   // After the last row: settles the labels. Throws kBadData where there is no row.
@@ -53,7 +54,8 @@ class ExampleTable {
 
   std::string name;  // as errors call it
   LabelDictionary labels;
-  bool labelled = false;  // rows have labels, scores or answers
+  bool labelled = false;    // rows have labels, scores or answers
+  size_t unanswerable = 0;  // questions whose answers are none, where they are labelled
 
  private:
   static constexpr size_t kRowsPerOffset = 32;

@@ -92,6 +92,7 @@ void LabelDictionary::add_categories(const std::vector<std::string>& categories)
 }
 
 void LabelDictionary::settle() {
+  if (!known_.empty()) return;  // they are written as the known ones are
   std::vector<std::string> integral;
   std::optional<size_t> fraction;
   for (size_t i = 0; i < entries_.size(); ++i) {

@@ -20,11 +20,24 @@ Sampler::Sampler(int64_t rows, int64_t block_rows, uint64_t seed)
   assert(rows > 0 && block_rows > 0);
 }
 
-int64_t Sampler::next(DataCursor& cursor) {
-  if (blocks_epoch_ != cursor.epoch) {
-    permute(blocks_, seed_, cursor.epoch, kBlocksStream, order_of_blocks_);
-    blocks_epoch_ = cursor.epoch;
+void Sampler::order_blocks(int64_t epoch) {
+  if (blocks_epoch_ == epoch) return;
+  permute(blocks_, seed_, epoch, kBlocksStream, order_of_blocks_);
+  blocks_epoch_ = epoch;
+}
+
+double Sampler::epochs_until(const DataCursor& cursor) {
+  order_blocks(cursor.epoch);
+  int64_t rows = cursor.block * block_rows_ + cursor.index;
+  for (int64_t passed = 0; passed < cursor.block; ++passed) {
+    const bool is_last = order_of_blocks_[static_cast<size_t>(passed)] == blocks_ - 1;
+    if (is_last) rows -= blocks_ * block_rows_ - rows_;  // which is short
   }
+  return static_cast<double>(cursor.epoch) + static_cast<double>(rows) / static_cast<double>(rows_);
+}
+
+int64_t Sampler::next(DataCursor& cursor) {
+  order_blocks(cursor.epoch);
   const int64_t block = order_of_blocks_[static_cast<size_t>(cursor.block)];
   const int64_t size = std::min(block_rows_, rows_ - block * block_rows_);
   if (rows_epoch_ != cursor.epoch || rows_block_ != block) {

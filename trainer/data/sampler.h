@@ -23,7 +23,12 @@ class Sampler {
   // The row at `cursor`, which moves to the next one (past the last: the next epoch's first).
   int64_t next(DataCursor& cursor);
 
+  // Passes over the data until `cursor`, the parts of one by rows.
+  double epochs_until(const DataCursor& cursor);
+
  private:
+  void order_blocks(int64_t epoch);
+
   int64_t rows_, block_rows_, blocks_;
   uint64_t seed_;
   int64_t blocks_epoch_ = -1, rows_epoch_ = -1, rows_block_ = -1;

@@ -17,6 +17,22 @@ uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
+// How many of the rows, the `count` lowest of which stand in front, end with a whole text: with the
+// last one's equals, or without where nothing else would be left, or `count` where there is but
+// one.
+size_t whole_texts(std::vector<uint32_t>& rows, size_t count, const std::deque<uint32_t>& hashes) {
+  if (count == 0) return 0;
+  uint32_t last = 0;
+  for (size_t i = 0; i < count; ++i) last = std::max(last, hashes[rows[i]]);
+  const auto end_of = [&](const auto& belongs) {
+    return static_cast<size_t>(std::partition(rows.begin(), rows.end(), belongs) - rows.begin());
+  };
+  const size_t with = end_of([&](uint32_t row) { return hashes[row] <= last; });
+  if (with < rows.size()) return with;
+  const size_t without = end_of([&](uint32_t row) { return hashes[row] < last; });
+  return without > 0 ? without : count;
+}
+
 uint64_t seeded_hash(uint64_t seed, uint32_t row) {
   return mix(mix(seed + 0x9e3779b97f4a7c15) + row);
 }
@@ -63,6 +79,7 @@ Split stratified_split(const RowKeys& keys, double fraction) {
     size_t count = part(fraction, rows.size());
     if (rows.size() >= 2) count = std::clamp<size_t>(count, 1, rows.size() - 1);
     select_lowest(rows, count, [&keys](uint32_t row) { return keys.hashes[row]; });
+    count = whole_texts(rows, count, keys.hashes);
     for (size_t i = 0; i < count; ++i) is_held_out[rows[i]] = true;
   }
   split.train.clear();

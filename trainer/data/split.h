@@ -13,9 +13,10 @@ struct Split {
   std::vector<uint32_t> train, held_out;  // rows, ascending
 };
 
-// Holds out `fraction` of each stratum: the rows whose text hashes lowest (of equals the first). So
-// the same texts are held out whatever the seed and the order of the file. A stratum of at least
-// two rows gives at least one and keeps at least one (unless fraction is 0).
+// Holds out about `fraction` of each stratum: the rows whose text hashes lowest, so that the same
+// texts are held out whatever the seed and the order of the file. Equal texts stay together. A
+// stratum of at least two texts gives at least one and keeps at least one (unless fraction is 0);
+// one text that is a whole stratum is parted.
 Split stratified_split(const RowKeys& keys, double fraction);
 
 // Keeps `fraction` of the rows of each stratum, at least one of each, chosen by `seed`. Ascending.

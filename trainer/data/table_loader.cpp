@@ -132,7 +132,11 @@ void TableLoader::append(ExampleReader& reader) {
       continue;
     }
     table_->append(example);
-    if (rules_.keeps_keys) table_->add_key(example, split_key(example, *rules_.task));
+    const bool is_question = *rules_.task == Task::kQuestionAnswering;
+    table_->unanswerable += is_question && table_->labelled && example.answers.empty();
+    if (rules_.keeps_keys) {
+      table_->add_key(example, split_key(example, *rules_.task), *rules_.task);
+    }
   }
 }
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "trainer/loop/checkpoint_files.h"
 #include "trainer/loop/evaluate.h"
 #include "trainer/loop/options.h"
+#include "trainer/loop/training_state.h"
 
 namespace berth {
 

@@ -241,8 +241,12 @@ std::optional<int64_t> CheckpointStore::preferred_step() {
   if (complete.empty()) return std::nullopt;
   const std::optional<std::string> best = read_text(storage_, directory_ / kBest);
   if (best) {
-    const int64_t step = parse_best(*best).step;
-    if (complete.contains(step)) return step;
+    try {
+      const int64_t step = parse_best(*best).step;
+      if (complete.contains(step)) return step;
+    } catch (const Error& error) {
+      throw error.at((directory_ / kBest).to_string());
+    }
   }
   return complete.rbegin()->first;
 }

@@ -7,7 +7,7 @@
 
 #include "storage/base/checksum.h"
 #include "storage/storage.h"
-#include "trainer/loop/checkpoint.h"
+#include "trainer/loop/training_state.h"
 
 namespace berth {
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "trainer/data/batcher.h"
+#include "trainer/loop/training_state.h"
 
 namespace berth {
 namespace {
@@ -38,7 +39,7 @@ std::optional<double> run_forward(Model& model, Kernels& kernels, Dataset& data,
     hand_out(model.logits(), batch, data.task(), indices, logits);
   }
   const StepOutcome outcome = kernels.read_step(*state);
-  return outcome.examples == 0 ? 0 : outcome.loss_sum / outcome.examples;
+  return mean_loss(outcome.loss_sum, outcome.examples);
 }
 
 std::optional<EvaluationResult> evaluate(Model& model, Kernels& kernels, Dataset& data,

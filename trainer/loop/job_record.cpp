@@ -13,13 +13,13 @@
 namespace berth {
 namespace {
 
-// Settings that a resumed job may change: they do not touch the weights, but for the mode where
-// holds_rows_out().
-constexpr std::array<std::string_view, 18> kFree = {
-    "job-dir",          "export-dir",       "checkpoint-dir", "summary-dir",   "save-steps",
-    "save-total-limit", "threads",          "logging-steps",  "eval-steps",    "eval-batch-size",
-    "log-format",       "log-level",        "mode",           "reuse-job-dir", "predict-data-file",
-    "instruction-set",  "hypertune-metric", "recompute"};
+// Settings that a resumed job may change: they do not touch the weights, but for those that
+// is_free() looks at.
+constexpr std::array<std::string_view, 15> kFree = {
+    "job-dir",           "export-dir",       "checkpoint-dir", "summary-dir",
+    "save-steps",        "save-total-limit", "threads",        "logging-steps",
+    "eval-steps",        "eval-batch-size",  "mode",           "reuse-job-dir",
+    "predict-data-file", "hypertune-metric", "recompute"};
 
 OrderedJson parse(std::string_view json) {
   OrderedJson object = parse_ordered_json(json);
@@ -92,8 +92,18 @@ bool holds_rows_out(const JobRecord& record) {
   return true;
 }
 
+// Whether its evaluations decide when it ends, or which weights are its result.
+bool heeds_evaluations(const JobRecord& record) {
+  for (const auto& [name, value] : record.settings) {
+    if (name == "early-stopping-patience" && value != "0") return true;
+    if (name == "load-best-model-at-end" && value == "true") return true;
+  }
+  return false;
+}
+
 bool is_free(std::string_view name, const JobRecord& record) {
   if (name == "mode" && holds_rows_out(record)) return false;
+  if (name == "eval-steps" && heeds_evaluations(record)) return false;
   return std::find(kFree.begin(), kFree.end(), name) != kFree.end();
 }
 
@@ -104,7 +114,8 @@ std::string job_identity(const JobRecord& record) {
   for (const std::string& label : record.labels) text += cat(label, "\n");
   for (const auto& [name, value] : record.settings) {
     if (is_place(name) || is_free(name, record)) continue;
-    text += cat(name, "=", value, "\n");
+    const bool is_length = name == "max-seq-length" && record.max_seq_length > 0;
+    text += cat(name, "=", is_length ? std::to_string(record.max_seq_length) : value, "\n");
   }
   for (const std::string& source : identities(source_objects(record))) text += source + "\n";
   return crc_text(crc32c(as_bytes(text)));
@@ -119,6 +130,7 @@ std::string to_json(const JobRecord& record) {
                               {"sources", source_objects(record)},
                               {"labels", record.labels},
                               {"task", record.task},
+                              {"max_seq_length", record.max_seq_length},
                               {"machine", record.machine},
                               {"kernels", record.kernels}};
   return to_text(object, 2) + "\n";

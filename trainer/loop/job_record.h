@@ -14,7 +14,8 @@ struct JobRecord {
   std::vector<std::pair<std::string, std::string>> settings{};  // canonical flag name, value
   std::vector<Source> sources{};
   std::vector<std::string> labels{};
-  std::string task{};  // its name, given or deduced
+  std::string task{};          // its name, given or deduced
+  int64_t max_seq_length = 0;  // the setting's, or a meta data file's; 0: not known
   std::string version{}, machine{}, kernels{};
 };
 

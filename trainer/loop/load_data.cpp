@@ -45,9 +45,10 @@ bool begins_sentence_table(std::string_view text) {
   return names_words_and_tags(columns);
 }
 
+// `objects` becomes the checksum of the rows' texts that are objects of their own.
 void append_content(std::unique_ptr<ByteSource> content, const std::string& name,
                     const DataRequest& request, const std::optional<TfdsFolder>& tfds,
-                    Storage& storage, TableLoader& table) {
+                    Storage& storage, TableLoader& table, Checksum& objects) {
   const bool ignores_labels = request.rules.need == LabelNeed::kIgnored;
   if (tfds) {
     return table.append_rows(make_tf_example_rows(
@@ -68,7 +69,8 @@ void append_content(std::unique_ptr<ByteSource> content, const std::string& name
   if (is_lines && ignores_labels) layout = RowLayout::kWordsAlone;
   std::unique_ptr<RowReader> rows = open_rows(std::move(peeked), name, layout);
   if (names_managed_rows(rows->columns())) {
-    rows = make_managed_rows(std::move(rows), storage, request.rules.need, request.rules.task);
+    rows = make_managed_rows(std::move(rows), storage, objects, request.rules.need,
+                             request.rules.task);
   }
   table.append_rows(std::move(rows));
 }
@@ -90,15 +92,17 @@ void require_same_again(Storage& storage, const Uri& file, const Checksum& read)
               "start again");
 }
 
-Source append_file(Storage& storage, const Uri& file, const DataRequest& request,
-                   const std::optional<TfdsFolder>& tfds, TableLoader& table) {
+// Returns what was read: the file and, as one, the objects that it names.
+std::vector<Source> append_file(Storage& storage, const Uri& file, const DataRequest& request,
+                                const std::optional<TfdsFolder>& tfds, TableLoader& table) {
+  Checksum objects;
   Source source{.role = request.role, .uri = file.to_string(), .checksum = {}};
   try {
     ChecksumSource stored(storage.open(file), source.checksum);
     const std::string name = file.file_name();
     auto content = decompress(std::make_unique<BorrowedSource>(stored), compression_of(name));
     append_content(std::move(content), std::string(without_compression_suffix(name)), request, tfds,
-                   storage, table);
+                   storage, table, objects);
     // What a reader left unread (bytes after a pickle's end) belongs to the file's checksum too.
     std::array<std::byte, 4096> rest;
     while (stored.read(rest) > 0) {
@@ -109,7 +113,11 @@ Source append_file(Storage& storage, const Uri& file, const DataRequest& request
     if (is_of_content && !file.is_local()) require_same_again(storage, file, source.checksum);
     throw error.at(source.uri);
   }
-  return source;
+  std::vector<Source> read = {source};
+  if (objects.size > 0) {
+    read.push_back({.role = request.role, .uri = source.uri + " (its texts)", .checksum = objects});
+  }
+  return read;
 }
 
 // The folder of TensorFlow Datasets that holds the files, where they are records.
@@ -131,11 +139,11 @@ void refuse_mixture(const std::vector<Uri>& files, const std::string& path) {
               "give one kind at a time");
 }
 
-void say_loaded(const LoadedTable& loaded, const DataRequest& request, const TableLoader& loader) {
-  const size_t rows = loaded.table->rows();
-  if (loaded.sources.size() > 1) {
-    log_info(cat("read ", rows, " rows of ", loaded.sources.size(),
-                 " files: ", loaded.sources.front().uri, " to ", loaded.sources.back().uri));
+void say_loaded(const LoadedTable& loaded, const std::vector<Uri>& files,
+                const DataRequest& request, const TableLoader& loader) {
+  if (files.size() > 1) {
+    log_info(cat("read ", loaded.table->rows(), " rows of ", files.size(),
+                 " files: ", files.front().to_string(), " to ", files.back().to_string()));
   }
   if (loader.skipped_rows() > 0) {
     log_warning(cat("left out ", loader.skipped_rows(), " bad rows of ", loaded.name,
@@ -168,7 +176,9 @@ LoadedTable load_table(Storage& storage, const DataRequest& request) {
   if (tfds) files = split_files(files, request.role);
   refuse_mixture(files, request.path);
   for (const Uri& file : files) {
-    loaded.sources.push_back(append_file(storage, file, request, tfds, loader));
+    for (Source& source : append_file(storage, file, request, tfds, loader)) {
+      loaded.sources.push_back(std::move(source));
+    }
   }
   try {
     loaded.table = loader.finish();
@@ -178,7 +188,7 @@ LoadedTable load_table(Storage& storage, const DataRequest& request) {
   loaded.table->name = loaded.name;
   loaded.task = loader.task();
   loaded.columns = loader.columns();
-  say_loaded(loaded, request, loader);
+  say_loaded(loaded, files, request, loader);
   return loaded;
 }
 

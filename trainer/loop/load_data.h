@@ -32,7 +32,7 @@ struct LoadedTable {
   Task task;
   ColumnChoice columns;         // the ones that were read
   std::string name;             // as the user gave it
-  std::vector<Source> sources;  // one a file, in the order of their rows
+  std::vector<Source> sources;  // of the files, in the order of their rows
 };
 
 // The files that a data path names: expand() for tables, compressed or not.

@@ -15,15 +15,21 @@
 namespace berth {
 namespace {
 
-// Labels that transformers writes when nobody named any: LABEL_0, LABEL_1, ...
+// A trained head of the same size gets other labels.
+void warn_of_new_labels(const std::vector<std::string>& own,
+                        const std::vector<std::string>& replaced) {
+  if (own.size() != replaced.size() || are_placeholders(own)) return;
+  log_warning("the model's labels are not the data's; the data's names replace them, by position");
+}
+
+}  // namespace
+
 bool are_placeholders(const std::vector<std::string>& labels) {
   for (size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] != "LABEL_" + std::to_string(i)) return false;
   }
   return true;
 }
-
-}  // namespace
 
 bool needs_tokenizer(const DataOptions& data) {
   const auto is_of_texts = [](const std::string& path) {
@@ -78,11 +84,30 @@ std::vector<std::string> choose_labels(const ModelConfig& config,
     return std::find(own.begin(), own.end(), label) != own.end();
   });
   if (covers) return own;
-  if (own.size() == data_labels.size()) {
-    log_warning(
-        "the model's labels are not the data's; the data's names replace them, by position");
-  }
+  warn_of_new_labels(own, data_labels);
   return data_labels;
+}
+
+std::optional<std::vector<std::string>> in_order_of(const std::vector<std::string>& labels,
+                                                    const std::vector<std::string>& known) {
+  if (labels.size() != known.size()) return std::nullopt;
+  std::vector<std::string> ordered;
+  for (const std::string& label : labels) {
+    const auto found = std::find_if(known.begin(), known.end(), [&](const std::string& name) {
+      return lower_ascii(name) == lower_ascii(label);
+    });
+    if (found == known.end()) return std::nullopt;
+    if (std::find(ordered.begin(), ordered.end(), *found) != ordered.end()) return std::nullopt;
+    ordered.push_back(*found);
+  }
+  return ordered;
+}
+
+std::vector<std::string> order_labels(const ModelConfig& config,
+                                      const std::vector<std::string>& known) {
+  if (const auto ordered = in_order_of(config.labels, known)) return *ordered;
+  warn_of_new_labels(config.labels, known);
+  return known;
 }
 
 std::vector<std::string> evaluation_labels(const ModelConfig& config) {

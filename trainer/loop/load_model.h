@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ struct ModelDescription {
 };
 
 // Whether rows of these files are texts: a model without a vocabulary can still take rows of token
-// ids (trainer/data/token_rows.h). Told by the names.
+// ids (make_record_examples()). Told by the names.
 bool needs_tokenizer(const DataOptions& data);
 
 // Throws kUsage when vocabulary and configuration disagree or max_seq_length exceeds the positions;
@@ -34,6 +35,20 @@ ModelDescription describe_model(ModelFolder& folder, const ModelOptions& options
 // more), else the data's, in their order. `config` is what the model file says.
 std::vector<std::string> choose_labels(const ModelConfig& config,
                                        const std::vector<std::string>& data_labels);
+
+// `known`, all the class names that there are, in the order of `labels` where those are the same
+// but for case; nullopt where they are not.
+std::optional<std::vector<std::string>> in_order_of(const std::vector<std::string>& labels,
+                                                    const std::vector<std::string>& known);
+
+// The label names to train with where all are known beforehand: in the model's order where they
+// are its own, else as they are.
+std::vector<std::string> order_labels(const ModelConfig& config,
+                                      const std::vector<std::string>& known);
+
+// Whether nobody named a model's labels: they are LABEL_0, LABEL_1, ..., as transformers writes
+// them then.
+bool are_placeholders(const std::vector<std::string>& labels);
 
 // The names that rows to evaluate carry for the config's labels: themselves, or 0, 1, ... where
 // they are placeholders (LABEL_0, LABEL_1, ...).

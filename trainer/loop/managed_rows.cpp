@@ -75,9 +75,9 @@ std::string object_text(Storage& storage, const std::string& uri) {
 
 class ManagedRows final : public RowReader {
  public:
-  ManagedRows(std::unique_ptr<RowReader> rows, Storage& storage, LabelNeed need,
+  ManagedRows(std::unique_ptr<RowReader> rows, Storage& storage, Checksum& objects, LabelNeed need,
               std::optional<Task> task)
-      : rows_(std::move(rows)), storage_(storage) {
+      : rows_(std::move(rows)), storage_(storage), objects_(objects) {
     for (size_t i = 0; i < kTexts.size(); ++i) {
       texts_[i] = find_column(rows_->columns(), kTexts[i]);
     }
@@ -102,7 +102,10 @@ class ManagedRows final : public RowReader {
     Pending& pending = ahead_[next_++];
     position_ = pending.position;
     if (pending.failure) throw *pending.failure;
-    if (pending.object.valid()) pending.text = pending.object.get();
+    if (pending.object.valid()) {
+      pending.text = pending.object.get();
+      objects_.add(as_bytes(pending.text));
+    }
     try {
       row = cells_of(pending);
     } catch (const Error& error) {
@@ -177,6 +180,7 @@ class ManagedRows final : public RowReader {
 
   const std::unique_ptr<RowReader> rows_;
   Storage& storage_;
+  Checksum& objects_;
   std::array<std::optional<size_t>, 2> texts_{};
   std::optional<size_t> annotations_{};
   Annotations kind_ = Annotations::kNone;
@@ -194,8 +198,9 @@ bool names_managed_rows(std::span<const Column> columns) {
 }
 
 std::unique_ptr<RowReader> make_managed_rows(std::unique_ptr<RowReader> rows, Storage& storage,
-                                             LabelNeed need, std::optional<Task> task) {
-  return std::make_unique<ManagedRows>(std::move(rows), storage, need, task);
+                                             Checksum& objects, LabelNeed need,
+                                             std::optional<Task> task) {
+  return std::make_unique<ManagedRows>(std::move(rows), storage, objects, need, task);
 }
 
 }  // namespace berth

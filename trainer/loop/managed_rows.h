@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 
+#include "storage/base/checksum.h"
 #include "storage/formats/row_reader.h"
 #include "storage/storage.h"
 #include "trainer/data/find_columns.h"
@@ -23,9 +24,10 @@ bool names_managed_rows(std::span<const Column> columns);
 // - textSegmentAnnotations: words and tags (annotated_words()); without them, words alone where the
 //   task is token classification.
 // There is no column of labels where those are ignored. A text that begins with gs:// is that
-// object's, several of which are read at once. Borrows `storage`. Throws kBadData, naming the line,
-// on a row that is none.
+// object's, several of which are read at once; `objects` becomes the checksum of all of them, in
+// order. Borrows `storage` and `objects`. Throws kBadData, naming the line, on a row that is none.
 std::unique_ptr<RowReader> make_managed_rows(std::unique_ptr<RowReader> rows, Storage& storage,
+                                             Checksum& objects,
                                              LabelNeed need = LabelNeed::kIfPresent,
                                              std::optional<Task> task = {});
 

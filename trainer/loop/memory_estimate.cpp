@@ -17,15 +17,21 @@ size_t copy_bytes(const Parameters& parameters) {
   return fp32_bytes(parameters.size() + 2 * (parameters.size() - parameters.offset(first)));
 }
 
-// As export_model() takes it: a copy, one more in another type, and the merged model before both.
+// As export_model() takes it: a copy, and in another type one more, and the tensor that is being
+// converted; export_tensorflow(): a copy, and one transposed. Adapters are merged into one before.
 size_t export_bytes(const MemoryPlan& plan) {
-  const int64_t size = Parameters(parameter_table(plan.config)).size();
-  size_t size_bytes = fp32_bytes(size);
+  const Parameters parameters(parameter_table(plan.config));
+  const int64_t size = parameters.size();
+  size_t beside = 0;
   if (plan.export_dtype != DType::kF32) {
-    size_bytes += static_cast<size_t>(size) * size_of(plan.export_dtype);
+    int64_t largest = 0;
+    for (const ParameterSpec& spec : parameters.specs()) {
+      largest = std::max(largest, spec.elements());
+    }
+    beside = static_cast<size_t>(size) * size_of(plan.export_dtype) + fp32_bytes(largest);
   }
-  if (plan.lora) size_bytes += fp32_bytes(size);
-  return size_bytes;
+  if (plan.exports_tensorflow) beside = std::max(beside, fp32_bytes(size));
+  return fp32_bytes(size) + beside + (plan.lora ? fp32_bytes(size) : 0);
 }
 
 // Of the factors of products, which are all but vectors and the embeddings' tables. DeBERTa's
@@ -61,12 +67,12 @@ MemoryEstimate estimate_memory(const MemoryPlan& plan, Kernels& kernels) {
     if (learns(spec, plan.optimizer)) learning += spec.elements();
   }
   return {.parameters = fp32_bytes(parameters.size()),
-          .gradients = fp32_bytes(training),
-          .moments = 2 * fp32_bytes(learning),
+          .gradients = plan.trains ? fp32_bytes(training) : 0,
+          .moments = plan.trains ? 2 * fp32_bytes(learning) : 0,
           .activations = Model::planned_bytes(plan.config, plan.limits, kernels, plan.lora),
           .scratch = kernels.scratch_bytes(attention_extent(plan)) +
                      packed_bytes(plan, parameters, kernels),
-          .saving = std::max(copy_bytes(parameters), export_bytes(plan))};
+          .saving = plan.trains ? std::max(copy_bytes(parameters), export_bytes(plan)) : 0};
 }
 
 }  // namespace berth

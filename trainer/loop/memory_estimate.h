@@ -12,7 +12,7 @@
 
 namespace berth {
 
-// The most that a training job holds in memory at once, in bytes, part by part. Files that are
+// The most that a job holds in memory at once, in bytes, part by part. Files that are
 // mapped do not count: the system takes them back.
 struct MemoryEstimate {
   size_t program = 0;      // code, libraries, the tokenizer
@@ -34,9 +34,11 @@ struct MemoryPlan {
   const ModelConfig& config;
   const LoraOptions& lora;
   const OptimizerOptions& optimizer;
+  bool trains = true;  // else it evaluates or predicts: no gradients, moments, copies
   BatchLimits limits{};
   int64_t longest = 0;  // tokens of a sequence
   DType export_dtype = DType::kF32;
+  bool exports_tensorflow = false;
 };
 
 // All but program and tables. Allocates none of it.

@@ -25,6 +25,9 @@ enum class Mode {
 };
 enum class Init { kPretrained, kRandom };
 
+// Of --max-seq-length.
+inline constexpr int64_t kShortestSequence = 4, kLongestSequence = 1'000'000;
+
 // Where rows come from and how they are read. Files are URIs; empty is "not given".
 struct DataOptions {
   std::string task{};      // a task's or GLUE task's name; empty: the data tells

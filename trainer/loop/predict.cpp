@@ -1,5 +1,9 @@
 #include "trainer/loop/predict.h"
 
+#include <algorithm>
+#include <cmath>
+
+#include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "trainer/loop/evaluate.h"
@@ -11,6 +15,11 @@ bool write_predictions(Model& model, Kernels& kernels, Dataset& data, int64_t ba
                        const std::atomic<bool>& stop) {
   for (const PredictionFile& file : files) file.sink.write(as_bytes(file.lines.header()));
   const auto write = [&](int64_t index, std::span<const float> logits) {
+    if (!std::ranges::all_of(logits, [](float logit) { return std::isfinite(logit); })) {
+      throw Error(Code::kBadData, "what the model computes is no number",
+                  cat("row ", data.source_row(index)),
+                  "its parameters may be damaged, or of a job that diverged");
+    }
     for (const PredictionFile& file : files) {
       file.sink.write(as_bytes(file.lines.add(index, logits)));
     }

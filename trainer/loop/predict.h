@@ -20,7 +20,8 @@ struct PredictionFile {
 };
 
 // Writes the lines of all examples, in order, into each file. Closes no sink. Returns false when
-// `stop` was set meanwhile: then the sinks lack rows.
+// `stop` was set meanwhile: then the sinks lack rows. Throws kBadData where the model computes no
+// numbers, naming the row.
 bool write_predictions(Model& model, Kernels& kernels, Dataset& data, int64_t batch_size,
                        std::span<const PredictionFile> files, Observer& observer,
                        const std::atomic<bool>& stop);

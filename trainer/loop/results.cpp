@@ -23,20 +23,19 @@ uint64_t peak_rss_bytes() {
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-OrderedJson train_object(const TrainResult& result, int64_t train_examples) {
+OrderedJson train_object(const TrainResult& result) {
   const TrainingState& state = result.state;
   const double seconds = result.seconds;
   const auto rate = [seconds](int64_t count) {
     return seconds > 0 ? static_cast<double>(count) / seconds : 0;
   };
-  OrderedJson object = {
-      {"examples", state.examples},
-      {"steps", state.step},
-      {"epochs", static_cast<double>(state.examples) / static_cast<double>(train_examples)},
-      {"loss", state.loss_sum / state.loss_weight},
-      {"examples_per_second", rate(result.examples)},
-      {"real_tokens_per_second", rate(result.tokens)},
-      {"seconds", seconds}};
+  OrderedJson object = {{"examples", state.examples},
+                        {"steps", state.step},
+                        {"epochs", result.epochs},
+                        {"loss", mean_loss(state.loss_sum, state.loss_weight)},
+                        {"examples_per_second", rate(result.examples)},
+                        {"real_tokens_per_second", rate(result.tokens)},
+                        {"seconds", seconds}};
   if (!state.skipped.empty()) object["skipped_updates"] = state.skipped.size();
   return object;
 }
@@ -97,7 +96,7 @@ std::string model_card(const ModelConfig& config, const JobMetrics& metrics) {
 
 std::string to_json(const JobMetrics& metrics) {
   OrderedJson object = OrderedJson::object();
-  if (metrics.result) object["train"] = train_object(*metrics.result, metrics.train_examples);
+  if (metrics.result) object["train"] = train_object(*metrics.result);
   if (metrics.evaluation) object["eval"] = eval_object(*metrics.evaluation);
   if (metrics.mismatched) object["eval_mm"] = eval_object(*metrics.mismatched);
   object["task"] = task_name(metrics.task);

@@ -19,7 +19,6 @@ struct JobMetrics {
   std::optional<EvaluationResult> evaluation;
   std::optional<EvaluationResult> mismatched{};  // MNLI's second set
   Task task = Task::kSequenceClassification;
-  int64_t train_examples = 0;     // rows of the training set
   DType precision = DType::kF32;  // of products
   std::string kernels;
 };

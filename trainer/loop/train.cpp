@@ -4,12 +4,14 @@
 #include <chrono>
 #include <cmath>
 #include <exception>
+#include <memory>
 
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "trainer/data/batcher.h"
 #include "trainer/data/prefetcher.h"
+#include "trainer/data/sampler.h"
 #include "trainer/loop/best_rule.h"
 #include "trainer/optim/schedule.h"
 
@@ -36,11 +38,13 @@ class Training {
         plan_(plan),
         schedule_(schedule_options(parts.options.optimization, plan.total_steps)),
         best_rule_(parts.options, parts.metrics),
+        sampler_(parts.train_data.size(), parts.train_data.block_size(), parts.options.seed),
         step_state_(parts.kernels.make_step_state()),
         saved_step_(state.step == 0 ? -1 : state.step),
         saved_best_(state.best) {
     result_.state = std::move(state);
     result_.state.kernels = parts.kernels.description();
+    result_.epochs = epoch();
   }
 
   // However it ends, no save is left half-way.
@@ -79,7 +83,7 @@ class Training {
     evaluate_when_due();
     for (UpdateBatch batch; !ended() && prefetcher.next(batch);) {
       settle(parts_.checkpoints.poll());
-      if (!update(batch)) return SkippedData{.from = batch.before, .to = batch.after};
+      if (!update(batch)) return SkippedData{.from = batch.begin, .to = batch.end};
       evaluate_when_due();
       save_when_due();
     }
@@ -170,11 +174,12 @@ class Training {
   void report(const StepOutcome& outcome, double rate) {
     const TrainingState& state = result_.state;
     const int64_t every = parts_.options.logging_steps;
+    result_.epochs = epoch();
     StepReport report{.step = state.step,
                       .total_steps = plan_.total_steps,
-                      .epoch = epoch(),
-                      .loss = outcome.loss_sum / outcome.examples,
-                      .interval_loss = interval_loss_ / interval_examples_,
+                      .epoch = result_.epochs,
+                      .loss = mean_loss(outcome.loss_sum, outcome.examples),
+                      .interval_loss = mean_loss(interval_loss_, interval_examples_),
                       .learning_rate = rate,
                       .grad_norm = outcome.grad_norm};
     report.examples_per_second = static_cast<double>(result_.examples) / result_.seconds;
@@ -186,10 +191,7 @@ class Training {
   }
 
   // Passes over the data so far.
-  double epoch() const {
-    return static_cast<double>(result_.state.examples) /
-           static_cast<double>(parts_.train_data.size());
-  }
+  double epoch() { return sampler_.epochs_until(result_.state.cursor); }
 
   bool evaluation_due() const {
     const TrainingState& state = result_.state;
@@ -332,13 +334,17 @@ class Training {
 
   // Throws kDiverged where it happens too often.
   void diverged(const StepOutcome& outcome, int64_t examples) const {
-    const std::string what =
-        cat("at step ", result_.state.step + 1, " the loss is ",
-            outcome.loss_sum / outcome.examples, " and the gradient's norm ", outcome.grad_norm);
+    const std::string what = cat("at step ", result_.state.step + 1, " the loss is ",
+                                 mean_loss(outcome.loss_sum, outcome.examples),
+                                 " and the gradient's norm ", outcome.grad_norm);
     const size_t before = result_.state.skipped.size();
     if (before == kMostRollbacks) {
       throw Error(Code::kDiverged, what, "",
-                  "lower --learning-rate, in a new --job-dir, or look for odd labels and weights");
+                  result_.state.step == 0
+                      ? "look for odd labels and weights, and whether the model's own parameters "
+                        "are numbers"
+                      : "lower --learning-rate, in a new --job-dir, or look for odd labels and "
+                        "weights");
     }
     log_warning(cat(what, ": going back to the last checkpoint or the start, and on without the ",
                     examples, " examples of this update (", before + 1, " of at most ",
@@ -349,6 +355,7 @@ class Training {
   const Plan plan_;
   const Schedule schedule_;
   const BestRule best_rule_;
+  Sampler sampler_;  // for the places in its order alone
   std::unique_ptr<StepState> step_state_;
   bool saving_ = false;     // a save was started whose end is not known yet
   bool owes_save_ = false;  // one is due

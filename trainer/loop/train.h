@@ -43,6 +43,7 @@ struct TrainResult {
   // Training steps of this process alone.
   int64_t examples = 0, tokens = 0;
   double seconds = 0;
+  double epochs = 0;  // passes over the data, by all processes
 };
 
 // Trains from `state` to the plan's end, or until patience ends (BestRule): update, evaluate, save,

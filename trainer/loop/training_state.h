@@ -9,6 +9,9 @@
 
 namespace berth {
 
+// Of a sum over examples that count so much together; 0 where nothing counts.
+inline double mean_loss(double sum, double weight) { return weight == 0 ? 0 : sum / weight; }
+
 // The best evaluation of a job.
 struct Best {
   int64_t step = 0;

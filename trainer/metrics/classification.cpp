@@ -22,32 +22,32 @@ std::vector<double> softmax(std::span<const float> logits) {
 }
 
 ConfusionMatrix::ConfusionMatrix(int64_t num_classes)
-    : num_classes_(num_classes), counts_(static_cast<size_t>(num_classes * num_classes)) {}
+    : classes_(static_cast<size_t>(num_classes)) {}
 
 void ConfusionMatrix::add(std::span<const float> logits, int32_t label) {
-  ++counts_[static_cast<size_t>(label * num_classes_ + argmax(logits))];
+  const int64_t prediction = argmax(logits);
+  ++counts_[{label, prediction}];
+  ++classes_[static_cast<size_t>(label)].support;
+  ++classes_[static_cast<size_t>(prediction)].predicted;
+  classes_[static_cast<size_t>(label)].true_positives += label == prediction;
   ++examples_;
 }
 
-ClassCounts ConfusionMatrix::of_class(int64_t label) const {
-  ClassCounts counts{.true_positives = count(label, label)};
-  for (int64_t other = 0; other < num_classes_; ++other) {
-    counts.support += count(label, other);
-    counts.predicted += count(other, label);
-  }
-  return counts;
+int64_t ConfusionMatrix::count(int64_t truth, int64_t prediction) const {
+  const auto found = counts_.find({truth, prediction});
+  return found != counts_.end() ? found->second : 0;
 }
 
 int64_t ConfusionMatrix::correct() const {
   int64_t correct = 0;
-  for (int64_t label = 0; label < num_classes_; ++label) correct += count(label, label);
+  for (const ClassCounts& counts : classes_) correct += counts.true_positives;
   return correct;
 }
 
 std::map<std::string, double> ConfusionMatrix::metrics() const {
   std::map<std::string, double> metrics = {{"accuracy", ratio(correct(), examples_)}};
-  if (num_classes_ == 2) {
-    const ClassCounts second = of_class(1);
+  if (num_classes() == 2) {
+    const ClassCounts& second = of_class(1);
     metrics["precision"] = second.precision();
     metrics["recall"] = second.recall();
     metrics["f1"] = second.f1();
@@ -55,8 +55,7 @@ std::map<std::string, double> ConfusionMatrix::metrics() const {
   } else {
     double sum = 0;
     int64_t seen = 0;
-    for (int64_t label = 0; label < num_classes_; ++label) {
-      const ClassCounts counts = of_class(label);
+    for (const ClassCounts& counts : classes_) {
       if (counts.support + counts.predicted == 0) continue;
       sum += counts.f1();
       ++seen;
@@ -70,8 +69,7 @@ double ConfusionMatrix::matthews_correlation() const {
   const auto all = static_cast<double>(examples_);
   double both = static_cast<double>(correct()) * all, of_truth = all * all,
          of_prediction = all * all;
-  for (int64_t label = 0; label < num_classes_; ++label) {
-    const ClassCounts counts = of_class(label);
+  for (const ClassCounts& counts : classes_) {
     const auto truth = static_cast<double>(counts.support);
     const auto prediction = static_cast<double>(counts.predicted);
     both -= truth * prediction;
@@ -84,9 +82,7 @@ double ConfusionMatrix::matthews_correlation() const {
 
 double ConfusionMatrix::majority_rate() const {
   int64_t largest = 0;
-  for (int64_t label = 0; label < num_classes_; ++label) {
-    largest = std::max(largest, of_class(label).support);
-  }
+  for (const ClassCounts& counts : classes_) largest = std::max(largest, counts.support);
   return ratio(largest, examples_);
 }
 

@@ -33,6 +33,7 @@ class ClassEvaluator final : public Evaluator {
     for (int64_t truth = 0; truth < classes; ++truth) {
       scores.classes.push_back(
           class_score(labels_[static_cast<size_t>(truth)], confusion_.of_class(truth)));
+      if (classes > TaskScores::kMostInMatrix) continue;
       std::vector<int64_t>& row = scores.confusion.emplace_back();
       for (int64_t guess = 0; guess < classes; ++guess) {
         row.push_back(confusion_.count(truth, guess));

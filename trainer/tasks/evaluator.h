@@ -25,7 +25,9 @@ struct TaskScores {
   std::map<std::string, double> metrics{};  // metric_names() of the task
   std::optional<double> majority_rate{};    // the accuracy of always saying the commonest class
   std::vector<ClassScore> classes{};
-  std::vector<std::vector<int64_t>> confusion{};  // [true class][predicted]; one class a text
+  // [true class][predicted], of one class a text and at most kMostInMatrix classes.
+  std::vector<std::vector<int64_t>> confusion{};
+  static constexpr int64_t kMostInMatrix = 200;
 };
 
 // Compares logits with the labels of a data set. Borrows the data set.

@@ -153,7 +153,7 @@ TEST_F(BatcherTest, SkippedDataIsPassedOver) {
   const DataCursor start{}, second{.index = 4}, third{.index = 8};
   Batcher batcher({.batch_size = 4, .skipped = {{start, second}, {second, third}}}, *data_.dataset);
   const UpdateBatch update = batcher.next(start);
-  EXPECT_EQ(update.before, third);
+  EXPECT_EQ(update.begin, third);
   EXPECT_EQ(update.after, (DataCursor{.epoch = 1}));
   EXPECT_EQ(update.examples, 2);
 }
@@ -206,9 +206,38 @@ TEST_F(BatcherTest, TheRemainderMayBeDropped) {
     cursor = update.after;
     epochs.push_back(cursor.epoch);
   }
-  EXPECT_THAT(epochs, ElementsAre(0, 0, 1, 1, 2));
+  EXPECT_THAT(epochs, ElementsAre(0, 1, 1, 2, 2));  // the next one begins behind the remainder
   Batcher whole({.batch_size = 16, .drop_remainder = true}, *data_.dataset);
   EXPECT_EQ(whole.next({}).examples, 10);
+}
+
+TEST_F(BatcherTest, WhatIsSkippedBeforeARemainderIsTheUpdateAlone) {
+  BatchOptions options{.batch_size = 4, .drop_remainder = true};
+  const UpdateBatch first = next(options), second = next(options, first.after);
+  EXPECT_EQ(second.end, (DataCursor{.index = 8}));
+  EXPECT_EQ(second.after, (DataCursor{.epoch = 1}));
+  options.skipped = {{.from = second.begin, .to = second.end}};
+  EXPECT_EQ(next(options).after, (DataCursor{.epoch = 1}));
+  EXPECT_EQ(next(options, second.begin).begin.epoch, 1);  // from an older checkpoint
+  // Six are left, one update and a remainder of two, also where they end no epoch of their own.
+  DataCursor cursor{.epoch = 1};
+  for (int64_t number = 1; number < 6; ++number) {
+    const UpdateBatch update = next(options, cursor);
+    EXPECT_EQ(update.examples, 4);
+    cursor = update.after;
+    EXPECT_EQ(cursor, (DataCursor{.epoch = number + 1}));
+  }
+}
+
+TEST_F(BatcherTest, AnEpochThatSkippingLeftTooSmallIsOneUpdate) {
+  const BatchOptions all{.batch_size = 6, .drop_remainder = true};
+  BatchOptions options = all;
+  options.skipped = {{.from = {}, .to = next(all).end}};
+  for (int64_t number = 1; number < 4; ++number) {
+    const UpdateBatch update = next(options, {.epoch = number});
+    EXPECT_EQ(update.examples, 4);
+    EXPECT_EQ(update.after, (DataCursor{.epoch = number + 1}));
+  }
 }
 
 TEST_F(BatcherTest, MicroBatchesSayWhereTheyStand) {
@@ -298,7 +327,7 @@ TEST_F(TokenBudgetTest, TheBatchSizeBoundsTheExamples) {
 TEST_F(TokenBudgetTest, AnUpdateDependsOnItsCursorAlone) {
   const BatchOptions options{.batch_size = 99, .token_budget = 15};
   for (const UpdateBatch& update : epoch(options, 3)) {
-    const UpdateBatch again = next(options, update.before);
+    const UpdateBatch again = next(options, update.begin);
     EXPECT_EQ(ids(again), ids(update));
     EXPECT_EQ(again.after, update.after);
   }
@@ -309,7 +338,7 @@ TEST_F(TokenBudgetTest, AnUpdateDependsOnItsCursorAlone) {
   counted->count_tokens(3, stop);
   Batcher batcher(options, *counted);
   for (const UpdateBatch& update : before) {
-    EXPECT_EQ(ids(batcher.next(update.before)), ids(update));
+    EXPECT_EQ(ids(batcher.next(update.begin)), ids(update));
   }
 }
 
@@ -338,7 +367,7 @@ TEST_F(TokenBudgetTest, ARemainderIsWhatTheEpochsEndCutShort) {
   Batcher batcher(drops, *data_.dataset);
   EXPECT_EQ(batcher.updates_of(0), static_cast<int64_t>(all.size()) - 1);
   // In its place comes the next epoch's first.
-  EXPECT_EQ(ids(batcher.next(all.back().before)), ids(epoch(keeps, 1).front()));
+  EXPECT_EQ(ids(batcher.next(all.back().begin)), ids(epoch(keeps, 1).front()));
   // The only one of its epoch stays.
   drops.token_budget = 10000;
   EXPECT_EQ(next(drops).examples, 10);

@@ -106,6 +106,15 @@ TEST(Sampler, GoesOnFromAnyCursorAsIfNeverInterrupted) {
   }
 }
 
+TEST(Sampler, CountsEpochsByRows) {
+  Sampler sampler(10, 4, 7);  // the last block has two
+  DataCursor cursor;
+  for (int64_t passed = 0; passed < 30; ++passed) {
+    EXPECT_DOUBLE_EQ(sampler.epochs_until(cursor), static_cast<double>(passed) / 10) << passed;
+    sampler.next(cursor);
+  }
+}
+
 TEST(Sampler, OneRowComesAgainAndAgain) {
   Sampler sampler(1, 1, 42);
   DataCursor cursor;

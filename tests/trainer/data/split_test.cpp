@@ -56,6 +56,33 @@ TEST(StratifiedSplit, EveryRowIsOnOneSide) {
   EXPECT_TRUE(std::is_sorted(split.held_out.begin(), split.held_out.end()));
 }
 
+TEST(StratifiedSplit, EqualTextsStayTogether) {
+  for (int copies = 2; copies < 8; ++copies) {
+    RowKeys keys;
+    std::vector<std::string> texts;
+    for (int i = 0; i < 60; ++i) {
+      texts.push_back("text " + std::to_string(i / copies));
+      keys.hashes.push_back(text_hash(texts.back()));
+      keys.strata.push_back(0);
+    }
+    const Split split = stratified_split(keys, 0.1);
+    std::set<std::string> trained;
+    for (const uint32_t row : split.train) trained.insert(texts[row]);
+    ASSERT_FALSE(split.train.empty());
+    ASSERT_FALSE(split.held_out.empty());
+    EXPECT_LE(split.held_out.size(), 6u + static_cast<size_t>(copies));
+    for (const uint32_t row : split.held_out) EXPECT_FALSE(trained.contains(texts[row])) << row;
+  }
+  // But a class of one text is on both sides.
+  const Split split = stratified_split({.hashes = {5, 5, 5}, .strata = {0, 0, 0}}, 0.1);
+  EXPECT_THAT(split.held_out, ElementsAre(0));
+}
+
+TEST(StratifiedSplit, AreWholeTextsWhereTheLastIsMost) {
+  const Split split = stratified_split({.hashes = {1, 9, 9, 9}, .strata = {0, 0, 0, 0}}, 0.5);
+  EXPECT_THAT(split.held_out, ElementsAre(0));
+}
+
 TEST(StratifiedSplit, HoldsOutTheSameShareOfEveryClass) {
   const Texts data(40, 3);
   const Split split = stratified_split(data.keys(), 0.25);

@@ -324,6 +324,15 @@ TEST(BadRows, AreThoseOfUnknownLabels) {
               ThrowsCode(Code::kBadData, R"(row 1: label "-" is not one of "x", "1")"));
 }
 
+TEST(LabelDictionary, KnownLabelsStayAsTheyAre) {
+  LabelDictionary labels;
+  labels.restrict_to({"01", "02"});
+  labels.entry("02");
+  labels.entry(" 01");
+  labels.settle();
+  EXPECT_THAT(labels.classes({"01", "02"}), ElementsAre(1, 0));
+}
+
 TEST(BadRows, ThatStopTheReaderAreNotSkippedForEver) {
   class Stuck final : public RowReader {
    public:

@@ -77,13 +77,43 @@ TEST(JobRecord, SettingsThatDoNotTouchTheWeightsAreFree) {
   JobRecord before = record(), now = record();
   for (const char* name :
        {"export-dir", "checkpoint-dir", "summary-dir", "save-steps", "save-total-limit",
-        "logging-steps", "eval-steps", "eval-batch-size", "log-format", "log-level"}) {
+        "logging-steps", "eval-steps", "eval-batch-size", "hypertune-metric", "recompute"}) {
     before.settings.emplace_back(name, "1");
     now.settings.emplace_back(name, "2");
   }
   set(now, "job-dir", "elsewhere");
   set(now, "threads", "4");
   EXPECT_NO_THROW(check_settings_match(to_json(before), now));
+}
+
+TEST(JobRecord, WhenToEvaluateIsFreeWhereNothingHeedsIt) {
+  for (const auto& [name, value, heeds] : {std::tuple("early-stopping-patience", "2", true),
+                                           std::tuple("early-stopping-patience", "0", false),
+                                           std::tuple("load-best-model-at-end", "true", true),
+                                           std::tuple("load-best-model-at-end", "false", false)}) {
+    JobRecord before = record();
+    before.settings.emplace_back(name, value);
+    JobRecord now = before;
+    before.settings.emplace_back("eval-steps", "10");
+    now.settings.emplace_back("eval-steps", "20");
+    const auto check = [&] { check_settings_match(to_json(before), now); };
+    if (heeds) {
+      EXPECT_THAT(check, ThrowsCode(Code::kIncompatible, "--eval-steps"));
+    } else {
+      EXPECT_NO_THROW(check());
+    }
+    EXPECT_EQ(job_identity(before) == job_identity(now), !heeds);
+  }
+}
+
+TEST(JobRecord, TheLengthThatWasUsedTellsJobsApart) {
+  JobRecord one = record(), other = record();
+  one.settings.emplace_back("max-seq-length", "128");
+  other.settings.emplace_back("max-seq-length", "128");
+  one.max_seq_length = 128;
+  EXPECT_EQ(job_identity(one), job_identity(other));  // of an older version, which wrote none
+  other.max_seq_length = 384;
+  EXPECT_NE(job_identity(one), job_identity(other));
 }
 
 TEST(JobRecord, TheModeIsFreeWhereItChangesNoTrainingRow) {

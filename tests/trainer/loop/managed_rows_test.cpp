@@ -23,7 +23,8 @@ class ManagedRowsTest : public testing::Test {
                         std::optional<Task> task = {}) {
     auto rows = make_jsonl_reader(std::make_unique<MemorySource>(as_bytes(lines)));
     EXPECT_TRUE(names_managed_rows(rows->columns()));
-    const auto managed = make_managed_rows(std::move(rows), bucket_, need, task);
+    objects_ = Checksum();
+    const auto managed = make_managed_rows(std::move(rows), bucket_, objects_, need, task);
     std::vector<Row> read;
     for (Row row; managed->next(row);) read.push_back(row);
     return read;
@@ -31,6 +32,7 @@ class ManagedRowsTest : public testing::Test {
 
   ScratchDirectory scratch_;
   std::unique_ptr<Storage> files_ = make_local_storage();
+  Checksum objects_;  // of the texts that were
   BucketOfFiles bucket_{*files_, scratch_.path().string()};
 };
 
@@ -58,6 +60,9 @@ TEST_F(ManagedRowsTest, ATextMayBeAnObject) {
   const std::vector<Row> rows = read(lines);
   ASSERT_EQ(rows.size(), 40u);
   EXPECT_THAT(rows[39], ElementsAre(Cell("text of 39.txt")));
+  Checksum all;
+  for (int i = 0; i < 40; ++i) all.add(as_bytes("text of " + std::to_string(i) + ".txt"));
+  EXPECT_TRUE(objects_ == all);
   EXPECT_THAT([&] { read(R"({"textGcsUri": "gs://b/none.txt"})"); },
               ThrowsCode(Code::kNotFound, "none.txt"));
 }

@@ -17,6 +17,7 @@ class MemoryEstimateTest : public testing::Test {
     return estimate_memory({.config = config_,
                             .lora = lora_,
                             .optimizer = optimizer_,
+                            .trains = trains_,
                             .limits = limits_,
                             .longest = 16,
                             .export_dtype = export_dtype_},
@@ -37,6 +38,7 @@ class MemoryEstimateTest : public testing::Test {
   ModelConfig config_ = tiny_config();
   LoraOptions lora_{};
   OptimizerOptions optimizer_{};
+  bool trains_ = true;
   BatchLimits limits_{.tokens = 64, .sequences = 4};
   DType export_dtype_ = DType::kF32;
   ThreadPool pool_{2};
@@ -105,7 +107,19 @@ TEST_F(MemoryEstimateTest, TheModelInAnotherTypeIsOneMoreCopy) {
   lora_ = {.rank = 1, .alpha = 8, .dropout = 0};
   const size_t before = estimate().saving;
   export_dtype_ = DType::kF16;
-  EXPECT_EQ(estimate().saving, before + fp32(size(false)) / 2);
+  int64_t largest = 0;
+  for (const ParameterSpec& spec : parameter_table(config_)) {
+    largest = std::max(largest, spec.elements());
+  }
+  EXPECT_EQ(estimate().saving, before + fp32(size(false)) / 2 + fp32(largest));
+}
+
+TEST_F(MemoryEstimateTest, AnInferenceHasNeitherGradientsNorCopies) {
+  const MemoryEstimate training = estimate();
+  trains_ = false;
+  const MemoryEstimate inference = estimate();
+  EXPECT_EQ(inference.parameters, training.parameters);
+  EXPECT_EQ(inference.gradients + inference.moments + inference.saving, 0u);
 }
 
 // What was asked of the backend, in place of counting by hand.
