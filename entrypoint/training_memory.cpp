@@ -1,7 +1,5 @@
 #include "entrypoint/training_memory.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 
 #include "entrypoint/job.h"
@@ -31,9 +29,7 @@ void set_budget(Settings& settings, int64_t tokens) {
 
 size_t program_bytes() {
   constexpr size_t kToCome = size_t{8} << 20;
-#ifdef __GLIBC__
-  malloc_trim(0);  // what a job before this one in the process freed
-#endif
+  return_freed_memory();  // of the seed before this one
   return resident_bytes() + kToCome;
 }
 

@@ -61,9 +61,9 @@ const std::vector<Library> kLibraries = {
 
 // Neither third-party nor the standard library: the kernel, the C library, the compiler.
 const std::vector<std::string> kSystem = {
-    "arm_",    "cpuid.h",  "dirent.h", "errno.h",     "fcntl.h",  "immintrin.h",
-    "linux/",  "locale.h", "netdb.h",  "nmmintrin.h", "poll.h",   "pthread.h",
-    "sched.h", "signal.h", "stdlib.h", "sys/",        "unistd.h", "xmmintrin.h"};
+    "arm_",     "cpuid.h",  "dirent.h", "errno.h",     "fcntl.h",    "immintrin.h", "linux/",
+    "locale.h", "malloc.h", "netdb.h",  "nmmintrin.h", "poll.h",     "pthread.h",   "sched.h",
+    "signal.h", "stdlib.h", "sys/",     "unistd.h",    "xmmintrin.h"};
 
 struct Include {
   std::string path;

@@ -1,5 +1,6 @@
 #include "storage/base/memory_limit.h"
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -42,6 +43,12 @@ std::optional<MemoryLimit> memory_limit(const fs::path& root) {
   }
   if (!machine) return std::nullopt;
   return MemoryLimit{*machine, "this machine's memory"};
+}
+
+void return_freed_memory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 uint64_t resident_bytes() {

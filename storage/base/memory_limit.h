@@ -21,4 +21,7 @@ std::optional<MemoryLimit> memory_limit(const std::filesystem::path& root = "/")
 // What this process holds in memory now; 0 where that cannot be read.
 uint64_t resident_bytes();
 
+// Gives the system back what the process has freed but holds, where it can.
+void return_freed_memory();
+
 }  // namespace berth
