@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "storage/base/error.h"
-#include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "trainer/text/unicode.h"
 
@@ -32,11 +31,9 @@ uint64_t offset_of(const Json& annotation, const char* key) {
 }
 
 Segment segment_of(const Json& annotation) {
-  const bool is_named = annotation.is_object() && annotation.contains("displayName") &&
-                        annotation["displayName"].is_string();
-  if (!is_named) throw Error(Code::kBadData, "a text segment's annotation without displayName");
+  std::string name = display_name(annotation);
   return {offset_of(annotation, "startOffset"), offset_of(annotation, "endOffset"),
-          annotation["displayName"]};
+          std::move(name)};
 }
 
 std::string described(const Segment& segment) {
@@ -118,6 +115,14 @@ class WordCutter {
 };
 
 }  // namespace
+
+std::string display_name(const Json& annotation) {
+  if (annotation.is_object() && annotation.contains("displayName") &&
+      annotation["displayName"].is_string()) {
+    return annotation["displayName"];
+  }
+  throw Error(Code::kBadData, "an annotation without displayName");
+}
 
 AnnotatedWords annotated_words(std::string_view text, std::string_view annotations) {
   const std::vector<Segment> segments = segments_of(annotations, count_characters(text));

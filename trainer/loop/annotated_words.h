@@ -4,7 +4,12 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/base/json.h"
+
 namespace berth {
+
+// An annotation's displayName, whatever its kind. Throws kBadData where there is none.
+std::string display_name(const Json& annotation);
 
 struct AnnotatedWords {
   std::vector<std::string> words;

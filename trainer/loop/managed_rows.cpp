@@ -36,14 +36,6 @@ const std::string* text_at(const Row& cells, std::optional<size_t> column) {
   return column ? std::get_if<std::string>(&cells[*column]) : nullptr;
 }
 
-std::string display_name(const Json& annotation) {
-  if (annotation.is_object() && annotation.contains("displayName") &&
-      annotation["displayName"].is_string()) {
-    return annotation["displayName"];
-  }
-  throw Error(Code::kBadData, "an annotation without displayName");
-}
-
 Cell class_of(const std::string& annotations) {
   const Json parsed = parse_json(annotations);
   if (!parsed.is_array()) return display_name(parsed);

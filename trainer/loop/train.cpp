@@ -44,7 +44,6 @@ class Training {
         saved_best_(state.best) {
     result_.state = std::move(state);
     result_.state.kernels = parts.kernels.description();
-    result_.epochs = epoch();
   }
 
   // However it ends, no save is left half-way.
@@ -72,6 +71,7 @@ class Training {
     settle_or_throw();
     parts_.checkpoints.free_copy();  // before the finished model is copied
     if (parts_.options.load_best_model_at_end) load_best();
+    result_.epochs = epoch();
     return std::move(result_);
   }
 
@@ -174,10 +174,9 @@ class Training {
   void report(const StepOutcome& outcome, double rate) {
     const TrainingState& state = result_.state;
     const int64_t every = parts_.options.logging_steps;
-    result_.epochs = epoch();
     StepReport report{.step = state.step,
                       .total_steps = plan_.total_steps,
-                      .epoch = result_.epochs,
+                      .epoch = epoch(),
                       .loss = mean_loss(outcome.loss_sum, outcome.examples),
                       .interval_loss = mean_loss(interval_loss_, interval_examples_),
                       .learning_rate = rate,
