@@ -70,7 +70,8 @@ double nominal_flops(const ModelConfig& config, const PackedBatch& batch) {
 
 // Runs steps until there are three and five seconds of them.
 Timing time_steps(const ModelConfig& config, const PackedBatch& batch, Kernels& kernels) {
-  Parameters parameters(parameter_table(config), /*with_gradients=*/true, kernels);
+  Parameters parameters(parameter_table(config), /*with_gradients=*/true, kernels,
+                        /*update_tokens=*/batch.num_tokens());
   std::vector<size_t> all(parameters.specs().size());
   std::iota(all.begin(), all.end(), size_t{0});
   initialize(parameters, all, config.initializer_range, 1, kernels);

@@ -54,4 +54,8 @@ struct Machine {
 BatchLimits batch_limits(const Settings& settings, bool training,
                          int64_t most_examples = INT64_MAX);
 
+// The most tokens of an update, where one batch makes it and its optimizer takes gradients as
+// factors; else 0.
+int64_t update_tokens(const Settings& settings);
+
 }  // namespace berth

@@ -8,7 +8,10 @@
 namespace berth {
 namespace {
 
-std::string advice(const BatchShape& shape, int64_t fitting) {
+std::string advice(const BatchShape& shape, int64_t fitting, const MemoryLimit& limit) {
+  if (fitting == 0 && shape.alone_bytes <= limit.size_bytes) {
+    return "--batch-size 1 with --eval-batch-size 1 would fit";
+  }
   if (fitting == 0) {
     return cat("not even one at a time fits: use ", shape.recomputes ? "" : "--recompute, ",
                "a smaller model, a shorter --max-seq-length or more memory");
@@ -49,7 +52,7 @@ void require_memory(const BatchShape& shape, const MemoryEstimate& memory,
                   human_bytes(memory.activations), " of it for ", at_once,
                   shape.tokens_an_example > 0 ? " tokens" : " examples", " at once, and ",
                   limit->what, " is ", human_bytes(limit->size_bytes)),
-              "", advice(shape, fitting));
+              "", advice(shape, fitting, *limit));
 }
 
 }  // namespace berth

@@ -22,6 +22,8 @@ struct BatchShape {
   int64_t evaluated = 0;                      // by --eval-batch-size; 0: as a micro-batch
   int64_t rows = INT64_MAX;                   // there are no more
   int64_t tokens_an_example = 0;              // at most; 0: examples are counted
+  // What the job takes by one example an update: it may be less than by one of several at a time.
+  size_t alone_bytes = SIZE_MAX;
   bool recomputes = false;
 
   int64_t micro_batch() const {

@@ -82,6 +82,17 @@ BatchLimits batch_limits(const Settings& settings, bool training, int64_t most_e
           .recomputes = options.recompute || !training};  // without a backward none is kept
 }
 
+int64_t update_tokens(const Settings& settings) {
+  const TrainingOptions& options = settings.training;
+  const int64_t longest = settings.data.max_seq_length;
+  if (options.gradient_accumulation_steps > 1 ||
+      options.optimization.optimizer != OptimizerType::kAdamW) {
+    return 0;
+  }
+  return options.token_budget > 0 ? std::max(options.token_budget, longest)
+                                  : options.batch_size * longest;
+}
+
 void run(const CommandLine& given, const Platform& platform, const std::atomic<bool>& stop,
          RunResult& reached) {
   std::atomic<bool> has_work_to_save = false;

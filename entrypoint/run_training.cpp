@@ -326,7 +326,8 @@ void run_training(Job& job) {
   require_training_memory(settings, model.config, optimizer_settings, data, limit, kernels);
   if (dry_run) return;
   const std::optional<FileLock> lease = hold(places.job);
-  Parameters parameters(parameter_table(model.config, lora), /*with_gradients=*/true, kernels);
+  Parameters parameters(parameter_table(model.config, lora), /*with_gradients=*/true, kernels,
+                        update_tokens(settings));
   say_what_learns(lora, parameters, optimizer_settings);
   Optimizer optimizer(optimizer_settings, parameters, kernels);
   CheckpointStore checkpoints(job.storage, places.checkpoints, settings.training.save_total_limit);

@@ -62,6 +62,7 @@ MemoryEstimate training_memory(const Settings& settings, const ModelConfig& conf
        .lora = settings.training.optimization.lora,
        .optimizer = optimizer,
        .limits = batch_limits(settings, /*training=*/true, data.most_examples),
+       .update_tokens = update_tokens(settings),
        .longest = settings.data.max_seq_length,
        .export_dtype = settings.output.export_dtype.value_or(DType::kF32),
        .exports_tensorflow = settings.output.export_format == ExportFormat::kTensorflow},
@@ -95,16 +96,22 @@ void require_training_memory(const Settings& settings, const ModelConfig& config
       return memory_of(smaller);
     });
   }
+  Settings alone = settings;
+  alone.training.batch_size = alone.training.eval_batch_size = 1;
+  alone.training.gradient_accumulation_steps = 1;
   const BatchShape shape{
       .batch_size = training.batch_size,
       .micro_batches = training.gradient_accumulation_steps,
       .evaluated = std::min(training.examples_per_evaluation_batch(), data.most_examples),
       .rows = data.most_examples,
+      .alone_bytes = memory_of(alone).total(),
       .recomputes = training.recompute};
   require_memory(shape, memory, limit, [&](int64_t at_once) {
     Settings smaller = settings;
-    smaller.training.batch_size = at_once;
-    smaller.training.gradient_accumulation_steps = 1;
+    if (at_once < shape.micro_batch()) {  // a part of an update, which is never less
+      smaller.training.batch_size = 2 * at_once;
+      smaller.training.gradient_accumulation_steps = 2;
+    }
     smaller.training.eval_batch_size = std::min(training.eval_batch_size, at_once);
     return memory_of(smaller);
   });

@@ -81,6 +81,13 @@ TEST(RequireMemory, OfAnInferenceItIsTheEvaluation) {
   EXPECT_THAT(complaint({.evaluated = 64}, 230), HasSubstr("; --eval-batch-size 13 would fit"));
 }
 
+TEST(RequireMemory, KnowsThatUpdatesOfOneExampleMayTakeLess) {
+  const BatchShape shape{.batch_size = 4, .alone_bytes = 105 * kMiB};
+  EXPECT_THAT(complaint(shape, 105), HasSubstr("; --batch-size 1 with --eval-batch-size 1 would"));
+  EXPECT_THAT(complaint(shape, 104), HasSubstr("not even one at a time fits"));
+  EXPECT_THAT(complaint(shape, 120), HasSubstr("--batch-size 2 would fit, or the same"));
+}
+
 TEST(RequireMemory, SaysWhereNoBatchFits) {
   EXPECT_THAT(complaint({.batch_size = 4}, 105),
               HasSubstr("not even one at a time fits: use --recompute, a smaller model"));

@@ -102,6 +102,18 @@ struct UpdateRange {
   Tensor marks{};        // of the rows of the table that this is; null: it is none
 };
 
+// A matrix's gradient as the factors of the one product that it is, dy^T x [N,K]: of a batch with
+// few tokens these are smaller, and quicker to keep until the update than what they come to.
+struct FactoredGradient {
+  Tensor dy, x;  // [T,N], [T,K], both in kept_dtype()
+};
+
+struct FactoredUpdate {
+  Weight* weight;  // of a part of the parameter arena, not null
+  FactoredGradient gradient;
+  UpdateRange range;  // the same part
+};
+
 // The operations of a BERT-family training step. One abstract class; a backend (CPU fp32, CPU bf16
 // tiles, CUDA) implements all of it and owns memory, copies, threads and streams.
 //
@@ -128,6 +140,8 @@ class Kernels {
 
   // ---- Memory ------------------------------------------------------------------------------
   virtual std::unique_ptr<Memory> allocate(size_t size_bytes) = 0;
+  // The same, where much of it will never be touched and should take no memory.
+  virtual std::unique_ptr<Memory> allocate_sparse(size_t size_bytes) = 0;
   virtual void upload(Tensor to, const void* from) = 0;
   virtual void download(void* to, Tensor from) = 0;  // waits
   virtual void zero(Tensor x) = 0;
@@ -143,6 +157,9 @@ class Kernels {
   virtual size_t scratch_bytes(const AttentionExtent& extent) const = 0;
   // What a Weight of this shape holds beside its master.
   virtual size_t packed_bytes(int64_t rows, int64_t columns) const = 0;
+  // What operations on factored gradients hold, of so many tokens and matrices of at most so many
+  // rows and columns together.
+  virtual size_t factored_scratch_bytes(int64_t tokens, int64_t rows_and_columns) const = 0;
 
   // ---- An update ---------------------------------------------------------------------------
   virtual std::unique_ptr<StepState> make_step_state() = 0;
@@ -310,6 +327,10 @@ class Kernels {
   // The same of the rows of x that have kHasGradient; the others are zeros. x: as many rows of one
   // length as there are marks.
   virtual void add_squares_of_rows(Tensor x, Tensor marks, StepState& state) = 0;
+  // The same of gradients that are not computed: |dy^T x|^2 is the sum of the products of dy dy^T's
+  // elements and those of x x^T (Li et al. 2022, arXiv:2110.05679, section 4).
+  virtual void add_squares_of_products(std::span<const FactoredGradient> gradients,
+                                       StepState& state) = 0;
   // From the sums: grad_norm = sqrt(squares) / examples, and the factor 1/examples, times
   // max_grad_norm/grad_norm where the norm exceeds it (max_grad_norm 0: no clipping).
   virtual void finish_gradients(float max_grad_norm, StepState& state) = 0;
@@ -319,6 +340,10 @@ class Kernels {
   // disjoint. Zeroes g. Keeps the ranges' marks true.
   virtual void adamw(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
                      const AdamWOptions& options, const StepState& state) = 0;
+  // The same of matrices whose gradients are made piece by piece and never stand in memory.
+  // Refreshes the weights.
+  virtual void adamw_of_products(std::span<const FactoredUpdate> updates, Tensor m, Tensor v,
+                                 const AdamWOptions& options, const StepState& state) = 0;
   // LAMB (You et al. 2019, arXiv:1904.00962), with bias correction. As adamw, but the whole step of
   // a range, u = m_hat / (sqrt(v_hat) + epsilon) + decay * w, is scaled by |w| / |u| where the
   // range adapts and neither is 0: one range a parameter.

@@ -57,21 +57,39 @@ AttentionExtent attention_extent(const MemoryPlan& plan) {
           .positions = config.type == ModelType::kDebertaV2 ? 2 * config.relative_span() : 0};
 }
 
+// Of factored gradients, whose widest may be queries', keys' and values' together.
+size_t factored_bytes(const MemoryPlan& plan, const Parameters& parameters,
+                      const Kernels& kernels) {
+  int64_t widest = 0;
+  for (size_t i = 0; i < parameters.specs().size(); ++i) {
+    const std::vector<int64_t>& shape = parameters.specs()[i].shape;
+    if (parameters.is_factored(i)) widest = std::max(widest, shape[0] + shape[1]);
+  }
+  if (widest == 0) return 0;
+  return kernels.factored_scratch_bytes(plan.update_tokens,
+                                        std::max(widest, 4 * plan.config.hidden_size));
+}
+
 }  // namespace
 
 MemoryEstimate estimate_memory(const MemoryPlan& plan, Kernels& kernels) {
-  const Parameters parameters(parameter_table(plan.config, plan.lora));
-  int64_t training = 0, learning = 0;
-  for (const ParameterSpec& spec : parameters.specs()) {
-    if (spec.trains) training += spec.elements();
+  const Parameters parameters(parameter_table(plan.config, plan.lora),
+                              plan.trains ? plan.update_tokens : 0);
+  int64_t summed = 0, learning = 0;
+  for (size_t i = 0; i < parameters.specs().size(); ++i) {
+    const ParameterSpec& spec = parameters.specs()[i];
+    if (spec.trains && !parameters.is_factored(i)) summed += spec.elements();
     if (learns(spec, plan.optimizer)) learning += spec.elements();
   }
+  const size_t factors =
+      static_cast<size_t>(parameters.factor_elements()) * size_of(kernels.kept_dtype());
   return {.parameters = fp32_bytes(parameters.size()),
-          .gradients = plan.trains ? fp32_bytes(training) : 0,
+          .gradients = plan.trains ? fp32_bytes(summed) + factors : 0,
           .moments = plan.trains ? 2 * fp32_bytes(learning) : 0,
           .activations = Model::planned_bytes(plan.config, plan.limits, kernels, plan.lora),
           .scratch = kernels.scratch_bytes(attention_extent(plan)) +
-                     packed_bytes(plan, parameters, kernels),
+                     packed_bytes(plan, parameters, kernels) +
+                     factored_bytes(plan, parameters, kernels),
           .saving = plan.trains ? std::max(copy_bytes(parameters), export_bytes(plan)) : 0};
 }
 

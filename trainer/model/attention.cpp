@@ -99,8 +99,7 @@ void SelfAttention::attend_backward(const StepContext& step, Tensor x, Tensor at
         dattended, qkv, attended, log_sum_exp_.first(tokens), step.batch.cu_seqlens,
         static_cast<int>(config_.num_attention_heads), probability_dropout(step), step.state, dqkv);
   }
-  kernels_.linear_backward(dqkv, x, *qkv_linear_->weight, dx, Into::kAdd, qkv_linear_->dweight,
-                           qkv_linear_->dbias);
+  qkv_linear_->backward(kernels_, dqkv, x, dx, Into::kAdd);
   for (Adapted& each : adapters_) {
     each.adapter.backward(step, adapter_dropout(each.part), x, dqkv, dx);
   }
@@ -152,8 +151,7 @@ void SelfAttention::backward(const StepContext& step, Tensor x, Tensor picked, T
   const Tensor context =
       picked_ ? attended : pick(attended, picked, scratch.wide_as(tokens, attended.columns()));
   Tensor dattended = scratch.second_hidden.first(rows);
-  kernels_.linear_backward(dprojected, context, *output_linear_.weight, dattended, Into::kOverwrite,
-                           output_linear_.dweight, output_linear_.dbias);
+  output_linear_.backward(kernels_, dprojected, context, dattended, Into::kOverwrite);
   if (output_adapter_) {
     output_adapter_->backward(step, adapter_dropout(LayerPart::kAttentionOutput, picked), context,
                               dprojected, dattended);
@@ -173,9 +171,9 @@ void SelfAttention::backward(const StepContext& step, Tensor x, Tensor picked, T
 }
 
 void SelfAttention::refresh() {
-  if (qkv_linear_) kernels_.refresh(*qkv_linear_->weight);
+  if (qkv_linear_) qkv_linear_->refresh(kernels_);
   if (picked_) picked_->refresh();
-  kernels_.refresh(*output_linear_.weight);
+  output_linear_.refresh(kernels_);
   if (disentangled_) disentangled_->refresh();
   for (Adapted& each : adapters_) each.adapter.refresh();
   if (output_adapter_) output_adapter_->refresh();

@@ -51,6 +51,6 @@ void Convolution::backward(const StepContext& step, Tensor d, const LayerScratch
 
 void Convolution::add_input_gradient(Tensor dx) { kernels_.add(dx_.first(dx.rows()), dx); }
 
-void Convolution::refresh() { kernels_.refresh(*conv_.weight); }
+void Convolution::refresh() { conv_.refresh(kernels_); }
 
 }  // namespace berth

@@ -51,8 +51,7 @@ void DisentangledAttention::backward(const StepContext& step, Dropout dropout, T
       dout, qkv, relative(), out, log_sum_exp, step.batch.cu_seqlens,
       static_cast<int>(config_.num_attention_heads), dropout, step.state, dqkv, dposition_qk);
   const Tensor dropped = positions_.dropped(step, site_);
-  kernels_.linear_backward(dposition_qk, dropped, *qk_linear_.weight, dpositions, Into::kOverwrite,
-                           qk_linear_.dweight, qk_linear_.dbias);
+  qk_linear_.backward(kernels_, dposition_qk, dropped, dpositions, Into::kOverwrite);
   for (Adapted& each : adapters_) {
     each.adapter.backward(step, positions_.counted(each.dropout), dropped, dposition_qk,
                           dpositions);
@@ -61,7 +60,7 @@ void DisentangledAttention::backward(const StepContext& step, Dropout dropout, T
 }
 
 void DisentangledAttention::refresh() {
-  kernels_.refresh(*qk_linear_.weight);
+  qk_linear_.refresh(kernels_);
   for (Adapted& each : adapters_) each.adapter.refresh();
 }
 

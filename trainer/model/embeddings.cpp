@@ -53,8 +53,7 @@ void Embeddings::backward(const StepContext& step, Tensor dy) {
   Tensor d = dy;
   if (projection_) {
     d = dnormalized_.first(tokens);
-    kernels_.linear_backward(dy, normalized_.first(tokens), *projection_->weight, d,
-                             Into::kOverwrite, projection_->dweight, projection_->dbias);
+    projection_->backward(kernels_, dy, normalized_.first(tokens), d, Into::kOverwrite);
   }
   kernels_.dropout(d, step.dropout(config_.hidden_dropout_prob, kEmbeddingsSite), step.state, d);
   kernels_.layer_norm_backward(d, sum_.first(tokens), norm_.gamma, mean_.first(tokens),
@@ -66,7 +65,7 @@ void Embeddings::backward(const StepContext& step, Tensor dy) {
 }
 
 void Embeddings::refresh() {
-  if (projection_) kernels_.refresh(*projection_->weight);
+  if (projection_) projection_->refresh(kernels_);
 }
 
 }  // namespace berth

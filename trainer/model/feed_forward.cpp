@@ -84,18 +84,17 @@ void FeedForward::backward(const StepContext& step, Tensor x, Tensor picked, Ten
   kernels_.add_layer_norm_backward(d, sum_.first(rows), output_dropout(step, picked), step.state,
                                    norm_.gamma, mean_.first(rows), rstd_.first(rows), doutput,
                                    /*dresidual=*/d, norm_.dgamma, norm_.dbeta);
-  if (output_.dweight || output_adapter_) {
+  if (output_.learns() || output_adapter_) {
     kernels_.activation_again(pre, config_.hidden_act, activated);
   }
-  kernels_.linear_backward(doutput, activated, *output_.weight, dactivated, Into::kOverwrite,
-                           output_.dweight, output_.dbias);
+  output_.backward(kernels_, doutput, activated, dactivated, Into::kOverwrite);
   if (output_adapter_) {
     output_adapter_->backward(step, adapter_dropout(LayerPart::kOutput, picked), activated, doutput,
                               dactivated);
   }
   // The residual: d already holds its share.
-  kernels_.linear_activation_backward(dactivated, pre, config_.hidden_act, x, *intermediate_.weight,
-                                      d, Into::kAdd, intermediate_.dweight, intermediate_.dbias);
+  intermediate_.activation_backward(kernels_, dactivated, pre, config_.hidden_act, x, d,
+                                    Into::kAdd);
   if (intermediate_adapter_) {  // dactivated has become the gradient before the activation
     intermediate_adapter_->backward(step, adapter_dropout(LayerPart::kIntermediate, picked), x,
                                     dactivated, d);
@@ -103,8 +102,8 @@ void FeedForward::backward(const StepContext& step, Tensor x, Tensor picked, Ten
 }
 
 void FeedForward::refresh() {
-  kernels_.refresh(*intermediate_.weight);
-  kernels_.refresh(*output_.weight);
+  intermediate_.refresh(kernels_);
+  output_.refresh(kernels_);
   for (auto* adapter : {&intermediate_adapter_, &output_adapter_}) {
     if (*adapter) (*adapter)->refresh();
   }

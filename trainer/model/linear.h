@@ -8,18 +8,23 @@
 
 namespace berth {
 
-// The parts of one dense layer: views into Parameters, and the matrix as products want it, which
-// copies share.
+// One dense layer: views into Parameters, and the matrix as products want it, which copies share.
 struct Linear {
   // `name`.weight and `name`.bias; `count` > 1 joins that many neighbours (query, key, value).
   // A weight of three dimensions is taken as a matrix of as many rows.
-  Linear(Parameters& parameters, Kernels& kernels, const std::string& name, int count = 1)
-      : weight(kernels.make_weight(parameters.value(name + ".weight", count).as_matrix())),
-        bias(parameters.value(name + ".bias", count)),
-        dweight(parameters.gradient(name + ".weight", count).as_matrix()),
-        dbias(parameters.gradient(name + ".bias", count)) {}
+  Linear(Parameters& parameters, Kernels& kernels, const std::string& name, int count = 1);
+
+  // Whether the weight wants a gradient, and so the x that it met.
+  bool learns() const { return dweight || factored != nullptr; }
+  // As Kernels::linear_backward and linear_activation_backward, the parameters' gradients as they
+  // are held.
+  void backward(Kernels& kernels, Tensor dy, Tensor x, Tensor dx, Into into) const;
+  void activation_backward(Kernels& kernels, Tensor dy, Tensor pre, Activation activation, Tensor x,
+                           Tensor dx, Into into) const;
+  void refresh(Kernels& kernels) const;  // after the parameters changed
 
   std::shared_ptr<Weight> weight;
+  FactoredParameter* factored;  // null: the gradient is dweight
   Tensor bias, dweight, dbias;
 };
 

@@ -60,13 +60,12 @@ class MaskedLmHead final : public Head {
                              Into::kOverwrite, dword_, dbias_);
     kernels_.layer_norm_backward(d, activated_.first(rows), norm_.gamma, mean_.first(rows),
                                  rstd_.first(rows), d, norm_.dgamma, norm_.dbeta);
-    kernels_.linear_activation_backward(d, pre_.first(rows), names_.activation, hidden_,
-                                        *dense_.weight, dhidden, Into::kOverwrite, dense_.dweight,
-                                        dense_.dbias);
+    dense_.activation_backward(kernels_, d, pre_.first(rows), names_.activation, hidden_, dhidden,
+                               Into::kOverwrite);
   }
 
   void refresh() override {
-    kernels_.refresh(*dense_.weight);
+    dense_.refresh(kernels_);
     kernels_.refresh(*word_);
   }
 

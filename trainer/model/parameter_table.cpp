@@ -21,7 +21,7 @@ class TableBuilder {
       matrix(names.token_type + ".weight", config_.type_vocab_size, width);
     }
     layer_norm(names.norm, width);
-    if (!names.projection.empty()) linear(names.projection, config_.hidden_size, width);
+    if (!names.projection.empty()) dense(names.projection, config_.hidden_size, width);
   }
 
   void relative_positions() {
@@ -33,16 +33,19 @@ class TableBuilder {
   void layer(const LayerNames& names) {
     ++depth_;
     const int64_t hidden = config_.hidden_size, intermediate = config_.intermediate_size;
+    // Layers that share them add their products up; so do DeBERTa's tokens and positions.
+    const bool is_used_once = !shares_parameters(config_, 1);
     for (const std::string& part : {names.query, names.key, names.value}) {
       matrix(part + ".weight", hidden, hidden);
+      table_.back().is_product = is_used_once && config_.type != ModelType::kDebertaV2;
     }
     for (const std::string& part : {names.query, names.key, names.value}) {
       vector(part + ".bias", hidden);
     }
-    linear(names.attention_output, hidden, hidden);
+    dense(names.attention_output, hidden, hidden, is_used_once);
     layer_norm(names.attention_norm, hidden);
-    linear(names.intermediate, intermediate, hidden);
-    linear(names.output, hidden, intermediate);
+    dense(names.intermediate, intermediate, hidden, is_used_once);
+    dense(names.output, hidden, intermediate, is_used_once);
     layer_norm(names.output_norm, hidden);
   }
 
@@ -84,17 +87,17 @@ class TableBuilder {
       case Task::kRegression:
       case Task::kMultiLabel: {
         const SequenceHeadNames names = sequence_head_names(config_);
-        linear(names.dense, hidden, hidden);
-        linear(names.classifier, outputs, hidden);
+        dense(names.dense, hidden, hidden);
+        classifier(names.classifier, outputs, hidden);
         break;
       }
       case Task::kTokenClassification:
       case Task::kQuestionAnswering:
-        linear(token_head_name(config_), outputs, hidden);
+        classifier(token_head_name(config_), outputs, hidden);
         break;
       case Task::kMaskedLm: {
         const MaskedLmHeadNames names = masked_lm_head_names(config_);
-        linear(names.dense, config_.embedding_width(), hidden);
+        dense(names.dense, config_.embedding_width(), hidden);
         layer_norm(names.norm, config_.embedding_width());
         vector(names.bias, config_.vocab_size);
         table_.back().aliases = names.bias_aliases;
@@ -122,9 +125,14 @@ class TableBuilder {
   void vector(const std::string& name, int64_t size, Initial initial = Initial::kZeros) {
     add({.name = name, .shape = {size}, .initial = initial, .decays = false});
   }
-  void linear(const std::string& name, int64_t outputs, int64_t inputs) {
+  void dense(const std::string& name, int64_t outputs, int64_t inputs, bool is_used_once = true) {
     matrix(name + ".weight", outputs, inputs);
+    table_.back().is_product = is_used_once;
     vector(name + ".bias", outputs);
+  }
+  // Whose products are exact.
+  void classifier(const std::string& name, int64_t outputs, int64_t inputs) {
+    dense(name, outputs, inputs, /*is_used_once=*/false);
   }
   // Files of 2018 to 2020 say gamma and beta.
   void layer_norm(const std::string& name, int64_t size) {

@@ -12,25 +12,72 @@
 
 namespace berth {
 
-Parameters::Parameters(std::vector<ParameterSpec> specs) : specs_(std::move(specs)) {
+namespace {
+
+// Whether a matrix [N,K] is better kept as the factors of a batch of T tokens: the products that
+// tell its norm, T^2 (N + K) multiplications, are had for less than it takes to write N K numbers,
+// read them twice and make them zeros again.
+bool is_better_factored(const ParameterSpec& spec, int64_t tokens) {
+  constexpr int64_t kMultiplicationsPerElement = 200, kMostTokens = 1024;
+  constexpr int64_t kLeastElements = 1 << 17;  // smaller ones stay in a cache
+  if (!spec.is_product || !spec.trains || tokens == 0 || tokens > kMostTokens) return false;
+  if (spec.elements() < kLeastElements) return false;
+  return tokens * tokens * (spec.shape[0] + spec.shape[1]) <=
+         kMultiplicationsPerElement * spec.elements();
+}
+
+}  // namespace
+
+Parameters::Parameters(std::vector<ParameterSpec> specs, int64_t update_tokens)
+    : specs_(std::move(specs)), update_tokens_(update_tokens) {
   for (const ParameterSpec& spec : specs_) {
     offsets_.push_back(size_);
     size_ += spec.elements();
+    const bool is_factored = is_better_factored(spec, update_tokens);
+    factor_offsets_.push_back(is_factored ? factor_elements_ : -1);
+    if (is_factored) factor_elements_ += update_tokens * (spec.shape[0] + spec.shape[1]);
   }
 }
 
-Parameters::Parameters(std::vector<ParameterSpec> specs, bool with_gradients, Kernels& kernels)
-    : Parameters(std::move(specs)) {
+Parameters::Parameters(std::vector<ParameterSpec> specs, bool with_gradients, Kernels& kernels,
+                       int64_t update_tokens)
+    : Parameters(std::move(specs), with_gradients ? update_tokens : 0) {
   const size_t size_bytes = static_cast<size_t>(size_) * sizeof(float);
   values_ = kernels.allocate(size_bytes);
   if (!with_gradients) return;
-  gradients_ = kernels.allocate(size_bytes);
+  gradients_ =
+      factor_elements_ > 0 ? kernels.allocate_sparse(size_bytes) : kernels.allocate(size_bytes);
+  factor_dtype_ = kernels.kept_dtype();
+  factors_ = kernels.allocate(static_cast<size_t>(factor_elements_) * size_of(factor_dtype_));
   for (const ParameterSpec& spec : specs_) {
     marks_.push_back(spec.is_looked_up && spec.trains
                          ? kernels.allocate(static_cast<size_t>(spec.shape[0]) * sizeof(int32_t))
                          : nullptr);
   }
   mark_all_rows(kernels);
+}
+
+// Of neighbours that are joined, the rooms lie end to end, too: x's takes less than they have.
+FactoredParameter* Parameters::factored(std::string_view name, int count) {
+  const size_t index = index_of(name);
+  if (!is_factored(index)) return nullptr;
+  const Tensor joined = view(nullptr, index, count);
+  FactoredParameter factored{
+      .index = index, .begin = offsets_[index], .end = offsets_[index] + joined.elements()};
+  for (FactoredParameter& known : factored_) {
+    if (known.begin == factored.begin && known.end == factored.end) return &known;
+    assert(known.end <= factored.begin || factored.end <= known.begin);
+  }
+  const auto make = [&](int64_t offset, int64_t columns) {
+    const size_t at = static_cast<size_t>(offset) * size_of(factor_dtype_);
+    return Tensor{.data = factors_ ? factors_->data() + at : nullptr,
+                  .dtype = factor_dtype_,
+                  .rank = 2,
+                  .shape = {update_tokens_, columns}};
+  };
+  factored.room.dy = make(factor_offsets_[index], joined.rows());
+  factored.room.x = make(factor_offsets_[index] + factored.room.dy.elements(), joined.columns());
+  return &factored_.emplace_back(factored);
 }
 
 Tensor Parameters::marks(size_t index) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -26,6 +27,7 @@ struct ParameterSpec {
   bool is_adapter = false;    // LoRA's: is missing from pretrained files
   bool trains = true;         // has a gradient
   bool is_looked_up = false;  // a table of which only the rows of a batch's ids have a gradient
+  bool is_product = false;    // a matrix whose gradient of a batch is one product
   // 0 for embeddings, 1 for the first layer, ... and 1 more than the last layer's for the head.
   // Does not decrease along the table, but for adapters, which stand behind all layers.
   int64_t depth = 0;
@@ -44,14 +46,30 @@ std::vector<ParameterSpec> parameter_table(const ModelConfig& config);
 // With LoRA's adapters before the head; only these and the head train.
 std::vector<ParameterSpec> parameter_table(const ModelConfig& config, const LoraOptions& lora);
 
+// A matrix, or neighbours that are joined, whose gradient is kept as factors until the update.
+struct FactoredParameter {
+  size_t index = 0;            // the first one's
+  int64_t begin = 0, end = 0;  // elements in values()
+  FactoredGradient room{};     // for the tokens of any update
+  int64_t tokens = 0;          // that it holds the factors of; 0: no gradient
+  Weight* weight = nullptr;    // the layer's, which an update refreshes
+  bool is_refreshed = false;   // the weight, by the last update
+
+  FactoredGradient gradient() const { return {room.dy.first(tokens), room.x.first(tokens)}; }
+};
+
 // All parameters in one block of fp32, their gradients in another of the same layout (without
-// gaps), where the backend computes. Layers hold views.
+// gaps), where the backend computes. Layers hold views. Where an update is one batch of few tokens,
+// matrices' gradients are kept as factors: their place in that block is never touched, and so takes
+// no memory.
 class Parameters {
  public:
-  // Values and gradients start as zeros. Throws kMemory.
-  Parameters(std::vector<ParameterSpec> specs, bool with_gradients, Kernels& kernels);
+  // Values and gradients start as zeros. update_tokens: of the largest batch, where each is an
+  // update of its own; 0: gradients may be sums over several. Throws kMemory.
+  Parameters(std::vector<ParameterSpec> specs, bool with_gradients, Kernels& kernels,
+             int64_t update_tokens = 0);
   // A plan: all shapes, no memory; every view is null.
-  explicit Parameters(std::vector<ParameterSpec> specs);
+  explicit Parameters(std::vector<ParameterSpec> specs, int64_t update_tokens = 0);
 
   std::span<const ParameterSpec> specs() const { return specs_; }
   int64_t size() const { return size_; }  // elements of all
@@ -59,7 +77,7 @@ class Parameters {
   Tensor values() const;     // [size]
   Tensor gradients() const;  // [size]; null without gradients; zeros of what does not train
   Tensor value(size_t index) const { return view(values_.get(), index); }
-  // Null where it does not train.
+  // Null where it does not train, or is factored.
   Tensor gradient(size_t index) const { return view(gradients_of(index), index); }
 
   // By Hugging Face name, which must exist. `count` > 1 joins that many neighbours along rows.
@@ -72,20 +90,32 @@ class Parameters {
   Tensor marks(std::string_view name) const { return marks(index_of(name)); }
   void mark_all_rows(Kernels& kernels);
 
+  bool is_factored(size_t index) const { return factor_offsets_[index] >= 0; }
+  // Where a layer puts the factors; null where they are not what is kept. By name as above.
+  FactoredParameter* factored(std::string_view name, int count = 1);
+  // All that layers have asked for.
+  std::deque<FactoredParameter>& factored() { return factored_; }
+  int64_t factor_elements() const { return factor_elements_; }  // of kept_dtype()
+  int64_t update_tokens() const { return update_tokens_; }
+
   // First element of parameter `index` in values().
   int64_t offset(size_t index) const { return offsets_[index]; }
 
  private:
   size_t index_of(std::string_view name) const;
   const Memory* gradients_of(size_t index) const {
-    return specs_[index].trains ? gradients_.get() : nullptr;
+    return specs_[index].trains && !is_factored(index) ? gradients_.get() : nullptr;
   }
   Tensor view(const Memory* memory, size_t index, int count = 1) const;
 
   std::vector<ParameterSpec> specs_;
   std::vector<int64_t> offsets_;
-  int64_t size_ = 0;
+  std::vector<int64_t> factor_offsets_;  // in factors_; -1: not factored
+  int64_t size_ = 0, factor_elements_ = 0, update_tokens_ = 0;
   std::unique_ptr<Memory> values_, gradients_;  // values_ null: a plan
+  std::unique_ptr<Memory> factors_;
+  DType factor_dtype_ = DType::kF32;
+  std::deque<FactoredParameter> factored_;      // does not move
   std::vector<std::unique_ptr<Memory>> marks_;  // of every parameter, null where it has none
 };
 

@@ -43,16 +43,14 @@ void PickedAttention::backward(const StepContext& step, Dropout dropout, Tensor 
                                      dropout, step.state, dq, dkv);
   const Tensor picked_x = scratch.second_wide_as(rows, hidden);  // kv has been used up
   kernels_.gather_rows(x, picked, picked_x);
-  kernels_.linear_backward(dq, picked_x, *q_linear_.weight, dpicked_x, Into::kAdd,
-                           q_linear_.dweight, q_linear_.dbias);
+  q_linear_.backward(kernels_, dq, picked_x, dpicked_x, Into::kAdd);
   kernels_.gather_rows_backward(dpicked_x, picked, dx);
-  kernels_.linear_backward(dkv, x, *kv_linear_.weight, dx, Into::kAdd, kv_linear_.dweight,
-                           kv_linear_.dbias);
+  kv_linear_.backward(kernels_, dkv, x, dx, Into::kAdd);
 }
 
 void PickedAttention::refresh() {
-  kernels_.refresh(*q_linear_.weight);
-  kernels_.refresh(*kv_linear_.weight);
+  q_linear_.refresh(kernels_);
+  kv_linear_.refresh(kernels_);
 }
 
 }  // namespace berth

@@ -50,19 +50,17 @@ class SequenceHead final : public Head {
   void backward(const StepContext& step, Tensor dhidden) override {
     const int64_t sequences = step.batch.num_sequences;
     const Tensor dpooled = dpooled_.first(sequences);
-    kernels_.linear_backward(dlogits_.first(sequences), pooled_.first(sequences),
-                             *classifier_.weight, dpooled, Into::kOverwrite, classifier_.dweight,
-                             classifier_.dbias);
+    classifier_.backward(kernels_, dlogits_.first(sequences), pooled_.first(sequences), dpooled,
+                         Into::kOverwrite);
     kernels_.dropout(dpooled, after(step), step.state, dpooled);
-    kernels_.linear_activation_backward(dpooled, pre_.first(sequences), names_.activation, first_,
-                                        *dense_.weight, dhidden, Into::kOverwrite, dense_.dweight,
-                                        dense_.dbias);
+    dense_.activation_backward(kernels_, dpooled, pre_.first(sequences), names_.activation, first_,
+                               dhidden, Into::kOverwrite);
     if (names_.drops_before_dense) kernels_.dropout(dhidden, before(step), step.state, dhidden);
   }
 
   void refresh() override {
-    kernels_.refresh(*dense_.weight);
-    kernels_.refresh(*classifier_.weight);
+    dense_.refresh(kernels_);
+    classifier_.refresh(kernels_);
   }
 
  private:

@@ -36,12 +36,12 @@ class TokenHead final : public Head {
 
   void backward(const StepContext& step, Tensor dhidden) override {
     const int64_t tokens = step.batch.num_tokens;
-    kernels_.linear_backward(dlogits_.first(tokens), dropped_.first(tokens), *classifier_.weight,
-                             dhidden, Into::kOverwrite, classifier_.dweight, classifier_.dbias);
+    classifier_.backward(kernels_, dlogits_.first(tokens), dropped_.first(tokens), dhidden,
+                         Into::kOverwrite);
     kernels_.dropout(dhidden, dropout(step), step.state, dhidden);
   }
 
-  void refresh() override { kernels_.refresh(*classifier_.weight); }
+  void refresh() override { classifier_.refresh(kernels_); }
 
  private:
   void add_loss(const StepContext& step, Tensor logits, Tensor dlogits) {

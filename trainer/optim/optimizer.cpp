@@ -4,55 +4,49 @@
 #include <cmath>
 #include <span>
 
+#include "storage/base/error.h"
+
 namespace berth {
 
 namespace {
 
-// One for each parameter that learns; neighbours that are treated alike are joined where a range
-// need not be one parameter.
-std::vector<UpdateRange> ranges_of(const OptimizerOptions& options, const Parameters& parameters) {
-  std::vector<UpdateRange> ranges;
+// One for each parameter.
+std::vector<UpdateRange> all_ranges(const OptimizerOptions& options, const Parameters& parameters) {
   const std::span<const ParameterSpec> specs = parameters.specs();
   int64_t deepest = 0;
   for (const ParameterSpec& spec : specs) deepest = std::max(deepest, spec.depth);
+  std::vector<UpdateRange> ranges;
   for (size_t i = 0; i < specs.size(); ++i) {
-    if (!learns(specs[i], options)) continue;
     const auto layers_above = static_cast<double>(deepest - specs[i].depth);
-    const UpdateRange range{
-        .begin = parameters.offset(i),
-        .end = parameters.offset(i) + specs[i].elements(),
-        .weight_decay = specs[i].decays ? static_cast<float>(options.weight_decay) : 0.0f,
-        .rate_scale = static_cast<float>(std::pow(options.layerwise_decay, layers_above)),
-        .adapts = specs[i].decays,
-        .marks = parameters.marks(i)};
-    const bool joins = options.type == OptimizerType::kAdamW && !ranges.empty() && !range.marks &&
-                       !ranges.back().marks && ranges.back().end == range.begin &&
-                       ranges.back().weight_decay == range.weight_decay &&
-                       ranges.back().rate_scale == range.rate_scale;
-    if (joins) {
-      ranges.back().end = range.end;
+    ranges.push_back(
+        {.begin = parameters.offset(i),
+         .end = parameters.offset(i) + specs[i].elements(),
+         .weight_decay = specs[i].decays ? static_cast<float>(options.weight_decay) : 0.0f,
+         .rate_scale = static_cast<float>(std::pow(options.layerwise_decay, layers_above)),
+         .adapts = specs[i].decays,
+         .marks = parameters.marks(i)});
+  }
+  return ranges;
+}
+
+// Those of the parameters that are wanted(i); neighbours are joined where joins(range, next).
+template <typename Wanted, typename Joins>
+std::vector<UpdateRange> join(std::span<const UpdateRange> all, const Wanted& wanted,
+                              const Joins& joins) {
+  std::vector<UpdateRange> ranges;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!wanted(i)) continue;
+    if (!ranges.empty() && ranges.back().end == all[i].begin && joins(ranges.back(), all[i])) {
+      ranges.back().end = all[i].end;
     } else {
-      ranges.push_back(range);
+      ranges.push_back(all[i]);
     }
   }
   return ranges;
 }
 
-// What has gradients and does not learn. What does not train has none: its zeros are not touched,
-// so that they take no memory.
-std::vector<UpdateRange> frozen_in(const OptimizerOptions& options, const Parameters& parameters) {
-  std::vector<UpdateRange> frozen;
-  for (size_t i = 0; i < parameters.specs().size(); ++i) {
-    const ParameterSpec& spec = parameters.specs()[i];
-    const int64_t begin = parameters.offset(i), end = begin + spec.elements();
-    if (!spec.trains || learns(spec, options)) continue;
-    if (!frozen.empty() && frozen.back().end == begin) {
-      frozen.back().end = end;
-    } else {
-      frozen.push_back({.begin = begin, .end = end});
-    }
-  }
-  return frozen;
+bool are_treated_alike(const UpdateRange& a, const UpdateRange& b) {
+  return !a.marks && !b.marks && a.weight_decay == b.weight_decay && a.rate_scale == b.rate_scale;
 }
 
 }  // namespace
@@ -62,11 +56,29 @@ bool learns(const ParameterSpec& spec, const OptimizerOptions& options) {
 }
 
 Optimizer::Optimizer(const OptimizerOptions& options, Parameters& parameters, Kernels& kernels)
-    : options_(options),
-      parameters_(parameters),
-      kernels_(kernels),
-      ranges_(ranges_of(options, parameters)),
-      frozen_(frozen_in(options, parameters)) {
+    : options_(options), parameters_(parameters), kernels_(kernels) {
+  const auto learns_at = [&](size_t i) { return learns(parameters.specs()[i], options); };
+  const auto is_summed = [&](size_t i) { return !parameters.is_factored(i); };
+  const bool is_lamb = options.type == OptimizerType::kLamb;
+  all_ = all_ranges(options, parameters);
+  ranges_ = join(
+      all_, [&](size_t i) { return learns_at(i) && is_summed(i); },
+      [&](const UpdateRange& a, const UpdateRange& b) {
+        return !is_lamb && are_treated_alike(a, b);
+      });
+  const auto always = [](const UpdateRange&, const UpdateRange&) { return true; };
+  squared_ = join(
+      all_, [&](size_t i) { return learns_at(i) && is_summed(i) && !all_[i].marks; }, always);
+  // What does not train has no gradient: its zeros are not touched, so that they take no memory.
+  frozen_ = join(
+      all_, [&](size_t i) { return parameters.specs()[i].trains && !learns_at(i) && is_summed(i); },
+      always);
+  for (size_t i = 0; i < all_.size(); ++i) {
+    if (learns_at(i) && !is_summed(i)) factored_elements_ += all_[i].end - all_[i].begin;
+  }
+  if (is_lamb && factored_elements_ > 0) {
+    throw Error(Code::kInternal, "LAMB wants gradients that are not factored");
+  }
   const size_t size_bytes = static_cast<size_t>(parameters.size()) * sizeof(float);
   first_moment_ = kernels.allocate(size_bytes);
   second_moment_ = kernels.allocate(size_bytes);
@@ -82,20 +94,48 @@ void Optimizer::step(StepState& state) {
   const auto update = options_.type == OptimizerType::kLamb ? &Kernels::lamb : &Kernels::adamw;
   (kernels_.*update)(parameters_.values(), gradients, first_moment(), second_moment(), ranges_,
                      options_.adamw, state);
+  update_factored(state);
 }
 
-// What does not learn has zeros.
+void Optimizer::update_factored(const StepState& state) {
+  std::vector<FactoredUpdate> all;
+  for (FactoredParameter& factored : parameters_.factored()) {
+    if (updates(factored)) {
+      UpdateRange range = all_[factored.index];
+      range.end = factored.end;
+      all.push_back({factored.weight, factored.gradient(), range});
+      factored.is_refreshed = true;
+    }
+    factored.tokens = 0;
+  }
+  kernels_.adamw_of_products(all, first_moment(), second_moment(), options_.adamw, state);
+}
+
 void Optimizer::add_squares(StepState& state) {
   const Tensor gradients = parameters_.gradients();
-  int64_t added = ranges_.empty() ? gradients.rows() : ranges_.front().begin;
+  for (const UpdateRange& range : squared_) {
+    kernels_.add_squares(gradients.slice(range.begin, range.end - range.begin), state);
+  }
   for (const UpdateRange& range : ranges_) {
     if (!range.marks) continue;
-    kernels_.add_squares(gradients.slice(added, range.begin - added), state);
     kernels_.add_squares_of_rows(gradients.slice(range.begin, range.end - range.begin), range.marks,
                                  state);
-    added = range.end;
   }
-  kernels_.add_squares(gradients.slice(added, gradients.rows() - added), state);
+  std::vector<FactoredGradient> factors;
+  int64_t elements = 0;
+  for (const FactoredParameter& factored : parameters_.factored()) {
+    if (!updates(factored) || factored.tokens == 0) continue;
+    factors.push_back(factored.gradient());
+    elements += factored.end - factored.begin;
+  }
+  if (elements != factored_elements_) {
+    throw Error(Code::kInternal, "an update lacks a factored gradient");
+  }
+  kernels_.add_squares_of_products(factors, state);
+}
+
+bool Optimizer::updates(const FactoredParameter& factored) const {
+  return learns(parameters_.specs()[factored.index], options_);
 }
 
 Tensor Optimizer::first_moment() const {

@@ -26,8 +26,8 @@ struct OptimizerOptions {
 bool learns(const ParameterSpec& spec, const OptimizerOptions& options);
 
 // AdamW or LAMB, with clipping by the global norm over all of `parameters` that learn: those that
-// train and are deep enough. They must have gradients and outlive it. The two moments are one block
-// each, laid out as the parameters are. Not thread-safe.
+// train and are deep enough. They must have gradients, which LAMB wants unfactored, and outlive it.
+// The two moments are one block each, laid out as the parameters are. Not thread-safe.
 class Optimizer {
  public:
   Optimizer(const OptimizerOptions& options, Parameters& parameters, Kernels& kernels);
@@ -40,12 +40,17 @@ class Optimizer {
 
  private:
   void add_squares(StepState& state);
+  void update_factored(const StepState& state);
+  bool updates(const FactoredParameter& factored) const;
 
   OptimizerOptions options_;
   Parameters& parameters_;
   Kernels& kernels_;
-  std::vector<UpdateRange> ranges_;
-  std::vector<UpdateRange> frozen_;  // have gradients, but do not learn
+  std::vector<UpdateRange> all_;      // of every parameter
+  std::vector<UpdateRange> ranges_;   // what learns and is not factored
+  std::vector<UpdateRange> squared_;  // the same without tables that are looked up
+  std::vector<UpdateRange> frozen_;   // what has gradients, but does not learn
+  int64_t factored_elements_ = 0;     // that learn
   std::unique_ptr<Memory> first_moment_, second_moment_;
 };
 

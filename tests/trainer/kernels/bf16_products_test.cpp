@@ -182,6 +182,66 @@ TEST_P(Bf16ProductsTest, PackAFactorAndItsTransposeTheSameEitherWay) {
   }
 }
 
+// Those are written past the caches.
+TEST_P(Bf16ProductsTest, PackLargeFactorsAsThePortableLoopsDo) {
+  constexpr int64_t kDepth = 1024, kColumns = 992;
+  const auto values = small_integers(kDepth * kColumns, 4);
+  std::vector<std::vector<std::byte>> packed;
+  for (const Bf16Loops* loops : {loops_, &bf16_portable::loops}) {
+    Bf16Products products(pool_, *loops);
+    Bf16Matrix one = products.make_matrix(kDepth, kColumns);
+    Bf16Matrix other = products.make_matrix(kColumns, kDepth);
+    products.pack({values.data(), kColumns}, one, other);
+    packed.push_back(bytes_of(one));
+    packed.push_back(bytes_of(other));
+  }
+  EXPECT_EQ(packed[0], packed[2]);
+  EXPECT_EQ(packed[1], packed[3]);
+}
+
+TEST_P(Bf16ProductsTest, PackTileByTileTheSame) {
+  constexpr int64_t kDepth = 70, kColumns = 103;
+  const auto values = small_integers(kDepth * kColumns, 4);
+  const Factor factor{values.data(), kColumns};
+  Bf16Matrix packed = products_->make_matrix(kDepth, kColumns);
+  Bf16Matrix tiled = products_->make_matrix(kDepth, kColumns);
+  Bf16Matrix transposed = products_->make_matrix(kColumns, kDepth);
+  Bf16Matrix transposed_tiled = products_->make_matrix(kColumns, kDepth);
+  products_->pack(factor, packed, transposed);
+  for (int64_t row = 0; row < kDepth; row += 32) {
+    for (int64_t column = 0; column < kColumns; column += 64) {
+      const Tile tile{row, std::min<int64_t>(32, kDepth - row), column,
+                      std::min<int64_t>(64, kColumns - column)};
+      products_->pack_tile(factor, tile, tiled, transposed_tiled);
+    }
+  }
+  EXPECT_EQ(bytes_of(tiled), bytes_of(packed));
+  EXPECT_EQ(bytes_of(transposed_tiled), bytes_of(transposed));
+}
+
+TEST_P(Bf16ProductsTest, InTilesAreThoseThatMultiplyWrites) {
+  constexpr TileSize kMost{96, 64};
+  std::vector<float> room(kMost.rows * kMost.columns);
+  for (const auto& [m, n, k] : std::vector<Shape>{
+           {5, 3, 1}, {97, 65, 30}, {300, 1601, 7}, {33, 40, kDeepestInTiles}, {40, 33, 0}}) {
+    const auto a = small_integers(k * m, 1), b = small_integers(k * n, 2);
+    std::vector<float> c(static_cast<size_t>(m * n)), tiled(c.size(), -1);
+    Product product{m, n, k, {a.data(), m, true}, {b.data(), n}, c.data(), n};
+    products_->multiply(product, nullptr);
+    product.c = nullptr;
+    products_->multiply_in_tiles(product, kMost, room.data(), /*thread=*/2,
+                                 [&](const Tile& tile, float* sums) {
+                                   EXPECT_LE(tile.rows, kMost.rows);
+                                   EXPECT_LE(tile.columns, kMost.columns);
+                                   for (int64_t i = 0; i < tile.rows; ++i) {
+                                     std::copy_n(sums + i * tile.columns, tile.columns,
+                                                 tiled.data() + (tile.row + i) * n + tile.column);
+                                   }
+                                 });
+    EXPECT_EQ(tiled, c) << cat(m, " x ", n, " x ", k);
+  }
+}
+
 TEST_P(Bf16ProductsTest, DoNotDependOnTheNumberOfThreads) {
   constexpr int64_t kSize = 333;
   std::vector<float> a(kSize * kSize), b(kSize * kSize), first;

@@ -19,6 +19,7 @@ class MemoryEstimateTest : public testing::Test {
                             .optimizer = optimizer_,
                             .trains = trains_,
                             .limits = limits_,
+                            .update_tokens = update_tokens_,
                             .longest = 16,
                             .export_dtype = export_dtype_},
                            *kernels_);
@@ -40,6 +41,7 @@ class MemoryEstimateTest : public testing::Test {
   OptimizerOptions optimizer_{};
   bool trains_ = true;
   BatchLimits limits_{.tokens = 64, .sequences = 4};
+  int64_t update_tokens_ = 0;
   DType export_dtype_ = DType::kF32;
   ThreadPool pool_{2};
   std::unique_ptr<Kernels> kernels_ = make_cpu_kernels(pool_);
@@ -77,6 +79,22 @@ TEST_F(MemoryEstimateTest, ActivationsAreWhatTheModelAllocates) {
   Parameters parameters(parameter_table(config_, lora_), /*with_gradients=*/true, *kernels_);
   const Model model(config_, limits_, parameters, *kernels_, {}, lora_);
   EXPECT_EQ(estimate().activations, model.activation_bytes());
+}
+
+TEST_F(MemoryEstimateTest, OfFewTokensGradientsAreTheirFactors) {
+  config_.hidden_size = 384;
+  config_.intermediate_size = 512;
+  const MemoryEstimate summed = estimate();
+  update_tokens_ = 8;
+  const MemoryEstimate factored = estimate();
+  const int64_t square = 384 * 384, layers = config_.num_hidden_layers;
+  const int64_t matrices = layers * (4 * square + 2 * 384 * 512) + square;
+  const int64_t factors = layers * (4 * 768 + 2 * 896) + 768;
+  EXPECT_EQ(factored.gradients, summed.gradients - fp32(matrices) + fp32(8 * factors));
+  EXPECT_GT(factored.scratch, summed.scratch);
+  EXPECT_EQ(factored.activations, summed.activations);
+  update_tokens_ = 4000;
+  EXPECT_EQ(estimate().total(), summed.total());
 }
 
 TEST_F(MemoryEstimateTest, ActivationsGrowWithTheBatch) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "trainer/kernels/cpu/loops.h"
 #include "trainer/kernels/kernels.h"
 
 namespace berth {
@@ -21,5 +22,20 @@ struct BiasCorrection {
 
   double first, second;
 };
+
+// Of one AdamW update of a range; `gradient_scale` as finish_gradients left it.
+inline AdamWFactors adamw_factors(const UpdateRange& range, const AdamWOptions& options,
+                                  const StepInputs& inputs, float gradient_scale) {
+  const BiasCorrection correction(options, inputs.step);
+  const double rate =
+      static_cast<double>(inputs.learning_rate) * static_cast<double>(range.rate_scale);
+  return {.gradient_scale = gradient_scale,
+          .keep = static_cast<float>(1 - rate * static_cast<double>(range.weight_decay)),
+          .beta1 = options.beta1,
+          .beta2 = options.beta2,
+          .step_size = static_cast<float>(rate / correction.first),
+          .inverse_root_correction = static_cast<float>(1 / std::sqrt(correction.second)),
+          .epsilon = options.epsilon};
+}
 
 }  // namespace berth

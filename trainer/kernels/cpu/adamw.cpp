@@ -69,7 +69,6 @@ void update_rows(const CpuLoops& loops, int32_t* marks, int64_t begin, int64_t e
 void CpuBackend::adamw(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
                        const AdamWOptions& options, const StepState& state) {
   const CpuStepState& cpu = cpu_state(state);
-  const BiasCorrection correction(options, cpu.inputs.step);
   int64_t total = 0;
   for (const UpdateRange& range : ranges) total += range.end - range.begin;
   // Threads share the ranges' elements, as if these stood end to end.
@@ -80,16 +79,7 @@ void CpuBackend::adamw(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const U
       const int64_t to = std::min(range.end, range.begin + end - passed);
       passed += range.end - range.begin;
       if (from >= to) continue;
-      const double rate =
-          static_cast<double>(cpu.inputs.learning_rate) * static_cast<double>(range.rate_scale);
-      const AdamWFactors factors{
-          .gradient_scale = cpu.gradient_scale,
-          .keep = static_cast<float>(1 - rate * static_cast<double>(range.weight_decay)),
-          .beta1 = options.beta1,
-          .beta2 = options.beta2,
-          .step_size = static_cast<float>(rate / correction.first),
-          .inverse_root_correction = static_cast<float>(1 / std::sqrt(correction.second)),
-          .epsilon = options.epsilon};
+      const AdamWFactors factors = adamw_factors(range, options, cpu.inputs, cpu.gradient_scale);
       if (!range.marks) {
         loops_.adamw(w.f32() + from, g.f32() + from, m.f32() + from, v.f32() + from, to - from,
                      factors);

@@ -83,6 +83,7 @@ class CpuBackend final : public Kernels {
   DType product_dtype() const override { return bf16_ ? DType::kBF16 : DType::kF32; }
 
   std::unique_ptr<Memory> allocate(size_t size_bytes) override;
+  std::unique_ptr<Memory> allocate_sparse(size_t size_bytes) override;
   void upload(Tensor to, const void* from) override;
   void download(void* to, Tensor from) override;
   void zero(Tensor x) override;
@@ -92,6 +93,7 @@ class CpuBackend final : public Kernels {
   void refresh(Weight& weight) override;
   size_t scratch_bytes(const AttentionExtent& extent) const override;
   size_t packed_bytes(int64_t rows, int64_t columns) const override;
+  size_t factored_scratch_bytes(int64_t tokens, int64_t rows_and_columns) const override;
 
   std::unique_ptr<StepState> make_step_state() override;
   void begin_step(StepState& state, const StepInputs& inputs) override;
@@ -177,9 +179,13 @@ class CpuBackend final : public Kernels {
 
   void add_squares(Tensor x, StepState& state) override;
   void add_squares_of_rows(Tensor x, Tensor marks, StepState& state) override;
+  void add_squares_of_products(std::span<const FactoredGradient> gradients,
+                               StepState& state) override;
   void finish_gradients(float max_grad_norm, StepState& state) override;
   void adamw(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
              const AdamWOptions& options, const StepState& state) override;
+  void adamw_of_products(std::span<const FactoredUpdate> updates, Tensor m, Tensor v,
+                         const AdamWOptions& options, const StepState& state) override;
   void lamb(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
             const AdamWOptions& options, const StepState& state) override;
 
@@ -193,6 +199,16 @@ class CpuBackend final : public Kernels {
                    const Product& product, const TileFunction& after = {});
   // A small one, in bf16 where large ones are, on the calling thread, `thread` of the pool's.
   void multiply_alone(const Product& product, int thread);
+  // Of each thread, for gradients of so many tokens and matrices of so many rows and columns.
+  int64_t factored_room(int64_t tokens, int64_t rows_and_columns) const;
+  int64_t make_factored_room(int64_t tokens, int64_t rows_and_columns);
+  // Both in fp32: where they lie, or made in `room`.
+  FactoredGradient in_fp32(const FactoredGradient& g, float* room) const;
+  // |dy^T x|^2; `room`: for what is computed on the way.
+  double squares_of(const FactoredGradient& g, float* room, int thread);
+  // Rows [begin, end) of the matrix, on the calling thread.
+  void update_matrix(const FactoredUpdate& update, int64_t begin, int64_t end, Tensor m, Tensor v,
+                     const AdamWFactors& factors, float* room, int thread);
   void attend(const AttentionShape& shape, const AttentionInputs& inputs,
               const std::optional<DropoutDraw>& draw, Tensor out, Tensor log_sum_exp);
   void attend_backward(const AttentionShape& shape, const AttentionInputs& inputs,
@@ -214,6 +230,7 @@ class CpuBackend final : public Kernels {
   std::optional<Bf16Products> bf16_;
   std::vector<std::vector<float>> scratch_;        // of attention, one for each thread
   std::vector<std::vector<float>> position_sums_;  // of its backward, one for each part
+  std::vector<float> factored_;                    // scratch of factored gradients
 };
 
 }  // namespace berth

@@ -27,7 +27,7 @@ Product Product::part(const Tile& tile) const {
   part.n = tile.columns;
   part.a.data = a.at(tile.row, 0);
   part.b.data = b.at(0, tile.column);
-  part.c = c + tile.row * c_stride + tile.column;
+  if (c != nullptr) part.c = c + tile.row * c_stride + tile.column;
   if (bias != nullptr) part.bias = bias + tile.column;
   return part;
 }
@@ -60,6 +60,21 @@ void multiply(ThreadPool& pool, const Product& product, const TileFunction& afte
     multiply(product.part(tile));
     if (after) after(tile);
   });
+}
+
+void multiply_in_tiles(const Product& product, TileSize most, float* room,
+                       const SumsFunction& use) {
+  for (int64_t row = 0; row < product.m; row += most.rows) {
+    for (int64_t column = 0; column < product.n; column += most.columns) {
+      const Tile tile{row, std::min(most.rows, product.m - row), column,
+                      std::min(most.columns, product.n - column)};
+      Product part = product.part(tile);
+      part.c = room;
+      part.c_stride = tile.columns;
+      multiply(part);
+      use(tile, room);
+    }
+  }
 }
 
 std::string blas_core() { return openblas_get_corename(); }

@@ -44,6 +44,14 @@ void multiply(const Product& product);
 // thread.
 void multiply(ThreadPool& pool, const Product& product, const TileFunction& after = {});
 
+// A tile's sums, rows of tile.columns, which it may change.
+using SumsFunction = std::function<void(const Tile& tile, float* sums)>;
+
+// On the calling thread in tiles of at most `most`, where C's elements are needed once: a tile's
+// sums lie in `room` (most.rows * most.columns) until `use` has returned, and go nowhere else.
+// product.c is null.
+void multiply_in_tiles(const Product& product, TileSize most, float* room, const SumsFunction& use);
+
 // The kernels that OpenBLAS picked for this CPU: "Zen", "SkylakeX".
 std::string blas_core();
 

@@ -10,5 +10,7 @@ namespace berth {
 // pages, zeroed as they are touched; small ones from the heap, where sanitizers see their ends.
 // Throws kMemory.
 std::unique_ptr<Memory> allocate_host(size_t size_bytes);
+// The same on small pages: what is never touched, and not near what is, takes no memory.
+std::unique_ptr<Memory> allocate_sparse_host(size_t size_bytes);
 
 }  // namespace berth

@@ -72,11 +72,22 @@ void pack_rows(const Lanes& lanes, uint16_t* panel) {
   }
 }
 
-void pack_columns(const Lanes& lanes, uint16_t* panel) {
-  bf16_avx512::loops.pack_columns(lanes, panel);
+void fill_up(const Lanes& lanes, uint16_t* panel) {
   const int64_t packed = bf16_avx512::loops.padded(lanes.depth), whole = loops.padded(lanes.depth);
   std::fill(panel + packed * kPanelColumns, panel + whole * kPanelColumns, uint16_t{0});
 }
+
+void pack_columns(const Lanes& lanes, uint16_t* panel) {
+  bf16_avx512::loops.pack_columns(lanes, panel);
+  fill_up(lanes, panel);
+}
+
+void stream_columns(const Lanes& lanes, uint16_t* panel) {
+  bf16_avx512::loops.stream_columns(lanes, panel);
+  fill_up(lanes, panel);
+}
+
+void end_streaming() { _mm_sfence(); }
 
 }  // namespace
 
@@ -87,6 +98,8 @@ const Bf16Loops loops = {.name = "bf16-amx",
                          .pack_columns = pack_columns,
                          .multiply = multiply_tiles<Amx>,
                          .begin = begin,
-                         .end = end};
+                         .end = end,
+                         .stream_columns = stream_columns,
+                         .end_streaming = end_streaming};
 
 }  // namespace berth::bf16_amx

@@ -12,22 +12,35 @@ namespace {
 
 constexpr int64_t kPanelRows = 12;  // by 32 columns: 24 of the 32 registers
 
+struct Stored {
+  static void store(uint16_t* to, __mmask16 lanes, __m512i pairs) {
+    _mm512_mask_storeu_epi32(to, lanes, pairs);
+  }
+};
+
+// Whole vectors, which do not go through the caches.
+struct Streamed {
+  static void store(uint16_t* to, __mmask16, __m512i pairs) {
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to), pairs);
+  }
+};
+
 // Lanes [first, first + 16) of lanes whose own elements are contiguous.
-template <int64_t kWidth>
+template <typename Store, int64_t kWidth>
 void pack_contiguous(const Lanes& lanes, int64_t first, uint16_t* panel) {
   const __mmask16 stored = first_lanes(kWidth - first);
   for (int64_t d = 0; d < lanes.depth; d += 32) {
     const Vectors pairs = transpose(contiguous_pairs_of(lanes, first, d));
     const int64_t count = std::min<int64_t>(16, (lanes.depth - d + 1) / 2);
     for (int64_t p = 0; p < count; ++p) {
-      _mm512_mask_storeu_epi32(panel + ((d / 2 + p) * kWidth + first) * 2, stored,
-                               pairs[static_cast<size_t>(p)]);
+      Store::store(panel + ((d / 2 + p) * kWidth + first) * 2, stored,
+                   pairs[static_cast<size_t>(p)]);
     }
   }
 }
 
 // The same of lanes that lie side by side.
-template <int64_t kWidth>
+template <typename Store, int64_t kWidth>
 void pack_adjacent(const Lanes& lanes, int64_t first, uint16_t* panel) {
   const __mmask16 stored = first_lanes(kWidth - first), read = first_lanes(lanes.count - first);
   const float* x = lanes.data + (read ? first : 0);
@@ -36,19 +49,19 @@ void pack_adjacent(const Lanes& lanes, int64_t first, uint16_t* panel) {
     const __m512 even_row = _mm512_maskz_loadu_ps(read, x);
     const __m512 odd_row =
         has_second ? _mm512_maskz_loadu_ps(read, x + lanes.depth_stride) : _mm512_setzero_ps();
-    _mm512_mask_storeu_epi32(panel + (d / 2 * kWidth + first) * 2, stored,
-                             interleaved_pairs_of(even_row, odd_row));
+    Store::store(panel + (d / 2 * kWidth + first) * 2, stored,
+                 interleaved_pairs_of(even_row, odd_row));
     if (has_second) x += 2 * lanes.depth_stride;
   }
 }
 
-template <int64_t kWidth>
+template <typename Store, int64_t kWidth>
 void pack(const Lanes& lanes, uint16_t* panel) {
   for (int64_t first = 0; first < kWidth; first += 16) {
     if (lanes.depth_stride == 1) {
-      pack_contiguous<kWidth>(lanes, first, panel);
+      pack_contiguous<Store, kWidth>(lanes, first, panel);
     } else {
-      pack_adjacent<kWidth>(lanes, first, panel);
+      pack_adjacent<Store, kWidth>(lanes, first, panel);
     }
   }
 }
@@ -107,13 +120,17 @@ void multiply(const uint16_t* a, const uint16_t* b, int64_t depth, int64_t rows,
       a, b, depth / 2, {first_lanes(columns), first_lanes(columns - 16)}, addend, c, c_stride);
 }
 
+void end_streaming() { _mm_sfence(); }
+
 }  // namespace
 
 const Bf16Loops loops = {.name = "bf16",
                          .panel_rows = kPanelRows,
                          .depth_multiple = 2,
-                         .pack_rows = pack<kPanelRows>,
-                         .pack_columns = pack<kPanelColumns>,
-                         .multiply = multiply};
+                         .pack_rows = pack<Stored, kPanelRows>,
+                         .pack_columns = pack<Stored, kPanelColumns>,
+                         .multiply = multiply,
+                         .stream_columns = pack<Streamed, kPanelColumns>,
+                         .end_streaming = end_streaming};
 
 }  // namespace berth::bf16_avx512

@@ -49,6 +49,11 @@ struct Bf16Loops {
   // What a thread does before and after calls of multiply; null: nothing.
   void (*begin)() = nullptr;
   void (*end)() = nullptr;
+
+  // pack_columns past the caches, for panels that are read much later; other threads see them after
+  // end_streaming. Null: there is no way past.
+  void (*stream_columns)(const Lanes& lanes, uint16_t* panel) = nullptr;
+  void (*end_streaming)() = nullptr;
 };
 
 namespace bf16_portable {

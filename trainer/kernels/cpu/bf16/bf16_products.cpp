@@ -21,6 +21,10 @@ TileSize tile_for(int64_t columns) { return columns > kTallTile.columns ? kWideT
 constexpr int64_t kStripeColumns = kWideTile.columns;
 constexpr size_t kRowsScratch = kTallTile.rows * kSlabDepth;
 constexpr size_t kColumnsScratch = kStripeColumns * 4 * kSlabDepth;
+static_assert(kDeepestInTiles <= 4 * kSlabDepth);  // one block of their columns has all of it
+
+// A packed matrix of so many bytes is hardly in a cache when it is read.
+constexpr size_t kStreamedBytes = size_t{1} << 20;
 
 int64_t pieces_of(int64_t size, int64_t piece) { return (size + piece - 1) / piece; }
 
@@ -54,6 +58,7 @@ struct Block {
   int64_t panel_depth;
 
   int64_t count() const { return pieces_of(columns, kPanelColumns); }
+  uint16_t* panel(int64_t at) const { return panels + (at - column) * panel_depth; }
 };
 
 // Calls fn(block) for parts of the right factor that `room` elements of panels hold: whole slabs of
@@ -84,7 +89,7 @@ void pack_panels(const Bf16Loops& loops, const Product& p, const Block& block, i
   for (int64_t n = begin * kPanelColumns; n < end * kPanelColumns; n += kPanelColumns) {
     const int64_t count = std::min(kPanelColumns, block.columns - n);
     loops.pack_columns(columns_of(p.b, block.column + n, count, block.depth, block.first),
-                       block.panels + n * block.panel_depth);
+                       block.panel(block.column + n));
   }
 }
 
@@ -108,8 +113,7 @@ void multiply_tile(const Bf16Loops& loops, const Product& p, const Block& block,
                       row_panels + m * padded);
     }
     for (int64_t n = 0; n < tile.columns; n += kPanelColumns) {
-      const int64_t lane = tile.column + n - block.column;
-      const uint16_t* const columns = block.panels + lane * block.panel_depth + d * kPanelColumns;
+      const uint16_t* const columns = block.panel(tile.column + n) + d * kPanelColumns;
       for (int64_t m = 0; m < tile.rows; m += height) {
         const int64_t row = tile.row + m, column = tile.column + n;
         loops.multiply(row_panels + m * padded, columns, padded, std::min(height, tile.rows - m),
@@ -155,23 +159,35 @@ size_t Bf16Products::matrix_bytes(int64_t depth, int64_t columns) const {
          sizeof(uint16_t);
 }
 
-// A panel of the one is as many depths of each panel of the other.
 void Bf16Products::pack(const Factor& right, Bf16Matrix& packed, Bf16Matrix& transposed) {
   assert(transposed.depth == packed.columns && transposed.columns == packed.depth);
-  const Factor flipped{right.data, right.stride, !right.transposed};
   const int64_t count = pieces_of(packed.columns, kPanelColumns);
   pool_.parallel_for(count, 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t first = i * kPanelColumns;
-      const int64_t lanes = std::min(kPanelColumns, packed.columns - first);
-      loops_.pack_columns(columns_of(right, first, lanes, packed.depth, 0), packed.panel(first));
-      for (int64_t column = 0; column < transposed.columns; column += kPanelColumns) {
-        const int64_t width = std::min(kPanelColumns, transposed.columns - column);
-        loops_.pack_columns(columns_of(flipped, column, width, lanes, first),
-                            transposed.panel(column) + first * kPanelColumns);
-      }
-    }
+    const int64_t first = begin * kPanelColumns;
+    const int64_t columns = std::min(packed.columns, end * kPanelColumns) - first;
+    pack_tile(right, {0, packed.depth, first, columns}, packed, transposed);
   });
+}
+
+// A panel of the one is as many depths of each panel of the other.
+void Bf16Products::pack_tile(const Factor& right, const Tile& tile, Bf16Matrix& packed,
+                             Bf16Matrix& transposed) const {
+  const bool streams =
+      loops_.stream_columns != nullptr && packed.panels->size_bytes() >= kStreamedBytes;
+  const auto pack_panel = streams ? loops_.stream_columns : loops_.pack_columns;
+  const Factor flipped{right.data, right.stride, !right.transposed};
+  const int64_t rows_end = tile.row + tile.rows, columns_end = tile.column + tile.columns;
+  for (int64_t first = tile.column; first < columns_end; first += kPanelColumns) {
+    const int64_t lanes = std::min(kPanelColumns, columns_end - first);
+    pack_panel(columns_of(right, first, lanes, tile.rows, tile.row),
+               packed.panel(first) + tile.row * kPanelColumns);
+    for (int64_t row = tile.row; row < rows_end; row += kPanelColumns) {
+      const int64_t width = std::min(kPanelColumns, rows_end - row);
+      pack_panel(columns_of(flipped, row, width, lanes, first),
+                 transposed.panel(row) + first * kPanelColumns);
+    }
+  }
+  if (streams) loops_.end_streaming();
 }
 
 void Bf16Products::multiply(const Product& p, const Bf16Matrix* right, const TileFunction& after) {
@@ -208,8 +224,7 @@ void Bf16Products::multiply(const Product& p, const Bf16Matrix* right, const Til
 
 void Bf16Products::multiply_alone(const Product& p, int thread) {
   assert(p.scale == 1);
-  uint16_t* const panels = columns_.data() + static_cast<size_t>(thread) * kColumnsScratch;
-  for_each_block(loops_, p, panels, kColumnsScratch, [&](const Block& block) {
+  for_each_block(loops_, p, column_panels(thread), kColumnsScratch, [&](const Block& block) {
     pack_panels(loops_, p, block, 0, block.count());
     const int64_t rows = tile_for(block.columns).rows;
     for (int64_t row = 0; row < p.m; row += rows) {
@@ -218,6 +233,35 @@ void Bf16Products::multiply_alone(const Product& p, int thread) {
       multiply_tile(loops_, p, block, tile, row_panels(thread));
     }
   });
+}
+
+void Bf16Products::multiply_in_tiles(const Product& p, TileSize most, float* room, int thread,
+                                     const SumsFunction& use) {
+  assert(p.scale == 1 && p.k <= kDeepestInTiles && most.rows <= kTallTile.rows);
+  for_each_block(loops_, p, column_panels(thread), kColumnsScratch, [&](const Block& block) {
+    pack_panels(loops_, p, block, 0, block.count());
+    const int64_t end = block.column + block.columns;
+    for (int64_t row = 0; row < p.m; row += most.rows) {
+      for (int64_t column = block.column; column < end; column += most.columns) {
+        const Tile tile{row, std::min(most.rows, p.m - row), column,
+                        std::min(most.columns, end - column)};
+        const Tile whole{0, tile.rows, 0, tile.columns};
+        Product part = p.part(tile);
+        part.c = room;
+        part.c_stride = tile.columns;
+        Block columns = block;
+        columns.column = 0;
+        columns.panels = block.panel(column);
+        if (p.k == 0) begin_sums(part, whole);
+        multiply_tile(loops_, part, columns, whole, row_panels(thread));
+        use(tile, room);
+      }
+    }
+  });
+}
+
+uint16_t* Bf16Products::column_panels(int thread) {
+  return columns_.data() + static_cast<size_t>(thread) * kColumnsScratch;
 }
 
 uint16_t* Bf16Products::row_panels(int thread) {

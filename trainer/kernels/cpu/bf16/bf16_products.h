@@ -19,6 +19,9 @@ struct Bf16Matrix {
   uint16_t* panel(int64_t column) const;  // the one that begins with it
 };
 
+// The deepest product that is had in tiles.
+inline constexpr int64_t kDeepestInTiles = 1280;
+
 // Products whose factors are rounded to bf16 and whose sums are fp32, on a pool's threads. Blocked
 // as Goto and van de Geijn 2008 do (ACM TOMS 34, 3): a slab of depth at a time, whose rows, and
 // what they add up to, stay in the second cache while the columns' panels go through the first.
@@ -35,6 +38,10 @@ class Bf16Products {
   size_t matrix_bytes(int64_t depth, int64_t columns) const;
   // Both the factor and its transpose: it is read once.
   void pack(const Factor& right, Bf16Matrix& packed, Bf16Matrix& transposed);
+  // What of that lies in a tile of the factor whose edges are multiples of kPanelColumns, but for
+  // the last ones. On the calling thread; several may call it at once, for tiles of their own.
+  void pack_tile(const Factor& right, const Tile& tile, Bf16Matrix& packed,
+                 Bf16Matrix& transposed) const;
 
   // As multiply() of gemm.h, with scale 1. `right`, where it is not null, holds what product.b
   // would: that is then not read.
@@ -43,8 +50,14 @@ class Bf16Products {
   // pool's, each of which may be in a call of its own.
   void multiply_alone(const Product& product, int thread);
 
+  // As multiply_in_tiles() of gemm.h, of a product whose depth is kDeepestInTiles at most, on the
+  // calling thread as above.
+  void multiply_in_tiles(const Product& product, TileSize most, float* room, int thread,
+                         const SumsFunction& use);
+
  private:
   uint16_t* row_panels(int thread);
+  uint16_t* column_panels(int thread);
 
   ThreadPool& pool_;
   const Bf16Loops& loops_;

@@ -1,0 +1,198 @@
+// Updates whose matrices' gradients are kept as factors: those of gradients that are summed.
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "storage/base/error.h"
+#include "storage/formats/safetensors.h"
+#include "storage/local_storage.h"
+#include "tests/trainer/model/recorded_tensors.h"
+#include "trainer/kernels/cpu/cpu_kernels.h"
+#include "trainer/model/model.h"
+#include "trainer/optim/optimizer.h"
+
+namespace berth {
+namespace {
+
+// How much of each kind of layer is factored.
+struct Expected {
+  std::string model;
+  int64_t matrices;  // of the four of a layer: queries with keys and values count as one
+};
+
+void PrintTo(const Expected& expected, std::ostream* out) { *out << expected.model; }
+
+struct Trained {
+  std::vector<float> values, first_moment, second_moment;
+  std::vector<double> norms;
+  int64_t factored = 0;
+};
+
+class FactoredGradients : public testing::TestWithParam<Expected> {
+ protected:
+  FactoredGradients() {
+    const auto file =
+        map_file(BERTH_TESTDATA "/architectures/" + GetParam().model + "-sequence.safetensors");
+    const SafetensorsReader recorded(*file->view());
+    config_ = parse_config(recorded.metadata().at("config"));
+    config_.task = Task::kSequenceClassification;
+    config_.labels = {"a", "b", "c"};
+    config_.num_hidden_layers = 3;
+    config_.hidden_size = 384;  // wide enough for the factors to be the less
+    config_.intermediate_size = 512;
+    config_.hidden_dropout_prob = config_.attention_probs_dropout_prob = 0.1;
+    batch_ = recorded_inputs(recorded);
+    PackedBatch::Classes classes(static_cast<size_t>(batch_.num_sequences()));
+    for (size_t i = 0; i < classes.size(); ++i) classes[i] = static_cast<int32_t>(i % 3);
+    batch_.labels = classes;
+  }
+
+  Parameters make_parameters(int64_t update_tokens) {
+    Parameters parameters(parameter_table(config_), /*with_gradients=*/true, *kernels_,
+                          update_tokens);
+    std::vector<size_t> all(parameters.specs().size());
+    std::iota(all.begin(), all.end(), size_t{0});
+    initialize(parameters, all, /*initializer_range=*/0.05, /*seed=*/3, *kernels_);
+    return parameters;
+  }
+  Model make_model(Parameters& parameters) {
+    return Model(config_,
+                 {.tokens = 40, .sequences = batch_.num_sequences(), .recomputes = recomputes_},
+                 parameters, *kernels_);
+  }
+  void forward_and_backward(Model& model, StepState& state, uint64_t step) {
+    kernels_->begin_step(state, {.seed = 5, .step = step, .learning_rate = 1e-2f});
+    model.forward(batch_, state, Phase::kTraining);
+    model.backward(state);
+  }
+
+  Trained train(int64_t update_tokens) {
+    Parameters parameters = make_parameters(update_tokens);
+    Model model = make_model(parameters);
+    Optimizer optimizer(options_, parameters, *kernels_);
+    const auto state = kernels_->make_step_state();
+    Trained trained;
+    for (uint64_t step = 0; step < updates_; ++step) {
+      forward_and_backward(model, *state, step);
+      optimizer.step(*state);
+      model.refresh();
+      trained.norms.push_back(kernels_->read_step(*state).grad_norm);
+    }
+    trained.values = read(parameters.values());
+    trained.first_moment = read(optimizer.first_moment());
+    trained.second_moment = read(optimizer.second_moment());
+    trained.factored = static_cast<int64_t>(parameters.factored().size());
+    return trained;
+  }
+
+  std::vector<float> read(Tensor x) {
+    std::vector<float> host(static_cast<size_t>(x.elements()));
+    kernels_->download(host.data(), x);
+    return host;
+  }
+
+  static void expect_near(const std::vector<float>& actual, const std::vector<float>& expected,
+                          const char* what) {
+    ASSERT_EQ(actual.size(), expected.size());
+    for (size_t i = 0; i < actual.size(); ++i) {
+      ASSERT_NEAR(actual[i], expected[i], 2e-5f) << what << " " << i;
+    }
+  }
+  void expect_the_same() {
+    const Trained summed = train(/*update_tokens=*/0);
+    const Trained factored = train(/*update_tokens=*/40);
+    EXPECT_EQ(summed.factored, 0);
+    for (size_t i = 0; i < summed.norms.size(); ++i) {
+      EXPECT_NEAR(factored.norms[i] / summed.norms[i], 1, 1e-4);
+    }
+    expect_near(factored.values, summed.values, "value");
+    expect_near(factored.first_moment, summed.first_moment, "first moment");
+    expect_near(factored.second_moment, summed.second_moment, "second moment");
+  }
+
+  ModelConfig config_;
+  OptimizerOptions options_{};
+  PackedBatch batch_;
+  bool recomputes_ = false;
+  uint64_t updates_ = 4;
+  ThreadPool pool_{2};
+  std::unique_ptr<Kernels> kernels_ = make_cpu_kernels(pool_);
+};
+
+TEST_P(FactoredGradients, TrainAsSummedOnes) { expect_the_same(); }
+
+TEST_P(FactoredGradients, TrainAsSummedOnesInBf16) {
+  kernels_ = make_cpu_kernels(pool_, "baseline", Precision::kBf16);
+  updates_ = 1;  // the next one's weights may be rounded to other neighbours
+  expect_the_same();
+}
+
+TEST_P(FactoredGradients, SurviveRecomputation) {
+  recomputes_ = true;
+  const Trained again = train(40);
+  recomputes_ = false;
+  EXPECT_EQ(again.values, train(40).values);
+}
+
+TEST_P(FactoredGradients, OfWhatIsFrozenAreNotWanted) {
+  options_.first_depth = 2;
+  expect_the_same();
+}
+
+// Layers' matrices that one product makes; the head's dense layer, too.
+TEST_P(FactoredGradients, AreOfMatricesThatOneProductMakes) {
+  const Parameters parameters(parameter_table(config_), /*update_tokens=*/40);
+  int64_t in_layers = 0;
+  for (size_t i = 0; i < parameters.specs().size(); ++i) {
+    const ParameterSpec& spec = parameters.specs()[i];
+    if (!parameters.is_factored(i)) continue;
+    EXPECT_EQ(spec.shape.size(), 2u) << spec.name;
+    EXPECT_FALSE(spec.is_looked_up) << spec.name;
+    if (spec.depth == 1) in_layers += spec.elements();
+  }
+  const int64_t hidden = config_.hidden_size, wide = config_.intermediate_size;
+  const int64_t matrices[] = {hidden * wide, hidden * wide, hidden * hidden, 3 * hidden * hidden};
+  EXPECT_EQ(in_layers, std::accumulate(matrices, matrices + GetParam().matrices, int64_t{0}));
+}
+
+TEST_P(FactoredGradients, TakeOneBackwardAnUpdate) {
+  if (GetParam().matrices == 0) return;
+  Parameters parameters = make_parameters(40);
+  Model model = make_model(parameters);
+  const auto state = kernels_->make_step_state();
+  forward_and_backward(model, *state, 0);
+  EXPECT_THROW(model.backward(*state), Error);
+}
+
+TEST_P(FactoredGradients, AreMissed) {
+  if (GetParam().matrices == 0) return;
+  Parameters parameters = make_parameters(40);
+  const Model model = make_model(parameters);
+  Optimizer optimizer(options_, parameters, *kernels_);
+  const auto state = kernels_->make_step_state();
+  EXPECT_THROW(optimizer.step(*state), Error);
+}
+
+TEST_P(FactoredGradients, AreNotForLamb) {
+  Parameters parameters = make_parameters(40);
+  EXPECT_THROW(Optimizer({.type = OptimizerType::kLamb}, parameters, *kernels_), Error);
+}
+
+TEST_P(FactoredGradients, OfLongBatchesAreSummed) {
+  const Parameters parameters(parameter_table(config_), /*update_tokens=*/1000);
+  EXPECT_EQ(parameters.factor_elements(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, FactoredGradients,
+                         testing::Values(Expected{"bert", 4}, Expected{"albert", 0},
+                                         Expected{"distilbert", 4}, Expected{"electra", 4},
+                                         Expected{"deberta-v2", 3}),
+                         [](const testing::TestParamInfo<Expected>& tested) {
+                           std::string name = tested.param.model;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace berth
