@@ -64,9 +64,9 @@ FactoredParameter* Parameters::factored(std::string_view name, int count) {
   const Tensor joined = view(nullptr, index, count);
   FactoredParameter factored{
       .index = index, .begin = offsets_[index], .end = offsets_[index] + joined.elements()};
-  for (FactoredParameter& known : factored_) {
-    if (known.begin == factored.begin && known.end == factored.end) return &known;
-    assert(known.end <= factored.begin || factored.end <= known.begin);
+  for (const FactoredParameter& known : factored_) {
+    if (known.end <= factored.begin || factored.end <= known.begin) continue;
+    throw Error(Code::kInternal, "two layers keep the factors of " + std::string(name));
   }
   const auto make = [&](int64_t offset, int64_t columns) {
     const size_t at = static_cast<size_t>(offset) * size_of(factor_dtype_);

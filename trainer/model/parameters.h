@@ -91,12 +91,12 @@ class Parameters {
   void mark_all_rows(Kernels& kernels);
 
   bool is_factored(size_t index) const { return factor_offsets_[index] >= 0; }
-  // Where a layer puts the factors; null where they are not what is kept. By name as above.
+  // Where a layer puts the factors, for itself alone; null where they are not what is kept. By name
+  // as above.
   FactoredParameter* factored(std::string_view name, int count = 1);
-  // All that layers have asked for.
+  // All that layers have asked for, by whom they must be outlived.
   std::deque<FactoredParameter>& factored() { return factored_; }
   int64_t factor_elements() const { return factor_elements_; }  // of kept_dtype()
-  int64_t update_tokens() const { return update_tokens_; }
 
   // First element of parameter `index` in values().
   int64_t offset(size_t index) const { return offsets_[index]; }

@@ -42,6 +42,8 @@ class FactoredGradients : public testing::TestWithParam<Expected> {
     config_.hidden_size = 384;  // wide enough for the factors to be the less
     config_.intermediate_size = 512;
     config_.hidden_dropout_prob = config_.attention_probs_dropout_prob = 0.1;
+    // A gradient that is rounding alone, as the keys' biases have, is no step of the whole rate.
+    options_.adamw.epsilon = 1e-4f;
     batch_ = recorded_inputs(recorded);
     PackedBatch::Classes classes(static_cast<size_t>(batch_.num_sequences()));
     for (size_t i = 0; i < classes.size(); ++i) classes[i] = static_cast<int32_t>(i % 3);
@@ -96,7 +98,7 @@ class FactoredGradients : public testing::TestWithParam<Expected> {
                           const char* what) {
     ASSERT_EQ(actual.size(), expected.size());
     for (size_t i = 0; i < actual.size(); ++i) {
-      ASSERT_NEAR(actual[i], expected[i], 2e-5f) << what << " " << i;
+      ASSERT_NEAR(actual[i], expected[i], 2e-6f) << what << " " << i;
     }
   }
   void expect_the_same() {
@@ -163,6 +165,13 @@ TEST_P(FactoredGradients, TakeOneBackwardAnUpdate) {
   const auto state = kernels_->make_step_state();
   forward_and_backward(model, *state, 0);
   EXPECT_THROW(model.backward(*state), Error);
+}
+
+TEST_P(FactoredGradients, AreOneModels) {
+  if (GetParam().matrices == 0) return;
+  Parameters parameters = make_parameters(40);
+  const Model model = make_model(parameters);
+  EXPECT_THROW(make_model(parameters), Error);
 }
 
 TEST_P(FactoredGradients, AreMissed) {
