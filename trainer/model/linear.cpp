@@ -6,7 +6,7 @@ namespace berth {
 namespace {
 
 void keep_factors(Kernels& kernels, Tensor dy, Tensor x, FactoredParameter& factored) {
-  if (factored.tokens != 0) throw Error(Code::kInternal, "a factored gradient was made twice");
+  if (factored.tokens) throw Error(Code::kInternal, "a factored gradient was made twice");
   factored.tokens = dy.rows();
   const FactoredGradient kept = factored.gradient();
   kernels.convert(dy, kept.dy);

@@ -130,7 +130,7 @@ class TableBuilder {
     table_.back().is_product = is_used_once;
     vector(name + ".bias", outputs);
   }
-  // Whose products are exact.
+  // Small, and in fp32 where it is narrow: not worth keeping as factors.
   void classifier(const std::string& name, int64_t outputs, int64_t inputs) {
     dense(name, outputs, inputs, /*is_used_once=*/false);
   }

@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,11 +52,12 @@ struct FactoredParameter {
   size_t index = 0;            // the first one's
   int64_t begin = 0, end = 0;  // elements in values()
   FactoredGradient room{};     // for the tokens of any update
-  int64_t tokens = 0;          // that it holds the factors of; 0: no gradient
   Weight* weight = nullptr;    // the layer's, which an update refreshes
   bool is_refreshed = false;   // the weight, by the last update
+  // That the gradient is of, 0 where nothing was picked or masked; nullopt: there is none.
+  std::optional<int64_t> tokens{};
 
-  FactoredGradient gradient() const { return {room.dy.first(tokens), room.x.first(tokens)}; }
+  FactoredGradient gradient() const { return {room.dy.first(*tokens), room.x.first(*tokens)}; }
 };
 
 // All parameters in one block of fp32, their gradients in another of the same layout (without
@@ -94,7 +96,7 @@ class Parameters {
   // Where a layer puts the factors, for itself alone; null where they are not what is kept. By name
   // as above.
   FactoredParameter* factored(std::string_view name, int count = 1);
-  // All that layers have asked for, by whom they must be outlived.
+  // All that layers have asked for; these outlive the updates.
   std::deque<FactoredParameter>& factored() { return factored_; }
   int64_t factor_elements() const { return factor_elements_; }  // of kept_dtype()
 

@@ -106,7 +106,7 @@ void Optimizer::update_factored(const StepState& state) {
       all.push_back({factored.weight, factored.gradient(), range});
       factored.is_refreshed = true;
     }
-    factored.tokens = 0;
+    factored.tokens.reset();
   }
   kernels_.adamw_of_products(all, first_moment(), second_moment(), options_.adamw, state);
 }
@@ -124,7 +124,7 @@ void Optimizer::add_squares(StepState& state) {
   std::vector<FactoredGradient> factors;
   int64_t elements = 0;
   for (const FactoredParameter& factored : parameters_.factored()) {
-    if (!updates(factored) || factored.tokens == 0) continue;
+    if (!updates(factored) || !factored.tokens) continue;
     factors.push_back(factored.gradient());
     elements += factored.end - factored.begin;
   }

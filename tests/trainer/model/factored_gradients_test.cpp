@@ -174,6 +174,24 @@ TEST_P(FactoredGradients, AreOneModels) {
   EXPECT_THROW(make_model(parameters), Error);
 }
 
+// Of a batch that has no masked token.
+TEST_P(FactoredGradients, MayBeOfNoTokens) {
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+    kernels_ = make_cpu_kernels(pool_, "baseline", precision);
+    Parameters parameters = make_parameters(40);
+    const Model model = make_model(parameters);
+    options_.weight_decay = 0;
+    Optimizer optimizer(options_, parameters, *kernels_);
+    for (FactoredParameter& factored : parameters.factored()) factored.tokens = 0;
+    const std::vector<float> before = read(parameters.values());
+    const auto state = kernels_->make_step_state();
+    kernels_->begin_step(*state, {.learning_rate = 1e-2f});
+    optimizer.step(*state);
+    EXPECT_EQ(kernels_->read_step(*state).grad_norm, 0);
+    EXPECT_EQ(read(parameters.values()), before);
+  }
+}
+
 TEST_P(FactoredGradients, AreMissed) {
   if (GetParam().matrices == 0) return;
   Parameters parameters = make_parameters(40);
