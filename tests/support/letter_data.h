@@ -3,10 +3,12 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "tests/support/letter_tokenizer.h"
 #include "trainer/data/dataset.h"
+#include "trainer/model/batch.h"
 
 namespace berth {
 
@@ -88,5 +90,9 @@ struct LetterData {
   std::unique_ptr<TableData> data;
   std::unique_ptr<Dataset> dataset;
 };
+
+inline const PackedBatch::Classes& classes_of(const PackedBatch& batch) {
+  return std::get<PackedBatch::Classes>(batch.labels);
+}
 
 }  // namespace berth

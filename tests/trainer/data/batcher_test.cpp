@@ -16,10 +16,6 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-const PackedBatch::Classes& classes_of(const PackedBatch& batch) {
-  return std::get<PackedBatch::Classes>(batch.labels);
-}
-
 class BatcherTest : public testing::Test {
  protected:
   UpdateBatch next(const BatchOptions& options, DataCursor cursor = {}) {

@@ -9,7 +9,11 @@
 namespace berth {
 namespace {
 
+using testing::AllOf;
+using testing::Each;
 using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
 
 class DatasetTest : public testing::Test {
  protected:
