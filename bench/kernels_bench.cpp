@@ -36,7 +36,7 @@ class Bench {
     const std::string shape = cat("T=", tokens, " K=", inputs, " N=", outputs);
     const Tensor x = floats({tokens, inputs}), y = floats({tokens, outputs});
     const Tensor dw = floats({outputs, inputs}), bias = floats({outputs});
-    const auto w = kernels_->make_weight(floats({outputs, inputs}));
+    const auto w = kernels_->make_weight(floats({outputs, inputs}), WeightForm::kPacked);
     const double flops = 2.0 * static_cast<double>(tokens * inputs * outputs);
     const auto row = [&](const char* name, const Product& plain,
                          const std::function<void()>& work) {
@@ -128,7 +128,7 @@ class Bench {
     }
     moves("dropout", cat(shape, " p=0.1"), 2 * x.size_bytes(),
           [&] { kernels_->dropout(x, dropout, *state_, y); });
-    const auto one = kernels_->make_weight(floats({wide, 1}));
+    const auto one = kernels_->make_weight(floats({wide, 1}), WeightForm::kPacked);
     const Tensor thin = floats({tokens, 1});
     for (const auto& [activation, name] :
          {std::pair{Activation::kGelu, "gelu"}, {Activation::kTanh, "tanh"}}) {

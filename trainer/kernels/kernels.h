@@ -39,6 +39,10 @@ class Weight {
   virtual Tensor master() const = 0;
 };
 
+// Of what products are made: copies that are packed once an update, or the master itself, packed
+// anew in every product. That takes no memory, and little time where few tokens meet it.
+enum class WeightForm { kPacked, kMaster };
+
 enum class Activation { kGelu, kGeluTanh, kRelu, kTanh };
 
 // Whether dx replaces what was there or is added to it, as at a residual.
@@ -109,9 +113,8 @@ struct FactoredGradient {
 };
 
 struct FactoredUpdate {
-  Weight* weight;  // of a part of the parameter arena, not null
   FactoredGradient gradient;
-  UpdateRange range;  // the same part
+  UpdateRange range;  // the matrix's part of the parameter arena
 };
 
 // The operations of a BERT-family training step. One abstract class; a backend (CPU fp32, CPU bf16
@@ -149,13 +152,14 @@ class Kernels {
   // y = x, of one shape; one of them in kept_dtype().
   virtual void convert(Tensor x, Tensor y) = 0;
 
-  // [N,K]; packs it. Of a plan's (Parameters) the data are null: nothing is packed.
-  virtual std::unique_ptr<Weight> make_weight(Tensor master) = 0;
+  // [N,K]; packs it where it is kPacked, unless its data are null, as a plan's (Parameters) are.
+  // Products of both forms are the same to the bit.
+  virtual std::unique_ptr<Weight> make_weight(Tensor master, WeightForm form) = 0;
   virtual void refresh(Weight& weight) = 0;
 
   // What steps make the backend hold at most, besides what it was asked to allocate and weights.
   virtual size_t scratch_bytes(const AttentionExtent& extent) const = 0;
-  // What a Weight of this shape holds beside its master.
+  // What a packed Weight of this shape holds beside its master.
   virtual size_t packed_bytes(int64_t rows, int64_t columns) const = 0;
   // What operations on factored gradients hold, of so many tokens and matrices of at most so many
   // rows and columns together.
@@ -341,9 +345,8 @@ class Kernels {
   virtual void adamw(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
                      const AdamWOptions& options, const StepState& state) = 0;
   // The same of matrices whose gradients are made piece by piece and never stand in memory.
-  // Refreshes the weights.
-  virtual void adamw_of_products(std::span<const FactoredUpdate> updates, Tensor m, Tensor v,
-                                 const AdamWOptions& options, const StepState& state) = 0;
+  virtual void adamw_of_products(Tensor w, std::span<const FactoredUpdate> updates, Tensor m,
+                                 Tensor v, const AdamWOptions& options, const StepState& state) = 0;
   // LAMB (You et al. 2019, arXiv:1904.00962), with bias correction. As adamw, but the whole step of
   // a range, u = m_hat / (sqrt(v_hat) + epsilon) + decay * w, is scaled by |w| / |u| where the
   // range adapts and neither is 0: one range a parameter.

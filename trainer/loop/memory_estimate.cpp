@@ -34,12 +34,14 @@ size_t export_bytes(const MemoryPlan& plan) {
   return fp32_bytes(size) + beside + (plan.lora ? fp32_bytes(size) : 0);
 }
 
-// Of the factors of products, which are all but vectors and the embeddings' tables. DeBERTa's
-// queries and keys are packed once more, for its positions.
+// Of the factors of products, which are all but vectors and the embeddings' tables; where gradients
+// are kept as factors, weights are not packed. DeBERTa's queries and keys are packed once more, for
+// its positions.
 size_t packed_bytes(const MemoryPlan& plan, const Parameters& parameters, const Kernels& kernels) {
   size_t size_bytes = 0;
-  for (const ParameterSpec& spec : parameters.specs()) {
-    if (spec.shape.size() < 2 || spec.depth == 0) continue;
+  for (size_t i = 0; i < parameters.specs().size(); ++i) {
+    const ParameterSpec& spec = parameters.specs()[i];
+    if (spec.shape.size() < 2 || spec.depth == 0 || parameters.is_factored(i)) continue;
     const bool twice =
         plan.config.type == ModelType::kDebertaV2 &&
         (spec.name.ends_with(".query_proj.weight") || spec.name.ends_with(".key_proj.weight"));

@@ -16,13 +16,12 @@ void keep_factors(Kernels& kernels, Tensor dy, Tensor x, FactoredParameter& fact
 }  // namespace
 
 Linear::Linear(Parameters& parameters, Kernels& kernels, const std::string& name, int count)
-    : weight(kernels.make_weight(parameters.value(name + ".weight", count).as_matrix())),
-      factored(parameters.factored(name + ".weight", count)),
+    : factored(parameters.factored(name + ".weight", count)),
+      weight(kernels.make_weight(parameters.value(name + ".weight", count).as_matrix(),
+                                 factored != nullptr ? WeightForm::kMaster : WeightForm::kPacked)),
       bias(parameters.value(name + ".bias", count)),
       dweight(parameters.gradient(name + ".weight", count).as_matrix()),
-      dbias(parameters.gradient(name + ".bias", count)) {
-  if (factored != nullptr) factored->weight = weight.get();
-}
+      dbias(parameters.gradient(name + ".bias", count)) {}
 
 void Linear::backward(Kernels& kernels, Tensor dy, Tensor x, Tensor dx, Into into) const {
   kernels.linear_backward(dy, x, *weight, dx, into, dweight, dbias);
@@ -33,14 +32,6 @@ void Linear::activation_backward(Kernels& kernels, Tensor dy, Tensor pre, Activa
                                  Tensor x, Tensor dx, Into into) const {
   kernels.linear_activation_backward(dy, pre, activation, x, *weight, dx, into, dweight, dbias);
   if (factored != nullptr) keep_factors(kernels, dy, x, *factored);
-}
-
-void Linear::refresh(Kernels& kernels) const {
-  if (factored != nullptr && factored->is_refreshed) {
-    factored->is_refreshed = false;
-  } else {
-    kernels.refresh(*weight);
-  }
 }
 
 }  // namespace berth

@@ -9,6 +9,7 @@
 namespace berth {
 
 // One dense layer: views into Parameters, and the matrix as products want it, which copies share.
+// Where gradients are kept as factors, tokens are few, and the weight is not packed, either.
 struct Linear {
   // `name`.weight and `name`.bias; `count` > 1 joins that many neighbours (query, key, value).
   // A weight of three dimensions is taken as a matrix of as many rows.
@@ -21,10 +22,10 @@ struct Linear {
   void backward(Kernels& kernels, Tensor dy, Tensor x, Tensor dx, Into into) const;
   void activation_backward(Kernels& kernels, Tensor dy, Tensor pre, Activation activation, Tensor x,
                            Tensor dx, Into into) const;
-  void refresh(Kernels& kernels) const;  // after the parameters changed
+  void refresh(Kernels& kernels) const { kernels.refresh(*weight); }  // the parameters changed
 
-  std::shared_ptr<Weight> weight;
   FactoredParameter* factored;  // null: the gradient is dweight
+  std::shared_ptr<Weight> weight;
   Tensor bias, dweight, dbias;
 };
 

@@ -7,8 +7,8 @@ LowRankAdapter::LowRankAdapter(const LoraOptions& lora, const std::string& targe
     : lora_(lora),
       column_(column),
       kernels_(kernels),
-      a_(kernels.make_weight(parameters.value(lora_a_name(target)))),
-      b_(kernels.make_weight(parameters.value(lora_b_name(target)))),
+      a_(kernels.make_weight(parameters.value(lora_a_name(target)), WeightForm::kPacked)),
+      b_(kernels.make_weight(parameters.value(lora_b_name(target)), WeightForm::kPacked)),
       da_(parameters.gradient(lora_a_name(target))),
       db_(parameters.gradient(lora_b_name(target))) {}
 

@@ -13,7 +13,7 @@ class MaskedLmHead final : public Head {
         kernels_(kernels),
         dense_(parameters, kernels, names_.dense),
         norm_(parameters, names_.norm),
-        word_(kernels.make_weight(embeddings.word())),
+        word_(kernels.make_weight(embeddings.word(), WeightForm::kPacked)),
         dword_(embeddings.dword()),
         bias_(parameters.value(names_.bias)),
         dbias_(parameters.gradient(names_.bias)) {}

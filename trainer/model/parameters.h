@@ -52,8 +52,6 @@ struct FactoredParameter {
   size_t index = 0;            // the first one's
   int64_t begin = 0, end = 0;  // elements in values()
   FactoredGradient room{};     // for the tokens of any update
-  Weight* weight = nullptr;    // the layer's, which an update refreshes
-  bool is_refreshed = false;   // the weight, by the last update
   // That the gradient is of, 0 where nothing was picked or masked; nullopt: there is none.
   std::optional<int64_t> tokens{};
 

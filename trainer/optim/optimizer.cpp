@@ -103,12 +103,12 @@ void Optimizer::update_factored(const StepState& state) {
     if (updates(factored)) {
       UpdateRange range = all_[factored.index];
       range.end = factored.end;
-      all.push_back({factored.weight, factored.gradient(), range});
-      factored.is_refreshed = true;
+      all.push_back({factored.gradient(), range});
     }
     factored.tokens.reset();
   }
-  kernels_.adamw_of_products(all, first_moment(), second_moment(), options_.adamw, state);
+  kernels_.adamw_of_products(parameters_.values(), all, first_moment(), second_moment(),
+                             options_.adamw, state);
 }
 
 void Optimizer::add_squares(StepState& state) {

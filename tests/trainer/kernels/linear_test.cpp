@@ -146,6 +146,29 @@ TEST_P(Bf16Linear, SeesAChangedMasterAfterRefresh) {
   expect_near(dx, Vector(3, 128), 0, "dx");
 }
 
+// Of few tokens and many; the master alone needs no refresh.
+TEST_P(Bf16Linear, OfAMasterIsThatOfPackedCopies) {
+  for (const int64_t tokens : {1, 70, 790}) {
+    const Tensor master = tensor({48, 40}, random(48 * 40)), bias = tensor({48}, random(48));
+    const auto unpacked = kernels().make_weight(master, WeightForm::kMaster);
+    const std::vector<float> changed = floats(tensor({48, 40}, random(48 * 40)));
+    kernels().upload(master, changed.data());
+    const auto packed = kernels().make_weight(master, WeightForm::kPacked);
+    const Tensor x = tensor({tokens, 40}, random(tokens * 40));
+    const Tensor dy = tensor({tokens, 48}, random(tokens * 48));
+    std::vector<std::vector<float>> y, dx;
+    for (const Weight* w : {packed.get(), unpacked.get()}) {
+      const Tensor sums = garbage({tokens, 48}), gradient = garbage({tokens, 40});
+      kernels().linear_forward(x, *w, bias, sums);
+      kernels().linear_backward(dy, {}, *w, gradient, Into::kOverwrite, {}, {});
+      y.push_back(floats(sums));
+      dx.push_back(floats(gradient));
+    }
+    EXPECT_EQ(y[0], y[1]) << tokens;
+    EXPECT_EQ(dx[0], dx[1]) << tokens;
+  }
+}
+
 TEST_P(Bf16Linear, OfFewOutputsStaysInFp32) {
   const Vector x = random(7 * 40), w = random(4 * 40), bias = random(4);
   const Tensor y = garbage({7, 4});

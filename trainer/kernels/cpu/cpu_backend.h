@@ -54,14 +54,16 @@ inline constexpr int64_t kLeastBf16Outputs = kPanelColumns / 2;
 
 // OpenBLAS packs for itself: in fp32 the master is all there is.
 struct CpuWeight final : Weight {
-  CpuWeight(Tensor w, const Bf16Products* products) : values(w) {
-    if (!w || products == nullptr || w.rows() < kLeastBf16Outputs) return;  // null: a plan's
+  CpuWeight(Tensor w, WeightForm form, const Bf16Products* products)
+      : values(w), in_bf16(products != nullptr && w.rows() >= kLeastBf16Outputs) {
+    if (!w || !in_bf16 || form == WeightForm::kMaster) return;  // null: a plan's
     forward = products->make_matrix(w.columns(), w.rows());
     backward = products->make_matrix(w.rows(), w.columns());
   }
   Tensor master() const override { return values; }
 
   Tensor values;
+  bool in_bf16;                                 // its products
   std::optional<Bf16Matrix> forward, backward;  // both or none: w^T and w as right factors
 };
 
@@ -89,7 +91,7 @@ class CpuBackend final : public Kernels {
   void zero(Tensor x) override;
   void add(Tensor x, Tensor y) override;
   void convert(Tensor x, Tensor y) override;
-  std::unique_ptr<Weight> make_weight(Tensor master) override;
+  std::unique_ptr<Weight> make_weight(Tensor master, WeightForm form) override;
   void refresh(Weight& weight) override;
   size_t scratch_bytes(const AttentionExtent& extent) const override;
   size_t packed_bytes(int64_t rows, int64_t columns) const override;
@@ -184,7 +186,7 @@ class CpuBackend final : public Kernels {
   void finish_gradients(float max_grad_norm, StepState& state) override;
   void adamw(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
              const AdamWOptions& options, const StepState& state) override;
-  void adamw_of_products(std::span<const FactoredUpdate> updates, Tensor m, Tensor v,
+  void adamw_of_products(Tensor w, std::span<const FactoredUpdate> updates, Tensor m, Tensor v,
                          const AdamWOptions& options, const StepState& state) override;
   void lamb(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
             const AdamWOptions& options, const StepState& state) override;
@@ -194,7 +196,7 @@ class CpuBackend final : public Kernels {
   void parallel(int64_t count, int64_t grain, const ThreadPool::Range& fn);
   // The least number of rows of `columns` elements worth a thread of its own.
   static int64_t row_grain(int64_t columns) { return std::max<int64_t>(1, 8192 / (columns + 1)); }
-  // In bf16 where `weight`, whose product it is, is packed; `right`: its form that is b.
+  // In bf16 where products of `weight` are; `right`: its packed form that is b.
   void multiply_by(const CpuWeight& weight, const std::optional<Bf16Matrix>& right,
                    const Product& product, const TileFunction& after = {});
   // A small one, in bf16 where large ones are, on the calling thread, `thread` of the pool's.
@@ -206,9 +208,9 @@ class CpuBackend final : public Kernels {
   FactoredGradient in_fp32(const FactoredGradient& g, float* room) const;
   // |dy^T x|^2; `room`: for what is computed on the way.
   double squares_of(const FactoredGradient& g, float* room, int thread);
-  // Rows [begin, end) of the matrix, on the calling thread.
-  void update_matrix(const FactoredUpdate& update, int64_t begin, int64_t end, Tensor m, Tensor v,
-                     const AdamWFactors& factors, float* room, int thread);
+  // Rows [begin, end) of the matrix, on the calling thread; w, m and v begin with the matrix.
+  void update_matrix(const FactoredGradient& gradient, int64_t begin, int64_t end, float* w,
+                     float* m, float* v, const AdamWFactors& factors, float* room, int thread);
   void attend(const AttentionShape& shape, const AttentionInputs& inputs,
               const std::optional<DropoutDraw>& draw, Tensor out, Tensor log_sum_exp);
   void attend_backward(const AttentionShape& shape, const AttentionInputs& inputs,

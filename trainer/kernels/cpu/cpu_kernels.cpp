@@ -96,9 +96,9 @@ void CpuBackend::convert(Tensor x, Tensor y) {
   });
 }
 
-std::unique_ptr<Weight> CpuBackend::make_weight(Tensor master) {
+std::unique_ptr<Weight> CpuBackend::make_weight(Tensor master, WeightForm form) {
   assert(master.rank == 2);
-  auto weight = std::make_unique<CpuWeight>(master, bf16_ ? &*bf16_ : nullptr);
+  auto weight = std::make_unique<CpuWeight>(master, form, bf16_ ? &*bf16_ : nullptr);
   refresh(*weight);
   return weight;
 }

@@ -100,26 +100,15 @@ void CpuBackend::add_squares_of_products(std::span<const FactoredGradient> gradi
   for (const double each : squares) cpu_state(state).squares += each;
 }
 
-void CpuBackend::update_matrix(const FactoredUpdate& update, int64_t begin, int64_t end, Tensor m,
-                               Tensor v, const AdamWFactors& factors, float* room, int thread) {
-  auto& weight = static_cast<CpuWeight&>(*update.weight);
-  const FactoredGradient g = in_fp32(update.gradient, room + kUpdateSums);
+void CpuBackend::update_matrix(const FactoredGradient& gradient, int64_t begin, int64_t end,
+                               float* w, float* m, float* v, const AdamWFactors& factors,
+                               float* room, int thread) {
+  const FactoredGradient g = in_fp32(gradient, room + kUpdateSums);
   const int64_t outputs = g.dy.columns(), inputs = g.x.columns();
-  float* const w = weight.values.f32();
-  float* const moment1 = m.f32() + update.range.begin;
-  float* const moment2 = v.f32() + update.range.begin;
-  // A panel's rows at a time, which are still in the cache when they are packed.
-  const auto use = [&](const Tile& tile, float* gradient) {
-    for (int64_t row = 0; row < tile.rows; row += kPanelColumns) {
-      const int64_t top = begin + tile.row + row, count = std::min(kPanelColumns, tile.rows - row);
-      for (int64_t r = 0; r < count; ++r) {
-        const int64_t at = (top + r) * inputs + tile.column;
-        loops_.adamw(w + at, gradient + (row + r) * tile.columns, moment1 + at, moment2 + at,
-                     tile.columns, factors);
-      }
-      if (!weight.forward) continue;
-      bf16_->pack_tile({w, inputs, true}, {tile.column, tile.columns, top, count}, *weight.forward,
-                       *weight.backward);
+  const auto use = [&](const Tile& tile, float* sums) {
+    for (int64_t row = 0; row < tile.rows; ++row) {
+      const int64_t at = (begin + tile.row + row) * inputs + tile.column;
+      loops_.adamw(w + at, sums + row * tile.columns, m + at, v + at, tile.columns, factors);
     }
   };
   const Product product{.m = end - begin,
@@ -136,8 +125,8 @@ void CpuBackend::update_matrix(const FactoredUpdate& update, int64_t begin, int6
   }
 }
 
-void CpuBackend::adamw_of_products(std::span<const FactoredUpdate> updates, Tensor m, Tensor v,
-                                   const AdamWOptions& options, const StepState& state) {
+void CpuBackend::adamw_of_products(Tensor w, std::span<const FactoredUpdate> updates, Tensor m,
+                                   Tensor v, const AdamWOptions& options, const StepState& state) {
   const CpuStepState& cpu = cpu_state(state);
   int64_t tokens = 0, widest = 0, total = 0;
   for (const FactoredUpdate& update : updates) {
@@ -146,7 +135,6 @@ void CpuBackend::adamw_of_products(std::span<const FactoredUpdate> updates, Tens
     widest = std::max(widest, g.dy.columns() + g.x.columns());
     total += update.range.end - update.range.begin;
     assert(update.range.end - update.range.begin == g.dy.columns() * g.x.columns());
-    assert(update.weight->master().elements() == g.dy.columns() * g.x.columns());
   }
   const int64_t room = make_factored_room(tokens, widest);
   // Threads share the elements, as if matrices stood end to end; a strip of rows is the thread's
@@ -165,7 +153,9 @@ void CpuBackend::adamw_of_products(std::span<const FactoredUpdate> updates, Tens
       if (from >= to) continue;
       const AdamWFactors factors =
           adamw_factors(update.range, options, cpu.inputs, cpu.gradient_scale);
-      update_matrix(update, from, to, m, v, factors, factored_.data() + thread * room, thread);
+      const int64_t at = update.range.begin;
+      update_matrix(update.gradient, from, to, w.f32() + at, m.f32() + at, v.f32() + at, factors,
+                    factored_.data() + thread * room, thread);
     }
   });
 }

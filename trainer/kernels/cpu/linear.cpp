@@ -21,7 +21,7 @@ Product forward_product(const Tensor& x, const Tensor& w, const Tensor& bias, co
 
 void CpuBackend::multiply_by(const CpuWeight& weight, const std::optional<Bf16Matrix>& right,
                              const Product& product, const TileFunction& after) {
-  if (weight.forward) {
+  if (weight.in_bf16) {
     bf16_->multiply(product, right ? &*right : nullptr, after);
   } else {
     multiply(pool_, product, after);

@@ -19,9 +19,14 @@ TileSize tile_for(int64_t columns) { return columns > kTallTile.columns ? kWideT
 // Columns that are packed for one product alone are so as many at a time as a wide tile has, and as
 // deep as there is room: 4 MB for each thread.
 constexpr int64_t kStripeColumns = kWideTile.columns;
-constexpr size_t kRowsScratch = kTallTile.rows * kSlabDepth;
 constexpr size_t kColumnsScratch = kStripeColumns * 4 * kSlabDepth;
 static_assert(kDeepestInTiles <= 4 * kSlabDepth);  // one block of their columns has all of it
+
+// A slab of so many rows (490 KB) stays in the second cache: each panel of columns is then packed
+// where it is used, for all of them.
+constexpr int64_t kFewRows = 768, kColumnsOfFewRows = 768;
+constexpr size_t kRowsScratch = kFewRows * kSlabDepth;
+static_assert(kFewRows >= kTallTile.rows);
 
 // A packed matrix of so many bytes is hardly in a cache when it is read.
 constexpr size_t kStreamedBytes = size_t{1} << 20;
@@ -93,6 +98,36 @@ void pack_panels(const Bf16Loops& loops, const Product& p, const Block& block, i
   }
 }
 
+// Brings what a panel is packed of to the second cache, some lines at a time between the products
+// of the panel before it.
+class Fetch {
+ public:
+  explicit Fetch(const Lanes& lanes) : at_(reinterpret_cast<const std::byte*>(lanes.data)) {
+    const bool by_lanes = lanes.depth_stride == 1;
+    runs_ = by_lanes ? lanes.count : lanes.depth;
+    stride_bytes_ = (by_lanes ? lanes.lane_stride : lanes.depth_stride) * kFloatBytes;
+    run_bytes_ = (by_lanes ? lanes.depth : lanes.count) * kFloatBytes;
+  }
+
+  int64_t lines() const { return runs_ * pieces_of(run_bytes_, kLineBytes); }
+  void fetch(int64_t lines) {
+    for (; lines > 0 && runs_ > 0; --lines) {
+      __builtin_prefetch(at_ + passed_bytes_, /*rw=*/0, /*locality=*/2);
+      passed_bytes_ += kLineBytes;
+      if (passed_bytes_ < run_bytes_) continue;
+      passed_bytes_ = 0;
+      at_ += stride_bytes_;
+      --runs_;
+    }
+  }
+
+ private:
+  static constexpr int64_t kFloatBytes = sizeof(float), kLineBytes = 64;
+
+  const std::byte* at_;  // where a run of contiguous elements begins
+  int64_t runs_, stride_bytes_, run_bytes_, passed_bytes_ = 0;
+};
+
 // What the products of a slab are added to, from an element of C on.
 Addend addend_at(const Product& p, bool is_first, int64_t row, int64_t column) {
   if (is_first && p.bias != nullptr) return {p.bias + column, 0};
@@ -139,6 +174,7 @@ Bf16Products::Bf16Products(ThreadPool& pool, const Bf16Loops& loops)
       rows_(static_cast<size_t>(pool.size()) * kRowsScratch),
       columns_(static_cast<size_t>(pool.size()) * kColumnsScratch) {
   assert(kWideTile.rows % loops.panel_rows == 0 && kTallTile.rows % loops.panel_rows == 0);
+  assert(kFewRows % loops.panel_rows == 0);
   assert(kSlabDepth % loops.depth_multiple == 0);
 }
 
@@ -159,35 +195,27 @@ size_t Bf16Products::matrix_bytes(int64_t depth, int64_t columns) const {
          sizeof(uint16_t);
 }
 
+// A panel of the one is as many depths of each panel of the other.
 void Bf16Products::pack(const Factor& right, Bf16Matrix& packed, Bf16Matrix& transposed) {
   assert(transposed.depth == packed.columns && transposed.columns == packed.depth);
-  const int64_t count = pieces_of(packed.columns, kPanelColumns);
-  pool_.parallel_for(count, 1, [&](int64_t begin, int64_t end, int) {
-    const int64_t first = begin * kPanelColumns;
-    const int64_t columns = std::min(packed.columns, end * kPanelColumns) - first;
-    pack_tile(right, {0, packed.depth, first, columns}, packed, transposed);
-  });
-}
-
-// A panel of the one is as many depths of each panel of the other.
-void Bf16Products::pack_tile(const Factor& right, const Tile& tile, Bf16Matrix& packed,
-                             Bf16Matrix& transposed) const {
   const bool streams =
       loops_.stream_columns != nullptr && packed.panels->size_bytes() >= kStreamedBytes;
   const auto pack_panel = streams ? loops_.stream_columns : loops_.pack_columns;
   const Factor flipped{right.data, right.stride, !right.transposed};
-  const int64_t rows_end = tile.row + tile.rows, columns_end = tile.column + tile.columns;
-  for (int64_t first = tile.column; first < columns_end; first += kPanelColumns) {
-    const int64_t lanes = std::min(kPanelColumns, columns_end - first);
-    pack_panel(columns_of(right, first, lanes, tile.rows, tile.row),
-               packed.panel(first) + tile.row * kPanelColumns);
-    for (int64_t row = tile.row; row < rows_end; row += kPanelColumns) {
-      const int64_t width = std::min(kPanelColumns, rows_end - row);
-      pack_panel(columns_of(flipped, row, width, lanes, first),
-                 transposed.panel(row) + first * kPanelColumns);
+  const int64_t count = pieces_of(packed.columns, kPanelColumns);
+  pool_.parallel_for(count, 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t first = begin * kPanelColumns; first < end * kPanelColumns;
+         first += kPanelColumns) {
+      const int64_t lanes = std::min(kPanelColumns, packed.columns - first);
+      pack_panel(columns_of(right, first, lanes, packed.depth, 0), packed.panel(first));
+      for (int64_t row = 0; row < packed.depth; row += kPanelColumns) {
+        const int64_t width = std::min(kPanelColumns, packed.depth - row);
+        pack_panel(columns_of(flipped, row, width, lanes, first),
+                   transposed.panel(row) + first * kPanelColumns);
+      }
     }
-  }
-  if (streams) loops_.end_streaming();
+    if (streams) loops_.end_streaming();
+  });
 }
 
 void Bf16Products::multiply(const Product& p, const Bf16Matrix* right, const TileFunction& after) {
@@ -212,6 +240,14 @@ void Bf16Products::multiply(const Product& p, const Bf16Matrix* right, const Til
                     .panel_depth = right->panel_depth});
     return;
   }
+  if (p.m <= kFewRows) {
+    for_each_small_tile(pool_, p.m, p.n, p.k, {p.m, kPanelColumns}, {p.m, kColumnsOfFewRows},
+                        [&](const Tile& tile, int thread) {
+                          multiply_few_rows(p.part(tile), thread);
+                          if (after) after(tile);
+                        });
+    return;
+  }
   for_each_block(loops_, p, columns_.data(), columns_.size(), [&](const Block& block) {
     constexpr int64_t kLeastElements = 1 << 15;  // worth waking a thread for
     const int64_t grain = pieces_of(kLeastElements, kPanelColumns * (block.panel_depth + 1));
@@ -224,15 +260,47 @@ void Bf16Products::multiply(const Product& p, const Bf16Matrix* right, const Til
 
 void Bf16Products::multiply_alone(const Product& p, int thread) {
   assert(p.scale == 1);
-  for_each_block(loops_, p, column_panels(thread), kColumnsScratch, [&](const Block& block) {
-    pack_panels(loops_, p, block, 0, block.count());
-    const int64_t rows = tile_for(block.columns).rows;
-    for (int64_t row = 0; row < p.m; row += rows) {
-      const Tile tile{row, std::min(rows, p.m - row), block.column, block.columns};
-      if (p.k == 0) begin_sums(p, tile);
-      multiply_tile(loops_, p, block, tile, row_panels(thread));
+  for (int64_t row = 0; row < p.m; row += kFewRows) {
+    multiply_few_rows(p.part({row, std::min(kFewRows, p.m - row), 0, p.n}), thread);
+  }
+}
+
+void Bf16Products::multiply_few_rows(const Product& p, int thread) {
+  if (p.k == 0) return begin_sums(p, {0, p.m, 0, p.n});
+  const int64_t height = loops_.panel_rows, slab = slab_depth(loops_, p.k);
+  uint16_t* const rows = row_panels(thread);
+  uint16_t* const panel = column_panels(thread);
+  const auto columns_at = [&](int64_t column, int64_t first) {
+    return columns_of(p.b, column, std::min(kPanelColumns, p.n - column),
+                      std::min(slab, p.k - first), first);
+  };
+  if (loops_.begin != nullptr) loops_.begin();
+  for (int64_t first = 0; first < p.k; first += slab) {
+    const int64_t depth = std::min(slab, p.k - first), padded = loops_.padded(depth);
+    for (int64_t row = 0; row < p.m; row += height) {
+      loops_.pack_rows(rows_of(p.a, row, std::min(height, p.m - row), depth, first),
+                       rows + row * padded);
     }
-  });
+    for (int64_t column = 0; column < p.n; column += kPanelColumns) {
+      const Lanes columns = columns_at(column, first);
+      loops_.pack_columns(columns, panel);
+      Lanes following{};  // none
+      if (column + kPanelColumns < p.n) {
+        following = columns_at(column + kPanelColumns, first);
+      } else if (first + slab < p.k) {
+        following = columns_at(0, first + slab);
+      }
+      Fetch next(following);
+      const int64_t share = pieces_of(next.lines(), pieces_of(p.m, height));
+      for (int64_t row = 0; row < p.m; row += height) {
+        next.fetch(share);
+        loops_.multiply(rows + row * padded, panel, padded, std::min(height, p.m - row),
+                        columns.count, addend_at(p, first == 0, row, column),
+                        p.c + row * p.c_stride + column, p.c_stride);
+      }
+    }
+  }
+  if (loops_.end != nullptr) loops_.end();
 }
 
 void Bf16Products::multiply_in_tiles(const Product& p, TileSize most, float* room, int thread,

@@ -25,6 +25,7 @@ inline constexpr int64_t kDeepestInTiles = 1280;
 // Products whose factors are rounded to bf16 and whose sums are fp32, on a pool's threads. Blocked
 // as Goto and van de Geijn 2008 do (ACM TOMS 34, 3): a slab of depth at a time, whose rows, and
 // what they add up to, stay in the second cache while the columns' panels go through the first.
+// Columns that meet few rows are packed a panel at a time, where they are used.
 // Results do not depend on the number of threads. Not thread-safe: one caller.
 class Bf16Products {
  public:
@@ -38,10 +39,6 @@ class Bf16Products {
   size_t matrix_bytes(int64_t depth, int64_t columns) const;
   // Both the factor and its transpose: it is read once.
   void pack(const Factor& right, Bf16Matrix& packed, Bf16Matrix& transposed);
-  // What of that lies in a tile of the factor whose edges are multiples of kPanelColumns, but for
-  // the last ones. On the calling thread; several may call it at once, for tiles of their own.
-  void pack_tile(const Factor& right, const Tile& tile, Bf16Matrix& packed,
-                 Bf16Matrix& transposed) const;
 
   // As multiply() of gemm.h, with scale 1. `right`, where it is not null, holds what product.b
   // would: that is then not read.
@@ -56,6 +53,7 @@ class Bf16Products {
                          const SumsFunction& use);
 
  private:
+  void multiply_few_rows(const Product& product, int thread);  // of kFewRows at most
   uint16_t* row_panels(int thread);
   uint16_t* column_panels(int thread);
 
