@@ -143,8 +143,8 @@ class Kernels {
 
   // ---- Memory ------------------------------------------------------------------------------
   virtual std::unique_ptr<Memory> allocate(size_t size_bytes) = 0;
-  // The same, where much of it will never be touched and should take no memory.
-  virtual std::unique_ptr<Memory> allocate_sparse(size_t size_bytes) = 0;
+  // Much of x, to which nothing was written yet, may never be: that should take no memory.
+  virtual void expect_sparse(Tensor x) = 0;
   virtual void upload(Tensor to, const void* from) = 0;
   virtual void download(void* to, Tensor from) = 0;  // waits
   virtual void zero(Tensor x) = 0;

@@ -45,8 +45,8 @@ Parameters::Parameters(std::vector<ParameterSpec> specs, bool with_gradients, Ke
   const size_t size_bytes = static_cast<size_t>(size_) * sizeof(float);
   values_ = kernels.allocate(size_bytes);
   if (!with_gradients) return;
-  gradients_ =
-      factor_elements_ > 0 ? kernels.allocate_sparse(size_bytes) : kernels.allocate(size_bytes);
+  gradients_ = kernels.allocate(size_bytes);
+  if (factor_elements_ > 0) kernels.expect_sparse(gradients());
   factor_dtype_ = kernels.kept_dtype();
   factors_ = kernels.allocate(static_cast<size_t>(factor_elements_) * size_of(factor_dtype_));
   for (const ParameterSpec& spec : specs_) {
@@ -54,7 +54,6 @@ Parameters::Parameters(std::vector<ParameterSpec> specs, bool with_gradients, Ke
                          ? kernels.allocate(static_cast<size_t>(spec.shape[0]) * sizeof(int32_t))
                          : nullptr);
   }
-  mark_all_rows(kernels);
 }
 
 // Of neighbours that are joined, the rooms lie end to end, too: x's takes less than they have.

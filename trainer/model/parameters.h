@@ -85,7 +85,7 @@ class Parameters {
   Tensor gradient(std::string_view name, int count = 1) const;
 
   // The RowMarks of a parameter that is looked up and has gradients, int32 [rows]; else null. Who
-  // writes to gradients or moments keeps them true; at first every row has every mark.
+  // writes to gradients or moments keeps them true; at first, all being zeros, no row has any.
   Tensor marks(size_t index) const;
   Tensor marks(std::string_view name) const { return marks(index_of(name)); }
   void mark_all_rows(Kernels& kernels);

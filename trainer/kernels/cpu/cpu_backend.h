@@ -85,7 +85,7 @@ class CpuBackend final : public Kernels {
   DType product_dtype() const override { return bf16_ ? DType::kBF16 : DType::kF32; }
 
   std::unique_ptr<Memory> allocate(size_t size_bytes) override;
-  std::unique_ptr<Memory> allocate_sparse(size_t size_bytes) override;
+  void expect_sparse(Tensor x) override;
   void upload(Tensor to, const void* from) override;
   void download(void* to, Tensor from) override;
   void zero(Tensor x) override;

@@ -57,9 +57,7 @@ std::unique_ptr<Memory> CpuBackend::allocate(size_t size_bytes) {
   return allocate_host(size_bytes);
 }
 
-std::unique_ptr<Memory> CpuBackend::allocate_sparse(size_t size_bytes) {
-  return allocate_sparse_host(size_bytes);
-}
+void CpuBackend::expect_sparse(Tensor x) { expect_sparse_host(x.data, x.size_bytes()); }
 
 void CpuBackend::upload(Tensor to, const void* from) {
   if (to.size_bytes() != 0) std::memcpy(to.data, from, to.size_bytes());

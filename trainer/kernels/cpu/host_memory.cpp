@@ -1,6 +1,7 @@
 #include "trainer/kernels/cpu/host_memory.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <new>
@@ -37,15 +38,14 @@ class HeapMemory final : public Memory {
 
 class MappedMemory final : public Memory {
  public:
-  MappedMemory(size_t size_bytes, bool is_sparse) : size_bytes_(size_bytes) {
+  explicit MappedMemory(size_t size_bytes) : size_bytes_(size_bytes) {
     // Over-mapped by one huge page, so that the block can begin on one.
     mapped_ =
         ::mmap(nullptr, mapped_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped_ == MAP_FAILED) fail(size_bytes);
     const auto address = reinterpret_cast<uintptr_t>(mapped_);
     data_ = static_cast<std::byte*>(mapped_) + (kHugePage - address % kHugePage) % kHugePage;
-    // Advice: without it pages are just smaller, or larger.
-    ::madvise(data_, size_bytes, is_sparse ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
+    ::madvise(data_, size_bytes, MADV_HUGEPAGE);  // advice: without it pages are just smaller
   }
   ~MappedMemory() override { ::munmap(mapped_, mapped_bytes()); }
   std::byte* data() const override { return data_; }
@@ -59,20 +59,19 @@ class MappedMemory final : public Memory {
   size_t size_bytes_;
 };
 
-std::unique_ptr<Memory> allocate(size_t size_bytes, bool is_sparse) {
-  if (size_bytes < kHugePage) return std::make_unique<HeapMemory>(size_bytes);
-  if (size_bytes > SIZE_MAX - kHugePage) fail(size_bytes);
-  return std::make_unique<MappedMemory>(size_bytes, is_sparse);
-}
-
 }  // namespace
 
 std::unique_ptr<Memory> allocate_host(size_t size_bytes) {
-  return allocate(size_bytes, /*is_sparse=*/false);
+  if (size_bytes < kHugePage) return std::make_unique<HeapMemory>(size_bytes);
+  if (size_bytes > SIZE_MAX - kHugePage) fail(size_bytes);
+  return std::make_unique<MappedMemory>(size_bytes);
 }
 
-std::unique_ptr<Memory> allocate_sparse_host(size_t size_bytes) {
-  return allocate(size_bytes, /*is_sparse=*/true);
+void expect_sparse_host(std::byte* data, size_t size_bytes) {
+  if (size_bytes < kHugePage) return;  // may be the heap's, and saves little
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t before = (page - reinterpret_cast<uintptr_t>(data) % page) % page;
+  ::madvise(data + before, (size_bytes - before) / page * page, MADV_NOHUGEPAGE);  // advice, too
 }
 
 }  // namespace berth

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include "trainer/kernels/tensor.h"
@@ -10,7 +11,8 @@ namespace berth {
 // pages, zeroed as they are touched; small ones from the heap, where sanitizers see their ends.
 // Throws kMemory.
 std::unique_ptr<Memory> allocate_host(size_t size_bytes);
-// The same on small pages: what is never touched, and not near what is, takes no memory.
-std::unique_ptr<Memory> allocate_sparse_host(size_t size_bytes);
+// A part of a block to which nothing was written yet, from now on on small pages: what is never
+// touched takes no memory.
+void expect_sparse_host(std::byte* data, size_t size_bytes);
 
 }  // namespace berth
