@@ -82,13 +82,16 @@ Optimizer::Optimizer(const OptimizerOptions& options, Parameters& parameters, Ke
   const size_t size_bytes = static_cast<size_t>(parameters.size()) * sizeof(float);
   first_moment_ = kernels.allocate(size_bytes);
   second_moment_ = kernels.allocate(size_bytes);
+  if (is_lamb) {
+    parameters.mark_all_rows(kernels);  // it writes to all, and keeps no marks
+    return;
+  }
   for (const UpdateRange& range : all_) {
     if (!range.marks) continue;
     for (const Tensor& moment : {first_moment(), second_moment()}) {
       kernels.expect_sparse(moment.slice(range.begin, range.end - range.begin));
     }
   }
-  if (is_lamb) parameters.mark_all_rows(kernels);  // which it does not keep
 }
 
 void Optimizer::step(StepState& state) {

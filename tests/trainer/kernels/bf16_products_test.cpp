@@ -145,8 +145,8 @@ TEST_P(Bf16ProductsTest, AgreeOverSeveralSlabs) {
   check_all({3, 33, 2601});
 }
 
-// Few of them are kept packed while columns are packed panel by panel.
-TEST_P(Bf16ProductsTest, AgreeOfMoreThanFewRows) {
+// 768 rows at most are kept packed while columns are packed panel by panel.
+TEST_P(Bf16ProductsTest, AgreeOfAsManyRowsAsAreFewAndOfMore) {
   check_all({768, 33, 330});
   check_all({801, 33, 34});
 }

@@ -63,7 +63,7 @@ struct CpuWeight final : Weight {
   Tensor master() const override { return values; }
 
   Tensor values;
-  bool in_bf16;                                 // its products
+  bool in_bf16;                                 // whether its products are
   std::optional<Bf16Matrix> forward, backward;  // both or none: w^T and w as right factors
 };
 
