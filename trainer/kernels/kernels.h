@@ -39,8 +39,9 @@ class Weight {
   virtual Tensor master() const = 0;
 };
 
-// Of what products are made: copies that are packed once an update, or the master itself, packed
-// anew in every product. That takes no memory, and little time where few tokens meet it.
+// Of what products are made: copies that are packed once an update, where the backend gains by
+// them, or the master itself, packed anew in every product. That takes no memory, and little time
+// where few tokens meet it.
 enum class WeightForm { kPacked, kMaster };
 
 enum class Activation { kGelu, kGeluTanh, kRelu, kTanh };
@@ -159,7 +160,7 @@ class Kernels {
 
   // What steps make the backend hold at most, besides what it was asked to allocate and weights.
   virtual size_t scratch_bytes(const AttentionExtent& extent) const = 0;
-  // What a packed Weight of this shape holds beside its master.
+  // What a Weight of this shape that is kPacked holds beside its master.
   virtual size_t packed_bytes(int64_t rows, int64_t columns) const = 0;
   // What operations on factored gradients hold, of so many tokens and matrices of at most so many
   // rows and columns together.

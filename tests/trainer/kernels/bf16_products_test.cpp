@@ -145,10 +145,10 @@ TEST_P(Bf16ProductsTest, AgreeOverSeveralSlabs) {
   check_all({3, 33, 2601});
 }
 
-// 768 rows at most are kept packed while columns are packed panel by panel.
+// 1,056 rows at most are kept packed while columns are packed panel by panel.
 TEST_P(Bf16ProductsTest, AgreeOfAsManyRowsAsAreFewAndOfMore) {
-  check_all({768, 33, 330});
-  check_all({801, 33, 34});
+  check_all({1056, 33, 330});
+  check_all({1089, 33, 34});
 }
 
 TEST_P(Bf16ProductsTest, OfNoDepthAreZeroOrChangeNothing) { check_all({5, 40, 0}); }

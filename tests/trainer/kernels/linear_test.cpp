@@ -148,7 +148,7 @@ TEST_P(Bf16Linear, SeesAChangedMasterAfterRefresh) {
 
 // Of few tokens and many; the master alone needs no refresh.
 TEST_P(Bf16Linear, OfAMasterIsThatOfPackedCopies) {
-  for (const int64_t tokens : {1, 70, 790}) {
+  for (const int64_t tokens : {1, 70, 1090}) {
     const Tensor master = tensor({48, 40}, random(48 * 40)), bias = tensor({48}, random(48));
     const auto unpacked = kernels().make_weight(master, WeightForm::kMaster);
     const std::vector<float> changed = floats(tensor({48, 40}, random(48 * 40)));

@@ -56,7 +56,8 @@ inline constexpr int64_t kLeastBf16Outputs = kPanelColumns / 2;
 struct CpuWeight final : Weight {
   CpuWeight(Tensor w, WeightForm form, const Bf16Products* products)
       : values(w), in_bf16(products != nullptr && w.rows() >= kLeastBf16Outputs) {
-    if (!w || !in_bf16 || form == WeightForm::kMaster) return;  // null: a plan's
+    if (!in_bf16 || !products->loops().wants_packed_weights) return;
+    if (!w || form == WeightForm::kMaster) return;  // null: a plan's
     forward = products->make_matrix(w.columns(), w.rows());
     backward = products->make_matrix(w.rows(), w.columns());
   }

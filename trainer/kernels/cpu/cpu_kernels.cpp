@@ -109,7 +109,7 @@ void CpuBackend::refresh(Weight& weight) {
 }
 
 size_t CpuBackend::packed_bytes(int64_t rows, int64_t columns) const {
-  if (!bf16_ || rows < kLeastBf16Outputs) return 0;
+  if (!bf16_ || !bf16_->loops().wants_packed_weights || rows < kLeastBf16Outputs) return 0;
   return bf16_->matrix_bytes(columns, rows) + bf16_->matrix_bytes(rows, columns);
 }
 

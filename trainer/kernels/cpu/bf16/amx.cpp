@@ -94,6 +94,7 @@ void end_streaming() { _mm_sfence(); }
 const Bf16Loops loops = {.name = "bf16-amx",
                          .panel_rows = kTilePanelRows,
                          .depth_multiple = kTileDepth,
+                         .wants_packed_weights = true,
                          .pack_rows = pack_rows,
                          .pack_columns = pack_columns,
                          .multiply = multiply_tiles<Amx>,

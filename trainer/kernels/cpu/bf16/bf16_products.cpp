@@ -22,9 +22,9 @@ constexpr int64_t kStripeColumns = kWideTile.columns;
 constexpr size_t kColumnsScratch = kStripeColumns * 4 * kSlabDepth;
 static_assert(kDeepestInTiles <= 4 * kSlabDepth);  // one block of their columns has all of it
 
-// A slab of so many rows (490 KB) stays in the second cache: each panel of columns is then packed
+// A slab of so many rows (676 KB) stays in the second cache: each panel of columns is then packed
 // where it is used, for all of them.
-constexpr int64_t kFewRows = 768, kColumnsOfFewRows = 768;
+constexpr int64_t kFewRows = 1056, kColumnsOfFewRows = 768;
 constexpr size_t kRowsScratch = kFewRows * kSlabDepth;
 static_assert(kFewRows >= kTallTile.rows);
 

@@ -51,6 +51,7 @@ void multiply(const uint16_t* a, const uint16_t* b, int64_t depth, int64_t rows,
 const Bf16Loops loops = {.name = "bf16-emulated",
                          .panel_rows = kPanelRows,
                          .depth_multiple = 2,
+                         .wants_packed_weights = true,  // to stand for AMX
                          .pack_rows = pack<kPanelRows>,
                          .pack_columns = pack<kPanelColumns>,
                          .multiply = multiply};
