@@ -105,6 +105,7 @@ struct UpdateRange {
   float rate_scale = 1;  // times the step's learning rate
   bool adapts = true;    // LAMB's, to the size of the weights
   Tensor marks{};        // of the rows of the table that this is; null: it is none
+  Tensor rounded{};      // in kept_dtype(): the gradient, which is then not in g; null: it is
 };
 
 // A matrix's gradient as the factors of the one product that it is, dy^T x [N,K]: of a batch with
@@ -124,12 +125,13 @@ struct FactoredUpdate {
 // Shape letters: T tokens of a packed batch, B sequences, H hidden, A heads, D = H/A, F
 // feed-forward, V vocabulary, C classes, N and K a matrix's outputs and inputs. Activations have
 // dtype activation_dtype(); parameters, their gradients and moments, statistics and losses are
-// fp32; ids are int32. Forward operations overwrite their results. Backward: activation gradients
-// overwrite (or add, where `Into` says so), parameter gradients ADD. A null Tensor for a gradient
-// means that nobody wants it. Operations run in call order. Not thread-safe: one caller, but that
-// uploads to different places may come from several threads, while nothing else runs. Shapes are
-// asserted, not reported: the model checked them when it was built. An allocation that fails throws
-// kMemory.
+// fp32, but for a matrix's gradient of one batch, which may be rounded to kept_dtype(); ids are
+// int32. Forward operations overwrite their results. Backward: activation gradients overwrite (or
+// add, where `Into` says so), parameter gradients ADD, but for rounded ones. A null Tensor for a
+// gradient means that nobody wants it. Operations run in call order. Not thread-safe: one caller,
+// but that uploads to different places may come from several threads, while nothing else runs.
+// Shapes are asserted, not reported: the model checked them when it was built. An allocation that
+// fails throws kMemory.
 class Kernels {
  public:
   virtual ~Kernels() = default;
@@ -217,7 +219,8 @@ class Kernels {
   // ---- Matrix products -----------------------------------------------------------------------
   // y [T,N] = x [T,K] w^T + bias [N].
   virtual void linear_forward(Tensor x, const Weight& w, Tensor bias, Tensor y) = 0;
-  // dx [T,K] = dy [T,N] w; dw [N,K] += dy^T x; dbias [N] += column sums of dy.
+  // dx [T,K] = dy [T,N] w; dw [N,K] += dy^T x, or = that, rounded, where dw is bf16; dbias [N] +=
+  // column sums of dy.
   virtual void linear_backward(Tensor dy, Tensor x, const Weight& w, Tensor dx, Into into,
                                Tensor dw, Tensor dbias) = 0;
   // pre = x w^T + bias, kept for backward in fp32 or kept_dtype(); y = activation(pre), of what was
@@ -327,7 +330,7 @@ class Kernels {
                                   Tensor weights, StepState& state, Tensor dlogits) = 0;
 
   // ---- Optimizer -----------------------------------------------------------------------------
-  // Adds the sum of squares of x (any shape) to the state.
+  // Adds the sum of squares of x (any shape, fp32 or kept_dtype()) to the state.
   virtual void add_squares(Tensor x, StepState& state) = 0;
   // The same of the rows of x that have kHasGradient; the others are zeros. x: as many rows of one
   // length as there are marks.
@@ -342,7 +345,7 @@ class Kernels {
   // AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101) with bias correction, as
   // torch.optim.AdamW: w -= rate * decay * w; w -= rate * m_hat / (sqrt(v_hat) + epsilon). w, g, m,
   // v [n]; g is taken times the factor of finish_gradients; ranges lie inside [0, n), sorted and
-  // disjoint. Zeroes g. Keeps the ranges' marks true.
+  // disjoint. Zeroes g, but not what is rounded. Keeps the ranges' marks true.
   virtual void adamw(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
                      const AdamWOptions& options, const StepState& state) = 0;
   // The same of matrices whose gradients are made piece by piece and never stand in memory.

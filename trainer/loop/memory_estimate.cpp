@@ -41,7 +41,8 @@ size_t packed_bytes(const MemoryPlan& plan, const Parameters& parameters, const 
   size_t size_bytes = 0;
   for (size_t i = 0; i < parameters.specs().size(); ++i) {
     const ParameterSpec& spec = parameters.specs()[i];
-    if (spec.shape.size() < 2 || spec.depth == 0 || parameters.is_factored(i)) continue;
+    if (spec.shape.size() < 2 || spec.depth == 0) continue;
+    if (parameters.gradient_form(i) == GradientForm::kFactored) continue;
     const bool twice =
         plan.config.type == ModelType::kDebertaV2 &&
         (spec.name.ends_with(".query_proj.weight") || spec.name.ends_with(".key_proj.weight"));
@@ -65,7 +66,8 @@ size_t factored_bytes(const MemoryPlan& plan, const Parameters& parameters,
   int64_t widest = 0;
   for (size_t i = 0; i < parameters.specs().size(); ++i) {
     const std::vector<int64_t>& shape = parameters.specs()[i].shape;
-    if (parameters.is_factored(i)) widest = std::max(widest, shape[0] + shape[1]);
+    if (parameters.gradient_form(i) != GradientForm::kFactored) continue;
+    widest = std::max(widest, shape[0] + shape[1]);
   }
   if (widest == 0) return 0;
   return kernels.factored_scratch_bytes(plan.update_tokens,
@@ -76,17 +78,19 @@ size_t factored_bytes(const MemoryPlan& plan, const Parameters& parameters,
 
 MemoryEstimate estimate_memory(const MemoryPlan& plan, Kernels& kernels) {
   const Parameters parameters(parameter_table(plan.config, plan.lora),
-                              plan.trains ? plan.update_tokens : 0);
+                              plan.trains ? plan.update_tokens : 0, kernels.kept_dtype());
   int64_t summed = 0, learning = 0;
   for (size_t i = 0; i < parameters.specs().size(); ++i) {
     const ParameterSpec& spec = parameters.specs()[i];
-    if (spec.trains && !parameters.is_factored(i)) summed += spec.elements();
+    if (spec.trains && parameters.gradient_form(i) == GradientForm::kSummed) {
+      summed += spec.elements();
+    }
     if (learns(spec, plan.optimizer)) learning += spec.elements();
   }
-  const size_t factors =
-      static_cast<size_t>(parameters.factor_elements()) * size_of(kernels.kept_dtype());
+  const size_t kept =
+      static_cast<size_t>(parameters.kept_elements()) * size_of(kernels.kept_dtype());
   return {.parameters = fp32_bytes(parameters.size()),
-          .gradients = plan.trains ? fp32_bytes(summed) + factors : 0,
+          .gradients = plan.trains ? fp32_bytes(summed) + kept : 0,
           .moments = plan.trains ? 2 * fp32_bytes(learning) : 0,
           .activations = Model::planned_bytes(plan.config, plan.limits, kernels, plan.lora),
           .scratch = kernels.scratch_bytes(attention_extent(plan)) +

@@ -5,10 +5,16 @@
 namespace berth {
 namespace {
 
-void keep_factors(Kernels& kernels, Tensor dy, Tensor x, FactoredParameter& factored) {
-  if (factored.tokens) throw Error(Code::kInternal, "a factored gradient was made twice");
-  factored.tokens = dy.rows();
-  const FactoredGradient kept = factored.gradient();
+bool is_factored(const ProductGradient* product) {
+  return product != nullptr && product->form == GradientForm::kFactored;
+}
+
+// After dy^T x was made, where it is not factored.
+void keep(Kernels& kernels, Tensor dy, Tensor x, ProductGradient& product) {
+  if (product.tokens) throw Error(Code::kInternal, "the gradient of an update was made twice");
+  product.tokens = dy.rows();
+  if (!is_factored(&product)) return;
+  const FactoredGradient kept = product.factors();
   kernels.convert(dy, kept.dy);
   kernels.convert(x, kept.x);
 }
@@ -16,22 +22,22 @@ void keep_factors(Kernels& kernels, Tensor dy, Tensor x, FactoredParameter& fact
 }  // namespace
 
 Linear::Linear(Parameters& parameters, Kernels& kernels, const std::string& name, int count)
-    : factored(parameters.factored(name + ".weight", count)),
+    : product(parameters.product(name + ".weight", count)),
       weight(kernels.make_weight(parameters.value(name + ".weight", count).as_matrix(),
-                                 factored != nullptr ? WeightForm::kMaster : WeightForm::kPacked)),
+                                 is_factored(product) ? WeightForm::kMaster : WeightForm::kPacked)),
       bias(parameters.value(name + ".bias", count)),
       dweight(parameters.gradient(name + ".weight", count).as_matrix()),
       dbias(parameters.gradient(name + ".bias", count)) {}
 
 void Linear::backward(Kernels& kernels, Tensor dy, Tensor x, Tensor dx, Into into) const {
   kernels.linear_backward(dy, x, *weight, dx, into, dweight, dbias);
-  if (factored != nullptr) keep_factors(kernels, dy, x, *factored);
+  if (product != nullptr) keep(kernels, dy, x, *product);
 }
 
 void Linear::activation_backward(Kernels& kernels, Tensor dy, Tensor pre, Activation activation,
                                  Tensor x, Tensor dx, Into into) const {
   kernels.linear_activation_backward(dy, pre, activation, x, *weight, dx, into, dweight, dbias);
-  if (factored != nullptr) keep_factors(kernels, dy, x, *factored);
+  if (product != nullptr) keep(kernels, dy, x, *product);
 }
 
 }  // namespace berth

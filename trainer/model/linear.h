@@ -16,7 +16,7 @@ struct Linear {
   Linear(Parameters& parameters, Kernels& kernels, const std::string& name, int count = 1);
 
   // Whether the weight wants a gradient, and so the x that it met.
-  bool learns() const { return dweight || factored != nullptr; }
+  bool learns() const { return dweight || product != nullptr; }
   // As Kernels::linear_backward and linear_activation_backward, the parameters' gradients as they
   // are held.
   void backward(Kernels& kernels, Tensor dy, Tensor x, Tensor dx, Into into) const;
@@ -24,7 +24,7 @@ struct Linear {
                            Tensor dx, Into into) const;
   void refresh(Kernels& kernels) const { kernels.refresh(*weight); }  // the parameters changed
 
-  FactoredParameter* factored;  // null: the gradient is dweight
+  ProductGradient* product;  // null: the weight's gradient is summed
   std::shared_ptr<Weight> weight;
   Tensor bias, dweight, dbias;
 };

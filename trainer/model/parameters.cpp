@@ -14,41 +14,66 @@ namespace berth {
 
 namespace {
 
+// Smaller matrices' gradients stay in a cache.
+constexpr int64_t kLeastElements = 1 << 17;
+
 // Whether a matrix [N,K] is better kept as the factors of a batch of T tokens: the products that
 // tell its norm, T^2 (N + K) multiplications, are had for less than it takes to write N K numbers,
 // read them twice and make them zeros again.
 bool is_better_factored(const ParameterSpec& spec, int64_t tokens) {
   constexpr int64_t kMultiplicationsPerElement = 200, kMostTokens = 1024;
-  constexpr int64_t kLeastElements = 1 << 17;  // smaller ones stay in a cache
-  if (!spec.is_product || !spec.trains || tokens == 0 || tokens > kMostTokens) return false;
-  if (spec.elements() < kLeastElements) return false;
-  return tokens * tokens * (spec.shape[0] + spec.shape[1]) <=
-         kMultiplicationsPerElement * spec.elements();
+  return tokens <= kMostTokens && tokens * tokens * (spec.shape[0] + spec.shape[1]) <=
+                                      kMultiplicationsPerElement * spec.elements();
+}
+
+// A sum of bf16 products loses nothing that matters when it is rounded once, as PyTorch's autocast
+// does. It is then summed up in the cache, over all tokens at once, which is slower where they are
+// more than this; the activations' memory is then what counts.
+constexpr int64_t kMostTokensRounded = 8192;
+
+GradientForm form_of(const ParameterSpec& spec, int64_t tokens, DType kept_dtype) {
+  if (!spec.is_product || !spec.trains || tokens == 0 || spec.elements() < kLeastElements) {
+    return GradientForm::kSummed;
+  }
+  if (is_better_factored(spec, tokens)) return GradientForm::kFactored;
+  return kept_dtype == DType::kBF16 && tokens <= kMostTokensRounded ? GradientForm::kRounded
+                                                                    : GradientForm::kSummed;
+}
+
+int64_t kept_elements_of(const ParameterSpec& spec, GradientForm form, int64_t tokens) {
+  switch (form) {
+    case GradientForm::kSummed:
+      return 0;
+    case GradientForm::kRounded:
+      return spec.elements();
+    case GradientForm::kFactored:
+      return tokens * (spec.shape[0] + spec.shape[1]);
+  }
+  return 0;
 }
 
 }  // namespace
 
-Parameters::Parameters(std::vector<ParameterSpec> specs, int64_t update_tokens)
-    : specs_(std::move(specs)), update_tokens_(update_tokens) {
+Parameters::Parameters(std::vector<ParameterSpec> specs, int64_t update_tokens, DType kept_dtype)
+    : specs_(std::move(specs)), update_tokens_(update_tokens), kept_dtype_(kept_dtype) {
   for (const ParameterSpec& spec : specs_) {
     offsets_.push_back(size_);
     size_ += spec.elements();
-    const bool is_factored = is_better_factored(spec, update_tokens);
-    factor_offsets_.push_back(is_factored ? factor_elements_ : -1);
-    if (is_factored) factor_elements_ += update_tokens * (spec.shape[0] + spec.shape[1]);
+    forms_.push_back(form_of(spec, update_tokens, kept_dtype));
+    kept_offsets_.push_back(kept_elements_);
+    kept_elements_ += kept_elements_of(spec, forms_.back(), update_tokens);
   }
 }
 
 Parameters::Parameters(std::vector<ParameterSpec> specs, bool with_gradients, Kernels& kernels,
                        int64_t update_tokens)
-    : Parameters(std::move(specs), with_gradients ? update_tokens : 0) {
+    : Parameters(std::move(specs), with_gradients ? update_tokens : 0, kernels.kept_dtype()) {
   const size_t size_bytes = static_cast<size_t>(size_) * sizeof(float);
   values_ = kernels.allocate(size_bytes);
   if (!with_gradients) return;
   gradients_ = kernels.allocate(size_bytes);
-  if (factor_elements_ > 0) kernels.expect_sparse(gradients());
-  factor_dtype_ = kernels.kept_dtype();
-  factors_ = kernels.allocate(static_cast<size_t>(factor_elements_) * size_of(factor_dtype_));
+  if (kept_elements_ > 0) kernels.expect_sparse(gradients());
+  kept_ = kernels.allocate(static_cast<size_t>(kept_elements_) * size_of(kept_dtype_));
   for (const ParameterSpec& spec : specs_) {
     marks_.push_back(spec.is_looked_up && spec.trains
                          ? kernels.allocate(static_cast<size_t>(spec.shape[0]) * sizeof(int32_t))
@@ -56,27 +81,31 @@ Parameters::Parameters(std::vector<ParameterSpec> specs, bool with_gradients, Ke
   }
 }
 
-// Of neighbours that are joined, the rooms lie end to end, too: x's takes less than they have.
-FactoredParameter* Parameters::factored(std::string_view name, int count) {
+// Of neighbours that are joined, the factors' rooms lie end to end, too: x's takes less than they
+// have.
+ProductGradient* Parameters::product(std::string_view name, int count) {
   const size_t index = index_of(name);
-  if (!is_factored(index)) return nullptr;
-  const Tensor joined = view(nullptr, index, count);
-  FactoredParameter factored{
-      .index = index, .begin = offsets_[index], .end = offsets_[index] + joined.elements()};
-  for (const FactoredParameter& known : factored_) {
-    if (known.end <= factored.begin || factored.end <= known.begin) continue;
-    throw Error(Code::kInternal, "two layers keep the factors of " + std::string(name));
+  if (forms_[index] == GradientForm::kSummed) return nullptr;
+  const Tensor joined = shape_of(index, count);
+  ProductGradient product{.index = index,
+                          .begin = offsets_[index],
+                          .end = offsets_[index] + joined.elements(),
+                          .form = forms_[index]};
+  for (const ProductGradient& known : products_) {
+    if (known.end <= product.begin || product.end <= known.begin) continue;
+    throw Error(Code::kInternal, "two layers keep the gradient of " + std::string(name));
   }
-  const auto make = [&](int64_t offset, int64_t columns) {
-    const size_t at = static_cast<size_t>(offset) * size_of(factor_dtype_);
-    return Tensor{.data = factors_ ? factors_->data() + at : nullptr,
-                  .dtype = factor_dtype_,
+  const auto room = [&](int64_t offset, int64_t columns) {
+    return Tensor{.data = kept_at(offset),
+                  .dtype = kept_dtype_,
                   .rank = 2,
                   .shape = {update_tokens_, columns}};
   };
-  factored.room.dy = make(factor_offsets_[index], joined.rows());
-  factored.room.x = make(factor_offsets_[index] + factored.room.dy.elements(), joined.columns());
-  return &factored_.emplace_back(factored);
+  if (product.form == GradientForm::kFactored) {
+    product.room.dy = room(kept_offsets_[index], joined.rows());
+    product.room.x = room(kept_offsets_[index] + product.room.dy.elements(), joined.columns());
+  }
+  return &products_.emplace_back(product);
 }
 
 Tensor Parameters::marks(size_t index) const {
@@ -105,12 +134,11 @@ Tensor Parameters::gradients() const {
 }
 
 Tensor Parameters::value(std::string_view name, int count) const {
-  return view(values_.get(), index_of(name), count);
+  return value_view(index_of(name), count);
 }
 
 Tensor Parameters::gradient(std::string_view name, int count) const {
-  const size_t index = index_of(name);
-  return view(gradients_of(index), index, count);
+  return gradient_view(index_of(name), count);
 }
 
 size_t Parameters::index_of(std::string_view name) const {
@@ -120,14 +148,34 @@ size_t Parameters::index_of(std::string_view name) const {
   throw Error(Code::kInternal, "no parameter named " + std::string(name));
 }
 
-Tensor Parameters::view(const Memory* memory, size_t index, int count) const {
+Tensor Parameters::shape_of(size_t index, int count) const {
   const std::vector<int64_t>& shape = specs_[index].shape;
   Tensor tensor{.rank = static_cast<int>(shape.size())};
   std::copy(shape.begin(), shape.end(), tensor.shape.begin());
   tensor.shape[0] *= count;
   for (int i = 1; i < count; ++i) assert(specs_[index + i].shape == shape);
-  if (memory != nullptr) {
-    tensor.data = memory->data() + static_cast<size_t>(offsets_[index]) * sizeof(float);
+  return tensor;
+}
+
+Tensor Parameters::value_view(size_t index, int count) const {
+  Tensor tensor = shape_of(index, count);
+  if (values_) tensor.data = values().slice(offsets_[index], tensor.elements()).data;
+  return tensor;
+}
+
+Tensor Parameters::gradient_view(size_t index, int count) const {
+  Tensor tensor = shape_of(index, count);
+  if (!gradients_ || !specs_[index].trains) return tensor;
+  switch (forms_[index]) {
+    case GradientForm::kSummed:
+      tensor.data = gradients().slice(offsets_[index], tensor.elements()).data;
+      break;
+    case GradientForm::kRounded:
+      tensor.dtype = kept_dtype_;
+      tensor.data = kept_at(kept_offsets_[index]);
+      break;
+    case GradientForm::kFactored:
+      break;
   }
   return tensor;
 }

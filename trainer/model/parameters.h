@@ -47,21 +47,26 @@ std::vector<ParameterSpec> parameter_table(const ModelConfig& config);
 // With LoRA's adapters before the head; only these and the head train.
 std::vector<ParameterSpec> parameter_table(const ModelConfig& config, const LoraOptions& lora);
 
-// A matrix, or neighbours that are joined, whose gradient is kept as factors until the update.
-struct FactoredParameter {
+// How a gradient is held until the update: added up in fp32, or, where all of it is one product of
+// one batch, that product rounded to bf16, or its factors.
+enum class GradientForm { kSummed, kRounded, kFactored };
+
+// A matrix, or neighbours that are joined, whose gradient is one product that is not added up.
+struct ProductGradient {
   size_t index = 0;            // the first one's
   int64_t begin = 0, end = 0;  // elements in values()
-  FactoredGradient room{};     // for the tokens of any update
+  GradientForm form{};
+  FactoredGradient room{};  // where it is kFactored: for the tokens of any update
   // That the gradient is of, 0 where nothing was picked or masked; nullopt: there is none.
   std::optional<int64_t> tokens{};
 
-  FactoredGradient gradient() const { return {room.dy.first(*tokens), room.x.first(*tokens)}; }
+  FactoredGradient factors() const { return {room.dy.first(*tokens), room.x.first(*tokens)}; }
 };
 
 // All parameters in one block of fp32, their gradients in another of the same layout (without
-// gaps), where the backend computes. Layers hold views. Where an update is one batch of few tokens,
-// matrices' gradients are kept as factors: their place in that block is never touched, and so takes
-// no memory.
+// gaps), where the backend computes. Layers hold views. Where an update is one batch, matrices'
+// gradients are products that are kept, in kept_dtype(), rounded or as factors: their place in that
+// block is never touched, and so takes no memory.
 class Parameters {
  public:
   // Values and gradients start as zeros. update_tokens: of the largest batch, where each is an
@@ -69,16 +74,17 @@ class Parameters {
   Parameters(std::vector<ParameterSpec> specs, bool with_gradients, Kernels& kernels,
              int64_t update_tokens = 0);
   // A plan: all shapes, no memory; every view is null.
-  explicit Parameters(std::vector<ParameterSpec> specs, int64_t update_tokens = 0);
+  explicit Parameters(std::vector<ParameterSpec> specs, int64_t update_tokens = 0,
+                      DType kept_dtype = DType::kF32);
 
   std::span<const ParameterSpec> specs() const { return specs_; }
   int64_t size() const { return size_; }  // elements of all
 
   Tensor values() const;     // [size]
   Tensor gradients() const;  // [size]; null without gradients; zeros of what does not train
-  Tensor value(size_t index) const { return view(values_.get(), index); }
-  // Null where it does not train, or is factored.
-  Tensor gradient(size_t index) const { return view(gradients_of(index), index); }
+  Tensor value(size_t index) const { return value_view(index, 1); }
+  // Null where it does not train, or is factored; in bf16 where it is rounded.
+  Tensor gradient(size_t index) const { return gradient_view(index, 1); }
 
   // By Hugging Face name, which must exist. `count` > 1 joins that many neighbours along rows.
   Tensor value(std::string_view name, int count = 1) const;
@@ -90,32 +96,37 @@ class Parameters {
   Tensor marks(std::string_view name) const { return marks(index_of(name)); }
   void mark_all_rows(Kernels& kernels);
 
-  bool is_factored(size_t index) const { return factor_offsets_[index] >= 0; }
-  // Where a layer puts the factors, for itself alone; null where they are not what is kept. By name
-  // as above.
-  FactoredParameter* factored(std::string_view name, int count = 1);
+  GradientForm gradient_form(size_t index) const { return forms_[index]; }
+  // What a layer makes of a gradient that is not summed, for itself alone; else null. By name as
+  // above.
+  ProductGradient* product(std::string_view name, int count = 1);
   // All that layers have asked for; these outlive the updates.
-  std::deque<FactoredParameter>& factored() { return factored_; }
-  int64_t factor_elements() const { return factor_elements_; }  // of kept_dtype()
+  std::deque<ProductGradient>& products() { return products_; }
+  int64_t kept_elements() const { return kept_elements_; }  // of kept_dtype()
 
   // First element of parameter `index` in values().
   int64_t offset(size_t index) const { return offsets_[index]; }
 
  private:
   size_t index_of(std::string_view name) const;
-  const Memory* gradients_of(size_t index) const {
-    return specs_[index].trains && !is_factored(index) ? gradients_.get() : nullptr;
+  // Of `count` neighbours from `index` on, without data.
+  Tensor shape_of(size_t index, int count) const;
+  Tensor value_view(size_t index, int count) const;
+  Tensor gradient_view(size_t index, int count) const;
+  // Elements of kept_ from `offset` on.
+  std::byte* kept_at(int64_t offset) const {
+    return kept_ ? kept_->data() + static_cast<size_t>(offset) * size_of(kept_dtype_) : nullptr;
   }
-  Tensor view(const Memory* memory, size_t index, int count = 1) const;
 
   std::vector<ParameterSpec> specs_;
   std::vector<int64_t> offsets_;
-  std::vector<int64_t> factor_offsets_;  // in factors_; -1: not factored
-  int64_t size_ = 0, factor_elements_ = 0, update_tokens_ = 0;
+  std::vector<GradientForm> forms_;
+  std::vector<int64_t> kept_offsets_;  // in kept_, of those that are not summed
+  int64_t size_ = 0, kept_elements_ = 0, update_tokens_ = 0;
   std::unique_ptr<Memory> values_, gradients_;  // values_ null: a plan
-  std::unique_ptr<Memory> factors_;
-  DType factor_dtype_ = DType::kF32;
-  std::deque<FactoredParameter> factored_;      // does not move
+  DType kept_dtype_;
+  std::unique_ptr<Memory> kept_;                // products: rounded, or their factors
+  std::deque<ProductGradient> products_;        // does not move
   std::vector<std::unique_ptr<Memory>> marks_;  // of every parameter, null where it has none
 };
 

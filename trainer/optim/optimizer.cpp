@@ -25,6 +25,9 @@ std::vector<UpdateRange> all_ranges(const OptimizerOptions& options, const Param
          .rate_scale = static_cast<float>(std::pow(options.layerwise_decay, layers_above)),
          .adapts = specs[i].decays,
          .marks = parameters.marks(i)});
+    if (parameters.gradient_form(i) == GradientForm::kRounded) {
+      ranges.back().rounded = parameters.gradient(i);
+    }
   }
   return ranges;
 }
@@ -46,7 +49,8 @@ std::vector<UpdateRange> join(std::span<const UpdateRange> all, const Wanted& wa
 }
 
 bool are_treated_alike(const UpdateRange& a, const UpdateRange& b) {
-  return !a.marks && !b.marks && a.weight_decay == b.weight_decay && a.rate_scale == b.rate_scale;
+  return !a.marks && !b.marks && !a.rounded && !b.rounded && a.weight_decay == b.weight_decay &&
+         a.rate_scale == b.rate_scale;
 }
 
 }  // namespace
@@ -58,11 +62,16 @@ bool learns(const ParameterSpec& spec, const OptimizerOptions& options) {
 Optimizer::Optimizer(const OptimizerOptions& options, Parameters& parameters, Kernels& kernels)
     : options_(options), parameters_(parameters), kernels_(kernels) {
   const auto learns_at = [&](size_t i) { return learns(parameters.specs()[i], options); };
-  const auto is_summed = [&](size_t i) { return !parameters.is_factored(i); };
+  const auto is_summed = [&](size_t i) {
+    return parameters.gradient_form(i) == GradientForm::kSummed;
+  };
   const bool is_lamb = options.type == OptimizerType::kLamb;
   all_ = all_ranges(options, parameters);
   ranges_ = join(
-      all_, [&](size_t i) { return learns_at(i) && is_summed(i); },
+      all_,
+      [&](size_t i) {
+        return learns_at(i) && parameters.gradient_form(i) != GradientForm::kFactored;
+      },
       [&](const UpdateRange& a, const UpdateRange& b) {
         return !is_lamb && are_treated_alike(a, b);
       });
@@ -74,10 +83,10 @@ Optimizer::Optimizer(const OptimizerOptions& options, Parameters& parameters, Ke
       all_, [&](size_t i) { return parameters.specs()[i].trains && !learns_at(i) && is_summed(i); },
       always);
   for (size_t i = 0; i < all_.size(); ++i) {
-    if (learns_at(i) && !is_summed(i)) factored_elements_ += all_[i].end - all_[i].begin;
+    if (learns_at(i) && !is_summed(i)) product_elements_ += all_[i].end - all_[i].begin;
   }
-  if (is_lamb && factored_elements_ > 0) {
-    throw Error(Code::kInternal, "LAMB wants gradients that are not factored");
+  if (is_lamb && product_elements_ > 0) {
+    throw Error(Code::kInternal, "LAMB wants gradients that are summed");
   }
   const size_t size_bytes = static_cast<size_t>(parameters.size()) * sizeof(float);
   first_moment_ = kernels.allocate(size_bytes);
@@ -109,13 +118,13 @@ void Optimizer::step(StepState& state) {
 
 void Optimizer::update_factored(const StepState& state) {
   std::vector<FactoredUpdate> all;
-  for (FactoredParameter& factored : parameters_.factored()) {
-    if (updates(factored)) {
-      UpdateRange range = all_[factored.index];
-      range.end = factored.end;
-      all.push_back({factored.gradient(), range});
+  for (ProductGradient& product : parameters_.products()) {
+    if (updates(product) && product.form == GradientForm::kFactored) {
+      UpdateRange range = all_[product.index];
+      range.end = product.end;
+      all.push_back({product.factors(), range});
     }
-    factored.tokens.reset();
+    product.tokens.reset();
   }
   kernels_.adamw_of_products(parameters_.values(), all, first_moment(), second_moment(),
                              options_.adamw, state);
@@ -127,25 +136,26 @@ void Optimizer::add_squares(StepState& state) {
     kernels_.add_squares(gradients.slice(range.begin, range.end - range.begin), state);
   }
   for (const UpdateRange& range : ranges_) {
+    if (range.rounded) kernels_.add_squares(range.rounded, state);
     if (!range.marks) continue;
     kernels_.add_squares_of_rows(gradients.slice(range.begin, range.end - range.begin), range.marks,
                                  state);
   }
   std::vector<FactoredGradient> factors;
   int64_t elements = 0;
-  for (const FactoredParameter& factored : parameters_.factored()) {
-    if (!updates(factored) || !factored.tokens) continue;
-    factors.push_back(factored.gradient());
-    elements += factored.end - factored.begin;
+  for (const ProductGradient& product : parameters_.products()) {
+    if (!updates(product) || !product.tokens) continue;
+    if (product.form == GradientForm::kFactored) factors.push_back(product.factors());
+    elements += product.end - product.begin;
   }
-  if (elements != factored_elements_) {
-    throw Error(Code::kInternal, "an update lacks a factored gradient");
+  if (elements != product_elements_) {
+    throw Error(Code::kInternal, "an update lacks a gradient");
   }
   kernels_.add_squares_of_products(factors, state);
 }
 
-bool Optimizer::updates(const FactoredParameter& factored) const {
-  return learns(parameters_.specs()[factored.index], options_);
+bool Optimizer::updates(const ProductGradient& product) const {
+  return learns(parameters_.specs()[product.index], options_);
 }
 
 Tensor Optimizer::first_moment() const {

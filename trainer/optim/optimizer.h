@@ -26,7 +26,7 @@ struct OptimizerOptions {
 bool learns(const ParameterSpec& spec, const OptimizerOptions& options);
 
 // AdamW or LAMB, with clipping by the global norm over all of `parameters` that learn: those that
-// train and are deep enough. They must have gradients, which LAMB wants unfactored, and outlive it.
+// train and are deep enough. They must have gradients, which LAMB wants summed, and outlive it.
 // The two moments are one block each, laid out as the parameters are. Not thread-safe.
 class Optimizer {
  public:
@@ -41,16 +41,16 @@ class Optimizer {
  private:
   void add_squares(StepState& state);
   void update_factored(const StepState& state);
-  bool updates(const FactoredParameter& factored) const;
+  bool updates(const ProductGradient& product) const;
 
   OptimizerOptions options_;
   Parameters& parameters_;
   Kernels& kernels_;
   std::vector<UpdateRange> all_;      // of every parameter
   std::vector<UpdateRange> ranges_;   // what learns and is not factored
-  std::vector<UpdateRange> squared_;  // the same without tables that are looked up
+  std::vector<UpdateRange> squared_;  // summed ones, without tables that are looked up
   std::vector<UpdateRange> frozen_;   // what has gradients, but does not learn
-  int64_t factored_elements_ = 0;     // that learn
+  int64_t product_elements_ = 0;      // that learn, by gradients that are not summed
   std::unique_ptr<Memory> first_moment_, second_moment_;
 };
 

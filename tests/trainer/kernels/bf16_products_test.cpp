@@ -228,6 +228,29 @@ TEST_P(Bf16ProductsTest, InTilesAreThoseThatMultiplyWrites) {
   }
 }
 
+// The deepest are of more than there is room for, and of room for some columns at a time.
+TEST_P(Bf16ProductsTest, InTilesOnThePoolAreThoseThatMultiplyWrites) {
+  for (const auto& [m, n, k] : std::vector<Shape>{{5, 3, 1},
+                                                  {200, 65, 330},
+                                                  {300, 1601, 7},
+                                                  {40, 33, 0},
+                                                  {9, 70, 60000},
+                                                  {2, 33, 200000}}) {
+    const auto a = small_integers(k * m, 1), b = small_integers(k * n, 2);
+    std::vector<float> c(static_cast<size_t>(m * n)), tiled(c.size(), -1);
+    Product product{m, n, k, {a.data(), m, true}, {b.data(), n}, c.data(), n};
+    products_->multiply(product, nullptr);
+    product.c = nullptr;
+    products_->multiply_in_tiles(product, [&](const Tile& tile, const float* sums) {
+      for (int64_t i = 0; i < tile.rows; ++i) {
+        std::copy_n(sums + i * tile.columns, tile.columns,
+                    tiled.data() + (tile.row + i) * n + tile.column);
+      }
+    });
+    EXPECT_EQ(tiled, c) << cat(m, " x ", n, " x ", k);
+  }
+}
+
 TEST_P(Bf16ProductsTest, DoNotDependOnTheNumberOfThreads) {
   constexpr int64_t kSize = 333;
   std::vector<float> a(kSize * kSize), b(kSize * kSize), first;

@@ -68,6 +68,18 @@ TEST_F(MemoryEstimateTest, InBf16WeightsArePackedTwice) {
             in_fp32 + static_cast<size_t>(config_.num_hidden_layers * a_layer) * 4);
 }
 
+TEST_F(MemoryEstimateTest, InBf16GradientsOfOneBatchAreRounded) {
+  config_.hidden_size = 384;
+  config_.intermediate_size = 512;
+  kernels_ = make_cpu_kernels(pool_, "baseline", Precision::kBf16);
+  const MemoryEstimate summed = estimate();
+  update_tokens_ = 4000;
+  const int64_t square = 384 * 384;
+  const int64_t matrices = config_.num_hidden_layers * (4 * square + 2 * 384 * 512) + square;
+  EXPECT_EQ(estimate().gradients, summed.gradients - fp32(matrices) / 2);
+  EXPECT_EQ(estimate().total(), summed.total() - fp32(matrices) / 2);
+}
+
 TEST_F(MemoryEstimateTest, ActivationsAreWhatTheModelAllocates) {
   for (const ModelType type : {ModelType::kBert, ModelType::kDistilBert}) {
     config_.type = type;

@@ -7,15 +7,37 @@
 
 namespace berth {
 
+namespace {
+
+// Calls fn(values, at, count) for pieces of elements [begin, end) of a rounded x, in fp32.
+template <typename Fn>
+void for_each_piece(const CpuLoops& loops, Tensor x, int64_t begin, int64_t end, const Fn& fn) {
+  constexpr int64_t kPiece = 2048;
+  alignas(64) float values[kPiece];
+  for (int64_t at = begin; at < end; at += kPiece) {
+    const int64_t count = std::min(kPiece, end - at);
+    loops.from_bf16(x.bf16() + at, values, count);
+    fn(values, at, count);
+  }
+}
+
+}  // namespace
+
 // Block by block in double, so that neither threads nor their number change the sum.
 void CpuBackend::add_squares(Tensor x, StepState& state) {
   const int64_t count = x.elements(), blocks = (count + kUpdateGrain - 1) / kUpdateGrain;
   std::vector<double> sums(static_cast<size_t>(blocks));
   parallel(blocks, 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t at = i * kUpdateGrain;
-      sums[static_cast<size_t>(i)] =
-          loops_.sum_of_squares(x.f32() + at, std::min(kUpdateGrain, count - at));
+      const int64_t at = i * kUpdateGrain, end_at = std::min(count, at + kUpdateGrain);
+      double& sum = sums[static_cast<size_t>(i)];
+      if (x.dtype == DType::kF32) {
+        sum = loops_.sum_of_squares(x.f32() + at, end_at - at);
+      } else {
+        for_each_piece(loops_, x, at, end_at, [&](const float* values, int64_t, int64_t elements) {
+          sum += loops_.sum_of_squares(values, elements);
+        });
+      }
     }
   });
   for (const double sum : sums) cpu_state(state).squares += sum;
@@ -80,6 +102,15 @@ void CpuBackend::adamw(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const U
       passed += range.end - range.begin;
       if (from >= to) continue;
       const AdamWFactors factors = adamw_factors(range, options, cpu.inputs, cpu.gradient_scale);
+      if (range.rounded) {
+        for_each_piece(loops_, range.rounded, from - range.begin, to - range.begin,
+                       [&](float* values, int64_t piece, int64_t elements) {
+                         const int64_t at = range.begin + piece;
+                         loops_.adamw(w.f32() + at, values, m.f32() + at, v.f32() + at, elements,
+                                      factors);
+                       });
+        continue;
+      }
       if (!range.marks) {
         loops_.adamw(w.f32() + from, g.f32() + from, m.f32() + from, v.f32() + from, to - from,
                      factors);

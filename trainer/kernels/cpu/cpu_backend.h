@@ -200,6 +200,8 @@ class CpuBackend final : public Kernels {
   // In bf16 where products of `weight` are; `right`: its packed form that is b.
   void multiply_by(const CpuWeight& weight, const std::optional<Bf16Matrix>& right,
                    const Product& product, const TileFunction& after = {});
+  // dw += dy^T x, or = that where it is bf16.
+  void add_weight_gradient(const CpuWeight& weight, Tensor dy, Tensor x, Tensor dw);
   // A small one, in bf16 where large ones are, on the calling thread, `thread` of the pool's.
   void multiply_alone(const Product& product, int thread);
   // Of each thread, for gradients of so many tokens and matrices of so many rows and columns.

@@ -75,17 +75,31 @@ void CpuBackend::linear_backward(Tensor dy, Tensor x, const Weight& w, Tensor dx
   }
   if (dw) {
     assert(x.columns() == inputs && x.rows() == tokens);
-    const Product weight_gradient{.m = outputs,
-                                  .n = inputs,
-                                  .k = tokens,
-                                  .a = {dy.f32(), outputs, true},
-                                  .b = {x.f32(), inputs},
-                                  .c = dw.f32(),
-                                  .c_stride = inputs,
-                                  .add = true};
-    multiply_by(weight, std::nullopt, weight_gradient);
+    add_weight_gradient(weight, dy, x, dw);
   }
   if (dbias) add_column_sums(dy, dbias);
+}
+
+void CpuBackend::add_weight_gradient(const CpuWeight& weight, Tensor dy, Tensor x, Tensor dw) {
+  Product product{.m = dy.columns(),
+                  .n = x.columns(),
+                  .k = dy.rows(),
+                  .a = {dy.f32(), dy.columns(), true},
+                  .b = {x.f32(), x.columns()},
+                  .c = nullptr,
+                  .c_stride = x.columns()};
+  if (dw.dtype == DType::kBF16) {
+    bf16_->multiply_in_tiles(product, [&](const Tile& tile, const float* sums) {
+      for (int64_t row = 0; row < tile.rows; ++row) {
+        loops_.to_bf16(sums + row * tile.columns,
+                       dw.bf16() + (tile.row + row) * product.n + tile.column, tile.columns);
+      }
+    });
+    return;
+  }
+  product.c = dw.f32();
+  product.add = true;
+  multiply_by(weight, std::nullopt, product);
 }
 
 void CpuBackend::linear_activation_backward(Tensor dy, Tensor pre, Activation activation, Tensor x,

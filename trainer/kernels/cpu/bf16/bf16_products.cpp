@@ -14,6 +14,9 @@ namespace {
 constexpr int64_t kSlabDepth = 320;
 constexpr TileSize kTallTile{192, 768}, kWideTile{96, 1536};
 
+constexpr int64_t kTileSums = kTallTile.rows * kTallTile.columns;
+static_assert(kTileSums == kWideTile.rows * kWideTile.columns);
+
 TileSize tile_for(int64_t columns) { return columns > kTallTile.columns ? kWideTile : kTallTile; }
 
 // Columns that are packed for one product alone are so as many at a time as a wide tile has, and as
@@ -67,12 +70,12 @@ struct Block {
 };
 
 // Calls fn(block) for parts of the right factor that `room` elements of panels hold: whole slabs of
-// depth, all of them for some columns before the next ones.
+// depth, all of them for at most `stripe` columns before the next ones.
 template <typename Fn>
-void for_each_block(const Bf16Loops& loops, const Product& p, uint16_t* panels, size_t room,
-                    const Fn& fn) {
+void for_each_block(const Bf16Loops& loops, const Product& p, int64_t stripe, uint16_t* panels,
+                    size_t room, const Fn& fn) {
   const int64_t slab = slab_depth(loops, p.k);
-  const int64_t columns = pieces_of(std::min(p.n, kStripeColumns), kPanelColumns) * kPanelColumns;
+  const int64_t columns = pieces_of(std::min(p.n, stripe), kPanelColumns) * kPanelColumns;
   const int64_t depth = static_cast<int64_t>(room) / columns / slab * slab;
   for (int64_t column = 0; column < p.n; column += columns) {
     int64_t first = 0;
@@ -89,6 +92,7 @@ void for_each_block(const Bf16Loops& loops, const Product& p, uint16_t* panels, 
   }
 }
 
+// Panels [begin, end) of a block.
 void pack_panels(const Bf16Loops& loops, const Product& p, const Block& block, int64_t begin,
                  int64_t end) {
   for (int64_t n = begin * kPanelColumns; n < end * kPanelColumns; n += kPanelColumns) {
@@ -96,6 +100,14 @@ void pack_panels(const Bf16Loops& loops, const Product& p, const Block& block, i
     loops.pack_columns(columns_of(p.b, block.column + n, count, block.depth, block.first),
                        block.panel(block.column + n));
   }
+}
+
+void pack_block(ThreadPool& pool, const Bf16Loops& loops, const Product& p, const Block& block) {
+  constexpr int64_t kLeastElements = 1 << 15;  // worth waking a thread for
+  const int64_t grain = pieces_of(kLeastElements, kPanelColumns * (block.panel_depth + 1));
+  pool.parallel_for(block.count(), grain, [&](int64_t begin, int64_t end, int) {
+    pack_panels(loops, p, block, begin, end);
+  });
 }
 
 struct Extent {
@@ -173,6 +185,20 @@ void multiply_tile(const Bf16Loops& loops, const Product& p, const Block& block,
   if (loops.end != nullptr) loops.end();
 }
 
+// The same of a block that has all depth, to sums that lie in `room` alone.
+void sum_tile(const Bf16Loops& loops, const Product& p, const Block& block, const Tile& tile,
+              uint16_t* row_panels, float* room) {
+  const Tile whole{0, tile.rows, 0, tile.columns};
+  Product part = p.part(tile);
+  part.c = room;
+  part.c_stride = tile.columns;
+  Block columns = block;
+  columns.column = 0;
+  columns.panels = block.panel(tile.column);
+  if (p.k == 0) begin_sums(part, whole);
+  multiply_tile(loops, part, columns, whole, row_panels);
+}
+
 }  // namespace
 
 uint16_t* Bf16Matrix::panel(int64_t column) const {
@@ -184,14 +210,15 @@ Bf16Products::Bf16Products(ThreadPool& pool, const Bf16Loops& loops)
     : pool_(pool),
       loops_(loops),
       rows_(static_cast<size_t>(pool.size()) * kRowsScratch),
-      columns_(static_cast<size_t>(pool.size()) * kColumnsScratch) {
+      columns_(static_cast<size_t>(pool.size()) * kColumnsScratch),
+      sums_(static_cast<size_t>(pool.size()) * kTileSums) {
   assert(kWideTile.rows % loops.panel_rows == 0 && kTallTile.rows % loops.panel_rows == 0);
   assert(kFewRows % loops.panel_rows == 0);
   assert(kSlabDepth % loops.depth_multiple == 0);
 }
 
 size_t Bf16Products::scratch_bytes() const {
-  return (rows_.size() + columns_.size()) * sizeof(uint16_t);
+  return (rows_.size() + columns_.size()) * sizeof(uint16_t) + sums_.size() * sizeof(float);
 }
 
 Bf16Matrix Bf16Products::make_matrix(int64_t depth, int64_t columns) const {
@@ -260,14 +287,11 @@ void Bf16Products::multiply(const Product& p, const Bf16Matrix* right, const Til
                         });
     return;
   }
-  for_each_block(loops_, p, columns_.data(), columns_.size(), [&](const Block& block) {
-    constexpr int64_t kLeastElements = 1 << 15;  // worth waking a thread for
-    const int64_t grain = pieces_of(kLeastElements, kPanelColumns * (block.panel_depth + 1));
-    pool_.parallel_for(block.count(), grain, [&](int64_t begin, int64_t end, int) {
-      pack_panels(loops_, p, block, begin, end);
-    });
-    multiply_block(block);
-  });
+  for_each_block(loops_, p, kStripeColumns, columns_.data(), columns_.size(),
+                 [&](const Block& block) {
+                   pack_block(pool_, loops_, p, block);
+                   multiply_block(block);
+                 });
 }
 
 void Bf16Products::multiply_alone(const Product& p, int thread) {
@@ -315,25 +339,38 @@ void Bf16Products::multiply_few_rows(const Product& p, int thread) {
 void Bf16Products::multiply_in_tiles(const Product& p, TileSize most, float* room, int thread,
                                      const SumsFunction& use) {
   assert(p.scale == 1 && p.k <= kDeepestInTiles && most.rows <= kTallTile.rows);
-  for_each_block(loops_, p, column_panels(thread), kColumnsScratch, [&](const Block& block) {
+  const auto sum_block = [&](const Block& block) {
     pack_panels(loops_, p, block, 0, block.count());
     const int64_t end = block.column + block.columns;
     for (int64_t row = 0; row < p.m; row += most.rows) {
       for (int64_t column = block.column; column < end; column += most.columns) {
         const Tile tile{row, std::min(most.rows, p.m - row), column,
                         std::min(most.columns, end - column)};
-        const Tile whole{0, tile.rows, 0, tile.columns};
-        Product part = p.part(tile);
-        part.c = room;
-        part.c_stride = tile.columns;
-        Block columns = block;
-        columns.column = 0;
-        columns.panels = block.panel(column);
-        if (p.k == 0) begin_sums(part, whole);
-        multiply_tile(loops_, part, columns, whole, row_panels(thread));
+        sum_tile(loops_, p, block, tile, row_panels(thread), room);
         use(tile, room);
       }
     }
+  };
+  for_each_block(loops_, p, kStripeColumns, column_panels(thread), kColumnsScratch, sum_block);
+}
+
+void Bf16Products::multiply_in_tiles(const Product& p, const SumsFunction& use) {
+  assert(p.scale == 1);
+  const int64_t slab = slab_depth(loops_, p.k), depth = pieces_of(p.k, slab) * slab;
+  const auto least_room = static_cast<size_t>(depth * kPanelColumns);
+  if (columns_.size() < least_room) columns_.resize(least_room);
+  const auto fit = static_cast<int64_t>(columns_.size()) / std::max<int64_t>(1, depth);
+  const int64_t stripe = std::min(kStripeColumns, fit / kPanelColumns * kPanelColumns);
+  for_each_block(loops_, p, stripe, columns_.data(), columns_.size(), [&](const Block& block) {
+    pack_block(pool_, loops_, p, block);
+    for_each_small_tile(pool_, p.m, block.columns, block.depth, {loops_.panel_rows, kPanelColumns},
+                        tile_for(block.columns), [&](Tile tile, int thread) {
+                          float* const room =
+                              sums_.data() + static_cast<int64_t>(thread) * kTileSums;
+                          tile.column += block.column;
+                          sum_tile(loops_, p, block, tile, row_panels(thread), room);
+                          use(tile, room);
+                        });
   });
 }
 

@@ -51,6 +51,8 @@ class Bf16Products {
   // calling thread as above.
   void multiply_in_tiles(const Product& product, TileSize most, float* room, int thread,
                          const SumsFunction& use);
+  // The same on the pool, of any depth; what takes tens of thousands slows it.
+  void multiply_in_tiles(const Product& product, const SumsFunction& use);
 
  private:
   void multiply_few_rows(const Product& product, int thread);  // of kFewRows at most
@@ -60,7 +62,8 @@ class Bf16Products {
   ThreadPool& pool_;
   const Bf16Loops& loops_;
   std::vector<uint16_t> rows_,
-      columns_;  // panels, a part for each thread; multiply() shares columns_
+      columns_;              // panels, a part for each thread; those on the pool share columns_
+  std::vector<float> sums_;  // a tile's for each thread
 };
 
 }  // namespace berth

@@ -1,4 +1,5 @@
-// Updates whose matrices' gradients are kept as factors: those of gradients that are summed.
+// Updates whose matrices' gradients are products that are kept, as factors or rounded: those of
+// gradients that are summed.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +16,7 @@
 namespace berth {
 namespace {
 
-// How much of each kind of layer is factored.
+// How much of each kind of layer has such gradients.
 struct Expected {
   std::string model;
   int64_t matrices;  // of the four of a layer: queries with keys and values count as one
@@ -23,15 +24,18 @@ struct Expected {
 
 void PrintTo(const Expected& expected, std::ostream* out) { *out << expected.model; }
 
+// What updates are told of the largest batch: where sums are kept, factors, or products in bf16.
+constexpr int64_t kSummed = 0, kFactored = 40, kRounded = 1000;
+
 struct Trained {
   std::vector<float> values, first_moment, second_moment;
   std::vector<double> norms;
-  int64_t factored = 0;
+  int64_t products = 0;
 };
 
-class FactoredGradients : public testing::TestWithParam<Expected> {
+class ProductGradients : public testing::TestWithParam<Expected> {
  protected:
-  FactoredGradients() {
+  ProductGradients() {
     const auto file =
         map_file(BERTH_TESTDATA "/architectures/" + GetParam().model + "-sequence.safetensors");
     const SafetensorsReader recorded(*file->view());
@@ -84,7 +88,7 @@ class FactoredGradients : public testing::TestWithParam<Expected> {
     trained.values = read(parameters.values());
     trained.first_moment = read(optimizer.first_moment());
     trained.second_moment = read(optimizer.second_moment());
-    trained.factored = static_cast<int64_t>(parameters.factored().size());
+    trained.products = static_cast<int64_t>(parameters.products().size());
     return trained;
   }
 
@@ -102,9 +106,9 @@ class FactoredGradients : public testing::TestWithParam<Expected> {
     }
   }
   void expect_the_same() {
-    const Trained summed = train(/*update_tokens=*/0);
-    const Trained factored = train(/*update_tokens=*/40);
-    EXPECT_EQ(summed.factored, 0);
+    const Trained summed = train(kSummed);
+    const Trained factored = train(kFactored);
+    EXPECT_EQ(summed.products, 0);
     for (size_t i = 0; i < summed.norms.size(); ++i) {
       EXPECT_NEAR(factored.norms[i] / summed.norms[i], 1, 1e-4);
     }
@@ -112,6 +116,7 @@ class FactoredGradients : public testing::TestWithParam<Expected> {
     expect_near(factored.first_moment, summed.first_moment, "first moment");
     expect_near(factored.second_moment, summed.second_moment, "second moment");
   }
+  void use_bf16() { kernels_ = make_cpu_kernels(pool_, "baseline", Precision::kBf16); }
 
   ModelConfig config_;
   OptimizerOptions options_{};
@@ -122,67 +127,109 @@ class FactoredGradients : public testing::TestWithParam<Expected> {
   std::unique_ptr<Kernels> kernels_ = make_cpu_kernels(pool_);
 };
 
-TEST_P(FactoredGradients, TrainAsSummedOnes) { expect_the_same(); }
+TEST_P(ProductGradients, TrainAsSummedOnes) { expect_the_same(); }
 
-TEST_P(FactoredGradients, TrainAsSummedOnesInBf16) {
-  kernels_ = make_cpu_kernels(pool_, "baseline", Precision::kBf16);
+TEST_P(ProductGradients, TrainAsSummedOnesInBf16) {
+  use_bf16();
   updates_ = 1;  // the next one's weights may be rounded to other neighbours
   expect_the_same();
 }
 
-TEST_P(FactoredGradients, SurviveRecomputation) {
-  recomputes_ = true;
-  const Trained again = train(40);
-  recomputes_ = false;
-  EXPECT_EQ(again.values, train(40).values);
+// To the nearest bf16, and in one update both moments are the gradient's alone.
+TEST_P(ProductGradients, AreRoundedOnce) {
+  use_bf16();
+  updates_ = 1;
+  const Trained summed = train(kSummed), rounded = train(kRounded);
+  EXPECT_GT(rounded.products, 0);
+  EXPECT_NEAR(rounded.norms[0] / summed.norms[0], 1, 1e-4);
+  int64_t others = 0;
+  for (size_t i = 0; i < summed.first_moment.size(); ++i) {
+    const float one = summed.first_moment[i], other = rounded.first_moment[i];
+    ASSERT_NEAR(other, one, 0x1.1p-8f * std::abs(one) + 1e-9f) << i;
+    ASSERT_NEAR(rounded.values[i], summed.values[i], 2e-4f) << i;
+    if (other != one) ++others;
+  }
+  EXPECT_GT(others, 0);
 }
 
-TEST_P(FactoredGradients, OfWhatIsFrozenAreNotWanted) {
+TEST_P(ProductGradients, OfWhatIsFrozenAreNotRoundedInVain) {
+  use_bf16();
+  options_.first_depth = 2;
+  const Trained summed = train(kSummed), rounded = train(kRounded);
+  EXPECT_NEAR(rounded.norms[0] / summed.norms[0], 1, 1e-4);
+}
+
+TEST_P(ProductGradients, InFp32AreNotRounded) {
+  EXPECT_EQ(make_parameters(kRounded).kept_elements(), 0);
+}
+
+TEST_P(ProductGradients, SurviveRecomputation) {
+  use_bf16();
+  for (const int64_t update_tokens : {kFactored, kRounded}) {
+    recomputes_ = true;
+    const Trained again = train(update_tokens);
+    recomputes_ = false;
+    EXPECT_EQ(again.values, train(update_tokens).values);
+  }
+}
+
+TEST_P(ProductGradients, OfWhatIsFrozenAreNotWanted) {
   options_.first_depth = 2;
   expect_the_same();
 }
 
 // Layers' matrices that one product makes; the head's dense layer, too.
-TEST_P(FactoredGradients, AreOfMatricesThatOneProductMakes) {
-  const Parameters parameters(parameter_table(config_), /*update_tokens=*/40);
-  int64_t in_layers = 0;
-  for (size_t i = 0; i < parameters.specs().size(); ++i) {
-    const ParameterSpec& spec = parameters.specs()[i];
-    if (!parameters.is_factored(i)) continue;
-    EXPECT_EQ(spec.shape.size(), 2u) << spec.name;
-    EXPECT_FALSE(spec.is_looked_up) << spec.name;
-    if (spec.depth == 1) in_layers += spec.elements();
+TEST_P(ProductGradients, AreOfMatricesThatOneProductMakes) {
+  for (const int64_t update_tokens : {kFactored, kRounded}) {
+    const Parameters parameters(parameter_table(config_), update_tokens, DType::kBF16);
+    const GradientForm form =
+        update_tokens == kFactored ? GradientForm::kFactored : GradientForm::kRounded;
+    int64_t in_layers = 0;
+    for (size_t i = 0; i < parameters.specs().size(); ++i) {
+      const ParameterSpec& spec = parameters.specs()[i];
+      if (parameters.gradient_form(i) == GradientForm::kSummed) continue;
+      EXPECT_EQ(parameters.gradient_form(i), form) << spec.name;
+      EXPECT_EQ(spec.shape.size(), 2u) << spec.name;
+      EXPECT_FALSE(spec.is_looked_up) << spec.name;
+      if (spec.depth == 1) in_layers += spec.elements();
+    }
+    const int64_t hidden = config_.hidden_size, wide = config_.intermediate_size;
+    const int64_t matrices[] = {hidden * wide, hidden * wide, hidden * hidden, 3 * hidden * hidden};
+    EXPECT_EQ(in_layers, std::accumulate(matrices, matrices + GetParam().matrices, int64_t{0}));
   }
-  const int64_t hidden = config_.hidden_size, wide = config_.intermediate_size;
-  const int64_t matrices[] = {hidden * wide, hidden * wide, hidden * hidden, 3 * hidden * hidden};
-  EXPECT_EQ(in_layers, std::accumulate(matrices, matrices + GetParam().matrices, int64_t{0}));
 }
 
-TEST_P(FactoredGradients, TakeOneBackwardAnUpdate) {
+TEST_P(ProductGradients, TakeOneBackwardAnUpdate) {
   if (GetParam().matrices == 0) return;
-  Parameters parameters = make_parameters(40);
-  Model model = make_model(parameters);
-  const auto state = kernels_->make_step_state();
-  forward_and_backward(model, *state, 0);
-  EXPECT_THROW(model.backward(*state), Error);
+  use_bf16();
+  for (const int64_t update_tokens : {kFactored, kRounded}) {
+    Parameters parameters = make_parameters(update_tokens);
+    Model model = make_model(parameters);
+    const auto state = kernels_->make_step_state();
+    forward_and_backward(model, *state, 0);
+    EXPECT_THROW(model.backward(*state), Error);
+  }
 }
 
-TEST_P(FactoredGradients, AreOneModels) {
+TEST_P(ProductGradients, AreOneModels) {
   if (GetParam().matrices == 0) return;
-  Parameters parameters = make_parameters(40);
-  const Model model = make_model(parameters);
-  EXPECT_THROW(make_model(parameters), Error);
+  use_bf16();
+  for (const int64_t update_tokens : {kFactored, kRounded}) {
+    Parameters parameters = make_parameters(update_tokens);
+    const Model model = make_model(parameters);
+    EXPECT_THROW(make_model(parameters), Error);
+  }
 }
 
 // Of a batch that has no masked token.
-TEST_P(FactoredGradients, MayBeOfNoTokens) {
+TEST_P(ProductGradients, MayBeOfNoTokens) {
   for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
     kernels_ = make_cpu_kernels(pool_, "baseline", precision);
-    Parameters parameters = make_parameters(40);
+    Parameters parameters = make_parameters(kFactored);
     const Model model = make_model(parameters);
     options_.weight_decay = 0;
     Optimizer optimizer(options_, parameters, *kernels_);
-    for (FactoredParameter& factored : parameters.factored()) factored.tokens = 0;
+    for (ProductGradient& product : parameters.products()) product.tokens = 0;
     const std::vector<float> before = read(parameters.values());
     const auto state = kernels_->make_step_state();
     kernels_->begin_step(*state, {.learning_rate = 1e-2f});
@@ -192,26 +239,33 @@ TEST_P(FactoredGradients, MayBeOfNoTokens) {
   }
 }
 
-TEST_P(FactoredGradients, AreMissed) {
+TEST_P(ProductGradients, AreMissed) {
   if (GetParam().matrices == 0) return;
-  Parameters parameters = make_parameters(40);
-  const Model model = make_model(parameters);
-  Optimizer optimizer(options_, parameters, *kernels_);
-  const auto state = kernels_->make_step_state();
-  EXPECT_THROW(optimizer.step(*state), Error);
+  use_bf16();
+  for (const int64_t update_tokens : {kFactored, kRounded}) {
+    Parameters parameters = make_parameters(update_tokens);
+    const Model model = make_model(parameters);
+    Optimizer optimizer(options_, parameters, *kernels_);
+    const auto state = kernels_->make_step_state();
+    EXPECT_THROW(optimizer.step(*state), Error);
+  }
 }
 
-TEST_P(FactoredGradients, AreNotForLamb) {
-  Parameters parameters = make_parameters(40);
-  EXPECT_THROW(Optimizer({.type = OptimizerType::kLamb}, parameters, *kernels_), Error);
+TEST_P(ProductGradients, AreNotForLamb) {
+  use_bf16();
+  for (const int64_t update_tokens : {kFactored, kRounded}) {
+    Parameters parameters = make_parameters(update_tokens);
+    EXPECT_THROW(Optimizer({.type = OptimizerType::kLamb}, parameters, *kernels_), Error);
+  }
 }
 
-TEST_P(FactoredGradients, OfLongBatchesAreSummed) {
-  const Parameters parameters(parameter_table(config_), /*update_tokens=*/1000);
-  EXPECT_EQ(parameters.factor_elements(), 0);
+// Their activations take more memory than any gradient.
+TEST_P(ProductGradients, OfLongBatchesAreSummed) {
+  const Parameters parameters(parameter_table(config_), /*update_tokens=*/8193, DType::kBF16);
+  EXPECT_EQ(parameters.kept_elements(), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, FactoredGradients,
+INSTANTIATE_TEST_SUITE_P(Of, ProductGradients,
                          testing::Values(Expected{"bert", 4}, Expected{"albert", 0},
                                          Expected{"distilbert", 4}, Expected{"electra", 4},
                                          Expected{"deberta-v2", 3}),
