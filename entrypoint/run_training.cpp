@@ -308,9 +308,9 @@ void run_training(Job& job) {
   const LoraOptions& lora = settings.training.optimization.lora;
   const OptimizerOptions optimizer_settings = optimizer_options(settings.training.optimization);
   const DataMemory data = data_memory(program, rows, train_set, eval_set);
-  const MemoryEstimate memory =
-      training_memory(settings, model.config, optimizer_settings, data, kernels);
   const std::optional<MemoryLimit> limit = memory_limit();
+  const MemoryEstimate memory =
+      training_memory(settings, model.config, optimizer_settings, data, limit, kernels);
   log_info("memory: " + memory_text(memory, limit));
   const Plan plan = make_plan(settings.training, train_set);
   JobReport report{.train_examples = train_set.size(),
@@ -325,12 +325,16 @@ void run_training(Job& job) {
   if (dry_run) print_dry_run(job, {.job = report, .memory = memory, .limit = limit});
   require_training_memory(settings, model.config, optimizer_settings, data, limit, kernels);
   if (dry_run) return;
+  if (memory.saves == Saving::kWhileTrainingWaits) {
+    log_info("a copy to write checkpoints of would not fit: training waits while they are written");
+  }
   const std::optional<FileLock> lease = hold(places.job);
   Parameters parameters(parameter_table(model.config, lora), /*with_gradients=*/true, kernels,
                         update_tokens(settings));
   say_what_learns(lora, parameters, optimizer_settings);
   Optimizer optimizer(optimizer_settings, parameters, kernels);
-  CheckpointStore checkpoints(job.storage, places.checkpoints, settings.training.save_total_limit);
+  CheckpointStore checkpoints(job.storage, places.checkpoints, settings.training.save_total_limit,
+                              memory.saves);
   TrainingState state = resume(checkpoints, parameters, optimizer, kernels, job.reached);
   const auto fill = [&] {
     fill_parameters(folder, settings.model, model.config, settings.training.seed, parameters,

@@ -56,29 +56,34 @@ DataMemory data_memory(size_t program, const TrainingRows& rows, Dataset& train,
 
 MemoryEstimate training_memory(const Settings& settings, const ModelConfig& config,
                                const OptimizerOptions& optimizer, const DataMemory& data,
-                               Kernels& kernels) {
-  MemoryEstimate memory = estimate_memory(
-      {.config = config,
-       .lora = settings.training.optimization.lora,
-       .optimizer = optimizer,
-       .limits = batch_limits(settings, /*training=*/true, data.most_examples),
-       .update_tokens = update_tokens(settings),
-       .longest = settings.data.max_seq_length,
-       .export_dtype = settings.output.export_dtype.value_or(DType::kF32),
-       .exports_tensorflow = settings.output.export_format == ExportFormat::kTensorflow},
-      kernels);
-  memory.program = data.program;
-  memory.tables = data.tables;
-  return memory;
+                               const std::optional<MemoryLimit>& limit, Kernels& kernels) {
+  MemoryPlan plan{.config = config,
+                  .lora = settings.training.optimization.lora,
+                  .optimizer = optimizer,
+                  .limits = batch_limits(settings, /*training=*/true, data.most_examples),
+                  .update_tokens = update_tokens(settings),
+                  .longest = settings.data.max_seq_length,
+                  .export_dtype = settings.output.export_dtype.value_or(DType::kF32),
+                  .exports_tensorflow = settings.output.export_format == ExportFormat::kTensorflow};
+  const auto estimate = [&] {
+    MemoryEstimate memory = estimate_memory(plan, kernels);
+    memory.program = data.program;
+    memory.tables = data.tables;
+    return memory;
+  };
+  const MemoryEstimate memory = estimate();
+  if (!limit || memory.total() <= limit->size_bytes) return memory;
+  plan.saves = Saving::kWhileTrainingWaits;
+  return estimate();
 }
 
 void require_training_memory(const Settings& settings, const ModelConfig& config,
                              const OptimizerOptions& optimizer, const DataMemory& data,
                              const std::optional<MemoryLimit>& limit, Kernels& kernels) {
   const TrainingOptions& training = settings.training;
-  const MemoryEstimate memory = training_memory(settings, config, optimizer, data, kernels);
+  const MemoryEstimate memory = training_memory(settings, config, optimizer, data, limit, kernels);
   const auto memory_of = [&](const Settings& smaller) {
-    return training_memory(smaller, config, optimizer, data, kernels);
+    return training_memory(smaller, config, optimizer, data, limit, kernels);
   };
   if (training.token_budget > 0) {
     const int64_t longest = settings.data.max_seq_length;

@@ -26,10 +26,11 @@ size_t program_bytes();  // before there are tables
 DataMemory data_memory(size_t program, const TrainingRows& rows, Dataset& train,
                        std::optional<Dataset>& eval);
 
-// What the whole job takes. `config` with its task and labels.
+// What the whole job takes. `config` with its task and labels. Where the copies that let training
+// go on while a checkpoint is written exceed the limit (nullopt: there is none), it waits instead.
 MemoryEstimate training_memory(const Settings& settings, const ModelConfig& config,
                                const OptimizerOptions& optimizer, const DataMemory& data,
-                               Kernels& kernels);
+                               const std::optional<MemoryLimit>& limit, Kernels& kernels);
 
 // Throws kMemory, with the batch that would fit, where such jobs take more than the limit.
 void require_training_memory(const Settings& settings, const ModelConfig& config,

@@ -61,16 +61,24 @@ std::string json_text(const std::string& text) {
   return to_text(Json(text));
 }
 
+uint64_t size_bytes_of(const NamedTensor& tensor) {
+  return static_cast<uint64_t>(tensor.elements()) * size_of(tensor.dtype);
+}
+
+void require_size(const NamedTensor& tensor, Bytes bytes) {
+  if (bytes.size() == size_bytes_of(tensor)) return;
+  throw Error(Code::kInternal, cat("a tensor of ", bytes.size(), " bytes"), quoted(tensor.name));
+}
+
 std::string entry_text(const NamedTensor& tensor, uint64_t begin) {
   std::string shape;
   for (const int64_t size : tensor.shape) shape += cat(shape.empty() ? "" : ",", size);
   return cat(json_text(tensor.name), ":{\"dtype\":\"", name_of(tensor.dtype), "\",\"shape\":[",
-             shape, "],\"data_offsets\":[", begin, ",", begin + tensor.data.size(), "]}");
+             shape, "],\"data_offsets\":[", begin, ",", begin + size_bytes_of(tensor), "]}");
 }
 
-void write(ByteSink& sink, std::span<const NamedTensor> tensors,
-           const std::map<std::string, std::string>& metadata,
-           void (ByteSink::*write_tensor)(Bytes)) {
+void write_header(ByteSink& sink, std::span<const NamedTensor> tensors,
+                  const std::map<std::string, std::string>& metadata) {
   std::string header = "{";
   if (!metadata.empty()) {
     header += "\"__metadata__\":{";
@@ -81,14 +89,11 @@ void write(ByteSink& sink, std::span<const NamedTensor> tensors,
   }
   uint64_t offset = 0;
   for (const NamedTensor& tensor : tensors) {
-    const auto elements = static_cast<uint64_t>(tensor.elements());
-    if (offset % size_of(tensor.dtype) != 0 ||
-        tensor.data.size() != elements * size_of(tensor.dtype)) {
-      throw Error(Code::kInternal, cat("a tensor of ", tensor.data.size(), " bytes at ", offset),
-                  quoted(tensor.name));
+    if (offset % size_of(tensor.dtype) != 0) {
+      throw Error(Code::kInternal, cat("a tensor that begins at ", offset), quoted(tensor.name));
     }
     header += cat(header.back() == '{' ? "" : ",", entry_text(tensor, offset));
-    offset += tensor.data.size();
+    offset += size_bytes_of(tensor);
   }
   header += "}";
   header.resize((header.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
@@ -96,6 +101,13 @@ void write(ByteSink& sink, std::span<const NamedTensor> tensors,
   const uint64_t header_size = header.size();
   sink.write(std::as_bytes(std::span(&header_size, 1)));
   sink.write(as_bytes(header));
+}
+
+void write(ByteSink& sink, std::span<const NamedTensor> tensors,
+           const std::map<std::string, std::string>& metadata,
+           void (ByteSink::*write_tensor)(Bytes)) {
+  for (const NamedTensor& tensor : tensors) require_size(tensor, tensor.data);
+  write_header(sink, tensors, metadata);
   for (const NamedTensor& tensor : tensors) (sink.*write_tensor)(tensor.data);
 }
 
@@ -133,6 +145,17 @@ void write_safetensors(ByteSink& sink, std::span<const NamedTensor> tensors,
 void lend_safetensors(ByteSink& sink, std::span<const NamedTensor> tensors,
                       const std::map<std::string, std::string>& metadata) {
   write(sink, tensors, metadata, &ByteSink::lend);
+}
+
+void write_safetensors(ByteSink& sink, std::span<const NamedTensor> tensors,
+                       const std::map<std::string, std::string>& metadata,
+                       const std::function<Bytes(size_t)>& bytes_of) {
+  write_header(sink, tensors, metadata);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Bytes bytes = bytes_of(i);
+    require_size(tensors[i], bytes);
+    sink.write(bytes);
+  }
 }
 
 }  // namespace berth

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -36,5 +37,11 @@ void write_safetensors(ByteSink& sink, std::span<const NamedTensor> tensors,
 // The same, whose tensors' bytes are lent to the sink (ByteSink::lend).
 void lend_safetensors(ByteSink& sink, std::span<const NamedTensor> tensors,
                       const std::map<std::string, std::string>& metadata);
+
+// The same of tensors whose bytes are made one after the other: bytes_of(index) stay until the next
+// call. The tensors' own data are not read.
+void write_safetensors(ByteSink& sink, std::span<const NamedTensor> tensors,
+                       const std::map<std::string, std::string>& metadata,
+                       const std::function<Bytes(size_t index)>& bytes_of);
 
 }  // namespace berth

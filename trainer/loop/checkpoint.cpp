@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <functional>
 #include <utility>
 
@@ -34,9 +33,7 @@ std::string step_name(int64_t step) {
 // name, into `target` (laid out as all parameters are).
 void restore_block(const SafetensorsReader& file, std::string_view prefix,
                    const Parameters& parameters, size_t first, Tensor target, Kernels& kernels) {
-  if (first == parameters.specs().size()) return;
-  const int64_t begin = parameters.offset(first), count = parameters.size() - begin;
-  std::vector<float> values(static_cast<size_t>(count));
+  std::vector<const NamedTensor*> tensors;
   for (size_t i = first; i < parameters.specs().size(); ++i) {
     const ParameterSpec& spec = parameters.specs()[i];
     const NamedTensor* tensor = file.find(std::string(prefix) + spec.name);
@@ -44,10 +41,12 @@ void restore_block(const SafetensorsReader& file, std::string_view prefix,
       throw Error(Code::kIncompatible, "the checkpoint's tensors are not this model's",
                   std::string(prefix) + spec.name, "use another --job-dir for another model");
     }
-    std::memcpy(values.data() + parameters.offset(i) - begin, tensor->data.data(),
-                tensor->data.size());
+    tensors.push_back(tensor);
   }
-  kernels.upload(target.slice(begin, count), values.data());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const int64_t offset = parameters.offset(first + i);
+    kernels.upload(target.slice(offset, tensors[i]->elements()), tensors[i]->data.data());
+  }
 }
 
 // A checkpoint's files, each compared with its manifest.
@@ -94,8 +93,8 @@ class CompleteCheckpoint {
 
 }  // namespace
 
-CheckpointStore::CheckpointStore(Storage& storage, Uri directory, int64_t limit)
-    : storage_(storage), directory_(std::move(directory)), limit_(limit) {}
+CheckpointStore::CheckpointStore(Storage& storage, Uri directory, int64_t limit, Saving saving)
+    : storage_(storage), directory_(std::move(directory)), limit_(limit), saving_(saving) {}
 
 Uri CheckpointStore::step_directory(int64_t step) const { return directory_ / step_name(step); }
 
@@ -119,7 +118,11 @@ std::map<int64_t, bool> CheckpointStore::steps() {
 void CheckpointStore::start_save(const TrainingState& state, const Parameters& parameters,
                                  const Optimizer& optimizer, Kernels& kernels) {
   const auto start = std::chrono::steady_clock::now();
-  snapshot_.take(state, parameters, optimizer, kernels);
+  if (saving_ == Saving::kBesideTraining) {
+    snapshot_.take(state, parameters, optimizer, kernels);
+  } else {
+    snapshot_.refer_to(state, parameters, optimizer, kernels);
+  }
   outcome_.emplace();
   outcome_->report = {.step = state.step, .where = step_directory(state.step).to_string()};
   background_.submit([this, start] {
@@ -131,6 +134,7 @@ void CheckpointStore::start_save(const TrainingState& state, const Parameters& p
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     outcome_->report.seconds = elapsed.count();
   });
+  if (saving_ == Saving::kWhileTrainingWaits) background_.wait();
 }
 
 std::optional<SaveOutcome> CheckpointStore::poll(double wait_s) {

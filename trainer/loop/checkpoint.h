@@ -29,11 +29,13 @@ struct SaveOutcome {
 class CheckpointStore {
  public:
   // Keeps the newest `limit` checkpoints that are complete, and the best one; 0: all.
-  CheckpointStore(Storage& storage, Uri directory, int64_t limit);
+  CheckpointStore(Storage& storage, Uri directory, int64_t limit,
+                  Saving saving = Saving::kBesideTraining);
 
-  // Copies what there is to save, then writes it on a thread of its own: the checkpoint of
-  // `state.step`, best.json where it is the best one, and then removes what the limit no longer
-  // keeps (a failed removal only warns). The save before must have been told by poll() or wait().
+  // Copies what there is to save, then writes it on a thread of its own, or returns when it is
+  // written: the checkpoint of `state.step`, best.json where it is the best one, and then removes
+  // what the limit no longer keeps (a failed removal only warns). The save before must have been
+  // told by poll() or wait().
   void start_save(const TrainingState& state, const Parameters& parameters,
                   const Optimizer& optimizer, Kernels& kernels);
 
@@ -72,6 +74,7 @@ class CheckpointStore {
   Storage& storage_;
   Uri directory_;
   int64_t limit_;
+  Saving saving_;
   Snapshot snapshot_;
   std::optional<SaveOutcome> outcome_;
   Background background_;  // last, so that it ends before what it uses

@@ -2,36 +2,40 @@
 
 #include <algorithm>
 
-#include "trainer/loop/snapshot.h"
 #include "trainer/model/model.h"
+#include "trainer/model/placed_tensors.h"
 
 namespace berth {
 namespace {
 
 size_t fp32_bytes(int64_t elements) { return static_cast<size_t>(elements) * sizeof(float); }
 
-// As Snapshot takes it: all values, and two moments of what stands behind the first that trains.
-size_t copy_bytes(const Parameters& parameters) {
+int64_t largest_elements(const Parameters& parameters) {
+  int64_t largest = 0;
+  for (const ParameterSpec& spec : parameters.specs()) {
+    largest = std::max(largest, spec.elements());
+  }
+  return largest;
+}
+
+// As Snapshot takes it: all values, and two moments of what stands behind the first that trains; or
+// one tensor after the other.
+size_t copy_bytes(const MemoryPlan& plan, const Parameters& parameters) {
+  if (plan.saves == Saving::kWhileTrainingWaits) {
+    return placed_copy_bytes(largest_elements(parameters), DType::kF32);
+  }
   const size_t first = first_trained(parameters);
   if (first == parameters.specs().size()) return fp32_bytes(parameters.size());
   return fp32_bytes(parameters.size() + 2 * (parameters.size() - parameters.offset(first)));
 }
 
-// As export_model() takes it: a copy, and in another type one more, and the tensor that is being
-// converted; export_tensorflow(): a copy, and one transposed. Adapters are merged into one before.
+// As export_model() takes it; export_tensorflow(): a copy, and one transposed. Adapters are merged
+// into a model of its own before.
 size_t export_bytes(const MemoryPlan& plan) {
   const Parameters parameters(parameter_table(plan.config));
-  const int64_t size = parameters.size();
-  size_t beside = 0;
-  if (plan.export_dtype != DType::kF32) {
-    int64_t largest = 0;
-    for (const ParameterSpec& spec : parameters.specs()) {
-      largest = std::max(largest, spec.elements());
-    }
-    beside = static_cast<size_t>(size) * size_of(plan.export_dtype) + fp32_bytes(largest);
-  }
-  if (plan.exports_tensorflow) beside = std::max(beside, fp32_bytes(size));
-  return fp32_bytes(size) + beside + (plan.lora ? fp32_bytes(size) : 0);
+  const size_t whole = fp32_bytes(parameters.size());
+  const size_t copies = placed_copy_bytes(largest_elements(parameters), plan.export_dtype);
+  return std::max(copies, plan.exports_tensorflow ? 2 * whole : 0) + (plan.lora ? whole : 0);
 }
 
 // Of the factors of products, which are all but vectors and the embeddings' tables; where gradients
@@ -96,7 +100,8 @@ MemoryEstimate estimate_memory(const MemoryPlan& plan, Kernels& kernels) {
           .scratch = kernels.scratch_bytes(attention_extent(plan)) +
                      packed_bytes(plan, parameters, kernels) +
                      factored_bytes(plan, parameters, kernels),
-          .saving = plan.trains ? std::max(copy_bytes(parameters), export_bytes(plan)) : 0};
+          .saving = plan.trains ? std::max(copy_bytes(plan, parameters), export_bytes(plan)) : 0,
+          .saves = plan.saves};
 }
 
 }  // namespace berth

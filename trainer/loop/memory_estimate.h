@@ -5,6 +5,7 @@
 
 #include "storage/base/dtype.h"
 #include "trainer/kernels/kernels.h"
+#include "trainer/loop/snapshot.h"
 #include "trainer/model/batch.h"
 #include "trainer/model/config.h"
 #include "trainer/model/lora.h"
@@ -23,6 +24,7 @@ struct MemoryEstimate {
   size_t activations = 0;  // of the largest batch, with the gradients of one layer's
   size_t scratch = 0;      // the backend's own, packed weights included
   size_t saving = 0;  // copies while a checkpoint is written, or the model where that takes more
+  Saving saves = Saving::kBesideTraining;
 
   size_t total() const {
     return program + tables + parameters + gradients + moments + activations + scratch + saving;
@@ -40,6 +42,7 @@ struct MemoryPlan {
   int64_t longest = 0;        // tokens of a sequence
   DType export_dtype = DType::kF32;
   bool exports_tensorflow = false;
+  Saving saves = Saving::kBesideTraining;
 };
 
 // All but program and tables. Allocates none of it.

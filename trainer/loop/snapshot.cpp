@@ -18,6 +18,7 @@ void Snapshot::take(const TrainingState& state, const Parameters& parameters,
   const size_t first = first_trained(parameters);
   const int64_t begin = first < parameters.specs().size() ? parameters.offset(first) : 0;
   const int64_t count = parameters.size() - begin;
+  kernels_ = nullptr;
   if (parameter_tensors_.empty()) {
     parameters_.resize(static_cast<size_t>(parameters.size()));
     parameter_tensors_ = tensors_over(parameters, parameters_, "");
@@ -34,10 +35,46 @@ void Snapshot::take(const TrainingState& state, const Parameters& parameters,
   kernels.download(second_moment_.data(), optimizer.second_moment().slice(begin, count));
 }
 
-void Snapshot::write_parameters(ByteSink& sink) const {
-  lend_safetensors(sink, parameter_tensors_, {{"format", "pt"}});
+void Snapshot::refer_to(const TrainingState& state, const Parameters& parameters,
+                        const Optimizer& optimizer, Kernels& kernels) {
+  clear();
+  state_ = state;
+  kernels_ = &kernels;
+  placed_parameters_ = placed_tensors(parameters, parameters.values(), "");
+  const size_t first = first_trained(parameters);
+  for (const auto& [block, prefix] : {std::pair(optimizer.first_moment(), kFirstMoment),
+                                      std::pair(optimizer.second_moment(), kSecondMoment)}) {
+    for (PlacedTensor& tensor : placed_tensors(parameters, block, prefix, first)) {
+      placed_moments_.push_back(std::move(tensor));
+    }
+  }
 }
 
-void Snapshot::write_moments(ByteSink& sink) const { lend_safetensors(sink, moment_tensors_, {}); }
+uint64_t Snapshot::parameter_bytes() const {
+  return kernels_ != nullptr ? size_bytes_of(placed_parameters_)
+                             : parameters_.size() * sizeof(float);
+}
+
+uint64_t Snapshot::moment_bytes() const {
+  return kernels_ != nullptr ? size_bytes_of(placed_moments_)
+                             : 2 * first_moment_.size() * sizeof(float);
+}
+
+void Snapshot::write_parameters(ByteSink& sink) const {
+  const std::map<std::string, std::string> metadata = {{"format", "pt"}};
+  if (kernels_ != nullptr) {
+    write_placed(sink, placed_parameters_, DType::kF32, metadata, *kernels_);
+  } else {
+    lend_safetensors(sink, parameter_tensors_, metadata);
+  }
+}
+
+void Snapshot::write_moments(ByteSink& sink) const {
+  if (kernels_ != nullptr) {
+    write_placed(sink, placed_moments_, DType::kF32, {}, *kernels_);
+  } else {
+    lend_safetensors(sink, moment_tensors_, {});
+  }
+}
 
 }  // namespace berth

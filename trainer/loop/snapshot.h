@@ -6,6 +6,7 @@
 #include "trainer/kernels/kernels.h"
 #include "trainer/loop/training_state.h"
 #include "trainer/model/parameters.h"
+#include "trainer/model/placed_tensors.h"
 #include "trainer/optim/optimizer.h"
 
 namespace berth {
@@ -14,20 +15,28 @@ namespace berth {
 // leaves as they are.
 size_t first_trained(const Parameters& parameters);
 
-// A copy of all that a run has learned, in this machine's memory, to be written while training goes
-// on. Its memory is used again by the next copy.
+// Whether training goes on while a checkpoint is written, of a copy, or waits, which takes no
+// memory.
+enum class Saving { kBesideTraining, kWhileTrainingWaits };
+
+// All that a run has learned, to be written: a copy in this machine's memory, which lets training
+// go on meanwhile, or the run itself.
 class Snapshot {
  public:
-  // Of the same model each time.
+  // A copy, whose memory is used again by the next one. Of the same model each time.
   void take(const TrainingState& state, const Parameters& parameters, const Optimizer& optimizer,
             Kernels& kernels);
+  // Copies but the state: the others stay as they are until all is written.
+  void refer_to(const TrainingState& state, const Parameters& parameters,
+                const Optimizer& optimizer, Kernels& kernels);
 
   void clear() { *this = Snapshot(); }  // gives its memory back
 
   const TrainingState& state() const { return state_; }
-  uint64_t parameter_bytes() const { return parameters_.size() * sizeof(float); }
-  uint64_t moment_bytes() const { return 2 * first_moment_.size() * sizeof(float); }
-  // Lent to the sink, which they do not close: it is closed before the next take() or clear().
+  uint64_t parameter_bytes() const;
+  uint64_t moment_bytes() const;
+  // A copy is lent to the sink, which they do not close: it is closed before the next take() or
+  // clear(). What is none comes one tensor after the other.
   void write_parameters(ByteSink& sink) const;
   void write_moments(ByteSink& sink) const;
 
@@ -35,6 +44,8 @@ class Snapshot {
   TrainingState state_;
   std::vector<float> parameters_, first_moment_, second_moment_;
   std::vector<NamedTensor> parameter_tensors_, moment_tensors_;  // over these
+  std::vector<PlacedTensor> placed_parameters_, placed_moments_;
+  Kernels* kernels_ = nullptr;  // where those lie; null: there is a copy
 };
 
 // How the optimizer's file names the moments of a parameter: this, then its name.

@@ -9,9 +9,9 @@
 #include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "storage/formats/converted_tensors.h"
-#include "storage/formats/safetensors.h"
 #include "trainer/model/config_reader.h"
 #include "trainer/model/part_names.h"
+#include "trainer/model/placed_tensors.h"
 
 namespace berth {
 namespace {
@@ -187,14 +187,12 @@ LoraOptions parse_adapter_config(const ModelConfig& config, std::string_view jso
 }
 
 void save_adapter(const Parameters& parameters, Kernels& kernels, DType dtype, ByteSink& sink) {
-  std::vector<float> values(static_cast<size_t>(parameters.size()));
-  kernels.download(values.data(), parameters.values());
-  std::vector<NamedTensor> tensors = tensors_over(parameters, values, kPrefix), kept;
+  std::vector<PlacedTensor> tensors = placed_tensors(parameters, parameters.values(), kPrefix),
+                            kept;
   for (size_t i = 0; i < tensors.size(); ++i) {
     if (is_in_file(parameters.specs()[i])) kept.push_back(std::move(tensors[i]));
   }
-  const ConvertedTensors converted(kept, dtype);
-  write_safetensors(sink, converted.tensors(), {{"format", "pt"}});
+  write_placed(sink, kept, dtype, {{"format", "pt"}}, kernels);
 }
 
 LoadReport load_adapter(const TensorReader& file, Parameters& parameters, Kernels& kernels) {

@@ -6,8 +6,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
-#include "storage/formats/converted_tensors.h"
-#include "storage/formats/safetensors.h"
+#include "trainer/model/placed_tensors.h"
 #include "trainer/model/upload_tensors.h"
 
 namespace berth {
@@ -171,10 +170,8 @@ std::vector<NamedTensor> tensors_over(const Parameters& parameters, std::span<co
 }
 
 void save_parameters(const Parameters& parameters, Kernels& kernels, DType dtype, ByteSink& sink) {
-  std::vector<float> values(static_cast<size_t>(parameters.size()));
-  kernels.download(values.data(), parameters.values());
-  const ConvertedTensors converted(tensors_over(parameters, values, ""), dtype);
-  write_safetensors(sink, converted.tensors(), {{"format", "pt"}});
+  write_placed(sink, placed_tensors(parameters, parameters.values(), ""), dtype, {{"format", "pt"}},
+               kernels);
 }
 
 }  // namespace berth

@@ -107,6 +107,33 @@ TEST_F(CheckpointTest, RestoresTheState) {
   EXPECT_EQ(to_json(restore().value()), to_json(state));
 }
 
+// Without a copy, of adapters' moments alone, too.
+TEST_F(CheckpointTest, OfATrainingThatWaitsAreTheSame) {
+  for (const LoraOptions& lora : {LoraOptions{}, LoraOptions{.rank = 2, .alpha = 8}}) {
+    TinyModel tiny(5, tiny_config(), /*threads=*/2, lora);
+    std::vector<std::string> files;
+    for (const Saving saving : {Saving::kBesideTraining, Saving::kWhileTrainingWaits}) {
+      CheckpointStore checkpoints(*storage_, Uri::parse(scratch_ / "checkpoints"), 0, saving);
+      const CheckpointReport report = finish(checkpoints, {.step = 4}, tiny);
+      EXPECT_GT(report.size_bytes, 0u);
+      for (const char* name : {"model.safetensors", "optimizer.safetensors", "MANIFEST.json"}) {
+        files.push_back(read_text(file("step-00000004", name)));
+      }
+    }
+    for (size_t i = 0; i < 3; ++i) EXPECT_EQ(files[i], files[i + 3]) << i;
+  }
+}
+
+TEST_F(CheckpointTest, ATrainingThatWaitsIsToldAtOnce) {
+  CheckpointStore checkpoints(*storage_, Uri::parse(scratch_ / "checkpoints"), 0,
+                              Saving::kWhileTrainingWaits);
+  checkpoints.start_save({.step = 1}, tiny_.parameters, tiny_.optimizer, *tiny_.kernels);
+  const std::optional<SaveOutcome> saved = checkpoints.poll();
+  ASSERT_TRUE(saved);
+  EXPECT_FALSE(saved->failure);
+  EXPECT_TRUE(fs::exists(file("step-00000001", "MANIFEST.json")));
+}
+
 TEST_F(CheckpointTest, TheNewestWins) {
   save(9);
   save(10);
