@@ -324,10 +324,10 @@ void run_training(Job& job) {
                    .kernels = kernels.description()};
   if (dry_run) print_dry_run(job, {.job = report, .memory = memory, .limit = limit});
   require_training_memory(settings, model.config, optimizer_settings, data, limit, kernels);
-  if (dry_run) return;
   if (memory.saves == Saving::kWhileTrainingWaits) {
     log_info("a copy to write checkpoints of would not fit: training waits while they are written");
   }
+  if (dry_run) return;
   const std::optional<FileLock> lease = hold(places.job);
   Parameters parameters(parameter_table(model.config, lora), /*with_gradients=*/true, kernels,
                         update_tokens(settings));

@@ -1,7 +1,6 @@
 #include "storage/google/gcs_requests.h"
 
 #include <array>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "storage/base/error.h"
@@ -38,13 +37,6 @@ std::string message_of(std::string_view body) {
     if (!message.empty()) return quoted(message, kLongestMessage);
   }
   return body.empty() ? "no reason given" : quoted(body, 100);
-}
-
-double retry_after_s(const HttpHeaders& headers) {
-  const std::string value = headers.find("retry-after").value_or("");
-  int seconds = 0;  // the other form, a date, is not used by storage
-  std::from_chars(value.data(), value.data() + value.size(), seconds);
-  return std::max(seconds, 0);
 }
 
 }  // namespace
@@ -136,7 +128,7 @@ Error gcs_error(int status, const HttpHeaders& headers, std::string_view body, c
       status == 408 || status == 429 || (status >= 500 && status != 501 && status != 505);
   if (is_transient) {
     return Error(Code::kUnavailable, "storage cannot answer now" + said, where)
-        .after(retry_after_s(headers));
+        .after(headers.retry_after_s());
   }
   return Error(Code::kBadData, "storage refuses the request" + said, where);
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "storage/base/json.h"
@@ -40,14 +39,6 @@ bool may_pass(int status, const std::string& name) {
   constexpr std::array kNames = {"internal_failure", "server_error", "temporarily_unavailable"};
   return std::count(kStatuses.begin(), kStatuses.end(), status) > 0 ||
          std::count(kNames.begin(), kNames.end(), name) > 0;
-}
-
-// The seconds of Retry-After; 0 where it is absent or a date.
-double pause_s(const HttpAnswer& answer) {
-  const std::string text = answer.headers.find("Retry-After").value_or("");
-  unsigned seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  return error == std::errc() && end == text.data() + text.size() ? seconds : 0;
 }
 
 }  // namespace
@@ -94,7 +85,7 @@ Error refusal(const HttpAnswer& answer, const TokenRequest& request) {
         " (" + without_secrets(reason.description, request.secrets, kLongestDescription) + ")";
   }
   if (may_pass(answer.status, reason.name)) {
-    return Error(Code::kUnavailable, problem, request.where).after(pause_s(answer));
+    return Error(Code::kUnavailable, problem, request.where).after(answer.headers.retry_after_s());
   }
   return Error(Code::kNotPermitted, problem, request.where, request.hint);
 }

@@ -1,6 +1,7 @@
 #include "storage/http/http_client.h"
 
 #include <algorithm>
+#include <ctime>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
@@ -40,6 +41,18 @@ std::vector<std::string> HttpHeaders::find_all(std::string_view name) const {
     if (lower_ascii(field) == wanted) values.push_back(value);
   }
   return values;
+}
+
+double HttpHeaders::retry_after_s() const {
+  constexpr double kMost_s = 3600;
+  const std::string text = find("retry-after").value_or("");
+  if (const std::optional<uint64_t> seconds = parse_number(text)) {
+    return std::min(static_cast<double>(*seconds), kMost_s);
+  }
+  std::tm date{};
+  const char* const end = strptime(text.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &date);
+  if (end == nullptr || *end != '\0') return 0;
+  return std::clamp(std::difftime(timegm(&date), std::time(nullptr)), 0.0, kMost_s);
 }
 
 HttpAnswer HttpClient::send(const HttpRequest& request) {

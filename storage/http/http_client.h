@@ -27,6 +27,10 @@ class HttpHeaders {
   std::optional<std::string> find(std::string_view name) const;
   std::vector<std::string> find_all(std::string_view name) const;
 
+  // How long Retry-After asks to wait, in seconds or until a date (RFC 9110, 10.2.3), at most an
+  // hour; 0 where it is absent, past or neither.
+  double retry_after_s() const;
+
   const std::vector<std::pair<std::string, std::string>>& fields() const { return fields_; }
   bool operator==(const HttpHeaders&) const = default;
 

@@ -28,9 +28,8 @@ Error error_of(int status, const HttpHeaders& headers, const Uri& uri) {
                  "only URLs that need no credentials, and signed ones, can be read");
   }
   if (status == 408 || status == 429 || (status >= 500 && status != 501 && status != 505)) {
-    const std::optional<uint64_t> pause_s = parse_number(headers.find("retry-after").value_or(""));
     return Error(Code::kUnavailable, cat("the server cannot answer now (", said, ")"), where)
-        .after(static_cast<double>(std::min<uint64_t>(pause_s.value_or(0), 3600)));
+        .after(headers.retry_after_s());
   }
   return Error(Code::kBadData, cat("the server refuses the request (", said, ")"), where);
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <ctime>
 
 #include "storage/base/clock.h"
 #include "tests/support/http_server.h"
@@ -155,6 +156,26 @@ TEST_F(HttpClientTest, AFieldWithALineBreakIsRefused) {
         client_->send({.url = server_->url(), .headers = {{"X", "a\r\nInjected: b"}}});
       },
       ThrowsCode(Code::kUsage));
+}
+
+double retry_after_s(const std::string& value) {
+  return HttpHeaders{{"Retry-After", value}}.retry_after_s();
+}
+
+TEST(RetryAfter, IsInSecondsOrUntilADate) {
+  EXPECT_EQ(HttpHeaders().retry_after_s(), 0);
+  EXPECT_EQ(retry_after_s("7"), 7);
+  EXPECT_EQ(retry_after_s("99999999999"), 3600);
+  for (const char* none : {"", "-7", "7 s", "soon", "Fri, 31 Dec 1999 23:59:59 GMT",
+                           "Fri, 31 Dec 2999 23:59:59", "Fri, 31 Dec 2999 23:59:59 GMT+1"}) {
+    EXPECT_EQ(retry_after_s(none), 0) << none;
+  }
+  EXPECT_EQ(retry_after_s("Tue, 31 Dec 2999 23:59:59 GMT"), 3600);
+  const std::time_t later = std::time(nullptr) + 100;
+  char date[64];
+  std::strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S GMT", std::gmtime(&later));
+  EXPECT_GT(retry_after_s(date), 50);
+  EXPECT_LE(retry_after_s(date), 100);
 }
 
 TEST(Urls, TravelInTheClearToOtherMachinesOnly) {
