@@ -95,13 +95,19 @@ void check_evaluations(const Settings& settings) {
 }
 
 void check_lora(const Settings& settings) {
-  const bool adapts = static_cast<bool>(settings.training.optimization.lora);
+  const LoraOptions& lora = settings.training.optimization.lora;
+  const bool adapts = static_cast<bool>(lora);
   const bool exports_only = settings.mode == Mode::kExportOnly;  // what the job says
-  if (settings.output.export_adapter && !adapts && !exports_only) {
-    throw Error(Code::kUsage, "there is no adapter without --lora-rank", "--export-adapter");
-  }
-  if (!settings.training.optimization.lora.target_modules.empty() && !adapts) {
-    throw Error(Code::kUsage, "there is no adapter without --lora-rank", "--lora-target-modules");
+  const LoraOptions none = OptimizationOptions().lora;
+  const std::pair<bool, const char*> asked[] = {
+      {settings.output.export_adapter && !exports_only, "--export-adapter"},
+      {lora.target_modules != none.target_modules, "--lora-target-modules"},
+      {lora.alpha != none.alpha, "--lora-alpha"},
+      {lora.dropout != none.dropout, "--lora-dropout"}};
+  for (const auto& [is_asked, flag] : asked) {
+    if (!is_asked || adapts) continue;
+    throw Error(Code::kUsage, "there is no adapter without --lora-rank", flag,
+                "give a rank, or leave it out");
   }
   if (adapts && settings.model.init == Init::kRandom) {
     throw Error(Code::kUsage, "the encoder keeps its values, which --init random makes noise",

@@ -61,6 +61,8 @@ expect 2 '--init random' "${flags[@]}" --job-dir other --init random
 expect 2 'without --lora-rank' --train-data-file "$sample" --job-dir other --export-adapter
 expect 2 'there are attention.self.query' "${flags[@]}" --lora-target-modules q_proj --job-dir other
 expect 2 'without --lora-rank' --train-data-file "$sample" --job-dir other --lora-target-modules key
+expect 2 'without --lora-rank' --train-data-file "$sample" --job-dir other --lora-alpha 32
+expect 2 'without --lora-rank' --train-data-file "$sample" --job-dir other --lora-rank 0 --lora-dropout 0.1
 expect 5 '--lora-target-modules' "${flags[@]}" --job-dir whole --lora-target-modules key
 expect 5 '--lora-rank' "${flags[@]}" --job-dir whole --lora-rank 4
 finish
