@@ -35,7 +35,8 @@ class Bench {
   void products(int64_t tokens, int64_t inputs, int64_t outputs) {
     const std::string shape = cat("T=", tokens, " K=", inputs, " N=", outputs);
     const Tensor x = floats({tokens, inputs}), y = floats({tokens, outputs});
-    const Tensor dw = floats({outputs, inputs}), bias = floats({outputs});
+    const Tensor sums = floats({outputs, inputs}), bias = floats({outputs});
+    const Tensor dw = make(kernels_->kept_dtype(), {outputs, inputs});  // of one batch an update
     const auto w = kernels_->make_weight(floats({outputs, inputs}), WeightForm::kPacked);
     const double flops = 2.0 * static_cast<double>(tokens * inputs * outputs);
     const auto row = [&](const char* name, const Product& plain,
@@ -71,7 +72,7 @@ class Bench {
          .k = tokens,
          .a = {y.f32(), outputs, true},
          .b = {a, inputs},
-         .c = dw.f32(),
+         .c = sums.f32(),
          .c_stride = inputs,
          .add = true},
         [&] { kernels_->linear_backward(y, x, *w, {}, Into::kOverwrite, dw, {}); });
