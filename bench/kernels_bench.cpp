@@ -37,7 +37,7 @@ class Bench {
     const Tensor x = floats({tokens, inputs}), y = floats({tokens, outputs});
     const Tensor sums = floats({outputs, inputs}), bias = floats({outputs});
     const Tensor dw = make(kernels_->kept_dtype(), {outputs, inputs});  // of one batch an update
-    const auto w = kernels_->make_weight(floats({outputs, inputs}), WeightForm::kPacked);
+    const auto w = kernels_->make_weight(floats({outputs, inputs}), WeightUse::kTraining);
     const double flops = 2.0 * static_cast<double>(tokens * inputs * outputs);
     const auto row = [&](const char* name, const Product& plain,
                          const std::function<void()>& work) {
@@ -129,7 +129,7 @@ class Bench {
     }
     moves("dropout", cat(shape, " p=0.1"), 2 * x.size_bytes(),
           [&] { kernels_->dropout(x, dropout, *state_, y); });
-    const auto one = kernels_->make_weight(floats({wide, 1}), WeightForm::kPacked);
+    const auto one = kernels_->make_weight(floats({wide, 1}), WeightUse::kTraining);
     const Tensor thin = floats({tokens, 1});
     for (const auto& [activation, name] :
          {std::pair{Activation::kGelu, "gelu"}, {Activation::kTanh, "tanh"}}) {

@@ -39,10 +39,9 @@ class Weight {
   virtual Tensor master() const = 0;
 };
 
-// Of what products are made: copies that are packed once an update, where the backend gains by
-// them, or the master itself, packed anew in every product. That takes no memory, and little time
-// where few tokens meet it.
-enum class WeightForm { kPacked, kMaster };
+// What a weight is for: how often it changes, and how many tokens meet it meanwhile. By that a
+// backend keeps copies of it that are packed once, or packs it anew in every product.
+enum class WeightUse { kInference, kTraining, kTrainingOfFewTokens };
 
 enum class Activation { kGelu, kGeluTanh, kRelu, kTanh };
 
@@ -155,15 +154,15 @@ class Kernels {
   // y = x, of one shape; one of them in kept_dtype().
   virtual void convert(Tensor x, Tensor y) = 0;
 
-  // [N,K]; packs it where it is kPacked, unless its data are null, as a plan's (Parameters) are.
-  // Products of both forms are the same to the bit.
-  virtual std::unique_ptr<Weight> make_weight(Tensor master, WeightForm form) = 0;
+  // [N,K]; packs nothing where its data are null, as a plan's (Parameters) are. Products are the
+  // same to the bit whatever its use.
+  virtual std::unique_ptr<Weight> make_weight(Tensor master, WeightUse use) = 0;
   virtual void refresh(Weight& weight) = 0;
 
   // What steps make the backend hold at most, besides what it was asked to allocate and weights.
   virtual size_t scratch_bytes(const AttentionExtent& extent) const = 0;
-  // What a Weight of this shape that is kPacked holds beside its master.
-  virtual size_t packed_bytes(int64_t rows, int64_t columns) const = 0;
+  // What a Weight of this shape holds beside its master.
+  virtual size_t packed_bytes(int64_t rows, int64_t columns, WeightUse use) const = 0;
   // What operations on factored gradients hold, of so many tokens and matrices of at most so many
   // rows and columns together.
   virtual size_t factored_scratch_bytes(int64_t tokens, int64_t rows_and_columns) const = 0;

@@ -38,20 +38,22 @@ size_t export_bytes(const MemoryPlan& plan) {
   return std::max(copies, plan.exports_tensorflow ? 2 * whole : 0) + (plan.lora ? whole : 0);
 }
 
-// Of the factors of products, which are all but vectors and the embeddings' tables; where gradients
-// are kept as factors, weights are not packed. DeBERTa's queries and keys are packed once more, for
-// its positions.
+// Of the factors of products, which are all but vectors and the embeddings' tables. DeBERTa's
+// queries and keys are packed once more, for its positions.
 size_t packed_bytes(const MemoryPlan& plan, const Parameters& parameters, const Kernels& kernels) {
   size_t size_bytes = 0;
   for (size_t i = 0; i < parameters.specs().size(); ++i) {
     const ParameterSpec& spec = parameters.specs()[i];
     if (spec.shape.size() < 2 || spec.depth == 0) continue;
-    if (parameters.gradient_form(i) == GradientForm::kFactored) continue;
+    const bool is_factored = parameters.gradient_form(i) == GradientForm::kFactored;
+    const WeightUse use = !plan.trains  ? WeightUse::kInference
+                          : is_factored ? WeightUse::kTrainingOfFewTokens
+                                        : WeightUse::kTraining;
     const bool twice =
         plan.config.type == ModelType::kDebertaV2 &&
         (spec.name.ends_with(".query_proj.weight") || spec.name.ends_with(".key_proj.weight"));
     size_bytes +=
-        (twice ? 2 : 1) * kernels.packed_bytes(spec.shape[0], spec.elements() / spec.shape[0]);
+        (twice ? 2 : 1) * kernels.packed_bytes(spec.shape[0], spec.elements() / spec.shape[0], use);
   }
   return size_bytes;
 }

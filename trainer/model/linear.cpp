@@ -21,10 +21,15 @@ void keep(Kernels& kernels, Tensor dy, Tensor x, ProductGradient& product) {
 
 }  // namespace
 
+WeightUse weight_use(const Parameters& parameters, const ProductGradient* product) {
+  if (!parameters.gradients()) return WeightUse::kInference;
+  return is_factored(product) ? WeightUse::kTrainingOfFewTokens : WeightUse::kTraining;
+}
+
 Linear::Linear(Parameters& parameters, Kernels& kernels, const std::string& name, int count)
     : product(parameters.product(name + ".weight", count)),
       weight(kernels.make_weight(parameters.value(name + ".weight", count).as_matrix(),
-                                 is_factored(product) ? WeightForm::kMaster : WeightForm::kPacked)),
+                                 weight_use(parameters, product))),
       bias(parameters.value(name + ".bias", count)),
       dweight(parameters.gradient(name + ".weight", count).as_matrix()),
       dbias(parameters.gradient(name + ".bias", count)) {}

@@ -8,8 +8,10 @@
 
 namespace berth {
 
+// What the weight of such a gradient is for, of parameters that learn or not.
+WeightUse weight_use(const Parameters& parameters, const ProductGradient* product = nullptr);
+
 // One dense layer: views into Parameters, and the matrix as products want it, which copies share.
-// Where gradients are kept as factors, tokens are few, and the weight is not packed, either.
 struct Linear {
   // `name`.weight and `name`.bias; `count` > 1 joins that many neighbours (query, key, value).
   // A weight of three dimensions is taken as a matrix of as many rows.

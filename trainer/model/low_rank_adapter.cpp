@@ -1,5 +1,7 @@
 #include "trainer/model/low_rank_adapter.h"
 
+#include "trainer/model/linear.h"
+
 namespace berth {
 
 LowRankAdapter::LowRankAdapter(const LoraOptions& lora, const std::string& target, int64_t column,
@@ -7,8 +9,8 @@ LowRankAdapter::LowRankAdapter(const LoraOptions& lora, const std::string& targe
     : lora_(lora),
       column_(column),
       kernels_(kernels),
-      a_(kernels.make_weight(parameters.value(lora_a_name(target)), WeightForm::kPacked)),
-      b_(kernels.make_weight(parameters.value(lora_b_name(target)), WeightForm::kPacked)),
+      a_(kernels.make_weight(parameters.value(lora_a_name(target)), weight_use(parameters))),
+      b_(kernels.make_weight(parameters.value(lora_b_name(target)), weight_use(parameters))),
       da_(parameters.gradient(lora_a_name(target))),
       db_(parameters.gradient(lora_b_name(target))) {}
 

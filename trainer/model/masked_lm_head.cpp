@@ -1,4 +1,5 @@
 #include "trainer/model/heads.h"
+#include "trainer/model/linear.h"
 #include "trainer/model/part_names.h"
 
 namespace berth {
@@ -13,7 +14,7 @@ class MaskedLmHead final : public Head {
         kernels_(kernels),
         dense_(parameters, kernels, names_.dense),
         norm_(parameters, names_.norm),
-        word_(kernels.make_weight(embeddings.word(), WeightForm::kPacked)),
+        word_(kernels.make_weight(embeddings.word(), weight_use(parameters))),
         dword_(embeddings.dword()),
         bias_(parameters.value(names_.bias)),
         dbias_(parameters.gradient(names_.bias)) {}

@@ -100,7 +100,7 @@ class Bf16ProductsTest : public testing::TestWithParam<const char*> {
     const std::vector<float> before = c;
     if (packed) {
       Bf16Matrix right = products_->make_matrix(k, n), transposed = products_->make_matrix(n, k);
-      products_->pack(product.b, right, transposed);
+      products_->pack(product.b, right, &transposed);
       products_->multiply(product, &right);
       EXPECT_EQ(c, expected) << what << " packed";
       return;
@@ -178,12 +178,15 @@ TEST_P(Bf16ProductsTest, PackAFactorAndItsTransposeTheSameEitherWay) {
       const auto values = small_integers(depth * stride, 4);
       Bf16Matrix packed = products_->make_matrix(depth, columns);
       Bf16Matrix transposed = products_->make_matrix(columns, depth);
-      products_->pack({values.data(), stride}, packed, transposed);
+      products_->pack({values.data(), stride}, packed, &transposed);
       Bf16Matrix packed_last = products_->make_matrix(depth, columns);
       Bf16Matrix transposed_first = products_->make_matrix(columns, depth);
-      products_->pack({values.data(), stride, true}, transposed_first, packed_last);
+      products_->pack({values.data(), stride, true}, transposed_first, &packed_last);
       EXPECT_EQ(bytes_of(packed), bytes_of(packed_last)) << depth << "x" << columns;
       EXPECT_EQ(bytes_of(transposed), bytes_of(transposed_first)) << depth << "x" << columns;
+      Bf16Matrix alone = products_->make_matrix(depth, columns);
+      products_->pack({values.data(), stride}, alone, nullptr);
+      EXPECT_EQ(bytes_of(packed), bytes_of(alone)) << depth << "x" << columns;
     }
   }
 }
@@ -197,7 +200,7 @@ TEST_P(Bf16ProductsTest, PackLargeFactorsAsThePortableLoopsDo) {
     Bf16Products products(pool_, *loops);
     Bf16Matrix one = products.make_matrix(kDepth, kColumns);
     Bf16Matrix other = products.make_matrix(kColumns, kDepth);
-    products.pack({values.data(), kColumns}, one, other);
+    products.pack({values.data(), kColumns}, one, &other);
     packed.push_back(bytes_of(one));
     packed.push_back(bytes_of(other));
   }

@@ -79,7 +79,7 @@ class KernelsTest : public testing::TestWithParam<Backend> {
   }
   std::unique_ptr<Weight> weight(std::initializer_list<int64_t> shape,
                                  const reference::Vector& values) {
-    return kernels().make_weight(tensor(shape, values), WeightForm::kPacked);
+    return kernels().make_weight(tensor(shape, values), WeightUse::kTraining);
   }
 
   std::vector<float> floats(Tensor x) {

@@ -146,27 +146,38 @@ TEST_P(Bf16Linear, SeesAChangedMasterAfterRefresh) {
   expect_near(dx, Vector(3, 128), 0, "dx");
 }
 
-// Of few tokens and many; the master alone needs no refresh.
-TEST_P(Bf16Linear, OfAMasterIsThatOfPackedCopies) {
+// Of few tokens and many; one for few tokens needs no refresh.
+TEST_P(Bf16Linear, IsTheSameForEveryUseOfAWeight) {
   for (const int64_t tokens : {1, 70, 1090}) {
     const Tensor master = tensor({48, 40}, random(48 * 40)), bias = tensor({48}, random(48));
-    const auto unpacked = kernels().make_weight(master, WeightForm::kMaster);
+    const auto of_few = kernels().make_weight(master, WeightUse::kTrainingOfFewTokens);
     const std::vector<float> changed = floats(tensor({48, 40}, random(48 * 40)));
     kernels().upload(master, changed.data());
-    const auto packed = kernels().make_weight(master, WeightForm::kPacked);
+    const auto training = kernels().make_weight(master, WeightUse::kTraining);
+    const auto inference = kernels().make_weight(master, WeightUse::kInference);
     const Tensor x = tensor({tokens, 40}, random(tokens * 40));
     const Tensor dy = tensor({tokens, 48}, random(tokens * 48));
     std::vector<std::vector<float>> y, dx;
-    for (const Weight* w : {packed.get(), unpacked.get()}) {
+    for (const Weight* w : {training.get(), of_few.get(), inference.get()}) {
       const Tensor sums = garbage({tokens, 48}), gradient = garbage({tokens, 40});
       kernels().linear_forward(x, *w, bias, sums);
-      kernels().linear_backward(dy, {}, *w, gradient, Into::kOverwrite, {}, {});
       y.push_back(floats(sums));
+      if (w == inference.get()) continue;
+      kernels().linear_backward(dy, {}, *w, gradient, Into::kOverwrite, {}, {});
       dx.push_back(floats(gradient));
     }
     EXPECT_EQ(y[0], y[1]) << tokens;
+    EXPECT_EQ(y[0], y[2]) << tokens;
     EXPECT_EQ(dx[0], dx[1]) << tokens;
   }
+}
+
+TEST_P(Bf16Linear, ForInferenceIsPackedOnceAndForFewTokensNever) {
+  const size_t bf16 = 64 * 96 * 2;
+  EXPECT_EQ(kernels().packed_bytes(64, 96, WeightUse::kInference), bf16);
+  EXPECT_EQ(kernels().packed_bytes(64, 96, WeightUse::kTrainingOfFewTokens), 0u);
+  const size_t training = kernels().packed_bytes(64, 96, WeightUse::kTraining);
+  EXPECT_TRUE(training == 0 || training == 2 * bf16) << training;
 }
 
 TEST_P(Bf16Linear, OfFewOutputsStaysInFp32) {

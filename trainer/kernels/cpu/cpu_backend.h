@@ -54,18 +54,18 @@ inline constexpr int64_t kLeastBf16Outputs = kPanelColumns / 2;
 
 // OpenBLAS packs for itself: in fp32 the master is all there is.
 struct CpuWeight final : Weight {
-  CpuWeight(Tensor w, WeightForm form, const Bf16Products* products)
+  CpuWeight(Tensor w, WeightUse use, const Bf16Products* products)
       : values(w), in_bf16(products != nullptr && w.rows() >= kLeastBf16Outputs) {
-    if (!in_bf16 || !products->loops().wants_packed_weights) return;
-    if (!w || form == WeightForm::kMaster) return;  // null: a plan's
-    forward = products->make_matrix(w.columns(), w.rows());
-    backward = products->make_matrix(w.rows(), w.columns());
+    if (!w || !in_bf16) return;  // null: a plan's
+    const auto [packs_forward, packs_backward] = products->packs(use);
+    if (packs_forward) forward = products->make_matrix(w.columns(), w.rows());
+    if (packs_backward) backward = products->make_matrix(w.rows(), w.columns());
   }
   Tensor master() const override { return values; }
 
   Tensor values;
   bool in_bf16;                                 // whether its products are
-  std::optional<Bf16Matrix> forward, backward;  // both or none: w^T and w as right factors
+  std::optional<Bf16Matrix> forward, backward;  // w^T and w as right factors
 };
 
 inline const CpuWeight& cpu_weight(const Weight& weight) {
@@ -92,10 +92,10 @@ class CpuBackend final : public Kernels {
   void zero(Tensor x) override;
   void add(Tensor x, Tensor y) override;
   void convert(Tensor x, Tensor y) override;
-  std::unique_ptr<Weight> make_weight(Tensor master, WeightForm form) override;
+  std::unique_ptr<Weight> make_weight(Tensor master, WeightUse use) override;
   void refresh(Weight& weight) override;
   size_t scratch_bytes(const AttentionExtent& extent) const override;
-  size_t packed_bytes(int64_t rows, int64_t columns) const override;
+  size_t packed_bytes(int64_t rows, int64_t columns, WeightUse use) const override;
   size_t factored_scratch_bytes(int64_t tokens, int64_t rows_and_columns) const override;
 
   std::unique_ptr<StepState> make_step_state() override;

@@ -94,9 +94,9 @@ void CpuBackend::convert(Tensor x, Tensor y) {
   });
 }
 
-std::unique_ptr<Weight> CpuBackend::make_weight(Tensor master, WeightForm form) {
+std::unique_ptr<Weight> CpuBackend::make_weight(Tensor master, WeightUse use) {
   assert(master.rank == 2);
-  auto weight = std::make_unique<CpuWeight>(master, form, bf16_ ? &*bf16_ : nullptr);
+  auto weight = std::make_unique<CpuWeight>(master, use, bf16_ ? &*bf16_ : nullptr);
   refresh(*weight);
   return weight;
 }
@@ -105,12 +105,15 @@ void CpuBackend::refresh(Weight& weight) {
   CpuWeight& packed = static_cast<CpuWeight&>(weight);
   if (!packed.forward) return;
   const Tensor master = packed.master();
-  bf16_->pack({master.f32(), master.columns(), true}, *packed.forward, *packed.backward);
+  bf16_->pack({master.f32(), master.columns(), true}, *packed.forward,
+              packed.backward ? &*packed.backward : nullptr);
 }
 
-size_t CpuBackend::packed_bytes(int64_t rows, int64_t columns) const {
-  if (!bf16_ || !bf16_->loops().wants_packed_weights || rows < kLeastBf16Outputs) return 0;
-  return bf16_->matrix_bytes(columns, rows) + bf16_->matrix_bytes(rows, columns);
+size_t CpuBackend::packed_bytes(int64_t rows, int64_t columns, WeightUse use) const {
+  if (!bf16_ || rows < kLeastBf16Outputs) return 0;
+  const auto [forward, backward] = bf16_->packs(use);
+  return (forward ? bf16_->matrix_bytes(columns, rows) : 0) +
+         (backward ? bf16_->matrix_bytes(rows, columns) : 0);
 }
 
 std::unique_ptr<StepState> CpuBackend::make_step_state() {

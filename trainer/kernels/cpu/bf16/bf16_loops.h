@@ -31,7 +31,7 @@ struct Bf16Loops {
   // As many rows, and a depth of so many, as the registers take. Panels of rows lie as the loops
   // like; both kinds are filled up with zeros to a multiple of the depth.
   int64_t panel_rows, depth_multiple;
-  // Whether products take so little time that packing their weights anew is felt.
+  // Whether products take so little time that packing their weights anew is felt in training.
   bool wants_packed_weights = false;
 
   int64_t padded(int64_t depth) const {

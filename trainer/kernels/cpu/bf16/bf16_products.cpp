@@ -234,9 +234,22 @@ size_t Bf16Products::matrix_bytes(int64_t depth, int64_t columns) const {
          sizeof(uint16_t);
 }
 
+Bf16Products::Packs Bf16Products::packs(WeightUse use) const {
+  switch (use) {
+    case WeightUse::kInference:
+      return {.forward = true, .backward = false};
+    case WeightUse::kTraining:
+      return {.forward = loops_.wants_packed_weights, .backward = loops_.wants_packed_weights};
+    case WeightUse::kTrainingOfFewTokens:
+      break;
+  }
+  return {};
+}
+
 // A panel of the one is as many depths of each panel of the other.
-void Bf16Products::pack(const Factor& right, Bf16Matrix& packed, Bf16Matrix& transposed) {
-  assert(transposed.depth == packed.columns && transposed.columns == packed.depth);
+void Bf16Products::pack(const Factor& right, Bf16Matrix& packed, Bf16Matrix* transposed) {
+  assert(transposed == nullptr ||
+         (transposed->depth == packed.columns && transposed->columns == packed.depth));
   const bool streams =
       loops_.stream_columns != nullptr && packed.panels->size_bytes() >= kStreamedBytes;
   const auto pack_panel = streams ? loops_.stream_columns : loops_.pack_columns;
@@ -247,10 +260,11 @@ void Bf16Products::pack(const Factor& right, Bf16Matrix& packed, Bf16Matrix& tra
          first += kPanelColumns) {
       const int64_t lanes = std::min(kPanelColumns, packed.columns - first);
       pack_panel(columns_of(right, first, lanes, packed.depth, 0), packed.panel(first));
+      if (transposed == nullptr) continue;
       for (int64_t row = 0; row < packed.depth; row += kPanelColumns) {
         const int64_t width = std::min(kPanelColumns, packed.depth - row);
         pack_panel(columns_of(flipped, row, width, lanes, first),
-                   transposed.panel(row) + first * kPanelColumns);
+                   transposed->panel(row) + first * kPanelColumns);
       }
     }
     if (streams) loops_.end_streaming();

@@ -5,6 +5,7 @@
 
 #include "trainer/kernels/cpu/bf16/bf16_loops.h"
 #include "trainer/kernels/cpu/gemm.h"
+#include "trainer/kernels/kernels.h"
 #include "trainer/kernels/tensor.h"
 #include "trainer/kernels/thread_pool.h"
 
@@ -34,11 +35,17 @@ class Bf16Products {
   const Bf16Loops& loops() const { return loops_; }
   size_t scratch_bytes() const;
 
+  // Which products of a weight find it packed.
+  struct Packs {
+    bool forward, backward;
+  };
+  Packs packs(WeightUse use) const;
+
   // Room for a right factor, and how much that takes.
   Bf16Matrix make_matrix(int64_t depth, int64_t columns) const;
   size_t matrix_bytes(int64_t depth, int64_t columns) const;
-  // Both the factor and its transpose: it is read once.
-  void pack(const Factor& right, Bf16Matrix& packed, Bf16Matrix& transposed);
+  // The factor and, where it is not null, its transpose: it is read once.
+  void pack(const Factor& right, Bf16Matrix& packed, Bf16Matrix* transposed);
 
   // As multiply() of gemm.h, with scale 1. `right`, where it is not null, holds what product.b
   // would: that is then not read.
