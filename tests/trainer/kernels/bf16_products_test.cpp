@@ -147,7 +147,8 @@ TEST_P(Bf16ProductsTest, AgreeOverSeveralSlabs) {
 
 // 1,056 rows at most are kept packed while columns are packed panel by panel.
 TEST_P(Bf16ProductsTest, AgreeOfAsManyRowsAsAreFewAndOfMore) {
-  check_all({1056, 33, 330});
+  check_all({1056, 33, 34});
+  check_all({1056, 3, 330});
   check_all({1089, 33, 34});
 }
 

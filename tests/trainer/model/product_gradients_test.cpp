@@ -165,6 +165,7 @@ TEST_P(ProductGradients, InFp32AreNotRounded) {
 
 TEST_P(ProductGradients, SurviveRecomputation) {
   use_bf16();
+  updates_ = 1;
   for (const int64_t update_tokens : {kFactored, kRounded}) {
     recomputes_ = true;
     const Trained again = train(update_tokens);
