@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "trainer/model/linear.h"
 #include "trainer/model/model.h"
 #include "trainer/model/placed_tensors.h"
 
@@ -45,10 +46,7 @@ size_t packed_bytes(const MemoryPlan& plan, const Parameters& parameters, const 
   for (size_t i = 0; i < parameters.specs().size(); ++i) {
     const ParameterSpec& spec = parameters.specs()[i];
     if (spec.shape.size() < 2 || spec.depth == 0) continue;
-    const bool is_factored = parameters.gradient_form(i) == GradientForm::kFactored;
-    const WeightUse use = !plan.trains  ? WeightUse::kInference
-                          : is_factored ? WeightUse::kTrainingOfFewTokens
-                                        : WeightUse::kTraining;
+    const WeightUse use = weight_use(plan.trains, parameters.gradient_form(i));
     const bool twice =
         plan.config.type == ModelType::kDebertaV2 &&
         (spec.name.ends_with(".query_proj.weight") || spec.name.ends_with(".key_proj.weight"));

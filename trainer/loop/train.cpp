@@ -69,7 +69,7 @@ class Training {
     if (!result_.evaluation) evaluate_final();
     if (saved_step_ != state.step) save();
     settle_or_throw();
-    parts_.checkpoints.free_copy();  // before the finished model is copied
+    parts_.checkpoints.free_copy();  // before the finished model is written
     if (parts_.options.load_best_model_at_end) load_best();
     result_.epochs = epoch();
     return std::move(result_);

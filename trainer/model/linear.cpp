@@ -5,15 +5,11 @@
 namespace berth {
 namespace {
 
-bool is_factored(const ProductGradient* product) {
-  return product != nullptr && product->form == GradientForm::kFactored;
-}
-
 // After dy^T x was made, where it is not factored.
 void keep(Kernels& kernels, Tensor dy, Tensor x, ProductGradient& product) {
   if (product.tokens) throw Error(Code::kInternal, "the gradient of an update was made twice");
   product.tokens = dy.rows();
-  if (!is_factored(&product)) return;
+  if (product.form != GradientForm::kFactored) return;
   const FactoredGradient kept = product.factors();
   kernels.convert(dy, kept.dy);
   kernels.convert(x, kept.x);
@@ -21,9 +17,14 @@ void keep(Kernels& kernels, Tensor dy, Tensor x, ProductGradient& product) {
 
 }  // namespace
 
+WeightUse weight_use(bool learns, GradientForm form) {
+  if (!learns) return WeightUse::kInference;
+  return form == GradientForm::kFactored ? WeightUse::kTrainingOfFewTokens : WeightUse::kTraining;
+}
+
 WeightUse weight_use(const Parameters& parameters, const ProductGradient* product) {
-  if (!parameters.gradients()) return WeightUse::kInference;
-  return is_factored(product) ? WeightUse::kTrainingOfFewTokens : WeightUse::kTraining;
+  return weight_use(static_cast<bool>(parameters.gradients()),
+                    product != nullptr ? product->form : GradientForm::kSummed);
 }
 
 Linear::Linear(Parameters& parameters, Kernels& kernels, const std::string& name, int count)

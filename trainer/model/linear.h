@@ -8,7 +8,9 @@
 
 namespace berth {
 
-// What the weight of such a gradient is for, of parameters that learn or not.
+// What a weight is for, in a model that learns or not: where its gradient is kept as factors,
+// tokens are few.
+WeightUse weight_use(bool learns, GradientForm form);
 WeightUse weight_use(const Parameters& parameters, const ProductGradient* product = nullptr);
 
 // One dense layer: views into Parameters, and the matrix as products want it, which copies share.

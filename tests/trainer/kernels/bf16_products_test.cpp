@@ -34,14 +34,10 @@ std::vector<std::byte> bytes_of(const Bf16Matrix& matrix) {
   return {matrix.panels->data(), matrix.panels->data() + matrix.panels->size_bytes()};
 }
 
-// By the CPU alone: loops that are wrong must fail, not be skipped.
-bool has_avx512_bf16() {
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512bf16");
-#else
-  return false;
+// By the CPU alone: loops that are wrong must fail, not be skipped.
+bool has_avx512_bf16() { return __builtin_cpu_supports("avx512bf16"); }
 #endif
-}
 
 class Bf16ProductsTest : public testing::TestWithParam<const char*> {
  protected:
