@@ -65,7 +65,7 @@ class Bench {
          .b = {b, inputs},
          .c = x.f32(),
          .c_stride = inputs},
-        [&] { kernels_->linear_backward(y, {}, *w, x, Into::kOverwrite, {}, {}); });
+        [&] { kernels_->linear_backward(y, {}, *w, x, Into::kOverwrite, {}); });
     row("linear_backward dw",
         {.m = outputs,
          .n = inputs,
@@ -73,9 +73,10 @@ class Bench {
          .a = {y.f32(), outputs, true},
          .b = {a, inputs},
          .c = sums.f32(),
-         .c_stride = inputs,
-         .add = true},
-        [&] { kernels_->linear_backward(y, x, *w, {}, Into::kOverwrite, dw, {}); });
+         .c_stride = inputs},
+        [&] {
+          kernels_->linear_backward(y, x, *w, {}, Into::kOverwrite, {dw, {}, Into::kOverwrite});
+        });
   }
 
   void attention(int64_t sequences, int64_t length, int64_t heads, int64_t size, float p) {
@@ -137,11 +138,12 @@ class Bench {
             [&] { kernels_->linear_activation_forward(thin, *one, dbias, activation, pre, z); });
       moves(cat(name, "_backward"), wide_shape, 3 * pre.size_bytes(), [&] {
         kernels_->linear_activation_backward(z, pre, activation, thin, *one, {}, Into::kOverwrite,
-                                             {}, {});
+                                             {});
       });
     }
-    moves("bias gradient", wide_shape, z.size_bytes(),
-          [&] { kernels_->linear_backward(z, thin, *one, {}, Into::kOverwrite, {}, dbias); });
+    moves("bias gradient", wide_shape, z.size_bytes(), [&] {
+      kernels_->linear_backward(z, thin, *one, {}, Into::kOverwrite, {{}, dbias});
+    });
   }
 
   void embedding(int64_t tokens, int64_t hidden, int64_t vocabulary) {

@@ -48,6 +48,13 @@ enum class Activation { kGelu, kGeluTanh, kRelu, kTanh };
 // Whether dx replaces what was there or is added to it, as at a residual.
 enum class Into { kOverwrite, kAdd };
 
+// Where the gradients of a dense layer's parameters go; null: nobody wants them.
+struct LinearGradients {
+  Tensor dw{};                // [N,K], fp32 or kept_dtype()
+  Tensor dbias{};             // [N], added to
+  Into into_dw = Into::kAdd;  // kOverwrite where dw is not fp32
+};
+
 // What the rows of a dropped tensor are: they count from the update's first token or sequence.
 // Those of a table count from its own first row, the same in all of an update.
 enum class DropoutRows { kTokens, kSequences, kTable };
@@ -104,7 +111,7 @@ struct UpdateRange {
   float rate_scale = 1;  // times the step's learning rate
   bool adapts = true;    // LAMB's, to the size of the weights
   Tensor marks{};        // of the rows of the table that this is; null: it is none
-  Tensor rounded{};      // in kept_dtype(): the gradient, which is then not in g; null: it is
+  Tensor gradient{};     // fp32 or in kept_dtype(), which is then not in g; null: it is
 };
 
 // A matrix's gradient as the factors of the one product that it is, dy^T x [N,K]: of a batch with
@@ -126,7 +133,7 @@ struct FactoredUpdate {
 // dtype activation_dtype(); parameters, their gradients and moments, statistics and losses are
 // fp32, but for a matrix's gradient of one batch, which may be rounded to kept_dtype(); ids are
 // int32. Forward operations overwrite their results. Backward: activation gradients overwrite (or
-// add, where `Into` says so), parameter gradients ADD, but for rounded ones. A null Tensor for a
+// add, where `Into` says so), parameter gradients ADD, but for such a matrix's. A null Tensor for a
 // gradient means that nobody wants it. Operations run in call order. Not thread-safe: one caller,
 // but that uploads to different places may come from several threads, while nothing else runs.
 // Shapes are asserted, not reported: the model checked them when it was built. An allocation that
@@ -218,10 +225,9 @@ class Kernels {
   // ---- Matrix products -----------------------------------------------------------------------
   // y [T,N] = x [T,K] w^T + bias [N].
   virtual void linear_forward(Tensor x, const Weight& w, Tensor bias, Tensor y) = 0;
-  // dx [T,K] = dy [T,N] w; dw [N,K] += dy^T x, or = that, rounded, where dw is bf16; dbias [N] +=
-  // column sums of dy.
+  // dx [T,K] = dy [T,N] w; dw = dy^T x, summed up in fp32; dbias += column sums of dy.
   virtual void linear_backward(Tensor dy, Tensor x, const Weight& w, Tensor dx, Into into,
-                               Tensor dw, Tensor dbias) = 0;
+                               const LinearGradients& gradients) = 0;
   // pre = x w^T + bias, kept for backward in fp32 or kept_dtype(); y = activation(pre), of what was
   // kept. GELU: Hendrycks and Gimpel 2016, arXiv:1606.08415, by erf (kGelu) or its tanh
   // approximation (kGeluTanh).
@@ -229,8 +235,8 @@ class Kernels {
                                          Activation activation, Tensor pre, Tensor y) = 0;
   // dy becomes the gradient of pre, in place; then as linear_backward.
   virtual void linear_activation_backward(Tensor dy, Tensor pre, Activation activation, Tensor x,
-                                          const Weight& w, Tensor dx, Into into, Tensor dw,
-                                          Tensor dbias) = 0;
+                                          const Weight& w, Tensor dx, Into into,
+                                          const LinearGradients& gradients) = 0;
 
   // The same after the product, for a pre that more than one makes: y holds it.
   virtual void activation_forward(Tensor y, Activation activation, Tensor pre) = 0;
@@ -343,8 +349,8 @@ class Kernels {
   virtual void finish_gradients(float max_grad_norm, StepState& state) = 0;
   // AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101) with bias correction, as
   // torch.optim.AdamW: w -= rate * decay * w; w -= rate * m_hat / (sqrt(v_hat) + epsilon). w, g, m,
-  // v [n]; g is taken times the factor of finish_gradients; ranges lie inside [0, n), sorted and
-  // disjoint. Zeroes g, but not what is rounded. Keeps the ranges' marks true.
+  // v [n]; g is taken times the factor of finish_gradients; ranges lie inside [0, n), disjoint.
+  // Zeroes g, but not gradients that stand elsewhere. Keeps the ranges' marks true.
   virtual void adamw(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
                      const AdamWOptions& options, const StepState& state) = 0;
   // The same of matrices whose gradients are made piece by piece and never stand in memory.

@@ -4,8 +4,16 @@
 
 namespace berth {
 
-Tensor Arena::make(DType dtype, std::initializer_list<int64_t> shape) {
+namespace {
+
+size_t aligned(size_t position) {
   constexpr size_t kAlignment = 64;
+  return (position + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+}  // namespace
+
+Tensor Arena::make(DType dtype, std::initializer_list<int64_t> shape) {
   Tensor tensor{.dtype = dtype, .rank = static_cast<int>(shape.size())};
   std::copy(shape.begin(), shape.end(), tensor.shape.begin());
   const size_t size = tensor.size_bytes();
@@ -13,9 +21,13 @@ Tensor Arena::make(DType dtype, std::initializer_list<int64_t> shape) {
     assert(used_ + size <= capacity_);
     tensor.data = base_ + used_;
   }
-  used_ += (size + kAlignment - 1) / kAlignment * kAlignment;
-  most_used_ = std::max(most_used_, used_);
+  go_on_to(used_ + size);
   return tensor;
+}
+
+void Arena::go_on_to(size_t position) {
+  used_ = std::max(used_, aligned(position));
+  most_used_ = std::max(most_used_, used_);
 }
 
 }  // namespace berth

@@ -81,8 +81,10 @@ size_t factored_bytes(const MemoryPlan& plan, const Parameters& parameters,
 }  // namespace
 
 MemoryEstimate estimate_memory(const MemoryPlan& plan, Kernels& kernels) {
-  const Parameters parameters(parameter_table(plan.config, plan.lora),
-                              plan.trains ? plan.update_tokens : 0, kernels.kept_dtype());
+  Parameters parameters(parameter_table(plan.config, plan.lora),
+                        plan.trains ? plan.update_tokens : 0, kernels.kept_dtype());
+  const size_t activations =
+      Model::planned_bytes(plan.config, plan.limits, parameters, kernels, plan.lora);
   int64_t summed = 0, learning = 0;
   for (size_t i = 0; i < parameters.specs().size(); ++i) {
     const ParameterSpec& spec = parameters.specs()[i];
@@ -91,12 +93,10 @@ MemoryEstimate estimate_memory(const MemoryPlan& plan, Kernels& kernels) {
     }
     if (learns(spec, plan.optimizer)) learning += spec.elements();
   }
-  const size_t kept =
-      static_cast<size_t>(parameters.kept_elements()) * size_of(kernels.kept_dtype());
   return {.parameters = fp32_bytes(parameters.size()),
-          .gradients = plan.trains ? fp32_bytes(summed) + kept : 0,
+          .gradients = plan.trains ? fp32_bytes(summed) : 0,
           .moments = plan.trains ? 2 * fp32_bytes(learning) : 0,
-          .activations = Model::planned_bytes(plan.config, plan.limits, kernels, plan.lora),
+          .activations = activations,
           .scratch = kernels.scratch_bytes(attention_extent(plan)) +
                      packed_bytes(plan, parameters, kernels) +
                      factored_bytes(plan, parameters, kernels),

@@ -19,9 +19,9 @@ struct MemoryEstimate {
   size_t program = 0;      // code, libraries, the tokenizer
   size_t tables = 0;       // rows, and what is kept of their tokens
   size_t parameters = 0;   // of the whole model
-  size_t gradients = 0;    // of what trains, rounded or as factors where that is kept
+  size_t gradients = 0;    // that are summed
   size_t moments = 0;      // of what learns
-  size_t activations = 0;  // of the largest batch, with the gradients of one layer's
+  size_t activations = 0;  // of the largest batch, with the gradients that take their place
   size_t scratch = 0;      // the backend's own, packed weights included
   size_t saving = 0;  // copies while a checkpoint is written, or the model where that takes more
   Saving saves = Saving::kBesideTraining;

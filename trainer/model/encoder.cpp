@@ -8,7 +8,10 @@ namespace berth {
 
 Encoder::Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters& parameters,
                  Kernels& kernels)
-    : config_(config), kernels_(kernels), embeddings_(config, parameters, kernels) {
+    : config_(config),
+      parameters_(parameters),
+      kernels_(kernels),
+      embeddings_(config, parameters, kernels) {
   if (config.type == ModelType::kDebertaV2) {
     positions_ = std::make_unique<RelativePositions>(config, parameters, kernels);
   }
@@ -44,13 +47,7 @@ void Encoder::allocate(Arena& arena, const BatchLimits& limits, int64_t most_pic
     layer.output = recomputes_ ? arena.make(dtype, {tokens, hidden}) : hidden_;
   }
   if (most_picked > 0) spread_ = arena.make(dtype, {tokens, hidden});
-  const size_t begin = arena.position();
-  for (size_t i = layers_.size(); i-- > 0;) {
-    if (recomputes_) arena.go_back(begin);  // no layer takes less than a later one
-    const int64_t rows = is_last(i) && most_picked > 0 ? std::min(most_picked, tokens) : tokens;
-    layers_[i].attention.allocate(arena, tokens, rows);
-    layers_[i].feed_forward.allocate(arena, rows);
-  }
+  allocate_layers(arena, limits, most_picked);
   if (convolution_) convolution_->allocate(arena, limits);
   for (Tensor* each : {&scratch_.hidden, &scratch_.second_hidden}) {
     *each = arena.make(dtype, {tokens, hidden});
@@ -60,6 +57,25 @@ void Encoder::allocate(Arena& arena, const BatchLimits& limits, int64_t most_pic
   for (Tensor* each : {&scratch_.wide, &scratch_.second_wide}) {
     *each = arena.make(dtype, {tokens, wide});
   }
+}
+
+// Backward uses up a layer's activations, from the last layer to the first, while it makes the
+// gradients that are kept until the update: so these lie where the activations of the layers behind
+// were, and only where that does not suffice, before them.
+void Encoder::allocate_layers(Arena& arena, const BatchLimits& limits, int64_t most_picked) {
+  const int64_t tokens = limits.tokens;
+  const size_t begin = arena.position();
+  const Tensor kept = arena.make(DType::kI8, {static_cast<int64_t>(parameters_.kept_bytes())});
+  parameters_.keep_products(kept.data);
+  arena.go_back(begin);
+  for (size_t i = layers_.size(); i-- > 0;) {
+    if (recomputes_) arena.go_back(begin);  // no layer takes less than a later one
+    arena.go_on_to(begin + parameters_.kept_bytes(/*depth=*/static_cast<int64_t>(i) + 1));
+    const int64_t rows = is_last(i) && most_picked > 0 ? std::min(most_picked, tokens) : tokens;
+    layers_[i].attention.allocate(arena, tokens, rows);
+    layers_[i].feed_forward.allocate(arena, rows);
+  }
+  arena.go_on_to(begin + parameters_.kept_bytes());
 }
 
 // The tokens that a layer computes; null: all.

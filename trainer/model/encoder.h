@@ -42,7 +42,10 @@ class Encoder {
   Tensor forward_layer(const StepContext& step, size_t i);
   void restore_layer(const StepContext& step, size_t i);
 
+  void allocate_layers(Arena& arena, const BatchLimits& limits, int64_t most_picked);
+
   const ModelConfig& config_;
+  Parameters& parameters_;
   Kernels& kernels_;
   Embeddings embeddings_;
   std::unique_ptr<RelativePositions> positions_;  // DeBERTa's

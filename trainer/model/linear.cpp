@@ -3,19 +3,6 @@
 #include "storage/base/error.h"
 
 namespace berth {
-namespace {
-
-// After dy^T x was made, where it is not factored.
-void keep(Kernels& kernels, Tensor dy, Tensor x, ProductGradient& product) {
-  if (product.tokens) throw Error(Code::kInternal, "the gradient of an update was made twice");
-  product.tokens = dy.rows();
-  if (product.form != GradientForm::kFactored) return;
-  const FactoredGradient kept = product.factors();
-  kernels.convert(dy, kept.dy);
-  kernels.convert(x, kept.x);
-}
-
-}  // namespace
 
 WeightUse weight_use(bool learns, GradientForm form) {
   if (!learns) return WeightUse::kInference;
@@ -32,18 +19,34 @@ Linear::Linear(Parameters& parameters, Kernels& kernels, const std::string& name
       weight(kernels.make_weight(parameters.value(name + ".weight", count).as_matrix(),
                                  weight_use(parameters, product))),
       bias(parameters.value(name + ".bias", count)),
-      dweight(parameters.gradient(name + ".weight", count).as_matrix()),
+      dweight(product == nullptr ? parameters.gradient(name + ".weight", count).as_matrix()
+                                 : Tensor()),
       dbias(parameters.gradient(name + ".bias", count)) {}
 
 void Linear::backward(Kernels& kernels, Tensor dy, Tensor x, Tensor dx, Into into) const {
-  kernels.linear_backward(dy, x, *weight, dx, into, dweight, dbias);
-  if (product != nullptr) keep(kernels, dy, x, *product);
+  kernels.linear_backward(dy, x, *weight, dx, into, gradients());
+  keep(kernels, dy, x);
 }
 
 void Linear::activation_backward(Kernels& kernels, Tensor dy, Tensor pre, Activation activation,
                                  Tensor x, Tensor dx, Into into) const {
-  kernels.linear_activation_backward(dy, pre, activation, x, *weight, dx, into, dweight, dbias);
-  if (product != nullptr) keep(kernels, dy, x, *product);
+  kernels.linear_activation_backward(dy, pre, activation, x, *weight, dx, into, gradients());
+  keep(kernels, dy, x);
+}
+
+LinearGradients Linear::gradients() const {
+  if (product == nullptr) return {dweight, dbias};
+  return {product->whole, dbias, Into::kOverwrite};
+}
+
+void Linear::keep(Kernels& kernels, Tensor dy, Tensor x) const {
+  if (product == nullptr) return;
+  if (product->tokens) throw Error(Code::kInternal, "the gradient of an update was made twice");
+  product->tokens = dy.rows();
+  if (product->form != GradientForm::kFactored) return;
+  const FactoredGradient kept = product->factors();
+  kernels.convert(dy, kept.dy);
+  kernels.convert(x, kept.x);
 }
 
 }  // namespace berth

@@ -28,9 +28,13 @@ struct Linear {
                            Tensor dx, Into into) const;
   void refresh(Kernels& kernels) const { kernels.refresh(*weight); }  // the parameters changed
 
-  ProductGradient* product;  // null: the weight's gradient is summed
+  ProductGradient* product;  // null: the weight's gradient is summed, in dweight
   std::shared_ptr<Weight> weight;
   Tensor bias, dweight, dbias;
+
+ private:
+  LinearGradients gradients() const;
+  void keep(Kernels& kernels, Tensor dy, Tensor x) const;  // what gradients() did not take
 };
 
 // The parts of one layer normalization.

@@ -58,7 +58,7 @@ class MaskedLmHead final : public Head {
     const int64_t rows = step.batch.num_masked;
     const Tensor d = dnormalized_.first(rows);
     kernels_.linear_backward(dlogits_.first(rows), normalized_.first(rows), *word_, d,
-                             Into::kOverwrite, dword_, dbias_);
+                             Into::kOverwrite, {dword_, dbias_});
     kernels_.layer_norm_backward(d, activated_.first(rows), norm_.gamma, mean_.first(rows),
                                  rstd_.first(rows), d, norm_.dgamma, norm_.dbeta);
     dense_.activation_backward(kernels_, d, pre_.first(rows), names_.activation, hidden_, dhidden,

@@ -64,10 +64,9 @@ Model::Model(const ModelConfig& config, const BatchLimits& limits, Parameters& p
   allocate(arena, limits);
 }
 
-size_t Model::planned_bytes(const ModelConfig& config, const BatchLimits& limits, Kernels& kernels,
-                            const LoraOptions& lora) {
-  Parameters parameters(parameter_table(config, lora));
-  Model model(config, parameters, kernels, {}, lora);
+size_t Model::planned_bytes(const ModelConfig& config, const BatchLimits& limits,
+                            Parameters& planned, Kernels& kernels, const LoraOptions& lora) {
+  Model model(config, planned, kernels, {}, lora);
   Arena plan;
   model.allocate(plan, limits);
   return plan.used_bytes();

@@ -12,16 +12,17 @@ namespace berth {
 enum class Phase { kTraining, kEvaluation };
 
 // An encoder with the head of the config's task over packed batches. Its activations are one
-// block, sized when built. Borrows config, parameters and kernels. Not thread-safe.
+// block, sized when built, and have the gradients in them that Parameters keep of products: these
+// are there until the next forward. Borrows config, parameters and kernels. Not thread-safe.
 class Model {
  public:
   // Parameters with adapters want their options. Throws kMemory when the activations of `limits` do
   // not fit.
   Model(const ModelConfig& config, const BatchLimits& limits, Parameters& parameters,
         Kernels& kernels, LossOptions loss = {}, const LoraOptions& lora = {});
-  // activation_bytes() of such a model, without making it.
+  // activation_bytes() of such a model, without making it, from parameters that are a plan.
   static size_t planned_bytes(const ModelConfig& config, const BatchLimits& limits,
-                              Kernels& kernels, const LoraOptions& lora = {});
+                              Parameters& planned, Kernels& kernels, const LoraOptions& lora = {});
 
   // Adds a labelled batch's loss to the state. `batch` lies inside the limits, its labels are of
   // the config's task. Throws kBadData on an id that the embeddings have not.

@@ -28,23 +28,21 @@ bool is_better_factored(const ParameterSpec& spec, int64_t tokens) {
 
 // A sum of bf16 products loses nothing that matters when it is rounded once, as PyTorch's autocast
 // does. It is then summed up in the cache, over all tokens at once, which is slower where they are
-// more than this; the activations' memory is then what counts.
+// more than this; the activations, among which it is kept, then have room for fp32.
 constexpr int64_t kMostTokensRounded = 8192;
 
-GradientForm form_of(const ParameterSpec& spec, int64_t tokens, DType kept_dtype) {
+GradientForm form_of(const ParameterSpec& spec, int64_t tokens) {
   if (!spec.is_product || !spec.trains || tokens == 0 || spec.elements() < kLeastElements) {
     return GradientForm::kSummed;
   }
-  if (is_better_factored(spec, tokens)) return GradientForm::kFactored;
-  return kept_dtype == DType::kBF16 && tokens <= kMostTokensRounded ? GradientForm::kRounded
-                                                                    : GradientForm::kSummed;
+  return is_better_factored(spec, tokens) ? GradientForm::kFactored : GradientForm::kWhole;
 }
 
 int64_t kept_elements_of(const ParameterSpec& spec, GradientForm form, int64_t tokens) {
   switch (form) {
     case GradientForm::kSummed:
       return 0;
-    case GradientForm::kRounded:
+    case GradientForm::kWhole:
       return spec.elements();
     case GradientForm::kFactored:
       return tokens * (spec.shape[0] + spec.shape[1]);
@@ -55,13 +53,24 @@ int64_t kept_elements_of(const ParameterSpec& spec, GradientForm form, int64_t t
 }  // namespace
 
 Parameters::Parameters(std::vector<ParameterSpec> specs, int64_t update_tokens, DType kept_dtype)
-    : specs_(std::move(specs)), update_tokens_(update_tokens), kept_dtype_(kept_dtype) {
+    : specs_(std::move(specs)),
+      update_tokens_(update_tokens),
+      kept_dtype_(update_tokens > kMostTokensRounded ? DType::kF32 : kept_dtype) {
+  int64_t deepest = 0;
   for (const ParameterSpec& spec : specs_) {
     offsets_.push_back(size_);
     size_ += spec.elements();
-    forms_.push_back(form_of(spec, update_tokens, kept_dtype));
-    kept_offsets_.push_back(kept_elements_);
-    kept_elements_ += kept_elements_of(spec, forms_.back(), update_tokens);
+    forms_.push_back(form_of(spec, update_tokens));
+    deepest = std::max(deepest, spec.depth);
+  }
+  kept_offsets_.resize(specs_.size());
+  int64_t kept = 0;
+  for (int64_t depth = deepest; depth >= 0; --depth) {
+    for (size_t i = 0; i < specs_.size(); ++i) {
+      if (specs_[i].depth != depth) continue;
+      kept_offsets_[i] = kept;
+      kept += kept_elements_of(specs_[i], forms_[i], update_tokens_);
+    }
   }
 }
 
@@ -72,8 +81,7 @@ Parameters::Parameters(std::vector<ParameterSpec> specs, bool with_gradients, Ke
   values_ = kernels.allocate(size_bytes);
   if (!with_gradients) return;
   gradients_ = kernels.allocate(size_bytes);
-  if (kept_elements_ > 0) kernels.expect_sparse(gradients());
-  kept_ = kernels.allocate(static_cast<size_t>(kept_elements_) * size_of(kept_dtype_));
+  if (kept_bytes() > 0) kernels.expect_sparse(gradients());
   for (const ParameterSpec& spec : specs_) {
     marks_.push_back(spec.is_looked_up && spec.trains
                          ? kernels.allocate(static_cast<size_t>(spec.shape[0]) * sizeof(int32_t))
@@ -81,30 +89,53 @@ Parameters::Parameters(std::vector<ParameterSpec> specs, bool with_gradients, Ke
   }
 }
 
+size_t Parameters::kept_bytes(int64_t depth) const {
+  int64_t elements = 0;
+  for (size_t i = 0; i < specs_.size(); ++i) {
+    if (specs_[i].depth < depth) continue;
+    elements += kept_elements_of(specs_[i], forms_[i], update_tokens_);
+  }
+  return static_cast<size_t>(elements) * size_of(kept_dtype_);
+}
+
+void Parameters::keep_products(std::byte* room) {
+  kept_ = room;
+  for (ProductGradient& product : products_) place(product);
+}
+
+Tensor Parameters::kept_at(int64_t offset, int64_t rows, int64_t columns) const {
+  return {.data = kept_ ? kept_ + static_cast<size_t>(offset) * size_of(kept_dtype_) : nullptr,
+          .dtype = kept_dtype_,
+          .rank = 2,
+          .shape = {rows, columns}};
+}
+
 // Of neighbours that are joined, the factors' rooms lie end to end, too: x's takes less than they
 // have.
+void Parameters::place(ProductGradient& product) const {
+  const int64_t offset = kept_offsets_[product.index];
+  const int64_t columns = shape_of(product.index, 1).columns();
+  const int64_t rows = (product.end - product.begin) / columns;
+  if (product.form == GradientForm::kWhole) {
+    product.whole = kept_at(offset, rows, columns);
+  } else {
+    product.room.dy = kept_at(offset, update_tokens_, rows);
+    product.room.x = kept_at(offset + update_tokens_ * rows, update_tokens_, columns);
+  }
+}
+
 ProductGradient* Parameters::product(std::string_view name, int count) {
   const size_t index = index_of(name);
   if (forms_[index] == GradientForm::kSummed) return nullptr;
-  const Tensor joined = shape_of(index, count);
   ProductGradient product{.index = index,
                           .begin = offsets_[index],
-                          .end = offsets_[index] + joined.elements(),
+                          .end = offsets_[index] + shape_of(index, count).elements(),
                           .form = forms_[index]};
   for (const ProductGradient& known : products_) {
     if (known.end <= product.begin || product.end <= known.begin) continue;
     throw Error(Code::kInternal, "two layers keep the gradient of " + std::string(name));
   }
-  const auto room = [&](int64_t offset, int64_t columns) {
-    return Tensor{.data = kept_at(offset),
-                  .dtype = kept_dtype_,
-                  .rank = 2,
-                  .shape = {update_tokens_, columns}};
-  };
-  if (product.form == GradientForm::kFactored) {
-    product.room.dy = room(kept_offsets_[index], joined.rows());
-    product.room.x = room(kept_offsets_[index] + product.room.dy.elements(), joined.columns());
-  }
+  place(product);
   return &products_.emplace_back(product);
 }
 
@@ -170,9 +201,9 @@ Tensor Parameters::gradient_view(size_t index, int count) const {
     case GradientForm::kSummed:
       tensor.data = gradients().slice(offsets_[index], tensor.elements()).data;
       break;
-    case GradientForm::kRounded:
+    case GradientForm::kWhole:
       tensor.dtype = kept_dtype_;
-      tensor.data = kept_at(kept_offsets_[index]);
+      tensor.data = kept_at(kept_offsets_[index], tensor.rows(), tensor.columns()).data;
       break;
     case GradientForm::kFactored:
       break;

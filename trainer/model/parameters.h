@@ -48,14 +48,15 @@ std::vector<ParameterSpec> parameter_table(const ModelConfig& config);
 std::vector<ParameterSpec> parameter_table(const ModelConfig& config, const LoraOptions& lora);
 
 // How a gradient is held until the update: added up in fp32, or, where all of it is one product of
-// one batch, that product rounded to bf16, or its factors.
-enum class GradientForm { kSummed, kRounded, kFactored };
+// one batch, that product, written once, or its factors.
+enum class GradientForm { kSummed, kWhole, kFactored };
 
 // A matrix, or neighbours that are joined, whose gradient is one product that is not added up.
 struct ProductGradient {
   size_t index = 0;            // the first one's
   int64_t begin = 0, end = 0;  // elements in values()
   GradientForm form{};
+  Tensor whole{};           // [N,K], where it is kWhole
   FactoredGradient room{};  // where it is kFactored: for the tokens of any update
   // That the gradient is of, 0 where nothing was picked or masked; nullopt: there is none.
   std::optional<int64_t> tokens{};
@@ -65,8 +66,9 @@ struct ProductGradient {
 
 // All parameters in one block of fp32, their gradients in another of the same layout (without
 // gaps), where the backend computes. Layers hold views. Where an update is one batch, matrices'
-// gradients are products that are kept, in kept_dtype(), rounded or as factors: their place in that
-// block is never touched, and so takes no memory.
+// gradients are products that are kept elsewhere, whole or as factors: their place in that block is
+// never touched, and so takes no memory. They live from a model's backward to the update, among its
+// activations, those of deeper parameters first: see keep_products().
 class Parameters {
  public:
   // Values and gradients start as zeros. update_tokens: of the largest batch, where each is an
@@ -83,7 +85,7 @@ class Parameters {
   Tensor values() const;     // [size]
   Tensor gradients() const;  // [size]; null without gradients; zeros of what does not train
   Tensor value(size_t index) const { return value_view(index, 1); }
-  // Null where it does not train, or is factored; in bf16 where it is rounded.
+  // Null where it does not train, or is factored; where it is whole, of a model's last backward.
   Tensor gradient(size_t index) const { return gradient_view(index, 1); }
 
   // By Hugging Face name, which must exist. `count` > 1 joins that many neighbours along rows.
@@ -102,7 +104,10 @@ class Parameters {
   ProductGradient* product(std::string_view name, int count = 1);
   // All that layers have asked for; these outlive the updates.
   std::deque<ProductGradient>& products() { return products_; }
-  int64_t kept_elements() const { return kept_elements_; }  // of kept_dtype()
+  // What is kept of products takes this in all, or of parameters that are so deep and deeper.
+  size_t kept_bytes(int64_t depth = 0) const;
+  // Where: kept_bytes(), aligned to 64, those of the deepest first. Once, after all layers asked.
+  void keep_products(std::byte* room);
 
   // First element of parameter `index` in values().
   int64_t offset(size_t index) const { return offsets_[index]; }
@@ -113,19 +118,18 @@ class Parameters {
   Tensor shape_of(size_t index, int count) const;
   Tensor value_view(size_t index, int count) const;
   Tensor gradient_view(size_t index, int count) const;
-  // Elements of kept_ from `offset` on.
-  std::byte* kept_at(int64_t offset) const {
-    return kept_ ? kept_->data() + static_cast<size_t>(offset) * size_of(kept_dtype_) : nullptr;
-  }
+  // Behind kept_, or null.
+  Tensor kept_at(int64_t offset, int64_t rows, int64_t columns) const;
+  void place(ProductGradient& product) const;
 
   std::vector<ParameterSpec> specs_;
   std::vector<int64_t> offsets_;
   std::vector<GradientForm> forms_;
-  std::vector<int64_t> kept_offsets_;  // in kept_, of those that are not summed
-  int64_t size_ = 0, kept_elements_ = 0, update_tokens_ = 0;
+  std::vector<int64_t> kept_offsets_;  // elements behind kept_, of those that are not summed
+  int64_t size_ = 0, update_tokens_ = 0;
   std::unique_ptr<Memory> values_, gradients_;  // values_ null: a plan
-  DType kept_dtype_;
-  std::unique_ptr<Memory> kept_;                // products: rounded, or their factors
+  DType kept_dtype_;                            // of products and factors
+  std::byte* kept_ = nullptr;                   // the model's
   std::deque<ProductGradient> products_;        // does not move
   std::vector<std::unique_ptr<Memory>> marks_;  // of every parameter, null where it has none
 };

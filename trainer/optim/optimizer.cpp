@@ -25,9 +25,6 @@ std::vector<UpdateRange> all_ranges(const OptimizerOptions& options, const Param
          .rate_scale = static_cast<float>(std::pow(options.layerwise_decay, layers_above)),
          .adapts = specs[i].decays,
          .marks = parameters.marks(i)});
-    if (parameters.gradient_form(i) == GradientForm::kRounded) {
-      ranges.back().rounded = parameters.gradient(i);
-    }
   }
   return ranges;
 }
@@ -49,8 +46,7 @@ std::vector<UpdateRange> join(std::span<const UpdateRange> all, const Wanted& wa
 }
 
 bool are_treated_alike(const UpdateRange& a, const UpdateRange& b) {
-  return !a.marks && !b.marks && !a.rounded && !b.rounded && a.weight_decay == b.weight_decay &&
-         a.rate_scale == b.rate_scale;
+  return !a.marks && !b.marks && a.weight_decay == b.weight_decay && a.rate_scale == b.rate_scale;
 }
 
 }  // namespace
@@ -68,10 +64,7 @@ Optimizer::Optimizer(const OptimizerOptions& options, Parameters& parameters, Ke
   const bool is_lamb = options.type == OptimizerType::kLamb;
   all_ = all_ranges(options, parameters);
   ranges_ = join(
-      all_,
-      [&](size_t i) {
-        return learns_at(i) && parameters.gradient_form(i) != GradientForm::kFactored;
-      },
+      all_, [&](size_t i) { return learns_at(i) && is_summed(i); },
       [&](const UpdateRange& a, const UpdateRange& b) {
         return !is_lamb && are_treated_alike(a, b);
       });
@@ -113,21 +106,28 @@ void Optimizer::step(StepState& state) {
   const auto update = options_.type == OptimizerType::kLamb ? &Kernels::lamb : &Kernels::adamw;
   (kernels_.*update)(parameters_.values(), gradients, first_moment(), second_moment(), ranges_,
                      options_.adamw, state);
-  update_factored(state);
+  update_products(state);
 }
 
-void Optimizer::update_factored(const StepState& state) {
-  std::vector<FactoredUpdate> all;
-  for (ProductGradient& product : parameters_.products()) {
-    if (updates(product) && product.form == GradientForm::kFactored) {
-      UpdateRange range = all_[product.index];
-      range.end = product.end;
-      all.push_back({product.factors(), range});
+void Optimizer::update_products(const StepState& state) {
+  std::vector<UpdateRange> whole;
+  std::vector<FactoredUpdate> factored;
+  for (const ProductGradient& product : parameters_.products()) {
+    if (!updates(product)) continue;
+    UpdateRange range = all_[product.index];
+    range.end = product.end;
+    range.gradient = product.whole;
+    if (product.form == GradientForm::kFactored) {
+      factored.push_back({product.factors(), range});
+    } else {
+      whole.push_back(range);
     }
-    product.tokens.reset();
   }
-  kernels_.adamw_of_products(parameters_.values(), all, first_moment(), second_moment(),
+  kernels_.adamw(parameters_.values(), parameters_.gradients(), first_moment(), second_moment(),
+                 whole, options_.adamw, state);
+  kernels_.adamw_of_products(parameters_.values(), factored, first_moment(), second_moment(),
                              options_.adamw, state);
+  for (ProductGradient& product : parameters_.products()) product.tokens.reset();
 }
 
 void Optimizer::add_squares(StepState& state) {
@@ -136,7 +136,6 @@ void Optimizer::add_squares(StepState& state) {
     kernels_.add_squares(gradients.slice(range.begin, range.end - range.begin), state);
   }
   for (const UpdateRange& range : ranges_) {
-    if (range.rounded) kernels_.add_squares(range.rounded, state);
     if (!range.marks) continue;
     kernels_.add_squares_of_rows(gradients.slice(range.begin, range.end - range.begin), range.marks,
                                  state);
@@ -145,7 +144,11 @@ void Optimizer::add_squares(StepState& state) {
   int64_t elements = 0;
   for (const ProductGradient& product : parameters_.products()) {
     if (!updates(product) || !product.tokens) continue;
-    if (product.form == GradientForm::kFactored) factors.push_back(product.factors());
+    if (product.form == GradientForm::kFactored) {
+      factors.push_back(product.factors());
+    } else {
+      kernels_.add_squares(product.whole, state);
+    }
     elements += product.end - product.begin;
   }
   if (elements != product_elements_) {

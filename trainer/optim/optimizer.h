@@ -40,14 +40,14 @@ class Optimizer {
 
  private:
   void add_squares(StepState& state);
-  void update_factored(const StepState& state);
+  void update_products(const StepState& state);
   bool updates(const ProductGradient& product) const;
 
   OptimizerOptions options_;
   Parameters& parameters_;
   Kernels& kernels_;
   std::vector<UpdateRange> all_;      // of every parameter
-  std::vector<UpdateRange> ranges_;   // what learns and is not factored
+  std::vector<UpdateRange> ranges_;   // what learns and is summed
   std::vector<UpdateRange> squared_;  // summed ones, without tables that are looked up
   std::vector<UpdateRange> frozen_;   // what has gradients, but does not learn
   int64_t product_elements_ = 0;      // that learn, by gradients that are not summed

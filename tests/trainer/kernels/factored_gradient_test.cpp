@@ -35,7 +35,7 @@ class Factored : public KernelsTest {
   Tensor product(const FactoredGradient& g) {
     const Tensor dw = zeros({g.dy.columns(), g.x.columns()});
     const auto w = weight({dw.rows(), dw.columns()}, Vector(static_cast<size_t>(dw.elements())));
-    kernels().linear_backward(single(g.dy), single(g.x), *w, {}, Into::kOverwrite, dw, {});
+    kernels().linear_backward(single(g.dy), single(g.x), *w, {}, Into::kOverwrite, {dw, {}});
     return dw;
   }
   double norm_of(const std::function<void()>& add) {

@@ -32,7 +32,7 @@ class Linear : public KernelsTest {
         into == Into::kAdd ? tensor({tokens, inputs}, old_dx) : garbage({tokens, inputs});
     const Tensor dw = tensor({outputs, inputs}, old_dw), dbias = tensor({outputs}, old_dbias);
     kernels().linear_backward(tensor({tokens, outputs}, dy), tensor({tokens, inputs}, x),
-                              *weight({outputs, inputs}, w), dx, into, dw, dbias);
+                              *weight({outputs, inputs}, w), dx, into, {dw, dbias});
     const auto f = reference::linear;
     Vector expected = numeric_gradient([&](const Vector& a) { return f(a, w, bias); }, x, dy);
     if (into == Into::kAdd) expected = sum_of(expected, old_dx);
@@ -72,8 +72,8 @@ TEST_P(Bf16Linear, AgreesWithItsDefinition) {
 
   const Vector old_dx = random(kTokens * kInputs), old_dw = random(kOutputs * kInputs);
   const Tensor dx = tensor({kTokens, kInputs}, old_dx), dw = tensor({kOutputs, kInputs}, old_dw);
-  kernels().linear_backward(tensor({kTokens, kOutputs}, dy), inputs, *weights, dx, Into::kAdd, dw,
-                            {});
+  kernels().linear_backward(tensor({kTokens, kOutputs}, dy), inputs, *weights, dx, Into::kAdd,
+                            {dw, {}});
   const auto f = reference::linear;
   expect_near(
       dx, sum_of(numeric_gradient([&](const Vector& a) { return f(a, w, bias); }, x, dy), old_dx),
@@ -113,7 +113,7 @@ TEST_P(Bf16Linear, ActivatesWhatItKeeps) {
 
   const Tensor dy = tensor({kTokens, kOutputs}, Vector(kTokens * kOutputs, 1));
   kernels().linear_activation_backward(dy, pre, Activation::kGelu, inputs, *weights, {},
-                                       Into::kOverwrite, {}, {});
+                                       Into::kOverwrite, {});
   const auto gelu = [](const Vector& a) { return reference::activation(Activation::kGelu, a); };
   expect_near(dy, numeric_gradient(gelu, nearest, Vector(nearest.size(), 1)), 2e-5, "dpre");
 }
@@ -141,7 +141,7 @@ TEST_P(Bf16Linear, SeesAChangedMasterAfterRefresh) {
   kernels().refresh(*w);
   const Tensor y = garbage({3, 32}), dx = garbage({3, 1});
   kernels().linear_forward(tensor({3, 1}, Vector(3, 1)), *w, zeros({32}), y);
-  kernels().linear_backward(y, {}, *w, dx, Into::kOverwrite, {}, {});
+  kernels().linear_backward(y, {}, *w, dx, Into::kOverwrite, {});
   expect_near(y, Vector(96, 2), 0, "y");
   expect_near(dx, Vector(3, 128), 0, "dx");
 }
@@ -163,7 +163,7 @@ TEST_P(Bf16Linear, IsTheSameForEveryUseOfAWeight) {
       kernels().linear_forward(x, *w, bias, sums);
       y.push_back(floats(sums));
       if (w == inference.get()) continue;
-      kernels().linear_backward(dy, {}, *w, gradient, Into::kOverwrite, {}, {});
+      kernels().linear_backward(dy, {}, *w, gradient, Into::kOverwrite, {});
       dx.push_back(floats(gradient));
     }
     EXPECT_EQ(y[0], y[1]) << tokens;
@@ -214,7 +214,7 @@ TEST_P(Linear, BackwardOfManyTilesAgrees) {
   const Tensor dx = garbage({tokens, inputs}), dw = zeros({outputs, inputs}),
                dbias = zeros({outputs});
   kernels().linear_backward(tensor({tokens, outputs}, dy), tensor({tokens, inputs}, x),
-                            *weight({outputs, inputs}, w), dx, Into::kOverwrite, dw, dbias);
+                            *weight({outputs, inputs}, w), dx, Into::kOverwrite, {dw, dbias});
   Vector expected_dx(x.size()), expected_dw(w.size()), expected_dbias(static_cast<size_t>(outputs));
   for (size_t t = 0; t < 401; ++t) {
     for (size_t n = 0; n < 67; ++n) {
@@ -234,11 +234,11 @@ TEST_P(Linear, BackwardSkipsGradientsThatNobodyWants) {
   const Tensor dy = tensor({4, 6}, random(24)), x = tensor({4, 8}, random(32));
   const auto w = weight({6, 8}, random(48));
   const Tensor dx = garbage({4, 8}), dw = zeros({6, 8}), dbias = zeros({6});
-  kernels().linear_backward(dy, x, *w, dx, Into::kOverwrite, dw, dbias);
+  kernels().linear_backward(dy, x, *w, dx, Into::kOverwrite, {dw, dbias});
   const Tensor dx_alone = garbage({4, 8}), dw_alone = zeros({6, 8}), dbias_alone = zeros({6});
-  kernels().linear_backward(dy, x, *w, dx_alone, Into::kOverwrite, {}, {});
-  kernels().linear_backward(dy, x, *w, {}, Into::kOverwrite, dw_alone, {});
-  kernels().linear_backward(dy, x, *w, {}, Into::kOverwrite, {}, dbias_alone);
+  kernels().linear_backward(dy, x, *w, dx_alone, Into::kOverwrite, {});
+  kernels().linear_backward(dy, x, *w, {}, Into::kOverwrite, {dw_alone, {}});
+  kernels().linear_backward(dy, x, *w, {}, Into::kOverwrite, {{}, dbias_alone});
   EXPECT_EQ(floats(dx_alone), floats(dx));
   EXPECT_EQ(floats(dw_alone), floats(dw));
   EXPECT_EQ(floats(dbias_alone), floats(dbias));
@@ -250,7 +250,7 @@ TEST_P(Linear, OfNoTokensLeavesGradientsAlone) {
   const Vector before = random(48);
   const Tensor dw = tensor({6, 8}, before), dbias = zeros({6});
   kernels().linear_forward(x, *w, tensor({6}, random(6)), y);
-  kernels().linear_backward(y, x, *w, x, Into::kOverwrite, dw, dbias);
+  kernels().linear_backward(y, x, *w, x, Into::kOverwrite, {dw, dbias});
   expect_near(dw, before, 0, "dw");
 }
 
@@ -272,7 +272,7 @@ TEST_P(Linear, RepeatsBitForBit) {
   for (int round = 0; round < 5; ++round) {
     const Tensor dw = zeros({70, 65});
     kernels().linear_forward(x, *w, bias, y);
-    kernels().linear_backward(dy, x, *w, {}, Into::kOverwrite, dw, {});
+    kernels().linear_backward(dy, x, *w, {}, Into::kOverwrite, {dw, {}});
     if (round == 0) first_y = floats(y), first_dw = floats(dw);
     EXPECT_EQ(floats(y), first_y);
     EXPECT_EQ(floats(dw), first_dw);
@@ -311,7 +311,8 @@ TEST_P(Linear, WithActivationAgrees) {
 
     const Tensor dx = garbage({tokens, inputs}), dw = zeros({outputs, inputs});
     const Tensor dyt = tensor({tokens, outputs}, dy), dbias = zeros({outputs});
-    kernels().linear_activation_backward(dyt, pre, kind, xt, *wt, dx, Into::kOverwrite, dw, dbias);
+    kernels().linear_activation_backward(dyt, pre, kind, xt, *wt, dx, Into::kOverwrite,
+                                         {dw, dbias});
     const Vector z = reference::linear(x, w, bias);
     expect_near(
         dyt,
@@ -336,7 +337,7 @@ TEST_P(Linear, ActivationsAreRightFarFromZero) {
     const Tensor xt = tensor({count, 1}, x);
     kernels().linear_activation_forward(xt, *one, zeros({1}), kind, pre, y);
     const Tensor dy = tensor({count, 1}, Vector(x.size(), 1.0));
-    kernels().linear_activation_backward(dy, pre, kind, xt, *one, {}, Into::kOverwrite, {}, {});
+    kernels().linear_activation_backward(dy, pre, kind, xt, *one, {}, Into::kOverwrite, {});
     const Vector got = values(y), slope = values(dy);
     for (size_t i = 0; i < x.size(); ++i) {
       const double expected = reference::activation(kind, x[i]);

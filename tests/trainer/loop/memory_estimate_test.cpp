@@ -73,27 +73,39 @@ TEST_F(MemoryEstimateTest, InBf16WeightsArePackedTwice) {
             training - static_cast<size_t>(config_.num_hidden_layers * a_layer) * 2 + 1);
 }
 
-TEST_F(MemoryEstimateTest, InBf16GradientsOfOneBatchAreRounded) {
+TEST_F(MemoryEstimateTest, GradientsOfOneBatchTakeThePlaceOfActivations) {
   config_.hidden_size = 384;
   config_.intermediate_size = 512;
-  kernels_ = make_cpu_kernels(pool_, "baseline", Precision::kBf16);
-  const MemoryEstimate summed = estimate();
-  update_tokens_ = 4000;
-  const int64_t square = 384 * 384;
-  const int64_t matrices = config_.num_hidden_layers * (4 * square + 2 * 384 * 512) + square;
-  EXPECT_EQ(estimate().gradients, summed.gradients - fp32(matrices) / 2);
-  EXPECT_EQ(estimate().total(), summed.total() - fp32(matrices) / 2);
+  limits_ = {.tokens = 4000, .sequences = 4};
+  const int64_t square = 384 * 384, a_layer = 4 * square + 2 * 384 * 512;
+  const int64_t matrices = config_.num_hidden_layers * a_layer + square;
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+    kernels_ = make_cpu_kernels(pool_, "baseline", precision);
+    update_tokens_ = 0;
+    const MemoryEstimate summed = estimate();
+    update_tokens_ = 4000;
+    EXPECT_EQ(estimate().gradients, summed.gradients - fp32(matrices));
+    // Those of the last layer and the head, which are made before any activations were used up.
+    const size_t first = static_cast<size_t>(a_layer + square) * size_of(kernels_->kept_dtype());
+    EXPECT_EQ(estimate().activations, summed.activations + first);
+  }
 }
 
 TEST_F(MemoryEstimateTest, ActivationsAreWhatTheModelAllocates) {
+  config_.hidden_size = 384;  // so that gradients of one batch are kept
   for (const ModelType type : {ModelType::kBert, ModelType::kDistilBert}) {
-    config_.type = type;
-    Parameters parameters(parameter_table(config_), /*with_gradients=*/true, *kernels_);
-    const Model model(config_, limits_, parameters, *kernels_);
-    EXPECT_EQ(estimate().activations, model.activation_bytes());
+    for (const int64_t update_tokens : {0, 16, 4000}) {
+      config_.type = type;
+      update_tokens_ = update_tokens;
+      Parameters parameters(parameter_table(config_), /*with_gradients=*/true, *kernels_,
+                            update_tokens);
+      const Model model(config_, limits_, parameters, *kernels_);
+      EXPECT_EQ(estimate().activations, model.activation_bytes());
+    }
   }
   lora_ = {.rank = 2, .alpha = 8, .dropout = 0.1};
-  Parameters parameters(parameter_table(config_, lora_), /*with_gradients=*/true, *kernels_);
+  Parameters parameters(parameter_table(config_, lora_), /*with_gradients=*/true, *kernels_,
+                        update_tokens_);
   const Model model(config_, limits_, parameters, *kernels_, {}, lora_);
   EXPECT_EQ(estimate().activations, model.activation_bytes());
 }
@@ -107,11 +119,10 @@ TEST_F(MemoryEstimateTest, OfFewTokensGradientsAreTheirFactors) {
   const int64_t square = 384 * 384, layers = config_.num_hidden_layers;
   const int64_t matrices = layers * (4 * square + 2 * 384 * 512) + square;
   const int64_t factors = layers * (4 * 768 + 2 * 896) + 768;
-  EXPECT_EQ(factored.gradients, summed.gradients - fp32(matrices) + fp32(8 * factors));
+  EXPECT_EQ(factored.gradients, summed.gradients - fp32(matrices));
   EXPECT_GT(factored.scratch, summed.scratch);
-  EXPECT_EQ(factored.activations, summed.activations);
-  update_tokens_ = 4000;
-  EXPECT_EQ(estimate().total(), summed.total());
+  EXPECT_GT(factored.activations, summed.activations);
+  EXPECT_LE(factored.activations, summed.activations + fp32(8 * factors));
 }
 
 TEST_F(MemoryEstimateTest, ActivationsGrowWithTheBatch) {

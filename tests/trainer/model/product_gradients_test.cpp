@@ -1,4 +1,4 @@
-// Updates whose matrices' gradients are products that are kept, as factors or rounded: those of
+// Updates whose matrices' gradients are products that are kept, as factors or whole: those of
 // gradients that are summed.
 
 #include <gtest/gtest.h>
@@ -24,8 +24,8 @@ struct Expected {
 
 void PrintTo(const Expected& expected, std::ostream* out) { *out << expected.model; }
 
-// What updates are told of the largest batch: where sums are kept, factors, or products in bf16.
-constexpr int64_t kSummed = 0, kFactored = 40, kRounded = 1000;
+// What updates are told of the largest batch: where sums are kept, factors, or products.
+constexpr int64_t kSummed = 0, kFactored = 40, kWhole = 1000;
 
 struct Trained {
   std::vector<float> values, first_moment, second_moment;
@@ -49,9 +49,7 @@ class ProductGradients : public testing::TestWithParam<Expected> {
     // A gradient that is rounding alone, as the keys' biases have, is no step of the whole rate.
     options_.adamw.epsilon = 1e-4f;
     batch_ = recorded_inputs(recorded);
-    PackedBatch::Classes classes(static_cast<size_t>(batch_.num_sequences()));
-    for (size_t i = 0; i < classes.size(); ++i) classes[i] = static_cast<int32_t>(i % 3);
-    batch_.labels = classes;
+    label_batch();
   }
 
   Parameters make_parameters(int64_t update_tokens) {
@@ -64,8 +62,32 @@ class ProductGradients : public testing::TestWithParam<Expected> {
   }
   Model make_model(Parameters& parameters) {
     return Model(config_,
-                 {.tokens = 40, .sequences = batch_.num_sequences(), .recomputes = recomputes_},
+                 {.tokens = std::max<int64_t>(40, batch_.num_tokens()),
+                  .sequences = batch_.num_sequences(),
+                  .recomputes = recomputes_},
                  parameters, *kernels_);
+  }
+  void label_batch() {
+    PackedBatch::Classes classes(static_cast<size_t>(batch_.num_sequences()));
+    for (size_t i = 0; i < classes.size(); ++i) classes[i] = static_cast<int32_t>(i % 3);
+    batch_.labels = classes;
+  }
+  // All its sequences so many times.
+  void repeat_batch(int times) {
+    const PackedBatch once = batch_;
+    const auto append = [](std::vector<int32_t>& to, const std::vector<int32_t>& from) {
+      to.insert(to.end(), from.begin(), from.end());
+    };
+    for (int i = 1; i < times; ++i) {
+      const int32_t before = batch_.cu_seqlens.back();
+      append(batch_.input_ids, once.input_ids);
+      append(batch_.token_type_ids, once.token_type_ids);
+      append(batch_.position_ids, once.position_ids);
+      for (size_t b = 1; b < once.cu_seqlens.size(); ++b) {
+        batch_.cu_seqlens.push_back(before + once.cu_seqlens[b]);
+      }
+    }
+    label_batch();
   }
   void forward_and_backward(Model& model, StepState& state, uint64_t step) {
     kernels_->begin_step(state, {.seed = 5, .step = step, .learning_rate = 1e-2f});
@@ -139,7 +161,7 @@ TEST_P(ProductGradients, TrainAsSummedOnesInBf16) {
 TEST_P(ProductGradients, AreRoundedOnce) {
   use_bf16();
   updates_ = 1;
-  const Trained summed = train(kSummed), rounded = train(kRounded);
+  const Trained summed = train(kSummed), rounded = train(kWhole);
   EXPECT_GT(rounded.products, 0);
   EXPECT_NEAR(rounded.norms[0] / summed.norms[0], 1, 1e-4);
   int64_t others = 0;
@@ -155,18 +177,34 @@ TEST_P(ProductGradients, AreRoundedOnce) {
 TEST_P(ProductGradients, OfWhatIsFrozenAreNotRoundedInVain) {
   use_bf16();
   options_.first_depth = 2;
-  const Trained summed = train(kSummed), rounded = train(kRounded);
+  const Trained summed = train(kSummed), rounded = train(kWhole);
   EXPECT_NEAR(rounded.norms[0] / summed.norms[0], 1, 1e-4);
 }
 
-TEST_P(ProductGradients, InFp32AreNotRounded) {
-  EXPECT_EQ(make_parameters(kRounded).kept_elements(), 0);
+TEST_P(ProductGradients, InFp32AreTheSums) {
+  options_.max_grad_norm = 0;  // a norm is summed up in another order
+  const Trained summed = train(kSummed), whole = train(kWhole);
+  EXPECT_GT(whole.products, 0);
+  EXPECT_EQ(whole.values, summed.values);
+  EXPECT_EQ(whole.second_moment, summed.second_moment);
+}
+
+// Where a batch's activations take more than its gradients, these come to lie where those were.
+TEST_P(ProductGradients, TakeThePlaceOfActivations) {
+  if (GetParam().matrices == 0) return;
+  repeat_batch(20);
+  Parameters summed = make_parameters(kSummed), whole = make_parameters(kWhole);
+  EXPECT_LT(make_model(whole).activation_bytes(),
+            make_model(summed).activation_bytes() + whole.kept_bytes() / 2);
+  options_.max_grad_norm = 0;
+  updates_ = 2;
+  EXPECT_EQ(train(kWhole).values, train(kSummed).values);
 }
 
 TEST_P(ProductGradients, SurviveRecomputation) {
   use_bf16();
   updates_ = 1;
-  for (const int64_t update_tokens : {kFactored, kRounded}) {
+  for (const int64_t update_tokens : {kFactored, kWhole}) {
     recomputes_ = true;
     const Trained again = train(update_tokens);
     recomputes_ = false;
@@ -181,10 +219,10 @@ TEST_P(ProductGradients, OfWhatIsFrozenAreNotWanted) {
 
 // Layers' matrices that one product makes; the head's dense layer, too.
 TEST_P(ProductGradients, AreOfMatricesThatOneProductMakes) {
-  for (const int64_t update_tokens : {kFactored, kRounded}) {
+  for (const int64_t update_tokens : {kFactored, kWhole}) {
     const Parameters parameters(parameter_table(config_), update_tokens, DType::kBF16);
     const GradientForm form =
-        update_tokens == kFactored ? GradientForm::kFactored : GradientForm::kRounded;
+        update_tokens == kFactored ? GradientForm::kFactored : GradientForm::kWhole;
     int64_t in_layers = 0;
     for (size_t i = 0; i < parameters.specs().size(); ++i) {
       const ParameterSpec& spec = parameters.specs()[i];
@@ -203,7 +241,7 @@ TEST_P(ProductGradients, AreOfMatricesThatOneProductMakes) {
 TEST_P(ProductGradients, TakeOneBackwardAnUpdate) {
   if (GetParam().matrices == 0) return;
   use_bf16();
-  for (const int64_t update_tokens : {kFactored, kRounded}) {
+  for (const int64_t update_tokens : {kFactored, kWhole}) {
     Parameters parameters = make_parameters(update_tokens);
     Model model = make_model(parameters);
     const auto state = kernels_->make_step_state();
@@ -215,7 +253,7 @@ TEST_P(ProductGradients, TakeOneBackwardAnUpdate) {
 TEST_P(ProductGradients, AreOneModels) {
   if (GetParam().matrices == 0) return;
   use_bf16();
-  for (const int64_t update_tokens : {kFactored, kRounded}) {
+  for (const int64_t update_tokens : {kFactored, kWhole}) {
     Parameters parameters = make_parameters(update_tokens);
     const Model model = make_model(parameters);
     EXPECT_THROW(make_model(parameters), Error);
@@ -243,7 +281,7 @@ TEST_P(ProductGradients, MayBeOfNoTokens) {
 TEST_P(ProductGradients, AreMissed) {
   if (GetParam().matrices == 0) return;
   use_bf16();
-  for (const int64_t update_tokens : {kFactored, kRounded}) {
+  for (const int64_t update_tokens : {kFactored, kWhole}) {
     Parameters parameters = make_parameters(update_tokens);
     const Model model = make_model(parameters);
     Optimizer optimizer(options_, parameters, *kernels_);
@@ -254,16 +292,31 @@ TEST_P(ProductGradients, AreMissed) {
 
 TEST_P(ProductGradients, AreNotForLamb) {
   use_bf16();
-  for (const int64_t update_tokens : {kFactored, kRounded}) {
+  for (const int64_t update_tokens : {kFactored, kWhole}) {
     Parameters parameters = make_parameters(update_tokens);
     EXPECT_THROW(Optimizer({.type = OptimizerType::kLamb}, parameters, *kernels_), Error);
   }
 }
 
-// Their activations take more memory than any gradient.
-TEST_P(ProductGradients, OfLongBatchesAreSummed) {
-  const Parameters parameters(parameter_table(config_), /*update_tokens=*/8193, DType::kBF16);
-  EXPECT_EQ(parameters.kept_elements(), 0);
+TEST_P(ProductGradients, OfLongBatchesAreNotRounded) {
+  const Parameters parameters(parameter_table(config_), /*update_tokens=*/8192, DType::kBF16);
+  const Parameters longer(parameter_table(config_), /*update_tokens=*/8193, DType::kBF16);
+  EXPECT_EQ(longer.kept_bytes(), 2 * parameters.kept_bytes());
+}
+
+// The deepest first, as backward makes them.
+TEST_P(ProductGradients, AreLaidOutByDepth) {
+  Parameters parameters = make_parameters(kWhole);
+  std::vector<std::byte> room(parameters.kept_bytes());
+  parameters.keep_products(room.data());
+  for (size_t i = 0; i < parameters.specs().size(); ++i) {
+    if (parameters.gradient_form(i) != GradientForm::kWhole) continue;
+    const int64_t depth = parameters.specs()[i].depth;
+    const Tensor gradient = parameters.gradient(i);
+    const auto begin = static_cast<size_t>(gradient.data - room.data());
+    EXPECT_GE(begin, parameters.kept_bytes(depth + 1));
+    EXPECT_LE(begin + gradient.size_bytes(), parameters.kept_bytes(depth));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, ProductGradients,

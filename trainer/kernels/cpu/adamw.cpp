@@ -9,14 +9,18 @@ namespace berth {
 
 namespace {
 
-// Calls fn(values, at, count) for pieces of elements [begin, end) of a rounded x, in fp32.
+// Calls fn(values, at, count) for copies in fp32 of pieces of x's elements [begin, end).
 template <typename Fn>
 void for_each_piece(const CpuLoops& loops, Tensor x, int64_t begin, int64_t end, const Fn& fn) {
   constexpr int64_t kPiece = 2048;
   alignas(64) float values[kPiece];
   for (int64_t at = begin; at < end; at += kPiece) {
     const int64_t count = std::min(kPiece, end - at);
-    loops.from_bf16(x.bf16() + at, values, count);
+    if (x.dtype == DType::kF32) {
+      std::copy_n(x.f32() + at, count, values);
+    } else {
+      loops.from_bf16(x.bf16() + at, values, count);
+    }
     fn(values, at, count);
   }
 }
@@ -102,8 +106,8 @@ void CpuBackend::adamw(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const U
       passed += range.end - range.begin;
       if (from >= to) continue;
       const AdamWFactors factors = adamw_factors(range, options, cpu.inputs, cpu.gradient_scale);
-      if (range.rounded) {
-        for_each_piece(loops_, range.rounded, from - range.begin, to - range.begin,
+      if (range.gradient) {
+        for_each_piece(loops_, range.gradient, from - range.begin, to - range.begin,
                        [&](float* values, int64_t piece, int64_t elements) {
                          const int64_t at = range.begin + piece;
                          loops_.adamw(w.f32() + at, values, m.f32() + at, v.f32() + at, elements,

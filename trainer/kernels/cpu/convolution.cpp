@@ -71,7 +71,7 @@ void CpuBackend::convolution_backward(Tensor dy, Tensor pre, Tensor windows, Ten
                                       Tensor dbias) {
   activation_backward(pre, activation, dy);
   this->dropout(dy, dropout, state, dy);
-  linear_backward(dy, windows, w, dwindows, Into::kOverwrite, dw, dbias);
+  linear_backward(dy, windows, w, dwindows, Into::kOverwrite, {dw, dbias});
   parallel(dx.rows(), row_grain(dwindows.columns()), [&](int64_t begin, int64_t end, int) {
     gather_windows(dwindows, SequenceOfRow(cu_seqlens), begin, end, dx);
   });

@@ -124,13 +124,13 @@ class CpuBackend final : public Kernels {
   void dropout(Tensor x, Dropout dropout, const StepState& state, Tensor y) override;
 
   void linear_forward(Tensor x, const Weight& w, Tensor bias, Tensor y) override;
-  void linear_backward(Tensor dy, Tensor x, const Weight& w, Tensor dx, Into into, Tensor dw,
-                       Tensor dbias) override;
+  void linear_backward(Tensor dy, Tensor x, const Weight& w, Tensor dx, Into into,
+                       const LinearGradients& gradients) override;
   void linear_activation_forward(Tensor x, const Weight& w, Tensor bias, Activation activation,
                                  Tensor pre, Tensor y) override;
   void linear_activation_backward(Tensor dy, Tensor pre, Activation activation, Tensor x,
-                                  const Weight& w, Tensor dx, Into into, Tensor dw,
-                                  Tensor dbias) override;
+                                  const Weight& w, Tensor dx, Into into,
+                                  const LinearGradients& gradients) override;
 
   void activation_forward(Tensor y, Activation activation, Tensor pre) override;
   void activation_again(Tensor pre, Activation activation, Tensor y) override;
@@ -201,7 +201,7 @@ class CpuBackend final : public Kernels {
   void multiply_by(const CpuWeight& weight, const std::optional<Bf16Matrix>& right,
                    const Product& product, const TileFunction& after = {});
   // dw += dy^T x, or = that where it is bf16.
-  void add_weight_gradient(const CpuWeight& weight, Tensor dy, Tensor x, Tensor dw);
+  void weight_gradient(const CpuWeight& weight, Tensor dy, Tensor x, Tensor dw, Into into);
   // A small one, in bf16 where large ones are, on the calling thread, `thread` of the pool's.
   void multiply_alone(const Product& product, int thread);
   // Of each thread, for gradients of so many tokens and matrices of so many rows and columns.

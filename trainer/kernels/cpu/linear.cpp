@@ -56,7 +56,7 @@ void CpuBackend::linear_activation_forward(Tensor x, const Weight& w, Tensor bia
 }
 
 void CpuBackend::linear_backward(Tensor dy, Tensor x, const Weight& w, Tensor dx, Into into,
-                                 Tensor dw, Tensor dbias) {
+                                 const LinearGradients& gradients) {
   const CpuWeight& weight = cpu_weight(w);
   const Tensor master = w.master();
   const int64_t tokens = dy.rows(), outputs = dy.columns(), inputs = master.columns();
@@ -73,14 +73,15 @@ void CpuBackend::linear_backward(Tensor dy, Tensor x, const Weight& w, Tensor dx
                                 .add = into == Into::kAdd};
     multiply_by(weight, weight.backward, data_gradient);
   }
-  if (dw) {
+  if (gradients.dw) {
     assert(x.columns() == inputs && x.rows() == tokens);
-    add_weight_gradient(weight, dy, x, dw);
+    weight_gradient(weight, dy, x, gradients.dw, gradients.into_dw);
   }
-  if (dbias) add_column_sums(dy, dbias);
+  if (gradients.dbias) add_column_sums(dy, gradients.dbias);
 }
 
-void CpuBackend::add_weight_gradient(const CpuWeight& weight, Tensor dy, Tensor x, Tensor dw) {
+void CpuBackend::weight_gradient(const CpuWeight& weight, Tensor dy, Tensor x, Tensor dw,
+                                 Into into) {
   Product product{.m = dy.columns(),
                   .n = x.columns(),
                   .k = dy.rows(),
@@ -89,6 +90,7 @@ void CpuBackend::add_weight_gradient(const CpuWeight& weight, Tensor dy, Tensor 
                   .c = nullptr,
                   .c_stride = x.columns()};
   if (dw.dtype == DType::kBF16) {
+    assert(into == Into::kOverwrite);
     bf16_->multiply_in_tiles(product, [&](const Tile& tile, const float* sums) {
       for (int64_t row = 0; row < tile.rows; ++row) {
         loops_.to_bf16(sums + row * tile.columns,
@@ -98,15 +100,15 @@ void CpuBackend::add_weight_gradient(const CpuWeight& weight, Tensor dy, Tensor 
     return;
   }
   product.c = dw.f32();
-  product.add = true;
+  product.add = into == Into::kAdd;
   multiply_by(weight, std::nullopt, product);
 }
 
 void CpuBackend::linear_activation_backward(Tensor dy, Tensor pre, Activation activation, Tensor x,
-                                            const Weight& w, Tensor dx, Into into, Tensor dw,
-                                            Tensor dbias) {
+                                            const Weight& w, Tensor dx, Into into,
+                                            const LinearGradients& gradients) {
   activation_backward(pre, activation, dy);
-  linear_backward(dy, x, w, dx, into, dw, dbias);
+  linear_backward(dy, x, w, dx, into, gradients);
 }
 
 // Each thread has columns of its own; sums in fp32 over blocks of rows, of blocks in double.
