@@ -1,25 +1,69 @@
 #include "storage/temporary_directory.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <ctime>
 #include <system_error>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 
 namespace berth {
+namespace {
 
 namespace fs = std::filesystem;
 
-TemporaryDirectory::TemporaryDirectory(std::string_view purpose) {
+constexpr const char* kLockName = "in-use-by-berth";
+constexpr std::string_view kPrefix = "berth-";
+
+// Nullopt where the file system knows no locks, or another process holds it.
+std::optional<FileLock> try_lock(const fs::path& directory) {
+  try {
+    return FileLock::take((directory / kLockName).string(), cat("process ", ::getpid()));
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+// Of this user, with the file that each has: nobody else's data. Not one so new that its process
+// may not have locked it yet.
+bool is_left_over(const fs::path& path) {
+  constexpr time_t kYoung_s = 60;
+  struct ::stat directory, file;
+  return path.filename().string().starts_with(kPrefix) && ::lstat(path.c_str(), &directory) == 0 &&
+         S_ISDIR(directory.st_mode) && directory.st_uid == ::geteuid() &&
+         directory.st_mtime < ::time(nullptr) - kYoung_s &&
+         ::lstat((path / kLockName).c_str(), &file) == 0 && S_ISREG(file.st_mode);
+}
+
+// Those whose process has ended without removing them.
+void remove_abandoned(const fs::path& parent) {
+  std::error_code ignored;
+  fs::directory_iterator entry(parent, ignored);
+  for (; entry != fs::directory_iterator(); entry.increment(ignored)) {
+    if (!is_left_over(entry->path())) continue;
+    if (const auto lock = try_lock(entry->path())) fs::remove_all(entry->path(), ignored);
+  }
+}
+
+fs::path make_directory(std::string_view purpose) {
   std::error_code error;
   const fs::path parent = fs::temp_directory_path(error);
-  std::string pattern = (parent / cat("berth-", purpose, "-XXXXXX")).string();
+  std::string pattern = (parent / cat(kPrefix, purpose, "-XXXXXX")).string();
   if (error || ::mkdtemp(pattern.data()) == nullptr) {
     throw Error(Code::kNotPermitted, "cannot make a temporary directory", pattern,
                 "point TMPDIR at a writable place");
   }
-  path_ = pattern;
+  return pattern;
+}
+
+}  // namespace
+
+TemporaryDirectory::TemporaryDirectory(std::string_view purpose)
+    : path_(make_directory(purpose)), lock_(try_lock(path_)) {
+  remove_abandoned(path_.parent_path());
 }
 
 TemporaryDirectory::~TemporaryDirectory() {

@@ -1,11 +1,15 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string_view>
+
+#include "storage/file_lock.h"
 
 namespace berth {
 
-// A fresh 0700 directory where TMPDIR says, gone with this and all it holds.
+// A fresh 0700 directory where TMPDIR says, gone with this and all it holds. What processes that
+// were killed left there is removed by the next.
 class TemporaryDirectory {
  public:
   // `purpose` is part of its name. Throws kNotPermitted.
@@ -18,6 +22,7 @@ class TemporaryDirectory {
 
  private:
   std::filesystem::path path_;
+  std::optional<FileLock> lock_;  // of a file in it, while this lives
 };
 
 }  // namespace berth

@@ -1,0 +1,99 @@
+#include "storage/temporary_directory.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+
+#include "tests/support/scratch_directory.h"
+#include "tests/support/throws_code.h"
+
+namespace berth {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TemporaryDirectoryTest : public testing::Test {
+ protected:
+  TemporaryDirectoryTest() {
+    if (const char* before = ::getenv("TMPDIR")) before_ = before;
+    ::setenv("TMPDIR", scratch_.path().c_str(), 1);
+  }
+  ~TemporaryDirectoryTest() override {
+    if (before_) {
+      ::setenv("TMPDIR", before_->c_str(), 1);
+    } else {
+      ::unsetenv("TMPDIR");
+    }
+  }
+
+  // Of a process that was killed, with a file in it.
+  fs::path leave_one() {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const TemporaryDirectory left("left");
+      fs::create_directory(left.path() / "model");
+      std::ofstream(left.path() / "model" / "weights") << "0123";
+      ::kill(::getpid(), SIGKILL);
+    }
+    ::waitpid(child, nullptr, 0);
+    for (const fs::directory_entry& entry : fs::directory_iterator(scratch_.path())) {
+      if (entry.path().filename().string().starts_with("berth-left-")) return entry.path();
+    }
+    return {};
+  }
+  static void make_old(const fs::path& path) {
+    fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::minutes(2));
+  }
+
+  const ScratchDirectory scratch_;
+  std::optional<std::string> before_;
+};
+
+TEST_F(TemporaryDirectoryTest, GoesWithItsOwner) {
+  fs::path path;
+  {
+    const TemporaryDirectory temporary("model");
+    path = temporary.path();
+    EXPECT_EQ(path.parent_path(), fs::path(scratch_.path()));
+    EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_all);
+    fs::create_directories(path / "a" / "b");
+  }
+  EXPECT_FALSE(fs::exists(path));
+}
+
+TEST_F(TemporaryDirectoryTest, WhatAKilledProcessLeftIsRemovedByTheNext) {
+  const fs::path left = leave_one();
+  ASSERT_TRUE(fs::exists(left / "model" / "weights"));
+  const TemporaryDirectory soon("model");
+  EXPECT_TRUE(fs::exists(left)) << "may be so new that nobody has locked it yet";
+  make_old(left);
+  const TemporaryDirectory later("model");
+  EXPECT_FALSE(fs::exists(left));
+}
+
+TEST_F(TemporaryDirectoryTest, WhatIsInUseOrNobodysStays) {
+  const TemporaryDirectory used("model");
+  const fs::path parent = used.path().parent_path(), others = parent / "berth-model-others";
+  fs::create_directory(others);
+  fs::create_directory_symlink(used.path(), parent / "berth-model-linked");
+  make_old(used.path());
+  make_old(others);
+  const TemporaryDirectory next("model");
+  EXPECT_TRUE(fs::exists(used.path()));
+  EXPECT_TRUE(fs::exists(others));
+  EXPECT_TRUE(fs::exists(parent / "berth-model-linked"));
+}
+
+TEST_F(TemporaryDirectoryTest, WantsAWritablePlace) {
+  ::setenv("TMPDIR", "/proc", 1);
+  EXPECT_THAT([] { TemporaryDirectory("model"); },
+              ThrowsCode(Code::kNotPermitted, "cannot make a temporary directory"));
+}
+
+}  // namespace
+}  // namespace berth
