@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <ctime>
+#include <fstream>
 #include <system_error>
 
 #include "storage/base/error.h"
@@ -18,24 +19,48 @@ namespace fs = std::filesystem;
 constexpr const char* kLockName = "in-use-by-berth";
 constexpr std::string_view kPrefix = "berth-";
 
+// What its file says. Locks may be one machine's alone, where TMPDIR is many's.
+std::string holder() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? cat("a process of ", name) : "";
+}
+
 // Nullopt where the file system knows no locks, or another process holds it.
 std::optional<FileLock> try_lock(const fs::path& directory) {
   try {
-    return FileLock::take((directory / kLockName).string(), cat("process ", ::getpid()));
+    return FileLock::take((directory / kLockName).string(), holder());
   } catch (const Error&) {
     return std::nullopt;
   }
 }
 
-// Of this user, with the file that each has: nobody else's data. Not one so new that its process
-// may not have locked it yet.
+std::string first_line(const fs::path& path) {
+  std::string line;
+  std::ifstream file(path);
+  std::getline(file, line);
+  return line;
+}
+
+// The lock's file last, so that what is left when this is cut short is known again.
+void remove_whole(const fs::path& directory) {
+  std::error_code ignored;
+  fs::directory_iterator entry(directory, ignored);
+  for (; entry != fs::directory_iterator(); entry.increment(ignored)) {
+    if (entry->path().filename() != kLockName) fs::remove_all(entry->path(), ignored);
+  }
+  fs::remove_all(directory, ignored);
+}
+
+// Of this user and machine, with the file that each has: nobody else's data. Not one so new that
+// its process may not have locked it yet.
 bool is_left_over(const fs::path& path) {
   constexpr time_t kYoung_s = 60;
   struct ::stat directory, file;
   return path.filename().string().starts_with(kPrefix) && ::lstat(path.c_str(), &directory) == 0 &&
          S_ISDIR(directory.st_mode) && directory.st_uid == ::geteuid() &&
          directory.st_mtime < ::time(nullptr) - kYoung_s &&
-         ::lstat((path / kLockName).c_str(), &file) == 0 && S_ISREG(file.st_mode);
+         ::lstat((path / kLockName).c_str(), &file) == 0 && S_ISREG(file.st_mode) &&
+         first_line(path / kLockName) == holder();
 }
 
 // Those whose process has ended without removing them.
@@ -44,7 +69,7 @@ void remove_abandoned(const fs::path& parent) {
   fs::directory_iterator entry(parent, ignored);
   for (; entry != fs::directory_iterator(); entry.increment(ignored)) {
     if (!is_left_over(entry->path())) continue;
-    if (const auto lock = try_lock(entry->path())) fs::remove_all(entry->path(), ignored);
+    if (const auto lock = try_lock(entry->path())) remove_whole(entry->path());
   }
 }
 
@@ -66,9 +91,6 @@ TemporaryDirectory::TemporaryDirectory(std::string_view purpose)
   remove_abandoned(path_.parent_path());
 }
 
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
+TemporaryDirectory::~TemporaryDirectory() { remove_whole(path_); }
 
 }  // namespace berth

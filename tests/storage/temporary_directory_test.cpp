@@ -1,7 +1,9 @@
 #include "storage/temporary_directory.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,13 +82,30 @@ TEST_F(TemporaryDirectoryTest, WhatIsInUseOrNobodysStays) {
   const TemporaryDirectory used("model");
   const fs::path parent = used.path().parent_path(), others = parent / "berth-model-others";
   fs::create_directory(others);
-  fs::create_directory_symlink(used.path(), parent / "berth-model-linked");
   make_old(used.path());
   make_old(others);
   const TemporaryDirectory next("model");
   EXPECT_TRUE(fs::exists(used.path()));
   EXPECT_TRUE(fs::exists(others));
-  EXPECT_TRUE(fs::exists(parent / "berth-model-linked"));
+}
+
+TEST_F(TemporaryDirectoryTest, WhatAnotherMachineLeftStays) {
+  const fs::path left = leave_one();
+  write_text(left / "in-use-by-berth", "a process of elsewhere");
+  make_old(left);
+  const TemporaryDirectory next("model");
+  EXPECT_TRUE(fs::exists(left / "model" / "weights"));
+}
+
+TEST_F(TemporaryDirectoryTest, ALinkIsNotFollowed) {
+  const fs::path left = leave_one(), elsewhere = left.parent_path() / "elsewhere";
+  fs::rename(left, elsewhere);
+  fs::create_directory_symlink(elsewhere, left);
+  const timespec old[2] = {};
+  ASSERT_EQ(::utimensat(AT_FDCWD, left.c_str(), old, AT_SYMLINK_NOFOLLOW), 0);
+  make_old(elsewhere);
+  const TemporaryDirectory next("model");
+  EXPECT_TRUE(fs::exists(elsewhere / "model" / "weights"));
 }
 
 TEST_F(TemporaryDirectoryTest, WantsAWritablePlace) {

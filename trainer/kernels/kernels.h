@@ -45,7 +45,7 @@ enum class WeightUse { kInference, kTraining, kTrainingOfFewTokens };
 
 enum class Activation { kGelu, kGeluTanh, kRelu, kTanh };
 
-// Whether dx replaces what was there or is added to it, as at a residual.
+// Whether a result replaces what was there or is added to it, as dx at a residual.
 enum class Into { kOverwrite, kAdd };
 
 // Where the gradients of a dense layer's parameters go; null: nobody wants them.
@@ -111,7 +111,7 @@ struct UpdateRange {
   float rate_scale = 1;  // times the step's learning rate
   bool adapts = true;    // LAMB's, to the size of the weights
   Tensor marks{};        // of the rows of the table that this is; null: it is none
-  Tensor gradient{};     // fp32 or in kept_dtype(), which is then not in g; null: it is
+  Tensor gradient{};     // where it is not in g, fp32 or kept_dtype(); null: it is there
 };
 
 // A matrix's gradient as the factors of the one product that it is, dy^T x [N,K]: of a batch with
@@ -225,7 +225,8 @@ class Kernels {
   // ---- Matrix products -----------------------------------------------------------------------
   // y [T,N] = x [T,K] w^T + bias [N].
   virtual void linear_forward(Tensor x, const Weight& w, Tensor bias, Tensor y) = 0;
-  // dx [T,K] = dy [T,N] w; dw = dy^T x, summed up in fp32; dbias += column sums of dy.
+  // dx [T,K] = dy [T,N] w; dw = or += dy^T x, summed up in fp32; dbias += column
+  // sums of dy.
   virtual void linear_backward(Tensor dy, Tensor x, const Weight& w, Tensor dx, Into into,
                                const LinearGradients& gradients) = 0;
   // pre = x w^T + bias, kept for backward in fp32 or kept_dtype(); y = activation(pre), of what was

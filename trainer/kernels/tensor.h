@@ -82,7 +82,7 @@ class Arena {
   // Where the next tensor begins; going back there, those made since lose their memory to the next.
   size_t position() const { return used_; }
   void go_back(size_t position) { used_ = position; }
-  void go_on_to(size_t position);                   // rounded up, unless it is there already
+  void go_on_to(size_t position);                   // rounded up, unless it is there or beyond
   size_t used_bytes() const { return most_used_; }  // the most at once
 
  private:

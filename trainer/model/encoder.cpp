@@ -59,6 +59,12 @@ void Encoder::allocate(Arena& arena, const BatchLimits& limits, int64_t most_pic
   }
 }
 
+// ParameterSpec::depth of a layer's parameters.
+int64_t Encoder::depth_of(size_t i) const {
+  return std::count_if(layers_.begin(), layers_.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                       [](const Layer& layer) { return !layer.shares; });
+}
+
 // Backward uses up a layer's activations, from the last layer to the first, while it makes the
 // gradients that are kept until the update: so these lie where the activations of the layers behind
 // were, and only where that does not suffice, before them.
@@ -70,7 +76,7 @@ void Encoder::allocate_layers(Arena& arena, const BatchLimits& limits, int64_t m
   arena.go_back(begin);
   for (size_t i = layers_.size(); i-- > 0;) {
     if (recomputes_) arena.go_back(begin);  // no layer takes less than a later one
-    arena.go_on_to(begin + parameters_.kept_bytes(/*depth=*/static_cast<int64_t>(i) + 1));
+    arena.go_on_to(begin + parameters_.kept_bytes(depth_of(i)));
     const int64_t rows = is_last(i) && most_picked > 0 ? std::min(most_picked, tokens) : tokens;
     layers_[i].attention.allocate(arena, tokens, rows);
     layers_[i].feed_forward.allocate(arena, rows);

@@ -37,6 +37,7 @@ class Encoder {
     Tensor input{}, output{};  // [T,H], of the last forward
   };
 
+  int64_t depth_of(size_t i) const;
   bool is_last(size_t i) const { return i + 1 == layers_.size(); }
   Tensor picked_of(const StepContext& step, size_t i) const;
   Tensor forward_layer(const StepContext& step, size_t i);

@@ -34,7 +34,7 @@ struct Linear {
 
  private:
   LinearGradients gradients() const;
-  void keep(Kernels& kernels, Tensor dy, Tensor x) const;  // what gradients() did not take
+  void keep(Kernels& kernels, Tensor dy, Tensor x) const;  // factors, and of how many tokens it is
 };
 
 // The parts of one layer normalization.

@@ -20,7 +20,8 @@ class Model {
   // not fit.
   Model(const ModelConfig& config, const BatchLimits& limits, Parameters& parameters,
         Kernels& kernels, LossOptions loss = {}, const LoraOptions& lora = {});
-  // activation_bytes() of such a model, without making it, from parameters that are a plan.
+  // activation_bytes() of such a model, without making it. `planned` is a plan, which is then used
+  // up.
   static size_t planned_bytes(const ModelConfig& config, const BatchLimits& limits,
                               Parameters& planned, Kernels& kernels, const LoraOptions& lora = {});
 

@@ -85,7 +85,8 @@ class Parameters {
   Tensor values() const;     // [size]
   Tensor gradients() const;  // [size]; null without gradients; zeros of what does not train
   Tensor value(size_t index) const { return value_view(index, 1); }
-  // Null where it does not train, or is factored; where it is whole, of a model's last backward.
+  // Null where it does not train, or is factored. One that is whole is a model's last backward's,
+  // and null before there is a model.
   Tensor gradient(size_t index) const { return gradient_view(index, 1); }
 
   // By Hugging Face name, which must exist. `count` > 1 joins that many neighbours along rows.
@@ -106,7 +107,8 @@ class Parameters {
   std::deque<ProductGradient>& products() { return products_; }
   // What is kept of products takes this in all, or of parameters that are so deep and deeper.
   size_t kept_bytes(int64_t depth = 0) const;
-  // Where: kept_bytes(), aligned to 64, those of the deepest first. Once, after all layers asked.
+  // Where: kept_bytes(), aligned to 64, those of the deepest first; null in a plan. After all
+  // layers asked.
   void keep_products(std::byte* room);
 
   // First element of parameter `index` in values().

@@ -31,11 +31,14 @@ class WholeGradient : public KernelsTest {
       const Tensor dy = tensor({tokens, outputs}, random(tokens * outputs));
       const Tensor x = tensor({tokens, inputs}, random(tokens * inputs));
       const auto w = weight({outputs, inputs}, Vector(static_cast<size_t>(outputs * inputs), 1));
-      const Tensor sums = zeros({outputs, inputs}), dw = in_kept_dtype(garbage({outputs, inputs}));
+      const Tensor sums = zeros({outputs, inputs}), written = garbage({outputs, inputs});
+      const Tensor dw = in_kept_dtype(garbage({outputs, inputs}));
       const Tensor dbias = zeros({outputs}), other_dbias = zeros({outputs});
       kernels().linear_backward(dy, x, *w, {}, Into::kOverwrite, {sums, dbias});
       kernels().linear_backward(dy, x, *w, {}, Into::kOverwrite,
                                 {dw, other_dbias, Into::kOverwrite});
+      kernels().linear_backward(dy, x, *w, {}, Into::kOverwrite, {written, {}, Into::kOverwrite});
+      EXPECT_EQ(floats(written), floats(sums)) << tokens << " tokens";
       EXPECT_EQ(floats(single(dw)), floats(single(in_kept_dtype(sums)))) << tokens << " tokens";
       EXPECT_EQ(floats(dbias), floats(other_dbias)) << tokens << " tokens";
     }

@@ -200,7 +200,7 @@ class CpuBackend final : public Kernels {
   // In bf16 where products of `weight` are; `right`: its packed form that is b.
   void multiply_by(const CpuWeight& weight, const std::optional<Bf16Matrix>& right,
                    const Product& product, const TileFunction& after = {});
-  // dw += dy^T x, or = that where it is bf16.
+  // dw = dy^T x, or that added; of bf16 overwritten.
   void weight_gradient(const CpuWeight& weight, Tensor dy, Tensor x, Tensor dw, Into into);
   // A small one, in bf16 where large ones are, on the calling thread, `thread` of the pool's.
   void multiply_alone(const Product& product, int thread);
