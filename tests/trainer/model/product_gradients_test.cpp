@@ -176,6 +176,7 @@ TEST_P(ProductGradients, AreRoundedOnce) {
 
 TEST_P(ProductGradients, OfWhatIsFrozenAreNotRoundedInVain) {
   use_bf16();
+  updates_ = 1;
   options_.first_depth = 2;
   const Trained summed = train(kSummed), rounded = train(kWhole);
   EXPECT_NEAR(rounded.norms[0] / summed.norms[0], 1, 1e-4);
