@@ -7,8 +7,8 @@ namespace berth {
 namespace {
 
 size_t aligned(size_t position) {
-  constexpr size_t kAlignment = 64;
-  return (position + kAlignment - 1) / kAlignment * kAlignment;
+  constexpr size_t kLine = 64;
+  return (position + kLine - 1) / kLine * kLine;
 }
 
 }  // namespace
