@@ -225,8 +225,8 @@ class Kernels {
   // ---- Matrix products -----------------------------------------------------------------------
   // y [T,N] = x [T,K] w^T + bias [N].
   virtual void linear_forward(Tensor x, const Weight& w, Tensor bias, Tensor y) = 0;
-  // dx [T,K] = dy [T,N] w; dw = or += dy^T x, summed up in fp32; dbias += column
-  // sums of dy.
+  // dx [T,K] = dy [T,N] w; dw = or += dy^T x, summed up in fp32; dbias += column sums
+  // of dy.
   virtual void linear_backward(Tensor dy, Tensor x, const Weight& w, Tensor dx, Into into,
                                const LinearGradients& gradients) = 0;
   // pre = x w^T + bias, kept for backward in fp32 or kept_dtype(); y = activation(pre), of what was
