@@ -138,8 +138,11 @@ TEST_P(Lora, BeginsAsTheModelWas) {
   Parameters fresh(parameter_table(config_, lora_), false, *kernels_);
   const LoadReport report = load_parameters(Selected(recorded_, "param."), fresh, *kernels_);
   initialize(fresh, report.missing, 0.02, /*seed=*/1, *kernels_);
-  EXPECT_EQ(logits(Model(config_, kLimits, fresh, *kernels_, {}, lora_)),
-            logits(Model(config_, kLimits, base, *kernels_)));
+  // Without adapters the last layer's queries are those of fewer tokens, whose sums a BLAS may add
+  // up in another order.
+  const std::vector<float> expected = logits(Model(config_, kLimits, base, *kernels_));
+  EXPECT_THAT(logits(Model(config_, kLimits, fresh, *kernels_, {}, lora_)),
+              Pointwise(FloatNear(1e-5f * static_cast<float>(largest(expected))), expected));
 }
 
 TEST_P(Lora, MergedIsUnmerged) {
