@@ -82,7 +82,7 @@ struct EmulatedTiles {
 namespace emulated_tiles {
 
 // As amx.cpp packs rows; columns are packed as everywhere.
-inline void pack_rows(const Lanes& lanes, uint16_t* panel) {
+inline void pack_panel_of_rows(const Lanes& lanes, uint16_t* panel) {
   const int64_t padded = (lanes.depth + kTileDepth - 1) / kTileDepth * kTileDepth;
   for (int64_t d = 0; d < padded; ++d) {
     for (int64_t lane = 0; lane < kTilePanelRows; ++lane) {
@@ -107,6 +107,8 @@ inline void pack_columns(const Lanes& lanes, uint16_t* panel) {
   std::fill(panel + packed * kPanelColumns, panel + whole * kPanelColumns, uint16_t{0});
 }
 
+inline void pack_rows(const Lanes& lanes, uint16_t* panels);
+
 }  // namespace emulated_tiles
 
 inline const Bf16Loops emulated_tile_loops = {.name = "bf16-tiles",
@@ -115,5 +117,9 @@ inline const Bf16Loops emulated_tile_loops = {.name = "bf16-tiles",
                                               .pack_rows = emulated_tiles::pack_rows,
                                               .pack_columns = emulated_tiles::pack_columns,
                                               .multiply = multiply_tiles<EmulatedTiles>};
+
+inline void emulated_tiles::pack_rows(const Lanes& lanes, uint16_t* panels) {
+  for_each_panel(emulated_tile_loops, lanes, panels, pack_panel_of_rows);
+}
 
 }  // namespace berth

@@ -275,14 +275,13 @@ INSTANTIATE_TEST_SUITE_P(Cpu, Bf16ProductsTest,
 
 #if defined(__x86_64__)
 
-// Packing for AMX needs none.
-TEST(Bf16Loops, ForAmxPackAsTheEmulatedOnes) {
-  if (!has_avx512_bf16()) GTEST_SKIP() << "NOT TESTED HERE: this CPU has no AVX512_BF16";
+void expect_equal_packing(const Bf16Loops& loops, const Bf16Loops& slow) {
   constexpr int64_t kStride = 70;
+  ASSERT_EQ(loops.panel_rows, slow.panel_rows);
   std::vector<float> values;
   for (int i = 0; i < kStride * kStride; ++i) values.push_back(std::sin(static_cast<float>(i)));
   for (const bool transposed : {false, true}) {
-    for (const int64_t count : {1, 15, 16, 17, 31, 32}) {
+    for (const int64_t count : {1, 11, 12, 13, 15, 16, 17, 24, 31, 32, 33, 65}) {
       for (const int64_t depth : {1, 2, 31, 32, 33, 49, 64, 65}) {
         const Lanes lanes{.data = values.data(),
                           .lane_stride = transposed ? 1 : kStride,
@@ -290,14 +289,26 @@ TEST(Bf16Loops, ForAmxPackAsTheEmulatedOnes) {
                           .count = count,
                           .depth = depth};
         for (const auto pack : {&Bf16Loops::pack_rows, &Bf16Loops::pack_columns}) {
-          std::vector<uint16_t> panel(32 * 96, 7), expected = panel;
-          (bf16_amx::loops.*pack)(lanes, panel.data());
-          (emulated_tile_loops.*pack)(lanes, expected.data());
-          EXPECT_EQ(panel, expected) << cat(transposed, " ", count, " ", depth);
+          if (pack == &Bf16Loops::pack_columns && count > kPanelColumns) continue;
+          std::vector<uint16_t> panels(96 * 96, 7), expected = panels;
+          (loops.*pack)(lanes, panels.data());
+          (slow.*pack)(lanes, expected.data());
+          EXPECT_EQ(panels, expected) << cat(transposed, " ", count, " ", depth);
         }
       }
     }
   }
+}
+
+TEST(Bf16Loops, OfAvx512PackAsThePortableOnes) {
+  if (!has_avx512_bf16()) GTEST_SKIP() << "NOT TESTED HERE: this CPU has no AVX512_BF16";
+  expect_equal_packing(bf16_avx512::loops, bf16_portable::loops);
+}
+
+// Packing for AMX needs none.
+TEST(Bf16Loops, ForAmxPackAsTheEmulatedOnes) {
+  if (!has_avx512_bf16()) GTEST_SKIP() << "NOT TESTED HERE: this CPU has no AVX512_BF16";
+  expect_equal_packing(bf16_amx::loops, emulated_tile_loops);
 }
 
 #endif

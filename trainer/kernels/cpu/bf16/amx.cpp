@@ -46,8 +46,10 @@ void end() { asm volatile("tilerelease"); }
 // Sixteen lanes' pairs of 32 depths, lane by lane.
 Vectors pairs_of_lanes(const Lanes& lanes, int64_t first, int64_t d) {
   if (lanes.depth_stride == 1) {
-    return contiguous_pairs_of(lanes, first, d);
+    prefetch_contiguous(lanes, first + kTilePanelRows, kTileSide, d);
+    return contiguous_pairs_of<kTileSide>(lanes, first, d);
   }
+  prefetch_adjacent(lanes, first, d + kTileDepth, kTileDepth);
   const __mmask16 read = first_lanes(lanes.count - first);
   const auto row = [&](int64_t depth) {
     return read != 0 && depth < lanes.depth
@@ -61,7 +63,7 @@ Vectors pairs_of_lanes(const Lanes& lanes, int64_t first, int64_t d) {
   return transpose(pairs);
 }
 
-void pack_rows(const Lanes& lanes, uint16_t* panel) {
+void pack_panel_of_rows(const Lanes& lanes, uint16_t* panel) {
   for (int64_t d = 0; d < lanes.depth; d += kTileDepth) {
     for (int64_t first = 0; first < kTilePanelRows; first += kTileSide) {
       const Vectors pairs = pairs_of_lanes(lanes, first, d);
@@ -70,6 +72,10 @@ void pack_rows(const Lanes& lanes, uint16_t* panel) {
       }
     }
   }
+}
+
+void pack_rows(const Lanes& lanes, uint16_t* panels) {
+  for_each_panel(loops, lanes, panels, pack_panel_of_rows);
 }
 
 void fill_up(const Lanes& lanes, uint16_t* panel) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 
 #include "trainer/kernels/cpu/bf16/avx512_pairs.h"
 #include "trainer/kernels/cpu/bf16/bf16_loops.h"
@@ -25,45 +26,64 @@ struct Streamed {
   }
 };
 
-// Lanes [first, first + 16) of lanes whose own elements are contiguous.
-template <typename Store, int64_t kWidth>
-void pack_contiguous(const Lanes& lanes, int64_t first, uint16_t* panel) {
-  const __mmask16 stored = first_lanes(kWidth - first);
+// Lanes [kFirst, kFirst + 16) of lanes whose own elements are contiguous.
+template <typename Store, int64_t kWidth, int64_t kFirst>
+void pack_contiguous(const Lanes& lanes, uint16_t* panel) {
+  constexpr int64_t kCount = std::min<int64_t>(16, kWidth - kFirst);
+  const __mmask16 stored = first_lanes(kCount);
+  panel += 2 * kFirst;
   for (int64_t d = 0; d < lanes.depth; d += 32) {
-    const Vectors pairs = transpose(contiguous_pairs_of(lanes, first, d));
-    const int64_t count = std::min<int64_t>(16, (lanes.depth - d + 1) / 2);
-    for (int64_t p = 0; p < count; ++p) {
-      Store::store(panel + ((d / 2 + p) * kWidth + first) * 2, stored,
-                   pairs[static_cast<size_t>(p)]);
+    prefetch_contiguous(lanes, kFirst + kWidth, kCount, d);
+    const Vectors pairs = transpose(contiguous_pairs_of<kCount>(lanes, kFirst, d));
+    const int64_t count = (lanes.depth - d + 1) / 2;
+#pragma GCC unroll 16
+    for (int64_t p = 0; p < 16; ++p) {
+      if (p < count) Store::store(panel, stored, pairs[static_cast<size_t>(p)]);
+      panel += 2 * kWidth;
     }
   }
 }
 
-// The same of lanes that lie side by side.
+// Panels of lanes that lie side by side, all of them at two depths before the next two, since these
+// may be far away.
 template <typename Store, int64_t kWidth>
-void pack_adjacent(const Lanes& lanes, int64_t first, uint16_t* panel) {
-  const __mmask16 stored = first_lanes(kWidth - first), read = first_lanes(lanes.count - first);
-  const float* x = lanes.data + (read ? first : 0);
-  for (int64_t d = 0; d < lanes.depth; d += 2) {
-    const bool has_second = d + 1 < lanes.depth;
-    const __m512 even_row = _mm512_maskz_loadu_ps(read, x);
-    const __m512 odd_row =
-        has_second ? _mm512_maskz_loadu_ps(read, x + lanes.depth_stride) : _mm512_setzero_ps();
-    Store::store(panel + (d / 2 * kWidth + first) * 2, stored,
-                 interleaved_pairs_of(even_row, odd_row));
-    if (has_second) x += 2 * lanes.depth_stride;
-  }
+void pack_adjacent(const Lanes& lanes, uint16_t* panels) {
+  constexpr int64_t kAhead = 1024;  // so many elements later, a line has come from memory
+  assert(lanes.count > 0);
+  const int64_t ahead = std::max<int64_t>(2, kAhead / lanes.count);
+  const int64_t panel_size = loops.padded(lanes.depth) * kWidth;
+  const auto pack_depths = [&](int64_t d, bool has_second) {
+    const float* const row = lanes.data + d * lanes.depth_stride;
+    uint16_t* panel = panels + d * kWidth;
+    for (int64_t begin = 0; begin < lanes.count; begin += kWidth, panel += panel_size) {
+#pragma GCC unroll 2
+      for (int64_t lane = 0; lane < kWidth; lane += 16) {
+        const int64_t first = std::min(begin + lane, lanes.count);
+        const __mmask16 read = first_lanes(std::min(kWidth - lane, lanes.count - first));
+        prefetch_adjacent(lanes, first, d + ahead, 2);
+        const __m512 even = _mm512_maskz_loadu_ps(read, row + first);
+        const __m512 odd = has_second
+                               ? _mm512_maskz_loadu_ps(read, row + lanes.depth_stride + first)
+                               : _mm512_setzero_ps();
+        Store::store(panel + 2 * lane, first_lanes(kWidth - lane), interleaved_pairs_of(even, odd));
+      }
+    }
+  };
+  int64_t d = 0;
+  for (; d + 1 < lanes.depth; d += 2) pack_depths(d, true);
+  if (d < lanes.depth) pack_depths(d, false);
 }
 
-template <typename Store, int64_t kWidth>
-void pack(const Lanes& lanes, uint16_t* panel) {
-  for (int64_t first = 0; first < kWidth; first += 16) {
-    if (lanes.depth_stride == 1) {
-      pack_contiguous<Store, kWidth>(lanes, first, panel);
-    } else {
-      pack_adjacent<Store, kWidth>(lanes, first, panel);
-    }
-  }
+template <typename Store>
+void pack_columns(const Lanes& lanes, uint16_t* panel) {
+  if (lanes.depth_stride != 1) return pack_adjacent<Store, kPanelColumns>(lanes, panel);
+  pack_contiguous<Store, kPanelColumns, 0>(lanes, panel);
+  pack_contiguous<Store, kPanelColumns, 16>(lanes, panel);
+}
+
+void pack_rows(const Lanes& lanes, uint16_t* panels) {
+  if (lanes.depth_stride != 1) return pack_adjacent<Stored, kPanelRows>(lanes, panels);
+  for_each_panel(loops, lanes, panels, pack_contiguous<Stored, kPanelRows, 0>);
 }
 
 struct Columns {
@@ -127,10 +147,10 @@ void end_streaming() { _mm_sfence(); }
 const Bf16Loops loops = {.name = "bf16",
                          .panel_rows = kPanelRows,
                          .depth_multiple = 2,
-                         .pack_rows = pack<Stored, kPanelRows>,
-                         .pack_columns = pack<Stored, kPanelColumns>,
+                         .pack_rows = pack_rows,
+                         .pack_columns = pack_columns<Stored>,
                          .multiply = multiply,
-                         .stream_columns = pack<Streamed, kPanelColumns>,
+                         .stream_columns = pack_columns<Streamed>,
                          .end_streaming = end_streaming};
 
 }  // namespace berth::bf16_avx512

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -15,7 +16,7 @@ inline constexpr int64_t kPanelColumns = 32;
 struct Lanes {
   const float* data;
   int64_t lane_stride, depth_stride;
-  int64_t count;  // at most the panel's width
+  int64_t count;
   int64_t depth;
 };
 
@@ -38,8 +39,9 @@ struct Bf16Loops {
     return (depth + depth_multiple - 1) / depth_multiple * depth_multiple;
   }
 
-  // Rounds to nearest, ties to even. Panels of panel_rows and of kPanelColumns lanes.
-  void (*pack_rows)(const Lanes& lanes, uint16_t* panel);
+  // Rounds to nearest, ties to even. Panels of panel_rows lanes, one after the other, or one of at
+  // most kPanelColumns.
+  void (*pack_rows)(const Lanes& lanes, uint16_t* panels);
   void (*pack_columns)(const Lanes& lanes, uint16_t* panel);
 
   // C [rows,columns], rows c_stride apart, = the addend, which may be C, + the product of a panel
@@ -57,6 +59,18 @@ struct Bf16Loops {
   void (*stream_columns)(const Lanes& lanes, uint16_t* panel) = nullptr;
   void (*end_streaming)() = nullptr;
 };
+
+// Calls pack(lanes of one panel, panel) for panels of rows one after the other.
+template <typename Pack>
+void for_each_panel(const Bf16Loops& loops, const Lanes& lanes, uint16_t* panels,
+                    const Pack& pack) {
+  for (int64_t first = 0; first < lanes.count; first += loops.panel_rows) {
+    Lanes panel = lanes;
+    panel.data += first * lanes.lane_stride;
+    panel.count = std::min(loops.panel_rows, lanes.count - first);
+    pack(panel, panels + first * loops.padded(lanes.depth));
+  }
+}
 
 namespace bf16_portable {
 extern const Bf16Loops loops;  // to test against: slower than fp32

@@ -110,21 +110,6 @@ void pack_block(ThreadPool& pool, const Bf16Loops& loops, const Product& p, cons
   });
 }
 
-struct Extent {
-  int64_t first, count;
-};
-
-// Some depths of some rows of the left factor.
-void pack_row_panels(const Bf16Loops& loops, const Factor& left, Extent rows, Extent depth,
-                     uint16_t* panels) {
-  const int64_t height = loops.panel_rows, padded = loops.padded(depth.count);
-  for (int64_t row = 0; row < rows.count; row += height) {
-    loops.pack_rows(rows_of(left, rows.first + row, std::min(height, rows.count - row), depth.count,
-                            depth.first),
-                    panels + row * padded);
-  }
-}
-
 // Brings what a panel is packed of to the second cache, some lines at a time between the products
 // of the panel before it.
 class Fetch {
@@ -170,7 +155,7 @@ void multiply_tile(const Bf16Loops& loops, const Product& p, const Block& block,
   for (int64_t d = 0; d < block.depth; d += slab) {
     const int64_t depth = std::min(slab, block.depth - d), first = block.first + d;
     const int64_t padded = loops.padded(depth);
-    pack_row_panels(loops, p.a, {tile.row, tile.rows}, {first, depth}, row_panels);
+    loops.pack_rows(rows_of(p.a, tile.row, tile.rows, depth, first), row_panels);
     for (int64_t n = 0; n < tile.columns; n += kPanelColumns) {
       const uint16_t* const columns = block.panel(tile.column + n) + d * kPanelColumns;
       for (int64_t m = 0; m < tile.rows; m += height) {
@@ -327,7 +312,7 @@ void Bf16Products::multiply_few_rows(const Product& p, int thread) {
   if (loops_.begin != nullptr) loops_.begin();
   for (int64_t first = 0; first < p.k; first += slab) {
     const int64_t depth = std::min(slab, p.k - first), padded = loops_.padded(depth);
-    pack_row_panels(loops_, p.a, {0, p.m}, {first, depth}, rows);
+    loops_.pack_rows(rows_of(p.a, 0, p.m, depth, first), rows);
     for (int64_t column = 0; column < p.n; column += kPanelColumns) {
       const Lanes columns = columns_at(column, first);
       loops_.pack_columns(columns, panel);

@@ -30,6 +30,10 @@ void pack(const Lanes& lanes, uint16_t* panel) {
   }
 }
 
+void pack_rows(const Lanes& lanes, uint16_t* panels) {
+  for_each_panel(loops, lanes, panels, pack<kPanelRows>);
+}
+
 void multiply(const uint16_t* a, const uint16_t* b, int64_t depth, int64_t rows, int64_t columns,
               const Addend& addend, float* c, int64_t c_stride) {
   for (int64_t r = 0; r < rows; ++r) {
@@ -52,7 +56,7 @@ const Bf16Loops loops = {.name = "bf16-emulated",
                          .panel_rows = kPanelRows,
                          .depth_multiple = 2,
                          .wants_packed_weights = true,  // to stand for AMX
-                         .pack_rows = pack<kPanelRows>,
+                         .pack_rows = pack_rows,
                          .pack_columns = pack<kPanelColumns>,
                          .multiply = multiply};
 
