@@ -107,19 +107,17 @@ inline void pack_columns(const Lanes& lanes, uint16_t* panel) {
   std::fill(panel + packed * kPanelColumns, panel + whole * kPanelColumns, uint16_t{0});
 }
 
-inline void pack_rows(const Lanes& lanes, uint16_t* panels);
-
 }  // namespace emulated_tiles
 
-inline const Bf16Loops emulated_tile_loops = {.name = "bf16-tiles",
-                                              .panel_rows = kTilePanelRows,
-                                              .depth_multiple = kTileDepth,
-                                              .pack_rows = emulated_tiles::pack_rows,
-                                              .pack_columns = emulated_tiles::pack_columns,
-                                              .multiply = multiply_tiles<EmulatedTiles>};
-
-inline void emulated_tiles::pack_rows(const Lanes& lanes, uint16_t* panels) {
-  for_each_panel(emulated_tile_loops, lanes, panels, pack_panel_of_rows);
-}
+inline const Bf16Loops emulated_tile_loops = {
+    .name = "bf16-tiles",
+    .panel_rows = kTilePanelRows,
+    .depth_multiple = kTileDepth,
+    .pack_rows =
+        [](const Lanes& lanes, uint16_t* panels) {
+          for_each_panel(emulated_tile_loops, lanes, panels, emulated_tiles::pack_panel_of_rows);
+        },
+    .pack_columns = emulated_tiles::pack_columns,
+    .multiply = multiply_tiles<EmulatedTiles>};
 
 }  // namespace berth

@@ -142,7 +142,7 @@ TEST_P(Lora, BeginsAsTheModelWas) {
   // up in another order.
   const std::vector<float> expected = logits(Model(config_, kLimits, base, *kernels_));
   EXPECT_THAT(logits(Model(config_, kLimits, fresh, *kernels_, {}, lora_)),
-              Pointwise(FloatNear(1e-5f * static_cast<float>(largest(expected))), expected));
+              Pointwise(FloatNear(1e-6f * static_cast<float>(largest(expected))), expected));
 }
 
 TEST_P(Lora, MergedIsUnmerged) {
