@@ -6,8 +6,8 @@
 
 #include "bench/bench_table.h"
 #include "storage/base/text.h"
-#include "trainer/kernels/cpu/cpu_kernels.h"
-#include "trainer/kernels/cpu/gemm.h"
+#include "trainer/cpu/kernels/cpu_kernels.h"
+#include "trainer/cpu/kernels/gemm.h"
 
 namespace berth {
 namespace {
@@ -16,7 +16,7 @@ class Bench {
  public:
   Bench(int threads, const std::string& instruction_set, Precision precision)
       : pool_(threads), kernels_(make_cpu_kernels(pool_, instruction_set, precision)) {
-    state_ = kernels_->make_step_state();
+    state_ = std::make_unique<StepState>();
     kernels_->begin_step(*state_, {.seed = 1, .step = 1, .learning_rate = 1e-4f});
     print_head(cat("kernels ", kernels_->description()));
   }

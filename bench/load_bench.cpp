@@ -19,10 +19,10 @@
 #include "storage/formats/tensor_bundle.h"
 #include "storage/local_storage.h"
 #include "storage/store_object.h"
-#include "trainer/kernels/cpu/cpu_kernels.h"
+#include "trainer/cpu/kernels/cpu_kernels.h"
 #include "trainer/loop/parameter_files.h"
 #include "trainer/loop/tensorflow_files.h"
-#include "trainer/model/pretrained.h"
+#include "trainer/weights/pretrained.h"
 
 namespace berth {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "bench/bench_table.h"
-#include "trainer/kernels/cpu/bf16/bf16_loops.h"
+#include "trainer/cpu/kernels/bf16/bf16_loops.h"
 
 namespace berth {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "trainer/kernels/thread_pool.h"
+#include "storage/base/thread_pool.h"
 
 namespace berth {
 

@@ -17,9 +17,9 @@
 #include "bench/bert_sizes.h"
 #include "bench/peak_rate.h"
 #include "storage/base/text.h"
-#include "trainer/kernels/cpu/cpu_kernels.h"
-#include "trainer/model/model.h"
-#include "trainer/optim/optimizer.h"
+#include "trainer/cpu/kernels/cpu_kernels.h"
+#include "trainer/cpu/network/model.h"
+#include "trainer/cpu/optimizer.h"
 
 namespace berth {
 namespace {
@@ -78,15 +78,15 @@ Timing time_steps(const ModelConfig& config, const PackedBatch& batch, Kernels& 
   const BatchLimits limits{.tokens = batch.num_tokens(), .sequences = batch.num_sequences()};
   Model model(config, limits, parameters, kernels);
   Optimizer optimizer({}, parameters, kernels);
-  const auto state = kernels.make_step_state();
+  StepState state;
   uint64_t step = 0;
   const auto take_step = [&] {
-    kernels.begin_step(*state, {.seed = 1, .step = step++, .learning_rate = 1e-5f});
-    model.forward(batch, *state, Phase::kTraining);
-    model.backward(*state);
-    optimizer.step(*state);
+    kernels.begin_step(state, {.seed = 1, .step = step++, .learning_rate = 1e-5f});
+    model.forward(batch, state, Phase::kTraining);
+    model.backward(state);
+    optimizer.step(state);
     model.refresh();
-    kernels.read_step(*state);
+    kernels.read_step(state);
   };
   take_step();
   std::vector<double> seconds;

@@ -4,10 +4,10 @@
 #include <csignal>
 #include <cstdio>
 
-#include "entrypoint/final_report.h"
-#include "entrypoint/flags.h"
-#include "entrypoint/help.h"
-#include "entrypoint/log_output.h"
+#include "entrypoint/flags/flags.h"
+#include "entrypoint/flags/help.h"
+#include "entrypoint/report/final_report.h"
+#include "entrypoint/report/log_output.h"
 #include "entrypoint/run.h"
 
 namespace berth {

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "entrypoint/bundled_model.h"
-#include "entrypoint/earlier_job.h"
-#include "entrypoint/job.h"
-#include "entrypoint/transfer_log.h"
+#include "entrypoint/modes/earlier_job.h"
+#include "entrypoint/modes/job.h"
+#include "entrypoint/platform/bundled_model.h"
+#include "entrypoint/report/transfer_log.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/open_storage.h"
-#include "trainer/kernels/cpu/cpu_kernels.h"
+#include "trainer/cpu/kernels/cpu_kernels.h"
 
 namespace berth {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "entrypoint/command_line.h"
-#include "entrypoint/platform.h"
+#include "entrypoint/flags/command_line.h"
+#include "entrypoint/platform/platform.h"
 
 namespace berth {
 

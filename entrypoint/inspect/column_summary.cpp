@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "entrypoint/flag_value.h"
+#include "entrypoint/flags/flag_value.h"
 #include "storage/base/text.h"
 
 namespace berth {

@@ -13,8 +13,8 @@
 #include "storage/formats/safetensors.h"
 #include "storage/formats/tensor_bundle.h"
 #include "tests/support/scratch_directory.h"
-#include "trainer/model/tensorflow_model.h"
-#include "trainer/model/tensorflow_variables.h"
+#include "trainer/weights/tensorflow_model.h"
+#include "trainer/weights/tensorflow_variables.h"
 
 namespace berth {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "trainer/kernels/cpu/bf16/bf16_loops.h"
-#include "trainer/kernels/cpu/bf16/tile_loops.h"
+#include "trainer/cpu/kernels/bf16/bf16_loops.h"
+#include "trainer/cpu/kernels/bf16/tile_loops.h"
 
 namespace berth {
 

@@ -8,12 +8,12 @@
 
 #include "storage/base/background.h"
 #include "storage/storage.h"
-#include "trainer/kernels/kernels.h"
+#include "trainer/cpu/kernels/kernels.h"
+#include "trainer/cpu/optimizer.h"
+#include "trainer/cpu/parameters.h"
 #include "trainer/loop/observer.h"
 #include "trainer/loop/snapshot.h"
 #include "trainer/loop/training_state.h"
-#include "trainer/model/parameters.h"
-#include "trainer/optim/optimizer.h"
 
 namespace berth {
 

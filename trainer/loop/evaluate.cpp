@@ -27,18 +27,18 @@ void hand_out(const std::vector<float>& all, const PackedBatch& batch, Task task
 
 std::optional<double> run_forward(Model& model, Kernels& kernels, Dataset& data, int64_t batch_size,
                                   const std::atomic<bool>& stop, const LogitsCallback& logits) {
-  const std::unique_ptr<StepState> state = kernels.make_step_state();
-  kernels.begin_step(*state, {});
+  StepState state;
+  kernels.begin_step(state, {});
   std::vector<int64_t> indices;
   for (int64_t begin = 0; begin < data.size(); begin += batch_size) {
     if (stop) return std::nullopt;
     indices.resize(static_cast<size_t>(std::min(batch_size, data.size() - begin)));
     std::iota(indices.begin(), indices.end(), begin);
     const PackedBatch batch = pack(data, indices);
-    model.forward(batch, *state, Phase::kEvaluation);
+    model.forward(batch, state, Phase::kEvaluation);
     hand_out(model.logits(), batch, data.task(), indices, logits);
   }
-  const StepOutcome outcome = kernels.read_step(*state);
+  const StepOutcome outcome = kernels.read_step(state);
   return mean_loss(outcome.loss_sum, outcome.examples);
 }
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "trainer/cpu/kernels/kernels.h"
+#include "trainer/cpu/network/model.h"
 #include "trainer/data/dataset.h"
-#include "trainer/kernels/kernels.h"
 #include "trainer/loop/observer.h"
-#include "trainer/model/model.h"
 #include "trainer/tasks/answer_options.h"
 #include "trainer/tasks/evaluator.h"
 

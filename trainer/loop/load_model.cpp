@@ -8,9 +8,9 @@
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/formats/tfrecord.h"
-#include "trainer/model/pretrained.h"
 #include "trainer/text/load_tokenizer.h"
 #include "trainer/text/no_tokenizer.h"
+#include "trainer/weights/pretrained.h"
 
 namespace berth {
 namespace {

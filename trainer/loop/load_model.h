@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "storage/storage.h"
-#include "trainer/kernels/kernels.h"
+#include "trainer/cpu/kernels/kernels.h"
+#include "trainer/cpu/parameters.h"
 #include "trainer/loop/model_folder.h"
 #include "trainer/loop/options.h"
 #include "trainer/model/config.h"
-#include "trainer/model/parameters.h"
 #include "trainer/text/tokenizer.h"
 
 namespace berth {

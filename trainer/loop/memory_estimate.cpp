@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "trainer/model/linear.h"
-#include "trainer/model/model.h"
-#include "trainer/model/placed_tensors.h"
+#include "trainer/cpu/network/linear.h"
+#include "trainer/cpu/network/model.h"
+#include "trainer/weights/placed_tensors.h"
 
 namespace berth {
 namespace {

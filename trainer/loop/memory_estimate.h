@@ -4,12 +4,12 @@
 #include <cstdint>
 
 #include "storage/base/dtype.h"
-#include "trainer/kernels/kernels.h"
+#include "trainer/cpu/kernels/kernels.h"
+#include "trainer/cpu/optimizer.h"
 #include "trainer/loop/snapshot.h"
 #include "trainer/model/batch.h"
 #include "trainer/model/config.h"
 #include "trainer/model/lora.h"
-#include "trainer/optim/optimizer.h"
 
 namespace berth {
 

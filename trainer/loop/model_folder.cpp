@@ -9,7 +9,7 @@
 #include "storage/expand.h"
 #include "storage/whole_file.h"
 #include "trainer/loop/tensorflow_files.h"
-#include "trainer/model/peft_files.h"
+#include "trainer/weights/peft_files.h"
 
 namespace berth {
 namespace {

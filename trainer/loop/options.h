@@ -5,10 +5,10 @@
 #include <string>
 
 #include "storage/base/dtype.h"
-#include "trainer/kernels/cpu/cpu_kernels.h"
+#include "trainer/cpu/optimizer.h"
+#include "trainer/loop/schedule.h"
 #include "trainer/model/lora.h"
-#include "trainer/optim/optimizer.h"
-#include "trainer/optim/schedule.h"
+#include "trainer/model/precision.h"
 
 namespace berth {
 

@@ -5,10 +5,10 @@
 #include <span>
 
 #include "storage/base/bytes.h"
+#include "trainer/cpu/kernels/kernels.h"
+#include "trainer/cpu/network/model.h"
 #include "trainer/data/dataset.h"
-#include "trainer/kernels/kernels.h"
 #include "trainer/loop/observer.h"
-#include "trainer/model/model.h"
 #include "trainer/tasks/predictions.h"
 
 namespace berth {

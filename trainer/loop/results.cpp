@@ -10,9 +10,9 @@
 #include "storage/whole_file.h"
 #include "trainer/loop/tensorflow_files.h"
 #include "trainer/model/bert_config.h"
-#include "trainer/model/pretrained.h"
 #include "trainer/model/task_names.h"
 #include "trainer/tasks/task_kinds.h"
+#include "trainer/weights/pretrained.h"
 
 namespace berth {
 namespace {

@@ -4,11 +4,11 @@
 #include <string>
 
 #include "storage/storage.h"
-#include "trainer/kernels/kernels.h"
+#include "trainer/cpu/kernels/kernels.h"
+#include "trainer/cpu/parameters.h"
 #include "trainer/loop/evaluate.h"
 #include "trainer/loop/train.h"
 #include "trainer/model/config.h"
-#include "trainer/model/parameters.h"
 #include "trainer/text/tokenizer.h"
 
 namespace berth {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "storage/formats/safetensors.h"
-#include "trainer/model/pretrained.h"
+#include "trainer/weights/pretrained.h"
 
 namespace berth {
 

@@ -3,11 +3,11 @@
 #include <vector>
 
 #include "storage/formats/tensor_file.h"
-#include "trainer/kernels/kernels.h"
+#include "trainer/cpu/kernels/kernels.h"
+#include "trainer/cpu/optimizer.h"
+#include "trainer/cpu/parameters.h"
 #include "trainer/loop/training_state.h"
-#include "trainer/model/parameters.h"
-#include "trainer/model/placed_tensors.h"
-#include "trainer/optim/optimizer.h"
+#include "trainer/weights/placed_tensors.h"
 
 namespace berth {
 

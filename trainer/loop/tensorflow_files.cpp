@@ -12,8 +12,8 @@
 #include "storage/formats/tensor_bundle.h"
 #include "storage/store_object.h"
 #include "storage/whole_file.h"
-#include "trainer/model/tensorflow_model.h"
-#include "trainer/model/tensorflow_variables.h"
+#include "trainer/weights/tensorflow_model.h"
+#include "trainer/weights/tensorflow_variables.h"
 
 namespace berth {
 namespace {

@@ -13,7 +13,7 @@
 #include "trainer/data/prefetcher.h"
 #include "trainer/data/sampler.h"
 #include "trainer/loop/best_rule.h"
-#include "trainer/optim/schedule.h"
+#include "trainer/loop/schedule.h"
 
 namespace berth {
 namespace {
@@ -39,7 +39,7 @@ class Training {
         schedule_(schedule_options(parts.options.optimization, plan.total_steps)),
         best_rule_(parts.options, parts.metrics),
         sampler_(parts.train_data.size(), parts.train_data.block_size(), parts.options.seed),
-        step_state_(parts.kernels.make_step_state()),
+        step_state_(std::make_unique<StepState>()),
         saved_step_(state.step == 0 ? -1 : state.step),
         saved_best_(state.best) {
     result_.state = std::move(state);

@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "trainer/cpu/kernels/kernels.h"
+#include "trainer/cpu/network/model.h"
+#include "trainer/cpu/optimizer.h"
 #include "trainer/data/dataset.h"
-#include "trainer/kernels/kernels.h"
 #include "trainer/loop/checkpoint.h"
 #include "trainer/loop/evaluate.h"
 #include "trainer/loop/observer.h"
 #include "trainer/loop/options.h"
 #include "trainer/loop/plan.h"
-#include "trainer/model/model.h"
-#include "trainer/optim/optimizer.h"
 
 namespace berth {
 

@@ -6,7 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "trainer/kernels/kernels.h"
+#include "storage/base/dtype.h"
+#include "trainer/model/activation.h"
 #include "trainer/model/task.h"
 
 namespace berth {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "storage/base/json.h"
-#include "trainer/kernels/kernels.h"
+#include "trainer/model/activation.h"
 
 namespace berth {
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "trainer/model/config.h"
-#include "trainer/model/parameters.h"
 
 namespace berth {
 
@@ -45,10 +44,5 @@ bool is_target_module(const std::string& name, const std::string& target);
 // "NAME.lora_A.weight", as PEFT names them.
 std::string lora_a_name(const std::string& target);
 std::string lora_b_name(const std::string& target);
-
-// Fills `merged`, whose table is the config's without adapters, from `adapted`: every adapted
-// matrix becomes W + alpha / rank * B A, all others are copied.
-void merge_adapters(const LoraOptions& lora, const Parameters& adapted, Parameters& merged,
-                    Kernels& kernels);
 
 }  // namespace berth

@@ -1,5 +1,6 @@
+#include "trainer/model/parameter_table.h"
+
 #include "trainer/model/lora.h"
-#include "trainer/model/parameters.h"
 #include "trainer/model/part_names.h"
 
 namespace berth {

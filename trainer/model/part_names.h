@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "trainer/kernels/kernels.h"
 #include "trainer/model/config.h"
 
 namespace berth {

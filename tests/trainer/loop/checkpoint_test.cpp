@@ -289,7 +289,7 @@ TEST_F(CheckpointTest, ASaveIsOfTheMomentWhenItStarted) {
 // What was known of the moments before does not hold for those that are read.
 TEST_F(CheckpointTest, UpdatesGoOnFromTheMomentsThatWereRestored) {
   const auto update = [](TinyModel& tiny) {
-    const auto state = tiny.kernels->make_step_state();
+    const auto state = std::make_unique<StepState>();
     tiny.kernels->begin_step(*state, {.learning_rate = 0.1f});
     tiny.optimizer.step(*state);
   };

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/tiny_config.h"
-#include "trainer/kernels/cpu/cpu_kernels.h"
-#include "trainer/model/model.h"
+#include "trainer/cpu/kernels/cpu_kernels.h"
+#include "trainer/cpu/network/model.h"
 
 namespace berth {
 namespace {

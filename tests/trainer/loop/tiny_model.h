@@ -4,11 +4,11 @@
 #include <numeric>
 #include <vector>
 
+#include "storage/base/thread_pool.h"
 #include "tests/support/tiny_config.h"
-#include "trainer/kernels/cpu/cpu_kernels.h"
-#include "trainer/kernels/thread_pool.h"
-#include "trainer/model/model.h"
-#include "trainer/optim/optimizer.h"
+#include "trainer/cpu/kernels/cpu_kernels.h"
+#include "trainer/cpu/network/model.h"
+#include "trainer/cpu/optimizer.h"
 
 namespace berth {
 

@@ -4,8 +4,8 @@
 
 #include "storage/base/json.h"
 #include "tests/support/throws_code.h"
+#include "trainer/cpu/network/relative_positions.h"
 #include "trainer/model/config.h"
-#include "trainer/model/relative_positions.h"
 
 namespace berth {
 namespace {

@@ -1,0 +1,165 @@
+#include "entrypoint/flags/check_settings.h"
+
+#include <utility>
+
+#include "entrypoint/modes/data_sources.h"
+#include "entrypoint/report/hypertune_file.h"
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "storage/storage.h"
+#include "trainer/loop/load_model.h"
+
+namespace berth {
+namespace {
+
+void need(const std::string& value, const std::string& flag, const std::string& mode) {
+  if (value.empty()) {
+    throw Error(Code::kUsage, cat(flag, " is missing"), "",
+                cat("--mode ", mode, " needs it, and --help shows an example"));
+  }
+}
+
+void check_files(const CommandLine& command_line) {
+  const Settings& settings = command_line.settings;
+  DataOptions data = settings.data;
+  complete_data_files(data, settings.mode);
+  switch (settings.mode) {
+    case Mode::kTrain:
+    case Mode::kTrainAndEval: {
+      const std::string mode = settings.mode == Mode::kTrain ? "train" : "train_and_eval";
+      need(data.train_data_file, "--train-data-file", mode);
+      need(settings.output.job_dir, "--job-dir", mode);
+      return;
+    }
+    case Mode::kEval:
+      need(data.eval_data_file, "--eval-data-file", "eval");
+      break;
+    case Mode::kPredict:
+      need(data.predict_data_file, "--predict-data-file", "predict");
+      break;
+    case Mode::kExportOnly:
+      need(settings.output.export_dir, "--export-dir", "export_only");
+      break;
+    case Mode::kPrepare:
+      need(data.train_data_file, "--train-data-file", "prepare");
+      if (settings.model.model.empty() && settings.model.vocab_file.empty() &&
+          needs_tokenizer(data)) {
+        need("", "--model (or --vocab-file), for its tokenizer,", "prepare");
+      }
+      return need(settings.output.export_dir, "--export-dir", "prepare");
+    case Mode::kTokenize:
+      need(settings.model.model, "--model", "tokenize");
+      if (command_line.tool.text) return;
+      return need(command_line.tool.input, "--input (or --text)", "tokenize");
+    case Mode::kInspect:
+      return need(command_line.tool.input, "the file to look into", "inspect");
+    case Mode::kConvert:
+      need(settings.model.model, "--model", "convert");
+      return need(settings.output.export_dir, "--export-dir", "convert");
+  }
+  if (settings.output.job_dir.empty() && settings.model.model.empty()) {
+    throw Error(Code::kUsage, "no model to use", "",
+                "give the --job-dir of a finished job, or --model");
+  }
+}
+
+void check_places(const OutputOptions& output) {
+  for (const auto& [flag, place] :
+       {std::pair("--job-dir", &output.job_dir), std::pair("--export-dir", &output.export_dir),
+        std::pair("--checkpoint-dir", &output.checkpoint_dir),
+        std::pair("--summary-dir", &output.summary_dir)}) {
+    if (place->empty() || !Uri::parse(*place).scheme().starts_with("http")) continue;
+    throw Error(Code::kUsage, "http(s):// can only be read", flag,
+                "give a local directory or gs://bucket/directory");
+  }
+}
+
+// What is told of evaluations needs some.
+void check_evaluations(const Settings& settings) {
+  const DataOptions& data = settings.data;
+  const bool has_rows =
+      !data.eval_data_file.empty() || !data.data_dir.empty() || data.validation_split > 0;
+  const bool evaluates = settings.mode == Mode::kTrainAndEval && has_rows;
+  if (evaluates || (settings.mode != Mode::kTrain && settings.mode != Mode::kTrainAndEval)) return;
+  const auto needs_evaluations = [&](bool asked, const char* flag) {
+    if (!asked) return;
+    if (has_rows) {
+      throw Error(Code::kUsage, "--mode train never evaluates", flag, "use --mode train_and_eval");
+    }
+    throw Error(Code::kUsage, "there are no rows to evaluate on", flag,
+                "give --eval-data-file, or a --validation-split above 0");
+  };
+  needs_evaluations(settings.training.early_stopping_patience > 0, "--early-stopping-patience");
+  needs_evaluations(settings.training.load_best_model_at_end, "--load-best-model-at-end");
+  needs_evaluations(!settings.output.hypertune_metric.empty(), "--hypertune-metric");
+}
+
+void check_lora(const Settings& settings) {
+  const LoraOptions& lora = settings.training.optimization.lora;
+  const bool adapts = static_cast<bool>(lora);
+  const bool exports_only = settings.mode == Mode::kExportOnly;  // what the job says
+  const LoraOptions none = OptimizationOptions().lora;
+  const std::pair<bool, const char*> asked[] = {
+      {settings.output.export_adapter && !exports_only, "--export-adapter"},
+      {lora.target_modules != none.target_modules, "--lora-target-modules"},
+      {lora.alpha != none.alpha, "--lora-alpha"},
+      {lora.dropout != none.dropout, "--lora-dropout"}};
+  for (const auto& [is_asked, flag] : asked) {
+    if (!is_asked || adapts) continue;
+    throw Error(Code::kUsage, "there is no adapter without --lora-rank", flag,
+                "give a rank, or leave it out");
+  }
+  if (adapts && settings.model.init == Init::kRandom) {
+    throw Error(Code::kUsage, "the encoder keeps its values, which --init random makes noise",
+                "--lora-rank", "adapt a pretrained model");
+  }
+}
+
+void check_seeds(const CommandLine& command_line) {
+  const Settings& settings = command_line.settings;
+  if (settings.training.seeds == 1) return;
+  if (wants_hypertune_file(command_line.tuning, settings.output.hypertune_metric)) {
+    throw Error(Code::kUsage, "hyperparameter tuning is told of one run a trial", "--seeds",
+                "leave it out, or make --seed a parameter of the study");
+  }
+}
+
+void check_dry_run(const CommandLine& command_line) {
+  const Mode mode = command_line.settings.mode;
+  if (!command_line.dry_run || mode == Mode::kTrain || mode == Mode::kTrainAndEval) return;
+  throw Error(Code::kUsage, "is for training", "--dry-run", "leave it out, or train");
+}
+
+void check_columns(const DataOptions& data) {
+  const auto differ = [](const std::string& a, const char* flag_a, const std::string& b,
+                         const char* flag_b) {
+    if (!a.empty() && a == b) {
+      throw Error(Code::kUsage, cat(flag_a, " and ", flag_b, " both name column ", quoted(a)));
+    }
+  };
+  differ(data.text_column, "--text-column", data.label_column, "--label-column");
+  differ(data.text_column, "--text-column", data.text_pair_column, "--text-pair-column");
+  differ(data.text_pair_column, "--text-pair-column", data.label_column, "--label-column");
+}
+
+}  // namespace
+
+void check_settings(const CommandLine& command_line) {
+  const Settings& settings = command_line.settings;
+  check_columns(settings.data);
+  check_places(settings.output);
+  check_evaluations(settings);
+  check_lora(settings);
+  check_seeds(command_line);
+  check_dry_run(command_line);
+  const TrainingOptions& training = settings.training;
+  if (training.gradient_accumulation_steps > training.batch_size) {
+    throw Error(Code::kUsage,
+                cat(training.gradient_accumulation_steps, " is more than the ", training.batch_size,
+                    " examples of --batch-size"),
+                "--gradient-accumulation-steps", "an update cannot be split further");
+  }
+  check_files(command_line);
+}
+
+}  // namespace berth

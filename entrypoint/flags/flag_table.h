@@ -1,0 +1,55 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "entrypoint/flags/flag_value.h"
+
+namespace berth {
+
+// The headings of --help, in its order.
+enum class FlagGroup {
+  kData,
+  kModel,
+  kTraining,
+  kOptimization,
+  kSaving,
+  kOutput,
+  kStorage,
+  kTools,
+  kMachine,
+  kAccepted,  // other programs' that have no effect here: not shown in help
+  kHidden
+};
+std::string_view heading(FlagGroup group);
+
+// One flag. Names are kebab-case; `_` may stand for `-` wherever a user types one.
+struct Flag {
+  std::string name;
+  std::vector<std::string> aliases;  // other programs' spellings with the same meaning
+  FlagGroup group;
+  std::string help;  // sentences
+  FlagValue value;
+  std::string default_text = {};  // in words, where the value itself would say nothing
+  bool in_settings = true;        // its place is in Settings, so job.json records it
+};
+
+// Its rows of the data, the optimizer, the modes that only look at files, and what other programs
+// have and a job here has no use for: files named after them.
+std::vector<Flag> data_flags();
+std::vector<Flag> optimization_flags();
+std::vector<Flag> tool_flags();
+std::vector<Flag> accepted_flags();
+
+// THE flag table. Parsing, --help, README's table and job.json's settings all come from it.
+std::span<const Flag> flag_table();
+
+// Spellings of other programs that would mean something else here, and what to do instead.
+struct ForeignFlag {
+  std::string name, advice;
+};
+std::span<const ForeignFlag> foreign_flags();
+
+}  // namespace berth

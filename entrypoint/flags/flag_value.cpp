@@ -1,0 +1,95 @@
+#include "entrypoint/flags/flag_value.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <span>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+[[noreturn]] void refuse(std::string_view text, const std::string& accepted) {
+  throw Error(Code::kUsage, cat(quoted(text), " is not ", accepted));
+}
+
+template <typename Number>
+std::optional<Number> whole_text(std::string_view text) {
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+constexpr std::string_view kTrueWords[] = {"true", "yes", "on", "1", "t", "y"};
+constexpr std::string_view kFalseWords[] = {"false", "no", "off", "0", "f", "n"};
+
+bool among(std::span<const std::string_view> words, std::string_view text) {
+  return std::ranges::find(words, lower_ascii(text)) != words.end();
+}
+
+}  // namespace
+
+int64_t parse_integer(std::string_view text, IntegerRange range) {
+  constexpr double kExact =
+      9007199254740992;  // 2^53: beyond it a float no longer names one integer
+  std::optional<int64_t> number = whole_text<int64_t>(text);
+  if (!number) {
+    const std::optional<double> real = whole_text<double>(text);
+    if (real && std::trunc(*real) == *real && std::abs(*real) <= kExact) {
+      number = static_cast<int64_t>(*real);
+    }
+  }
+  if (!number || *number < range.low || *number > range.high) {
+    refuse(text, cat("an integer from ", range.low, " to ", range.high));
+  }
+  return *number;
+}
+
+double parse_real(std::string_view text, const RealRange& range) {
+  const std::optional<double> number = whole_text<double>(text);
+  const bool fits = number && std::isfinite(*number) &&
+                    (range.low_included ? *number >= range.low : *number > range.low) &&
+                    (range.high_included ? *number <= range.high : *number < range.high);
+  if (!fits) refuse(text, range.words);
+  return *number;
+}
+
+bool is_switch_word(std::string_view text) {
+  return among(kTrueWords, text) || among(kFalseWords, text);
+}
+
+bool parse_switch(std::string_view text) {
+  if (!is_switch_word(text)) refuse(text, "true or false");
+  return among(kTrueWords, text);
+}
+
+std::string parse_text(std::string_view text) {
+  if (text.empty()) throw Error(Code::kUsage, "the value is empty", "", "leave the flag out");
+  return std::string(text);
+}
+
+size_t parse_choice(std::string_view text, const std::vector<std::string>& names) {
+  std::string wanted = lower_ascii(text);
+  std::ranges::replace(wanted, '-', '_');
+  const auto found = std::ranges::find(names, wanted);
+  if (found == names.end()) {
+    std::string accepted = names.size() > 1 ? "one of " : "";
+    for (const std::string& name : names) accepted += (&name == &names[0] ? "" : ", ") + name;
+    refuse(text, accepted);
+  }
+  return static_cast<size_t>(found - names.begin());
+}
+
+std::string real_text(double value) {
+  char buffer[32];
+  std::string text(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
+  const size_t zero = text.find("e-0");  // "5e-05" as people write it
+  if (zero != std::string::npos) text.erase(zero + 2, 1);
+  return text;
+}
+
+}  // namespace berth

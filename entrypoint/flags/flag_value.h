@@ -1,0 +1,121 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "entrypoint/flags/command_line.h"
+
+namespace berth {
+
+// How one flag's value is read from text into its place in CommandLine, and back.
+struct FlagValue {
+  std::string hint;        // as help shows it: "FILE", "N", "text|json"; empty for a switch
+  bool is_switch = false;  // may stand without a value
+  // Throws kUsage: '"x" is not <what would be accepted>'.
+  std::function<void(CommandLine&, std::string_view)> set;
+  std::function<std::string(const CommandLine&)> get;  // empty: nothing was given
+};
+
+// The numbers that a flag accepts, and the words for them in an error.
+struct RealRange {
+  double low, high;
+  bool low_included, high_included;
+  const char* words;  // "a number above 0"
+};
+struct IntegerRange {
+  int64_t low, high;
+};
+inline constexpr int64_t kAnyCount = 1'000'000'000'000;  // more than anyone means
+
+// Text to value. Throw kUsage. Integral floats ("32.0", "1e3") are integers.
+int64_t parse_integer(std::string_view text, IntegerRange range);
+double parse_real(std::string_view text, const RealRange& range);
+bool parse_switch(std::string_view text);
+bool is_switch_word(std::string_view text);  // true, false, yes, no, on, off, 1, 0
+std::string parse_text(std::string_view text);
+size_t parse_choice(std::string_view text, const std::vector<std::string>& names);
+
+// The shortest text that parses back to `value`: "5e-5", "0.1".
+std::string real_text(double value);
+
+// A place in CommandLine by the members that lead to it.
+template <typename... Members>
+auto place(Members... members) {
+  return [=](auto& line) -> auto& { return (line.*....*members); };
+}
+
+template <typename Place>
+FlagValue text_value(std::string hint, Place at) {
+  return {std::move(hint), false,
+          [at](CommandLine& line, std::string_view value) { at(line) = parse_text(value); },
+          [at](const CommandLine& line) { return at(line); }};
+}
+
+template <typename Place>
+FlagValue integer_value(Place at, IntegerRange range) {
+  return {"N", false,
+          [=](CommandLine& line, std::string_view value) {
+            using Number = std::remove_reference_t<decltype(at(line))>;
+            at(line) = static_cast<Number>(parse_integer(value, range));
+          },
+          [at](const CommandLine& line) { return std::to_string(at(line)); }};
+}
+
+// For std::optional<int64_t>.
+template <typename Place>
+FlagValue optional_integer_value(Place at, IntegerRange range) {
+  return {
+      "N", false,
+      [=](CommandLine& line, std::string_view value) { at(line) = parse_integer(value, range); },
+      [at](const CommandLine& line) -> std::string {
+        const std::optional<int64_t> value = at(line);
+        return value ? std::to_string(*value) : "";
+      }};
+}
+
+template <typename Place>
+FlagValue real_value(Place at, RealRange range) {
+  return {"X", false,
+          [=](CommandLine& line, std::string_view value) { at(line) = parse_real(value, range); },
+          [at](const CommandLine& line) { return real_text(at(line)); }};
+}
+
+// For bool and std::optional<bool>.
+template <typename Place>
+FlagValue switch_value(Place at) {
+  return {"", true,
+          [at](CommandLine& line, std::string_view value) { at(line) = parse_switch(value); },
+          [at](const CommandLine& line) -> std::string {
+            const std::optional<bool> value = at(line);
+            return value ? (*value ? "true" : "false") : "";
+          }};
+}
+
+// One of the named values; the first name of a value is the one that is shown.
+template <typename Value, typename Place>
+FlagValue choice_value(Place at, std::vector<std::pair<const char*, Value>> choices) {
+  std::vector<std::string> names;
+  std::string hint;
+  for (const auto& [name, value] : choices) {
+    names.emplace_back(name);
+    hint += (hint.empty() ? "" : "|") + names.back();
+  }
+  return {hint, false,
+          [=](CommandLine& line, std::string_view given) {
+            at(line) = choices[parse_choice(given, names)].second;
+          },
+          [=](const CommandLine& line) -> std::string {
+            for (const auto& [name, value] : choices) {
+              if (at(line) == value) return name;
+            }
+            return "";
+          }};
+}
+
+}  // namespace berth

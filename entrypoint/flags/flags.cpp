@@ -1,0 +1,196 @@
+#include "entrypoint/flags/flags.h"
+
+#define CXXOPTS_NO_REGEX  // std::regex recurses once a character: a long value would overflow
+#include <algorithm>
+#include <cxxopts.hpp>
+#include <map>
+#include <string_view>
+
+#include "entrypoint/flags/check_settings.h"
+#include "entrypoint/flags/flag_lookup.h"
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "storage/storage.h"
+
+namespace berth {
+namespace {
+
+// Canonical name -> what was typed.
+using Typed = std::map<std::string, std::string>;
+
+// The arguments as cxxopts reads them, after a program name: canonical names, --no-x as --x=false,
+// a switch's word joined to it. `spellings` receives what was typed for each flag, as errors show
+// it.
+std::vector<std::string> canonical_arguments(std::span<const char* const> arguments,
+                                             Typed& spellings) {
+  std::vector<std::string> canonical = {"berth"};
+  const Flag* previous_switch = nullptr;
+  for (const std::string argument : arguments) {
+    const Flag* switch_before = std::exchange(previous_switch, nullptr);
+    if (!argument.starts_with("--")) {
+      if (switch_before != nullptr && is_switch_word(argument)) {
+        canonical.back() += "=" + argument;
+      } else {
+        canonical.push_back(argument);
+      }
+      continue;
+    }
+    const size_t equals = std::min(argument.find('='), argument.size());
+    const std::string typed = argument.substr(0, equals);
+    const auto [flag, negated] = look_up_flag(std::string_view(typed).substr(2));
+    const std::string name = "--" + flag->name;
+    spellings[flag->name] = typed == name ? name : cat(typed, " (", name, ")");
+    if (negated && equals < argument.size()) throw Error(Code::kUsage, "takes no value", typed);
+    canonical.push_back(name + (negated ? "=false" : argument.substr(equals)));
+    if (flag->value.is_switch && !negated && equals == argument.size()) previous_switch = flag;
+  }
+  return canonical;
+}
+
+// cxxopts would take the next flag for a value.
+void require_values(const std::vector<std::string>& canonical, const Typed& spellings) {
+  for (size_t i = 1; i + 1 < canonical.size(); ++i) {
+    const std::string_view argument = canonical[i];
+    const bool is_bare = argument.starts_with("--") && argument.find('=') == argument.npos;
+    if (!is_bare || !canonical[i + 1].starts_with("--")) continue;
+    const Flag& flag = *look_up_flag(argument.substr(2)).flag;
+    if (flag.value.is_switch) continue;
+    throw Error(Code::kUsage, "needs a value", spellings.at(flag.name));
+  }
+}
+
+// Canonical name -> the last value given. cxxopts pairs names with values and finds what is
+// neither.
+Typed last_values(const std::vector<std::string>& canonical, const Typed& spellings) {
+  require_values(canonical, spellings);
+  cxxopts::Options options("berth");
+  for (const Flag& flag : flag_table()) {
+    auto value = cxxopts::value<std::string>();
+    if (flag.value.is_switch) value->implicit_value("true");
+    options.add_options()(flag.name, "", value);
+  }
+  std::vector<const char*> argv;
+  for (const std::string& argument : canonical) argv.push_back(argument.c_str());
+  Typed values;
+  try {
+    const auto parsed = options.parse(static_cast<int>(argv.size()), argv.data());
+    for (const auto& argument : parsed.arguments()) values[argument.key()] = argument.value();
+    const auto mode = values.find("mode");
+    const bool inspects = mode != values.end() && mode->second == "inspect";
+    if (inspects && parsed.unmatched().size() == 1 && !values.contains("input")) {
+      values["input"] = parsed.unmatched()[0];
+    } else if (!parsed.unmatched().empty()) {
+      throw Error(Code::kUsage, cat("unexpected argument ", quoted(parsed.unmatched()[0])), "",
+                  "every input has a flag, such as --train-data-file");
+    }
+  } catch (const cxxopts::exceptions::missing_argument&) {
+    throw Error(Code::kUsage, "needs a value", canonical.back());
+  } catch (const cxxopts::exceptions::exception&) {
+    const auto dashed = std::ranges::find_if(canonical, [](const std::string& argument) {
+      return argument.size() > 1 && argument[0] == '-' && argument[1] != '-';
+    });
+    throw Error(Code::kUsage,
+                dashed == canonical.end() ? "malformed arguments"
+                                          : cat("unexpected argument ", quoted(*dashed)),
+                "", "flags begin with two dashes");
+  }
+  return values;
+}
+
+// "gs://b/7/" of "gs://b/7/model/".
+std::string parent_of(std::string directory) {
+  while (directory.size() > 1 && directory.ends_with('/')) directory.pop_back();
+  const size_t slash = directory.rfind('/');
+  return slash == std::string::npos ? "." : directory.substr(0, slash + 1);
+}
+
+// Trials of one study are told the same flags: each writes below its own number, but where the
+// platform's own directories, which have it, were passed on.
+void append_trial(const Platform& platform, OutputOptions& output) {
+  std::vector<std::string> own = {platform.checkpoint_dir, platform.tensorboard_log_dir};
+  if (!platform.model_dir.empty()) own.push_back(parent_of(platform.model_dir));
+  for (std::string* place :
+       {&output.job_dir, &output.export_dir, &output.checkpoint_dir, &output.summary_dir}) {
+    const bool has_trial = std::ranges::any_of(own, [&](const std::string& directory) {
+      return !directory.empty() && place->starts_with(directory);
+    });
+    if (place->empty() || has_trial) continue;
+    *place = (Uri::parse(*place) / platform.tuning.trial).to_string();
+  }
+}
+
+void complete_from(const Platform& platform, OutputOptions& output) {
+  const auto fall_back = [](std::string& place, const std::string& other) {
+    if (place.empty()) place = other;
+  };
+  if (!platform.model_dir.empty()) fall_back(output.job_dir, parent_of(platform.model_dir));
+  fall_back(output.export_dir, platform.model_dir);
+  fall_back(output.checkpoint_dir, platform.checkpoint_dir);
+  fall_back(output.summary_dir, platform.tensorboard_log_dir);
+}
+
+// Where no flag names any data.
+void complete_from(const Platform& platform, DataOptions& data) {
+  if (!data.train_data_file.empty() || !data.eval_data_file.empty() ||
+      !data.predict_data_file.empty() || !data.data_dir.empty()) {
+    return;
+  }
+  data.train_data_file = platform.training_data;
+  data.eval_data_file = platform.validation_data;
+  data.predict_data_file = platform.test_data;
+}
+
+}  // namespace
+
+CommandLine parse_flags(std::span<const char* const> arguments, const Platform& platform) {
+  CommandLine command_line;
+  const auto asks_for_help = [](std::string_view text) { return text == "--help" || text == "-h"; };
+  if (std::ranges::any_of(arguments, asks_for_help)) {
+    command_line.help = true;
+    return command_line;
+  }
+  Typed spellings;
+  const std::vector<std::string> canonical = canonical_arguments(arguments, spellings);
+  const Typed values = last_values(canonical, spellings);
+  for (const Flag& flag : flag_table()) {
+    const auto given = values.find(flag.name);
+    if (given == values.end()) continue;
+    command_line.given.push_back(flag.name);
+    try {
+      flag.value.set(command_line, given->second);
+    } catch (const Error& error) {
+      throw error.at(spellings.at(flag.name));
+    }
+  }
+  TrainingOptions& training = command_line.settings.training;
+  if (training.token_budget > 0 && !values.contains("batch-size")) {
+    training.batch_size = training.token_budget;  // no bound: every example has a token
+  }
+  const Mode mode = command_line.settings.mode;
+  const bool trains = mode == Mode::kTrain || mode == Mode::kTrainAndEval;
+  if (trains && !platform.tuning.trial.empty()) {
+    append_trial(platform, command_line.settings.output);
+  }
+  complete_from(platform, command_line.settings.output);
+  command_line.tuning = platform.tuning;
+  complete_from(platform, command_line.settings.data);
+  command_line.storage.credentials = platform.credentials;
+  command_line.storage.emulator_host = platform.emulator_host;
+  if (!command_line.version && !command_line.help_markdown) check_settings(command_line);
+  return command_line;
+}
+
+std::vector<std::pair<std::string, std::string>> settings_table(const Settings& settings) {
+  const CommandLine command_line{.settings = settings, .forced_instruction_set = ""};
+  std::vector<std::pair<std::string, std::string>> table;
+  for (const Flag& flag : flag_table()) {
+    if (!flag.in_settings) continue;
+    std::string value = flag.value.get(command_line);
+    const bool is_url = value.starts_with("http://") || value.starts_with("https://");
+    if (is_url) value = Uri::parse(value).to_string();  // without its query, which may be a key
+    table.emplace_back(flag.name, std::move(value));
+  }
+  return table;
+}
+
+}  // namespace berth

@@ -1,0 +1,174 @@
+#include "entrypoint/flags/help.h"
+
+#include <algorithm>
+
+#include "entrypoint/flags/flag_table.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+constexpr const char* kExample =
+    "berth --train-data-file data/df.pickle --job-dir runs/first --epochs 1 --batch-size 32";
+
+constexpr FlagGroup kShownGroups[] = {
+    FlagGroup::kData,         FlagGroup::kModel,  FlagGroup::kTraining,
+    FlagGroup::kOptimization, FlagGroup::kSaving, FlagGroup::kOutput,
+    FlagGroup::kStorage,      FlagGroup::kTools,  FlagGroup::kMachine};
+
+struct ExitCode {
+  const char *code, *meaning;
+};
+constexpr ExitCode kExitCodes[] = {
+    {"0", "finished"},
+    {"1", "internal error"},
+    {"2", "usage or configuration"},
+    {"3", "bad input data"},
+    {"4", "not found or not permitted"},
+    {"5", "incompatible checkpoint in the job directory"},
+    {"6", "job directory in use by another process"},
+    {"10", "input or output failed for good, full disk included"},
+    {"13", "diverged: the loss is no longer a number"},
+    {"14", "needs more memory than there is"},
+    {"143", "stopped by SIGTERM or SIGINT, after saving"},
+};
+
+// Empty where there is nothing to show, as for --help itself.
+std::string default_text(const Flag& flag) {
+  const std::string text =
+      flag.default_text.empty() ? flag.value.get(CommandLine{}) : flag.default_text;
+  return text == "false" && !flag.in_settings ? "" : text;
+}
+
+std::string left_column(const Flag& flag) {
+  return "--" + flag.name + (flag.value.hint.empty() ? "" : " " + flag.value.hint);
+}
+
+std::string typed_name(std::string name) {
+  std::ranges::replace(name, '-', '_');  // as the programs that it comes from spell it
+  return "--" + name;
+}
+
+std::string joined_aliases(const Flag& flag) {
+  std::string joined;
+  for (const std::string& alias : flag.aliases) {
+    joined += (joined.empty() ? "" : ", ") + typed_name(alias);
+  }
+  return joined;
+}
+
+// Appends `text` word by word from column `column` on, with later lines indented to `indent`.
+void append_wrapped(std::string& out, const std::string& text, size_t column, size_t indent,
+                    size_t width) {
+  size_t begin = 0;
+  bool first = true;
+  while (begin < text.size()) {
+    const size_t end = std::min(text.find(' ', begin), text.size());
+    const size_t length = end - begin;
+    if (!first && column + 1 + length > width) {
+      out += '\n' + std::string(indent, ' ');
+      column = indent;
+    } else if (!first) {
+      out += ' ';
+      ++column;
+    }
+    out.append(text, begin, length);
+    column += length;
+    first = false;
+    begin = end + 1;
+  }
+  out += '\n';
+}
+
+void append_flag(std::string& out, const Flag& flag, size_t width) {
+  constexpr size_t kIndent = 30;
+  std::string left = "  " + left_column(flag);
+  if (left.size() + 2 > kIndent) {
+    out += left + '\n';
+    left.clear();
+  }
+  left.resize(kIndent, ' ');
+  out += left;
+  std::string text = flag.help;
+  const std::string preset = default_text(flag);
+  if (!preset.empty()) text += " (default: " + preset + ")";
+  if (!flag.aliases.empty()) text += " [also " + joined_aliases(flag) + "]";
+  append_wrapped(out, text, kIndent, kIndent, width);
+}
+
+std::string accepted_names() {
+  std::string joined;
+  for (const Flag& flag : flag_table()) {
+    if (flag.group != FlagGroup::kAccepted) continue;
+    joined += (joined.empty() ? "" : ", ") + typed_name(flag.name);
+  }
+  return joined;
+}
+
+// A cell of a Markdown table.
+std::string cell(std::string text) {
+  for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2)
+    text.insert(at, "\\");
+  return text;
+}
+
+}  // namespace
+
+std::string help_text(int columns) {
+  const auto width = static_cast<size_t>(std::clamp(columns, 60, 120));
+  std::string out;
+  append_wrapped(out, "berth fine-tunes a BERT encoder: one data file in, a finished model out.", 0,
+                 0, width);
+  out += cat("\n  ", kExample, "\n\n");
+  append_wrapped(
+      out,
+      "A file or directory is a path or a URI. Flags are written --x VALUE or --x=VALUE, "
+      "with - or _ between words; a switch is --x, --no-x or --x=false; the last one wins.",
+      0, 0, width);
+  for (const FlagGroup group : kShownGroups) {
+    out += cat("\n", heading(group), ":\n");
+    for (const Flag& flag : flag_table()) {
+      if (flag.group == group) append_flag(out, flag, width);
+    }
+  }
+  out += '\n';
+  append_wrapped(out,
+                 cat("Accepted from other programs' command lines, but without effect here: ",
+                     accepted_names(), "."),
+                 0, 0, width);
+  out += "\nExit codes (do not retry 2-5, 13 and 14):\n";
+  for (const ExitCode& row : kExitCodes) {
+    out +=
+        cat("  ", row.code, std::string(6 - std::string(row.code).size(), ' '), row.meaning, "\n");
+  }
+  return out;
+}
+
+std::string help_markdown() {
+  std::string out;
+  for (const FlagGroup group : kShownGroups) {
+    out += cat(out.empty() ? "" : "\n", "**", heading(group),
+               "**\n\n| flag | meaning | default | also |\n| --- | --- | --- | --- |\n");
+    for (const Flag& flag : flag_table()) {
+      if (flag.group != group) continue;
+      const std::string aliases = joined_aliases(flag);
+      out +=
+          cat("| `", cell(left_column(flag)), "` | ", cell(flag.help), " | ",
+              cell(default_text(flag)), " | ", aliases.empty() ? "" : "`" + aliases + "`", " |\n");
+    }
+  }
+  out += cat("\nAccepted without effect, and told once: `", accepted_names(), "`.\n");
+  return out;
+}
+
+std::string version_text() {
+#ifdef NDEBUG
+  constexpr const char* kBuild = "release";
+#else
+  constexpr const char* kBuild = "debug";
+#endif
+  return cat("berth ", BERTH_VERSION, " (", kBuild, " build, ", sizeof(void*) * 8,
+             "-bit, compiler ", __VERSION__, ")");
+}
+
+}  // namespace berth

@@ -1,0 +1,149 @@
+#include "entrypoint/memory/training_memory.h"
+
+#include <algorithm>
+
+#include "entrypoint/memory/memory_budget.h"
+#include "entrypoint/modes/job.h"
+
+namespace berth {
+namespace {
+
+size_t table_bytes(const TrainingRows& rows) {
+  size_t size_bytes = rows.train.table->memory_bytes();
+  if (rows.eval) size_bytes += rows.eval->table->memory_bytes();
+  if (rows.mismatched) size_bytes += rows.mismatched->table->memory_bytes();
+  return size_bytes;
+}
+
+// Updates of so many tokens at once, and evaluations of no more.
+void set_budget(Settings& settings, int64_t tokens) {
+  TrainingOptions& training = settings.training;
+  training.token_budget = tokens;
+  training.batch_size = std::min(training.batch_size, tokens);
+  training.gradient_accumulation_steps = 1;
+  const int64_t evaluated = std::max<int64_t>(1, tokens / settings.data.max_seq_length);
+  training.eval_batch_size = std::min(training.eval_batch_size, evaluated);
+}
+
+}  // namespace
+
+size_t program_bytes() {
+  constexpr size_t kToCome = size_t{8} << 20;
+  return_freed_memory();  // of the seed before this one
+  return resident_bytes() + kToCome;
+}
+
+size_t program_bytes(const TrainingRows& rows) {
+  const size_t all = program_bytes();
+  return all - std::min(all, table_bytes(rows));
+}
+
+DataMemory data_memory(size_t program, const TrainingRows& rows, Dataset& train,
+                       std::optional<Dataset>& eval) {
+  DataMemory data{.program = program,
+                  .tables = table_bytes(rows) + train.memory_bytes(),
+                  .most_examples = train.size()};
+  if (eval) {
+    data.tables += eval->memory_bytes();
+    data.most_examples = std::max(data.most_examples, eval->size());
+  }
+  if (rows.mismatched) {
+    const auto mismatched = static_cast<int64_t>(rows.mismatched->table->rows());
+    data.most_examples = std::max(data.most_examples, mismatched);
+  }
+  return data;
+}
+
+MemoryEstimate training_memory(const Settings& settings, const ModelConfig& config,
+                               const OptimizerOptions& optimizer, const DataMemory& data,
+                               const std::optional<MemoryLimit>& limit, Kernels& kernels) {
+  MemoryPlan plan{.config = config,
+                  .lora = settings.training.optimization.lora,
+                  .optimizer = optimizer,
+                  .limits = batch_limits(settings, /*training=*/true, data.most_examples),
+                  .update_tokens = update_tokens(settings),
+                  .longest = settings.data.max_seq_length,
+                  .export_dtype = settings.output.export_dtype.value_or(DType::kF32),
+                  .exports_tensorflow = settings.output.export_format == ExportFormat::kTensorflow};
+  const auto estimate = [&] {
+    MemoryEstimate memory = estimate_memory(plan, kernels);
+    memory.program = data.program;
+    memory.tables = data.tables;
+    return memory;
+  };
+  const MemoryEstimate memory = estimate();
+  if (!limit || memory.total() <= limit->size_bytes) return memory;
+  plan.saves = Saving::kWhileTrainingWaits;
+  return estimate();
+}
+
+void require_training_memory(const Settings& settings, const ModelConfig& config,
+                             const OptimizerOptions& optimizer, const DataMemory& data,
+                             const std::optional<MemoryLimit>& limit, Kernels& kernels) {
+  const TrainingOptions& training = settings.training;
+  const MemoryEstimate memory = training_memory(settings, config, optimizer, data, limit, kernels);
+  const auto memory_of = [&](const Settings& smaller) {
+    return training_memory(smaller, config, optimizer, data, limit, kernels);
+  };
+  if (training.token_budget > 0) {
+    const int64_t longest = settings.data.max_seq_length;
+    Settings updates = settings;
+    updates.training.eval_batch_size = 1;
+    const BatchShape shape{
+        .batch_size = batch_limits(updates, /*training=*/true, data.most_examples).tokens,
+        .evaluated =
+            std::min(training.examples_per_evaluation_batch(), data.most_examples) * longest,
+        .tokens_an_example = longest,
+        .recomputes = training.recompute};
+    return require_memory(shape, memory, limit, [&](int64_t tokens) {
+      Settings smaller = settings;
+      set_budget(smaller, tokens);
+      return memory_of(smaller);
+    });
+  }
+  Settings alone = settings;
+  alone.training.batch_size = alone.training.eval_batch_size = 1;
+  alone.training.gradient_accumulation_steps = 1;
+  const BatchShape shape{
+      .batch_size = training.batch_size,
+      .micro_batches = training.gradient_accumulation_steps,
+      .evaluated = std::min(training.examples_per_evaluation_batch(), data.most_examples),
+      .rows = data.most_examples,
+      .alone_bytes = memory_of(alone).total(),
+      .recomputes = training.recompute};
+  require_memory(shape, memory, limit, [&](int64_t at_once) {
+    Settings smaller = settings;
+    if (at_once < shape.micro_batch()) {  // a part of an update, which is never less
+      smaller.training.batch_size = 2 * at_once;
+      smaller.training.gradient_accumulation_steps = 2;
+    }
+    smaller.training.eval_batch_size = std::min(training.eval_batch_size, at_once);
+    return memory_of(smaller);
+  });
+}
+
+void require_inference_memory(const Settings& settings, const ModelConfig& config,
+                              const DataMemory& data, Kernels& kernels) {
+  const OptimizerOptions none;
+  const auto memory_of = [&](int64_t at_once) {
+    Settings smaller = settings;
+    smaller.training.eval_batch_size = at_once;
+    MemoryEstimate memory =
+        estimate_memory({.config = config,
+                         .lora = {},
+                         .optimizer = none,
+                         .trains = false,
+                         .limits = batch_limits(smaller, /*training=*/false, data.most_examples),
+                         .longest = settings.data.max_seq_length},
+                        kernels);
+    memory.program = data.program;
+    memory.tables = data.tables;
+    return memory;
+  };
+  const int64_t evaluated =
+      std::min(settings.training.examples_per_evaluation_batch(), data.most_examples);
+  require_memory({.evaluated = evaluated, .recomputes = true}, memory_of(evaluated), memory_limit(),
+                 memory_of);
+}
+
+}  // namespace berth

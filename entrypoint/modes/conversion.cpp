@@ -1,0 +1,92 @@
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "entrypoint/modes/job.h"
+#include "entrypoint/modes/preflight.h"
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+#include "storage/formats/converted_tensors.h"
+#include "storage/formats/safetensors.h"
+#include "storage/store_object.h"
+#include "storage/whole_file.h"
+#include "trainer/loop/tensorflow_files.h"
+#include "trainer/model/bert_config.h"
+
+namespace berth {
+namespace {
+
+// Text files that belong to the model in either format.
+constexpr std::array kTokenizerFiles = {
+    "vocab.txt",         "tokenizer_config.json", "special_tokens_map.json",
+    "added_tokens.json", "tokenizer.json",        "vocab.json",
+    "merges.txt",        "spiece.model",          "sentencepiece.bpe.model",
+    "spm.model"};
+
+void write_safetensors_to(Storage& storage, const Uri& uri, std::span<const NamedTensor> tensors) {
+  uint64_t bytes = 0;
+  for (const NamedTensor& tensor : tensors) bytes += tensor.data.size();
+  store_object(storage, uri,
+               [&](ByteSink& sink) {
+                 lend_safetensors(sink, tensors, {{"format", "pt"}});
+               },
+               {.if_generation = {}, .size_hint = bytes, .made_of = {}});
+}
+
+// A config.json as it was, but for what transformers needs to load the tensors.
+std::string config_of(const std::string& json, std::optional<DType> dtype) {
+  OrderedJson object = parse_ordered_json(json);
+  if (!object.is_object() || (object.contains("model_type") && !dtype)) return json;
+  if (!object.contains("model_type")) {  // a bert_config.json
+    object["model_type"] = model_type_name(parse_config(json).type);
+  }
+  if (dtype) {
+    object.erase("torch_dtype");
+    object["dtype"] = torch_dtype_name(*dtype);
+  }
+  return to_text(object, 2) + "\n";
+}
+
+void write_as_tensorflow(Storage& storage, const Uri& directory, const TensorReader& file,
+                         const std::string& config) {
+  write_checkpoint(storage, directory / "bert_model.ckpt", ConvertedTensors(file).tensors());
+  write_text(storage, directory / "bert_config.json", to_bert_config_json(parse_config(config)));
+}
+
+void write_as_safetensors(Storage& storage, const Uri& directory, const TensorReader& file,
+                          const std::string& config, std::optional<DType> dtype) {
+  write_safetensors_to(storage, directory / "model.safetensors",
+                       ConvertedTensors(file, dtype).tensors());
+  write_text(storage, directory / "config.json", config_of(config, dtype));
+}
+
+}  // namespace
+
+void run_conversion(Job& job) {
+  if (job.settings.output.export_adapter) {
+    throw Error(Code::kUsage, "a finished model has no adapter beside it", "--export-adapter",
+                "give the --job-dir of a LoRA job that has its checkpoints");
+  }
+  preflight(job.storage, job.settings);
+  const Uri directory = Uri::parse(job.settings.output.export_dir);
+  ModelFolder folder(job.storage, job.settings.model);
+  const std::optional<ModelParameters> parameters = folder.parameters();
+  if (!parameters) throw Error(Code::kNotFound, "no parameters", folder.name());
+  parameters->verify();
+  const TensorReader& file = *parameters->tensors;
+  if (job.settings.output.export_format == ExportFormat::kTensorflow) {
+    write_as_tensorflow(job.storage, directory, file, folder.config_json());
+  } else {
+    write_as_safetensors(job.storage, directory, file, folder.config_json(),
+                         job.settings.output.export_dtype);
+  }
+  for (const char* name : kTokenizerFiles) {
+    if (const auto text = folder.text(name)) write_text(job.storage, directory / name, *text);
+  }
+  log_info(cat("converted ", file.tensors().size(), " tensors of ", parameters->file, " to ",
+               directory.to_string()));
+}
+
+}  // namespace berth

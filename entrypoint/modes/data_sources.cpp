@@ -1,0 +1,200 @@
+#include "entrypoint/modes/data_sources.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "storage/archive.h"
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+#include "storage/formats/tfrecord.h"
+#include "storage/whole_file.h"
+#include "trainer/tasks/glue.h"
+#include "trainer/tasks/task_kinds.h"
+
+namespace berth {
+namespace {
+
+[[noreturn]] void unknown_task(const std::string& name) {
+  std::string glue;
+  for (const GlueTask& task : glue_tasks()) glue.append(", ").append(task.name);
+  throw Error(Code::kUsage, cat(quoted(name), " is no task"), "--task",
+              cat("there are ", known_tasks(), glue));
+}
+
+constexpr int64_t kMostLabels = 1'000'000;
+
+// What run_classifier.py's data makers write beside their TFRecords.
+struct MetaData {
+  std::optional<int64_t> max_seq_length, num_labels;
+  std::string task_type{};
+  std::vector<std::string> labels{};  // the numbers' names, which --mode prepare adds
+};
+
+std::vector<std::string> label_names(const Json& object, const std::string& where) {
+  std::vector<std::string> names;
+  if (!object.contains("labels")) return names;
+  const Json& labels = object["labels"];
+  const auto refuse = [&](const char* what) {
+    throw Error(Code::kBadData, cat("\"labels\" ", what), where);
+  };
+  if (!labels.is_array()) refuse("is no list");
+  for (const Json& label : labels) {
+    if (!label.is_string()) refuse("holds what is no text");
+    names.push_back(label.get<std::string>());
+  }
+  if (object.contains("num_labels") && object["num_labels"] != names.size()) {
+    refuse("does not hold num_labels names");
+  }
+  return names;
+}
+
+MetaData read_meta_data(Storage& storage, const std::string& path) {
+  const Uri uri = Uri::parse(path);
+  const std::optional<std::string> text = read_text(storage, uri);
+  if (!text) {
+    throw Error(Code::kNotFound, "no such file", "--input-meta-data-path " + uri.to_string());
+  }
+  const Json object = parse_json(*text);
+  if (!object.is_object()) {
+    throw Error(Code::kBadData, "is no JSON object", uri.to_string(),
+                "it is what create_finetuning_data.py, or --mode prepare, writes");
+  }
+  const auto number = [&](const char* key, int64_t least, int64_t most) -> std::optional<int64_t> {
+    if (!object.contains(key)) return std::nullopt;
+    const Json& value = object[key];
+    if (value.is_number_integer() && value >= least && value <= most) return value.get<int64_t>();
+    throw Error(Code::kBadData, cat(quoted(key), " is no whole number from ", least, " to ", most),
+                uri.to_string());
+  };
+  MetaData meta{.max_seq_length = number("max_seq_length", kShortestSequence, kLongestSequence),
+                .num_labels = number("num_labels", 1, kMostLabels)};
+  if (object.contains("task_type") && object["task_type"].is_string()) {
+    meta.task_type = object["task_type"].get<std::string>();
+  }
+  meta.labels = label_names(object, uri.to_string());
+  return meta;
+}
+
+bool holds_records(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  return !path.empty() && names_records(name);
+}
+
+std::optional<Task> task_of(const std::string& task_type) {
+  if (task_type == "bert_regression") return Task::kRegression;
+  if (task_type == "bert_tagging") return Task::kTokenClassification;
+  if (task_type == "bert_multi_label") return Task::kMultiLabel;
+  return std::nullopt;  // as the records' labels are
+}
+
+// Returns the names of the records' numbers; empty: themselves.
+std::vector<std::string> apply(const MetaData& meta, const CommandLine& command_line,
+                               DataOptions& data, DataSources& sources) {
+  if (meta.max_seq_length && !command_line.gives("max-seq-length")) {
+    data.max_seq_length = static_cast<int32_t>(*meta.max_seq_length);
+  }
+  if (!sources.task) sources.task = task_of(meta.task_type);
+  // Of the data that the mode reads; texts have labels of their own.
+  const std::string& first = !data.train_data_file.empty()  ? data.train_data_file
+                             : !data.eval_data_file.empty() ? data.eval_data_file
+                                                            : data.predict_data_file;
+  if (!meta.num_labels || !holds_records(first) || sources.task == Task::kRegression) return {};
+  if (!meta.labels.empty()) return sources.labels = meta.labels;
+  sources.labels.clear();
+  for (int64_t label = 0; label < *meta.num_labels; ++label) {
+    sources.labels.push_back(std::to_string(label));
+  }
+  return {};
+}
+
+// Where updates have a token budget, a micro-batch's share of it is enough for an evaluation, too.
+void complete_evaluation(const DataOptions& data, TrainingOptions& training) {
+  if (training.token_budget == 0 || training.eval_batch_size > 0) return;
+  const int64_t share = training.token_budget / training.gradient_accumulation_steps;
+  training.eval_batch_size = std::max<int64_t>(1, share / data.max_seq_length);
+}
+
+}  // namespace
+
+void complete_data_files(DataOptions& data, Mode mode) {
+  const bool as_tutorial = !data.input_meta_data_path.empty();
+  if (mode == Mode::kPredict && as_tutorial && data.predict_data_file.empty()) {
+    data.predict_data_file = data.eval_data_file;
+  }
+  if (data.task.empty()) {
+    if (data.data_dir.empty()) return;
+    throw Error(Code::kUsage, "--data-dir needs a GLUE task", "", "name it with --task");
+  }
+  const GlueTask* glue = find_glue_task(data.task);
+  if (glue == nullptr && !find_task(data.task)) unknown_task(data.task);
+  if (data.data_dir.empty()) return;
+  if (glue == nullptr) {
+    throw Error(Code::kUsage,
+                cat(quoted(data.task), " is no GLUE task, whose files' names are known"),
+                "--data-dir", "name the files with --train-data-file and its like");
+  }
+  const Uri directory = Uri::parse(data.data_dir);
+  const auto complete = [&](std::string& file, std::string_view name) {
+    if (file.empty()) file = (directory / std::string(name)).to_string();
+  };
+  complete(data.train_data_file, glue->train);
+  complete(data.eval_data_file, glue->eval);
+  complete(data.predict_data_file, glue->test);
+}
+
+DataSources resolve_data(Storage& storage, const CommandLine& command_line, Settings& settings) {
+  DataOptions& data = settings.data;
+  complete_data_files(data, settings.mode);
+  const GlueTask* glue = find_glue_task(data.task);
+  DataSources sources{.task = glue != nullptr ? std::optional(glue->task) : find_task(data.task)};
+  if (glue != nullptr) {
+    sources.labels = glue->labels;
+    sources.metric = glue->metric;
+  }
+  std::vector<std::string> record_labels;
+  if (!data.input_meta_data_path.empty()) {
+    const MetaData meta = read_meta_data(storage, data.input_meta_data_path);
+    record_labels = apply(meta, command_line, data, sources);
+  }
+  complete_evaluation(data, settings.training);
+  const auto request = [&](const char* role, const std::string& path, LabelNeed need) {
+    DataRequest made{.role = role,
+                     .path = path,
+                     .rules = {.task = sources.task,
+                               .columns = {.text = data.text_column,
+                                           .text_pair = data.text_pair_column,
+                                           .label = data.label_column,
+                                           .weight = data.weight_column},
+                               .need = need,
+                               .skip_bad_rows = data.skip_bad_rows,
+                               .record_labels = record_labels}};
+    // A GLUE task's own table, unless its text is another column.
+    const std::string_view file = without_compression_suffix(path);
+    const bool is_raw = glue != nullptr && file.ends_with(".tsv") && data.text_column.empty();
+    if (!is_raw) return made;
+    const bool is_test = file.ends_with(glue->test) && need != LabelNeed::kRequired;
+    const ColumnChoice given = made.rules.columns;
+    ColumnChoice& columns = made.rules.columns;
+    columns = is_test ? glue->test_columns : glue->columns;
+    if (!given.text_pair.empty()) columns.text_pair = given.text_pair;
+    if (!given.label.empty()) columns.label = given.label;
+    columns.weight = given.weight;
+    if (glue->headless && !is_test) made.layout = RowLayout::kHeadlessTsv;
+    return made;
+  };
+  sources.train = request("train", data.train_data_file, LabelNeed::kRequired);
+  sources.eval = request("eval", data.eval_data_file, LabelNeed::kRequired);
+  // Records that are prepared keep the labels that there are.
+  const LabelNeed need =
+      settings.mode == Mode::kPredict ? LabelNeed::kIgnored : LabelNeed::kIfPresent;
+  sources.predict = request("predict", data.predict_data_file, need);
+  if (glue != nullptr && !glue->eval_mismatched.empty() && !data.data_dir.empty()) {
+    const Uri file = Uri::parse(data.data_dir) / std::string(glue->eval_mismatched);
+    sources.mismatched = request("eval_mm", file.to_string(), LabelNeed::kRequired);
+  }
+  return sources;
+}
+
+}  // namespace berth

@@ -1,0 +1,66 @@
+#include "entrypoint/modes/export_job.h"
+
+#include <optional>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "storage/store_object.h"
+#include "storage/whole_file.h"
+#include "trainer/model/config.h"
+#include "trainer/model/lora.h"
+#include "trainer/weights/merge_adapters.h"
+#include "trainer/weights/peft_files.h"
+
+namespace berth {
+namespace {
+
+// `base_model`: where the adapter's user finds what it was trained on.
+void export_adapter(Storage& storage, const Uri& directory, const ModelConfig& config,
+                    const LoraOptions& lora, const std::string& base_model, DType dtype,
+                    const Parameters& parameters, Kernels& kernels) {
+  write_text(storage, directory / kAdapterConfigFile,
+             to_adapter_config_json(config, lora, base_model));
+  store_object(storage, directory / kAdapterModelFile,
+               [&](ByteSink& sink) { save_adapter(parameters, kernels, dtype, sink); });
+}
+
+}  // namespace
+
+void require_exportable(const Settings& settings, const ModelConfig& config) {
+  const bool google = config.type == ModelType::kBert || config.type == ModelType::kAlbert;
+  if (settings.output.export_format == ExportFormat::kTensorflow && !google) {
+    throw Error(Code::kUsage, cat("TensorFlow has no names for ", model_type_name(config.type)),
+                "--export-format tensorflow", "it takes bert and albert");
+  }
+  if (settings.training.optimization.lora && config.conv_kernel_size > 0) {
+    throw Error(Code::kUsage, "a model with a convolution cannot be adapted", "--lora-rank",
+                "train the whole model: leave the flag out");
+  }
+  if (settings.training.optimization.lora) {
+    lora_targets(config, settings.training.optimization.lora, /*layer=*/0);
+  }
+}
+
+void export_results(Job& job, const Uri& directory, const ModelDescription& model,
+                    const Parameters& parameters, Kernels& kernels, const JobMetrics& metrics) {
+  const OutputOptions& output = job.settings.output;
+  const LoraOptions& lora = job.settings.training.optimization.lora;
+  const DType dtype = output.export_dtype.value_or(DType::kF32);
+  std::optional<Parameters> merged;
+  if (lora) {
+    merged.emplace(parameter_table(model.config), /*with_gradients=*/false, kernels);
+    merge_adapters(lora, parameters, *merged, kernels);
+  }
+  const Parameters& whole = merged ? *merged : parameters;
+  export_model(job.storage, directory, model.config, whole, dtype, *model.tokenizer, kernels,
+               metrics);
+  if (output.export_format == ExportFormat::kTensorflow) {
+    export_tensorflow(job.storage, directory, model.config, whole, kernels);
+  }
+  if (output.export_adapter) {
+    export_adapter(job.storage, directory / "adapter", model.config, lora, job.settings.model.model,
+                   dtype, parameters, kernels);
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,22 @@
+#include "entrypoint/inspect/inspect.h"
+#include "entrypoint/modes/job.h"
+#include "entrypoint/report/standard_output.h"
+#include "storage/base/error.h"
+
+namespace berth {
+
+void run_inspection(Job& job) {
+  const ToolOptions& tool = job.command_line.tool;
+  Inspection inspection;
+  try {
+    inspection = inspect(job.storage, tool.input);
+  } catch (const Error& error) {
+    if (error.where().starts_with(tool.input)) throw;
+    throw error.at(tool.input);
+  }
+  StandardOutput output;
+  output.write(as_bytes(tool.json ? inspection.json + "\n" : inspection.text));
+  output.close();
+}
+
+}  // namespace berth

@@ -1,0 +1,183 @@
+#include "entrypoint/modes/labelled_data.h"
+
+#include <deque>
+#include <numeric>
+
+#include "storage/base/error.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+#include "trainer/data/cell_text.h"
+#include "trainer/loop/load_model.h"
+
+namespace berth {
+namespace {
+
+std::unique_ptr<FeatureMaker> maker_of(const LoadedTable& loaded, Task task,
+                                       const std::vector<std::string>& labels, bool labelled,
+                                       const DataOptions& data, const Tokenizer& tokenizer,
+                                       std::vector<float> class_weights) {
+  FeatureOptions options{.task = task,
+                         .max_seq_length = data.max_seq_length,
+                         .doc_stride = data.doc_stride,
+                         .labelled = labelled,
+                         .num_classes = static_cast<int32_t>(labels.size()),
+                         .class_weights = std::move(class_weights)};
+  try {
+    if (labelled) options.classes = loaded.table->labels.classes(labels);
+  } catch (const Error& error) {
+    throw error.at(loaded.name);
+  }
+  return make_feature_maker(std::move(options), tokenizer);
+}
+
+void require_classes(const LoadedTable& loaded, Task task, const std::vector<std::string>& names) {
+  const size_t least = task == Task::kSequenceClassification ? 2 : 1;
+  if (names.size() >= least) return;
+  if (names.empty()) throw Error(Code::kBadData, "no row has a label", loaded.name);
+  throw Error(Code::kBadData, "every row has the label " + quoted(names.front()), loaded.name,
+              "a classifier needs at least two classes");
+}
+
+std::vector<std::string> classes_of(const LoadedTable& loaded, Task task,
+                                    const std::vector<std::string>& known,
+                                    const ModelConfig& config) {
+  if (task == Task::kRegression) return {"score"};
+  if (task == Task::kQuestionAnswering) return {};
+  std::vector<std::string> names = loaded.table->labels.names();
+  require_classes(loaded, task, names);
+  return known.empty() ? choose_labels(config, names) : order_labels(config, known);
+}
+
+// As scikit-learn's "balanced": rows / (classes * rows of the class).
+std::vector<float> balanced(const std::vector<uint32_t>& rows, const std::deque<int32_t>& strata,
+                            const std::vector<int32_t>& classes, size_t num_classes) {
+  std::vector<int64_t> counts(num_classes);
+  for (const uint32_t row : rows) {
+    ++counts[static_cast<size_t>(classes[static_cast<size_t>(strata[row])])];
+  }
+  std::vector<float> weights;
+  for (const int64_t count : counts) {
+    weights.push_back(count == 0 ? 1
+                                 : static_cast<float>(static_cast<double>(rows.size()) /
+                                                      static_cast<double>(num_classes) /
+                                                      static_cast<double>(count)));
+  }
+  return weights;
+}
+
+std::vector<float> parse_weights(const std::string& text, const std::vector<std::string>& labels) {
+  std::vector<float> weights;
+  for (const std::string& part : parted(text, ", ")) {
+    const std::optional<double> weight = parse_real(std::string_view(part));
+    if (!weight || !(*weight >= 0) || *weight > 1e6) {
+      throw Error(Code::kUsage, cat(quoted(part), " is no weight"), "--class-weights",
+                  "give balanced, or a number from 0 for each label");
+    }
+    weights.push_back(static_cast<float>(*weight));
+  }
+  if (weights.size() == labels.size()) return weights;
+  std::string names;
+  for (const std::string& label : labels) names += (names.empty() ? "" : ", ") + quoted(label);
+  throw Error(Code::kUsage, cat(weights.size(), " weights for ", labels.size(), " labels: ", names),
+              "--class-weights", "give one for each, in this order");
+}
+
+}  // namespace
+
+bool has_classes(Task task) {
+  return task != Task::kRegression && task != Task::kQuestionAnswering;
+}
+
+std::vector<uint32_t> all_rows(const LoadedTable& loaded) {
+  std::vector<uint32_t> rows(loaded.table->rows());
+  std::iota(rows.begin(), rows.end(), 0u);
+  return rows;
+}
+
+TokenLimits token_limits(const ModelConfig& config) {
+  if (config.vocab_size == 0) return {};  // there is no model yet
+  return {.vocab_size = config.vocab_size, .type_vocab_size = config.type_vocab_size};
+}
+
+AnswerOptions answer_options(const DataOptions& data) {
+  return {.n_best = data.n_best_size,
+          .max_answer_length = data.max_answer_length,
+          .may_be_none = data.has_unanswerable,
+          .null_threshold = data.null_score_diff_threshold};
+}
+
+LabelledData::LabelledData(const LoadedTable& loaded, Task task,
+                           const std::vector<std::string>& labels, bool wants_labels,
+                           const Settings& settings, const Tokenizer& tokenizer,
+                           std::vector<float> class_weights)
+    : loaded_(loaded),
+      task_(task),
+      labelled_(wants_labels && loaded_.table->labelled),
+      maker_(maker_of(loaded_, task_, labels, labelled_, settings.data, tokenizer,
+                      std::move(class_weights))) {}
+
+Dataset LabelledData::rows(std::vector<uint32_t> rows) const {
+  return Dataset(*loaded_.table, std::move(rows), task_, *maker_, labelled_);
+}
+
+Dataset LabelledData::all_rows() const { return rows(berth::all_rows(loaded_)); }
+
+Features LabelledData::make(uint32_t row) const {
+  return std::move(make_features(*loaded_.table, *maker_, row).front());
+}
+
+void warn_of_unanswerable(const LoadedTable& loaded, const DataOptions& data) {
+  const ExampleTable& table = *loaded.table;
+  if (table.unanswerable == 0 || data.has_unanswerable) return;
+  log_warning(cat(table.unanswerable, " of the ", table.rows(), " questions of ", loaded.name,
+                  " have no answer; --version-2-with-negative lets the model say so"));
+}
+
+TrainingRows load_training_rows(Storage& storage, const Settings& settings,
+                                const DataSources& sources, const ModelConfig& config) {
+  const DataOptions& data = settings.data;
+  DataRequest train = sources.train;
+  train.rules.keeps_keys = true;
+  train.rules.known_labels = sources.labels;
+  train.rules.token_limits = token_limits(config);
+  TrainingRows rows{.task = {}, .labels = {}, .train = load_table(storage, train)};
+  rows.task = rows.train.task;
+  warn_of_unanswerable(rows.train, data);
+  rows.labels = classes_of(rows.train, rows.task, sources.labels, config);
+  const bool evaluates = settings.mode == Mode::kTrainAndEval || settings.mode == Mode::kPrepare;
+  const auto load_beside = [&](DataRequest request) {
+    request.rules.task = rows.task;
+    request.rules.token_limits = token_limits(config);
+    if (has_classes(rows.task)) request.rules.known_labels = rows.labels;
+    // The same columns, where the flags or the task do not name any.
+    if (request.rules.columns.text.empty()) request.rules.columns = rows.train.columns;
+    return load_table(storage, request);
+  };
+  if (evaluates && !sources.eval.path.empty()) {
+    rows.eval = load_beside(sources.eval);
+    warn_of_unanswerable(*rows.eval, data);
+  }
+  if (evaluates && !sources.mismatched.path.empty()) {
+    rows.mismatched = load_beside(sources.mismatched);
+  }
+  const RowKeys keys = rows.train.table->take_keys();
+  const uint64_t seed = settings.training.seed;
+  rows.split = stratified_split(keys, evaluates && !rows.eval ? data.validation_split : 0);
+  rows.split.train = stratified_fraction(rows.split.train, keys.strata, data.data_fraction, seed);
+  if (data.max_train_samples > 0) {
+    rows.split.train = chosen_rows(rows.split.train, data.max_train_samples, seed);
+  }
+  const std::string& weights = settings.training.optimization.class_weights;
+  if (weights.empty()) return rows;
+  if (rows.task != Task::kSequenceClassification) {
+    throw Error(Code::kUsage, "is for tasks of one class a text", "--class-weights");
+  }
+  rows.class_weights =
+      weights == "balanced"
+          ? balanced(rows.split.train, keys.strata, rows.train.table->labels.classes(rows.labels),
+                     rows.labels.size())
+          : parse_weights(weights, rows.labels);
+  return rows;
+}
+
+}  // namespace berth

@@ -1,0 +1,112 @@
+#include "entrypoint/modes/preflight.h"
+
+#include <functional>
+#include <future>
+#include <string>
+#include <vector>
+
+#include "storage/archived_storage.h"
+#include "storage/base/text.h"
+#include "storage/expand.h"
+#include "storage/local_file.h"
+#include "storage/store_object.h"
+#include "trainer/loop/load_data.h"
+#include "trainer/loop/model_folder.h"
+
+namespace berth {
+namespace {
+
+// Whether an archive that holds `uri` is there; what is in it is known only once it is fetched.
+bool is_in_archive(Storage& storage, const Uri& uri) {
+  return find_archive(storage, uri).has_value();
+}
+
+void check_table(Storage& storage, const Uri& uri) {
+  if (!is_in_archive(storage, uri)) table_files(storage, uri.to_string());
+}
+
+void check_file(Storage& storage, const Uri& uri) {
+  if (is_in_archive(storage, uri) || storage.stat(uri)) return;
+  const std::string similar = similar_name(storage, uri);
+  throw Error(Code::kNotFound, "no such file", uri.to_string(),
+              similar.empty() ? "check the spelling" : similar);
+}
+
+void check_writable(Storage& storage, const Uri& directory) {
+  const Uri probe = directory / cat(".berth-write-test-", random_letters(12));
+  store_object(storage, probe, [](ByteSink&) {}, {.if_generation = 0, .size_hint = {}});
+  storage.remove(probe);
+}
+
+// The checks of a job, in the order of their flags.
+class Checks {
+ public:
+  explicit Checks(Storage& storage) : storage_(storage) {}
+
+  // Does nothing where `path` is empty.
+  void add(const char* flag, const std::string& path,
+           std::function<void(Storage&, const Uri&)> check) {
+    if (path.empty()) return;
+    const Uri uri = Uri::parse(path);
+    const auto when = uri.is_local() ? std::launch::deferred : std::launch::async;
+    pending_.push_back({flag, path, std::async(when, std::move(check), std::ref(storage_), uri)});
+  }
+
+  void finish() {
+    for (auto& [flag, path, result] : pending_) {
+      try {
+        result.get();
+      } catch (const Error& error) {
+        throw Error(error.code(), error.problem(),
+                    cat("--", flag, " ", error.where().empty() ? path : error.where()),
+                    error.hint());
+      }
+    }
+  }
+
+ private:
+  struct Pending {
+    const char* flag;
+    std::string path;
+    std::future<void> result;
+  };
+  Storage& storage_;
+  std::vector<Pending> pending_;
+};
+
+}  // namespace
+
+void preflight(Storage& storage, const Settings& settings) {
+  const bool trains = settings.mode == Mode::kTrain || settings.mode == Mode::kTrainAndEval;
+  const bool prepares = settings.mode == Mode::kPrepare;
+  const bool exports = settings.mode == Mode::kExportOnly || settings.mode == Mode::kConvert;
+  const DataOptions& data = settings.data;
+  const OutputOptions& output = settings.output;
+  Checks checks(storage);
+  if (trains || prepares) checks.add("train-data-file", data.train_data_file, check_table);
+  if (settings.mode == Mode::kTrainAndEval || settings.mode == Mode::kEval || prepares) {
+    checks.add("eval-data-file", data.eval_data_file, check_table);
+  }
+  if (settings.mode == Mode::kPredict || prepares) {
+    checks.add("predict-data-file", data.predict_data_file, check_table);
+  }
+  checks.add("input-meta-data-path", data.input_meta_data_path, check_file);
+  // Preparing needs no more of it than its tokenizer.
+  const std::string& model = prepares ? std::string() : settings.model.model;
+  checks.add("model", model, [&settings](Storage& where, const Uri& uri) {
+    if (!is_in_archive(where, uri)) require_model(where, settings.model);
+  });
+  checks.add("model-config", settings.model.model_config, check_file);
+  checks.add("vocab-file", settings.model.vocab_file, check_file);
+  if (trains || settings.mode == Mode::kPredict) {
+    checks.add("job-dir", output.job_dir, check_writable);
+  }
+  if (trains || prepares || exports) checks.add("export-dir", output.export_dir, check_writable);
+  if (trains) {
+    checks.add("checkpoint-dir", output.checkpoint_dir, check_writable);
+    checks.add("summary-dir", output.summary_dir, check_writable);
+  }
+  checks.finish();
+}
+
+}  // namespace berth

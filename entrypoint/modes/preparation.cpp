@@ -1,0 +1,170 @@
+#include <cmath>
+#include <deque>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "entrypoint/modes/data_sources.h"
+#include "entrypoint/modes/job.h"
+#include "entrypoint/modes/labelled_data.h"
+#include "entrypoint/modes/open_tokenizer.h"
+#include "entrypoint/modes/preflight.h"
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+#include "storage/formats/tf_example_writer.h"
+#include "storage/formats/tfrecord.h"
+#include "storage/whole_file.h"
+#include "trainer/data/token_records.h"
+#include "trainer/tasks/glue.h"
+#include "trainer/tasks/task_kinds.h"
+#include "trainer/text/no_tokenizer.h"
+
+namespace berth {
+namespace {
+
+// Some rows of a table that become files.
+struct PreparedSet {
+  std::string name;  // "train", "eval", "eval_mm", "test"
+  const LoadedTable& table;
+  std::vector<uint32_t> rows;
+};
+
+// Of token ids only what the records hold tells.
+bool has_weights(const LoadedTable& loaded) {
+  if (!loaded.columns.weight.empty()) return true;
+  if (!loaded.columns.text.empty()) return false;
+  for (uint32_t row = 0; row < loaded.table->rows(); ++row) {
+    if (loaded.table->read(row).weight != 1) return true;
+  }
+  return false;
+}
+
+// create_finetuning_data.py's names for the tasks that it, or its kin, knows.
+const char* task_type(Task task) {
+  switch (task) {
+    case Task::kRegression:
+      return "bert_regression";
+    case Task::kTokenClassification:
+      return "bert_tagging";
+    case Task::kMultiLabel:
+      return "bert_multi_label";
+    default:
+      return "bert_classification";
+  }
+}
+
+std::string processor_type(const std::string& task_flag, Task task) {
+  const GlueTask* glue = find_glue_task(task_flag);
+  if (glue == nullptr) return std::string(task_name(task));
+  if (glue->name == "sst2") return "SST-2";
+  if (glue->name == "stsb") return "STS-B";
+  std::string name(glue->name);
+  for (char& letter : name) letter = static_cast<char>(letter - ('a' <= letter ? 32 : 0));
+  return name;
+}
+
+// create_finetuning_data.py's, and the labels' names in the order of their numbers.
+std::string meta_data(const std::vector<PreparedSet>& sets, const TokenRecordOptions& options,
+                      const std::vector<std::string>& labels, const std::string& processor) {
+  OrderedJson object = {{"processor_type", processor}};
+  for (const PreparedSet& set : sets) object[set.name + "_data_size"] = set.rows.size();
+  object["max_seq_length"] = options.max_seq_length;
+  object["task_type"] = task_type(options.task);
+  if (options.task == Task::kRegression) {
+    object["label_type"] = "float";
+  } else {
+    object["num_labels"] = options.num_labels;
+    object["labels"] = labels;
+  }
+  object["has_sample_weights"] = options.with_weight;
+  return to_text(object, 4) + "\n";
+}
+
+// Where the rows of a job that trains with these flags would go.
+std::vector<PreparedSet> sets_of(TrainingRows& rows, const std::optional<LoadedTable>& test) {
+  std::vector<PreparedSet> sets = {{"train", rows.train, std::move(rows.split.train)}};
+  if (rows.eval) {
+    sets.push_back({"eval", *rows.eval, all_rows(*rows.eval)});
+  } else if (!rows.split.held_out.empty()) {
+    sets.push_back({"eval", rows.train, std::move(rows.split.held_out)});
+  }
+  if (rows.mismatched) sets.push_back({"eval_mm", *rows.mismatched, all_rows(*rows.mismatched)});
+  if (test) sets.push_back({"test", *test, all_rows(*test)});
+  return sets;
+}
+
+void write_set(Job& job, const Uri& directory, const PreparedSet& set, const LabelledData& data,
+               const TokenRecordOptions& options, const std::vector<std::string>& labels,
+               const Tokenizer& tokenizer, bool with_tokens) {
+  const PreparedFileOptions& files = job.command_line.tool.prepared;
+  const auto append = [&](int64_t row, std::vector<std::byte>& bytes) {
+    if (job.stop) {
+      throw Error(Code::kStopped, "stopped by a signal", "", "start it again");
+    }
+    const Features features = data.make(set.rows[static_cast<size_t>(row)]);
+    if (files.format == RecordFormat::kTfRecord) {
+      append_tfrecord(bytes, serialize_tf_example(token_record(features, options)));
+      return;
+    }
+    const std::string line =
+        token_line(features, options, labels, with_tokens ? &tokenizer : nullptr);
+    const Bytes added = as_bytes(line);
+    bytes.insert(bytes.end(), added.begin(), added.end());
+  };
+  const auto rows = static_cast<int64_t>(set.rows.size());
+  write_prepared(job.storage, directory, set.name, files, rows, append);
+  const std::string first = (directory / prepared_names(set.name, files).front()).to_string();
+  log_info(cat("wrote ", rows, " rows to ", first,
+               files.num_shards > 1 ? cat(" and ", files.num_shards - 1, " more") : ""));
+}
+
+}  // namespace
+
+void run_preparation(Job& job) {
+  const Settings& settings = job.settings;
+  const DataSources sources = resolve_data(job.storage, job.command_line, job.settings);
+  preflight(job.storage, settings);
+  const Uri directory = Uri::parse(settings.output.export_dir);
+  for (const char* set : {"train", "eval", "eval_mm", "test"}) {
+    refuse_leftovers(job.storage, directory, set, job.command_line.tool.prepared);
+  }
+  const bool has_tokenizer = !settings.model.model.empty() || !settings.model.vocab_file.empty();
+  const std::unique_ptr<Tokenizer> tokenizer =
+      has_tokenizer ? open_tokenizer(job.storage, settings.model)
+                    : std::make_unique<NoTokenizer>(Error(
+                          Code::kUsage, "rows of texts need a vocabulary", "", "pass --model"));
+  TrainingRows rows = load_training_rows(job.storage, settings, sources, ModelConfig());
+  if (rows.task == Task::kQuestionAnswering) {
+    throw Error(Code::kUsage, "there are no TFRecords of questions", rows.train.name,
+                "train on the file itself");
+  }
+  std::optional<LoadedTable> test;
+  if (!sources.predict.path.empty()) {
+    DataRequest request = sources.predict;
+    request.rules.task = rows.task;
+    if (has_classes(rows.task)) request.rules.known_labels = rows.labels;
+    test = load_table(job.storage, request);
+  }
+  const TokenRecordOptions options{.task = rows.task,
+                                   .max_seq_length = settings.data.max_seq_length,
+                                   .num_labels = static_cast<int32_t>(rows.labels.size()),
+                                   .with_weight = has_weights(rows.train)};
+  const std::vector<PreparedSet> sets = sets_of(rows, test);
+  // All labels are known before anything is written.
+  std::deque<LabelledData> data;
+  for (const PreparedSet& set : sets) {
+    data.emplace_back(set.table, rows.task, rows.labels, /*wants_labels=*/true, settings,
+                      *tokenizer);
+  }
+  // Goes first and comes last, so that it tells that the others are complete.
+  const Uri meta = directory / "meta_data.json";
+  job.storage.remove(meta);
+  for (size_t i = 0; i < sets.size(); ++i) {
+    write_set(job, directory, sets[i], data[i], options, rows.labels, *tokenizer, has_tokenizer);
+  }
+  write_text(job.storage, meta,
+             meta_data(sets, options, rows.labels, processor_type(settings.data.task, rows.task)));
+}
+
+}  // namespace berth

@@ -1,0 +1,84 @@
+#include <cstdio>
+
+#include "entrypoint/modes/job.h"
+#include "entrypoint/modes/seed_metrics.h"
+#include "storage/base/error.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+#include "storage/whole_file.h"
+
+namespace berth {
+namespace {
+
+// A whole job of one seed, in directories of its own.
+Settings settings_of(const Settings& all, uint64_t seed) {
+  Settings one = all;
+  one.training.seed = seed;
+  one.training.seeds = 1;
+  OutputOptions& output = one.output;
+  for (std::string* place :
+       {&output.job_dir, &output.export_dir, &output.checkpoint_dir, &output.summary_dir}) {
+    if (!place->empty()) *place = (Uri::parse(*place) / cat("seed-", seed)).to_string();
+  }
+  return one;
+}
+
+// Trains where there is anything left to do. Returns the seed's job directory.
+Uri train_seed(Job& job, uint64_t seed) {
+  CommandLine command_line = job.command_line;
+  command_line.settings = settings_of(job.command_line.settings, seed);
+  Job one{.command_line = command_line,
+          .settings = settings_of(job.settings, seed),
+          .storage = job.storage,
+          .output = job.output,
+          .reached = job.reached,
+          .stop = job.stop,
+          .has_work_to_save = job.has_work_to_save};
+  job.reached = {};
+  log_info(cat("seed ", seed, ": ", one.settings.output.job_dir));
+  const size_t observers = job.output.observers();
+  run_training(one);
+  job.output.keep_observers(observers);
+  job.has_work_to_save = false;
+  return Uri::parse(one.settings.output.job_dir);
+}
+
+std::string metrics_of_seed(Job& job, uint64_t seed) {
+  const Uri metrics = train_seed(job, seed) / "metrics.json";
+  const std::optional<std::string> text = read_text(job.storage, metrics);
+  if (!text) throw Error(Code::kNotFound, "no such file", metrics.to_string());
+  return *text;
+}
+
+void say(const std::string& metric, const Spread& spread) {
+  char numbers[64];
+  std::snprintf(numbers, sizeof numbers, "%.4f, standard deviation %.4f", spread.mean, spread.std);
+  log_info(cat(metric, " over ", spread.values.size(), " seeds: mean ", numbers));
+}
+
+}  // namespace
+
+void run_seeds(Job& job) {
+  const TrainingOptions& options = job.settings.training;
+  if (job.command_line.dry_run) {  // they are alike
+    train_seed(job, options.seed);
+    return;
+  }
+  const Uri directory = Uri::parse(job.settings.output.job_dir);
+  if (job.storage.stat(directory / "job.json")) {
+    throw Error(Code::kIncompatible, "the job directory belongs to a job of one seed",
+                directory.to_string(), "use another --job-dir");
+  }
+  const uint64_t first = options.seed, end = first + static_cast<uint64_t>(options.seeds);
+  std::vector<std::string> metrics;
+  for (uint64_t seed = first; seed < end; ++seed) {
+    job.stop_point();
+    metrics.push_back(metrics_of_seed(job, seed));
+  }
+  const std::map<std::string, Spread> result = spreads(metrics);
+  for (const auto& [metric, spread] : result) say(metric, spread);
+  write_text(job.storage, directory / "metrics.json",
+             seeds_json(static_cast<int64_t>(first), result));
+}
+
+}  // namespace berth

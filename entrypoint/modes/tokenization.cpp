@@ -1,0 +1,101 @@
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "entrypoint/modes/job.h"
+#include "entrypoint/modes/open_tokenizer.h"
+#include "entrypoint/report/standard_output.h"
+#include "storage/archive.h"
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/base/text.h"
+#include "storage/formats/text_lines.h"
+#include "trainer/text/tokenizer.h"
+
+namespace berth {
+namespace {
+
+struct Input {
+  std::string text;
+  std::optional<std::string> text_pair{};
+};
+
+class StandardInput final : public ByteSource {
+ public:
+  size_t read(std::span<std::byte> buffer) override {
+    const size_t count = std::fread(buffer.data(), 1, buffer.size(), stdin);
+    if (count > 0 || std::ferror(stdin) == 0) return count;
+    throw Error(Code::kUnavailable, cat("cannot be read: ", std::strerror(errno)),
+                "standard input");
+  }
+};
+
+TextLines open_lines(Storage& storage, const std::string& path) {
+  if (path == "-") return TextLines(std::make_unique<StandardInput>());
+  const Uri uri = Uri::parse(path);
+  return TextLines(decompress(storage.open(uri), compression_of(uri.file_name())));
+}
+
+Input parse_input(std::string_view line, bool is_json) {
+  if (!is_json) return {.text = std::string(line)};
+  const OrderedJson object = parse_ordered_json(line);
+  const auto text = [&](const char* key) -> std::optional<std::string> {
+    const auto found = object.find(key);
+    if (found == object.end() || found->is_null()) return std::nullopt;
+    if (!found->is_string()) throw Error(Code::kBadData, cat(quoted(key), " is not a text"));
+    return found->get<std::string>();
+  };
+  if (!object.is_object()) throw Error(Code::kBadData, "is not a JSON object");
+  const std::optional<std::string> first = text("text");
+  if (!first) throw Error(Code::kBadData, "has no \"text\"");
+  return {.text = *first, .text_pair = text("text_pair")};
+}
+
+void print(const Tokenizer& tokenizer, const Input& input, const EncodeOptions& options,
+           ByteSink& output) {
+  const Encoding encoding = tokenizer.encode(input.text, input.text_pair, options);
+  OrderedJson tokens = OrderedJson::array(), offsets = OrderedJson::array();
+  for (const int32_t id : encoding.input_ids) tokens.push_back(tokenizer.token(id));
+  for (const Span& span : encoding.offsets) offsets.push_back({span.begin, span.end});
+  const OrderedJson object = {
+      {"tokens", tokens}, {"ids", encoding.input_ids}, {"offsets", offsets}};
+  output.write(as_bytes(to_text(object) + "\n"));
+}
+
+}  // namespace
+
+void run_tokenization(Job& job) {
+  const ToolOptions& tool = job.command_line.tool;
+  const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(job.storage, job.settings.model);
+  EncodeOptions options(std::numeric_limits<int32_t>::max());
+  options.add_special_tokens = tool.add_special_tokens;
+  options.with_offsets = true;
+  StandardOutput output;
+  if (tool.text) {
+    print(*tokenizer, {.text = *tool.text}, options, output);
+    output.close();
+    return;
+  }
+  const std::string name(without_compression_suffix(tool.input));
+  const bool is_json = name.ends_with(".jsonl");
+  try {
+    TextLines lines = open_lines(job.storage, tool.input);
+    for (std::string_view line; lines.next(line);) {
+      if (is_json && line.empty()) continue;
+      try {
+        print(*tokenizer, parse_input(line, is_json), options, output);
+      } catch (const Error& error) {
+        throw error.at(line_position(lines.number()));
+      }
+    }
+  } catch (const Error& error) {
+    throw error.at(tool.input);
+  }
+  output.close();
+}
+
+}  // namespace berth

@@ -1,0 +1,75 @@
+#include "entrypoint/platform/platform.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "storage/base/json.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+// It becomes part of paths.
+std::string checked_trial(const std::string& trial) {
+  const bool is_name =
+      trial.find_first_not_of("0123456789-_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") ==
+      std::string::npos;
+  return is_name ? trial : "";
+}
+
+// task.trial of TF_CONFIG, which is a text, or a number; empty where there is none.
+std::string trial_of(const std::string& config) {
+  const Json object = parse_json(config);
+  const Json::json_pointer place("/task/trial");
+  if (!object.is_object() || !object.contains(place)) return "";
+  const Json& trial = object.at(place);
+  if (trial.is_number_integer()) return checked_trial(to_text(trial));
+  return trial.is_string() ? checked_trial(trial.get<std::string>()) : "";
+}
+
+}  // namespace
+
+Platform read_platform() {
+  return read_platform([](const char* name) { return std::getenv(name); });
+}
+
+Platform read_platform(const Environment& environment) {
+  const auto text = [&](const char* name) {
+    const char* value = environment(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  Platform platform;
+  platform.model_dir = text("AIP_MODEL_DIR");
+  platform.checkpoint_dir = text("AIP_CHECKPOINT_DIR");
+  platform.tensorboard_log_dir = text("AIP_TENSORBOARD_LOG_DIR");
+  platform.training_data = text("AIP_TRAINING_DATA_URI");
+  platform.validation_data = text("AIP_VALIDATION_DATA_URI");
+  platform.test_data = text("AIP_TEST_DATA_URI");
+  platform.term = text("TERM");
+  platform.tuning = {.trial = checked_trial(text("CLOUD_ML_TRIAL_ID")),
+                     .metric_file = text("CLOUD_ML_HP_METRIC_FILE"),
+                     .metric_tag = text("CLOUD_ML_HP_METRIC_TAG")};
+  for (const char* name : {"TF_CONFIG", "CLUSTER_SPEC"}) {
+    if (platform.tuning.trial.empty()) platform.tuning.trial = trial_of(text(name));
+  }
+  platform.emulator_host = text("STORAGE_EMULATOR_HOST");
+  platform.credentials.application_credentials = text("GOOGLE_APPLICATION_CREDENTIALS");
+  platform.credentials.gcloud_directory = text("CLOUDSDK_CONFIG");
+  if (platform.credentials.gcloud_directory.empty() && !text("HOME").empty()) {
+    platform.credentials.gcloud_directory = text("HOME") + "/.config/gcloud";
+  }
+  for (const char* name : {"GCE_METADATA_ROOT", "GCE_METADATA_HOST"}) {  // the second outranks
+    if (!text(name).empty()) platform.credentials.metadata_host = text(name);
+  }
+  platform.credentials.metadata_server = lower_ascii(text("NO_GCE_CHECK")) != "true";
+  const std::string columns = text("COLUMNS");
+  int number = 0;
+  const char* end = columns.data() + columns.size();
+  if (std::from_chars(columns.data(), end, number).ptr == end && number > 0) {
+    platform.columns = number;
+  }
+  return platform;
+}
+
+}  // namespace berth

@@ -1,0 +1,59 @@
+#include "entrypoint/report/bar_line.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+
+namespace berth {
+namespace {
+
+std::string bar(double fraction, size_t cells) {
+  const auto filled = static_cast<size_t>(std::lround(fraction * static_cast<double>(cells)));
+  if (filled >= cells) return "[" + std::string(cells, '=') + "]";
+  const std::string done = filled == 0 ? "" : std::string(filled - 1, '=') + ">";
+  return "[" + done + std::string(cells - filled, '.') + "]";
+}
+
+}  // namespace
+
+std::string bar_line(const std::string& head, double fraction,
+                     const std::vector<std::string>& details, int columns) {
+  constexpr size_t kMostCells = 30, kLeastCells = 8, kBarFrame = 3;  // " [" and "]"
+  const double part = std::isfinite(fraction) ? std::clamp(fraction, 0.0, 1.0) : 0;
+  const size_t width = static_cast<size_t>(std::max(columns, 2)) - 1;  // the cursor needs one
+  const std::string percent = " " + std::to_string(static_cast<int>(part * 100)) + "%";
+  for (size_t kept = details.size();; --kept) {
+    std::string tail = percent;
+    for (size_t i = 0; i < kept; ++i) tail += "  " + details[i];
+    const size_t texts = head.size() + tail.size();
+    if (texts + kBarFrame + kLeastCells <= width && kept == details.size()) {
+      return head + " " + bar(part, std::min(kMostCells, width - texts - kBarFrame)) + tail;
+    }
+    if (texts <= width) return head + tail;
+    if (kept == 0) return head.substr(0, width);
+  }
+}
+
+std::string number_text(const char* format, double value) {
+  if (!std::isfinite(value)) return "-";
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+std::string duration_text(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0 || seconds > 1e9) return "-";
+  const auto whole = static_cast<int64_t>(std::llround(seconds));
+  const auto part = [](int64_t value) { return static_cast<int>(value); };
+  char text[64];
+  if (whole < 3600) {
+    std::snprintf(text, sizeof text, "%d:%02d", part(whole / 60), part(whole % 60));
+  } else {
+    std::snprintf(text, sizeof text, "%d:%02d:%02d", part(whole / 3600), part(whole / 60 % 60),
+                  part(whole % 60));
+  }
+  return text;
+}
+
+}  // namespace berth

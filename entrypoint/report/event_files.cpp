@@ -1,0 +1,131 @@
+#include "entrypoint/report/event_files.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "storage/base/error.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+#include "storage/formats/event_file.h"
+#include "storage/store_object.h"
+
+namespace berth {
+namespace {
+
+constexpr double kLeastPause_s = 10;
+constexpr double kPartOfElapsed = 0.05;
+
+void append(std::vector<std::byte>& bytes, const std::vector<std::byte>& more) {
+  bytes.insert(bytes.end(), more.begin(), more.end());
+}
+
+Scalar scalar(const std::string& tag, double value) { return {tag, static_cast<float>(value)}; }
+
+}  // namespace
+
+EventRun::EventRun(Storage& storage, Uri directory, std::string writer)
+    : storage_(storage), directory_(std::move(directory)), writer_(std::move(writer)) {}
+
+void EventRun::add(const std::vector<std::byte>& record) {
+  const std::lock_guard lock(mutex_);
+  append(pending_, record);
+}
+
+void EventRun::flush(double now_s) {
+  std::vector<std::byte> records;
+  {
+    const std::lock_guard lock(mutex_);
+    records.swap(pending_);
+  }
+  if (records.empty()) return;
+  // Names keep their order though the clock is set back.
+  last_name_s_ = std::max(last_name_s_, now_s);
+  char name[400];
+  std::snprintf(name, sizeof name, "events.out.tfevents.%010lld.%s.%06d",
+                static_cast<long long>(last_name_s_), writer_.c_str(), counter_);
+  try {
+    store_object(storage_, directory_ / name, [&](ByteSink& sink) {
+      sink.write(event_file_header(now_s));
+      sink.write(records);
+    });
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    pending_.insert(pending_.begin(), records.begin(), records.end());
+    throw;
+  }
+  ++counter_;
+}
+
+std::string this_writer() {
+  char host[256] = {};
+  if (::gethostname(host, sizeof host - 1) != 0 || host[0] == '\0') return cat("host.", ::getpid());
+  return cat(host, ".", ::getpid());
+}
+
+EventFiles::EventFiles(Storage& storage, const Uri& summary_dir, EventFileOptions options)
+    : options_(std::move(options)),
+      train_(storage, summary_dir / "train", options_.writer),
+      eval_(storage, summary_dir / "eval", options_.writer),
+      began_s_(options_.steady_clock()),
+      flushed_s_(began_s_) {}
+
+EventFiles::~EventFiles() { flush(); }
+
+void EventFiles::on_start(const JobReport& report) {
+  train_.add(text_event(options_.wall_clock(), report.first_step, "settings", options_.settings));
+  try {
+    train_.flush(options_.wall_clock());
+  } catch (const Error& error) {
+    if (error.code() == Code::kNotPermitted) throw;
+    log_warning(cat("summaries not stored yet: ", error.what()));
+  }
+}
+
+void EventFiles::on_step(const StepReport& report) {
+  if (report.log) {
+    const Scalar scalars[] = {scalar("loss", report.interval_loss),
+                              scalar("learning_rate", report.learning_rate),
+                              scalar("grad_norm", report.grad_norm),
+                              scalar("examples_per_second", report.examples_per_second)};
+    train_.add(scalar_event(options_.wall_clock(), report.step, scalars));
+  }
+  flush_when_due();
+}
+
+void EventFiles::on_evaluation(const EvaluationReport& report) {
+  std::vector<Scalar> scalars = {scalar("loss", report.loss)};
+  for (const auto& [name, value] : report.metrics) scalars.push_back(scalar(name, value));
+  eval_.add(scalar_event(options_.wall_clock(), report.step, scalars));
+  flush_when_due();
+}
+
+void EventFiles::on_finish() {
+  flush();
+  wait();
+}
+
+// A store that takes longer than that is waited for, and its records go with the next one.
+void EventFiles::flush_when_due() {
+  const double now = options_.steady_clock();
+  const double pause_s = std::max(kLeastPause_s, kPartOfElapsed * (now - began_s_));
+  if (now - flushed_s_ < pause_s || !background_.idle()) return;
+  flushed_s_ = now;
+  flush();
+}
+
+void EventFiles::flush() {
+  background_.submit([this, now_s = options_.wall_clock()] {
+    for (EventRun* run : {&train_, &eval_}) {
+      try {
+        run->flush(now_s);
+      } catch (const std::exception& error) {
+        log_warning(cat("summaries not stored yet: ", error.what()));
+      }
+    }
+  });
+}
+
+}  // namespace berth

@@ -1,0 +1,92 @@
+#include "entrypoint/report/final_report.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <new>
+#include <nlohmann/json.hpp>
+
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+
+namespace berth {
+namespace {
+
+constexpr size_t kLimitBytes = 4096;
+
+std::string dump(const FinalReport& report, size_t text_limit) {
+  const auto cut = [text_limit](const std::string& text) {
+    return text.size() <= text_limit ? text : text.substr(0, text_limit) + "...";
+  };
+  const OrderedJson object = {
+      {"code", report.code},
+      {"reason", report.reason},
+      {"what", cut(report.what)},
+      {"where", cut(report.where)},
+      {"hint", cut(report.hint)},
+      {"step", report.step},
+      {"checkpoint", cut(report.checkpoint)},
+  };
+  return to_text(object);
+}
+
+FinalReport report_of(const Error& error) {
+  return {.code = exit_code(error.code()),
+          .reason = std::string(reason(error.code())),
+          .what = error.problem(),
+          .where = error.where(),
+          .hint = error.hint(),
+          .checkpoint = ""};
+}
+
+}  // namespace
+
+FinalReport success_report(const RunResult& reached) {
+  FinalReport report{.reason = "finished",
+                     .what = "all work is done",
+                     .where = "",
+                     .hint = "",
+                     .checkpoint = reached.checkpoint};
+  report.step = reached.step;
+  return report;
+}
+
+FinalReport failure_report(const std::exception_ptr& failure, const RunResult& reached) {
+  FinalReport report;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    report = report_of(error);
+  } catch (const std::bad_alloc&) {
+    report = report_of(Error(Code::kMemory, "memory ran out", "",
+                             "give the job more, or lower --batch-size or --max-seq-length"));
+  } catch (const std::exception& error) {
+    report = report_of(Error(Code::kInternal, error.what(), "", "this is a bug: please report it"));
+  } catch (...) {
+    report = report_of(Error(Code::kInternal, "unknown failure", "", "please report it"));
+  }
+  report.step = reached.step;
+  report.checkpoint = reached.checkpoint;
+  return report;
+}
+
+std::string sentence(const FinalReport& report) {
+  std::string text = report.where.empty() ? report.what : report.where + ": " + report.what;
+  return report.hint.empty() ? text : text + "; " + report.hint;
+}
+
+std::string json_line(const FinalReport& report) {
+  for (size_t text_limit = kLimitBytes;; text_limit /= 2) {
+    std::string line = dump(report, text_limit);
+    if (line.size() <= kLimitBytes) return line;
+  }
+}
+
+void write_termination_log(const std::string& line, const std::filesystem::path& file) {
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);  // never made here
+  if (descriptor < 0) return;
+  [[maybe_unused]] const ssize_t written = ::write(descriptor, line.data(), line.size());
+  ::close(descriptor);
+}
+
+}  // namespace berth

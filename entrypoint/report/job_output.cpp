@@ -1,0 +1,61 @@
+#include "entrypoint/report/job_output.h"
+
+#include <unistd.h>
+
+#include "entrypoint/report/json_lines.h"
+#include "entrypoint/report/progress.h"
+#include "entrypoint/report/standard_error.h"
+
+namespace berth {
+namespace {
+
+LogSink make_sink(const CommandLine& command_line, TerminalLine& line) {
+  if (wants_text(command_line.log_format, standard_error_is_terminal())) {
+    return text_log_sink(command_line.log_level, line);
+  }
+  return json_log_sink(command_line.log_level, write_standard_error, wall_clock_s);
+}
+
+}  // namespace
+
+JobOutput::JobOutput(const CommandLine& command_line, const Platform& platform, RunResult& reached)
+    : reached_(reached),
+      line_(write_standard_error, standard_error_is_terminal() && platform.term != "dumb"),
+      sink_(make_sink(command_line, line_)) {
+  if (wants_text(command_line.log_format, standard_error_is_terminal())) {
+    const int fallback = platform.columns.value_or(80);
+    add(std::make_unique<Progress>(
+        line_, [fallback] { return terminal_columns(STDERR_FILENO).value_or(fallback); }));
+  } else {
+    add(std::make_unique<JsonLines>());
+  }
+}
+
+void JobOutput::on_start(const JobReport& report) {
+  reached_.step = report.first_step;
+  for (const auto& observer : observers_) observer->on_start(report);
+}
+
+void JobOutput::on_step(const StepReport& report) {
+  reached_.step = report.step;
+  for (const auto& observer : observers_) observer->on_step(report);
+}
+
+void JobOutput::on_evaluating(int64_t done, int64_t total) {
+  for (const auto& observer : observers_) observer->on_evaluating(done, total);
+}
+
+void JobOutput::on_evaluation(const EvaluationReport& report) {
+  for (const auto& observer : observers_) observer->on_evaluation(report);
+}
+
+void JobOutput::on_checkpoint(const CheckpointReport& report) {
+  reached_.checkpoint = report.where;
+  for (const auto& observer : observers_) observer->on_checkpoint(report);
+}
+
+void JobOutput::on_finish() {
+  for (const auto& observer : observers_) observer->on_finish();
+}
+
+}  // namespace berth

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "entrypoint/flags/command_line.h"
+#include "entrypoint/platform/platform.h"
+#include "entrypoint/report/log_output.h"
+#include "entrypoint/report/terminal_line.h"
+#include "entrypoint/run.h"
+#include "trainer/loop/observer.h"
+
+namespace berth {
+
+// What a job says while it runs: the log sink and the observers, fanned out in the order they were
+// added. Also keeps `reached` current. Lives as long as the job.
+class JobOutput final : public Observer {
+ public:
+  JobOutput(const CommandLine& command_line, const Platform& platform, RunResult& reached);
+
+  void add(std::unique_ptr<Observer> observer) { observers_.push_back(std::move(observer)); }
+  size_t observers() const { return observers_.size(); }
+  void keep_observers(size_t first) { observers_.resize(first); }  // no more than there are
+
+  void on_start(const JobReport& report) override;
+  void on_step(const StepReport& report) override;
+  void on_evaluating(int64_t done, int64_t total) override;
+  void on_evaluation(const EvaluationReport& report) override;
+  void on_checkpoint(const CheckpointReport& report) override;
+  void on_finish() override;
+
+ private:
+  RunResult& reached_;
+  TerminalLine line_;
+  ScopedLogSink sink_;
+  std::vector<std::unique_ptr<Observer>> observers_;
+};
+
+}  // namespace berth

@@ -1,0 +1,85 @@
+#include "entrypoint/report/json_lines.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "storage/base/json.h"
+
+namespace berth {
+namespace {
+
+// Seven digits, all that an fp32 holds; null for what is no number.
+OrderedJson number(double value) {
+  if (!std::isfinite(value)) return nullptr;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.7g", value);
+  return std::strtod(text, nullptr);
+}
+
+OrderedJson event(const char* name, const Clock& wall_clock) {
+  return {{"time", iso_time(wall_clock())}, {"event", name}, {"severity", "INFO"}};
+}
+
+void write_line(const Write& write, const OrderedJson& object) { write(to_text(object) + "\n"); }
+
+}  // namespace
+
+JsonLines::JsonLines(Write write, Clock wall_clock)
+    : write_(std::move(write)), wall_clock_(std::move(wall_clock)) {}
+
+void JsonLines::on_start(const JobReport& report) {
+  OrderedJson line = event("start", wall_clock_);
+  line["train_examples"] = report.train_examples;
+  line["eval_examples"] = report.eval_examples;
+  line["num_labels"] = report.num_labels;
+  line["parameters"] = report.parameters;
+  line["first_step"] = report.first_step;
+  line["total_steps"] = report.total_steps;
+  line["batch_size"] = report.batch_size;
+  if (report.token_budget > 0) line["token_budget"] = report.token_budget;
+  line["epochs"] = number(report.epochs);
+  line["kernels"] = report.kernels;
+  write_line(write_, line);
+}
+
+void JsonLines::on_step(const StepReport& report) {
+  if (!report.log) return;
+  OrderedJson line = event("step", wall_clock_);
+  line["step"] = report.step;
+  line["total_steps"] = report.total_steps;
+  line["epoch"] = number(report.epoch);
+  line["loss"] = number(report.interval_loss);
+  line["learning_rate"] = number(report.learning_rate);
+  line["grad_norm"] = number(report.grad_norm);
+  line["examples_per_second"] = number(report.examples_per_second);
+  line["tokens_per_second"] = number(report.tokens_per_second);
+  write_line(write_, line);
+}
+
+void JsonLines::on_evaluation(const EvaluationReport& report) {
+  OrderedJson line = event("evaluation", wall_clock_);
+  line["step"] = report.step;
+  line["epoch"] = number(report.epoch);
+  line["split"] = report.split;
+  line["examples"] = report.examples;
+  line["loss"] = number(report.loss);
+  for (const auto& [name, value] : report.metrics) line[name] = number(value);
+  if (report.majority_rate) line["majority_rate"] = number(*report.majority_rate);
+  line["seconds"] = number(report.seconds);
+  write_line(write_, line);
+}
+
+void JsonLines::on_checkpoint(const CheckpointReport& report) {
+  OrderedJson line = event("checkpoint", wall_clock_);
+  line["step"] = report.step;
+  line["where"] = report.where;
+  line["size_bytes"] = report.size_bytes;
+  line["seconds"] = number(report.seconds);
+  write_line(write_, line);
+}
+
+void JsonLines::on_finish() { write_line(write_, event("finish", wall_clock_)); }
+
+}  // namespace berth

@@ -1,0 +1,146 @@
+#include "entrypoint/report/progress.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "entrypoint/report/bar_line.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+constexpr double kRedrawEvery_s = 0.1;
+constexpr double kTolerance = 1e-6;  // of a fractional epoch
+
+std::string evaluation_text(const EvaluationReport& report) {
+  std::string text = "eval loss " + number_text("%.4f", report.loss);
+  for (const auto& [name, value] : report.metrics) {
+    text += cat("  ", name, " ", number_text("%.4f", value));
+  }
+  if (report.majority_rate) {
+    text += cat("  (most frequent class alone: ", number_text("%.4f", *report.majority_rate), ")");
+  }
+  return text;
+}
+
+// "32", or "at most 4096 tokens".
+std::string size_of_update(const JobReport& job) {
+  return job.token_budget > 0 ? cat("at most ", job.token_budget, " tokens") : cat(job.batch_size);
+}
+
+// With a token budget their average so far.
+double examples_of_update(const JobReport& job, const StepReport& report) {
+  if (job.token_budget == 0) return static_cast<double>(job.batch_size);
+  return report.epoch * static_cast<double>(job.train_examples) / static_cast<double>(report.step);
+}
+
+}  // namespace
+
+Progress::Progress(TerminalLine& line, std::function<int()> columns, Clock steady_clock)
+    : line_(line), columns_(std::move(columns)), clock_(std::move(steady_clock)) {}
+
+void Progress::on_start(const JobReport& report) {
+  job_ = report;
+  epoch_began_s_ = clock_();
+  std::string text =
+      cat(report.train_examples, " examples to train on, ", report.eval_examples,
+          " to evaluate on, ", report.num_labels, " labels; ", report.parameters, " parameters; ",
+          report.total_steps, " updates of ", size_of_update(report));
+  if (!report.kernels.empty()) text += cat("; kernels ", report.kernels);
+  if (report.first_step > 0) text += cat("; going on after update ", report.first_step);
+  line_.print(text);
+}
+
+Progress::Position Progress::position_of(const StepReport& report) const {
+  const auto total = static_cast<double>(report.total_steps);
+  const double per_epoch = job_.epochs > 0    ? total / job_.epochs
+                           : report.epoch > 0 ? static_cast<double>(report.step) / report.epoch
+                                              : total;
+  const auto boundary = [&](int64_t epoch) {
+    return std::min<int64_t>(std::llround(static_cast<double>(epoch) * per_epoch),
+                             report.total_steps);
+  };
+  const auto count = [](double epochs) {
+    return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(epochs - kTolerance)));
+  };
+  Position position{};
+  position.epoch = count(report.epoch);
+  position.epochs = std::max(position.epoch, count(total / per_epoch));
+  const int64_t before = boundary(position.epoch - 1);
+  position.step = std::max<int64_t>(1, report.step - before);  // a budget's boundaries are guesses
+  position.steps = std::max(position.step, boundary(position.epoch) - before);
+  return position;
+}
+
+bool Progress::time_to_draw() {
+  const double now = clock_();
+  if (last_drawn_s_ >= 0 && now - last_drawn_s_ < kRedrawEvery_s) return false;
+  last_drawn_s_ = now;
+  return true;
+}
+
+void Progress::on_step(const StepReport& report) {
+  print_finished_epoch();
+  loss_sum_ += report.loss;
+  ++loss_count_;
+  const Position at = position_of(report);
+  const std::string epoch = cat("Epoch ", at.epoch, "/", at.epochs);
+  const std::string head = cat(epoch, "  ", at.step, "/", at.steps);
+  const std::string rate = number_text("%.0f ex/s", report.examples_per_second);
+  const double left_s = static_cast<double>(report.total_steps - report.step) *
+                        examples_of_update(job_, report) / report.examples_per_second;
+  const std::vector<std::string> details = {rate, "ETA " + duration_text(left_s),
+                                            "loss " + number_text("%.3f", report.interval_loss),
+                                            "lr " + number_text("%.2g", report.learning_rate)};
+  const double fraction = static_cast<double>(at.step) / static_cast<double>(at.steps);
+  if (line_.redraws()) {
+    if (time_to_draw()) line_.show(bar_line(head, fraction, details, columns_()));
+  } else if (report.log) {
+    std::string text = head;
+    for (const std::string& detail : details) text += "  " + detail;
+    line_.print(text);
+  }
+  const bool epoch_ends = std::abs(report.epoch - std::round(report.epoch)) < kTolerance;
+  if (epoch_ends || report.step == report.total_steps) {
+    const double now = clock_();
+    finished_epoch_ = cat(head, "  ", duration_text(now - epoch_began_s_), "  ", rate, "  loss ",
+                          number_text("%.4f", loss_sum_ / static_cast<double>(loss_count_)));
+    epoch_began_s_ = now;
+    loss_sum_ = 0;
+    loss_count_ = 0;
+  }
+}
+
+void Progress::on_evaluating(int64_t done, int64_t total) {
+  if (!line_.redraws() || !time_to_draw()) return;
+  const double fraction =
+      static_cast<double>(done) / static_cast<double>(std::max<int64_t>(total, 1));
+  line_.show(bar_line(cat("Evaluating  ", done, "/", total), fraction, {}, columns_()));
+}
+
+void Progress::on_evaluation(const EvaluationReport& report) {
+  const std::string what =
+      finished_epoch_.empty() ? cat("Update ", report.step) : std::exchange(finished_epoch_, "");
+  line_.show("");
+  line_.print(what + "  " + evaluation_text(report));
+}
+
+void Progress::on_checkpoint(const CheckpointReport& report) {
+  if (line_.redraws()) return;  // a line for each would bury the epochs
+  line_.print(cat("Checkpoint ", report.where, "  ", human_bytes(report.size_bytes), "  ",
+                  number_text("%.1f s", report.seconds)));
+}
+
+void Progress::on_finish() {
+  print_finished_epoch();
+  line_.show("");
+}
+
+void Progress::print_finished_epoch() {
+  if (finished_epoch_.empty()) return;
+  line_.show("");
+  line_.print(std::exchange(finished_epoch_, ""));
+}
+
+}  // namespace berth

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "entrypoint/report/terminal_line.h"
+#include "storage/base/clock.h"
+#include "trainer/loop/observer.h"
+
+namespace berth {
+
+// Progress for people. On a terminal one line, redrawn at most ten times a second, and a line that
+// stays for every epoch and evaluation; elsewhere a line for each logged step.
+class Progress final : public Observer {
+ public:
+  // `line` outlives this. `columns` is asked at each drawing, so that a resized window fits.
+  Progress(TerminalLine& line, std::function<int()> columns, Clock steady_clock = steady_clock_s);
+
+  void on_start(const JobReport& report) override;
+  void on_step(const StepReport& report) override;
+  void on_evaluating(int64_t done, int64_t total) override;
+  void on_evaluation(const EvaluationReport& report) override;
+  void on_checkpoint(const CheckpointReport& report) override;
+  void on_finish() override;
+
+ private:
+  // Where a step stands in its epoch, both counted from 1.
+  struct Position {
+    int64_t epoch, epochs, step, steps;
+  };
+  Position position_of(const StepReport& report) const;
+
+  bool time_to_draw();
+  void print_finished_epoch();
+
+  TerminalLine& line_;
+  const std::function<int()> columns_;
+  const Clock clock_;
+  JobReport job_;
+  double last_drawn_s_ = -1;
+  double epoch_began_s_ = 0, loss_sum_ = 0;
+  int64_t loss_count_ = 0;
+  std::string finished_epoch_;  // waits for its evaluation
+};
+
+}  // namespace berth

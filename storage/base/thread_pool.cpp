@@ -1,0 +1,147 @@
+#include "storage/base/thread_pool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+// Some 40 us, and then 0.5 ms in which whoever else has work gets the CPU: longer than what lies
+// between two operations of a step, since a virtual machine takes long to wake who sleeps, and
+// shorter than anyone would notice.
+constexpr int kPauses = 2000, kYields = 1000;
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+// Returns once `word` differs from `old`: by spinning at first, then asleep.
+void await_change(const std::atomic<uint32_t>& word, uint32_t old) {
+  for (int i = 0; i < kPauses + kYields; ++i) {
+    if (word.load(std::memory_order_acquire) != old) return;
+    if (i < kPauses) {
+      relax();
+    } else {
+      std::this_thread::yield();
+    }
+  }
+  while (word.load(std::memory_order_acquire) == old) word.wait(old, std::memory_order_acquire);
+}
+
+// Which part of which pool this thread is running.
+struct Running {
+  const void* pool = nullptr;
+  int thread = 0;
+};
+thread_local Running running;
+
+}  // namespace
+
+struct ThreadPool::State {
+  // One per thread, a cache line each: a waker does not disturb the others.
+  struct alignas(64) Slot {
+    std::atomic<uint32_t> ticket{0};  // raised when there is a part to run, or the end has come
+    std::exception_ptr failure;
+  };
+
+  explicit State(int num_threads) : slots(static_cast<size_t>(num_threads)) {}
+
+  void run_part(int thread) {
+    Slot& slot = slots[static_cast<size_t>(thread)];
+    const Running outer = running;
+    running = {this, thread};
+    try {
+      (*fn)(count * thread / parts, count * (thread + 1) / parts, thread);
+    } catch (...) {
+      slot.failure = std::current_exception();
+    }
+    running = outer;
+  }
+
+  void work(int thread) {
+    Slot& slot = slots[static_cast<size_t>(thread)];
+    for (uint32_t seen = 0;; ++seen) {
+      await_change(slot.ticket, seen);
+      if (stopping) return;
+      run_part(thread);
+      if (unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1) unfinished.notify_one();
+    }
+  }
+
+  void wake(int thread) {
+    std::atomic<uint32_t>& ticket = slots[static_cast<size_t>(thread)].ticket;
+    ticket.fetch_add(1, std::memory_order_release);
+    ticket.notify_one();
+  }
+
+  void await_workers() {
+    for (uint32_t left; (left = unfinished.load(std::memory_order_acquire)) != 0;) {
+      await_change(unfinished, left);
+    }
+  }
+
+  std::vector<Slot> slots;
+  // The job in progress; written before tickets rise, read after.
+  const Range* fn = nullptr;
+  int64_t count = 0;
+  int parts = 1;
+  bool stopping = false;
+  alignas(64) std::atomic<uint32_t> unfinished{0};
+  std::vector<std::jthread> threads;  // last: they use all of the above
+};
+
+ThreadPool::ThreadPool(int num_threads)
+    : state_(std::make_unique<State>(std::max(1, num_threads))) {
+  try {
+    for (int i = 1; i < size(); ++i) {
+      state_->threads.emplace_back([state = state_.get(), i] { state->work(i); });
+    }
+  } catch (const std::system_error& error) {
+    state_->stopping = true;
+    for (int i = 1; i < size(); ++i) state_->wake(i);
+    throw Error(Code::kMemory, cat("cannot start ", size(), " threads (", error.what(), ")"), "",
+                "lower --threads or raise the limit on processes");
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  state_->stopping = true;
+  for (int i = 1; i < size(); ++i) state_->wake(i);
+}
+
+int ThreadPool::size() const { return static_cast<int>(state_->slots.size()); }
+
+void ThreadPool::parallel_for(int64_t count, int64_t grain, const Range& fn) {
+  if (count <= 0) return;
+  if (running.pool == state_.get()) return fn(0, count, running.thread);
+  State& state = *state_;
+  state.fn = &fn;
+  state.count = count;
+  state.parts =
+      static_cast<int>(std::clamp<int64_t>(count / std::max<int64_t>(1, grain), 1, size()));
+  state.unfinished.store(static_cast<uint32_t>(state.parts - 1), std::memory_order_relaxed);
+  for (int i = 1; i < state.parts; ++i) state.wake(i);
+  state.run_part(0);
+  state.await_workers();
+  std::exception_ptr first;
+  for (int i = 0; i < state.parts; ++i) {
+    const std::exception_ptr failure =
+        std::exchange(state.slots[static_cast<size_t>(i)].failure, nullptr);
+    if (failure && !first) first = failure;
+  }
+  if (first) std::rethrow_exception(first);
+}
+
+}  // namespace berth

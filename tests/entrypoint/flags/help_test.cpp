@@ -1,0 +1,83 @@
+#include "entrypoint/flags/help.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "entrypoint/flags/flag_table.h"
+
+namespace berth {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Help, ShowsEveryVisibleFlagWithItsDefault) {
+  const std::string help = help_text(100);
+  for (const Flag& flag : flag_table()) {
+    if (flag.group == FlagGroup::kHidden) {
+      EXPECT_THAT(help, Not(HasSubstr("--" + flag.name)));
+    } else if (flag.group == FlagGroup::kAccepted) {
+      std::string typed = "--" + flag.name;
+      std::ranges::replace(typed, '-', '_');
+      typed.replace(0, 2, "--");
+      EXPECT_THAT(help, HasSubstr(typed));
+    } else {
+      EXPECT_THAT(help, HasSubstr("\n  --" + flag.name));
+    }
+  }
+  EXPECT_THAT(help, HasSubstr("(default: 5e-5)"));
+  EXPECT_THAT(help, HasSubstr("--train_batch_size]"));
+}
+
+TEST(Help, TeachesWithAnExampleAndEndsWithExitCodes) {
+  const std::string help = help_text(100);
+  EXPECT_THAT(help.substr(0, 300), HasSubstr("berth --train-data-file data/df.pickle"));
+  EXPECT_THAT(help, HasSubstr("  143   stopped by SIGTERM or SIGINT, after saving\n"));
+}
+
+TEST(Help, FitsTheWidth) {
+  for (const int width : {60, 80, 100}) {
+    std::istringstream lines(help_text(width));
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find("berth --train") == std::string::npos) {
+        EXPECT_LE(line.size(), static_cast<size_t>(width)) << line;
+      }
+    }
+  }
+}
+
+TEST(Help, EveryNameMeansOneFlag) {
+  std::set<std::string> names;
+  const auto add = [&](const std::string& name) { EXPECT_TRUE(names.insert(name).second) << name; };
+  for (const Flag& flag : flag_table()) {
+    add(flag.name);
+    for (const std::string& alias : flag.aliases) add(alias);
+  }
+  for (const ForeignFlag& foreign : foreign_flags()) add(foreign.name);
+  for (const std::string& name : names) {
+    EXPECT_FALSE(names.contains("no" + name)) << name;
+    EXPECT_FALSE(names.contains("no-" + name)) << name;
+  }
+}
+
+TEST(Help, VersionIsTheProjects) { EXPECT_THAT(version_text(), testing::StartsWith("berth 0.")); }
+
+TEST(Readme, ShowsTheCurrentFlags) {
+  std::ifstream file(BERTH_TESTDATA "/../../README.md");
+  ASSERT_TRUE(file) << "no README.md";
+  const std::string readme(std::istreambuf_iterator<char>(file), {});
+  const std::string begin = "<!-- flags -->\n", end = "<!-- /flags -->";
+  const size_t first = readme.find(begin), last = readme.find(end);
+  ASSERT_NE(first, std::string::npos) << "README.md has no " << begin;
+  ASSERT_NE(last, std::string::npos) << "README.md has no " << end;
+  const size_t start = first + begin.size();
+  EXPECT_EQ(readme.substr(start, last - start), help_markdown())
+      << "put the output of `berth --help-markdown` between README's markers";
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,99 @@
+#include "entrypoint/memory/memory_budget.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "storage/base/error.h"
+
+namespace berth {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+// 100 MiB, and 10 more for each example.
+MemoryEstimate linear(int64_t batch) {
+  return {.parameters = 100 * kMiB, .activations = static_cast<size_t>(batch) * 10 * kMiB};
+}
+
+MemoryLimit limit_of(uint64_t mebibytes) { return {mebibytes * kMiB, "the container's limit"}; }
+
+std::string complaint(const BatchShape& shape, uint64_t mebibytes) {
+  try {
+    require_memory(shape, linear(shape.at_once()), limit_of(mebibytes), linear);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kMemory);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(LargestFittingBatch, IsTheLastThatFits) {
+  EXPECT_EQ(largest_fitting_batch(32, limit_of(239), linear), 13);
+  EXPECT_EQ(largest_fitting_batch(32, limit_of(240), linear), 14);
+  EXPECT_EQ(largest_fitting_batch(32, limit_of(110), linear), 1);
+  EXPECT_EQ(largest_fitting_batch(32, limit_of(109), linear), 0);
+  EXPECT_EQ(largest_fitting_batch(32, limit_of(9999), linear), 32);
+  EXPECT_EQ(largest_fitting_batch(1, limit_of(110), linear), 1);
+}
+
+TEST(RequireMemory, PassesWhatFits) {
+  EXPECT_EQ(complaint({.batch_size = 32}, 420), "");
+  EXPECT_EQ(complaint({.batch_size = 32, .micro_batches = 4}, 180), "");
+  EXPECT_EQ(complaint({.batch_size = 3200, .micro_batches = 2, .rows = 30}, 400), "");
+  require_memory({.batch_size = 1'000'000}, linear(1'000'000), std::nullopt, linear);
+}
+
+TEST(RequireMemory, SaysTheNumbersAndWhatWouldFit) {
+  EXPECT_EQ(complaint({.batch_size = 32}, 230),
+            "the job needs up to 420.0 MiB of memory, 320.0 MiB of it for 32 examples at once, and "
+            "the container's limit is 230.0 MiB; --batch-size 13 would fit, or the same updates by "
+            "--gradient-accumulation-steps 3");
+}
+
+TEST(RequireMemory, CountsMicroBatches) {
+  EXPECT_THAT(complaint({.batch_size = 32, .micro_batches = 2}, 230),
+              HasSubstr("; --gradient-accumulation-steps 3 would fit"));
+  // Of fewer rows than a batch.
+  EXPECT_THAT(complaint({.batch_size = 3200, .micro_batches = 16, .rows = 60}, 230),
+              HasSubstr("for 60 examples at once"));
+}
+
+TEST(RequireMemory, NamesTheEvaluationWhereItIsWhatTakesTooMuch) {
+  EXPECT_THAT(complaint({.batch_size = 8, .evaluated = 64}, 230),
+              HasSubstr("for 64 examples at once"));
+  EXPECT_THAT(complaint({.batch_size = 8, .evaluated = 64}, 230),
+              HasSubstr("; --eval-batch-size 13 would fit"));
+  EXPECT_THAT(complaint({.batch_size = 32, .evaluated = 64}, 230),
+              HasSubstr("--batch-size 13 with --eval-batch-size 13 would fit"));
+}
+
+TEST(RequireMemory, SpeaksOfTokensWhereThereIsABudget) {
+  const std::string text = complaint({.batch_size = 32, .tokens_an_example = 4}, 230);
+  EXPECT_THAT(text, HasSubstr("for 32 tokens at once"));
+  EXPECT_THAT(text, HasSubstr("; --token-budget 13 would fit"));
+  EXPECT_THAT(complaint({.batch_size = 8, .evaluated = 64, .tokens_an_example = 4}, 230),
+              HasSubstr("; --eval-batch-size 3 would fit"));
+}
+
+TEST(RequireMemory, OfAnInferenceItIsTheEvaluation) {
+  EXPECT_THAT(complaint({.evaluated = 64}, 230), HasSubstr("; --eval-batch-size 13 would fit"));
+}
+
+TEST(RequireMemory, KnowsThatUpdatesOfOneExampleMayTakeLess) {
+  const BatchShape shape{.batch_size = 4, .alone_bytes = 105 * kMiB};
+  EXPECT_THAT(complaint(shape, 105), HasSubstr("; --batch-size 1 with --eval-batch-size 1 would"));
+  EXPECT_THAT(complaint(shape, 104), HasSubstr("not even one at a time fits"));
+  EXPECT_THAT(complaint(shape, 120), HasSubstr("--batch-size 2 would fit, or the same"));
+}
+
+TEST(RequireMemory, SaysWhereNoBatchFits) {
+  EXPECT_THAT(complaint({.batch_size = 4}, 105),
+              HasSubstr("not even one at a time fits: use --recompute, a smaller model"));
+  EXPECT_THAT(complaint({.batch_size = 4, .recomputes = true}, 105),
+              HasSubstr("not even one at a time fits: use a smaller model"));
+}
+
+}  // namespace
+}  // namespace berth

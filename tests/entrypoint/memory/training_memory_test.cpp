@@ -1,0 +1,53 @@
+#include "entrypoint/memory/training_memory.h"
+
+#include <gtest/gtest.h>
+
+#include "storage/base/error.h"
+#include "tests/support/tiny_config.h"
+#include "trainer/cpu/kernels/cpu_kernels.h"
+
+namespace berth {
+namespace {
+
+class TrainingMemory : public testing::Test {
+ protected:
+  TrainingMemory() {
+    settings_.data.max_seq_length = 16;
+    settings_.training.batch_size = settings_.training.eval_batch_size = 1;
+  }
+  MemoryEstimate memory(const std::optional<MemoryLimit>& limit) {
+    return training_memory(settings_, config_, {}, data_, limit, *kernels_);
+  }
+  void require(size_t size_bytes) {
+    require_training_memory(settings_, config_, {}, data_, limit_of(size_bytes), *kernels_);
+  }
+  static MemoryLimit limit_of(size_t size_bytes) { return {size_bytes, "the container's limit"}; }
+
+  Settings settings_;
+  ModelConfig config_ = tiny_config();
+  DataMemory data_{.program = 1000, .tables = 100, .most_examples = 8};
+  ThreadPool pool_{1};
+  std::unique_ptr<Kernels> kernels_ = make_cpu_kernels(pool_);
+};
+
+TEST_F(TrainingMemory, SavesBesideTrainingWhereThereIsRoom) {
+  const MemoryEstimate free = memory(std::nullopt);
+  EXPECT_EQ(free.saves, Saving::kBesideTraining);
+  EXPECT_EQ(free.program, 1000u);
+  EXPECT_EQ(free.tables, 100u);
+  EXPECT_EQ(memory(limit_of(free.total())).saves, Saving::kBesideTraining);
+}
+
+TEST_F(TrainingMemory, LetsTrainingWaitWhereACopyWouldNotFit) {
+  const MemoryEstimate free = memory(std::nullopt);
+  const MemoryEstimate waits = memory(limit_of(free.total() - 1));
+  EXPECT_EQ(waits.saves, Saving::kWhileTrainingWaits);
+  EXPECT_EQ(waits.total() - waits.saving, free.total() - free.saving);
+  EXPECT_LT(waits.total(), free.total());
+  require(free.total() - 1);
+  require(waits.total());
+  EXPECT_THROW(require(waits.total() - 1), Error);
+}
+
+}  // namespace
+}  // namespace berth

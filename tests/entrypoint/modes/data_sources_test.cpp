@@ -1,0 +1,113 @@
+#include "entrypoint/modes/data_sources.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "storage/base/text.h"
+#include "storage/local_storage.h"
+#include "tests/support/scratch_directory.h"
+#include "tests/support/throws_code.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+
+class MetaDataTest : public testing::Test {
+ protected:
+  MetaDataTest() { settings_.data.train_data_file = "a/train.tf_record-*"; }
+  DataSources resolve(const std::string& json) {
+    write_text(scratch_ / "meta.json", json);
+    settings_.data.input_meta_data_path = scratch_ / "meta.json";
+    return resolve_data(*storage_, command_line_, settings_);
+  }
+  void refuses(const std::string& json, const std::string& says) {
+    EXPECT_THAT([&] { resolve(json); }, ThrowsCode(Code::kBadData, says));
+  }
+
+  ScratchDirectory scratch_;
+  std::unique_ptr<Storage> storage_ = make_local_storage();
+  CommandLine command_line_;
+  Settings settings_;
+};
+
+TEST_F(MetaDataTest, NamesTheNumbersOfRecords) {
+  const DataSources sources =
+      resolve(R"({"max_seq_length": 64, "num_labels": 2, "labels": ["no", "yes"]})");
+  EXPECT_EQ(settings_.data.max_seq_length, 64);
+  EXPECT_THAT(sources.labels, ElementsAre("no", "yes"));
+  EXPECT_THAT(sources.train.rules.record_labels, ElementsAre("no", "yes"));
+}
+
+TEST_F(MetaDataTest, AFlagsLengthComesFirst) {
+  settings_.data.max_seq_length = 32;
+  command_line_.given = {"max-seq-length"};
+  resolve(R"({"max_seq_length": 64})");
+  EXPECT_EQ(settings_.data.max_seq_length, 32);
+}
+
+TEST_F(MetaDataTest, WithoutNamesNumbersAreTheirOwn) {
+  const DataSources sources = resolve(R"({"num_labels": 3, "task_type": "bert_classification"})");
+  EXPECT_THAT(sources.labels, ElementsAre("0", "1", "2"));
+  EXPECT_TRUE(sources.train.rules.record_labels.empty());
+  EXPECT_EQ(sources.task, std::nullopt);
+}
+
+TEST_F(MetaDataTest, NamesOfTextsAreTheTextsOwn) {
+  settings_.data.train_data_file = "a/train.csv";
+  const DataSources sources = resolve(R"({"num_labels": 2, "labels": ["no", "yes"]})");
+  EXPECT_TRUE(sources.labels.empty());
+  EXPECT_TRUE(sources.train.rules.record_labels.empty());
+}
+
+TEST_F(MetaDataTest, TellsTheTask) {
+  EXPECT_EQ(resolve(R"({"task_type": "bert_regression"})").task, Task::kRegression);
+  EXPECT_EQ(resolve(R"({"task_type": "bert_tagging"})").task, Task::kTokenClassification);
+  EXPECT_EQ(resolve(R"({"task_type": "bert_multi_label"})").task, Task::kMultiLabel);
+}
+
+TEST_F(MetaDataTest, WhatIsNoneIsRefused) {
+  refuses("[]", "no JSON object");
+  for (const char* length : {"0", "3", "-64", "64.5", "4294967424", "1e300", "\"64\""}) {
+    refuses(cat(R"({"max_seq_length": )", length, "}"), "max_seq_length");
+  }
+  refuses(R"({"num_labels": 1000000000000})", "num_labels");
+  refuses(R"({"labels": "a"})", "is no list");
+  refuses(R"({"labels": [1]})", "no text");
+  refuses(R"({"num_labels": 2, "labels": ["a"]})", "num_labels names");
+}
+
+TEST(DataNeeds, PredictionReadsNoLabels) {
+  const std::unique_ptr<Storage> storage = make_local_storage();
+  Settings settings;
+  settings.data.task = "cola";
+  settings.data.data_dir = "CoLA";
+  settings.mode = Mode::kPredict;
+  const CommandLine command_line;
+  const DataSources sources = resolve_data(*storage, command_line, settings);
+  EXPECT_EQ(sources.predict.rules.need, LabelNeed::kIgnored);
+  EXPECT_EQ(sources.eval.rules.need, LabelNeed::kRequired);
+  EXPECT_EQ(sources.predict.rules.columns.text, "sentence");  // test.tsv has a header
+  EXPECT_EQ(sources.predict.layout, RowLayout::kByName);
+  settings.data.train_data_file = "CoLA/train.tsv.gz";
+  EXPECT_EQ(resolve_data(*storage, command_line, settings).train.layout, RowLayout::kHeadlessTsv);
+  settings.mode = Mode::kPrepare;
+  EXPECT_EQ(resolve_data(*storage, command_line, settings).predict.rules.need,
+            LabelNeed::kIfPresent);
+}
+
+TEST(GlueColumns, GiveWayToThoseThatAreNamed) {
+  const std::unique_ptr<Storage> storage = make_local_storage();
+  Settings settings;
+  settings.data.task = "mrpc";
+  settings.data.data_dir = "MRPC";
+  settings.data.weight_column = "w";
+  settings.data.label_column = "mine";
+  const ColumnChoice columns = resolve_data(*storage, CommandLine(), settings).train.rules.columns;
+  EXPECT_EQ(columns.text, "#1 String");
+  EXPECT_EQ(columns.label, "mine");
+  EXPECT_EQ(columns.weight, "w");
+}
+
+}  // namespace
+}  // namespace berth

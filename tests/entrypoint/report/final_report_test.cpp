@@ -1,0 +1,68 @@
+#include "entrypoint/report/final_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+
+namespace berth {
+namespace {
+
+template <typename Failure>
+FinalReport report_of(const Failure& failure) {
+  return failure_report(std::make_exception_ptr(failure), {.step = 7, .checkpoint = "ckpt"});
+}
+
+TEST(FinalReport, SuccessIsOneLineWithTheSameKeys) {
+  EXPECT_EQ(json_line(success_report({.step = 282, .checkpoint = "out/checkpoints/step-00000282"})),
+            R"({"code":0,"reason":"finished","what":"all work is done","where":"","hint":"",)"
+            R"("step":282,"checkpoint":"out/checkpoints/step-00000282"})");
+}
+
+TEST(FinalReport, ErrorGivesItsCodeAndParts) {
+  const FinalReport report = report_of(Error(Code::kNotFound, "no such file", "a.csv", "look"));
+  EXPECT_EQ(json_line(report),
+            R"({"code":4,"reason":"not_found","what":"no such file","where":"a.csv",)"
+            R"("hint":"look","step":7,"checkpoint":"ckpt"})");
+  EXPECT_EQ(sentence(report), "a.csv: no such file; look");
+}
+
+TEST(FinalReport, OtherFailuresHaveCodesToo) {
+  EXPECT_EQ(report_of(Error(Code::kStopped, "stopped")).code, 143);
+  EXPECT_EQ(report_of(std::bad_alloc()).code, 14);
+  EXPECT_EQ(report_of(std::logic_error("x")).code, 1);
+  EXPECT_EQ(report_of(std::logic_error("x")).what, "x");
+  EXPECT_EQ(report_of(5).code, 1);
+}
+
+TEST(FinalReport, StaysWithinATerminationMessageAndIsJson) {
+  for (const char* text : {"x", "\"", "\x01", "\xff", "\xc3\xa4"}) {
+    std::string what;
+    while (what.size() < 10000) what += text;
+    const std::string line = json_line(report_of(Error(Code::kUsage, what, what, what)));
+    EXPECT_LE(line.size(), 4096u);
+    EXPECT_EQ(line.find('\n'), std::string::npos);
+    EXPECT_EQ(parse_json(line)["code"], 2);
+  }
+}
+
+TEST(FinalReport, TerminationLogIsWrittenOnlyWhereItExists) {
+  const std::filesystem::path file = testing::TempDir() + "termination-log";
+  std::filesystem::remove(file);
+  write_termination_log("{}", file);
+  EXPECT_FALSE(std::filesystem::exists(file));
+
+  std::ofstream(file) << "something longer";
+  write_termination_log("{}", file);
+  std::string text;
+  std::getline(std::ifstream(file), text);
+  EXPECT_EQ(text, "{}");
+  std::filesystem::remove(file);
+}
+
+}  // namespace
+}  // namespace berth

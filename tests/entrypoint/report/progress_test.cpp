@@ -1,0 +1,182 @@
+#include "entrypoint/report/progress.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "entrypoint/report/bar_line.h"
+#include "entrypoint/report/log_output.h"
+
+namespace berth {
+namespace {
+
+using testing::HasSubstr;
+
+class ProgressTest : public testing::Test {
+ protected:
+  // What `act` makes appear.
+  template <typename Act>
+  std::string shown(const Act& act) {
+    out_.clear();
+    act();
+    return out_;
+  }
+  void start(int64_t steps_per_epoch, double epochs) {
+    total_ = std::llround(static_cast<double>(steps_per_epoch) * epochs);
+    steps_per_epoch_ = steps_per_epoch;
+    progress().on_start({.train_examples = 9000,
+                         .eval_examples = 1000,
+                         .parameters = 4386436,
+                         .total_steps = total_,
+                         .batch_size = 32,
+                         .num_labels = 4,
+                         .epochs = epochs,
+                         .kernels = "avx2"});
+  }
+  std::string step(int64_t number, bool log = false) {
+    return shown([&] {
+      progress().on_step(
+          {.step = number,
+           .total_steps = total_,
+           .epoch = static_cast<double>(number) / static_cast<double>(steps_per_epoch_),
+           .loss = 0.5,
+           .interval_loss = 0.5123,
+           .learning_rate = 4.1e-5,
+           .examples_per_second = 412,
+           .log = log});
+    });
+  }
+  std::string evaluation(int64_t number) {
+    return shown([&] {
+      progress().on_evaluation({.step = number,
+                                .loss = 0.41,
+                                .metrics = {{"accuracy", 0.853}},
+                                .majority_rate = 0.25,
+                                .split = "validation"});
+    });
+  }
+  Progress& progress() {
+    if (!progress_) {
+      line_.emplace([this](std::string_view text) { out_ += text; }, is_terminal_);
+      progress_.emplace(
+          *line_, [this] { return columns_; }, [this] { return now_s_; });
+    }
+    return *progress_;
+  }
+
+  bool is_terminal_ = true;
+  int columns_ = 100;
+  double now_s_ = 0;
+  std::string out_;
+  int64_t total_ = 0, steps_per_epoch_ = 0;
+  std::optional<TerminalLine> line_;
+  std::optional<Progress> progress_;
+};
+
+TEST_F(ProgressTest, BarShowsWhereTheEpochStands) {
+  start(282, 3);
+  EXPECT_EQ(step(125),
+            "\r\x1b[KEpoch 1/3  125/282 [============>.................] 44%  412 ex/s  ETA 0:56  "
+            "loss 0.512  lr 4.1e-05");
+}
+
+TEST_F(ProgressTest, BarIsRedrawnAtMostTenTimesASecond) {
+  start(282, 3);
+  EXPECT_NE(step(1), "");
+  now_s_ = 0.05;
+  EXPECT_EQ(step(2), "");
+  now_s_ = 0.11;
+  EXPECT_THAT(step(3), HasSubstr("3/282"));
+}
+
+TEST_F(ProgressTest, BarFitsTheWindow) {
+  start(282, 3);
+  for (columns_ = 1; columns_ < 140; ++columns_) {
+    now_s_ += 1;
+    EXPECT_LT(step(125).size(), static_cast<size_t>(std::max(columns_, 2)) + 4) << columns_;
+  }
+  columns_ = 50;
+  now_s_ += 1;
+  EXPECT_EQ(step(125), "\r\x1b[KEpoch 1/3  125/282 44%  412 ex/s  ETA 0:56");
+}
+
+TEST_F(ProgressTest, EpochEndsInALineWithItsEvaluation) {
+  start(10, 2);
+  now_s_ = 65;
+  step(10);
+  EXPECT_THAT(shown([&] { progress().on_evaluating(10, 100); }), testing::Not(HasSubstr("\n")));
+  EXPECT_EQ(evaluation(10),
+            "\r\x1b[KEpoch 1/2  10/10  1:05  412 ex/s  loss 0.5000  eval loss 0.4100  accuracy "
+            "0.8530  (most frequent class alone: 0.2500)\n");
+  now_s_ = 66;
+  EXPECT_THAT(step(11), HasSubstr("Epoch 2/2  1/10"));
+}
+
+TEST_F(ProgressTest, EpochWithoutEvaluationStillEndsInALine) {
+  start(10, 2);
+  step(10);
+  EXPECT_THAT(step(11), HasSubstr("Epoch 1/2  10/10  0:00  412 ex/s  loss 0.5000\n"));
+  now_s_ = 1;
+  step(20);
+  EXPECT_THAT(shown([&] { progress().on_finish(); }), HasSubstr("Epoch 2/2  10/10"));
+}
+
+TEST_F(ProgressTest, LastEpochMayBeAFraction) {
+  start(10, 1.5);
+  EXPECT_THAT(step(12), HasSubstr("Epoch 2/2  2/5 "));
+}
+
+TEST_F(ProgressTest, EvaluationInsideAnEpochNamesItsUpdate) {
+  start(10, 2);
+  step(4);
+  EXPECT_THAT(evaluation(4), HasSubstr("Update 4  eval loss 0.4100"));
+}
+
+TEST_F(ProgressTest, EvaluationUnderWayIsShown) {
+  EXPECT_EQ(shown([&] { progress().on_evaluating(512, 3000); }),
+            "\r\x1b[KEvaluating  512/3000 [====>.........................] 17%");
+}
+
+TEST_F(ProgressTest, LogLinesStandAboveTheBar) {
+  start(282, 3);
+  const std::string bar = step(125).substr(4);
+  const LogSink sink = text_log_sink(LogLevel::kInfo, *line_);
+  EXPECT_EQ(shown([&] { sink(LogLevel::kWarning, "slow disk"); }),
+            "\r\x1b[Kwarning: slow disk\n" + bar);
+  EXPECT_EQ(shown([&] { sink(LogLevel::kDebug, "detail"); }), "");
+}
+
+TEST_F(ProgressTest, BarIsGoneAtTheEnd) {
+  start(282, 3);
+  step(125);
+  EXPECT_EQ(shown([&] { progress_.reset(), line_.reset(); }), "\r\x1b[K");
+}
+
+TEST_F(ProgressTest, ElsewhereLoggedStepsAreLines) {
+  is_terminal_ = false;
+  EXPECT_EQ(shown([&] { start(282, 3); }),
+            "9000 examples to train on, 1000 to evaluate on, 4 labels; 4386436 parameters; 846 "
+            "updates of 32; kernels avx2\n");
+  EXPECT_EQ(step(124), "");
+  EXPECT_EQ(step(125, true), "Epoch 1/3  125/282  412 ex/s  ETA 0:56  loss 0.512  lr 4.1e-05\n");
+  EXPECT_EQ(shown([&] { progress().on_evaluating(1, 2); }), "");
+  EXPECT_EQ(
+      shown([&] {
+        progress().on_checkpoint({.step = 5, .where = "c/5", .size_bytes = 2048, .seconds = 0.21});
+      }),
+      "Checkpoint c/5  2.0 KiB  0.2 s\n");
+}
+
+TEST(BarLine, NumbersThatAreNoneAreDashes) {
+  EXPECT_EQ(number_text("%.3f", NAN), "-");
+  EXPECT_EQ(duration_text(INFINITY), "-");
+  EXPECT_EQ(duration_text(-1), "-");
+  EXPECT_EQ(duration_text(59.6), "1:00");
+  EXPECT_EQ(duration_text(3661), "1:01:01");
+  EXPECT_EQ(bar_line("x", NAN, {}, 80), "x [..............................] 0%");
+  EXPECT_EQ(bar_line("x", 1, {}, 80), "x [==============================] 100%");
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,162 @@
+#include "tests/trainer/cpu/kernels/kernels_fixture.h"
+
+namespace berth {
+namespace {
+
+using reference::Vector;
+
+class AdamW : public KernelsTest {
+ protected:
+  // Kingma and Ba's moments, decoupled decay, in the order of torch.optim.AdamW.
+  static void reference_step(double& w, double g, double& m, double& v, double t, double rate,
+                             double decay) {
+    const AdamWOptions options;
+    const double beta1 = options.beta1, beta2 = options.beta2;
+    m = beta1 * m + (1 - beta1) * g;
+    v = beta2 * v + (1 - beta2) * g * g;
+    w -= rate * decay * w;
+    w -= rate * (m / (1 - std::pow(beta1, t))) /
+         (std::sqrt(v / (1 - std::pow(beta2, t))) + options.epsilon);
+  }
+};
+
+TEST_P(AdamW, AgreesWithItsDefinitionOverSeveralSteps) {
+  const int64_t n = 1003;
+  Vector w = random(n), m(1003), v(1003);
+  const Tensor wt = tensor({n}, w), gt = zeros({n}), mt = zeros({n}), vt = zeros({n});
+  const std::vector<UpdateRange> ranges{{0, 500, 0.01f, 1}, {500, 700, 0, 0.5f}, {710, n, 0.1f, 1}};
+  for (uint64_t step = 0; step < 5; ++step) {
+    begin({.seed = 1, .step = step, .learning_rate = 0.01f});
+    Vector g = random(n);
+    for (size_t i = 100; i < 300; ++i) g[i] = 0;  // some rows see no gradient
+    if (step > 2) std::fill(g.begin() + 750, g.end(), 0.0);
+    std::vector<float> single(g.begin(), g.end());
+    kernels().upload(gt, single.data());
+    count_examples(4);
+    kernels().add_squares(gt, *state_);
+    kernels().finish_gradients(0, *state_);
+    kernels().adamw(wt, gt, mt, vt, ranges, {}, *state_);
+    for (const UpdateRange& range : ranges) {
+      for (auto i = static_cast<size_t>(range.begin); i < static_cast<size_t>(range.end); ++i) {
+        reference_step(w[i], g[i] / 4, m[i], v[i], static_cast<double>(step + 1),
+                       static_cast<double>(0.01f * range.rate_scale),
+                       static_cast<double>(range.weight_decay));
+        g[i] = 0;
+      }
+    }
+    expect_near(gt, g, 0, "g");  // zeroed inside the ranges, left alone outside
+    expect_near(wt, w, 2e-6, "w");
+    expect_near(mt, m, 1e-6, "m");
+    expect_near(vt, v, 1e-6, "v");
+  }
+}
+
+// Of a table's rows only those that have marks are read; the result is that of all, to the bit.
+TEST_P(AdamW, OfMarkedRowsIsThatOfAll) {
+  constexpr int64_t kRows = 200, kColumns = 193, n = kRows * kColumns;
+  const Vector values = random(n);
+  struct Side {
+    Tensor w, g, m, v;
+    UpdateRange range;
+  } all{tensor({n}, values), zeros({n}), zeros({n}), zeros({n}), {0, n, 0.1f}}, marked = all;
+  marked.w = tensor({n}, values);
+  marked.g = zeros({n});
+  marked.m = zeros({n});
+  marked.v = zeros({n});
+  marked.range.marks = ids(std::vector<int32_t>(kRows, kHasGradient | kHasMoments));
+  int32_t* const marks = marked.range.marks.i32();
+  for (uint64_t step = 0; step < 4; ++step) {
+    for (const int64_t row : {int64_t{0}, int64_t{17}, static_cast<int64_t>(50 + step)}) {
+      const Vector g = random(kColumns);
+      const std::vector<float> single(g.begin(), g.end());
+      for (const Side* side : {&all, &marked}) {
+        kernels().upload(side->g.slice(row * kColumns, kColumns), single.data());
+      }
+      marks[row] |= kHasGradient;
+    }
+    std::vector<double> norms;
+    for (const Tensor& which :
+         {ids(std::vector<int32_t>(kRows, kHasGradient)), marked.range.marks}) {
+      begin({.seed = 1, .step = step, .learning_rate = 0.01f});
+      count_examples(1);
+      kernels().add_squares_of_rows(marked.g, which, *state_);
+      kernels().finish_gradients(0, *state_);
+      norms.push_back(kernels().read_step(*state_).grad_norm);
+    }
+    EXPECT_GT(norms[0], 0);
+    EXPECT_EQ(norms[1], norms[0]);
+    for (const Side* side : {&all, &marked}) {
+      kernels().adamw(side->w, side->g, side->m, side->v, std::vector<UpdateRange>{side->range}, {},
+                      *state_);
+    }
+    EXPECT_EQ(floats(marked.w), floats(all.w));
+    EXPECT_EQ(floats(marked.g), floats(all.g));
+    EXPECT_EQ(floats(marked.m), floats(all.m));
+    EXPECT_EQ(floats(marked.v), floats(all.v));
+    for (int64_t row = 0; row < kRows; ++row) {
+      const bool had =
+          row == 0 || row == 17 || (row >= 50 && row <= 50 + static_cast<int64_t>(step));
+      EXPECT_EQ(marks[row], had ? kHasMoments : 0) << row;
+    }
+  }
+}
+
+TEST_P(AdamW, ClipsTheGlobalNorm) {
+  begin({.step = 0, .learning_rate = 0.1f});
+  const Tensor a = tensor({2}, {6, 0}), b = tensor({1}, {8});
+  count_examples(2);
+  kernels().add_squares(a, *state_);
+  kernels().add_squares(b, *state_);
+  kernels().finish_gradients(1.0f, *state_);
+  EXPECT_NEAR(kernels().read_step(*state_).grad_norm, 5, 1e-9);  // 10 over 2 examples
+  const Tensor w = zeros({2}), m = zeros({2}), v = zeros({2});
+  kernels().adamw(w, a, m, v, std::vector<UpdateRange>{{0, 2}}, {}, *state_);
+  expect_near(m, {0.1 * 0.6, 0}, 1e-6, "m");
+}
+
+TEST_P(AdamW, LeavesASmallNormAlone) {
+  begin({.step = 0, .learning_rate = 0.1f});
+  const Tensor g = tensor({2}, {0.3, 0.4});
+  count_examples(1);
+  kernels().add_squares(g, *state_);
+  kernels().finish_gradients(1.0f, *state_);
+  const Tensor w = zeros({2}), m = zeros({2}), v = zeros({2});
+  kernels().adamw(w, g, m, v, std::vector<UpdateRange>{{0, 2}}, {}, *state_);
+  expect_near(m, {0.03, 0.04}, 1e-6, "m");
+}
+
+TEST_P(AdamW, WithoutExamplesChangesNothingButDecay) {
+  begin({.step = 0, .learning_rate = 0.1f});
+  const Tensor g = zeros({3}), w = tensor({3}, {1, 2, 3}), m = zeros({3}), v = zeros({3});
+  kernels().add_squares(g, *state_);
+  kernels().finish_gradients(1.0f, *state_);
+  kernels().adamw(w, g, m, v, std::vector<UpdateRange>{{0, 3, 0.5f}}, {}, *state_);
+  expect_near(w, {0.95, 1.9, 2.85}, 1e-6, "w");
+}
+
+TEST_P(AdamW, SumsSquaresWithoutLosingSmallOnes) {
+  const int64_t n = 100003;
+  Vector x(static_cast<size_t>(n), 1e-3);
+  x[0] = 1e4;
+  count_examples(1);
+  kernels().add_squares(tensor({n}, x), *state_);
+  kernels().finish_gradients(0, *state_);
+  EXPECT_NEAR(kernels().read_step(*state_).grad_norm, std::sqrt(1e8 + 100002e-6), 1e-6);
+}
+
+// A moment that no gradient feeds must not linger as a denormal number, which is slow.
+TEST_P(AdamW, LetsForgottenMomentsReachZero) {
+  const Tensor w = zeros({8}), g = zeros({8}), v = zeros({8});
+  const Tensor m = tensor({8}, Vector(8, 1.2e-38));
+  count_examples(1);
+  kernels().finish_gradients(0, *state_);
+  for (int i = 0; i < 3; ++i) {
+    kernels().adamw(w, g, m, v, std::vector<UpdateRange>{{0, 8}}, {}, *state_);
+  }
+  expect_near(m, Vector(8, 0.0), 0, "m");
+}
+
+BERTH_INSTANTIATE_KERNELS(AdamW);
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,200 @@
+#include "tests/trainer/cpu/kernels/kernels_fixture.h"
+
+namespace berth {
+namespace {
+
+using reference::AttentionShape;
+using reference::Vector;
+
+class Attention : public KernelsTest {
+ protected:
+  struct Forward {
+    Tensor qkv, cu_seqlens, out, log_sum_exp;
+  };
+
+  Forward forward(const AttentionShape& shape, const Vector& qkv) {
+    begin(shape.inputs, shape.first_token);
+    const int64_t tokens = shape.tokens(), hidden = shape.hidden();
+    const Forward made{tensor({tokens, 3 * hidden}, qkv), ids(shape.cu_seqlens),
+                       garbage({tokens, hidden}), garbage({tokens, shape.heads})};
+    kernels().attention_forward(made.qkv, made.cu_seqlens, static_cast<int>(shape.heads),
+                                shape.dropout, *state_, made.out, made.log_sum_exp);
+    return made;
+  }
+  Tensor backward(const AttentionShape& shape, const Forward& made, const Vector& dout) {
+    const int64_t tokens = shape.tokens(), hidden = shape.hidden();
+    const Tensor dqkv = garbage({tokens, 3 * hidden});
+    kernels().attention_backward(tensor({tokens, hidden}, dout), made.qkv, made.out,
+                                 made.log_sum_exp, made.cu_seqlens, static_cast<int>(shape.heads),
+                                 shape.dropout, *state_, dqkv);
+    return dqkv;
+  }
+
+  void check(const AttentionShape& shape) {
+    const Vector qkv = random(shape.tokens() * 3 * shape.hidden());
+    const Vector dout = random(shape.tokens() * shape.hidden());
+    const Forward made = forward(shape, qkv);
+    Vector log_sum_exp;
+    const Vector out = reference::attention(shape, qkv, &log_sum_exp);
+    expect_near(made.out, out, tolerance_, "out");
+    expect_near(made.log_sum_exp, log_sum_exp, tolerance_, "log_sum_exp");
+    expect_near(backward(shape, made, dout),
+                reference::numeric_gradient(
+                    [&](const Vector& x) { return reference::attention(shape, x); }, qkv, dout),
+                2 * tolerance_, "dqkv");
+  }
+
+  // Some queries alone: each is what it is among all, and so are the gradients where no other has
+  // any.
+  void check_picked(const AttentionShape& shape, const std::vector<int32_t>& picked) {
+    const int64_t tokens = shape.tokens(), hidden = shape.hidden();
+    const auto rows = static_cast<int64_t>(picked.size());
+    const auto part = [&](const Vector& all, int64_t columns, int64_t row, int64_t begin,
+                          int64_t end) {
+      return Vector(all.begin() + row * columns + begin, all.begin() + row * columns + end);
+    };
+    const Vector qkv = random(tokens * 3 * hidden);
+    Vector dout(static_cast<size_t>(tokens * hidden)), picked_dout, q, kv;
+    for (const int32_t row : picked) {
+      for (const double x : part(qkv, 3 * hidden, row, 0, hidden)) q.push_back(x);
+      for (const double x : random(hidden)) {
+        dout[picked_dout.size() % static_cast<size_t>(hidden) + static_cast<size_t>(row * hidden)] =
+            x;
+        picked_dout.push_back(x);
+      }
+    }
+    for (int64_t row = 0; row < tokens; ++row) {
+      for (const double x : part(qkv, 3 * hidden, row, hidden, 3 * hidden)) kv.push_back(x);
+    }
+    const Forward all = forward(shape, qkv);
+    const Vector all_out = values(all.out), all_dqkv = values(backward(shape, all, dout));
+    Vector expected_out, expected_dq, expected_dkv;
+    for (const int32_t row : picked) {
+      for (const double x : part(all_out, hidden, row, 0, hidden)) expected_out.push_back(x);
+      for (const double x : part(all_dqkv, 3 * hidden, row, 0, hidden)) expected_dq.push_back(x);
+    }
+    for (int64_t row = 0; row < tokens; ++row) {
+      for (const double x : part(all_dqkv, 3 * hidden, row, hidden, 3 * hidden)) {
+        expected_dkv.push_back(x);
+      }
+    }
+
+    Dropout dropout = shape.dropout;
+    dropout.tokens = ids(picked);
+    const Tensor queries = tensor({rows, hidden}, q), keys = tensor({tokens, 2 * hidden}, kv);
+    const Tensor out = garbage({rows, hidden}), log_sum_exp = garbage({rows, shape.heads});
+    const Tensor dq = garbage({rows, hidden}), dkv = garbage({tokens, 2 * hidden});
+    const auto heads = static_cast<int>(shape.heads);
+    kernels().picked_attention_forward(queries, keys, dropout.tokens, all.cu_seqlens, heads,
+                                       dropout, *state_, out, log_sum_exp);
+    kernels().picked_attention_backward(tensor({rows, hidden}, picked_dout), queries, keys,
+                                        dropout.tokens, out, log_sum_exp, all.cu_seqlens, heads,
+                                        dropout, *state_, dq, dkv);
+    expect_near(out, expected_out, tolerance_, "out");
+    expect_near(dq, expected_dq, tolerance_, "dq");
+    expect_near(dkv, expected_dkv, tolerance_, "dkv");
+  }
+
+  double tolerance_ = 1e-5;
+};
+
+// None, one, some and all of a sequence's; more than are handled at a time.
+TEST_P(Attention, OfPickedQueriesIsWhatItIsAmongAll) {
+  check_picked({{0, 3, 3, 7, 12, 14}, 2, 8, {}, {}}, {0, 2, 7, 12, 13});
+  check_picked({{0, 6, 9}, 2, 8, {.p = 0.3f, .site = 12}, {.seed = 3, .step = 4}, 1000}, {0, 6});
+  std::vector<int32_t> most;
+  for (int32_t token = 10; token < 160; ++token) most.push_back(token);
+  check_picked({{0, 5, 170}, 1, 4, {.p = 0.1f, .site = 13}, {.seed = 1}, 5}, most);
+}
+
+TEST_P(Attention, OfOneTokenIsItsValue) { check({{0, 1}, 1, 8, {}, {}}); }
+
+TEST_P(Attention, AgreesWithItsDefinition) {
+  check({{0, 5}, 2, 8, {}, {}});
+  check({{0, 3, 4, 11}, 2, 16, {}, {}});
+  check({{0, 17}, 1, 5, {}, {}});
+}
+
+TEST_P(Attention, OfWideHeadsAgrees) { check({{0, 2, 5}, 1, 64, {}, {}}); }
+
+TEST_P(Attention, SkipsEmptySequences) { check({{0, 0, 4, 4, 6, 6}, 2, 8, {}, {}}); }
+
+TEST_P(Attention, AgreesUnderDropout) {
+  const StepInputs inputs{.seed = 3, .step = 4};
+  check({{0, 6, 9}, 2, 8, {.p = 0.3f, .site = 12}, inputs, 1000});
+  check({{0, 18}, 1, 4, {.p = 0.1f, .site = 13}, inputs, 0xffffffff});
+}
+
+// More queries than are handled at a time, and more keys than one draw decides.
+TEST_P(Attention, OfLongSequencesAgrees) {
+  const AttentionShape shape{{0, 301, 320}, 2, 8, {.p = 0.1f, .site = 1}, {.seed = 1}, 5};
+  const Vector qkv = random(shape.tokens() * 3 * shape.hidden());
+  const Vector dout = random(shape.tokens() * shape.hidden());
+  const Forward made = forward(shape, qkv);
+  expect_near(made.out, reference::attention(shape, qkv), 1e-5, "out");
+  // Along one random direction of the whole input.
+  const Vector direction = random(static_cast<int64_t>(qkv.size()));
+  const Vector slope = reference::numeric_gradient(
+      [&](const Vector& step) {
+        Vector moved = qkv;
+        for (size_t i = 0; i < qkv.size(); ++i) moved[i] += step[0] * direction[i];
+        return reference::attention(shape, moved);
+      },
+      {0.0}, dout);
+  const Vector dqkv = values(backward(shape, made, dout));
+  double along = 0, size = 0;
+  for (size_t i = 0; i < dqkv.size(); ++i) {
+    along += dqkv[i] * direction[i];
+    size += std::abs(dqkv[i] * direction[i]);
+  }
+  EXPECT_NEAR(along, slope[0], 1e-5 * size);
+}
+
+TEST_P(Attention, SurvivesHugeScores) {
+  const AttentionShape shape{{0, 4}, 1, 8, {}, {}};
+  Vector qkv = random(4 * 24, 100);
+  const Forward made = forward(shape, qkv);
+  expect_near(made.out, reference::attention(shape, qkv), 1e-3, "out");
+  for (const double value : values(backward(shape, made, random(32)))) {
+    EXPECT_TRUE(std::isfinite(value));
+  }
+}
+
+TEST_P(Attention, OfASequenceDoesNotDependOnItsNeighbours) {
+  const Vector qkv = random(9 * 48), dout = random(9 * 16);
+  const AttentionShape both{{0, 4, 9}, 2, 8, {.p = 0.2f, .site = 1}, {.seed = 1}, 50};
+  const AttentionShape second{{0, 5}, 2, 8, {.p = 0.2f, .site = 1}, {.seed = 1}, 54};
+  const Forward made = forward(both, qkv);
+  const std::vector<float> out = floats(made.out), dqkv = floats(backward(both, made, dout));
+  const Forward alone = forward(second, Vector(qkv.begin() + 4 * 48, qkv.end()));
+  EXPECT_EQ(floats(alone.out), std::vector<float>(out.begin() + 4 * 16, out.end()));
+  EXPECT_EQ(floats(backward(second, alone, Vector(dout.begin() + 4 * 16, dout.end()))),
+            std::vector<float>(dqkv.begin() + 4 * 48, dqkv.end()));
+}
+
+// Its products in bf16; probabilities, and all sums, in fp32.
+using Bf16Attention = InBf16<Attention>;
+
+TEST_P(Bf16Attention, IsNearItsDefinition) {
+  check({{0, 1}, 1, 8, {}, {}});
+  check({{0, 3, 4, 37}, 2, 16, {}, {}});
+  check({{0, 0, 2, 5}, 1, 64, {}, {}});
+  check({{0, 6, 9}, 2, 8, {.p = 0.3f, .site = 12}, {.seed = 3, .step = 4}, 1000});
+}
+
+TEST_P(Bf16Attention, OfPickedQueriesIsNearWhatItIsAmongAll) {
+  check_picked({{0, 3, 3, 7, 12, 14}, 2, 16, {}, {}}, {0, 2, 7, 12, 13});
+}
+
+TEST_P(Bf16Attention, OfLongSequencesIsNear) {
+  const AttentionShape shape{{0, 301, 320}, 2, 8, {.p = 0.1f, .site = 1}, {.seed = 1}, 5};
+  const Vector qkv = random(shape.tokens() * 3 * shape.hidden());
+  const Vector out = reference::attention(shape, qkv);
+  expect_near(forward(shape, qkv).out, out, tolerance_, "out");
+}
+
+BERTH_INSTANTIATE_KERNELS(Attention);
+BERTH_INSTANTIATE_KERNELS(Bf16Attention);
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,204 @@
+// Every architecture with every head against values recorded from PyTorch and transformers.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "storage/base/json.h"
+#include "storage/base/memory_sink.h"
+#include "storage/base/thread_pool.h"
+#include "storage/formats/safetensors.h"
+#include "storage/local_storage.h"
+#include "tests/support/largest.h"
+#include "tests/trainer/cpu/network/recorded_tensors.h"
+#include "trainer/cpu/kernels/cpu_kernels.h"
+#include "trainer/cpu/network/model.h"
+#include "trainer/model/config.h"
+#include "trainer/model/part_names.h"
+#include "trainer/weights/pretrained.h"
+
+namespace berth {
+namespace {
+
+constexpr double kLogitTolerance = 1e-4;     // relative to the largest value of the tensor
+constexpr double kGradientTolerance = 1e-3;  // too
+
+Task task_of(std::string_view recorded) {
+  for (const auto& [end, task] :
+       {std::pair("-token", Task::kTokenClassification), std::pair("-masked", Task::kMaskedLm),
+        std::pair("-score", Task::kRegression), std::pair("-sets", Task::kMultiLabel),
+        std::pair("-qa", Task::kQuestionAnswering)}) {
+    if (recorded.ends_with(end)) return task;
+  }
+  return Task::kSequenceClassification;
+}
+
+// scripts/test-peers.sh records anew, with other values.
+std::string recordings() {
+  const char* const anew = std::getenv("BERTH_RECORDED_ARCHITECTURES");
+  return anew != nullptr ? anew : BERTH_TESTDATA "/architectures";
+}
+
+class Architectures : public testing::TestWithParam<std::string> {
+ protected:
+  Architectures()
+      : file_(map_file(recordings() + "/" + GetParam() + ".safetensors")),
+        recorded_(*file_->view()),
+        kernels_(make_cpu_kernels(pool_)) {
+    config_ = parse_config(recorded_.metadata().at("config"));
+    config_.task = task_of(GetParam());
+    parameters_ = std::make_unique<Parameters>(parameter_table(config_), true, *kernels_);
+    report_ = load_parameters(Selected(recorded_, "param."), *parameters_, *kernels_);
+    model_ = std::make_unique<Model>(
+        config_, BatchLimits{.tokens = 64, .sequences = 8, .masked = 0}, *parameters_, *kernels_);
+    state_ = std::make_unique<StepState>();
+    kernels_->begin_step(*state_, {});
+  }
+
+  PackedBatch batch() const {
+    PackedBatch packed = recorded_inputs(recorded_);
+    add_labels(packed);
+    return packed;
+  }
+
+  // What moves every score of a softmax alike has a true gradient of 0: the key's bias, of a
+  // query's scores; of answers', all that adds to every token the same.
+  bool moves_all_alike(const std::string& name) const {
+    if (name.ends_with("key.bias") || name.ends_with("k_lin.bias")) return true;
+    if (config_.task != Task::kQuestionAnswering) return false;
+    const LayerNames last = layer_names(config_, config_.num_hidden_layers - 1);
+    return name == "qa_outputs.bias" || name == last.output_norm + ".bias";
+  }
+
+  void add_labels(PackedBatch& packed) const {
+    if (config_.task == Task::kRegression) {
+      packed.labels = PackedBatch::Scores{recorded_values<float>(recorded_, "labels")};
+      return;
+    }
+    if (config_.task == Task::kMultiLabel) {
+      packed.labels = PackedBatch::ClassSets{recorded_values<float>(recorded_, "labels")};
+      return;
+    }
+    const auto labels = recorded_values<int32_t>(recorded_, "labels");
+    if (config_.task == Task::kTokenClassification) {
+      packed.labels = PackedBatch::TokenClasses{labels};
+    } else if (config_.task == Task::kQuestionAnswering) {
+      packed.labels = PackedBatch::Answers{labels, recorded_values<int32_t>(recorded_, "ends")};
+    } else if (config_.task == Task::kMaskedLm) {
+      PackedBatch::MaskedTokens masked{.tokens = {}, .ids = labels};
+      for (size_t i = 0; i < labels.size(); ++i) masked.tokens.push_back(static_cast<int32_t>(i));
+      packed.labels = masked;
+    } else {
+      packed.labels = labels;
+    }
+  }
+
+  std::unique_ptr<RandomAccessSource> file_;
+  SafetensorsReader recorded_;
+  ThreadPool pool_{2};
+  std::unique_ptr<Kernels> kernels_;
+  ModelConfig config_;
+  LoadReport report_;
+  std::unique_ptr<Parameters> parameters_;
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<StepState> state_;
+};
+
+TEST_P(Architectures, TakesEveryParameterOfTheFile) {
+  EXPECT_TRUE(report_.missing.empty());
+  EXPECT_TRUE(report_.ignored.empty());
+}
+
+TEST_P(Architectures, ComputesTorchsLogitsAndLoss) {
+  model_->forward(batch(), *state_, Phase::kEvaluation);
+  const std::vector<float> logits = model_->logits();
+  const auto expected = recorded_values<float>(recorded_, "logits");
+  ASSERT_EQ(logits.size(), expected.size());
+  for (size_t i = 0; i < logits.size(); ++i) {
+    ASSERT_NEAR(logits[i], expected[i], kLogitTolerance * largest(expected)) << i;
+  }
+  const StepOutcome outcome = kernels_->read_step(*state_);
+  const float loss = recorded_values<float>(recorded_, "loss")[0];
+  EXPECT_NEAR(outcome.loss_sum / outcome.examples, loss, kLogitTolerance * loss);
+}
+
+TEST_P(Architectures, ComputesTorchsGradients) {
+  model_->forward(batch(), *state_, Phase::kTraining);
+  model_->backward(*state_);
+  const double examples = kernels_->read_step(*state_).examples;
+  std::vector<float> gradients(static_cast<size_t>(parameters_->size()));
+  kernels_->download(gradients.data(), parameters_->gradients());
+  for (size_t p = 0; p < parameters_->specs().size(); ++p) {
+    const std::string& name = parameters_->specs()[p].name;
+    const auto expected = recorded_values<float>(recorded_, "grad." + name);
+    const float* const ours = gradients.data() + parameters_->offset(p);
+    const double scale = std::max(largest(expected), moves_all_alike(name) ? 1.0 : 0.0);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_NEAR(ours[i] / examples, expected[i], kGradientTolerance * scale)
+          << name << "[" << i << "]";
+    }
+  }
+}
+
+TEST_P(Architectures, WritesEveryTensorBackBitForBit) {
+  MemorySink sink;
+  save_parameters(*parameters_, *kernels_, DType::kF32, sink);
+  const SafetensorsReader written(sink.written);
+  const Selected original(recorded_, "param.");
+  EXPECT_EQ(written.tensors().size(), original.tensors().size());
+  for (const NamedTensor& tensor : original.tensors()) {
+    const NamedTensor* const again = written.find(tensor.name);
+    ASSERT_NE(again, nullptr) << tensor.name;
+    EXPECT_EQ(again->shape, tensor.shape) << tensor.name;
+    EXPECT_TRUE(std::ranges::equal(again->data, tensor.data)) << tensor.name;
+  }
+}
+
+TEST_P(Architectures, WritesItsConfigurationBack) {
+  const auto before = parse_json(recorded_.metadata().at("config"));
+  const auto after = parse_json(to_config_json(config_));
+  for (const auto& [key, value] : before.items()) {
+    // What transformers derives or adds itself.
+    if (key == "transformers_version" || key == "_name_or_path" || key == "torch_dtype" ||
+        key == "architectures" || key == "finetuning_task") {
+      continue;
+    }
+    if (key == "problem_type" && value.is_null()) continue;
+    EXPECT_EQ(after.value(key, Json()), value) << key;
+  }
+}
+
+TEST_P(Architectures, RefusesIdsThatItHasNot) {
+  PackedBatch wrong = batch();
+  wrong.input_ids[2] = static_cast<int32_t>(config_.vocab_size);
+  EXPECT_THROW(model_->forward(wrong, *state_, Phase::kEvaluation), Error);
+  if (config_.type_vocab_size == 0) return;
+  wrong = batch();
+  wrong.token_type_ids[2] = static_cast<int32_t>(config_.type_vocab_size);
+  EXPECT_THROW(model_->forward(wrong, *state_, Phase::kEvaluation), Error);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Recorded, Architectures,
+    testing::Values("bert-sequence", "bert-token", "bert-masked", "bert-score", "bert-sets",
+                    "bert-qa", "roberta-sequence", "roberta-token", "roberta-masked",
+                    "roberta-score", "roberta-sets", "roberta-qa", "xlm-roberta-sequence",
+                    "xlm-roberta-qa", "distilbert-sequence", "distilbert-token",
+                    "distilbert-masked", "distilbert-qa", "electra-sequence", "electra-token",
+                    "electra-masked", "electra-qa", "albert-sequence", "albert-token",
+                    "albert-masked", "albert-qa", "deberta-v2-sequence", "deberta-v2-token",
+                    "deberta-v2-masked", "deberta-v2-qa", "deberta-v2-biased-sequence",
+                    "deberta-v2-convolved-sequence"),
+    [](const testing::TestParamInfo<std::string>& test) {
+      std::string name = test.param;
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
+
+}  // namespace
+}  // namespace berth

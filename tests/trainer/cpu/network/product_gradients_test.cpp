@@ -1,0 +1,353 @@
+// Updates whose matrices' gradients are products that are kept, as factors or whole: those of
+// gradients that are summed.
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "storage/base/error.h"
+#include "storage/formats/safetensors.h"
+#include "storage/local_storage.h"
+#include "tests/trainer/cpu/network/recorded_tensors.h"
+#include "trainer/cpu/kernels/cpu_kernels.h"
+#include "trainer/cpu/network/model.h"
+#include "trainer/cpu/optimizer.h"
+
+namespace berth {
+namespace {
+
+// How much of each kind of layer has such gradients.
+struct Expected {
+  std::string model;
+  int64_t matrices;  // of the four of a layer: queries with keys and values count as one
+};
+
+void PrintTo(const Expected& expected, std::ostream* out) { *out << expected.model; }
+
+// What updates are told of the largest batch: where sums are kept, factors, or products.
+constexpr int64_t kSummed = 0, kFactored = 40, kWhole = 1000;
+
+struct Trained {
+  std::vector<float> values, first_moment, second_moment;
+  std::vector<double> norms;
+  int64_t products = 0;
+};
+
+class ProductGradients : public testing::TestWithParam<Expected> {
+ protected:
+  ProductGradients() {
+    const auto file =
+        map_file(BERTH_TESTDATA "/architectures/" + GetParam().model + "-sequence.safetensors");
+    const SafetensorsReader recorded(*file->view());
+    config_ = parse_config(recorded.metadata().at("config"));
+    config_.task = Task::kSequenceClassification;
+    config_.labels = {"a", "b", "c"};
+    config_.num_hidden_layers = 3;
+    config_.hidden_size = 384;  // wide enough for the factors to be the less
+    config_.intermediate_size = 512;
+    config_.hidden_dropout_prob = config_.attention_probs_dropout_prob = 0.1;
+    // A gradient that is rounding alone, as the keys' biases have, is no step of the whole rate.
+    options_.adamw.epsilon = 1e-4f;
+    batch_ = recorded_inputs(recorded);
+    label_batch();
+  }
+
+  Parameters make_parameters(int64_t update_tokens) {
+    Parameters parameters(parameter_table(config_), /*with_gradients=*/true, *kernels_,
+                          update_tokens);
+    std::vector<size_t> all(parameters.specs().size());
+    std::iota(all.begin(), all.end(), size_t{0});
+    initialize(parameters, all, /*initializer_range=*/0.05, /*seed=*/3, *kernels_);
+    return parameters;
+  }
+  Model make_model(Parameters& parameters) {
+    return Model(config_,
+                 {.tokens = std::max<int64_t>(40, batch_.num_tokens()),
+                  .sequences = batch_.num_sequences(),
+                  .recomputes = recomputes_},
+                 parameters, *kernels_);
+  }
+  void label_batch() {
+    PackedBatch::Classes classes(static_cast<size_t>(batch_.num_sequences()));
+    for (size_t i = 0; i < classes.size(); ++i) classes[i] = static_cast<int32_t>(i % 3);
+    batch_.labels = classes;
+  }
+  // All its sequences so many times.
+  void repeat_batch(int times) {
+    const PackedBatch once = batch_;
+    const auto append = [](std::vector<int32_t>& to, const std::vector<int32_t>& from) {
+      to.insert(to.end(), from.begin(), from.end());
+    };
+    for (int i = 1; i < times; ++i) {
+      const int32_t before = batch_.cu_seqlens.back();
+      append(batch_.input_ids, once.input_ids);
+      append(batch_.token_type_ids, once.token_type_ids);
+      append(batch_.position_ids, once.position_ids);
+      for (size_t b = 1; b < once.cu_seqlens.size(); ++b) {
+        batch_.cu_seqlens.push_back(before + once.cu_seqlens[b]);
+      }
+    }
+    label_batch();
+  }
+  void forward_and_backward(Model& model, StepState& state, uint64_t step) {
+    kernels_->begin_step(state, {.seed = 5, .step = step, .learning_rate = 1e-2f});
+    model.forward(batch_, state, Phase::kTraining);
+    model.backward(state);
+  }
+
+  Trained train(int64_t update_tokens) {
+    Parameters parameters = make_parameters(update_tokens);
+    Model model = make_model(parameters);
+    Optimizer optimizer(options_, parameters, *kernels_);
+    const auto state = std::make_unique<StepState>();
+    Trained trained;
+    for (uint64_t step = 0; step < updates_; ++step) {
+      forward_and_backward(model, *state, step);
+      optimizer.step(*state);
+      model.refresh();
+      trained.norms.push_back(kernels_->read_step(*state).grad_norm);
+    }
+    trained.values = read(parameters.values());
+    trained.first_moment = read(optimizer.first_moment());
+    trained.second_moment = read(optimizer.second_moment());
+    trained.products = static_cast<int64_t>(parameters.products().size());
+    return trained;
+  }
+
+  std::vector<float> read(Tensor x) {
+    std::vector<float> host(static_cast<size_t>(x.elements()));
+    kernels_->download(host.data(), x);
+    return host;
+  }
+
+  static void expect_near(const std::vector<float>& actual, const std::vector<float>& expected,
+                          const char* what) {
+    ASSERT_EQ(actual.size(), expected.size());
+    for (size_t i = 0; i < actual.size(); ++i) {
+      ASSERT_NEAR(actual[i], expected[i], 2e-6f) << what << " " << i;
+    }
+  }
+  void expect_the_same() {
+    const Trained summed = train(kSummed);
+    const Trained factored = train(kFactored);
+    EXPECT_EQ(summed.products, 0);
+    for (size_t i = 0; i < summed.norms.size(); ++i) {
+      EXPECT_NEAR(factored.norms[i] / summed.norms[i], 1, 1e-4);
+    }
+    expect_near(factored.values, summed.values, "value");
+    expect_near(factored.first_moment, summed.first_moment, "first moment");
+    expect_near(factored.second_moment, summed.second_moment, "second moment");
+  }
+  void use_bf16() { kernels_ = make_cpu_kernels(pool_, "baseline", Precision::kBf16); }
+
+  ModelConfig config_;
+  OptimizerOptions options_{};
+  PackedBatch batch_;
+  bool recomputes_ = false;
+  uint64_t updates_ = 4;
+  ThreadPool pool_{2};
+  std::unique_ptr<Kernels> kernels_ = make_cpu_kernels(pool_);
+};
+
+TEST_P(ProductGradients, TrainAsSummedOnes) { expect_the_same(); }
+
+TEST_P(ProductGradients, TrainAsSummedOnesInBf16) {
+  use_bf16();
+  updates_ = 1;  // the next one's weights may be rounded to other neighbours
+  expect_the_same();
+}
+
+// To the nearest bf16, and in one update both moments are the gradient's alone.
+TEST_P(ProductGradients, AreRoundedOnce) {
+  use_bf16();
+  updates_ = 1;
+  const Trained summed = train(kSummed), rounded = train(kWhole);
+  EXPECT_GT(rounded.products, 0);
+  EXPECT_NEAR(rounded.norms[0] / summed.norms[0], 1, 1e-4);
+  int64_t others = 0;
+  for (size_t i = 0; i < summed.first_moment.size(); ++i) {
+    const float one = summed.first_moment[i], other = rounded.first_moment[i];
+    ASSERT_NEAR(other, one, 0x1.1p-8f * std::abs(one) + 1e-9f) << i;
+    ASSERT_NEAR(rounded.values[i], summed.values[i], 2e-4f) << i;
+    if (other != one) ++others;
+  }
+  EXPECT_GT(others, 0);
+}
+
+TEST_P(ProductGradients, OfWhatIsFrozenAreNotRoundedInVain) {
+  use_bf16();
+  updates_ = 1;
+  options_.first_depth = 2;
+  const Trained summed = train(kSummed), rounded = train(kWhole);
+  EXPECT_NEAR(rounded.norms[0] / summed.norms[0], 1, 1e-4);
+}
+
+TEST_P(ProductGradients, InFp32AreTheSums) {
+  options_.max_grad_norm = 0;  // a norm is summed up in another order
+  const Trained summed = train(kSummed), whole = train(kWhole);
+  EXPECT_GT(whole.products, 0);
+  EXPECT_EQ(whole.values, summed.values);
+  EXPECT_EQ(whole.second_moment, summed.second_moment);
+}
+
+// Where a batch's activations take more than its gradients, these come to lie where those were.
+TEST_P(ProductGradients, TakeThePlaceOfActivations) {
+  repeat_batch(20);
+  if (GetParam().matrices > 0) {
+    Parameters summed = make_parameters(kSummed), whole = make_parameters(kWhole);
+    EXPECT_LT(make_model(whole).activation_bytes(),
+              make_model(summed).activation_bytes() + whole.kept_bytes() / 2);
+  }
+  options_.max_grad_norm = 0;
+  updates_ = 2;
+  EXPECT_EQ(train(kWhole).values, train(kSummed).values);
+}
+
+TEST_P(ProductGradients, SurviveRecomputation) {
+  use_bf16();
+  updates_ = 1;
+  for (const int64_t update_tokens : {kFactored, kWhole}) {
+    recomputes_ = true;
+    const Trained again = train(update_tokens);
+    recomputes_ = false;
+    EXPECT_EQ(again.values, train(update_tokens).values);
+  }
+}
+
+TEST_P(ProductGradients, OfWhatIsFrozenAreNotWanted) {
+  options_.first_depth = 2;
+  expect_the_same();
+}
+
+// Layers' matrices that one product makes; the head's dense layer, too.
+TEST_P(ProductGradients, AreOfMatricesThatOneProductMakes) {
+  for (const int64_t update_tokens : {kFactored, kWhole}) {
+    const Parameters parameters(parameter_table(config_), update_tokens, DType::kBF16);
+    const GradientForm form =
+        update_tokens == kFactored ? GradientForm::kFactored : GradientForm::kWhole;
+    int64_t in_layers = 0;
+    for (size_t i = 0; i < parameters.specs().size(); ++i) {
+      const ParameterSpec& spec = parameters.specs()[i];
+      if (parameters.gradient_form(i) == GradientForm::kSummed) continue;
+      EXPECT_EQ(parameters.gradient_form(i), form) << spec.name;
+      EXPECT_EQ(spec.shape.size(), 2u) << spec.name;
+      EXPECT_FALSE(spec.is_looked_up) << spec.name;
+      if (spec.depth == 1) in_layers += spec.elements();
+    }
+    const int64_t hidden = config_.hidden_size, wide = config_.intermediate_size;
+    const int64_t matrices[] = {hidden * wide, hidden * wide, hidden * hidden, 3 * hidden * hidden};
+    EXPECT_EQ(in_layers, std::accumulate(matrices, matrices + GetParam().matrices, int64_t{0}));
+  }
+}
+
+TEST_P(ProductGradients, TakeOneBackwardAnUpdate) {
+  if (GetParam().matrices == 0) return;
+  use_bf16();
+  for (const int64_t update_tokens : {kFactored, kWhole}) {
+    Parameters parameters = make_parameters(update_tokens);
+    Model model = make_model(parameters);
+    const auto state = std::make_unique<StepState>();
+    forward_and_backward(model, *state, 0);
+    EXPECT_THROW(model.backward(*state), Error);
+  }
+}
+
+TEST_P(ProductGradients, AreOneModels) {
+  if (GetParam().matrices == 0) return;
+  use_bf16();
+  for (const int64_t update_tokens : {kFactored, kWhole}) {
+    Parameters parameters = make_parameters(update_tokens);
+    const Model model = make_model(parameters);
+    EXPECT_THROW(make_model(parameters), Error);
+  }
+}
+
+// Of a batch that has no masked token.
+TEST_P(ProductGradients, MayBeOfNoTokens) {
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+    kernels_ = make_cpu_kernels(pool_, "baseline", precision);
+    Parameters parameters = make_parameters(kFactored);
+    const Model model = make_model(parameters);
+    options_.weight_decay = 0;
+    Optimizer optimizer(options_, parameters, *kernels_);
+    for (ProductGradient& product : parameters.products()) product.tokens = 0;
+    const std::vector<float> before = read(parameters.values());
+    const auto state = std::make_unique<StepState>();
+    kernels_->begin_step(*state, {.learning_rate = 1e-2f});
+    optimizer.step(*state);
+    EXPECT_EQ(kernels_->read_step(*state).grad_norm, 0);
+    EXPECT_EQ(read(parameters.values()), before);
+  }
+}
+
+TEST_P(ProductGradients, AreMissed) {
+  if (GetParam().matrices == 0) return;
+  use_bf16();
+  for (const int64_t update_tokens : {kFactored, kWhole}) {
+    Parameters parameters = make_parameters(update_tokens);
+    const Model model = make_model(parameters);
+    Optimizer optimizer(options_, parameters, *kernels_);
+    const auto state = std::make_unique<StepState>();
+    EXPECT_THROW(optimizer.step(*state), Error);
+  }
+}
+
+TEST_P(ProductGradients, AreNotForLamb) {
+  use_bf16();
+  for (const int64_t update_tokens : {kFactored, kWhole}) {
+    Parameters parameters = make_parameters(update_tokens);
+    EXPECT_THROW(Optimizer({.type = OptimizerType::kLamb}, parameters, *kernels_), Error);
+  }
+}
+
+class ProductGradientsOfSharedLayers : public ProductGradients {};
+
+// More layers than differ: the head is less deep than there are layers.
+TEST_P(ProductGradientsOfSharedLayers, SpareTheirActivations) {
+  config_.num_hidden_groups = 1;
+  options_.max_grad_norm = 0;
+  for (const bool recomputes : {false, true}) {
+    recomputes_ = recomputes;
+    EXPECT_EQ(train(kWhole).values, train(kSummed).values);
+    expect_the_same();
+  }
+}
+
+TEST_P(ProductGradients, OfLongBatchesAreNotRounded) {
+  const Parameters parameters(parameter_table(config_), /*update_tokens=*/8192, DType::kBF16);
+  const Parameters longer(parameter_table(config_), /*update_tokens=*/8193, DType::kBF16);
+  EXPECT_EQ(longer.kept_bytes(), 2 * parameters.kept_bytes());
+}
+
+// The deepest first, as backward makes them.
+TEST_P(ProductGradients, AreLaidOutByDepth) {
+  Parameters parameters = make_parameters(kWhole);
+  std::vector<std::byte> room(parameters.kept_bytes());
+  parameters.keep_products(room.data());
+  for (size_t i = 0; i < parameters.specs().size(); ++i) {
+    if (parameters.gradient_form(i) != GradientForm::kWhole) continue;
+    const int64_t depth = parameters.specs()[i].depth;
+    const Tensor gradient = parameters.gradient(i);
+    const auto begin = static_cast<size_t>(gradient.data - room.data());
+    EXPECT_GE(begin, parameters.kept_bytes(depth + 1));
+    EXPECT_LE(begin + gradient.size_bytes(), parameters.kept_bytes(depth));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, ProductGradientsOfSharedLayers, testing::Values(Expected{"albert", 0}),
+                         [](const testing::TestParamInfo<Expected>& tested) {
+                           return tested.param.model;
+                         });
+
+INSTANTIATE_TEST_SUITE_P(Of, ProductGradients,
+                         testing::Values(Expected{"bert", 4}, Expected{"albert", 0},
+                                         Expected{"distilbert", 4}, Expected{"electra", 4},
+                                         Expected{"deberta-v2", 3}),
+                         [](const testing::TestParamInfo<Expected>& tested) {
+                           std::string name = tested.param.model;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace berth

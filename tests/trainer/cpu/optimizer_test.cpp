@@ -1,0 +1,256 @@
+#include "trainer/cpu/optimizer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+
+#include "storage/base/philox.h"
+#include "storage/base/thread_pool.h"
+#include "tests/support/tiny_config.h"
+#include "trainer/cpu/kernels/cpu_kernels.h"
+#include "trainer/model/lora.h"
+
+namespace berth {
+namespace {
+
+using testing::Each;
+
+// AdamW in double precision, number by number: Loshchilov and Hutter 2019, algorithm 2, as
+// torch.optim.AdamW does it; gradients are clipped to a global norm before.
+struct NaiveAdamW {
+  OptimizerOptions options;
+  std::vector<double> w, m, v;
+  std::vector<bool> decays;
+  int steps = 0;
+
+  // Returns the norm before clipping.
+  double step(const std::vector<float>& gradient_sum, double examples, double rate) {
+    ++steps;
+    double squares = 0;
+    for (const double g : gradient_sum) squares += g / examples * (g / examples);
+    const double norm = std::sqrt(squares);
+    const bool clips = options.max_grad_norm > 0 && norm > options.max_grad_norm;
+    const double beta1 = options.adamw.beta1, beta2 = options.adamw.beta2;
+    for (size_t i = 0; i < w.size(); ++i) {
+      const double g = gradient_sum[i] / examples * (clips ? options.max_grad_norm / norm : 1);
+      m[i] = beta1 * m[i] + (1 - beta1) * g;
+      v[i] = beta2 * v[i] + (1 - beta2) * g * g;
+      if (decays[i]) w[i] -= rate * options.weight_decay * w[i];
+      w[i] -= rate * (m[i] / (1 - std::pow(beta1, steps))) /
+              (std::sqrt(v[i] / (1 - std::pow(beta2, steps))) + options.adamw.epsilon);
+    }
+    return norm;
+  }
+};
+
+class OptimizerTest : public testing::Test {
+ protected:
+  static constexpr int kExamples = 3;
+
+  OptimizerTest() {
+    naive_.w = random(0, 0.5);
+    upload(parameters_.values(), naive_.w);
+    naive_.m.resize(naive_.w.size());
+    naive_.v.resize(naive_.w.size());
+    for (const ParameterSpec& spec : parameters_.specs()) {
+      naive_.decays.insert(naive_.decays.end(), static_cast<size_t>(spec.elements()), spec.decays);
+    }
+  }
+
+  std::vector<double> random(uint32_t stream, double scale) const {
+    std::vector<double> values(static_cast<size_t>(parameters_.size()));
+    for (size_t i = 0; i < values.size(); ++i) {
+      const uint32_t bits = philox4x32({static_cast<uint32_t>(i), stream, 0, 0}, {1, 2})[0];
+      values[i] = static_cast<float>(scale * (bits * 0x1p-31 - 1));
+    }
+    return values;
+  }
+  void upload(Tensor tensor, const std::vector<double>& values) {
+    const std::vector<float> single(values.begin(), values.end());
+    kernels_->upload(tensor, single.data());
+  }
+  void upload_gradients(const std::vector<double>& values) {
+    upload(parameters_.gradients(), values);
+    parameters_.mark_all_rows(*kernels_);
+  }
+  std::vector<float> read(Tensor tensor) {
+    std::vector<float> host(static_cast<size_t>(tensor.elements()));
+    kernels_->download(host.data(), tensor);
+    return host;
+  }
+  // Lets kExamples examples pass, as a forward does.
+  void count_examples() {
+    const auto memory = kernels_->allocate(4096);
+    Arena arena(*memory);
+    const Tensor logits = arena.make(DType::kF32, {kExamples, 2});
+    const Tensor labels = arena.make(DType::kI32, {kExamples});
+    kernels_->cross_entropy(logits, labels, {}, 0, *state_, {});
+  }
+  // Both optimizers take one step; returns the norm that ours reports.
+  void step_both(Optimizer& optimizer, double gradient_scale, float rate) {
+    const auto index = static_cast<uint32_t>(naive_.steps);
+    const std::vector<double> gradients = random(1 + index, gradient_scale);
+    kernels_->begin_step(*state_, {.step = index, .learning_rate = rate});
+    count_examples();
+    upload_gradients(gradients);
+    const double norm = naive_.step({gradients.begin(), gradients.end()}, kExamples, rate);
+    optimizer.step(*state_);
+    EXPECT_NEAR(kernels_->read_step(*state_).grad_norm, norm, 1e-5 * norm);
+  }
+  // One step of ours with every gradient of kExamples examples the same; returns the parameters.
+  std::vector<float> step_evenly(Optimizer& optimizer, double gradient_sum, float rate) {
+    kernels_->begin_step(*state_, {.learning_rate = rate});
+    count_examples();
+    upload_gradients(std::vector<double>(naive_.w.size(), gradient_sum));
+    optimizer.step(*state_);
+    return read(parameters_.values());
+  }
+  void expect_same(const Optimizer& optimizer) {
+    const auto near = [&](Tensor tensor, const std::vector<double>& expected, double tolerance) {
+      const std::vector<float> actual = read(tensor);
+      for (size_t i = 0; i < actual.size(); ++i) {
+        ASSERT_NEAR(actual[i], expected[i], tolerance) << "element " << i;
+      }
+    };
+    near(parameters_.values(), naive_.w, 2e-6);
+    near(optimizer.first_moment(), naive_.m, 1e-6);
+    near(optimizer.second_moment(), naive_.v, 1e-6);
+  }
+
+  ThreadPool pool_{2};
+  std::unique_ptr<Kernels> kernels_ = make_cpu_kernels(pool_);
+  Parameters parameters_{parameter_table(tiny_config()), true, *kernels_};
+  std::unique_ptr<StepState> state_ = std::make_unique<StepState>();
+  NaiveAdamW naive_{.options = {}, .w = {}, .m = {}, .v = {}, .decays = {}};
+};
+
+TEST_F(OptimizerTest, AgreesWithItsDefinitionOverSeveralSteps) {
+  naive_.options = {.adamw = {}, .weight_decay = 0.1, .max_grad_norm = 0};
+  Optimizer optimizer(naive_.options, parameters_, *kernels_);
+  for (const float rate : {0.0f, 1e-2f, 2e-2f, 1e-2f, 5e-3f, 1e-3f}) {
+    step_both(optimizer, 2, rate);
+    expect_same(optimizer);
+  }
+}
+
+TEST_F(OptimizerTest, ClipsTheNormOfAllGradientsTogether) {
+  naive_.options = {.adamw = {}, .weight_decay = 0.01, .max_grad_norm = 1};
+  Optimizer optimizer(naive_.options, parameters_, *kernels_);
+  for (const double scale : {100.0, 0.001, 7.0, 0.01}) {  // above and below the limit
+    step_both(optimizer, scale, 1e-2f);
+    expect_same(optimizer);
+  }
+}
+
+TEST_F(OptimizerTest, DecayAloneShrinksMatricesAndNothingElse) {
+  Optimizer optimizer({.adamw = {}, .weight_decay = 0.5, .max_grad_norm = 1}, parameters_,
+                      *kernels_);
+  const std::vector<float> before = read(parameters_.values());
+  kernels_->begin_step(*state_, {.learning_rate = 0.1f});
+  count_examples();
+  optimizer.step(*state_);  // all gradients are 0
+  const std::vector<float> after = read(parameters_.values());
+  for (size_t i = 0; i < before.size(); ++i) {
+    ASSERT_FLOAT_EQ(after[i], before[i] * (naive_.decays[i] ? 0.95f : 1.0f)) << "element " << i;
+  }
+}
+
+TEST_F(OptimizerTest, LeavesZeroGradientsForTheNextUpdate) {
+  Optimizer optimizer({}, parameters_, *kernels_);
+  step_both(optimizer, 1, 1e-3f);
+  EXPECT_THAT(read(parameters_.gradients()), Each(0.0f));
+}
+
+TEST_F(OptimizerTest, ARateOfZeroMovesTheMomentsOnly) {
+  Optimizer optimizer({}, parameters_, *kernels_);
+  const std::vector<float> before = read(parameters_.values());
+  step_both(optimizer, 1, 0);
+  EXPECT_EQ(read(parameters_.values()), before);
+  EXPECT_THAT(read(optimizer.first_moment()), Each(testing::Ne(0.0f)));
+}
+
+// The first step of AdamW is the rate itself, whatever the gradient's size.
+TEST_F(OptimizerTest, LowerLayersMayLearnMoreSlowly) {
+  Optimizer optimizer({.weight_decay = 0, .layerwise_decay = 0.5}, parameters_, *kernels_);
+  const std::vector<float> before = read(parameters_.values());
+  const std::vector<float> after = step_evenly(optimizer, 1.0, 0.25f);
+  const int64_t deepest = parameters_.specs().back().depth;
+  ASSERT_GE(deepest, 2);
+  for (size_t p = 0; p < parameters_.specs().size(); ++p) {
+    const auto at = static_cast<size_t>(parameters_.offset(p));
+    const int64_t above = deepest - parameters_.specs()[p].depth;
+    EXPECT_NEAR(before[at] - after[at], 0.25 / std::pow(2.0, above), 1e-5)
+        << parameters_.specs()[p].name;
+  }
+}
+
+TEST_F(OptimizerTest, FrozenParametersKeepTheirValuesAndStayOutOfTheNorm) {
+  Optimizer optimizer({.first_depth = 2}, parameters_, *kernels_);
+  const std::vector<float> before = read(parameters_.values());
+  const std::vector<float> after = step_evenly(optimizer, kExamples, 0.25f);
+  int64_t learning = 0;
+  for (size_t p = 0; p < parameters_.specs().size(); ++p) {
+    const ParameterSpec& spec = parameters_.specs()[p];
+    const auto at = static_cast<size_t>(parameters_.offset(p));
+    EXPECT_EQ(before[at] == after[at], spec.depth < 2) << spec.name;
+    if (spec.depth >= 2) learning += spec.elements();
+  }
+  EXPECT_NEAR(kernels_->read_step(*state_).grad_norm, std::sqrt(static_cast<double>(learning)),
+              1e-6 * static_cast<double>(learning));
+  EXPECT_THAT(read(parameters_.gradients()), Each(0.0f));
+}
+
+// Biases and layer norms take AdamW's step, matrices one of their own size.
+TEST_F(OptimizerTest, LambMovesMatricesByAPartOfTheirSize) {
+  Optimizer optimizer({.type = OptimizerType::kLamb, .weight_decay = 0}, parameters_, *kernels_);
+  const std::vector<float> before = read(parameters_.values());
+  const std::vector<float> after = step_evenly(optimizer, 1.0, 0.125f);
+  for (size_t p = 0; p < parameters_.specs().size(); ++p) {
+    const ParameterSpec& spec = parameters_.specs()[p];
+    const auto at = static_cast<size_t>(parameters_.offset(p));
+    double squares = 0, moved = 0;
+    for (size_t i = at; i < at + static_cast<size_t>(spec.elements()); ++i) {
+      squares += static_cast<double>(before[i]) * before[i];
+      moved += std::pow(static_cast<double>(after[i]) - before[i], 2);
+    }
+    const double size = spec.decays ? std::sqrt(squares) : std::sqrt(spec.elements());
+    EXPECT_NEAR(std::sqrt(moved), 0.125 * size, 1e-5 * size) << spec.name;
+  }
+}
+
+TEST_F(OptimizerTest, BeginsWithoutMomentum) {
+  const Optimizer optimizer({}, parameters_, *kernels_);
+  EXPECT_THAT(read(optimizer.first_moment()), Each(0.0f));
+  EXPECT_THAT(read(optimizer.second_moment()), Each(0.0f));
+}
+
+// What does not train has no part in the norm; what is too shallow to learn has none, either.
+TEST_F(OptimizerTest, AdaptersLearnBesideAFrozenEncoder) {
+  const LoraOptions lora{.rank = 2};
+  Parameters adapted(parameter_table(tiny_config(), lora), true, *kernels_);
+  Optimizer optimizer({.max_grad_norm = 0, .first_depth = 2}, adapted, *kernels_);
+  int64_t learning = 0;
+  for (size_t i = 0; i < adapted.specs().size(); ++i) {
+    const ParameterSpec& spec = adapted.specs()[i];
+    EXPECT_EQ(static_cast<bool>(adapted.gradient(i)), spec.trains) << spec.name;
+    if (!spec.trains) continue;
+    upload(adapted.gradient(i), std::vector<double>(static_cast<size_t>(spec.elements()), 3.0));
+    if (spec.depth >= 2) learning += spec.elements();
+  }
+  kernels_->begin_step(*state_, {.learning_rate = 0.1f});
+  count_examples();
+  optimizer.step(*state_);
+  EXPECT_NEAR(kernels_->read_step(*state_).grad_norm, std::sqrt(static_cast<double>(learning)),
+              1e-5 * static_cast<double>(learning));
+  EXPECT_THAT(read(adapted.gradients()), Each(0));
+  for (size_t i = 0; i < adapted.specs().size(); ++i) {
+    const ParameterSpec& spec = adapted.specs()[i];
+    const bool learns = spec.trains && spec.depth >= 2;
+    EXPECT_THAT(read(adapted.value(i)), Each(testing::Eq(learns ? -0.1f : 0.0f))) << spec.name;
+  }
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,117 @@
+#include "trainer/weights/peft_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "storage/base/json.h"
+#include "tests/support/throws_code.h"
+#include "tests/support/tiny_config.h"
+
+namespace berth {
+namespace {
+
+using testing::HasSubstr;
+
+const LoraOptions kLora{.rank = 4, .alpha = 8, .dropout = 0.1};
+
+OrderedJson adapter_config(Task task = Task::kSequenceClassification) {
+  ModelConfig config = tiny_config();
+  config.task = task;
+  return parse_ordered_json(to_adapter_config_json(config, kLora, "bert-base-uncased"));
+}
+LoraOptions parse_adapter(const OrderedJson& object) {
+  return parse_adapter_config(tiny_config(), to_text(object));
+}
+
+TEST(AdapterConfig, IsPefts) {
+  const OrderedJson object = adapter_config();
+  EXPECT_EQ(object["peft_type"], "LORA");
+  EXPECT_EQ(object["task_type"], "SEQ_CLS");
+  EXPECT_EQ(object["r"], 4);
+  EXPECT_EQ(object["lora_alpha"], 8);
+  EXPECT_EQ(object["base_model_name_or_path"], "bert-base-uncased");
+  EXPECT_EQ(object["target_modules"], OrderedJson::array({"query", "value"}));
+  EXPECT_EQ(object["modules_to_save"], OrderedJson::array({"pooler", "classifier"}));
+}
+
+TEST(AdapterConfig, NamesTheTask) {
+  EXPECT_EQ(adapter_config(Task::kTokenClassification)["task_type"], "TOKEN_CLS");
+  EXPECT_EQ(adapter_config(Task::kQuestionAnswering)["task_type"], "QUESTION_ANS");
+  EXPECT_EQ(adapter_config(Task::kQuestionAnswering)["modules_to_save"],
+            OrderedJson::array({"qa_outputs"}));
+  EXPECT_EQ(adapter_config(Task::kRegression)["task_type"], "SEQ_CLS");
+  EXPECT_EQ(adapter_config(Task::kMaskedLm)["task_type"], nullptr);
+}
+
+TEST(AdapterConfig, SurvivesWritingAndReading) {
+  const LoraOptions again = parse_adapter(adapter_config());
+  EXPECT_EQ(again.rank, 4);
+  EXPECT_EQ(again.alpha, 8);
+  EXPECT_EQ(again.dropout, 0.1);
+}
+
+TEST(AdapterConfig, WholeNamesOfTargetsDoToo) {
+  OrderedJson object = adapter_config();
+  object["target_modules"] = OrderedJson::array({"attention.self.value", "attention.self.query"});
+  EXPECT_NO_THROW(parse_adapter(object));
+}
+
+OrderedJson written_targets(const std::string& targets, Task task = Task::kSequenceClassification) {
+  ModelConfig config = tiny_config();
+  config.task = task;
+  LoraOptions lora = kLora;
+  lora.target_modules = targets;
+  const std::string json = to_adapter_config_json(config, lora, "");
+  const LoraOptions again = parse_adapter_config(config, json);
+  EXPECT_EQ(lora_targets(config, again, 1), lora_targets(config, lora, 1)) << targets;
+  return parse_ordered_json(json)["target_modules"];
+}
+
+// Names that PEFT takes for what berth adapts, and for nothing else.
+TEST(AdapterConfig, NamesWhatIsAdapted) {
+  EXPECT_EQ(written_targets(""), OrderedJson::array({"query", "value"}));
+  EXPECT_EQ(written_targets("key,attention.self.query"), OrderedJson::array({"query", "key"}));
+  EXPECT_EQ(written_targets("attention.output.dense"),
+            OrderedJson::array({"attention.output.dense"}));
+  EXPECT_EQ(written_targets("output.dense, intermediate.dense"),
+            OrderedJson::array({"output.dense", "intermediate.dense"}));
+  const auto all =
+      OrderedJson::array({"query", "key", "value", "output.dense", "intermediate.dense"});
+  EXPECT_EQ(written_targets("all-linear"), all);
+  EXPECT_EQ(written_targets("query,key,value,dense"), all);
+  // Without a pooler there is no other dense.
+  EXPECT_EQ(written_targets("all-linear", Task::kTokenClassification),
+            OrderedJson::array({"query", "key", "value", "dense"}));
+}
+
+TEST(AdapterConfig, WhatIsOtherThanOursIsRefused) {
+  const std::pair<const char*, OrderedJson> refused[] = {
+      {"peft_type", "IA3"},
+      {"peft_type", nullptr},
+      {"r", 0},
+      {"lora_alpha", "8"},
+      {"lora_dropout", 1.0},
+      {"bias", "all"},
+      {"use_rslora", true},
+      {"use_dora", true},
+      {"fan_in_fan_out", true},
+      {"layers_to_transform", OrderedJson::array({0})},
+      {"rank_pattern", {{"query", 8}}},
+      {"target_modules", OrderedJson::array()},
+      {"target_modules", OrderedJson::array({"query", "word_embeddings"})},
+      {"target_modules", OrderedJson::array({"query", "dense"})},  // the pooler's, too
+      {"target_modules", OrderedJson::array({"query", 1})},
+      {"target_modules", "all-linear"}};
+  for (const auto& [key, value] : refused) {
+    OrderedJson object = adapter_config();
+    object[key] = value;
+    EXPECT_THAT([&] { parse_adapter(object); }, ThrowsCode(Code::kUsage, key))
+        << key << " " << value;
+  }
+  EXPECT_THAT([] { parse_adapter_config(tiny_config(), "[]"); }, ThrowsCode(Code::kCorrupt));
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,236 @@
+#include "trainer/weights/pretrained.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <deque>
+#include <limits>
+#include <numeric>
+
+#include "storage/base/memory_sink.h"
+#include "storage/base/thread_pool.h"
+#include "storage/formats/safetensors.h"
+#include "tests/support/throws_code.h"
+#include "tests/support/tiny_config.h"
+#include "trainer/cpu/kernels/cpu_kernels.h"
+
+namespace berth {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// A file of tensors that a test makes up.
+class TensorsInMemory final : public TensorReader {
+ public:
+  template <typename T>
+  void add(const std::string& name, DType dtype, std::vector<int64_t> shape,
+           std::vector<T> values) {
+    std::vector<std::byte>& data = data_.emplace_back(values.size() * sizeof(T));
+    std::memcpy(data.data(), values.data(), data.size());
+    tensors_.push_back({.name = name, .dtype = dtype, .shape = std::move(shape), .data = data});
+  }
+  void rename(const std::string& from, const std::string& to) { tensor(from).name = to; }
+  void erase(const std::string& name) {
+    std::erase_if(tensors_, [&](const NamedTensor& tensor) { return tensor.name == name; });
+  }
+  NamedTensor& tensor(const std::string& name) {
+    for (NamedTensor& tensor : tensors_) {
+      if (tensor.name == name) return tensor;
+    }
+    throw std::runtime_error("no tensor " + name);
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const NamedTensor& tensor : tensors_) names.push_back(tensor.name);
+    return names;
+  }
+  std::span<const NamedTensor> tensors() const override { return tensors_; }
+  void verify() const override {
+    if (is_damaged) throw Error(Code::kCorrupt, "damaged");
+  }
+
+  bool is_damaged = false;
+
+ private:
+  std::deque<std::vector<std::byte>> data_;
+  std::vector<NamedTensor> tensors_;
+};
+
+class PretrainedTest : public testing::Test {
+ protected:
+  PretrainedTest() {
+    for (const ParameterSpec& spec : parameter_table(config_)) {
+      std::vector<float> values(static_cast<size_t>(spec.elements()));
+      std::iota(values.begin(), values.end(), static_cast<float>(file_.tensors().size()) + 0.1f);
+      file_.add(spec.name, DType::kF32, spec.shape, values);
+    }
+  }
+
+  LoadReport load() { return load_parameters(file_, parameters_, *kernels_); }
+  std::vector<float> read(Tensor tensor) {
+    std::vector<float> host(static_cast<size_t>(tensor.elements()));
+    kernels_->download(host.data(), tensor);
+    return host;
+  }
+  std::vector<float> read(const std::string& name) { return read(parameters_.value(name)); }
+
+  ModelConfig config_ = tiny_config();
+  ThreadPool pool_{1};
+  std::unique_ptr<Kernels> kernels_ = make_cpu_kernels(pool_);
+  Parameters parameters_{parameter_table(config_), false, *kernels_};
+  TensorsInMemory file_;
+};
+
+TEST_F(PretrainedTest, AFileWhoseBytesProveWrongIsRefused) {
+  file_.is_damaged = true;
+  EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kCorrupt, "damaged"));
+}
+
+TEST_F(PretrainedTest, EveryBitSurvivesSavingAndLoading) {
+  std::vector<float> values(static_cast<size_t>(parameters_.size()));
+  std::iota(values.begin(), values.end(), -1e-3f);
+  values[0] = std::numeric_limits<float>::denorm_min();
+  values[1] = -0.0f;
+  values[2] = std::numeric_limits<float>::infinity();
+  values[3] = std::numeric_limits<float>::quiet_NaN();
+  kernels_->upload(parameters_.values(), values.data());
+  MemorySink sink;
+  save_parameters(parameters_, *kernels_, DType::kF32, sink);
+
+  Parameters again(parameter_table(config_), false, *kernels_);
+  const SafetensorsReader reader(sink.written);
+  const LoadReport report = load_parameters(reader, again, *kernels_);
+  EXPECT_THAT(report.missing, IsEmpty());
+  EXPECT_THAT(report.ignored, IsEmpty());
+  const std::vector<float> loaded = read(again.values());
+  EXPECT_EQ(std::memcmp(loaded.data(), values.data(), values.size() * sizeof(float)), 0);
+  EXPECT_EQ(reader.metadata().at("format"), "pt");  // what transformers asks for
+}
+
+TEST_F(PretrainedTest, TheWrapperOfDataParallelIsSeenThrough) {
+  for (const std::string& name : file_.names()) file_.rename(name, "module." + name);
+  EXPECT_THAT(load().missing, IsEmpty());
+  const std::string first = file_.names().front();
+  file_.rename(first, first.substr(7));
+  EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kBadData, "module."));
+}
+
+TEST_F(PretrainedTest, NamesOf2018AreUnderstood) {
+  for (const std::string& name : file_.names()) {
+    if (name.ends_with("LayerNorm.weight")) {
+      file_.rename(name, name.substr(0, name.size() - 6) + "gamma");
+    } else if (name.ends_with("LayerNorm.bias")) {
+      file_.rename(name, name.substr(0, name.size() - 4) + "beta");
+    }
+  }
+  load();
+  EXPECT_EQ(read("bert.embeddings.LayerNorm.weight")[1], 4.1f);
+  EXPECT_EQ(read("bert.embeddings.LayerNorm.bias")[1], 5.1f);
+}
+
+TEST_F(PretrainedTest, AnEncoderSavedAloneHasNoPrefix) {
+  for (const std::string& name : file_.names()) {
+    if (name.starts_with("bert.")) file_.rename(name, name.substr(5));
+  }
+  file_.rename("embeddings.LayerNorm.weight", "embeddings.LayerNorm.gamma");
+  file_.erase("classifier.weight");
+  file_.erase("classifier.bias");
+  const LoadReport report = load();
+  EXPECT_EQ(read("bert.pooler.dense.bias")[0], 22.1f);
+  EXPECT_EQ(read("bert.embeddings.LayerNorm.weight")[0], 3.1f);
+  EXPECT_THAT(report.missing, ElementsAre(23, 24));
+}
+
+TEST_F(PretrainedTest, AMissingHeadIsReportedAndLeftAsItWas) {
+  for (const char* name : {"bert.pooler.dense.weight", "bert.pooler.dense.bias",
+                           "classifier.weight", "classifier.bias"}) {
+    file_.erase(name);
+  }
+  EXPECT_THAT(load().missing, ElementsAre(21, 22, 23, 24));
+  EXPECT_THAT(read("classifier.weight"), Each(0.0f));
+}
+
+TEST_F(PretrainedTest, HalfPrecisionIsWidened) {
+  file_.erase("classifier.bias");
+  file_.add<uint16_t>("classifier.bias", DType::kF16, {2}, {0x3c00, 0xc100});  // 1, -2.5
+  file_.erase("bert.pooler.dense.bias");
+  file_.add<uint16_t>("bert.pooler.dense.bias", DType::kF16, {8},
+                      {0x0000, 0x8000, 0x0001, 0x83ff, 0x0400, 0x7bff, 0x7c00, 0xfc00});
+  file_.erase("bert.embeddings.LayerNorm.bias");
+  file_.add<uint16_t>("bert.embeddings.LayerNorm.bias", DType::kBF16, {8},
+                      {0x3f80, 0xc020, 0x0000, 0x8000, 0x0001, 0x7f7f, 0x7f80, 0x3e80});
+  load();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  EXPECT_THAT(read("classifier.bias"), ElementsAre(1.0f, -2.5f));
+  EXPECT_THAT(read("bert.pooler.dense.bias"), ElementsAre(0.0f, -0.0f, 0x1p-24f, -1023 * 0x1p-24f,
+                                                          0x1p-14f, 65504, kInfinity, -kInfinity));
+  EXPECT_THAT(read("bert.embeddings.LayerNorm.bias"),
+              ElementsAre(1.0f, -2.5f, 0.0f, -0.0f, 0x1p-133f, 0x1.fep127f, kInfinity, 0.25f));
+}
+
+TEST_F(PretrainedTest, AHalfPrecisionNanStaysOne) {
+  file_.erase("classifier.bias");
+  file_.add<uint16_t>("classifier.bias", DType::kF16, {2}, {0x7e00, 0xfc01});
+  load();
+  EXPECT_THAT(read("classifier.bias"), Each(testing::IsNan()));
+}
+
+TEST_F(PretrainedTest, HeadsOfPreTrainingAndPositionBuffersAreIgnored) {
+  file_.add<float>("cls.predictions.bias", DType::kF32, {2}, {1, 2});
+  file_.add<float>("cls.seq_relationship.weight", DType::kF32, {2}, {1, 2});
+  file_.add<int64_t>("bert.embeddings.position_ids", DType::kI64, {1, 2}, {0, 1});
+  file_.add<int64_t>("embeddings.token_type_ids", DType::kI64, {1, 2}, {0, 0});
+  EXPECT_THAT(load().ignored,
+              ElementsAre("bert.embeddings.position_ids", "cls.predictions.bias",
+                          "cls.seq_relationship.weight", "embeddings.token_type_ids"));
+}
+
+TEST_F(PretrainedTest, AMissingEncoderParameterIsNamed) {
+  file_.erase("bert.encoder.layer.0.output.dense.bias");
+  EXPECT_THAT([&] { load(); },
+              ThrowsCode(Code::kBadData, "bert.encoder.layer.0.output.dense.bias"));
+}
+
+TEST_F(PretrainedTest, AnUnexpectedTensorIsNamed) {
+  file_.add<float>("bert.encoder.layer.1.output.dense.bias", DType::kF32, {1}, {0});
+  EXPECT_THAT([&] { load(); },
+              ThrowsCode(Code::kBadData, "bert.encoder.layer.1.output.dense.bias"));
+}
+
+TEST_F(PretrainedTest, AnotherShapeIsNamedWithBothShapes) {
+  file_.tensor("classifier.weight").shape = {8, 2};
+  EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kBadData, "classifier.weight is F32 [8, 2]"));
+  EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kBadData, "[2, 8]"));
+}
+
+TEST_F(PretrainedTest, IntegersAreNoParameters) {
+  file_.erase("classifier.bias");
+  file_.add<int32_t>("classifier.bias", DType::kI32, {2}, {1, 2});
+  EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kBadData, "classifier.bias is I32"));
+}
+
+TEST_F(PretrainedTest, AParameterUnderTwoNamesIsNotGuessedAt) {
+  file_.add<float>("embeddings.LayerNorm.bias", DType::kF32, {8}, std::vector<float>(8));
+  EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kBadData, "embeddings.LayerNorm.bias"));
+}
+
+TEST_F(PretrainedTest, AWrongFileIsSummedUp) {
+  TensorsInMemory other;
+  for (int i = 0; i < 15; ++i) {
+    other.add<float>("layer." + std::to_string(i), DType::kF32, {1}, {0});
+  }
+  EXPECT_THAT([&] { load_parameters(other, parameters_, *kernels_); },
+              ThrowsCode(Code::kBadData, "and 11 more; tensors are unexpected: layer.0"));
+}
+
+TEST_F(PretrainedTest, ARefusedFileChangesNothing) {
+  file_.erase("bert.embeddings.LayerNorm.bias");
+  EXPECT_THROW(load(), Error);
+  EXPECT_THAT(read(parameters_.values()), Each(0.0f));
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,112 @@
+// Compiled with AVX512_BF16, and in part for AMX_BF16: called only where native_bf16_loops() found
+// them. The instructions are spelt out: GCC's intrinsics want the tiles' numbers as text.
+#include <immintrin.h>
+
+#include "trainer/cpu/kernels/bf16/avx512_pairs.h"
+#include "trainer/cpu/kernels/bf16/bf16_loops.h"
+#include "trainer/cpu/kernels/bf16/tile_loops.h"
+
+namespace berth::bf16_amx {
+namespace {
+
+struct Amx {
+  template <int kTile>
+  static void load(const void* from, size_t stride_bytes) {
+    asm volatile("tileloadd (%0,%1,1), %%tmm%c2" ::"r"(from), "r"(stride_bytes), "i"(kTile)
+                 : "memory");
+  }
+  template <int kTile>
+  static void store(void* to, size_t stride_bytes) {
+    asm volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(to), "r"(stride_bytes), "i"(kTile)
+                 : "memory");
+  }
+  template <int kTile>
+  static void zero() {
+    asm volatile("tilezero %%tmm%c0" ::"i"(kTile));
+  }
+  template <int kC, int kA, int kB>
+  static void dot() {
+    asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kC), "i"(kA), "i"(kB));
+  }
+};
+
+// LDTILECFG's operand: all eight tiles at their full size.
+struct alignas(64) TileConfig {
+  uint8_t palette = 1, start_row = 0;
+  uint8_t reserved[14] = {};
+  uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+static_assert(sizeof(TileConfig) == 64);
+constexpr TileConfig kTileConfig;
+
+void begin() { asm volatile("ldtilecfg %0" ::"m"(kTileConfig)); }
+void end() { asm volatile("tilerelease"); }
+
+// Sixteen lanes' pairs of 32 depths, lane by lane.
+Vectors pairs_of_lanes(const Lanes& lanes, int64_t first, int64_t d) {
+  if (lanes.depth_stride == 1) {
+    prefetch_contiguous(lanes, first + kTilePanelRows, kTileSide, d);
+    return contiguous_pairs_of<kTileSide>(lanes, first, d);
+  }
+  prefetch_adjacent(lanes, first, d + kTileDepth, kTileDepth);
+  const __mmask16 read = first_lanes(lanes.count - first);
+  const auto row = [&](int64_t depth) {
+    return read != 0 && depth < lanes.depth
+               ? _mm512_maskz_loadu_ps(read, lanes.data + depth * lanes.depth_stride + first)
+               : _mm512_setzero_ps();
+  };
+  Vectors pairs;
+  for (int64_t p = 0; p < 16; ++p) {
+    pairs[static_cast<size_t>(p)] = interleaved_pairs_of(row(d + 2 * p), row(d + 2 * p + 1));
+  }
+  return transpose(pairs);
+}
+
+void pack_panel_of_rows(const Lanes& lanes, uint16_t* panel) {
+  for (int64_t d = 0; d < lanes.depth; d += kTileDepth) {
+    for (int64_t first = 0; first < kTilePanelRows; first += kTileSide) {
+      const Vectors pairs = pairs_of_lanes(lanes, first, d);
+      for (int64_t i = 0; i < kTileSide; ++i) {
+        _mm512_storeu_si512(panel + (d + first + i) * kTileDepth, pairs[static_cast<size_t>(i)]);
+      }
+    }
+  }
+}
+
+void pack_rows(const Lanes& lanes, uint16_t* panels) {
+  for_each_panel(loops, lanes, panels, pack_panel_of_rows);
+}
+
+void fill_up(const Lanes& lanes, uint16_t* panel) {
+  const int64_t packed = bf16_avx512::loops.padded(lanes.depth), whole = loops.padded(lanes.depth);
+  std::fill(panel + packed * kPanelColumns, panel + whole * kPanelColumns, uint16_t{0});
+}
+
+void pack_columns(const Lanes& lanes, uint16_t* panel) {
+  bf16_avx512::loops.pack_columns(lanes, panel);
+  fill_up(lanes, panel);
+}
+
+void stream_columns(const Lanes& lanes, uint16_t* panel) {
+  bf16_avx512::loops.stream_columns(lanes, panel);
+  fill_up(lanes, panel);
+}
+
+void end_streaming() { _mm_sfence(); }
+
+}  // namespace
+
+const Bf16Loops loops = {.name = "bf16-amx",
+                         .panel_rows = kTilePanelRows,
+                         .depth_multiple = kTileDepth,
+                         .wants_packed_weights = true,
+                         .pack_rows = pack_rows,
+                         .pack_columns = pack_columns,
+                         .multiply = multiply_tiles<Amx>,
+                         .begin = begin,
+                         .end = end,
+                         .stream_columns = stream_columns,
+                         .end_streaming = end_streaming};
+
+}  // namespace berth::bf16_amx

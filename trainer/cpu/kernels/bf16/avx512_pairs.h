@@ -1,0 +1,120 @@
+#pragma once
+
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "trainer/cpu/kernels/bf16/bf16_loops.h"
+
+// Vectors of sixteen pairs of bf16. For files that are compiled for CPUs which have AVX512_BF16,
+// each of which keeps its own: no other file may get at these functions.
+namespace berth {
+namespace {
+
+struct Vectors {
+  __m512i v[16];
+  __m512i& operator[](size_t i) { return v[i]; }
+  const __m512i& operator[](size_t i) const { return v[i]; }
+};
+
+__mmask16 first_lanes(int64_t count) {
+  return static_cast<__mmask16>((1u << std::clamp<int64_t>(count, 0, 16)) - 1);
+}
+
+__m512i pairs_of(__m512 low, __m512 high) {
+  return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
+}
+
+// Packing waits for memory: the hardware fetches ahead along one row, but panels are packed of a
+// short piece of each of many. So they ask for what they will read next, whether it exists or not.
+void prefetch(const Lanes& lanes, int64_t element) {
+  const auto at = reinterpret_cast<uintptr_t>(lanes.data) + static_cast<uintptr_t>(element) * 4;
+  _mm_prefetch(reinterpret_cast<const void*>(at), _MM_HINT_T0);
+}
+
+// 32 depths, from `d` on, of lanes whose own elements are contiguous.
+void prefetch_contiguous(const Lanes& lanes, int64_t first, int64_t count, int64_t d) {
+  for (int64_t lane = first; lane < first + count; ++lane) {
+    prefetch(lanes, lane * lanes.lane_stride + d);
+    prefetch(lanes, lane * lanes.lane_stride + d + 16);
+  }
+}
+
+// Some depths, from `d` on, of the 16 lanes from `first` on, which lie side by side.
+void prefetch_adjacent(const Lanes& lanes, int64_t first, int64_t d, int64_t count) {
+  for (int64_t depth = d; depth < d + count; ++depth) {
+    prefetch(lanes, depth * lanes.depth_stride + first);
+  }
+}
+
+// Of 32 depths, from `d` on, of kCount lanes, from `first` on, whose own elements are contiguous;
+// the other vectors are 0.
+template <int64_t kCount>
+[[gnu::always_inline]] inline Vectors contiguous_pairs_of(const Lanes& lanes, int64_t first,
+                                                          int64_t d) {
+  Vectors pairs;
+#pragma GCC unroll 16
+  for (size_t i = 0; i < 16; ++i) pairs[i] = _mm512_setzero_si512();
+  if (first + kCount <= lanes.count && d + 32 <= lanes.depth) {
+    const float* x = lanes.data + first * lanes.lane_stride + d;
+#pragma GCC unroll 16
+    for (size_t i = 0; i < kCount; ++i, x += lanes.lane_stride) {
+      pairs[i] = pairs_of(_mm512_loadu_ps(x), _mm512_loadu_ps(x + 16));
+    }
+    return pairs;
+  }
+  const __mmask16 low = first_lanes(lanes.depth - d), high = first_lanes(lanes.depth - d - 16);
+  const int64_t count = std::min(kCount, lanes.count - first);
+#pragma GCC unroll 16
+  for (int64_t i = 0; i < kCount; ++i) {
+    if (i >= count) continue;
+    const float* const x = lanes.data + (first + i) * lanes.lane_stride + d;
+    pairs[static_cast<size_t>(i)] =
+        pairs_of(_mm512_maskz_loadu_ps(low, x), _mm512_maskz_loadu_ps(high, x + (high ? 16 : 0)));
+  }
+  return pairs;
+}
+
+// Of two depths of 16 lanes, lane by lane.
+__m512i interleaved_pairs_of(__m512 even_depth, __m512 odd_depth) {
+  const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24,
+                                         8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+  return _mm512_permutexvar_epi16(order, pairs_of(even_depth, odd_depth));
+}
+
+// The transpose of 16 vectors of 16 pairs: by pairs, by fours, then by quarters of vectors.
+[[gnu::always_inline]] inline Vectors transpose(const Vectors& x) {
+  Vectors y, z;
+#pragma GCC unroll 8
+  for (size_t i = 0; i < 16; i += 2) {
+    y[i] = _mm512_unpacklo_epi32(x[i], x[i + 1]);
+    y[i + 1] = _mm512_unpackhi_epi32(x[i], x[i + 1]);
+  }
+#pragma GCC unroll 8
+  for (size_t i = 0; i < 16; i += 4) {
+    z[i] = _mm512_unpacklo_epi64(y[i], y[i + 2]);
+    z[i + 1] = _mm512_unpackhi_epi64(y[i], y[i + 2]);
+    z[i + 2] = _mm512_unpacklo_epi64(y[i + 1], y[i + 3]);
+    z[i + 3] = _mm512_unpackhi_epi64(y[i + 1], y[i + 3]);
+  }
+#pragma GCC unroll 8
+  for (size_t i = 0; i < 4; ++i) {
+    y[i] = _mm512_shuffle_i32x4(z[i], z[i + 4], 0x88);
+    y[i + 4] = _mm512_shuffle_i32x4(z[i], z[i + 4], 0xdd);
+    y[i + 8] = _mm512_shuffle_i32x4(z[i + 8], z[i + 12], 0x88);
+    y[i + 12] = _mm512_shuffle_i32x4(z[i + 8], z[i + 12], 0xdd);
+  }
+#pragma GCC unroll 8
+  for (size_t i = 0; i < 4; ++i) {
+    z[i] = _mm512_shuffle_i32x4(y[i], y[i + 8], 0x88);
+    z[i + 4] = _mm512_shuffle_i32x4(y[i + 4], y[i + 12], 0x88);
+    z[i + 8] = _mm512_shuffle_i32x4(y[i], y[i + 8], 0xdd);
+    z[i + 12] = _mm512_shuffle_i32x4(y[i + 4], y[i + 12], 0xdd);
+  }
+  return z;
+}
+
+}  // namespace
+}  // namespace berth

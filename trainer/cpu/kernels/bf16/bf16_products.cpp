@@ -1,0 +1,384 @@
+#include "trainer/cpu/kernels/bf16/bf16_products.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "trainer/cpu/kernels/host_memory.h"
+
+namespace berth {
+namespace {
+
+// A slab of depth: a panel of columns (20 KB) and one of rows fit the first cache, a tile's rows
+// (60 or 120 KB) and what they add up to (590 KB) the second, slab after slab. Wide tiles pack
+// their rows for more columns, tall ones read the columns' panels for more rows.
+constexpr int64_t kSlabDepth = 320;
+constexpr TileSize kTallTile{192, 768}, kWideTile{96, 1536};
+
+constexpr int64_t kTileSums = kTallTile.rows * kTallTile.columns;
+static_assert(kTileSums == kWideTile.rows * kWideTile.columns);
+
+TileSize tile_for(int64_t columns) { return columns > kTallTile.columns ? kWideTile : kTallTile; }
+
+// Columns that are packed for one product alone are so as many at a time as a wide tile has, and as
+// deep as there is room: 4 MB for each thread.
+constexpr int64_t kStripeColumns = kWideTile.columns;
+constexpr size_t kColumnsScratch = kStripeColumns * 4 * kSlabDepth;
+static_assert(kDeepestInTiles <= 4 * kSlabDepth);  // one block of their columns has all of it
+
+// A slab of so many rows (676 KB) stays in the second cache: each panel of columns is then packed
+// where it is used, for all of them.
+constexpr int64_t kFewRows = 1056, kColumnsOfFewRows = 768;
+constexpr size_t kRowsScratch = kFewRows * kSlabDepth;
+static_assert(kFewRows >= kTallTile.rows);
+
+// A packed matrix of so many bytes is hardly in a cache when it is read.
+constexpr size_t kStreamedBytes = size_t{1} << 20;
+
+int64_t pieces_of(int64_t size, int64_t piece) { return (size + piece - 1) / piece; }
+
+// Slabs of nearly the same depth.
+int64_t slab_depth(const Bf16Loops& loops, int64_t depth) {
+  const int64_t slabs = std::max<int64_t>(1, pieces_of(depth, kSlabDepth));
+  return loops.padded(std::max<int64_t>(1, pieces_of(depth, slabs)));
+}
+
+Lanes rows_of(const Factor& left, int64_t row, int64_t count, int64_t depth, int64_t first) {
+  return {.data = left.at(row, first),
+          .lane_stride = left.transposed ? 1 : left.stride,
+          .depth_stride = left.transposed ? left.stride : 1,
+          .count = count,
+          .depth = depth};
+}
+
+Lanes columns_of(const Factor& right, int64_t column, int64_t count, int64_t depth, int64_t first) {
+  return {.data = right.at(first, column),
+          .lane_stride = right.transposed ? right.stride : 1,
+          .depth_stride = right.transposed ? 1 : right.stride,
+          .count = count,
+          .depth = depth};
+}
+
+// Columns [column, column + columns) and depths [first, first + depth) of a product's right factor,
+// and its panels there, of `panel_depth`.
+struct Block {
+  int64_t column, columns, first, depth;
+  uint16_t* panels;
+  int64_t panel_depth;
+
+  int64_t count() const { return pieces_of(columns, kPanelColumns); }
+  uint16_t* panel(int64_t at) const { return panels + (at - column) * panel_depth; }
+};
+
+// Calls fn(block) for parts of the right factor that `room` elements of panels hold: whole slabs of
+// depth, all of them for at most `stripe` columns before the next ones.
+template <typename Fn>
+void for_each_block(const Bf16Loops& loops, const Product& p, int64_t stripe, uint16_t* panels,
+                    size_t room, const Fn& fn) {
+  const int64_t slab = slab_depth(loops, p.k);
+  const int64_t columns = pieces_of(std::min(p.n, stripe), kPanelColumns) * kPanelColumns;
+  const int64_t depth = static_cast<int64_t>(room) / columns / slab * slab;
+  for (int64_t column = 0; column < p.n; column += columns) {
+    int64_t first = 0;
+    do {
+      const int64_t taken = std::min(depth, p.k - first);
+      fn(Block{.column = column,
+               .columns = std::min(columns, p.n - column),
+               .first = first,
+               .depth = taken,
+               .panels = panels,
+               .panel_depth = loops.padded(taken)});
+      first += depth;
+    } while (first < p.k);
+  }
+}
+
+// Panels [begin, end) of a block.
+void pack_panels(const Bf16Loops& loops, const Product& p, const Block& block, int64_t begin,
+                 int64_t end) {
+  for (int64_t n = begin * kPanelColumns; n < end * kPanelColumns; n += kPanelColumns) {
+    const int64_t count = std::min(kPanelColumns, block.columns - n);
+    loops.pack_columns(columns_of(p.b, block.column + n, count, block.depth, block.first),
+                       block.panel(block.column + n));
+  }
+}
+
+void pack_block(ThreadPool& pool, const Bf16Loops& loops, const Product& p, const Block& block) {
+  constexpr int64_t kLeastElements = 1 << 15;  // worth waking a thread for
+  const int64_t grain = pieces_of(kLeastElements, kPanelColumns * (block.panel_depth + 1));
+  pool.parallel_for(block.count(), grain, [&](int64_t begin, int64_t end, int) {
+    pack_panels(loops, p, block, begin, end);
+  });
+}
+
+// Brings what a panel is packed of to the second cache, some lines at a time between the products
+// of the panel before it.
+class Fetch {
+ public:
+  explicit Fetch(const Lanes& lanes) : at_(reinterpret_cast<const std::byte*>(lanes.data)) {
+    const bool by_lanes = lanes.depth_stride == 1;
+    runs_ = by_lanes ? lanes.count : lanes.depth;
+    stride_bytes_ = (by_lanes ? lanes.lane_stride : lanes.depth_stride) * kFloatBytes;
+    run_bytes_ = (by_lanes ? lanes.depth : lanes.count) * kFloatBytes;
+  }
+
+  int64_t lines() const { return runs_ * pieces_of(run_bytes_, kLineBytes); }
+  void fetch(int64_t lines) {
+    for (; lines > 0 && runs_ > 0; --lines) {
+      __builtin_prefetch(at_ + passed_bytes_, /*rw=*/0, /*locality=*/2);
+      passed_bytes_ += kLineBytes;
+      if (passed_bytes_ < run_bytes_) continue;
+      passed_bytes_ = 0;
+      at_ += stride_bytes_;
+      --runs_;
+    }
+  }
+
+ private:
+  static constexpr int64_t kFloatBytes = sizeof(float), kLineBytes = 64;
+
+  const std::byte* at_;  // where a run of contiguous elements begins
+  int64_t runs_, stride_bytes_, run_bytes_, passed_bytes_ = 0;
+};
+
+// What the products of a slab are added to, from an element of C on.
+Addend addend_at(const Product& p, bool is_first, int64_t row, int64_t column) {
+  if (is_first && p.bias != nullptr) return {p.bias + column, 0};
+  if (is_first && !p.add) return {};
+  return {p.c + row * p.c_stride + column, p.c_stride};
+}
+
+// A tile's share of a block, a slab of depth after the other.
+void multiply_tile(const Bf16Loops& loops, const Product& p, const Block& block, const Tile& tile,
+                   uint16_t* row_panels) {
+  const int64_t height = loops.panel_rows, slab = slab_depth(loops, p.k);
+  if (loops.begin != nullptr) loops.begin();
+  for (int64_t d = 0; d < block.depth; d += slab) {
+    const int64_t depth = std::min(slab, block.depth - d), first = block.first + d;
+    const int64_t padded = loops.padded(depth);
+    loops.pack_rows(rows_of(p.a, tile.row, tile.rows, depth, first), row_panels);
+    for (int64_t n = 0; n < tile.columns; n += kPanelColumns) {
+      const uint16_t* const columns = block.panel(tile.column + n) + d * kPanelColumns;
+      for (int64_t m = 0; m < tile.rows; m += height) {
+        const int64_t row = tile.row + m, column = tile.column + n;
+        loops.multiply(row_panels + m * padded, columns, padded, std::min(height, tile.rows - m),
+                       std::min(kPanelColumns, tile.columns - n),
+                       addend_at(p, first == 0, row, column), p.c + row * p.c_stride + column,
+                       p.c_stride);
+      }
+    }
+  }
+  if (loops.end != nullptr) loops.end();
+}
+
+// The same of a block that has all depth, to sums that lie in `room` alone.
+void sum_tile(const Bf16Loops& loops, const Product& p, const Block& block, const Tile& tile,
+              uint16_t* row_panels, float* room) {
+  const Tile whole{0, tile.rows, 0, tile.columns};
+  Product part = p.part(tile);
+  part.c = room;
+  part.c_stride = tile.columns;
+  Block columns = block;
+  columns.column = 0;
+  columns.panels = block.panel(tile.column);
+  if (p.k == 0) begin_sums(part, whole);
+  multiply_tile(loops, part, columns, whole, row_panels);
+}
+
+}  // namespace
+
+uint16_t* Bf16Matrix::panel(int64_t column) const {
+  assert(column % kPanelColumns == 0);
+  return reinterpret_cast<uint16_t*>(panels->data()) + column * panel_depth;
+}
+
+Bf16Products::Bf16Products(ThreadPool& pool, const Bf16Loops& loops)
+    : pool_(pool),
+      loops_(loops),
+      rows_(static_cast<size_t>(pool.size()) * kRowsScratch),
+      columns_(static_cast<size_t>(pool.size()) * kColumnsScratch),
+      sums_(static_cast<size_t>(pool.size()) * kTileSums) {
+  assert(kWideTile.rows % loops.panel_rows == 0 && kTallTile.rows % loops.panel_rows == 0);
+  assert(kFewRows % loops.panel_rows == 0);
+  assert(kSlabDepth % loops.depth_multiple == 0);
+}
+
+size_t Bf16Products::scratch_bytes() const {
+  return (rows_.size() + columns_.size()) * sizeof(uint16_t) + sums_.size() * sizeof(float);
+}
+
+Bf16Matrix Bf16Products::make_matrix(int64_t depth, int64_t columns) const {
+  return {.depth = depth,
+          .columns = columns,
+          .panel_depth = loops_.padded(depth),
+          .panels = allocate_host(matrix_bytes(depth, columns))};
+}
+
+size_t Bf16Products::matrix_bytes(int64_t depth, int64_t columns) const {
+  return static_cast<size_t>(loops_.padded(depth) * pieces_of(columns, kPanelColumns) *
+                             kPanelColumns) *
+         sizeof(uint16_t);
+}
+
+Bf16Products::Packs Bf16Products::packs(WeightUse use) const {
+  switch (use) {
+    case WeightUse::kInference:
+      return {.forward = true, .backward = false};
+    case WeightUse::kTraining:
+      return {.forward = loops_.wants_packed_weights, .backward = loops_.wants_packed_weights};
+    case WeightUse::kTrainingOfFewTokens:
+      break;
+  }
+  return {};
+}
+
+// A panel of the one is as many depths of each panel of the other.
+void Bf16Products::pack(const Factor& right, Bf16Matrix& packed, Bf16Matrix* transposed) {
+  assert(transposed == nullptr ||
+         (transposed->depth == packed.columns && transposed->columns == packed.depth));
+  const bool streams =
+      loops_.stream_columns != nullptr && packed.panels->size_bytes() >= kStreamedBytes;
+  const auto pack_panel = streams ? loops_.stream_columns : loops_.pack_columns;
+  const Factor flipped{right.data, right.stride, !right.transposed};
+  const int64_t count = pieces_of(packed.columns, kPanelColumns);
+  pool_.parallel_for(count, 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t first = begin * kPanelColumns; first < end * kPanelColumns;
+         first += kPanelColumns) {
+      const int64_t lanes = std::min(kPanelColumns, packed.columns - first);
+      pack_panel(columns_of(right, first, lanes, packed.depth, 0), packed.panel(first));
+      if (transposed == nullptr) continue;
+      for (int64_t row = 0; row < packed.depth; row += kPanelColumns) {
+        const int64_t width = std::min(kPanelColumns, packed.depth - row);
+        pack_panel(columns_of(flipped, row, width, lanes, first),
+                   transposed->panel(row) + first * kPanelColumns);
+      }
+    }
+    if (streams) loops_.end_streaming();
+  });
+}
+
+void Bf16Products::multiply(const Product& p, const Bf16Matrix* right, const TileFunction& after) {
+  assert(p.scale == 1);
+  assert(right == nullptr || (right->depth == p.k && right->columns == p.n));
+  const auto multiply_block = [&](const Block& block) {
+    const bool is_last = block.first + block.depth == p.k;
+    for_each_small_tile(pool_, p.m, block.columns, block.depth, {loops_.panel_rows, kPanelColumns},
+                        tile_for(block.columns), [&](Tile tile, int thread) {
+                          tile.column += block.column;
+                          if (p.k == 0) begin_sums(p, tile);
+                          multiply_tile(loops_, p, block, tile, row_panels(thread));
+                          if (is_last && after) after(tile);
+                        });
+  };
+  if (right != nullptr) {
+    multiply_block({.column = 0,
+                    .columns = p.n,
+                    .first = 0,
+                    .depth = p.k,
+                    .panels = right->panel(0),
+                    .panel_depth = right->panel_depth});
+    return;
+  }
+  if (p.m <= kFewRows) {
+    for_each_small_tile(pool_, p.m, p.n, p.k, {p.m, kPanelColumns}, {p.m, kColumnsOfFewRows},
+                        [&](const Tile& tile, int thread) {
+                          multiply_few_rows(p.part(tile), thread);
+                          if (after) after(tile);
+                        });
+    return;
+  }
+  for_each_block(loops_, p, kStripeColumns, columns_.data(), columns_.size(),
+                 [&](const Block& block) {
+                   pack_block(pool_, loops_, p, block);
+                   multiply_block(block);
+                 });
+}
+
+void Bf16Products::multiply_alone(const Product& p, int thread) {
+  assert(p.scale == 1);
+  for (int64_t row = 0; row < p.m; row += kFewRows) {
+    multiply_few_rows(p.part({row, std::min(kFewRows, p.m - row), 0, p.n}), thread);
+  }
+}
+
+void Bf16Products::multiply_few_rows(const Product& p, int thread) {
+  if (p.k == 0) return begin_sums(p, {0, p.m, 0, p.n});
+  const int64_t height = loops_.panel_rows, slab = slab_depth(loops_, p.k);
+  uint16_t* const rows = row_panels(thread);
+  uint16_t* const panel = column_panels(thread);
+  const auto columns_at = [&](int64_t column, int64_t first) {
+    return columns_of(p.b, column, std::min(kPanelColumns, p.n - column),
+                      std::min(slab, p.k - first), first);
+  };
+  if (loops_.begin != nullptr) loops_.begin();
+  for (int64_t first = 0; first < p.k; first += slab) {
+    const int64_t depth = std::min(slab, p.k - first), padded = loops_.padded(depth);
+    loops_.pack_rows(rows_of(p.a, 0, p.m, depth, first), rows);
+    for (int64_t column = 0; column < p.n; column += kPanelColumns) {
+      const Lanes columns = columns_at(column, first);
+      loops_.pack_columns(columns, panel);
+      Lanes following{};  // none
+      if (column + kPanelColumns < p.n) {
+        following = columns_at(column + kPanelColumns, first);
+      } else if (first + slab < p.k) {
+        following = columns_at(0, first + slab);
+      }
+      Fetch next(following);
+      const int64_t share = pieces_of(next.lines(), pieces_of(p.m, height));
+      for (int64_t row = 0; row < p.m; row += height) {
+        next.fetch(share);
+        loops_.multiply(rows + row * padded, panel, padded, std::min(height, p.m - row),
+                        columns.count, addend_at(p, first == 0, row, column),
+                        p.c + row * p.c_stride + column, p.c_stride);
+      }
+    }
+  }
+  if (loops_.end != nullptr) loops_.end();
+}
+
+void Bf16Products::multiply_in_tiles(const Product& p, TileSize most, float* room, int thread,
+                                     const SumsFunction& use) {
+  assert(p.scale == 1 && p.k <= kDeepestInTiles && most.rows <= kTallTile.rows);
+  const auto sum_block = [&](const Block& block) {
+    pack_panels(loops_, p, block, 0, block.count());
+    const int64_t end = block.column + block.columns;
+    for (int64_t row = 0; row < p.m; row += most.rows) {
+      for (int64_t column = block.column; column < end; column += most.columns) {
+        const Tile tile{row, std::min(most.rows, p.m - row), column,
+                        std::min(most.columns, end - column)};
+        sum_tile(loops_, p, block, tile, row_panels(thread), room);
+        use(tile, room);
+      }
+    }
+  };
+  for_each_block(loops_, p, kStripeColumns, column_panels(thread), kColumnsScratch, sum_block);
+}
+
+void Bf16Products::multiply_in_tiles(const Product& p, const SumsFunction& use) {
+  assert(p.scale == 1);
+  const int64_t slab = slab_depth(loops_, p.k), depth = pieces_of(p.k, slab) * slab;
+  const auto least_room = static_cast<size_t>(depth * kPanelColumns);
+  if (columns_.size() < least_room) columns_.resize(least_room);
+  const auto fit = static_cast<int64_t>(columns_.size()) / std::max<int64_t>(1, depth);
+  const int64_t stripe = std::min(kStripeColumns, fit / kPanelColumns * kPanelColumns);
+  for_each_block(loops_, p, stripe, columns_.data(), columns_.size(), [&](const Block& block) {
+    pack_block(pool_, loops_, p, block);
+    for_each_small_tile(pool_, p.m, block.columns, block.depth, {loops_.panel_rows, kPanelColumns},
+                        tile_for(block.columns), [&](Tile tile, int thread) {
+                          float* const room =
+                              sums_.data() + static_cast<int64_t>(thread) * kTileSums;
+                          tile.column += block.column;
+                          sum_tile(loops_, p, block, tile, row_panels(thread), room);
+                          use(tile, room);
+                        });
+  });
+}
+
+uint16_t* Bf16Products::column_panels(int thread) {
+  return columns_.data() + static_cast<size_t>(thread) * kColumnsScratch;
+}
+
+uint16_t* Bf16Products::row_panels(int thread) {
+  return rows_.data() + static_cast<size_t>(thread) * kRowsScratch;
+}
+
+}  // namespace berth

@@ -1,0 +1,80 @@
+#include "trainer/cpu/kernels/dropout_draw.h"
+
+namespace berth {
+namespace {
+
+// The rows of a packed batch in order, and where the sequence of each begins and ends.
+class SequenceOfRow {
+ public:
+  explicit SequenceOfRow(Tensor cu_seqlens)
+      : next_(cu_seqlens.i32()), end_(cu_seqlens.i32() + cu_seqlens.rows()) {}
+
+  // Rows must not decrease.
+  void find(int64_t row) {
+    next_ = std::upper_bound(next_, end_, row);
+    assert(next_ != end_ && *next_ > row);
+  }
+  bool holds(int64_t row) const { return row >= next_[-1] && row < *next_; }
+
+ private:
+  const int32_t *next_, *end_;  // the first end behind the row
+};
+
+// windows[t][h * size + tap] = x[t + tap - size / 2][h], or 0 beyond the ends of t's sequence.
+void fill_windows(Tensor x, SequenceOfRow sequence, int64_t begin, int64_t end, Tensor windows) {
+  const int64_t hidden = x.columns(), size = windows.columns() / hidden;
+  for (int64_t t = begin; t < end; ++t) {
+    sequence.find(t);
+    for (int64_t tap = 0; tap < size; ++tap) {
+      float* const to = windows.f32() + t * hidden * size + tap;
+      const int64_t from = t + tap - size / 2;
+      const float* const row = sequence.holds(from) ? x.f32() + from * hidden : nullptr;
+      for (int64_t h = 0; h < hidden; ++h) to[h * size] = row == nullptr ? 0.0f : row[h];
+    }
+  }
+}
+
+// dx[t][h]: the sum of what came of it in the windows that it is in, in the order of the taps.
+void gather_windows(Tensor dwindows, SequenceOfRow sequence, int64_t begin, int64_t end,
+                    Tensor dx) {
+  const int64_t hidden = dx.columns(), size = dwindows.columns() / hidden;
+  for (int64_t t = begin; t < end; ++t) {
+    sequence.find(t);
+    float* const sum = dx.f32() + t * hidden;
+    std::fill_n(sum, hidden, 0.0f);
+    for (int64_t tap = 0; tap < size; ++tap) {
+      const int64_t window = t - tap + size / 2;
+      if (!sequence.holds(window)) continue;
+      const float* const from = dwindows.f32() + window * hidden * size + tap;
+      for (int64_t h = 0; h < hidden; ++h) sum[h] += from[h * size];
+    }
+  }
+}
+
+}  // namespace
+
+void Kernels::convolution_forward(Tensor x, Tensor cu_seqlens, const Weight& w, Tensor bias,
+                                  Dropout dropout, Activation activation, const StepState& state,
+                                  Tensor windows, Tensor pre, Tensor y) {
+  assert(windows.columns() % x.columns() == 0 && windows.columns() / x.columns() % 2 == 1);
+  parallel(x.rows(), row_grain(windows.columns()), [&](int64_t begin, int64_t end, int) {
+    fill_windows(x, SequenceOfRow(cu_seqlens), begin, end, windows);
+  });
+  linear_forward(windows, w, bias, pre);
+  this->dropout(pre, dropout, state, pre);
+  activation_again(pre, activation, y);
+}
+
+void Kernels::convolution_backward(Tensor dy, Tensor pre, Tensor windows, Tensor cu_seqlens,
+                                   const Weight& w, Dropout dropout, Activation activation,
+                                   const StepState& state, Tensor dwindows, Tensor dx, Tensor dw,
+                                   Tensor dbias) {
+  activation_backward(pre, activation, dy);
+  this->dropout(dy, dropout, state, dy);
+  linear_backward(dy, windows, w, dwindows, Into::kOverwrite, {dw, dbias});
+  parallel(dx.rows(), row_grain(dwindows.columns()), [&](int64_t begin, int64_t end, int) {
+    gather_windows(dwindows, SequenceOfRow(cu_seqlens), begin, end, dx);
+  });
+}
+
+}  // namespace berth

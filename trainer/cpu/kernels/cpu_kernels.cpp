@@ -1,0 +1,143 @@
+#include "trainer/cpu/kernels/cpu_kernels.h"
+
+#include <cstring>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "trainer/cpu/kernels/dropout_draw.h"
+#include "trainer/cpu/kernels/flush_denormals.h"
+#include "trainer/cpu/kernels/gemm.h"
+#include "trainer/cpu/kernels/host_memory.h"
+#include "trainer/cpu/kernels/instruction_set.h"
+
+namespace berth {
+namespace {
+
+// A narrower matrix's products, a classifier's, stay in fp32: they cost nothing, and their results
+// are what a job tells.
+constexpr int64_t kLeastBf16Outputs = kPanelColumns / 2;
+
+const Bf16Loops* pick_bf16_loops(Precision precision, std::string_view instruction_set) {
+  if (precision == Precision::kFp32) return nullptr;
+  const bool is_avx512 = instruction_set == "avx512";
+  if (instruction_set.empty() || is_avx512) {
+    const std::vector<const Bf16Loops*> native = native_bf16_loops();
+    if (!native.empty()) return is_avx512 ? native.back() : native.front();
+  } else if (precision == Precision::kBf16) {
+    return &bf16_portable::loops;
+  }
+  if (precision == Precision::kAuto) return nullptr;
+  throw Error(Code::kUsage, "this CPU has no instructions for products of bf16 (AVX512_BF16)", "",
+              "use --precision fp32, or auto, which takes what there is");
+}
+
+}  // namespace
+
+std::unique_ptr<Kernels> make_cpu_kernels(ThreadPool& pool, std::string_view instruction_set,
+                                          Precision precision) {
+  return std::make_unique<Kernels>(pool, pick_loops(instruction_set),
+                                   pick_bf16_loops(precision, instruction_set));
+}
+
+Kernels::Kernels(ThreadPool& pool, const CpuLoops& loops, const Bf16Loops* bf16)
+    : pool_(pool), loops_(loops) {
+  if (bf16 != nullptr) bf16_.emplace(pool, *bf16);
+}
+
+Weight::Weight(Tensor w, WeightUse use, const Bf16Products* products)
+    : values(w), in_bf16(products != nullptr && w.rows() >= kLeastBf16Outputs) {
+  if (!w || !in_bf16) return;  // null: a plan's
+  const auto [packs_forward, packs_backward] = products->packs(use);
+  if (packs_forward) forward = products->make_matrix(w.columns(), w.rows());
+  if (packs_backward) backward = products->make_matrix(w.rows(), w.columns());
+}
+
+std::string Kernels::description() const {
+  return cat("cpu-", bf16_ ? bf16_->loops().name : "fp32", "-", loops_.instruction_set,
+             ", OpenBLAS ", blas_core(), ", ", pool_.size(),
+             pool_.size() == 1 ? " thread" : " threads");
+}
+
+void Kernels::parallel(int64_t count, int64_t grain, const ThreadPool::Range& fn) {
+  pool_.parallel_for(count, grain, [&](int64_t begin, int64_t end, int thread) {
+    const FlushDenormals flush;
+    fn(begin, end, thread);
+  });
+}
+
+std::unique_ptr<Memory> Kernels::allocate(size_t size_bytes) { return allocate_host(size_bytes); }
+
+void Kernels::expect_sparse(Tensor x) { expect_sparse_host(x.data, x.size_bytes()); }
+
+void Kernels::upload(Tensor to, const void* from) {
+  if (to.size_bytes() != 0) std::memcpy(to.data, from, to.size_bytes());
+}
+
+void Kernels::download(void* to, Tensor from) {
+  if (from.size_bytes() != 0) std::memcpy(to, from.data, from.size_bytes());
+}
+
+void Kernels::zero(Tensor x) {
+  parallel(static_cast<int64_t>(x.size_bytes()), 1 << 18, [&](int64_t begin, int64_t end, int) {
+    std::memset(x.data + begin, 0, static_cast<size_t>(end - begin));
+  });
+}
+
+void Kernels::add(Tensor x, Tensor y) {
+  assert(x.elements() == y.elements());
+  parallel(x.elements(), 1 << 14, [&](int64_t begin, int64_t end, int) {
+    loops_.add(x.f32() + begin, y.f32() + begin, end - begin);
+  });
+}
+
+void Kernels::convert(Tensor x, Tensor y) {
+  assert(x.elements() == y.elements());
+  parallel(x.elements(), 1 << 14, [&](int64_t begin, int64_t end, int) {
+    const int64_t count = end - begin;
+    if (x.dtype == DType::kBF16) {
+      loops_.from_bf16(x.bf16() + begin, y.f32() + begin, count);
+    } else if (y.dtype == DType::kBF16) {
+      loops_.to_bf16(x.f32() + begin, y.bf16() + begin, count);
+    } else {
+      loops_.copy(x.f32() + begin, y.f32() + begin, count);
+    }
+  });
+}
+
+std::unique_ptr<Weight> Kernels::make_weight(Tensor master, WeightUse use) {
+  assert(master.rank == 2);
+  auto weight = std::make_unique<Weight>(master, use, bf16_ ? &*bf16_ : nullptr);
+  refresh(*weight);
+  return weight;
+}
+
+void Kernels::refresh(Weight& weight) {
+  if (!weight.forward) return;
+  const Tensor master = weight.master();
+  bf16_->pack({master.f32(), master.columns(), true}, *weight.forward,
+              weight.backward ? &*weight.backward : nullptr);
+}
+
+size_t Kernels::packed_bytes(int64_t rows, int64_t columns, WeightUse use) const {
+  if (!bf16_ || rows < kLeastBf16Outputs) return 0;
+  const auto [forward, backward] = bf16_->packs(use);
+  return (forward ? bf16_->matrix_bytes(columns, rows) : 0) +
+         (backward ? bf16_->matrix_bytes(rows, columns) : 0);
+}
+
+void Kernels::begin_step(StepState& state, const StepInputs& inputs) {
+  state = {};
+  state.inputs = inputs;
+}
+
+void Kernels::begin_micro_batch(StepState& state, uint64_t first_token, uint64_t first_sequence) {
+  state.first_token = first_token;
+  state.first_sequence = first_sequence;
+}
+
+StepOutcome Kernels::read_step(StepState& state) {
+  const StepState& cpu = state;
+  return {.loss_sum = cpu.loss_sum, .examples = cpu.examples, .grad_norm = cpu.grad_norm};
+}
+
+}  // namespace berth

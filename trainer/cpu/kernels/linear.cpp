@@ -1,0 +1,134 @@
+#include "trainer/cpu/kernels/dropout_draw.h"
+#include "trainer/cpu/kernels/gemm.h"
+
+namespace berth {
+namespace {
+
+// y = x w^T + bias.
+Product forward_product(const Tensor& x, const Tensor& w, const Tensor& bias, const Tensor& y) {
+  assert(x.columns() == w.columns() && y.rows() == x.rows() && y.columns() == w.rows());
+  return {.m = x.rows(),
+          .n = w.rows(),
+          .k = x.columns(),
+          .a = {x.f32(), x.columns()},
+          .b = {w.f32(), w.columns(), true},
+          .c = y.f32(),
+          .c_stride = y.columns(),
+          .bias = bias.f32()};
+}
+
+}  // namespace
+
+void Kernels::multiply_by(const Weight& weight, const std::optional<Bf16Matrix>& right,
+                          const Product& product, const TileFunction& after) {
+  if (weight.in_bf16) {
+    bf16_->multiply(product, right ? &*right : nullptr, after);
+  } else {
+    multiply(pool_, product, after);
+  }
+}
+
+void Kernels::multiply_alone(const Product& product, int thread) {
+  if (bf16_) {
+    bf16_->multiply_alone(product, thread);
+  } else {
+    multiply(product);
+  }
+}
+
+void Kernels::linear_forward(Tensor x, const Weight& w, Tensor bias, Tensor y) {
+  const Weight& weight = w;
+  multiply_by(weight, weight.forward, forward_product(x, w.master(), bias, y));
+}
+
+void Kernels::linear_activation_forward(Tensor x, const Weight& w, Tensor bias,
+                                        Activation activation, Tensor pre, Tensor y) {
+  const Weight& weight = w;
+  const Tensor sums = pre.dtype == DType::kF32 ? pre : y;
+  multiply_by(weight, weight.forward, forward_product(x, w.master(), bias, sums),
+              [&](const Tile& tile) {
+                for (int64_t t = tile.row; t < tile.row + tile.rows; ++t) {
+                  const int64_t at = t * y.columns() + tile.column;
+                  keep_row(sums.f32() + at, pre, at, tile.columns);
+                  activate_row(pre, activation, at, tile.columns, y.f32() + at);
+                }
+              });
+}
+
+void Kernels::linear_backward(Tensor dy, Tensor x, const Weight& w, Tensor dx, Into into,
+                              const LinearGradients& gradients) {
+  const Weight& weight = w;
+  const Tensor master = w.master();
+  const int64_t tokens = dy.rows(), outputs = dy.columns(), inputs = master.columns();
+  assert(master.rows() == outputs);
+  if (dx) {
+    assert(dx.columns() == inputs);
+    const Product data_gradient{.m = tokens,
+                                .n = inputs,
+                                .k = outputs,
+                                .a = {dy.f32(), outputs},
+                                .b = {master.f32(), inputs},
+                                .c = dx.f32(),
+                                .c_stride = inputs,
+                                .add = into == Into::kAdd};
+    multiply_by(weight, weight.backward, data_gradient);
+  }
+  if (gradients.dw) {
+    assert(x.columns() == inputs && x.rows() == tokens);
+    weight_gradient(weight, dy, x, gradients.dw, gradients.into_dw);
+  }
+  if (gradients.dbias) add_column_sums(dy, gradients.dbias);
+}
+
+void Kernels::weight_gradient(const Weight& weight, Tensor dy, Tensor x, Tensor dw, Into into) {
+  Product product{.m = dy.columns(),
+                  .n = x.columns(),
+                  .k = dy.rows(),
+                  .a = {dy.f32(), dy.columns(), true},
+                  .b = {x.f32(), x.columns()},
+                  .c = nullptr,
+                  .c_stride = x.columns()};
+  if (dw.dtype == DType::kBF16) {
+    assert(into == Into::kOverwrite);
+    bf16_->multiply_in_tiles(product, [&](const Tile& tile, const float* sums) {
+      for (int64_t row = 0; row < tile.rows; ++row) {
+        loops_.to_bf16(sums + row * tile.columns,
+                       dw.bf16() + (tile.row + row) * product.n + tile.column, tile.columns);
+      }
+    });
+    return;
+  }
+  product.c = dw.f32();
+  product.add = into == Into::kAdd;
+  multiply_by(weight, std::nullopt, product);
+}
+
+void Kernels::linear_activation_backward(Tensor dy, Tensor pre, Activation activation, Tensor x,
+                                         const Weight& w, Tensor dx, Into into,
+                                         const LinearGradients& gradients) {
+  activation_backward(pre, activation, dy);
+  linear_backward(dy, x, w, dx, into, gradients);
+}
+
+// Each thread has columns of its own; sums in fp32 over blocks of rows, of blocks in double.
+void Kernels::add_column_sums(Tensor x, Tensor sums) {
+  constexpr int64_t kRows = 32, kColumns = 64;
+  const int64_t rows = x.rows(), columns = x.columns();
+  const int64_t strips = (columns + kColumns - 1) / kColumns;
+  const int64_t grain = std::max<int64_t>(1, row_grain(kColumns) / (rows + 1));
+  parallel(strips, grain, [&](int64_t begin, int64_t end, int) {
+    for (int64_t strip = begin; strip < end; ++strip) {
+      const int64_t column = strip * kColumns, width = std::min(kColumns, columns - column);
+      double total[kColumns] = {};
+      for (int64_t row = 0; row < rows; row += kRows) {
+        float partial[kColumns] = {};
+        loops_.column_sums(x.f32() + row * columns + column, std::min(kRows, rows - row), columns,
+                           width, partial);
+        loops_.add_to_double(partial, total, width);
+      }
+      for (int64_t c = 0; c < width; ++c) sums.f32()[column + c] += static_cast<float>(total[c]);
+    }
+  });
+}
+
+}  // namespace berth

@@ -1,0 +1,49 @@
+#include "trainer/cpu/kernels/loops/families.h"
+
+namespace berth::BERTH_LOOPS {
+namespace {
+
+// Squares are summed in float inside a block, in double over blocks.
+constexpr int64_t kLambBlock = 64;
+
+float direction_of_block(const float* w, float* g, float* m, float* v, int64_t count,
+                         const LambFactors& f) {
+  const float rest1 = 1.0f - f.beta1, rest2 = 1.0f - f.beta2;
+  float squares = 0;
+#pragma omp simd reduction(+ : squares)
+  for (int64_t i = 0; i < count; ++i) {
+    const float gradient = g[i] * f.gradient_scale;
+    const float moment1 = f.beta1 * m[i] + rest1 * gradient;
+    const float moment2 = f.beta2 * v[i] + rest2 * gradient * gradient;
+    const float denominator = __builtin_sqrtf(moment2) * f.inverse_root_correction + f.epsilon;
+    const float step = moment1 * f.correction / denominator + f.weight_decay * w[i];
+    squares += step * step;
+    g[i] = step;
+    m[i] = moment1;
+    v[i] = moment2;
+  }
+  return squares;
+}
+
+}  // namespace
+
+double lamb_direction(const float* w, float* g, float* m, float* v, int64_t count,
+                      const LambFactors& factors) {
+  double squares = 0;
+  for (int64_t begin = 0; begin < count; begin += kLambBlock) {
+    const int64_t size = count - begin < kLambBlock ? count - begin : kLambBlock;
+    squares += static_cast<double>(
+        direction_of_block(w + begin, g + begin, m + begin, v + begin, size, factors));
+  }
+  return squares;
+}
+
+void lamb_apply(float* w, float* g, int64_t count, float rate) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) {
+    w[i] -= rate * g[i];
+    g[i] = 0;
+  }
+}
+
+}  // namespace berth::BERTH_LOOPS

@@ -1,0 +1,106 @@
+#pragma once
+
+// Philox 4x32-10 (philox.h) for several counters at a time, and dropout decisions made of it.
+
+#include <cstdint>
+#if defined(__x86_64__)
+#include <immintrin.h>  // always inlined: leaves no symbols behind
+#endif
+
+#include "trainer/cpu/kernels/loops.h"
+
+namespace berth::BERTH_LOOPS {
+
+// One 32-bit word of each counter in the low half of a 64-bit lane. The high halves hold whatever
+// the products left there: nothing reads them.
+#if defined(__AVX512F__)
+typedef uint64_t Lanes __attribute__((vector_size(64)));
+static inline Lanes multiply_low(Lanes a, Lanes b) {
+  // The plain form makes GCC 12 warn of its own header; the mask keeps all and costs nothing.
+  return reinterpret_cast<Lanes>(
+      _mm512_maskz_mul_epu32(0xFF, reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
+}
+constexpr Lanes kFirst = {0, 1, 2, 3, 4, 5, 6, 7};
+#define BERTH_INTERLEAVE_LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define BERTH_INTERLEAVE_HIGH(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#elif defined(__AVX2__)
+typedef uint64_t Lanes __attribute__((vector_size(32)));
+static inline Lanes multiply_low(Lanes a, Lanes b) {
+  return reinterpret_cast<Lanes>(
+      _mm256_mul_epu32(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
+}
+constexpr Lanes kFirst = {0, 1, 2, 3};
+#define BERTH_INTERLEAVE_LOW(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define BERTH_INTERLEAVE_HIGH(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#else
+typedef uint64_t Lanes __attribute__((vector_size(16)));
+static inline Lanes multiply_low(Lanes a, Lanes b) {
+#if defined(__x86_64__)
+  return reinterpret_cast<Lanes>(
+      _mm_mul_epu32(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)));
+#else
+  return (a & 0xFFFFFFFFu) * (b & 0xFFFFFFFFu);
+#endif
+}
+constexpr Lanes kFirst = {0, 1};
+#define BERTH_INTERLEAVE_LOW(a, b) __builtin_shufflevector(a, b, 0, 2)
+#define BERTH_INTERLEAVE_HIGH(a, b) __builtin_shufflevector(a, b, 1, 3)
+#endif
+
+// Two vectors of counters at a time: one alone would wait for its own multiplications.
+constexpr int64_t kLanes = sizeof(Lanes) / sizeof(uint64_t);
+constexpr int64_t kDraws = 2 * kLanes * 8;  // decisions made at once, eight from each counter
+
+struct PhiloxLanes {
+  Lanes c0, c1, c2, c3;
+
+  void round(Lanes key0, Lanes key1) {
+    const Lanes product0 = multiply_low(c0, Lanes{} + 0xD2511F53u);
+    const Lanes product1 = multiply_low(c2, Lanes{} + 0xCD9E8D57u);
+    c0 = (product1 >> 32) ^ c1 ^ key0;
+    c1 = product1;
+    c2 = (product0 >> 32) ^ c3 ^ key1;
+    c3 = product0;
+  }
+  // The four words of each counter, one counter after the other.
+  void store(uint16_t* draws) const {
+    const Lanes first = (c0 & 0xFFFFFFFFu) | (c1 << 32);
+    const Lanes second = (c2 & 0xFFFFFFFFu) | (c3 << 32);
+    const Lanes low = BERTH_INTERLEAVE_LOW(first, second);
+    const Lanes high = BERTH_INTERLEAVE_HIGH(first, second);
+    __builtin_memcpy(draws, &low, sizeof(low));
+    __builtin_memcpy(draws + 4 * kLanes, &high, sizeof(high));
+  }
+};
+
+// What a row is counted as.
+static inline uint64_t counter_of(const DropoutDraw& draw, int64_t row) {
+  return draw.first_row + static_cast<uint64_t>(draw.tokens ? draw.tokens[row] : row);
+}
+
+// factors[i] = draw.scale, or 0 where element 8 * block + i of the row is dropped. Element i of a
+// row comes from the Philox counter (i / 8, stream, counter): half i % 2 of word i % 8 / 2.
+static inline void draw_factors(const DropoutDraw& draw, uint64_t counter, uint32_t stream,
+                                uint32_t block, float* factors) {
+  PhiloxLanes a{kFirst + block, Lanes{} + stream, Lanes{} + counter, Lanes{} + (counter >> 32)};
+  PhiloxLanes b = a;
+  b.c0 += static_cast<uint64_t>(kLanes);
+  uint32_t key0 = draw.key[0], key1 = draw.key[1];
+  for (int round = 0; round < 10; ++round) {
+    a.round(Lanes{} + key0, Lanes{} + key1);
+    b.round(Lanes{} + key0, Lanes{} + key1);
+    key0 += 0x9E3779B9u;
+    key1 += 0xBB67AE85u;
+  }
+  uint16_t draws[kDraws];
+  a.store(draws);
+  b.store(draws + kDraws / 2);
+  const auto threshold = static_cast<int32_t>(draw.threshold);
+  const float scale = draw.scale;
+#pragma omp simd
+  for (int64_t i = 0; i < kDraws; ++i) {
+    factors[i] = static_cast<int32_t>(draws[i]) < threshold ? 0.0f : scale;
+  }
+}
+
+}  // namespace berth::BERTH_LOOPS

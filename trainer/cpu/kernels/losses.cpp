@@ -1,0 +1,150 @@
+#include <algorithm>
+#include <cmath>
+
+#include "trainer/cpu/kernels/dropout_draw.h"
+
+namespace berth {
+namespace {
+
+// The losses of rows that threads compute apart; added up in the rows' order.
+class RowLosses {
+ public:
+  // Null weights: all 1.
+  RowLosses(int64_t rows, Tensor weights)
+      : weights_(weights ? weights.f32() : nullptr), losses_(static_cast<size_t>(rows)) {
+    assert(!weights || weights.elements() == rows);
+  }
+
+  float weight(int64_t row) const { return weights_ != nullptr ? weights_[row] : 1.0f; }
+  void set(int64_t row, double loss) { losses_[static_cast<size_t>(row)] = {loss, true}; }
+
+  void add_to(StepState& state) const {
+    for (size_t row = 0; row < losses_.size(); ++row) {
+      if (!losses_[row].counts) continue;
+      const auto weight = static_cast<double>(this->weight(static_cast<int64_t>(row)));
+      state.loss_sum += weight * losses_[row].loss;
+      state.examples += weight;
+    }
+  }
+
+ private:
+  struct RowLoss {
+    double loss = 0;
+    bool counts = false;
+  };
+  const float* weights_;
+  std::vector<RowLoss> losses_;
+};
+
+double log_sum_exp(const CpuLoops& loops, const float* row, int64_t count) {
+  const float max = loops.maximum(row, count);
+  return static_cast<double>(max) + std::log(loops.sum_of_exp(row, max, count));
+}
+
+}  // namespace
+
+void Kernels::cross_entropy(Tensor logits, Tensor labels, Tensor weights, float smoothing,
+                            StepState& state, Tensor dlogits) {
+  const int64_t rows = logits.rows(), classes = logits.columns();
+  const float share = smoothing / static_cast<float>(classes);  // each class's, the label's too
+  RowLosses losses(rows, weights);
+  parallel(rows, row_grain(classes), [&](int64_t begin, int64_t end, int) {
+    for (int64_t b = begin; b < end; ++b) {
+      const float* row = logits.f32() + b * classes;
+      float* gradient = dlogits ? dlogits.f32() + b * classes : nullptr;
+      const int64_t label = labels.i32()[b];
+      assert(label < classes);
+      if (label < 0) {
+        if (gradient != nullptr) std::fill_n(gradient, classes, 0.0f);
+        continue;
+      }
+      const double log_sum = log_sum_exp(loops_, row, classes);
+      double told = static_cast<double>(row[label]);
+      if (smoothing > 0) {
+        const double mean = loops_.sum(row, classes) / static_cast<double>(classes);
+        told += static_cast<double>(smoothing) * (mean - told);
+      }
+      losses.set(b, log_sum - told);
+      if (gradient == nullptr) continue;
+      loops_.softmax(row, static_cast<float>(log_sum), classes, gradient);
+      gradient[label] -= 1.0f - smoothing;
+      if (smoothing == 0 && !weights) continue;
+      const float weight = losses.weight(b);
+      for (int64_t c = 0; c < classes; ++c) gradient[c] = weight * (gradient[c] - share);
+    }
+  });
+  losses.add_to(state);
+}
+
+void Kernels::mean_squared_error(Tensor logits, Tensor targets, Tensor weights, StepState& state,
+                                 Tensor dlogits) {
+  assert(logits.columns() == 1);
+  RowLosses losses(logits.rows(), weights);
+  for (int64_t b = 0; b < logits.rows(); ++b) {
+    const double error =
+        static_cast<double>(logits.f32()[b]) - static_cast<double>(targets.f32()[b]);
+    losses.set(b, error * error);
+    if (!dlogits) continue;
+    dlogits.f32()[b] = static_cast<float>(2 * static_cast<double>(losses.weight(b)) * error);
+  }
+  losses.add_to(state);
+}
+
+void Kernels::binary_cross_entropy(Tensor logits, Tensor targets, Tensor weights, StepState& state,
+                                   Tensor dlogits) {
+  const int64_t rows = logits.rows(), classes = logits.columns();
+  RowLosses losses(rows, weights);
+  parallel(rows, row_grain(16 * classes), [&](int64_t begin, int64_t end, int) {
+    for (int64_t b = begin; b < end; ++b) {
+      const double weight = static_cast<double>(losses.weight(b)) / static_cast<double>(classes);
+      double sum = 0;
+      for (int64_t at = b * classes; at < (b + 1) * classes; ++at) {
+        const auto x = static_cast<double>(logits.f32()[at]);
+        const auto target = static_cast<double>(targets.f32()[at]);
+        const double small = std::exp(-std::abs(x));  // so that nothing overflows
+        sum += std::max(x, 0.0) - x * target + std::log1p(small);
+        if (!dlogits) continue;
+        const double sigmoid = (x >= 0 ? 1 : small) / (1 + small);
+        dlogits.f32()[at] = static_cast<float>(weight * (sigmoid - target));
+      }
+      losses.set(b, sum / static_cast<double>(classes));
+    }
+  });
+  losses.add_to(state);
+}
+
+void Kernels::span_cross_entropy(Tensor logits, Tensor cu_seqlens, Tensor starts, Tensor ends,
+                                 Tensor weights, StepState& state, Tensor dlogits) {
+  const int64_t sequences = starts.elements();
+  assert(logits.columns() == 2 && cu_seqlens.elements() == sequences + 1);
+  RowLosses losses(sequences, weights);
+  // The loss of one end (column 0 or 1) of sequence b, and its gradient.
+  const auto loss_of_end = [&](int64_t b, int column, int64_t place, std::vector<float>& scores) {
+    const int64_t first = cu_seqlens.i32()[b], length = cu_seqlens.i32()[b + 1] - first;
+    assert(place >= first && place < first + length);
+    scores.resize(static_cast<size_t>(length));
+    const float* from = logits.f32() + 2 * first + column;
+    for (int64_t t = 0; t < length; ++t) scores[static_cast<size_t>(t)] = from[2 * t];
+    const double log_sum = log_sum_exp(loops_, scores.data(), length);
+    const double loss = log_sum - static_cast<double>(scores[static_cast<size_t>(place - first)]);
+    if (!dlogits) return loss;
+    loops_.softmax(scores.data(), static_cast<float>(log_sum), length, scores.data());
+    scores[static_cast<size_t>(place - first)] -= 1.0f;
+    float* to = dlogits.f32() + 2 * first + column;
+    const float half = losses.weight(b) / 2;
+    for (int64_t t = 0; t < length; ++t) to[2 * t] = half * scores[static_cast<size_t>(t)];
+    return loss;
+  };
+  if (dlogits) zero(dlogits);
+  parallel(sequences, 8, [&](int64_t begin, int64_t end, int) {
+    std::vector<float> scores;
+    for (int64_t b = begin; b < end; ++b) {
+      const int32_t start = starts.i32()[b], last = ends.i32()[b];
+      if (start < 0 || last < 0) continue;
+      losses.set(b, (loss_of_end(b, 0, start, scores) + loss_of_end(b, 1, last, scores)) / 2);
+    }
+  });
+  losses.add_to(state);
+}
+
+}  // namespace berth

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "storage/base/thread_pool.h"
+
+namespace berth {
+
+// Rows [row, row + rows) and columns [column, column + columns) of a product's result.
+struct Tile {
+  int64_t row, rows, column, columns;
+};
+using TileFunction = std::function<void(const Tile&)>;
+
+struct TileSize {
+  int64_t rows, columns;
+};
+
+// Cuts C [m,n], whose elements are sums of k products, into one fixed tile for each thread that is
+// worth waking, and calls fn(tile, thread) on those, with denormals flushed. Edges are multiples of
+// `multiple`, but for the last ones.
+void for_each_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileSize multiple,
+                   const std::function<void(const Tile& tile, int thread)>& fn);
+
+// The same in tiles of nearly the same size, `most` (a multiple) or less, which may be several for
+// each thread. Results must not depend on where C is cut.
+void for_each_small_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileSize multiple,
+                         TileSize most,
+                         const std::function<void(const Tile& tile, int thread)>& fn);
+
+}  // namespace berth

@@ -1,0 +1,182 @@
+#include "trainer/cpu/network/attention.h"
+
+#include "trainer/model/dropout_sites.h"
+#include "trainer/model/part_names.h"
+
+namespace berth {
+
+SelfAttention::SelfAttention(const ModelConfig& config, const LoraOptions& lora, int64_t layer,
+                             RelativePositions* positions, Parameters& parameters, Kernels& kernels)
+    : config_(config),
+      layer_(layer),
+      kernels_(kernels),
+      output_linear_(parameters, kernels, layer_names(config, layer).attention_output),
+      output_adapter_(
+          make_adapter(config, lora, layer, LayerPart::kAttentionOutput, parameters, kernels)),
+      norm_(parameters, layer_names(config, layer).attention_norm) {
+  if (positions) disentangled_.emplace(config, lora, layer, *positions, parameters, kernels);
+  for (const LayerPart part : {LayerPart::kQuery, LayerPart::kKey, LayerPart::kValue}) {
+    auto adapter = make_adapter(config, lora, layer, part, parameters, kernels);
+    if (adapter) adapters_.push_back({part, std::move(*adapter)});
+  }
+  const bool is_last = layer + 1 == config.num_hidden_layers;
+  if (is_last && config.is_of_sequences() && !positions && adapters_.empty()) {
+    picked_.emplace(config, layer, parameters, kernels);
+  } else {
+    qkv_linear_.emplace(parameters, kernels, layer_names(config, layer).query, 3);
+  }
+}
+
+SelfAttention::SelfAttention(const SelfAttention& other, int64_t layer) : SelfAttention(other) {
+  layer_ = layer;
+}
+
+void SelfAttention::allocate(Arena& arena, int64_t tokens, int64_t most_picked) {
+  const DType dtype = kernels_.activation_dtype();
+  const int64_t hidden = config_.hidden_size;
+  if (picked_) {
+    picked_->allocate(arena, tokens, most_picked);
+  } else {
+    qkv_ = arena.make(kernels_.kept_dtype(), {tokens, 3 * hidden});
+    log_sum_exp_ = arena.make(DType::kF32, {tokens, config_.num_attention_heads});
+  }
+  attended_ = arena.make(dtype, {picked_ ? most_picked : tokens, hidden});
+  sum_ = arena.make(dtype, {most_picked, hidden});
+  mean_ = arena.make(DType::kF32, {most_picked});
+  rstd_ = arena.make(DType::kF32, {most_picked});
+  if (disentangled_) disentangled_->allocate(arena);
+  for (Adapted& each : adapters_) each.adapter.allocate(arena, tokens);
+  if (output_adapter_) output_adapter_->allocate(arena, most_picked);
+}
+
+Dropout SelfAttention::probability_dropout(const StepContext& step, Tensor picked) const {
+  return step.dropout(config_.attention_probs_dropout_prob,
+                      layer_site(layer_, LayerSite::kAttentionProbabilities), picked);
+}
+
+Dropout SelfAttention::output_dropout(const StepContext& step, Tensor picked) const {
+  return step.dropout(config_.attention_output_dropout(),
+                      layer_site(layer_, LayerSite::kAttentionOutput), picked);
+}
+
+Dropout SelfAttention::adapter_dropout(LayerPart part, Tensor tokens) const {
+  return {.site = adapter_site(layer_, part), .tokens = tokens};
+}
+
+void SelfAttention::attend(const StepContext& step, Tensor x, Tensor attended,
+                           const LayerScratch& scratch) {
+  const int64_t tokens = step.batch.num_tokens;
+  const Tensor kept = qkv_.first(tokens);
+  const Tensor qkv = keeps_as_computed() ? kept : scratch.wide_as(tokens, qkv_.columns());
+  kernels_.linear_forward(x, *qkv_linear_->weight, qkv_linear_->bias, qkv);
+  for (Adapted& each : adapters_) {
+    each.adapter.forward(step, adapter_dropout(each.part), x, qkv);
+  }
+  if (!keeps_as_computed()) kernels_.convert(qkv, kept);
+  if (disentangled_) {
+    disentangled_->forward(step, probability_dropout(step), qkv, attended,
+                           log_sum_exp_.first(tokens));
+  } else {
+    kernels_.attention_forward(
+        qkv, step.batch.cu_seqlens, static_cast<int>(config_.num_attention_heads),
+        probability_dropout(step), step.state, attended, log_sum_exp_.first(tokens));
+  }
+}
+
+// Adds to dx, which holds the residual's share.
+void SelfAttention::attend_backward(const StepContext& step, Tensor x, Tensor attended,
+                                    Tensor dattended, Tensor dx, const LayerScratch& scratch) {
+  const int64_t tokens = step.batch.num_tokens;
+  const Tensor kept = qkv_.first(tokens);
+  const Tensor qkv = keeps_as_computed() ? kept : scratch.second_wide_as(tokens, qkv_.columns());
+  const Tensor dqkv = scratch.wide_as(tokens, qkv_.columns());
+  if (!keeps_as_computed()) kernels_.convert(kept, qkv);
+  if (disentangled_) {
+    disentangled_->backward(step, probability_dropout(step), dattended, qkv, attended,
+                            log_sum_exp_.first(tokens), dqkv);
+  } else {
+    kernels_.attention_backward(
+        dattended, qkv, attended, log_sum_exp_.first(tokens), step.batch.cu_seqlens,
+        static_cast<int>(config_.num_attention_heads), probability_dropout(step), step.state, dqkv);
+  }
+  qkv_linear_->backward(kernels_, dqkv, x, dx, Into::kAdd);
+  for (Adapted& each : adapters_) {
+    each.adapter.backward(step, adapter_dropout(each.part), x, dqkv, dx);
+  }
+}
+
+void SelfAttention::forward(const StepContext& step, Tensor x, Tensor picked, Tensor y,
+                            const LayerScratch& scratch) {
+  const int64_t rows = y.rows();
+  const Tensor residual = pick(x, picked, scratch.second_hidden), sum = sum_.first(rows);
+  Tensor context = attended_.first(picked_ ? rows : x.rows());
+  if (picked_) {
+    picked_->forward(step, probability_dropout(step, picked), x, picked, residual, context,
+                     scratch);
+  } else {
+    attend(step, x, context, scratch);
+    context = pick(context, picked, scratch.hidden);
+  }
+  kernels_.linear_forward(context, *output_linear_.weight, output_linear_.bias, sum);
+  if (output_adapter_) {
+    output_adapter_->forward(step, adapter_dropout(LayerPart::kAttentionOutput, picked), context,
+                             sum);
+  }
+  kernels_.add_layer_norm_forward(
+      sum, residual, output_dropout(step, picked), step.state, norm_.gamma, norm_.beta,
+      static_cast<float>(config_.layer_norm_eps), sum, y, mean_.first(rows), rstd_.first(rows));
+}
+
+// Those rows of x, in `room`; null: x.
+Tensor SelfAttention::pick(Tensor x, Tensor picked, Tensor room) {
+  if (!picked) return x;
+  const Tensor rows = room.first(picked.rows());
+  kernels_.gather_rows(x, picked, rows);
+  return rows;
+}
+
+void SelfAttention::output_again(Tensor y) {
+  kernels_.layer_norm_again(sum_.first(y.rows()), norm_.gamma, norm_.beta, mean_.first(y.rows()),
+                            rstd_.first(y.rows()), y);
+}
+
+void SelfAttention::backward(const StepContext& step, Tensor x, Tensor picked, Tensor dy, Tensor dx,
+                             const LayerScratch& scratch) {
+  const int64_t tokens = x.rows(), rows = dy.rows();
+  const Tensor attended = attended_.first(picked_ ? rows : tokens);
+  const Tensor dprojected = scratch.hidden.first(rows);
+  kernels_.add_layer_norm_backward(dy, sum_.first(rows), output_dropout(step, picked), step.state,
+                                   norm_.gamma, mean_.first(rows), rstd_.first(rows), dprojected,
+                                   /*dresidual=*/dy, norm_.dgamma, norm_.dbeta);
+  const Tensor context =
+      picked_ ? attended : pick(attended, picked, scratch.wide_as(tokens, attended.columns()));
+  Tensor dattended = scratch.second_hidden.first(rows);
+  output_linear_.backward(kernels_, dprojected, context, dattended, Into::kOverwrite);
+  if (output_adapter_) {
+    output_adapter_->backward(step, adapter_dropout(LayerPart::kAttentionOutput, picked), context,
+                              dprojected, dattended);
+  }
+  if (picked_) {
+    picked_->backward(step, probability_dropout(step, picked), dattended, x, picked, attended, dy,
+                      dx, scratch);
+    return;
+  }
+  if (picked) {
+    const Tensor dcontext = dattended;
+    dattended = scratch.hidden.first(tokens);  // dprojected has been used up
+    kernels_.gather_rows_backward(dcontext, picked, dattended);
+    kernels_.gather_rows_backward(dy, picked, dx);
+  }
+  attend_backward(step, x, attended, dattended, dx, scratch);
+}
+
+void SelfAttention::refresh() {
+  if (qkv_linear_) qkv_linear_->refresh(kernels_);
+  if (picked_) picked_->refresh();
+  output_linear_.refresh(kernels_);
+  if (disentangled_) disentangled_->refresh();
+  for (Adapted& each : adapters_) each.adapter.refresh();
+  if (output_adapter_) output_adapter_->refresh();
+}
+
+}  // namespace berth

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "trainer/cpu/kernels/kernels.h"
+#include "trainer/model/batch.h"
+
+namespace berth {
+
+// A batch as the layers see it: its arrays where the backend computes.
+struct DeviceBatch {
+  Tensor input_ids{}, token_type_ids{}, position_ids{};  // [T]
+  Tensor cu_seqlens{};                                   // [B+1]
+  // Of the task, null where unlabelled: classes [B], [T] or [M], or where answers start [B]; scores
+  // [B] or sets of classes [B,C]; where answers end [B].
+  Tensor labels{}, targets{}, ends{};
+  Tensor weights{};  // of the labels, [B], [T] or [M]; null: all 1
+  Tensor masked{};   // [M], the rows of masked tokens
+  Tensor picked{};   // [R], the tokens whose last hidden states the head reads; null: all
+  int64_t num_tokens = 0, num_sequences = 0, num_masked = 0;
+  int64_t longest = 0;  // tokens of the longest sequence
+
+  bool labelled() const { return labels || targets; }
+};
+
+// What every layer's forward and backward are given besides their activations.
+struct StepContext {
+  const DeviceBatch& batch;
+  StepState& state;
+  bool training = false;      // dropout is on
+  float label_smoothing = 0;  // 0 in evaluation
+
+  Dropout dropout(double p, uint32_t site, DropoutRows rows = DropoutRows::kTokens) const {
+    return {.p = training ? static_cast<float>(p) : 0.0f, .site = site, .rows = rows};
+  }
+  // Of rows that are these tokens; null: all.
+  Dropout dropout(double p, uint32_t site, Tensor tokens) const {
+    Dropout dropped = dropout(p, site);
+    dropped.tokens = tokens;
+    return dropped;
+  }
+};
+
+// Buffers that the passes of all layers share, [tokens, size] each.
+struct LayerScratch {
+  Tensor hidden, second_hidden;  // [T,H]
+  Tensor wide, second_wide;      // [T,max(3H,F)], or more
+
+  Tensor wide_as(int64_t tokens, int64_t columns) const { return view(wide, tokens, columns); }
+  Tensor second_wide_as(int64_t tokens, int64_t columns) const {
+    return view(second_wide, tokens, columns);
+  }
+
+ private:
+  static Tensor view(Tensor buffer, int64_t tokens, int64_t columns) {
+    buffer.shape = {tokens, columns, 0};
+    return buffer;
+  }
+};
+
+}  // namespace berth

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+
+#include "trainer/cpu/network/context.h"
+#include "trainer/cpu/network/linear.h"
+#include "trainer/model/config.h"
+
+namespace berth {
+
+// Word + position + token type embeddings, layer normalization, dropout (Devlin et al. 2018,
+// arXiv:1810.04805, section 3); where they are factorised, a projection to the hidden size (Lan et
+// al. 2019, arXiv:1909.11942, section 3.1).
+class Embeddings {
+ public:
+  Embeddings(const ModelConfig& config, Parameters& parameters, Kernels& kernels);
+
+  void allocate(Arena& arena, const BatchLimits& limits);
+  void forward(const StepContext& step, Tensor y);    // y [T,H]
+  void backward(const StepContext& step, Tensor dy);  // dy is used up
+  void refresh();                                     // after the parameters changed
+
+  bool trains() const { return static_cast<bool>(dword_); }
+
+  Tensor word() const { return word_; }    // [V,E]
+  Tensor dword() const { return dword_; }  // null without gradients
+
+ private:
+  const ModelConfig& config_;
+  Kernels& kernels_;
+  Tensor word_, position_, type_, dword_, word_marks_, dposition_, dtype_;
+  LayerNorm norm_;
+  std::optional<Linear> projection_;
+  Tensor sum_, mean_, rstd_;         // [T,E], [T], [T]
+  Tensor normalized_, dnormalized_;  // [T,E], with a projection
+};
+
+}  // namespace berth

@@ -1,0 +1,155 @@
+#include "trainer/cpu/network/encoder.h"
+
+#include <algorithm>
+
+#include "trainer/model/part_names.h"
+
+namespace berth {
+
+Encoder::Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters& parameters,
+                 Kernels& kernels)
+    : config_(config),
+      parameters_(parameters),
+      kernels_(kernels),
+      embeddings_(config, parameters, kernels) {
+  if (config.type == ModelType::kDebertaV2) {
+    positions_ = std::make_unique<RelativePositions>(config, parameters, kernels);
+  }
+  if (config.conv_kernel_size > 0) {
+    convolution_ = std::make_unique<Convolution>(config, parameters, kernels);
+  }
+  layers_.reserve(static_cast<size_t>(config.num_hidden_layers));
+  for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
+    if (shares_parameters(config, i)) {
+      const Layer& before = layers_.back();
+      layers_.push_back({.attention = SelfAttention(before.attention, i),
+                         .feed_forward = FeedForward(before.feed_forward, i),
+                         .shares = true});
+    } else {
+      layers_.push_back(
+          {.attention = SelfAttention(config, lora, i, positions_.get(), parameters, kernels),
+           .feed_forward = FeedForward(config, lora, i, parameters, kernels),
+           .shares = false});
+    }
+  }
+}
+
+void Encoder::allocate(Arena& arena, const BatchLimits& limits, int64_t most_picked) {
+  const DType dtype = kernels_.activation_dtype();
+  const int64_t tokens = limits.tokens, hidden = config_.hidden_size;
+  embeddings_.allocate(arena, limits);
+  if (positions_) positions_->allocate(arena);
+  embedded_ = arena.make(dtype, {tokens, hidden});
+  middle_ = arena.make(dtype, {tokens, hidden});
+  recomputes_ = limits.recomputes;
+  if (!recomputes_) hidden_ = arena.make(dtype, {tokens, hidden});
+  for (Layer& layer : layers_) {
+    layer.output = recomputes_ ? arena.make(dtype, {tokens, hidden}) : hidden_;
+  }
+  if (most_picked > 0) spread_ = arena.make(dtype, {tokens, hidden});
+  allocate_layers(arena, limits, most_picked);
+  if (convolution_) convolution_->allocate(arena, limits);
+  for (Tensor* each : {&scratch_.hidden, &scratch_.second_hidden}) {
+    *each = arena.make(dtype, {tokens, hidden});
+  }
+  const int64_t wide =
+      std::max(std::max<int64_t>(3, config_.conv_kernel_size) * hidden, config_.intermediate_size);
+  for (Tensor* each : {&scratch_.wide, &scratch_.second_wide}) {
+    *each = arena.make(dtype, {tokens, wide});
+  }
+}
+
+// ParameterSpec::depth of a layer's parameters.
+int64_t Encoder::depth_of(size_t i) const {
+  return std::count_if(layers_.begin(), layers_.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                       [](const Layer& layer) { return !layer.shares; });
+}
+
+// Backward uses up a layer's activations, from the last layer to the first, while it makes the
+// gradients that are kept until the update: so these lie where the activations of the layers behind
+// were, and only where that does not suffice, before them.
+void Encoder::allocate_layers(Arena& arena, const BatchLimits& limits, int64_t most_picked) {
+  const int64_t tokens = limits.tokens;
+  const size_t begin = arena.position();
+  const Tensor kept = arena.make(DType::kI8, {static_cast<int64_t>(parameters_.kept_bytes())});
+  parameters_.keep_products(kept.data);
+  arena.go_back(begin);
+  for (size_t i = layers_.size(); i-- > 0;) {
+    if (recomputes_) arena.go_back(begin);  // no layer takes less than a later one
+    arena.go_on_to(begin + parameters_.kept_bytes(depth_of(i)));
+    const int64_t rows = is_last(i) && most_picked > 0 ? std::min(most_picked, tokens) : tokens;
+    layers_[i].attention.allocate(arena, tokens, rows);
+    layers_[i].feed_forward.allocate(arena, rows);
+  }
+  arena.go_on_to(begin + parameters_.kept_bytes());
+}
+
+// The tokens that a layer computes; null: all.
+Tensor Encoder::picked_of(const StepContext& step, size_t i) const {
+  return is_last(i) ? step.batch.picked : Tensor();
+}
+
+// Returns the layer's output.
+Tensor Encoder::forward_layer(const StepContext& step, size_t i) {
+  Layer& layer = layers_[i];
+  const Tensor picked = picked_of(step, i);
+  const int64_t rows = picked ? picked.rows() : step.batch.num_tokens;
+  const Tensor middle = middle_.first(rows), output = layer.output.first(rows);
+  layer.attention.forward(step, layer.input, picked, middle, scratch_);
+  layer.feed_forward.forward(step, middle, picked, output, scratch_);
+  return output;
+}
+
+// Makes again what backward wants of a layer and later ones have overwritten: its input and
+// `middle_`. The last layer's are still there.
+void Encoder::restore_layer(const StepContext& step, size_t i) {
+  Layer& layer = layers_[i];
+  if (recomputes_) {
+    if (!is_last(i)) forward_layer(step, i);  // dropout falls where it fell
+    return;
+  }
+  if (!is_last(i)) layer.attention.output_again(middle_.first(step.batch.num_tokens));
+  if (layer.input.data == hidden_.data) layers_[i - 1].feed_forward.output_again(layer.input);
+}
+
+Tensor Encoder::forward(const StepContext& step) {
+  Tensor x = embedded_.first(step.batch.num_tokens);
+  embeddings_.forward(step, x);
+  if (positions_) positions_->forward(step);
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    layers_[i].input = x;
+    x = forward_layer(step, i);
+    if (i == 0 && convolution_) x = convolution_->forward(step, layers_[i].input, x);
+  }
+  return x;
+}
+
+void Encoder::backward(const StepContext& step, Tensor d) {
+  const int64_t tokens = step.batch.num_tokens;
+  if (positions_) positions_->begin_backward();
+  for (size_t i = layers_.size(); i-- > 0;) {
+    Layer& layer = layers_[i];
+    const Tensor picked = picked_of(step, i);
+    restore_layer(step, i);
+    if (i == 0 && convolution_) convolution_->backward(step, d, scratch_);
+    layer.feed_forward.backward(step, middle_.first(d.rows()), picked, d, scratch_);
+    const Tensor dx = picked ? spread_.first(tokens) : d;
+    layer.attention.backward(step, layer.input, picked, d, dx, scratch_);
+    d = dx;
+  }
+  if (convolution_) convolution_->add_input_gradient(d);
+  if (positions_ && positions_->trains()) positions_->finish_backward();
+  if (embeddings_.trains()) embeddings_.backward(step, d);
+}
+
+void Encoder::refresh() {
+  embeddings_.refresh();
+  if (convolution_) convolution_->refresh();
+  for (Layer& layer : layers_) {
+    if (layer.shares) continue;
+    layer.attention.refresh();
+    layer.feed_forward.refresh();
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,112 @@
+#include "trainer/cpu/network/feed_forward.h"
+
+#include "trainer/model/dropout_sites.h"
+#include "trainer/model/part_names.h"
+
+namespace berth {
+
+FeedForward::FeedForward(const ModelConfig& config, const LoraOptions& lora, int64_t layer,
+                         Parameters& parameters, Kernels& kernels)
+    : config_(config),
+      layer_(layer),
+      kernels_(kernels),
+      intermediate_(parameters, kernels, layer_names(config, layer).intermediate),
+      output_(parameters, kernels, layer_names(config, layer).output),
+      intermediate_adapter_(
+          make_adapter(config, lora, layer, LayerPart::kIntermediate, parameters, kernels)),
+      output_adapter_(make_adapter(config, lora, layer, LayerPart::kOutput, parameters, kernels)),
+      norm_(parameters, layer_names(config, layer).output_norm) {}
+
+FeedForward::FeedForward(const FeedForward& other, int64_t layer) : FeedForward(other) {
+  layer_ = layer;
+}
+
+void FeedForward::allocate(Arena& arena, int64_t most_rows) {
+  const DType dtype = kernels_.activation_dtype();
+  pre_ = arena.make(kernels_.kept_dtype(), {most_rows, config_.intermediate_size});
+  sum_ = arena.make(dtype, {most_rows, config_.hidden_size});
+  mean_ = arena.make(DType::kF32, {most_rows});
+  rstd_ = arena.make(DType::kF32, {most_rows});
+  for (auto* adapter : {&intermediate_adapter_, &output_adapter_}) {
+    if (*adapter) (*adapter)->allocate(arena, most_rows);
+  }
+}
+
+Dropout FeedForward::output_dropout(const StepContext& step, Tensor picked) const {
+  return step.dropout(config_.feed_forward_dropout(),
+                      layer_site(layer_, LayerSite::kFeedForwardOutput), picked);
+}
+
+Dropout FeedForward::adapter_dropout(LayerPart part, Tensor picked) const {
+  return {.site = adapter_site(layer_, part), .tokens = picked};
+}
+
+void FeedForward::activate(const StepContext& step, Tensor x, Tensor picked, Tensor pre,
+                           Tensor activated) {
+  if (!intermediate_adapter_) {
+    kernels_.linear_activation_forward(x, *intermediate_.weight, intermediate_.bias,
+                                       config_.hidden_act, pre, activated);
+    return;
+  }
+  kernels_.linear_forward(x, *intermediate_.weight, intermediate_.bias, activated);
+  intermediate_adapter_->forward(step, adapter_dropout(LayerPart::kIntermediate, picked), x,
+                                 activated);
+  kernels_.activation_forward(activated, config_.hidden_act, pre);
+}
+
+void FeedForward::forward(const StepContext& step, Tensor x, Tensor picked, Tensor y,
+                          const LayerScratch& scratch) {
+  const int64_t rows = x.rows();
+  const Tensor activated = scratch.second_wide_as(rows, config_.intermediate_size);
+  const Tensor sum = sum_.first(rows);
+  activate(step, x, picked, pre_.first(rows), activated);
+  kernels_.linear_forward(activated, *output_.weight, output_.bias, sum);
+  if (output_adapter_) {
+    output_adapter_->forward(step, adapter_dropout(LayerPart::kOutput, picked), activated, sum);
+  }
+  kernels_.add_layer_norm_forward(sum, x, output_dropout(step, picked), step.state, norm_.gamma,
+                                  norm_.beta, static_cast<float>(config_.layer_norm_eps), sum, y,
+                                  mean_.first(rows), rstd_.first(rows));
+}
+
+void FeedForward::output_again(Tensor y) {
+  kernels_.layer_norm_again(sum_.first(y.rows()), norm_.gamma, norm_.beta, mean_.first(y.rows()),
+                            rstd_.first(y.rows()), y);
+}
+
+void FeedForward::backward(const StepContext& step, Tensor x, Tensor picked, Tensor d,
+                           const LayerScratch& scratch) {
+  const int64_t rows = x.rows();
+  const Tensor doutput = scratch.hidden.first(rows);
+  const Tensor dactivated = scratch.wide_as(rows, config_.intermediate_size);
+  const Tensor activated = scratch.second_wide_as(rows, config_.intermediate_size);
+  const Tensor pre = pre_.first(rows);
+  kernels_.add_layer_norm_backward(d, sum_.first(rows), output_dropout(step, picked), step.state,
+                                   norm_.gamma, mean_.first(rows), rstd_.first(rows), doutput,
+                                   /*dresidual=*/d, norm_.dgamma, norm_.dbeta);
+  if (output_.learns() || output_adapter_) {
+    kernels_.activation_again(pre, config_.hidden_act, activated);
+  }
+  output_.backward(kernels_, doutput, activated, dactivated, Into::kOverwrite);
+  if (output_adapter_) {
+    output_adapter_->backward(step, adapter_dropout(LayerPart::kOutput, picked), activated, doutput,
+                              dactivated);
+  }
+  // The residual: d already holds its share.
+  intermediate_.activation_backward(kernels_, dactivated, pre, config_.hidden_act, x, d,
+                                    Into::kAdd);
+  if (intermediate_adapter_) {  // dactivated has become the gradient before the activation
+    intermediate_adapter_->backward(step, adapter_dropout(LayerPart::kIntermediate, picked), x,
+                                    dactivated, d);
+  }
+}
+
+void FeedForward::refresh() {
+  intermediate_.refresh(kernels_);
+  output_.refresh(kernels_);
+  for (auto* adapter : {&intermediate_adapter_, &output_adapter_}) {
+    if (*adapter) (*adapter)->refresh();
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,73 @@
+#include "trainer/cpu/network/low_rank_adapter.h"
+
+#include "trainer/cpu/network/linear.h"
+
+namespace berth {
+
+LowRankAdapter::LowRankAdapter(const LoraOptions& lora, const std::string& target, int64_t column,
+                               Parameters& parameters, Kernels& kernels)
+    : lora_(lora),
+      column_(column),
+      kernels_(kernels),
+      a_(kernels.make_weight(parameters.value(lora_a_name(target)), weight_use(parameters))),
+      b_(kernels.make_weight(parameters.value(lora_b_name(target)), weight_use(parameters))),
+      da_(parameters.gradient(lora_a_name(target))),
+      db_(parameters.gradient(lora_b_name(target))) {}
+
+void LowRankAdapter::allocate(Arena& arena, int64_t rows) {
+  const DType dtype = kernels_.activation_dtype();
+  down_ = arena.make(dtype, {rows, lora_.rank});
+  ddown_ = arena.make(dtype, {rows, lora_.rank});
+  if (lora_.dropout > 0) dropped_ = arena.make(dtype, {rows, a_->master().columns()});
+}
+
+Dropout LowRankAdapter::placed(const StepContext& step, Dropout dropout) const {
+  dropout.p = step.training ? static_cast<float>(lora_.dropout) : 0;
+  return dropout;
+}
+
+void LowRankAdapter::forward(const StepContext& step, Dropout dropout, Tensor x, Tensor y) {
+  const Dropout drop = placed(step, dropout);
+  if (drop.p > 0) {
+    const Tensor dropped = dropped_.first(x.rows());
+    kernels_.dropout(x, drop, step.state, dropped);
+    x = dropped;
+  }
+  kernels_.low_rank_forward(x, *a_, *b_, lora_.scale(), column_, down_.first(x.rows()), y);
+}
+
+void LowRankAdapter::backward(const StepContext& step, Dropout dropout, Tensor x, Tensor dy,
+                              Tensor dx) {
+  const Dropout drop = placed(step, dropout);
+  const Tensor down = down_.first(x.rows()), ddown = ddown_.first(x.rows());
+  if (drop.p == 0) {
+    kernels_.low_rank_backward(dy, column_, x, down, *a_, *b_, lora_.scale(), ddown, dx, Into::kAdd,
+                               da_, db_);
+    return;
+  }
+  const Tensor dropped = dropped_.first(x.rows());  // becomes its own gradient
+  kernels_.low_rank_backward(dy, column_, dropped, down, *a_, *b_, lora_.scale(), ddown, dropped,
+                             Into::kOverwrite, da_, db_);
+  kernels_.dropout(dropped, drop, step.state, dropped);
+  kernels_.add(dropped, dx);
+}
+
+void LowRankAdapter::refresh() {
+  kernels_.refresh(*a_);
+  kernels_.refresh(*b_);
+}
+
+std::optional<LowRankAdapter> make_adapter(const ModelConfig& config, const LoraOptions& lora,
+                                           int64_t layer, LayerPart part, Parameters& parameters,
+                                           Kernels& kernels) {
+  if (!lora) return std::nullopt;
+  const bool is_joined = part <= LayerPart::kValue;
+  const int64_t column = is_joined ? static_cast<int64_t>(part) * config.hidden_size : 0;
+  for (const LoraTarget& target : lora_targets(config, lora, layer)) {
+    if (target.part != part) continue;
+    return LowRankAdapter(lora, target.name, column, parameters, kernels);
+  }
+  return std::nullopt;
+}
+
+}  // namespace berth

@@ -1,0 +1,94 @@
+#include "trainer/cpu/network/heads.h"
+#include "trainer/cpu/network/linear.h"
+#include "trainer/model/part_names.h"
+
+namespace berth {
+namespace {
+
+class MaskedLmHead final : public Head {
+ public:
+  MaskedLmHead(const ModelConfig& config, const Embeddings& embeddings, Parameters& parameters,
+               Kernels& kernels)
+      : config_(config),
+        names_(masked_lm_head_names(config)),
+        kernels_(kernels),
+        dense_(parameters, kernels, names_.dense),
+        norm_(parameters, names_.norm),
+        word_(kernels.make_weight(embeddings.word(), weight_use(parameters))),
+        dword_(embeddings.dword()),
+        bias_(parameters.value(names_.bias)),
+        dbias_(parameters.gradient(names_.bias)) {}
+
+  Tensor picked(const DeviceBatch& batch) const override { return batch.masked; }
+  int64_t most_picked(const BatchLimits& limits) const override { return limits.most_masked(); }
+
+  void allocate(Arena& arena, const BatchLimits& limits) override {
+    const DType dtype = kernels_.activation_dtype();
+    const int64_t rows = limits.most_masked();
+    for (Tensor* tensor : {&pre_, &activated_, &normalized_, &dnormalized_}) {
+      *tensor = arena.make(dtype, {rows, config_.embedding_width()});
+    }
+    mean_ = arena.make(DType::kF32, {rows});
+    rstd_ = arena.make(DType::kF32, {rows});
+    for (Tensor* tensor : {&logits_, &dlogits_}) {
+      *tensor = arena.make(dtype, {rows, config_.vocab_size});
+    }
+  }
+
+  Tensor forward(const StepContext& step, Tensor hidden) override {
+    const int64_t rows = step.batch.num_masked;
+    const Tensor activated = activated_.first(rows);
+    const Tensor normalized = normalized_.first(rows), logits = logits_.first(rows);
+    hidden_ = hidden;
+    kernels_.linear_activation_forward(hidden, *dense_.weight, dense_.bias, names_.activation,
+                                       pre_.first(rows), activated);
+    kernels_.layer_norm_forward(activated, norm_.gamma, norm_.beta,
+                                static_cast<float>(config_.layer_norm_eps), normalized,
+                                mean_.first(rows), rstd_.first(rows));
+    kernels_.linear_forward(normalized, *word_, bias_, logits);
+    if (step.batch.labelled()) {
+      const Tensor dlogits = step.training ? dlogits_.first(rows) : Tensor();
+      kernels_.cross_entropy(logits, step.batch.labels, step.batch.weights, step.label_smoothing,
+                             step.state, dlogits);
+    }
+    return logits;
+  }
+
+  void backward(const StepContext& step, Tensor dhidden) override {
+    const int64_t rows = step.batch.num_masked;
+    const Tensor d = dnormalized_.first(rows);
+    kernels_.linear_backward(dlogits_.first(rows), normalized_.first(rows), *word_, d,
+                             Into::kOverwrite, {dword_, dbias_});
+    kernels_.layer_norm_backward(d, activated_.first(rows), norm_.gamma, mean_.first(rows),
+                                 rstd_.first(rows), d, norm_.dgamma, norm_.dbeta);
+    dense_.activation_backward(kernels_, d, pre_.first(rows), names_.activation, hidden_, dhidden,
+                               Into::kOverwrite);
+  }
+
+  void refresh() override {
+    dense_.refresh(kernels_);
+    kernels_.refresh(*word_);
+  }
+
+ private:
+  const ModelConfig& config_;
+  const MaskedLmHeadNames names_;
+  Kernels& kernels_;
+  Linear dense_;
+  LayerNorm norm_;
+  const std::unique_ptr<Weight> word_;  // [V,E]
+  const Tensor dword_, bias_, dbias_;
+  Tensor hidden_;                                      // [M,H], of the last forward
+  Tensor pre_, activated_, normalized_, dnormalized_;  // [M,E]
+  Tensor mean_, rstd_;                                 // [M]
+  Tensor logits_, dlogits_;                            // [M,V]
+};
+
+}  // namespace
+
+std::unique_ptr<Head> make_masked_lm_head(const ModelConfig& config, const Embeddings& embeddings,
+                                          Parameters& parameters, Kernels& kernels) {
+  return std::make_unique<MaskedLmHead>(config, embeddings, parameters, kernels);
+}
+
+}  // namespace berth

@@ -1,0 +1,175 @@
+#include "trainer/cpu/network/model.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+// Data may come with ids of its own.
+void check_ids(const PackedBatch& batch, const ModelConfig& config) {
+  const auto check = [](const std::vector<int32_t>& ids, int64_t size, const char* what) {
+    for (const int32_t id : ids) {
+      if (id >= 0 && id < size) continue;
+      throw Error(Code::kBadData, cat("a ", what, " ", id, " where the model knows ", size));
+    }
+  };
+  check(batch.input_ids, config.vocab_size, "token id");
+  check(batch.position_ids, config.max_sequence_length(), "position");
+  if (config.type_vocab_size > 0) {
+    check(batch.token_type_ids, config.type_vocab_size, "token type");
+  }
+}
+
+// RoBERTa's: tokens but padding count from behind the padding's id, which is padding's own place.
+std::vector<int32_t> positions_behind_padding(const PackedBatch& batch, const ModelConfig& config) {
+  const auto padding = static_cast<int32_t>(config.pad_token_id);
+  std::vector<int32_t> positions(batch.input_ids.size());
+  int32_t counted = padding;
+  for (size_t i = 0; i < positions.size(); ++i) {
+    if (batch.position_ids[i] == 0) counted = padding;
+    positions[i] = batch.input_ids[i] == padding ? padding : ++counted;
+  }
+  return positions;
+}
+
+int64_t longest_sequence(const PackedBatch& batch) {
+  int64_t longest = 0;
+  for (size_t b = 1; b < batch.cu_seqlens.size(); ++b) {
+    longest = std::max<int64_t>(longest, batch.cu_seqlens[b] - batch.cu_seqlens[b - 1]);
+  }
+  return longest;
+}
+
+}  // namespace
+
+Model::Model(const ModelConfig& config, Parameters& parameters, Kernels& kernels, LossOptions loss,
+             const LoraOptions& lora)
+    : config_(config),
+      loss_(loss),
+      kernels_(kernels),
+      encoder_(config, lora, parameters, kernels),
+      head_(make_head(config, encoder_.embeddings(), parameters, kernels)) {}
+
+Model::Model(const ModelConfig& config, const BatchLimits& limits, Parameters& parameters,
+             Kernels& kernels, LossOptions loss, const LoraOptions& lora)
+    : Model(config, parameters, kernels, loss, lora) {
+  Arena plan;
+  allocate(plan, limits);
+  activations_ = kernels.allocate(plan.used_bytes());
+  Arena arena(*activations_);
+  allocate(arena, limits);
+}
+
+size_t Model::planned_bytes(const ModelConfig& config, const BatchLimits& limits,
+                            Parameters& planned, Kernels& kernels, const LoraOptions& lora) {
+  Model model(config, planned, kernels, {}, lora);
+  Arena plan;
+  model.allocate(plan, limits);
+  return plan.used_bytes();
+}
+
+void Model::allocate(Arena& arena, const BatchLimits& limits) {
+  input_ids_ = arena.make(DType::kI32, {limits.tokens});
+  token_type_ids_ = arena.make(DType::kI32, {limits.tokens});
+  position_ids_ = arena.make(DType::kI32, {limits.tokens});
+  cu_seqlens_ = arena.make(DType::kI32, {limits.sequences + 1});
+  labels_ = arena.make(DType::kI32, {std::max(limits.tokens, limits.sequences)});
+  masked_ = arena.make(DType::kI32, {limits.most_masked()});
+  targets_ = arena.make(DType::kF32, {limits.sequences, config_.num_outputs()});
+  ends_ = arena.make(DType::kI32, {limits.sequences});
+  weights_ = arena.make(DType::kF32, {labels_.rows()});
+  const int64_t most_picked = head_->most_picked(limits);
+  encoder_.allocate(arena, limits, most_picked);
+  head_->allocate(arena, limits);
+  dhidden_ = arena.make(kernels_.activation_dtype(),
+                        {most_picked > 0 ? most_picked : limits.tokens, config_.hidden_size});
+}
+
+void Model::upload(const PackedBatch& batch) {
+  check_ids(batch, config_);
+  const int64_t tokens = batch.num_tokens(), sequences = batch.num_sequences();
+  assert(tokens <= input_ids_.rows() && sequences <= labels_.rows());
+  batch_ = {.input_ids = input_ids_.first(tokens),
+            .token_type_ids = token_type_ids_.first(tokens),
+            .position_ids = position_ids_.first(tokens),
+            .cu_seqlens = cu_seqlens_.first(sequences + 1),
+            .num_tokens = tokens,
+            .num_sequences = sequences,
+            .longest = longest_sequence(batch)};
+  kernels_.upload(batch_.input_ids, batch.input_ids.data());
+  kernels_.upload(batch_.token_type_ids, batch.token_type_ids.data());
+  kernels_.upload(batch_.position_ids, config_.counts_from_padding()
+                                           ? positions_behind_padding(batch, config_).data()
+                                           : batch.position_ids.data());
+  kernels_.upload(batch_.cu_seqlens, batch.cu_seqlens.data());
+  upload_labels(batch);
+  batch_.picked = head_->picked(batch_);
+}
+
+void Model::upload_labels(const PackedBatch& batch) {
+  const auto put = [this](Tensor& tensor, Tensor room, const auto& host) {
+    tensor = room.first(static_cast<int64_t>(host.size()));
+    kernels_.upload(tensor, host.data());
+  };
+  const auto put_targets = [this](const std::vector<float>& host) {
+    batch_.targets = targets_.first(batch_.num_sequences);
+    assert(host.size() == static_cast<size_t>(batch_.targets.elements()));
+    kernels_.upload(batch_.targets, host.data());
+  };
+  if (const auto* classes = std::get_if<PackedBatch::Classes>(&batch.labels)) {
+    put(batch_.labels, labels_, *classes);
+  } else if (const auto* tags = std::get_if<PackedBatch::TokenClasses>(&batch.labels)) {
+    put(batch_.labels, labels_, tags->classes);
+  } else if (const auto* masked = std::get_if<PackedBatch::MaskedTokens>(&batch.labels)) {
+    put(batch_.labels, labels_, masked->ids);
+    put(batch_.masked, masked_, masked->tokens);
+    batch_.num_masked = static_cast<int64_t>(masked->tokens.size());
+  } else if (const auto* scores = std::get_if<PackedBatch::Scores>(&batch.labels)) {
+    put_targets(scores->values);
+  } else if (const auto* sets = std::get_if<PackedBatch::ClassSets>(&batch.labels)) {
+    put_targets(sets->targets);
+  } else if (const auto* answers = std::get_if<PackedBatch::Answers>(&batch.labels)) {
+    put(batch_.labels, labels_, answers->starts);
+    put(batch_.ends, ends_, answers->ends);
+  }
+  if (!batch.weights.empty()) put(batch_.weights, weights_, batch.weights);
+}
+
+StepContext Model::context(StepState& state, bool training) const {
+  return {.batch = batch_,
+          .state = state,
+          .training = training,
+          .label_smoothing = training ? static_cast<float>(loss_.label_smoothing) : 0.0f};
+}
+
+void Model::forward(const PackedBatch& batch, StepState& state, Phase phase) {
+  upload(batch);
+  kernels_.begin_micro_batch(state, batch.first_token, batch.first_sequence);
+  const StepContext step = context(state, phase == Phase::kTraining);
+  const Tensor hidden = encoder_.forward(step);
+  logits_ = head_->forward(step, hidden);
+}
+
+void Model::backward(StepState& state) {
+  const StepContext step = context(state, /*training=*/true);
+  const Tensor dhidden = dhidden_.first(batch_.picked ? batch_.picked.rows() : batch_.num_tokens);
+  head_->backward(step, dhidden);
+  encoder_.backward(step, dhidden);
+}
+
+void Model::refresh() {
+  encoder_.refresh();
+  head_->refresh();
+}
+
+std::vector<float> Model::logits() const {
+  std::vector<float> host(static_cast<size_t>(logits_.elements()));
+  kernels_.download(host.data(), logits_);
+  return host;
+}
+
+}  // namespace berth

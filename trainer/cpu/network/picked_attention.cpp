@@ -1,0 +1,56 @@
+#include "trainer/cpu/network/picked_attention.h"
+
+#include "trainer/model/part_names.h"
+
+namespace berth {
+
+PickedAttention::PickedAttention(const ModelConfig& config, int64_t layer, Parameters& parameters,
+                                 Kernels& kernels)
+    : config_(config),
+      kernels_(kernels),
+      q_linear_(parameters, kernels, layer_names(config, layer).query),
+      kv_linear_(parameters, kernels, layer_names(config, layer).key, 2) {}
+
+void PickedAttention::allocate(Arena& arena, int64_t tokens, int64_t most_picked) {
+  const int64_t hidden = config_.hidden_size;
+  q_ = arena.make(kernels_.activation_dtype(), {most_picked, hidden});
+  kv_ = arena.make(kernels_.kept_dtype(), {tokens, 2 * hidden});
+  log_sum_exp_ = arena.make(DType::kF32, {most_picked, config_.num_attention_heads});
+}
+
+void PickedAttention::forward(const StepContext& step, Dropout dropout, Tensor x, Tensor picked,
+                              Tensor picked_x, Tensor out, const LayerScratch& scratch) {
+  const int64_t tokens = x.rows(), rows = picked.rows();
+  const Tensor q = q_.first(rows), kept = kv_.first(tokens);
+  const Tensor kv = keeps_as_computed() ? kept : scratch.wide_as(tokens, kv_.columns());
+  kernels_.linear_forward(picked_x, *q_linear_.weight, q_linear_.bias, q);
+  kernels_.linear_forward(x, *kv_linear_.weight, kv_linear_.bias, kv);
+  if (!keeps_as_computed()) kernels_.convert(kv, kept);
+  kernels_.picked_attention_forward(q, kv, picked, step.batch.cu_seqlens, num_heads(), dropout,
+                                    step.state, out, log_sum_exp_.first(rows));
+}
+
+void PickedAttention::backward(const StepContext& step, Dropout dropout, Tensor dout, Tensor x,
+                               Tensor picked, Tensor out, Tensor dpicked_x, Tensor dx,
+                               const LayerScratch& scratch) {
+  const int64_t tokens = x.rows(), rows = picked.rows(), hidden = x.columns();
+  const Tensor kept = kv_.first(tokens);
+  const Tensor kv = keeps_as_computed() ? kept : scratch.second_wide_as(tokens, kv_.columns());
+  const Tensor dq = scratch.hidden.first(rows), dkv = scratch.wide_as(tokens, kv_.columns());
+  if (!keeps_as_computed()) kernels_.convert(kept, kv);
+  kernels_.picked_attention_backward(dout, q_.first(rows), kv, picked, out,
+                                     log_sum_exp_.first(rows), step.batch.cu_seqlens, num_heads(),
+                                     dropout, step.state, dq, dkv);
+  const Tensor picked_x = scratch.second_wide_as(rows, hidden);  // kv has been used up
+  kernels_.gather_rows(x, picked, picked_x);
+  q_linear_.backward(kernels_, dq, picked_x, dpicked_x, Into::kAdd);
+  kernels_.gather_rows_backward(dpicked_x, picked, dx);
+  kv_linear_.backward(kernels_, dkv, x, dx, Into::kAdd);
+}
+
+void PickedAttention::refresh() {
+  q_linear_.refresh(kernels_);
+  kv_linear_.refresh(kernels_);
+}
+
+}  // namespace berth

@@ -1,0 +1,106 @@
+#include "trainer/cpu/network/relative_positions.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "trainer/model/part_names.h"
+
+namespace berth {
+namespace {
+
+// In fp32, as the published models were trained.
+int64_t bucket_of(int64_t distance, int64_t buckets, int64_t most) {
+  const int64_t middle = buckets / 2, size = std::abs(distance);
+  if (size <= middle) return distance;
+  const auto ratio = static_cast<float>(size) / static_cast<float>(middle);
+  const auto whole = static_cast<float>(most - 1) / static_cast<float>(middle);
+  const float place = std::log(ratio) / std::log(whole) * static_cast<float>(middle - 1);
+  const auto bucket = static_cast<int64_t>(std::ceil(place)) + middle;
+  return distance < 0 ? -bucket : bucket;
+}
+
+}  // namespace
+
+int32_t relative_row(const ModelConfig& config, int64_t distance) {
+  const int64_t span = config.relative_span();
+  const int64_t place = config.position_buckets > 0 ? bucket_of(distance, config.position_buckets,
+                                                                config.max_relative_positions)
+                                                    : distance;
+  return static_cast<int32_t>(std::clamp<int64_t>(place + span, 0, 2 * span - 1));
+}
+
+RelativePositions::RelativePositions(const ModelConfig& config, Parameters& parameters,
+                                     Kernels& kernels)
+    : config_(config), kernels_(kernels) {
+  const RelativePositionNames names = relative_position_names(config);
+  table_ = parameters.value(names.table + ".weight");
+  dtable_ = parameters.gradient(names.table + ".weight");
+  if (!names.norm.empty()) norm_.emplace(parameters, names.norm);
+}
+
+int64_t RelativePositions::most_rows() const { return table_.rows(); }
+
+void RelativePositions::allocate(Arena& arena) {
+  const DType dtype = kernels_.activation_dtype();
+  all_rows_ = arena.make(DType::kI32, {2 * config_.max_sequence_length() - 1});
+  for (Tensor* tensor : {&normalized_, &dnormalized_, &dropped_, &dpositions_}) {
+    *tensor = arena.make(dtype, {most_rows(), config_.hidden_size});
+  }
+  dposition_qk_ = arena.make(dtype, {most_rows(), 2 * config_.hidden_size});
+  for (Tensor* tensor : {&mean_, &rstd_}) *tensor = arena.make(DType::kF32, {most_rows()});
+}
+
+void RelativePositions::forward(const StepContext& step) {
+  const int64_t longest = std::max<int64_t>(1, step.batch.longest);
+  first_row_ = relative_row(config_, 1 - longest);
+  host_rows_.clear();
+  for (int64_t distance = 1 - longest; distance < longest; ++distance) {
+    host_rows_.push_back(relative_row(config_, distance) - static_cast<int32_t>(first_row_));
+  }
+  num_rows_ = host_rows_.back() + 1;
+  rows_ = all_rows_.first(2 * longest - 1);
+  kernels_.upload(rows_, host_rows_.data());
+  const Tensor table = table_.slice(first_row_, num_rows_);
+  const Tensor normalized = normalized_.first(num_rows_);
+  if (norm_) {
+    kernels_.layer_norm_forward(table, norm_->gamma, norm_->beta,
+                                static_cast<float>(config_.layer_norm_eps), normalized,
+                                mean_.first(num_rows_), rstd_.first(num_rows_));
+  } else {
+    kernels_.dropout(table, {}, step.state, normalized);
+  }
+}
+
+void RelativePositions::begin_backward() { kernels_.zero(dnormalized_.first(num_rows_)); }
+
+void RelativePositions::finish_backward() {
+  const Tensor d = dnormalized_.first(num_rows_);
+  if (norm_) {
+    kernels_.layer_norm_backward(d, table_.slice(first_row_, num_rows_), norm_->gamma,
+                                 mean_.first(num_rows_), rstd_.first(num_rows_), d, norm_->dgamma,
+                                 norm_->dbeta);
+  }
+  kernels_.add(d, dtable_.slice(first_row_, num_rows_));
+}
+
+Dropout RelativePositions::dropout(const StepContext& step, uint32_t site) const {
+  return counted(step.dropout(config_.hidden_dropout_prob, site, DropoutRows::kTable));
+}
+
+Dropout RelativePositions::counted(Dropout dropout) const {
+  dropout.first_row = static_cast<uint64_t>(first_row_);
+  return dropout;
+}
+
+Tensor RelativePositions::dropped(const StepContext& step, uint32_t site) {
+  const Tensor dropped = dropped_.first(num_rows_);
+  kernels_.dropout(normalized_.first(num_rows_), dropout(step, site), step.state, dropped);
+  return dropped;
+}
+
+void RelativePositions::add_gradient(const StepContext& step, uint32_t site, Tensor d) {
+  kernels_.dropout(d, dropout(step, site), step.state, d);
+  kernels_.add(d, dnormalized_.first(num_rows_));
+}
+
+}  // namespace berth

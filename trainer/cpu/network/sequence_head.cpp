@@ -1,0 +1,102 @@
+#include "trainer/cpu/network/heads.h"
+#include "trainer/model/dropout_sites.h"
+#include "trainer/model/part_names.h"
+
+namespace berth {
+namespace {
+
+class SequenceHead final : public Head {
+ public:
+  SequenceHead(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
+      : config_(config),
+        names_(sequence_head_names(config)),
+        kernels_(kernels),
+        dense_(parameters, kernels, names_.dense),
+        classifier_(parameters, kernels, names_.classifier) {}
+
+  Tensor picked(const DeviceBatch& batch) const override {
+    return batch.cu_seqlens.first(batch.num_sequences);
+  }
+  int64_t most_picked(const BatchLimits& limits) const override { return limits.sequences; }
+
+  void allocate(Arena& arena, const BatchLimits& limits) override {
+    const DType dtype = kernels_.activation_dtype();
+    for (Tensor* tensor : {&dropped_, &pre_, &pooled_, &dpooled_}) {
+      *tensor = arena.make(dtype, {limits.sequences, config_.hidden_size});
+    }
+    for (Tensor* tensor : {&logits_, &dlogits_}) {
+      *tensor = arena.make(dtype, {limits.sequences, config_.num_outputs()});
+    }
+  }
+
+  Tensor forward(const StepContext& step, Tensor hidden) override {
+    const int64_t sequences = step.batch.num_sequences;
+    const Tensor pooled = pooled_.first(sequences), logits = logits_.first(sequences);
+    first_ = hidden;
+    if (names_.drops_before_dense) {
+      first_ = dropped_.first(sequences);
+      kernels_.dropout(hidden, before(step), step.state, first_);
+    }
+    kernels_.linear_activation_forward(first_, *dense_.weight, dense_.bias, names_.activation,
+                                       pre_.first(sequences), pooled);
+    kernels_.dropout(pooled, after(step), step.state, pooled);
+    kernels_.linear_forward(pooled, *classifier_.weight, classifier_.bias, logits);
+    if (step.batch.labelled()) {
+      add_loss(step, logits, step.training ? dlogits_.first(sequences) : Tensor());
+    }
+    return logits;
+  }
+
+  void backward(const StepContext& step, Tensor dhidden) override {
+    const int64_t sequences = step.batch.num_sequences;
+    const Tensor dpooled = dpooled_.first(sequences);
+    classifier_.backward(kernels_, dlogits_.first(sequences), pooled_.first(sequences), dpooled,
+                         Into::kOverwrite);
+    kernels_.dropout(dpooled, after(step), step.state, dpooled);
+    dense_.activation_backward(kernels_, dpooled, pre_.first(sequences), names_.activation, first_,
+                               dhidden, Into::kOverwrite);
+    if (names_.drops_before_dense) kernels_.dropout(dhidden, before(step), step.state, dhidden);
+  }
+
+  void refresh() override {
+    dense_.refresh(kernels_);
+    classifier_.refresh(kernels_);
+  }
+
+ private:
+  void add_loss(const StepContext& step, Tensor logits, Tensor dlogits) {
+    const DeviceBatch& batch = step.batch;
+    if (config_.task == Task::kRegression) {
+      kernels_.mean_squared_error(logits, batch.targets, batch.weights, step.state, dlogits);
+    } else if (config_.task == Task::kMultiLabel) {
+      kernels_.binary_cross_entropy(logits, batch.targets, batch.weights, step.state, dlogits);
+    } else {
+      kernels_.cross_entropy(logits, batch.labels, batch.weights, step.label_smoothing, step.state,
+                             dlogits);
+    }
+  }
+
+  Dropout before(const StepContext& step) const {
+    return step.dropout(config_.pooler_dropout(), kFirstTokenSite, DropoutRows::kSequences);
+  }
+  Dropout after(const StepContext& step) const {
+    return step.dropout(config_.head_dropout(), kClassifierSite, DropoutRows::kSequences);
+  }
+
+  const ModelConfig& config_;
+  const SequenceHeadNames names_;
+  Kernels& kernels_;
+  Linear dense_, classifier_;
+  Tensor first_;                             // [B,H], what the dense layer last saw
+  Tensor dropped_, pre_, pooled_, dpooled_;  // [B,H]
+  Tensor logits_, dlogits_;                  // [B,C]
+};
+
+}  // namespace
+
+std::unique_ptr<Head> make_sequence_head(const ModelConfig& config, Parameters& parameters,
+                                         Kernels& kernels) {
+  return std::make_unique<SequenceHead>(config, parameters, kernels);
+}
+
+}  // namespace berth

@@ -1,0 +1,76 @@
+#include "trainer/cpu/network/heads.h"
+#include "trainer/model/dropout_sites.h"
+#include "trainer/model/part_names.h"
+
+namespace berth {
+namespace {
+
+class TokenHead final : public Head {
+ public:
+  TokenHead(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
+      : config_(config),
+        kernels_(kernels),
+        classifier_(parameters, kernels, token_head_name(config)) {}
+
+  Tensor picked(const DeviceBatch&) const override { return {}; }
+  int64_t most_picked(const BatchLimits&) const override { return 0; }
+
+  void allocate(Arena& arena, const BatchLimits& limits) override {
+    const DType dtype = kernels_.activation_dtype();
+    dropped_ = arena.make(dtype, {limits.tokens, config_.hidden_size});
+    for (Tensor* tensor : {&logits_, &dlogits_}) {
+      *tensor = arena.make(dtype, {limits.tokens, config_.num_outputs()});
+    }
+  }
+
+  Tensor forward(const StepContext& step, Tensor hidden) override {
+    const int64_t tokens = step.batch.num_tokens;
+    const Tensor dropped = dropped_.first(tokens), logits = logits_.first(tokens);
+    kernels_.dropout(hidden, dropout(step), step.state, dropped);
+    kernels_.linear_forward(dropped, *classifier_.weight, classifier_.bias, logits);
+    if (step.batch.labelled()) {
+      add_loss(step, logits, step.training ? dlogits_.first(tokens) : Tensor());
+    }
+    return logits;
+  }
+
+  void backward(const StepContext& step, Tensor dhidden) override {
+    const int64_t tokens = step.batch.num_tokens;
+    classifier_.backward(kernels_, dlogits_.first(tokens), dropped_.first(tokens), dhidden,
+                         Into::kOverwrite);
+    kernels_.dropout(dhidden, dropout(step), step.state, dhidden);
+  }
+
+  void refresh() override { classifier_.refresh(kernels_); }
+
+ private:
+  void add_loss(const StepContext& step, Tensor logits, Tensor dlogits) {
+    const DeviceBatch& batch = step.batch;
+    if (config_.task == Task::kQuestionAnswering) {
+      kernels_.span_cross_entropy(logits, batch.cu_seqlens, batch.labels, batch.ends, batch.weights,
+                                  step.state, dlogits);
+    } else {
+      kernels_.cross_entropy(logits, batch.labels, batch.weights, step.label_smoothing, step.state,
+                             dlogits);
+    }
+  }
+
+  Dropout dropout(const StepContext& step) const {
+    return step.dropout(config_.head_dropout(), kClassifierSite);
+  }
+
+  const ModelConfig& config_;
+  Kernels& kernels_;
+  Linear classifier_;
+  Tensor dropped_;           // [T,H]
+  Tensor logits_, dlogits_;  // [T,C]
+};
+
+}  // namespace
+
+std::unique_ptr<Head> make_token_head(const ModelConfig& config, Parameters& parameters,
+                                      Kernels& kernels) {
+  return std::make_unique<TokenHead>(config, parameters, kernels);
+}
+
+}  // namespace berth

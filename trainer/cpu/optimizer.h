@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "trainer/cpu/kernels/kernels.h"
+#include "trainer/cpu/parameters.h"
+
+namespace berth {
+
+enum class OptimizerType { kAdamW, kLamb };
+
+struct OptimizerOptions {
+  OptimizerType type = OptimizerType::kAdamW;
+  AdamWOptions adamw{};        // LAMB's, too
+  double weight_decay = 0.01;  // on the parameters whose spec decays
+  double max_grad_norm = 1.0;  // 0: no clipping
+  // Rate of a parameter over that of one a layer above it (ELECTRA, Clark et al. 2020); the deepest
+  // have the whole rate.
+  double layerwise_decay = 1;
+  int64_t first_depth = 0;  // parameters of a lesser ParameterSpec::depth keep their values
+};
+
+// Whether the optimizer changes the parameter.
+bool learns(const ParameterSpec& spec, const OptimizerOptions& options);
+
+// AdamW or LAMB, with clipping by the global norm over all of `parameters` that learn: those that
+// train and are deep enough. They must have gradients, which LAMB wants summed, and outlive it.
+// The two moments are one block each, laid out as the parameters are. Not thread-safe.
+class Optimizer {
+ public:
+  Optimizer(const OptimizerOptions& options, Parameters& parameters, Kernels& kernels);
+
+  // One update from the gradients of the state's examples, which it zeroes.
+  void step(StepState& state);
+
+  Tensor first_moment() const;   // [parameters.size()]: exp_avg
+  Tensor second_moment() const;  // [parameters.size()]: exp_avg_sq
+
+ private:
+  void add_squares(StepState& state);
+  void update_products(const StepState& state);
+  bool updates(const ProductGradient& product) const;
+
+  OptimizerOptions options_;
+  Parameters& parameters_;
+  Kernels& kernels_;
+  std::vector<UpdateRange> all_;      // of every parameter
+  std::vector<UpdateRange> ranges_;   // what learns and is summed
+  std::vector<UpdateRange> squared_;  // summed ones, without tables that are looked up
+  std::vector<UpdateRange> frozen_;   // what has gradients, but does not learn
+  int64_t product_elements_ = 0;      // that learn, by gradients that are not summed
+  std::unique_ptr<Memory> first_moment_, second_moment_;
+};
+
+}  // namespace berth

@@ -1,0 +1,37 @@
+#include "trainer/loop/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace berth {
+
+double Schedule::rate(int64_t steps_done) const {
+  constexpr double kPolynomialEnd = 1e-7;
+  const auto& [type, peak, warmup, total, power, end_rate] = options_;
+  if (type == ScheduleType::kConstant) return peak;
+  if (steps_done < warmup) {
+    return peak * static_cast<double>(steps_done) / static_cast<double>(warmup);
+  }
+  const int64_t decay_steps = std::max<int64_t>(1, total - warmup);
+  const int64_t steps_left = std::max<int64_t>(0, total - steps_done);
+  const double left = static_cast<double>(steps_left) / static_cast<double>(decay_steps);
+  const double least = type == ScheduleType::kPolynomial ? kPolynomialEnd : 0;
+  const double end = std::min(peak, std::max(end_rate, least));
+  switch (type) {
+    case ScheduleType::kCosine:
+      return (peak - end) * 0.5 * (1 + std::cos(std::numbers::pi * (1 - left))) + end;
+    case ScheduleType::kPolynomial:
+      return (peak - end) * std::pow(left, power) + end;
+    case ScheduleType::kConstantWithWarmup:
+      return peak;
+    default:
+      return (peak - end) * left + end;
+  }
+}
+
+int64_t warmup_steps(double warmup_ratio, int64_t total_steps) {
+  return static_cast<int64_t>(std::ceil(warmup_ratio * static_cast<double>(total_steps)));
+}
+
+}  // namespace berth

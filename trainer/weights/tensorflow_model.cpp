@@ -1,0 +1,179 @@
+#include "trainer/weights/tensorflow_model.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "storage/formats/object_graph.h"
+#include "trainer/weights/model_garden_names.h"
+#include "trainer/weights/tensorflow_names.h"
+#include "trainer/weights/transpose.h"
+
+namespace berth {
+namespace {
+
+std::string_view without_end(std::string_view key) {
+  return key.substr(0, key.size() - kVariableValue.size());
+}
+
+bool is_graph_key(std::string_view name) { return name.ends_with(kVariableValue); }
+
+// The word embedding's second matrix, which adds positions after the projection.
+void refuse_albert_zh(const TensorBundleIndex& index) {
+  for (const BundleEntry& entry : index.tensors()) {
+    if (entry.name.find("/encoder/layer_shared/") != std::string::npos ||
+        entry.name.ends_with("/word_embeddings_2")) {
+      throw Error(Code::kBadData,
+                  "a checkpoint of albert_zh, whose architecture is not that of ALBERT", entry.name,
+                  "use Google's own ALBERT weights");
+    }
+  }
+}
+
+TensorflowDialect dialect_in(std::span<const NamedTensor> tensors) {
+  const bool is_albert = std::any_of(tensors.begin(), tensors.end(), [](const NamedTensor& tensor) {
+    return tensor.name.find("encoder/transformer/group_0/") != std::string::npos ||
+           tensor.name.find("encoder/embedding_hidden_mapping_in/") != std::string::npos;
+  });
+  return is_albert ? TensorflowDialect::kAlbert : TensorflowDialect::kBert;
+}
+
+// Names by variable; those of no known model have none.
+std::map<std::string, MappedName> names_of(const TensorBundleReader& bundle) {
+  std::map<std::string, MappedName> names;
+  std::set<std::string> graph_keys;
+  const TensorflowDialect dialect = dialect_in(bundle.tensors());
+  for (const NamedTensor& tensor : bundle.tensors()) {
+    if (is_graph_key(tensor.name)) {
+      graph_keys.emplace(without_end(tensor.name));
+    } else if (auto mapped = from_tensorflow1(tensor.name, dialect)) {
+      names.emplace(tensor.name, std::move(*mapped));
+    }
+  }
+  std::map<std::string, std::string, std::less<>> by_key;
+  for (const std::string_view graph : bundle.strings(kObjectGraphKey)) {
+    for (auto& [key, name] : full_names(as_bytes(graph))) {
+      if (is_graph_key(key)) by_key.emplace(without_end(key), std::move(name));
+    }
+  }
+  for (auto& [key, mapped] : model_garden_names(graph_keys, by_key)) {
+    names.emplace(key + std::string(kVariableValue), std::move(mapped));
+  }
+  return names;
+}
+
+// Rows and columns of a kernel as TensorFlow keeps it.
+std::pair<int64_t, int64_t> kernel_sides(const NamedTensor& kernel, TensorflowLayout layout) {
+  if (kernel.shape.size() < 2 || kernel.shape.size() > 3) {
+    throw Error(Code::kBadData,
+                cat("has ", kernel.shape.size(), " dimensions, where a layer's kernel has 2 or 3"),
+                "tensor " + quoted(kernel.name));
+  }
+  const bool inputs_first = layout == TensorflowLayout::kInputsFirst;
+  const int64_t side = inputs_first ? kernel.shape.front() : kernel.shape.back();
+  const int64_t other = side == 0 ? 0 : kernel.elements() / side;
+  return inputs_first ? std::pair(side, other) : std::pair(other, side);
+}
+
+bool is_kernel(TensorflowLayout layout) {
+  return layout == TensorflowLayout::kInputsFirst || layout == TensorflowLayout::kOutputsLast;
+}
+
+// `source` under another name, in Hugging Face's shape; a kernel without its data.
+NamedTensor converted(const NamedTensor& source, const MappedName& mapped) {
+  NamedTensor tensor = source;
+  tensor.name = mapped.name;
+  if (mapped.layout == TensorflowLayout::kVector) tensor.shape = {source.elements()};
+  if (is_kernel(mapped.layout)) {
+    const auto [rows, columns] = kernel_sides(source, mapped.layout);
+    tensor.shape = {columns, rows};
+    tensor.data = {};
+  }
+  return tensor;
+}
+
+// A pooler saved with its head was trained; one in an encoder beside it was not.
+bool is_head_pooler(std::string_view variable) {
+  return variable.find("..pooler_dense/") != std::string_view::npos ||
+         variable.find("/dense/") != std::string_view::npos;
+}
+
+// Of two variables with one name, the ones that give way.
+std::set<std::string> replaced_variables(const std::map<std::string, MappedName>& names) {
+  std::map<std::string, std::string> variable_of;
+  std::set<std::string> replaced;
+  for (const auto& [variable, mapped] : names) {
+    const auto [first, is_new] = variable_of.emplace(mapped.name, variable);
+    if (is_new) continue;
+    if (is_head_pooler(variable) == is_head_pooler(first->second)) {
+      throw Error(Code::kBadData,
+                  cat(quoted(variable), " and ", quoted(first->second), " are both ", mapped.name));
+    }
+    replaced.insert(is_head_pooler(variable) ? first->second : variable);
+    if (is_head_pooler(variable)) first->second = variable;
+  }
+  return replaced;
+}
+
+// What a model is made of, and the graph that names it.
+TensorBundleReader read_model(TensorBundleIndex index, const ShardBytes& shards,
+                              std::vector<std::string>& ignored) {
+  refuse_albert_zh(index);
+  std::set<std::string> wanted;
+  for (const BundleEntry& entry : index.tensors()) {
+    if (entry.is_string() ? entry.name == kObjectGraphKey : !is_training_state(index, entry)) {
+      wanted.insert(entry.name);
+    } else {
+      ignored.push_back(entry.name);
+    }
+  }
+  return TensorBundleReader(
+      std::move(index), shards,
+      [&](const BundleEntry& entry) { return wanted.count(entry.name) != 0; },
+      Verification::kLater);
+}
+
+}  // namespace
+
+bool is_training_state(const TensorBundleIndex& index, const BundleEntry& entry) {
+  if (entry.shape.empty()) return true;
+  const std::string_view name = entry.name;
+  if (name.find("/.OPTIMIZER_SLOT/") != std::string_view::npos || name.starts_with("optimizer/")) {
+    return true;
+  }
+  const size_t slash = name.rfind('/');
+  return slash != std::string_view::npos && index.find(name.substr(0, slash)) != nullptr;
+}
+
+Bytes TensorflowModel::read_rows(const NamedTensor& tensor, int64_t first_row, int64_t count,
+                                 std::vector<std::byte>& memory) const {
+  const auto kernel = kernels_.find(tensor.name);
+  if (kernel == kernels_.end()) return TensorReader::read_rows(tensor, first_row, count, memory);
+  transpose({.bytes = kernel->second,
+             .rows = tensor.shape[1],
+             .columns = tensor.shape[0],
+             .element_size = size_of(tensor.dtype)},
+            first_row, count, memory);
+  return memory;
+}
+
+TensorflowModel::TensorflowModel(TensorBundleIndex index, const ShardBytes& shards)
+    : bundle_(read_model(std::move(index), shards, ignored_)) {
+  const auto names = names_of(bundle_);
+  const auto replaced = replaced_variables(names);
+  for (const NamedTensor& source : bundle_.tensors()) {
+    const auto mapped = names.find(source.name);
+    if (mapped == names.end()) {
+      tensors_.push_back(source);
+    } else if (replaced.count(source.name) != 0) {
+      ignored_.push_back(source.name);
+    } else {
+      tensors_.push_back(converted(source, mapped->second));
+      if (is_kernel(mapped->second.layout)) kernels_.emplace(mapped->second.name, source.data);
+    }
+  }
+}
+
+}  // namespace berth
