@@ -10,6 +10,7 @@
 #include "storage/base/log.h"
 #include "storage/open_storage.h"
 #include "trainer/cpu/kernels/cpu_kernels.h"
+#include "trainer/loop/job_directory.h"
 
 namespace berth {
 namespace {
@@ -19,7 +20,7 @@ bool is_training(Mode mode) { return mode == Mode::kTrain || mode == Mode::kTrai
 // The model a job means when it names none.
 std::string default_model(const Settings& settings) {
   if (!is_training(settings.mode)) {
-    return (Uri::parse(settings.output.job_dir) / "model").to_string();
+    return (Uri::parse(settings.output.job_dir) / kModelFolderName).to_string();
   }
   const bool has_config = !settings.model.model_config.empty();
   const bool has_vocabulary = !settings.model.vocab_file.empty();

@@ -11,6 +11,7 @@
 #include "storage/base/text.h"
 #include "storage/expand.h"
 #include "storage/whole_file.h"
+#include "trainer/loop/job_directory.h"
 #include "trainer/loop/parameter_files.h"
 #include "trainer/loop/tensorflow_files.h"
 #include "trainer/model/config.h"
@@ -35,7 +36,7 @@ OpenedModel open_file(Storage& storage, const Uri& uri) {
 
 OpenedModel open(Storage& storage, const Uri& uri) {
   if (storage.stat(uri) && names_parameters(uri.file_name())) return open_file(storage, uri);
-  for (const Uri& folder : {uri, uri / "model"}) {  // a job directory's finished model
+  for (const Uri& folder : {uri, JobDirectory(uri).model()}) {
     if (const auto file = find_parameters(storage, folder)) return open_file(storage, *file);
   }
   const std::optional<Uri> prefix = find_checkpoint(storage, uri);

@@ -56,7 +56,7 @@ std::optional<EarlierJob> find_meant(Storage& storage, const Settings& settings)
 }  // namespace
 
 std::optional<EarlierJob> EarlierJob::find(Storage& storage, const Uri& directory) {
-  const std::optional<std::string> text = read_text(storage, directory / "job.json");
+  const std::optional<std::string> text = read_text(storage, JobDirectory(directory).record());
   if (!text) return std::nullopt;
   return EarlierJob(directory, *text);
 }
@@ -64,8 +64,7 @@ std::optional<EarlierJob> EarlierJob::find(Storage& storage, const Uri& director
 EarlierJob::EarlierJob(const Uri& directory, std::string_view job_json) : directory_(directory) {
   const auto require = [&](bool holds) {
     if (holds) return;
-    throw Error(Code::kIncompatible, "is not a job.json of berth",
-                (directory / "job.json").to_string());
+    throw Error(Code::kIncompatible, "is not a job.json of berth", directory_.record().to_string());
   };
   const Json record = parse_json(job_json);
   require(record.is_object() && record.contains("settings") && record.contains("labels") &&
@@ -105,14 +104,14 @@ double EarlierJob::number(std::string_view name) const {
   return text.empty() ? 0 : parse_real(text, {0, 1e9, true, true, "a number"});
 }
 
-Uri EarlierJob::place(std::string_view name, const char* part) const {
+Uri EarlierJob::place(std::string_view name, const Uri& part) const {
   const std::string elsewhere = setting(name);
-  return elsewhere.empty() ? directory_ / part : Uri::parse(elsewhere);
+  return elsewhere.empty() ? part : Uri::parse(elsewhere);
 }
 
-Uri EarlierJob::model() const { return place("export-dir", "model"); }
+Uri EarlierJob::model() const { return place("export-dir", directory_.model()); }
 
-Uri EarlierJob::checkpoints() const { return place("checkpoint-dir", "checkpoints"); }
+Uri EarlierJob::checkpoints() const { return place("checkpoint-dir", directory_.checkpoints()); }
 
 ModelOptions EarlierJob::first_model(ModelOptions options) const {
   const auto complete = [this](std::string& file, const char* name) {

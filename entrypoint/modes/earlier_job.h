@@ -8,6 +8,7 @@
 
 #include "entrypoint/flags/command_line.h"
 #include "storage/storage.h"
+#include "trainer/loop/job_directory.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/task.h"
 
@@ -20,7 +21,7 @@ class EarlierJob {
   static std::optional<EarlierJob> find(Storage& storage, const Uri& directory);
   EarlierJob(const Uri& directory, std::string_view job_json);
 
-  const Uri& directory() const { return directory_; }
+  const Uri& directory() const { return directory_.root(); }
   std::string setting(std::string_view name) const;  // empty: an older version did not know it
   const std::vector<std::string>& labels() const { return labels_; }
   LoraOptions lora() const;  // the adapters that its checkpoints hold
@@ -34,10 +35,10 @@ class EarlierJob {
   ModelOptions first_model(ModelOptions options) const;
 
  private:
-  Uri place(std::string_view setting, const char* part) const;
+  Uri place(std::string_view setting, const Uri& part) const;
   double number(std::string_view name) const;
 
-  Uri directory_;
+  JobDirectory directory_;
   std::map<std::string, std::string, std::less<>> settings_;
   std::vector<std::string> labels_;
   std::string task_;

@@ -14,6 +14,7 @@
 #include "storage/base/text.h"
 #include "storage/store_object.h"
 #include "trainer/loop/evaluate.h"
+#include "trainer/loop/job_directory.h"
 #include "trainer/loop/predict.h"
 #include "trainer/loop/results.h"
 
@@ -197,9 +198,9 @@ void run_prediction(Job& job) {
     const bool has_results =
         config.task == Task::kSequenceClassification || config.task == Task::kRegression;
     const bool as_tutorial = has_results && !job.settings.data.input_meta_data_path.empty();
-    const Uri directory = Uri::parse(job_dir);
+    const JobDirectory directory(job.settings.output);
     std::optional<SpillFile> results;
-    store_object(job.storage, directory / "predictions.tsv", [&](ByteSink& predictions) {
+    store_object(job.storage, directory.predictions(), [&](ByteSink& predictions) {
       const auto lines = make_lines();
       if (!as_tutorial) return write({{*lines, predictions}});
       SpillSink result_sink(results.emplace());
@@ -207,7 +208,7 @@ void run_prediction(Job& job) {
       write({{*lines, predictions}, {*result_lines, result_sink}});
     });
     if (results) {
-      store_object(job.storage, directory / "test_results.tsv",
+      store_object(job.storage, directory.test_results(),
                    [&](ByteSink& sink) { copy(*results, sink); });
     }
   }

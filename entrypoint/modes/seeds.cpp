@@ -6,6 +6,7 @@
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
+#include "trainer/loop/job_directory.h"
 
 namespace berth {
 namespace {
@@ -15,16 +16,12 @@ Settings settings_of(const Settings& all, uint64_t seed) {
   Settings one = all;
   one.training.seed = seed;
   one.training.seeds = 1;
-  OutputOptions& output = one.output;
-  for (std::string* place :
-       {&output.job_dir, &output.export_dir, &output.checkpoint_dir, &output.summary_dir}) {
-    if (!place->empty()) *place = (Uri::parse(*place) / cat("seed-", seed)).to_string();
-  }
+  one.output = output_of_seed(all.output, seed);
   return one;
 }
 
-// Trains where there is anything left to do. Returns the seed's job directory.
-Uri train_seed(Job& job, uint64_t seed) {
+// Trains with one seed unless that was done before. Returns the seed's job directory.
+JobDirectory train_seed(Job& job, uint64_t seed) {
   CommandLine command_line = job.command_line;
   command_line.settings = settings_of(job.command_line.settings, seed);
   Job one{.command_line = command_line,
@@ -40,11 +37,11 @@ Uri train_seed(Job& job, uint64_t seed) {
   run_training(one);
   job.output.keep_observers(observers);
   job.has_work_to_save = false;
-  return Uri::parse(one.settings.output.job_dir);
+  return JobDirectory(one.settings.output);
 }
 
 std::string metrics_of_seed(Job& job, uint64_t seed) {
-  const Uri metrics = train_seed(job, seed) / "metrics.json";
+  const Uri metrics = train_seed(job, seed).metrics();
   const std::optional<std::string> text = read_text(job.storage, metrics);
   if (!text) throw Error(Code::kNotFound, "no such file", metrics.to_string());
   return *text;
@@ -64,10 +61,10 @@ void run_seeds(Job& job) {
     train_seed(job, options.seed);
     return;
   }
-  const Uri directory = Uri::parse(job.settings.output.job_dir);
-  if (job.storage.stat(directory / "job.json")) {
+  const JobDirectory directory(job.settings.output);
+  if (job.storage.stat(directory.record())) {
     throw Error(Code::kIncompatible, "the job directory belongs to a job of one seed",
-                directory.to_string(), "use another --job-dir");
+                directory.root().to_string(), "use another --job-dir");
   }
   const uint64_t first = options.seed, end = first + static_cast<uint64_t>(options.seeds);
   std::vector<std::string> metrics;
@@ -77,8 +74,7 @@ void run_seeds(Job& job) {
   }
   const std::map<std::string, Spread> result = spreads(metrics);
   for (const auto& [metric, spread] : result) say(metric, spread);
-  write_text(job.storage, directory / "metrics.json",
-             seeds_json(static_cast<int64_t>(first), result));
+  write_text(job.storage, directory.metrics(), seeds_json(static_cast<int64_t>(first), result));
 }
 
 }  // namespace berth

@@ -24,6 +24,7 @@
 #include "storage/file_lock.h"
 #include "storage/whole_file.h"
 #include "trainer/loop/best_rule.h"
+#include "trainer/loop/job_directory.h"
 #include "trainer/loop/job_record.h"
 #include "trainer/loop/results.h"
 #include "trainer/loop/train.h"
@@ -32,25 +33,10 @@
 namespace berth {
 namespace {
 
-// Where the parts of the job directory lie.
-struct Places {
-  explicit Places(const OutputOptions& output)
-      : job(Uri::parse(output.job_dir)),
-        model(place(output.export_dir, "model")),
-        checkpoints(place(output.checkpoint_dir, "checkpoints")),
-        summaries(place(output.summary_dir, "summaries")) {}
-
-  Uri place(const std::string& given, const char* part) const {
-    return given.empty() ? job / part : Uri::parse(given);
-  }
-
-  Uri job, model, checkpoints, summaries;
-};
-
 // The updates that a finished job made; nullopt: it is not finished. Throws kIncompatible where
 // several seeds were trained.
-std::optional<int64_t> finished_steps(Storage& storage, const Uri& job) {
-  const Uri file = job / "metrics.json";
+std::optional<int64_t> finished_steps(Storage& storage, const JobDirectory& directory) {
+  const Uri file = directory.metrics();
   const std::optional<std::string> text = read_text(storage, file);
   if (!text) return std::nullopt;
   const auto metrics = parse_json(*text);
@@ -139,23 +125,23 @@ void require_nothing_new(const EarlierJob& before, const Settings& settings) {
 
 // Whether there is anything left to do in the job directory. Throws kIncompatible when it is
 // another job's.
-bool needs_work(const Job& job, const Places& places) {
-  const std::optional<int64_t> steps = finished_steps(job.storage, places.job);
-  const std::optional<std::string> existing = read_text(job.storage, places.job / "job.json");
+bool needs_work(const Job& job, const JobDirectory& directory) {
+  const std::optional<int64_t> steps = finished_steps(job.storage, directory);
+  const std::optional<std::string> existing = read_text(job.storage, directory.record());
   if (!existing) return true;
   if (!job.settings.output.reuse_job_dir) {
-    throw Error(Code::kIncompatible, "the job directory was used before", places.job.to_string(),
-                "--no-reuse-job-dir asks for a new one");
+    throw Error(Code::kIncompatible, "the job directory was used before",
+                directory.root().to_string(), "--no-reuse-job-dir asks for a new one");
   }
   try {
     check_settings_match(*existing, {.settings = settings_table(job.command_line.settings)});
   } catch (const Error& error) {
-    throw error.at(places.job.to_string());
+    throw error.at(directory.root().to_string());
   }
   if (!steps) return true;
-  require_nothing_new(EarlierJob(places.job, *existing), job.command_line.settings);
+  require_nothing_new(EarlierJob(directory.root(), *existing), job.command_line.settings);
   job.reached.step = *steps;
-  log_info(cat("already finished: ", places.job.to_string(), " holds the results"));
+  log_info(cat("already finished: ", directory.root().to_string(), " holds the results"));
   return false;
 }
 
@@ -168,19 +154,19 @@ void require_own(const TrainingState& state, const JobRecord& record, const Uri&
 
 // Two processes in one job directory would remove each other's checkpoints. Of gs:// none is held:
 // nothing there lets go when its process is killed.
-std::optional<FileLock> hold(const Uri& job) {
-  if (!job.is_local()) return std::nullopt;
-  return FileLock::take((job / "lease.json").path(), cat(R"({"holder": ")", this_writer(), "\"}"));
+std::optional<FileLock> hold(const JobDirectory& directory) {
+  if (!directory.root().is_local()) return std::nullopt;
+  return FileLock::take(directory.lease().path(), cat(R"({"holder": ")", this_writer(), "\"}"));
 }
 
 // Writes job.json, or compares it with what an earlier process read.
-void settle_record(const Job& job, const Places& places, const JobRecord& record) {
-  const std::optional<std::string> existing = read_text(job.storage, places.job / "job.json");
-  if (!existing) return write_text(job.storage, places.job / "job.json", to_json(record));
+void settle_record(const Job& job, const JobDirectory& directory, const JobRecord& record) {
+  const std::optional<std::string> existing = read_text(job.storage, directory.record());
+  if (!existing) return write_text(job.storage, directory.record(), to_json(record));
   try {
     check_sources_match(*existing, record);
   } catch (const Error& error) {
-    throw error.at(places.job.to_string());
+    throw error.at(directory.root().to_string());
   }
 }
 
@@ -271,9 +257,9 @@ void say_what_learns(const LoraOptions& lora, const Parameters& parameters,
 
 void run_training(Job& job) {
   const Settings& settings = job.settings;
-  const Places places(settings.output);
+  const JobDirectory directory(settings.output);
   const bool dry_run = job.command_line.dry_run;
-  if (!needs_work(job, places) && !dry_run) return;
+  if (!needs_work(job, directory) && !dry_run) return;
   const DataSources sources = resolve_data(job.storage, job.command_line, job.settings);
   preflight(job.storage, settings);
 
@@ -328,13 +314,13 @@ void run_training(Job& job) {
     log_info("a copy to write checkpoints of would not fit: training waits while they are written");
   }
   if (dry_run) return;
-  const std::optional<FileLock> lease = hold(places.job);
+  const std::optional<FileLock> lease = hold(directory);
   Parameters parameters(parameter_table(model.config, lora), /*with_gradients=*/true, kernels,
                         update_tokens(settings));
   say_what_learns(lora, parameters, optimizer_settings);
   Optimizer optimizer(optimizer_settings, parameters, kernels);
-  CheckpointStore checkpoints(job.storage, places.checkpoints, settings.training.save_total_limit,
-                              memory.saves);
+  CheckpointStore checkpoints(job.storage, directory.checkpoints(),
+                              settings.training.save_total_limit, memory.saves);
   TrainingState state = resume(checkpoints, parameters, optimizer, kernels, job.reached);
   const auto fill = [&] {
     fill_parameters(folder, settings.model, model.config, settings.training.seed, parameters,
@@ -346,8 +332,8 @@ void run_training(Job& job) {
     if (const auto file = folder.parameters()) file->verify();  // recorded, to be compared
   }
   const JobRecord record = make_record(job, rows, folder, kernels);
-  require_own(state, record, places.checkpoints);
-  settle_record(job, places, record);
+  require_own(state, record, directory.checkpoints());
+  settle_record(job, directory, record);
   state.job = job_identity(record);
   Model network(model.config, batch_limits(settings, /*training=*/true, data.most_examples),
                 parameters, kernels,
@@ -369,7 +355,7 @@ void run_training(Job& job) {
                             .stop = job.stop,
                             .fill_parameters = fill};
   job.output.add(std::make_unique<EventFiles>(
-      job.storage, places.summaries,
+      job.storage, directory.summaries(),
       EventFileOptions{.writer = this_writer(), .settings = settings_markdown(record)}));
   if (hypertune) job.output.add(std::move(hypertune));
   report.first_step = state.step;
@@ -386,12 +372,12 @@ void run_training(Job& job) {
     job_metrics.mismatched =
         evaluate_beside(job, *rows.mismatched, model, rows, network, kernels, reading);
   }
-  export_results(job, places.model, model, parameters, kernels, job_metrics);
+  export_results(job, directory.model(), model, parameters, kernels, job_metrics);
   job.output.on_finish();
   if (result.evaluation) {
     say_result(*result.evaluation, settings.training.metric_for_best_model, parts.eval_split);
   }
-  write_text(job.storage, places.job / "metrics.json", to_json(job_metrics));
+  write_text(job.storage, directory.metrics(), to_json(job_metrics));
 }
 
 }  // namespace berth

@@ -8,6 +8,7 @@
 #include "storage/base/text.h"
 #include "storage/expand.h"
 #include "storage/whole_file.h"
+#include "trainer/loop/job_directory.h"
 #include "trainer/loop/tensorflow_files.h"
 #include "trainer/weights/peft_files.h"
 
@@ -78,7 +79,7 @@ void require_config_beside(Storage& storage, const ModelOptions& options, const 
 
 // The finished model of a job directory stands for it.
 Uri model_directory(Storage& storage, const Uri& uri) {
-  const Uri finished = uri / "model";
+  const Uri finished = JobDirectory(uri).model();
   const bool is_job = !storage.stat(uri / "config.json") &&
                       !storage.stat(uri / "bert_config.json") &&
                       storage.stat(finished / "config.json");

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "storage/storage.h"
+#include "trainer/loop/options.h"
+
+namespace berth {
+
+// The folder of a job directory that holds the finished model, unless --export-dir moves it.
+inline constexpr std::string_view kModelFolderName = "model";
+
+// The layout of a job directory. This is the only place that knows it:
+//
+//   JOB_DIR/
+//     job.json            the record of the job: its settings, sources and labels (JobRecord)
+//     lease.json          held by the process that trains here (local directories only)
+//     checkpoints/        see CheckpointStore                    (or --checkpoint-dir)
+//     summaries/          TensorBoard event files: train, eval   (or --summary-dir)
+//     model/              the finished model                     (or --export-dir)
+//     metrics.json        written last of all; says "finished": true
+//     predictions.tsv     written by --mode predict
+//     test_results.tsv    the same in the tutorial's format, where that was asked for
+//     seed-42/ ...        with --seeds, one job directory a seed; metrics.json has their mean
+//
+// A value: it names places and looks at none of them.
+class JobDirectory {
+ public:
+  // The job directory `output.job_dir`, which is not empty. Throws kUsage where a place is not a
+  // valid URI.
+  explicit JobDirectory(const OutputOptions& output)
+      : JobDirectory(Uri::parse(output.job_dir), output) {}
+  // The same for the directory `root`, whatever `places.job_dir` says.
+  explicit JobDirectory(Uri root, const OutputOptions& places = {});
+
+  const Uri& root() const { return root_; }
+  const Uri& model() const { return model_; }
+  const Uri& checkpoints() const { return checkpoints_; }
+  const Uri& summaries() const { return summaries_; }
+
+  Uri record() const { return root_ / "job.json"; }
+  Uri lease() const { return root_ / "lease.json"; }
+  Uri metrics() const { return root_ / "metrics.json"; }
+  Uri predictions() const { return root_ / "predictions.tsv"; }
+  Uri test_results() const { return root_ / "test_results.tsv"; }
+
+ private:
+  Uri root_, model_, checkpoints_, summaries_;
+};
+
+// Where the job of one seed writes: every place of `output` that was given, with a folder for the
+// seed below it.
+OutputOptions output_of_seed(const OutputOptions& output, uint64_t seed);
+
+}  // namespace berth
