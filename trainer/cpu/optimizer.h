@@ -6,21 +6,9 @@
 
 #include "trainer/cpu/kernels/kernels.h"
 #include "trainer/cpu/parameters.h"
+#include "trainer/model/optimizer_options.h"
 
 namespace berth {
-
-enum class OptimizerType { kAdamW, kLamb };
-
-struct OptimizerOptions {
-  OptimizerType type = OptimizerType::kAdamW;
-  AdamWOptions adamw{};        // LAMB's, too
-  double weight_decay = 0.01;  // on the parameters whose spec decays
-  double max_grad_norm = 1.0;  // 0: no clipping
-  // Rate of a parameter over that of one a layer above it (ELECTRA, Clark et al. 2020); the deepest
-  // have the whole rate.
-  double layerwise_decay = 1;
-  int64_t first_depth = 0;  // parameters of a lesser ParameterSpec::depth keep their values
-};
 
 // Whether the optimizer changes the parameter.
 bool learns(const ParameterSpec& spec, const OptimizerOptions& options);

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "storage/base/dtype.h"
-#include "trainer/cpu/optimizer.h"
 #include "trainer/loop/schedule.h"
 #include "trainer/model/lora.h"
+#include "trainer/model/optimizer_options.h"
 #include "trainer/model/precision.h"
 
 namespace berth {

@@ -15,6 +15,7 @@
 #include "trainer/cpu/kernels/tensor.h"
 #include "trainer/cpu/kernels/weight.h"
 #include "trainer/model/activation.h"
+#include "trainer/model/optimizer_options.h"
 
 namespace berth {
 
@@ -75,10 +76,6 @@ struct AttentionExtent {
   int64_t longest = 0;  // tokens of a sequence
   int64_t heads = 1, head_size = 0;
   int64_t positions = 0;  // relative ones, of disentangled attention; 0: none
-};
-
-struct AdamWOptions {
-  float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f;
 };
 
 // Elements [begin, end) of the parameter arena that share their factors.

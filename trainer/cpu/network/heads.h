@@ -8,13 +8,6 @@
 
 namespace berth {
 
-// How the loss is computed in training; evaluation's is the plain one.
-struct LossOptions {
-  // Of classes, as torch.nn.CrossEntropyLoss's (Szegedy et al. 2015, arXiv:1512.00567): scores,
-  // sets and answers are not smoothed.
-  double label_smoothing = 0;
-};
-
 // What turns the encoder's last hidden states into logits and, of a labelled batch, into a loss:
 // the R of them that it reads. Borrows what it was made from.
 class Head {

@@ -5,6 +5,7 @@
 
 #include "trainer/cpu/network/encoder.h"
 #include "trainer/cpu/network/heads.h"
+#include "trainer/model/loss_options.h"
 
 namespace berth {
 

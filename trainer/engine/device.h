@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "trainer/engine/engine.h"
+#include "trainer/model/batch.h"
+#include "trainer/model/config.h"
+#include "trainer/model/lora.h"
+#include "trainer/model/loss_options.h"
+#include "trainer/model/optimizer_options.h"
+
+namespace berth {
+
+// All that decides what an engine computes and how much memory it takes.
+struct EngineOptions {
+  ModelConfig config;  // With its task and labels.
+  LoraOptions lora{};
+  bool trains = true;  // False: it only infers, so there are no gradients and no moments.
+  OptimizerOptions optimizer{};
+  LossOptions loss{};
+  BatchLimits limits{};       // The largest batch: of a micro-batch and of inference.
+  int64_t micro_batches = 1;  // The most that one update has.
+  int64_t update_tokens = 0;  // The most tokens of one update, over all its micro-batches.
+  int64_t longest = 0;        // Tokens of the longest sequence.
+};
+
+// The memory that an engine takes at most, in bytes.
+struct EngineMemory {
+  size_t parameters = 0;
+  size_t gradients = 0;    // Those that have memory of their own.
+  size_t moments = 0;      // The optimizer's, of what trains.
+  size_t activations = 0;  // Of the largest batch, with the gradients that reuse their memory.
+  size_t scratch = 0;      // Everything else, packed copies of weights included.
+};
+
+// Something that computes: the CPUs that this process may use, later an accelerator. It makes
+// engines, which borrow it and must not outlive it. Not thread-safe.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual const EngineInfo& info() const = 0;
+  // The memory of an engine with these options. Allocates none of it.
+  virtual EngineMemory memory_of(const EngineOptions& options) = 0;
+  // Parameters and moments start as zeros; they are to be written, then tensors_written() called.
+  // Throws kMemory where there is not enough.
+  virtual std::unique_ptr<Engine> make_engine(const EngineOptions& options) = 0;
+};
+
+}  // namespace berth

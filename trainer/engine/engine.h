@@ -1,0 +1,96 @@
+#pragma once
+
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "storage/base/dtype.h"
+#include "trainer/model/batch.h"
+#include "trainer/model/parameter_tensors.h"
+
+namespace berth {
+
+// What computes, for people and for records.
+struct EngineInfo {
+  // "cpu-fp32-avx2, OpenBLAS Zen, 2 threads": state.json records it, because results repeat bit for
+  // bit only on the same one.
+  std::string description{};
+  DType product_dtype =
+      DType::kF32;  // The type that the factors of matrix products are rounded to.
+  // So many updates may be in flight when another one is started. 0 means that an update is done
+  // when start_update() returns, so that its outcome costs no waiting.
+  size_t updates_in_flight = 0;
+};
+
+// What an update is told besides its batch.
+struct UpdateInputs {
+  uint64_t seed = 0;
+  uint64_t step = 0;  // The number of updates before this one; dropout and bias correction use it.
+  float learning_rate = 0;
+};
+
+// What an update came to.
+struct UpdateOutcome {
+  double loss_sum = 0;   // Over the examples of all micro-batches.
+  double examples = 0;   // The sum of the examples' weights.
+  double grad_norm = 0;  // The norm of the mean loss's gradient, before clipping.
+
+  // False: the loss or the gradient is not a finite number. The engine then left parameters and
+  // optimizer state as they were before this update.
+  bool was_applied() const { return std::isfinite(loss_sum) && std::isfinite(grad_norm); }
+};
+
+// A sum of losses over examples, and the sum of these examples' weights.
+struct LossSum {
+  double loss = 0, weight = 0;
+};
+
+enum class StateTensors { kValues, kFirstMoments, kSecondMoments };
+
+// A model with its optimizer, on whatever device computes it. The loop, evaluation, prediction and
+// checkpoints know this interface alone. Two implementations stand behind it: the CPU's own kernels
+// (trainer/cpu), and a fake one in the tests; a compiled program is to follow.
+//
+// Not thread-safe: one thread at a time calls, except that tensors() may be read and written by
+// several threads where ParameterTensors allows it. Failures are thrown as Error.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  virtual const EngineInfo& info() const = 0;
+
+  // ---- State ---------------------------------------------------------------------------------
+  // The values of all parameters, or the moments (exp_avg, exp_avg_sq) of those that train. The
+  // engine owns the result. No update may be in flight while it is read or written.
+  virtual ParameterTensors& tensors(StateTensors which) = 0;
+  const ParameterTensors& tensors(StateTensors which) const {
+    return const_cast<Engine*>(this)->tensors(which);
+  }
+  // To be called after tensors were written and before the next update or inference: the engine
+  // renews what it derives from them, such as packed copies.
+  virtual void tensors_written() = 0;
+  // Sets both moments to zero, as they are before the first update.
+  virtual void clear_moments() = 0;
+
+  // ---- Training ------------------------------------------------------------------------------
+  // Starts one update: forward and backward of every micro-batch, clipping, the optimizer. Copies
+  // what it needs of the arguments before it returns. An update whose outcome is not finite changes
+  // nothing. Returns false where `stop` was set before all micro-batches were begun: the update is
+  // then abandoned, as if it had never started. Throws kBadData, here or when the update is
+  // collected, where a batch holds an id that the model does not know.
+  virtual bool start_update(std::span<const PackedBatch> micro_batches, const UpdateInputs& inputs,
+                            const std::atomic<bool>& stop) = 0;
+  // Waits for the oldest update that was started and not yet collected, and returns its outcome.
+  virtual UpdateOutcome collect_update() = 0;
+
+  // ---- Inference -----------------------------------------------------------------------------
+  // The logits of a batch, without dropout, row-major: [B,C] for tasks on sequences, [T,C] for
+  // tasks on tokens ([T,2] for answers: start, end), [M,V] for masked tokens. Adds the loss of a
+  // labelled batch to `loss`. No update may be in flight.
+  virtual std::vector<float> infer(const PackedBatch& batch, LossSum& loss) = 0;
+};
+
+}  // namespace berth
