@@ -1,5 +1,6 @@
-# docker build -t nlp .
-# docker run nlp --train-data-file data/df.pickle --job-dir . --epochs 1 --batch-size 1
+# Builds the image and runs a job on the bundled sample:
+#   docker build -t nlp .
+#   docker run nlp --train-data-file data/df.pickle --job-dir . --epochs 1 --batch-size 1
 FROM docker.io/library/debian:bookworm-slim AS build
 WORKDIR /src
 COPY scripts/install-dependencies.sh scripts/
@@ -15,7 +16,8 @@ COPY examples examples
 COPY scripts/collect-image.sh scripts/
 RUN bash scripts/collect-image.sh build/release/berth /image
 
-# No shell, no package manager: the binary, the libraries it is linked with, certificates, the sample.
+# The final image has no shell and no package manager. It holds the binary, its shared libraries, CA certificates, the bundled
+# model and the sample.
 FROM scratch
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="berth" \

@@ -1,22 +1,21 @@
-# berth_floor(NAME SOURCES ... [USES other floors ...] [LIBRARIES third-party ...])
-# A static library for one folder. USES mirrors DESIGN's floor table; LIBRARIES stay private.
+# berth_options holds the compiler flags that every target shares.
 add_library(berth_options INTERFACE)
 target_include_directories(berth_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(berth_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor)
-# A char of a text beyond ASCII is negative: on x86-64 without saying so, on ARM not.
+# The text code relies on signed chars. They are the default on x86-64 but not on ARM.
 if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   target_compile_options(berth_options INTERFACE -fsigned-char)
 endif()
 if(BERTH_WERROR)
   target_compile_options(berth_options INTERFACE -Werror)
 endif()
-# GCC 12 sees overlapping copies in "text" + string where there are none (its bug 105651).
+# GCC 12 falsely reports overlapping copies in "text" + string (GCC bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "Release")
   target_compile_options(berth_options INTERFACE -Wno-restrict)
 endif()
 if(BERTH_SANITIZE)
-  # What null would find crashes under ASan, too; with vptr and object-size it takes a third of the
-  # compile time.
+  # The checks null, vptr and object-size are off because they take a third of the compile time. A null dereference also crashes
+  # under AddressSanitizer.
   target_compile_options(berth_options INTERFACE -fsanitize=address,undefined
                                                  -fno-sanitize=null,vptr,object-size
                                                  -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
@@ -29,6 +28,9 @@ if(BERTH_FUZZ)
   target_compile_options(berth_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
+# berth_floor(NAME SOURCES ... [USES other floors ...] [LIBRARIES third-party ...])
+# Makes a static library from one folder. USES lists the floors that it may include, as the floor table of ARCHITECTURE.md does.
+# LIBRARIES are private to it.
 function(berth_floor name)
   cmake_parse_arguments(FLOOR "" "" "SOURCES;USES;LIBRARIES" ${ARGN})
   add_library(${name} STATIC ${FLOOR_SOURCES})

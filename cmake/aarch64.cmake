@@ -1,5 +1,5 @@
-# Cross-compiles for aarch64 with Debian's g++-aarch64-linux-gnu; BERTH_SYSROOT holds that machine's libraries, and its programs run by
-# qemu-user.
+# Toolchain file for aarch64: cross-compiles with Debian's g++-aarch64-linux-gnu. BERTH_SYSROOT holds the aarch64 libraries.
+# Programs run with qemu-user.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES BERTH_SYSROOT)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Debian 12 in a folder or a tar file, from the mirrors and by the proxy that apt has on this machine.
+# Installs a Debian 12 system into TARGET, a folder or a tar file. It uses the mirrors and the proxy of this machine's apt.
 #
 #   bash scripts/bootstrap-debian.sh TARGET [OPTION of mmdebstrap]...
 set -euo pipefail

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Lays out, in an empty ROOT, all that the image's last stage holds. Called by the Dockerfile.
+# Copies everything that the final stage of the image holds into the empty folder ROOT. The Dockerfile calls this script.
 #
 #   bash scripts/collect-image.sh BINARY ROOT
 #
-#   /usr/local/bin/berth            stripped
-#   /lib/..., /lib64/...            the shared libraries that it loads, the loader included
-#   /usr/local/share/berth/model    the default model
+#   /usr/local/bin/berth            the stripped binary
+#   /lib/..., /lib64/...            the shared libraries that it loads, and the dynamic loader
+#   /usr/local/share/berth/model    the bundled model
 #   /job/data/df.pickle             the sample; /job is the working directory
-#   /etc                            passwd, group, nsswitch.conf, certificates
-#   /job, /tmp                      writable by whatever user the container runs as
+#   /etc                            passwd, group, nsswitch.conf and CA certificates
+#   /job, /tmp                      these two are writable by every user
 set -euo pipefail
 binary=$1 root=$2
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Lines of each folder now, and how they changed in the last day of commits (or since COMMIT).
+# Prints the number of files and lines in each folder, and how the lines changed since COMMIT. Without COMMIT it compares with the
+# commit that is one day older than the newest.
 #
 #   bash scripts/count-lines.sh [COMMIT]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# path<TAB>lines of every text file of a commit that someone wrote by hand.
+# Prints "path<TAB>lines" for every hand-written text file of a commit.
 lines_of() {
   git grep -I --count '' "$1" -- '*.h' '*.cpp' '*.py' '*.sh' '*.txt' '*.cmake' '*.md' '*.yaml' \
     Dockerfile .ci ':!examples' ':!tests/testdata' | sed "s/^$1://; s/:\([0-9]*\)\$/\t\1/"

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
-"""Writes trainer/metrics/python_text_tables.cpp: what str.isalnum() and str.lower() of the Python that runs it know.
-SQuAD's evaluation scripts normalise answers with them. Run it from anywhere; the committed tables are Python 3.11's."""
+"""Writes trainer/metrics/python_text_tables.cpp, which holds the tables behind Python's str.isalnum() and str.lower().
+
+SQuAD's evaluation scripts normalize answers with these two functions. The tables are those of the Python that runs this script;
+the committed ones are from Python 3.11. The script may be run from any directory.
+"""
 import pathlib
 import textwrap
 import unicodedata
@@ -20,7 +23,7 @@ def alphanumeric_ranges():
 
 
 def lower_case_runs():
-    runs = []  # first, last, step, difference
+    runs = []  # of [first, last, step, difference]
     for c in CODE_POINTS:
         lower = chr(c).lower()
         if lower == chr(c) or len(lower) > 1:

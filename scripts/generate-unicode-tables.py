@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Turns trainer/text/tables/unicode.json (tests/record/record_unicode.py measures it) into
-trainer/text/unicode_tables.cpp. Run it from anywhere; it needs nothing but Python."""
+"""Turns trainer/text/tables/unicode.json into trainer/text/unicode_tables.cpp.
+
+tests/record/record_unicode.py writes the JSON file. The script needs only Python and may be run from any directory.
+"""
 import json
 import pathlib
 
 TEXT = pathlib.Path(__file__).parents[1] / "trainer" / "text"
-BITS = {  # enum CharacterClass of unicode.h, in its order
+BITS = {  # as in enum CharacterClass of unicode.h, in the same order
     "removed": 1,
     "to_space": 2,
     "whitespace": 4,

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Installs the Debian 12 packages that berth needs. Does nothing, and asks nothing of the network or
-# of sudo, when all are there.
+# Installs the Debian 12 packages that berth needs. If all of them are installed, the script does nothing: it needs neither the
+# network nor sudo.
 #
 #   bash scripts/install-dependencies.sh [--build] [--test] [--image] [--container] [--aarch64]   default: --build --test
 #
-#   --build      compiler and libraries: the binary
-#   --test       what the tests and the format check need besides
-#   --image      what the image's build stage needs besides
-#   --container  podman and friends, to build and run the image where no Docker engine is at hand
-#   --aarch64    a cross-compiler and an emulator, to test what is not for x86-64
+#   --build      the compiler and the libraries of the binary
+#   --test       additional packages of the tests and of the format check
+#   --image      additional packages of the image's build stage
+#   --container  podman and its companions, which build and run the image when no Docker engine is installed
+#   --aarch64    a cross-compiler and an emulator, which test the code paths for aarch64
 set -euo pipefail
 
 build=(g++ cmake ninja-build
@@ -39,7 +39,7 @@ for group; do
 done
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-  fail "this system has no apt; install the equivalents of Debian 12's: ${wanted[*]}"
+  fail "this system has no apt; install the equivalents of these Debian 12 packages: ${wanted[*]}"
 fi
 
 installed=$(dpkg-query --show --showformat='${db:Status-Status} ${Package}\n' "${wanted[@]}" \
@@ -52,7 +52,7 @@ done
 
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
-  command -v sudo >/dev/null || fail "not root, and no sudo; ask for: apt-get install ${missing[*]}"
+  command -v sudo >/dev/null || fail "cannot install packages: this user is not root and sudo is absent; let an administrator run: apt-get install ${missing[*]}"
   as_root=(sudo)
 fi
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes examples/model/, the model that a job starts from when it names none: a vocabulary, a
-# configuration and weights, all from examples/corpus and nothing else. Each part is committed; run
-# this to make it again, after the corpus or the model's shape changed.
+# Makes examples/model/, the model from which a job starts when it has no --model. The vocabulary, the configuration and the
+# parameters are made from examples/corpus alone. The result is committed. Run this script again after the corpus or the shape of
+# the model has changed.
 #
 #   bash scripts/make-default-model.sh [flags for the training run]
 set -euo pipefail

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Makes examples/model/vocab.txt and config.json: the bundled model, but for its weights.
+"""Makes the files of the bundled model except its parameters: vocab.txt, config.json and tokenizer_config.json in examples/model.
 
-The vocabulary is an uncased WordPiece learnt from examples/corpus alone, so that no sample text
-was seen before it is held out. Every printable ASCII character is a piece, within a word too, so
-plain English never becomes [UNK]. Called by scripts/make-default-model.sh; needs `tokenizers`.
+The vocabulary is an uncased WordPiece that is learnt from examples/corpus alone, so that the model has not seen the held-out
+texts of the sample. Every printable ASCII character is a piece, also within a word, so plain English never becomes [UNK].
+scripts/make-default-model.sh calls this script. It needs `tokenizers`.
 """
 
 import collections
@@ -43,8 +43,10 @@ def word_counts(texts):
 
 
 def learn(counts):
-    """Merges the most frequent pair of pieces until none occurs twice, as the `tokenizers` trainer
-    does; written out because that one breaks ties by hash order: each run gives other pieces."""
+    """Merges the most frequent pair of pieces until no pair occurs twice, as the trainer of `tokenizers` does.
+
+    That trainer is not used because it breaks ties by hash order, so that each run gives other pieces.
+    """
     words = {word: [word[0]] + ["##" + c for c in word[1:]] for word in sorted(counts)}
     pieces = sorted({piece for split in words.values() for piece in split})
     pairs, homes = collections.Counter(), collections.defaultdict(set)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes examples/data/df.pickle, the bundled sample, from examples/topics/*.txt.
 
-Two columns, text and label, one row a line, the file's name as the label, in an order shuffled by
-a fixed seed. The same bytes each time with these versions (any pandas since 1.4 can read them):
+The table has the columns text and label. Each line of a file becomes a row, and the file's name becomes its label. A fixed seed
+shuffles the rows. With the versions below the result has the same bytes each time. Any pandas since 1.4 can read it.
 
     python3 -m venv build/venv
     build/venv/bin/pip install pandas==2.2.3 numpy==1.26.4

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Copies a safetensors file without its classifier: the encoder, ready for another task.
+"""Copies a safetensors file without its classifier, so that the encoder can be fine-tuned for another task.
 
     strip-classifier.py FROM TO
 
-Called by scripts/make-default-model.sh; needs `safetensors` and `numpy`.
+scripts/make-default-model.sh calls this script. It needs `safetensors` and `numpy`.
 """
 
 import os

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Cross-compiles berth for aarch64 and runs what depends on the processor by qemu-user: the kernels, checksums, and texts, whose
-# bytes have no sign there unless the compiler is told.
+# Cross-compiles berth for aarch64 and runs the tests that depend on the processor with qemu-user. These are the tests of the
+# kernels, of the checksums and of the text code. The text code depends on the processor because char is unsigned on aarch64 unless
+# the compiler is told otherwise.
 #
 #   bash scripts/test-aarch64.sh
 set -euo pipefail
@@ -11,7 +12,7 @@ build=$PWD/build/aarch64
 sysroot=$build/sysroot
 mkdir -p "$build"
 if [ ! -d "$sysroot" ]; then
-  # The libraries of install-dependencies.sh, unpacked: nothing of theirs is run.
+  # The libraries of install-dependencies.sh are only unpacked. None of their install scripts run.
   packages=(libc6-dev libstdc++-12-dev libopenblas-serial-dev libutf8proc-dev libcxxopts-dev nlohmann-json3-dev
     libcurl4-openssl-dev libssl-dev libarchive-dev zlib1g-dev libbz2-dev liblzma-dev libzstd-dev nettle-dev libgtest-dev libgmock-dev)
   rm -rf "$build/partial"

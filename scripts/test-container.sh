@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the image and runs it as the README says, then checks what a scheduler relies on: exit
-# codes, SIGTERM, an image without a shell. With a Docker engine at hand that one is used; else
-# buildah and podman, from a base image made here by mmdebstrap with this machine's apt sources.
+# Builds the image and runs it with the README's command. Then it checks what a scheduler relies on: the exit codes, the reaction to
+# SIGTERM and that the image has no shell. The script uses the Docker engine if there is one. Otherwise it uses buildah and podman
+# with a base image that mmdebstrap makes from this machine's apt sources.
 #
 #   bash scripts/test-container.sh
 set -euo pipefail
@@ -29,7 +29,7 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# debian:bookworm-slim, or as good as.
+# Makes an image that stands for debian:bookworm-slim.
 import_base() {
   if [ ! -s "$work/base.tar" ]; then
     bash scripts/bootstrap-debian.sh "$work/partial.tar" --variant=minbase
@@ -53,7 +53,7 @@ build_image() {
   fi
 }
 
-# run [engine options --] flags of berth
+# run [options of the engine --] FLAGS...: runs berth in a container.
 run() {
   local options=()
   if [[ " $* " == *" -- "* ]]; then
@@ -69,11 +69,11 @@ run() {
 }
 
 failures=0
-check() {  # check WHAT WANTED GOT
+check() {  # check WHAT EXPECTED ACTUAL
   if [ "$2" = "$3" ]; then
     echo "  ok    $1"
   else
-    echo "  FAIL  $1: wanted $2, got $3"
+    echo "  FAIL  $1: expected $2, got $3"
     failures=$((failures + 1))
   fi
 }
@@ -105,7 +105,7 @@ check "the mounted job directory holds the model" yes \
 check "no shell in the image" no \
   "$(run --rm --entrypoint /bin/sh -- -c true >/dev/null 2>&1 && echo yes || echo no)"
 
-# Stopped once it trains: it saves and says 143, never 0.
+# A job that is stopped while it trains saves a checkpoint and exits with 143, never with 0.
 check "a long job starts" 0 "$(exit_code_of run -d --name berth-test-stop -- \
   --train-data-file data/df.pickle --job-dir . --epochs 1000 --logging-steps 1)"
 control=("$engine")

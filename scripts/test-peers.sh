@@ -1,10 +1,16 @@
 #!/usr/bin/env bash
-# Compares berth live with the programs it must agree with: tokenizers and transformers (token ids, every code point, folders as they are
-# saved), PyTorch (logits of models of every architecture there and back, gradients and losses recorded anew), PEFT (adapters),
-# TensorBoard's own reader, TensorFlow and its Model Garden (checkpoints).
-# Needs PyPI; CI compares with recorded values instead.
+# Compares berth with the installed programs that it must agree with:
+#   tokenizers and transformers   token ids, every code point, and folders as save_pretrained() writes them
+#   PyTorch                       logits, gradients and losses of every architecture, recorded anew; exported models
+#   PEFT                          adapters
+#   TensorBoard                   event files
+#   google-cloud-storage          objects
+#   TensorFlow and Model Garden   checkpoints
+# The script needs PyPI. The tests in CI compare with recorded values instead.
 #
-#   bash scripts/test-peers.sh [DATA]     # DATA: a folder of real data sets; without it the sample alone is used
+#   bash scripts/test-peers.sh [DATA]
+#
+# DATA is a folder of real data sets. Without it the token ids are not compared.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 data=${1:-../shared/data}
@@ -14,10 +20,10 @@ dpkg -s python3-torch python3-venv >/dev/null 2>&1 || {
   sudo=$([ "$(id -u)" = 0 ] || echo sudo)
   $sudo apt-get update -qq && $sudo apt-get install -y --no-install-recommends python3-torch python3-venv
 }
-# Debian's PyTorch 1.13 wants an older transformers than the newest tokenizers do: two environments.
+# Debian's PyTorch 1.13 needs an older transformers than the newest tokenizers do, so there are two environments.
 [ -x build/peers-torch/bin/python ] || /usr/bin/python3 -m venv --system-site-packages build/peers-torch
 build/peers-torch/bin/pip install --quiet transformers==4.40.2 safetensors "numpy<2" "pandas<3" sentencepiece==0.2.3 protobuf psutil
-# By themselves, as they take Debian's 1.13.0a0 for one before 1.13.
+# These are installed without their dependencies, because they regard Debian's 1.13.0a0 as older than 1.13.
 build/peers-torch/bin/pip install --quiet --no-deps peft==0.10.0 "accelerate<0.30"
 [ -x build/peers/bin/python ] || /usr/bin/python3 -m venv build/peers
 build/peers/bin/pip install --quiet "tokenizers==0.23.*" sentencepiece==0.2.3 protobuf transformers pandas tensorboard google-cloud-storage google-crc32c \
@@ -30,7 +36,7 @@ echo "== token ids"
 if [ -d "$data" ]; then
   build/peers/bin/python tests/peers/check_tokenizer.py build/release/tests/tokenize_lines "$data"
   build/peers/bin/python tests/peers/check_subword.py build/release/tests/tokenize_lines "$data"
-  # The newer has fast tokenizers alone, the older those of Python, which ask libsentencepiece.
+  # The newer transformers has only fast tokenizers. The older one also has those in Python, which use libsentencepiece.
   for python in build/peers/bin/python build/peers-torch/bin/python; do
     $python tests/peers/check_tokenizer_folders.py build/release/berth build/release/tests/tokenize_lines "$data"
   done
@@ -47,7 +53,7 @@ for file in bert.safetensors config.json; do
   cmp $work/parity/$file tests/testdata/parity/$file || echo "note: $file differs from the committed one (another PyTorch)"
 done
 build/release/tests/model_test --gtest_brief=1 --gtest_filter='BertParity*'
-# Every architecture and head, from two other seeds than the committed recordings.
+# Every architecture and head is recorded with two seeds that differ from that of the committed recordings.
 for seed in 8 9; do
   build/peers-torch/bin/python tests/record/record_architectures.py $work/architectures-$seed $seed
   BERTH_RECORDED_ARCHITECTURES=$work/architectures-$seed build/release/tests/model_test --gtest_brief=1 \
@@ -92,7 +98,7 @@ echo "== checkpoints that TensorFlow writes and reads"
 [ -x build/peers-tensorflow/bin/python ] || /usr/bin/python3 -m venv build/peers-tensorflow
 build/peers-tensorflow/bin/pip install --quiet tensorflow-cpu==2.21.0 safetensors scipy gin-config pyyaml sentencepiece \
   tensorflow_model_optimization tensorflow_datasets || true
-# By themselves, as they ask for another TensorFlow.
+# These are installed without their dependencies, because they require another version of TensorFlow.
 build/peers-tensorflow/bin/pip install --quiet --no-deps tf-models-official==2.20.0 tf-keras==2.21.0 tensorflow-hub || true
 if build/peers-tensorflow/bin/python -c "import tensorflow" 2>/dev/null; then
   for check in tensorflow model_garden; do

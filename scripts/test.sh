@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and runs every test. The last line tells: "steps: N passed, ...".
+# Installs the missing packages, builds berth and runs every test. The last line is the summary: "steps: N passed, ...".
 #
 #   bash scripts/test.sh [--no-tsan] [--no-container]
 set -uo pipefail
@@ -54,7 +54,7 @@ show_sizes() {
     echo "release binary, stripped: $(stat --format %s build/release/berth.stripped) bytes"
 }
 
-# The sample job twice: it finishes, and then says so.
+# Runs the sample job twice. The first run finishes it, and the second says that it is finished.
 train_twice() {
   local job=build/train-local
   rm -rf $job
@@ -72,7 +72,7 @@ step "benches build" build release benches
 step "size" show_sizes
 step "scripts/train-local.sh" train_twice
 if [ $tsan = yes ]; then
-  # A pool of one thread has no races; those tests have run above.
+  # A pool of one thread has no data races, and the dev step above has run its tests.
   step "tsan: the threaded tests" build_and_test tsan threaded_tests --label-regex threaded \
     --exclude-regex '_1_threads( |$)'
 else

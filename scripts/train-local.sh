@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# From a fresh clone to a fine-tuned model: installs what is missing, builds, fine-tunes the default
-# model on the bundled sample, and leaves a job directory in runs/local. Run again, it goes on where
-# it stopped, or says that it has finished.
+# Goes from a fresh clone to a fine-tuned model: it installs the missing packages, builds berth and fine-tunes the bundled model on
+# the bundled sample. The results are in the job directory runs/local. A second run resumes an unfinished job, or says that the job
+# is finished.
 #
 #   bash scripts/train-local.sh [flags of berth]
 set -euo pipefail
@@ -18,7 +18,7 @@ cmake --build --preset release --target berth
 binary=$PWD/build/release/berth
 sample=$PWD/examples/data/df.pickle
 job=$PWD/runs/local
-cd "$here"  # paths among the flags are the caller's
+cd "$here"  # relative paths in the flags are relative to the caller's directory
 previous=
 for argument; do
   case $argument in --job-dir=*) job=${argument#*=} ;; esac
@@ -26,7 +26,7 @@ for argument; do
   previous=$argument
 done
 
-# The learning rate and the epochs suit a model this small; a flag given by the caller comes last, and wins.
+# The learning rate and the number of epochs suit a model of this size. The caller's flags come last and override them.
 "$binary" --train-data-file "$sample" --job-dir "$job" \
   --epochs 5 --learning-rate 5e-4 --batch-size 16 "$@"
 

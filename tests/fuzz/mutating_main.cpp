@@ -1,7 +1,9 @@
-// Stands in for libFuzzer where the compiler has none: a fixed number of damaged copies of given
-// inputs, the same ones in every run.
+// Replaces libFuzzer when the compiler has none. It feeds a fixed number of damaged copies of the
+// seeds to the fuzz target. Every run uses the same copies.
 //
-//     torch_fuzz RUNS SEED...     a SEED is a file, N:FILE (after a byte N), or =TEXT
+//     torch_fuzz RUNS SEED...
+//
+// A SEED is FILE, N:FILE (a byte of value N, then the file) or =TEXT.
 
 #include <sys/resource.h>
 
