@@ -6,20 +6,31 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <type_traits>
 
 #include "storage/base/dtype.h"
 
 namespace berth {
 
-// A view of row-major memory that belongs to a Kernels backend. A value; owns nothing. `data` may
-// only be dereferenced where the backend computes.
-struct Tensor {
-  std::byte* data = nullptr;
+// A view of a row-major array of at most three dimensions. A view is a value that owns nothing: the
+// memory must outlive it. A null view (no data) stands for an optional tensor that is absent.
+// `Byte` is std::byte where the elements may be written, and const std::byte where they may not.
+template <typename Byte>
+struct TensorView {
+  // T as this view may access it.
+  template <typename T>
+  using Element = std::conditional_t<std::is_const_v<Byte>, const T, T>;
+
+  Byte* data = nullptr;
   DType dtype = DType::kF32;
   int rank = 0;
   std::array<int64_t, 3> shape{};
 
   explicit operator bool() const { return data != nullptr; }
+  // Whatever may be written may also be read.
+  operator TensorView<const std::byte>() const requires(!std::is_const_v<Byte>) {
+    return {.data = data, .dtype = dtype, .rank = rank, .shape = shape};
+  }
 
   int64_t elements() const {
     int64_t count = 1;
@@ -28,40 +39,46 @@ struct Tensor {
   }
   size_t size_bytes() const { return static_cast<size_t>(elements()) * size_of(dtype); }
   int64_t rows() const { return shape[0]; }
-  int64_t columns() const {  // elements of a row, of which there may be none
+  // The number of elements in a row: the product of all dimensions but the first.
+  int64_t columns() const {
     int64_t count = 1;
     for (int i = 1; i < rank; ++i) count *= shape[i];
     return count;
   }
 
   // The same elements as [rows, columns].
-  Tensor as_matrix() const {
+  TensorView as_matrix() const {
     return {.data = data, .dtype = dtype, .rank = 2, .shape = {rows(), columns()}};
   }
 
-  float* f32() const {
+  // The elements. The dtype is asserted.
+  Element<float>* f32() const {
     assert(dtype == DType::kF32);
-    return reinterpret_cast<float*>(data);
+    return reinterpret_cast<Element<float>*>(data);
   }
-  uint16_t* bf16() const {
+  Element<uint16_t>* bf16() const {
     assert(dtype == DType::kBF16);
-    return reinterpret_cast<uint16_t*>(data);
+    return reinterpret_cast<Element<uint16_t>*>(data);
   }
-  int32_t* i32() const {
+  Element<int32_t>* i32() const {
     assert(dtype == DType::kI32);
-    return reinterpret_cast<int32_t*>(data);
+    return reinterpret_cast<Element<int32_t>*>(data);
   }
 
   // The first `count` rows, or rows [begin, begin + count).
-  Tensor first(int64_t count) const { return slice(0, count); }
-  Tensor slice(int64_t begin, int64_t count) const {
+  TensorView first(int64_t count) const { return slice(0, count); }
+  TensorView slice(int64_t begin, int64_t count) const {
     assert(rank > 0 && begin >= 0 && begin + count <= shape[0]);
-    Tensor part = *this;
+    TensorView part = *this;
     part.data += static_cast<size_t>(begin * columns()) * size_of(dtype);
     part.shape[0] = count;
     return part;
   }
 };
+
+// Operations take ConstTensor for what they only read and Tensor for what they write.
+using Tensor = TensorView<std::byte>;
+using ConstTensor = TensorView<const std::byte>;
 
 // Memory of a backend, zeroed when allocated and freed with its owner.
 class Memory {
