@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Every bad input gets its exit code and one sentence, and leaves nothing half-written.
+# Checks that every bad input ends the job with the right exit code and one sentence, and that nothing half-written remains.
 #   bad_inputs.sh BERTH
 . "$(dirname "$0")/lib.sh"
 
-train() {  # CODE SAYS FILE [flags]
+# train CODE SENTENCE FILE [FLAGS...]: trains on FILE and expects the exit code, a part of the sentence, and no files in the job directory.
+train() {
   local code=$1 says=$2 file=$3
   shift 3
   expect "$code" "$says" --train-data-file "$file" --job-dir job "$@"
@@ -13,14 +14,14 @@ train() {  # CODE SAYS FILE [flags]
 
 printf 'text,label\ngood,1\nbad,2\nfine,1\npoor,2\n' >good.csv
 
-# Data: what is there but cannot be trained on is 3, what is not there 4.
+# Data: a file that cannot be trained on gives code 3, an absent file gives code 4.
 train 4 'no such file' nosuch.csv
 : >empty.csv && train 3 'is empty' empty.csv
 : >empty.pickle && train 3 'is empty' empty.pickle
 mkdir folder.csv && train 3 'is a directory' folder.csv
 printf 'text,label\n' >header.csv && train 3 'has no rows' header.csv
 echo 'hello' >not.pickle && train 3 'not.pickle' not.pickle
-# cos\nsystem\n(S'touch pwned'\ntR. : a pickle that calls os.system.
+# This pickle would call os.system("touch pwned").
 printf 'cos\nsystem\n(S'"'"'touch pwned'"'"'\ntR.' >evil.pickle
 train 3 'os.system' evil.pickle
 [ ! -e pwned ] || fail "a pickle was executed"
@@ -49,7 +50,7 @@ printf 'text,label\na,1\nb,1\n' >single.csv && train 3 'two classes' single.csv
 printf '{"text": "a", "label": 1}\n{"text": \n' >cut.jsonl && train 3 'line 2' cut.jsonl
 cp good.csv data.xlsx && train 3 'data.xlsx' data.xlsx
 
-# Usage and configuration are 2.
+# Wrong flags and configurations give code 2.
 train 2 '--epochs' good.csv --epochs 0
 train 2 '--learning-rate' good.csv --learning-rate -1
 train 2 '--batch-size' good.csv --batch-size 0
@@ -70,7 +71,7 @@ sed 's/"hidden_size": 128/"hidden_size": 129/' "$repository/examples/model/confi
 train 2 'hidden_size' good.csv --model model
 expect 2 '--job-dir' --train-data-file good.csv
 
-# Models: absent is 4, damaged is 3.
+# Models: an absent one gives code 4, a damaged one gives code 3.
 train 4 'no such directory' good.csv --model nosuch
 train 4 'no such file' good.csv --model nosuch.tar.gz
 cp "$repository"/examples/model/* model/
@@ -87,7 +88,7 @@ train 3 'flipped.tar.gz' good.csv --model flipped.tar.gz
 mkdir escape && (cd escape && echo x >x && tar -cPf ../escape.tar ../good.csv)
 train 3 'escape.tar' good.csv --model escape.tar
 
-# Places to write: read-only is 4, full is 10.
+# Job directories: a read-only one gives code 4, a full disk gives code 10.
 if [ "$(id -u)" = 0 ]; then
   mkdir -p mount
   if mount -t tmpfs -o ro,size=1m none mount 2>/dev/null; then
@@ -112,7 +113,7 @@ else
   mkdir -m 555 locked && expect 4 'locked' --train-data-file good.csv --job-dir locked/job
   echo "SKIPPED: a full job directory (mounting one takes root)"
 fi
-# A model that no machine holds is refused before any of it is allocated; a dry run prints what it would take.
+# A model that fits into no machine is refused before its memory is allocated. A dry run prints the memory that it would need.
 sed 's/"hidden_size": *[0-9]*/"hidden_size": 16384/; s/"num_hidden_layers": *[0-9]*/"num_hidden_layers": 1000/' \
   "$repository/examples/model/config.json" >huge.json
 huge=(--init random --model "$repository/examples/model" --model-config huge.json)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A whole job in gs://: against the PyPI emulator its outputs are those of a local run; against our own fake it
-# is killed during uploads, goes through faults, and loses its storage.
+# Runs whole jobs with all of their files in gs://. With the emulator from PyPI the outputs must equal those of a local run. With
+# our own fake server the job is killed during uploads, meets faults and loses its storage.
 #   gcs.sh BERTH FAKE_GCS_SERVER GCS_COPY
 server=$2 copy=$3
 . "$(dirname "$0")/lib.sh"
@@ -16,7 +16,7 @@ stop_server() {
 }
 trap 'stop_server; rm -rf "$scratch"' EXIT
 
-# start_fake FLAGS...: our fake, on a port of its own, holding the inputs.
+# start_fake FLAGS...: starts our fake server on a free port and stores the inputs in it.
 start_fake() {
   stop_server
   rm -f port
@@ -50,7 +50,7 @@ put_inputs() {
   "$copy" model.tar.gz gs://bucket/models/tiny.tar.gz >/dev/null || fail "the model cannot be stored"
 }
 
-# run JOB MORE_FLAGS...: the job with everything in gs://.
+# run JOB MORE_FLAGS...: runs the job with all of its files in gs://.
 run() {
   local job=$1
   shift
@@ -58,7 +58,7 @@ run() {
     --job-dir "gs://bucket/jobs/$job" "$@" >/dev/null 2>err.txt
 }
 
-# same JOB FILES...: those files of the job are the local run's.
+# same JOB FILES...: checks that these files of the job equal those of the local run.
 same() {
   local job=$1 name
   shift
@@ -104,7 +104,7 @@ for attempt in 1 2 3; do
   echo "attempt $attempt: $kills kills, same bits"
 done
 
-# prepare DIRECTORY FLAGS...: rows and vocabulary from gs://, all kinds of sets; local ones for comparison.
+# prepare DIRECTORY FLAGS...: prepares training, evaluation and test records in DIRECTORY. If DIRECTORY is in gs://, so are the inputs.
 prepare() {
   local directory=$1 data=gs://bucket/data/df.pickle model=gs://bucket/models/tiny.tar.gz
   shift
@@ -113,7 +113,7 @@ prepare() {
     --export-dir "$directory" "$@" >/dev/null 2>err.txt || fail "prepare to $directory: $(tail -n 1 err.txt)"
 }
 
-# prepares NAME FLAGS...: the same files, byte for byte, below gs:// and on the local disk.
+# prepares NAME FLAGS...: prepares in gs:// and on the local disk, and checks that the files have the same bytes.
 prepares() {
   local name=$1 file
   shift

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Killed at any moment and started again with the same command, a job ends with the same bits as one that was not.
+# Checks that a job which is killed at any moment and started again ends with the same bits as an uninterrupted one.
 #   kill_resume.sh BERTH
 . "$(dirname "$0")/lib.sh"
 
 flags=(--train-data-file "$sample" --max-steps 24 --batch-size 4 --save-steps 3 --eval-steps 8 --learning-rate 1e-3
   --save-total-limit 2 --gradient-accumulation-steps 2 --threads 2 --validation-split 0.05)
 
-# Few tokens an update, so that matrices' gradients are kept as factors, with no memory of their own.
+# These updates have few tokens, so that the gradients of matrices are kept as factors and have no memory of their own.
 sed 's/"hidden_size": *[0-9]*/"hidden_size": 384/' "$repository/examples/model/config.json" >wide.json
 few=(--train-data-file "$sample" --init random --model "$repository/examples/model" --model-config wide.json --max-steps 30
   --batch-size 1 --max-seq-length 32 --save-steps 4 --learning-rate 1e-4 --threads 2 --validation-split 0.02)
@@ -14,14 +14,14 @@ gradients() { "$berth" "${few[@]}" "$@" --job-dir dry --dry-run 2>/dev/null | se
 [ "$(gradients)" != "$(gradients --gradient-accumulation-steps 2)" ] || fail "no gradient is factored"
 duration_ms=${JOB_TEST_DURATION_MS:-2500}
 
-# whole_run FLAG...: sets `expected`.
+# whole_run FLAG...: runs the job without interruption and sets `expected` to the checksum of its model.
 whole_run() {
   rm -rf whole
   "$berth" "$@" --job-dir whole >/dev/null 2>err.txt || fail "the uninterrupted run: $(tail -n 1 err.txt)"
   expected=$(sha256sum <whole/model/model.safetensors)
 }
 
-# kill_often ATTEMPT FLAG...
+# kill_often ATTEMPT FLAG...: kills the job four times, at moments that depend on ATTEMPT, lets it finish, and compares its model.
 kill_often() {
   local attempt=$1
   shift
@@ -46,7 +46,7 @@ kill_often 2 "${few[@]}"
 whole_run "${flags[@]}"
 for attempt in 1 2 3; do kill_often $attempt "${flags[@]}"; done
 
-# SIGTERM: saves and exits 143, then goes on to the same bits.
+# On SIGTERM the job saves a checkpoint and exits with 143. Started again, it ends with the same bits.
 rm -rf job
 "$berth" "${flags[@]}" --job-dir job >/dev/null 2>err.txt &
 pid=$!
@@ -59,7 +59,7 @@ code=$?
 "$berth" "${flags[@]}" --job-dir job >/dev/null 2>err.txt || fail "after SIGTERM: $(tail -n 1 err.txt)"
 [ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "other bits after SIGTERM"
 
-# A second process in the same directory does nothing, and the first one is not disturbed.
+# A second process in the same directory is refused and does not disturb the first one.
 rm -rf job
 "$berth" "${flags[@]}" --job-dir job >/dev/null 2>first.txt &
 pid=$!
@@ -71,13 +71,13 @@ wait $pid || fail "the first of two: $(tail -n 1 first.txt)"
 [ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "other bits beside a second process"
 [ ! -e job/lease.json ] || fail "the lease outlives its job"
 
-# Once more after the end: says so, exit 0. Another job in its directory: exit 5.
+# A finished job that is started again says so and exits with 0. Another job in its directory exits with 5.
 "$berth" "${flags[@]}" --job-dir job --log-format text >/dev/null 2>err.txt || fail "a finished job: $(tail -n 1 err.txt)"
 grep -q 'already finished' err.txt || fail "does not say that it is finished"
 expect 5 '--learning-rate' "${flags[@]}" --job-dir job --learning-rate 2e-3
 expect 5 'used before' "${flags[@]}" --job-dir job --reuse-job-dir=false
 
-# A damaged newest checkpoint is passed over; the result is the same.
+# If the newest checkpoint is damaged, the job resumes from an older one and ends with the same bits.
 rm -rf job && "$berth" "${flags[@]}" --job-dir job >/dev/null 2>&1
 rm job/metrics.json
 newest=$(ls -d job/checkpoints/step-* | tail -n 1)

@@ -1,4 +1,4 @@
-# Sourced by the job tests: the program under test, a scratch directory, and checks that name what failed.
+# The job tests source this file. It provides the program under test, a scratch directory, and checks that print what failed.
 set -uo pipefail
 
 berth=$1
@@ -19,7 +19,7 @@ finish() {
   exit $((failures != 0))
 }
 
-# expect CODE 'part of the sentence' ARGUMENTS...: runs berth, compares exit code and the last line's JSON.
+# expect CODE 'part of the sentence' ARGUMENTS...: runs berth and checks its exit code and the JSON object in its last line.
 expect() {
   local code=$1 says=$2
   shift 2

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Adapters from the command line: what learns, what is exported, and that a job goes on with the same bits.
+# Tests LoRA from the command line: what is trained, what is exported, and that a resumed job ends with the same bits.
 #   lora.sh BERTH
 . "$(dirname "$0")/lib.sh"
 
@@ -17,7 +17,7 @@ grep -q '"lora-rank": "2"' whole/job.json || fail "job.json does not record the 
 grep -aq lora_A whole/model/model.safetensors && fail "the exported model has adapters that are not merged"
 grep -aq 'layer.0.attention.self.query.lora_A' whole/model/adapter/adapter_model.safetensors || fail "no adapters"
 
-# The merged model predicts alone, and otherwise than one that learned whole.
+# The merged model predicts without its adapters. Its predictions differ from those of a fully fine-tuned model.
 "$berth" --train-data-file "$sample" --max-steps 6 --batch-size 4 --job-dir plain --learning-rate 1e-3 >/dev/null 2>&1
 for job in whole plain; do
   "$berth" --mode predict --predict-data-file "$sample" --job-dir $job >/dev/null 2>err.txt ||
@@ -25,7 +25,7 @@ for job in whole plain; do
 done
 cmp -s whole/predictions.tsv plain/predictions.tsv && fail "adapters learn what the whole model does"
 
-# Killed after a checkpoint, it ends with the same bits.
+# A job that is killed after a checkpoint and resumed ends with the same bits.
 "$berth" "${flags[@]}" --job-dir job >/dev/null 2>&1 &
 pid=$!
 until [ -e job/checkpoints/step-00000002/MANIFEST.json ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
@@ -36,7 +36,7 @@ for file in model/model.safetensors model/adapter/adapter_model.safetensors; do
   cmp -s "whole/$file" "job/$file" || fail "other bits in $file"
 done
 
-# Other dense layers: their names in PEFT's files, and in a checkpoint that is exported later.
+# --lora-target-modules: PEFT's files name the chosen dense layers, and export_only merges their adapters from a checkpoint.
 more=("${flags[@]}" --lora-target-modules key,dense)
 "$berth" "${more[@]}" --job-dir more >/dev/null 2>err.txt || fail "training more: $(tail -n 1 err.txt)"
 tr -d ' \n' <more/model/adapter/adapter_config.json | grep -qF '"target_modules":["key","output.dense","intermediate.dense"]' ||
@@ -50,7 +50,7 @@ rm -rf more/model more/metrics.json
 "$berth" --mode export_only --job-dir more --export-dir more-exported >/dev/null 2>err.txt || fail "export_only of more: $(tail -n 1 err.txt)"
 grep -aq lora_A more-exported/model.safetensors && fail "export_only does not merge other adapters"
 
-# A checkpoint is exported as the job exports its end.
+# export_only exports a checkpoint as the job exports its final model.
 "$berth" --mode export_only --job-dir whole --export-dir exported >/dev/null 2>err.txt || fail "export_only: $(tail -n 1 err.txt)"
 step=$(sed -n 's/.*"step": *\([0-9]*\).*/\1/p' whole/checkpoints/best.json | head -n 1)
 [ "$step" != 6 ] || cmp -s whole/model/model.safetensors exported/model.safetensors || fail "other bits by export_only"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Train, evaluate and predict through the program, on every kind of file, and what they leave behind.
+# Runs the modes of the program on every kind of file and checks what they write.
 #   modes.sh BERTH
 . "$(dirname "$0")/lib.sh"
 
@@ -14,7 +14,7 @@ ls job/summaries/train/events.out.tfevents.* job/summaries/eval/events.out.tfeve
 while read -r line; do [[ $line == \{*\} ]] || fail "not a JSON line: $line"; done <err.txt
 grep -q '"finished": true' job/metrics.json || fail "metrics.json does not say finished"
 
-# The same rows as CSV: one table, whatever the file.
+# The same rows give the same predictions in every file format.
 printf 'text,label\nA ball was kicked,sport\n"Bread, with ""butter""",food\nThe train left,travel\n' >rows.csv
 printf 'text\tlabel\nA ball was kicked\tsport\nBread, with "butter"\tfood\nThe train left\ttravel\n' >rows.tsv
 printf '{"text": "A ball was kicked", "label": "sport"}\n{"text": "Bread, with \\"butter\\"", "label": "food"}\n{"text": "The train left", "label": "travel"}\n' >rows.jsonl
@@ -32,7 +32,7 @@ cmp -s predictions-rows.csv.txt job/predictions.tsv || fail "predictions.tsv dif
 expect 0 'finished' --mode eval --eval-data-file rows.jsonl --job-dir job
 grep -q '"accuracy"' out.txt || fail "eval prints no accuracy"
 
-# How a job read its rows is how its model is evaluated: unless flags say otherwise.
+# --mode eval reads rows as the job did, unless flags say otherwise.
 expect 0 'finished' --train-data-file rows.csv --eval-data-file rows.csv --job-dir cut --max-steps 2 --max-seq-length 5 \
   --text-column text --model "$PWD/job/model"
 loss=$(sed -n '/"eval"/,$s/ *"loss": //p' cut/metrics.json)
@@ -41,7 +41,7 @@ grep -qF -- "$loss" out.txt || fail "evaluated otherwise than in the job: $(cat 
 grep -qF -- '--max-seq-length 5' err.txt || fail "does not say how rows are read"
 expect 0 'finished' --mode eval --eval-data-file rows.csv --job-dir cut --max-seq-length 32
 ! grep -qF -- "$loss" out.txt || fail "the flag is not heeded"
-# The command that trained it, in another mode, means the trained model; another model is another.
+# If the training command is repeated with --mode eval, its --model is ignored in favour of the trained model. Another --model is used.
 expect 0 'finished' --mode eval --eval-data-file rows.csv --job-dir cut --model "$PWD/job/model" \
   --model-config job/model/config.json
 grep -qF -- "$loss" out.txt || fail "evaluates the model that the job began with"
@@ -52,17 +52,17 @@ expect 0 'finished' --mode predict --predict-data-file rows.csv --job-dir away
 rm -r away-model
 expect 4 'has not finished' --mode predict --predict-data-file rows.csv --job-dir away
 
-# A finished job does nothing that it was not asked for, and says so.
+# A finished job refuses requests that differ from those of its first run, and says how to fulfil them.
 expect 5 '--mode export_only' "${train[@]}" --export-dir elsewhere
 expect 5 '--mode was "train_and_eval"' "${train[@]}" --mode train
 expect 0 'finished' --train-data-file rows.csv --eval-data-file rows.csv --job-dir unseen --max-steps 1 --mode train
 expect 5 '--mode eval evaluates it' --train-data-file rows.csv --eval-data-file rows.csv --job-dir unseen --max-steps 1
-# Nor does another job go on from its checkpoints.
+# Another job does not resume from its checkpoints.
 expect 5 'belong to another job' --train-data-file "$sample" --max-steps 6 --batch-size 4 --seed 7 --job-dir other \
   --checkpoint-dir job/checkpoints
 [ ! -e other/job.json ] || fail "a refused job left its record"
 
-# --dry-run leaves nothing behind, and says what the job would be.
+# --dry-run writes no files and prints the size of the job.
 expect 0 'finished' --train-data-file "$sample" --job-dir dry --dry-run --batch-size 16 --log-format json
 grep -q '^{"train_examples":612,.*"total_steps":117,.*"total_bytes":[0-9]*,' out.txt || fail "no estimate: $(cat out.txt)"
 [ -z "$(ls -A dry 2>/dev/null)" ] || fail "a dry run left $(ls dry)"
@@ -70,18 +70,18 @@ expect 0 'finished' --train-data-file "$sample" --job-dir job --dry-run --max-st
 grep -q '^activations  *[0-9.]* MiB' out.txt || fail "no estimate of a finished job: $(cat out.txt)"
 expect 2 'is for training' --mode eval --eval-data-file rows.jsonl --job-dir job --dry-run
 
-# The mean training loss counts weights as the steps' losses do.
+# The mean training loss in metrics.json is weighted as the losses of the steps are.
 expect 0 'finished' --train-data-file "$sample" --job-dir weighed --mode train --max-steps 1 --batch-size 4 --class-weights 10,10,10,10
 whole=$(sed -n '0,/"loss"/s/ *"loss": \([0-9.]*\),/\1/p' weighed/metrics.json)
 step=$(sed -n 's/.*"event":"step".*"loss":\([0-9.]*\),.*/\1/p' err.txt | tail -n 1)
 awk -v a="$whole" -v b="$step" 'BEGIN { exit !(a > 0 && (a - b) ^ 2 < 1e-8) }' || fail "a loss of $whole where the step's is $step"
 
-# Updates by tokens see every row once an epoch.
+# With --token-budget every row is seen once in each epoch.
 expect 0 'finished' --train-data-file "$sample" --job-dir by-tokens --token-budget 2000 --epochs 1 \
   --gradient-accumulation-steps 2
 grep -q '"examples": 612,' by-tokens/metrics.json || fail "updates by tokens left rows out"
 
-# Records of token ids need no vocabulary, and the tutorial's names for all of it are known.
+# Records of token ids need no vocabulary. The spellings of the TensorFlow tutorial are accepted.
 expect 0 'finished' --mode prepare --train-data-file "$sample" --model job/model --export-dir tutorial
 tutorial=(--input_meta_data_path=tutorial/meta_data.json --eval_data_path=tutorial/eval.tf_record
   --bert_config_file=job/model/config.json --model_dir=ids)
@@ -91,14 +91,14 @@ grep -q '"accuracy"' out.txt || fail "the tutorial's eval prints no accuracy"
 expect 0 'finished' --mode=predict "${tutorial[@]}"
 [ "$(wc -l <ids/test_results.tsv)" = 68 ] || fail "the tutorial's predict wrote $(wc -l <ids/test_results.tsv) rows"
 
-# Rows that come later are read as long as those were, without the meta data and whatever the default is.
+# Prediction uses the sequence length with which the job was trained, not the default. It does not need the meta data.
 expect 0 'finished' --mode prepare --train-data-file "$sample" --model job/model --export-dir short --max-seq-length 24
 expect 0 'finished' --train-data-file short/train.tf_record --eval-data-file short/eval.tf_record --model job/model \
   --input-meta-data-path short/meta_data.json --max-steps 1 --job-dir short-ids
 expect 0 'finished' --mode predict --predict-data-file rows.csv --job-dir short-ids
 grep -q 'as the job was trained: --max-seq-length 24' err.txt || fail "predicts at another length than it trained"
 
-# What cannot be prepared whole leaves what was there.
+# A preparation that fails leaves the earlier files as they were.
 cp tutorial/train.tf_record before.tf_record
 printf 'text,label\nA ball,unheard\n' >unheard.csv
 expect 3 'unheard' --mode prepare --train-data-file "$sample" --eval-data-file unheard.csv --model job/model --export-dir tutorial \
@@ -106,11 +106,11 @@ expect 3 'unheard' --mode prepare --train-data-file "$sample" --eval-data-file u
 cmp -s tutorial/train.tf_record before.tf_record || fail "half a preparation"
 [ -e tutorial/meta_data.json ] || fail "a preparation that failed removed the meta data"
 
-# What is computed again is the same.
+# --recompute gives the same weights.
 expect 0 'finished' --train-data-file "$sample" --max-steps 6 --batch-size 4 --job-dir again --recompute
 cmp -s job/model/model.safetensors again/model/model.safetensors || fail "recomputing changes the weights"
 
-# Prepared rows train as the rows themselves do, with the labels' names.
+# Training on prepared rows gives the same weights as training on the rows themselves. The names of the labels are kept.
 expect 0 'finished' --mode prepare --train-data-file "$sample" --model job/model --export-dir records --num-shards 2 \
   --compress gzip
 expect 0 'finished' --mode prepare --train-data-file 'records/train.tf_record-*' --model job/model --export-dir lines \
@@ -121,7 +121,7 @@ expect 0 'finished' --train-data-file 'records/train.tf_record-*' --eval-data-fi
 cmp -s job/model/model.safetensors from-records/model/model.safetensors || fail "prepared rows train otherwise"
 cmp -s job/model/config.json from-records/model/config.json || fail "prepared rows lose the labels' names"
 
-# The model as an archive, flat or with a folder in it.
+# A model may be an archive, with or without a folder in it.
 tar -C job -czf model.tar.gz model
 (cd job/model && tar -cf ../../flat.tar .)
 for archive in model.tar.gz flat.tar; do

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Several seeds in one job: each directory is a whole job's, and what is finished is not done again.
+# Tests --seeds: each seed has its own complete job directory, and a finished seed is not trained again.
 #   seeds.sh BERTH
 . "$(dirname "$0")/lib.sh"
 
@@ -19,18 +19,18 @@ done
 grep -q '"std"' job/metrics.json || fail "no standard deviation"
 grep -q 'accuracy over 2 seeds: mean' err.txt || fail "does not say the mean"
 
-# A seed that is missing is made up, one that is there is not made again.
+# A restarted job trains only the seeds that are missing.
 cp job/metrics.json before.json
 rm -rf job/seed-8 job/metrics.json
 "$berth" "${flags[@]}" --job-dir job --seed 7 --seeds 2 --log-format text >/dev/null 2>err.txt || fail "again: $(tail -n 1 err.txt)"
 grep -q 'already finished: job/seed-7' err.txt || fail "does not skip a finished seed"
 cmp -s job/metrics.json before.json || fail "other metrics after a resume"
 
-# How it would be is asked of one of them.
+# A dry run describes the job of one seed.
 expect 0 'finished' "${flags[@]}" --job-dir job --seed 7 --seeds 2 --dry-run
 grep -q 'parameters' out.txt || fail "no dry run of several seeds"
 
-# What does not fit together.
+# Contradictory requests are refused.
 expect 5 '--learning-rate' "${flags[@]}" --job-dir job --seed 7 --seeds 2 --learning-rate 2e-3
 expect 5 'of one seed' "${flags[@]}" --job-dir alone --seeds 2
 expect 5 'of several seeds' "${flags[@]}" --job-dir job

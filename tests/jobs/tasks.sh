@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Every task through the program: trains, evaluates, predicts.
+# Trains, evaluates and predicts every task with the program.
 #   tasks.sh BERTH
 . "$(dirname "$0")/lib.sh"
 
-# task NAME METRIC HEADER FILE FLAGS...: from one small file.
+# task NAME METRIC HEADER FILE FLAGS...: trains, evaluates and predicts on FILE. Checks the metric and the header of predictions.tsv.
 task() {
   local name=$1 metric=$2 header=$3 file=$4
   shift 4
@@ -17,7 +17,8 @@ task() {
   [ "$(wc -l <"$name/predictions.tsv")" -gt 1 ] || fail "$name: no predictions"
 }
 
-# unlabelled NAME FILE BARE FLAGS...: rows whose labels are none are predicted as those of BARE, which has none.
+# unlabelled NAME FILE BARE FLAGS...: the labels in FILE are invalid, and BARE has the same rows without labels. Checks that both
+# files give the same predictions and that FILE cannot be evaluated.
 unlabelled() {
   local name=$1 file=$2 bare=$3
   shift 3
@@ -65,7 +66,7 @@ printf 'text,label\nGood,\nBad,-1\nWell,maybe\n' >blank.csv
 cut -d, -f1 blank.csv >bare.csv
 unlabelled sequence_classification blank.csv bare.csv
 
-# GLUE by its name: raw files, the benchmark's metric.
+# GLUE tasks are given by name, with the benchmark's own files.
 mkdir RTE && for split in train dev; do
   printf 'index\tsentence1\tsentence2\tlabel\n0\tIt rains\tThe road is wet\tentailment\n1\t"Stop\tIt stopped\tnot_entailment\n' >RTE/$split.tsv
 done
@@ -74,7 +75,7 @@ expect 0 finished --task RTE --data-dir RTE --max-steps 2 --batch-size 2 --job-d
 expect 0 finished --mode predict --task RTE --data-dir RTE --job-dir rte
 [ "$(head -n 1 rte/predictions.tsv | tr '\t' ' ')" = 'id prediction entailment not_entailment' ] || fail "GLUE's labels"
 
-# CoLA's files to learn from have no header, its test file has one; SST-2's as Kaggle gives it, with labels that are none.
+# CoLA's training files have no header, but its test file has one. SST-2's test file is Kaggle's, which has invalid labels.
 mkdir CoLA SST-2 && for split in train dev; do
   printf 'us26\t1\t\tIt "rains.\nus26\t0\t*\tRains it of.\n' >CoLA/$split.tsv
   printf 'sentence\tlabel\na warm evening \t1\na cold one\t0\n' >SST-2/$split.tsv
@@ -89,7 +90,7 @@ for glue in CoLA SST-2; do
   [ "$(wc -l <job-$glue/predictions.tsv)" = 3 ] || fail "$glue: dev.tsv gives $(cat job-$glue/predictions.tsv)"
 done
 
-# MNLI's two sets, evaluated with training and after it.
+# MNLI has two evaluation sets. Both are evaluated during training and by --mode eval.
 mkdir MNLI && for split in train dev_matched dev_mismatched; do
   printf 'index\tsentence1\tsentence2\tgold_label\n0\tIt rains\tIt is wet\tentailment\n1\tIt rains\tIt is dry\tcontradiction\n2\tIt rains\tI sing\tneutral\n' >MNLI/$split.tsv
 done
@@ -98,7 +99,8 @@ grep -q '"eval_mm"' mnli/metrics.json || fail "no metrics of MNLI's mismatched r
 expect 0 finished --mode eval --task mnli --data-dir MNLI --job-dir mnli
 grep -q '"eval_mm"' out.txt || fail "eval prints no metrics of MNLI's mismatched rows"
 
-# The model's labels in another order than the task's are found by their names; names that are not its, said.
+# The labels of a model may have another order than those of the task: they are matched by name. A model with only some of the
+# task's names is refused.
 for labels in 'ENTAILMENT NEUTRAL CONTRADICTION' 'NEUTRAL CONTRADICTION ENTAILMENT'; do
   set -- $labels
   sed "s/\"entailment\"/\"$1\"/; s/\"neutral\"/\"$2\"/; s/\"contradiction\"/\"$3\"/" mnli/model/config.json >config.json
@@ -113,7 +115,7 @@ sed 's/"neutral"/"other"/' mnli/model/config.json >config.json
 cp -r mnli/model renamed && cp config.json renamed/config.json
 expect 2 "but not all of them" --mode eval --task mnli --data-dir MNLI --model renamed
 
-# Vertex AI's managed data sets, as its environment names them: entities, and then rows without any.
+# Vertex AI's environment names managed data sets. This one has entities; the rows to predict have no annotations.
 mkdir managed && cat >managed/training-0.jsonl <<'LINES'
 {"textContent": "Ida sings.", "textSegmentAnnotations": [{"endOffset": "3", "displayName": "PER"}]}
 {"textContent": "Aunt Ida saw Rome", "textSegmentAnnotations": [{"startOffset": 13, "endOffset": 17, "displayName": "LOC"}, {"endOffset": 8, "displayName": "PER"}]}
@@ -129,7 +131,7 @@ expect 0 finished --mode predict --predict-data-file to_predict.jsonl --job-dir 
 sed 's/"17"/"170"/; s/: 17/: 170/' managed/training-0.jsonl >beyond.jsonl
 expect 3 'beyond.jsonl: line 2' --train-data-file beyond.jsonl --max-steps 2 --job-dir beyond
 
-# Weights, bad rows, and flags that have no effect here.
+# Row weights, malformed rows, and flags that have no effect in berth.
 printf 'text,label,w\na,x,1\nb,y,0.5\n,x,1\nc,x,2\nd,y,1\n' >weights.csv
 expect 3 'line 4' --train-data-file weights.csv --max-steps 2 --job-dir w
 expect 0 finished --train-data-file weights.csv --weight-column w --class-weights balanced --label-smoothing 0.1 --skip-bad-rows 1 \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The modes that only look at files, and models of every format as the start of a job.
+# Tests the modes that only read files or convert them, and training from a model of every format.
 #   tools.sh BERTH
 . "$(dirname "$0")/lib.sh"
 testdata=$repository/tests/testdata
@@ -18,7 +18,7 @@ expect 4 'no such file' --mode inspect absent.csv
 expect 3 'is no file that berth can look into' --mode inspect "$repository/README.md"
 expect 2 'the file to look into is missing' --mode inspect
 
-# A finished job, its model, and that one in TensorFlow's format and back.
+# A model that is converted to TensorFlow's format and back keeps every tensor.
 "$berth" --train-data-file "$sample" --max-steps 4 --batch-size 4 --job-dir job --export-format tensorflow 2>err.txt ||
   fail "training: $(tail -n 1 err.txt)"
 crcs() { "$berth" --mode inspect --json "$1" 2>/dev/null | grep -o '"name":"[^"]*","dtype":"[^"]*","shape":[^]]*],"crc32c":"[0-9a-f]*"' | sort; }
@@ -41,7 +41,7 @@ for model in job tf/bert_model.ckpt back/model.safetensors; do
 done
 cmp -s again-tf/model/model.safetensors again-back/model/model.safetensors || fail "the formats do not start the same job"
 
-# The best checkpoint as a model, whether or not the job has one; and a model as itself.
+# export_only exports the best checkpoint of a job, whether or not the job has finished. It also copies a --model.
 cp -r job killed && rm -r killed/model killed/metrics.json
 for from in "--job-dir killed" "--job-dir job" "--model job"; do
   rm -rf exported
@@ -57,7 +57,7 @@ expect 4 'model' --mode export_only --job-dir killed --export-dir exported
 expect 4 'no job was here' --mode export_only --job-dir back --export-dir exported
 expect 2 '--export-dir is missing' --mode export_only --job-dir job
 
-# Tokens.
+# --mode tokenize.
 printf 'A ball, kicked\n\n' >texts.txt
 "$berth" --mode tokenize --model job/model --input texts.txt >out.txt 2>err.txt || fail "tokenize: $(tail -n 1 err.txt)"
 [ "$(wc -l <out.txt)" = 2 ] || fail "tokenize prints $(wc -l <out.txt) lines for two"
