@@ -7,7 +7,7 @@
 
 namespace berth {
 
-// Passes everything on to a storage that the test keeps.
+// Passes every call on to `inner`, which the test owns. For code that takes ownership of a storage.
 class BorrowedStorage : public Storage {
  public:
   explicit BorrowedStorage(Storage& inner) : inner_(inner) {}

@@ -10,8 +10,8 @@
 
 namespace berth {
 
-// Objects of a bucket, kept as files below `directory`: gs://BUCKET/a is DIRECTORY/BUCKET/a. Counts
-// the calls.
+// A bucket whose objects are files below `directory`: gs://BUCKET/a is DIRECTORY/BUCKET/a. Counts
+// the calls and the bytes read. Borrows `files`.
 class BucketOfFiles final : public Storage {
  public:
   BucketOfFiles(Storage& files, std::string directory)
@@ -42,13 +42,13 @@ class BucketOfFiles final : public Storage {
     files_.remove(file_of(uri), if_generation);
   }
 
-  // For a test to say more of an object than a file's stat does.
+  // Lets a test add to an object's Stat what a file does not have.
   std::function<void(Stat&)> describe;
   std::atomic<int> opens = 0, creates = 0, stats = 0, lists = 0;
   std::atomic<uint64_t> read_bytes = 0;
 
  private:
-  // Bytes that come from afar: never mapped.
+  // Hides that the file could be mapped, as remote bytes cannot be.
   class Source final : public ByteSource {
    public:
     Source(std::unique_ptr<ByteSource> inner, std::atomic<uint64_t>& read_bytes)

@@ -11,12 +11,12 @@
 
 namespace berth {
 
-// A checkpoint of one shard, its two files in memory.
+// The two files of a TensorFlow checkpoint with one shard, in memory.
 struct BundleFiles {
   std::string index, data;
 
   TensorBundleIndex parsed() const { return TensorBundleIndex(as_bytes(index)); }
-  // Borrows this.
+  // The reader borrows this object.
   TensorBundleReader read(const WantedTensors& wanted = nullptr) const {
     return TensorBundleReader(
         parsed(), [this](int32_t) { return as_bytes(data); }, wanted);
@@ -31,7 +31,7 @@ inline BundleFiles recorded_bundle(const std::string& name) {
   return bundle_at(BERTH_TESTDATA "/tensorflow/" + name + ".ckpt");
 }
 
-// One whose index has several blocks of data, and so is long.
+// A recorded checkpoint whose index has several data blocks. It is stored compressed.
 inline BundleFiles recorded_blocks() {
   const std::string prefix = BERTH_TESTDATA "/tensorflow/blocks.ckpt";
   const std::string packed = read_text(prefix + ".index.gz");

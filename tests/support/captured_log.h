@@ -6,7 +6,7 @@
 
 namespace berth {
 
-// What is logged while this lives.
+// Captures everything that is logged while this object lives. One at a time.
 class CapturedLog {
  public:
   CapturedLog() {
@@ -20,7 +20,7 @@ class CapturedLog {
   CapturedLog& operator=(const CapturedLog&) = delete;
 
   const std::string& warnings() const { return warnings_; }
-  const std::string& lines() const { return lines_; }  // of every level
+  const std::string& lines() const { return lines_; }  // at every level
 
  private:
   std::string warnings_, lines_;

@@ -1,8 +1,8 @@
 // convert_checkpoint to_tensorflow MODEL.safetensors PREFIX
 // convert_checkpoint to_safetensors PREFIX MODEL.safetensors
 //
-// Between a model under Hugging Face names and a TensorFlow checkpoint of one shard: what
-// tests/peers/check_tensorflow.py compares with TensorFlow.
+// Converts between a model with Hugging Face names and a TensorFlow checkpoint of one shard.
+// tests/peers/check_tensorflow.py compares the results with TensorFlow.
 
 #include <fstream>
 #include <iostream>

@@ -11,8 +11,9 @@
 
 namespace berth {
 
-// What AMX does (Intel's Instruction Set Reference: TILELOADD, TILESTORED, TILEZERO, TDPBF16PS),
-// for CPUs that have none. Sums of small integers are exact, so their order does not matter.
+// Emulates AMX on CPUs without it (Intel's Instruction Set Reference: TILELOADD, TILESTORED,
+// TILEZERO, TDPBF16PS). It may add up in another order than the CPU, so tests use small integers,
+// whose sums are exact. Each thread has its own tiles.
 struct EmulatedTiles {
   static constexpr size_t kRows = 16, kRowBytes = 64, kPairs = 16;
   using Tile = std::array<std::byte, kRows * kRowBytes>;
@@ -48,7 +49,7 @@ struct EmulatedTiles {
     std::memcpy(tiles[c].data(), sums.data(), sizeof sums);
   }
 
-  // As tile_loops.h wants them.
+  // The same operations in the form that tile_loops.h expects.
   template <int kTile>
   static void load(const void* from, size_t stride_bytes) {
     load(kTile, from, static_cast<int64_t>(stride_bytes));
@@ -81,7 +82,7 @@ struct EmulatedTiles {
 
 namespace emulated_tiles {
 
-// As amx.cpp packs rows; columns are packed as everywhere.
+// Packs rows as amx.cpp does. Columns are packed by the portable loops and padded.
 inline void pack_panel_of_rows(const Lanes& lanes, uint16_t* panel) {
   const int64_t padded = (lanes.depth + kTileDepth - 1) / kTileDepth * kTileDepth;
   for (int64_t d = 0; d < padded; ++d) {

@@ -9,8 +9,8 @@
 
 namespace berth {
 
-// Whether `read` takes these bytes. Anything but an Error or a clean end (a crash, a hang, a
-// foreign exception) fails the test by itself.
+// Whether `read` accepts these bytes. False if it throws an Error. Anything else (a crash, a hang,
+// another exception) fails the test.
 inline bool accepts(const std::function<void(Bytes)>& read, Bytes bytes) {
   try {
     read(bytes);
@@ -20,8 +20,8 @@ inline bool accepts(const std::function<void(Bytes)>& read, Bytes bytes) {
   }
 }
 
-// The sizes of the proper prefixes of `file` that `read` takes. Each prefix is a heap block of its
-// own, so that AddressSanitizer sees a read past its end.
+// The sizes of the proper prefixes of `file` that `read` accepts. Each prefix is copied to its own
+// heap block, so that AddressSanitizer detects a read past its end.
 inline std::vector<size_t> accepted_prefixes(Bytes file, const std::function<void(Bytes)>& read) {
   std::vector<size_t> sizes;
   for (size_t size = 0; size < file.size(); ++size) {
@@ -31,7 +31,7 @@ inline std::vector<size_t> accepted_prefixes(Bytes file, const std::function<voi
   return sizes;
 }
 
-// The bits of `file` (8 x byte + bit) that `read` does not miss when one of them alone is flipped.
+// The bits of `file` (numbered 8 x byte + bit) whose flip alone `read` still accepts.
 inline std::vector<size_t> accepted_flips(Bytes file, const std::function<void(Bytes)>& read) {
   std::vector<size_t> bits;
   for (size_t bit = 0; bit < 8 * file.size(); ++bit) {

@@ -10,8 +10,8 @@
 
 namespace berth {
 
-// A storage that works until `left` objects were published, then fails every write: the process
-// that uses it gets no further than if it had been killed there.
+// A storage that works until `left` objects have been published and then fails every write. This
+// simulates a process that is killed at that point. Borrows `inner`.
 class FailingStorage final : public Storage {
  public:
   explicit FailingStorage(Storage& inner, int left = 1 << 30) : inner_(inner), left_(left) {}

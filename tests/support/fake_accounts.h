@@ -12,9 +12,10 @@
 
 namespace berth {
 
-// Google's servers for tokens, in a server of their own: OAuth's at /token, STS at /sts, the IAM
-// service at /iam, the metadata server, and another provider's subject tokens at /subject. They
-// check what they are asked and answer with new tokens: "token-of-PATH-1", "-2", ...
+// One server on loopback that stands for the servers which issue tokens: OAuth at /token, STS at
+// /sts, the IAM service at /iam, the metadata server, and another provider's subject tokens at
+// /subject. It checks each request and answers with a new token: "token-of-PATH-1", "-2", ...
+// Thread-safe.
 class FakeAccounts {
  public:
   FakeAccounts();
@@ -22,22 +23,22 @@ class FakeAccounts {
   std::string url(const std::string& path) const { return server_.url() + path; }
   std::string host() const { return server_.url().substr(7); }  // "127.0.0.1:PORT"
 
-  // Credential files that lead here.
+  // Credential files that refer to this server.
   Json service_account() const;
   Json authorized_user() const;
   Json external_account(Json credential_source) const;
   Json impersonated_service_account(Json source) const;
   std::string impersonation_url() const { return url("/iam/robot@p:generateAccessToken"); }
 
-  // What was asked at a path, last; and how often.
+  // The last request to a path (as a form or as it came), and the number of requests to it.
   std::map<std::string, std::string> last_form(const std::string& path);
   ServedRequest last(const std::string& path);
   size_t requests(const std::string& path);
 
-  // From now on `path` is answered so; {} ends it.
+  // From now on `answer` answers requests to `path`. An empty function restores the default.
   void answer(const std::string& path, std::function<ServedAnswer(const ServedRequest&)> answer);
 
-  // Everything that was secret in what passed by: keys, tokens, assertions.
+  // Every secret that passed through the server so far: keys, tokens and assertions.
   std::vector<std::string> secrets();
 
   static constexpr char kRefreshToken[] = "1//0refresh-Ab3dE5gH7";
@@ -45,8 +46,8 @@ class FakeAccounts {
   static constexpr char kSubjectToken[] = "eyJzdWJqZWN0.dG9rZW4tOTg3.c2lnbmF0dXJl";
   static constexpr char kSubjectHeader[] = "header-secret-Zx9Cv8";
 
-  int64_t life_s = 3600;   // of the tokens
-  double clock_s = 1.8e9;  // the IAM server's
+  int64_t life_s = 3600;   // lifetime of new tokens
+  double clock_s = 1.8e9;  // the time on the IAM server
 
  private:
   ServedAnswer serve(const ServedRequest& request);
@@ -64,7 +65,8 @@ class FakeAccounts {
   HttpServer server_;
 };
 
-// The three parts of a JSON web token, decoded; header and claims are JSON.
+// The three parts of a JSON web token, decoded. Header and claims are JSON texts; signed_part is
+// what the signature covers.
 struct DecodedJwt {
   std::string header, claims, signed_part, signature;
 };

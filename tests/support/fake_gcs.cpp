@@ -34,7 +34,7 @@ GcsCall session_call(const ServedRequest& request) {
              : GcsCall::kChunk;
 }
 
-// What a fault's status looks like: as the service itself, or as a proxy before it.
+// The answer with the status of a fault, in the form of the service or of a proxy in front of it.
 ServedAnswer faulty_answer(int status, std::optional<int> retry_after_s) {
   const bool proxy = status == 502 || status == 504;
   const char* reason = status == 429   ? "rateLimitExceeded"
@@ -47,7 +47,7 @@ ServedAnswer faulty_answer(int status, std::optional<int> retry_after_s) {
   return answer;
 }
 
-// The fault within the answer's size, wherever it was meant to strike.
+// Moves the places of a fault into the body of the answer.
 WireFault fitted(WireFault fault, size_t size) {
   for (auto* place : {&fault.cut_after, &fault.flip_byte, &fault.stall_at}) {
     if (*place && **place >= size) *place = size > 0 ? std::optional(**place % size) : std::nullopt;
@@ -135,7 +135,8 @@ void FakeGcs::forget_requests() {
   requests_.clear();
 }
 
-// /storage/v1/b/B/o/OBJ, /download/storage/v1/..., /upload/storage/v1/b/B/o, and /B/OBJ of XML.
+// Parses the target: /storage/v1/b/B/o/OBJ, /download/storage/v1/..., /upload/storage/v1/b/B/o, and
+// /B/OBJ of the XML API.
 FakeGcs::Route FakeGcs::route(const ServedRequest& request) {
   std::vector<std::string> parts = segments(request.path);
   const bool download = !parts.empty() && parts[0] == "download";
@@ -214,7 +215,7 @@ void FakeGcs::authorize(const Route& route, const ServedRequest& request) const 
   if (given == "Bearer " + *token_) return;
   const bool session = route.call == GcsCall::kChunk || route.call == GcsCall::kStatusQuery ||
                        route.call == GcsCall::kCancel;
-  if (!given && session) return;  // its URI is secret enough
+  if (!given && session) return;  // the session's URI authorizes the request
   if (given) throw GcsRefusal{401, "authError", "Invalid Credentials"};
   throw GcsRefusal{401, "required",
                    "Anonymous caller does not have storage.objects.get access to the Google Cloud "
@@ -271,7 +272,7 @@ ServedAnswer FakeGcs::perform(const Route& route, const ServedRequest& request,
   return xml_uploads_.answer(bucket, object, request);
 }
 
-// A page ends with the token of its last name, "+" before it where an empty page comes next.
+// The token of the next page is the last name of this page, after a "+" if the next page is empty.
 ServedAnswer FakeGcs::list(const std::string& bucket, const ServedRequest& request) const {
   const std::string token = request.parameter("pageToken").value_or("");
   Json page = {{"kind", "storage#objects"}};

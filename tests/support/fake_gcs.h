@@ -18,13 +18,13 @@ namespace berth {
 
 struct FakeGcsOptions {
   std::vector<std::string> buckets = {"bucket"};
-  size_t page_size = 1000;         // of a list, unless maxResults is smaller
-  bool empty_middle_page = false;  // after the first page of a list one without items
+  size_t page_size = 1000;         // objects on a page of a list, unless maxResults is smaller
+  bool empty_middle_page = false;  // the second page of every list has no items
   double latency_s = 0;            // see HttpServerOptions
   double bytes_per_second = 0;
 };
 
-// A request that came, its fault decided.
+// A request that the server received.
 struct SeenRequest {
   GcsCall call;
   std::string method, target, object;
@@ -32,9 +32,10 @@ struct SeenRequest {
   uint64_t body_bytes;
 };
 
-// Google Cloud Storage's JSON API on loopback, as far as clients of single objects need it:
-// metadata, lists, downloads with ranges and transcoding, uploads of all three kinds, deletes,
-// preconditions, bearer tokens, permissions; and faults on demand. Thread-safe.
+// A fake of Google Cloud Storage on loopback. It implements the part of the JSON API that clients
+// of objects need: metadata, lists, downloads with ranges and transcoding, the three kinds of
+// uploads, compose, deletes, preconditions, bearer tokens and permissions. It also injects faults.
+// Objects are in memory. Thread-safe.
 class FakeGcs {
  public:
   explicit FakeGcs(const FakeGcsOptions& options = {});
@@ -44,7 +45,7 @@ class FakeGcs {
   GcsFaults& faults() { return faults_; }
   FakeSessions& sessions() { return sessions_; }
 
-  // Objects of the first bucket, past every fault, token and permission.
+  // These act on objects of the first bucket directly, without faults, tokens and permissions.
   uint64_t put(const std::string& name, std::string bytes,
                const std::string& content_encoding = "");
   std::optional<std::string> get(const std::string& name) const;
@@ -54,10 +55,11 @@ class FakeGcs {
   std::vector<std::string> names(const std::string& prefix = "") const;
   void add_bucket(const std::string& bucket) { objects_.add_bucket(bucket); }
 
-  // Requests need "Authorization: Bearer <token>" from now on; nullopt: none.
+  // From now on requests need "Authorization: Bearer TOKEN". nullopt: no token is needed.
   void require_token(std::optional<std::string> token);
 
-  // "storage.objects.get", ".list", ".create", ".delete": refused with 403, or no longer.
+  // Refuses a permission with 403, or grants it again: "storage.objects.get", ".list", ".create",
+  // ".delete".
   void deny(const std::string& permission);
   void allow(const std::string& permission);
 
@@ -84,12 +86,12 @@ class FakeGcs {
   FakeSessions sessions_{objects_};
   FakeXmlUploads xml_uploads_{objects_};
   GcsFaults faults_;
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::optional<std::string> token_;
   std::set<std::string> denied_;
-  std::map<uint64_t, GcsFault> begun_;  // by request
+  std::map<uint64_t, GcsFault> begun_;  // by the request's number
   std::vector<SeenRequest> requests_;
-  HttpServer server_;  // last: it stops first
+  HttpServer server_;  // declared last, so that it stops first
 };
 
 }  // namespace berth

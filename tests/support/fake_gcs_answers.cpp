@@ -17,8 +17,8 @@ struct Range {
   uint64_t first, last;
 };
 
-// "bytes=a-b", "bytes=a-" or "bytes=-n" of an object of `size` bytes; nullopt: to be ignored.
-// Throws a GcsRefusal of 416 where no byte of it is there.
+// Parses "bytes=a-b", "bytes=a-" or "bytes=-n" for an object of `size` bytes. nullopt: the range is
+// to be ignored. Throws a GcsRefusal with status 416 if the object has no byte of the range.
 std::optional<Range> range_of(const ServedRequest& request, uint64_t size) {
   const std::string text = request.header("Range").value_or("");
   if (!text.starts_with("bytes=") || text.find(',') != std::string::npos) return std::nullopt;
@@ -36,7 +36,7 @@ std::optional<Range> range_of(const ServedRequest& request, uint64_t size) {
   return Range{first, std::min(last, size - 1)};
 }
 
-// Empty where the bytes are not gzip.
+// Empty if the bytes are not gzip.
 std::optional<std::string> gunzipped(std::string_view bytes) {
   z_stream stream{};
   if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) return std::nullopt;

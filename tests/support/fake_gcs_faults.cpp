@@ -8,7 +8,7 @@
 namespace berth {
 namespace {
 
-// Every fault that may befall a request of this kind, with sizes and places drawn by `random`.
+// Every fault that a request of this kind may have, with sizes and places drawn from `random`.
 std::vector<GcsFault> possible_faults(GcsCall call, const RandomGcsFaults& options,
                                       std::mt19937_64& random) {
   const auto below = [&](uint64_t limit) { return random() % limit; };
@@ -18,7 +18,8 @@ std::vector<GcsFault> possible_faults(GcsCall call, const RandomGcsFaults& optio
                                   GcsFault::resets(),        GcsFault::loses_answer(),
                                   GcsFault::cuts_header(),   GcsFault::stalls(options.stall_s)};
   if (options.expired_tokens) faults.push_back(GcsFault::expires_token());
-  const uint64_t place = below(uint64_t{1} << (4 + below(18)));  // small ones as often as large
+  const uint64_t place =
+      below(uint64_t{1} << (4 + below(18)));  // small places are as likely as large ones
   switch (call) {
     case GcsCall::kDownload:
       faults.push_back(GcsFault::cuts_at(place));

@@ -12,34 +12,35 @@
 
 namespace berth {
 
+// The kinds of requests that the fake distinguishes.
 enum class GcsCall {
-  kMetadata,      // of one object
+  kMetadata,      // the metadata of one object
   kList,          //
   kDownload,      //
-  kUpload,        // one request: uploadType media or multipart
-  kSessionStart,  // uploadType resumable
-  kChunk,         // of a session
-  kStatusQuery,   // of a session: Content-Range: bytes */...
-  kCancel,        // of a session: DELETE
+  kUpload,        // an upload in one request: uploadType media or multipart
+  kSessionStart,  // the start of a resumable upload: uploadType resumable
+  kChunk,         // a chunk of a resumable upload
+  kStatusQuery,   // asks how far a resumable upload is: Content-Range: bytes */...
+  kCancel,        // ends a resumable upload: DELETE
   kJoin,          // compose
-  kDelete,        // of an object
-  kOther,         // buckets, the XML API, what is unknown
+  kDelete,        // deletes an object
+  kOther,         // buckets, the XML API, and unknown requests
 };
 
-// What goes wrong with one request. Only what is set does.
+// What goes wrong with one request. Members with their default value have no effect.
 struct GcsFault {
-  int status = 0;                           // answered at once ...
-  std::optional<int> retry_after_s{};       // ... with this
-  bool reset = false;                       // the connection, before anything is done
-  bool lose_answer = false;                 // done, then the connection is reset
-  bool token_expired = false;               // 401
-  bool whole_for_range = false;             // 200 with all bytes, where a range was asked for
-  int session_gone = 0;                     // 404 or 410, now and from now on
-  std::optional<uint64_t> keep{};           // of a chunk so many bytes are kept (256 KiB multiples)
-  std::optional<uint64_t> cut_upload{};     // connection reset when so many bytes have come;
-                                            // of a chunk they are kept
-  std::optional<uint64_t> damage_upload{};  // this byte of the content arrives with a bit turned
-  WireFault answer{};                       // how its answer goes wrong
+  int status = 0;                           // answers with this status and does nothing else
+  std::optional<int> retry_after_s{};       // ... and with this Retry-After
+  bool reset = false;                       // resets the connection before anything is done
+  bool lose_answer = false;                 // does what was asked, then resets the connection
+  bool token_expired = false;               // answers 401
+  bool whole_for_range = false;             // answers 200 with all bytes to a range request
+  int session_gone = 0;                     // answers 404 or 410 to this session from now on
+  std::optional<uint64_t> keep{};           // keeps so many bytes of a chunk (256 KiB multiples)
+  std::optional<uint64_t> cut_upload{};     // resets the connection after so many bytes have
+                                            // arrived; those of a chunk are kept
+  std::optional<uint64_t> damage_upload{};  // flips a bit of this byte of the content
+  WireFault answer{};                       // the fault of the answer
 
   static GcsFault answers(int status, std::optional<int> retry_after_s = {});
   static GcsFault resets() { return {.reset = true}; }
@@ -59,37 +60,38 @@ struct GcsFault {
   static GcsFault stalls_at(size_t byte, double seconds);
 };
 
-// A fault for the requests that match: `skip` of them pass first, then it hits `times`.
+// Applies `fault` to matching requests: the first `skip` of them pass, the next `times` are hit.
 struct GcsRule {
   GcsFault fault;
-  std::optional<GcsCall> call{};  // else any
-  std::string object{};           // by name; empty: any
+  std::optional<GcsCall> call{};  // nullopt: any call
+  std::string object{};           // the object's name; empty: any object
   int skip = 0, times = 1;
 };
 
-// Faults for every kind of request, drawn anew for each. The same seed gives the n-th request of a
-// kind for an object the same fault.
+// Random faults for every kind of request. With the same seed, the n-th request of one kind for one
+// object always gets the same fault.
 struct RandomGcsFaults {
   uint64_t seed = 0;
   double probability = 0;
-  int in_a_row = 3;            // at most, for one object; one that expires its token at most
-  int lost_sessions = 2;       // at most, for one object; damaged uploads count
-  bool damage = true;          // a byte of a download or an upload
-  bool expired_tokens = true;  // needs a client that has another one
+  int in_a_row = 3;            // most successive faults of one object; at most one expires a token
+  int lost_sessions = 2;       // most lost sessions and damaged uploads of one object
+  bool damage = true;          // whether bytes of downloads and uploads are damaged
+  bool expired_tokens = true;  // whether tokens expire; the client must be able to renew its token
   double stall_s = 0.02;
 };
 
-// Which request suffers what. Thread-safe.
+// Decides the fault of each request. Thread-safe.
 class GcsFaults {
  public:
-  // Rules are used up in order: the first one that matches a request counts it, the others wait.
+  // Rules are applied in the order in which they were added. Only the first rule that matches a
+  // request counts it.
   void add(const GcsRule& rule);
   void draw(const RandomGcsFaults& random);
-  void clear();               // rules, and the random ones
-  size_t rules_left() const;  // that have not yet been used up
-  size_t hits() const;        // requests that suffered
+  void clear();               // removes the rules and the random faults
+  size_t rules_left() const;  // rules that still wait for requests
+  size_t hits() const;        // requests that had a fault
 
-  // Of the request that has just begun.
+  // The fault of the request that has just begun.
   GcsFault next(GcsCall call, const std::string& object);
 
  private:

@@ -7,8 +7,8 @@
 
 namespace berth {
 
-// POST .../o/NAME/compose: `name` becomes the request's sourceObjects one after the other, which
-// are removed where deleteSourceObjects says so.
+// POST .../o/NAME/compose: makes `name` from the request's sourceObjects, one after the other. The
+// sources are removed if deleteSourceObjects says so.
 ServedAnswer join_objects(FakeObjects& objects, const std::string& bucket, const std::string& name,
                           const ServedRequest& request);
 

@@ -17,8 +17,8 @@
 
 namespace berth {
 
-// What an object holds. Joining copies nothing, as in the service: it is made one when it is read.
-// Thread-safe.
+// The bytes of an object. Joining objects copies nothing, as in the service. The bytes are copied
+// together when they are first read. Thread-safe.
 class FakeContent {
  public:
   explicit FakeContent(SharedBytes bytes = {}) : pieces_({std::move(bytes)}) {}
@@ -43,27 +43,29 @@ struct FakeObject {
   std::map<std::string, std::string> metadata{};
 };
 
-// A request that is refused, thrown.
+// Thrown to refuse a request.
 struct GcsRefusal {
   int status;
   std::string reason;  // "notFound"
   std::string message;
 };
 
-// What a request's query demands of the object's present version.
+// The preconditions in a request's query on the current version of the object.
 struct GcsConditions {
-  std::optional<uint64_t> generation;  // of deletes and reads: this version or 404
+  std::optional<uint64_t> generation;  // deletes and reads want this version, or 404
   std::optional<uint64_t> if_generation_match, if_generation_not_match;  // 0: no object
   std::optional<uint64_t> if_metageneration_match;
 
-  // Throws a GcsRefusal of 400 where a value is no number.
+  // Throws a GcsRefusal with status 400 if a value is not a number.
   static GcsConditions of(const ServedRequest& request);
 
-  // Throws a GcsRefusal of 404, 412 or 304. `current` is null where there is no object.
+  // Throws a GcsRefusal with status 404, 412 or 304 if a precondition fails. `current` is null if
+  // there is no such object.
   void check(const std::string& bucket, const std::string& name, const FakeObject* current) const;
 };
 
-// The buckets. Thread-safe; what is absent is refused as Google Cloud Storage does it.
+// The buckets and their objects. Requests for absent ones throw a GcsRefusal with the status and
+// the message of Google Cloud Storage. Thread-safe.
 class FakeObjects {
  public:
   void add_bucket(const std::string& bucket);
@@ -72,20 +74,21 @@ class FakeObjects {
                  const GcsConditions& conditions) const;
   bool holds(const std::string& bucket, const std::string& name) const;
 
-  // Checks only, or stores `object` as a new version and gives its generation.
+  // check() only checks the conditions. put() also stores `object` as a new version and returns it.
   void check(const std::string& bucket, const std::string& name,
              const GcsConditions& conditions) const;
   FakeObject put(FakeObject object, const GcsConditions& conditions);
   void erase(const std::string& bucket, const std::string& name, const GcsConditions& conditions);
 
-  // Sorted by name, those after `after` alone.
+  // The objects whose names begin with `prefix` and follow `after`, sorted by name.
   std::vector<FakeObject> list(const std::string& bucket, const std::string& prefix,
                                const std::string& after) const;
 
-  RecycledBytes& memory() { return *memory_; }  // for what sessions hold
+  RecycledBytes& memory() { return *memory_; }  // for the bytes of upload sessions
 
  private:
-  const FakeObject* find(const std::string& bucket, const std::string& name) const;  // mutex_ held
+  const FakeObject* find(const std::string& bucket,
+                         const std::string& name) const;  // requires mutex_
 
   const std::shared_ptr<RecycledBytes> memory_ = std::make_shared<RecycledBytes>();
   mutable std::mutex mutex_;

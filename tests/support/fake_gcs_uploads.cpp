@@ -17,7 +17,7 @@ constexpr uint64_t kChunkUnit = uint64_t{256} << 10;
 
 GcsRefusal invalid(const std::string& message) { return {400, "invalid", message}; }
 
-// Of "x-goog-hash: crc32c=AAAAAA==,md5=...".
+// The CRC-32C in "x-goog-hash: crc32c=AAAAAA==,md5=...".
 std::optional<std::string> hash_header(const ServedRequest& request) {
   const std::string text = request.header("x-goog-hash").value_or("");
   const size_t at = text.find("crc32c=");
@@ -69,7 +69,7 @@ Multipart multipart_of(const ServedRequest& request) {
 // "bytes 0-9/20", "bytes 0-9/*", "bytes */20", "bytes */*".
 struct ContentRange {
   std::optional<uint64_t> first;
-  uint64_t end = 0;  // one past the last
+  uint64_t end = 0;  // one past the last byte
   std::optional<uint64_t> total;
 };
 
@@ -197,14 +197,15 @@ ServedAnswer FakeSessions::put(const ServedRequest& request, const GcsFault& fau
   uint64_t arrived = request.body.size();
   if (fault.keep) arrived = std::min(arrived, *fault.keep / kChunkUnit * kChunkUnit);
   if (!request.complete) arrived = arrived / kChunkUnit * kChunkUnit;
-  const uint64_t known = stored - *range.first;  // an overlap is skipped
+  const uint64_t known = stored - *range.first;  // bytes that are stored already are skipped
   if (arrived > known) {
     keep(*session, request.body.view().substr(known, arrived - known), fault);
   }
   return answer(*session, request);
 }
 
-// 308 with what is stored, or the object once all is there. Its mutex is held.
+// Answers 308 with the stored range, or the object once all bytes are stored. Requires the
+// session's mutex.
 ServedAnswer FakeSessions::answer(Session& session, const ServedRequest& request) {
   const uint64_t stored = session.bytes.size();
   if (stored != session.total) {

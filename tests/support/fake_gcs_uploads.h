@@ -14,21 +14,21 @@
 
 namespace berth {
 
-// An object that a request wants to make.
+// The object that an upload request wants to create.
 struct GcsIntent {
-  FakeObject object;                    // without bytes
-  std::optional<std::string> crc32c{};  // as the request's JSON gives it
+  FakeObject object;                    // without its bytes
+  std::optional<std::string> crc32c{};  // the checksum in the request's JSON, in base64
   GcsConditions conditions{};
 };
 
-// The object as the query and `json`, the resource that came along, describe it.
+// Reads the intent from the request's query and from `json`, the resource in its body.
 GcsIntent intent_of(const std::string& bucket, const ServedRequest& request, std::string_view json);
 
-// uploadType media or multipart: the object is there when it returns.
+// Handles uploadType media and multipart. The object exists when the call returns.
 ServedAnswer upload_at_once(FakeObjects& objects, const std::string& bucket,
                             const ServedRequest& request, const GcsFault& fault);
 
-// Resumable uploads. Thread-safe; requests to one session wait for each other.
+// The sessions of resumable uploads. Thread-safe; requests to one session wait for each other.
 class FakeSessions {
  public:
   explicit FakeSessions(FakeObjects& objects) : objects_(objects) {}
@@ -37,10 +37,10 @@ class FakeSessions {
   ServedAnswer put(const ServedRequest& request, const GcsFault& fault);  // a chunk or a query
   ServedAnswer cancel(const ServedRequest& request);
 
-  // Answers `status` to that session's requests, or every one's, from now on.
+  // From now on requests to this session, or to every session, are answered with `status`.
   void lose(const std::string& id, int status);
   void lose_all(int status);
-  size_t open() const;  // neither finished nor lost
+  size_t open() const;  // the number of sessions that are neither finished nor lost
 
  private:
   struct Session {
@@ -49,17 +49,17 @@ class FakeSessions {
     std::optional<uint64_t> total;
     std::string bytes;
     uint32_t crc = 0;
-    std::optional<std::string> finished;  // with this answer
-    int lost = 0;                         // the status that says so
+    std::optional<std::string> finished;  // the answer that finished the upload
+    int lost = 0;                         // the status of a lost session; 0: it is not lost
   };
 
-  std::shared_ptr<Session> find(const ServedRequest& request) const;  // refused where it is gone
+  std::shared_ptr<Session> find(const ServedRequest& request) const;  // throws if it is gone
   void keep(Session& session, std::string_view content, const GcsFault& fault);
   ServedAnswer answer(Session& session, const ServedRequest& request);
 
   FakeObjects& objects_;
   mutable std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<Session>> sessions_;  // shared by requests under way
+  std::map<std::string, std::shared_ptr<Session>> sessions_;  // shared with running requests
 };
 
 }  // namespace berth

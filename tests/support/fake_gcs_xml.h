@@ -10,7 +10,7 @@
 
 namespace berth {
 
-// Multipart uploads of the XML API, by which google-cloud-storage's transfer manager uploads:
+// Multipart uploads of the XML API, which google-cloud-storage's transfer manager uses:
 // POST ?uploads, PUT ?partNumber=N&uploadId=ID, POST ?uploadId=ID. Thread-safe.
 class FakeXmlUploads {
  public:

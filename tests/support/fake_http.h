@@ -12,7 +12,7 @@
 
 namespace berth {
 
-// What was asked of a FakeHttp, its body in one piece.
+// A request to a FakeHttp, with its body in one piece.
 struct AskedRequest {
   HttpRequest request;
   std::string body;
@@ -22,7 +22,8 @@ struct AskedRequest {
   }
 };
 
-// An HttpClient without a network: `answer` is called by many threads at once, and may throw.
+// An HttpClient without a network. `answer` answers each request. Several threads may call it at
+// the same time, and it may throw. Thread-safe.
 class FakeHttp final : public HttpClient {
  public:
   using Answer = std::function<HttpAnswer(const AskedRequest&)>;

@@ -4,7 +4,7 @@
 
 namespace berth {
 
-// A directory that stands for "/" where the system's files are read.
+// A temporary directory that replaces "/" for code that reads system files.
 class FakeRoot {
  public:
   void write(const std::string& file, std::string_view text) {

@@ -13,7 +13,8 @@
 // fake_gcs_server --port-file FILE [--bucket NAME]... [--random-faults SEED:P] [--require-token T]
 //                 [--latency-ms N] [--connection-mbps MEGABYTES_A_SECOND]
 //
-// Serves the fake storage, in memory, until it is told to end. FILE appears once the port is open.
+// Serves the fake storage from memory until SIGTERM or SIGINT. It writes the port to FILE once the
+// port is open.
 
 namespace {
 
@@ -58,7 +59,7 @@ int main(int argc, char** argv) {
   }
   if (options.gcs.buckets.empty()) options.gcs.buckets.push_back("bucket");
 
-  sigset_t ends;  // blocked in every thread, so that one place sees them
+  sigset_t ends;  // blocked in every thread, so that only sigwait() receives them
   sigemptyset(&ends);
   sigaddset(&ends, SIGTERM);
   sigaddset(&ends, SIGINT);

@@ -9,9 +9,11 @@
 #include "storage/open_storage.h"
 #include "storage/store_object.h"
 
-// gcs_copy SRC DST: copies one object between URIs by the program's storage, as the service at
-// STORAGE_EMULATOR_HOST, and prints "SIZE CRC32C" of the bytes that it read. For
-// tests/peers/check_storage.py.
+// gcs_copy SRC DST
+//
+// Copies one object between two URIs with berth's storage, using the server that
+// STORAGE_EMULATOR_HOST names. Prints "SIZE CRC32C" of the bytes that it read. Used by
+// tests/peers/check_storage.py and tests/jobs/gcs.sh.
 
 int main(int argc, char** argv) {
   if (argc != 3) {

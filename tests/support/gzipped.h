@@ -6,7 +6,7 @@
 
 namespace berth {
 
-// `text` as gzip stores it.
+// `text`, compressed as a gzip file.
 inline std::string gzipped(const std::string& text) {
   std::string bytes(text.size() + 100, '\0');
   z_stream stream{};

@@ -9,8 +9,8 @@
 
 namespace berth {
 
-// Another storage, whose objects below a directory of some name are published only once they may
-// be.
+// Holds back the objects whose paths contain `directory`: closing their sinks waits until release()
+// is called. Everything else passes through to `inner`, which is borrowed.
 class HeldStorage final : public BorrowedStorage {
  public:
   HeldStorage(Storage& inner, std::string directory)

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kBufferBytes = size_t{64} << 10;
 constexpr size_t kLongestLine = size_t{32} << 10;
-constexpr size_t kPieceBytes = size_t{64} << 10;  // of a chunked or paced body
+constexpr size_t kPieceBytes = size_t{64} << 10;  // in a piece of a chunked or rate-limited body
 
 void split_target(ServedRequest& request) {
   const std::string_view target = request.target;
@@ -103,7 +103,7 @@ bool HttpConnection::read_header(ServedRequest& request) {
   }
 }
 
-// Straight into its place: large bodies pass through buffer_ only with their first bytes.
+// Reads directly into `to`. Only the first bytes of a large body pass through buffer_.
 bool HttpConnection::take(char* to, size_t size) {
   const size_t known = std::min(size, end_ - begin_);
   std::memcpy(to, buffer_.data() + begin_, known);
@@ -262,7 +262,7 @@ bool HttpConnection::write(const ServedAnswer& answer, bool without_body) {
   const bool plain = !answer.chunked && bytes_per_second_ <= 0 && !fault.cut_after &&
                      !fault.flip_byte && !fault.stall_at && fault.drip_bytes == 0;
   if (!has_body || without_body) return send(head);
-  if (plain) return send(head, answer.body.view());  // one packet for small answers
+  if (plain) return send(head, answer.body.view());  // a small answer is one packet
   return send(head) && write_body(answer);
 }
 

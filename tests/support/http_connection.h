@@ -14,29 +14,30 @@
 
 namespace berth {
 
-// One end of a TCP connection that speaks HTTP/1.1. Functions return false, or nothing, where the
-// connection is over: the peer went away, or someone called shutdown() on the descriptor.
+// The server's end of a TCP connection that speaks HTTP/1.1. Functions return false or nullopt when
+// the connection has ended, because the peer closed it or because someone called shutdown() on the
+// descriptor.
 class HttpConnection {
  public:
-  // Borrows `fd` and `bodies`, the memory of requests' bodies. `bytes_per_second` 0: as fast as it
-  // goes.
+  // Borrows `fd`, and `bodies`, from which the memory of request bodies is taken.
+  // `bytes_per_second` 0: no limit.
   HttpConnection(int fd, RecycledBytes& bodies, double bytes_per_second);
 
-  // The next request but for its body.
+  // Reads the next request without its body.
   bool read_header(ServedRequest& request);
 
-  // Its body: at most `limit` bytes where it says so; `request.complete` then tells whether all of
-  // it came.
+  // Reads the body, at most `limit` bytes of it if there is a limit. Sets `request.complete` to
+  // whether the whole body was read.
   bool read_body(ServedRequest& request, std::optional<uint64_t> limit);
 
-  // Sends `answer`, with the troubles it asks for. False: the connection must not be used again.
+  // Sends `answer` with its faults. False: the connection must not be used again.
   bool write(const ServedAnswer& answer, bool without_body);
 
-  bool pause(double seconds);  // false: the connection ended meanwhile
+  bool pause(double seconds);  // false: the connection ended during the pause
   void reset_on_close();
 
  private:
-  bool fill();  // more bytes into buffer_
+  bool fill();  // receives more bytes into buffer_
   std::optional<std::string> line();
   bool take(char* to, size_t size);
   bool take_sized(ServedRequest& request, uint64_t size, std::optional<uint64_t> limit);
@@ -50,7 +51,7 @@ class HttpConnection {
   const int fd_;
   RecycledBytes& bodies_;
   const double bytes_per_second_;
-  std::string buffer_;  // received, not yet taken from begin_ on
+  std::string buffer_;  // received bytes; those from begin_ to end_ are not yet taken
   size_t begin_ = 0, end_ = 0;
   double paced_bytes_ = 0;
   std::chrono::steady_clock::time_point paced_since_;

@@ -12,7 +12,8 @@
 
 namespace berth {
 
-// A table of these texts (and pairs), with classes that are numbers (none: unlabelled).
+// A table of texts, of their second texts if `pairs` are given, and of classes that are numbers.
+// Without `labels` the table is unlabelled.
 inline std::unique_ptr<ExampleTable> table_of(const std::vector<std::string>& texts,
                                               const std::vector<int32_t>& labels = {},
                                               const std::vector<std::string>& pairs = {}) {
@@ -30,14 +31,15 @@ inline std::unique_ptr<ExampleTable> table_of(const std::vector<std::string>& te
   return table;
 }
 
-// The classes 0, 1, ..., up to `count`, as text.
+// "0", "1", ..., `count` of them.
 inline std::vector<std::string> number_names(int count) {
   std::vector<std::string> names;
   for (int i = 0; i < count; ++i) names.push_back(std::to_string(i));
   return names;
 }
 
-// Rows of such a table as a data set, with what it borrows. Each class is its own number.
+// A data set over all rows of such a table, with the objects that it borrows. The id of a class is
+// its number.
 struct TableData {
   TableData(std::unique_ptr<ExampleTable> rows, const Tokenizer& tokenizer, int32_t max_seq_length)
       : table(std::move(rows)),
@@ -61,8 +63,8 @@ struct TableData {
   std::unique_ptr<Dataset> dataset;
 };
 
-// `rows` texts of one to seven letters with a learnable class each: whether the first letter is
-// of the alphabet's second half.
+// `rows` texts of one to seven letters with a class that a model can learn: 1 if the first letter
+// is in the second half of the alphabet.
 struct LetterData {
   explicit LetterData(int rows, int32_t max_seq_length = 16, bool labelled = true) {
     std::vector<std::string> texts;

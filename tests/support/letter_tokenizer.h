@@ -7,7 +7,8 @@
 
 namespace berth {
 
-// Every letter a..z is a token, 3..28; [CLS] is 1, [SEP] 2. Cuts at the end.
+// A tokenizer whose tokens are the letters: a..z have the ids 3..28, [CLS] is 1 and [SEP] is 2.
+// Other characters are ignored. Long texts are cut at the end, [SEP] included.
 class LetterTokenizer final : public Tokenizer {
  public:
   int32_t vocab_size() const override { return 29; }
@@ -31,7 +32,7 @@ class LetterTokenizer final : public Tokenizer {
   }
   std::vector<File> files() const override { return {{"vocab.txt", "letters\n"}}; }
 
-  mutable std::atomic<int> calls = 0;  // of encode()
+  mutable std::atomic<int> calls = 0;  // the calls of encode()
 
  private:
   static void append(Encoding& encoding, std::string_view text) {

@@ -7,7 +7,8 @@
 
 namespace berth {
 
-// A storage that forgets the first `uploads` uploads when they are closed.
+// A storage that loses the first `uploads` uploads: closing their sinks throws UploadLost. Borrows
+// `inner`.
 class LossyStorage final : public Storage {
  public:
   LossyStorage(Storage& inner, int uploads) : inner_(inner), left_(uploads) {}

@@ -6,7 +6,7 @@
 
 #include "storage/formats/pickle.h"
 
-// Pickles put together by hand: each function gives the opcodes that push one value.
+// Builds pickles by hand. Each function returns the opcodes that push one value.
 namespace berth::pickled {
 
 inline std::string little_endian(uint64_t value, int size) {
@@ -71,19 +71,20 @@ inline std::string block(const std::string& values, const std::string& placement
   return reduce(global("pandas._libs.internals", "_unpickle_block"),
                 tuple(values, placement, number(2)));
 }
-// `columns` is an index; `blocks` the opcodes of blocks, one behind the other.
+// A DataFrame. `columns` is an index; `blocks` holds the opcodes of all blocks, one after the
+// other.
 inline std::string frame(const std::string& columns, const std::string& blocks) {
   return build(
       global("pandas.core.frame", "DataFrame") + ")\x81",
       dict(unicode("_mgr"), reduce(global("pandas.core.internals.managers", "BlockManager"),
                                    tuple(tuple(blocks), list(columns, range_index(0, 1, 1))))));
 }
-// A frame of one column "c", whose block holds `values`.
+// A DataFrame with one column "c", whose block holds `values`.
 inline std::string column(const std::string& values) {
   return frame(index_of(list(unicode("c"))), block(values, slice(0, 1, 1)));
 }
 
-// Reads the value that `opcodes` push, as a whole pickle.
+// Reads the pickle whose value `opcodes` push.
 inline std::unique_ptr<RowReader> read(const std::string& opcodes) {
   const std::string pickle = "\x80\x04" + opcodes + ".";
   return read_pickle(as_bytes(pickle));

@@ -16,7 +16,7 @@
 
 namespace berth {
 
-// What came back. `status` 0: the connection ended without an answer.
+// The answer to a request. `status` 0: the connection ended without an answer.
 struct RawAnswer {
   int status = 0;
   std::map<std::string, std::string, WithoutCase> headers{};
@@ -24,8 +24,8 @@ struct RawAnswer {
   bool complete = false;  // the body ended as its header promised
 };
 
-// One request on a connection of its own, by sockets alone: what a server does is seen without the
-// client that is to be tested against it.
+// Sends requests over plain sockets, each on its own connection. It tests the fake servers without
+// the HTTP client that they are made to test.
 class RawHttp {
  public:
   using Headers = std::vector<std::pair<std::string, std::string>>;
@@ -40,7 +40,7 @@ class RawHttp {
     return parsed(exchange(text + std::string(body)));
   }
 
-  // All that comes back until the server closes.
+  // Sends `bytes` and returns everything that the server sends until it closes the connection.
   std::string exchange(const std::string& bytes) const {
     const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};

@@ -9,7 +9,7 @@
 
 namespace berth {
 
-// A source over a literal, or any text that outlives it.
+// A source over `text`, which must outlive it.
 inline std::unique_ptr<ByteSource> source_of(std::string_view text) {
   return std::make_unique<MemorySource>(as_bytes(text));
 }
@@ -27,7 +27,7 @@ inline std::vector<std::string> column_names(const RowReader& reader) {
   return names;
 }
 
-// Missing, and text, as cells.
+// Cells: a missing one, and one with text.
 inline const Cell kMissing;
 inline Cell text(std::string_view value) { return Cell(std::in_place_type<std::string>, value); }
 

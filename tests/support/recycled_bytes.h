@@ -12,12 +12,13 @@
 
 namespace berth {
 
-// Large strings whose memory is used again: pages that a process has never touched cost a virtual
-// machine more than a transfer on loopback does, and a bench would measure them. Thread-safe.
+// A pool of large strings whose memory is reused. A virtual machine needs more time for pages that
+// a process has never touched than for a transfer on loopback, and a benchmark would measure that
+// time. Thread-safe.
 class RecycledBytes : public std::enable_shared_from_this<RecycledBytes> {
  public:
-  // Makes `bytes` able to hold `size`, its content kept. What grows large is given room enough to
-  // move seldom, of which untouched pages cost nothing.
+  // Grows the capacity of `bytes` to `size` and keeps its content. Strings of 64 MiB get a capacity
+  // of 2 GiB, so that they seldom move; untouched pages cost nothing.
   void make_room(std::string& bytes, size_t size) {
     if (size <= bytes.capacity() || size < kSmallest) return;
     std::string wider = with_room(size);
@@ -30,14 +31,14 @@ class RecycledBytes : public std::enable_shared_from_this<RecycledBytes> {
     if (bytes.capacity() >= kSmallest && free_.size() < kMost) free_.push_back(std::move(bytes));
   }
 
-  // Of `size`, to be written over.
+  // A string of `size` bytes, which the caller overwrites.
   std::string take(size_t size) {
     std::string bytes = size < kSmallest ? "" : with_room(size);
-    bytes.resize(size);  // sets what is beyond the size that it had
+    bytes.resize(size);  // clears only the bytes beyond its former size
     return bytes;
   }
 
-  // Comes back when nobody uses it any more.
+  // Shares `bytes`. The memory returns to the pool when the last user is gone.
   SharedBytes share(std::string bytes) {
     auto* const owned = new std::string(std::move(bytes));
     return SharedBytes(std::shared_ptr<const std::string>(
@@ -49,7 +50,8 @@ class RecycledBytes : public std::enable_shared_from_this<RecycledBytes> {
 
  private:
   static constexpr size_t kSmallest = size_t{1} << 20;
-  static constexpr size_t kSlack = size_t{4} << 10;  // for the next, a little longer
+  static constexpr size_t kSlack = size_t{4}
+                                   << 10;  // lets the string also hold a slightly longer one
   static constexpr size_t kLarge = size_t{64} << 20, kRoom = size_t{2} << 30;
   static constexpr size_t kMost = 2000;
 

@@ -10,7 +10,7 @@
 
 namespace berth {
 
-// A clock that only sleeping moves. Thread-safe.
+// A clock that only sleeping advances, so that retries take no time. Thread-safe.
 class SleepClock {
  public:
   void attach_to(RetryOptions& retry) {
@@ -24,10 +24,10 @@ class SleepClock {
   std::atomic<double> now_s_ = 1000;
 };
 
-inline constexpr uint64_t kPart = uint64_t{64} << 10;  // of transfers
+inline constexpr uint64_t kPart = uint64_t{64} << 10;  // bytes in a part of a transfer
 
-// The program's storage before a fake of Google's: retries take no time, parts are small. Without
-// credentials, unless `options` name a metadata server.
+// The program's storage, connected to a fake of Google Cloud Storage. Retries take no time and
+// transfers have small parts. It uses no credentials unless `options` name a metadata server.
 class RemoteStorage {
  public:
   explicit RemoteStorage(const FakeGcsOptions& fake = {}, StorageOptions options = {}) : gcs(fake) {
@@ -63,7 +63,7 @@ class RemoteStorage {
   std::unique_ptr<Storage> storage;
 };
 
-// `size` bytes that repeat nowhere near.
+// `size` pseudo-random bytes.
 inline std::string noise(size_t size, uint64_t seed = 1) {
   std::string text(size, '\0');
   uint64_t x = seed * 0x9E3779B97F4A7C15u + 1;

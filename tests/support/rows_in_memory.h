@@ -8,7 +8,7 @@
 
 namespace berth {
 
-// A table that a test makes up; its first row is "row 0".
+// A RowReader over rows that a test provides. The position of the first row is "row 0".
 class RowsInMemory final : public RowReader {
  public:
   RowsInMemory(std::vector<Column> columns, std::vector<Row> rows)

@@ -5,14 +5,15 @@
 
 namespace berth {
 
-// An RSA key of this run of the tests: made once, 2048 bits.
-const std::string& test_private_key_pem();  // PKCS#8, as in Google's key files
+// The RSA key of this test run. It has 2048 bits and is made once.
+const std::string& test_private_key_pem();  // in PKCS#8, as in Google's key files
 
-// Others that no service account has: "EC", "EC P-256"; RSA behind a passphrase.
+// Keys that no service account has: an elliptic-curve key (P-256), and an RSA key with a
+// passphrase.
 std::string test_elliptic_key_pem();
 std::string test_encrypted_key_pem();
 
-// Whether the test key made this RS256 signature.
+// Whether `signature` is the RS256 signature of `message` by the test key.
 bool test_key_signed(std::string_view message, std::string_view signature);
 
 }  // namespace berth

@@ -11,7 +11,7 @@
 
 namespace berth {
 
-// A directory of one test, removed with all it holds.
+// A temporary directory of one test. The destructor removes it with its content.
 class ScratchDirectory {
  public:
   ScratchDirectory() {

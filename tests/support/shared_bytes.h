@@ -8,11 +8,12 @@
 
 namespace berth {
 
-// A part of memory that bodies and objects share instead of copying it.
+// A view of bytes whose memory is shared. Request bodies and objects share memory instead of
+// copying it.
 class SharedBytes {
  public:
   SharedBytes() = default;
-  SharedBytes(std::string text)  // NOLINT: a body is mostly a text
+  SharedBytes(std::string text)  // NOLINT: implicit, since most bodies are texts
       : SharedBytes(std::make_shared<const std::string>(std::move(text))) {}
   SharedBytes(const char* text) : SharedBytes(std::string(text)) {}
   explicit SharedBytes(std::shared_ptr<const std::string> whole)
@@ -29,7 +30,7 @@ class SharedBytes {
 
  private:
   std::shared_ptr<const std::string> whole_;
-  std::string_view view_;  // of whole_
+  std::string_view view_;  // the shared part of whole_
 };
 
 }  // namespace berth

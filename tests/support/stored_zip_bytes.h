@@ -8,12 +8,12 @@
 
 namespace berth {
 
-// A zip file put together by hand, so that it may be wrong.
+// An entry of a zip file that is built by hand, so that its fields can be wrong.
 struct ZipEntry {
   std::string name, data;
   uint16_t flags = 0, method = 0;
-  uint32_t header = UINT32_MAX;  // another place than its own
-  uint32_t size = UINT32_MAX;    // another size than its own
+  uint32_t header = UINT32_MAX;  // a wrong offset of its header; UINT32_MAX: the right one
+  uint32_t size = UINT32_MAX;    // a wrong size; UINT32_MAX: the right one
 };
 
 inline std::string stored_zip(const std::vector<ZipEntry>& entries) {

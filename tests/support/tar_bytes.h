@@ -8,7 +8,8 @@
 
 namespace berth {
 
-// A tar file made by hand (POSIX ustar), so that a test may say what no tar program would write.
+// Builds a tar file (POSIX ustar) by hand, so that a test can write what no tar program would
+// write.
 //   TarBytes().file("a", "text").entry("b", '2', {}, "/etc/passwd").end()
 class TarBytes {
  public:
@@ -32,7 +33,7 @@ class TarBytes {
     std::memcpy(block + 257, "ustar\00000", 8);
     return checksummed(block);
   }
-  // GNU's old sparse format: `hole` bytes of nothing, then `content`.
+  // GNU's old sparse format: a hole of `hole` bytes, then `content`.
   TarBytes& sparse(const std::string& name, uint64_t hole, const std::string& content) {
     char block[512] = {};
     std::memcpy(block, name.data(), name.size());
@@ -47,7 +48,7 @@ class TarBytes {
     };
     octal(386, hole);
     octal(398, content.size());
-    // The real size, which may need more than 11 octal digits, in base 256.
+    // The real size is written in base 256, because it may need more than 11 octal digits.
     block[483] = static_cast<char>(0x80);
     const uint64_t size = hole + content.size();
     for (int i = 0; i < 8; ++i) block[494 - i] = static_cast<char>(size >> (8 * i));

@@ -8,8 +8,9 @@
 
 namespace berth {
 
-// EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kCorrupt));
-// EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kCorrupt, "byte 7"));  // and the sentence says so
+// Matches a callable that throws an Error with this code whose sentence contains `says`.
+//   EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kCorrupt));
+//   EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kCorrupt, "byte 7"));
 inline auto ThrowsCode(Code code, const std::string& says = "") {
   return testing::Throws<Error>(
       testing::AllOf(testing::Property(&Error::code, code),

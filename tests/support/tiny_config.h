@@ -4,7 +4,7 @@
 
 namespace berth {
 
-// The smallest BERT that still has every part; with dropout, as training has it.
+// The smallest BERT that has every part of a large one, with dropout.
 inline ModelConfig tiny_config(int64_t num_labels = 2) {
   ModelConfig config{.vocab_size = 32,
                      .hidden_size = 8,

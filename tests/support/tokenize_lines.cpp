@@ -10,11 +10,13 @@
 #include "storage/base/json.h"
 #include "trainer/text/load_tokenizer.h"
 
-// tokenize_lines VOCAB_DIR [MAX_LENGTH]: reads a JSON value a line, a text or a pair [a, b], and
-// prints its ids, special tokens included. For tests/peers/check_tokenizer.py.
-// tokenize_lines VOCAB_DIR --offsets: the same with "id:begin-end" for each.
-// tokenize_lines VOCAB_DIR --plain: with offsets, without special tokens.
-// tokenize_lines VOCAB_DIR --save FOLDER: writes the tokenizer's files there.
+// Tokenizes lines for tests/peers/. Each line of standard input is a JSON value: a text or a pair
+// [a, b].
+//
+// tokenize_lines VOCAB_DIR [MAX_LENGTH]    prints the ids, special tokens included
+// tokenize_lines VOCAB_DIR --offsets       prints "id:begin-end" for each token
+// tokenize_lines VOCAB_DIR --plain         the same without special tokens
+// tokenize_lines VOCAB_DIR --save FOLDER   writes the tokenizer's files to FOLDER
 
 namespace {
 

@@ -18,7 +18,7 @@ namespace {
 thread_local bool is_configured = false;
 
 // An instruction with a three-byte VEX prefix (Intel's Software Developer's Manual, volume 2,
-// section 2.3), and the registers when it was met.
+// section 2.3), and the values of the registers at that moment.
 class Instruction {
  public:
   explicit Instruction(const mcontext_t& context)
@@ -26,11 +26,11 @@ class Instruction {
         code_(reinterpret_cast<const uint8_t*>(context.gregs[REG_RIP])),
         has_sib_(!is_register() && (code_[4] & 7) == 4) {}
 
-  // "C4, the map of opcodes that begin with 0F 38, W 0, 128 bits".
+  // The prefix is C4, with the opcode map 0F 38, W = 0 and a length of 128 bits.
   bool may_be_amx() const {
     return code_[0] == 0xc4 && (code_[1] & 0x1f) == 2 && (code_[2] & 0x84) == 0;
   }
-  // Opcode and mandatory prefix: 0: none, 2: F3, 3: F2.
+  // `prefix` is the mandatory prefix: 0 none, 1 66, 2 F3, 3 F2.
   bool is(uint8_t opcode, uint8_t prefix, bool of_registers) const {
     return code_[3] == opcode && (code_[2] & 3) == prefix && is_register() == of_registers;
   }
@@ -42,7 +42,8 @@ class Instruction {
     const size_t displacement = mode() == 1 ? 1 : mode() == 2 || is_absolute() ? 4 : 0;
     return 5 + has_sib_ + displacement;
   }
-  // Where a tile in memory begins and how far apart its rows are; or an operand, of no stride.
+  // The address of a tile in memory and the distance of its rows in bytes. Other operands have no
+  // stride.
   std::byte* address() const {
     int64_t at = displacement();
     if (is_absolute() && !has_sib_) {
@@ -61,7 +62,7 @@ class Instruction {
  private:
   unsigned mode() const { return code_[4] >> 6; }
   bool is_register() const { return mode() == 3; }
-  // Without a base: relative to the next instruction, or to nothing.
+  // Without a base register the address is relative to the next instruction, or absolute.
   bool is_absolute() const { return mode() == 0 && ((has_sib_ ? code_[5] : code_[4]) & 7) == 5; }
 
   int64_t displacement() const {
@@ -83,7 +84,8 @@ class Instruction {
   bool has_sib_;
 };
 
-// Palette 1, no row begun, all eight tiles of 16 rows of 64 bytes: the only one that is emulated.
+// The only configuration that is emulated: palette 1, start row 0, all eight tiles with 16 rows of
+// 64 bytes.
 bool is_whole(const std::byte* config) {
   std::array<std::byte, 64> whole{};
   whole[0] = std::byte{1};
@@ -94,7 +96,8 @@ bool is_whole(const std::byte* config) {
   return std::equal(whole.begin(), whole.end(), config);
 }
 
-// False: a CPU with AMX would not run it either, or it is none that is emulated.
+// Emulates one instruction. False if a CPU with AMX would not run it either, or if it is not one of
+// the emulated instructions.
 bool execute(const Instruction& it) {
   if (!it.may_be_amx()) return false;
   if (it.is(0x49, 0, false) && it.first() == 0) {  // LDTILECFG
@@ -125,7 +128,7 @@ void on_illegal(int, siginfo_t*, void* context) {
   mcontext_t& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
   const Instruction instruction(machine);
   if (!execute(instruction)) {
-    ::signal(SIGILL, SIG_DFL);  // and meet it again
+    ::signal(SIGILL, SIG_DFL);  // and the instruction raises it again
     return;
   }
   machine.gregs[REG_RIP] += static_cast<greg_t>(instruction.size());

@@ -4,10 +4,11 @@
 
 namespace berth {
 
-// While one of these lives, AMX's instructions work on a CPU that has none: it traps them, and a
-// handler does to EmulatedTiles what their code says (Intel's Instruction Set Reference: LDTILECFG,
-// TILERELEASE, TILELOADD, TILESTORED, TILEZERO, TDPBF16PS). A thread that uses a tile it has not
-// configured ends the process, as on the CPU. x86-64 only; one at a time.
+// Lets AMX instructions run on a CPU without AMX while this object lives. The CPU raises SIGILL,
+// and a signal handler decodes the instruction and applies it to EmulatedTiles (Intel's Instruction
+// Set Reference: LDTILECFG, TILERELEASE, TILELOADD, TILESTORED, TILEZERO, TDPBF16PS). As on a CPU
+// with AMX, a thread that uses a tile without configuring it ends the process. x86-64 only; one
+// object at a time.
 class TrappedTiles {
  public:
   TrappedTiles();
