@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
-# Peak memory of a job over the size of its table: the same job over a CSV of 50 MB and of 100 times as much.
-#   large_table.sh BERTH [DIRECTORY with 11 GB free] [TIMES]
+# Measures the peak memory of a job with a CSV of 50 MB and with one of TIMES (100) times as many rows.
+#
+#   bash bench/large_table.sh BERTH [DIRECTORY [TIMES]]
+#
+# DIRECTORY needs 11 GB of free space.
 set -euo pipefail
 
 berth=$(realpath "$1")
 mkdir -p "${2:-.}" && cd "${2:-.}"
 times=${3:-100}
 
-# Rows of random words, since texts that repeat would hash alike.
+# The words are random, because equal texts would have equal hashes.
 [ -f small.csv ] || awk 'BEGIN {
   srand(1); print "text,label"
   for (size = 0; size < 50e6; size += length(line) + 1) {

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# berth and PyTorch on the same work, turn by turn: the model of a config.json (BERT, DeBERTa, ...) from random weights on a table of
-# texts, fp32, batch 32.
+# Trains the same model with berth and with PyTorch, in alternating turns. The model is that of a config.json (BERT, DeBERTa and others)
+# with random weights. The data is a table of texts. Both use fp32 and batches of 32.
 #
 #   bash bench/peer/compare.sh PYTHON TRAIN EVAL CONFIG VOCAB [ROUNDS [STEPS]]
 #
-# PYTHON is one with torch, transformers, tokenizers and pandas. Prints each round's examples per second and the
-# medians with their ratio. Both use every core they may; both count training steps only.
+# PYTHON must have torch, transformers, tokenizers and pandas. Prints the examples per second of each round, and the medians with their
+# ratio. Both programs use every core that they may use, and both count training steps only.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 python=$1 train=$2 eval=$3 config=$4 vocab=$5 rounds=${6:-3} steps=${7:-100}

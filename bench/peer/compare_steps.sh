@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Training steps of berth and of PyTorch with transformers' BERT, turn by turn.
+# Measures training steps of berth and of PyTorch with transformers' BERT, in alternating turns.
 #
 #   bash bench/peer/compare_steps.sh PYTHON PRECISION [THREADS [ROUNDS]] < SHAPES
 #
-# PYTHON is one with torch and transformers; PRECISION is fp32 or bf16 (torch.autocast). SHAPES has lines of step_bench's words and what
-# PyTorch pads to, 0 being the longest of the batch: "base 32 news 128". Prints a row of a table for each: medians of examples a second,
-# their ratio, the share of the machine's peak, and the ratio of the peaks of memory.
+# PYTHON must have torch and transformers. PRECISION is fp32 or bf16 (torch.autocast). Each line of SHAPES holds MODEL, BATCH and LENGTH of
+# step_bench and the length to which PyTorch pads, where 0 means the longest text of the batch: "base 32 news 128". Prints one row for each
+# line: the medians of the examples per second, their ratio, berth's share of the machine's peak rate, and the ratio of the memory peaks.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 python=$1 precision=$2 threads=${3:-$(nproc)} rounds=${4:-3}

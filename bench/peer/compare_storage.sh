@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# berth and google-cloud-storage's transfer manager against the same server on loopback, turn by turn; then berth over slow connections.
+# Measures transfers of berth and of google-cloud-storage's transfer manager with the same server on loopback, in alternating turns. Then it
+# measures berth over slow connections.
 #
 #   bash bench/peer/compare_storage.sh PYTHON [ROUNDS [MEBIBYTES [BUILD]]]
 #
-# PYTHON is one with google-cloud-storage. BUILD (build/release) holds storage_bench and fake_gcs_server. Prints each round's GB/s, in the
-# middle of three transfers after one that does not count, the medians with their ratio, and the CPU time that each client took: on few
-# cores the server's share, the same for both, hides half of the difference. The slow server answers 50 ms late and moves 50 MB/s on a
-# connection.
+# PYTHON must have google-cloud-storage. BUILD (build/release) holds storage_bench and fake_gcs_server. For each round the script prints
+# GB/s, the median of three transfers after a warm-up transfer. Then it prints the medians with their ratio and the CPU time of each client.
+# The CPU time matters because the server takes part of the cores, which hides half of the difference. The slow server answers after 50 ms
+# and limits each connection to 50 MB/s.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 python=$1 rounds=${2:-3} mebibytes=${3:-1024} build=${4:-build/release}
@@ -14,13 +15,15 @@ work=$(mktemp -d)
 servers=()
 trap 'kill "${servers[@]}" 2>/dev/null || true; rm -rf "$work"' EXIT
 
-start_server() {  # NAME FLAGS...: $work/NAME holds its URL
+# start_server NAME FLAGS...: starts a server and writes its URL to $work/NAME.
+start_server() {
   "$build/tests/fake_gcs_server" --port-file "$work/port.$1" "${@:2}" &
   servers+=($!)
   until [ -s "$work/port.$1" ]; do sleep 0.05; done
   echo "http://127.0.0.1:$(cat "$work/port.$1")" >"$work/$1"
 }
-column() { sed -n "s|^$1 .* \([0-9.]*\) $2.*|\1|p"; }  # VERB UNIT
+# column VERB UNIT: prints the figure before UNIT in the rows of VERB.
+column() { sed -n "s|^$1 .* \([0-9.]*\) $2.*|\1|p"; }
 
 start_server fast
 for round in $(seq "$rounds"); do

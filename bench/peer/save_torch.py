@@ -1,8 +1,8 @@
-"""Saves the tensors of FOLDER/model.safetensors beside it as PyTorch does, for load_bench.
+"""Saves the tensors of FOLDER/model.safetensors in PyTorch's formats, for load_bench.
 
     python bench/peer/save_torch.py FOLDER
 
-Writes pytorch_model.bin (zip), legacy.bin (before PyTorch 1.6) and shards of safetensors with their index, and prints
+Writes pytorch_model.bin (zip), legacy.bin (the format before PyTorch 1.6) and shards of safetensors with their index into FOLDER. Prints
 how long PyTorch and safetensors take to load them.
 """
 
@@ -37,7 +37,7 @@ def main(folder):
         weight_map |= {name: file for name in part}
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weight_map}))
 
-    def copied(loaded):  # a model's parameters are memory of its own
+    def copied(loaded):  # a model's parameters have their own memory
         return {name: tensor.clone() for name, tensor in loaded.items()}
 
     timed("safetensors, cloned", lambda: copied(load_file(folder / "model.safetensors")))

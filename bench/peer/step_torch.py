@@ -1,9 +1,9 @@
-"""Training steps of transformers' BERT in PyTorch: what bench/step_bench.cpp measures, in its words.
+"""Measures training steps of transformers' BERT in PyTorch. It is the counterpart of bench/step_bench.cpp.
 
     python bench/peer/step_torch.py THREADS fp32|bf16 MODEL BATCH LENGTH [--pad-to N] [--compile]
 
-A length is a number of tokens, or "news": step_bench's, padded to the longest of the batch, or to --pad-to. bf16 is
-torch.autocast. --compile: torch.compile. Prints examples/s and the peak of memory.
+LENGTH is a number of tokens, or "news" for the same lengths as in step_bench. Texts are padded to the longest of the batch, or to
+--pad-to. bf16 uses torch.autocast. --compile uses torch.compile. Prints examples/s and the peak memory.
 """
 
 import argparse

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Each tokenizer against Hugging Face's `tokenizers` (or libsentencepiece, for a bare .model) on one core, turn by turn.
+# Compares berth's tokenizers with Hugging Face's `tokenizers` on one core, in alternating turns. For a folder with only a .model file it
+# compares with libsentencepiece.
 #
 #   bash bench/peer/tokenize.sh PYTHON TEXTS FOLDER...
 #
-# PYTHON is one with tokenizers and sentencepiece. Each line of TEXTS is a text. Prints the tokens per second of both, by the time of
-# the processor. Neither computes offsets (`encode_batch_fast`).
+# PYTHON must have tokenizers and sentencepiece. Each line of TEXTS is a text. Prints the tokens per second of processor time for both.
+# Neither computes offsets (`encode_batch_fast`).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 python=$1 texts=$2

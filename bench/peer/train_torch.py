@@ -1,9 +1,10 @@
-"""The same fine-tuning with PyTorch and transformers: what berth is measured against.
+"""Fine-tunes with PyTorch and transformers, as berth does, for comparison.
 
     python bench/peer/train_torch.py --train df.pickle --eval test.csv --config bert_config.json --vocab vocab.txt
 
-AdamW with decay 0.01 (not on biases and LayerNorm), clip 1.0, linear warm-up over 10 % and decay, dynamic padding to the
-longest of the batch, as the Hugging Face Trainer does. Texts are tokenized before the clock starts. Prints one JSON object.
+The optimizer is AdamW with decay 0.01 (not on biases and LayerNorm), gradients clipped to norm 1.0, linear warm-up over 10 % of the
+updates and linear decay. Each batch is padded to its longest text, as the Hugging Face Trainer does. Texts are tokenized before the
+clock starts. Prints one JSON object.
 """
 
 import argparse

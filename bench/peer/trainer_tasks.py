@@ -1,11 +1,11 @@
-"""Fine-tuning with transformers' Trainer on a task's raw files: the accuracy and the time that berth is measured against.
+"""Fine-tunes with transformers' Trainer on a task's raw files. berth's accuracy and time are compared with its.
 
     python bench/peer/trainer_tasks.py --task mrpc --data-dir MRPC --model DIRECTORY --output-dir scratch
 
-The Trainer's defaults except for what the flags below say, which have berth's names. --pad-to-max-length pads to
---max-seq-length, as run_glue.py does unless told otherwise; else a batch is padded to its longest text. --max-steps stops
-early, for timings. --evaluations N evaluates N times, evenly, and reports the best, as load_best_model_at_end chooses. Prints
-one JSON object; "seconds" is the Trainer's own train_runtime less what evaluations took, without loading.
+The Trainer uses its defaults except for the flags, which are named as berth's. --pad-to-max-length pads to --max-seq-length, which is the
+default of run_glue.py. Without it a batch is padded to its longest text. --max-steps stops early, for timings. --evaluations N evaluates
+N times at even distances and reports the best, as load_best_model_at_end would choose. Prints one JSON object. Its "seconds" are the
+Trainer's train_runtime without the evaluations; loading is not included.
 """
 
 import argparse
@@ -51,7 +51,7 @@ begin = time.time()
 
 
 def table(name):
-    """The columns of a file: text, second text or None, label."""
+    """The columns of a file: the text, the second text or None, and the label."""
     if options.task == "ag":
         name = {"train": "df.pickle", "dev": "test_head3000.csv"}[name]
         path = os.path.join(options.data_dir, name)
@@ -89,7 +89,7 @@ classes = 1 if is_regression else 1 + max(example["label"] for example in train)
 dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0} if options.no_dropout else {}
 updates = math.ceil(options.epochs * math.ceil(len(train) / options.batch_size))
 between = {"evaluation_strategy": "steps", "eval_steps": math.ceil(updates / options.evaluations)} if options.evaluations > 1 else {}
-torch.manual_seed(options.seed)  # the head is drawn before the Trainer sets its seed
+torch.manual_seed(options.seed)  # the head is initialized before the Trainer sets its seed
 model = AutoModelForSequenceClassification.from_pretrained(options.model, num_labels=classes, **dropout)
 trainer = Trainer(
     model=model,

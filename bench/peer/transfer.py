@@ -1,9 +1,10 @@
-"""Uploads and downloads one object by google-cloud-storage's transfer manager, as bench/storage_bench.cpp does by berth.
+"""Uploads and downloads one object with google-cloud-storage's transfer manager. It is the counterpart of bench/storage_bench.cpp.
 
     STORAGE_EMULATOR_HOST=http://127.0.0.1:PORT python bench/peer/transfer.py [--mebibytes 1024] [--rounds 3] [--workers 8]
 
-Prints a line each: verb, median seconds, GB/s, CPU seconds of its processes. Its workers are processes, its default; parts are its 32 MiB
-default; the files lie in the folder of --scratch, best a memory file system. CRC-32C is compared where the transfer manager does.
+Prints one line for each verb: median seconds, GB/s, and CPU seconds of its processes. By default its workers are processes and its parts
+are 32 MiB. The files lie in the folder that --scratch names, which is best a memory file system. CRC-32C is compared if the transfer
+manager does so.
 """
 
 import argparse
@@ -44,14 +45,14 @@ def cpu_seconds():
 
 
 def measure(work, prepare=lambda: None):
-    """Medians of the seconds and of the CPU seconds."""
+    """The medians of the seconds and of the CPU seconds."""
     rounds = []
     for i in range(args.rounds + 1):
         prepare()
         start, cpu_start = time.perf_counter(), cpu_seconds()
         work()
         rounds.append((time.perf_counter() - start, cpu_seconds() - cpu_start))
-    return [statistics.median(values) for values in zip(*rounds[1:])]  # the first touches the memory at both ends
+    return [statistics.median(values) for values in zip(*rounds[1:])]  # the first round only touches the memory at both ends
 
 
 def delete():

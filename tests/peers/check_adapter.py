@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Loads the LoRA adapters that berth keeps into PEFT, on the model that they were trained on.
+"""Loads the LoRA adapters that berth exports into PEFT, on the model that they were trained on.
 
-check_adapter.py BERTH [ARCHITECTURE...]. Per architecture and choice of --lora-target-modules: a short job keeps its adapter;
-PEFT must put adapters beside those dense layers and no others, hold the file's tensors under the file's names, and give the
-probabilities that berth predicts with the merged model (1e-4). Needs torch, transformers 4.40, peft 0.10, sentencepiece and protobuf.
+    python tests/peers/check_adapter.py BERTH [ARCHITECTURE...]
+
+For each architecture and each choice of --lora-target-modules a short job exports its adapter. PEFT must add adapters to exactly
+the dense layers that were chosen. It must hold the file's tensors under the file's names. Its probabilities must equal those that
+berth predicts with the merged model (to 1e-4). Needs torch, transformers 4.40, peft 0.10, sentencepiece and protobuf.
 """
 import json
 import pathlib
@@ -11,14 +13,14 @@ import shutil
 import sys
 import tempfile
 
-import check_exported as exported  # first: it silences transformers
+import check_exported as exported  # imported first, because it silences transformers
 
 import peft
 import torch
 from safetensors.torch import load_file
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
-# How many dense layers of an encoder layer each choice means, by the names of the architecture.
+# The number of dense layers in an encoder layer that each choice of --lora-target-modules selects.
 BERTS = {"": 2, "key": 1, "attention.output.dense": 1, "output.dense": 2, "intermediate.dense,query": 2, "dense": 3, "all-linear": 6}
 TARGETS = {"distilbert": {"": 2, "ffn.lin2": 1, "k_lin,out_lin,lin1": 3, "all-linear": 6},
            "albert": {"": 2, "attention.dense,ffn_output": 2, "ffn": 1, "all-linear": 6},

@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 """Takes a small random model of every architecture from transformers through berth and back.
 
-check_exported.py BERTH. Per architecture: transformers saves a classifier with a tokenizer; `berth --mode predict` must give
-its probabilities (1e-4); a short job exports model/, which transformers must load with no missing or unexpected key and no
-other ids, and give the probabilities that berth predicts with it; `--mode convert` must give back every tensor of each head
-(classes of sequences, of tokens, masked words), bit for bit, in a folder that transformers loads with no missing or
-unexpected key, and whose logits are those of the folder that it came from. Tokenizers are trained here on the bundled sample. Needs torch, transformers 4.40, sentencepiece and protobuf.
+    python tests/peers/check_exported.py BERTH
+
+transformers saves a classifier with a tokenizer for each architecture. Then three things are checked:
+- `berth --mode predict` gives the probabilities of transformers (to 1e-4).
+- A short job exports model/. transformers loads it without missing or unexpected keys, gives the same token ids, and gives the
+  probabilities that berth predicts with it.
+- `berth --mode convert` preserves every tensor of each head (classes of sequences, classes of tokens, masked words) bit for bit.
+  transformers loads the new folder without missing or unexpected keys, and its logits equal those of the old folder.
+The tokenizers are trained here on the bundled sample. Needs torch, transformers 4.40, sentencepiece and protobuf.
 """
 import json
 import os
@@ -33,7 +37,7 @@ SIZES = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, interme
 ROBERTA = SIZES | dict(type_vocab_size=1, layer_norm_eps=1e-5, pad_token_id=1, bos_token_id=0, eos_token_id=2)
 DEBERTA_PIECES = dict(pad_id=0, bos_id=1, eos_id=2, unk_id=3, pad_piece="[PAD]", bos_piece="[CLS]", eos_piece="[SEP]",
                       unk_piece="[UNK]")
-# Architecture: (transformers' prefix, its config, the file of its tokenizer, how to train that).
+# Architecture: (prefix of the classes in transformers, configuration, file of the tokenizer, how to train the tokenizer).
 ARCHITECTURES = {
     "bert": ("Bert", SIZES, "vocab.txt", {}),
     "roberta": ("Roberta", ROBERTA, "vocab.json", {}),
@@ -48,7 +52,7 @@ ARCHITECTURES = {
                                              norm_rel_ebd="layer_norm", position_biased_input=False, layer_norm_eps=1e-7),
                    "spm.model", DEBERTA_PIECES),
 }
-# As v2-xlarge has one.
+# The convolution of DeBERTa-v2-xlarge.
 ARCHITECTURES["deberta-v2-convolved"] = ("DebertaV2", ARCHITECTURES["deberta-v2"][1] | dict(conv_kernel_size=3, conv_act="gelu"),
                                          *ARCHITECTURES["deberta-v2"][2:])
 TASKS = ("ForSequenceClassification", "ForTokenClassification", "ForMaskedLM")
@@ -94,7 +98,7 @@ class Check:
         self.failures += not holds
 
     def predictions(self, what, folder, texts):
-        """berth's probabilities and ids with the folder, against those of transformers."""
+        """Compares berth's probabilities and ids for a folder with those of transformers."""
         file = self.scratch / "texts.jsonl"
         file.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
         model, report = AutoModelForSequenceClassification.from_pretrained(folder, output_loading_info=True)
@@ -121,7 +125,7 @@ class Check:
         self.expect(spread > 100 * TOLERANCE, f"{what}: texts differ by {spread:.1e}, so that this says something")
 
     def converted(self, what, folder, out, texts):
-        """Every tensor that transformers saved comes back as it was, and so do its logits."""
+        """Checks that a conversion preserves every tensor that transformers saved, and the logits."""
         berth("--mode", "convert", "--model", folder, "--export-dir", out, "--export-format", "safetensors")
         theirs, ours = read_tensors(folder), load_file(out / "model.safetensors")
         same = lambda a, b: a.dtype == b.dtype and a.shape == b.shape and a.numpy().tobytes() == b.numpy().tobytes()  # noqa: E731
@@ -172,7 +176,7 @@ def check_architecture(check, scratch, architecture, texts, corpus):
     fast.save_pretrained(folder)
     check.predictions(f"{architecture}, saved by transformers", folder, texts)
 
-    # The layout without tokenizer.json, and PyTorch's own file.
+    # Also test the layout without tokenizer.json and with PyTorch's own file.
     older = scratch / f"{architecture}-bin"
     save_model(older, architecture, TASKS[0], len(slow), safe=False)
     slow.save_pretrained(older)

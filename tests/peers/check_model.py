@@ -1,9 +1,9 @@
-"""Compares an exported model, loaded by transformers, with berth's own predictions.
+"""Compares an exported model in transformers with berth's own predictions.
 
     python tests/peers/check_model.py MODEL_DIR TEXTS.jsonl PREDICTIONS.tsv
 
-Each line of TEXTS is {"text": ...}; PREDICTIONS is what `berth --mode predict` made of it. The probabilities must
-agree to 1e-5, the labels and their order exactly.
+Each line of TEXTS is {"text": ...}. PREDICTIONS is the output of `berth --mode predict` for it. The probabilities must agree to
+1e-5. The labels and their order must be the same.
 """
 
 import json

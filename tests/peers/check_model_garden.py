@@ -1,8 +1,10 @@
-"""Passes a model through TF Model Garden, both ways: check_model_garden.py CONVERT_CHECKPOINT WORK_FOLDER
+"""Passes a model through TF Model Garden in both directions.
 
-What berth writes goes through Model Garden's own converter of TF1 checkpoints into its BertEncoder, is saved as an object
-graph and read by berth again: bit for bit the same. Then every kind of checkpoint that Model Garden saves is one that berth
-knows all names of. Needs tf-models-official and tf-keras; says SKIPPED where they are not there.
+    python tests/peers/check_model_garden.py CONVERT_CHECKPOINT WORK_FOLDER
+
+First, Model Garden's own converter of TF1 checkpoints loads what berth writes into its BertEncoder. The encoder is saved as an
+object graph, and berth must read the same bits from it. Second, berth must know every name in each kind of checkpoint that Model
+Garden saves. Needs tf-models-official and tf-keras; prints SKIPPED if they are absent.
 """
 
 import os

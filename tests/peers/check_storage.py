@@ -1,9 +1,9 @@
-"""Google's own client and berth read what the other wrote, byte for byte and by checksum.
+"""Checks that Google's own client and berth read each other's objects, byte for byte and by checksum.
 
-    python check_storage.py FAKE_GCS_SERVER GCS_COPY
+    python tests/peers/check_storage.py FAKE_GCS_SERVER GCS_COPY
 
-FAKE_GCS_SERVER and GCS_COPY are this project's programs. Servers: ours, and gcp-storage-emulator where it is installed.
-Needs google-cloud-storage and google-crc32c; an emulator that imports pkg_resources wants setuptools<81.
+FAKE_GCS_SERVER and GCS_COPY are programs of this project. The check runs with our fake server, and with gcp-storage-emulator if it is
+installed. Needs google-cloud-storage and google-crc32c. An emulator that imports pkg_resources needs setuptools<81.
 """
 
 import base64
@@ -22,7 +22,7 @@ from google.cloud import storage
 
 fake_gcs_server, gcs_copy = map(os.path.abspath, sys.argv[1:3])
 KIB, MIB = 1 << 10, 1 << 20
-# One request, several chunks, a chunk's border, parts that storage joins, nothing at all; names that must be encoded.
+# The sizes cover one request, several chunks, the border of a chunk, joined parts and an empty object. Some names need encoding.
 OBJECTS = {"empty": 0, "one byte": 1, "dir/a+b#c?.bin": 300 * KIB, "dir/ünï/one-shot": 8 * MIB, "chunks": 33 * MIB + 7,
            "border": 32 * MIB, "dir/parts": 70 * MIB + 1}
 
@@ -42,7 +42,7 @@ def copy(url, source, target):
 
 
 def check(label, url):
-    # No env variable here: the client must ask `url` whatever the environment says.
+    # The client must use `url` whatever the environment says.
     client = storage.Client(project="peers", credentials=AnonymousCredentials(), client_options={"api_endpoint": url})
     bucket = client.bucket("peers")
     with tempfile.TemporaryDirectory() as folder:
@@ -55,7 +55,7 @@ def check(label, url):
             assert (int(size), crc) == (len(data), crc32c_hex(data)), (label, name, size, crc)
             assert open(path, "rb").read() == data, (label, name)
 
-            # google-cloud-storage compares the checksum of what it reads with x-goog-hash.
+            # google-cloud-storage compares the checksum of the bytes with x-goog-hash.
             copy(url, path, "gs://peers/ours/" + name)
             ours = bucket.blob("ours/" + name)
             assert ours.download_as_bytes(checksum="crc32c") == data, (label, name)

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Compares ids and offsets with `tokenizers` 0.23 and libsentencepiece, all of them.
+"""Compares berth's token ids and offsets with those of `tokenizers` 0.23 and libsentencepiece.
 
-check_subword.py TOKENIZE_LINES SHARED_DATA. Texts: AG News (13,000) and SST-2 (12,000), the torture list, random
-mixtures, and characters within words. Tokenizers: the real tokenizer.json files, BERT's as we save it, the real SentencePiece
-models, and models of every option trained here. Needs `pip install tokenizers==0.23.* sentencepiece==0.2.3 protobuf pandas`.
+    python tests/peers/check_subword.py TOKENIZE_LINES SHARED_DATA
+
+The texts are AG News (13,000), SST-2 (12,000), the torture list, random mixtures, and characters within words. The tokenizers are the
+real tokenizer.json files, BERT's in the form in which berth saves it, the real SentencePiece models, and models with every option,
+which are trained here. Needs `pip install tokenizers==0.23.* sentencepiece==0.2.3 protobuf pandas`.
 """
 import csv
 import json
@@ -41,7 +43,7 @@ def real_texts(data):
     texts = []
     if (data / "ag_news").exists():
         with open(data / "ag_news" / "df.pickle", "rb") as file, warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # numpy tells about old module names
+            warnings.simplefilter("ignore", DeprecationWarning)  # numpy warns about old module names
             texts += list(pickle.load(file)["text"])
         with open(data / "ag_news" / "test_head3000.csv", newline="") as file:
             texts += [row["text"] for row in csv.DictReader(file)]

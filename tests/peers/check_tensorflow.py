@@ -1,7 +1,9 @@
-"""Compares berth's TensorFlow checkpoints with TensorFlow, both ways: check_tensorflow.py CONVERT_CHECKPOINT WORK_FOLDER
+"""Compares berth's TensorFlow checkpoints with TensorFlow in both directions.
 
-What berth writes, tf.train.load_checkpoint reads; what TensorFlow writes (TF1's Saver, TF2's object graph, partitioned
-variables, an index of several blocks), berth reads. Every tensor is compared, bit for bit.
+    python tests/peers/check_tensorflow.py CONVERT_CHECKPOINT WORK_FOLDER
+
+tf.train.load_checkpoint reads what berth writes. berth reads what TensorFlow writes: TF1's Saver, TF2's object graph, partitioned
+variables, and an index of several blocks. Every tensor is compared bit for bit.
 """
 
 import os
@@ -19,7 +21,7 @@ RANDOM = numpy.random.default_rng(5)
 
 
 def model():
-    """Hugging Face name -> value, and the TF1 name and value of each."""
+    """Two dicts: Hugging Face name -> value, and TF1 name -> value."""
     hugging_face, tensorflow = {}, {}
 
     def add(name, tf_name, *shape, transposed=False):
@@ -94,7 +96,7 @@ class Check:
         cut = VOCAB // 2
         values += [table[:cut], table[cut:]]
         slices += [f"{VOCAB} {HIDDEN} 0,{cut}:-", f"{VOCAB} {HIDDEN} {cut},{VOCAB - cut}:-"]
-        # Slots and a step beside the model, and long names for a second block of the index.
+        # Adds optimizer slots, a step, and long names that fill a second block of the index.
         for i in range(30):
             names.append(f"bert/pooler/dense/kernel/{i}{'m' * 10000}"), values.append(table), slices.append("")
         names.append("global_step"), values.append(numpy.int64(7)), slices.append("")
@@ -103,7 +105,7 @@ class Check:
         print(same(self.read_by_berth(prefix), hugging_face), "tensors of a Saver's checkpoint are what berth reads")
 
     def written_by_graph(self, hugging_face, tensorflow):
-        """The classifier's parts apart: an encoder of Model Garden has none."""
+        """Splits off the classifier, because an encoder of Model Garden has none."""
         prefix = self.folder / "graph.ckpt"
         root, names = tf.Module(), {}
 

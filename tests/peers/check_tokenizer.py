@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Compares our ids with those of `tokenizers` 0.23 and transformers, all of them.
+"""Compares berth's token ids with those of `tokenizers` 0.23 and transformers.
 
-check_tokenizer.py TOKENIZE_LINES SHARED_DATA [VOCABULARY ...]. Texts: AG News, SST-2, the torture list, random
-mixtures, and every code point alone and inside a word, for the real BERT vocabularies and for one
-that holds every character. Then our saved folder through AutoTokenizer. Needs `pip install
-tokenizers==0.23.* transformers pandas`.
+    python tests/peers/check_tokenizer.py TOKENIZE_LINES SHARED_DATA [VOCABULARY...]
+
+The texts are AG News, SST-2, the torture list, random mixtures, and every code point alone and within a word. The vocabularies are
+BERT's real ones and one that holds every character. Afterwards AutoTokenizer loads the folder that berth saves. Needs
+`pip install tokenizers==0.23.* transformers pandas`.
 """
 import csv
 import json
@@ -28,7 +29,7 @@ CODE_POINTS = [chr(c) for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF]
 
 
 def reference(pieces, lowercase):
-    """As transformers builds BertTokenizerFast from vocab.txt."""
+    """Builds the tokenizer as transformers builds BertTokenizerFast from vocab.txt."""
     ids = {piece: i for i, piece in enumerate(pieces)}
     tokenizer = Tokenizer(models.WordPiece(ids, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(True, True, None, lowercase)
@@ -81,7 +82,7 @@ def compare_texts(check, what, driver, folder, tokenizer, inputs, max_length=Non
 
 
 def load_pickle(file):
-    with warnings.catch_warnings():  # numpy tells about old module names
+    with warnings.catch_warnings():  # numpy warns about old module names
         warnings.simplefilter("ignore", DeprecationWarning)
         return pickle.load(file)
 
@@ -100,7 +101,7 @@ def real_texts(data):
 
 
 def compare_saved(check, driver, folder, texts, scratch):
-    """What we save, as AutoTokenizer and `tokenizers` read it, against what we computed."""
+    """Compares our ids with those of AutoTokenizer and `tokenizers` on the folder that we save."""
     from transformers import AutoTokenizer
 
     saved = scratch / f"saved-{folder.name}"
@@ -143,7 +144,7 @@ def main():
             run("torture", torture)
             run("code points", CODE_POINTS)
             run("code points in a word", [f"a{c}b" for c in CODE_POINTS])
-            if name == "every character":  # its 2 million pieces take long to read
+            if name == "every character":  # its 2 million pieces take a long time to load
                 continue
             for n in (3, 4, 7, 8, 16, 33, 128):
                 run(f"torture pairs, {n} ids", pairs, n)

@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""Compares `berth --mode tokenize` with transformers, on folders as its save_pretrained writes them.
+"""Compares `berth --mode tokenize` with transformers on folders as save_pretrained() writes them.
 
-check_tokenizer_folders.py BERTH TOKENIZE_LINES SHARED_DATA. Per family three layouts: "bare", the vocabulary or .model file
-and config.json; "slow", with tokenizer_config.json and special_tokens_map.json; "fast", with tokenizer.json. The reference:
-the fast tokenizer of the folder, ids and offsets; but for a .model file what libsentencepiece does, which is the slow
-tokenizer. Both exist up to transformers 4, so run this with 4.40 and with the current one (where a fast tokenizer made of a
-.model file may differ from libsentencepiece: that is counted and shown, not failed). SentencePiece models are trained
-here. TOKENIZE_LINES is asked for truncated ids. Needs sentencepiece and protobuf.
+    python tests/peers/check_tokenizer_folders.py BERTH TOKENIZE_LINES SHARED_DATA
+
+Each family has three layouts:
+- "bare": config.json and the vocabulary or the .model file,
+- "slow": also tokenizer_config.json and special_tokens_map.json,
+- "fast": also tokenizer.json.
+The reference for ids and offsets is the fast tokenizer of the folder. For a .model file it is libsentencepiece, which the slow
+tokenizer uses. Both exist up to transformers 4, so run this script with 4.40 and with the current version. A current fast tokenizer
+that is made from a .model file may differ from libsentencepiece: the differences are counted and printed but are not failures.
+The SentencePiece models are trained here. TOKENIZE_LINES gives truncated ids. Needs sentencepiece and protobuf.
 """
 import json
 import os
@@ -34,10 +38,10 @@ BERT_PIECES = dict(pad_id=0, unk_id=1, bos_id=-1, eos_id=-1, pad_piece="<pad>", 
                    control_symbols=["[CLS]", "[SEP]", "[MASK]"])
 DEBERTA_PIECES = dict(pad_id=0, bos_id=1, eos_id=2, unk_id=3, pad_piece="[PAD]", bos_piece="[CLS]", eos_piece="[SEP]",
                       unk_piece="[UNK]")
-# Pieces that mix digits and commas, which ALBERT's slow tokenizer splits again.
+# ALBERT's slow tokenizer splits pieces that mix digits and commas again.
 MIXED = dict(split_by_number=False, split_by_unicode_script=False)
-# Family: (class without "Tokenizer", model_type, its .model file or None, how to train it or the folder of the vocabulary,
-# settings).
+# Family: (class name without "Tokenizer", model_type, name of the .model file or None, how to train it or the folder of the
+# vocabulary, settings).
 FAMILIES = {
     "bert uncased": ("Bert", "bert", None, "bert_uncased", {}),
     "bert cased": ("Bert", "bert", None, "bert_cased", dict(do_lower_case=False)),
@@ -69,7 +73,7 @@ def train(path, corpus, **options):
 
 
 def make_folders(scratch, data, corpus, name):
-    """The family's folders by layout; nothing where its vocabulary is not there."""
+    """The folders of a family by layout. Empty if its vocabulary is absent."""
     class_name, model_type, model_file, source, settings = FAMILIES[name]
     if not model_file and not (data / "vocab" / source).exists():
         print(f"SKIPPED: {name}, no {source} at {data}")
@@ -85,7 +89,7 @@ def make_folders(scratch, data, corpus, name):
             if (data / "vocab" / source / file).exists():
                 shutil.copy(data / "vocab" / source / file, bare / file)
     (bare / "config.json").write_text(json.dumps({"model_type": model_type}))
-    # What is not said in a file nobody can know.
+    # No reader can know a setting that no file states.
     if settings:
         (bare / "tokenizer_config.json").write_text(json.dumps(settings))
     saved = {"fast": getattr(transformers, class_name + "TokenizerFast").from_pretrained(bare)}
@@ -107,7 +111,7 @@ def run(command, given=""):
 
 
 def asked(tokenizer, inputs, **options):
-    """Ids, and offsets where the tokenizer is a fast one."""
+    """The ids, and the offsets if the tokenizer is a fast one."""
     ids, offsets = [], []
     for value in inputs:
         done = tokenizer(*(value if isinstance(value, list) else [value]), return_offsets_mapping=tokenizer.is_fast, **options)
@@ -144,7 +148,7 @@ class Check:
             print(f"  {inputs[i]!r}\n    theirs {theirs[i]}\n    ours   {ours[i]}")
 
     def folder(self, what, folder, tokenizer, inputs, counts=True):
-        """`inputs`: what to call them, and the texts or pairs."""
+        """`inputs` is a dict: name -> texts or pairs."""
         for kind, values in inputs.items():
             ids, offsets = asked(tokenizer, values)
             our_ids, our_offsets = self.ours(folder, values)
@@ -153,7 +157,7 @@ class Check:
                 self.compare(f"{what}, {kind}, offsets", values, offsets, our_offsets)
         for length in LENGTHS if counts else ():
             for kind in ("torture", "pairs"):
-                # The slow ones cut pairs of the same length otherwise.
+                # Slow tokenizers truncate pairs of equal length differently.
                 if kind in inputs and (kind == "torture" or tokenizer.is_fast):
                     ids = asked(tokenizer, inputs[kind], truncation=True, max_length=length)[0]
                     self.compare(f"{what}, {kind}, {length} ids", inputs[kind], ids, self.truncated(folder, inputs[kind], length))
@@ -164,20 +168,20 @@ def without(text, inputs):
 
 
 def inputs_for(name, layout, is_fast, inputs):
-    """What the tokenizer is a reference for."""
+    """The inputs for which the tokenizer is a reference."""
     if name == "roberta" and layout == "bare" and not OLD:
-        return without("<mask>", inputs)  # takes no spaces before it; berth does, as the published tokenizer.json
+        return without("<mask>", inputs)  # does not strip the spaces before <mask>; berth does, as the published tokenizer.json says
     if is_fast:
         return inputs
     if name.startswith("albert") or FAMILIES[name][-1].get("do_lower_case"):
-        # It prepares the text in Python, by other tables than the fast one, which berth follows.
+        # It normalizes in Python, with other tables than the fast tokenizer. berth follows the fast one.
         return {kind: values for kind, values in inputs.items() if kind.startswith("real")}
-    return without("</s>", inputs) if name == "t5" else inputs  # adds none where a text ends in one
+    return without("</s>", inputs) if name == "t5" else inputs  # adds no </s> if the text ends in one
 
 
 def check_bare_models(check, corpus, texts):
-    """Without any configuration: the model's own ids, and what its control pieces suggest around them."""
-    draw = random.Random(2)  # ways of equal score, behind pieces that the user defined
+    """Without a configuration: the ids of the model, with the special tokens that its control pieces suggest."""
+    draw = random.Random(2)  # draws among segmentations of equal score behind user-defined pieces
     texts = texts + ["".join(draw.choices("(-)", k=40) + draw.choices("/!.", k=12)) for _ in range(1000)]
     for name, options in BARE_MODELS.items():
         folder = check.scratch / f"bare {name}"
@@ -186,7 +190,7 @@ def check_bare_models(check, corpus, texts):
         processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / "spiece.model"))
         ids = [[1, *processor.encode(text), 2] for text in texts]
         check.compare(f"bare spiece.model, {name}", texts, ids, check.ours(folder, texts)[0])
-        # The same file as XLM-RoBERTa's: <s> <pad> </s> <unk> come first, so all is one further but the unknown.
+        # The ids of XLM-RoBERTa: <s> <pad> </s> <unk> come first, so every id except that of the unknown token is one higher.
         shutil.move(folder / "spiece.model", folder / "sentencepiece.bpe.model")
         (folder / "config.json").write_text('{"model_type": "xlm-roberta"}')
         ids = [[0, *(i + 1 if i else 3 for i in processor.encode(text)), 2] for text in texts]
@@ -204,7 +208,7 @@ def main():
     corpus.write_text("\n".join(t.replace("\n", " ") for t in real + TEXTS * 3))
     angled = [t.replace("[CLS]", "<s>").replace("[SEP]", "</s>").replace("[MASK]", "<mask>").replace("[PAD]", "<pad>")
               .replace("[UNK]", "<unk>") for t in TEXTS if "[" in t]
-    # Letters that the older library's Unicode has no lower case for.
+    # Letters for which the Unicode version of the older library has no lower case.
     texts = [t for t in TEXTS if not OLD or "\U00016ea0" not in t]
     torture = texts + angled + random_texts(1000)
     pairs = [[a, b] for a in texts[::3] for b in (texts + angled)[1::4]]

@@ -2,11 +2,14 @@
 
     python tests/record/record_architectures.py tests/testdata/architectures [SEED]
 
-Writes ARCHITECTURE-TASK.safetensors: parameters as "param.NAME", the gradients of the mean loss as "grad.NAME", "logits",
-the packed inputs "input_ids", "token_type_ids", "lengths", the "labels" (a class, a score or a set of classes a sequence; a
-class or -100 a token; an id or -100 a token; where each sequence's answer starts, and as "ends" where it ends), and in the
-metadata "config", the model's config.json.
-Recorded with torch 1.13 and transformers 4.40.
+Writes ARCHITECTURE-TASK.safetensors with these tensors:
+- "param.NAME": the parameters,
+- "grad.NAME": their gradients of the mean loss,
+- "logits",
+- "input_ids", "token_type_ids", "lengths": the packed inputs,
+- "labels": for each sequence a class, a score or a set of classes; for each token a class or an id, where -100 means none; for
+  questions the start of each answer, with its end in "ends".
+The metadata "config" holds the model's config.json. Recorded with torch 1.13 and transformers 4.40.
 """
 
 import json
@@ -35,11 +38,11 @@ ARCHITECTURES = {
                                  "position_buckets": 4, "max_relative_positions": -1, "pos_att_type": ["p2c", "c2p"],
                                  "share_att_key": True, "norm_rel_ebd": "layer_norm", "position_biased_input": False,
                                  "pooler_dropout": 0.0, "pooler_hidden_act": "gelu", "layer_norm_eps": 1e-7}),
-    # What no published model has: positions and token types besides, distances that are not bucketed.
+    # Options that no published model uses: absolute positions and token types, and distances without buckets.
     "deberta-v2-biased": ("DebertaV2", {**SIZES, "type_vocab_size": 2, "relative_attention": True, "position_buckets": -1,
                                         "max_relative_positions": 6, "pos_att_type": "c2p|p2c", "share_att_key": True,
                                         "position_biased_input": True}),
-    # DeBERTa-v2-xlarge's convolution beside its first layer.
+    # The convolution of DeBERTa-v2-xlarge, beside its first layer.
     "deberta-v2-convolved": ("DebertaV2", {**SIZES, "type_vocab_size": 0, "relative_attention": True, "position_buckets": 4,
                                            "max_relative_positions": -1, "pos_att_type": "p2c|c2p", "share_att_key": True,
                                            "norm_rel_ebd": "layer_norm", "position_biased_input": False,
@@ -53,7 +56,7 @@ SETTINGS = {"score": dict(num_labels=1, problem_type="regression"), "sets": dict
 
 
 def answers(model, inputs, lengths, labels):
-    """The mean loss and the logits [T,2], one sequence at a time: in a padded batch transformers' softmax includes padding."""
+    """The mean loss and the logits [T,2]. Computed one sequence at a time, because in a padded batch the softmax includes padding."""
     losses, logits = [], []
     for i, length in enumerate(lengths):
         output = model(**{name: value[i:i + 1, :length] for name, value in inputs.items()},
@@ -68,13 +71,13 @@ def make_model(architecture, task):
     prefix, arguments = ARCHITECTURES[architecture]
     config = getattr(transformers, prefix + "Config")(**{**arguments, **SETTINGS.get(task, {})})
     model = getattr(transformers, prefix + TASKS[task])(config).train()
-    for parameter in model.parameters():  # biases and LayerNorm away from 0 and 1
+    for parameter in model.parameters():  # moves biases and LayerNorm away from 0 and 1
         parameter.data += 0.05 * torch.randn_like(parameter)
     return model
 
 
 def make_inputs(architecture, config):
-    """Padded inputs, their mask and the lengths. RoBERTa's padding id stands in a text, too: it has a place of its own."""
+    """Padded inputs, their mask and the lengths. One text also contains RoBERTa's padding id, which has a position of its own."""
     pad = config.pad_token_id
     lengths = torch.tensor([1, 9, 4, 13, 6])
     width = int(lengths.max())
@@ -120,7 +123,7 @@ def record(out, architecture, task):
     recorded["labels"] = labels if labels.is_floating_point() else labels.to(torch.int32)
     recorded["loss"] = loss.detach().reshape(1)
     for name, parameter in model.named_parameters():
-        if parameter.grad is not None:  # DistilBERT's positions would be sinusoids otherwise
+        if parameter.grad is not None:  # DistilBERT's positions may be sinusoids without a gradient
             recorded["grad." + name] = parameter.grad.detach().clone()
     save_file(recorded, out / f"{architecture}-{task}.safetensors",
               metadata={"config": json.dumps(model.config.to_dict(), sort_keys=True)})
@@ -136,9 +139,9 @@ def main():
     for architecture in ARCHITECTURES:
         for task in TASKS:
             if architecture in ("xlm-roberta", "deberta-v2-biased", "deberta-v2-convolved") and task not in ("sequence", "qa"):
-                continue  # nearly as the one before
+                continue  # nearly the same as the one before
             if task in ("score", "sets") and architecture not in ("bert", "roberta"):
-                continue  # the head of "sequence"
+                continue  # it has the head of "sequence"
             if task != "qa" or architecture not in ("deberta-v2-biased", "deberta-v2-convolved"):
                 record(out, architecture, task)
 

@@ -1,8 +1,8 @@
 """Writes the small compressed files and archives of tests/testdata with Python's own modules.
 
-packed.txt.{gz,bz2,xz} by gzip, bz2 and lzma, packed.txt.zst by the zstd program (1.5.4),
-packed.tar.gz by tarfile (pax) and packed.zip by zipfile (one entry stored, one deflated).
-zeros.tar.zst is a bomb: 80 MiB of zeros in a few KiB.
+packed.txt.{gz,bz2,xz} are written with gzip, bz2 and lzma, and packed.txt.zst with the program zstd (1.5.4). packed.tar.gz is written
+with tarfile (pax), and packed.zip with zipfile (one entry stored, one deflated). zeros.tar.zst is a decompression bomb: 80 MiB of zeros
+in a few KiB.
 """
 
 import bz2

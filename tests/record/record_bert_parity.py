@@ -1,12 +1,15 @@
-"""Records what PyTorch and transformers compute for a small BERT classifier.
+"""Records what PyTorch and transformers compute for a small BERT classifier in ten updates.
 
     python tests/record/record_bert_parity.py tests/testdata/parity
 
-Writes bert.safetensors (parameters under their own names, "grad.NAME" for the gradient of the first update's mean
-loss, "logits" of its examples, inputs "input_ids.K", "token_type_ids.K", "lengths.K", "labels.K" of update K) and
-config.json, vocabulary free; "losses" are the mean losses of ten updates by AdamW (decay 0.01 but on biases and
-LayerNorm, clipped to norm 1, linear warm-up over 2 of 10 updates to 2e-3, no dropout).
-Recorded with torch 1.13 and transformers 4.40.
+Writes config.json and bert.safetensors with these tensors:
+- the parameters under their own names,
+- "grad.NAME": the gradients of the first update's mean loss,
+- "logits": the logits of the first update's examples,
+- "input_ids.K", "token_type_ids.K", "lengths.K", "labels.K": the inputs of update K,
+- "losses": the mean losses of ten updates.
+The optimizer is AdamW without dropout: decay 0.01 except on biases and LayerNorm, gradients clipped to norm 1, linear warm-up over 2 of
+the 10 updates to 2e-3. There is no vocabulary. Recorded with torch 1.13 and transformers 4.40.
 """
 
 import json
@@ -26,7 +29,7 @@ config = BertConfig(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_atte
 config.id2label = {0: "a", 1: "b", 2: "c"}
 config.label2id = {"a": 0, "b": 1, "c": 2}
 model = BertForSequenceClassification(config).train()
-for parameter in model.parameters():  # biases and LayerNorm away from 0 and 1
+for parameter in model.parameters():  # moves biases and LayerNorm away from 0 and 1
     parameter.data += 0.05 * torch.randn_like(parameter)
 
 recorded = {name: value.detach().clone().contiguous() for name, value in model.named_parameters()}

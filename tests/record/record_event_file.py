@@ -1,4 +1,4 @@
-"""Writes tests/testdata/small.tfevents with tensorboard's (2.21) own record writer and protos."""
+"""Writes tests/testdata/small.tfevents with the record writer and the protos of tensorboard (2.21)."""
 
 import pathlib
 

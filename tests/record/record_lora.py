@@ -1,12 +1,14 @@
-"""Records what PEFT computes with LoRA adapters on a small model of every kind of attention.
+"""Records what PEFT computes with LoRA adapters on a small model with every kind of attention.
 
     python tests/record/record_lora.py tests/testdata/lora
 
-Writes ARCHITECTURE-TASK.safetensors: the model's parameters without adapters as "param.NAME", PEFT's adapter_model.safetensors as
-"adapter.NAME", the gradients of its tensors as "grad.NAME", "logits", "loss", the packed inputs and labels as
-record_architectures.py has them, and in the metadata "config" and "adapter_config".
--all and -dense behind the task: with adapters of all dense layers of a layer. Recorded with peft 0.10, torch 1.13 and transformers 4.40;
-those two with torch 2.15.
+Writes ARCHITECTURE-TASK.safetensors with these tensors:
+- "param.NAME": the model's parameters without adapters,
+- "adapter.NAME": the tensors of PEFT's adapter_model.safetensors,
+- "grad.NAME": their gradients,
+- "logits", "loss", and the packed inputs and labels as in record_architectures.py.
+The metadata holds "config" and "adapter_config". Files whose TASK ends in -all or -dense have adapters on all dense layers of each
+encoder layer. They were recorded with torch 2.15, the others with torch 1.13; all with peft 0.10 and transformers 4.40.
 """
 
 import json
@@ -19,7 +21,7 @@ from safetensors.torch import save_file
 
 from record_architectures import CLASSES, EXAMPLES, make_inputs, make_model
 
-# What a name means in addition: the dense layers behind "-all" are what PEFT makes of all-linear without the head's.
+# The dense layers of "-all": those that PEFT selects for all-linear, without those of the head.
 ALL = {"bert": ["query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense"],
        "distilbert": ["q_lin", "k_lin", "v_lin", "out_lin", "lin1", "lin2"],
        "albert": ["query", "key", "value", "attention.dense", "ffn", "ffn_output"],
@@ -38,7 +40,7 @@ def record(out, architecture, task, targets=None, suffix=""):
                              modules_to_save=["classifier"] if token else HEADS[architecture])
     model = peft.get_peft_model(model, config).train()
     for name, parameter in model.named_parameters():
-        if "lora_B" in name:  # zeros at first
+        if "lora_B" in name:  # PEFT initializes it with zeros
             parameter.data = 0.3 * torch.randn_like(parameter)
     inputs, mask, _, packed = make_inputs(architecture, model.config)
     labels = torch.randint(0, CLASSES, mask.shape if token else (EXAMPLES,))
@@ -50,7 +52,7 @@ def record(out, architecture, task, targets=None, suffix=""):
     recorded["labels"] = (labels[mask] if token else labels).to(torch.int32)
     recorded["logits"] = (output.logits[mask] if token else output.logits).detach().clone()
     recorded["loss"] = output.loss.detach().reshape(1)
-    # By PEFT's own renaming of what it saves.
+    # The names under which PEFT saves them.
     gradients = {name: parameter.grad for name, parameter in model.named_parameters() if parameter.grad is not None}
     for kind, state in (("adapter", None), ("grad", gradients)):
         for name, value in peft.get_peft_model_state_dict(model, state).items():

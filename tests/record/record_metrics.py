@@ -1,11 +1,10 @@
-"""Records what scikit-learn, scipy, seqeval and SQuAD's evaluation scripts say of made-up predictions.
+"""Records the metrics that scikit-learn, scipy, seqeval and SQuAD's evaluation scripts compute for made-up predictions.
 
     python tests/record/record_metrics.py tests/testdata/metrics EVALUATE_V1
 
-EVALUATE_V1 is the official evaluate-v1.1.py (as a module: metrics/squad/compute_score.py of huggingface/evaluate); that of
-2.0 is taken from transformers, which carries it. Writes classification.json, regression.json, multi_label.json,
-entities.json and answers.json: a list of cases each.
-Recorded with scikit-learn 1.9, scipy 1.17, seqeval 1.2 and transformers 4.40.
+EVALUATE_V1 is the official evaluate-v1.1.py, in the form of a module (metrics/squad/compute_score.py of huggingface/evaluate). The script
+for SQuAD 2.0 comes from transformers. Writes classification.json, regression.json, multi_label.json, entities.json and answers.json. Each
+holds a list of cases. Recorded with scikit-learn 1.9, scipy 1.17, seqeval 1.2 and transformers 4.40.
 """
 
 import importlib.util
@@ -22,7 +21,7 @@ import seqeval.metrics
 import sklearn.metrics
 from transformers.data.metrics import squad_metrics as squad_v2
 
-warnings.simplefilter("ignore")  # of classes that nobody predicted
+warnings.simplefilter("ignore")  # scikit-learn warns about classes without predictions
 RANDOM = random.Random(5)
 
 
@@ -87,7 +86,7 @@ def multi_label_cases():
         predictions = (1 / (1 + np.exp(-logits)) > 0.5).astype(int)
         f1 = {f"f1_{average}": sklearn.metrics.f1_score(truths, predictions, average=average, zero_division=0)
               for average in ("micro", "macro")} if labels > 1 else {}
-        # One column would be taken for two classes: counted by hand.
+        # scikit-learn takes one column for two classes, so this case is counted by hand.
         of_label = {name: [] for name in ("precision", "recall", "f1", "support")}
         for label in range(labels):
             for name, value in rates(truths[:, label], predictions[:, label], [1]).items():
@@ -114,13 +113,13 @@ def entity_cases():
     yield case(proper, proper)
     yield case(proper, [["I-PER", "I-PER", "O", "I-LOC"], ["O", "B-PER", "I-PER", "I-PER", "O"]])
     yield case([["B", "I", "O", "B"], ["S", "O", "B", "E"]], [["B", "I", "I", "O"], ["B", "O", "B", "E"]])
-    # Without a prefix: seqeval takes the first letter for one, and these are none that it knows.
+    # Tags without a prefix: seqeval takes their first letter for the prefix and does not know it.
     plain = ["O", "O", "PER", "LOC", "TIME"]
     truths = [choices(plain, RANDOM.randint(1, 12)) for _ in range(40)]
     yield case(truths, [mostly(sentence, plain) for sentence in truths], full=False)
 
 
-QUESTIONS = [  # a prediction and the gold answers; none: no answer
+QUESTIONS = [  # a prediction and its gold answers; an empty list: the question has no answer
     ("the Eiffel Tower", ["Eiffel Tower", "The Eiffel Tower in Paris"]), ("Paris, France", ["Paris"]),
     ("  An  apple -- a day. ", ["apple day"]), ("1,000 km", ["1000 km", "a thousand"]), ("state-of-the-art", ["state of the art"]),
     ("theatre", ["the atre"]), ("", ["something"]), ("nothing", ["something", "else"]), ("to be or not to be", ["not to be or to be"]),

@@ -1,10 +1,10 @@
-"""Writes pickles in the layouts of pandas that no longer install, into tests/testdata/pickle/.
+"""Writes pickles in the layouts of pandas versions that can no longer be installed, into tests/testdata/pickle/.
 
     python record_old_pickles.py ../testdata/pickle
 
-Needs no package: classes of the same (module, name) stand in for numpy's and pandas', and hand
-Python's own pickler the reductions that those versions made (measured on their files): pandas 0.15
-and 0.17 under Python 2 (str written as BINSTRING), 0.20, 0.25, 1.0, 1.1 and 1.3.
+The script needs no package. Classes with the same module and name stand in for those of numpy and pandas. They give Python's own pickler
+the reductions that those versions made, which were measured on their files. The versions are pandas 0.15 and 0.17 under Python 2 (which
+writes str as BINSTRING), 0.20, 0.25, 1.0, 1.1 and 1.3.
 """
 import functools
 import io
@@ -30,7 +30,7 @@ def stand_in(module, name, kind="class"):
 
 
 class Reduced:
-    """Pickles as `callable(*args)`, then BUILD `state` where there is one."""
+    """Pickles as `callable(*args)`, followed by BUILD if there is a `state`."""
 
     def __init__(self, callable, args, state=None):
         self.reduction = (callable, args) if state is None else (callable, args, state)
@@ -66,7 +66,7 @@ def array(code, values, shape=None):
 
 
 class Layout:
-    """The names and the ways of one version."""
+    """The module names and the layouts of one version."""
 
     def __init__(self, index, range_index, internals, categorical, key):
         self.new_index = stand_in(index, "_new_Index", "function")
@@ -111,7 +111,7 @@ TEXTS = ["plain", "caf\u00e9", None, "plain"]
 
 
 def blocks():
-    """Three types, their columns interleaved; the slice overshoots, as pandas' own do."""
+    """Columns of three types, interleaved. The slice ends beyond the last column, as those of pandas do."""
     return ["text", "n", "flag", "other", "m"], 4, [
         (array("O8", TEXTS + ["w", "x", "y", "z"], (2, 4)), slice(0, 6, 3)),
         (array("i8", [1, 2, 3, -4, 5, 6, 7, 8], (2, 4)), array("i8", [1, 4])),
@@ -123,7 +123,7 @@ BLOCKS_CONTENT = {"text": TEXTS, "n": [1, 2, 3, -4], "flag": [True, False, True,
 
 
 class Python2Pickler(pickle._Pickler):
-    """str as Python 2 wrote it: bytes."""
+    """A str as Python 2 pickled it: as bytes."""
 
     dispatch = dict(pickle._Pickler.dispatch)
 
@@ -143,7 +143,7 @@ class Python2Pickler(pickle._Pickler):
 
 
 def files():
-    """name, what to pickle, protocols, pickler, content, categories"""
+    """Yields (name, object to pickle, protocols, pickler, content, categories)."""
     python2, python3 = Python2Pickler, pickle._Pickler
     for version, layout, protocols, pickler in [
             ("0.15", Layout("pandas.core.index", None, "pandas.core.internals",
@@ -197,7 +197,7 @@ def files():
 
 
 class PartialCall:
-    """A callable that pickles as the partial it holds."""
+    """A callable that is pickled as the partial that it holds."""
 
     def __init__(self, partial):
         self.partial = partial

@@ -1,11 +1,11 @@
-"""Records tests/testdata/pickle/: frames pickled by the pandas this runs under.
+"""Records tests/testdata/pickle/: tables that were pickled by the pandas under which this script runs.
 
-    python record_pickles.py ../testdata/pickle            # once for each pandas
-    python record_old_pickles.py ../testdata/pickle        # layouts older than those
+    python record_pickles.py ../testdata/pickle            # once with each version of pandas
+    python record_old_pickles.py ../testdata/pickle        # layouts of older versions
 
-Recorded with Python 3.11 and: pandas 1.5.3 (numpy 1.24.4, pyarrow 14.0.2), 2.2.3 and 2.3.3
-(numpy 2.2), 3.0 (numpy 2), pyarrow of the day. Each file's content, as the reader must give it, is
-in expected.json beside them: what is neither text nor number is null.
+expected.json in the same folder holds the content of each file as the reader must return it. Cells that are neither text nor number are
+null there. Recorded with Python 3.11 and pandas 1.5.3 (numpy 1.24.4, pyarrow 14.0.2), 2.2.3 and 2.3.3 (numpy 2.2), and 3.0 (numpy 2, with
+the pyarrow of that day).
 """
 import json
 import math
@@ -37,7 +37,7 @@ def cell(value):
 
 
 def nested(value):
-    """What a list or dict holds; deeper ones are null."""
+    """The content of a list or dict. Nested lists and dicts are null."""
     part = lambda inner: None if isinstance(inner, (list, dict)) else cell(inner)
     if isinstance(value, list):
         return [part(inner) for inner in value]

@@ -1,4 +1,4 @@
-"""Writes tests/testdata/small.safetensors with the safetensors package (0.8.0) and numpy."""
+"""Writes tests/testdata/small.safetensors with the packages safetensors (0.8.0) and numpy."""
 
 import pathlib
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Records ids and offsets of subword tokenizers on the torture list: tests/testdata/tokenizer/.
 
-Trains small vocabularies on the torture list itself, so that all files are ours. Needs `pip install
-tokenizers==0.23.* sentencepiece==0.2.3 protobuf`.
+The script trains small vocabularies on the torture list itself, so that all files are ours. Needs
+`pip install tokenizers==0.23.* sentencepiece==0.2.3 protobuf`.
 """
 import base64
 import json
@@ -90,7 +90,7 @@ def train_sentencepiece(**options):
             **options,
         )
         model = sentencepiece_model_pb2.ModelProto.FromString((folder / "m.model").read_bytes())
-    for field in ("input", "model_prefix"):  # where it was made is nobody's business
+    for field in ("input", "model_prefix"):  # hides the paths of the machine that trained the model
         model.trainer_spec.ClearField(field)
     model.normalizer_spec.ClearField("normalization_rule_tsv")
     return model
@@ -118,7 +118,7 @@ def unused(model):
 
 
 def unigram_json(model):
-    """As converters make it of a SentencePiece model, with more normalizers before."""
+    """A tokenizer as converters make it from a SentencePiece model, with additional normalizers."""
     vocab = [(p.piece, p.score) for p in model.pieces]
     tokenizer = Tokenizer(models.Unigram(vocab, 0))
     charsmap = base64.b64encode(model.normalizer_spec.precompiled_charsmap).decode()
@@ -140,7 +140,7 @@ def unigram_json(model):
 
 
 def words_json():
-    """WordPiece over the other pre-tokenizers and normalizers."""
+    """WordPiece with the remaining pre-tokenizers and normalizers."""
     tokenizer = Tokenizer(models.WordPiece({"[UNK]": 0}, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.Sequence(
         [normalizers.NFC(), normalizers.Strip(), normalizers.Replace(Regex(r"\s{2,}|[\n\r\t]"), " ")]

@@ -1,6 +1,6 @@
 """Writes tests/testdata/tensorflow/ with real TensorFlow (2.21.0, tensorflow-cpu from PyPI).
 
-The models hold whole numbers that depend on the names of TF1 alone, so that tests can say what each tensor must be.
+The values of a tensor are whole numbers that depend only on its TF1 name. A test can therefore compute what each tensor must hold.
 """
 
 import gzip
@@ -16,13 +16,13 @@ HIDDEN, HEADS, SIZE, INNER, VOCAB, POSITIONS, TYPES, LABELS, LAYERS = 4, 2, 2, 6
 
 
 def values(name, *shape):
-    """What the variable that TF1 calls `name` holds: whole numbers from the sum of the name's bytes on."""
+    """The value of the variable with TF1 name `name`: successive whole numbers from the sum of the name's bytes."""
     count = int(numpy.prod(shape, dtype=int))
     return (sum(name.encode()) + numpy.arange(count)).astype(numpy.float32).reshape(shape)
 
 
 def save_raw(prefix, tensors, slices=None):
-    """tensors: name -> value, saved in this order; slices: name -> TensorFlow's slice text."""
+    """`tensors` maps names to values and is saved in its order. `slices` maps names to TensorFlow's slice text."""
     slices = slices or {}
     names = list(tensors)
     tf.raw_ops.SaveV2(
@@ -79,7 +79,7 @@ def partitioned(folder):
 
 
 def several_blocks(folder):
-    """An index of two data blocks: TensorFlow cuts at 256 KiB. Names that are long, but pack well."""
+    """An index of two data blocks. TensorFlow starts a new block after 256 KiB, so the names are long, but they compress well."""
     save_raw(folder / "blocks.ckpt", {f"{i:02d}{'x' * 15000}": tf.fill([1, i], float(i)) for i in range(20)})
     index = folder / "blocks.ckpt.index"
     (folder / "blocks.ckpt.index.gz").write_bytes(gzip.compress(index.read_bytes(), 9, mtime=0))
@@ -128,7 +128,7 @@ def tf1_names(folder):
 
 
 class Part(tf.Module):
-    """A layer: its variables and sub-layers by attribute, each variable under its full name."""
+    """A layer whose attributes are its variables and sub-layers. Each variable has its full name."""
 
     def __init__(self, **attributes):
         super().__init__()
@@ -185,12 +185,12 @@ def pooler_part():
 
 def save_graph(prefix, **items):
     checkpoint = tf.train.Checkpoint(**items)
-    checkpoint.save_counter  # created by being asked for
+    checkpoint.save_counter  # reading the attribute creates it
     checkpoint.write(str(prefix))
 
 
 def tf2_layers(folder):
-    """As Model Garden's functional BertEncoder: layer_with_weights-N."""
+    """The object graph of Model Garden's functional BertEncoder: layer_with_weights-N."""
     layers = embedding_parts() + [transformer_part(i, True) for i in range(LAYERS)] + [pooler_part()]
     model = Part(**{f"layer_with_weights-{i}": layer for i, layer in enumerate(layers)})
     optimizer = Part(iter=tf.Variable(9, dtype=tf.int64), _variables=[tf.Variable(values("m", HIDDEN), name="m/kernel")])
@@ -198,7 +198,7 @@ def tf2_layers(folder):
 
 
 def tf2_attributes(folder):
-    """As BertEncoderV2, a layer with named attributes, and the heads of pre-training."""
+    """The object graph of BertEncoderV2, a layer with named attributes, with the heads of pre-training."""
     words, positions, types, norm = embedding_parts()
     encoder = Part(
         _embedding_layer=words,
@@ -218,13 +218,13 @@ def tf2_attributes(folder):
 
 
 def tf2_other_paths(folder):
-    """Attribute names that nobody expects: only the graph's full names say what is what."""
+    """Unknown attribute names, so that only the full names in the graph identify the variables."""
     layers = embedding_parts() + [transformer_part(0, True)] + [pooler_part()]
     save_graph(folder / "tf2_other.ckpt", my_own_name=Part(parts=[Part(inner=layer) for layer in layers]))
 
 
 def token_example(folder):
-    """One record of create_finetuning_data.py's features, and a list of nothing."""
+    """One record with the features of create_finetuning_data.py and an empty list."""
     train = tf.train
     ints = lambda numbers: train.Feature(int64_list=train.Int64List(value=numbers))
     floats = lambda numbers: train.Feature(float_list=train.FloatList(value=numbers))
@@ -251,6 +251,6 @@ if __name__ == "__main__":
     tf2_attributes(folder)
     tf2_other_paths(folder)
     token_example(folder)
-    (folder / "checkpoint").unlink(missing_ok=True)  # names this machine's folder
+    (folder / "checkpoint").unlink(missing_ok=True)  # it contains the path of this machine's folder
     for path in sorted(folder.iterdir()):
         print(path.stat().st_size, path.name)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Measures which characters `tokenizers` 0.23 calls letters, numbers, words and marks.
+"""Measures which characters `tokenizers` 0.23 regards as letters, numbers, words and marks.
 
-Writes trainer/text/newer_characters.cpp: only where it disagrees with utf8proc 2.8, whose Unicode
-is older than that of its regular expressions and newer than that of its normalization. Needs
+Writes trainer/text/newer_characters.cpp, which lists only the characters on which it disagrees with utf8proc 2.8. The Unicode version of
+utf8proc is older than that of the regular expressions in `tokenizers` and newer than that of its normalization. Needs
 `pip install tokenizers==0.23.*` and libutf8proc.
 """
 import ctypes

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Records what `tokenizers` 0.23 makes of the torture list: tests/testdata/tokenizer/.
+"""Records how `tokenizers` 0.23 tokenizes the torture list: tests/testdata/tokenizer/.
 
-Needs `pip install tokenizers==0.23.*`. Makes two small vocabularies of its own, cased and uncased.
+The script makes two small vocabularies of its own, one cased and one uncased. Needs `pip install tokenizers==0.23.*`.
 """
 import json
 import pathlib
@@ -22,7 +22,7 @@ MAX_LENGTHS = (3, 4, 5, 6, 7, 12, 13)
 
 
 def vocabulary(lowercase):
-    """Words, then single characters, so that most texts are known in part."""
+    """Words, then single characters, so that most texts consist in part of known pieces."""
     texts = "".join(TEXTS[:30])
     if lowercase:
         texts = normalizers.BertNormalizer(lowercase=True).normalize_str(texts)
@@ -70,7 +70,7 @@ def record_texts(name, tokenizer):
 
 
 def record_added_tokens(tokenizer):
-    """Tokens that users add, with every flag, on a copy of the uncased tokenizer."""
+    """A copy of the uncased tokenizer with added tokens that have every flag."""
     tokenizer.add_tokens(
         [
             AddedToken("<left>", lstrip=True, normalized=False),
@@ -102,7 +102,7 @@ def fnv(data, value=0xCBF29CE484222325):
 
 
 def record_code_points():
-    """A digest a block of 4096 code points: what each becomes, and into how many words it cuts."""
+    """One digest for each block of 4096 code points. It covers what each code point becomes and into how many words it splits a text."""
     tiny = bert(SPECIAL, False)
     columns = {"cased": (True, True, False, False), "uncased": (True, True, None, True), "lower": (False, False, False, True)}
     rows = []

@@ -2,10 +2,9 @@
 
     python tests/record/record_torch.py tests/testdata/torch
 
-state_dict.safetensors has the tensors that each of the state dicts holds, contiguous. "*.bin" have them as PyTorch
-saves them: transposed, expanded, sliced, tied, of each element type. Recorded with torch 1.13 and safetensors 0.8;
-zip_torch2.bin is zip.bin packed again with the records that torch 2.x adds (byteorder, .format_version, ...), since
-that one could not be installed.
+state_dict.safetensors holds the tensors of the state dicts, contiguous. The files "*.bin" hold the same tensors as PyTorch saves them:
+transposed, expanded, sliced, tied, and of each element type. Recorded with torch 1.13 and safetensors 0.8. zip_torch2.bin is zip.bin,
+packed again with the records that torch 2.x adds (byteorder, .format_version and others), because torch 2 could not be installed.
 """
 
 import collections
@@ -24,7 +23,7 @@ def state_dict():
     flat = torch.arange(24, dtype=torch.float32)
     tensors = collections.OrderedDict()
     tensors["embeddings.weight"] = weight
-    tensors["decoder.weight"] = weight  # tied: one storage, two names
+    tensors["decoder.weight"] = weight  # tied: two names share one storage
     tensors["transposed"] = torch.randn(4, 3).t()
     tensors["permuted"] = flat.view(2, 3, 4).permute(2, 0, 1)
     tensors["expanded"] = torch.tensor([1.5, -2.0]).view(2, 1).expand(2, 5)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measures, code point by code point, what `tokenizers` does to text before WordPiece.
 
-Writes trainer/text/tables/unicode.json, the input of scripts/generate-unicode-tables.py. Needs
-`pip install tokenizers==0.23.*` and libutf8proc (values are listed only where the two disagree).
+Writes trainer/text/tables/unicode.json, the input of scripts/generate-unicode-tables.py. The file lists only the values on which
+`tokenizers` and utf8proc disagree. Needs `pip install tokenizers==0.23.*` and libutf8proc.
 """
 import ctypes
 import ctypes.util
@@ -60,17 +60,17 @@ class Utf8proc:
 
 
 def combining_classes(nfd):
-    """Each code point's canonical combining class, from how NFD orders it beside known marks."""
+    """Each code point's canonical combining class, measured by how NFD orders it beside known marks."""
     marks = {}
     for c in range(0x300, 0x3100):
-        marks.setdefault(unicodedata.ucd_3_2_0.combining(chr(c)), chr(c))  # old: all know them
+        marks.setdefault(unicodedata.ucd_3_2_0.combining(chr(c)), chr(c))  # every Unicode version knows these old marks
     del marks[0]
     classes = sorted(marks)
     result = {}
     for c in CODE_POINTS:
         x = chr(c)
         if nfd(x) != x:
-            continue  # its parts are measured instead
+            continue  # its parts are measured on their own
         sequences = "a".join([x + marks[k] for k in classes] + [marks[k] + x for k in classes])
         if nfd(sequences) == sequences:
             continue
@@ -79,7 +79,7 @@ def combining_classes(nfd):
         same = [k for k in classes if k not in after and k not in before]
         if not after and not before:
             continue
-        if len(same) != 1:  # a class that has no old mark: 6, 26, 214
+        if len(same) != 1:  # no old mark has this class: 6, 26 or 214
             assert not same and max(after) < unicodedata.combining(x) < min(before), hex(c)
             same = [unicodedata.combining(x)]
         result[c] = same[0]

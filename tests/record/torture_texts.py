@@ -1,4 +1,4 @@
-"""Texts that tokenizers disagree about. Ours; every class of character that BERT's rules name."""
+"""Texts on which tokenizers disagree. They are ours and contain every class of characters that BERT's rules name."""
 import random
 
 TEXTS = [
@@ -10,7 +10,7 @@ TEXTS = [
     "don't stop: it's 5 o'clock, \"quoted\" (and bracketed) [too] {yes} <a@b.c>",
     "...!!!???---___===+++$$$^^^```~~~|||\\\\\\///",
     "ALL CAPITALS and MiXeD cAsE",
-    # accents, composed and not, and marks that NFD reorders
+    # composed and decomposed accents, and marks that NFD reorders
     "Crème Brûlée naïve façade Ångström señor Łódź straße",
     "Cre\u0300me Bru\u0302le\u0301e nai\u0308ve",
     "a\u0301\u0323b a\u0323\u0301b q\u0307\u0323 \u0344 \u0958 \u1e9b\u0323",
@@ -22,7 +22,7 @@ TEXTS = [
     "İstanbul Iğdır ıssız DİYARBAKIR I\u0307",
     "ẞ ß ŉ ǰ ΐ ﬁ ﬂ ﬀ Ǆ ǅ ǆ ſ K Å",
     "ᎠᎡᏸ ꭰ Ა ა Ⴀ ⴀ 𐐀 𐐨 Ꟶ Ꞁ Ᲊ 𐵐 𖺠",
-    # CJK and its borders
+    # CJK and the borders of its blocks
     "中文和English混合。日本語のテキスト、カタカナ ひらがな",
     "\u3400\u4dbf\u4dc0 \u4e00\u9fff\ua000 \uf8ff\uf900\ufaff\ufb00",
     "\U00020000\U0002a6df\U0002a6e0 \U0002a700\U0002b73f\U0002b740\U0002b81f",
@@ -43,7 +43,7 @@ TEXTS = [
     "a\u00a0b a\u1680b a\u2000b a\u2007b a\u2028b a\u2029b a\u202fb a\u205fb a\u3000b",
     "a\ufffdb \ufffd a\ufffeb a\uffffb \ufff9x\ufffb \u0600x \u06dd \u0890 \u110cd \U000110cd \U000110bd",
     "a\ue000b a\uf8ffb a\U000f0000b a\U0010fffdb a\U0010ffffb a\u0378b a\U000e0080b",
-    # punctuation that is, was not yet, or never was
+    # characters that are, have become, or never were punctuation
     "«a» ‹b› “c” ‘d’ ¿e? ¡f! g…h i—j k–l m·n o§p q¶r s†t u‰v",
     "a\u2e42b a\u2e43b a\u2e5db a\u166db a\U000111c9b a\u037eb a\u0387b a\u1fefb \u2329a\u232a a\u055ab a\u05beb a\u3001b",
     "$ € ¢ £ ¥ ₿ © ® ™ ° ± × ÷ ² ³ ½ ← ∀ ∑ √ ≈ ≠ ♠ ✓ № ª º",
@@ -68,7 +68,7 @@ TEXTS = [
     "https://example.com/a_b?c=d&e=%20#f user@example.com 192.168.0.1 3.14 1,000,000 2024-01-01T00:00:00Z",
 ]
 
-# Bytes that are not UTF-8, as Python reads them with errors="replace".
+# Bytes that are not UTF-8. Python reads them with errors="replace".
 MALFORMED = [
     b"a\xffb",
     b"a\x80b \xbf",
@@ -95,6 +95,6 @@ POOL = (
 
 
 def random_texts(count, seed=1):
-    """Short mixtures of the characters whose rules meet."""
+    """Short random mixtures of characters whose rules interact."""
     draw = random.Random(seed)
     return ["".join(draw.choices(POOL, k=draw.randint(1, 14))) for _ in range(count)]
