@@ -12,7 +12,7 @@
 namespace berth {
 
 struct Timing {
-  double median_s, spread;  // spread: half the distance of the quartiles, by the median
+  double median_s, spread;  // spread: half the distance of the quartiles, divided by the median
   double least_s;
 };
 
@@ -30,9 +30,9 @@ inline Timing timing_of(std::vector<double> seconds) {
   return {median, quartiles / 2 / median, seconds.front()};
 }
 
-// Calls `work` until it has run at least 9 times and `at_least_s` in all.
+// Calls `work` at least 9 times and for at least `at_least_s` seconds in total.
 inline Timing measure(const std::function<void()>& work, double at_least_s = 0.15) {
-  work();  // touches the memory, wakes the threads
+  work();  // warms up the memory and the threads
   std::vector<double> seconds;
   for (double total = 0; seconds.size() < 9 || total < at_least_s;) {
     seconds.push_back(seconds_of(work));
@@ -41,7 +41,8 @@ inline Timing measure(const std::function<void()>& work, double at_least_s = 0.1
   return timing_of(std::move(seconds));
 }
 
-// The first argument, `all` where there is none; where it is no number, prints the usage and ends.
+// The first argument as a number of threads, or `all` if there is none. If it is not a number,
+// prints the usage and ends the process.
 inline int threads_asked(int argc, char** argv, int all, const char* usage) {
   if (argc < 2) return all;
   const int threads = std::atoi(argv[1]);
@@ -62,7 +63,7 @@ inline void print_head(const std::string& what) {
 #endif
 }
 
-// layer_norm_forward   T=1600 H=128   0.41 ms  +-2%   61 GB/s   x1.04 memcpy
+// Prints a row: layer_norm_forward   T=1600 H=128   0.41 ms  +-2%   61 GB/s   x1.04 memcpy
 inline void print_row(const std::string& name, const std::string& shape, const Timing& timing,
                       double rate, const char* unit, double ratio, const char* of) {
   std::printf("%-28s %-26s %9.4f ms  +-%2.0f%%  %8.1f %s  x%.2f %s\n", name.c_str(), shape.c_str(),

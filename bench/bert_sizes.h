@@ -8,8 +8,8 @@
 
 namespace berth {
 
-// A BERT for two classes, of a size that has a name: tiny, mini-lm, base, large. Throws kUsage for
-// another.
+// The configuration of a BERT for two classes. The size is tiny, mini-lm, base or large; any other
+// name throws kUsage.
 inline ModelConfig bert_of_size(std::string_view name) {
   struct Size {
     const char* name;

@@ -1,6 +1,9 @@
-// The kernels at the shapes of BERT tiny and base: products against one plain OpenBLAS call on one
-// thread, everything else against the rate of a memcpy by the same threads.
+// Measures the CPU operations at the shapes of BERT-tiny and BERT-base.
+//
 //   kernels_bench [THREADS [INSTRUCTION_SET [bf16]]]
+//
+// Matrix products are compared with one plain OpenBLAS call on one thread. Everything else is
+// compared with the rate of memcpy on the same threads.
 #include <cstring>
 #include <random>
 
@@ -36,7 +39,8 @@ class Bench {
     const std::string shape = cat("T=", tokens, " K=", inputs, " N=", outputs);
     const Tensor x = floats({tokens, inputs}), y = floats({tokens, outputs});
     const Tensor sums = floats({outputs, inputs}), bias = floats({outputs});
-    const Tensor dw = make(kernels_->kept_dtype(), {outputs, inputs});  // of one batch an update
+    const Tensor dw =
+        make(kernels_->kept_dtype(), {outputs, inputs});  // as without gradient accumulation
     const auto w = kernels_->make_weight(floats({outputs, inputs}), WeightUse::kTraining);
     const double flops = 2.0 * static_cast<double>(tokens * inputs * outputs);
     const auto row = [&](const char* name, const Product& plain,

@@ -1,9 +1,11 @@
-// Loading a model of BERT-large's size, as a job does at its start: open, map, checksum, check,
-// copy into the parameters' memory. That memory is there already: what new memory costs has a row
-// of its own, for it depends on the system, not on the file.
+// Measures how long a job takes to load a model of BERT-large's size: open, map, checksum, check,
+// and copy into the parameters' memory. The process has used that memory before. The cost of new
+// memory has its own row, because it depends on the system and not on the file.
+//
 //   load_bench DIRECTORY [THREADS]
-// Writes DIRECTORY/model.safetensors (1.3 GB) if it is not there, then loads it and what else lies
-// beside it of other forms: bench/peer/save_torch.py makes those.
+//
+// Writes DIRECTORY/model.safetensors (1.3 GB) if it is absent. Then it loads this file and the
+// other formats in DIRECTORY, which bench/peer/save_torch.py makes.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -56,9 +58,8 @@ class Bench {
     row("memcpy", from.size(), timing, memcpy_s_, "memcpy");
   }
 
-  // What any program pays for memory of its own: the system clears pages that were never used, and
-  // a virtual machine may have to ask its host for them, which takes longer on one call than on
-  // another.
+  // The cost of memory that the process has never used. The system clears such pages. A virtual
+  // machine may also have to get them from its host, which takes a varying time.
   void measure_new_pages() {
     const size_t size_bytes = parameters_.values().size_bytes();
     const Timing timing = measure([&] {
@@ -70,7 +71,7 @@ class Bench {
     row("new pages", size_bytes, timing, memcpy_s_, "memcpy");
   }
 
-  // With the file in the system's cache.
+  // Loads a file that is in the system's cache.
   void load_warm(const std::string& name) {
     if (!exists(name)) return;
     uint64_t size_bytes = 0;
@@ -78,9 +79,9 @@ class Bench {
     row(name, size_bytes, timing, memcpy_s_, "memcpy");
   }
 
-  // With none of `data`, the file that holds the bytes, in the system's cache: what reading it in
-  // order takes, as any program might, and what loading takes. They take turns, each as often after
-  // itself as after the other, because what a disk gives depends on what it gave before.
+  // Measures with no byte of the file `data` in the system's cache: how long read() takes for the
+  // whole file, and how long loading takes. The two alternate. Each follows itself as often as it
+  // follows the other, because the speed of a disk depends on its previous requests.
   void load_cold(const std::string& name, const std::string& data) {
     constexpr int kRounds = 12;
     if (!exists(name)) return;
@@ -107,7 +108,8 @@ class Bench {
     return storage_->stat(file) || names_checkpoint(*storage_, file);
   }
 
-  // Returns how many bytes it opened, having taken their checksum as job.json records it.
+  // Loads a file and computes the checksum that job.json records. Returns the number of bytes
+  // opened.
   uint64_t load(const std::string& name) {
     const Uri file = directory_ / name;
     Checksum checksum;

@@ -12,12 +12,12 @@ constexpr int64_t kRounds = 2000000;
 
 struct Loop {
   void (*run)() = nullptr;
-  double flops = 0;  // of all its rounds
+  double flops = 0;  // in all of its rounds
 };
 
 #if defined(__x86_64__)
 
-// Fourteen sums, which do not wait for each other: two units of four to six cycles' latency.
+// Fourteen independent sums keep two units with a latency of four to six cycles busy.
 // clang-format off
 #define BERTH_SUMS(op, r) \
   op " %%" r "14, %%" r "15, %%" r "0\n"  op " %%" r "14, %%" r "15, %%" r "1\n" \
@@ -40,7 +40,7 @@ void bf16_avx512() { BERTH_LOOP("vdpbf16ps", "zmm"); }
 void fp32_avx512() { BERTH_LOOP("vfmadd231ps", "zmm"); }
 void fp32_avx2() { BERTH_LOOP("vfmadd231ps", "ymm"); }
 
-// Four sums of 16 x 16, each of 16 x 32 by 32 x 16.
+// Four independent 16 x 16 sums of products of 16 x 32 and 32 x 16 matrices.
 void bf16_amx_tiles() {
   bf16_amx::loops.begin();
   for (int64_t round = 0; round < kRounds; ++round) {

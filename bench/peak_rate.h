@@ -4,8 +4,9 @@
 
 namespace berth {
 
-// FLOP/s of all of the pool's threads together where nothing leaves their registers: the limit of
-// any product of bf16, or fp32, factors with fp32 sums. 0: not known for this CPU.
+// The peak rate of the pool's threads together, in FLOP/s: that of multiply-add instructions whose
+// operands stay in registers. It is the limit of any matrix product with bf16 or fp32 factors and
+// fp32 sums. 0: unknown for this CPU.
 double peak_rate(ThreadPool& pool, bool bf16);
 
 }  // namespace berth

@@ -1,7 +1,9 @@
-// How long a program takes from its start to its end, and the most memory that it has: what a job
-// waits for before it computes, where the program is told to do one step.
+// Measures the time from the start of a program to its end, and its peak memory. If the program
+// does one training step, this is the time that a job needs before it trains.
+//
 //   startup_bench ROUNDS COMMAND [ARGUMENT...]
-// The first round, which may read files that no cache has, is a row of its own.
+//
+// The first round has its own row, because it may read files that are not in the system's cache.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -20,7 +22,7 @@ struct Run {
   uint64_t peak_bytes;
 };
 
-// Exits where the command fails: its time would mean nothing.
+// Ends the process if the command fails, because its time would be meaningless.
 Run run(char** command) {
   int status = 0;
   rusage used{};

@@ -1,10 +1,12 @@
-// Training steps of BERT models with random weights on random tokens: forward, backward, clipping,
-// AdamW. Each in a process of its own, for its peak of memory.
+// Measures training steps of BERT models with random weights on random tokens: forward, backward,
+// clipping and AdamW. Each shape runs in its own process, so that its peak memory is known.
+//
 //   step_bench [THREADS [PRECISION [MODEL [BATCH [LENGTH]]]]]
-// Models: tiny, mini-lm, base, large. Lengths: a number of tokens, or "news": those of AG News'
-// texts. Without the last three, a grid of them. The share is that of the rate
-// which the machine reaches where nothing leaves the registers, by the nominal work: 6 x the
-// encoder's parameters x tokens + 12 x layers x hidden size x length x tokens.
+//
+// MODEL is tiny, mini-lm, base or large. LENGTH is a number of tokens, or "news" for the lengths of
+// AG News' texts. Without MODEL, BATCH and LENGTH a grid of them is measured. The printed share is
+// the rate of the step divided by the peak rate of the machine (peak_rate.h). The nominal work of a
+// step is 6 x the encoder's parameters x tokens + 12 x layers x hidden size x length x tokens.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,7 +26,8 @@
 namespace berth {
 namespace {
 
-// AG News' texts by length, in WordPieces of BERT's uncased vocabulary: one of each 64th of 10,000.
+// The lengths of AG News' texts in WordPieces of BERT's uncased vocabulary: one from each 64th of
+// 10,000 texts, sorted by length.
 constexpr std::array<int32_t, 64> kNewsLengths = {
     22, 24, 26, 28, 29, 30, 31, 32, 33, 34, 34, 35, 36, 36, 37, 38, 38, 39, 39, 40, 40, 41,
     41, 42, 42, 43, 43, 44, 44, 44, 45, 45, 46, 46, 47, 47, 48, 48, 48, 49, 49, 50, 50, 51,
@@ -68,7 +71,7 @@ double nominal_flops(const ModelConfig& config, const PackedBatch& batch) {
   return flops;
 }
 
-// Runs steps until there are three and five seconds of them.
+// Runs at least three steps, and steps for at least five seconds.
 Timing time_steps(const ModelConfig& config, const PackedBatch& batch, Kernels& kernels) {
   Parameters parameters(parameter_table(config), /*with_gradients=*/true, kernels,
                         /*update_tokens=*/batch.num_tokens());
@@ -116,7 +119,7 @@ void measure_shape(const Shape& shape, int threads, Precision precision) {
   std::fflush(stdout);
 }
 
-// False: it failed, and said why.
+// False: the measurement failed and printed why.
 bool measure_apart(const Shape& shape, int threads, Precision precision) {
   const pid_t child = ::fork();
   if (child == 0) {

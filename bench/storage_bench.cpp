@@ -20,11 +20,12 @@
 // storage_bench --endpoint URL [--bucket B] [--mebibytes 1024] [--rounds 3] [--connections N]
 //               [--only-upload | --against-one]
 //
-// Uploads one object from memory, as a checkpoint's is, and downloads it, checksums compared,
-// through the program's storage. Memory is the peak of resident pages over what was resident
-// before, CPU time this process's alone: what moving a GiB takes from a training beside it.
-// --against-one: downloads with one connection too. tests/support/fault_server_main.cpp is a server
-// for it, a slow one where asked.
+// Uploads one object from memory, as a checkpoint is uploaded, and downloads it with berth's
+// storage. The checksums are compared. The printed memory is the growth of the resident set at its
+// peak. The CPU time is that of this process alone: it is what a transfer takes from a training
+// beside it.
+// --against-one also downloads with a single connection. tests/support/fault_server_main.cpp is a
+// server for this benchmark, and can be a slow one.
 
 namespace berth {
 namespace {
@@ -39,7 +40,7 @@ struct Options {
   bool against_one = false, only_upload = false;
 };
 
-// Of /proc/self/status, in bytes: "VmRSS", "VmHWM".
+// The value of a field of /proc/self/status ("VmRSS" or "VmHWM"), in bytes.
 double resident_bytes(std::string_view field) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -51,7 +52,7 @@ double resident_bytes(std::string_view field) {
 
 struct Run {
   Timing timing;
-  double cpu_s;  // of a round
+  double cpu_s;  // mean of the rounds
   double peak_bytes;
 };
 
@@ -64,12 +65,12 @@ double cpu_seconds() {
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
-// Not measure(): a gibibyte a round does not need nine rounds.
+// Unlike measure() it runs few rounds, because a round may transfer a gibibyte.
 Run run(int rounds, const std::function<void()>& prepare, const std::function<void()>& work) {
   prepare();
   work();  // touches the memory at both ends
   const double base_bytes = resident_bytes("VmRSS");
-  std::ofstream("/proc/self/clear_refs") << 5;  // the peak starts anew
+  std::ofstream("/proc/self/clear_refs") << 5;  // resets the peak, VmHWM
   std::vector<double> seconds;
   double cpu_s = 0;
   for (int i = 0; i < rounds; ++i) {
@@ -98,7 +99,7 @@ void print(const char* name, const Options& options, const Run& done, const std:
       done.cpu_s, done.peak_bytes / kMebibyte, ratio.c_str());
 }
 
-// `uri` becomes the last object.
+// Sets `uri` to the last object.
 Run upload(const Options& options, const Uri& folder, Uri& uri) {
   const auto storage =
       open_storage({.emulator_host = options.endpoint, .transfer = options.transfer});
@@ -106,7 +107,7 @@ Run upload(const Options& options, const Uri& folder, Uri& uri) {
   std::vector<std::byte> bytes(options.mebibytes << 20);
   for (size_t i = 0; i < bytes.size(); ++i)
     bytes[i] = static_cast<std::byte>(i * 2654435761u >> 13);
-  // Each round under another name, since one is written at most once a second.
+  // Each round uses another name, because an object may be written only once a second.
   return run(
       options.rounds,
       [&] {

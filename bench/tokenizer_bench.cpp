@@ -9,8 +9,10 @@
 
 #include "trainer/text/load_tokenizer.h"
 
-// tokenizer_bench VOCAB_DIR TEXT_FILE: loads the tokenizer and encodes every line, on one
-// thread. Times are of the processor, so a busy machine counts little.
+// tokenizer_bench VOCAB_DIR TEXT_FILE
+//
+// Loads the tokenizer and encodes every line on one thread. It measures processor time, so that
+// other load on the machine matters little.
 
 namespace {
 
