@@ -8,7 +8,7 @@ train() {
   local code=$1 says=$2 file=$3
   shift 3
   expect "$code" "$says" --train-data-file "$file" --job-dir job "$@"
-  [ ! -e job/job.json ] && [ ! -e job/model ] || fail "left something behind for $file"
+  [ ! -e job/job.json ] && [ ! -e job/model ] || fail "$file: the refused job left files behind"
   rm -rf job
 }
 

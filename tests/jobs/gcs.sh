@@ -64,7 +64,7 @@ same() {
   shift
   for name; do
     rm -f got
-    "$copy" "gs://bucket/jobs/$job/$name" got >/dev/null || { fail "$job: no $name"; continue; }
+    "$copy" "gs://bucket/jobs/$job/$name" got >/dev/null || { fail "$job: $name is missing"; continue; }
     cmp -s got "local/$name" || fail "$job: $name differs from the local run's"
   done
 }
@@ -101,7 +101,7 @@ for attempt in 1 2 3; do
   done
   run killed || fail "after $kills kills: $(tail -n 1 err.txt)"
   same killed "${results[@]}"
-  echo "attempt $attempt: $kills kills, same bits"
+  echo "attempt $attempt: $kills kills, same weights"
 done
 
 # prepare DIRECTORY FLAGS...: prepares training, evaluation and test records in DIRECTORY. If DIRECTORY is in gs://, so are the inputs.
@@ -119,13 +119,13 @@ prepares() {
   shift
   prepare "local-$name" "$@"
   prepare "gs://bucket/prepared/$name" "$@"
-  [ -e "local-$name/meta_data.json" ] || fail "$name: no meta_data.json"
+  [ -e "local-$name/meta_data.json" ] || fail "$name: meta_data.json is missing"
   for file in "local-$name"/*; do
     rm -f got
     "$copy" "gs://bucket/prepared/$name/${file##*/}" got >/dev/null || { fail "$name: no ${file##*/}"; continue; }
     cmp -s got "$file" || fail "$name: ${file##*/} differs from the local one"
   done
-  echo "$name: $(ls "local-$name" | wc -l) files, same bits"
+  echo "$name: $(ls "local-$name" | wc -l) files, same weights"
 }
 
 echo "== rows prepared in gs://"
@@ -148,8 +148,8 @@ for seed in 1 2 3; do
   start_fake --random-faults $seed:0.05
   run faults --log-level debug || fail "seed $seed: $(tail -n 1 err.txt)"
   same faults "${results[@]}"
-  grep -qiE 'upload_id|Bearer' err.txt && fail "seed $seed: a secret in the log"
-  echo "seed $seed: $(grep -c 'attempt [0-9]* failed' err.txt) failures, same bits"
+  grep -qiE 'upload_id|Bearer' err.txt && fail "seed $seed: the log contains a secret"
+  echo "seed $seed: $(grep -c 'attempt [0-9]* failed' err.txt) failures, same weights"
 done
 
 echo "== storage that goes away"
@@ -188,5 +188,5 @@ sleep 1
 pkill -TERM -P $pid
 wait $pid
 [ $? = 143 ] || fail "stopped while it waits: $(tail -n 1 err.txt)"
-[ $((SECONDS - begin)) -le 5 ] || fail "a stop took $((SECONDS - begin)) s"
+[ $((SECONDS - begin)) -le 5 ] || fail "the job stopped only after $((SECONDS - begin)) s"
 finish

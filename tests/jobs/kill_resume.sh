@@ -35,9 +35,9 @@ kill_often() {
     wait $pid 2>/dev/null
   done
   "$berth" "$@" --job-dir job >/dev/null 2>err.txt || fail "after the kills: $(tail -n 1 err.txt)"
-  [ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "other bits after $kills kills"
+  [ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "the weights differ after $kills kills"
   [ -z "$(find job -name '*.part')" ] || echo "note: temporary files of killed writes remain"
-  echo "attempt $attempt: $kills kills, same bits"
+  echo "attempt $attempt: $kills kills, same weights"
 }
 
 whole_run "${few[@]}"
@@ -57,7 +57,7 @@ code=$?
 [ $code = 143 ] || [ $code = 0 ] || fail "exit $code on SIGTERM"
 [ $code = 143 ] && { tail -n 1 err.txt | grep -q '"code":143,"reason":"stopped"' || fail "no final report on SIGTERM"; }
 "$berth" "${flags[@]}" --job-dir job >/dev/null 2>err.txt || fail "after SIGTERM: $(tail -n 1 err.txt)"
-[ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "other bits after SIGTERM"
+[ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "the weights differ after SIGTERM"
 
 # A second process in the same directory is refused and does not disturb the first one.
 rm -rf job
@@ -67,9 +67,9 @@ until [ -e job/lease.json ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
 kill -STOP $pid
 expect 6 'another process holds it' "${flags[@]}" --job-dir job
 kill -CONT $pid
-wait $pid || fail "the first of two: $(tail -n 1 first.txt)"
-[ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "other bits beside a second process"
-[ ! -e job/lease.json ] || fail "the lease outlives its job"
+wait $pid || fail "the first of two processes: $(tail -n 1 first.txt)"
+[ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "the weights differ if a second process was started"
+[ ! -e job/lease.json ] || fail "lease.json remains after the job"
 
 # A finished job that is started again says so and exits with 0. Another job in its directory exits with 5.
 "$berth" "${flags[@]}" --job-dir job --log-format text >/dev/null 2>err.txt || fail "a finished job: $(tail -n 1 err.txt)"
@@ -84,5 +84,5 @@ newest=$(ls -d job/checkpoints/step-* | tail -n 1)
 printf 'x' | dd of="$newest/model.safetensors" bs=1 seek=5000 conv=notrunc status=none
 "$berth" "${flags[@]}" --job-dir job --log-format text >/dev/null 2>err.txt || fail "a damaged checkpoint: $(tail -n 1 err.txt)"
 grep -q 'passing over the incomplete checkpoint' err.txt || fail "does not say that it passed over a checkpoint"
-[ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "other bits after a damaged checkpoint"
+[ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "the weights differ after a damaged checkpoint"
 finish

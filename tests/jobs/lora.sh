@@ -23,7 +23,7 @@ for job in whole plain; do
   "$berth" --mode predict --predict-data-file "$sample" --job-dir $job >/dev/null 2>err.txt ||
     fail "predict with $job: $(tail -n 1 err.txt)"
 done
-cmp -s whole/predictions.tsv plain/predictions.tsv && fail "adapters learn what the whole model does"
+cmp -s whole/predictions.tsv plain/predictions.tsv && fail "training adapters gives the same predictions as training the whole model"
 
 # A job that is killed after a checkpoint and resumed ends with the same bits.
 "$berth" "${flags[@]}" --job-dir job >/dev/null 2>&1 &
@@ -33,7 +33,7 @@ kill -9 $pid 2>/dev/null
 wait $pid 2>/dev/null
 "$berth" "${flags[@]}" --job-dir job >/dev/null 2>err.txt || fail "after the kill: $(tail -n 1 err.txt)"
 for file in model/model.safetensors model/adapter/adapter_model.safetensors; do
-  cmp -s "whole/$file" "job/$file" || fail "other bits in $file"
+  cmp -s "whole/$file" "job/$file" || fail "$file differs after a resume"
 done
 
 # --lora-target-modules: PEFT's files name the chosen dense layers, and export_only merges their adapters from a checkpoint.
@@ -42,9 +42,9 @@ more=("${flags[@]}" --lora-target-modules key,dense)
 tr -d ' \n' <more/model/adapter/adapter_config.json | grep -qF '"target_modules":["key","output.dense","intermediate.dense"]' ||
   fail "other target modules: $(cat more/model/adapter/adapter_config.json)"
 for name in attention.self.key attention.output.dense intermediate.dense output.dense; do
-  grep -aqF "layer.0.$name.lora_A" more/model/adapter/adapter_model.safetensors || fail "no adapter of $name"
+  grep -aqF "layer.0.$name.lora_A" more/model/adapter/adapter_model.safetensors || fail "the adapter of $name is missing"
 done
-grep -aqF query.lora_A more/model/adapter/adapter_model.safetensors && fail "an adapter that nobody asked for"
+grep -aqF query.lora_A more/model/adapter/adapter_model.safetensors && fail "there is an adapter of query, which was not asked for"
 grep -aq lora_A more/model/model.safetensors && fail "adapters that are not merged"
 rm -rf more/model more/metrics.json
 "$berth" --mode export_only --job-dir more --export-dir more-exported >/dev/null 2>err.txt || fail "export_only of more: $(tail -n 1 err.txt)"
@@ -53,7 +53,7 @@ grep -aq lora_A more-exported/model.safetensors && fail "export_only does not me
 # export_only exports a checkpoint as the job exports its final model.
 "$berth" --mode export_only --job-dir whole --export-dir exported >/dev/null 2>err.txt || fail "export_only: $(tail -n 1 err.txt)"
 step=$(sed -n 's/.*"step": *\([0-9]*\).*/\1/p' whole/checkpoints/best.json | head -n 1)
-[ "$step" != 6 ] || cmp -s whole/model/model.safetensors exported/model.safetensors || fail "other bits by export_only"
+[ "$step" != 6 ] || cmp -s whole/model/model.safetensors exported/model.safetensors || fail "export_only exports other weights than the job"
 grep -aq lora_A exported/model.safetensors && fail "export_only does not merge adapters"
 
 expect 2 'is a LoRA adapter' --train-data-file "$sample" --job-dir other --model whole/model/adapter

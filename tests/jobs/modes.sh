@@ -22,7 +22,7 @@ gzip -k rows.csv && bzip2 -k rows.tsv && xz -k rows.jsonl
 for file in rows.csv rows.tsv rows.jsonl rows.csv.gz rows.tsv.bz2 rows.jsonl.xz; do
   "$berth" --mode predict --predict-data-file $file --model job/model >predictions-$file.txt 2>err.txt ||
     fail "predict $file: $(tail -n 1 err.txt)"
-  cmp -s predictions-rows.csv.txt predictions-$file.txt || fail "other predictions for $file"
+  cmp -s predictions-rows.csv.txt predictions-$file.txt || fail "the predictions for $file differ"
 done
 [ "$(wc -l <predictions-rows.csv.txt)" = 4 ] || fail "predictions are not a header and three rows"
 head -n 1 predictions-rows.csv.txt | grep -q $'^id\tprediction\t' || fail "header of predictions"
@@ -40,7 +40,7 @@ expect 0 'finished' --mode eval --eval-data-file rows.csv --job-dir cut
 grep -qF -- "$loss" out.txt || fail "evaluated otherwise than in the job: $(cat out.txt)"
 grep -qF -- '--max-seq-length 5' err.txt || fail "does not say how rows are read"
 expect 0 'finished' --mode eval --eval-data-file rows.csv --job-dir cut --max-seq-length 32
-! grep -qF -- "$loss" out.txt || fail "the flag is not heeded"
+! grep -qF -- "$loss" out.txt || fail "--max-seq-length has no effect"
 # If the training command is repeated with --mode eval, its --model is ignored in favour of the trained model. Another --model is used.
 expect 0 'finished' --mode eval --eval-data-file rows.csv --job-dir cut --model "$PWD/job/model" \
   --model-config job/model/config.json
@@ -74,12 +74,12 @@ expect 2 'is for training' --mode eval --eval-data-file rows.jsonl --job-dir job
 expect 0 'finished' --train-data-file "$sample" --job-dir weighed --mode train --max-steps 1 --batch-size 4 --class-weights 10,10,10,10
 whole=$(sed -n '0,/"loss"/s/ *"loss": \([0-9.]*\),/\1/p' weighed/metrics.json)
 step=$(sed -n 's/.*"event":"step".*"loss":\([0-9.]*\),.*/\1/p' err.txt | tail -n 1)
-awk -v a="$whole" -v b="$step" 'BEGIN { exit !(a > 0 && (a - b) ^ 2 < 1e-8) }' || fail "a loss of $whole where the step's is $step"
+awk -v a="$whole" -v b="$step" 'BEGIN { exit !(a > 0 && (a - b) ^ 2 < 1e-8) }' || fail "the mean loss is $whole, but the step's loss is $step"
 
 # With --token-budget every row is seen once in each epoch.
 expect 0 'finished' --train-data-file "$sample" --job-dir by-tokens --token-budget 2000 --epochs 1 \
   --gradient-accumulation-steps 2
-grep -q '"examples": 612,' by-tokens/metrics.json || fail "updates by tokens left rows out"
+grep -q '"examples": 612,' by-tokens/metrics.json || fail "--token-budget left rows out"
 
 # Records of token ids need no vocabulary. The spellings of the TensorFlow tutorial are accepted.
 expect 0 'finished' --mode prepare --train-data-file "$sample" --model job/model --export-dir tutorial
@@ -103,7 +103,7 @@ cp tutorial/train.tf_record before.tf_record
 printf 'text,label\nA ball,unheard\n' >unheard.csv
 expect 3 'unheard' --mode prepare --train-data-file "$sample" --eval-data-file unheard.csv --model job/model --export-dir tutorial \
   --max-train-samples 9
-cmp -s tutorial/train.tf_record before.tf_record || fail "half a preparation"
+cmp -s tutorial/train.tf_record before.tf_record || fail "a failed preparation replaced a file"
 [ -e tutorial/meta_data.json ] || fail "a preparation that failed removed the meta data"
 
 # --recompute gives the same weights.
@@ -118,7 +118,7 @@ expect 0 'finished' --mode prepare --train-data-file 'records/train.tf_record-*'
 head -n 1 lines/train.jsonl | grep -q '^{"tokens":\["\[CLS\]",.*"label":"[a-z]' || fail "no tokens and label in lines"
 expect 0 'finished' --train-data-file 'records/train.tf_record-*' --eval-data-file 'records/eval.tf_record-*' \
   --input-meta-data-path records/meta_data.json --max-steps 6 --batch-size 4 --job-dir from-records
-cmp -s job/model/model.safetensors from-records/model/model.safetensors || fail "prepared rows train otherwise"
+cmp -s job/model/model.safetensors from-records/model/model.safetensors || fail "training on prepared rows gives other weights"
 cmp -s job/model/config.json from-records/model/config.json || fail "prepared rows lose the labels' names"
 
 # A model may be an archive, with or without a folder in it.
@@ -127,7 +127,7 @@ tar -C job -czf model.tar.gz model
 for archive in model.tar.gz flat.tar; do
   "$berth" --mode predict --predict-data-file rows.csv --model $archive >from-archive.txt 2>err.txt ||
     fail "$archive: $(tail -n 1 err.txt)"
-  cmp -s predictions-rows.csv.txt from-archive.txt || fail "other predictions from $archive"
+  cmp -s predictions-rows.csv.txt from-archive.txt || fail "the predictions of $archive differ"
 done
 
 "$berth" --help | grep -q -- '--train-data-file' || fail "--help"

@@ -25,7 +25,7 @@ unlabelled() {
   expect 0 finished --mode predict --predict-data-file "$bare" --job-dir "$name" "$@"
   cp "$name/predictions.tsv" bare.tsv
   expect 0 finished --mode predict --predict-data-file "$file" --job-dir "$name" "$@"
-  cmp -s "$name/predictions.tsv" bare.tsv || fail "$name: labels that are none change predictions"
+  cmp -s "$name/predictions.tsv" bare.tsv || fail "$name: invalid labels change the predictions"
   expect 3 '' --mode eval --eval-data-file "$file" --job-dir "$name" "$@"
 }
 
@@ -43,7 +43,7 @@ printf '{"text": "a", "labels": ["x", "y"]}\n{"text": "b", "labels": []}\n{"text
 expect 0 finished --train-data-file sets.jsonl --max-steps 2 --job-dir sets --validation-split 0.4
 printf 'Aunt B-PER\nIda I-PER\nsings O\n\nRome B-LOC\nis O\nfar O\n' >words.conll
 task token_classification entity_f1 'sentence word prediction probability' words.conll
-[ "$(wc -l <token_classification/predictions.tsv)" = 7 ] || fail "not a line a word"
+[ "$(wc -l <token_classification/predictions.tsv)" = 7 ] || fail "there is not one line for each word"
 printf 'Aunt -1\nIda\nsings UNKNOWN\n\nRome B-LOC\nis O\n' >blank.conll
 cut -d' ' -f1 blank.conll >bare.conll
 unlabelled token_classification blank.conll bare.conll
@@ -55,7 +55,7 @@ sed 's/"answers": \[[^]]*\]/"answers": []/' squad.json >none.json
 expect 0 finished --train-data-file none.json --max-steps 1 --validation-split 0 --job-dir none --max-seq-length 16 --doc-stride 2
 grep -q '1 of the 1 questions of none.json have no answer' err.txt || fail "does not warn of questions without an answer"
 expect 0 finished --train-data-file none.json --max-steps 1 --validation-split 0 --job-dir none2 --max-seq-length 16 --doc-stride 2 --version-2-with-negative
-! grep -q 'have no answer' err.txt || fail "warns of what was said"
+! grep -q 'have no answer' err.txt || fail "warns although --version-2-with-negative was given"
 
 sed 's/"answer_start": 12/"answer_start": -1/' squad.json >blank.json
 sed 's/, "answers": \[[^]]*\]//' squad.json >bare.json

@@ -23,14 +23,14 @@ expect 2 'the file to look into is missing' --mode inspect
   fail "training: $(tail -n 1 err.txt)"
 crcs() { "$berth" --mode inspect --json "$1" 2>/dev/null | grep -o '"name":"[^"]*","dtype":"[^"]*","shape":[^]]*],"crc32c":"[0-9a-f]*"' | sort; }
 crcs job/model >job.crcs
-[ "$(wc -l <job.crcs)" -gt 30 ] || fail "few tensors in the model"
+[ "$(wc -l <job.crcs)" -gt 30 ] || fail "the model has too few tensors"
 "$berth" --mode inspect job | grep -q 'safetensors, .* tensors, .* parameters' || fail "inspect of a job directory"
 "$berth" --mode inspect job/model/bert_model.ckpt | grep -q 'bert/encoder/layer_0/attention/self/query/kernel' || fail "no TensorFlow names"
 "$berth" --mode convert --model job/model --export-dir tf --export-format tensorflow 2>err.txt || fail "to tensorflow: $(tail -n 1 err.txt)"
 "$berth" --mode convert --model tf --export-dir back --export-format safetensors 2>err.txt || fail "from tensorflow: $(tail -n 1 err.txt)"
 crcs back >back.crcs
 cmp -s job.crcs back.crcs || fail "tensors differ after both conversions: $(diff job.crcs back.crcs | head -n 4)"
-cmp -s job/model/vocab.txt back/vocab.txt || fail "the vocabulary is lost"
+cmp -s job/model/vocab.txt back/vocab.txt || fail "the conversions changed the vocabulary"
 "$berth" --mode convert --model job --export-dir half --export-dtype bfloat16 2>err.txt || fail "to bfloat16: $(tail -n 1 err.txt)"
 "$berth" --mode inspect half | grep -q 'BF16 .*classifier.weight' || fail "no bfloat16 tensors: $("$berth" --mode inspect half 2>&1 | head -n 3)"
 grep -q '"dtype": "bfloat16"' half/config.json || fail "config.json does not tell of bfloat16"
@@ -39,7 +39,7 @@ for model in job tf/bert_model.ckpt back/model.safetensors; do
   "$berth" --train-data-file "$sample" --max-steps 1 --batch-size 4 --validation-split 0 --model $model --job-dir "again-${model%%/*}" 2>err.txt ||
     fail "training from $model: $(tail -n 1 err.txt)"
 done
-cmp -s again-tf/model/model.safetensors again-back/model/model.safetensors || fail "the formats do not start the same job"
+cmp -s again-tf/model/model.safetensors again-back/model/model.safetensors || fail "the formats of one model train to different weights"
 
 # export_only exports the best checkpoint of a job, whether or not the job has finished. It also copies a --model.
 cp -r job killed && rm -r killed/model killed/metrics.json
@@ -50,8 +50,8 @@ for from in "--job-dir killed" "--job-dir job" "--model job"; do
   [ -s exported/bert_model.ckpt.index ] || fail "no TensorFlow checkpoint from $from"
 done
 "$berth" --mode export_only --job-dir killed --export-dir exported 2>err.txt || fail "export_only: $(tail -n 1 err.txt)"
-cmp -s exported/model.safetensors job/model/model.safetensors || fail "the best checkpoint is another model"
-for file in config.json vocab.txt tokenizer.json; do cmp -s exported/$file job/model/$file || fail "another $file"; done
+cmp -s exported/model.safetensors job/model/model.safetensors || fail "export_only exports other weights than the best checkpoint"
+for file in config.json vocab.txt tokenizer.json; do cmp -s exported/$file job/model/$file || fail "export_only changed $file"; done
 rm -rf killed/checkpoints
 expect 4 'model' --mode export_only --job-dir killed --export-dir exported
 expect 4 'no job was here' --mode export_only --job-dir back --export-dir exported
@@ -68,7 +68,7 @@ for model in job model.tar.gz job/model/model.safetensors; do
   "$berth" --mode tokenize --model $model --input texts.txt 2>/dev/null | cmp -s - out.txt || fail "tokens of $model differ"
 done
 head -n 1 out.txt | grep -q '^{"tokens":\["\[CLS\]",.*"offsets":\[\[0,0\],\[0,1\],\[2,' || fail "tokenize says: $(head -n 1 out.txt)"
-"$berth" --mode tokenize --model job/model --no-add-special-tokens --text 'A ball' 2>/dev/null | grep -q 'CLS' && fail "special tokens, unasked"
+"$berth" --mode tokenize --model job/model --no-add-special-tokens --text 'A ball' 2>/dev/null | grep -q 'CLS' && fail "--no-add-special-tokens has no effect"
 printf '{"text": "A ball", "text_pair": ""}\n{"text": "A ball"}\n' >pairs.jsonl
 "$berth" --mode tokenize --model job/model --input pairs.jsonl >out.txt 2>err.txt || fail "pairs: $(tail -n 1 err.txt)"
 [ "$(head -n 1 out.txt | grep -o SEP | wc -l)" = 2 ] && [ "$(tail -n 1 out.txt | grep -o SEP | wc -l)" = 1 ] || fail "an empty pair: $(cat out.txt)"
