@@ -21,9 +21,9 @@ if [ ! -d "$sysroot" ]; then
 fi
 cmake -S . -B "$build" -G Ninja -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64.cmake -DBERTH_SYSROOT="$sysroot" -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12 >/dev/null
-cmake --build "$build" --target berth kernels_test storage_base_test text_test
+cmake --build "$build" --target berth cpu_kernels_test storage_base_test text_test
 run() { qemu-aarch64 -L "$sysroot" "$@"; }
 run "$build/berth" --version
 run "$build/tests/storage_base_test" --gtest_brief=1
 run "$build/tests/text_test" --gtest_brief=1
-run "$build/tests/kernels_test" --gtest_brief=1 --gtest_filter='-*avx*:*AVX*:*AMX*'
+run "$build/tests/cpu_kernels_test" --gtest_brief=1 --gtest_filter='-*avx*:*AVX*:*AMX*'

@@ -30,7 +30,7 @@ build/peers/bin/pip install --quiet "tokenizers==0.23.*" sentencepiece==0.2.3 pr
   gcp-storage-emulator==2026.7.19 "setuptools<81"
 
 cmake --preset release -DBUILD_TESTING=ON >/dev/null
-cmake --build --preset release --target berth tokenize_lines model_test fake_gcs_server gcs_copy convert_checkpoint
+cmake --build --preset release --target berth tokenize_lines cpu_network_test fake_gcs_server gcs_copy convert_checkpoint
 
 echo "== token ids"
 if [ -d "$data" ]; then
@@ -52,11 +52,11 @@ build/peers-torch/bin/python tests/record/record_bert_parity.py $work/parity
 for file in bert.safetensors config.json; do
   cmp $work/parity/$file tests/testdata/parity/$file || echo "note: $file differs from the committed one (another PyTorch)"
 done
-build/release/tests/model_test --gtest_brief=1 --gtest_filter='BertParity*'
+build/release/tests/cpu_network_test --gtest_brief=1 --gtest_filter='BertParity*'
 # Every architecture and head is recorded with two seeds that differ from that of the committed recordings.
 for seed in 8 9; do
   build/peers-torch/bin/python tests/record/record_architectures.py $work/architectures-$seed $seed
-  BERTH_RECORDED_ARCHITECTURES=$work/architectures-$seed build/release/tests/model_test --gtest_brief=1 \
+  BERTH_RECORDED_ARCHITECTURES=$work/architectures-$seed build/release/tests/cpu_network_test --gtest_brief=1 \
     --gtest_filter='*Architectures*'
 done
 

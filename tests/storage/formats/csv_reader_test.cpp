@@ -4,6 +4,7 @@
 #include "storage/formats/text_lines.h"
 #include "tests/support/read_rows.h"
 #include "tests/support/throws_code.h"
+#include "tests/support/trickling_source.h"
 
 namespace berth {
 namespace {
@@ -14,16 +15,6 @@ using testing::IsEmpty;
 std::vector<Row> rows_of(std::string_view csv) {
   return read_rows(*make_csv_reader(source_of(csv)));
 }
-
-// Hands out one byte a call.
-class Trickle final : public ByteSource {
- public:
-  explicit Trickle(std::string_view text) : rest_(as_bytes(text)) {}
-  size_t read(std::span<std::byte> buffer) override { return rest_.read(buffer.first(1)); }
-
- private:
-  MemorySource rest_;
-};
 
 // `size` letters without a newline, then the end.
 class Endless final : public ByteSource {
@@ -96,7 +87,7 @@ TEST(CsvReader, PositionIsTheLineThatTheRecordBegins) {
 
 TEST(CsvReader, ReadsWhateverPortionsTheSourceGives) {
   const std::string_view csv = "t,l\r\n\"a\r\n\"\"b\",1\r\n\xE2\x82\xAC,2\n";
-  const auto reader = make_csv_reader(std::make_unique<Trickle>(csv));
+  const auto reader = make_csv_reader(std::make_unique<TricklingSource>(as_bytes(csv)));
   EXPECT_EQ(read_rows(*reader), rows_of(csv));
 }
 

@@ -6,19 +6,10 @@
 #include "tests/support/every_damage.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/throws_code.h"
+#include "tests/support/trickling_source.h"
 
 namespace berth {
 namespace {
-
-// Gives one byte a call, as a slow network may.
-class Trickle final : public ByteSource {
- public:
-  explicit Trickle(Bytes bytes) : source_(bytes) {}
-  size_t read(std::span<std::byte> buffer) override { return source_.read(buffer.first(1)); }
-
- private:
-  MemorySource source_;
-};
 
 std::vector<std::string> read_from(std::unique_ptr<ByteSource> source) {
   TfRecordReader reader(std::move(source));
@@ -41,7 +32,7 @@ class TfRecordTest : public testing::Test {
 
 TEST_F(TfRecordTest, ReadsWhatItWrote) {
   EXPECT_THAT(read_records(file_), testing::ElementsAre("one", "", "three"));
-  EXPECT_THAT(read_from(std::make_unique<Trickle>(file_)),
+  EXPECT_THAT(read_from(std::make_unique<TricklingSource>(file_)),
               testing::ElementsAre("one", "", "three"));
 }
 

@@ -4,7 +4,6 @@
 
 #include "storage/base/json.h"
 #include "tests/support/throws_code.h"
-#include "trainer/cpu/network/relative_positions.h"
 #include "trainer/model/config.h"
 
 namespace berth {
@@ -89,45 +88,6 @@ TEST(DebertaConfig, RefusesAConvolutionBesideTheOnlyLayer) {
 
 TEST(DebertaConfig, TakesThePositionTermsAsAList) {
   EXPECT_NO_THROW(published_with("pos_att_type", OrderedJson::array({"c2p", "p2c"})));
-}
-
-// As transformers' make_log_bucket_position, 4.40, of distances up to 700 in four settings.
-TEST(DebertaConfig, PutsDistancesIntoTransformersBuckets) {
-  struct Recorded {
-    int64_t buckets, most, sum;
-  };
-  for (const auto& [buckets, most, sum] : {Recorded{256, 512, 725575}, Recorded{32, 512, 175725},
-                                           Recorded{4, 16, 165526}, Recorded{32, 128, 423061}}) {
-    ModelConfig config;
-    config.position_buckets = buckets;
-    config.max_relative_positions = most;
-    int64_t rows = 0;
-    for (int64_t distance = -700; distance <= 700; ++distance) {
-      rows += (distance + 701) * relative_row(config, distance);
-    }
-    EXPECT_EQ(rows % 1000003, sum) << buckets << " buckets";
-  }
-  const ModelConfig config = parse_config(to_text(published()));
-  for (const auto& [distance, row] : {std::pair<int64_t, int32_t>{-511, 1},
-                                      {-129, 127},
-                                      {-1, 255},
-                                      {0, 256},
-                                      {128, 384},
-                                      {130, 386},
-                                      {300, 463},
-                                      {512, 511}}) {
-    EXPECT_EQ(relative_row(config, distance), row) << distance;
-  }
-}
-
-TEST(DebertaConfig, DistancesBeyondTheTableShareItsEnds) {
-  const ModelConfig config = published_with("position_buckets", -1);
-  EXPECT_EQ(config.relative_span(), 512);
-  EXPECT_EQ(relative_row(config, -600), 0);
-  EXPECT_EQ(relative_row(config, -512), 0);
-  EXPECT_EQ(relative_row(config, 3), 515);
-  EXPECT_EQ(relative_row(config, 511), 1023);
-  EXPECT_EQ(relative_row(config, 600), 1023);
 }
 
 }  // namespace
