@@ -55,17 +55,17 @@ int main(int argc, char** argv) {
   using namespace berth;
   install_signal_handlers();
   CommandLine command_line;
-  RunResult reached;
+  JobProgress progress;
   FinalReport report;
   try {
     const Platform platform = read_platform();
     const size_t count = argc > 1 ? static_cast<size_t>(argc - 1) : 0;
     command_line = parse_flags({argv + 1, count}, platform);
     if (answer(command_line, platform)) return 0;
-    run(command_line, platform, stop, reached);
-    report = success_report(reached);
+    run(command_line, platform, stop, progress);
+    report = success_report(progress);
   } catch (...) {
-    report = failure_report(std::current_exception(), reached);
+    report = failure_report(std::current_exception(), progress);
   }
   if (report.code != 0 && wants_text(command_line.log_format, standard_error_is_terminal())) {
     write_standard_error("berth: " + sentence(report) + "\n");

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "entrypoint/memory/batch_limits.h"
 #include "entrypoint/memory/memory_budget.h"
-#include "entrypoint/modes/job.h"
 
 namespace berth {
 namespace {

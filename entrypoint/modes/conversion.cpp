@@ -1,8 +1,9 @@
+#include "entrypoint/modes/conversion.h"
+
 #include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "entrypoint/modes/job.h"
 #include "entrypoint/modes/preflight.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
@@ -12,6 +13,7 @@
 #include "storage/formats/safetensors.h"
 #include "storage/store_object.h"
 #include "storage/whole_file.h"
+#include "trainer/loop/model_folder.h"
 #include "trainer/loop/tensorflow_files.h"
 #include "trainer/model/bert_config.h"
 
@@ -64,26 +66,28 @@ void write_as_safetensors(Storage& storage, const Uri& directory, const TensorRe
 
 }  // namespace
 
-void run_conversion(Job& job) {
-  if (job.settings.output.export_adapter) {
+void run_conversion(Job& job) { convert_model(job.storage, job.command_line.settings); }
+
+void convert_model(Storage& storage, const Settings& settings) {
+  if (settings.output.export_adapter) {
     throw Error(Code::kUsage, "a finished model has no adapter beside it", "--export-adapter",
                 "give the --job-dir of a LoRA job that has its checkpoints");
   }
-  preflight(job.storage, job.settings);
-  const Uri directory = Uri::parse(job.settings.output.export_dir);
-  ModelFolder folder(job.storage, job.settings.model);
+  preflight(storage, settings);
+  const Uri directory = Uri::parse(settings.output.export_dir);
+  ModelFolder folder(storage, settings.model);
   const std::optional<ModelParameters> parameters = folder.parameters();
   if (!parameters) throw Error(Code::kNotFound, "no parameters", folder.name());
   parameters->verify();
   const TensorReader& file = *parameters->tensors;
-  if (job.settings.output.export_format == ExportFormat::kTensorflow) {
-    write_as_tensorflow(job.storage, directory, file, folder.config_json());
+  if (settings.output.export_format == ExportFormat::kTensorflow) {
+    write_as_tensorflow(storage, directory, file, folder.config_json());
   } else {
-    write_as_safetensors(job.storage, directory, file, folder.config_json(),
-                         job.settings.output.export_dtype);
+    write_as_safetensors(storage, directory, file, folder.config_json(),
+                         settings.output.export_dtype);
   }
   for (const char* name : kTokenizerFiles) {
-    if (const auto text = folder.text(name)) write_text(job.storage, directory / name, *text);
+    if (const auto text = folder.text(name)) write_text(storage, directory / name, *text);
   }
   log_info(cat("converted ", file.tensors().size(), " tensors of ", parameters->file, " to ",
                directory.to_string()));

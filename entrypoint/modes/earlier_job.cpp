@@ -1,60 +1,15 @@
 #include "entrypoint/modes/earlier_job.h"
 
-#include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
-#include "entrypoint/flags/flag_table.h"
 #include "entrypoint/flags/flag_value.h"
 #include "entrypoint/platform/bundled_model.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
-#include "storage/base/log.h"
-#include "storage/base/text.h"
 #include "storage/whole_file.h"
 #include "trainer/tasks/task_kinds.h"
 
 namespace berth {
-namespace {
-
-// How rows are read; the same at training and afterwards.
-constexpr std::array<std::string_view, 10> kReading = {"task",
-                                                       "text-column",
-                                                       "text-pair-column",
-                                                       "label-column",
-                                                       "max-seq-length",
-                                                       "doc-stride",
-                                                       "n-best-size",
-                                                       "max-answer-length",
-                                                       "version-2-with-negative",
-                                                       "null-score-diff-threshold"};
-
-void take_over(const EarlierJob& earlier, CommandLine& command_line) {
-  std::string taken;
-  for (const Flag& flag : flag_table()) {
-    if (std::ranges::find(kReading, flag.name) == kReading.end()) continue;
-    const std::string value = earlier.setting(flag.name);
-    if (value.empty() || command_line.gives(flag.name)) continue;
-    if (flag.value.get(command_line) == value) continue;
-    flag.value.set(command_line, value);
-    taken += cat(taken.empty() ? "" : " ", "--", flag.name, " ", value);
-  }
-  if (!taken.empty()) log_info(cat("as the job was trained: ", taken));
-}
-
-std::optional<EarlierJob> find_meant(Storage& storage, const Settings& settings) {
-  const std::string &model = settings.model.model, &job_dir = settings.output.job_dir;
-  if (!job_dir.empty()) {
-    std::optional<EarlierJob> earlier = EarlierJob::find(storage, Uri::parse(job_dir));
-    const auto began_with = [&] { return earlier->setting("model") == model; };
-    if (earlier && (model.empty() || began_with())) return earlier;
-  }
-  if (model.empty()) return std::nullopt;
-  return EarlierJob::find(storage, Uri::parse(model));
-}
-
-}  // namespace
-
 std::optional<EarlierJob> EarlierJob::find(Storage& storage, const Uri& directory) {
   const std::optional<std::string> text = read_text(storage, JobDirectory(directory).record());
   if (!text) return std::nullopt;
@@ -127,25 +82,6 @@ ModelOptions EarlierJob::first_model(ModelOptions options) const {
     if (const auto bundled = find_bundled_model()) options.model = bundled->string();
   }
   return options;
-}
-
-void adopt_earlier_job(Storage& storage, CommandLine& command_line) {
-  const std::optional<EarlierJob> earlier = find_meant(storage, command_line.settings);
-  if (!earlier) return;
-  const Uri finished = earlier->model();
-  if (!storage.stat(finished / "config.json")) {
-    throw Error(Code::kNotFound, "the job has not finished, or its model was moved",
-                finished.to_string(),
-                "start it again; or --mode export_only makes a model of its best checkpoint, for "
-                "--model");
-  }
-  ModelOptions& model = command_line.settings.model;
-  if (!model.model.empty() || !model.model_config.empty() || !model.vocab_file.empty()) {
-    log_info(
-        cat("the model is the one that the job in ", earlier->directory().to_string(), " trained"));
-  }
-  model = {.model = finished.to_string()};  // with its own configuration and vocabulary
-  take_over(*earlier, command_line);
 }
 
 }  // namespace berth

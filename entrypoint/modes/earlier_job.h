@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "entrypoint/flags/command_line.h"
 #include "storage/storage.h"
 #include "trainer/loop/job_directory.h"
+#include "trainer/loop/options.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/task.h"
 
@@ -43,12 +43,5 @@ class EarlierJob {
   std::vector<std::string> labels_;
   std::string task_;
 };
-
-// For --mode eval and predict: the job whose finished model is meant, by --job-dir or as the
-// --model of the command that trained it, or by a --model that is a job's directory. Its model
-// takes the place of `command_line`'s, and how it read rows is taken over where no flag says
-// otherwise. Does nothing where another model is meant. Throws kNotFound where the job has not
-// finished.
-void adopt_earlier_job(Storage& storage, CommandLine& command_line);
 
 }  // namespace berth

@@ -1,5 +1,6 @@
+#include "entrypoint/modes/inspection.h"
+
 #include "entrypoint/inspect/inspect.h"
-#include "entrypoint/modes/job.h"
 #include "entrypoint/report/standard_output.h"
 #include "storage/base/error.h"
 

@@ -1,13 +1,14 @@
+#include "entrypoint/modes/preparation.h"
+
 #include <cmath>
 #include <deque>
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "entrypoint/modes/data_sources.h"
-#include "entrypoint/modes/job.h"
 #include "entrypoint/modes/labelled_data.h"
 #include "entrypoint/modes/open_tokenizer.h"
 #include "entrypoint/modes/preflight.h"
+#include "entrypoint/modes/resolve_settings.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/log.h"
@@ -122,8 +123,9 @@ void write_set(Job& job, const Uri& directory, const PreparedSet& set, const Lab
 }  // namespace
 
 void run_preparation(Job& job) {
-  const Settings& settings = job.settings;
-  const DataSources sources = resolve_data(job.storage, job.command_line, job.settings);
+  const ResolvedJob resolved = resolve_settings(job.storage, job.command_line);
+  const Settings& settings = resolved.settings;
+  const DataSources& sources = resolved.sources;
   preflight(job.storage, settings);
   const Uri directory = Uri::parse(settings.output.export_dir);
   for (const char* set : {"train", "eval", "eval_mm", "test"}) {

@@ -1,7 +1,9 @@
+#include "entrypoint/modes/seeds.h"
+
 #include <cstdio>
 
-#include "entrypoint/modes/job.h"
 #include "entrypoint/modes/seed_metrics.h"
+#include "entrypoint/modes/training.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -12,7 +14,7 @@ namespace berth {
 namespace {
 
 // A whole job of one seed, in directories of its own.
-Settings settings_of(const Settings& all, uint64_t seed) {
+Settings settings_of_seed(const Settings& all, uint64_t seed) {
   Settings one = all;
   one.training.seed = seed;
   one.training.seeds = 1;
@@ -23,21 +25,21 @@ Settings settings_of(const Settings& all, uint64_t seed) {
 // Trains with one seed unless that was done before. Returns the seed's job directory.
 JobDirectory train_seed(Job& job, uint64_t seed) {
   CommandLine command_line = job.command_line;
-  command_line.settings = settings_of(job.command_line.settings, seed);
+  command_line.settings = settings_of_seed(job.command_line.settings, seed);
+  const OutputOptions& output = command_line.settings.output;
   Job one{.command_line = command_line,
-          .settings = settings_of(job.settings, seed),
           .storage = job.storage,
           .output = job.output,
-          .reached = job.reached,
+          .progress = job.progress,
           .stop = job.stop,
-          .has_work_to_save = job.has_work_to_save};
-  job.reached = {};
-  log_info(cat("seed ", seed, ": ", one.settings.output.job_dir));
+          .saves_on_stop = job.saves_on_stop};
+  job.progress = {};
+  log_info(cat("seed ", seed, ": ", output.job_dir));
   const size_t observers = job.output.observers();
   run_training(one);
   job.output.keep_observers(observers);
-  job.has_work_to_save = false;
-  return JobDirectory(one.settings.output);
+  job.saves_on_stop = false;
+  return JobDirectory(output);
 }
 
 std::string metrics_of_seed(Job& job, uint64_t seed) {
@@ -56,12 +58,12 @@ void say(const std::string& metric, const Spread& spread) {
 }  // namespace
 
 void run_seeds(Job& job) {
-  const TrainingOptions& options = job.settings.training;
+  const TrainingOptions& options = job.command_line.settings.training;
   if (job.command_line.dry_run) {  // they are alike
     train_seed(job, options.seed);
     return;
   }
-  const JobDirectory directory(job.settings.output);
+  const JobDirectory directory(job.command_line.settings.output);
   if (job.storage.stat(directory.record())) {
     throw Error(Code::kIncompatible, "the job directory belongs to a job of one seed",
                 directory.root().to_string(), "use another --job-dir");

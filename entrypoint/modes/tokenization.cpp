@@ -1,3 +1,5 @@
+#include "entrypoint/modes/tokenization.h"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -6,7 +8,6 @@
 #include <optional>
 #include <string>
 
-#include "entrypoint/modes/job.h"
 #include "entrypoint/modes/open_tokenizer.h"
 #include "entrypoint/report/standard_output.h"
 #include "storage/archive.h"
@@ -70,7 +71,8 @@ void print(const Tokenizer& tokenizer, const Input& input, const EncodeOptions& 
 
 void run_tokenization(Job& job) {
   const ToolOptions& tool = job.command_line.tool;
-  const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(job.storage, job.settings.model);
+  const std::unique_ptr<Tokenizer> tokenizer =
+      open_tokenizer(job.storage, job.command_line.settings.model);
   EncodeOptions options(std::numeric_limits<int32_t>::max());
   options.add_special_tokens = tool.add_special_tokens;
   options.with_offsets = true;

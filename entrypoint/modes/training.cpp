@@ -1,16 +1,19 @@
+#include "entrypoint/modes/training.h"
+
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "entrypoint/flags/flags.h"
 #include "entrypoint/flags/help.h"
+#include "entrypoint/memory/batch_limits.h"
 #include "entrypoint/memory/memory_text.h"
 #include "entrypoint/memory/training_memory.h"
-#include "entrypoint/modes/data_sources.h"
 #include "entrypoint/modes/earlier_job.h"
-#include "entrypoint/modes/export_job.h"
+#include "entrypoint/modes/export_results.h"
 #include "entrypoint/modes/job.h"
 #include "entrypoint/modes/labelled_data.h"
 #include "entrypoint/modes/preflight.h"
+#include "entrypoint/modes/resolve_settings.h"
 #include "entrypoint/platform/machine_description.h"
 #include "entrypoint/report/dry_run.h"
 #include "entrypoint/report/event_files.h"
@@ -60,13 +63,13 @@ std::optional<Dataset> make_eval_set(const TrainingRows& rows, const LabelledDat
 }
 
 // What a new job writes first, and a resumed one is compared with.
-JobRecord make_record(const Job& job, const TrainingRows& rows, const ModelFolder& folder,
-                      const Kernels& kernels) {
+JobRecord make_record(const Job& job, const Settings& settings, const TrainingRows& rows,
+                      const ModelFolder& folder, const Kernels& kernels) {
   JobRecord record{.settings = settings_table(job.command_line.settings),
                    .sources = rows.train.sources,
                    .labels = rows.labels,
                    .task = std::string(task_name(rows.task)),
-                   .max_seq_length = job.settings.data.max_seq_length,
+                   .max_seq_length = settings.data.max_seq_length,
                    .version = version_text(),
                    .machine = machine_description(),
                    .kernels = kernels.description()};
@@ -80,12 +83,12 @@ JobRecord make_record(const Job& job, const TrainingRows& rows, const ModelFolde
 }
 
 TrainingState resume(CheckpointStore& checkpoints, Parameters& parameters, Optimizer& optimizer,
-                     Kernels& kernels, RunResult& reached) {
+                     Kernels& kernels, JobProgress& progress) {
   std::optional<TrainingState> state = checkpoints.restore(parameters, optimizer, kernels);
   if (!state) return {};
-  reached.step = state->step;
-  reached.checkpoint = checkpoints.step_directory(state->step).to_string();
-  log_info(cat("resuming after step ", state->step, " from ", reached.checkpoint));
+  progress.step = state->step;
+  progress.checkpoint = checkpoints.step_directory(state->step).to_string();
+  log_info(cat("resuming after step ", state->step, " from ", progress.checkpoint));
   if (state->kernels != kernels.description()) {
     log_warning(cat("the checkpoint was computed by ", state->kernels, ", this is ",
                     kernels.description(), ": results go on, but not bit for bit"));
@@ -129,7 +132,7 @@ bool needs_work(const Job& job, const JobDirectory& directory) {
   const std::optional<int64_t> steps = finished_steps(job.storage, directory);
   const std::optional<std::string> existing = read_text(job.storage, directory.record());
   if (!existing) return true;
-  if (!job.settings.output.reuse_job_dir) {
+  if (!job.command_line.settings.output.reuse_job_dir) {
     throw Error(Code::kIncompatible, "the job directory was used before",
                 directory.root().to_string(), "--no-reuse-job-dir asks for a new one");
   }
@@ -140,7 +143,7 @@ bool needs_work(const Job& job, const JobDirectory& directory) {
   }
   if (!steps) return true;
   require_nothing_new(EarlierJob(directory.root(), *existing), job.command_line.settings);
-  job.reached.step = *steps;
+  job.progress.step = *steps;
   log_info(cat("already finished: ", directory.root().to_string(), " holds the results"));
   return false;
 }
@@ -197,11 +200,13 @@ void require_learning(const OptimizationOptions& options, const ModelConfig& con
               "--freeze-encoder-layers");
 }
 
-// The flag's, else the benchmark's, else the task's main one.
-std::string best_metric(const TrainingOptions& options, const DataSources& sources,
-                        const std::string& main_metric) {
-  if (!options.metric_for_best_model.empty()) return options.metric_for_best_model;
-  return sources.metric.empty() ? main_metric : sources.metric;
+// `options` with the metric that tells the best model: the flag's, else the benchmark's, else the
+// task's main one.
+TrainingOptions with_best_metric(TrainingOptions options, const DataSources& sources,
+                                 const std::string& main_metric) {
+  if (!options.metric_for_best_model.empty()) return options;
+  options.metric_for_best_model = sources.metric.empty() ? main_metric : sources.metric;
+  return options;
 }
 
 // What the summaries tell of the job.
@@ -212,24 +217,24 @@ std::string settings_markdown(const JobRecord& record) {
 }
 
 // Nothing where no tuning service waits. Throws kUsage, before the job directory is this job's.
-std::unique_ptr<Observer> make_hypertune_file(const Job& job,
+std::unique_ptr<Observer> make_hypertune_file(const Job& job, const std::string& asked,
+                                              const TrainingOptions& training,
                                               const std::vector<std::string>& metrics) {
   const Tuning& tuning = job.command_line.tuning;
-  const std::string& asked = job.settings.output.hypertune_metric;
   if (!wants_hypertune_file(tuning, asked)) return nullptr;
-  const std::string& best = job.settings.training.metric_for_best_model;
+  const std::string& best = training.metric_for_best_model;
   return std::make_unique<HypertuneFile>(tuning, hypertune_metric(tuning, asked, best, metrics));
 }
 
 // MNLI's second set, with the model as it is.
-EvaluationResult evaluate_beside(Job& job, const LoadedTable& loaded, const ModelDescription& model,
-                                 const TrainingRows& rows, Model& network, Kernels& kernels,
-                                 const ReadingOptions& reading) {
-  const LabelledData data(loaded, rows.task, rows.labels, /*wants_labels=*/true, job.settings,
+EvaluationResult evaluate_beside(Job& job, const Settings& settings, const LoadedTable& loaded,
+                                 const ModelDescription& model, const TrainingRows& rows,
+                                 Model& network, Kernels& kernels, const ReadingOptions& reading) {
+  const LabelledData data(loaded, rows.task, rows.labels, /*wants_labels=*/true, settings,
                           *model.tokenizer);
   Dataset examples = data.all_rows();
   const std::optional<EvaluationResult> result =
-      evaluate(network, kernels, examples, job.settings.training.examples_per_evaluation_batch(),
+      evaluate(network, kernels, examples, settings.training.examples_per_evaluation_batch(),
                reading, job.output, job.stop);
   job.stop_point();
   return *result;
@@ -256,11 +261,11 @@ void say_what_learns(const LoraOptions& lora, const Parameters& parameters,
 }  // namespace
 
 void run_training(Job& job) {
-  const Settings& settings = job.settings;
-  const JobDirectory directory(settings.output);
+  const JobDirectory directory(job.command_line.settings.output);
   const bool dry_run = job.command_line.dry_run;
   if (!needs_work(job, directory) && !dry_run) return;
-  const DataSources sources = resolve_data(job.storage, job.command_line, job.settings);
+  const ResolvedJob resolved = resolve_settings(job.storage, job.command_line);
+  const Settings& settings = resolved.settings;
   preflight(job.storage, settings);
 
   ModelFolder folder(job.storage, settings.model);
@@ -268,7 +273,8 @@ void run_training(Job& job) {
   require_exportable(settings, model.config);
   require_learning(settings.training.optimization, model.config);
   job.stop_point();
-  const TrainingRows rows = load_training_rows(job.storage, settings, sources, model.config);
+  const TrainingRows rows =
+      load_training_rows(job.storage, settings, resolved.sources, model.config);
   model.config.task = rows.task;
   model.config.labels = rows.labels;
   job.stop_point();
@@ -282,11 +288,12 @@ void run_training(Job& job) {
   std::optional<Dataset> eval_set = make_eval_set(rows, eval_data);
   const std::vector<std::string> metrics =
       metric_names(rows.task, static_cast<int64_t>(rows.labels.size()));
-  job.settings.training.metric_for_best_model =
-      best_metric(settings.training, sources, metrics.front());
+  const TrainingOptions training =
+      with_best_metric(settings.training, resolved.sources, metrics.front());
   // For what it throws, before the job directory is this job's.
-  BestRule(settings.training, metrics);
-  std::unique_ptr<Observer> hypertune = make_hypertune_file(job, metrics);
+  BestRule(training, metrics);
+  std::unique_ptr<Observer> hypertune =
+      make_hypertune_file(job, settings.output.hypertune_metric, training, metrics);
   Machine machine(job.command_line);
   Kernels& kernels = *machine.kernels;
   if (settings.training.token_budget > 0) train_set.count_tokens(machine.pool.size(), job.stop);
@@ -321,7 +328,7 @@ void run_training(Job& job) {
   Optimizer optimizer(optimizer_settings, parameters, kernels);
   CheckpointStore checkpoints(job.storage, directory.checkpoints(),
                               settings.training.save_total_limit, memory.saves);
-  TrainingState state = resume(checkpoints, parameters, optimizer, kernels, job.reached);
+  TrainingState state = resume(checkpoints, parameters, optimizer, kernels, job.progress);
   const auto fill = [&] {
     fill_parameters(folder, settings.model, model.config, settings.training.seed, parameters,
                     kernels);
@@ -331,7 +338,7 @@ void run_training(Job& job) {
   } else if (settings.model.init == Init::kPretrained) {
     if (const auto file = folder.parameters()) file->verify();  // recorded, to be compared
   }
-  const JobRecord record = make_record(job, rows, folder, kernels);
+  const JobRecord record = make_record(job, settings, rows, folder, kernels);
   require_own(state, record, directory.checkpoints());
   settle_record(job, directory, record);
   state.job = job_identity(record);
@@ -340,7 +347,7 @@ void run_training(Job& job) {
                 {.label_smoothing = settings.training.optimization.label_smoothing}, lora);
 
   const ReadingOptions reading{.labels = rows.labels, .answers = answer_options(settings.data)};
-  const TrainingParts parts{.options = settings.training,
+  const TrainingParts parts{.options = training,
                             .kernels = kernels,
                             .parameters = parameters,
                             .model = network,
@@ -360,7 +367,7 @@ void run_training(Job& job) {
   if (hypertune) job.output.add(std::move(hypertune));
   report.first_step = state.step;
   job.output.on_start(report);
-  job.has_work_to_save = true;
+  job.saves_on_stop = true;
   const TrainResult result = train(parts, plan, std::move(state));
 
   JobMetrics job_metrics{.result = result,
@@ -370,12 +377,12 @@ void run_training(Job& job) {
                          .kernels = kernels.description()};
   if (rows.mismatched) {
     job_metrics.mismatched =
-        evaluate_beside(job, *rows.mismatched, model, rows, network, kernels, reading);
+        evaluate_beside(job, settings, *rows.mismatched, model, rows, network, kernels, reading);
   }
-  export_results(job, directory.model(), model, parameters, kernels, job_metrics);
+  export_results(job.storage, settings, directory.model(), model, parameters, kernels, job_metrics);
   job.output.on_finish();
   if (result.evaluation) {
-    say_result(*result.evaluation, settings.training.metric_for_best_model, parts.eval_split);
+    say_result(*result.evaluation, training.metric_for_best_model, parts.eval_split);
   }
   write_text(job.storage, directory.metrics(), to_json(job_metrics));
 }

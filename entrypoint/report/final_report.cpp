@@ -41,17 +41,17 @@ FinalReport report_of(const Error& error) {
 
 }  // namespace
 
-FinalReport success_report(const RunResult& reached) {
+FinalReport success_report(const JobProgress& progress) {
   FinalReport report{.reason = "finished",
                      .what = "all work is done",
                      .where = "",
                      .hint = "",
-                     .checkpoint = reached.checkpoint};
-  report.step = reached.step;
+                     .checkpoint = progress.checkpoint};
+  report.step = progress.step;
   return report;
 }
 
-FinalReport failure_report(const std::exception_ptr& failure, const RunResult& reached) {
+FinalReport failure_report(const std::exception_ptr& failure, const JobProgress& progress) {
   FinalReport report;
   try {
     std::rethrow_exception(failure);
@@ -65,8 +65,8 @@ FinalReport failure_report(const std::exception_ptr& failure, const RunResult& r
   } catch (...) {
     report = report_of(Error(Code::kInternal, "unknown failure", "", "please report it"));
   }
-  report.step = reached.step;
-  report.checkpoint = reached.checkpoint;
+  report.step = progress.step;
+  report.checkpoint = progress.checkpoint;
   return report;
 }
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "entrypoint/run.h"
+#include "entrypoint/report/job_progress.h"
 
 namespace berth {
 
@@ -17,10 +17,10 @@ struct FinalReport {
   int64_t step = 0;
 };
 
-FinalReport success_report(const RunResult& reached);
+FinalReport success_report(const JobProgress& progress);
 
 // An Error by its code, std::bad_alloc as kMemory, anything else as kInternal.
-FinalReport failure_report(const std::exception_ptr& failure, const RunResult& reached);
+FinalReport failure_report(const std::exception_ptr& failure, const JobProgress& progress);
 
 // "where: what; hint", for people.
 std::string sentence(const FinalReport& report);

@@ -18,8 +18,9 @@ LogSink make_sink(const CommandLine& command_line, TerminalLine& line) {
 
 }  // namespace
 
-JobOutput::JobOutput(const CommandLine& command_line, const Platform& platform, RunResult& reached)
-    : reached_(reached),
+JobOutput::JobOutput(const CommandLine& command_line, const Platform& platform,
+                     JobProgress& progress)
+    : progress_(progress),
       line_(write_standard_error, standard_error_is_terminal() && platform.term != "dumb"),
       sink_(make_sink(command_line, line_)) {
   if (wants_text(command_line.log_format, standard_error_is_terminal())) {
@@ -32,12 +33,12 @@ JobOutput::JobOutput(const CommandLine& command_line, const Platform& platform, 
 }
 
 void JobOutput::on_start(const JobReport& report) {
-  reached_.step = report.first_step;
+  progress_.step = report.first_step;
   for (const auto& observer : observers_) observer->on_start(report);
 }
 
 void JobOutput::on_step(const StepReport& report) {
-  reached_.step = report.step;
+  progress_.step = report.step;
   for (const auto& observer : observers_) observer->on_step(report);
 }
 
@@ -50,7 +51,7 @@ void JobOutput::on_evaluation(const EvaluationReport& report) {
 }
 
 void JobOutput::on_checkpoint(const CheckpointReport& report) {
-  reached_.checkpoint = report.where;
+  progress_.checkpoint = report.where;
   for (const auto& observer : observers_) observer->on_checkpoint(report);
 }
 

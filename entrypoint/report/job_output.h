@@ -5,18 +5,18 @@
 
 #include "entrypoint/flags/command_line.h"
 #include "entrypoint/platform/platform.h"
+#include "entrypoint/report/job_progress.h"
 #include "entrypoint/report/log_output.h"
 #include "entrypoint/report/terminal_line.h"
-#include "entrypoint/run.h"
 #include "trainer/loop/observer.h"
 
 namespace berth {
 
 // What a job says while it runs: the log sink and the observers, fanned out in the order they were
-// added. Also keeps `reached` current. Lives as long as the job.
+// added. Also keeps `progress` current. Lives as long as the job.
 class JobOutput final : public Observer {
  public:
-  JobOutput(const CommandLine& command_line, const Platform& platform, RunResult& reached);
+  JobOutput(const CommandLine& command_line, const Platform& platform, JobProgress& progress);
 
   void add(std::unique_ptr<Observer> observer) { observers_.push_back(std::move(observer)); }
   size_t observers() const { return observers_.size(); }
@@ -30,7 +30,7 @@ class JobOutput final : public Observer {
   void on_finish() override;
 
  private:
-  RunResult& reached_;
+  JobProgress& progress_;
   TerminalLine line_;
   ScopedLogSink sink_;
   std::vector<std::unique_ptr<Observer>> observers_;

@@ -1,9 +1,12 @@
+#include "entrypoint/modes/export_only.h"
+
 #include <optional>
 
+#include "entrypoint/modes/conversion.h"
 #include "entrypoint/modes/earlier_job.h"
-#include "entrypoint/modes/export_job.h"
-#include "entrypoint/modes/job.h"
+#include "entrypoint/modes/export_results.h"
 #include "entrypoint/modes/preflight.h"
+#include "entrypoint/modes/resolve_settings.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -17,44 +20,43 @@ namespace {
 
 void export_checkpoint(Job& job, const EarlierJob& earlier, CheckpointStore& checkpoints,
                        int64_t step) {
-  preflight(job.storage, job.settings);
-  const Uri directory = Uri::parse(job.settings.output.export_dir);
-  const ModelOptions options = earlier.first_model(job.settings.model);
-  ModelFolder folder(job.storage, options);
+  preflight(job.storage, job.command_line.settings);
+  const Settings settings = resolve_export(job.command_line.settings, earlier);
+  const LoraOptions& lora = settings.training.optimization.lora;
+  const Uri directory = Uri::parse(settings.output.export_dir);
+  ModelFolder folder(job.storage, settings.model);
   // No rows are read; whether the job's were texts tells if a vocabulary is needed.
   const DataOptions data{.train_data_file = earlier.setting("train-data-file"),
                          .max_seq_length = 1};
-  ModelDescription model = describe_model(folder, options, data);
+  ModelDescription model = describe_model(folder, settings.model, data);
   model.config.task = earlier.task();
   model.config.labels = earlier.labels();
-  require_exportable(job.settings, model.config);
+  require_exportable(settings, model.config);
   Machine machine(job.command_line);
-  LoraOptions& lora = job.settings.training.optimization.lora;
-  lora = earlier.lora();
-  if (job.settings.output.export_adapter && !lora) {
+  if (settings.output.export_adapter && !lora) {
     throw Error(Code::kUsage, "the job trained no adapter", "--export-adapter", "leave it out");
   }
-  job.settings.model.model = options.model;  // which an adapter is said to belong to
   Parameters parameters(parameter_table(model.config, lora), /*with_gradients=*/false,
                         *machine.kernels);
   checkpoints.restore_parameters(step, parameters, *machine.kernels);
   JobMetrics metrics;
   metrics.task = model.config.task;
-  export_results(job, directory, model, parameters, *machine.kernels, metrics);
-  job.reached.step = step;
-  job.reached.checkpoint = checkpoints.step_directory(step).to_string();
-  log_info(cat("exported ", job.reached.checkpoint, " to ", directory.to_string()));
+  export_results(job.storage, settings, directory, model, parameters, *machine.kernels, metrics);
+  job.progress.step = step;
+  job.progress.checkpoint = checkpoints.step_directory(step).to_string();
+  log_info(cat("exported ", job.progress.checkpoint, " to ", directory.to_string()));
 }
 
 }  // namespace
 
 void run_export(Job& job) {
-  const OutputOptions& output = job.settings.output;
+  const Settings& asked = job.command_line.settings;
+  const OutputOptions& output = asked.output;
   if (output.job_dir.empty()) return run_conversion(job);  // of --model
   const Uri directory = Uri::parse(output.job_dir);
   // On Vertex AI there always is a job directory, if an empty one.
   const std::optional<EarlierJob> earlier = EarlierJob::find(job.storage, directory);
-  if (!earlier && !job.settings.model.model.empty()) return run_conversion(job);
+  if (!earlier && !asked.model.model.empty()) return run_conversion(job);
   if (!earlier) {
     throw Error(Code::kNotFound, "no job.json, so no job was here", directory.to_string(),
                 "give the --job-dir of a job, or --model alone");
@@ -66,8 +68,9 @@ void run_export(Job& job) {
     return export_checkpoint(job, *earlier, checkpoints, *step);
   }
   // Checkpoints may have been cleared away after the end.
-  job.settings.model.model = earlier->model().to_string();
-  run_conversion(job);
+  Settings settings = asked;
+  settings.model.model = earlier->model().to_string();
+  convert_model(job.storage, settings);
 }
 
 }  // namespace berth

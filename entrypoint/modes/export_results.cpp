@@ -1,4 +1,4 @@
-#include "entrypoint/modes/export_job.h"
+#include "entrypoint/modes/export_results.h"
 
 #include <optional>
 
@@ -41,10 +41,11 @@ void require_exportable(const Settings& settings, const ModelConfig& config) {
   }
 }
 
-void export_results(Job& job, const Uri& directory, const ModelDescription& model,
-                    const Parameters& parameters, Kernels& kernels, const JobMetrics& metrics) {
-  const OutputOptions& output = job.settings.output;
-  const LoraOptions& lora = job.settings.training.optimization.lora;
+void export_results(Storage& storage, const Settings& settings, const Uri& directory,
+                    const ModelDescription& model, const Parameters& parameters, Kernels& kernels,
+                    const JobMetrics& metrics) {
+  const OutputOptions& output = settings.output;
+  const LoraOptions& lora = settings.training.optimization.lora;
   const DType dtype = output.export_dtype.value_or(DType::kF32);
   std::optional<Parameters> merged;
   if (lora) {
@@ -52,14 +53,13 @@ void export_results(Job& job, const Uri& directory, const ModelDescription& mode
     merge_adapters(lora, parameters, *merged, kernels);
   }
   const Parameters& whole = merged ? *merged : parameters;
-  export_model(job.storage, directory, model.config, whole, dtype, *model.tokenizer, kernels,
-               metrics);
+  export_model(storage, directory, model.config, whole, dtype, *model.tokenizer, kernels, metrics);
   if (output.export_format == ExportFormat::kTensorflow) {
-    export_tensorflow(job.storage, directory, model.config, whole, kernels);
+    export_tensorflow(storage, directory, model.config, whole, kernels);
   }
   if (output.export_adapter) {
-    export_adapter(job.storage, directory / "adapter", model.config, lora, job.settings.model.model,
-                   dtype, parameters, kernels);
+    export_adapter(storage, directory / "adapter", model.config, lora, settings.model.model, dtype,
+                   parameters, kernels);
   }
 }
 

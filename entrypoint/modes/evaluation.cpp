@@ -1,0 +1,90 @@
+#include "entrypoint/modes/evaluation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "entrypoint/modes/finished_model.h"
+#include "entrypoint/modes/labelled_data.h"
+#include "entrypoint/report/standard_output.h"
+#include "storage/base/error.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+#include "trainer/loop/evaluate.h"
+#include "trainer/loop/results.h"
+
+namespace berth {
+namespace {
+
+// The class names that rows may have as labels, in the order of the model's logits. Throws kUsage
+// where the task's names are in part the model's.
+std::vector<std::string> label_names(const FinishedModel& finished) {
+  const ModelConfig& config = finished.config();
+  if (!has_classes(config.task)) return config.labels;
+  const std::vector<std::string>& known = finished.sources().labels;
+  if (known.size() != config.labels.size()) return evaluation_labels(config);
+  if (const auto ordered = in_order_of(config.labels, known)) return *ordered;
+  if (are_placeholders(config.labels)) return known;
+  for (size_t i = 0; i < known.size(); ++i) {
+    if (std::ranges::find(config.labels, known[i]) == config.labels.end()) continue;
+    throw Error(Code::kUsage,
+                cat("the model has the task's label ", quoted(known[i]), ", but not all of them"),
+                finished.name(), "name the labels in its config.json's id2label");
+  }
+  log_info(cat("the model's labels are taken for the task's in this order: ",
+               quoted(config.labels.front()), " is ", quoted(known.front()), ", ..."));
+  return known;
+}
+
+EvaluationResult evaluate_rows(Job& job, FinishedModel& finished, const DataRequest& request) {
+  const Settings& settings = finished.settings();
+  const Task task = finished.config().task;
+  const std::vector<std::string> labels = label_names(finished);
+  DataRequest known = request;
+  if (has_classes(task)) known.rules.known_labels = labels;
+  const LoadedTable loaded = finished.load(known);
+  warn_of_unanswerable(loaded, settings.data);
+  const LabelledData rows(loaded, task, labels, /*wants_labels=*/true, settings,
+                          finished.tokenizer());
+  Dataset data = rows.all_rows();
+  const std::optional<EvaluationResult> evaluation =
+      evaluate(finished.network_for(loaded, data), finished.kernels(), data,
+               settings.training.examples_per_evaluation_batch(),
+               {.labels = labels, .answers = answer_options(settings.data)}, job.output, job.stop);
+  if (!evaluation) throw_stopped();
+  if (!std::isfinite(evaluation->loss)) {
+    throw Error(Code::kBadData, "the model's loss is no number", finished.name(),
+                "its parameters may be damaged, or of a job that diverged");
+  }
+  return *evaluation;
+}
+
+}  // namespace
+
+void run_evaluation(Job& job) {
+  FinishedModel finished(job);
+  const ModelConfig& config = finished.config();
+  const EvaluationResult evaluation = evaluate_rows(job, finished, finished.sources().eval);
+  job.output.on_evaluation({.examples = evaluation.examples,
+                            .loss = evaluation.loss,
+                            .seconds = evaluation.seconds,
+                            .metrics = evaluation.scores.metrics,
+                            .majority_rate = evaluation.scores.majority_rate,
+                            .split = "eval"});
+  JobMetrics metrics{.result = std::nullopt,
+                     .evaluation = evaluation,
+                     .task = config.task,
+                     .precision = finished.kernels().product_dtype(),
+                     .kernels = finished.kernels().description()};
+  if (!finished.sources().mismatched.path.empty()) {
+    metrics.mismatched = evaluate_rows(job, finished, finished.sources().mismatched);
+  }
+  job.output.on_finish();
+  StandardOutput standard_output;
+  standard_output.write(as_bytes(to_json(metrics)));
+  standard_output.close();
+}
+
+}  // namespace berth

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "entrypoint/modes/job.h"
+
+namespace berth {
+
+// --mode eval: evaluates a finished model and prints its metrics as JSON on standard output. Throws
+// what run() promises.
+void run_evaluation(Job& job);
+
+}  // namespace berth

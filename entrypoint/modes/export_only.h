@@ -1,0 +1,11 @@
+#pragma once
+
+#include "entrypoint/modes/job.h"
+
+namespace berth {
+
+// --mode export_only: exports the best checkpoint of --job-dir (or, where its checkpoints are gone,
+// its finished model), or --model. Throws what run() promises.
+void run_export(Job& job);
+
+}  // namespace berth

@@ -1,0 +1,64 @@
+#include "entrypoint/modes/finished_model.h"
+
+#include "entrypoint/memory/batch_limits.h"
+#include "entrypoint/memory/training_memory.h"
+#include "entrypoint/modes/labelled_data.h"
+#include "entrypoint/modes/preflight.h"
+#include "storage/base/error.h"
+
+namespace berth {
+namespace {
+
+// Rows to predict may have no labels that would tell the task, so the model's configuration does.
+void complete_task(const DataSources& sources, const std::string& model, ModelConfig& config) {
+  config.task = sources.task.value_or(config.saved_task.value_or(Task::kSequenceClassification));
+  if (config.task == Task::kRegression) config.labels = {"score"};
+  if (config.task == Task::kQuestionAnswering) config.labels.clear();
+  if (config.labels.empty()) config.labels = sources.labels;  // TensorFlow's names no labels
+  if (config.labels.empty() && config.task != Task::kQuestionAnswering) {
+    throw Error(Code::kUsage, "the configuration names no labels (id2label)", model,
+                "give a model that was fine-tuned");
+  }
+}
+
+Storage& checked_storage(const Job& job, const Settings& settings) {
+  preflight(job.storage, settings);
+  return job.storage;
+}
+
+}  // namespace
+
+FinishedModel::FinishedModel(Job& job)
+    : job_(job),
+      resolved_(resolve_settings(job.storage, job.command_line)),
+      machine_(job.command_line),
+      folder_(checked_storage(job, settings()), settings().model),
+      model_(describe_model(folder_, settings().model, settings().data)) {
+  complete_task(sources(), name(), model_.config);
+  program_bytes_ = program_bytes();
+  parameters_.emplace(parameter_table(model_.config), /*with_gradients=*/false, kernels());
+  fill_parameters(folder_, settings().model, model_.config, settings().training.seed, *parameters_,
+                  kernels(), HeadNeed::kRequired);
+}
+
+LoadedTable FinishedModel::load(DataRequest request) const {
+  request.rules.task = config().task;
+  request.rules.token_limits = token_limits(config());
+  return load_table(job_.storage, request);
+}
+
+Model& FinishedModel::network_for(const LoadedTable& loaded, Dataset& data) {
+  const DataMemory memory{.program = program_bytes_,
+                          .tables = loaded.table->memory_bytes() + data.memory_bytes(),
+                          .most_examples = data.size()};
+  require_inference_memory(settings(), config(), memory, kernels());
+  network_.emplace(config(), batch_limits(settings(), /*training=*/false, data.size()),
+                   *parameters_, kernels());
+  return *network_;
+}
+
+void throw_stopped() {
+  throw Error(Code::kStopped, "stopped by a signal", "", "start it again with the same command");
+}
+
+}  // namespace berth

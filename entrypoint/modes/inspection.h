@@ -1,0 +1,11 @@
+#pragma once
+
+#include "entrypoint/modes/job.h"
+
+namespace berth {
+
+// --mode inspect: prints what a model, checkpoint, data or event file holds, on standard output.
+// Throws what run() promises.
+void run_inspection(Job& job);
+
+}  // namespace berth

@@ -1,0 +1,123 @@
+#include "entrypoint/modes/prediction.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "entrypoint/modes/finished_model.h"
+#include "entrypoint/modes/labelled_data.h"
+#include "entrypoint/report/standard_output.h"
+#include "storage/base/log.h"
+#include "storage/base/spill_file.h"
+#include "storage/base/text.h"
+#include "storage/store_object.h"
+#include "trainer/loop/job_directory.h"
+#include "trainer/loop/predict.h"
+
+namespace berth {
+namespace {
+
+// A sink that writes to a temporary file on this machine.
+class SpillSink final : public ByteSink {
+ public:
+  explicit SpillSink(SpillFile& file) : file_(file) {}
+  void write(Bytes bytes) override { file_.append(bytes); }
+  Stat close() override { return {}; }
+
+ private:
+  SpillFile& file_;
+};
+
+void copy(const SpillFile& file, ByteSink& sink) {
+  std::vector<std::byte> buffer(size_t{1} << 20);
+  for (uint64_t offset = 0; offset < file.size();) {
+    const auto part = std::span(buffer).first(
+        static_cast<size_t>(std::min<uint64_t>(buffer.size(), file.size() - offset)));
+    file.read_at(offset, part);
+    sink.write(part);
+    offset += part.size();
+  }
+}
+
+// The predictions of all rows, and the model that makes them. Borrows all of them.
+class Predictions {
+ public:
+  Predictions(const Job& job, FinishedModel& finished, Model& network, Dataset& data)
+      : job_(job), finished_(finished), network_(network), data_(data) {}
+
+  // Runs the model over the rows and writes their lines into every file. Closes no sink.
+  void write(std::initializer_list<PredictionFile> files) const {
+    const int64_t batch_size = finished_.settings().training.examples_per_evaluation_batch();
+    if (!write_predictions(network_, finished_.kernels(), data_, batch_size, files, job_.output,
+                           job_.stop)) {
+      throw_stopped();
+    }
+  }
+
+  std::unique_ptr<PredictionLines> lines() const {
+    return make_prediction_lines(data_, finished_.config().labels,
+                                 answer_options(finished_.settings().data));
+  }
+  // The same in the format of run_classifier.py.
+  std::unique_ptr<PredictionLines> test_results() const { return make_test_results(data_); }
+
+ private:
+  const Job& job_;
+  FinishedModel& finished_;
+  Model& network_;
+  Dataset& data_;
+};
+
+void write_to_standard_output(const Predictions& predictions) {
+  StandardOutput output;
+  const auto lines = predictions.lines();
+  predictions.write({{*lines, output}});
+  output.close();
+}
+
+// Writes predictions.tsv and, for whoever calls as the tutorial does, the tutorial's file.
+void write_to_directory(Storage& storage, const JobDirectory& directory,
+                        const Predictions& predictions, bool with_test_results) {
+  std::optional<SpillFile> results;
+  store_object(storage, directory.predictions(), [&](ByteSink& sink) {
+    const auto lines = predictions.lines();
+    if (!with_test_results) return predictions.write({{*lines, sink}});
+    SpillSink result_sink(results.emplace());
+    const auto result_lines = predictions.test_results();
+    predictions.write({{*lines, sink}, {*result_lines, result_sink}});
+  });
+  if (!results) return;
+  store_object(storage, directory.test_results(), [&](ByteSink& sink) { copy(*results, sink); });
+}
+
+// Whether the tutorial would write test_results.tsv, too.
+bool wants_test_results(Task task, const DataOptions& data) {
+  const bool has_results = task == Task::kSequenceClassification || task == Task::kRegression;
+  return has_results && !data.input_meta_data_path.empty();
+}
+
+}  // namespace
+
+void run_prediction(Job& job) {
+  FinishedModel finished(job);
+  const Settings& settings = finished.settings();
+  const ModelConfig& config = finished.config();
+  const LoadedTable loaded = finished.load(finished.sources().predict);
+  const LabelledData rows(loaded, config.task, config.labels, /*wants_labels=*/false, settings,
+                          finished.tokenizer());
+  Dataset data = rows.all_rows();
+  const Predictions predictions(job, finished, finished.network_for(loaded, data), data);
+  if (settings.output.job_dir.empty()) {
+    write_to_standard_output(predictions);
+  } else {
+    write_to_directory(job.storage, JobDirectory(settings.output), predictions,
+                       wants_test_results(config.task, settings.data));
+  }
+  job.output.on_finish();
+  log_info(cat("predicted ", data.rows(), " rows"));
+}
+
+}  // namespace berth

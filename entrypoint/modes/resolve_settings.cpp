@@ -1,0 +1,121 @@
+#include "entrypoint/modes/resolve_settings.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "entrypoint/flags/flag_table.h"
+#include "entrypoint/platform/bundled_model.h"
+#include "storage/base/error.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+#include "trainer/loop/job_directory.h"
+#include "trainer/loop/load_model.h"
+
+namespace berth {
+namespace {
+
+// The flags that say how rows are read. A model must read rows as it did when it was trained.
+constexpr std::array<std::string_view, 10> kReadingFlags = {"task",
+                                                            "text-column",
+                                                            "text-pair-column",
+                                                            "label-column",
+                                                            "max-seq-length",
+                                                            "doc-stride",
+                                                            "n-best-size",
+                                                            "max-answer-length",
+                                                            "version-2-with-negative",
+                                                            "null-score-diff-threshold"};
+
+void take_over(const EarlierJob& earlier, CommandLine& command_line) {
+  std::string taken;
+  for (const Flag& flag : flag_table()) {
+    if (std::ranges::find(kReadingFlags, flag.name) == kReadingFlags.end()) continue;
+    const std::string value = earlier.setting(flag.name);
+    if (value.empty() || command_line.gives(flag.name)) continue;
+    if (flag.value.get(command_line) == value) continue;
+    flag.value.set(command_line, value);
+    taken += cat(taken.empty() ? "" : " ", "--", flag.name, " ", value);
+  }
+  if (!taken.empty()) log_info(cat("as the job was trained: ", taken));
+}
+
+// The job whose finished model is meant: the one in --job-dir, unless --model is another than the
+// one that it was trained from; else the one whose directory --model names. nullopt: none.
+std::optional<EarlierJob> find_meant_job(Storage& storage, const Settings& settings) {
+  const std::string &model = settings.model.model, &job_dir = settings.output.job_dir;
+  if (!job_dir.empty()) {
+    std::optional<EarlierJob> earlier = EarlierJob::find(storage, Uri::parse(job_dir));
+    const auto began_with = [&] { return earlier->setting("model") == model; };
+    if (earlier && (model.empty() || began_with())) return earlier;
+  }
+  if (model.empty()) return std::nullopt;
+  return EarlierJob::find(storage, Uri::parse(model));
+}
+
+// For --mode eval and predict. The model of the job that is meant takes the place of
+// `command_line`'s, and so do the flags that say how it read rows, where none was given. Does
+// nothing where no job is meant.
+void adopt_earlier_job(Storage& storage, CommandLine& command_line) {
+  const std::optional<EarlierJob> earlier = find_meant_job(storage, command_line.settings);
+  if (!earlier) return;
+  const Uri finished = earlier->model();
+  if (!storage.stat(finished / "config.json")) {
+    throw Error(Code::kNotFound, "the job has not finished, or its model was moved",
+                finished.to_string(),
+                "start it again; or --mode export_only makes a model of its best checkpoint, for "
+                "--model");
+  }
+  ModelOptions& model = command_line.settings.model;
+  if (!model.model.empty() || !model.model_config.empty() || !model.vocab_file.empty()) {
+    log_info(
+        cat("the model is the one that the job in ", earlier->directory().to_string(), " trained"));
+  }
+  model = {.model = finished.to_string()};  // with its own configuration and vocabulary
+  take_over(*earlier, command_line);
+}
+
+bool is_training(Mode mode) { return mode == Mode::kTrain || mode == Mode::kTrainAndEval; }
+
+// The model of a job that names none; empty where none is needed.
+std::string default_model(const Settings& settings) {
+  if (!is_training(settings.mode)) {
+    return (Uri::parse(settings.output.job_dir) / kModelFolderName).to_string();
+  }
+  const bool has_config = !settings.model.model_config.empty();
+  const bool has_vocabulary = !settings.model.vocab_file.empty();
+  const bool is_whole = has_config && (has_vocabulary || !needs_tokenizer(settings.data));
+  if (is_whole && settings.model.init == Init::kRandom) return "";
+  if (has_config || has_vocabulary) {
+    throw Error(Code::kUsage, "--model-config and --vocab-file complete a --model", "",
+                "name it, or give both files and --init random to train from scratch");
+  }
+  const auto bundled = find_bundled_model();
+  if (!bundled) {
+    throw Error(Code::kNotFound, "the bundled default model is not installed beside the program",
+                "", "pass --model");
+  }
+  return bundled->string();
+}
+
+}  // namespace
+
+ResolvedJob resolve_settings(Storage& storage, const CommandLine& asked) {
+  CommandLine completed = asked;
+  Settings& settings = completed.settings;
+  const Mode mode = settings.mode;
+  if (mode == Mode::kEval || mode == Mode::kPredict) adopt_earlier_job(storage, completed);
+  const bool needs_model = mode != Mode::kPrepare;
+  if (needs_model && settings.model.model.empty()) settings.model.model = default_model(settings);
+  DataSources sources = resolve_data(storage, completed, settings);
+  return {.settings = std::move(settings), .sources = std::move(sources)};
+}
+
+Settings resolve_export(const Settings& asked, const EarlierJob& earlier) {
+  Settings settings = asked;
+  settings.model = earlier.first_model(asked.model);
+  settings.training.optimization.lora = earlier.lora();
+  return settings;
+}
+
+}  // namespace berth

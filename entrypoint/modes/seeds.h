@@ -1,0 +1,11 @@
+#pragma once
+
+#include "entrypoint/modes/job.h"
+
+namespace berth {
+
+// --mode train and train_and_eval with several --seeds: trains one job a seed, one after the other,
+// and writes the mean of their metrics. Throws what run() promises.
+void run_seeds(Job& job);
+
+}  // namespace berth

@@ -1,0 +1,109 @@
+#include "entrypoint/modes/resolve_settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "entrypoint/flags/flags.h"
+#include "storage/local_storage.h"
+#include "tests/support/scratch_directory.h"
+#include "tests/support/throws_code.h"
+
+namespace berth {
+namespace {
+
+class ResolveSettingsTest : public testing::Test {
+ protected:
+  ResolvedJob resolve(const std::vector<std::string>& arguments) {
+    std::vector<const char*> pointers;
+    for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+    return resolve_settings(*storage_, parse_flags(pointers, {}));
+  }
+  std::string in_scratch(const std::string& name) const { return scratch_ / name; }
+
+  // A job that was trained at another length than the default, with its finished model.
+  std::string finished_job() {
+    write_text(scratch_ / "job.json",
+               R"({"settings": {"model": "first", "max-seq-length": "32", "label-column": "kind"},
+                   "labels": ["no", "yes"], "task": "sequence_classification"})");
+    std::filesystem::create_directory(in_scratch("model"));
+    write_text(scratch_ / "model/config.json", "{}");
+    return in_scratch(".");
+  }
+
+  ScratchDirectory scratch_;
+  std::unique_ptr<Storage> storage_ = make_local_storage();
+};
+
+TEST_F(ResolveSettingsTest, TrainingKeepsTheModelThatWasNamed) {
+  const ResolvedJob job =
+      resolve({"--train-data-file", "a.csv", "--job-dir", "job", "--model", "m"});
+  EXPECT_EQ(job.settings.model.model, "m");
+  EXPECT_EQ(job.sources.train.path, "a.csv");
+}
+
+TEST_F(ResolveSettingsTest, TrainingWithoutAModelStartsFromTheBundledOne) {
+  const ResolvedJob job = resolve({"--train-data-file", "a.csv", "--job-dir", "job"});
+  EXPECT_THAT(job.settings.model.model, testing::EndsWith("model"));
+}
+
+TEST_F(ResolveSettingsTest, AConfigurationAloneIsNoModel) {
+  EXPECT_THAT(
+      [&] {
+        resolve({"--train-data-file", "a.csv", "--job-dir", "job", "--model-config", "c"});
+      },
+      ThrowsCode(Code::kUsage, "--model"));
+}
+
+TEST_F(ResolveSettingsTest, PreparationNeedsNoModel) {
+  const ResolvedJob job = resolve({"--mode", "prepare", "--train-data-file", "a.csv",
+                                   "--export-dir", "out", "--vocab-file", "vocab.txt"});
+  EXPECT_EQ(job.settings.model.model, "");
+}
+
+TEST_F(ResolveSettingsTest, EvaluationTakesTheJobsModelAndReadsRowsAsItDid) {
+  const std::string directory = finished_job();
+  const ResolvedJob job =
+      resolve({"--mode", "eval", "--eval-data-file", "a.csv", "--job-dir", directory});
+  EXPECT_EQ(job.settings.model.model, (Uri::parse(directory) / "model").to_string());
+  EXPECT_EQ(job.settings.data.max_seq_length, 32);
+  EXPECT_EQ(job.sources.eval.rules.columns.label, "kind");
+}
+
+TEST_F(ResolveSettingsTest, AFlagOutranksTheEarlierJob) {
+  const ResolvedJob job = resolve({"--mode", "eval", "--eval-data-file", "a.csv", "--job-dir",
+                                   finished_job(), "--max-seq-length", "64"});
+  EXPECT_EQ(job.settings.data.max_seq_length, 64);
+}
+
+TEST_F(ResolveSettingsTest, AnotherModelThanTheJobsIsLeftAlone) {
+  const ResolvedJob job = resolve({"--mode", "eval", "--eval-data-file", "a.csv", "--job-dir",
+                                   finished_job(), "--model", "other"});
+  EXPECT_EQ(job.settings.model.model, "other");
+  EXPECT_EQ(job.settings.data.max_seq_length, DataOptions().max_seq_length);
+}
+
+TEST_F(ResolveSettingsTest, AJobThatHasNotFinishedIsNotFound) {
+  const std::string directory = finished_job();
+  std::filesystem::remove_all(in_scratch("model"));
+  EXPECT_THAT(
+      [&] {
+        resolve({"--mode", "eval", "--eval-data-file", "a.csv", "--job-dir", directory});
+      },
+      ThrowsCode(Code::kNotFound, "--mode export_only"));
+}
+
+TEST_F(ResolveSettingsTest, AnExportHasTheAdaptersAndTheModelThatTheJobBeganWith) {
+  const EarlierJob earlier(
+      Uri::parse("job"),
+      R"({"settings": {"model": "first", "lora-rank": "4", "lora-alpha": "16"}, "labels": []})");
+  Settings asked;
+  asked.output.job_dir = "job";
+  const Settings settings = resolve_export(asked, earlier);
+  EXPECT_EQ(settings.model.model, "first");
+  EXPECT_EQ(settings.training.optimization.lora.rank, 4);
+  EXPECT_EQ(settings.training.optimization.lora.alpha, 16);
+  EXPECT_EQ(settings.output.job_dir, "job");
+}
+
+}  // namespace
+}  // namespace berth
