@@ -36,15 +36,21 @@ struct Flag {
   bool in_settings = true;        // its place is in Settings, so job.json records it
 };
 
-// Its rows of the data, the optimizer, the modes that only look at files, and what other programs
-// have and a job here has no use for: files named after them.
-std::vector<Flag> data_flags();
-std::vector<Flag> optimization_flags();
-std::vector<Flag> tool_flags();
-std::vector<Flag> accepted_flags();
-
-// THE flag table. Parsing, --help, README's table and job.json's settings all come from it.
+// THE flag table. Parsing, --help, the README's table and the settings in job.json all come from
+// it.
 std::span<const Flag> flag_table();
+
+// Its rows, group by group, each in the file named after it.
+std::vector<Flag> data_flags();
+std::vector<Flag> model_flags();
+std::vector<Flag> training_flags();
+std::vector<Flag> optimization_flags();
+std::vector<Flag> evaluation_flags();  // FlagGroup::kSaving
+std::vector<Flag> output_flags();
+std::vector<Flag> storage_flags();
+std::vector<Flag> tool_flags();
+std::vector<Flag> machine_flags();   // and the hidden ones
+std::vector<Flag> accepted_flags();  // of other programs, without effect here
 
 // Spellings of other programs that would mean something else here, and what to do instead.
 struct ForeignFlag {

@@ -1,0 +1,21 @@
+#include "entrypoint/flags/flag_table.h"
+
+namespace berth {
+
+std::span<const ForeignFlag> foreign_flags() {
+  static const std::vector<ForeignFlag> table = {
+      {"hub-module-url", "give the parameters by --model"},
+      {"per-device-train-batch-size", "use --batch-size, the examples of a whole update"},
+      {"per-device-eval-batch-size", "use --eval-batch-size"},
+      {"validation-split-percentage", "use --validation-split, a part from 0 to 1"},
+      {"do-train", "use --mode"},
+      {"do-eval", "use --mode"},
+      {"do-predict", "use --mode"},
+      {"bf16", "use --precision"},
+      {"fp16", "use --precision"},
+      {"overwrite-output-dir", "a job directory is never deleted; give a new --job-dir"},
+  };
+  return table;
+}
+
+}  // namespace berth

@@ -1,0 +1,62 @@
+#include "entrypoint/flags/flag_table.h"
+
+namespace berth {
+namespace {
+
+constexpr RealRange kSeconds{0, 1e6, false, true, "a number of seconds above 0"};
+
+auto storage(auto... members) { return place(&CommandLine::storage, members...); }
+
+}  // namespace
+
+std::vector<Flag> storage_flags() {
+  using enum FlagGroup;
+  return {
+      {.name = "cache-dir",
+       .aliases = {},
+       .group = kStorage,
+       .help = "Keep what is read from gs:// and https:// here, by version and checksum, so that a "
+               "restarted job does not fetch it again.",
+       .value = text_value("DIR", storage(&StorageOptions::cache_dir)),
+       .default_text = "nothing is kept",
+       .in_settings = false},
+      {.name = "anonymous",
+       .aliases = {},
+       .group = kStorage,
+       .help = "Read public gs:// objects without credentials; else Application Default "
+               "Credentials are used.",
+       .value = switch_value(storage(&StorageOptions::anonymous)),
+       .in_settings = false},
+      {.name = "parallel-uploads",
+       .aliases = {},
+       .group = kStorage,
+       .help =
+           "Upload large gs:// objects as parts of 8 MiB, which storage then joins and deletes. "
+           "Switch it off for a bucket whose objects may not be deleted, or not early.",
+       .value = switch_value(storage(&StorageOptions::transfer, &TransferOptions::joins_parts)),
+       .in_settings = false},
+      {.name = "storage-endpoint",
+       .aliases = {},
+       .group = kStorage,
+       .help = "Another address of Google Cloud Storage, with credentials as ever. An emulator is "
+               "named by STORAGE_EMULATOR_HOST.",
+       .value = text_value("URL", storage(&StorageOptions::endpoint)),
+       .default_text = "Google's",
+       .in_settings = false},
+      {.name = "storage-retry-deadline",
+       .aliases = {},
+       .group = kStorage,
+       .help = "Seconds without any progress after which a transfer is given up.",
+       .value = real_value(storage(&StorageOptions::retry, &RetryOptions::deadline_s), kSeconds),
+       .in_settings = false},
+      {.name = "storage-stall-timeout",
+       .aliases = {},
+       .group = kStorage,
+       .help = "Seconds of silence after which a connection is dropped and tried again.",
+       .value = real_value(storage(&StorageOptions::http, &HttpClientOptions::stall_timeout_s),
+                           kSeconds),
+       .in_settings = false},
+  };
+}
+
+}  // namespace berth
