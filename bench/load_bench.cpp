@@ -21,10 +21,13 @@
 #include "storage/formats/tensor_bundle.h"
 #include "storage/local_storage.h"
 #include "storage/store_object.h"
+#include "trainer/cpu/cpu_tensors.h"
 #include "trainer/cpu/kernels/cpu_kernels.h"
 #include "trainer/loop/parameter_files.h"
 #include "trainer/loop/tensorflow_files.h"
+#include "trainer/weights/initial_values.h"
 #include "trainer/weights/pretrained.h"
+#include "trainer/weights/write_tensors.h"
 
 namespace berth {
 namespace {
@@ -43,11 +46,9 @@ class Bench {
   void make_file() {
     const Uri file = directory_ / "model.safetensors";
     if (storage_->stat(file)) return;
-    std::vector<size_t> all(parameters_.specs().size());
-    std::iota(all.begin(), all.end(), size_t{0});
-    initialize(parameters_, all, 0.02, 1, *kernels_);
+    initialize(values_, 0.02, 1, pool_.size());
     store_object(*storage_, file, [&](ByteSink& sink) {
-      save_parameters(parameters_, *kernels_, DType::kF32, sink);
+      write_tensors(sink, saved_tensors(values_), DType::kF32, {{"format", "pt"}});
     });
   }
 
@@ -118,7 +119,7 @@ class Bench {
         names_checkpoint(*storage_, file)
             ? open_tensorflow_model(*storage_, file, opened)
             : open_parameters(*storage_, file, directory_.to_string(), opened);
-    load_parameters(*found.tensors, parameters_, *kernels_);
+    load_parameters(*found.tensors, values_, pool_.size());
     return checksum.size;
   }
 
@@ -146,6 +147,7 @@ class Bench {
   ThreadPool pool_;
   std::unique_ptr<Kernels> kernels_;
   Parameters parameters_;
+  CpuTensors values_{parameters_};
   std::unique_ptr<Storage> storage_ = make_local_storage();
   Uri directory_;
   std::vector<char> buffer_ = std::vector<char>(size_t{16} << 20);

@@ -12,16 +12,18 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
-#include <numeric>
+#include <memory>
+#include <span>
 
 #include "bench/bench_table.h"
 #include "bench/bert_sizes.h"
 #include "bench/peak_rate.h"
 #include "storage/base/text.h"
-#include "trainer/cpu/kernels/cpu_kernels.h"
-#include "trainer/cpu/network/model.h"
-#include "trainer/cpu/optimizer.h"
+#include "storage/base/thread_pool.h"
+#include "trainer/cpu/cpu_device.h"
+#include "trainer/weights/initial_values.h"
 
 namespace berth {
 namespace {
@@ -72,24 +74,21 @@ double nominal_flops(const ModelConfig& config, const PackedBatch& batch) {
 }
 
 // Runs at least three steps, and steps for at least five seconds.
-Timing time_steps(const ModelConfig& config, const PackedBatch& batch, Kernels& kernels) {
-  Parameters parameters(parameter_table(config), /*with_gradients=*/true, kernels,
-                        /*update_tokens=*/batch.num_tokens());
-  std::vector<size_t> all(parameters.specs().size());
-  std::iota(all.begin(), all.end(), size_t{0});
-  initialize(parameters, all, config.initializer_range, 1, kernels);
+Timing time_steps(const ModelConfig& config, const PackedBatch& batch, Device& device) {
   const BatchLimits limits{.tokens = batch.num_tokens(), .sequences = batch.num_sequences()};
-  Model model(config, limits, parameters, kernels);
-  Optimizer optimizer({}, parameters, kernels);
-  StepState state;
+  const auto engine = device.make_engine({.config = config,
+                                          .limits = limits,
+                                          .update_tokens = batch.num_tokens(),
+                                          .longest = batch.num_tokens()});
+  initialize(engine->tensors(StateTensors::kValues), config.initializer_range, 1,
+             available_threads());
+  engine->tensors_written();
+  const std::atomic<bool> stop = false;
   uint64_t step = 0;
   const auto take_step = [&] {
-    kernels.begin_step(state, {.seed = 1, .step = step++, .learning_rate = 1e-5f});
-    model.forward(batch, state, Phase::kTraining);
-    model.backward(state);
-    optimizer.step(state);
-    model.refresh();
-    kernels.read_step(state);
+    engine->start_update(std::span(&batch, 1), {.seed = 1, .step = step++, .learning_rate = 1e-5f},
+                         stop);
+    engine->collect_update();
   };
   take_step();
   std::vector<double> seconds;
@@ -100,12 +99,12 @@ Timing time_steps(const ModelConfig& config, const PackedBatch& batch, Kernels& 
 }
 
 void measure_shape(const Shape& shape, int threads, Precision precision) {
+  const std::unique_ptr<Device> device = make_cpu_device(threads, "", precision);
   ThreadPool pool(threads);
-  const auto kernels = make_cpu_kernels(pool, "", precision);
   const ModelConfig config = bert_of_size(shape.model);
   const PackedBatch batch = batch_of(shape, config.vocab_size);
-  const double peak = peak_rate(pool, kernels->product_dtype() == DType::kBF16);
-  const Timing timing = time_steps(config, batch, *kernels);
+  const double peak = peak_rate(pool, device->info().product_dtype == DType::kBF16);
+  const Timing timing = time_steps(config, batch, *device);
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);
   const double rate = nominal_flops(config, batch) / timing.median_s;

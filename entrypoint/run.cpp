@@ -16,6 +16,7 @@
 #include "storage/open_storage.h"
 
 namespace berth {
+
 void run(const CommandLine& command_line, const Platform& platform, const std::atomic<bool>& stop,
          JobProgress& progress) {
   std::atomic<bool> saves_on_stop = false;

@@ -33,14 +33,8 @@ BatchLimits batch_limits(const Settings& settings, bool training, int64_t most_e
 }
 
 int64_t update_tokens(const Settings& settings) {
-  const TrainingOptions& options = settings.training;
-  const int64_t longest = settings.data.max_seq_length;
-  if (options.gradient_accumulation_steps > 1 ||
-      options.optimization.optimizer != OptimizerType::kAdamW) {
-    return 0;
-  }
-  return options.token_budget > 0 ? std::max(options.token_budget, longest)
-                                  : options.batch_size * longest;
+  const int64_t longest = settings.data.max_seq_length, budget = settings.training.token_budget;
+  return budget > 0 ? std::max(budget, longest) : settings.training.batch_size * longest;
 }
 
 }  // namespace berth

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "trainer/cpu/network/model.h"
 #include "trainer/loop/options.h"
+#include "trainer/model/batch.h"
 
 namespace berth {
 
@@ -12,8 +12,7 @@ namespace berth {
 BatchLimits batch_limits(const Settings& settings, bool training,
                          int64_t most_examples = INT64_MAX);
 
-// The most tokens of an update, where one batch makes the whole update and its optimizer takes
-// gradients as factors; else 0.
+// The most tokens of one update, over all of its micro-batches.
 int64_t update_tokens(const Settings& settings);
 
 }  // namespace berth

@@ -49,7 +49,7 @@ void require_memory(const BatchShape& shape, const MemoryEstimate& memory,
   const int64_t fitting = largest_fitting_batch(at_once, *limit, memory_of);
   throw Error(Code::kMemory,
               cat("the job needs up to ", human_bytes(memory.total()), " of memory, ",
-                  human_bytes(memory.activations), " of it for ", at_once,
+                  human_bytes(memory.engine.activations), " of it for ", at_once,
                   shape.tokens_an_example > 0 ? " tokens" : " examples", " at once, and ",
                   limit->what, " is ", human_bytes(limit->size_bytes)),
               "", advice(shape, fitting, *limit));

@@ -7,11 +7,11 @@ namespace berth {
 std::array<std::pair<const char*, size_t>, 8> memory_parts(const MemoryEstimate& memory) {
   return {{{"program", memory.program},
            {"tables", memory.tables},
-           {"parameters", memory.parameters},
-           {"gradients", memory.gradients},
-           {"moments", memory.moments},
-           {"activations", memory.activations},
-           {"scratch", memory.scratch},
+           {"parameters", memory.engine.parameters},
+           {"gradients", memory.engine.gradients},
+           {"moments", memory.engine.moments},
+           {"activations", memory.engine.activations},
+           {"scratch", memory.engine.scratch},
            {"saving", memory.saving}}};
 }
 

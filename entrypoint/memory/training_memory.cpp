@@ -4,6 +4,7 @@
 
 #include "entrypoint/memory/batch_limits.h"
 #include "entrypoint/memory/memory_budget.h"
+#include "entrypoint/modes/engine_options.h"
 
 namespace berth {
 namespace {
@@ -55,35 +56,31 @@ DataMemory data_memory(size_t program, const TrainingRows& rows, Dataset& train,
 }
 
 MemoryEstimate training_memory(const Settings& settings, const ModelConfig& config,
-                               const OptimizerOptions& optimizer, const DataMemory& data,
-                               const std::optional<MemoryLimit>& limit, Kernels& kernels) {
-  MemoryPlan plan{.config = config,
-                  .lora = settings.training.optimization.lora,
-                  .optimizer = optimizer,
-                  .limits = batch_limits(settings, /*training=*/true, data.most_examples),
-                  .update_tokens = update_tokens(settings),
-                  .longest = settings.data.max_seq_length,
-                  .export_dtype = settings.output.export_dtype.value_or(DType::kF32),
-                  .exports_tensorflow = settings.output.export_format == ExportFormat::kTensorflow};
+                               const DataMemory& data, const std::optional<MemoryLimit>& limit,
+                               Device& device) {
+  const EngineOptions options = training_engine(settings, config, data.most_examples);
+  SavingPlan saving{
+      .export_dtype = settings.output.export_dtype.value_or(DType::kF32),
+      .exports_tensorflow = settings.output.export_format == ExportFormat::kTensorflow};
   const auto estimate = [&] {
-    MemoryEstimate memory = estimate_memory(plan, kernels);
+    MemoryEstimate memory = estimate_memory(options, saving, device);
     memory.program = data.program;
     memory.tables = data.tables;
     return memory;
   };
   const MemoryEstimate memory = estimate();
   if (!limit || memory.total() <= limit->size_bytes) return memory;
-  plan.saves = Saving::kWhileTrainingWaits;
+  saving.saves = Saving::kWhileTrainingWaits;
   return estimate();
 }
 
 void require_training_memory(const Settings& settings, const ModelConfig& config,
-                             const OptimizerOptions& optimizer, const DataMemory& data,
-                             const std::optional<MemoryLimit>& limit, Kernels& kernels) {
+                             const DataMemory& data, const std::optional<MemoryLimit>& limit,
+                             Device& device) {
   const TrainingOptions& training = settings.training;
-  const MemoryEstimate memory = training_memory(settings, config, optimizer, data, limit, kernels);
+  const MemoryEstimate memory = training_memory(settings, config, data, limit, device);
   const auto memory_of = [&](const Settings& smaller) {
-    return training_memory(smaller, config, optimizer, data, limit, kernels);
+    return training_memory(smaller, config, data, limit, device);
   };
   if (training.token_budget > 0) {
     const int64_t longest = settings.data.max_seq_length;
@@ -123,19 +120,12 @@ void require_training_memory(const Settings& settings, const ModelConfig& config
 }
 
 void require_inference_memory(const Settings& settings, const ModelConfig& config,
-                              const DataMemory& data, Kernels& kernels) {
-  const OptimizerOptions none;
+                              const DataMemory& data, Device& device) {
   const auto memory_of = [&](int64_t at_once) {
     Settings smaller = settings;
     smaller.training.eval_batch_size = at_once;
     MemoryEstimate memory =
-        estimate_memory({.config = config,
-                         .lora = {},
-                         .optimizer = none,
-                         .trains = false,
-                         .limits = batch_limits(smaller, /*training=*/false, data.most_examples),
-                         .longest = settings.data.max_seq_length},
-                        kernels);
+        estimate_memory(inference_engine(smaller, config, data.most_examples), device);
     memory.program = data.program;
     memory.tables = data.tables;
     return memory;

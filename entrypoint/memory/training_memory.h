@@ -4,8 +4,8 @@
 
 #include "entrypoint/modes/labelled_data.h"
 #include "storage/base/memory_limit.h"
-#include "trainer/cpu/kernels/kernels.h"
 #include "trainer/data/dataset.h"
+#include "trainer/engine/device.h"
 #include "trainer/loop/memory_estimate.h"
 #include "trainer/loop/options.h"
 
@@ -29,17 +29,17 @@ DataMemory data_memory(size_t program, const TrainingRows& rows, Dataset& train,
 // What the whole job takes. `config` with its task and labels. Where the copies that let training
 // go on while a checkpoint is written exceed the limit (nullopt: there is none), it waits instead.
 MemoryEstimate training_memory(const Settings& settings, const ModelConfig& config,
-                               const OptimizerOptions& optimizer, const DataMemory& data,
-                               const std::optional<MemoryLimit>& limit, Kernels& kernels);
+                               const DataMemory& data, const std::optional<MemoryLimit>& limit,
+                               Device& device);
 
 // Throws kMemory, with the batch that would fit, where such jobs take more than the limit.
 void require_training_memory(const Settings& settings, const ModelConfig& config,
-                             const OptimizerOptions& optimizer, const DataMemory& data,
-                             const std::optional<MemoryLimit>& limit, Kernels& kernels);
+                             const DataMemory& data, const std::optional<MemoryLimit>& limit,
+                             Device& device);
 
 // Of a finished model that runs over such rows. Throws kMemory, with the batch that would fit,
 // where it takes more than there is.
 void require_inference_memory(const Settings& settings, const ModelConfig& config,
-                              const DataMemory& data, Kernels& kernels);
+                              const DataMemory& data, Device& device);
 
 }  // namespace berth

@@ -49,10 +49,9 @@ EvaluationResult evaluate_rows(Job& job, FinishedModel& finished, const DataRequ
   const LabelledData rows(loaded, task, labels, /*wants_labels=*/true, settings,
                           finished.tokenizer());
   Dataset data = rows.all_rows();
-  const std::optional<EvaluationResult> evaluation =
-      evaluate(finished.network_for(loaded, data), finished.kernels(), data,
-               settings.training.examples_per_evaluation_batch(),
-               {.labels = labels, .answers = answer_options(settings.data)}, job.output, job.stop);
+  const std::optional<EvaluationResult> evaluation = evaluate(
+      finished.engine_for(loaded, data), data, settings.training.examples_per_evaluation_batch(),
+      {.labels = labels, .answers = answer_options(settings.data)}, job.output, job.stop);
   if (!evaluation) throw_stopped();
   if (!std::isfinite(evaluation->loss)) {
     throw Error(Code::kBadData, "the model's loss is no number", finished.name(),
@@ -76,8 +75,8 @@ void run_evaluation(Job& job) {
   JobMetrics metrics{.result = std::nullopt,
                      .evaluation = evaluation,
                      .task = config.task,
-                     .precision = finished.kernels().product_dtype(),
-                     .kernels = finished.kernels().description()};
+                     .precision = finished.engine_info().product_dtype,
+                     .kernels = finished.engine_info().description};
   if (!finished.sources().mismatched.path.empty()) {
     metrics.mismatched = evaluate_rows(job, finished, finished.sources().mismatched);
   }

@@ -32,16 +32,14 @@ void export_checkpoint(Job& job, const EarlierJob& earlier, CheckpointStore& che
   model.config.task = earlier.task();
   model.config.labels = earlier.labels();
   require_exportable(settings, model.config);
-  Machine machine(job.command_line);
   if (settings.output.export_adapter && !lora) {
     throw Error(Code::kUsage, "the job trained no adapter", "--export-adapter", "leave it out");
   }
-  Parameters parameters(parameter_table(model.config, lora), /*with_gradients=*/false,
-                        *machine.kernels);
-  checkpoints.restore_parameters(step, parameters, *machine.kernels);
+  HostTensors values(parameter_table(model.config, lora));
+  checkpoints.restore_parameters(step, values);
   JobMetrics metrics;
   metrics.task = model.config.task;
-  export_results(job.storage, settings, directory, model, parameters, *machine.kernels, metrics);
+  export_results(job.storage, settings, directory, model, values, metrics);
   job.progress.step = step;
   job.progress.checkpoint = checkpoints.step_directory(step).to_string();
   log_info(cat("exported ", job.progress.checkpoint, " to ", directory.to_string()));

@@ -17,11 +17,11 @@ namespace {
 // `base_model`: where the adapter's user finds what it was trained on.
 void export_adapter(Storage& storage, const Uri& directory, const ModelConfig& config,
                     const LoraOptions& lora, const std::string& base_model, DType dtype,
-                    const Parameters& parameters, Kernels& kernels) {
+                    const ParameterTensors& values) {
   write_text(storage, directory / kAdapterConfigFile,
              to_adapter_config_json(config, lora, base_model));
   store_object(storage, directory / kAdapterModelFile,
-               [&](ByteSink& sink) { save_adapter(parameters, kernels, dtype, sink); });
+               [&](ByteSink& sink) { save_adapter(values, dtype, sink); });
 }
 
 }  // namespace
@@ -42,24 +42,24 @@ void require_exportable(const Settings& settings, const ModelConfig& config) {
 }
 
 void export_results(Storage& storage, const Settings& settings, const Uri& directory,
-                    const ModelDescription& model, const Parameters& parameters, Kernels& kernels,
+                    const ModelDescription& model, const ParameterTensors& values,
                     const JobMetrics& metrics) {
   const OutputOptions& output = settings.output;
   const LoraOptions& lora = settings.training.optimization.lora;
   const DType dtype = output.export_dtype.value_or(DType::kF32);
-  std::optional<Parameters> merged;
+  std::optional<HostTensors> merged;
   if (lora) {
-    merged.emplace(parameter_table(model.config), /*with_gradients=*/false, kernels);
-    merge_adapters(lora, parameters, *merged, kernels);
+    merged.emplace(parameter_table(model.config));
+    merge_adapters(lora, values, *merged);
   }
-  const Parameters& whole = merged ? *merged : parameters;
-  export_model(storage, directory, model.config, whole, dtype, *model.tokenizer, kernels, metrics);
+  const ParameterTensors& whole = merged ? *merged : values;
+  export_model(storage, directory, model.config, whole, dtype, *model.tokenizer, metrics);
   if (output.export_format == ExportFormat::kTensorflow) {
-    export_tensorflow(storage, directory, model.config, whole, kernels);
+    export_tensorflow(storage, directory, model.config, whole);
   }
   if (output.export_adapter) {
     export_adapter(storage, directory / "adapter", model.config, lora, settings.model.model, dtype,
-                   parameters, kernels);
+                   values);
   }
 }
 

@@ -14,7 +14,7 @@ void require_exportable(const Settings& settings, const ModelConfig& config);
 // the adapters of `settings` merged into it. Where --export-adapter is given, `directory`/adapter
 // holds them as PEFT's files, which name `settings.model` as what they belong to.
 void export_results(Storage& storage, const Settings& settings, const Uri& directory,
-                    const ModelDescription& model, const Parameters& parameters, Kernels& kernels,
+                    const ModelDescription& model, const ParameterTensors& values,
                     const JobMetrics& metrics);
 
 }  // namespace berth

@@ -1,7 +1,7 @@
 #include "entrypoint/modes/finished_model.h"
 
-#include "entrypoint/memory/batch_limits.h"
 #include "entrypoint/memory/training_memory.h"
+#include "entrypoint/modes/engine_options.h"
 #include "entrypoint/modes/labelled_data.h"
 #include "entrypoint/modes/preflight.h"
 #include "storage/base/error.h"
@@ -31,14 +31,11 @@ Storage& checked_storage(const Job& job, const Settings& settings) {
 FinishedModel::FinishedModel(Job& job)
     : job_(job),
       resolved_(resolve_settings(job.storage, job.command_line)),
-      machine_(job.command_line),
+      device_(make_device(job.command_line)),
       folder_(checked_storage(job, settings()), settings().model),
       model_(describe_model(folder_, settings().model, settings().data)) {
   complete_task(sources(), name(), model_.config);
   program_bytes_ = program_bytes();
-  parameters_.emplace(parameter_table(model_.config), /*with_gradients=*/false, kernels());
-  fill_parameters(folder_, settings().model, model_.config, settings().training.seed, *parameters_,
-                  kernels(), HeadNeed::kRequired);
 }
 
 LoadedTable FinishedModel::load(DataRequest request) const {
@@ -47,14 +44,24 @@ LoadedTable FinishedModel::load(DataRequest request) const {
   return load_table(job_.storage, request);
 }
 
-Model& FinishedModel::network_for(const LoadedTable& loaded, Dataset& data) {
+Engine& FinishedModel::engine_for(const LoadedTable& loaded, Dataset& data) {
   const DataMemory memory{.program = program_bytes_,
                           .tables = loaded.table->memory_bytes() + data.memory_bytes(),
                           .most_examples = data.size()};
-  require_inference_memory(settings(), config(), memory, kernels());
-  network_.emplace(config(), batch_limits(settings(), /*training=*/false, data.size()),
-                   *parameters_, kernels());
-  return *network_;
+  require_inference_memory(settings(), config(), memory, *device_);
+  const EngineOptions options = inference_engine(settings(), config(), data.size());
+  if (!engine_ || options.limits.sequences > sequences_) make_engine(options);
+  return *engine_;
+}
+
+void FinishedModel::make_engine(const EngineOptions& options) {
+  engine_.reset();  // Frees its memory before another one takes it.
+  engine_ = device_->make_engine(options);
+  sequences_ = options.limits.sequences;
+  fill_parameters(folder_, settings().model, config(), settings().training.seed,
+                  compute_threads(settings()), engine_->tensors(StateTensors::kValues),
+                  HeadNeed::kRequired);
+  engine_->tensors_written();
 }
 
 void throw_stopped() {

@@ -1,14 +1,13 @@
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 
 #include "entrypoint/modes/data_sources.h"
 #include "entrypoint/modes/job.h"
 #include "entrypoint/modes/resolve_settings.h"
-#include "trainer/cpu/network/model.h"
-#include "trainer/cpu/parameters.h"
 #include "trainer/data/dataset.h"
+#include "trainer/engine/device.h"
 #include "trainer/loop/load_data.h"
 #include "trainer/loop/load_model.h"
 
@@ -18,9 +17,9 @@ namespace berth {
 // Borrows `job`. One thread uses it.
 class FinishedModel {
  public:
-  // Resolves the settings, checks that all inputs are there, and loads the model. Throws kUsage
-  // where the model was not fine-tuned (its configuration names no labels), else what its parts
-  // throw.
+  // Resolves the settings, checks that all inputs are there, and reads the model's configuration
+  // and tokenizer. Throws kUsage where the model was not fine-tuned (its configuration names no
+  // labels), else what its parts throw.
   explicit FinishedModel(Job& job);
 
   const Settings& settings() const { return resolved_.settings; }
@@ -28,24 +27,27 @@ class FinishedModel {
   const ModelConfig& config() const { return model_.config; }
   const Tokenizer& tokenizer() const { return *model_.tokenizer; }
   const std::string& name() const { return folder_.name(); }  // for messages
-  Kernels& kernels() { return *machine_.kernels; }
+  const EngineInfo& engine_info() const { return device_->info(); }
 
   // Loads a table by the rules of the model's task.
   LoadedTable load(DataRequest request) const;
 
-  // The network, sized for batches of `data`, which holds rows of `loaded`. It is valid until the
-  // next call. Throws kMemory where they need more memory than there is.
-  Model& network_for(const LoadedTable& loaded, Dataset& data);
+  // The engine with the model in it, for batches of `data`, which holds rows of `loaded`. It is
+  // valid until the next call. Throws kMemory where they need more memory than there is, kBadData
+  // where the model's file lacks the head's parameters.
+  Engine& engine_for(const LoadedTable& loaded, Dataset& data);
 
  private:
+  void make_engine(const EngineOptions& options);
+
   Job& job_;
   const ResolvedJob resolved_;
-  Machine machine_;
+  const std::unique_ptr<Device> device_;
   ModelFolder folder_;
   ModelDescription model_;
   size_t program_bytes_ = 0;  // as program_bytes() counts them
-  std::optional<Parameters> parameters_;
-  std::optional<Model> network_;
+  std::unique_ptr<Engine> engine_;
+  int64_t sequences_ = 0;  // The largest batch that the engine has room for.
 };
 
 // Throws kStopped: a signal ended the job, which has nothing to save.

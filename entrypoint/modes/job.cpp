@@ -2,7 +2,8 @@
 
 #include "storage/base/error.h"
 #include "storage/base/log.h"
-#include "trainer/cpu/kernels/cpu_kernels.h"
+#include "storage/base/thread_pool.h"
+#include "trainer/cpu/cpu_device.h"
 
 namespace berth {
 
@@ -13,15 +14,20 @@ void Job::stop_point() const {
   }
 }
 
-Machine::Machine(const CommandLine& command_line)
-    : pool(command_line.settings.threads > 0 ? static_cast<int>(command_line.settings.threads)
-                                             : available_threads()),
-      kernels(make_cpu_kernels(pool, command_line.forced_instruction_set,
-                               command_line.settings.precision)) {
-  if (command_line.settings.precision != Precision::kAuto) return;
-  log_info(kernels->product_dtype() == DType::kBF16
-               ? "precision: bf16 in matrix products, for which this CPU has instructions"
-               : "precision: fp32, since this CPU has no instructions for products of bf16");
+int compute_threads(const Settings& settings) {
+  return settings.threads > 0 ? static_cast<int>(settings.threads) : available_threads();
+}
+
+std::unique_ptr<Device> make_device(const CommandLine& command_line) {
+  const Settings& settings = command_line.settings;
+  std::unique_ptr<Device> device = make_cpu_device(
+      compute_threads(settings), command_line.forced_instruction_set, settings.precision);
+  if (settings.precision == Precision::kAuto) {
+    log_info(device->info().product_dtype == DType::kBF16
+                 ? "precision: bf16 in matrix products, for which this CPU has instructions"
+                 : "precision: fp32, since this CPU has no instructions for products of bf16");
+  }
+  return device;
 }
 
 }  // namespace berth

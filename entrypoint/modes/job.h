@@ -6,9 +6,8 @@
 #include "entrypoint/flags/command_line.h"
 #include "entrypoint/report/job_output.h"
 #include "entrypoint/report/job_progress.h"
-#include "storage/base/thread_pool.h"
 #include "storage/storage.h"
-#include "trainer/cpu/kernels/kernels.h"
+#include "trainer/engine/device.h"
 
 namespace berth {
 
@@ -30,13 +29,11 @@ struct Job {
   void stop_point() const;
 };
 
-// The threads and kernels that a mode computes with. Owns both.
-struct Machine {
-  // Takes --threads and --precision from `command_line`, and logs which precision `auto` became.
-  explicit Machine(const CommandLine& command_line);
+// The number of threads to compute with: --threads, else all that this process may use.
+int compute_threads(const Settings& settings);
 
-  ThreadPool pool;
-  std::unique_ptr<Kernels> kernels;
-};
+// Makes what a mode computes on, by --threads and --precision, and logs which precision `auto`
+// became.
+std::unique_ptr<Device> make_device(const CommandLine& command_line);
 
 }  // namespace berth

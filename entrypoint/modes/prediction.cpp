@@ -45,14 +45,13 @@ void copy(const SpillFile& file, ByteSink& sink) {
 // The predictions of all rows, and the model that makes them. Borrows all of them.
 class Predictions {
  public:
-  Predictions(const Job& job, FinishedModel& finished, Model& network, Dataset& data)
-      : job_(job), finished_(finished), network_(network), data_(data) {}
+  Predictions(const Job& job, FinishedModel& finished, Engine& engine, Dataset& data)
+      : job_(job), finished_(finished), engine_(engine), data_(data) {}
 
   // Runs the model over the rows and writes their lines into every file. Closes no sink.
   void write(std::initializer_list<PredictionFile> files) const {
     const int64_t batch_size = finished_.settings().training.examples_per_evaluation_batch();
-    if (!write_predictions(network_, finished_.kernels(), data_, batch_size, files, job_.output,
-                           job_.stop)) {
+    if (!write_predictions(engine_, data_, batch_size, files, job_.output, job_.stop)) {
       throw_stopped();
     }
   }
@@ -67,7 +66,7 @@ class Predictions {
  private:
   const Job& job_;
   FinishedModel& finished_;
-  Model& network_;
+  Engine& engine_;
   Dataset& data_;
 };
 
@@ -109,7 +108,7 @@ void run_prediction(Job& job) {
   const LabelledData rows(loaded, config.task, config.labels, /*wants_labels=*/false, settings,
                           finished.tokenizer());
   Dataset data = rows.all_rows();
-  const Predictions predictions(job, finished, finished.network_for(loaded, data), data);
+  const Predictions predictions(job, finished, finished.engine_for(loaded, data), data);
   if (settings.output.job_dir.empty()) {
     write_to_standard_output(predictions);
   } else {

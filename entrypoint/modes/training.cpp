@@ -5,10 +5,10 @@
 
 #include "entrypoint/flags/flags.h"
 #include "entrypoint/flags/help.h"
-#include "entrypoint/memory/batch_limits.h"
 #include "entrypoint/memory/memory_text.h"
 #include "entrypoint/memory/training_memory.h"
 #include "entrypoint/modes/earlier_job.h"
+#include "entrypoint/modes/engine_options.h"
 #include "entrypoint/modes/export_results.h"
 #include "entrypoint/modes/job.h"
 #include "entrypoint/modes/labelled_data.h"
@@ -64,7 +64,7 @@ std::optional<Dataset> make_eval_set(const TrainingRows& rows, const LabelledDat
 
 // What a new job writes first, and a resumed one is compared with.
 JobRecord make_record(const Job& job, const Settings& settings, const TrainingRows& rows,
-                      const ModelFolder& folder, const Kernels& kernels) {
+                      const ModelFolder& folder, const EngineInfo& engine) {
   JobRecord record{.settings = settings_table(job.command_line.settings),
                    .sources = rows.train.sources,
                    .labels = rows.labels,
@@ -72,7 +72,7 @@ JobRecord make_record(const Job& job, const Settings& settings, const TrainingRo
                    .max_seq_length = settings.data.max_seq_length,
                    .version = version_text(),
                    .machine = machine_description(),
-                   .kernels = kernels.description()};
+                   .kernels = engine.description};
   const auto add = [&record](const std::vector<Source>& sources) {
     record.sources.insert(record.sources.end(), sources.begin(), sources.end());
   };
@@ -82,16 +82,15 @@ JobRecord make_record(const Job& job, const Settings& settings, const TrainingRo
   return record;
 }
 
-TrainingState resume(CheckpointStore& checkpoints, Parameters& parameters, Optimizer& optimizer,
-                     Kernels& kernels, JobProgress& progress) {
-  std::optional<TrainingState> state = checkpoints.restore(parameters, optimizer, kernels);
+TrainingState resume(CheckpointStore& checkpoints, Engine& engine, JobProgress& progress) {
+  std::optional<TrainingState> state = checkpoints.restore(engine);
   if (!state) return {};
   progress.step = state->step;
   progress.checkpoint = checkpoints.step_directory(state->step).to_string();
   log_info(cat("resuming after step ", state->step, " from ", progress.checkpoint));
-  if (state->kernels != kernels.description()) {
+  if (state->kernels != engine.info().description) {
     log_warning(cat("the checkpoint was computed by ", state->kernels, ", this is ",
-                    kernels.description(), ": results go on, but not bit for bit"));
+                    engine.info().description, ": results go on, but not bit for bit"));
   }
   return std::move(*state);
 }
@@ -173,18 +172,6 @@ void settle_record(const Job& job, const JobDirectory& directory, const JobRecor
   }
 }
 
-OptimizerOptions optimizer_options(const OptimizationOptions& options) {
-  const int64_t layers = options.freeze_encoder_layers;
-  return {.type = options.optimizer,
-          .adamw = {.beta1 = static_cast<float>(options.adam_beta1),
-                    .beta2 = static_cast<float>(options.adam_beta2),
-                    .epsilon = static_cast<float>(options.adam_epsilon)},
-          .weight_decay = options.weight_decay,
-          .max_grad_norm = options.max_grad_norm,
-          .layerwise_decay = options.layerwise_lr_decay,
-          .first_depth = options.freeze_embeddings || layers > 0 ? layers + 1 : 0};
-}
-
 // The head at least learns.
 void require_learning(const OptimizationOptions& options, const ModelConfig& config) {
   const int64_t layers =
@@ -229,13 +216,13 @@ std::unique_ptr<Observer> make_hypertune_file(const Job& job, const std::string&
 // MNLI's second set, with the model as it is.
 EvaluationResult evaluate_beside(Job& job, const Settings& settings, const LoadedTable& loaded,
                                  const ModelDescription& model, const TrainingRows& rows,
-                                 Model& network, Kernels& kernels, const ReadingOptions& reading) {
+                                 Engine& engine, const ReadingOptions& reading) {
   const LabelledData data(loaded, rows.task, rows.labels, /*wants_labels=*/true, settings,
                           *model.tokenizer);
   Dataset examples = data.all_rows();
   const std::optional<EvaluationResult> result =
-      evaluate(network, kernels, examples, settings.training.examples_per_evaluation_batch(),
-               reading, job.output, job.stop);
+      evaluate(engine, examples, settings.training.examples_per_evaluation_batch(), reading,
+               job.output, job.stop);
   job.stop_point();
   return *result;
 }
@@ -247,14 +234,11 @@ void print_dry_run(const Job& job, const DryRun& dry_run) {
   output.close();
 }
 
-void say_what_learns(const LoraOptions& lora, const Parameters& parameters,
-                     const OptimizerOptions& optimizer) {
+void say_what_learns(const LoraOptions& lora, std::span<const ParameterSpec> specs) {
   if (!lora) return;
   int64_t learning = 0;
-  for (const ParameterSpec& spec : parameters.specs()) {
-    if (learns(spec, optimizer)) learning += spec.elements();
-  }
-  log_info(cat("LoRA of rank ", lora.rank, ": ", learning, " of ", parameters.size(),
+  for (const ParameterSpec& spec : specs) learning += spec.trains ? spec.elements() : 0;
+  log_info(cat("LoRA of rank ", lora.rank, ": ", learning, " of ", total_elements(specs),
                " parameters learn"));
 }
 
@@ -294,64 +278,55 @@ void run_training(Job& job) {
   BestRule(training, metrics);
   std::unique_ptr<Observer> hypertune =
       make_hypertune_file(job, settings.output.hypertune_metric, training, metrics);
-  Machine machine(job.command_line);
-  Kernels& kernels = *machine.kernels;
-  if (settings.training.token_budget > 0) train_set.count_tokens(machine.pool.size(), job.stop);
+  const std::unique_ptr<Device> device = make_device(job.command_line);
+  const int threads = compute_threads(settings);
+  if (settings.training.token_budget > 0) train_set.count_tokens(threads, job.stop);
   job.stop_point();
   const LoraOptions& lora = settings.training.optimization.lora;
-  const OptimizerOptions optimizer_settings = optimizer_options(settings.training.optimization);
   const DataMemory data = data_memory(program, rows, train_set, eval_set);
   const std::optional<MemoryLimit> limit = memory_limit();
-  const MemoryEstimate memory =
-      training_memory(settings, model.config, optimizer_settings, data, limit, kernels);
+  const MemoryEstimate memory = training_memory(settings, model.config, data, limit, *device);
   log_info("memory: " + memory_text(memory, limit));
   const Plan plan = make_plan(settings.training, train_set);
   JobReport report{.train_examples = train_set.size(),
                    .eval_examples = eval_set ? eval_set->size() : 0,
-                   .parameters = Parameters(parameter_table(model.config, lora)).size(),
+                   .parameters = total_elements(parameter_table(model.config, lora)),
                    .total_steps = plan.total_steps,
                    .batch_size = settings.training.batch_size,
                    .token_budget = settings.training.token_budget,
                    .num_labels = static_cast<int64_t>(rows.labels.size()),
                    .epochs = plan.epochs,
-                   .kernels = kernels.description()};
+                   .kernels = device->info().description};
   if (dry_run) print_dry_run(job, {.job = report, .memory = memory, .limit = limit});
-  require_training_memory(settings, model.config, optimizer_settings, data, limit, kernels);
+  require_training_memory(settings, model.config, data, limit, *device);
   if (memory.saves == Saving::kWhileTrainingWaits) {
     log_info("a copy to write checkpoints of would not fit: training waits while they are written");
   }
   if (dry_run) return;
   const std::optional<FileLock> lease = hold(directory);
-  Parameters parameters(parameter_table(model.config, lora), /*with_gradients=*/true, kernels,
-                        update_tokens(settings));
-  say_what_learns(lora, parameters, optimizer_settings);
-  Optimizer optimizer(optimizer_settings, parameters, kernels);
+  const std::unique_ptr<Engine> engine =
+      device->make_engine(training_engine(settings, model.config, data.most_examples));
+  say_what_learns(lora, engine->tensors(StateTensors::kValues).specs());
   CheckpointStore checkpoints(job.storage, directory.checkpoints(),
                               settings.training.save_total_limit, memory.saves);
-  TrainingState state = resume(checkpoints, parameters, optimizer, kernels, job.progress);
-  const auto fill = [&] {
-    fill_parameters(folder, settings.model, model.config, settings.training.seed, parameters,
-                    kernels);
+  TrainingState state = resume(checkpoints, *engine, job.progress);
+  const auto fill = [&](ParameterTensors& values) {
+    fill_parameters(folder, settings.model, model.config, settings.training.seed, threads, values);
   };
   if (state.step == 0) {
-    fill();
+    fill(engine->tensors(StateTensors::kValues));
+    engine->tensors_written();
   } else if (settings.model.init == Init::kPretrained) {
     if (const auto file = folder.parameters()) file->verify();  // recorded, to be compared
   }
-  const JobRecord record = make_record(job, settings, rows, folder, kernels);
+  const JobRecord record = make_record(job, settings, rows, folder, engine->info());
   require_own(state, record, directory.checkpoints());
   settle_record(job, directory, record);
   state.job = job_identity(record);
-  Model network(model.config, batch_limits(settings, /*training=*/true, data.most_examples),
-                parameters, kernels,
-                {.label_smoothing = settings.training.optimization.label_smoothing}, lora);
 
   const ReadingOptions reading{.labels = rows.labels, .answers = answer_options(settings.data)};
   const TrainingParts parts{.options = training,
-                            .kernels = kernels,
-                            .parameters = parameters,
-                            .model = network,
-                            .optimizer = optimizer,
+                            .engine = *engine,
                             .train_data = train_set,
                             .eval_data = eval_set ? &*eval_set : nullptr,
                             .reading = reading,
@@ -373,13 +348,14 @@ void run_training(Job& job) {
   JobMetrics job_metrics{.result = result,
                          .evaluation = result.evaluation,
                          .task = rows.task,
-                         .precision = kernels.product_dtype(),
-                         .kernels = kernels.description()};
+                         .precision = engine->info().product_dtype,
+                         .kernels = engine->info().description};
   if (rows.mismatched) {
     job_metrics.mismatched =
-        evaluate_beside(job, settings, *rows.mismatched, model, rows, network, kernels, reading);
+        evaluate_beside(job, settings, *rows.mismatched, model, rows, *engine, reading);
   }
-  export_results(job.storage, settings, directory.model(), model, parameters, kernels, job_metrics);
+  export_results(job.storage, settings, directory.model(), model,
+                 engine->tensors(StateTensors::kValues), job_metrics);
   job.output.on_finish();
   if (result.evaluation) {
     say_result(*result.evaluation, training.metric_for_best_model, parts.eval_split);

@@ -103,6 +103,10 @@ void Optimizer::step(StepState& state) {
   }
   add_squares(state);
   kernels_.finish_gradients(static_cast<float>(options_.max_grad_norm), state);
+  if (!std::isfinite(state.loss_sum) || !std::isfinite(state.grad_norm)) {
+    discard_gradients();
+    return;
+  }
   const auto update = options_.type == OptimizerType::kLamb ? &Kernels::lamb : &Kernels::adamw;
   (kernels_.*update)(parameters_.values(), gradients, first_moment(), second_moment(), ranges_,
                      options_.adamw, state);
@@ -157,6 +161,20 @@ void Optimizer::add_squares(StepState& state) {
   kernels_.add_squares_of_products(factors, state);
 }
 
+void Optimizer::discard_gradients() {
+  for (const UpdateRange& range : ranges_) {
+    kernels_.zero(parameters_.gradients().slice(range.begin, range.end - range.begin));
+  }
+  for (ProductGradient& product : parameters_.products()) product.tokens.reset();
+}
+
+void Optimizer::moments_written() { parameters_.mark_all_rows(kernels_); }
+
+void Optimizer::clear_moments() {
+  kernels_.zero(first_moment());
+  kernels_.zero(second_moment());
+}
+
 bool Optimizer::updates(const ProductGradient& product) const {
   return learns(parameters_.specs()[product.index], options_);
 }
@@ -167,6 +185,18 @@ Tensor Optimizer::first_moment() const {
 
 Tensor Optimizer::second_moment() const {
   return {.data = second_moment_->data(), .rank = 1, .shape = {parameters_.size()}};
+}
+
+Tensor Optimizer::first_moment(size_t index) const {
+  Tensor moment = parameters_.value(index);
+  moment.data = first_moment().slice(parameters_.offset(index), moment.elements()).data;
+  return moment;
+}
+
+Tensor Optimizer::second_moment(size_t index) const {
+  Tensor moment = parameters_.value(index);
+  moment.data = second_moment().slice(parameters_.offset(index), moment.elements()).data;
+  return moment;
 }
 
 }  // namespace berth

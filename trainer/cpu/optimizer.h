@@ -20,11 +20,20 @@ class Optimizer {
  public:
   Optimizer(const OptimizerOptions& options, Parameters& parameters, Kernels& kernels);
 
-  // One update from the gradients of the state's examples, which it zeroes.
+  // One update from the gradients of the state's examples, which it zeroes. Where the loss or the
+  // gradient is not finite, parameters and moments stay as they are.
   void step(StepState& state);
+
+  // Forgets the gradients of an update that is abandoned, so that the next one starts from none.
+  void discard_gradients();
 
   Tensor first_moment() const;   // [parameters.size()]: exp_avg
   Tensor second_moment() const;  // [parameters.size()]: exp_avg_sq
+  // Those of one parameter.
+  Tensor first_moment(size_t index) const;
+  Tensor second_moment(size_t index) const;
+  void moments_written();  // To be called after somebody else wrote to moments.
+  void clear_moments();    // Sets both to zero.
 
  private:
   void add_squares(StepState& state);

@@ -2,13 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
-#include <numbers>
 
-#include "storage/base/crc32c.h"
 #include "storage/base/error.h"
-#include "storage/base/philox.h"
-#include "storage/base/thread_pool.h"
 
 namespace berth {
 
@@ -209,53 +204,6 @@ Tensor Parameters::gradient_view(size_t index, int count) const {
       break;
   }
   return tensor;
-}
-
-namespace {
-
-// Standard normal values by Box and Muller's transform of Philox blocks: four a block.
-void fill_normal(std::span<float> values, double deviation, uint64_t seed, uint32_t stream,
-                 ThreadPool& pool) {
-  const std::array<uint32_t, 2> key = {static_cast<uint32_t>(seed),
-                                       static_cast<uint32_t>(seed >> 32)};
-  const auto fill_block = [&](uint64_t block) {
-    const size_t begin = block * 4;
-    const std::array<uint32_t, 4> random = philox4x32(
-        {static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), stream, 0x696E6974},
-        key);
-    float normal[4];
-    for (int pair = 0; pair < 2; ++pair) {
-      const double u = (random[2 * pair] + 0.5) * 0x1p-32;
-      const double angle = 2 * std::numbers::pi * random[2 * pair + 1] * 0x1p-32;
-      const double radius = deviation * std::sqrt(-2 * std::log(u));
-      normal[2 * pair] = static_cast<float>(radius * std::cos(angle));
-      normal[2 * pair + 1] = static_cast<float>(radius * std::sin(angle));
-    }
-    const size_t count = std::min<size_t>(4, values.size() - begin);
-    std::copy_n(normal, count, values.begin() + static_cast<std::ptrdiff_t>(begin));
-  };
-  constexpr int64_t kBlocksPerThread = 1024;
-  const auto blocks = static_cast<int64_t>((values.size() + 3) / 4);
-  pool.parallel_for(blocks, kBlocksPerThread, [&](int64_t begin, int64_t end, int) {
-    for (int64_t block = begin; block < end; ++block) fill_block(static_cast<uint64_t>(block));
-  });
-}
-
-}  // namespace
-
-void initialize(Parameters& parameters, std::span<const size_t> indices, double initializer_range,
-                uint64_t seed, Kernels& kernels) {
-  ThreadPool pool(available_threads());
-  std::vector<float> values;
-  for (const size_t index : indices) {
-    const ParameterSpec& spec = parameters.specs()[index];
-    values.assign(static_cast<size_t>(spec.elements()),
-                  spec.initial == Initial::kOnes ? 1.0f : 0.0f);
-    if (spec.initial == Initial::kNormal) {
-      fill_normal(values, initializer_range, seed, crc32c(as_bytes(spec.name)), pool);
-    }
-    kernels.upload(parameters.value(index), values.data());
-  }
 }
 
 }  // namespace berth

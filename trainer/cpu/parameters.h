@@ -102,9 +102,4 @@ class Parameters {
   std::vector<std::unique_ptr<Memory>> marks_;  // of every parameter, null where it has none
 };
 
-// Fills every parameter, or those at `indices`, with its initial values: normal with the config's
-// initializer_range, zeros or ones. Depends on seed, name and shape only.
-void initialize(Parameters& parameters, std::span<const size_t> indices, double initializer_range,
-                uint64_t seed, Kernels& kernels);
-
 }  // namespace berth

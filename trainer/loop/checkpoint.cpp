@@ -29,24 +29,21 @@ std::string step_name(int64_t step) {
   return name;
 }
 
-// Copies the tensors of every parameter from the one of index `first` on, each named `prefix` + its
-// name, into `target` (laid out as all parameters are).
-void restore_block(const SafetensorsReader& file, std::string_view prefix,
-                   const Parameters& parameters, size_t first, Tensor target, Kernels& kernels) {
-  std::vector<const NamedTensor*> tensors;
-  for (size_t i = first; i < parameters.specs().size(); ++i) {
-    const ParameterSpec& spec = parameters.specs()[i];
-    const NamedTensor* tensor = file.find(std::string(prefix) + spec.name);
-    if (tensor == nullptr || tensor->shape != spec.shape || tensor->dtype != DType::kF32) {
-      throw Error(Code::kIncompatible, "the checkpoint's tensors are not this model's",
-                  std::string(prefix) + spec.name, "use another --job-dir for another model");
+// Copies the file's tensors, each named `prefix` + a parameter's name, into `target`: those of all
+// parameters, or of those that train.
+void restore_tensors(const SafetensorsReader& file, std::string_view prefix, Saved which,
+                     ParameterTensors& target) {
+  const std::vector<SavedTensor> wanted = saved_tensors(target, prefix, which);
+  std::vector<const NamedTensor*> found;
+  for (const SavedTensor& tensor : wanted) {
+    found.push_back(file.find(tensor.name));
+    if (found.back() == nullptr || found.back()->shape != tensor.spec().shape ||
+        found.back()->dtype != DType::kF32) {
+      throw Error(Code::kIncompatible, "the checkpoint's tensors are not this model's", tensor.name,
+                  "use another --job-dir for another model");
     }
-    tensors.push_back(tensor);
   }
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const int64_t offset = parameters.offset(first + i);
-    kernels.upload(target.slice(offset, tensors[i]->elements()), tensors[i]->data.data());
-  }
+  for (size_t i = 0; i < wanted.size(); ++i) target.write(wanted[i].parameter, 0, found[i]->data);
 }
 
 // A checkpoint's files, each compared with its manifest.
@@ -71,20 +68,20 @@ class CompleteCheckpoint {
     }
   }
 
-  TrainingState restore(Parameters& parameters, Optimizer& optimizer, Kernels& kernels) const {
+  TrainingState restore(Engine& engine) const {
     const TrainingState state = parse_training_state(as_text(state_->bytes()));
     const SafetensorsReader moments(optimizer_->bytes());
-    restore_parameters(parameters, kernels);
-    const size_t first = first_trained(parameters);
-    restore_block(moments, kFirstMoment, parameters, first, optimizer.first_moment(), kernels);
-    restore_block(moments, kSecondMoment, parameters, first, optimizer.second_moment(), kernels);
-    parameters.mark_all_rows(kernels);
+    restore_parameters(engine.tensors(StateTensors::kValues));
+    restore_tensors(moments, kFirstMoment, Saved::kTraining,
+                    engine.tensors(StateTensors::kFirstMoments));
+    restore_tensors(moments, kSecondMoment, Saved::kTraining,
+                    engine.tensors(StateTensors::kSecondMoments));
+    engine.tensors_written();
     return state;
   }
 
-  void restore_parameters(Parameters& parameters, Kernels& kernels) const {
-    restore_block(SafetensorsReader(model_->bytes()), "", parameters, 0, parameters.values(),
-                  kernels);
+  void restore_parameters(ParameterTensors& values) const {
+    restore_tensors(SafetensorsReader(model_->bytes()), "", Saved::kAll, values);
   }
 
  private:
@@ -115,13 +112,12 @@ std::map<int64_t, bool> CheckpointStore::steps() {
   return found;
 }
 
-void CheckpointStore::start_save(const TrainingState& state, const Parameters& parameters,
-                                 const Optimizer& optimizer, Kernels& kernels) {
+void CheckpointStore::start_save(const TrainingState& state, const Engine& engine) {
   const auto start = std::chrono::steady_clock::now();
   if (saving_ == Saving::kBesideTraining) {
-    snapshot_.take(state, parameters, optimizer, kernels);
+    snapshot_.take(state, engine);
   } else {
-    snapshot_.refer_to(state, parameters, optimizer, kernels);
+    snapshot_.refer_to(state, engine);
   }
   outcome_.emplace();
   outcome_->report = {.step = state.step, .where = step_directory(state.step).to_string()};
@@ -211,15 +207,14 @@ void CheckpointStore::remove_step(int64_t step) {
   }
 }
 
-std::optional<TrainingState> CheckpointStore::restore(Parameters& parameters, Optimizer& optimizer,
-                                                      Kernels& kernels) {
+std::optional<TrainingState> CheckpointStore::restore(Engine& engine) {
   const std::map<int64_t, bool> found = steps();
   for (auto step = found.rbegin(); step != found.rend(); ++step) {
     const Uri directory = step_directory(step->first);
     std::optional<CompleteCheckpoint> checkpoint;
     try {
       checkpoint.emplace(storage_, directory);
-      return checkpoint->restore(parameters, optimizer, kernels);
+      return checkpoint->restore(engine);
     } catch (const Error& error) {
       if (error.code() != Code::kCorrupt && error.code() != Code::kNotFound) {
         throw error.at(directory.to_string());
@@ -231,9 +226,9 @@ std::optional<TrainingState> CheckpointStore::restore(Parameters& parameters, Op
   return std::nullopt;
 }
 
-void CheckpointStore::restore_parameters(int64_t step, Parameters& parameters, Kernels& kernels) {
+void CheckpointStore::restore_parameters(int64_t step, ParameterTensors& values) {
   try {
-    CompleteCheckpoint(storage_, step_directory(step)).restore_parameters(parameters, kernels);
+    CompleteCheckpoint(storage_, step_directory(step)).restore_parameters(values);
   } catch (const Error& error) {
     throw error.at(step_directory(step).to_string());
   }

@@ -8,9 +8,7 @@
 
 #include "storage/base/background.h"
 #include "storage/storage.h"
-#include "trainer/cpu/kernels/kernels.h"
-#include "trainer/cpu/optimizer.h"
-#include "trainer/cpu/parameters.h"
+#include "trainer/engine/engine.h"
 #include "trainer/loop/observer.h"
 #include "trainer/loop/snapshot.h"
 #include "trainer/loop/training_state.h"
@@ -36,8 +34,7 @@ class CheckpointStore {
   // written: the checkpoint of `state.step`, best.json where it is the best one, and then removes
   // what the limit no longer keeps (a failed removal only warns). The save before must have been
   // told by poll() or wait().
-  void start_save(const TrainingState& state, const Parameters& parameters,
-                  const Optimizer& optimizer, Kernels& kernels);
+  void start_save(const TrainingState& state, const Engine& engine);
 
   // How the last save ended, told once. poll() waits so many seconds at most: nullopt while it
   // runs, too.
@@ -49,12 +46,11 @@ class CheckpointStore {
 
   // Loads the newest complete checkpoint; nullopt: there is none. One that is incomplete or damaged
   // is passed over with a warning. Throws kIncompatible when its tensors are not this model's.
-  std::optional<TrainingState> restore(Parameters& parameters, Optimizer& optimizer,
-                                       Kernels& kernels);
+  std::optional<TrainingState> restore(Engine& engine);
 
   // Loads the parameters alone, of the checkpoint of `step`. Throws kCorrupt or kNotFound where it
   // is not complete, else as restore().
-  void restore_parameters(int64_t step, Parameters& parameters, Kernels& kernels);
+  void restore_parameters(int64_t step, ParameterTensors& values);
 
   // The step that best.json names, where its checkpoint is there, else the newest one's; nullopt:
   // there is none.

@@ -25,30 +25,27 @@ void hand_out(const std::vector<float>& all, const PackedBatch& batch, Task task
 
 }  // namespace
 
-std::optional<double> run_forward(Model& model, Kernels& kernels, Dataset& data, int64_t batch_size,
+std::optional<double> run_forward(Engine& engine, Dataset& data, int64_t batch_size,
                                   const std::atomic<bool>& stop, const LogitsCallback& logits) {
-  StepState state;
-  kernels.begin_step(state, {});
+  LossSum loss;
   std::vector<int64_t> indices;
   for (int64_t begin = 0; begin < data.size(); begin += batch_size) {
     if (stop) return std::nullopt;
     indices.resize(static_cast<size_t>(std::min(batch_size, data.size() - begin)));
     std::iota(indices.begin(), indices.end(), begin);
     const PackedBatch batch = pack(data, indices);
-    model.forward(batch, state, Phase::kEvaluation);
-    hand_out(model.logits(), batch, data.task(), indices, logits);
+    hand_out(engine.infer(batch, loss), batch, data.task(), indices, logits);
   }
-  const StepOutcome outcome = kernels.read_step(state);
-  return mean_loss(outcome.loss_sum, outcome.examples);
+  return mean_loss(loss.loss, loss.weight);
 }
 
-std::optional<EvaluationResult> evaluate(Model& model, Kernels& kernels, Dataset& data,
-                                         int64_t batch_size, const ReadingOptions& reading,
-                                         Observer& observer, const std::atomic<bool>& stop) {
+std::optional<EvaluationResult> evaluate(Engine& engine, Dataset& data, int64_t batch_size,
+                                         const ReadingOptions& reading, Observer& observer,
+                                         const std::atomic<bool>& stop) {
   const auto start = std::chrono::steady_clock::now();
   const std::unique_ptr<Evaluator> evaluator =
       make_evaluator(data, reading.labels, reading.answers);
-  const std::optional<double> loss = run_forward(model, kernels, data, batch_size, stop,
+  const std::optional<double> loss = run_forward(engine, data, batch_size, stop,
                                                  [&](int64_t index, std::span<const float> logits) {
                                                    evaluator->add(index, logits);
                                                    observer.on_evaluating(index + 1, data.size());

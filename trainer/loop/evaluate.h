@@ -8,9 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "trainer/cpu/kernels/kernels.h"
-#include "trainer/cpu/network/model.h"
 #include "trainer/data/dataset.h"
+#include "trainer/engine/engine.h"
 #include "trainer/loop/observer.h"
 #include "trainer/tasks/answer_options.h"
 #include "trainer/tasks/evaluator.h"
@@ -34,14 +33,14 @@ struct ReadingOptions {
 // answers [tokens,2]), in order.
 using LogitsCallback = std::function<void(int64_t index, std::span<const float> logits)>;
 
-// Runs the model over all of `data`, `batch_size` examples at a time, without dropout. Returns the
-// mean loss (0 when unlabelled), or nullopt when `stop` was set meanwhile.
-std::optional<double> run_forward(Model& model, Kernels& kernels, Dataset& data, int64_t batch_size,
+// Runs the engine's model over all of `data`, `batch_size` examples at a time, without dropout.
+// Returns the mean loss (0 when unlabelled), or nullopt when `stop` was set meanwhile.
+std::optional<double> run_forward(Engine& engine, Dataset& data, int64_t batch_size,
                                   const std::atomic<bool>& stop, const LogitsCallback& logits);
 
 // Loss and metrics over labelled `data`; nullopt when `stop` was set meanwhile.
-std::optional<EvaluationResult> evaluate(Model& model, Kernels& kernels, Dataset& data,
-                                         int64_t batch_size, const ReadingOptions& reading,
-                                         Observer& observer, const std::atomic<bool>& stop);
+std::optional<EvaluationResult> evaluate(Engine& engine, Dataset& data, int64_t batch_size,
+                                         const ReadingOptions& reading, Observer& observer,
+                                         const std::atomic<bool>& stop);
 
 }  // namespace berth

@@ -1,7 +1,6 @@
 #include "trainer/loop/load_model.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "storage/archive.h"
 #include "storage/base/error.h"
@@ -10,6 +9,7 @@
 #include "storage/formats/tfrecord.h"
 #include "trainer/text/load_tokenizer.h"
 #include "trainer/text/no_tokenizer.h"
+#include "trainer/weights/initial_values.h"
 #include "trainer/weights/pretrained.h"
 
 namespace berth {
@@ -118,11 +118,9 @@ std::vector<std::string> evaluation_labels(const ModelConfig& config) {
 }
 
 void fill_parameters(ModelFolder& folder, const ModelOptions& options, const ModelConfig& config,
-                     uint64_t seed, Parameters& parameters, Kernels& kernels, HeadNeed head) {
+                     uint64_t seed, int threads, ParameterTensors& values, HeadNeed head) {
   if (options.init == Init::kRandom) {
-    std::vector<size_t> all(parameters.specs().size());
-    std::iota(all.begin(), all.end(), size_t{0});
-    initialize(parameters, all, config.initializer_range, seed, kernels);
+    initialize(values, config.initializer_range, seed, threads);
     return;
   }
   const std::optional<ModelParameters> found = folder.parameters();
@@ -132,7 +130,7 @@ void fill_parameters(ModelFolder& folder, const ModelOptions& options, const Mod
   }
   LoadReport report;
   try {
-    report = load_parameters(*found->tensors, parameters, kernels);
+    report = load_parameters(*found->tensors, values, threads);
   } catch (const Error& error) {
     throw error.at(found->file);
   }
@@ -142,7 +140,7 @@ void fill_parameters(ModelFolder& folder, const ModelOptions& options, const Mod
   }
   std::string names;  // adapters are in no model's file
   for (const size_t index : report.missing) {
-    const ParameterSpec& spec = parameters.specs()[index];
+    const ParameterSpec& spec = values.specs()[index];
     if (!spec.is_adapter) names += (names.empty() ? "" : ", ") + spec.name;
   }
   if (!names.empty()) {
@@ -152,7 +150,7 @@ void fill_parameters(ModelFolder& folder, const ModelOptions& options, const Mod
     }
     log_info("initialised at random, as the model file has none: " + names);
   }
-  initialize(parameters, report.missing, config.initializer_range, seed, kernels);
+  initialize(values, report.missing, config.initializer_range, seed, threads);
 }
 
 }  // namespace berth

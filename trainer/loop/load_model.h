@@ -6,11 +6,10 @@
 #include <vector>
 
 #include "storage/storage.h"
-#include "trainer/cpu/kernels/kernels.h"
-#include "trainer/cpu/parameters.h"
 #include "trainer/loop/model_folder.h"
 #include "trainer/loop/options.h"
 #include "trainer/model/config.h"
+#include "trainer/model/parameter_tensors.h"
 #include "trainer/text/tokenizer.h"
 
 namespace berth {
@@ -56,11 +55,12 @@ std::vector<std::string> evaluation_labels(const ModelConfig& config);
 
 enum class HeadNeed { kOptional, kRequired };
 
-// Fills the parameters: from the folder's file, the head's missing ones initialised and said so,
-// adapters initialised; or all at random. Throws kNotFound when --init pretrained finds no file,
-// kBadData when a required head is not in it.
+// Fills the parameters' values, on at most `threads` threads: from the folder's file, where the
+// head's missing ones are initialised and the log says so, and adapters are initialised; or all of
+// them at random. Throws kNotFound when --init pretrained finds no file, kBadData when a required
+// head is not in it.
 void fill_parameters(ModelFolder& folder, const ModelOptions& options, const ModelConfig& config,
-                     uint64_t seed, Parameters& parameters, Kernels& kernels,
+                     uint64_t seed, int threads, ParameterTensors& values,
                      HeadNeed head = HeadNeed::kOptional);
 
 }  // namespace berth

@@ -10,7 +10,7 @@
 
 namespace berth {
 
-bool write_predictions(Model& model, Kernels& kernels, Dataset& data, int64_t batch_size,
+bool write_predictions(Engine& engine, Dataset& data, int64_t batch_size,
                        std::span<const PredictionFile> files, Observer& observer,
                        const std::atomic<bool>& stop) {
   for (const PredictionFile& file : files) file.sink.write(as_bytes(file.lines.header()));
@@ -25,7 +25,7 @@ bool write_predictions(Model& model, Kernels& kernels, Dataset& data, int64_t ba
     }
     observer.on_evaluating(index + 1, data.size());
   };
-  const bool finished = run_forward(model, kernels, data, batch_size, stop, write).has_value();
+  const bool finished = run_forward(engine, data, batch_size, stop, write).has_value();
   for (const PredictionFile& file : files) {
     if (const int64_t unseen = file.lines.unseen_words(); finished && unseen > 0) {
       log_warning(cat(unseen,

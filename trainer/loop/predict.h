@@ -5,9 +5,8 @@
 #include <span>
 
 #include "storage/base/bytes.h"
-#include "trainer/cpu/kernels/kernels.h"
-#include "trainer/cpu/network/model.h"
 #include "trainer/data/dataset.h"
+#include "trainer/engine/engine.h"
 #include "trainer/loop/observer.h"
 #include "trainer/tasks/predictions.h"
 
@@ -22,7 +21,7 @@ struct PredictionFile {
 // Writes the lines of all examples, in order, into each file. Closes no sink. Returns false when
 // `stop` was set meanwhile: then the sinks lack rows. Throws kBadData where the model computes no
 // numbers, naming the row.
-bool write_predictions(Model& model, Kernels& kernels, Dataset& data, int64_t batch_size,
+bool write_predictions(Engine& engine, Dataset& data, int64_t batch_size,
                        std::span<const PredictionFile> files, Observer& observer,
                        const std::atomic<bool>& stop);
 

@@ -12,7 +12,7 @@
 #include "trainer/model/bert_config.h"
 #include "trainer/model/task_names.h"
 #include "trainer/tasks/task_kinds.h"
-#include "trainer/weights/pretrained.h"
+#include "trainer/weights/write_tensors.h"
 
 namespace berth {
 namespace {
@@ -108,24 +108,25 @@ std::string to_json(const JobMetrics& metrics) {
 }
 
 void export_model(Storage& storage, const Uri& directory, const ModelConfig& config,
-                  const Parameters& parameters, DType dtype, const Tokenizer& tokenizer,
-                  Kernels& kernels, const JobMetrics& metrics) {
+                  const ParameterTensors& values, DType dtype, const Tokenizer& tokenizer,
+                  const JobMetrics& metrics) {
   write_text(storage, directory / "config.json", to_config_json(config, dtype));
   for (const Tokenizer::File& file : tokenizer.files()) {
     write_text(storage, directory / file.name, file.content);
   }
   write_text(storage, directory / "README.md", model_card(config, metrics));
-  const auto about_bytes = static_cast<uint64_t>(parameters.size()) * size_of(dtype);
+  const auto about_bytes = static_cast<uint64_t>(total_elements(values.specs())) * size_of(dtype);
   store_object(storage, directory / "model.safetensors",
-               [&](ByteSink& sink) { save_parameters(parameters, kernels, dtype, sink); },
+               [&](ByteSink& sink) {
+                 write_tensors(sink, saved_tensors(values), dtype, {{"format", "pt"}});
+               },
                {.if_generation = {}, .size_hint = about_bytes, .made_of = {}});
 }
 
 void export_tensorflow(Storage& storage, const Uri& directory, const ModelConfig& config,
-                       const Parameters& parameters, Kernels& kernels) {
-  std::vector<float> values(static_cast<size_t>(parameters.size()));
-  kernels.download(values.data(), parameters.values());
-  write_checkpoint(storage, directory / "bert_model.ckpt", tensors_over(parameters, values, ""));
+                       const ParameterTensors& values) {
+  const CopiedTensors copied(saved_tensors(values));
+  write_checkpoint(storage, directory / "bert_model.ckpt", copied.tensors());
   write_text(storage, directory / "bert_config.json", to_bert_config_json(config));
 }
 

@@ -1,10 +1,7 @@
 #include "trainer/loop/train.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <exception>
-#include <memory>
+#include <utility>
 
 #include "storage/base/error.h"
 #include "storage/base/log.h"
@@ -13,7 +10,9 @@
 #include "trainer/data/prefetcher.h"
 #include "trainer/data/sampler.h"
 #include "trainer/loop/best_rule.h"
+#include "trainer/loop/saves.h"
 #include "trainer/loop/schedule.h"
+#include "trainer/loop/update_pipeline.h"
 
 namespace berth {
 namespace {
@@ -30,7 +29,7 @@ ScheduleOptions schedule_options(const OptimizationOptions& options, int64_t tot
           .end_rate = options.lr_end};
 }
 
-// One run of the loop: the state and what is counted beside it.
+// One run of the loop: the state, and what is counted beside it.
 class Training {
  public:
   Training(const TrainingParts& parts, const Plan& plan, TrainingState state)
@@ -39,11 +38,10 @@ class Training {
         schedule_(schedule_options(parts.options.optimization, plan.total_steps)),
         best_rule_(parts.options, parts.metrics),
         sampler_(parts.train_data.size(), parts.train_data.block_size(), parts.options.seed),
-        step_state_(std::make_unique<StepState>()),
-        saved_step_(state.step == 0 ? -1 : state.step),
-        saved_best_(state.best) {
-    result_.state = std::move(state);
-    result_.state.kernels = parts.kernels.description();
+        updates_(parts.engine),
+        result_{.state = std::move(state), .evaluation = {}},
+        saves_(parts.options, parts.checkpoints, parts.engine, parts.observer, result_.state) {
+    result_.state.kernels = parts.engine.info().description;
   }
 
   // However it ends, no save is left half-way.
@@ -51,7 +49,7 @@ class Training {
     try {
       return train();
     } catch (...) {
-      finish_save();
+      saves_.finish_quietly();
       throw;
     }
   }
@@ -59,7 +57,7 @@ class Training {
  private:
   TrainResult train() {
     TrainingState& state = result_.state;
-    // Of a process that ended before it could do it.
+    // The process before may have ended before it could do this.
     if (state.best) parts_.checkpoints.record_best(*state.best);
     for (std::optional<SkippedData> bad; (bad = run_updates());) roll_back(*bad);
     if (state.step < plan_.total_steps) {
@@ -67,53 +65,50 @@ class Training {
                    ": the best ", state.best->metric, " is step ", state.best->step, "'s"));
     }
     if (!result_.evaluation) evaluate_final();
-    if (saved_step_ != state.step) save();
-    settle_or_throw();
-    parts_.checkpoints.free_copy();  // before the finished model is written
+    if (!saves_.has_saved(state.step)) saves_.save();
+    saves_.finish();
+    parts_.checkpoints.free_copy();  // The finished model, which is written next, needs memory.
     if (parts_.options.load_best_model_at_end) load_best();
     result_.epochs = epoch();
     return std::move(result_);
   }
 
-  // Updates from where the state stands to the end, or to one that went wrong: its data.
+  // Makes updates from where the state stands to the end, or to an update that went wrong, whose
+  // data it returns.
   std::optional<SkippedData> run_updates() {
     const TrainingState& state = result_.state;
     Batcher batcher(batch_options(parts_.options, state.skipped), parts_.train_data);
     Prefetcher prefetcher(batcher, state.cursor, plan_.total_steps - state.step);
     evaluate_when_due();
     for (UpdateBatch batch; !ended() && prefetcher.next(batch);) {
-      settle(parts_.checkpoints.poll());
-      if (!update(batch)) return SkippedData{.from = batch.begin, .to = batch.end};
+      saves_.poll();
+      if (std::optional<SkippedData> bad = update(batch)) return bad;
+      if (updates_.in_flight() > 0) continue;
       evaluate_when_due();
-      save_when_due();
+      saves_.save_when_due();
     }
     return std::nullopt;
   }
 
-  // To where a process that begins now would be, but for what is skipped: it is in no checkpoint
-  // yet, but such a process comes to the same data and skips them, too.
+  // Goes back to where a process that begins now would be. What is skipped is in no checkpoint yet,
+  // but such a process meets the same data and skips them, too.
   void roll_back(const SkippedData& bad) {
-    settle(parts_.checkpoints.wait());
-    parts_.checkpoints.free_copy();
+    saves_.pause();
     std::vector<SkippedData> skipped = std::move(result_.state.skipped);
     std::string job = std::move(result_.state.job);
     skipped.push_back(bad);
-    std::optional<TrainingState> before =
-        parts_.checkpoints.restore(parts_.parameters, parts_.optimizer, parts_.kernels);
+    std::optional<TrainingState> before = parts_.checkpoints.restore(parts_.engine);
     if (!before) {
-      parts_.fill_parameters();
-      parts_.kernels.zero(parts_.optimizer.first_moment());
-      parts_.kernels.zero(parts_.optimizer.second_moment());
+      parts_.fill_parameters(parts_.engine.tensors(StateTensors::kValues));
+      parts_.engine.clear_moments();
+      parts_.engine.tensors_written();
       before.emplace();
     }
-    parts_.model.refresh();
     result_.state = std::move(*before);
-    result_.state.kernels = parts_.kernels.description();
+    result_.state.kernels = parts_.engine.info().description;
     result_.state.skipped = std::move(skipped);
     result_.state.job = std::move(job);
-    saved_step_ = result_.state.step == 0 ? -1 : result_.state.step;
-    saved_best_ = result_.state.best;
-    owes_save_ = false;
+    saves_.resume();
     interval_loss_ = interval_examples_ = 0;
   }
 
@@ -127,51 +122,61 @@ class Training {
   void load_best() {
     const std::optional<Best>& best = result_.state.best;
     if (!best || best->step == result_.state.step) return;
-    parts_.checkpoints.restore_parameters(best->step, parts_.parameters, parts_.kernels);
-    parts_.model.refresh();
+    parts_.checkpoints.restore_parameters(best->step, parts_.engine.tensors(StateTensors::kValues));
+    parts_.engine.tensors_written();
     log_info(cat("the model is step ", best->step, "'s, whose ", best->metric, " is the best"));
     evaluate_final();
   }
 
-  // False: it came to no number, and the parameters with it.
-  bool update(const UpdateBatch& batch) {
-    TrainingState& state = result_.state;
+  // Starts the batch's update and learns the outcomes that are due: of all updates under way, where
+  // something else is to be done after this one. Returns the data of one that went wrong.
+  std::optional<SkippedData> update(const UpdateBatch& batch) {
     result_.evaluation.reset();
-    const auto start = std::chrono::steady_clock::now();
-    const double rate = schedule_.rate(state.step);
-    parts_.kernels.begin_step(*step_state_, {.seed = parts_.options.seed,
-                                             .step = static_cast<uint64_t>(state.step),
-                                             .learning_rate = static_cast<float>(rate)});
-    for (const PackedBatch& micro_batch : batch.micro_batches) {
-      if (parts_.stop) stop();
-      parts_.model.forward(micro_batch, *step_state_, Phase::kTraining);
-      parts_.model.backward(*step_state_);
+    const int64_t step = result_.state.step + static_cast<int64_t>(updates_.in_flight());
+    const double rate = schedule_.rate(step);
+    if (!updates_.start(batch,
+                        {.seed = parts_.options.seed,
+                         .step = static_cast<uint64_t>(step),
+                         .learning_rate = static_cast<float>(rate)},
+                        parts_.stop)) {
+      stop();
     }
-    parts_.optimizer.step(*step_state_);
-    parts_.model.refresh();
-    const StepOutcome outcome = parts_.kernels.read_step(*step_state_);
-    if (!std::isfinite(outcome.loss_sum) || !std::isfinite(outcome.grad_norm)) {
-      diverged(outcome, batch.examples);
-      return false;
-    }
-
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-    ++state.step;
-    state.cursor = batch.after;
-    state.examples += batch.examples;
-    state.tokens += batch.tokens;
-    state.loss_sum += outcome.loss_sum;
-    state.loss_weight += outcome.examples;
-    result_.examples += batch.examples;
-    result_.tokens += batch.tokens;
-    result_.seconds += elapsed.count();
-    interval_loss_ += outcome.loss_sum;
-    interval_examples_ += outcome.examples;
-    report(outcome, rate);
-    return true;
+    const bool is_last = step + 1 == plan_.total_steps;
+    const bool rests = is_last || evaluation_due(step + 1) || saves_.due(step + 1);
+    return collect(rests ? 0 : parts_.engine.info().updates_in_flight);
   }
 
-  void report(const StepOutcome& outcome, double rate) {
+  // The data of an update that went wrong: those after it were made from other parameters than the
+  // state's and are forgotten.
+  std::optional<SkippedData> collect(size_t most_in_flight) {
+    while (const auto update = updates_.collect(most_in_flight)) {
+      if (!update->outcome.was_applied()) {
+        updates_.discard();
+        diverged(update->outcome, update->examples);
+        return SkippedData{.from = update->begin, .to = update->end};
+      }
+      count(*update);
+    }
+    return std::nullopt;
+  }
+
+  void count(const UpdatePipeline::Update& update) {
+    TrainingState& state = result_.state;
+    ++state.step;
+    state.cursor = update.after;
+    state.examples += update.examples;
+    state.tokens += update.tokens;
+    state.loss_sum += update.outcome.loss_sum;
+    state.loss_weight += update.outcome.examples;
+    result_.examples += update.examples;
+    result_.tokens += update.tokens;
+    result_.seconds += update.seconds;
+    interval_loss_ += update.outcome.loss_sum;
+    interval_examples_ += update.outcome.examples;
+    report(update.outcome);
+  }
+
+  void report(const UpdateOutcome& outcome) {
     const TrainingState& state = result_.state;
     const int64_t every = parts_.options.logging_steps;
     StepReport report{.step = state.step,
@@ -179,7 +184,7 @@ class Training {
                       .epoch = epoch(),
                       .loss = mean_loss(outcome.loss_sum, outcome.examples),
                       .interval_loss = mean_loss(interval_loss_, interval_examples_),
-                      .learning_rate = rate,
+                      .learning_rate = schedule_.rate(state.step - 1),
                       .grad_norm = outcome.grad_norm};
     report.examples_per_second = static_cast<double>(result_.examples) / result_.seconds;
     report.tokens_per_second = static_cast<double>(result_.tokens) / result_.seconds;
@@ -192,16 +197,16 @@ class Training {
   // Passes over the data so far.
   double epoch() { return sampler_.epochs_until(result_.state.cursor); }
 
-  bool evaluation_due() const {
-    const TrainingState& state = result_.state;
-    if (parts_.eval_data == nullptr || state.step == 0 || state.evaluated_step == state.step) {
+  bool evaluation_due(int64_t step) const {
+    if (parts_.eval_data == nullptr || step == 0 || result_.state.evaluated_step == step) {
       return false;
     }
-    if (state.step == plan_.total_steps) return true;
-    return evaluations_until(state.step) > evaluations_until(state.step - 1);
+    if (step == plan_.total_steps) return true;
+    return evaluations_until(step) > evaluations_until(step - 1);
   }
 
-  // That are due after so many updates: in an epoch as evenly over its own as whole numbers allow.
+  // The evaluations that are due after so many updates: spread over an epoch as evenly as whole
+  // numbers allow.
   int64_t evaluations_until(int64_t step) const {
     const TrainingOptions& options = parts_.options;
     if (options.eval_steps > 0) return step / options.eval_steps;
@@ -210,13 +215,13 @@ class Training {
   }
 
   std::optional<EvaluationResult> run_evaluation() {
-    return evaluate(parts_.model, parts_.kernels, *parts_.eval_data,
+    return evaluate(parts_.engine, *parts_.eval_data,
                     parts_.options.examples_per_evaluation_batch(), parts_.reading, parts_.observer,
                     parts_.stop);
   }
 
   void evaluate_when_due() {
-    if (!evaluation_due()) return;
+    if (!evaluation_due(result_.state.step)) return;
     TrainingState& state = result_.state;
     const std::optional<EvaluationResult> evaluation = run_evaluation();
     if (!evaluation) stop();
@@ -232,99 +237,24 @@ class Training {
                                    .split = parts_.eval_split});
     if (auto better = best_rule_.better(*evaluation, state.step, state.best)) {
       state.best = std::move(better);
-      save();  // the best checkpoint must exist
+      saves_.save();  // The best checkpoint must exist.
     }
   }
 
-  // A finished run whose last evaluation was made by an earlier process: once more, for its
-  // numbers.
+  // Evaluates a finished run again, for its numbers: an earlier process made its last evaluation.
   void evaluate_final() {
     if (parts_.eval_data == nullptr) return;
     result_.evaluation = run_evaluation();
     if (!result_.evaluation) stop();
   }
 
-  bool save_due() const {
-    const int64_t every = parts_.options.save_steps;
-    const int64_t step = result_.state.step;
-    return every > 0 && step % every == 0 && saved_step_ != step;
-  }
-
-  // Training does not stand still for slow storage, or for one that is away: a save that is due
-  // while the one before is on its way comes after that. Not so the best one's, which cannot come
-  // later.
-  void save_when_due() {
-    if (save_due()) {
-      owes_save_ = true;
-      if (saving_) settle(parts_.checkpoints.poll(parts_.options.save_patience_s));
-      if (saving_) {
-        log_warning(cat("the checkpoint of step ", saved_step_,
-                        " is still being written: the one of step ", result_.state.step,
-                        " is put off until it is"));
-      }
-    }
-    if (owes_save_ && !saving_) save();
-  }
-
-  // Starts a save, once the one before has ended.
-  void save() {
-    owes_save_ = false;
-    std::optional<SaveOutcome> before = parts_.checkpoints.poll();
-    if (!before && saving_) {
-      log_info(cat("waiting until the checkpoint of step ", saved_step_, " is written"));
-      before = parts_.checkpoints.wait();
-    }
-    settle(before);
-    parts_.checkpoints.start_save(result_.state, parts_.parameters, parts_.optimizer,
-                                  parts_.kernels);
-    saving_ = true;
-    saved_step_ = result_.state.step;
-    saving_best_ = result_.state.best;
-  }
-
-  // What a save's end means while training goes on: a failure is no reason to stop.
-  void settle(const std::optional<SaveOutcome>& outcome) {
-    if (!outcome) return;
-    saving_ = false;
-    if (!outcome->failure) {
-      saved_best_ = saving_best_;
-      parts_.observer.on_checkpoint(outcome->report);
-      return;
-    }
-    saved_step_ = -1;
-    std::optional<Best>& best = result_.state.best;
-    if (best && best->step == outcome->report.step) best = saved_best_;
-    try {
-      std::rethrow_exception(outcome->failure);
-    } catch (const Error& error) {
-      if (error.code() == Code::kInternal) throw;
-      log_warning(cat("checkpoint of step ", outcome->report.step, " was not saved: ", error.what(),
-                      "; training goes on, the next save tries again"));
-    }
-  }
-
-  // What it means at the end.
-  void settle_or_throw() {
-    const std::optional<SaveOutcome> outcome = parts_.checkpoints.wait();
-    if (outcome && outcome->failure) std::rethrow_exception(outcome->failure);
-    settle(outcome);
-  }
-
-  // After a failure, which is what the caller hears of.
-  void finish_save() noexcept {
-    try {
-      settle(parts_.checkpoints.wait());
-    } catch (const std::exception& error) {
-      log_debug(cat("the save in progress failed, too: ", error.what()));
-    } catch (...) {
-      log_debug("the save in progress failed, too");
-    }
-  }
-
+  // An update under way that goes wrong leaves nothing to save: the process that resumes meets its
+  // data again.
   [[noreturn]] void stop() {
+    const bool is_whole = !collect(0);
     const int64_t step = result_.state.step;
-    if (saved_step_ != step && step > 0) save();
-    settle_or_throw();
+    if (is_whole && !saves_.has_saved(step) && step > 0) saves_.save();
+    saves_.finish();
     throw Error(Code::kStopped,
                 cat("stopped by a signal after step ", step, " of ", plan_.total_steps),
                 step > 0 ? parts_.checkpoints.step_directory(step).to_string() : "",
@@ -332,7 +262,7 @@ class Training {
   }
 
   // Throws kDiverged where it happens too often.
-  void diverged(const StepOutcome& outcome, int64_t examples) const {
+  void diverged(const UpdateOutcome& outcome, int64_t examples) const {
     const std::string what = cat("at step ", result_.state.step + 1, " the loss is ",
                                  mean_loss(outcome.loss_sum, outcome.examples),
                                  " and the gradient's norm ", outcome.grad_norm);
@@ -354,14 +284,11 @@ class Training {
   const Plan plan_;
   const Schedule schedule_;
   const BestRule best_rule_;
-  Sampler sampler_;  // for the places in its order alone
-  std::unique_ptr<StepState> step_state_;
-  bool saving_ = false;     // a save was started whose end is not known yet
-  bool owes_save_ = false;  // one is due
-  int64_t saved_step_;      // the newest that was, or is being, saved; -1: none
-  std::optional<Best> saved_best_, saving_best_;
+  Sampler sampler_;  // Only tells how far the cursor is.
+  UpdatePipeline updates_;
   double interval_loss_ = 0, interval_examples_ = 0;
   TrainResult result_;
+  Saves saves_;  // Borrows result_.state.
 };
 
 }  // namespace

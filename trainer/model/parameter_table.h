@@ -32,6 +32,7 @@ struct ParameterSpec {
     for (const int64_t size : shape) count *= size;
     return count;
   }
+  int64_t columns() const { return shape.empty() || shape[0] == 0 ? 0 : elements() / shape[0]; }
 };
 
 // THE table: every parameter of the encoder and of the config's task, in arena order; those that

@@ -8,12 +8,6 @@
 namespace berth {
 namespace {
 
-std::vector<float> read(Tensor tensor, Kernels& kernels) {
-  std::vector<float> host(static_cast<size_t>(tensor.elements()));
-  kernels.download(host.data(), tensor);
-  return host;
-}
-
 // w [N,K] += scale * b [N,R] a [R,K], in double.
 void add_product(std::vector<float>& w, const std::vector<float>& a, const std::vector<float>& b,
                  int64_t rank, double scale) {
@@ -35,22 +29,21 @@ void add_product(std::vector<float>& w, const std::vector<float>& a, const std::
 
 }  // namespace
 
-void merge_adapters(const LoraOptions& lora, const Parameters& adapted, Parameters& merged,
-                    Kernels& kernels) {
+void merge_adapters(const LoraOptions& lora, const ParameterTensors& adapted,
+                    ParameterTensors& merged) {
   constexpr std::string_view kWeight = ".weight";
   std::map<std::string_view, size_t> index_of;
   for (size_t i = 0; i < adapted.specs().size(); ++i) index_of[adapted.specs()[i].name] = i;
   for (size_t i = 0; i < merged.specs().size(); ++i) {
     const std::string& name = merged.specs()[i].name;
-    std::vector<float> values = read(adapted.value(index_of.at(name)), kernels);
+    std::vector<float> values = adapted.read(index_of.at(name));
     const std::string target = name.substr(0, name.size() - kWeight.size());
     const auto a = index_of.find(lora_a_name(target));
     if (name.ends_with(kWeight) && a != index_of.end()) {
-      add_product(values, read(adapted.value(a->second), kernels),
-                  read(adapted.value(lora_b_name(target)), kernels), lora.rank,
-                  static_cast<double>(lora.scale()));
+      add_product(values, adapted.read(a->second), adapted.read(index_of.at(lora_b_name(target))),
+                  lora.rank, static_cast<double>(lora.scale()));
     }
-    kernels.upload(merged.value(i), values.data());
+    merged.write(i, 0, std::as_bytes(std::span(values)));
   }
 }
 

@@ -1,13 +1,13 @@
 #pragma once
 
-#include "trainer/cpu/parameters.h"
 #include "trainer/model/lora.h"
+#include "trainer/model/parameter_tensors.h"
 
 namespace berth {
 
-// Fills `merged`, whose table is the config's without adapters, from `adapted`: every adapted
-// matrix becomes W + alpha / rank * B A, all others are copied.
-void merge_adapters(const LoraOptions& lora, const Parameters& adapted, Parameters& merged,
-                    Kernels& kernels);
+// Fills `merged`, whose table is the config's without adapters, from `adapted`, whose table has
+// them. Every adapted matrix becomes W + alpha / rank * B A; all other values are copied.
+void merge_adapters(const LoraOptions& lora, const ParameterTensors& adapted,
+                    ParameterTensors& merged);
 
 }  // namespace berth

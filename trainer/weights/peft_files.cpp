@@ -11,7 +11,7 @@
 #include "storage/formats/converted_tensors.h"
 #include "trainer/model/config_reader.h"
 #include "trainer/model/part_names.h"
-#include "trainer/weights/placed_tensors.h"
+#include "trainer/weights/write_tensors.h"
 
 namespace berth {
 namespace {
@@ -186,20 +186,17 @@ LoraOptions parse_adapter_config(const ModelConfig& config, std::string_view jso
   return lora;
 }
 
-void save_adapter(const Parameters& parameters, Kernels& kernels, DType dtype, ByteSink& sink) {
-  std::vector<PlacedTensor> tensors = placed_tensors(parameters, parameters.values(), kPrefix),
-                            kept;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (is_in_file(parameters.specs()[i])) kept.push_back(std::move(tensors[i]));
-  }
-  write_placed(sink, kept, dtype, {{"format", "pt"}}, kernels);
+void save_adapter(const ParameterTensors& values, DType dtype, ByteSink& sink) {
+  std::vector<SavedTensor> tensors = saved_tensors(values, kPrefix);
+  std::erase_if(tensors, [](const SavedTensor& tensor) { return !is_in_file(tensor.spec()); });
+  write_tensors(sink, tensors, dtype, {{"format", "pt"}});
 }
 
-LoadReport load_adapter(const TensorReader& file, Parameters& parameters, Kernels& kernels) {
+LoadReport load_adapter(const TensorReader& file, ParameterTensors& values) {
   LoadReport report;
   std::set<std::string> known;
-  for (size_t i = 0; i < parameters.specs().size(); ++i) {
-    const ParameterSpec& spec = parameters.specs()[i];
+  for (size_t i = 0; i < values.specs().size(); ++i) {
+    const ParameterSpec& spec = values.specs()[i];
     if (!is_in_file(spec)) continue;
     const std::string name = cat(kPrefix, spec.name);
     known.insert(name);
@@ -214,7 +211,7 @@ LoadReport load_adapter(const TensorReader& file, Parameters& parameters, Kernel
       NamedTensor source = *found;
       std::vector<std::byte> memory;
       source.data = file.read(*found, memory);
-      kernels.upload(parameters.value(i), floats_of(source).data());
+      values.write(i, 0, std::as_bytes(std::span<const float>(floats_of(source))));
     }
   }
   for (const NamedTensor& tensor : file.tensors()) {

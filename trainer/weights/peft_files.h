@@ -5,9 +5,9 @@
 
 #include "storage/base/bytes.h"
 #include "storage/formats/tensor_file.h"
-#include "trainer/cpu/parameters.h"
 #include "trainer/model/config.h"
 #include "trainer/model/lora.h"
+#include "trainer/model/parameter_tensors.h"
 #include "trainer/weights/pretrained.h"
 
 namespace berth {
@@ -28,11 +28,11 @@ LoraOptions parse_adapter_config(const ModelConfig& config, std::string_view jso
 
 // adapter_model.safetensors: the adapters and the head, "base_model.model." before their names.
 // Does not close the sink.
-void save_adapter(const Parameters& parameters, Kernels& kernels, DType dtype, ByteSink& sink);
+void save_adapter(const ParameterTensors& values, DType dtype, ByteSink& sink);
 
 // Copies adapters and head from such a file into parameters with adapters; what the file lacks of
 // the head is reported, not changed. Throws kBadData where adapters are missing, shapes differ or
 // there are tensors besides.
-LoadReport load_adapter(const TensorReader& file, Parameters& parameters, Kernels& kernels);
+LoadReport load_adapter(const TensorReader& file, ParameterTensors& values);
 
 }  // namespace berth

@@ -6,7 +6,6 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
-#include "trainer/weights/placed_tensors.h"
 #include "trainer/weights/upload_tensors.h"
 
 namespace berth {
@@ -112,13 +111,13 @@ class Lookup {
 
 }  // namespace
 
-LoadReport load_parameters(const TensorReader& file, Parameters& parameters, Kernels& kernels) {
+LoadReport load_parameters(const TensorReader& file, ParameterTensors& values, int threads) {
   Lookup lookup(file);
   LoadReport report;
-  std::vector<const NamedTensor*> sources(parameters.specs().size());
+  std::vector<const NamedTensor*> sources(values.specs().size());
   std::vector<std::string> missing, unfit, unexpected;
   for (size_t i = 0; i < sources.size(); ++i) {
-    const ParameterSpec& spec = parameters.specs()[i];
+    const ParameterSpec& spec = values.specs()[i];
     const NamedTensor* source = sources[i] = lookup.take(spec);
     if (source == nullptr) {
       if (spec.is_head || spec.is_adapter) {
@@ -147,31 +146,11 @@ LoadReport load_parameters(const TensorReader& file, Parameters& parameters, Ker
 
   std::vector<TensorUpload> uploads;
   for (size_t i = 0; i < sources.size(); ++i) {
-    if (sources[i] != nullptr) uploads.push_back({*sources[i], parameters.value(i)});
+    if (sources[i] != nullptr) uploads.push_back({*sources[i], i});
   }
-  upload_tensors(file, uploads, kernels);
+  upload_tensors(file, uploads, values, threads);
   file.verify();
   return report;
-}
-
-std::vector<NamedTensor> tensors_over(const Parameters& parameters, std::span<const float> values,
-                                      std::string_view prefix, size_t first) {
-  std::vector<NamedTensor> tensors;
-  for (size_t i = first; i < parameters.specs().size(); ++i) {
-    const ParameterSpec& spec = parameters.specs()[i];
-    const auto part =
-        values.subspan(static_cast<size_t>(parameters.offset(i) - parameters.offset(first)),
-                       static_cast<size_t>(spec.elements()));
-    tensors.push_back({.name = std::string(prefix) + spec.name,
-                       .shape = spec.shape,
-                       .data = std::as_bytes(part)});
-  }
-  return tensors;
-}
-
-void save_parameters(const Parameters& parameters, Kernels& kernels, DType dtype, ByteSink& sink) {
-  write_placed(sink, placed_tensors(parameters, parameters.values(), ""), dtype, {{"format", "pt"}},
-               kernels);
 }
 
 }  // namespace berth

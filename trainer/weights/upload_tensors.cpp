@@ -11,50 +11,54 @@
 namespace berth {
 namespace {
 
-// What a thread holds of a target: it stays in a core's own cache between being read and uploaded,
-// and 64 rows of the longest matrices of BERT-large fit.
+// The elements that a thread handles at a time. They stay in its core's own cache between being
+// read and being uploaded, and 64 rows of the longest matrices of BERT-large fit.
 constexpr int64_t kBlockElements = int64_t{256} << 10;
-constexpr int64_t kElementsPerThread = int64_t{1} << 20;  // fewer are not worth one
+constexpr int64_t kElementsPerThread = int64_t{1} << 20;  // Fewer are not worth a thread.
 
-// Some rows of an upload.
+// Some rows of one upload.
 struct Block {
   const TensorUpload* upload;
-  int64_t first_row, rows;
+  int64_t first_row, rows, columns;
 };
 
-std::vector<Block> blocks_of(std::span<const TensorUpload> uploads) {
+std::vector<Block> blocks_of(std::span<const TensorUpload> uploads,
+                             const ParameterTensors& target) {
   std::vector<Block> blocks;
   for (const TensorUpload& upload : uploads) {
-    const int64_t rows = upload.target.rows(), columns = upload.target.columns();
+    const ParameterSpec& spec = target.specs()[upload.parameter];
+    const int64_t rows = spec.shape[0], columns = spec.columns();
     const int64_t height = std::max<int64_t>(1, kBlockElements / std::max<int64_t>(1, columns));
     for (int64_t row = 0; row < rows; row += height) {
-      blocks.push_back({&upload, row, std::min(height, rows - row)});
+      blocks.push_back({&upload, row, std::min(height, rows - row), columns});
     }
   }
   return blocks;
 }
 
-// F32 goes straight from the file's bytes, where they are in order, to the target.
+// F32 goes from the file's bytes to the target without a copy in between, where the bytes are in
+// order.
 void upload_block(const TensorReader& file, const Block& block, std::vector<std::byte>& memory,
-                  Kernels& kernels) {
-  const NamedTensor& source = block.upload->source;
-  const Tensor target = block.upload->target.slice(block.first_row, block.rows);
-  const Bytes bytes = file.read_rows(source, block.first_row, block.rows, memory);
-  if (source.dtype == DType::kF32) {
-    kernels.upload(target, bytes.data());
+                  ParameterTensors& target) {
+  const TensorUpload& upload = *block.upload;
+  const int64_t first = block.first_row * block.columns;
+  const Bytes bytes = file.read_rows(upload.source, block.first_row, block.rows, memory);
+  if (upload.source.dtype == DType::kF32) {
+    target.write(upload.parameter, first, bytes);
     return;
   }
-  const NamedTensor part{.name = {}, .dtype = source.dtype, .shape = {}, .data = bytes};
-  kernels.upload(target, floats_of(part).data());
+  const NamedTensor part{.name = {}, .dtype = upload.source.dtype, .shape = {}, .data = bytes};
+  target.write(upload.parameter, first, std::as_bytes(std::span<const float>(floats_of(part))));
 }
 
-// Hands out blocks in order, and keeps the failure of the first that has one. Those before it were
-// handed out before it, and are done by the end: so it does not depend on timing.
+// Hands out blocks in order and keeps the failure of the first block that fails. The blocks before
+// it were handed out earlier and are done by the end, so which failure is kept does not depend on
+// timing.
 class Work {
  public:
   explicit Work(size_t blocks) : blocks_(blocks) {}
 
-  // The number of blocks: no more.
+  // Returns the number of blocks when no block is left.
   size_t take() { return failed_ ? blocks_ : std::min(next_.fetch_add(1), blocks_); }
 
   void fail(size_t block, std::exception_ptr failure) {
@@ -81,19 +85,20 @@ class Work {
 }  // namespace
 
 void upload_tensors(const TensorReader& file, std::span<const TensorUpload> uploads,
-                    Kernels& kernels) {
-  const std::vector<Block> blocks = blocks_of(uploads);
+                    ParameterTensors& target, int threads) {
+  const std::vector<Block> blocks = blocks_of(uploads, target);
   int64_t elements = 0;
-  for (const TensorUpload& upload : uploads) elements += upload.target.elements();
-  const int64_t threads =
-      std::clamp<int64_t>(elements / kElementsPerThread, 1, available_threads());
-  ThreadPool pool(static_cast<int>(threads));
+  for (const TensorUpload& upload : uploads) {
+    elements += target.specs()[upload.parameter].elements();
+  }
+  const int64_t parts = std::clamp<int64_t>(elements / kElementsPerThread, 1, threads);
+  ThreadPool pool(static_cast<int>(parts));
   Work work(blocks.size());
-  pool.parallel_for(threads, 1, [&](int64_t, int64_t, int) {
+  pool.parallel_for(parts, 1, [&](int64_t, int64_t, int) {
     std::vector<std::byte> memory;
     for (size_t block; (block = work.take()) < blocks.size();) {
       try {
-        upload_block(file, blocks[block], memory, kernels);
+        upload_block(file, blocks[block], memory, target);
       } catch (...) {
         work.fail(block, std::current_exception());
       }

@@ -3,21 +3,22 @@
 #include <span>
 
 #include "storage/formats/tensor_file.h"
-#include "trainer/cpu/kernels/kernels.h"
+#include "trainer/model/parameter_tensors.h"
 
 namespace berth {
 
-// One tensor of a file, and where it goes: fp32, of as many elements.
+// One tensor of a file, and the parameter that gets its numbers. They have the same number of
+// elements.
 struct TensorUpload {
   NamedTensor source;
-  Tensor target;
+  size_t parameter = 0;
 };
 
-// Reads the tensors as fp32 to where the backend computes, some rows of one at a time on each of
-// the threads that this process may use: a mapped file's pages, the target's and a transposition
-// take the time of all cores, and a thread holds few megabytes, however large a tensor is. Where
-// several fail, throws what the first of them, in the given order, has thrown.
+// Reads the tensors as fp32 into `target`, on at most `threads` threads: mapping a file's pages,
+// touching the target's and transposing each cost the time of all cores. A thread works on some
+// rows of one tensor at a time, so that it holds a few megabytes however large a tensor is. Where
+// several tensors fail, throws the failure of the first one in the given order.
 void upload_tensors(const TensorReader& file, std::span<const TensorUpload> uploads,
-                    Kernels& kernels);
+                    ParameterTensors& target, int threads);
 
 }  // namespace berth

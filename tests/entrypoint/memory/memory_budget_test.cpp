@@ -14,7 +14,8 @@ constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 // 100 MiB, and 10 more for each example.
 MemoryEstimate linear(int64_t batch) {
-  return {.parameters = 100 * kMiB, .activations = static_cast<size_t>(batch) * 10 * kMiB};
+  return {
+      .engine = {.parameters = 100 * kMiB, .activations = static_cast<size_t>(batch) * 10 * kMiB}};
 }
 
 MemoryLimit limit_of(uint64_t mebibytes) { return {mebibytes * kMiB, "the container's limit"}; }

@@ -4,7 +4,7 @@
 
 #include "storage/base/error.h"
 #include "tests/support/tiny_config.h"
-#include "trainer/cpu/kernels/cpu_kernels.h"
+#include "trainer/cpu/cpu_device.h"
 
 namespace berth {
 namespace {
@@ -16,18 +16,17 @@ class TrainingMemory : public testing::Test {
     settings_.training.batch_size = settings_.training.eval_batch_size = 1;
   }
   MemoryEstimate memory(const std::optional<MemoryLimit>& limit) {
-    return training_memory(settings_, config_, {}, data_, limit, *kernels_);
+    return training_memory(settings_, config_, data_, limit, *device_);
   }
   void require(size_t size_bytes) {
-    require_training_memory(settings_, config_, {}, data_, limit_of(size_bytes), *kernels_);
+    require_training_memory(settings_, config_, data_, limit_of(size_bytes), *device_);
   }
   static MemoryLimit limit_of(size_t size_bytes) { return {size_bytes, "the container's limit"}; }
 
   Settings settings_;
   ModelConfig config_ = tiny_config();
   DataMemory data_{.program = 1000, .tables = 100, .most_examples = 8};
-  ThreadPool pool_{1};
-  std::unique_ptr<Kernels> kernels_ = make_cpu_kernels(pool_);
+  std::unique_ptr<Device> device_ = make_cpu_device(/*threads=*/1);
 };
 
 TEST_F(TrainingMemory, SavesBesideTrainingWhereThereIsRoom) {

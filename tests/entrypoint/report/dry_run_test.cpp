@@ -20,11 +20,11 @@ DryRun example() {
                   .kernels = "cpu"},
           .memory = {.program = size_t{40} << 20,
                      .tables = 1024,
-                     .parameters = 4096,
-                     .gradients = 4096,
-                     .moments = 8192,
-                     .activations = size_t{2} << 30,
-                     .scratch = 100,
+                     .engine = {.parameters = 4096,
+                                .gradients = 4096,
+                                .moments = 8192,
+                                .activations = size_t{2} << 30,
+                                .scratch = 100},
                      .saving = 12288},
           .limit = MemoryLimit{uint64_t{1} << 30, "the container's limit"}};
 }

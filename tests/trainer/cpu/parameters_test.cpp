@@ -9,6 +9,7 @@
 #include "storage/base/thread_pool.h"
 #include "tests/support/throws_code.h"
 #include "tests/support/tiny_config.h"
+#include "tests/trainer/cpu/values_of.h"
 #include "trainer/cpu/kernels/cpu_kernels.h"
 #include "trainer/model/lora.h"
 
@@ -104,7 +105,7 @@ class ParametersTest : public testing::Test {
   void initialize_all(Parameters& parameters, uint64_t seed) {
     std::vector<size_t> all(parameters.specs().size());
     std::iota(all.begin(), all.end(), size_t{0});
-    initialize(parameters, all, config_.initializer_range, seed, *kernels_);
+    initialize(parameters, all, config_.initializer_range, seed);
   }
 
   ModelConfig config_ = tiny_config();
@@ -225,7 +226,7 @@ TEST_F(ParametersTest, AParametersInitialValuesDoNotDependOnItsNeighbours) {
 TEST_F(ParametersTest, InitializesOnlyWhatItIsToldTo) {
   Parameters parameters = make();
   const size_t last = parameters.specs().size() - 2;  // classifier.weight
-  initialize(parameters, std::vector<size_t>{last}, 0.2, 1, *kernels_);
+  initialize(parameters, std::vector<size_t>{last}, 0.2, 1);
   EXPECT_THAT(read(parameters.value(last)), Each(testing::Ne(0.0f)));
   EXPECT_THAT(read(parameters.value(last - 2)), Each(0.0f));
 }

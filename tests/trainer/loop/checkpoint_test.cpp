@@ -36,23 +36,20 @@ class CheckpointTest : public testing::Test {
   }
   Learned save_to(CheckpointStore& checkpoints, int64_t step, std::optional<Best> best = {}) {
     TinyModel tiny(static_cast<uint64_t>(step));
-    const std::vector<float> moments(static_cast<size_t>(tiny.parameters.size()),
-                                     static_cast<float>(step) / 3);
-    tiny.kernels->upload(tiny.optimizer.first_moment(), moments.data());
-    tiny.kernels->upload(tiny.optimizer.second_moment(), moments.data());
+    for (const auto which : {StateTensors::kFirstMoments, StateTensors::kSecondMoments}) {
+      tiny.set_all(which, static_cast<float>(step) / 3);
+    }
     finish(checkpoints, {.step = step, .best = std::move(best)}, tiny);
     return tiny.learned();
   }
   CheckpointReport finish(CheckpointStore& checkpoints, const TrainingState& state,
                           TinyModel& tiny) {
-    checkpoints.start_save(state, tiny.parameters, tiny.optimizer, *tiny.kernels);
+    checkpoints.start_save(state, *tiny.engine);
     const SaveOutcome outcome = checkpoints.wait().value();
     if (outcome.failure) std::rethrow_exception(outcome.failure);
     return outcome.report;
   }
-  std::optional<TrainingState> restore() {
-    return store().restore(tiny_.parameters, tiny_.optimizer, *tiny_.kernels);
-  }
+  std::optional<TrainingState> restore() { return store().restore(*tiny_.engine); }
 
   std::vector<std::string> entries() const {
     std::vector<std::string> names;
@@ -127,7 +124,7 @@ TEST_F(CheckpointTest, OfATrainingThatWaitsAreTheSame) {
 TEST_F(CheckpointTest, ATrainingThatWaitsIsToldAtOnce) {
   CheckpointStore checkpoints(*storage_, Uri::parse(scratch_ / "checkpoints"), 0,
                               Saving::kWhileTrainingWaits);
-  checkpoints.start_save({.step = 1}, tiny_.parameters, tiny_.optimizer, *tiny_.kernels);
+  checkpoints.start_save({.step = 1}, *tiny_.engine);
   const std::optional<SaveOutcome> saved = checkpoints.poll();
   ASSERT_TRUE(saved);
   EXPECT_FALSE(saved->failure);
@@ -242,7 +239,7 @@ TEST_F(CheckpointTest, AnotherModelsIsIncompatible) {
   config.intermediate_size = 20;
   TinyModel other(1, config);
   const Learned before = other.learned();
-  EXPECT_THAT([&] { store().restore(other.parameters, other.optimizer, *other.kernels); },
+  EXPECT_THAT([&] { store().restore(*other.engine); },
               ThrowsCode(Code::kIncompatible, "intermediate.dense"));
   EXPECT_EQ(other.learned(), before);
 }
@@ -277,10 +274,9 @@ TEST_F(CheckpointTest, ASaveIsOfTheMomentWhenItStarted) {
   CheckpointStore checkpoints = store();
   TinyModel tiny(3);
   const Learned before = tiny.learned();
-  checkpoints.start_save({.step = 3}, tiny.parameters, tiny.optimizer, *tiny.kernels);
-  const std::vector<float> changed(static_cast<size_t>(tiny.parameters.size()), 7);
-  tiny.kernels->upload(tiny.parameters.values(), changed.data());
-  tiny.kernels->upload(tiny.optimizer.first_moment(), changed.data());
+  checkpoints.start_save({.step = 3}, *tiny.engine);
+  tiny.set_all(StateTensors::kValues, 7);
+  tiny.set_all(StateTensors::kFirstMoments, 7);
   EXPECT_FALSE(checkpoints.wait().value().failure);
   restore();
   EXPECT_EQ(tiny_.learned(), before);
@@ -289,15 +285,15 @@ TEST_F(CheckpointTest, ASaveIsOfTheMomentWhenItStarted) {
 // What was known of the moments before does not hold for those that are read.
 TEST_F(CheckpointTest, UpdatesGoOnFromTheMomentsThatWereRestored) {
   const auto update = [](TinyModel& tiny) {
-    const auto state = std::make_unique<StepState>();
-    tiny.kernels->begin_step(*state, {.learning_rate = 0.1f});
-    tiny.optimizer.step(*state);
+    const std::atomic<bool> stop = false;
+    tiny.engine->start_update({}, {.learning_rate = 0.1f}, stop);
+    tiny.engine->collect_update();
   };
   save(3);
   TinyModel fresh(4);
   update(tiny_);  // without gradients: all moments are known to be zeros
   for (TinyModel* tiny : {&tiny_, &fresh}) {
-    store().restore(tiny->parameters, tiny->optimizer, *tiny->kernels);
+    store().restore(*tiny->engine);
     update(*tiny);
   }
   EXPECT_EQ(tiny_.learned(), fresh.learned());
@@ -307,7 +303,7 @@ TEST_F(CheckpointTest, TheEndOfASaveIsToldOnce) {
   CheckpointStore checkpoints = store();
   EXPECT_FALSE(checkpoints.poll());
   EXPECT_FALSE(checkpoints.wait());
-  checkpoints.start_save({.step = 3}, tiny_.parameters, tiny_.optimizer, *tiny_.kernels);
+  checkpoints.start_save({.step = 3}, *tiny_.engine);
   EXPECT_EQ(checkpoints.wait().value().report.step, 3);
   EXPECT_FALSE(checkpoints.poll());
 }
@@ -315,7 +311,7 @@ TEST_F(CheckpointTest, TheEndOfASaveIsToldOnce) {
 TEST_F(CheckpointTest, AStoreThatGoesFinishesItsSave) {
   {
     CheckpointStore checkpoints = store();
-    checkpoints.start_save({.step = 3}, tiny_.parameters, tiny_.optimizer, *tiny_.kernels);
+    checkpoints.start_save({.step = 3}, *tiny_.engine);
   }
   EXPECT_EQ(restore()->step, 3);
 }

@@ -23,7 +23,7 @@ class EvaluateTest : public testing::Test {
   };
   Forward forward(Dataset& data, int64_t batch_size) {
     Forward result;
-    result.loss = run_forward(tiny_.model, *tiny_.kernels, data, batch_size, stop_,
+    result.loss = run_forward(*tiny_.engine, data, batch_size, stop_,
                               [&](int64_t index, std::span<const float> logits) {
                                 result.order.push_back(index);
                                 result.logits.emplace_back(logits.begin(), logits.end());
@@ -70,7 +70,7 @@ TEST_F(EvaluateTest, AStopEndsItWithoutAResult) {
   stop_ = true;
   EXPECT_EQ(forward(*data_.dataset, 2).loss, std::nullopt);
   Observer nobody;
-  EXPECT_FALSE(evaluate(tiny_.model, *tiny_.kernels, *data_.dataset, 2, kReading, nobody, stop_));
+  EXPECT_FALSE(evaluate(*tiny_.engine, *data_.dataset, 2, kReading, nobody, stop_));
 }
 
 TEST_F(EvaluateTest, ComputesTheMetrics) {
@@ -78,8 +78,7 @@ TEST_F(EvaluateTest, ComputesTheMetrics) {
     void on_evaluating(int64_t done, int64_t total) override { seen.emplace_back(done, total); }
     std::vector<std::pair<int64_t, int64_t>> seen;
   } progress;
-  const auto result =
-      evaluate(tiny_.model, *tiny_.kernels, *data_.dataset, 4, kReading, progress, stop_).value();
+  const auto result = evaluate(*tiny_.engine, *data_.dataset, 4, kReading, progress, stop_).value();
   const Forward all = forward(*data_.dataset, 4);
   ConfusionMatrix expected(2);
   for (size_t i = 0; i < 11; ++i) expected.add(all.logits[i], data_.labels[i]);

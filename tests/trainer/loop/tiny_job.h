@@ -65,15 +65,10 @@ class TinyJob {
         evaluates_(evaluates) {}
 
   TrainResult run() {
-    TrainingState state =
-        checkpoints_.restore(tiny.parameters, tiny.optimizer, *tiny.kernels).value_or(begin);
-    tiny.model.refresh();
+    TrainingState state = checkpoints_.restore(*tiny.engine).value_or(begin);
     first_step = state.step;
     return train({.options = options_,
-                  .kernels = *tiny.kernels,
-                  .parameters = tiny.parameters,
-                  .model = tiny.model,
-                  .optimizer = tiny.optimizer,
+                  .engine = *tiny.engine,
                   .train_data = train_data != nullptr ? *train_data : *train_data_.dataset,
                   .eval_data = evaluates_ ? eval_data_.dataset.get() : nullptr,
                   .reading = reading_,
@@ -82,7 +77,11 @@ class TinyJob {
                   .checkpoints = checkpoints_,
                   .observer = observer,
                   .stop = stop,
-                  .fill_parameters = [this] { tiny.fill(/*seed=*/1); }},
+                  .fill_parameters =
+                      [](ParameterTensors& values) {
+                        initialize(values, tiny_config().initializer_range, /*seed=*/1,
+                                   /*threads=*/1);
+                      }},
                  make_plan(options_, *train_data_.dataset), std::move(state));
   }
 

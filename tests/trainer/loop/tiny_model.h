@@ -1,14 +1,12 @@
 #pragma once
 
 #include <memory>
-#include <numeric>
+#include <string>
 #include <vector>
 
-#include "storage/base/thread_pool.h"
 #include "tests/support/tiny_config.h"
-#include "trainer/cpu/kernels/cpu_kernels.h"
-#include "trainer/cpu/network/model.h"
-#include "trainer/cpu/optimizer.h"
+#include "trainer/cpu/cpu_device.h"
+#include "trainer/weights/initial_values.h"
 
 namespace berth {
 
@@ -18,39 +16,55 @@ struct Learned {
   bool operator==(const Learned&) const = default;
 };
 
-// A tiny model, initialised at random, with its optimizer.
+// A tiny model on the CPU engine, initialised at random, with its optimizer.
 struct TinyModel {
-  explicit TinyModel(uint64_t seed = 1, const ModelConfig& model_config = tiny_config(),
-                     int threads = 1, const LoraOptions& adapters = {})
-      : config(model_config), lora(adapters), pool(threads) {
+  explicit TinyModel(uint64_t seed = 1, const ModelConfig& config = tiny_config(), int threads = 1,
+                     const LoraOptions& lora = {})
+      : device(make_cpu_device(threads)),
+        engine(device->make_engine({.config = config,
+                                    .lora = lora,
+                                    .limits = {.tokens = 256, .sequences = 16},
+                                    .longest = 16})) {
     fill(seed);
   }
 
   void fill(uint64_t seed) {
-    std::vector<size_t> all(parameters.specs().size());
-    std::iota(all.begin(), all.end(), size_t{0});
-    initialize(parameters, all, config.initializer_range, seed, *kernels);
-    model.refresh();
+    initialize(values(), tiny_config().initializer_range, seed, /*threads=*/1);
+    engine->tensors_written();
   }
+
+  ParameterTensors& values() { return engine->tensors(StateTensors::kValues); }
 
   Learned learned() {
-    return {.parameters = read(parameters.values()),
-            .first_moment = read(optimizer.first_moment()),
-            .second_moment = read(optimizer.second_moment())};
+    return {.parameters = read(StateTensors::kValues),
+            .first_moment = read(StateTensors::kFirstMoments),
+            .second_moment = read(StateTensors::kSecondMoments)};
   }
-  std::vector<float> read(Tensor tensor) {
-    std::vector<float> host(static_cast<size_t>(tensor.elements()));
-    kernels->download(host.data(), tensor);
-    return host;
+  // All elements one after the other; of moments those of what trains.
+  std::vector<float> read(StateTensors which) {
+    std::vector<float> all;
+    for (size_t i = 0; i < values().specs().size(); ++i) {
+      if (which != StateTensors::kValues && !values().specs()[i].trains) continue;
+      const std::vector<float> part = engine->tensors(which).read(i);
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  }
+  // Sets every element.
+  void set_all(StateTensors which, float value) {
+    for (const ParameterSpec& spec : values().specs()) set(which, spec.name, value);
+  }
+  void set(StateTensors which, const std::string& name, float value) {
+    for (size_t i = 0; i < values().specs().size(); ++i) {
+      if (values().specs()[i].name != name) continue;
+      const std::vector<float> all(static_cast<size_t>(values().specs()[i].elements()), value);
+      engine->tensors(which).write(i, 0, std::as_bytes(std::span(all)));
+    }
+    engine->tensors_written();
   }
 
-  ModelConfig config;
-  LoraOptions lora;
-  ThreadPool pool;
-  std::unique_ptr<Kernels> kernels = make_cpu_kernels(pool);
-  Parameters parameters{parameter_table(config, lora), true, *kernels};
-  Model model{config, BatchLimits{.tokens = 256, .sequences = 16}, parameters, *kernels, {}, lora};
-  Optimizer optimizer{{}, parameters, *kernels};
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Engine> engine;
 };
 
 }  // namespace berth

@@ -245,12 +245,12 @@ TEST_F(TrainTest, MayEndWithTheBestParameters) {
 
   TinyModel loaded(/*seed=*/2);
   CheckpointStore(*storage_, Uri::parse(scratch_ / "job"), 0)
-      .restore_parameters(best.step, loaded.parameters, *loaded.kernels);
+      .restore_parameters(best.step, loaded.values());
   EXPECT_EQ(job->tiny.learned().parameters, loaded.learned().parameters);
   EXPECT_THAT(
       [&] {
         CheckpointStore(*storage_, Uri::parse(scratch_ / "job"), 0)
-            .restore_parameters(99, loaded.parameters, *loaded.kernels);
+            .restore_parameters(99, loaded.values());
       },
       ThrowsCode(Code::kNotFound, "step-00000099"));
 }
@@ -259,10 +259,10 @@ TEST_F(TrainTest, ALossThatStaysNoNumberEndsTheJobUnsaved) {
   options_.save_steps = 2;
   const auto job = make_job(false);
   TinyModel& tiny = job->tiny;
-  const std::vector<float> nan(8, std::numeric_limits<float>::quiet_NaN());
   job->observer.when_step = [&](int64_t step) {
     if (step == 3) {
-      tiny.kernels->upload(tiny.parameters.value("bert.pooler.dense.bias"), nan.data());
+      tiny.set(StateTensors::kValues, "bert.pooler.dense.bias",
+               std::numeric_limits<float>::quiet_NaN());
     }
   };
   EXPECT_THAT([&] { job->run(); }, ThrowsCode(Code::kDiverged, "at step 4 the loss is nan"));
@@ -277,10 +277,8 @@ TEST_F(TrainTest, ALossThatStaysNoNumberEndsTheJobUnsaved) {
 TEST_F(TrainTest, AnInfiniteGradientEndsTheJobToo) {
   const auto job = make_job(false);
   TinyModel& tiny = job->tiny;
-  const std::vector<float> huge(16, 1e38f);
   job->observer.when_step = [&](int64_t) {
-    tiny.kernels->upload(tiny.parameters.value("classifier.weight"), huge.data());
-    tiny.model.refresh();
+    tiny.set(StateTensors::kValues, "classifier.weight", 1e38f);
   };
   EXPECT_THAT([&] { job->run(); }, ThrowsCode(Code::kDiverged, "lower --learning-rate"));
 }

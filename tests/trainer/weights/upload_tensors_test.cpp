@@ -6,13 +6,14 @@
 #include <chrono>
 #include <cstring>
 #include <deque>
+#include <functional>
+#include <optional>
 #include <thread>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/base/thread_pool.h"
 #include "tests/support/throws_code.h"
-#include "trainer/cpu/kernels/cpu_kernels.h"
 
 namespace berth {
 namespace {
@@ -49,23 +50,18 @@ class WatchedTensors final : public TensorReader {
 class UploadTensors : public testing::Test {
  protected:
   void upload() {
+    std::vector<ParameterSpec> specs;
     std::vector<TensorUpload> uploads;
     for (const NamedTensor& source : file_.tensors()) {
-      Tensor target{.rank = static_cast<int>(source.shape.size())};
-      std::copy(source.shape.begin(), source.shape.end(), target.shape.begin());
-      memory_.push_back(kernels_->allocate(target.size_bytes()));
-      target.data = memory_.back()->data();
-      uploads.push_back({source, target});
+      uploads.push_back({source, specs.size()});
+      specs.push_back({.name = source.name, .shape = source.shape});
     }
-    upload_tensors(file_, uploads, *kernels_);
-    uploads_ = uploads;
+    target_.emplace(std::move(specs));
+    upload_tensors(file_, uploads, *target_, available_threads());
   }
 
-  ThreadPool pool_{1};
-  std::unique_ptr<Kernels> kernels_ = make_cpu_kernels(pool_);
   WatchedTensors file_;
-  std::vector<std::unique_ptr<Memory>> memory_;
-  std::vector<TensorUpload> uploads_;
+  std::optional<HostTensors> target_;
 };
 
 TEST_F(UploadTensors, EveryElementArrivesWhateverItsTensorsShape) {
@@ -77,11 +73,11 @@ TEST_F(UploadTensors, EveryElementArrivesWhateverItsTensorsShape) {
   file_.add<double>(DType::kF64, {200'001});
   file_.add<float>(DType::kF32, {1});
   upload();
-  for (const TensorUpload& done : uploads_) {
-    std::vector<float> values(static_cast<size_t>(done.target.elements()));
-    kernels_->download(values.data(), done.target);
+  for (size_t index = 0; index < target_->specs().size(); ++index) {
+    const std::vector<float> values = target_->read(index);
     for (size_t i = 0; i < values.size(); ++i) {
-      ASSERT_EQ(values[i], static_cast<float>(i % 16001)) << done.source.name << " at " << i;
+      ASSERT_EQ(values[i], static_cast<float>(i % 16001))
+          << target_->specs()[index].name << " at " << i;
     }
   }
 }

@@ -16,6 +16,7 @@
 #include "storage/local_storage.h"
 #include "tests/support/largest.h"
 #include "tests/trainer/cpu/network/recorded_tensors.h"
+#include "tests/trainer/cpu/values_of.h"
 #include "trainer/cpu/kernels/cpu_kernels.h"
 #include "trainer/cpu/network/model.h"
 #include "trainer/model/config.h"
@@ -53,7 +54,7 @@ class Architectures : public testing::TestWithParam<std::string> {
     config_ = parse_config(recorded_.metadata().at("config"));
     config_.task = task_of(GetParam());
     parameters_ = std::make_unique<Parameters>(parameter_table(config_), true, *kernels_);
-    report_ = load_parameters(Selected(recorded_, "param."), *parameters_, *kernels_);
+    report_ = load_parameters(Selected(recorded_, "param."), *parameters_);
     model_ = std::make_unique<Model>(
         config_, BatchLimits{.tokens = 64, .sequences = 8, .masked = 0}, *parameters_, *kernels_);
     state_ = std::make_unique<StepState>();
@@ -147,7 +148,7 @@ TEST_P(Architectures, ComputesTorchsGradients) {
 
 TEST_P(Architectures, WritesEveryTensorBackBitForBit) {
   MemorySink sink;
-  save_parameters(*parameters_, *kernels_, DType::kF32, sink);
+  save_parameters(*parameters_, DType::kF32, sink);
   const SafetensorsReader written(sink.written);
   const Selected original(recorded_, "param.");
   EXPECT_EQ(written.tensors().size(), original.tensors().size());

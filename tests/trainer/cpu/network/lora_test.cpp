@@ -16,6 +16,7 @@
 #include "tests/support/largest.h"
 #include "tests/support/throws_code.h"
 #include "tests/trainer/cpu/network/recorded_tensors.h"
+#include "tests/trainer/cpu/values_of.h"
 #include "trainer/cpu/kernels/cpu_kernels.h"
 #include "trainer/cpu/network/model.h"
 #include "trainer/cpu/optimizer.h"
@@ -43,8 +44,8 @@ class Lora : public testing::TestWithParam<std::string> {
     if (GetParam().find("-token") != std::string::npos) config_.task = Task::kTokenClassification;
     lora_ = parse_adapter_config(config_, recorded_.metadata().at("adapter_config"));
     adapted_ = std::make_unique<Parameters>(parameter_table(config_, lora_), true, *kernels_);
-    base_report_ = load_parameters(Selected(recorded_, "param."), *adapted_, *kernels_);
-    report_ = load_adapter(Selected(recorded_, "adapter."), *adapted_, *kernels_);
+    base_report_ = load_parameters(Selected(recorded_, "param."), *adapted_);
+    report_ = load_adapter(Selected(recorded_, "adapter."), *adapted_);
     state_ = std::make_unique<StepState>();
   }
 
@@ -135,10 +136,10 @@ TEST_P(Lora, ComputesPeftsGradientsAndNoOthers) {
 
 TEST_P(Lora, BeginsAsTheModelWas) {
   Parameters base(parameter_table(config_), false, *kernels_);
-  load_parameters(Selected(recorded_, "param."), base, *kernels_);
+  load_parameters(Selected(recorded_, "param."), base);
   Parameters fresh(parameter_table(config_, lora_), false, *kernels_);
-  const LoadReport report = load_parameters(Selected(recorded_, "param."), fresh, *kernels_);
-  initialize(fresh, report.missing, 0.02, /*seed=*/1, *kernels_);
+  const LoadReport report = load_parameters(Selected(recorded_, "param."), fresh);
+  initialize(fresh, report.missing, 0.02, /*seed=*/1);
   // Without adapters the last layer's queries are those of fewer tokens, whose sums a BLAS may add
   // up in another order.
   const std::vector<float> expected = logits(Model(config_, kLimits, base, *kernels_));
@@ -148,7 +149,7 @@ TEST_P(Lora, BeginsAsTheModelWas) {
 
 TEST_P(Lora, MergedIsUnmerged) {
   Parameters merged(parameter_table(config_), false, *kernels_);
-  merge_adapters(lora_, *adapted_, merged, *kernels_);
+  merge_adapters(lora_, *adapted_, merged);
   const std::vector<float> expected = logits(model());
   EXPECT_THAT(logits(Model(config_, kLimits, merged, *kernels_)),
               Pointwise(FloatNear(1e-5f * static_cast<float>(largest(expected))), expected));
@@ -156,7 +157,7 @@ TEST_P(Lora, MergedIsUnmerged) {
 
 TEST_P(Lora, WritesPeftsFiles) {
   MemorySink sink;
-  save_adapter(*adapted_, *kernels_, DType::kF32, sink);
+  save_adapter(*adapted_, DType::kF32, sink);
   const SafetensorsReader written(sink.written);
   const Selected peft(recorded_, "adapter.");
   EXPECT_EQ(written.tensors().size(), peft.tensors().size());
@@ -228,7 +229,7 @@ TEST_P(Lora, AFileOfAnotherAdapterIsRefused) {
   const auto load = [&] {
     MemorySink sink;
     write_safetensors(sink, tensors, {});
-    load_adapter(SafetensorsReader(sink.written), *adapted_, *kernels_);
+    load_adapter(SafetensorsReader(sink.written), *adapted_);
   };
   const Selected peft(recorded_, "adapter.");
   const auto all = peft.tensors();

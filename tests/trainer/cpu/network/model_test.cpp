@@ -10,6 +10,7 @@
 #include "storage/base/philox.h"
 #include "tests/support/throws_code.h"
 #include "tests/trainer/cpu/network/recorded_model.h"
+#include "tests/trainer/cpu/values_of.h"
 
 namespace berth {
 namespace {
@@ -142,7 +143,7 @@ TEST_F(ModelTest, AMaskedTokenIsToldAsAmongAll) {
   Parameters parameters(parameter_table(config), /*with_gradients=*/false, kernels);
   std::vector<size_t> every(parameters.specs().size());
   std::iota(every.begin(), every.end(), size_t{0});
-  initialize(parameters, every, /*range=*/0.3, /*seed=*/1, kernels);
+  initialize(parameters, every, /*range=*/0.3, /*seed=*/1);
   Model model(config, BatchLimits{.tokens = 256, .sequences = 16}, parameters, kernels);
   PackedBatch batch = recorded_.batch(0);
   const auto told = [&](const std::vector<int32_t>& tokens) {

@@ -9,6 +9,7 @@
 #include "storage/formats/safetensors.h"
 #include "storage/local_storage.h"
 #include "tests/trainer/cpu/network/recorded_tensors.h"
+#include "tests/trainer/cpu/values_of.h"
 #include "trainer/cpu/kernels/cpu_kernels.h"
 #include "trainer/cpu/network/model.h"
 #include "trainer/cpu/optimizer.h"
@@ -57,7 +58,7 @@ class ProductGradients : public testing::TestWithParam<Expected> {
                           update_tokens);
     std::vector<size_t> all(parameters.specs().size());
     std::iota(all.begin(), all.end(), size_t{0});
-    initialize(parameters, all, /*initializer_range=*/0.05, /*seed=*/3, *kernels_);
+    initialize(parameters, all, /*initializer_range=*/0.05, /*seed=*/3);
     return parameters;
   }
   Model make_model(Parameters& parameters) {

@@ -7,6 +7,7 @@
 #include "storage/formats/safetensors.h"
 #include "storage/local_storage.h"
 #include "tests/trainer/cpu/network/recorded_tensors.h"
+#include "tests/trainer/cpu/values_of.h"
 #include "trainer/cpu/kernels/cpu_kernels.h"
 #include "trainer/cpu/network/model.h"
 
@@ -49,7 +50,7 @@ class Recompute : public testing::TestWithParam<std::string> {
     Parameters parameters(parameter_table(config_, lora_), /*with_gradients=*/true, *kernels_);
     std::vector<size_t> all(parameters.specs().size());
     std::iota(all.begin(), all.end(), size_t{0});
-    initialize(parameters, all, /*initializer_range=*/0.2, /*seed=*/3, *kernels_);
+    initialize(parameters, all, /*initializer_range=*/0.2, /*seed=*/3);
     Model model(config_, limits(recomputes), parameters, *kernels_, {}, lora_);
     const auto state = std::make_unique<StepState>();
     kernels_->begin_step(*state, {.seed = 5, .step = 2});

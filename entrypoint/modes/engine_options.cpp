@@ -1,0 +1,43 @@
+#include "entrypoint/modes/engine_options.h"
+
+#include "entrypoint/memory/batch_limits.h"
+
+namespace berth {
+namespace {
+
+OptimizerOptions optimizer_options(const OptimizationOptions& options) {
+  const int64_t layers = options.freeze_encoder_layers;
+  return {.type = options.optimizer,
+          .adamw = {.beta1 = static_cast<float>(options.adam_beta1),
+                    .beta2 = static_cast<float>(options.adam_beta2),
+                    .epsilon = static_cast<float>(options.adam_epsilon)},
+          .weight_decay = options.weight_decay,
+          .max_grad_norm = options.max_grad_norm,
+          .layerwise_decay = options.layerwise_lr_decay,
+          .first_depth = options.freeze_embeddings || layers > 0 ? layers + 1 : 0};
+}
+
+}  // namespace
+
+EngineOptions training_engine(const Settings& settings, const ModelConfig& config,
+                              int64_t most_examples) {
+  const OptimizationOptions& optimization = settings.training.optimization;
+  return {.config = config,
+          .lora = optimization.lora,
+          .optimizer = optimizer_options(optimization),
+          .loss = {.label_smoothing = optimization.label_smoothing},
+          .limits = batch_limits(settings, /*training=*/true, most_examples),
+          .micro_batches = settings.training.gradient_accumulation_steps,
+          .update_tokens = update_tokens(settings),
+          .longest = settings.data.max_seq_length};
+}
+
+EngineOptions inference_engine(const Settings& settings, const ModelConfig& config,
+                               int64_t most_examples) {
+  return {.config = config,
+          .trains = false,
+          .limits = batch_limits(settings, /*training=*/false, most_examples),
+          .longest = settings.data.max_seq_length};
+}
+
+}  // namespace berth

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "trainer/cpu/cpu_tensors.h"
+#include "trainer/weights/initial_values.h"
+#include "trainer/weights/merge_adapters.h"
+#include "trainer/weights/peft_files.h"
+#include "trainer/weights/pretrained.h"
+#include "trainer/weights/write_tensors.h"
+
+// The functions of trainer/weights over the CPU's parameters without an engine around them.
+namespace berth {
+
+inline LoadReport load_parameters(const TensorReader& file, Parameters& parameters) {
+  CpuTensors values(parameters);
+  return load_parameters(file, values, /*threads=*/1);
+}
+
+inline void initialize(Parameters& parameters, std::span<const size_t> indices,
+                       double initializer_range, uint64_t seed) {
+  CpuTensors values(parameters);
+  initialize(values, indices, initializer_range, seed, /*threads=*/1);
+}
+
+inline void initialize(Parameters& parameters, double initializer_range, uint64_t seed) {
+  CpuTensors values(parameters);
+  initialize(values, initializer_range, seed, /*threads=*/1);
+}
+
+inline void save_parameters(const Parameters& parameters, DType dtype, ByteSink& sink) {
+  const CpuTensors values(parameters);
+  write_tensors(sink, saved_tensors(values), dtype, {{"format", "pt"}});
+}
+
+inline void merge_adapters(const LoraOptions& lora, const Parameters& adapted, Parameters& merged) {
+  CpuTensors target(merged);
+  merge_adapters(lora, CpuTensors(adapted), target);
+}
+
+inline void save_adapter(const Parameters& parameters, DType dtype, ByteSink& sink) {
+  save_adapter(CpuTensors(parameters), dtype, sink);
+}
+
+inline LoadReport load_adapter(const TensorReader& file, Parameters& parameters) {
+  CpuTensors values(parameters);
+  return load_adapter(file, values);
+}
+
+}  // namespace berth

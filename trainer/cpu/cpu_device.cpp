@@ -1,0 +1,41 @@
+#include "trainer/cpu/cpu_device.h"
+
+#include "storage/base/thread_pool.h"
+#include "trainer/cpu/cpu_engine.h"
+#include "trainer/cpu/engine_memory.h"
+#include "trainer/cpu/kernels/cpu_kernels.h"
+
+namespace berth {
+namespace {
+
+class CpuDevice final : public Device {
+ public:
+  CpuDevice(int threads, std::string_view instruction_set, Precision precision)
+      : pool_(threads),
+        kernels_(make_cpu_kernels(pool_, instruction_set, precision)),
+        info_{.description = kernels_->description(), .product_dtype = kernels_->product_dtype()} {}
+
+  const EngineInfo& info() const override { return info_; }
+
+  EngineMemory memory_of(const EngineOptions& options) override {
+    return engine_memory(options, *kernels_);
+  }
+
+  std::unique_ptr<Engine> make_engine(const EngineOptions& options) override {
+    return std::make_unique<CpuEngine>(info_, options, *kernels_);
+  }
+
+ private:
+  ThreadPool pool_;
+  const std::unique_ptr<Kernels> kernels_;
+  const EngineInfo info_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_cpu_device(int threads, std::string_view instruction_set,
+                                        Precision precision) {
+  return std::make_unique<CpuDevice>(threads, instruction_set, precision);
+}
+
+}  // namespace berth

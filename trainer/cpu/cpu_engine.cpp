@@ -1,0 +1,88 @@
+#include "trainer/cpu/cpu_engine.h"
+
+#include "storage/base/error.h"
+
+namespace berth {
+
+int64_t one_batch_tokens(const EngineOptions& options) {
+  const bool is_one_batch = options.trains && options.micro_batches == 1;
+  // LAMB reads a gradient twice, so it wants the sum in memory.
+  return is_one_batch && options.optimizer.type == OptimizerType::kAdamW ? options.update_tokens
+                                                                         : 0;
+}
+
+CpuEngine::CpuEngine(const EngineInfo& info, const EngineOptions& options, Kernels& kernels)
+    : info_(info),
+      options_(options),
+      kernels_(kernels),
+      parameters_(parameter_table(options_.config, options_.lora), options_.trains, kernels,
+                  one_batch_tokens(options_)),
+      values_(parameters_) {
+  if (!options_.trains) return;
+  optimizer_.emplace(options_.optimizer, parameters_, kernels);
+  first_moments_.emplace(parameters_, [this](size_t i) { return optimizer_->first_moment(i); });
+  second_moments_.emplace(parameters_, [this](size_t i) { return optimizer_->second_moment(i); });
+}
+
+ParameterTensors& CpuEngine::tensors(StateTensors which) {
+  if (which == StateTensors::kValues) return values_;
+  if (!optimizer_) throw Error(Code::kInternal, "an engine that only infers has no moments");
+  return which == StateTensors::kFirstMoments ? *first_moments_ : *second_moments_;
+}
+
+void CpuEngine::tensors_written() {
+  if (optimizer_) {
+    const bool first = first_moments_->take_written(), second = second_moments_->take_written();
+    if (first || second) optimizer_->moments_written();
+  }
+  if (network_) return network_->refresh();
+  network_.emplace(options_.config, options_.limits, parameters_, kernels_, options_.loss,
+                   options_.lora);
+}
+
+void CpuEngine::clear_moments() { optimizer_->clear_moments(); }
+
+Model& CpuEngine::network() {
+  if (!network_) throw Error(Code::kInternal, "the engine's parameters were not written");
+  return *network_;
+}
+
+bool CpuEngine::start_update(std::span<const PackedBatch> micro_batches, const UpdateInputs& inputs,
+                             const std::atomic<bool>& stop) {
+  kernels_.begin_step(
+      step_, {.seed = inputs.seed, .step = inputs.step, .learning_rate = inputs.learning_rate});
+  for (const PackedBatch& batch : micro_batches) {
+    if (stop) {
+      optimizer_->discard_gradients();
+      return false;
+    }
+    network().forward(batch, step_, Phase::kTraining);
+    network().backward(step_);
+  }
+  optimizer_->step(step_);
+  const StepOutcome done = kernels_.read_step(step_);
+  outcomes_.push_back(
+      {.loss_sum = done.loss_sum, .examples = done.examples, .grad_norm = done.grad_norm});
+  if (outcomes_.back().was_applied()) network().refresh();
+  return true;
+}
+
+UpdateOutcome CpuEngine::collect_update() {
+  const UpdateOutcome outcome = outcomes_.front();
+  outcomes_.pop_front();
+  return outcome;
+}
+
+std::vector<float> CpuEngine::infer(const PackedBatch& batch, LossSum& loss) {
+  StepState state;
+  kernels_.begin_step(state, {});
+  // The sum goes on from where it stood, so that it does not depend on how rows are cut into
+  // batches.
+  state.loss_sum = loss.loss;
+  state.examples = loss.weight;
+  network().forward(batch, state, Phase::kEvaluation);
+  loss = {.loss = state.loss_sum, .weight = state.examples};
+  return network().logits();
+}
+
+}  // namespace berth
