@@ -11,13 +11,14 @@
 namespace berth {
 namespace {
 
-// `uri` cut off after `size` bytes of its path.
+// The first `size` bytes of the path of `uri`, as a Uri.
 Uri start_of(const Uri& uri, size_t size) {
   const std::string path = uri.path().substr(0, size);
   return Uri::parse(uri.is_local() ? path : cat(uri.scheme(), "://", uri.host(), "/", path));
 }
 
-// As find_archive(), but perhaps only of archives that something follows.
+// Does the work of find_archive(). Unless `as_whole`, an archive at the end of `uri` does not
+// count.
 std::optional<PathInArchive> find(Storage& storage, const Uri& uri, bool as_whole) {
   const std::string& path = uri.path();
   for (size_t begin = 0; begin < path.size();) {
@@ -33,12 +34,12 @@ std::optional<PathInArchive> find(Storage& storage, const Uri& uri, bool as_whol
   return std::nullopt;
 }
 
-// The archives that were unpacked so far, in numbered directories.
+// The archives unpacked so far, each in a numbered directory. Thread-safe.
 class UnpackedArchives {
  public:
   explicit UnpackedArchives(const UnpackLimits& limits) : limits_(limits) {}
 
-  // Where the archive's files are. One thread unpacks; others wait for it.
+  // Returns the directory with the archive's files. The first caller unpacks it while others wait.
   Uri directory_of(Storage& storage, const Uri& archive) {
     const std::lock_guard lock(mutex_);
     if (!root_) root_.emplace("archives");
@@ -84,7 +85,8 @@ class ArchivedStorage final : public Storage {
     try {
       return files_->open(unpacked(*found), options);
     } catch (const Error& error) {
-      throw Error(error.code(), error.problem(), uri.to_string(), "look at what the archive holds");
+      throw Error(error.code(), error.problem(), uri.to_string(),
+                  "check the names of the files in the archive");
     }
   }
 

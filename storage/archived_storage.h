@@ -8,19 +8,21 @@
 
 namespace berth {
 
-// A path into an archive: "gs://b/corpus.tar.gz/part/a.csv" is "part/a.csv" in the archive.
+// A path that leads into an archive. "gs://b/corpus.tar.gz/part/a.csv" means the file "part/a.csv"
+// in the archive "gs://b/corpus.tar.gz".
 struct PathInArchive {
   Uri archive;
-  std::string path;  // empty: all of it
+  std::string path;  // empty: the whole archive
 };
 
-// The first part of `uri` that is named as an archive and is an object of `storage` (not a
-// directory), and what follows it; nullopt: there is none.
+// Finds the first part of `uri` that is named like an archive and is an object of `storage`, not a
+// directory. Returns that archive and the rest of the path, or nullopt if there is none.
 std::optional<PathInArchive> find_archive(Storage& storage, const Uri& uri);
 
-// Reads inside archives of `inner`: open, stat and list of a path into one, and list of an archive
-// itself, are answered from where it was unpacked, once, in a temporary directory that goes with
-// this. Everything else passes through. Damage is kCorrupt and names the archive.
+// A Storage that also reads inside the archives of `inner`. open(), stat() and list() accept a path
+// into an archive, and list() accepts an archive itself. The archive is unpacked once, at first
+// use, into a temporary directory that is removed with this object. All other calls pass through to
+// `inner`. Throws kCorrupt, naming the archive, if it is damaged.
 std::unique_ptr<Storage> make_archived_storage(std::unique_ptr<Storage> inner,
                                                const UnpackLimits& limits = {});
 

@@ -16,14 +16,15 @@ namespace {
 
 constexpr size_t kCopyStep = size_t{1} << 20;
 
-// FNV-1a, Fowler, Noll and Vo 1991: tells URIs apart whose names look alike once simplified.
+// FNV-1a (Fowler, Noll and Vo 1991). Tells URIs apart that simplify to the same file name.
 uint64_t fnv1a(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return hash;
 }
 
-// "b-corpus-train.csv.0123456789abcdef.": what the files of all generations of `uri` begin with.
+// "b-corpus-train.csv.0123456789abcdef.": the prefix of the cached files of all generations of
+// `uri`.
 std::string prefix_for(const Uri& uri) {
   constexpr size_t kLongest = 100;
   std::string name = uri.host() + "-" + uri.path();
@@ -70,7 +71,7 @@ class CachedStorage final : public Storage {
       try {
         return local_.open(file);
       } catch (const Error& error) {  // another process may have removed it
-        log_debug(cat("reading around the cache: ", error.what()));
+        log_debug(cat("reading without the cache: ", error.what()));
       }
     }
     return inner_->open(uri, pinned);
@@ -88,8 +89,9 @@ class CachedStorage final : public Storage {
   }
 
  private:
-  // What the cached copy has to be: the stored bytes, or, where these are compressed and their name
-  // does not say so, what they become, of which the file of its checksum tells.
+  // The size and CRC-32C that the cached copy must have. They are those of the stored object, unless
+  // it has a Content-Encoding. Such an object may be decompressed while it is read, so a checksum
+  // file records what the copy holds.
   std::optional<Stat> content_of(const Uri& file, Stat stat) {
     if (stat.content_encoding.empty()) return stat;
     const std::optional<std::string> text = read_text(local_, checksum_file(file));
@@ -101,7 +103,7 @@ class CachedStorage final : public Storage {
     return stat;
   }
 
-  // Null: it is not there, or damaged.
+  // Returns null if the copy is missing or damaged.
   std::unique_ptr<ByteSource> open_hit(const Uri& file, const Stat& stored) {
     try {
       const std::optional<Stat> cached = local_.stat(file);
@@ -121,12 +123,12 @@ class CachedStorage final : public Storage {
       }
       log_info(cat("the cached copy of ", stat.name, " is damaged and is fetched again"));
     } catch (const Error& error) {
-      log_debug(cat("reading around the cache: ", error.what()));
+      log_debug(cat("reading without the cache: ", error.what()));
     }
     return nullptr;
   }
 
-  // Whether the object is in the cache now. What fails in reading it is thrown.
+  // Returns whether the object is in the cache now. Throws if reading the object fails.
   bool fetch(const Uri& uri, const ReadOptions& pinned, const Stat& stat, const Uri& file) {
     if (cannot_write_) return false;
     std::unique_ptr<ByteSink> sink;
@@ -148,10 +150,10 @@ class CachedStorage final : public Storage {
     while (const size_t count = source.read(buffer)) {
       if (!try_writing([&] { sink->write(Bytes(buffer).first(count)); })) return false;
     }
-    // Of an encoded one `inner` alone sees what is stored, and has compared it.
+    // Only `inner` sees the stored bytes of an encoded object; it has compared them already.
     const bool is_encoded = !stat.content_encoding.empty();
     if (!is_encoded && !fits(checksum, stat)) {
-      throw Error(Code::kUnavailable, "did not arrive as it is stored", uri.to_string(),
+      throw Error(Code::kUnavailable, "the bytes that arrived differ from the stored object", uri.to_string(),
                   "try again");
     }
     return try_writing([&] {
@@ -170,7 +172,7 @@ class CachedStorage final : public Storage {
         }
       }
     } catch (const Error& error) {
-      log_debug(cat("an older copy stays in the cache: ", error.what()));
+      log_debug(cat("an older copy could not be removed from the cache: ", error.what()));
     }
   }
 

@@ -7,14 +7,17 @@
 
 namespace berth {
 
-// Whole objects of `inner` that are read pass through `cache_dir`, a directory of `local` (which
-// outlives this) that several processes may share: each is fetched once for its generation and
-// CRC-32C, into a file that appears whole, and read, or mapped, from there. A cached file is
-// compared with its size and CRC-32C before every use; older generations of the same object go. A
-// cache that cannot be written warns once and is read around. Objects without a CRC-32C are known
-// by their generation alone; those with neither, and those stored with a Content-Encoding (whose
-// CRC-32C is not of the bytes that are read), are not cached. Other verbs, and reads of a range,
-// pass through.
+// Keeps a copy of every whole object that is read from `inner` in `cache_dir`, a directory of
+// `local` (which must outlive this). Several processes may share the directory. Each object is
+// fetched once per generation and CRC-32C, and then read or mapped from the cached file. A cached
+// file appears only once it is complete, and its size and CRC-32C are verified before every use.
+// Fetching a new generation removes the older ones.
+//
+// If the cache cannot be written, a warning is logged once and objects are read directly. An object
+// without a CRC-32C is identified by its generation alone. An object with neither is not cached. An
+// object stored with a Content-Encoding is cached as it is read; a file NAME.sum beside the copy
+// records the size and CRC-32C of these bytes. Other verbs and reads of a range pass
+// through.
 std::unique_ptr<Storage> make_cached_storage(std::unique_ptr<Storage> inner, Storage& local,
                                              const std::filesystem::path& cache_dir);
 

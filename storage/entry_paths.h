@@ -6,14 +6,14 @@
 
 namespace berth {
 
-// The names of an archive's entries, of which none may leave the directory that it is unpacked
-// into, nor stand for a file that another entry wrote.
+// Checks the names of an archive's entries. No entry may leave the directory that the archive is
+// unpacked into, and no entry may overwrite another.
 class EntryPaths {
  public:
-  // `name` as a relative path without "." parts or a trailing "/": empty for the directory itself.
-  // Throws kCorrupt, naming the entry, on an absolute path, "..", a backslash, a drive letter, a
-  // control character, a part of more than 255 bytes, and on a name that an earlier entry has, or
-  // has in other case (ASCII). Directories may repeat.
+  // Returns `name` as a relative path without "." parts and without a trailing "/"; the directory
+  // itself becomes an empty path. Throws kCorrupt, naming the entry, on an absolute path, "..", a
+  // backslash, a drive letter, a control character, a part of more than 255 bytes, and on a name
+  // that equals an earlier one when ASCII case is ignored. A directory may appear more than once.
   std::string add(std::string_view name, bool is_directory);
 
  private:

@@ -18,13 +18,13 @@ namespace fs = std::filesystem;
 
 bool is_web(const Uri& uri) { return uri.scheme().starts_with("http"); }
 
-// Another path of the same place; "." for an empty local one.
+// Another path in the same bucket, host or file system. An empty local path becomes ".".
 Uri with_path(const Uri& uri, const std::string& path) {
   if (!uri.is_local()) return Uri::parse(cat(uri.scheme(), "://", uri.host(), "/", path));
   return Uri::parse(path.empty() ? "." : path);
 }
 
-// The directory that holds `uri`, without a trailing slash (but for the root).
+// The directory that contains `uri`, without a trailing slash except for the root.
 Uri parent_of(const Uri& uri) {
   std::string path = uri.path();
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
@@ -33,11 +33,11 @@ Uri parent_of(const Uri& uri) {
   return with_path(uri, slash == 0 ? "/" : path.substr(0, slash));
 }
 
-// What a name below `directory` begins with.
+// The beginning of all names below `directory`, followed by "x".
 std::string prefix_of(const Uri& directory) { return (directory / "x").to_string(); }
 
-// Names (from `directory`) of the objects below it. With `deep` false perhaps only of those
-// directly in it: a local directory may have very much below it.
+// The names of the objects below `directory`, relative to it. Without `deep`, a local directory
+// yields only its direct entries, because the tree below it may be very large.
 std::vector<std::string> names_below(Storage& storage, const Uri& directory, bool deep,
                                      size_t enough = SIZE_MAX) {
   std::vector<std::string> names;
@@ -58,7 +58,7 @@ std::vector<std::string> names_below(Storage& storage, const Uri& directory, boo
   return names;
 }
 
-// The first byte of a part of `name` that hides it: "." or "_"; else 0.
+// If a part of `name` begins with "." or "_", which hides it, returns that character; otherwise 0.
 char hidden_by(std::string_view name) {
   for (size_t begin = 0; begin < name.size(); ++begin) {
     if (name[begin] == '.' || name[begin] == '_') return name[begin];
@@ -73,7 +73,7 @@ bool shows(std::string_view pattern, char byte) {
 
 void say_passed_over(size_t count, const Uri& uri) {
   if (count == 0) return;
-  log_debug(cat("passed over ", count, " hidden names of ", uri.to_string()));
+  log_debug(cat("skipped ", count, " hidden names in ", uri.to_string()));
 }
 
 std::vector<Uri> expand_pattern(Storage& storage, const Uri& uri) {
@@ -104,13 +104,13 @@ std::vector<Uri> expand_pattern(Storage& storage, const Uri& uri) {
   return found;
 }
 
-// What is wanted below a directory, or in an archive.
+// The files below a directory, or in an archive, that `is_wanted` accepts.
 std::vector<Uri> pick(const std::vector<std::string>& names, const Uri& uri,
                       const std::function<bool(std::string_view)>& is_wanted) {
   std::vector<Uri> found;
   size_t passed_over = 0;
   for (const std::string& name : names) {
-    if (name.ends_with('/')) continue;  // a console's marker of an empty folder
+    if (name.ends_with('/')) continue;  // a web console marks an empty folder with such an object
     if (hidden_by(name) != 0) {
       ++passed_over;
     } else if (is_wanted(name.substr(name.rfind('/') + 1))) {
@@ -139,12 +139,12 @@ std::vector<Uri> expand(Storage& storage, const Uri& uri,
   if (!found.empty()) return found;
   if (is_packed) {
     throw Error(Code::kBadData, "is an archive without data files", uri.to_string(),
-                "pack files of a kind that is read");
+                "pack files of a supported format into it");
   }
   std::error_code ignored;
   if (!names.empty() || (uri.is_local() && fs::is_directory(uri.path(), ignored))) {
     throw Error(Code::kBadData, "is a directory without data files", uri.to_string(),
-                "name a file, or a directory that holds some");
+                "name a file, or a directory that contains data files");
   }
   std::string hint = similar_name(storage, uri);
   if (hint.empty()) hint = "check the spelling, and in a container that the volume is mounted";
@@ -152,7 +152,7 @@ std::vector<Uri> expand(Storage& storage, const Uri& uri,
 }
 
 std::string similar_name(Storage& storage, const Uri& uri) {
-  constexpr size_t kEnough = 1000;  // a page: a bucket may hold millions, and who erred waits
+  constexpr size_t kEnough = 1000;  // one page of a listing: a bucket may hold millions
   if (is_web(uri)) return "";
   const Uri directory = parent_of(uri);
   std::string wanted = uri.path();
@@ -164,7 +164,7 @@ std::string similar_name(Storage& storage, const Uri& uri) {
       candidates.insert(name.substr(0, name.find('/')));
     }
   } catch (const Error&) {
-    return "";  // a place that may not be listed has no hints
+    return "";  // without permission to list there is no hint
   }
   std::string nearest;
   size_t least = std::max<size_t>(2, wanted.size() / 3) + 1;

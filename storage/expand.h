@@ -8,18 +8,21 @@
 
 namespace berth {
 
-// The objects that `uri` names, sorted by name, at least one:
-// - an object of exactly this name, whatever characters it has, unless it is an archive;
-// - a pattern (storage/glob.h), matched with what one list() of its fixed start gives;
-// - a directory, or an archive as one: all below it whose file name `is_wanted`.
-// A pattern or directory passes over names, or parts of them, that begin with "." or "_" (where
-// the pattern does not say so itself). Throws kNotFound, with a similar name if there is one, where
+// Returns the objects that `uri` names, sorted by name; there is at least one. `uri` may be
+//  - an object with exactly this name, whatever characters it contains, unless it is an archive;
+//  - a pattern (storage/glob.h), which is matched against one list() of its literal prefix;
+//  - a directory or an archive: every object below it whose file name `is_wanted` accepts.
+// Patterns and directories skip names that begin with "." or "_", or that have such a directory in
+// their path, unless the pattern spells that character out. Throws kNotFound if nothing matches,
+// with a similar name as a hint if there is one, and kBadData if a directory has no file that is
+// wanted.
 // there is nothing; kBadData where a directory holds nothing that is wanted.
 std::vector<Uri> expand(Storage& storage, const Uri& uri,
                         const std::function<bool(std::string_view file_name)>& is_wanted);
 
-// "did you mean NAME?": of the objects and directories beside `uri`, by one list() of not very
-// many, the one with the most similar name; empty where none is.
+// Returns "did you mean NAME?" with the most similar name among the objects and directories beside
+// `uri`, or an empty string if none is similar. Calls list() once and reads at most about a
+// thousand names.
 std::string similar_name(Storage& storage, const Uri& uri);
 
 }  // namespace berth

@@ -45,7 +45,7 @@ Error file_error(int number, const std::string& action, const std::string& path)
       return refused(Code::kUnavailable, "too many open files", "raise the limit (ulimit -n)");
     default:
       return refused(Code::kUnavailable, std::generic_category().message(number),
-                     "try again; if it stays, check the disk and the system log");
+                     "try again; if the error persists, check the disk and the system log");
   }
 }
 

@@ -6,8 +6,8 @@
 
 namespace berth {
 
-// What a failed system call means to the user: `number` is its errno, `action` completes "cannot
-// ..." where the errno alone says too little ("open for writing"), `path` is what it was about.
+// Converts the errno of a failed system call (`number`) to an Error. `action` completes the
+// sentence "cannot ..." ("open for writing"). `path` is the file concerned.
 Error file_error(int number, const std::string& action, const std::string& path);
 
 }  // namespace berth

@@ -20,7 +20,7 @@ std::string first_bytes(int fd) {
   return std::string(text, read > 0 ? static_cast<size_t>(read) : 0);
 }
 
-// Whether `path` still is the file that was opened: its holder may have removed it since.
+// Whether `path` still names the opened file. The previous holder may have removed it meanwhile.
 bool is_current(const std::string& path, int fd) {
   struct ::stat opened, named;
   return ::fstat(fd, &opened) == 0 && ::stat(path.c_str(), &named) == 0 &&
@@ -47,10 +47,10 @@ std::optional<FileLock> FileLock::take(const std::string& path, const std::strin
       if (errno == EINTR) continue;
       if (errno != EWOULDBLOCK) return std::nullopt;
       throw Error(Code::kInUse, cat("another process holds it: ", first_bytes(file.get())), path,
-                  "let it end or stop it, or use another directory");
+                  "wait until it ends, stop it, or use another directory");
     }
     if (!is_current(path, file.get())) continue;
-    // For people: the lock is what counts, even where there is no room for its text.
+    // The text only informs people. The lock is valid even if the text could not be written.
     [[maybe_unused]] const bool told = ::ftruncate(file.get(), 0) == 0 &&
                                        ::pwrite(file.get(), holder.data(), holder.size(), 0) >= 0;
     return FileLock(path, std::move(file));

@@ -7,12 +7,14 @@
 
 namespace berth {
 
-// A local file that one process holds at a time, and that says which. The kernel lets it go with
-// the process, however that ends, so that a job which was killed can begin again at once.
+// A lock on a local file that one process can hold at a time. The file's text names the holder. The
+// kernel releases the lock when the process ends in any way, so a job that was killed can be
+// restarted at once.
 class FileLock {
  public:
-  // nullopt where the file system knows no locks, or the file cannot be made. Throws kInUse, with
-  // what the holder wrote, where another holds it.
+  // Takes the lock and writes `holder` to the file. Returns nullopt if the file system has no locks
+  // or the file cannot be created. Throws kInUse, with the text of the holder, if another process
+  // holds the lock.
   static std::optional<FileLock> take(const std::string& path, const std::string& holder);
 
   // Removes the file.
@@ -23,7 +25,7 @@ class FileLock {
  private:
   FileLock(std::string path, FileDescriptor file);
 
-  std::string path_;  // empty: moved from
+  std::string path_;  // empty after a move
   FileDescriptor file_;
 };
 

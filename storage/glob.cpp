@@ -39,7 +39,8 @@ Glob::Glob(std::string_view pattern) {
     } else if (byte == '[') {
       const bool negated = pattern.substr(i + 1, 1) == "!" || pattern.substr(i + 1, 1) == "^";
       const size_t begin = i + 1 + (negated ? 1 : 0);
-      const size_t end = pattern.find(']', begin + 1);  // a set is not empty: "[]]" holds "]"
+      const size_t end =
+          pattern.find(']', begin + 1);  // a set has at least one character: "[]]" contains "]"
       if (end == std::string_view::npos) {
         tokens_.push_back({.kind = Kind::kLiteral, .byte = byte});
         continue;
@@ -78,7 +79,8 @@ bool Glob::accepts(const Token& token, char byte) {
   return false;
 }
 
-// A state is how many tokens are matched. Adds those that are reached without a byte.
+// A state is the number of tokens that have matched. Adds the states that are reachable without
+// consuming a byte.
 void Glob::follow(std::vector<bool>& states) const {
   for (size_t state = 0; state < tokens_.size(); ++state) {
     if (!states[state]) continue;

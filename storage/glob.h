@@ -6,12 +6,13 @@
 
 namespace berth {
 
-// Whether `text` holds one of * ? [
+// Whether `text` contains "*", "?" or "[".
 bool has_wildcards(std::string_view text);
 
-// A pattern of paths: `*` and `?` (one character) and `[abc]`, `[a-z]`, `[!abc]` stay within a
-// part, `**` crosses parts, and `**/` is also no part at all. A `[` that nothing closes is itself.
-// Takes time in proportion to pattern times path, whatever they are.
+// A pattern for paths. `*`, `?` (one character), `[abc]`, `[a-z]` and `[!abc]` match within one
+// part of a path. `**` also matches "/", and `**/` may match nothing at all. A `[` without a
+// closing `]` matches itself. Matching takes time proportional to pattern length times path length,
+// for any pattern.
 class Glob {
  public:
   explicit Glob(std::string_view pattern);
@@ -21,12 +22,12 @@ class Glob {
  private:
   enum class Kind {
     kLiteral,       // this byte
-    kAny,           // one byte but "/"
-    kSet,           // one byte of `set`, or not of it
-    kContinuation,  // the rest of a UTF-8 character, if any
-    kStar,          // any bytes but "/"
-    kDeepStar,      // any bytes
-    kOptionalDirs,  // nothing; the two tokens after it may be left out
+    kAny,           // one byte except "/"
+    kSet,           // one byte except "/", in `set` or, if negated, not in it
+    kContinuation,  // the remaining bytes of a UTF-8 character
+    kStar,          // any number of bytes except "/"
+    kDeepStar,      // any number of bytes
+    kOptionalDirs,  // nothing; the next two tokens may be skipped
   };
   struct Token {
     Kind kind;

@@ -12,7 +12,8 @@
 namespace berth {
 namespace {
 
-constexpr int kGzipOnly = 16 + MAX_WBITS;  // inflate compares CRC and length of this wrapper itself
+constexpr int kGzipOnly =
+    16 + MAX_WBITS;  // inflate itself compares the CRC and length of a gzip member
 
 class GzipSource final : public ByteSource {
  public:
@@ -41,7 +42,7 @@ class GzipSource final : public ByteSource {
   }
 
  private:
-  // Whether inflate has a member to go on with, and input for it; false at the end.
+  // Makes sure that inflate is inside a member and has input. Returns false at the end of the file.
   bool prepare_member() {
     if (in_member_) {
       if (!fill()) fail("ends early, within a gzip member");
@@ -60,7 +61,7 @@ class GzipSource final : public ByteSource {
       ++stream_.next_in;
       --stream_.avail_in;
     }
-    if (members_ == 0) fail("is empty, which gzip files never are");
+    if (members_ == 0) fail("is empty, so it is not a gzip file");
     return false;
   }
 
@@ -81,7 +82,7 @@ class GzipSource final : public ByteSource {
   std::unique_ptr<ByteSource> compressed_;
   std::array<std::byte, size_t{1} << 16> input_;
   z_stream stream_{};
-  uint64_t consumed_before_ = 0;  // up to the end of input_
+  uint64_t consumed_before_ = 0;  // compressed bytes read so far, including all of input_
   uint64_t members_ = 0;
   bool in_member_ = false, padded_ = false;
 };

@@ -6,9 +6,10 @@
 
 namespace berth {
 
-// The decompressed bytes of a gzip file (RFC 1952): members are joined, zero bytes after the last
-// are ignored (tape padding), anything else there is kCorrupt. Each member's CRC-32 and length are
-// compared, at the latest by the read that would return 0. Errors name the compressed byte.
+// Decompresses a gzip file (RFC 1952). Several members are joined. Zero bytes after the last member
+// are ignored, because tapes are padded with them; any other byte there throws kCorrupt. The CRC-32
+// and the length of each member are compared before read() returns 0. Errors name the offset in the
+// compressed file.
 std::unique_ptr<ByteSource> gunzip(std::unique_ptr<ByteSource> compressed);
 
 }  // namespace berth

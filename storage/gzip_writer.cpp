@@ -36,7 +36,7 @@ GzipWriter::~GzipWriter() = default;
 void GzipWriter::write(Bytes bytes) {
   while (!bytes.empty()) {
     const size_t count = std::min<size_t>(bytes.size(), UINT_MAX);
-    // zlib only reads there.
+    // zlib only reads from next_in, although its type is not const.
     stream_->zlib.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes.data()));
     stream_->zlib.avail_in = static_cast<uInt>(count);
     deflate_all(Z_NO_FLUSH);
@@ -54,7 +54,7 @@ void GzipWriter::deflate_all(int flush) {
   do {
     zlib.next_out = reinterpret_cast<Bytef*>(stream_->output.data());
     zlib.avail_out = static_cast<uInt>(stream_->output.size());
-    deflate(&zlib, flush);  // fails only where called wrongly
+    deflate(&zlib, flush);  // fails only if called incorrectly
     const size_t made = stream_->output.size() - zlib.avail_out;
     if (made > 0) sink_.write(Bytes(stream_->output).first(made));
   } while (zlib.avail_out == 0);

@@ -6,15 +6,16 @@
 
 namespace berth {
 
-// One gzip member (RFC 1952) into a sink, which outlives this and stays open. The same bytes give
-// the same file: no name, no time. Not thread-safe.
+// Writes one gzip member (RFC 1952) to a sink. The sink must outlive the writer, and the writer
+// does not close it. The output depends on the input alone, because the header contains no file
+// name and no time. Not thread-safe.
 class GzipWriter {
  public:
   explicit GzipWriter(ByteSink& sink);
   ~GzipWriter();
 
   void write(Bytes bytes);
-  void finish();  // at most once, after the last write
+  void finish();  // call once, after the last write()
 
  private:
   struct Stream;

@@ -16,7 +16,8 @@ namespace {
 
 constexpr size_t kTarBlock = 512;
 
-// libarchive converts names through the thread's locale, and in "C" it cannot.
+// Sets a UTF-8 locale for this thread. libarchive converts names through the locale, and the "C"
+// locale cannot convert other characters than ASCII.
 class Utf8Names {
  public:
   Utf8Names() : before_(::uselocale(utf8())) {}
@@ -48,12 +49,14 @@ std::string kind_name(unsigned type) {
   }
 }
 
-// A zip begins with an entry and ends with the record that says where its table of contents is
-// (PKWARE's APPNOTE.TXT, 4.3.7 and 4.3.16), which libarchive looks for, too, but passes over what
-// is not of the archive.
+// A zip file begins with an entry and ends with the end-of-central-directory record, which says
+// where the table of contents is (PKWARE's APPNOTE.TXT, 4.3.7 and 4.3.16). libarchive also looks
+// for that record, but it ignores bytes that do not belong to the archive. This function rejects
+// them.
 void require_nothing_around_zip(std::string_view file) {
   constexpr std::string_view kEntry = "PK\3\4", kEnd = "PK\5\6";
-  constexpr size_t kEndSize = 22;  // and a comment, whose length is its last two bytes
+  constexpr size_t kEndSize =
+      22;  // followed by a comment, whose length is in the last two of these bytes
   const size_t end = file.size() < kEndSize ? file.npos : file.rfind(kEnd, file.size() - kEndSize);
   if (end == file.npos) {
     throw Error(Code::kCorrupt, "is not a whole zip archive", "", "fetch or pack it again");
@@ -68,8 +71,9 @@ void require_nothing_around_zip(std::string_view file) {
 
 }  // namespace
 
-// What libarchive pulls from. Blocks are filled to the brim, so that in a tar file, which is made
-// of 512-byte blocks, whatever libarchive has not consumed stands in the last one.
+// The callback that libarchive reads from. Each block is filled completely. In a tar file, which
+// consists of 512-byte blocks, the bytes that libarchive has not consumed are then all in the last
+// one.
 struct LibarchiveReader::Input {
   explicit Input(ByteSource& from) : source(from) {}
 
@@ -84,7 +88,7 @@ struct LibarchiveReader::Input {
     return block_size;
   }
 
-  // Nothing may be thrown through libarchive: the error waits in `failure`.
+  // No exception may pass through libarchive's C code, so it is kept in `failure`.
   static la_ssize_t pull(struct ::archive* archive, void* self, const void** block) {
     auto& input = *static_cast<Input*>(self);
     try {
@@ -151,8 +155,8 @@ LibarchiveReader LibarchiveReader::decompressor(ByteSource& compressed, Compress
   }
   reader.open(compressed);
   ArchiveEntry whole;
-  // Two filters: the decompressor and the source. Without the first the bytes would pass as they
-  // are; a third would unpack what is packed twice.
+  // Exactly two filters are expected: the decompressor and the source. If the first is missing,
+  // libarchive passes the bytes on unchanged; a third would decompress twice.
   if (!reader.next(whole) || archive_filter_count(archive) != 2 ||
       archive_filter_code(archive, 0) != filter) {
     throw Error(Code::kCorrupt, "is not compressed as its name says", "",
@@ -231,8 +235,8 @@ void LibarchiveReader::check(int result, const std::string& otherwise) const {
   throw Error(Code::kCorrupt, text != nullptr ? text : otherwise, "", "fetch it again");
 }
 
-// libarchive takes the end of the bytes for the end of the archive; a tar file says where it ends,
-// by two blocks of zeros (of which some writers leave out the second), and only padding follows.
+// libarchive accepts the end of the file as the end of the archive. A complete tar file ends with
+// two blocks of zeros (some writers omit the second), which only padding may follow.
 void LibarchiveReader::require_end_of_tar() const {
   const auto position = static_cast<uint64_t>(archive_filter_bytes(archive_.get(), 0));
   const auto tried = static_cast<uint64_t>(archive_read_header_position(archive_.get()));

@@ -8,37 +8,39 @@
 #include "storage/archive.h"
 #include "storage/base/bytes.h"
 
-struct archive;  // of libarchive
+struct archive;  // libarchive's type
 
 namespace berth {
 
-// One entry of an archive, as it claims to be.
+// The header of one archive entry. Nothing in it has been verified.
 struct ArchiveEntry {
   enum class Kind { kFile, kDirectory, kOther };
   Kind kind = Kind::kOther;
-  std::string kind_name;         // "symbolic link", "device", ...: for messages
-  std::string path;              // UTF-8 where the archive says what it is, else its bytes
-  std::optional<uint64_t> size;  // of a file, where the archive says
+  std::string kind_name;         // for messages: "symbolic link", "device", ...
+  std::string path;              // UTF-8 if the archive declares its encoding, else raw bytes
+  std::optional<uint64_t> size;  // of a file, if the archive declares it
 };
 
-// libarchive, of which this is the only user: tar, zip and the output of one decompressor are all
-// it is told to recognise. Everything but its plain success is kCorrupt. Borrows what it reads;
-// errors of the source pass through. Not thread-safe.
+// Reads archives with libarchive; no other file uses that library. Only tar, zip, and one
+// decompressor at a time are enabled. Every result of libarchive other than success becomes
+// kCorrupt. Errors of the source pass through unchanged. The input must outlive the reader. Not
+// thread-safe.
 class LibarchiveReader {
  public:
   static LibarchiveReader tar(ByteSource& uncompressed);
-  static LibarchiveReader zip(Bytes whole_file);  // with nothing before or behind the archive
-  // kBzip2, kXz or kZstd: stands at its one entry, whose data are the decompressed bytes.
+  static LibarchiveReader zip(Bytes whole_file);  // kCorrupt if bytes precede or follow the archive
+  // For kBzip2, kXz or kZstd. The reader starts at the only entry; read() returns the decompressed
+  // bytes.
   static LibarchiveReader decompressor(ByteSource& compressed, Compression compression);
 
   LibarchiveReader(LibarchiveReader&&) noexcept;
   ~LibarchiveReader();
 
-  // The next entry; false at the end of the archive. A tar must say where that is, and be read to
-  // the end of its source with nothing but zeros there.
+  // Advances to the next entry; returns false at the end of the archive. A tar file must have its
+  // end marker, and only zero bytes may follow it. Throws kCorrupt otherwise.
   bool next(ArchiveEntry& entry);
 
-  // The entry's data in order, 0 at its end. Sparse files are refused.
+  // Reads the next bytes of the entry; returns 0 at its end. Throws kCorrupt on a sparse file.
   size_t read(std::span<std::byte> buffer);
 
  private:
@@ -54,11 +56,11 @@ class LibarchiveReader {
   void require_end_of_tar() const;
   void require_nothing_left() const;
 
-  std::unique_ptr<Input> input_;  // outlives archive_
+  std::unique_ptr<Input> input_;  // must outlive archive_
   std::unique_ptr<struct ::archive, Closer> archive_;
   Format format_ = Format::kTar;
-  uint64_t entry_offset_ = 0;  // of the data returned so far
-  Bytes block_;                // of libarchive, not yet returned
+  uint64_t entry_offset_ = 0;  // the number of bytes that libarchive delivered of this entry
+  Bytes block_;                // the bytes of those that read() has not returned yet
 };
 
 }  // namespace berth

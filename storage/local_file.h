@@ -11,17 +11,17 @@
 
 namespace berth {
 
-// Parts of local_storage. Paths are local paths, which every Error names.
+// Internal parts of local_storage. Every `path` is a local path, and every Error names it.
 
-// (inode, size, mtime in ns) hashed; never 0, which means "absent" in a precondition.
+// A hash of (inode, size, mtime in ns). Never 0, because 0 means "absent" in a precondition.
 Generation generation_of(const struct ::stat& status);
 
-// Throws kInUse when `path` is not at `expected` (0: absent) now.
+// Throws kInUse unless the file at `path` has generation `expected` now. 0 means that it is absent.
 void require_generation(const std::string& path, Generation expected);
 
-// Held while a precondition is checked and acted upon, so that two of our processes on this machine
-// cannot both succeed: an advisory lock on the directory of `path`. Where the file system knows no
-// locks the window between check and rename stays open.
+// An advisory lock on the directory of `path`. It is held while a precondition is checked and acted
+// upon, so that two processes of this program on this machine cannot both succeed. On a file system
+// without locks, another process may still write between the check and the rename.
 class DirectoryLock {
  public:
   explicit DirectoryLock(const std::string& path);
@@ -33,22 +33,24 @@ class DirectoryLock {
   int fd_;
 };
 
-// The file that `fd` has open, mapped into memory, read-only; null where it is no regular one.
+// Maps the file that `fd` has open into memory, read-only. Returns null if it is not a regular
+// file.
 std::unique_ptr<RandomAccessSource> map_open_file(int fd, const std::string& path);
 
-// Writes ".NAME.XXXXXX.part" beside `path` and renames it there when closed.
+// Writes to ".NAME.XXXXXX.part" beside `path`. close() renames that file to `path`.
 std::unique_ptr<ByteSink> make_local_sink(const std::string& path, const WriteOptions& options);
 
-// The start of the name of everything that is being made for `path`: ".NAME.".
+// The prefix of all temporary names for `path`: ".NAME.".
 std::string temporary_prefix(const std::string& path);
 
-// Whether a file of this name is one that such a sink is writing, or left when it was killed.
+// Whether this is the name of a temporary file that a sink is writing, or that a killed process
+// left.
 bool is_unfinished(std::string_view file_name);
 
-// Makes the names in `directory` durable. File systems that cannot are let be.
+// Makes the directory's entries durable. Does nothing on file systems that cannot sync a directory.
 void sync_directory(const std::string& directory);
 
-// The directory that holds `path`: "." for a bare name.
+// The directory that contains `path`; "." if `path` is a bare name.
 std::string directory_of(const std::string& path);
 
 }  // namespace berth

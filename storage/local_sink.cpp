@@ -29,7 +29,8 @@ void require_replaceable(const std::string& path) {
   }
 }
 
-// A writer holds its temporary locked; one that nobody holds was left by a process that was killed.
+// Removes temporary files that killed processes left. A live writer holds a lock on its file, so a
+// file without a lock is abandoned.
 void remove_abandoned(const std::string& path) {
   const std::string prefix = temporary_prefix(path);
   std::error_code error;
@@ -91,7 +92,8 @@ class LocalSink final : public ByteSink {
       temporary_ = (path.parent_path() /
                     cat(temporary_prefix(path_), random_letters(kRandomLetters), kSuffix))
                        .string();
-      // 0666 less the umask, as any program makes files; mkstemp's 0600 would surprise readers.
+      // 0666 minus the umask gives the usual permissions. mkstemp's 0600 would lock other readers
+      // out.
       fd_ =
           FileDescriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
       if (!fd_ && errno != EEXIST && errno != EINTR) {
@@ -103,15 +105,16 @@ class LocalSink final : public ByteSink {
     }
   }
 
-  // Locks the temporary; false when somebody took it for abandoned just before. File systems
-  // without locks are let be.
+  // Locks the temporary file. Returns false if another process took it for abandoned and removed it
+  // just before. On file systems without locks it is simply not locked.
   bool hold() const {
     ::flock(fd_.get(), LOCK_EX);
     struct ::stat status;
     return ::fstat(fd_.get(), &status) != 0 || status.st_nlink > 0;
   }
 
-  // So that a full disk is known before hours of work; file systems that cannot are let be.
+  // Reserves disk space, so that a full disk is noticed before hours of work. File systems that
+  // cannot reserve are accepted.
   void reserve(uint64_t size) {
     constexpr auto kMost = static_cast<uint64_t>(INT64_MAX);
     const auto length = static_cast<off_t>(std::min(size, kMost));
@@ -144,7 +147,8 @@ class LocalSink final : public ByteSink {
     temporary_.clear();
   }
 
-  // Never replaces, whoever else writes there; a hard link does so where renameat2 is not known.
+  // Renames without ever replacing an existing file. Where renameat2 is not supported, a hard link
+  // does the same.
   void rename_to_new() {
     if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0) {
       temporary_.clear();
@@ -159,7 +163,7 @@ class LocalSink final : public ByteSink {
 
   const std::string path_;
   const std::optional<Generation> if_generation_;
-  std::string temporary_;  // empty: renamed
+  std::string temporary_;  // empty after the rename
   FileDescriptor fd_;
   uint32_t crc_ = 0;
 };
@@ -171,7 +175,7 @@ std::unique_ptr<ByteSink> make_local_sink(const std::string& path, const WriteOp
 }
 
 std::string temporary_prefix(const std::string& path) {
-  constexpr size_t kLongestName = 200;  // of NAME, as 255 bytes is all a name may have
+  constexpr size_t kLongestName = 200;  // bytes of NAME: a file name has at most 255 bytes
   return cat(".", std::filesystem::path(path).filename().string().substr(0, kLongestName), ".");
 }
 

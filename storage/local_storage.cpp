@@ -95,7 +95,7 @@ class LocalStorage final : public Storage {
 
   std::optional<Stat> stat(const Uri& uri) override { return stat_of(local_path(uri)); }
 
-  // Links to files are followed; links to directories are not, since they may form loops.
+  // Links to files are followed. Links to directories are not, because they may form loops.
   std::vector<Stat> list(const Uri& prefix, size_t /*enough*/) override {
     std::vector<Stat> found;
     std::vector<Uri> directories{prefix};
@@ -106,7 +106,7 @@ class LocalStorage final : public Storage {
       std::filesystem::directory_iterator entry(local_path(directory), error);
       for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
         const std::string name = entry->path().filename().string();
-        std::error_code ignored;  // an entry that vanished meanwhile is not there
+        std::error_code ignored;  // an entry that vanished meanwhile is left out
         if (entry->is_directory(ignored) && !entry->is_symlink(ignored)) {
           directories.push_back(directory / name);
         } else if (entry->is_regular_file(ignored) && !is_unfinished(name)) {

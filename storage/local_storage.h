@@ -7,13 +7,13 @@
 
 namespace berth {
 
-// Files of this machine. A write goes to a hidden temporary file beside its target
-// (".NAME.XXXXXX.part"), is synced, then renamed over it, and the directory is synced: whole or not
-// at all.
+// Files on this machine. A file is written to a hidden temporary file beside its target
+// (".NAME.XXXXXX.part"), synced, and renamed to the target; then the directory is synced. The
+// target therefore appears complete or not at all.
 std::unique_ptr<Storage> make_local_storage();
 
-// A file mapped into memory, read-only. Throws kNotFound, kNotPermitted, or kBadData on a
-// directory.
+// Maps a file into memory, read-only. Throws kNotFound, kNotPermitted, or kBadData if it is not a
+// regular file.
 std::unique_ptr<RandomAccessSource> map_file(const std::filesystem::path& path);
 
 }  // namespace berth

@@ -16,7 +16,8 @@ namespace {
 
 constexpr const char* kGoogleStorage = "https://storage.googleapis.com";
 
-// An endpoint as users write it: perhaps without scheme, with a slash or "/storage/v1" at its end.
+// Normalizes an endpoint as users write it: the scheme may be missing, and "/" or "/storage/v1" may
+// follow.
 std::string normalized(std::string endpoint, std::string_view default_scheme) {
   if (endpoint.find("://") == std::string::npos) endpoint = cat(default_scheme, endpoint);
   const auto drop = [&endpoint](std::string_view tail) {
@@ -56,7 +57,8 @@ class StorageByScheme final : public Storage {
       return *google_;
     }
     if (!http_) {
-      TransferOptions one = options_.transfer;  // other people's servers are asked once for a file
+      TransferOptions one =
+          options_.transfer;  // a single request per file is kinder to other people's servers
       one.connections = 1;
       http_ = whole_objects(make_http_storage(*http_client_), one);
     }
@@ -79,7 +81,7 @@ class StorageByScheme final : public Storage {
         whole_objects(make_gcs_storage(endpoint, *http_client_, *credentials_), options_.transfer);
   }
 
-  // What lies above a transport, which tries once.
+  // Adds the layers above a transport. The transport itself never retries.
   std::unique_ptr<Storage> whole_objects(std::unique_ptr<Storage> transport,
                                          const TransferOptions& transfer) {
     auto storage = make_verified_storage(
@@ -90,7 +92,7 @@ class StorageByScheme final : public Storage {
 
   const StorageOptions options_;
   const std::unique_ptr<Storage> local_ = make_local_storage();
-  std::mutex mutex_;  // of making the others
+  std::mutex mutex_;  // guards the creation of the members below
   std::unique_ptr<HttpClient> http_client_;
   std::unique_ptr<Credentials> credentials_;
   std::unique_ptr<Storage> google_, http_;

@@ -13,19 +13,20 @@
 namespace berth {
 
 struct StorageOptions {
-  std::string endpoint{};       // of Google Cloud Storage elsewhere; credentials are used
-  std::string emulator_host{};  // STORAGE_EMULATOR_HOST, with or without scheme; none are used
-  bool anonymous = false;       // no credentials: public objects
-  std::string cache_dir{};  // where whole remote objects are kept on this machine; empty: nowhere
+  std::string endpoint{};  // of a Cloud Storage server to use instead of Google's; with credentials
+  std::string emulator_host{};  // STORAGE_EMULATOR_HOST, scheme optional; without credentials
+  bool anonymous = false;       // read public objects without credentials
+  std::string cache_dir{};      // local directory for copies of remote objects; empty: no cache
   CredentialOptions credentials{};
   RetryOptions retry{};
   HttpClientOptions http{};
-  TransferOptions transfer{.joins_parts = true};  // joins_parts is of Google Cloud Storage alone
+  TransferOptions transfer{.joins_parts = true};  // joins_parts applies to Cloud Storage only
 };
 
-// The program's storage: each call goes to the implementation of the URI's scheme (file, gs, http,
-// https), which is made at its first use. Remote ones are retried, verified and, with a cache_dir,
-// cached; archives can be read into. Throws kUsage for a malformed endpoint.
+// Returns the program's storage. Each call goes to the implementation for the URI's scheme (file,
+// gs, http, https), which is created at first use. Remote calls are retried and verified, and
+// cached if there is a cache_dir. Paths may lead into archives. Throws kUsage for a malformed
+// endpoint.
 std::unique_ptr<Storage> open_storage(const StorageOptions& options = {});
 
 }  // namespace berth

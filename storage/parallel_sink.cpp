@@ -16,10 +16,11 @@
 namespace berth {
 namespace {
 
-constexpr size_t kMostJoined = 32;  // at once
+constexpr size_t kMostJoined = 32;  // in one request
 
-// Until as many parts in a row have taken longer, the machine is what bounds them, and more at once
-// would drive each other out of its caches.
+// The sink starts with kFastConnections connections. If that many parts in a row take longer than
+// this, the network is the limit and all connections are used. If parts are faster, the machine
+// itself is the limit, and more connections would only compete for its caches.
 constexpr std::chrono::milliseconds kFastPart{50};
 constexpr size_t kFastConnections = 3;
 
@@ -61,7 +62,7 @@ class ParallelSink final : public ByteSink {
   }
 
  private:
-  // One that only needs to be closed, which takes its time.
+  // A part that is complete but not closed yet. Closing uploads it, which takes time.
   struct Full {
     size_t index;
     std::unique_ptr<ByteSink> sink;
@@ -80,7 +81,7 @@ class ParallelSink final : public ByteSink {
     }
   }
 
-  // The part's sink sends nothing before it is closed.
+  // The part's sink sends nothing until it is closed.
   void start_part() {
     await([this] { return open_ < most_open_; });
     filling_ = inner_.create(part_uri(cat(stats_.size())),
@@ -94,7 +95,7 @@ class ParallelSink final : public ByteSink {
         uri, {.if_generation = if_generation, .size_hint = {}, .made_of = std::move(parts)});
   }
 
-  // stats_, as many to a group as can be joined, becomes the groups.
+  // Joins the parts in groups of at most kMostJoined. stats_ then describes the groups.
   void join_groups() {
     const std::vector<Stat> parts = std::exchange(stats_, {});
     for (size_t first = 0; first < parts.size(); first += kMostJoined) {
@@ -126,7 +127,7 @@ class ParallelSink final : public ByteSink {
     await([this] { return open_ == 0; });
   }
 
-  // A thread.
+  // The body of each thread: closes the sinks of full parts.
   void close_full(const std::stop_token& stop) {
     while (const std::optional<Full> full = take(stop)) {
       Stat stat;
@@ -158,7 +159,8 @@ class ParallelSink final : public ByteSink {
     return full;
   }
 
-  // A server that joins may not delete, and an upload of this object may have been killed.
+  // Removes all parts: joining may not delete them, and a killed upload of this object may have
+  // left some.
   void tidy() {
     try {
       for (const Stat& left : inner_.list(parts_uri_)) inner_.remove(Uri::parse(left.name));
@@ -172,21 +174,21 @@ class ParallelSink final : public ByteSink {
   WriteOptions write_;
   const uint64_t part_bytes_;
   const size_t connections_;
-  const std::string upload_ = random_letters(12);  // its parts' names begin with it
+  const std::string upload_ = random_letters(12);  // prefix of the parts' names
 
   std::unique_ptr<ByteSink> filling_;
   uint64_t filled_ = 0;
-  size_t joined_ = 0;  // groups
+  size_t joined_ = 0;  // number of groups
 
-  std::mutex mutex_;  // of all that follows
+  std::mutex mutex_;  // guards all members below
   std::condition_variable_any changed_;
   std::deque<Full> full_;
-  std::vector<Stat> stats_;  // of the parts, or of their groups, where they are closed
-  size_t open_ = 0;          // handed over and not yet closed
-  size_t most_open_;         // at once
+  std::vector<Stat> stats_;  // of the closed parts, later of their groups
+  size_t open_ = 0;          // parts handed over and not closed yet
+  size_t most_open_;         // upper bound of open_
   size_t slow_in_a_row_ = 0;
   std::exception_ptr failure_;
-  std::vector<std::jthread> threads_;  // last: they use the rest
+  std::vector<std::jthread> threads_;  // declared last: the threads use the members above
 };
 
 }  // namespace

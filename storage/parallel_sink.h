@@ -7,12 +7,14 @@
 
 namespace berth {
 
-// A large new object of Google Cloud Storage: threads, `options.connections` where the network
-// takes its time and a few where it does not, each upload a part, and the storage joins them
-// ("parallel composite upload"). The parts lie below "<uri>.parts/" meanwhile; those that an upload
-// of the same object left there before, when it was killed, are removed at its end. Memory: a part
-// for each connection. Where the parts are lost, close() throws UploadLost. `inner`, which tries
-// each part again by itself, outlives it.
+// Writes a large object of Google Cloud Storage in parts. Several threads each upload a part, and
+// the storage then joins the parts on its side ("parallel composite upload"). There are
+// `options.connections` threads, or a few if the network is so fast that more would not help.
+// Memory: one part per connection.
+//
+// The parts are stored below "<uri>.parts/" until they are joined. At the end, all parts there are
+// removed, including those that a killed upload of the same object left. If the storage lost the
+// parts, close() throws UploadLost. `inner` retries each part by itself and must outlive the sink.
 std::unique_ptr<ByteSink> make_parallel_sink(Storage& inner, const Uri& uri,
                                              const WriteOptions& write,
                                              const TransferOptions& options);

@@ -46,7 +46,7 @@ class ParallelSource final : public ByteSource {
   }
 
  private:
-  // Where a part arrives. Reader and threads hand it over under the mutex.
+  // The buffer for one part. The mutex guards its hand-over between the reader and the threads.
   struct Slot {
     std::unique_ptr<std::byte[]> bytes;
     uint32_t crc = 0;
@@ -57,7 +57,8 @@ class ParallelSource final : public ByteSource {
     return std::min(part_bytes_, stat_.size - part * part_bytes_);
   }
 
-  // Until the reader's next part is there, and right.
+  // Waits until the reader's next part has arrived, and verifies the object's checksum with the
+  // last.
   void await(const Slot& slot) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return slot.is_full || failure_; });
@@ -76,7 +77,7 @@ class ParallelSource final : public ByteSource {
     changed_.notify_all();
   }
 
-  // A thread: takes the next part whose slot is free, until there is none.
+  // The body of each thread: fetches the next part whose slot is free, until none is left.
   void fetch_parts(const std::stop_token& stop) {
     try {
       while (const std::optional<uint64_t> part = claim(stop)) {
@@ -116,7 +117,7 @@ class ParallelSource final : public ByteSource {
         throw Error(Code::kUnavailable, "storage ends a part before its last byte",
                     uri_.to_string());
       }
-      crc = crc32c({bytes + filled, count}, crc);  // while they are in the cache
+      crc = crc32c({bytes + filled, count}, crc);  // while the bytes are in the CPU cache
       filled += count;
       meter_.add(count);
     }
@@ -129,16 +130,16 @@ class ParallelSource final : public ByteSource {
   const Stat stat_;
   const uint64_t part_bytes_, parts_;
 
-  uint64_t offset_ = 0;  // of the reader, in its part
-  uint32_t crc_ = 0;     // of the parts given out, and the reader's
+  uint64_t offset_ = 0;  // of the reader within its part
+  uint32_t crc_ = 0;     // of all parts up to the reader's
 
-  std::mutex mutex_;  // of all that follows
+  std::mutex mutex_;  // guards all members below
   std::condition_variable_any changed_;
   std::vector<Slot> slots_;
-  uint64_t part_ = 0;  // the reader's
+  uint64_t part_ = 0;  // the part that the reader is in
   uint64_t claimed_ = 0;
   std::exception_ptr failure_;
-  std::vector<std::jthread> threads_;  // last: they use the rest
+  std::vector<std::jthread> threads_;  // declared last: the threads use the members above
 };
 
 }  // namespace
@@ -151,7 +152,7 @@ std::unique_ptr<ByteSource> make_parallel_source(Storage& inner, const Uri& uri,
 void require_intact(const Stat& stat, uint64_t size, uint32_t crc, const Uri& uri) {
   if (size == stat.size && stat.crc32c.value_or(crc) == crc) return;
   throw Error(Code::kUnavailable,
-              size == stat.size ? "arrived damaged: its CRC-32C is not the stored object's"
+              size == stat.size ? "arrived damaged: its CRC-32C differs from the stored object's"
                                 : cat(size, " bytes arrived of ", stat.size),
               uri.to_string(), "start again");
 }

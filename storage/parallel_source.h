@@ -7,14 +7,14 @@
 
 namespace berth {
 
-// The object `stat` describes, of more than one part, in order: `options.connections` threads each
-// read one part ahead of the reader, and tell what arrives. The last part is only given out when
-// the parts' checksums combine to the object's; kUnavailable when they do not. Destroyed early, it
-// waits for the threads, which give up at once. `inner` and `options` outlive it.
+// Reads the object that `stat` describes, in order. `options.connections` threads fetch parts ahead
+// of the reader and report progress. The last part is returned only if the parts' checksums combine
+// to the object's CRC-32C; otherwise read() throws kUnavailable. The destructor tells the threads
+// to stop and waits for them. `inner` and `options` must outlive the source.
 std::unique_ptr<ByteSource> make_parallel_source(Storage& inner, const Uri& uri, const Stat& stat,
                                                  const TransferOptions& options);
 
-// Throws kUnavailable unless what arrived is what `stat` promises.
+// Throws kUnavailable unless size and CRC-32C of the bytes that arrived match `stat`.
 void require_intact(const Stat& stat, uint64_t size, uint32_t crc, const Uri& uri);
 
 }  // namespace berth

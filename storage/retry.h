@@ -11,13 +11,13 @@
 namespace berth {
 
 struct RetryOptions {
-  double deadline_s = 900;           // since the last progress; then the last error is final
-  double first_pause_s = 1;          // doubles with every failure ...
-  double longest_pause_s = 32;       // ... up to this; each pause is drawn evenly from 0 to it
-  int max_attempts = 64;             // without progress
-  std::function<bool()> gives_up{};  // as HttpClientOptions'
+  double deadline_s = 900;      // time without progress after which the last error is final
+  double first_pause_s = 1;     // doubles with every failure,
+  double longest_pause_s = 32;  // up to this; each pause is drawn uniformly from 0 to the result
+  int max_attempts = 64;        // attempts without progress
+  std::function<bool()> gives_up{};  // polled while waiting; true stops with kStopped
 
-  // Tests pass their own.
+  // Tests replace these three.
   Clock now = steady_clock_s;
   Sleep sleep = sleep_s;
   std::function<double()> random = random_fraction;  // in [0, 1)
@@ -25,19 +25,22 @@ struct RetryOptions {
   static double random_fraction();
 };
 
-// The attempts of one operation: exponential back-off with full jitter (Brooker 2015, "Exponential
-// backoff and jitter"), Retry-After honoured up to 60 s. Not thread-safe.
+// Counts the attempts of one operation and waits between them: exponential back-off with full
+// jitter (Brooker 2015, "Exponential backoff and jitter"). Honors Retry-After up to 60 s. Not
+// thread-safe.
 class Retry {
  public:
-  // `what` is "read gs://b/o", for the log; `options` outlives it.
+  // `what` names the operation in the log, for example "read gs://b/o". `options` must outlive
+  // this.
   Retry(const RetryOptions& options, std::string what, std::stop_token stop = {});
 
-  // Something new arrived: the budget starts anew.
+  // Tells that data arrived. The deadline and the attempts start again.
   void progress();
 
-  // After a failure: waits and returns, or rethrows `error` where it is not kUnavailable or the
-  // budget is spent; then it tells the number of attempts. Each failure is one debug line. kStopped
-  // soon after `stop` asks for it.
+  // Call this after a failure. If another attempt is due, waits for it and returns. If `error` is
+  // not kUnavailable, rethrows it. If the deadline or the attempts are used up, rethrows it with
+  // the number of attempts. Throws kStopped soon after `stop` is requested. Logs one debug line per
+  // failure.
   void wait(const Error& error);
 
  private:

@@ -12,9 +12,10 @@ namespace berth {
 namespace {
 
 constexpr size_t kSlice = size_t{4} << 20;
-constexpr double kLeastWritePause_s = 1;  // between two writes of one object; more is answered 429
+constexpr double kLeastWritePause_s =
+    1;  // between two writes of one object; more often is answered 429
 
-// Runs `call` until it succeeds or another try cannot help.
+// Calls `call` until it succeeds, or until an error is not worth another attempt.
 template <typename Call>
 auto attempt(Retry& retry, const Call& call) {
   while (true) {
@@ -28,7 +29,7 @@ auto attempt(Retry& retry, const Call& call) {
   }
 }
 
-// Waits where an object was written a moment ago. Thread-safe.
+// Delays a write if the same object was written less than a second ago. Thread-safe.
 class WritePace {
  public:
   explicit WritePace(const RetryOptions& options) : options_(options) {}
@@ -89,9 +90,9 @@ class RetryingSource final : public ByteSource {
 
   Storage& inner_;
   const Uri uri_;
-  ReadOptions options_;  // of what is left
+  ReadOptions options_;  // describes what is still to be read
   Retry retry_;
-  std::unique_ptr<ByteSource> source_;  // none: failed
+  std::unique_ptr<ByteSource> source_;  // null after a failure
 };
 
 class RetryingSink final : public ByteSink {
@@ -118,7 +119,8 @@ class RetryingSink final : public ByteSink {
     });
   }
 
-  // In slices, since a sink keeps what it was given until it is sent.
+  // Passes the bytes on in slices, because the sink keeps whatever it was given until it has been
+  // sent.
   void pass_on(Bytes bytes, void (ByteSink::*pass)(Bytes)) {
     while (!bytes.empty()) {
       Bytes slice = bytes.first(std::min(bytes.size(), kSlice));
@@ -131,7 +133,7 @@ class RetryingSink final : public ByteSink {
   const std::string name_;
   const RetryOptions& options_;
   WritePace& pace_;
-  uint64_t arrived_ = 0;  // when it was last asked
+  uint64_t arrived_ = 0;  // at the last attempt
 };
 
 class RetryingStorage final : public Storage {

@@ -7,9 +7,10 @@
 
 namespace berth {
 
-// Retries every verb of `inner`, and nothing else in the program retries. A source is opened again
-// at the byte it had reached, its generation pinned; a sink goes on as ByteSink's contract says. No
-// object is written twice within a second.
+// Retries every verb of `inner`. Nothing else in the program retries. After a failure a source is
+// reopened at the byte it had reached, pinned to the same generation. A sink is continued as
+// ByteSink's contract says. Two writes of one object are at least one second apart, because Cloud
+// Storage rejects more.
 std::unique_ptr<Storage> make_retrying_storage(std::unique_ptr<Storage> inner,
                                                const RetryOptions& options);
 

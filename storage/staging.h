@@ -8,26 +8,27 @@
 
 namespace berth {
 
-// A directory in the making: a fresh 0700 directory beside its target, renamed there when all of it
-// is on disk; gone, with all it holds, when that never happens.
+// A directory that appears all at once. Its files are written to a new 0700 directory beside the
+// target, which publish() renames to the target. If publish() is never called, the destructor
+// removes everything.
 class Staging {
  public:
-  // Missing parents of `target` are made.
+  // Creates missing parents of `target`.
   explicit Staging(const std::filesystem::path& target);
   ~Staging();
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  // What will be renamed, and a place for a file that is needed meanwhile.
+  // The directory to fill, and a path for a temporary file that is not published.
   std::filesystem::path content() const { return path_ / "content"; }
   std::filesystem::path scratch_file() const { return path_ / "scratch"; }
 
-  // Makes a new file of all that `read` gives, until it gives 0; returns how many bytes. Not yet
-  // synced.
+  // Creates a file and writes to it whatever `read` returns, until `read` returns 0. Returns the
+  // number of bytes. The file is not synced yet.
   static uint64_t write(const std::filesystem::path& path,
                         const std::function<size_t(std::span<std::byte>)>& read);
 
-  // Syncs what is in content() and renames it to the target.
+  // Syncs content() and renames it to the target.
   void publish();
 
  private:

@@ -14,7 +14,7 @@ bool is_known(std::string_view scheme) {
   return std::find(std::begin(kSchemes), std::end(kSchemes), scheme) != std::end(kSchemes);
 }
 
-// The letters before "://" (RFC 3986 section 3.1), lower-cased; empty when there is no scheme.
+// Returns the scheme before "://" (RFC 3986 section 3.1) in lower case, or an empty string.
 std::string scheme_of(std::string_view text) {
   const size_t colon = text.find("://");
   if (colon == std::string_view::npos || colon == 0) return "";

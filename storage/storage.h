@@ -12,84 +12,84 @@
 
 namespace berth {
 
-// Where something is stored: "gs://bucket/a/b" or a local path ("a/b", "/a/b", "file:///a/b").
-// Other paths are taken as they are, "/gcs/bucket/a" too. A value; nothing is checked against any
-// storage.
+// Where an object is stored: "gs://bucket/a/b", a web address, or a local path ("a/b", "/a/b",
+// "file:///a/b"). Local paths are not interpreted; "/gcs/bucket/a" is one as well. A plain value:
+// nothing checks whether the object exists.
 class Uri {
  public:
   Uri() = default;
 
-  // Throws kUsage on an empty text, an unknown scheme or a missing bucket.
+  // Throws kUsage on an empty text, an unknown scheme, or a missing bucket or host.
   static Uri parse(std::string_view text);
 
   const std::string& scheme() const { return scheme_; }  // "file", "gs", "http", "https"
-  const std::string& host() const { return host_; }      // bucket or authority; empty for files
-  const std::string& path() const { return path_; }      // local path, or object name
+  const std::string& host() const { return host_; }  // bucket, or host with port; empty for files
+  const std::string& path() const { return path_; }  // local path or object name
   bool is_local() const { return scheme_ == "file"; }
 
-  // `child` (relative, "/" between parts) below this one.
+  // Appends `child`, a relative path with "/" between its parts.
   Uri operator/(std::string_view child) const;
-  std::string file_name() const;  // last part of the path; empty after a trailing "/"
-  std::string to_string()
-      const;                // as a user would write it, but for a URL's query: it may be a key
-  std::string url() const;  // all of it
+  std::string file_name() const;  // the last part of the path; empty after a trailing "/"
+  std::string to_string() const;  // without a URL's query, which may contain a key
+  std::string url() const;        // the complete address, with the query
   bool operator==(const Uri&) const = default;
 
  private:
-  std::string without_query() const;  // the path
+  std::string without_query() const;  // the path without a URL's query
 
   std::string scheme_ = "file", host_, path_;
 };
 
-// The bytes [offset, offset + length) as far as there are any.
+// Selects the bytes [offset, offset + length) that exist.
 struct ReadOptions {
   uint64_t offset = 0;
   std::optional<uint64_t> length{};
-  std::optional<Generation> generation{};  // this version or kNotFound
-  std::stop_token stop{};  // remote: open() and read() give up with kStopped soon after
+  std::optional<Generation> generation{};  // read this version, or throw kNotFound
+  std::stop_token stop{};  // remote: open() and read() throw kStopped soon after a request
 };
 
 struct Stat;
 
-// With if_generation, kInUse (another process wrote there) when the version is no longer that one:
-// at once where it is known at once, else from close().
+// If the object's version is no longer `if_generation`, another process wrote it. create() throws
+// kInUse if it can tell, otherwise close() does.
 struct WriteOptions {
-  std::optional<Generation> if_generation{};  // replace this version only; 0: create only
-  std::optional<uint64_t> size_hint{};        // about
+  std::optional<Generation> if_generation{};  // replace only this version; 0: only create
+  std::optional<uint64_t> size_hint{};        // approximate size of the object
   // Google Cloud Storage alone: nothing is written, the new object is these (at most 32 of its
   // bucket) one after the other, and they are gone.
   std::vector<Stat> made_of{};
 };
 
-// Of a sink whose bytes the storage forgot half-way (kUnavailable): they must all be written again,
-// to a new sink, as store_object() does.
+// Thrown by a sink if the storage lost bytes of an unfinished upload. They must all be written
+// again to a new sink, as store_object() does.
 class UploadLost final : public Error {
  public:
   explicit UploadLost(const std::string& where)
-      : Error(Code::kUnavailable, "the upload was lost half-way", where, "start again") {}
+      : Error(Code::kUnavailable, "the storage lost the upload before it was complete", where, "start again") {}
 };
 
-// The one door to stored bytes. Thread-safe. Absent is kNotFound, refused kNotPermitted, a full
-// disk kNoSpace, anything worth another try kUnavailable; every Error names the URI.
+// The only way to stored bytes. Thread-safe. Throws kNotFound if an object is absent, kNotPermitted
+// if access is denied, kNoSpace if a disk is full, and kUnavailable if another attempt may succeed.
+// Every Error names the URI.
 class Storage {
  public:
   virtual ~Storage() = default;
 
   virtual std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options = {}) = 0;
 
-  // Missing local directories are made. The object appears, whole, when the sink is closed.
+  // Creates missing local directories. The object appears as a whole when the sink is closed.
   virtual std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options = {}) = 0;
 
-  // Absent: nullopt. A local directory counts as absent.
+  // Returns nullopt if the object is absent. A local directory counts as absent.
   virtual std::optional<Stat> stat(const Uri& uri) = 0;
 
-  // Every object below `prefix` (a directory, at any depth), sorted by name. None: empty. What a
-  // sink has not yet published is left out. Where there are more than `enough`, it may be only some
-  // of them, as many or more.
+  // Returns every object below the directory `prefix`, at any depth, sorted by name. Returns an
+  // empty list if there is none. Objects that are still being written are left out. If there are
+  // more than `enough` objects, the list may end early, but not before it has `enough`.
   virtual std::vector<Stat> list(const Uri& prefix, size_t enough = SIZE_MAX) = 0;
 
-  // Absent already: no error. Another version than `if_generation`: kInUse.
-  // With a trailing "/" a local directory, where it is empty.
+  // An absent object is no error. Throws kInUse if the version is not `if_generation`. A path with
+  // a trailing "/" removes a local directory if it is empty.
   virtual void remove(const Uri& uri, std::optional<Generation> if_generation = {}) = 0;
 };
 

@@ -6,8 +6,9 @@
 
 namespace berth {
 
-// Writes one object: `fill` gives all its bytes to a sink, which is then closed. Where the upload
-// is lost half-way `fill` is called again, at most three times in all, so it must repeat itself.
+// Writes one object: `fill` writes its bytes to a sink, which is then closed. If the storage loses
+// the upload (UploadLost), `fill` is called again with a new sink, up to three times in all. It
+// must write the same bytes each time.
 Stat store_object(Storage& storage, const Uri& uri, const std::function<void(ByteSink&)>& fill,
                   const WriteOptions& options = {});
 

@@ -19,13 +19,14 @@ namespace fs = std::filesystem;
 constexpr const char* kLockName = "in-use-by-berth";
 constexpr std::string_view kPrefix = "berth-";
 
-// What its file says. Locks may be one machine's alone, where TMPDIR is many's.
+// The text of the lock file. It names the machine, because several machines may share TMPDIR while
+// locks may only work within one.
 std::string holder() {
   char name[256] = {};
   return ::gethostname(name, sizeof name - 1) == 0 ? cat("a process of ", name) : "";
 }
 
-// Nullopt where the file system knows no locks, or another process holds it.
+// Returns nullopt if the file system has no locks, or if another process holds the lock.
 std::optional<FileLock> try_lock(const fs::path& directory) {
   try {
     return FileLock::take((directory / kLockName).string(), holder());
@@ -41,7 +42,7 @@ std::string first_line(const fs::path& path) {
   return line;
 }
 
-// The lock's file last, so that what is left when this is cut short is known again.
+// Removes the lock file last. If this is interrupted, the rest is still recognized as left over.
 void remove_whole(const fs::path& directory) {
   std::error_code ignored;
   fs::directory_iterator entry(directory, ignored);
@@ -51,8 +52,9 @@ void remove_whole(const fs::path& directory) {
   fs::remove_all(directory, ignored);
 }
 
-// Of this user and machine, with the file that each has: nobody else's data. Not one so new that
-// its process may not have locked it yet.
+// Whether the directory was left by a process of this user on this machine. Its lock file proves
+// that it is one of ours. A directory younger than a minute does not count, because its process may
+// not have locked it yet.
 bool is_left_over(const fs::path& path) {
   constexpr time_t kYoung_s = 60;
   struct ::stat directory, file;
@@ -63,7 +65,7 @@ bool is_left_over(const fs::path& path) {
          first_line(path / kLockName) == holder();
 }
 
-// Those whose process has ended without removing them.
+// Removes the directories whose processes have ended without doing so.
 void remove_abandoned(const fs::path& parent) {
   std::error_code ignored;
   fs::directory_iterator entry(parent, ignored);

@@ -8,11 +8,11 @@
 
 namespace berth {
 
-// A fresh 0700 directory where TMPDIR says, gone with this and all it holds. What processes that
-// were killed left there is removed by the next.
+// A new 0700 directory in TMPDIR that is removed, with its contents, by the destructor. The
+// constructor also removes directories that killed processes left there.
 class TemporaryDirectory {
  public:
-  // `purpose` is part of its name. Throws kNotPermitted.
+  // `purpose` becomes part of the name. Throws kNotPermitted.
   explicit TemporaryDirectory(std::string_view purpose);
   ~TemporaryDirectory();
   TemporaryDirectory(const TemporaryDirectory&) = delete;
@@ -22,7 +22,7 @@ class TemporaryDirectory {
 
  private:
   std::filesystem::path path_;
-  std::optional<FileLock> lock_;  // of a file in it, while this lives
+  std::optional<FileLock> lock_;  // on a file in the directory: marks it as used
 };
 
 }  // namespace berth

@@ -10,7 +10,7 @@
 
 namespace berth {
 
-// A transfer so far. `bytes` of `total` (0: not known).
+// The progress of one transfer. `total` is 0 if the size is unknown.
 struct TransferProgress {
   std::string uri;
   bool is_upload = false;
@@ -19,20 +19,20 @@ struct TransferProgress {
   bool finished = false;
 };
 
-// Called by whichever thread transfers, one at a time for one transfer.
+// May be called by any thread that transfers, but only by one at a time for each transfer.
 using TellProgress = std::function<void(const TransferProgress&)>;
 
-// Counts what one transfer moves and tells it: after two seconds, then every five, and, where it
-// was told of at all, once it has succeeded. Thread-safe.
+// Counts the bytes of one transfer and reports its progress: first after two seconds and then every
+// five. If it has reported at all, it also reports success at the end. Thread-safe.
 class TransferMeter {
  public:
-  // `tell` may be empty; it outlives this. `about` has everything but the bytes and the seconds.
+  // `tell` may be empty; it must outlive this. `about` holds all fields except bytes and seconds.
   TransferMeter(const TellProgress& tell, TransferProgress about, Clock now = steady_clock_s);
   TransferMeter(const TransferMeter&) = delete;
   TransferMeter& operator=(const TransferMeter&) = delete;
 
   void add(uint64_t bytes);
-  void finish();  // all has arrived: the last that is told
+  void finish();  // call when all bytes have arrived
 
  private:
   void tell(double now_s);
@@ -40,9 +40,9 @@ class TransferMeter {
   const TellProgress& tell_;
   const Clock now_;
   const double began_s_;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the members below
   TransferProgress progress_;
-  std::optional<double> told_s_;  // the last time
+  std::optional<double> told_s_;  // time of the last report
 };
 
 }  // namespace berth

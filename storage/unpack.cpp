@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kRatioMattersFrom = uint64_t{64} << 20;
 
-// What came in and what came out of it so far, against the limits.
+// Counts the bytes read and the bytes unpacked so far, and compares them with the limits.
 struct Flow {
   const UnpackLimits& limits;
   uint64_t packed = 0, unpacked = 0;
@@ -31,11 +31,11 @@ struct Flow {
     if (size > limits.total_bytes) refuse(cat("more than ", human_bytes(limits.total_bytes)));
   }
   [[noreturn]] static void refuse(const std::string& what) {
-    throw Error(Code::kCorrupt, what, "", "unpack it by hand if it is meant to be like this");
+    throw Error(Code::kCorrupt, what, "", "if it is meant to be like this, unpack it by hand");
   }
 };
 
-// Adds what passes to one of the flow's two counts.
+// Adds the bytes that pass through to one of the two counts of `flow`.
 class BoundedSource final : public ByteSource {
  public:
   BoundedSource(std::unique_ptr<ByteSource> inner, Flow& flow, uint64_t Flow::*count)
@@ -71,7 +71,7 @@ void unpack_file(LibarchiveReader& reader, const ArchiveEntry& entry, const fs::
   }
 }
 
-// `is_metered`: a BoundedSource counts what comes out of the archive.
+// If `is_metered`, a BoundedSource already counts the unpacked bytes.
 void unpack_entries(LibarchiveReader reader, const fs::path& directory, Flow& flow,
                     bool is_metered) {
   EntryPaths paths;
@@ -104,7 +104,7 @@ void unpack_tar(std::unique_ptr<ByteSource> source, Compression compression, Flo
   unpack_entries(LibarchiveReader::tar(*source), directory, flow, true);
 }
 
-// A zip archive's table of contents is at its end, so that it is put on disk first.
+// A zip archive has its table of contents at the end, so the whole archive is first copied to disk.
 void unpack_zip(std::unique_ptr<ByteSource> source, Flow& flow, const fs::path& packed,
                 const fs::path& directory) {
   BoundedSource metered(std::move(source), flow, &Flow::packed);

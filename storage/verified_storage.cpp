@@ -15,7 +15,7 @@
 namespace berth {
 namespace {
 
-constexpr int kMostReads = 3;  // of a small object that arrives damaged
+constexpr int kMostReads = 3;  // of a small object, if it arrives damaged
 
 class MeteredSource final : public ByteSource {
  public:
@@ -34,7 +34,7 @@ class MeteredSource final : public ByteSource {
  private:
   const std::unique_ptr<ByteSource> inner_;
   TransferMeter meter_;
-  uint64_t left_;  // of the total, which is known: a reader need not ask for the end
+  uint64_t left_;  // bytes until `total`: a reader that knows the size need not read the end
 };
 
 class MeteredSink final : public ByteSink {
@@ -67,7 +67,7 @@ class MeteredSink final : public ByteSink {
   TransferMeter meter_;
 };
 
-// Bytes of its own.
+// A source that owns its bytes.
 class OwnedBytes final : public ByteSource {
  public:
   explicit OwnedBytes(std::vector<std::byte> bytes) : bytes_(std::move(bytes)), rest_(bytes_) {}
@@ -78,7 +78,7 @@ class OwnedBytes final : public ByteSource {
   MemorySource rest_;
 };
 
-// Instead of its end, an error when not all arrived.
+// Throws instead of returning 0 if size or CRC-32C do not match.
 class CheckedSource final : public ByteSource {
  public:
   CheckedSource(std::unique_ptr<ByteSource> inner, Stat stat, Uri uri)
@@ -98,7 +98,7 @@ class CheckedSource final : public ByteSource {
   Checksum seen_;
 };
 
-// Two bytes that were looked at, and what comes after them.
+// A source whose first two bytes can be inspected before it is read.
 class PeekedSource final : public ByteSource {
  public:
   explicit PeekedSource(std::unique_ptr<ByteSource> rest) : rest_(std::move(rest)) {
@@ -174,7 +174,7 @@ class VerifiedStorage final : public Storage {
                                            TransferProgress{.uri = uri.to_string(), .total = size});
   }
 
-  // Read to its end before anybody sees a byte of it, and again where it arrived damaged.
+  // Reads the whole object before it returns a byte, and reads it again if it arrives damaged.
   std::unique_ptr<ByteSource> open_small(const Uri& uri, const Stat& stat,
                                          const ReadOptions& options) const {
     std::vector<std::byte> bytes(stat.size);
@@ -201,7 +201,7 @@ class VerifiedStorage final : public Storage {
     return filled;
   }
 
-  // Stored compressed, though its name does not say so.
+  // Opens an object that is stored compressed although its name does not say so.
   std::unique_ptr<ByteSource> open_encoded(const Uri& uri, const Stat& stat,
                                            const ReadOptions& options) const {
     auto source =

@@ -10,13 +10,13 @@
 
 namespace berth {
 
-// All bytes of one object: mapped where they lie on this machine, read into memory where it is not.
+// All bytes of one object. A local file is memory-mapped; any other object is read into memory.
 class WholeFile {
  public:
-  // Throws as Storage::open() does.
+  // Throws what Storage::open() and ByteSource::read() throw.
   WholeFile(Storage& storage, const Uri& uri);
 
-  Bytes bytes() const { return bytes_; }  // valid as long as this
+  Bytes bytes() const { return bytes_; }  // valid as long as this object
 
  private:
   std::unique_ptr<RandomAccessSource> mapped_;
@@ -24,10 +24,10 @@ class WholeFile {
   Bytes bytes_;
 };
 
-// A small text object; nullopt when absent. Throws kMemory above 64 MiB.
+// Reads a small text object. Returns nullopt if it is absent. Throws kMemory above 64 MiB.
 std::optional<std::string> read_text(Storage& storage, const Uri& uri);
 
-// Replaces a text object.
+// Creates or replaces a text object.
 void write_text(Storage& storage, const Uri& uri, std::string_view text);
 
 }  // namespace berth

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// quota / period, where both are numbers above zero; "max" and -1 mean no limit.
+// Returns quota / period if both are positive numbers. "max" and -1 mean that there is no limit.
 std::optional<double> ratio(const std::string& quota, const std::string& period) {
   double quota_us = 0, period_us = 0;
   try {
@@ -40,7 +40,7 @@ std::optional<double> cpu_limit_of(const fs::path& group, CgroupVersion version)
 }
 
 int affinity_count() {
-  // The kernel's mask may be wider than cpu_set_t; ask with ever larger ones.
+  // The kernel's mask may be larger than cpu_set_t, so larger masks are tried in turn.
   for (int cpus = CPU_SETSIZE; cpus <= 1 << 20; cpus *= 2) {
     const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(static_cast<size_t>(cpus)),
                                                                [](cpu_set_t* s) { CPU_FREE(s); });

@@ -52,7 +52,7 @@ void Background::run() {
     } catch (...) {
       failure = std::current_exception();
     }
-    work = nullptr;  // what it holds goes before it counts as done
+    work = nullptr;  // destroys what `work` captured before it counts as done
     lock.lock();
     busy_ = false;
     if (!failure_) failure_ = failure;

@@ -9,21 +9,23 @@
 
 namespace berth {
 
-// One thread that does what it is given, in order. Used from one other thread.
+// One thread that runs the functions given to it, in order. Only one other thread may call it.
 class Background {
  public:
   Background();
-  ~Background();  // when all is done
+  ~Background();  // waits until every submitted function has run
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 
-  // Returns at once. What `work` throws is kept for wait(); work that follows is done all the same.
+  // Queues `work` and returns at once. An exception that `work` throws is kept for wait(); the
+  // functions queued after it still run.
   void submit(std::function<void()> work);
 
-  // Whether all is done, or will be within so many seconds.
+  // Waits at most `within_s` seconds for the queue to become empty. Returns whether it is.
   bool idle(double within_s = 0);
 
-  // Until all is done. Throws what was thrown first since the last wait().
+  // Waits until the queue is empty. Rethrows the first exception that was thrown since the last
+  // wait().
   void wait();
 
  private:
@@ -34,7 +36,7 @@ class Background {
   std::deque<std::function<void()>> queue_;
   bool busy_ = false, ends_ = false;
   std::exception_ptr failure_;
-  std::jthread thread_;  // last, so that it ends before what it uses
+  std::jthread thread_;  // declared last: it stops before the members it uses are destroyed
 };
 
 }  // namespace berth

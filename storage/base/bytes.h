@@ -18,17 +18,17 @@ inline std::string_view as_text(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Identifies one version of one object: a GCS generation, or (inode, size, mtime) hashed locally.
+// Identifies one version of one object. In Google Cloud Storage it is the object's generation; for
+// a local file it is a hash of (inode, size, mtime).
 using Generation = uint64_t;
 
-// What is known of a stored object. `name` is its URI.
+// The metadata of a stored object. `name` is its URI.
 struct Stat {
   std::string name;
   uint64_t size = 0;
   Generation generation = 0;
   std::optional<uint32_t> crc32c{};
-  std::string
-      content_encoding{};  // "gzip": the stored bytes are compressed, their name does not say
+  std::string content_encoding{};  // "gzip": stored compressed, whatever the name says
 };
 
 // Bytes addressed by offset. Thread-safe.
@@ -37,48 +37,55 @@ class RandomAccessSource {
   virtual ~RandomAccessSource() = default;
   virtual uint64_t size() const = 0;
 
-  // Fills `buffer` from `offset`. Throws kCorrupt when fewer bytes are there.
+  // Fills all of `buffer` with the bytes at `offset`. Throws kCorrupt if the source ends before
+  // that.
   virtual void read_at(uint64_t offset, std::span<std::byte> buffer) = 0;
 
-  // The whole content where it is mapped or in memory, valid as long as this; else nullopt.
+  // The whole content, if it is memory-mapped or in memory; it stays valid as long as this object.
+  // Returns nullopt otherwise.
   virtual std::optional<Bytes> view() const { return std::nullopt; }
 };
 
-// Bytes that arrive in order. Not thread-safe.
+// A stream of bytes to read. Not thread-safe.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
 
-  // Fills the front of `buffer`, which is not empty, and returns how many bytes it wrote; 0 only
-  // at the end. Throws Error; damage is noticed at the latest by the call that would return 0.
+  // Reads up to buffer.size() bytes and returns how many it read; `buffer` must not be empty.
+  // Returns 0 only at the end of the stream. Throws Error. If a source verifies its content, damage
+  // makes it throw before it returns 0.
   virtual size_t read(std::span<std::byte> buffer) = 0;
 
-  // All bytes of the object, mapped, where it is a file of this machine; else null.
+  // If the stream is a whole file on this machine, maps that file into memory; otherwise returns
+  // null.
   virtual std::unique_ptr<RandomAccessSource> map() { return nullptr; }
 };
 
-// Bytes that leave in order and appear all at once. Not thread-safe.
+// A stream of bytes to write. The object appears as a whole when close() returns. Not thread-safe.
 //
-// A write() or close() that throws kUnavailable has taken its bytes: write({}) or close() goes on
-// from there. After any other error the sink is of no more use.
+// write() and close() keep the bytes they were given even if they throw kUnavailable. To retry,
+// call write({}) or close(), without passing those bytes again. After any other error the sink is
+// unusable.
 class ByteSink {
  public:
-  virtual ~ByteSink() = default;  // Unclosed: nothing appears.
+  virtual ~ByteSink() = default;  // Without close(), no object appears.
 
   virtual void write(Bytes bytes) = 0;
 
-  // The same of bytes that stay as they are until the sink is closed or destroyed: it need not copy
-  // those that leave later.
+  // Like write(), but the caller promises that `bytes` stay valid and unchanged until the sink is
+  // closed or destroyed. The sink may then send them later without copying them.
   virtual void lend(Bytes bytes) { write(bytes); }
 
-  // Bytes that have left for good: between failures, more of them is progress.
+  // The number of bytes that the far side has confirmed. A retry policy compares it between
+  // failures: if it grew, the upload made progress.
   virtual uint64_t arrived() { return 0; }
 
-  // Publishes what was written. Durable when it returns. At most once.
+  // Publishes the object and returns its metadata. The object is durable when this returns.
+  // Succeeds at most once.
   virtual Stat close() = 0;
 };
 
-// A ByteSource over memory that outlives it.
+// A ByteSource over `bytes`, which must outlive it.
 class MemorySource final : public ByteSource {
  public:
   explicit MemorySource(Bytes bytes) : rest_(bytes) {}
@@ -88,11 +95,11 @@ class MemorySource final : public ByteSource {
   Bytes rest_;
 };
 
-// Reads to the end. Throws kMemory with `what` in the sentence when more than `limit_bytes` come.
+// Reads `source` to its end. Throws kMemory, naming `what`, if more than `limit_bytes` arrive.
 std::vector<std::byte> read_all(ByteSource& source, uint64_t limit_bytes, const std::string& what);
 
-// Bounds-checked little-endian reading from `bytes`, which outlive it. Everything throws kCorrupt,
-// naming the byte offset, when the bytes do not suffice.
+// Bounds-checked little-endian reader over `bytes`, which must outlive it. Every function throws
+// kCorrupt, naming the byte offset, if too few bytes are left.
 class Cursor {
  public:
   explicit Cursor(Bytes bytes) : bytes_(bytes) {}
@@ -109,7 +116,7 @@ class Cursor {
   Bytes take(uint64_t size);
   void skip(uint64_t size) { take(size); }
 
-  // "byte 17: <what>", as an error of this input.
+  // Throws kCorrupt with the message "byte 17: <what>", where 17 is the current offset.
   [[noreturn]] void fail(const std::string& what) const;
 
  private:

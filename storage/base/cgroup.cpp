@@ -8,18 +8,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether "cpu,cpuacct" lists "cpu".
+// Whether a list such as "cpu,cpuacct" contains `controller`.
 bool lists_controller(const std::string& controllers, std::string_view controller) {
   return (',' + controllers + ',').find(',' + std::string(controller) + ',') != std::string::npos;
 }
 
-// The mount point and every group on the way to mount/path.
+// Returns the smallest limit of the mount point and of every group on the way to mount/path.
 std::optional<double> least_along(const fs::path& mount, const fs::path& path,
                                   const std::function<std::optional<double>(const fs::path&)>& of) {
   std::optional<double> least = of(mount);
   fs::path group = mount;
   for (const fs::path& part : path.relative_path()) {
-    if (part == "..") break;  // above the namespace's root: not ours to see
+    if (part == "..") break;  // above the root of our cgroup namespace, which we cannot see
     group /= part;
     const std::optional<double> limit = of(group);
     if (limit && (!least || *limit < *least)) least = limit;
@@ -39,7 +39,7 @@ std::optional<double> least_cgroup_limit(
     if (limit && (!least || *limit < *least)) least = limit;
   };
   const fs::path mounts = root / "sys/fs/cgroup";
-  // "0::/pod/container" (v2), "4:cpu,cpuacct:/docker/1234" (v1).
+  // Lines look like "0::/pod/container" (v2) or "4:cpu,cpuacct:/docker/1234" (v1).
   std::ifstream in(root / "proc/self/cgroup");
   for (std::string line; std::getline(in, line);) {
     const size_t first = line.find(':');
@@ -51,7 +51,7 @@ std::optional<double> least_cgroup_limit(
       consider(mounts, path, CgroupVersion::kV2);
       consider(mounts / "unified", path, CgroupVersion::kV2);
     } else if (lists_controller(controllers, controller)) {
-      std::error_code ignored;  // "cpu", "cpu,cpuacct" or "cpuacct,cpu"
+      std::error_code ignored;  // the directory is named "cpu", "cpu,cpuacct" or "cpuacct,cpu"
       for (const fs::directory_entry& mount : fs::directory_iterator(mounts, ignored)) {
         if (!lists_controller(mount.path().filename().string(), controller)) continue;
         consider(mount.path(), path, CgroupVersion::kV1);

@@ -10,16 +10,19 @@ namespace berth {
 
 enum class CgroupVersion { kV1, kV2 };
 
-// The smallest of the limits that this process's control groups have, along its path to the root,
-// in version 2, version 1 and both mounted side by side; nullopt: none. `limit_of` reads one
-// group's. `controller` is version 1's name for the resource ("cpu", "memory"); `root` stands for
-// "/". Of a process that sees the host's path but only its own groups the mount point counts.
+// Returns the smallest limit among this process's control groups on the path from its own group to
+// the root, or nullopt if no group has one. Searches cgroup v2, v1, and both where they are mounted
+// side by side. `limit_of` reads the limit of one group. `controller` is v1's name of the resource
+// ("cpu", "memory"). Tests pass a `root` that stands for "/".
+//
+// In a container, /proc may show the host's path of a group while only the container's own groups
+// are mounted. The group at the mount point is therefore always read, too.
 std::optional<double> least_cgroup_limit(
     const std::filesystem::path& root, std::string_view controller,
     const std::function<std::optional<double>(const std::filesystem::path& group,
                                               CgroupVersion version)>& limit_of);
 
-// A file's first line; empty where there is none.
+// Returns the first line of a file, or an empty string if the file cannot be read.
 std::string first_line(const std::filesystem::path& file);
 
 }  // namespace berth

@@ -7,7 +7,7 @@
 
 namespace berth {
 
-// What went by: size and CRC-32C.
+// The size and CRC-32C of the bytes added so far.
 struct Checksum {
   uint64_t size = 0;
   uint32_t crc = 0;
@@ -19,7 +19,7 @@ struct Checksum {
   bool operator==(const Checksum&) const = default;
 };
 
-// Counts what is read through it into `checksum`, which outlives it.
+// Adds every byte that is read through it to `checksum`, which must outlive it.
 class ChecksumSource final : public ByteSource {
  public:
   ChecksumSource(std::unique_ptr<ByteSource> inner, Checksum& checksum)
@@ -35,7 +35,7 @@ class ChecksumSource final : public ByteSource {
   Checksum& checksum_;
 };
 
-// Counts what is written through it to `inner` into `checksum`; both outlive it.
+// Passes every write on to `inner` and adds the bytes to `checksum`. Both must outlive it.
 class ChecksumSink final : public ByteSink {
  public:
   ChecksumSink(ByteSink& inner, Checksum& checksum) : inner_(inner), checksum_(checksum) {}
@@ -54,7 +54,7 @@ class ChecksumSink final : public ByteSink {
   Checksum& checksum_;
 };
 
-// As manifests and job.json spell a CRC: eight lower-case hexadecimal digits.
+// Formats a CRC as manifests and job.json do: eight lower-case hexadecimal digits.
 std::string crc_text(uint32_t crc);
 
 }  // namespace berth

@@ -5,18 +5,18 @@
 
 namespace berth {
 
-// Seconds from some fixed moment. Tests pass their own.
+// Returns seconds since some fixed moment. Tests pass a clock of their own.
 using Clock = std::function<double()>;
 
-double wall_clock_s();    // since 1970, UTC
+double wall_clock_s();    // since 1970-01-01 UTC
 double steady_clock_s();  // never goes back
 
-// Waits so many seconds. Tests pass one that only moves their clock.
+// Sleeps for that many seconds. Tests pass a function that only advances their clock.
 using Sleep = std::function<void(double seconds)>;
 
 void sleep_s(double seconds);
 
-// "2026-01-31T23:59:59.125Z".
+// Formats a wall_clock_s() time as ISO 8601: "2026-01-31T23:59:59.125Z".
 std::string iso_time(double wall_s);
 
 }  // namespace berth

@@ -5,7 +5,7 @@
 
 namespace berth {
 
-// Places in valid UTF-8, counted in code points as Python does.
+// Positions in valid UTF-8 text, counted in code points as Python does.
 
 inline bool begins_code_point(char byte) { return (static_cast<uint8_t>(byte) & 0xC0) != 0x80; }
 
@@ -15,7 +15,8 @@ inline uint32_t code_point_count(std::string_view text) {
   return count;
 }
 
-// The byte at which code point `place` begins; beyond the last the size.
+// Returns the byte offset of code point number `place` (from 0), or text.size() if there is no such
+// code point.
 inline size_t code_point_offset(std::string_view text, uint32_t place) {
   size_t byte = 0;
   for (uint32_t passed = 0; byte < text.size(); ++byte) {

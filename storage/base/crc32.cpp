@@ -18,14 +18,16 @@ using Crc32Table = CrcTable<kCrc32Polynomial>;
 
 #if defined(__x86_64__)
 
-// x^n modulo the polynomial, bit-reflected in 33 bits as the multiplication wants it.
+// x^n modulo the polynomial, bit-reflected in 33 bits, which is the form that the multiplication
+// takes.
 constexpr uint64_t power_of_x(unsigned n) {
   return uint64_t{CrcPolynomial<kCrc32Polynomial>::x_to(n)} << 1;
 }
 
-// Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ" (Intel, 2009): four
-// registers of 16 bytes each move on by 64 bytes a step, being multiplied by x^512; then they are
-// folded into one by x^128. Its 16 bytes have the checksum of all that went in.
+// Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ" (Intel, 2009). Four
+// 16-byte registers each advance by 64 bytes per step by being multiplied with x^512. At the end
+// they are folded into one register with x^128. The CRC of that register equals the CRC of
+// everything read.
 __attribute__((target("pclmul,sse4.1"))) __m128i fold(__m128i value, __m128i next,
                                                       __m128i factors) {
   const __m128i low = _mm_clmulepi64_si128(value, factors, 0x00);

@@ -26,7 +26,8 @@ using Polynomial = CrcPolynomial<kCrc32cPolynomial>;
 
 #if defined(__x86_64__)
 
-// The instruction takes one word a cycle but answers after three, so three lanes go side by side.
+// The instruction starts once a cycle, but its result takes three cycles. Three independent lanes
+// hide that latency.
 constexpr size_t kLane = size_t{8} << 10;
 constexpr uint32_t kLaneShift = Polynomial::x_to(8 * kLane);
 
@@ -50,9 +51,10 @@ __attribute__((target("sse4.2"))) uint32_t advance_by_instruction(Bytes bytes, u
   return crc;
 }
 
-// A block is folded into the next one, 16 bytes by 16: its halves times what is that many bits
-// before, less the one bit that a product of reflected numbers is off by. Gopal and others 2009,
-// "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction".
+// Each 256-byte block is folded into the next one, 16 bytes at a time: both 64-bit halves are
+// multiplied with the power of x that moves them by one block. The power is one bit less because a
+// product of bit-reflected numbers is shifted by one bit. Gopal et al. 2009, "Fast CRC Computation
+// for Generic Polynomials Using PCLMULQDQ Instruction".
 constexpr size_t kFolded = 256;
 constexpr uint64_t fold_by(uint64_t bits) { return uint64_t{Polynomial::x_to(bits - 1)} << 32; }
 

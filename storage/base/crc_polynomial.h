@@ -4,7 +4,8 @@
 
 namespace berth {
 
-// Polynomials over GF(2) modulo a reflected CRC's, in its bit order: 1 << 31 is one, 1 << 30 is x.
+// Arithmetic on polynomials over GF(2) modulo a CRC polynomial. Bits are reflected, as in the CRC
+// itself: 1 << 31 stands for 1 and 1 << 30 for x.
 template <uint32_t kPolynomial>
 struct CrcPolynomial {
   static constexpr uint32_t multiply(uint32_t a, uint32_t b) {
@@ -16,10 +17,10 @@ struct CrcPolynomial {
     return product;
   }
 
-  // x to a power: what a register is multiplied by where so many bits follow.
+  // x^exponent. Appending `exponent` zero bits to a message multiplies its CRC register by this.
   static constexpr uint32_t x_to(uint64_t exponent) {
     uint32_t result = uint32_t{1} << 31;
-    uint32_t power = uint32_t{1} << 30;  // x, then its squares
+    uint32_t power = uint32_t{1} << 30;  // x, then x^2, x^4, ...
     for (; exponent != 0; exponent >>= 1) {
       if (exponent & 1) result = multiply(result, power);
       power = multiply(power, power);

@@ -8,12 +8,14 @@
 
 namespace berth {
 
-// A reflected CRC of 32 bits by tables, eight bytes a step ("slicing by 8", Kounavis and Berry
-// 2005): for CPUs without an instruction for it, and for ends that are shorter than one.
+// A reflected 32-bit CRC from lookup tables, eight bytes per step ("slicing by 8", Kounavis and
+// Berry 2005). It serves CPUs without a CRC instruction, and the last bytes of a buffer that are
+// too few for one.
+// for one.
 template <uint32_t kPolynomial>
 class CrcTable {
  public:
-  // Advances the inverted register `crc` over `bytes`.
+  // Advances the CRC register `crc` over `bytes`. The register is the complement of the checksum.
   static uint32_t advance(Bytes bytes, uint32_t crc) {
     const std::byte* at = bytes.data();
     size_t left = bytes.size();
@@ -31,7 +33,7 @@ class CrcTable {
   }
 
  private:
-  // [0] advances the register by one byte; [k] by k more.
+  // kTables[0] advances the register by one byte; kTables[k] advances it by k zero bytes more.
   using Tables = std::array<std::array<uint32_t, 256>, 8>;
 
   static constexpr Tables make_tables() {

@@ -46,7 +46,7 @@ constexpr size_t size_of(DType dtype) {
   return 0;
 }
 
-// As safetensors spells them: "F32", "BF16", "I64", "BOOL".
+// The names that safetensors uses: "F32", "BF16", "I64", "BOOL".
 constexpr std::string_view name_of(DType dtype) {
   constexpr std::string_view kNames[] = {"BOOL", "U8",  "I8",  "I16",  "U16", "I32", "U32",
                                          "I64",  "U64", "F16", "BF16", "F32", "F64"};

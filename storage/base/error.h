@@ -6,29 +6,30 @@
 
 namespace berth {
 
-// Why a job cannot go on. Each code is one exit code, and so one answer to "retry the pod?".
+// The reasons for which a job stops. Each code maps to one process exit code, which tells a
+// scheduler whether to restart the job.
 enum class Code {
-  kInternal,      //  1  a bug of ours
-  kUsage,         //  2  a flag, a configuration file, or two of them that disagree
-  kBadData,       //  3  readable input that cannot be trained on
-  kCorrupt,       //  3  bytes that are not what their format promises
-  kNotFound,      //  4  absent
-  kNotPermitted,  //  4  present but not ours to read or write, read-only included
-  kIncompatible,  //  5  a checkpoint of another job
-  kInUse,         //  6  another process holds the job directory
-  kUnavailable,   // 10  transient; the one code that storage retries
-  kNoSpace,       // 10  disk full
-  kDiverged,      // 13  the loss is no longer a number
-  kMemory,        // 14  does not fit
-  kStopped,       // 143 asked to stop, after saving
+  kInternal,      // 1  a bug in this program
+  kUsage,         // 2  a wrong flag or configuration file, or two that contradict each other
+  kBadData,       // 3  input that can be read but not trained on
+  kCorrupt,       // 3  bytes that violate their format or fail their checksum
+  kNotFound,      // 4  the file or object does not exist
+  kNotPermitted,  // 4  access denied, or a read-only file system
+  kIncompatible,  // 5  the checkpoint belongs to a different job
+  kInUse,         // 6  another process uses the job directory
+  kUnavailable,   // 10  a transient failure: the only code that storage retries
+  kNoSpace,       // 10  the disk is full
+  kDiverged,      // 13  the loss became NaN or infinite
+  kMemory,        // 14  not enough memory
+  kStopped,       // 143 stopped on request, after saving a checkpoint
 };
 
 int exit_code(Code code);
 
-// "bad_data", "not_found", ...: the `reason` of the final report.
+// The code's name in the final report's `reason` field: "bad_data", "not_found", ...
 std::string_view reason(Code code);
 
-// The one exception type. what() is one sentence: "<where>: <what>; <hint>".
+// The program's only exception type. what() is the sentence "<where>: <what>; <hint>".
 //   throw Error(Code::kNotFound, "no config.json", "models/tiny", "pass --model-config");
 class Error : public std::runtime_error {
  public:
@@ -40,10 +41,10 @@ class Error : public std::runtime_error {
   const std::string& where() const { return where_; }
   const std::string& hint() const { return hint_; }
 
-  // The same error, located: where becomes `prefix`, or "`prefix`: where".
+  // Returns a copy with `prefix` put in front of where(), as "<prefix>: <where>".
   Error at(const std::string& prefix) const;
 
-  // The same error, whose cause asked for a pause before the next try (Retry-After).
+  // Returns a copy that asks for a pause before the next attempt (HTTP's Retry-After).
   Error after(double pause_s) const;
   double pause_s() const { return pause_s_; }
 

@@ -16,8 +16,9 @@ uint16_t to_f16(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   const uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
   if (magnitude > 0x7f800000) return static_cast<uint16_t>(sign | 0x7e00);
-  if (magnitude >= 0x477ff000) return static_cast<uint16_t>(sign | 0x7c00);  // 65520 and more
-  if (magnitude < 0x38800000) {  // below 2^-14: subnormal, a multiple of 2^-24
+  if (magnitude >= 0x477ff000)
+    return static_cast<uint16_t>(sign | 0x7c00);  // from 65520 on, rounds to infinity
+  if (magnitude < 0x38800000) {                   // below 2^-14: subnormal, a multiple of 2^-24
     const float multiple = std::nearbyint(std::bit_cast<float>(magnitude) * 0x1p24f);
     return static_cast<uint16_t>(sign | static_cast<uint32_t>(multiple));
   }

@@ -7,12 +7,12 @@ namespace berth {
 
 enum class LogLevel { kError, kWarning, kInfo, kDebug };
 
-// Where log lines go. The one mutable global of the program besides the stop flag: set it once at
-// start, before any thread runs. Until then lines go to standard error as text.
+// Receives the log lines. The sink is the program's only mutable global besides the stop flag. Set
+// it once at start, before any thread runs. Until then, lines go to standard error.
 using LogSink = std::function<void(LogLevel, const std::string& line)>;
 void set_log_sink(LogSink sink);
 
-// Thread-safe: the sink is called by one thread at a time. `line` is one line, without newline.
+// Thread-safe: only one thread at a time calls the sink. `line` contains no newline.
 void log(LogLevel level, const std::string& line);
 
 inline void log_error(const std::string& line) { log(LogLevel::kError, line); }

@@ -13,7 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "max" is no number; version 1's "unlimited" is one beyond any machine's memory.
+// "max" (v2) does not parse as a number and so means no limit. v1 writes a number larger than any
+// machine's memory instead.
 std::optional<double> memory_limit_of(const fs::path& group, CgroupVersion version) {
   const char* file = version == CgroupVersion::kV2 ? "memory.max" : "memory.limit_in_bytes";
   const std::optional<uint64_t> size_bytes = parse_number(first_line(group / file));
@@ -21,7 +22,7 @@ std::optional<double> memory_limit_of(const fs::path& group, CgroupVersion versi
   return static_cast<double>(*size_bytes);
 }
 
-// "MemTotal:       24626316 kB".
+// Reads the line "MemTotal:       24626316 kB" of /proc/meminfo.
 std::optional<uint64_t> machine_memory(const fs::path& root) {
   std::ifstream in(root / "proc/meminfo");
   for (std::string name, unit; in >> name;) {
@@ -37,7 +38,7 @@ std::optional<uint64_t> machine_memory(const fs::path& root) {
 std::optional<MemoryLimit> memory_limit(const fs::path& root) {
   const std::optional<uint64_t> machine = machine_memory(root);
   const std::optional<double> group = least_cgroup_limit(root, "memory", memory_limit_of);
-  constexpr double kUnlimited = 0x1p62;  // and no machine to compare it with
+  constexpr double kUnlimited = 0x1p62;  // used if the machine's memory is unknown
   if (group && *group < (machine ? static_cast<double>(*machine) : kUnlimited)) {
     return MemoryLimit{static_cast<uint64_t>(*group), "the container's limit"};
   }
@@ -52,7 +53,7 @@ void return_freed_memory() {
 }
 
 uint64_t resident_bytes() {
-  std::ifstream in("/proc/self/statm");  // pages: all, resident, ...
+  std::ifstream in("/proc/self/statm");  // in pages: total, resident, ...
   uint64_t all = 0, resident = 0;
   if (!(in >> all >> resident)) return 0;
   return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));

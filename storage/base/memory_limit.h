@@ -13,15 +13,16 @@ struct MemoryLimit {
   bool operator==(const MemoryLimit&) const = default;
 };
 
-// What this process may hold in memory: the smaller of its control groups' limits (memory.max of
-// version 2, memory.limit_in_bytes of version 1) and the machine's MemTotal. nullopt: neither can
-// be read. `root` stands for "/".
+// The memory that this process may use: the smaller of the machine's MemTotal and its cgroup limits
+// (memory.max in v2, memory.limit_in_bytes in v1). Returns nullopt if neither can be read. Tests
+// pass a `root` that stands for "/".
 std::optional<MemoryLimit> memory_limit(const std::filesystem::path& root = "/");
 
-// What this process holds in memory now; 0 where that cannot be read.
+// The resident memory of this process, in bytes; 0 if it cannot be read.
 uint64_t resident_bytes();
 
-// Gives the system back what the process has freed but holds, where it can.
+// Returns memory to the system that the process has freed but the allocator still keeps. Does
+// nothing without glibc.
 void return_freed_memory();
 
 }  // namespace berth

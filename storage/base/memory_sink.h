@@ -6,7 +6,7 @@
 
 namespace berth {
 
-// Keeps what is written.
+// A ByteSink that keeps everything in memory.
 class MemorySink final : public ByteSink {
  public:
   void write(Bytes bytes) override { written.insert(written.end(), bytes.begin(), bytes.end()); }

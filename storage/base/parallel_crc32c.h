@@ -6,7 +6,8 @@
 
 namespace berth {
 
-// crc32c() on several CPUs where `bytes` are worth it: a mapped file of gigabytes.
+// Like crc32c(), but uses several threads if `bytes` are large enough to gain from it (16 MiB or
+// more).
 uint32_t parallel_crc32c(Bytes bytes, uint32_t crc = 0);
 
 }  // namespace berth

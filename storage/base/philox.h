@@ -5,9 +5,9 @@
 
 namespace berth {
 
-// Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): four words of
-// randomness as a pure function of a counter and a key. No state, so any part of any stream can be
-// made anywhere, again, in any order.
+// Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): four random
+// words as a pure function of a counter and a key. There is no state, so any thread can produce any
+// part of any stream, in any order, as often as it needs to.
 constexpr std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter,
                                              std::array<uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
@@ -23,12 +23,11 @@ constexpr std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter,
   return counter;
 }
 
-// The low and high words of a 64-bit number, as counters and keys want them.
+// The low and the high half of a 64-bit number.
 constexpr uint32_t low_word(uint64_t x) { return static_cast<uint32_t>(x); }
 constexpr uint32_t high_word(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
 
-// A key of its own for each (seed, step, purpose), so that all of the counter stays free for
-// positions.
+// Derives a key from (seed, step, purpose). The whole counter is then free to number positions.
 constexpr std::array<uint32_t, 2> philox_key(uint64_t seed, uint64_t step, uint32_t purpose) {
   const auto words =
       philox4x32({low_word(step), high_word(step), purpose, 0}, {low_word(seed), high_word(seed)});

@@ -23,9 +23,10 @@ std::string directory() {
 
 [[noreturn]] void fail(Code code, const std::string& action) {
   const bool full = errno == ENOSPC || errno == EDQUOT;
-  throw Error(full ? Code::kNoSpace : code,
-              cat("cannot ", action, ": ", std::generic_category().message(errno)), directory(),
-              "rows that memory is too small for are kept there: name a larger disk with TMPDIR");
+  throw Error(
+      full ? Code::kNoSpace : code,
+      cat("cannot ", action, ": ", std::generic_category().message(errno)), directory(),
+      "rows that do not fit in memory are kept there; set TMPDIR to a directory on a larger disk");
 }
 
 }  // namespace

@@ -7,21 +7,21 @@
 
 namespace berth {
 
-// A file without a name where TMPDIR says, gone with this, for what memory is too small for.
-// Reading is thread-safe, appending not.
+// An unnamed temporary file in TMPDIR for data that do not fit in memory. It disappears with this
+// object. read_at() is thread-safe, append() is not.
 class SpillFile {
  public:
-  // Throws kNotPermitted, naming the directory.
+  // Throws kNotPermitted, naming the directory, if no file can be created there.
   SpillFile();
   ~SpillFile();
   SpillFile(const SpillFile&) = delete;
   SpillFile& operator=(const SpillFile&) = delete;
 
-  // Throws kNoSpace on a full disk, kUnavailable else.
+  // Throws kNoSpace if the disk is full, and kUnavailable on any other failure.
   void append(Bytes bytes);
   uint64_t size() const { return size_; }
 
-  // Fills `buffer` from `offset`; all of it was appended. Throws kUnavailable.
+  // Fills all of `buffer` with bytes that were appended before. Throws kUnavailable.
   void read_at(uint64_t offset, std::span<std::byte> buffer) const;
 
  private:

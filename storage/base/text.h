@@ -9,7 +9,7 @@
 
 namespace berth {
 
-// Joins anything printable: cat("row ", 7, " has no label").
+// Concatenates anything that an ostream prints: cat("row ", 7, " has no label").
 template <typename... Parts>
 std::string cat(const Parts&... parts) {
   std::ostringstream out;
@@ -17,14 +17,14 @@ std::string cat(const Parts&... parts) {
   return out.str();
 }
 
-// ASCII only: names of columns, suffixes, flags.
+// Lower-cases ASCII letters only. For names of columns, file suffixes and flags.
 std::string lower_ascii(std::string_view text);
 
-// `text` as it may stand inside one sentence of a message: control characters escaped, at most
-// `limit` bytes (cut at a code point, with "..."), quoted.
+// Quotes `text` for use inside a message. Escapes control characters. Cuts the text after at most
+// `limit` bytes, between code points, and marks the cut with "...".
 std::string quoted(std::string_view text, size_t limit = 60);
-// Exact matches, lest argument-dependent lookup prefer std::quoted of <iomanip>, which also
-// <filesystem> and so <nlohmann/json.hpp> bring in.
+// These overloads match exactly, so that argument-dependent lookup does not choose std::quoted from
+// <iomanip>. <filesystem> includes that header, and so does <nlohmann/json.hpp>.
 inline std::string quoted(std::string& text, size_t limit = 60) {
   return quoted(std::string_view(text), limit);
 }
@@ -35,19 +35,20 @@ inline std::string quoted(const char* text, size_t limit = 60) {
   return quoted(std::string_view(text), limit);
 }
 
-// Without the blanks, tabs and line ends around it.
+// Removes spaces, tabs and line ends from both ends.
 std::string_view trimmed(std::string_view text);
 
-// A whole text of digits. nullopt: it is none, or too large.
+// Parses a text that consists of decimal digits only. Returns nullopt if there is anything else, or
+// if the number does not fit 64 bits.
 std::optional<uint64_t> parse_number(std::string_view text);
 
-// The parts of `text` between single characters of `separators`, empty ones left out.
+// Splits `text` at every character of `separators` and leaves out empty parts.
 std::vector<std::string> parted(std::string_view text, std::string_view separators);
 
-// `count` letters and digits that no other process is likely to choose.
+// Returns `count` random letters and digits, for names that no other process will choose.
 std::string random_letters(size_t count);
 
-// 1536 -> "1.5 KiB", as people read sizes.
+// Formats a size for people: 1536 becomes "1.5 KiB".
 std::string human_bytes(uint64_t size_bytes);
 
 }  // namespace berth

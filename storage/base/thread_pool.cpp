@@ -14,9 +14,9 @@
 namespace berth {
 namespace {
 
-// Some 40 us, and then 0.5 ms in which whoever else has work gets the CPU: longer than what lies
-// between two operations of a step, since a virtual machine takes long to wake who sleeps, and
-// shorter than anyone would notice.
+// A waiting thread spins for about 40 us, then yields the CPU for about 0.5 ms, and then sleeps.
+// Spinning bridges the gap between two operations of a training step: on a virtual machine, waking
+// a sleeping thread takes longer than that gap. After 0.5 ms idle threads sleep and cost nothing.
 constexpr int kPauses = 2000, kYields = 1000;
 
 void relax() {
@@ -27,7 +27,7 @@ void relax() {
 #endif
 }
 
-// Returns once `word` differs from `old`: by spinning at first, then asleep.
+// Returns when `word` differs from `old`. Spins first and then sleeps.
 void await_change(const std::atomic<uint32_t>& word, uint32_t old) {
   for (int i = 0; i < kPauses + kYields; ++i) {
     if (word.load(std::memory_order_acquire) != old) return;
@@ -40,7 +40,7 @@ void await_change(const std::atomic<uint32_t>& word, uint32_t old) {
   while (word.load(std::memory_order_acquire) == old) word.wait(old, std::memory_order_acquire);
 }
 
-// Which part of which pool this thread is running.
+// The pool and part that this thread is running; it detects nested calls.
 struct Running {
   const void* pool = nullptr;
   int thread = 0;
@@ -50,9 +50,11 @@ thread_local Running running;
 }  // namespace
 
 struct ThreadPool::State {
-  // One per thread, a cache line each: a waker does not disturb the others.
+  // One slot per thread. Each has a cache line of its own, so that waking one thread does not
+  // disturb the others.
   struct alignas(64) Slot {
-    std::atomic<uint32_t> ticket{0};  // raised when there is a part to run, or the end has come
+    std::atomic<uint32_t> ticket{
+        0};  // incremented when there is a part to run, or to stop the thread
     std::exception_ptr failure;
   };
 
@@ -93,13 +95,13 @@ struct ThreadPool::State {
   }
 
   std::vector<Slot> slots;
-  // The job in progress; written before tickets rise, read after.
+  // The current job. It is written before the tickets are incremented and read after that.
   const Range* fn = nullptr;
   int64_t count = 0;
   int parts = 1;
   bool stopping = false;
   alignas(64) std::atomic<uint32_t> unfinished{0};
-  std::vector<std::jthread> threads;  // last: they use all of the above
+  std::vector<std::jthread> threads;  // declared last: the threads use the members above
 };
 
 ThreadPool::ThreadPool(int num_threads)

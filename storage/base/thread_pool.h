@@ -6,10 +6,11 @@
 
 namespace berth {
 
-// Threads that split an index range in fixed, contiguous, nearly equal parts: part i always goes to
-// thread i, so results depend on the number of threads but never on timing. One caller at a time;
-// the caller is thread 0. A function that throws: the first exception (by thread) is rethrown
-// from run(). Nested calls from inside a part run on that part's thread alone.
+// A pool of threads that splits an index range into fixed, contiguous, nearly equal parts. Part i
+// always runs on thread i, so results may depend on the number of threads but never on timing. Only
+// one thread may call the pool at a time; the caller itself runs part 0. If parts throw,
+// parallel_for() rethrows the exception of the lowest-numbered one. A nested call from inside a
+// part runs entirely on that part's thread.
 class ThreadPool {
  public:
   explicit ThreadPool(int num_threads);
@@ -19,8 +20,9 @@ class ThreadPool {
 
   int size() const;
 
-  // fn(begin, end, thread) once for each non-empty part of [0, count). `grain` is the least number
-  // of indices worth a thread of its own: fewer threads take part when count is small.
+  // Calls fn(begin, end, thread) once for each non-empty part of [0, count). `grain` is the
+  // smallest number of indices that is worth a thread; if `count` is small, fewer threads take
+  // part.
   using Range = std::function<void(int64_t begin, int64_t end, int thread)>;
   void parallel_for(int64_t count, int64_t grain, const Range& fn);
 
@@ -29,8 +31,8 @@ class ThreadPool {
   std::unique_ptr<State> state_;
 };
 
-// Threads this process may use at once: the smaller of its CPU affinity and, rounded up, its
-// cgroup CPU quota (v1 and v2). At least 1.
+// The number of threads that this process can run at once: its CPU affinity, or its cgroup's CPU
+// quota (v1 and v2) rounded up if that is smaller. At least 1.
 int available_threads();
 
 }  // namespace berth
