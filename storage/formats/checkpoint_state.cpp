@@ -21,7 +21,8 @@ int digit(char c) {
   return 99;
 }
 
-// \ooo and \xhh, from `at` on; moves `at` behind it. nullopt: no digits.
+// Parses \ooo or \xhh. `at` is the index after the backslash and is moved past the escape. Returns
+// nullopt if there are no digits.
 std::optional<char> numeric_escape(std::string_view text, size_t& at) {
   const bool is_hex = text[at] == 'x';
   const size_t begin = at + is_hex, most = is_hex ? 2 : 3;
@@ -42,7 +43,7 @@ std::optional<char> simple_escape(char c) {
   return found == std::string_view::npos ? std::nullopt : std::optional(kMeans[found]);
 }
 
-// A quoted text of protobuf's text format, with C's escapes.
+// Returns the value of a quoted string in protobuf's text format, which has C's escapes.
 std::string unquoted(std::string_view text, size_t line) {
   if (text.size() < 2 || (text.front() != '"' && text.front() != '\'') ||
       text.back() != text.front()) {
@@ -63,7 +64,7 @@ std::string unquoted(std::string_view text, size_t line) {
     } else if (const auto numeric = numeric_escape(content, at)) {
       path += *numeric;
     } else {
-      fail_at_line(line, cat("an escape that is none: \\", content[at]));
+      fail_at_line(line, cat("an unknown escape: \\", content[at]));
     }
   }
   return path;
@@ -73,7 +74,7 @@ bool is_absolute(std::string_view path) {
   return path.starts_with('/') || path.find("://") != std::string_view::npos;
 }
 
-// Whether a part of the path is "..".
+// Whether any part of the path is "..".
 bool climbs(std::string_view path) {
   while (true) {
     const size_t slash = path.find('/');
@@ -83,7 +84,7 @@ bool climbs(std::string_view path) {
   }
 }
 
-// The last value wins, as in protobuf's own parser.
+// If the key appears several times, the last value wins, as in protobuf's own parser.
 std::optional<std::string> latest_path(std::string_view text) {
   std::optional<std::string> path;
   for (size_t line = 1; !text.empty(); ++line) {

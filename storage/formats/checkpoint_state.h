@@ -6,15 +6,16 @@
 
 namespace berth {
 
-// The file named "checkpoint" beside a model's checkpoints: CheckpointState as text
-// (tensorflow/python/training/checkpoint_state.proto), lines such as
+// Reads the file named "checkpoint" beside a model's checkpoints. It is a CheckpointState message
+// in protobuf's text format (tensorflow/python/training/checkpoint_state.proto), with lines such as
 //
 //   model_checkpoint_path: "model.ckpt-1000"
 //
-// The prefixes that may be the latest checkpoint, the first whose .index exists being it. A path
-// relative to the directory stands alone; an absolute one (or a URI) stands first, then, as
-// directories move, its last part, relative. No relative one leads out of the directory. Empty: the
-// file names none. Throws kCorrupt, naming the line, on text that is not of this form.
+// Returns prefixes that may name the latest checkpoint; the caller takes the first whose .index
+// file exists. A path relative to the directory is the only result. An absolute path (or a URI)
+// comes first and is followed by its last part, relative to the directory, because directories get
+// moved. No relative result leads out of the directory. The result is empty if the file names no
+// checkpoint. Throws kCorrupt, naming the line, if the text does not have this form.
 std::vector<std::string> latest_checkpoint_prefixes(std::string_view state_file);
 
 }  // namespace berth

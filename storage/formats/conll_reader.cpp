@@ -15,7 +15,8 @@ struct WordLine {
   size_t fields = 0;
 };
 
-// Fields are parted by tabs where there is one, else by spaces: a word may hold spaces then.
+// Fields are separated by tabs if the line contains one, and otherwise by spaces. Words may contain
+// spaces in a line with tabs.
 WordLine split_line(std::string_view line) {
   const std::string_view separators = line.find('\t') != std::string_view::npos ? "\t" : " ";
   WordLine parts;
@@ -55,7 +56,7 @@ class ConllReader final : public RowReader {
   }
 
  private:
-  // The next lines up to a blank one; false at the end.
+  // Reads lines up to a blank one. Returns false at the end of the file.
   bool read_sentence() {
     words_ = tags_ = Json::array();
     std::optional<Error> failure;
@@ -70,11 +71,12 @@ class ConllReader final : public RowReader {
       const WordLine parts = split_line(line);
       if (fields_ == 0) fields_ = parts.fields;
       if (parts.fields != fields_ && !ignores_tags_ && !failure) {
-        failure = Error(Code::kBadData,
-                        cat("has ", parts.fields, parts.fields == 1 ? " field" : " fields",
-                            ", the lines before it ", fields_),
-                        line_position(lines_.number()),
-                        "a line is a word, and its tag last; a blank line ends a sentence");
+        failure = Error(
+            Code::kBadData,
+            cat("has ", parts.fields, parts.fields == 1 ? " field" : " fields",
+                ", but the lines before it have ", fields_),
+            line_position(lines_.number()),
+            "write one word per line with its tag last, and a blank line after each sentence");
       }
       words_.push_back(parts.word);
       tags_.push_back(parts.tag);
@@ -87,7 +89,7 @@ class ConllReader final : public RowReader {
   const bool ignores_tags_;
   std::vector<Column> columns_;
   Json words_, tags_;
-  size_t fields_ = 0;  // of every line
+  size_t fields_ = 0;  // number of fields in every line
   uint64_t first_line_ = 0;
   bool has_first_ = false;
 };

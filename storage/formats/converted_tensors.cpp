@@ -14,7 +14,7 @@ bool is_floating(DType dtype) {
          dtype == DType::kF64;
 }
 
-// Aligned, which a file's bytes need not be.
+// The bytes in a file may be unaligned; the returned elements are aligned.
 template <typename T>
 std::vector<T> elements_of(const NamedTensor& tensor) {
   std::vector<T> values(tensor.data.size() / sizeof(T));
@@ -75,7 +75,7 @@ ConvertedTensors::ConvertedTensors(const TensorReader& file, std::optional<DType
     std::vector<std::byte> memory;
     tensor.data = file.read(tensor, memory);
     if (dtype) convert(tensor, *dtype);
-    // Moving keeps its place.
+    // Moving the vector does not move its bytes, so tensor.data stays valid.
     if (!memory.empty() && tensor.data.data() == memory.data()) held_.push_back(std::move(memory));
   }
 }

@@ -9,13 +9,16 @@
 
 namespace berth {
 
-// Tensors with their data, those of floating point numbers as another type where one is given.
-// Borrows what need not change, holds what does.
+// Copies of tensors whose floating-point elements may be converted to another type. A tensor that
+// needs no conversion keeps borrowing its bytes; converted bytes are owned by this object.
+// Thread-safe once built.
 class ConvertedTensors {
  public:
-  // `dtype` is kF32, kF16 or kBF16; kF64 is converted, too.
+  // Converts every floating-point tensor (kF64 included) to `dtype`, which is kF32, kF16 or kBF16.
+  // `tensors` must outlive this.
   ConvertedTensors(std::span<const NamedTensor> tensors, DType dtype);
-  // Of a file, which outlives this, in row-major order; `dtype` absent: of their own types.
+  // Reads all tensors of `file`, which must outlive this, in row-major order. Converts them only if
+  // `dtype` is given.
   explicit ConvertedTensors(const TensorReader& file, std::optional<DType> dtype = std::nullopt);
   ConvertedTensors(const ConvertedTensors&) = delete;
   ConvertedTensors& operator=(const ConvertedTensors&) = delete;
@@ -29,7 +32,7 @@ class ConvertedTensors {
   std::deque<std::vector<std::byte>> held_;
 };
 
-// The numbers of a tensor of kF32, kF16, kBF16 or kF64.
+// Returns the elements of a kF32, kF16, kBF16 or kF64 tensor as floats.
 std::vector<float> floats_of(const NamedTensor& tensor);
 
 }  // namespace berth

@@ -14,7 +14,8 @@ class CsvReader final : public DelimitedReader {
 
  private:
   static constexpr const char* kHint =
-      "close it, or double it where it is text; --skip-bad-rows cannot tell which rows it took";
+      "close the quote, or double it if it is text; --skip-bad-rows cannot tell "
+      "which rows it contains";
 
   void split(std::string_view line, Row& fields) override {
     size_t at = 0;
@@ -31,9 +32,10 @@ class CsvReader final : public DelimitedReader {
     }
   }
 
-  // The field whose opening quote is line[at]. Leaves `at` at the comma or end behind its closing
-  // quote, which may be on a later line: `line` is then that one. Where a quote has swallowed lines
-  // and never ends, how many rows those were is unknown: that is no bad row but a corrupt file.
+  // Reads the field whose opening quote is line[at]. The closing quote may be on a later line;
+  // `line` is then that line. On return, line[at] is the comma after the field, or `at` is the end
+  // of the line. A quote that swallows lines and never closes is kCorrupt rather than a bad row,
+  // because nobody can tell how many rows it contains.
   std::string quoted_field(std::string_view& line, size_t& at) {
     const uint64_t opened = lines_.number();
     std::string text;
@@ -43,7 +45,7 @@ class CsvReader final : public DelimitedReader {
       if (quote == std::string_view::npos) {
         text.append(line.substr(at)).append(lines_.ending());
         if (text.size() > TextLines::kLimitBytes || !lines_.next(line)) {
-          throw Error(Code::kCorrupt, "a quote opens here that nothing closes",
+          throw Error(Code::kCorrupt, "a quote opens here and is never closed",
                       line_position(opened), kHint);
         }
         at = 0;
@@ -55,7 +57,8 @@ class CsvReader final : public DelimitedReader {
       if (line[at] != '"') {
         if (lines_.number() != opened) {
           throw Error(Code::kCorrupt,
-                      cat("a quote opens here, and text follows its end on line ", lines_.number()),
+                      cat("a quote opens here, and text follows the closing quote on line ",
+                          lines_.number()),
                       line_position(opened), kHint);
         }
         throw Error(Code::kBadData, cat("text follows the closing quote at byte ", at),

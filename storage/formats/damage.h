@@ -7,10 +7,10 @@
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 
-// How this folder's readers say that a file's bytes are not those that were written.
+// Throw kCorrupt for bytes that are not what was written. Used by the readers of this folder.
 namespace berth {
 
-inline constexpr const char* kFetchAgain = "fetch the file again";  // what to do about it
+inline constexpr const char* kFetchAgain = "fetch the file again";  // the usual hint
 
 [[noreturn]] inline void fail_at_byte(uint64_t offset, const std::string& what) {
   throw Error(Code::kCorrupt, what, cat("byte ", offset), kFetchAgain);

@@ -55,10 +55,10 @@ bool DelimitedReader::next(Row& row) {
   if (!next_record(row)) return false;
   if (row.size() != columns_.size()) {
     const size_t count = row.size();
-    throw Error(
-        Code::kBadData,
-        cat("has ", count, count == 1 ? " field" : " fields", ", the header has ", columns_.size()),
-        position());
+    throw Error(Code::kBadData,
+                cat("has ", count, count == 1 ? " field" : " fields", ", but the header has ",
+                    columns_.size()),
+                position());
   }
   return true;
 }

@@ -9,8 +9,8 @@
 
 namespace berth {
 
-// A text table with a header: what CSV and TSV share. Blank lines between records are skipped, and
-// an empty field is missing.
+// Reads a text table with one record per line and a header. This is what CSV and TSV have in
+// common. Blank lines between records are skipped. An empty field is a missing value.
 class DelimitedReader : public RowReader {
  public:
   std::span<const Column> columns() const final { return columns_; }
@@ -20,14 +20,15 @@ class DelimitedReader : public RowReader {
  protected:
   explicit DelimitedReader(std::unique_ptr<ByteSource> source) : lines_(std::move(source)) {}
 
-  // Makes the first record the columns, their names without blanks around them. Throws kBadData
-  // when there is none, or when it names two columns alike (pandas' unnamed index column is an
-  // empty name).
+  // Takes the column names from the first record and trims them. Throws kBadData if there is no
+  // record, or if two columns have the same name. Several columns may have an empty name, because
+  // pandas writes its index that way.
   void read_header();
-  // Of a text without a header: as many columns as the first record has fields, named 0, 1, ...
+  // For a text without a header: creates as many columns as the first record has fields, with the
+  // names 0, 1, ...
   void number_columns();
 
-  // Splits the record that begins with `line` into `fields`; it may take more lines.
+  // Splits the record that begins with `line` into `fields`. May read further lines from lines_.
   virtual void split(std::string_view line, Row& fields) = 0;
 
   static void append_field(std::string_view text, Row& fields);
@@ -39,7 +40,7 @@ class DelimitedReader : public RowReader {
 
   std::vector<Column> columns_;
   uint64_t record_line_ = 0;
-  Row first_;  // read by number_columns(), not yet returned
+  Row first_;  // read by number_columns() and not returned yet
   bool has_first_ = false;
 };
 

@@ -23,7 +23,7 @@ namespace tensor {
 constexpr uint32_t kDType = 1, kShape = 2, kStringVal = 8, kDTypeString = 7;
 }
 
-// Numbers that are 0 are left out, as proto3 writers do.
+// Leaves out fields whose value is 0, as proto3 writers do.
 ProtoWriter event_at(double wall_time_s, int64_t step) {
   ProtoWriter writer;
   if (wall_time_s != 0) writer.float64(event::kWallTime, wall_time_s);

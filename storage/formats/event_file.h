@@ -9,10 +9,10 @@
 
 namespace berth {
 
-// TensorBoard event records: TFRecord framing of Event protos (reference: tensorboard
-// compat/proto/event.proto). A file is the version record followed by any number of others.
+// Writes TensorBoard event files: Event messages in TFRecord framing (tensorboard's
+// compat/proto/event.proto). A file consists of the version record and any number of other records.
 //
-// The first record of every file: wall_time and file_version "brain.Event:2".
+// Returns the first record of every file, with wall_time and the file_version "brain.Event:2".
 std::vector<std::byte> event_file_header(double wall_time_s);
 
 struct Scalar {
@@ -20,11 +20,11 @@ struct Scalar {
   float value;
 };
 
-// One record that holds all `scalars` of `step`, as simple_value.
+// Returns one record with all `scalars` of `step`, each as a simple_value.
 std::vector<std::byte> scalar_event(double wall_time_s, int64_t step,
                                     std::span<const Scalar> scalars);
 
-// One record that shows `text` (Markdown) under `tag` in the Text tab.
+// Returns one record that shows the Markdown `text` under `tag` in TensorBoard's Text tab.
 std::vector<std::byte> text_event(double wall_time_s, int64_t step, const std::string& tag,
                                   const std::string& text);
 

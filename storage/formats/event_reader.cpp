@@ -23,7 +23,7 @@ uint64_t elements_of(Bytes shape) {
     for_each_field(dimension.as_bytes(), [&](const ProtoField& field) {
       if (field.number == kDimensionSize) size = field.as_varint();
     });
-    elements = size == 1 ? elements : 0;  // only whether it is one number matters
+    elements = size == 1 ? elements : 0;  // only whether the tensor has exactly one element matters
   });
   return elements;
 }
@@ -36,7 +36,7 @@ std::optional<double> first_of(Bytes values) {
   return static_cast<double>(value);
 }
 
-// Of a tensor of one float or double.
+// The value of a tensor that consists of one float or double.
 std::optional<double> number_of(Bytes tensor) {
   uint64_t dtype = 0, elements = 1;
   std::optional<double> number;

@@ -12,11 +12,12 @@ namespace {
 
 constexpr size_t kDepthLimit = 256;
 
-// Receives the events of one line and fills a row: values of the outer object become cells, deeper
-// ones JSON text. No tree is built, so nothing is recursive and memory is that of the text.
+// Receives the parser's events for one line and fills a row. Values of the outer object become
+// cells; deeper values become JSON text. Because no tree is built, nothing recurses and memory is
+// bounded by the length of the line.
 class LineEvents {
  public:
-  // With `learn`, a key that is not yet a column becomes one.
+  // If `learn`, a key that is not a column yet becomes one.
   LineEvents(std::vector<Column>& columns, std::unordered_map<std::string, size_t>& index, Row& row,
              bool learn)
       : columns_(columns), index_(index), row_(row), learn_(learn) {}
@@ -32,7 +33,7 @@ class LineEvents {
   bool string(std::string& text) {
     return depth_ > 1 ? value(to_text(Json(text)), text) : value({}, std::move(text));
   }
-  bool binary(Json::binary_t&) { return true; }  // never in JSON text
+  bool binary(Json::binary_t&) { return true; }  // never happens in JSON text
 
   bool start_object(size_t) { return open('{'); }
   bool start_array(size_t) { return open('['); }
@@ -57,7 +58,7 @@ class LineEvents {
   }
 
   bool parse_error(size_t byte, const std::string&, const Json::exception&) {
-    throw Error(Code::kBadData, cat("is not JSON, by its byte ", byte));
+    throw Error(Code::kBadData, cat("is not valid JSON at byte ", byte));
   }
 
  private:
@@ -100,7 +101,7 @@ class LineEvents {
   }
 
   [[noreturn]] static void not_an_object() {
-    throw Error(Code::kBadData, "is not a JSON object", "", "write one {...} a line");
+    throw Error(Code::kBadData, "is not a JSON object", "", "write one {...} per line");
   }
 
   std::vector<Column>& columns_;
@@ -108,8 +109,8 @@ class LineEvents {
   Row& row_;
   const bool learn_;
   size_t depth_ = 0, column_ = 0;
-  std::string nested_;  // the value below the outer object, as far as it is known
-  bool first_ = true;   // nothing stands yet between nested_'s last bracket or colon and here
+  std::string nested_;  // JSON text of the nested value parsed so far
+  bool first_ = true;   // nested_ ends with a bracket or colon: no comma yet
 };
 
 class JsonlReader final : public RowReader {

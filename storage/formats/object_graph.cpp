@@ -35,7 +35,7 @@ void each_attribute(Bytes node, Visit visit) {
 
 std::map<std::string, std::string, std::less<>> full_names(Bytes object_graph) try {
   std::map<std::string, std::string, std::less<>> names;
-  constexpr uint64_t kEach = 128;  // of the map's own
+  constexpr uint64_t kEach = 128;  // bytes that the map itself needs for an entry
   uint64_t bytes = 0;
   ProtoField field;
   for (ProtoReader reader(object_graph); reader.next(field);) {

@@ -46,7 +46,7 @@ std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::st
     case TableFormat::kNone:
       break;
   }
-  throw Error(Code::kBadData, "is not a table by its name", "",
+  throw Error(Code::kBadData, "is not a table, judging by its name", "",
               "a table ends in .csv, .tsv, .jsonl, .ndjson, .json, .conll, .pickle or .pkl");
 }
 

@@ -8,13 +8,15 @@
 
 namespace berth {
 
-// A pandas DataFrame or Series pickled by Python (protocols 0-5, pandas 0.20 to 3.x): an opcode
-// reader that builds tables. Nothing is imported or executed: each global must be one of a fixed
-// list of (module, name) pairs, which stand for inert nodes; any other is kBadData, naming it.
-// Damage is kCorrupt, naming the byte offset. Memory is bounded by a small multiple of the pickle's
-// size. A list of dicts or a dict of lists is a table too. Columns that hold neither text nor
-// numbers read as missing. Borrows nothing.
+// Reads a pandas DataFrame or Series that Python pickled (protocols 0 to 5, pandas 0.20 to 3.x). A
+// list of dicts and a dict of lists are tables, too.
+//
+// The reader interprets the pickle's opcodes and builds a table; it never imports or executes
+// anything. Each global must be one of a fixed list of (module, name) pairs, which become inert
+// nodes. Throws kBadData, naming the global, on any other, and kCorrupt, naming the byte offset, on
+// damage. Memory is bounded by a small multiple of the pickle's size. Columns that hold neither
+// text nor numbers read as missing values. The result owns its data.
 std::unique_ptr<RowReader> read_pickle(Bytes pickle);
-std::unique_ptr<RowReader> read_pickle(std::vector<std::byte> pickle);  // without a copy
+std::unique_ptr<RowReader> read_pickle(std::vector<std::byte> pickle);  // does not copy the pickle
 
 }  // namespace berth

@@ -9,13 +9,13 @@
 
 namespace berth {
 
-// The wire format of protocol buffers (protobuf.dev/programming-guides/encoding): a message is a
-// run of fields, each a varint key (number << 3 | wire type) and a payload. Which message it is
-// stays the caller's knowledge; there is no schema here.
+// The wire format of protocol buffers (protobuf.dev/programming-guides/encoding). A message is a
+// sequence of fields, each with a varint key (number << 3 | wire type) and a payload. There is no
+// schema here; the caller knows the message type.
 enum class WireType : uint8_t { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
 
-// Builds one message; fields stand in the order of the calls. A nested message is written with its
-// own writer and added as bytes.
+// Builds one message, with its fields in the order of the calls. A nested message is built with a
+// writer of its own and then added.
 class ProtoWriter {
  public:
   void varint(uint32_t field, uint64_t value);
@@ -39,16 +39,16 @@ class ProtoWriter {
   std::vector<std::byte> written_;
 };
 
-// One field as it was read. `payload` is borrowed from the message and set for kLengthDelimited
-// only; `value` holds the other types' bits.
+// One field of a message. A kLengthDelimited field has its bytes in `payload`, borrowed from the
+// message. The other wire types have their bits in `value`.
 struct ProtoField {
   uint32_t number = 0;
   WireType type = WireType::kVarint;
   uint64_t value = 0;
   Bytes payload;
-  size_t offset = 0;  // of the key, in the message
+  size_t offset = 0;  // of the key, within the message
 
-  // The value, or kCorrupt naming the field when its wire type is another.
+  // Return the value. Throw kCorrupt, naming the field, if it has a different wire type.
   uint64_t as_varint() const;
   int64_t as_int64() const { return static_cast<int64_t>(as_varint()); }
   uint32_t as_fixed32() const;
@@ -59,13 +59,14 @@ struct ProtoField {
   std::string_view as_text() const;
 };
 
-// Reads the fields of `message`, which outlives it, in order. Unknown fields are the caller's to
-// skip. Throws kCorrupt, naming the byte offset, on groups, field number 0 and anything cut short.
+// Reads the fields of `message`, which must outlive the reader, in order. The caller skips fields
+// that it does not know. Throws kCorrupt, naming the byte offset, on groups, on field number 0, and
+// on a truncated message.
 class ProtoReader {
  public:
   explicit ProtoReader(Bytes message) : cursor_(message) {}
 
-  // The next field; false at the end.
+  // Reads the next field; returns false at the end.
   bool next(ProtoField& field);
 
  private:
@@ -79,7 +80,7 @@ void for_each_field(Bytes message, const Visit& visit) {
   for (ProtoField field; reader.next(field);) visit(field);
 }
 
-// The elements of a packed repeated field of varints.
+// Returns the elements of a packed repeated varint field.
 std::vector<uint64_t> packed_varints(Bytes payload);
 
 }  // namespace berth

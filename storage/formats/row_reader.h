@@ -13,50 +13,53 @@
 
 namespace berth {
 
-// A value of a table; monostate is missing (None, NaN, NA, NaT, null, an absent key).
+// One value of a table. monostate means missing (None, NaN, NA, NaT, null, an absent key).
 using Cell = std::variant<std::monostate, bool, int64_t, double, std::string>;
 using Row = std::vector<Cell>;
 
 struct Column {
   std::string name;
-  std::vector<std::string> categories;  // of a categorical column, in its order; else empty
+  std::vector<std::string> categories;  // of a categorical column, in its order; otherwise empty
 };
 
-// The column of exactly this name.
+// Returns the index of the column with exactly this name.
 std::optional<size_t> find_column(std::span<const Column> columns, std::string_view name);
 
-// A table read row by row. Not thread-safe. Text is valid UTF-8 (else kBadData, with the position).
+// Reads a table row by row. All text is valid UTF-8; anything else throws kBadData with the
+// position. Not thread-safe.
 class RowReader {
  public:
   virtual ~RowReader() = default;
 
   virtual std::span<const Column> columns() const = 0;
 
-  // The next row into `row`, resized to columns().size(); false at the end. Throws kBadData or
-  // kCorrupt, naming the position, on a row that is not one.
+  // Reads the next row into `row` and resizes it to columns().size(). Returns false at the end.
+  // Throws kBadData or kCorrupt, naming the position, if the row is malformed.
   virtual bool next(Row& row) = 0;
 
-  // Where the row last returned stands: "line 7", or "row 6" (from 0) in a pickle.
+  // The position of the row that was returned last: "line 7", or "row 6" (counted from 0) in a
+  // pickle.
   virtual std::string position() const = 0;
 };
 
 // How a file's text is laid out.
 enum class RowLayout {
-  kByName,       // as its suffix says
-  kHeadlessTsv,  // GLUE's CoLA
-  kWordLines,    // a word and its tag a line (CoNLL)
-  kWordsAlone,   // the same, whatever stands behind the word
+  kByName,       // decided by the suffix of the name
+  kHeadlessTsv,  // without a header, as GLUE's CoLA
+  kWordLines,    // one word and its tag per line (CoNLL)
+  kWordsAlone,   // the same, but tags are ignored
 };
 
-// Picks the reader by the name's suffix, lower-cased (after any compression suffix was removed):
-// .csv, .tsv, .jsonl/.ndjson/.json, .conll/.bio/.iob, .pickle/.pkl. Throws kBadData, naming those,
-// on another. The errors of the reader do not name the file: the caller adds it with Error::at().
+// Opens the reader for the name's suffix, ignoring case. The caller has removed any compression
+// suffix. Known are .csv, .tsv, .jsonl/.ndjson/.json, .conll/.bio/.iob and .pickle/.pkl; any other
+// throws kBadData, which lists them. The reader's errors do not name the file: the caller adds it
+// with Error::at().
 std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::string_view file_name,
                                      RowLayout layout = RowLayout::kByName);
 
 // Whether open_rows() has a reader for files of this name.
 bool is_table(std::string_view file_name);
-// Whether that is one of kWordLines.
+// Whether the name's suffix means kWordLines.
 bool names_word_lines(std::string_view file_name);
 
 }  // namespace berth

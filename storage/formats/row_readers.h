@@ -9,42 +9,44 @@
 
 namespace berth {
 
-// Comma-separated values as RFC 4180 and pandas.to_csv write them: a header line, fields quoted
-// with '"' where needed (doubled inside, newlines allowed), LF or CRLF, an optional UTF-8 BOM.
-// An empty unquoted field is missing, a blank line between records is skipped, and a quote inside
-// an unquoted field is text. Cells are strings: the label column's type is the reader's caller's
-// business. A row with another number of fields than the header, two columns of one name (but for
-// unnamed ones) and a line or record above 64 MiB are kBadData; a quote that took more lines and
-// has no proper end is kCorrupt, since nobody knows how many rows it took; a header without rows is
-// a table.
+// Reads comma-separated values as RFC 4180 and pandas.to_csv define them: a header line, fields
+// quoted with '"' where needed (a quote inside is doubled, newlines are allowed), LF or CRLF, and
+// an optional UTF-8 BOM. An empty unquoted field is missing. Blank lines between records are
+// skipped. A quote inside an unquoted field is ordinary text. All cells are strings; interpreting
+// them is up to the caller. A header without rows is an empty table.
+//
+// Throws kBadData if a row has a different number of fields than the header, if two columns share a
+// name (unless it is empty), and on a line or record above 64 MiB. Throws kCorrupt if a quoted
+// field spans lines and does not end properly, because it is unknown how many rows it contains.
 std::unique_ptr<RowReader> make_csv_reader(std::unique_ptr<ByteSource> source);
 
-// Tab-separated values as GLUE writes them: a header line, no quoting at all, nothing stripped; an
-// empty field is missing, a blank line skipped.
+// Reads tab-separated values as GLUE writes them: a header line, no quoting, and nothing trimmed.
+// An empty field is missing. Blank lines are skipped.
 std::unique_ptr<RowReader> make_tsv_reader(std::unique_ptr<ByteSource> source);
 
-// The same without a header line: the columns are named 0, 1, ...
+// The same without a header line. The columns are named 0, 1, ...
 std::unique_ptr<RowReader> make_headless_tsv_reader(std::unique_ptr<ByteSource> source);
 
-// TFRecords of tf.Examples as TensorFlow Datasets write them. The columns are the first one's
-// features, by name; a feature of several values is a JSON list of them, one without is missing;
-// SQuAD's answers/text and answers/answer_start are one column, answers, as Hugging Face has it.
-// Integers of the features in `names` are classes, by their place.
+// Reads TFRecords of tf.Examples as TensorFlow Datasets writes them. The columns are the features
+// of the first example, sorted by name. A feature with several values becomes a JSON list, and one
+// without values is missing. SQuAD's answers/text and answers/answer_start become one column
+// "answers", as in Hugging Face's version of the data. For the features in `names`, integers are
+// replaced by the class name at that index.
 using ClassNames = std::map<std::string, std::vector<std::string>>;
 std::unique_ptr<RowReader> make_tf_example_rows(std::unique_ptr<ByteSource> source,
                                                 ClassNames names);
 
-// One word a line with its tag in the last field, a blank line behind each sentence, as CoNLL's
-// tasks have it; lines of -DOCSTART- are skipped. A row is a sentence: columns tokens and tags, as
-// JSON lists. Where lines have one field, or tags are ignored, there is no column tags; ignored
-// ones may be missing from some lines.
+// Reads one word per line with its tag in the last field and a blank line after each sentence, as
+// in the CoNLL tasks. Lines that begin with -DOCSTART- are skipped. A row is a sentence with the
+// columns "tokens" and "tags", both JSON lists. There is no column "tags" if the lines have only
+// one field, or if tags are ignored. Ignored tags may be missing from some lines.
 enum class WordTags { kIfPresent, kIgnored };
 std::unique_ptr<RowReader> make_conll_reader(std::unique_ptr<ByteSource> source,
                                              WordTags tags = WordTags::kIfPresent);
 
-// One JSON object a line; blank lines are skipped. The columns are the first object's keys, in its
-// order; a key that a later object lacks is missing there, one that it adds is ignored. A nested
-// value is kept as its JSON text.
+// Reads one JSON object per line; blank lines are skipped. The columns are the keys of the first
+// object, in order. A later object may lack some of them, whose values are then missing; its
+// additional keys are ignored. A nested value is kept as JSON text.
 std::unique_ptr<RowReader> make_jsonl_reader(std::unique_ptr<ByteSource> source);
 
 }  // namespace berth

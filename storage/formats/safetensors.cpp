@@ -13,10 +13,10 @@
 namespace berth {
 namespace {
 
-constexpr uint64_t kLargestHeader = 100'000'000;  // of the reference implementation
+constexpr uint64_t kLargestHeader = 100'000'000;  // the limit of the reference implementation
 constexpr size_t kAlignment = 8;
 
-// Elements times element size, when that is a size that memory can have.
+// Returns elements times element size. Throws kCorrupt if the product overflows.
 uint64_t size_of_shape(const SafetensorsEntry& entry) {
   int64_t elements = 1;
   for (const int64_t size : entry.shape) {
@@ -30,7 +30,7 @@ uint64_t size_of_shape(const SafetensorsEntry& entry) {
   return static_cast<uint64_t>(bytes);
 }
 
-// Tensors in file order must tile the data: no hole, no overlap, nothing left at the end.
+// The tensors, in file order, must cover the data without holes, overlaps or bytes left at the end.
 void require_tiling(const std::vector<SafetensorsEntry>& entries, uint64_t data_size) {
   uint64_t expected = 0;
   for (const SafetensorsEntry& entry : entries) {

@@ -13,11 +13,11 @@ namespace berth {
 //
 //   u64 N | N bytes of JSON: {"name": {"dtype", "shape", "data_offsets": [begin, end]}, ...} | data
 //
-// Offsets count from the start of the data, which the tensors tile without hole or overlap.
-// Borrows `file`, which must outlive the reader. Thread-safe once built.
+// Offsets count from the beginning of the data. The tensors must cover the data without holes or
+// overlaps. `file` must outlive the reader. Thread-safe once built.
 class SafetensorsReader final : public TensorReader {
  public:
-  // Throws kCorrupt, naming the tensor or the byte offset, on a bad header, range or size.
+  // Throws kCorrupt, naming the tensor or the byte offset, on a malformed header, range or size.
   explicit SafetensorsReader(Bytes file);
 
   std::span<const NamedTensor> tensors() const override { return tensors_; }
@@ -28,18 +28,19 @@ class SafetensorsReader final : public TensorReader {
   std::map<std::string, std::string> metadata_;
 };
 
-// Writes the tensors in the given order, each aligned to 8 bytes or better by the header's padding
-// and by the order of sizes (the caller's tensors must all have element sizes that divide the
-// offset). metadata {"format": "pt"} is what transformers asks for. Does not close the sink.
+// Writes the tensors in the given order. The header is padded so that the data begin at a multiple
+// of 8 bytes. The caller must order the tensors so that each offset is a multiple of the tensor's
+// element size. transformers requires the metadata {"format": "pt"}. Does not close the sink.
 void write_safetensors(ByteSink& sink, std::span<const NamedTensor> tensors,
                        const std::map<std::string, std::string>& metadata);
 
-// The same, whose tensors' bytes are lent to the sink (ByteSink::lend).
+// Like write_safetensors(), but the tensors' bytes are lent to the sink (ByteSink::lend), so they
+// must stay unchanged until it is closed.
 void lend_safetensors(ByteSink& sink, std::span<const NamedTensor> tensors,
                       const std::map<std::string, std::string>& metadata);
 
-// The same of tensors whose bytes are made one after the other: bytes_of(index) stay until the next
-// call. The tensors' own data are not read.
+// Like write_safetensors(), but the data of tensor i is bytes_of(i), which only needs to stay valid
+// until the next call. The `data` members are not read.
 void write_safetensors(ByteSink& sink, std::span<const NamedTensor> tensors,
                        const std::map<std::string, std::string>& metadata,
                        const std::function<Bytes(size_t index)>& bytes_of);

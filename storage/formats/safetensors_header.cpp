@@ -11,7 +11,7 @@
 namespace berth {
 namespace {
 
-constexpr size_t kHeaderStart = 8;  // in the file, after the header's size
+constexpr size_t kHeaderStart = 8;  // in the file, after the u64 header size
 
 std::optional<DType> dtype_of(std::string_view name) {
   for (int i = 0; i <= static_cast<int>(DType::kF64); ++i) {
@@ -20,7 +20,7 @@ std::optional<DType> dtype_of(std::string_view name) {
   return std::nullopt;
 }
 
-// nlohmann's parser calls these in document order; it keeps no tree and does not recurse.
+// The parser calls these functions in document order. It builds no tree and does not recurse.
 //   depth 0 {  depth 1 "name": {  depth 2 "dtype": "F32", "shape": [  depth 3 2, 3 ], ... } }
 class HeaderHandler final : public nlohmann::json_sax<Json> {
  public:
@@ -32,7 +32,7 @@ class HeaderHandler final : public nlohmann::json_sax<Json> {
       if (!in_metadata_) header.entries.push_back({.name = key_, .shape = {}});
       seen_ = {};
     } else if (depth_ != 0) {
-      fail("an object where none belongs");
+      fail("an unexpected object");
     }
     ++depth_;
     return true;
@@ -47,7 +47,7 @@ class HeaderHandler final : public nlohmann::json_sax<Json> {
 
   bool key(std::string& name) override {
     if (depth_ == 1 && !names_.insert(name).second) {
-      throw Error(Code::kCorrupt, "stands twice in the header", cat("tensor ", quoted(name)));
+      throw Error(Code::kCorrupt, "appears twice in the header", cat("tensor ", quoted(name)));
     }
     key_ = std::move(name);
     return true;
@@ -55,10 +55,10 @@ class HeaderHandler final : public nlohmann::json_sax<Json> {
 
   bool string(std::string& text) override {
     if (depth_ == 2 && in_metadata_) {
-      if (!header.metadata.emplace(key_, text).second) fail("a metadata key that stands twice");
+      if (!header.metadata.emplace(key_, text).second) fail("a metadata key that appears twice");
       return true;
     }
-    if (depth_ != 2 || key_ != "dtype" || seen_.dtype) fail("a text where none belongs");
+    if (depth_ != 2 || key_ != "dtype" || seen_.dtype) fail("an unexpected string");
     const std::optional<DType> dtype = dtype_of(text);
     if (!dtype) {
       throw Error(Code::kBadData, cat("elements of type ", quoted(text), " are not supported"),
@@ -84,7 +84,7 @@ class HeaderHandler final : public nlohmann::json_sax<Json> {
   }
 
   bool number_unsigned(uint64_t number) override {
-    if (depth_ != 3) fail("a number where none belongs");
+    if (depth_ != 3) fail("an unexpected number");
     SafetensorsEntry& entry = header.entries.back();
     if (key_ == "shape") {
       if (number > static_cast<uint64_t>(INT64_MAX)) fail("its shape overflows");
@@ -134,7 +134,7 @@ SafetensorsHeader parse_safetensors_header(std::string_view json) {
     throw Error(Code::kCorrupt, "the header does not begin with {", cat("byte ", kHeaderStart),
                 "check that it is a safetensors file");
   }
-  // nlohmann's parser takes a zero byte for the end.
+  // The parser would take a zero byte for the end of the text.
   if (const size_t zero = json.find('\0'); zero != std::string_view::npos) {
     throw Error(Code::kCorrupt, "a zero byte in the header", cat("byte ", kHeaderStart + zero),
                 "fetch the file again");

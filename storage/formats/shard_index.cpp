@@ -21,8 +21,8 @@ bool is_plain_name(std::string_view name) {
          });
 }
 
-// nlohmann's parser calls these in document order; it keeps no tree and does not recurse. What
-// stands beside "weight_map" is passed over.
+// The parser calls these functions in document order. It builds no tree and does not recurse.
+// Everything except "weight_map" is skipped.
 class IndexHandler final : public nlohmann::json_sax<Json> {
  public:
   ShardIndex index;
@@ -30,7 +30,7 @@ class IndexHandler final : public nlohmann::json_sax<Json> {
 
   bool start_object(size_t) override {
     if (depth_ == 1 && key_ == "weight_map") {
-      if (has_map) fail("weight_map", "stands twice");
+      if (has_map) fail("weight_map", "appears twice");
       has_map = in_map_ = true;
     } else if (depth_ != 0) {
       value();
@@ -61,7 +61,7 @@ class IndexHandler final : public nlohmann::json_sax<Json> {
     if (!is_plain_name(file)) {
       fail(where, cat("its file ", quoted(file), " is not the name of a file beside the index"));
     }
-    if (!index.file_of.emplace(key_, file).second) fail(where, "stands twice in the index");
+    if (!index.file_of.emplace(key_, file).second) fail(where, "appears twice in the index");
     return true;
   }
   bool number_unsigned(uint64_t) override { return value(); }
@@ -78,9 +78,10 @@ class IndexHandler final : public nlohmann::json_sax<Json> {
   [[noreturn]] static void fail(const std::string& where, const std::string& what) {
     throw Error(Code::kCorrupt, what, where, kFetchAgain);
   }
-  // A value that is no file's name.
+  // Handles a value that is not a string within weight_map.
   bool value() const {
-    if (in_map_) fail(cat("tensor ", quoted(key_)), "has something else than a file's name");
+    if (in_map_)
+      fail(cat("tensor ", quoted(key_)), "is mapped to something other than a file name");
     if (depth_ == 0) fail("byte 0", "the index is not an object");
     if (depth_ == 1 && key_ == "weight_map") fail("weight_map", "is not an object");
     return true;
@@ -100,7 +101,7 @@ std::vector<std::string> ShardIndex::files() const {
 }
 
 ShardIndex parse_shard_index(std::string_view json) {
-  // nlohmann's parser takes a zero byte for the end.
+  // The parser would take a zero byte for the end of the text.
   if (const size_t zero = json.find('\0'); zero != std::string_view::npos) {
     throw Error(Code::kCorrupt, "a zero byte in the index", cat("byte ", zero), kFetchAgain);
   }
@@ -132,7 +133,7 @@ JoinedTensors::JoinedTensors(const ShardIndex& index, std::vector<Shard> shards)
     const auto found = shard_of.find(tensor);
     if (found == shard_of.end() || found->second->file != file) {
       throw Error(Code::kCorrupt,
-                  cat("is not in ", quoted(file), ", where the index has it",
+                  cat("is not in ", quoted(file), ", where the index places it",
                       found == shard_of.end() ? "" : cat(", but in ", quoted(found->second->file))),
                   cat("tensor ", quoted(tensor)), kFetchAgain);
     }

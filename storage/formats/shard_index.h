@@ -10,21 +10,22 @@
 
 namespace berth {
 
-// Which file holds which tensor of a model that is spread over several, as transformers writes it
-// (model.safetensors.index.json, pytorch_model.bin.index.json):
+// The index of a model that is split into several files. It says which file contains which tensor,
+// in the format of transformers (model.safetensors.index.json, pytorch_model.bin.index.json):
 //
 //   {"metadata": {...}, "weight_map": {"<tensor>": "<file>", ...}}
 struct ShardIndex {
-  std::map<std::string, std::string> file_of;  // by tensor
+  std::map<std::string, std::string> file_of;  // file name for each tensor
 
-  std::vector<std::string> files() const;  // each once, sorted
+  std::vector<std::string> files() const;  // sorted, without duplicates
 };
 
-// Throws kCorrupt, naming the byte or the tensor, on anything else: tensors that stand twice, names
-// that are more than a file beside the index.
+// Parses an index. Throws kCorrupt, naming the byte or the tensor, if it is malformed, if a tensor
+// appears twice, or if a file name is not the plain name of a file beside the index.
 ShardIndex parse_shard_index(std::string_view json);
 
-// The tensors of several files as one. Owns the readers. Thread-safe once built.
+// Presents the tensors of several files as one reader. Owns the files' readers. Thread-safe once
+// built.
 class JoinedTensors final : public TensorReader {
  public:
   struct Shard {
@@ -32,8 +33,8 @@ class JoinedTensors final : public TensorReader {
     std::unique_ptr<TensorReader> tensors;
   };
 
-  // Throws kCorrupt, naming the tensor and the files, where one is in two shards or is not in the
-  // one that the index names.
+  // Throws kCorrupt, naming the tensor and the files, if a tensor is in two shards, or is not in
+  // the shard that the index names.
   JoinedTensors(const ShardIndex& index, std::vector<Shard> shards);
 
   std::span<const NamedTensor> tensors() const override { return tensors_; }

@@ -13,7 +13,7 @@
 namespace berth {
 namespace {
 
-// What lies in the shards for a variable: itself, or its slices.
+// The entries that hold a variable's bytes: the variable itself, or its slices.
 std::vector<const BundleEntry*> stored_parts(const TensorBundleIndex& index,
                                              const BundleEntry& variable) {
   if (variable.slices.empty()) return {&variable};
@@ -54,7 +54,7 @@ TensorBundleReader::TensorBundleReader(TensorBundleIndex index, const ShardBytes
   if (verification == Verification::kAtOnce) verify();
 }
 
-// No byte belongs to two tensors.
+// Throws kCorrupt if a byte belongs to two tensors.
 void TensorBundleReader::require_disjoint() const {
   const Part* before = nullptr;
   for (const Part& part : parts_) {
@@ -74,13 +74,13 @@ void TensorBundleReader::require_disjoint() const {
 
 void TensorBundleReader::add(const BundleEntry& entry) {
   if (!entry.slices.empty() && !entry.dtype()) {
-    throw Error(Code::kBadData, "partitioned, though not of numbers");
+    throw Error(Code::kBadData, "is partitioned although it does not hold numbers");
   }
   const Bytes data = entry.slices.empty() ? located(entry) : assembled(entry);
   if (entry.is_string()) {
-    verify(entry, data);  // names are read from them before anything else is
+    verify(entry, data);  // callers read names from strings before they call verify()
     strings_.emplace(entry.name, data);
-  } else if (entry.dtype()) {  // not complex, quantized: nothing that berth computes with
+  } else if (entry.dtype()) {  // complex and quantized types are skipped
     tensors_.push_back(
         {.name = entry.name, .dtype = *entry.dtype(), .shape = entry.shape, .data = data});
   }
@@ -126,9 +126,11 @@ Bytes TensorBundleReader::assembled(const BundleEntry& variable) {
   for (size_t i = 0; i < boxes.size(); ++i) {
     const BundleEntry& slice = index_.slice(variable, i);
     if (slice.type != variable.type || slice.shape != boxes[i].length) {
-      throw Error(Code::kCorrupt, cat("slice ", i, " has another type or shape than its place"));
+      throw Error(Code::kCorrupt,
+                  cat("slice ", i, " has a type or shape that does not fit its place"));
     }
-    slices.push_back(located(slice));  // so its bytes exist before memory for the whole is taken
+    slices.push_back(located(
+        slice));  // checks that the bytes exist before memory for the whole tensor is allocated
   }
   std::vector<std::byte>& tensor =
       owned_.emplace_back(static_cast<size_t>(variable.elements()) * element_size);

@@ -12,29 +12,30 @@
 
 namespace berth {
 
-// TensorFlow's checkpoint format V2 (tensorflow/core/util/tensor_bundle): PREFIX.index, a sorted
-// table of what each tensor is and where it lies, and the data in PREFIX.data-00000-of-00001, ...
+// Reads and writes TensorFlow's checkpoint format V2 (tensorflow/core/util/tensor_bundle).
+// PREFIX.index is a sorted table that describes each tensor. The data are in
+// PREFIX.data-00000-of-00001 and so on.
 
-// PREFIX's data file `shard`: "model.ckpt.data-00000-of-00002".
+// Returns the name of data file number `shard` of PREFIX: "model.ckpt.data-00000-of-00002".
 std::string shard_name(std::string_view prefix, int32_t shard, int32_t num_shards);
 
-// PREFIX where `name` is one of a checkpoint's files, .meta included; else `name` itself.
+// Returns PREFIX if `name` is a file of a checkpoint (.meta included), otherwise `name` itself.
 std::string_view bundle_prefix(std::string_view name);
 
-// A checkpoint's .index: what it holds, without its data. Nothing is borrowed. Thread-safe.
+// The contents of a checkpoint's .index file, without tensor data. Borrows nothing. Thread-safe.
 class TensorBundleIndex {
  public:
   // Throws kCorrupt, naming the byte or the tensor, on damage (every block has a checksum);
-  // kBadData on what berth does not read (big-endian data, a later version); kMemory over the
-  // limits of table_reader.h.
+  // kBadData if the checkpoint is big-endian or of a later version; kMemory above the limits in
+  // table_reader.h.
   explicit TensorBundleIndex(Bytes index_file);
 
-  // Every variable, strings and types that berth has not included, sorted by name.
+  // Every variable, sorted by name. Strings and unsupported element types are included.
   std::span<const BundleEntry> tensors() const { return tensors_; }
-  const BundleEntry* find(std::string_view name) const;  // nullptr: no such variable
+  const BundleEntry* find(std::string_view name) const;  // nullptr if there is no such variable
   int32_t num_shards() const { return num_shards_; }
 
-  // Where a partitioned variable's slice lies. Throws kCorrupt when it is missing.
+  // The entry of one slice of a partitioned variable. Throws kCorrupt if it is missing.
   const BundleEntry& slice(const BundleEntry& variable, size_t slice_index) const;
 
  private:
@@ -43,25 +44,26 @@ class TensorBundleIndex {
   int32_t num_shards_ = 1;
 };
 
-// The bytes of one shard, which must stay for as long as the reader that asked. Throws kNotFound,
-// naming the file, where it is absent. Called once for a shard, and only for those in use.
+// Returns the bytes of one shard, which must stay valid as long as the reader. Throws kNotFound,
+// naming the file, if the shard is absent. Called once for each shard that is needed.
 using ShardBytes = std::function<Bytes(int32_t shard)>;
 
-// Which variables to read; the others' bytes are not touched. None: all.
+// Whether to read a variable. The bytes of other variables are not touched. An empty function
+// selects all.
 using WantedTensors = std::function<bool(const BundleEntry&)>;
 
-// When tensors' checksums are compared: as the reader is built, or by verify() alone.
+// When checksums are compared: in the reader's constructor, or only in verify().
 enum class Verification { kAtOnce, kLater };
 
-// A checkpoint's numeric tensors, sorted by name. Tensors that lie in one piece are borrowed from
-// the shards, at any alignment; partitioned variables are put together in memory of the reader's.
-// Strings and element types that berth has not (complex, quantized) are left out. Thread-safe once
-// built.
+// Reads a checkpoint's numeric tensors, sorted by name. A tensor that is stored in one piece is
+// borrowed from its shard and may be unaligned. A partitioned variable is assembled in memory that
+// the reader owns. Strings and unsupported element types (complex, quantized) are left out of
+// tensors(). Thread-safe once built.
 class TensorBundleReader final : public TensorReader {
  public:
-  // Throws what `shards` throws; kCorrupt, naming the tensor, on ranges outside a shard, tensors
-  // that overlap, slices that do not tile their variable, strings whose checksum does not match,
-  // and as verify() does.
+  // Throws what `shards` throws. Throws kCorrupt, naming the tensor, if a range exceeds its shard,
+  // if tensors overlap, if slices do not cover their variable, if the checksum of a string does not
+  // match, and as verify() does.
   TensorBundleReader(TensorBundleIndex index, const ShardBytes& shards,
                      const WantedTensors& wanted = nullptr,
                      Verification verification = Verification::kAtOnce);
@@ -69,15 +71,16 @@ class TensorBundleReader final : public TensorReader {
   std::span<const NamedTensor> tensors() const override { return tensors_; }
   const TensorBundleIndex& index() const { return index_; }
 
-  // Every wanted tensor's checksum, those left out too, in the order of the shards' bytes.
+  // Compares the checksum of every wanted tensor, in the order of the shards' bytes. Tensors of
+  // unsupported types are included.
   void verify() const override;
 
-  // A wanted string tensor's elements, row-major, borrowed from its shard; empty where `name` is no
-  // such. Throws kMemory above a million elements.
+  // Returns the elements of a wanted string tensor, row-major, borrowed from its shard; empty if
+  // there is no such tensor. Throws kMemory above a million elements.
   std::vector<std::string_view> strings(std::string_view name) const;
 
  private:
-  // What lies in the shards for a variable: itself, or one of its slices.
+  // A range of bytes in a shard: a whole variable, or one of its slices.
   struct Part {
     const BundleEntry* entry;
     const BundleEntry* variable;
@@ -90,17 +93,18 @@ class TensorBundleReader final : public TensorReader {
   Bytes assembled(const BundleEntry& variable);
 
   TensorBundleIndex index_;
-  std::vector<Part> parts_;  // of index_, by place
+  std::vector<Part> parts_;  // point into index_; sorted by shard and offset
   std::vector<Bytes> shards_;
   std::vector<NamedTensor> tensors_;
   std::map<std::string, Bytes, std::less<>> strings_;
   std::vector<std::vector<std::byte>> owned_;
 };
 
-// Writes both files of a checkpoint of one shard as TensorFlow's BundleWriter does, so that
-// tf.train.load_checkpoint reads it: sorted by name, raw blocks, masked checksums. Names must
-// differ and not be empty. The caller's sinks are PREFIX.index and shard_name(PREFIX, 0, 1);
-// neither is closed here, and the data's should be closed first: the index makes the checkpoint.
+// Writes the two files of a checkpoint with one shard, as TensorFlow's BundleWriter does: sorted by
+// name, with uncompressed blocks and masked checksums. tf.train.load_checkpoint reads the result.
+// Names must be unique and not empty. `index` is PREFIX.index and `data` is shard_name(PREFIX, 0,
+// 1). Does not close the sinks. The caller should close `data` first, because the index is what
+// makes the checkpoint visible.
 void write_tensor_bundle(std::span<const NamedTensor> tensors, ByteSink& index, ByteSink& data);
 
 }  // namespace berth

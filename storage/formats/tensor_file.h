@@ -11,12 +11,12 @@
 
 namespace berth {
 
-// A tensor as a file holds it: row-major, little-endian.
+// One tensor of a file, row-major and little-endian.
 struct NamedTensor {
   std::string name;
   DType dtype = DType::kF32;
   std::vector<int64_t> shape{};
-  // elements x size_of(dtype), borrowed; empty where the file holds them in another order:
+  // The elements, borrowed. Empty if the file stores them in a different order: then use
   // TensorReader::read().
   Bytes data{};
 
@@ -33,11 +33,12 @@ class TensorReader {
  public:
   virtual ~TensorReader() = default;
 
-  // All tensors, in file order; their data is borrowed from the reader.
+  // All tensors, in file order. Their data are borrowed from the reader.
   virtual std::span<const NamedTensor> tensors() const = 0;
 
-  // `count` rows of one of its tensors (slices of its first dimension), from `first_row` on; put in
-  // order in `memory` where the file has another order, and then valid until that is used again.
+  // Returns `count` rows of a tensor of this reader (slices of its first dimension), starting at
+  // `first_row`. If the file stores the tensor in a different order, the rows are put into
+  // row-major order in `memory` and are valid until `memory` is changed.
   virtual Bytes read_rows(const NamedTensor& tensor, int64_t first_row, int64_t count,
                           std::vector<std::byte>& memory) const {
     static_cast<void>(memory);
@@ -46,17 +47,17 @@ class TensorReader {
     return tensor.data.subspan(static_cast<size_t>(first_row) * row_bytes,
                                static_cast<size_t>(count) * row_bytes);
   }
-  // All of its rows.
+  // Returns the whole tensor, under the same conditions.
   Bytes read(const NamedTensor& tensor, std::vector<std::byte>& memory) const {
     return read_rows(tensor, 0, tensor.rows(), memory);
   }
 
-  // Throws kCorrupt, naming the tensor, where bytes are not what was written. Most readers compare
-  // the checksums that their format has when they open a file; one that does it afterwards, while
-  // its tensors are read already, is done when this returns.
+  // Throws kCorrupt, naming the tensor, if bytes differ from what was written. Most readers compare
+  // their format's checksums when they open the file, and then this does nothing. A reader that
+  // compares them later, while its tensors are already in use, has finished when this returns.
   virtual void verify() const {}
 
-  // nullptr: no such name.
+  // Returns nullptr if there is no tensor of this name.
   const NamedTensor* find(std::string_view name) const {
     for (const NamedTensor& tensor : tensors()) {
       if (tensor.name == name) return &tensor;

@@ -16,7 +16,7 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 TextLines::TextLines(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
 
-// Reads more behind end_; false at the end of the text.
+// Appends more text at end_. Returns false at the end of the text.
 bool TextLines::fill() {
   if (at_end_) return false;
   if (begin_ > 0) {

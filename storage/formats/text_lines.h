@@ -9,21 +9,21 @@
 
 namespace berth {
 
-// The lines of a UTF-8 text. A line ends with LF, CRLF or the text; a byte order mark is dropped.
-// Not thread-safe.
+// Splits UTF-8 text into lines. A line ends with LF, CRLF or the end of the text. A byte order mark
+// is removed. Not thread-safe.
 class TextLines {
  public:
-  // No line, and no record made of several, is longer.
+  // The longest line, and the longest record that spans several lines.
   static constexpr size_t kLimitBytes = size_t{64} << 20;
 
   explicit TextLines(std::unique_ptr<ByteSource> source);
 
-  // The next line, without its end, into `line`, valid until the next call; false at the end of the
-  // text. Throws kBadData, naming the line (and the byte in it, from 1), when it is not UTF-8 or
-  // too long.
+  // Reads the next line, without its ending, into `line`, which is valid until the next call.
+  // Returns false at the end of the text. Throws kBadData if the line is too long or not UTF-8,
+  // naming the line (and the byte in it, counted from 1).
   bool next(std::string_view& line);
 
-  // Of the line last returned: its end ("\n", "\r\n" or "") and its number, from 1.
+  // The ending of the line returned last ("\n", "\r\n" or "") and its number, counted from 1.
   std::string_view ending() const { return ending_; }
   uint64_t number() const { return number_; }
 
@@ -38,7 +38,7 @@ class TextLines {
   uint64_t number_ = 0;
 };
 
-// "line 7", as positions and errors say it.
+// Returns "line 7", as positions and errors name a line.
 std::string line_position(uint64_t number);
 
 }  // namespace berth

@@ -9,16 +9,17 @@
 
 namespace berth {
 
-// One feature of a tf.Example; monostate is one without a kind.
+// One feature of a tf.Example. monostate means that the feature has no kind, and so no values.
 struct TfFeature {
   std::string name;
   std::variant<std::monostate, std::vector<std::string>, std::vector<float>, std::vector<int64_t>>
       values;
 };
 
-// The features of a serialised tf.Example (tensorflow/core/example/example.proto), sorted by name;
-// of a name that occurs twice the last. Numbers may be packed or not, or both. Throws kCorrupt,
-// naming the byte or the feature; memory is bounded by the record's size.
+// Parses a serialized tf.Example (tensorflow/core/example/example.proto) and returns its features
+// sorted by name. If a name occurs twice, the last one wins. Numbers may be packed, unpacked, or
+// both. Throws kCorrupt, naming the byte or the feature. Memory is bounded by the size of the
+// record.
 std::vector<TfFeature> parse_tf_example(Bytes record);
 
 }  // namespace berth

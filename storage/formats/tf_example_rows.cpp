@@ -15,7 +15,7 @@
 namespace berth {
 namespace {
 
-// What TensorFlow Datasets make of SQuAD's answers.
+// The feature names that TensorFlow Datasets uses for SQuAD's answers.
 constexpr std::string_view kAnswerTexts = "answers/text", kAnswerStarts = "answers/answer_start";
 
 std::string valid_text(const std::string& bytes, const std::string& feature) {
@@ -71,7 +71,7 @@ class TfExampleRows final : public RowReader {
     return found == features.end() ? nullptr : &*found;
   }
 
-  // As Hugging Face's rows have them.
+  // Converts the answers to the form that they have in Hugging Face's rows.
   static Cell answers(const std::vector<TfFeature>& features) {
     Json object = {{"text", Json::array()}, {"answer_start", Json::array()}};
     const TfFeature* texts = values_of(features, kAnswerTexts);
@@ -128,20 +128,21 @@ class TfExampleRows final : public RowReader {
     return to_text(list);
   }
 
-  // TensorFlow Datasets write -1 where a split has no labels.
+  // TensorFlow Datasets writes -1 if a split has no labels.
   static std::string class_name(const ClassNames::value_type& names, int64_t number) {
     if (number == -1) return "";
     if (number >= 0 && static_cast<size_t>(number) < names.second.size()) {
       return names.second[static_cast<size_t>(number)];
     }
-    throw Error(Code::kBadData, cat("feature ", quoted(names.first), ": ", number, " is none of ",
-                                    names.second.size(), " classes"));
+    throw Error(Code::kBadData,
+                cat("feature ", quoted(names.first), ": ", number, " is not the number of one of ",
+                    names.second.size(), " classes"));
   }
 
   TfRecordReader records_;
   const ClassNames names_;
   std::vector<Column> columns_;
-  std::optional<size_t> answers_;  // their column
+  std::optional<size_t> answers_;  // index of the column "answers"
   std::vector<TfFeature> first_;
   bool has_first_ = false;
 };

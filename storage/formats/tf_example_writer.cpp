@@ -5,7 +5,8 @@
 namespace berth {
 namespace {
 
-// Field numbers of example.proto and feature.proto; protobuf leaves out a packed list of nothing.
+// Field numbers of example.proto and feature.proto. Like protobuf, the writer leaves out an empty
+// packed list.
 constexpr uint32_t kFeatureMap = 1, kMapEntry = 1, kKey = 1, kValue = 2, kItem = 1;
 
 ProtoWriter feature_of(std::monostate) { return {}; }

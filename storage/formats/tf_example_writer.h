@@ -7,8 +7,8 @@
 
 namespace berth {
 
-// A tf.Example of these features, in their order; numbers are packed. Sorted by name they are the
-// bytes that TensorFlow's deterministic serialisation gives.
+// Serializes a tf.Example with these features, in their order, with packed numbers. If the features
+// are sorted by name, the bytes equal those of TensorFlow's deterministic serialization.
 std::vector<std::byte> serialize_tf_example(std::span<const TfFeature> features);
 
 }  // namespace berth

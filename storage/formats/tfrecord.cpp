@@ -12,8 +12,8 @@ namespace {
 
 constexpr uint64_t kLargestRecord = uint64_t{1} << 30;
 constexpr size_t kHeadSize = 12, kTailSize = 4;
-constexpr size_t kGrowthStep = size_t{1}
-                               << 20;  // memory grows with the bytes that came, not the claim
+constexpr size_t kGrowthStep =
+    size_t{1} << 20;  // memory grows with the bytes read, not with the claimed size
 
 template <typename T>
 void append(std::vector<std::byte>& bytes, T value) {

@@ -8,15 +8,17 @@
 
 namespace berth {
 
-// TFRecord framing, which has neither magic nor file header; an empty file holds no records.
+// TFRecord framing. The format has no magic number and no file header; an empty file has no
+// records.
 //
 //   u64 size | u32 masked crc32c of the size | data | u32 masked crc32c of the data
 //
-// Whether files of this name (after any compression suffix was removed) are such: they have no
-// suffix of their own, but people write .tfrecord, .tf_record, .tfrecord-00000-of-00002, .tfrec.
+// Whether a file is a TFRecord file, judging by its name (after any compression suffix was
+// removed). The format has no suffix of its own. Common names are .tfrecord, .tf_record,
+// .tfrecord-00000-of-00002 and .tfrec.
 bool names_records(std::string_view file_name);
 
-// Whether a record's size and its checksum stand at the beginning of `file`.
+// Whether `file` begins with a record's size and the matching checksum.
 bool begins_record(Bytes file);
 
 // Appends one record that holds `data`.
@@ -27,11 +29,11 @@ class TfRecordReader {
  public:
   explicit TfRecordReader(std::unique_ptr<ByteSource> source);
 
-  // The next record into `data`; false at the end. Throws kCorrupt, naming the byte offset of the
-  // record, on a wrong checksum, a file cut short or a record of more than 1 GiB.
+  // Reads the next record into `data`; returns false at the end. Throws kCorrupt, naming the byte
+  // offset of the record, on a wrong checksum, a truncated file, or a record of more than 1 GiB.
   bool next(std::vector<std::byte>& data);
 
-  // Of the record last returned, in the file.
+  // The byte offset, in the file, of the record returned last.
   uint64_t offset() const { return offset_; }
 
  private:

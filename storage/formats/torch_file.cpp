@@ -14,7 +14,7 @@
 namespace berth {
 namespace {
 
-constexpr uint64_t kGatherFactor = 2;  // of the file's size
+constexpr uint64_t kGatherFactor = 2;  // copies together, as a multiple of the file's size
 constexpr uint64_t kGatherAlways = uint64_t{1} << 20;
 
 TorchContents read_contents(Bytes file) {
@@ -25,12 +25,12 @@ TorchContents read_contents(Bytes file) {
   }
   if (file.empty() || file[0] != std::byte{0x80}) {
     throw Error(Code::kCorrupt, "neither a zip file nor a pickle", "byte 0",
-                "give what torch.save wrote");
+                "pass a file that torch.save wrote");
   }
   return read_torch_legacy(file);
 }
 
-// Compares the checksums of the storages that tensors use, each once.
+// Compares the checksum of every storage that a tensor uses, once each.
 void require_whole(const std::vector<TorchView>& views, const TorchStorages& storages) {
   std::set<std::string_view> seen;
   for (const TorchView& view : views) {

@@ -7,19 +7,20 @@
 
 namespace berth {
 
-// One file of torch.save (pytorch_model.bin, .pt): a state dict, in the zip form of PyTorch 1.6 or
-// the older row of pickles (formats/torch/torch_layout.h has both). The pickle is read by an opcode
-// reader that runs nothing; a file that refers to any code but PyTorch's own of tensors is
-// kBadData, naming it. float32, float64, bfloat16, float16, integers and bool.
+// Reads a state dict that torch.save wrote (pytorch_model.bin, .pt), either in the zip format of
+// PyTorch 1.6 and later or in the older sequence of pickles (both are described in
+// formats/torch/torch_layout.h). The pickle is parsed without running any code. A file that refers
+// to anything but PyTorch's own tensor functions throws kBadData, which names the reference.
+// Element types are float32, float64, bfloat16, float16, integers and bool.
 //
-// Contiguous tensors borrow `file`, which must outlive the reader, at whatever alignment they have
-// there; tensors that share a storage share its bytes. Transposed and expanded ones are copied, all
-// together at most to twice the file's size. CRC-32s of the zip form are compared. Thread-safe once
-// built.
+// Contiguous tensors borrow `file`, which must outlive the reader, and may be unaligned. Tensors
+// that share a storage share its bytes. Transposed and expanded tensors are copied; the copies
+// together may have at most twice the size of the file. The zip format's CRC-32s are compared.
+// Thread-safe once built.
 class TorchFileReader final : public TensorReader {
  public:
-  // Throws kCorrupt, naming the byte, storage or tensor, on damage; kBadData on what is not a state
-  // dict, or more than that.
+  // Throws kCorrupt, naming the byte, storage or tensor, on damage, and kBadData if the file is not
+  // a state dict or contains more than one.
   explicit TorchFileReader(Bytes file);
 
   std::span<const NamedTensor> tensors() const override { return tensors_; }

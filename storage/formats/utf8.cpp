@@ -5,7 +5,8 @@
 namespace berth {
 namespace {
 
-// The length of the valid sequence that `text`, which is not empty, begins with; 0: none.
+// Returns the length of the valid sequence at the start of `text`, which is not empty; 0 if there
+// is none.
 size_t sequence_length(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned lead = byte(0);

@@ -13,8 +13,8 @@ namespace {
 
 struct ArrowType {
   std::string_view alias;
-  char kind;           // as numpy's; U: text, V: read as missing
-  uint32_t item_size;  // of values, or of a text's offsets
+  char kind;           // numpy's kind; U: text, V: reads as missing
+  uint32_t item_size;  // bytes of a value, or of an offset into the text
 };
 
 constexpr ArrowType kArrowTypes[] = {
@@ -72,7 +72,7 @@ class ArrowCells final : public CellSource {
  private:
   uint64_t size(NodeId id) const {
     if (!graph_.is(id, NodeKind::kInt) || graph_.integer(id) < 0) {
-      throw Error(Code::kCorrupt, "an Arrow array with a size that is no number");
+      throw Error(Code::kCorrupt, "an Arrow array whose size is not a number");
     }
     return static_cast<uint64_t>(graph_.integer(id));
   }
@@ -133,7 +133,7 @@ class ArrowCells final : public CellSource {
   uint64_t length_ = 0, offset_ = 0;
   bool has_validity_ = false;
   Bytes validity_;
-  NumpyArray values_;  // or offsets
+  NumpyArray values_;  // or the offsets of texts
   std::string_view text_;
 };
 

@@ -7,15 +7,16 @@
 
 namespace berth {
 
-// A pyarrow Array or ChunkedArray (Arrow columnar format 1.0), as pandas' Arrow-backed columns
-// hold it:
+// Reads a pyarrow Array or ChunkedArray (Arrow columnar format 1.0) from one of pandas'
+// Arrow-backed columns:
 //
 //   _restore_array((type, length, null_count, offset, [buffers], [children], dictionary))
 //   chunked_array([arrays], type)
 //
-// Buffers: validity bits (least significant first; None: all valid), then values; of texts,
-// offsets (i32, or i64 of "large_string") and UTF-8. Types that are neither text nor numbers read
-// as missing. Throws kCorrupt when a buffer is shorter than the length needs.
+// The buffers are the validity bits (least significant first; None means that all are valid) and
+// the values. An array of texts has offsets (i32, or i64 for "large_string") and then UTF-8. Types
+// that are neither text nor numbers read as missing. Throws kCorrupt if a buffer is too short for
+// the length.
 std::unique_ptr<CellSource> read_arrow_array(const PickleGraph& graph, NodeId id,
                                              MemoryBudget& budget);
 

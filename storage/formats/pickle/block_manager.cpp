@@ -25,7 +25,7 @@ NodeId first_axis(const PickleGraph& graph, NodeId axes, bool is_series) {
   return graph.items_of(axes, 2, "the list of axes")[0];
 }
 
-// BlockManager(blocks, axes), SingleBlockManager(block, axis).
+// Reads BlockManager(blocks, axes) or SingleBlockManager(block, axis).
 void read_arguments(const PickleGraph& graph, std::span<const NodeId> args, FrameBlocks& frame) {
   if (args.size() < 2) throw Error(Code::kCorrupt, "a block manager without axes");
   frame.columns = first_axis(graph, args[1], frame.is_series);
@@ -50,13 +50,14 @@ void read_state(const PickleGraph& graph, NodeId state, FrameBlocks& frame) {
   }
 }
 
-// slice(start, stop, step) over `size` things: the first index, and how many there are.
+// A Python slice(start, stop, step) applied to a sequence: the first index, the step, and the
+// number of indices.
 struct Steps {
   int64_t first, step;
   uint64_t count;
 };
 
-// As Python's slice.indices does: bounds beyond the ends are clipped.
+// Like Python's slice.indices(), clips bounds that lie outside the sequence.
 Steps slice_indices(const PickleGraph& graph, NodeId slice, int64_t size) {
   const auto args = graph.items_of(graph.arguments(slice), 3, "a slice");
   const auto value = [&](NodeId id, int64_t otherwise) {
@@ -67,7 +68,7 @@ Steps slice_indices(const PickleGraph& graph, NodeId slice, int64_t size) {
     return graph.integer(id);
   };
   const int64_t step = value(args[2], 1);
-  if (step == 0 || step == INT64_MIN) throw Error(Code::kCorrupt, "a slice of a step of 0");
+  if (step == 0 || step == INT64_MIN) throw Error(Code::kCorrupt, "a slice with an invalid step");
   const bool forward = step > 0;
   const int64_t low = forward ? 0 : -1, high = forward ? size : size - 1;
   const auto clip = [&](NodeId id, int64_t otherwise) {
@@ -123,7 +124,8 @@ std::vector<uint64_t> read_placement(const PickleGraph& graph, NodeId placement,
     return positions;
   }
   const NumpyArray array = read_numpy_array(graph, placement);
-  if (array.dtype.kind != 'i') throw Error(Code::kCorrupt, "a block placed by no integers");
+  if (array.dtype.kind != 'i')
+    throw Error(Code::kCorrupt, "a block whose positions are not integers");
   check_count(length_of(array));
   for (uint64_t i = 0; i < count; ++i) {
     const int64_t position = array.integer(i);

@@ -8,17 +8,18 @@
 
 namespace berth {
 
-// The cells of one column, made when they are asked for.
+// The cells of one column. Each is converted when it is read.
 class CellSource {
  public:
   virtual ~CellSource() = default;
   virtual uint64_t size() const = 0;
 
-  // Sets `cell` to the one at `index` < size(). Throws kBadData or kCorrupt when it is not valid.
+  // Sets `cell` to the cell at `index`, which must be below size(). Throws kBadData or kCorrupt if
+  // the cell is invalid.
   virtual void read(uint64_t index, Cell& cell) const = 0;
 };
 
-// All missing.
+// A column in which every cell is missing.
 class MissingCells final : public CellSource {
  public:
   explicit MissingCells(uint64_t size) : size_(size) {}
@@ -29,29 +30,31 @@ class MissingCells final : public CellSource {
   const uint64_t size_;
 };
 
-// What a pickle may make us hold beside it. A shared object is written once and may be named many
-// times; whoever copies it for each mention pays first.
+// Limits the memory that reading a pickle may use beside the pickle itself. A pickle can write an
+// object once and refer to it many times; code that copies the object for each reference must spend
+// budget first.
 class MemoryBudget {
  public:
   explicit MemoryBudget(uint64_t size_bytes) : left_(size_bytes) {}
 
-  // Throws kBadData when no `size_bytes` are left.
+  // Throws kBadData if fewer than `size_bytes` are left.
   void spend(uint64_t size_bytes);
 
  private:
   uint64_t left_;
 };
 
-// Text, which must be UTF-8 (kBadData, naming the byte, from 1).
+// Sets `cell` to a text. Throws kBadData, naming the byte (from 1), if the text is not UTF-8.
 void set_text(std::string_view text, Cell& cell);
 
-// Text that Python 2 wrote as bytes: UTF-8 where it is, else Latin-1.
+// Sets `cell` to a text that Python 2 wrote as bytes. Bytes that are not UTF-8 are read as Latin-1.
 void set_old_text(std::string_view text, Cell& cell);
 
-// NaN is missing.
+// Sets `cell` to a number, or to missing if `value` is NaN.
 void set_float(double value, Cell& cell);
 
-// As pandas shows it, for names of columns and categories: "7", "0.5", "True", "nan".
+// Returns the value as pandas displays it in names of columns and categories: "7", "0.5", "True",
+// "nan".
 std::string cell_text(const Cell& cell);
 
 }  // namespace berth

@@ -16,7 +16,7 @@ class FrameReader {
   FrameReader(const PickleGraph& graph, NodeId top)
       : graph_(graph), budget_(kBudgetFactor * graph.claim_limit()) {
     const NodeId state = graph.state(top);
-    NodeId manager = state;  // itself the state before 0.17
+    NodeId manager = state;  // before pandas 0.17 the manager itself is the state
     if (graph.is(state, NodeKind::kDict)) {
       manager = graph.find(state, "_mgr");
       if (manager == PickleGraph::kNone) manager = graph.find(state, "_data");
@@ -33,7 +33,7 @@ class FrameReader {
   Table take() { return std::move(table_); }
 
  private:
-  // A column of no known type has no cells yet: nullptr.
+  // `cells` is nullptr for a column of an unsupported type; drop_dates() fills it in.
   void place(uint64_t column, std::unique_ptr<CellSource> cells) {
     if (cells) {
       if (rows_known_ && cells->size() != table_.rows) {
@@ -65,7 +65,7 @@ class FrameReader {
   void read_series(NodeId state, NodeId values) {
     NodeId name = graph_.find(state, "_name");
     if (name == PickleGraph::kNone) name = graph_.find(state, "name");
-    Cell cell = int64_t{0};  // as pandas names the column of an unnamed one
+    Cell cell = int64_t{0};  // pandas' name for the column of an unnamed Series
     if (name != PickleGraph::kNone) read_object(graph_, name, cell);
     add_column(cell_text(cell));
     place(0, read_column(values, table_.columns[0]));
@@ -103,7 +103,8 @@ class FrameReader {
     }
   }
 
-  // One column; of dates perhaps several, which are missing all alike.
+  // A pandas array is one column. A block of dates may be several columns, all of which read as
+  // missing.
   void read_pandas_block(const FrameBlock& block) {
     Column read;
     auto cells = read_column(block.values, read);

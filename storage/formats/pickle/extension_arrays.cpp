@@ -14,7 +14,8 @@ std::unique_ptr<CellSource> read_vector(const PickleGraph& graph, NodeId id) {
   return array_cells(graph, std::move(array), 0, 1, length);
 }
 
-// pandas' IntegerArray, FloatingArray and BooleanArray: {_data, _mask}, true where missing.
+// pandas' IntegerArray, FloatingArray and BooleanArray: {_data, _mask}. The mask is true where a
+// value is missing.
 class MaskedCells final : public CellSource {
  public:
   MaskedCells(const PickleGraph& graph, NodeId state)

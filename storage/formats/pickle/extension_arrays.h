@@ -7,15 +7,16 @@
 
 namespace berth {
 
-// The two parts of a pandas array kept by NDArrayBacked: __pyx_unpickle_NDArrayBacked(class,
-// checksum, None), BUILD (dtype, array, {...}), the first two in either order.
+// A pandas array that is stored through NDArrayBacked: __pyx_unpickle_NDArrayBacked(class,
+// checksum, None), then BUILD with (dtype, array, {...}), where dtype and array may be swapped.
 struct BackedArray {
   NodeId cls, dtype, array;
 };
 BackedArray read_backed_array(const PickleGraph& graph, NodeId id);
 
-// The cells of a 1-D array of values: numpy's, or pandas' StringArray, masked (nullable) or
-// Arrow-backed one; a list of objects too. nullptr: a pandas array of neither text nor numbers.
+// Returns the cells of a one-dimensional array: numpy's, pandas' StringArray, a masked (nullable)
+// or Arrow-backed array, or a list of objects. Returns nullptr for a pandas array of neither text
+// nor numbers.
 std::unique_ptr<CellSource> read_plain_array(const PickleGraph& graph, NodeId id,
                                              MemoryBudget& budget);
 

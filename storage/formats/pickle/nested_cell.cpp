@@ -13,7 +13,7 @@ namespace berth {
 namespace {
 
 constexpr uint64_t kLimitBytes = uint64_t{64} << 20;
-constexpr uint64_t kPartBytes = sizeof(Json);  // beside its text
+constexpr uint64_t kPartBytes = sizeof(Json);  // memory of one element, in addition to its text
 
 bool is_list(const PickleGraph& graph, NodeId id) {
   return graph.is_sequence(id) || graph.is(id, NodeKind::kSet) || is_numpy_array(graph, id);

@@ -5,9 +5,10 @@
 
 namespace berth {
 
-// A list, tuple, set or array of one dimension as JSON text, or a dict of such; false where the
-// object is none of them. What stands in it and is neither text nor number becomes null. Throws
-// kBadData beyond 64 MiB of text: a shared object may be named many times.
+// Sets `cell` to JSON text if the object is a list, tuple, set or one-dimensional array, or a dict
+// of these or of scalars. Returns false for any other object. Elements that are neither text nor
+// numbers become null. Throws kBadData above 64 MiB of text, because a pickle may refer to one
+// object many times.
 bool read_nested(const PickleGraph& graph, NodeId id, Cell& cell);
 
 }  // namespace berth

@@ -13,7 +13,7 @@
 namespace berth {
 namespace {
 
-constexpr size_t kDimensionLimit = 64;  // numpy's own
+constexpr size_t kDimensionLimit = 64;  // numpy's own limit
 
 uint64_t load(const std::byte* bytes, uint32_t size, bool big_endian) {
   uint64_t value = 0;
@@ -50,7 +50,7 @@ int64_t load_signed(const std::byte* bytes, const NumpyDtype& dtype) {
   return static_cast<int64_t>(value << unused) >> unused;
 }
 
-// Fixed-width UTF-32, padded with zeros.
+// Reads a fixed-width UTF-32 text that is padded with zeros.
 void read_utf32(const std::byte* bytes, const NumpyDtype& dtype, Cell& cell) {
   uint32_t size = dtype.item_size / 4;
   const auto at = [&](uint32_t i) {
@@ -94,7 +94,7 @@ void set_shape(const PickleGraph& graph, NodeId id, NumpyArray& array) {
   }
   for (const NodeId size : graph.items(id)) {
     if (!graph.is(size, NodeKind::kInt) || graph.integer(size) < 0) {
-      throw Error(Code::kCorrupt, "an array with a size that is no number");
+      throw Error(Code::kCorrupt, "an array whose size is not a number");
     }
     array.shape.push_back(static_cast<uint64_t>(graph.integer(size)));
   }

@@ -24,7 +24,7 @@ class RangeCells final : public CellSource {
   }
   uint64_t size() const override { return size_; }
   void read(uint64_t index, Cell& cell) const override {
-    // Unsigned: the product alone may leave 64 bits, the sum does not.
+    // Unsigned arithmetic, because the product may overflow 64 bits although the sum does not.
     cell =
         static_cast<int64_t>(static_cast<uint64_t>(start_) + index * static_cast<uint64_t>(step_));
   }
@@ -66,7 +66,7 @@ class CategoricalCells final : public CellSource {
   const std::vector<Cell> categories_;
 };
 
-// The dict of an index made by _new_Index; kBadData on anything else.
+// Returns the dict of an index that _new_Index made. Throws kBadData on anything else.
 NodeId index_fields(const PickleGraph& graph, NodeId id, bool& is_range) {
   if (graph.is_made_by(id, Global::kNewIndex)) {
     const auto args = graph.items_of(graph.arguments(id), 2, "pandas' _new_Index");
@@ -86,7 +86,7 @@ CategoricalParts categorical_parts(const PickleGraph& graph, NodeId id) {
   if (graph.is_made_by(id, Global::kCategorical)) {
     const NodeId state = graph.state(id);
     const NodeId dtype = graph.find(state, "_dtype");
-    if (dtype == PickleGraph::kNone) {  // before 0.21
+    if (dtype == PickleGraph::kNone) {  // before pandas 0.21
       return {graph.find(state, "_codes"), graph.find(state, "_categories")};
     }
     if (!graph.is_made_by(dtype, Global::kCategoricalDtype)) {

@@ -9,21 +9,21 @@
 
 namespace berth {
 
-// A pandas Index, _new_Index(class, {"data", "name"}) or, of a RangeIndex, {"start", "stop",
-// "step"}: the cells of its labels, at most claim_limit() many. Throws kBadData, naming what it is,
-// on an index of neither text nor numbers.
+// Returns the labels of a pandas Index as cells; there are at most claim_limit() of them. The index
+// is _new_Index(class, {"data", "name"}), or for a RangeIndex {"start", "stop", "step"}. Throws
+// kBadData, naming the kind of index, if its labels are neither text nor numbers.
 std::unique_ptr<CellSource> read_index(const PickleGraph& graph, NodeId id, MemoryBudget& budget);
 
-// Whether `id` is a Categorical array, of any version.
+// Whether `id` is a Categorical array, of any version of pandas.
 bool is_categorical(const PickleGraph& graph, NodeId id);
 
-// The cells of a Categorical, by its codes; its categories, in their order, into `categories`.
-// Throws kCorrupt when a code is neither -1 (missing) nor that of a category, on reading it.
+// Returns the cells of a Categorical, and its categories, in their order, in `categories`. Reading
+// a cell throws kCorrupt if its code is neither -1 (missing) nor that of a category.
 std::unique_ptr<CellSource> read_categorical(const PickleGraph& graph, NodeId id,
                                              MemoryBudget& budget,
                                              std::vector<std::string>& categories);
 
-// The labels of an index (a CategoricalIndex too) as names: of columns.
+// Returns the labels of an index (or CategoricalIndex) as column names.
 std::vector<std::string> read_names(const PickleGraph& graph, NodeId id, MemoryBudget& budget);
 
 }  // namespace berth

@@ -10,10 +10,10 @@ namespace {
 [[noreturn]] void refuse(const PickleGraph& graph, NodeId callable) {
   const GlobalEntry& entry = graph.global(callable);
   throw Error(Code::kBadData, cat("calls ", entry.module, ".", entry.name,
-                                  " as no table does; nothing was executed"));
+                                  ", which no table needs; nothing was executed"));
 }
 
-// The code points of `text`, each below 256, as bytes: _codecs.encode(text, "latin1").
+// Does what _codecs.encode(text, "latin1") does: converts code points below 256 to bytes.
 std::string latin1_bytes(std::string_view text) {
   std::string bytes;
   bytes.reserve(text.size());
@@ -25,7 +25,7 @@ std::string latin1_bytes(std::string_view text) {
     }
     const bool two = (byte == 0xC2 || byte == 0xC3) && i + 1 < text.size() &&
                      (static_cast<unsigned char>(text[i + 1]) & 0xC0) == 0x80;
-    if (!two) throw Error(Code::kBadData, "encodes as Latin-1 what is not");
+    if (!two) throw Error(Code::kBadData, "encodes text as Latin-1 that does not fit it");
     bytes += static_cast<char>(((byte & 3) << 6) | (text[++i] & 0x3F));
   }
   return bytes;
@@ -39,7 +39,8 @@ NodeId encode(PickleGraph& graph, NodeId callable, std::span<const NodeId> args)
   return graph.add_decoded(NodeKind::kBytes, latin1_bytes(graph.text(args[0])));
 }
 
-// bytes(), bytearray() and bytearray(<bytes>); never of a number, which would be a size.
+// Handles bytes(), bytearray() and bytearray(<bytes>). A number as argument, which would be a size,
+// is refused.
 NodeId make_bytes(PickleGraph& graph, NodeId callable, std::span<const NodeId> args) {
   if (args.empty()) return graph.add_slice(NodeKind::kBytes, {});
   const bool copies = graph.is_global(callable, Global::kBytearray) && args.size() == 1 &&
@@ -48,13 +49,14 @@ NodeId make_bytes(PickleGraph& graph, NodeId callable, std::span<const NodeId> a
   return args[0];
 }
 
-// copyreg._reconstructor(class, object, None), by which protocols 0 and 1 make instances.
+// Handles copyreg._reconstructor(class, object, None), which protocols 0 and 1 use to make
+// instances.
 NodeId reconstruct(PickleGraph& graph, NodeId cls) {
   return new_in_table(graph, cls, graph.add_items(NodeKind::kTuple, {}));
 }
 
-// functools.partial(new_block), whose state must name new_block again: the state replaces the
-// function.
+// Whether this is functools.partial(new_block) with a checked state. The state would replace the
+// function, so it must name new_block again.
 bool is_checked_partial(const PickleGraph& graph, NodeId object) {
   return graph.is_made_by(object, Global::kPartial) && graph.state(object) != PickleGraph::kNone;
 }
@@ -103,7 +105,7 @@ NodeId reduce_in_table(PickleGraph& graph, NodeId callable, NodeId arguments) {
       return graph.add_object(callable, arguments);
     case Global::kObject:
     case Global::kMissing:
-    case Global::kNewBlock:  // only through the partial
+    case Global::kNewBlock:  // allowed only through the partial
       refuse(graph, callable);
     default:
       return graph.add_object(callable, arguments);

@@ -4,17 +4,17 @@
 
 namespace berth {
 
-// What the opcodes that make Python run code stand for in a table's pickle: nodes, never calls.
-// Arguments that no table has are kBadData.
+// Handle the opcodes that make Python run code, for the pickles of tables. They create inert nodes
+// and never call anything. They throw kBadData on arguments that no table has.
 
-// REDUCE: `callable` applied to the tuple `arguments`. Byte strings that old protocols spell as
-// calls (_codecs.encode, bytearray) become bytes.
+// REDUCE: applies `callable` to the tuple `arguments`. Old protocols write byte strings as calls
+// (_codecs.encode, bytearray); these become bytes.
 NodeId reduce_in_table(PickleGraph& graph, NodeId callable, NodeId arguments);
 
 // NEWOBJ: class.__new__(class, *arguments).
 NodeId new_in_table(PickleGraph& graph, NodeId cls, NodeId arguments);
 
-// BUILD: gives `object` its state, once.
+// BUILD: gives `object` its state. An object can get its state only once.
 void build_in_table(PickleGraph& graph, NodeId object, NodeId state);
 
 }  // namespace berth

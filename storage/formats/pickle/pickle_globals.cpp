@@ -7,7 +7,8 @@
 namespace berth {
 namespace {
 
-// Observed in pickles of pandas 0.15 to 3.0 (protocols 0-5, Python 2 and 3). All are inert here.
+// The globals observed in pickles of pandas 0.15 to 3.0 (protocols 0-5, Python 2 and 3). All are
+// inert here.
 constexpr GlobalEntry kPandasEntries[] = {
     {"builtins", "object", Global::kObject},
     {"__builtin__", "object", Global::kObject},

@@ -7,8 +7,8 @@
 
 namespace berth {
 
-// What a global of a pickle means to the reader. Several (module, name) pairs mean the
-// same: pandas moved its classes from release to release.
+// What a global means to the reader. Several (module, name) pairs may mean the same, because pandas
+// moved its classes between releases.
 enum class Global : uint8_t {
   // Python
   kObject,
@@ -20,7 +20,7 @@ enum class Global : uint8_t {
   kPartial,
   kGetattr,
   kZoneInfo,
-  kZoneInfoUnpickle,  // only by getattr(ZoneInfo, "_unpickle")
+  kZoneInfoUnpickle,  // result of getattr(ZoneInfo, "_unpickle")
   // numpy
   kDtype,
   kNdarray,
@@ -49,14 +49,14 @@ enum class Global : uint8_t {
   kArrowChunked,
   kArrowBuffer,
   kArrowType,
-  // PyTorch, never in a table
+  // PyTorch; never in a table
   kOrderedDict,
   kRebuildTensor,
   kRebuildTensorV2,
   kRebuildParameter,
-  kTorchStorage,     // the class; its name tells the element type
-  kTorchPersistent,  // what makes a storage of a persistent id
-  // A class or function whose values read as missing: dates, periods, intervals, their dtypes.
+  kTorchStorage,     // the class, whose name gives the element type
+  kTorchPersistent,  // makes a storage from a persistent id
+  // Classes and functions whose values read as missing: dates, periods, intervals, and their dtypes
   kOther
 };
 
@@ -65,11 +65,11 @@ struct GlobalEntry {
   Global meaning;
 };
 
-// The entry of exactly this pair; nullopt: no part of a table. Nothing is imported or looked up
-// anywhere else, and no prefix is trusted.
+// Returns the entry of exactly this pair, or nullopt if tables do not use it. Names are only
+// compared with a fixed list: nothing is imported, and no prefix is trusted.
 std::optional<GlobalEntry> find_table_global(std::string_view module, std::string_view name);
 
-// "os.system", with whatever is not printable ASCII escaped.
+// Returns "os.system" for ("os", "system"), with everything but printable ASCII escaped.
 std::string global_name(std::string_view module, std::string_view name);
 
 }  // namespace berth

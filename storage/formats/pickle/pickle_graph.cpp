@@ -9,9 +9,9 @@
 namespace berth {
 namespace {
 
-constexpr size_t kStateLimit = 256;  // no object's state has so many entries
+constexpr size_t kStateLimit = 256;  // no object's state has as many entries
 
-// Room that a sequence of `size` items has: it grows in place up to there.
+// The number of items that a sequence of `size` items has room for. Up to there it grows in place.
 uint64_t capacity(uint64_t size) {
   return size == 0 ? 0 : std::max<uint64_t>(4, std::bit_ceil(size));
 }
@@ -54,7 +54,8 @@ NodeId PickleGraph::add_slice(NodeKind kind, Bytes of_pickle) {
 }
 
 NodeId PickleGraph::add_decoded(NodeKind kind, std::string_view text) {
-  // Each is written once, at most twice as long as its escapes, then perhaps encoded once.
+  // The limit holds for honest pickles: a text is decoded once, is at most twice as long as its
+  // escapes, and may then be encoded once.
   if (text.size() > UINT32_MAX || decoded_.size() + text.size() > 4 * claim_limit()) {
     throw Error(Code::kBadData, "decodes to many times its size");
   }

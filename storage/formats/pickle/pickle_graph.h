@@ -26,12 +26,13 @@ enum class NodeKind : uint8_t {
   kDict,  // items alternate key, value, key, value
   kSet,
   kGlobal,
-  kObject  // what a callable makes of arguments: inert, it was never called
+  kObject  // the result of a call; inert, because the call was never made
 };
 
-// The objects that a pickle describes, by index: shared ones are one node, cycles are just indices,
-// and no operation on it is recursive. Owns the pickle; texts and bytes are views of it where they
-// can be. A view from items(), text() or bytes() is valid until the next change.
+// The objects that a pickle describes, addressed by index. A shared object is one node, and a cycle
+// is just an index that occurs again; no operation recurses. The graph owns the pickle. Texts and
+// bytes are views of the pickle where possible. A view returned by items(), text() or bytes() is
+// valid until the next change of the graph.
 class PickleGraph {
  public:
   static constexpr NodeId kNone = 0, kFalse = 1, kTrue = 2;
@@ -41,22 +42,24 @@ class PickleGraph {
 
   Bytes pickle() const { return pickle_; }
 
-  // A bound for what the pickle may claim without giving bytes for it (columns, categories).
+  // An upper bound for sizes that the pickle claims without providing as many bytes (columns,
+  // categories).
   uint64_t claim_limit() const { return pickle_.size() + 65536; }
 
-  // Building. Throws kBadData when the graph outgrows its indices or its share of the pickle's
-  // size.
+  // Functions that build the graph. They throw kBadData if it exceeds 2^32 nodes or a small
+  // multiple of the pickle's size.
   NodeId add_int(int64_t value);
   NodeId add_float(double value);
-  NodeId add_slice(NodeKind kind, Bytes of_pickle);                // borrowed
-  NodeId add_decoded(NodeKind kind, std::string_view text);        // copied
-  NodeId add_items(NodeKind kind, std::span<const NodeId> items);  // not a view of this graph
+  NodeId add_slice(NodeKind kind, Bytes of_pickle);          // borrowed
+  NodeId add_decoded(NodeKind kind, std::string_view text);  // copied
+  NodeId add_items(NodeKind kind,
+                   std::span<const NodeId> items);  // must not be a view of this graph
   NodeId add_global(GlobalEntry entry);
   NodeId add_object(NodeId callable, NodeId arguments);
   void append(NodeId sequence, std::span<const NodeId> items);
   void set_state(NodeId object, NodeId state);
 
-  // Reading. The kind must fit.
+  // Functions that read the graph. The node must be of the matching kind.
   NodeKind kind(NodeId id) const { return nodes_[id].kind; }
   bool is(NodeId id, NodeKind kind) const { return nodes_[id].kind == kind; }
   bool truth(NodeId id) const { return nodes_[id].integer != 0; }
@@ -68,29 +71,30 @@ class PickleGraph {
   const GlobalEntry& global(NodeId id) const { return globals_[nodes_[id].offset]; }
   NodeId callable(NodeId id) const { return links_[nodes_[id].offset]; }
   NodeId arguments(NodeId id) const { return links_[nodes_[id].offset + 1]; }
-  NodeId state(NodeId id) const { return links_[nodes_[id].offset + 2]; }  // kNone: never built
+  NodeId state(NodeId id) const { return links_[nodes_[id].offset + 2]; }  // kNone if it has none
 
   bool is_text(NodeId id) const { return is(id, NodeKind::kText) || is(id, NodeKind::kOldText); }
   bool is_sequence(NodeId id) const { return is(id, NodeKind::kTuple) || is(id, NodeKind::kList); }
   bool is_global(NodeId id, Global global) const;
 
-  // Whether `id` is an object made by `callable`, or an instance of that class.
+  // Whether `id` is the result of calling `callable`, or an instance of that class.
   bool is_made_by(NodeId id, Global callable) const;
 
-  // The items of a tuple or list of exactly `count`; else kBadData: "<what> is ...".
+  // Returns the items of a tuple or list of exactly `count` items. Throws kBadData ("<what> is
+  // ...") if it is anything else.
   std::span<const NodeId> items_of(NodeId id, size_t count, const char* what) const;
 
-  // The last value under `key` in a dict, the state of an object; kNone when it is absent or `dict`
-  // is none.
+  // Returns the last value under `key` in a dict. Returns kNone if the key is absent or `dict` is
+  // not a dict. Meant for the states of objects, which are small.
   NodeId find(NodeId dict, std::string_view key) const;
 
-  // What a person would call it: "a list", "a pandas.core.frame.DataFrame".
+  // Describes a node for people: "a list", "a pandas.core.frame.DataFrame".
   std::string describe(NodeId id) const;
 
  private:
   struct Node {
     NodeKind kind = NodeKind::kNone;
-    bool decoded = false;  // text and bytes: in decoded_, not in pickle_
+    bool decoded = false;  // whether text or bytes are in decoded_ instead of pickle_
     uint32_t size = 0;
     union {
       int64_t integer = 0;

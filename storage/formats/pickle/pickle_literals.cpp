@@ -9,7 +9,7 @@
 namespace berth {
 namespace {
 
-// Exactly `digits` hexadecimal ones at the front of `text`.
+// Parses exactly `digits` hexadecimal digits at the start of `text`.
 std::optional<uint32_t> parse_hex(std::string_view text, size_t digits) {
   if (text.size() < digits) return std::nullopt;
   uint32_t value = 0;
@@ -21,8 +21,8 @@ std::optional<uint32_t> parse_hex(std::string_view text, size_t digits) {
 
 constexpr bool is_octal(char c) { return c >= '0' && c <= '7'; }
 
-// Decodes the escape whose backslash text[at - 1] is, and moves `at` behind it. One that Python
-// does not know stays as it is.
+// Decodes the escape whose backslash is text[at - 1], and moves `at` past it. An escape that Python
+// does not know stays unchanged. Returns false if the escape is malformed.
 bool append_escape(std::string_view text, size_t& at, std::string& out) {
   constexpr std::string_view kLetters = "\\'\"abfnrtv";
   constexpr std::string_view kMeanings = "\\'\"\a\b\f\n\r\t\v";

@@ -34,8 +34,8 @@ class PickleMachine {
   }
 
  private:
-  // Each takes the opcodes of one kind; false: not one of them.
-  bool step(uint8_t opcode);  // false: STOP
+  // Each of these handles the opcodes of one kind and returns false for any other opcode.
+  bool step(uint8_t opcode);  // returns false at STOP
   bool literal(uint8_t opcode);
   bool text(uint8_t opcode);
   bool container(uint8_t opcode);
@@ -45,8 +45,8 @@ class PickleMachine {
   [[noreturn]] static void corrupt(const std::string& what) { throw Error(Code::kCorrupt, what); }
 
   [[noreturn]] void refuse_opcode(uint8_t opcode) const {
-    corrupt(
-        cat("opcode ", static_cast<int>(opcode), ", which no ", dialect_.kind(), "'s pickle has"));
+    corrupt(cat("opcode ", static_cast<int>(opcode), ", which a ", dialect_.kind(),
+                "'s pickle never has"));
   }
 
   std::string_view line() {
@@ -96,9 +96,9 @@ class PickleMachine {
     need(1);
     return stack_.back();
   }
-  // What lies above the last mark; drop_to_mark() then removes it.
+  // Returns the items above the last mark. Call drop_to_mark() afterwards to remove them.
   std::span<const NodeId> marked() const {
-    if (marks_.empty()) corrupt("takes items down to a mark that is not there");
+    if (marks_.empty()) corrupt("takes items down to a mark that does not exist");
     return std::span(stack_).subspan(marks_.back());
   }
   void drop_to_mark() {
@@ -107,7 +107,7 @@ class PickleMachine {
   }
   void collect(NodeKind kind) {
     const auto items = marked();
-    if (kind == NodeKind::kDict && items.size() % 2 != 0) corrupt("a dict with a key too many");
+    if (kind == NodeKind::kDict && items.size() % 2 != 0) corrupt("a dict with a key but no value");
     const NodeId id = graph_.add_items(kind, items);
     drop_to_mark();
     push(id);
@@ -118,7 +118,7 @@ class PickleMachine {
     stack_.resize(stack_.size() - count);
     push(id);
   }
-  // Appends `count` items of the stack (all above the mark: those and the mark) to what is below.
+  // Removes the last `count` items from the stack and appends them to the container below them.
   void append(NodeKind kind, size_t count) {
     need(count + 1);
     append(kind, stack_.size() - count - 1, std::span(stack_).last(count));
@@ -145,7 +145,8 @@ class PickleMachine {
     return static_cast<uint64_t>(*whole);
   }
   void put(uint64_t index) {
-    // Picklers number from 0, and each entry takes two bytes: no index reaches the file's size.
+    // Picklers number memo entries from 0, and each entry takes two bytes. An index therefore stays
+    // below the size of the pickle.
     if (index >= graph_.pickle().size()) corrupt(cat("memo index ", index));
     if (index >= memo_.size()) memo_.resize(index + 1, kUnset);
     memo_used_ += memo_[index] == kUnset;
@@ -153,7 +154,7 @@ class PickleMachine {
   }
   void get(uint64_t index) {
     if (index >= memo_.size() || memo_[index] == kUnset) {
-      corrupt(cat("memo index ", index, ", which nothing was put under"));
+      corrupt(cat("memo index ", index, ", under which nothing was stored"));
     }
     push(memo_[index]);
   }
@@ -172,7 +173,7 @@ class PickleMachine {
   Cursor input_;
   PickleDialect& dialect_;
   std::vector<NodeId> stack_, memo_;
-  std::vector<size_t> marks_;  // heights of the stack
+  std::vector<size_t> marks_;  // stack heights
   size_t memo_used_ = 0;
 };
 

@@ -10,12 +10,12 @@ namespace berth {
 struct LoadedPickle {
   PickleGraph graph;
   NodeId top;
-  size_t size_bytes;  // up to STOP, inclusive
+  size_t size_bytes;  // up to and including STOP
 };
 
-// Runs the opcodes of protocols 0-5 (CPython Lib/pickletools.py) up to STOP; what follows is
-// ignored, as Python does. Throws kCorrupt on damage and kBadData on what `dialect` refuses, both
-// naming the byte offset. Time and memory are linear in the pickle's size.
+// Interprets the opcodes of protocols 0 to 5 (CPython Lib/pickletools.py) up to STOP. Like Python,
+// it ignores what follows. Throws kCorrupt on damage and kBadData on whatever `dialect` refuses;
+// both name the byte offset. Time and memory are linear in the size of the pickle.
 LoadedPickle load_pickle(std::vector<std::byte> pickle, PickleDialect& dialect);
 
 }  // namespace berth

@@ -9,7 +9,7 @@
 namespace berth {
 namespace {
 
-// Cells gathered from the dicts that are the rows.
+// A column whose cells are collected from the dicts of a list.
 class GatheredCells final : public CellSource {
  public:
   GatheredCells(const PickleGraph& graph, uint64_t rows)
@@ -57,19 +57,20 @@ Table read_dict_of_lists(const PickleGraph& graph, NodeId top) {
   return table;
 }
 
-// The columns are the first dict's keys; the keys of others that it lacks are ignored.
+// The columns are the keys of the first dict. Keys that only later dicts have are ignored.
 Table read_list_of_dicts(const PickleGraph& graph, NodeId top) {
   Table table;
   const auto rows = graph.items(top);
   const auto first = graph.items(rows[0]);
-  // A dict that is many rows is written once: bound what it makes us hold and walk.
+  // A pickle can write one dict and use it as many rows. The allowance limits the memory and time
+  // that this costs us.
   uint64_t allowance = 4 * graph.claim_limit();
   const auto spend = [&](uint64_t cells) {
     if (cells > allowance) throw Error(Code::kBadData, "repeats its rows to many times its size");
     allowance -= cells;
   };
   std::unordered_map<std::string, GatheredCells*> columns;
-  std::unordered_map<NodeId, GatheredCells*> by_key;  // each key's text is looked at once
+  std::unordered_map<NodeId, GatheredCells*> by_key;  // the text of each key is compared only once
   for (size_t i = 0; i < first.size(); i += 2) {
     if (by_key.contains(first[i])) continue;
     std::string name = key_name(graph, first[i]);

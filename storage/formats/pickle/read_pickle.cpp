@@ -10,8 +10,8 @@
 namespace berth {
 namespace {
 
-constexpr uint64_t kRowTextFactor = 16;  // of the pickle's size, in one row: else a memo bomb
-constexpr uint64_t kCellFactor = 64;     // cells for each byte
+constexpr uint64_t kRowTextFactor = 16;  // text in one row, as a multiple of the pickle's size
+constexpr uint64_t kCellFactor = 64;     // cells in a table, per byte of the pickle
 
 Table read_table(const PickleGraph& graph, NodeId top) {
   if (is_data_frame(graph, top)) return read_data_frame(graph, top);
@@ -42,7 +42,8 @@ LoadedPickle load(std::vector<std::byte> pickle) {
   try {
     return load_pickle(std::move(pickle), dialect);
   } catch (const Error& error) {
-    // Protocols 0 and 1 have no mark at their front: what fails may as well be another file.
+    // Protocols 0 and 1 have no signature, so a file that fails to parse may not be a pickle at
+    // all.
     if (has_protocol || error.code() != Code::kCorrupt) throw;
     throw Error(Code::kCorrupt, cat("is not a pickle, or a damaged one: ", error.problem()),
                 error.where());
@@ -82,7 +83,7 @@ class PickleReader final : public RowReader {
 
  private:
   const LoadedPickle pickle_;
-  const Table table_;  // borrows pickle_
+  const Table table_;  // borrows from pickle_
   uint64_t next_ = 0;
 };
 

@@ -9,18 +9,19 @@
 
 namespace berth {
 
-// A table by columns; every one of `values` has `rows` cells. Borrows the graph it was read from.
+// A table stored by columns. Each element of `values` has `rows` cells. Borrows the graph that it
+// was read from.
 struct Table {
   std::vector<Column> columns;
   std::vector<std::unique_ptr<CellSource>> values;
   uint64_t rows = 0;
 };
 
-// A pandas DataFrame or Series (data_frame.cpp).
+// Handle a pandas DataFrame or Series (data_frame.cpp).
 bool is_data_frame(const PickleGraph& graph, NodeId top);
 Table read_data_frame(const PickleGraph& graph, NodeId top);
 
-// A list of dicts, or a dict of lists of one length (plain_table.cpp).
+// Handle a list of dicts, or a dict of lists of equal length (plain_table.cpp).
 bool is_plain_table(const PickleGraph& graph, NodeId top);
 Table read_plain_table(const PickleGraph& graph, NodeId top);
 

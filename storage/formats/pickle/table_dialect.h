@@ -4,8 +4,9 @@
 
 namespace berth {
 
-// Pickled DataFrames and plain tables: pandas' and numpy's globals (pickle_globals.h), the calls
-// that tables make of them (pickle_calls.h), nothing outside of the pickle.
+// The dialect of pickled DataFrames and plain tables. It allows the globals of pandas and numpy
+// (pickle_globals.h), the calls that tables need (pickle_calls.h), and no objects outside the
+// pickle.
 class TableDialect final : public PickleDialect {
  public:
   std::string_view kind() const override { return "table"; }

@@ -11,7 +11,7 @@ namespace berth {
 namespace {
 
 constexpr int kString = 7, kResource = 20, kVariant = 21;
-constexpr int kReadVersion = 1;  // kTensorBundleMinConsumer's and kTensorBundleVersion's
+constexpr int kReadVersion = 1;  // TensorFlow's kTensorBundleMinConsumer and kTensorBundleVersion
 constexpr size_t kMostBundleDimensions = 254;
 constexpr size_t kMostSlices = 1024;
 
@@ -135,7 +135,7 @@ void parse_field(const ProtoField& field, BundleEntry& entry) {
   }
 }
 
-// Strings have no fixed size, partitioned variables no data of their own.
+// Strings have no fixed element size, and partitioned variables have no data of their own.
 void require_size(const BundleEntry& entry) {
   const auto dtype = entry.dtype();
   if (!dtype || !entry.slices.empty()) return;
@@ -163,8 +163,8 @@ void parse_version(Bytes message) {
     }
   }
   if (min_consumer > kReadVersion) {
-    throw Error(Code::kBadData,
-                cat("it wants a reader of version ", min_consumer, ", this one is ", kReadVersion));
+    throw Error(Code::kBadData, cat("it requires a reader of version ", min_consumer,
+                                    ", this one has ", kReadVersion));
   }
 }
 
@@ -176,7 +176,7 @@ void parse_header_field(const ProtoField& field, BundleHeader& header) {
     case 2:
       if (field.as_varint() != 0) {
         throw Error(Code::kBadData, "the checkpoint is big-endian", "",
-                    "save it anew on a little-endian machine");
+                    "save it again on a little-endian machine");
       }
       break;
     case 3:
@@ -222,7 +222,7 @@ BundleEntry parse_bundle_entry(std::string_view name, Bytes value) try {
   ProtoField field;
   for (ProtoReader reader(value); reader.next(field);) parse_field(field, entry);
   if (tensorflow_type_of(entry.type) == nullptr) {
-    throw Error(Code::kCorrupt, cat("element type ", entry.type, " is none of TensorFlow's"));
+    throw Error(Code::kCorrupt, cat("element type ", entry.type, " is unknown to TensorFlow"));
   }
   require_size(entry);
   return entry;

@@ -25,12 +25,12 @@ void append_signed(std::string& key, int64_t value) {
   const uint64_t magnitude = static_cast<uint64_t>(value < 0 ? ~value : value);
   int size = 1;
   while (size < kLongest && (magnitude >> (7 * size - 1)) != 0) {
-    if (7 * ++size - 1 >= 64) break;  // 64 bits fit
+    if (7 * ++size - 1 >= 64) break;  // this many bytes hold any 64-bit value
   }
   for (int i = 0; i < size; ++i) {
     const int shift = 8 * (size - 1 - i);
     const auto byte = static_cast<uint8_t>(shift >= 64 ? (value < 0 ? 0xFF : 0) : value >> shift);
-    const int inverted = size - 8 * i;  // bits of this byte
+    const int inverted = size - 8 * i;  // number of leading bits to invert in this byte
     const uint8_t mask = inverted >= 8  ? 0xFF
                          : inverted > 0 ? static_cast<uint8_t>(0xFF << (8 - inverted))
                                         : 0;

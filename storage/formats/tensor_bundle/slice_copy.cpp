@@ -11,14 +11,14 @@ namespace {
 SliceBox box_of(const TensorSlice& slice, const std::vector<int64_t>& shape) {
   if (slice.size() != shape.size()) {
     throw Error(Code::kCorrupt,
-                cat("has ", slice.size(), " dimensions, its variable ", shape.size()));
+                cat("has ", slice.size(), " dimensions, but its variable has ", shape.size()));
   }
   SliceBox box;
   for (size_t i = 0; i < shape.size(); ++i) {
     const int64_t start = slice[i].start, length = slice[i].length.value_or(shape[i]);
     if (start < 0 || length < 0 || start > shape[i] || length > shape[i] - start) {
-      throw Error(Code::kCorrupt, cat("takes ", length, " from ", start, " on in dimension ", i,
-                                      ", which has ", shape[i]));
+      throw Error(Code::kCorrupt, cat("takes ", length, " elements from index ", start,
+                                      " on in dimension ", i, ", which has ", shape[i]));
     }
     box.start.push_back(start);
     box.length.push_back(length);
@@ -58,7 +58,9 @@ std::vector<SliceBox> slice_boxes(const BundleEntry& variable) {
         throw Error(Code::kCorrupt, cat("slices ", j, " and ", i, " overlap"));
       }
     }
-    covered += boxes[i].elements();  // disjoint, so never more than the variable's
+    covered +=
+        boxes[i]
+            .elements();  // the boxes are disjoint, so the sum never exceeds the variable's size
   }
   if (covered != variable.elements()) {
     throw Error(Code::kCorrupt,
@@ -70,17 +72,18 @@ std::vector<SliceBox> slice_boxes(const BundleEntry& variable) {
 void copy_slice(Bytes slice, const SliceBox& box, const std::vector<int64_t>& shape,
                 size_t element_size, std::span<std::byte> tensor) {
   if (slice.empty()) return;
-  // Whole dimensions at the end, and the one before them, are contiguous on both sides.
+  // The last dimensions that the slice covers completely, and the one before them, are contiguous
+  // in both the slice and the tensor.
   size_t outer = shape.size();
-  size_t run = element_size;  // bytes
+  size_t run = element_size;  // contiguous bytes
   while (outer > 0) {
     --outer;
     run *= static_cast<size_t>(box.length[outer]);
     if (box.length[outer] != shape[outer]) break;
   }
-  std::vector<int64_t> position(outer);  // in the slice
+  std::vector<int64_t> position(outer);  // index within the slice
   for (size_t done = 0; done < slice.size(); done += run) {
-    size_t target = 0;  // element
+    size_t target = 0;  // element index in the tensor
     for (size_t i = 0; i < shape.size(); ++i) {
       const int64_t index = box.start[i] + (i < outer ? position[i] : 0);
       target = target * static_cast<size_t>(shape[i]) + static_cast<size_t>(index);

@@ -5,7 +5,7 @@
 namespace berth {
 namespace {
 
-// A copy of three bytes makes at most 64.
+// Three bytes encode a copy of at most 64 bytes, which bounds the expansion.
 constexpr uint64_t kLargestGrowth = 22;
 
 uint64_t little_endian(Cursor& input, int size_bytes) {
@@ -22,7 +22,7 @@ void append_literal(Cursor& input, uint8_t tag, std::vector<std::byte>& output) 
   output.insert(output.end(), literal.begin(), literal.end());
 }
 
-// The copied bytes may be among those that the copy itself makes.
+// A copy may overlap the bytes that it is producing.
 void append_copy(Cursor& input, uint8_t tag, std::vector<std::byte>& output) {
   uint64_t size = (tag >> 2) + 1, offset = 0;
   switch (tag & 3) {

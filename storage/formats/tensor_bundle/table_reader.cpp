@@ -13,7 +13,7 @@
 namespace berth {
 namespace {
 
-constexpr size_t kTrailerSize = 5;  // type and checksum
+constexpr size_t kTrailerSize = 5;  // type byte and checksum
 constexpr uint64_t kMostEntries = 1'000'000, kLargestKey = uint64_t{1} << 14;
 constexpr uint64_t kMostKeyBytes = uint64_t{1} << 27, kMostBlockBytes = uint64_t{1} << 25;
 
@@ -28,7 +28,8 @@ Handle read_handle(Cursor& cursor) {
   return {.offset = offset, .size = cursor.varint()};
 }
 
-// The content of one block: borrowed from the file, or from `unpacked`.
+// Returns the content of one block, borrowed from the file or, if it was compressed, from
+// `unpacked`.
 Bytes read_block(Bytes file, const Handle& handle, std::vector<std::byte>& unpacked) {
   const uint64_t end = file.size() - kTableFooterSize;
   if (handle.offset > end || handle.size > end - handle.offset ||
@@ -53,7 +54,7 @@ Bytes read_block(Bytes file, const Handle& handle, std::vector<std::byte>& unpac
   return unpacked;
 }
 
-// Without the restart points, which only a search needs.
+// The block without its restart points, which are only needed to search it.
 Bytes entries_of(Bytes block) {
   constexpr size_t kWord = sizeof(uint32_t);
   if (block.size() < kWord) throw Error(Code::kCorrupt, "ends before its restart points");
@@ -64,7 +65,7 @@ Bytes entries_of(Bytes block) {
   return block.first(block.size() - kWord * (restarts + 1));
 }
 
-// Goes through the blocks of one kind, remembering the key before.
+// Visits the entries of several blocks in order and checks that the keys ascend.
 class EntryWalk {
  public:
   template <typename Visit>
@@ -125,9 +126,9 @@ Footer read_footer(Bytes file) {
   const size_t begin = file.size() - kTableFooterSize;
   const Bytes handles = file.subspan(begin, kTableHandlesSize);
   if (Cursor(file.subspan(begin + kTableHandlesSize)).u64() != kTableMagic) {
-    throw Error(Code::kCorrupt, "no table ends here: the magic number differs",
+    throw Error(Code::kCorrupt, "the magic number at the end of the table is wrong",
                 cat("byte ", begin + kTableHandlesSize),
-                "check that it is the .index file of a TensorFlow checkpoint, and whole");
+                "check that it is the complete .index file of a TensorFlow checkpoint");
   }
   Cursor cursor(handles);
   Footer footer{.metaindex = read_handle(cursor), .index = read_handle(cursor)};
@@ -144,11 +145,11 @@ Footer read_footer(Bytes file) {
 void read_table(Bytes file, const std::function<void(std::string_view, Bytes)>& visit) {
   const Footer footer = read_footer(file);
   std::vector<std::byte> unpacked_index, unpacked;
-  read_block(file, footer.metaindex, unpacked);  // nothing in it, but damage is told
+  read_block(file, footer.metaindex, unpacked);  // holds nothing, but is checked for damage
   const Bytes index = read_block(file, footer.index, unpacked_index);
 
   EntryWalk blocks, entries;
-  uint64_t end = 0;  // of the block before
+  uint64_t end = 0;  // where the previous block ended
   uint64_t block_bytes = 0;
   const auto read_data = [&](const std::string& separator, const Handle& handle) {
     if (handle.offset < end) {

@@ -7,7 +7,7 @@
 
 namespace berth {
 
-// A sorted table of LevelDB's kind, as TensorFlow's checkpoint index is one
+// A sorted table in LevelDB's format, which TensorFlow uses for a checkpoint's index
 // (tensorflow/core/lib/io/format.cc, table_options.h, block_builder.cc):
 //
 //   data blocks | metaindex block | index block | footer of 48 bytes
@@ -19,13 +19,14 @@ namespace berth {
 //   index:  a block whose values are handles (varint offset, varint size) of the data blocks
 //   footer: metaindex handle | index handle | zeros to byte 40 | u64 magic
 //
-// Calls `visit` for every entry, keys in ascending order; both arguments live for the call only.
-// Every block's checksum is verified before its first entry is visited. Throws kCorrupt, naming the
-// block's byte; kMemory over a million entries, 32 MiB of entries or 128 MiB of keys.
+// Calls `visit` for every entry, with ascending keys. Both arguments are valid during the call
+// only. Each block's checksum is verified before its first entry is visited. Throws kCorrupt,
+// naming the byte of the block, and kMemory above a million entries, 32 MiB of entries or 128 MiB
+// of keys.
 void read_table(Bytes file, const std::function<void(std::string_view key, Bytes value)>& visit);
 
 constexpr uint64_t kTableMagic = 0xdb4775248b80fb57;
 constexpr size_t kTableFooterSize = 48;
-constexpr size_t kTableHandlesSize = 40;  // of the footer: both handles with their padding
+constexpr size_t kTableHandlesSize = 40;  // part of the footer: both handles and their padding
 
 }  // namespace berth

@@ -21,7 +21,7 @@ void append_fixed(std::vector<std::byte>& bytes, T value) {
   bytes.insert(bytes.end(), raw.begin(), raw.end());
 }
 
-// A short key from `low` on and below `high`.
+// Returns a short key k with low <= k < high.
 std::string shortest_between(std::string_view low, std::string_view high) {
   const auto [differs, other] = std::mismatch(low.begin(), low.end(), high.begin(), high.end());
   if (differs == low.end() || other == high.end()) return std::string(low);
@@ -30,7 +30,7 @@ std::string shortest_between(std::string_view low, std::string_view high) {
   return std::string(low.begin(), differs) + static_cast<char>(byte + 1);
 }
 
-// A short key from `key` on.
+// Returns a short key that is not less than `key`.
 std::string short_successor(std::string_view key) {
   const size_t at = key.find_first_not_of('\xFF');
   if (at == std::string_view::npos) return std::string(key);
@@ -76,7 +76,7 @@ std::vector<std::byte> TableWriter::write_block(TableBlockBuilder& builder) {
   std::vector<std::byte> handle;
   append_varint(handle, offset_);
   append_varint(handle, block.size());
-  block.push_back(std::byte{0});  // raw
+  block.push_back(std::byte{0});  // not compressed
   append_fixed(block, crc32c_mask(crc32c(block)));
   sink_.write(block);
   offset_ += block.size();

@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-constexpr int32_t kMostShards = 100'000;  // five digits in a file's name
+constexpr int32_t kMostShards = 100'000;  // file names have five digits for it
 
 void require_shard(const BundleEntry& entry, int32_t num_shards) {
   if (entry.shard >= num_shards) {

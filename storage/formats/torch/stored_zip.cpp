@@ -14,7 +14,7 @@ constexpr uint32_t kEnd64 = 0x06064b50, kLocator64 = 0x07064b50;
 constexpr size_t kEndSize = 22, kLocatorSize = 20, kLongestComment = 65535;
 constexpr uint64_t kLargestDirectory = uint64_t{64} << 20;
 constexpr uint16_t kEncrypted = 1, kZip64Extra = 1;
-constexpr uint32_t kInExtra = 0xFFFFFFFF;  // the value stands in the zip64 extra field
+constexpr uint32_t kInExtra = 0xFFFFFFFF;  // the value is in the zip64 extra field
 
 [[noreturn]] void fail_entry(std::string_view name, const std::string& what) {
   throw Error(Code::kCorrupt, what, cat("entry ", quoted(name)), kFetchAgain);
@@ -22,10 +22,10 @@ constexpr uint32_t kInExtra = 0xFFFFFFFF;  // the value stands in the zip64 extr
 
 struct Directory {
   uint64_t offset = 0, size = 0, entries = 0;
-  uint64_t end = 0;  // where the records behind it begin
+  uint64_t end = 0;  // where the records after it begin
 };
 
-// The last end record whose comment reaches exactly to the end of the file.
+// Finds the last end record whose comment extends exactly to the end of the file.
 uint64_t find_end(Bytes file) {
   const size_t lowest = file.size() - std::min(file.size(), kEndSize + kLongestComment);
   for (size_t at = file.size(); at-- > lowest;) {
@@ -42,7 +42,7 @@ Directory find_directory(Bytes file) {
   directory.end = find_end(file);
   Cursor end(file.subspan(directory.end + 4));
   if (end.u16() != 0 || end.u16() != 0)
-    fail_at_byte(directory.end, "a part of a zip file in several");
+    fail_at_byte(directory.end, "is one part of a split zip file");
   end.skip(2);
   directory.entries = end.u16();
   directory.size = end.u32();
@@ -54,10 +54,10 @@ Directory find_directory(Bytes file) {
   locator.skip(4);
   const uint64_t at = locator.u64();
   if (at > directory.end - kLocatorSize)
-    fail_at_byte(directory.end, "a zip64 record behind the end");
+    fail_at_byte(directory.end, "a zip64 record after the end record");
   Cursor record(file.subspan(at, directory.end - kLocatorSize - at));
   if (record.remaining() < 56 || record.u32() != kEnd64) fail_at_byte(at, "no zip64 end record");
-  if (record.u64() != record.remaining()) fail_at_byte(at, "a zip64 end record of another size");
+  if (record.u64() != record.remaining()) fail_at_byte(at, "a zip64 end record with a wrong size");
   record.skip(12);  // versions, disks
   record.skip(8);
   directory.entries = record.u64();
@@ -67,7 +67,7 @@ Directory find_directory(Bytes file) {
   return directory;
 }
 
-// What the central directory says of one entry.
+// One entry of the central directory.
 struct Listed {
   std::string_view name;
   uint16_t flags = 0, method = 0;
@@ -75,7 +75,7 @@ struct Listed {
   uint64_t stored_size = 0, size = 0, header = 0;
 };
 
-// Values that do not fit 32 bits, in the order of the fixed ones.
+// Reads the values that do not fit 32 bits from the extra fields, in the order of the fixed fields.
 void read_extra(Cursor extra, Listed& entry) {
   while (extra.remaining() >= 4) {
     const uint16_t tag = extra.u16();
@@ -114,16 +114,18 @@ StoredZip::Entry locate(Bytes before_directory, const Listed& listed) {
     throw Error(Code::kBadData, "is compressed, which torch.save never does",
                 cat("entry ", quoted(listed.name)), "unpack it and save the model again");
   }
-  if (listed.stored_size != listed.size) fail_entry(listed.name, "has two sizes");
+  if (listed.stored_size != listed.size)
+    fail_entry(listed.name, "has different stored and unpacked sizes");
   if (listed.header > before_directory.size())
-    fail_entry(listed.name, "begins behind the directory");
+    fail_entry(listed.name, "begins after the directory");
   Cursor local(before_directory);
   local.skip(listed.header);
   try {
     if (local.u32() != kLocal) fail_entry(listed.name, cat("no header at byte ", listed.header));
     local.skip(22);
     const uint16_t name_size = local.u16(), extra_size = local.u16();
-    if (as_text(local.take(name_size)) != listed.name) fail_entry(listed.name, "has two names");
+    if (as_text(local.take(name_size)) != listed.name)
+      fail_entry(listed.name, "has different names in its header and in the directory");
     local.skip(extra_size);
     const Bytes data = local.take(listed.size);
     return {.name = listed.name,
@@ -172,7 +174,7 @@ StoredZip::StoredZip(Bytes file) {
   const auto twice =
       std::adjacent_find(entries_.begin(), entries_.end(),
                          [](const auto& a, const auto& b) { return a.name == b.name; });
-  if (twice != entries_.end()) fail_entry(twice->name, "stands twice in the zip directory");
+  if (twice != entries_.end()) fail_entry(twice->name, "appears twice in the zip directory");
 }
 
 const StoredZip::Entry* StoredZip::find(std::string_view name) const {

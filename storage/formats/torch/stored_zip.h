@@ -8,34 +8,35 @@
 
 namespace berth {
 
-// A zip file whose entries are stored, not compressed, as torch.save writes (PKWARE APPNOTE 6.3):
+// A zip file whose entries are stored without compression, as torch.save writes them (PKWARE
+// APPNOTE 6.3):
 //
 //   { local header | name | extra | data [| descriptor] } ... | central directory
-//   | [zip64 end record | zip64 locator |] end record
+//     | [zip64 end record | zip64 locator |] end record
 //
-// Sizes are the central directory's; local headers only say where the data begins. Borrows `file`,
-// which must outlive it. Thread-safe once built.
+// Sizes are taken from the central directory; local headers only tell where the data begin. `file`
+// must outlive this object. Thread-safe once built.
 class StoredZip {
  public:
   struct Entry {
     std::string_view name;
-    uint64_t begin = 0, end = 0;  // from its local header to the end of its data
+    uint64_t begin = 0, end = 0;  // from the local header to the end of the data
     Bytes data{};
-    uint32_t crc = 0;  // CRC-32 of `data`, not compared here
+    uint32_t crc = 0;  // CRC-32 of `data`; StoredZip does not compare it
   };
 
-  // Throws kCorrupt, naming the byte or the entry, on damage, entries that overlap and names that
-  // stand twice; kBadData on compressed or encrypted entries.
+  // Throws kCorrupt, naming the byte or the entry, on damage, overlapping entries and duplicate
+  // names, and kBadData on compressed or encrypted entries.
   explicit StoredZip(Bytes file);
 
   const std::vector<Entry>& entries() const { return entries_; }  // sorted by name
-  const Entry* find(std::string_view name) const;                 // nullptr: none
+  const Entry* find(std::string_view name) const;                 // nullptr if there is none
 
  private:
   std::vector<Entry> entries_;
 };
 
-// Whether `file` begins as a zip file does.
+// Whether `file` begins with a zip file's signature.
 bool is_zip(Bytes file);
 
 }  // namespace berth

@@ -47,7 +47,7 @@ std::vector<std::byte> Strided::gather(const std::byte* first, size_t element_si
   counts(elements);
   std::vector<std::byte> gathered(elements * element_size);
   std::vector<int64_t> index(shape.size());
-  uint64_t at = 0;  // wraps where a stride beside a size of 1 is absurd
+  uint64_t at = 0;  // may wrap around if a dimension of size 1 has an absurd stride
   for (std::byte* out = gathered.data(); out != gathered.data() + gathered.size();
        out += element_size) {
     std::memcpy(out, first + at * element_size, element_size);

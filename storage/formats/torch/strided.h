@@ -8,23 +8,25 @@
 
 namespace berth {
 
-// A view of an array: element (i, j, ...) lies at i x stride[0] + j x stride[1] + ... All counts
-// are in elements, none negative; both spans have one length, and outlive it.
+// A strided view of an array: element (i, j, ...) is at index i x stride[0] + j x stride[1] + ...
+// All values are counts of elements and not negative. Both spans have the same length and must
+// outlive this object.
 struct Strided {
   std::span<const int64_t> shape, stride;
 
   bool is_empty() const;  // has no elements
 
-  // False: more elements than 2^63.
+  // Computes the number of elements. Returns false if it exceeds 2^63 - 1.
   bool counts(uint64_t& elements) const;
 
-  // Whether an array of `elements` has all of the view from `offset` on.
+  // Whether the view, starting at `offset`, lies within an array of `elements` elements.
   bool fits(uint64_t offset, uint64_t elements) const;
 
-  // Whether it lies row-major without gaps, so that it needs no copy.
+  // Whether the elements are row-major without gaps, so that no copy is needed.
   bool is_contiguous() const;
 
-  // Its elements of `element_size` bytes in row-major order, from the array at `first`. It fits.
+  // Copies the elements, each of `element_size` bytes, in row-major order. `first` points to the
+  // view's first element. Requires fits().
   std::vector<std::byte> gather(const std::byte* first, size_t element_size) const;
 };
 

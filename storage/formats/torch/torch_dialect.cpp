@@ -33,7 +33,7 @@ constexpr GlobalEntry kTorchEntries[] = {
 
 constexpr GlobalEntry kPersistent = {"torch", "storage", Global::kTorchPersistent};
 constexpr size_t kLargestPickle = size_t{8} << 20;
-constexpr size_t kLongestKey = 64;  // PyTorch's are numbers
+constexpr size_t kLongestKey = 64;  // PyTorch's keys are numbers
 
 struct ElementType {
   std::string_view storage;
@@ -57,7 +57,7 @@ DType dtype_of_storage(std::string_view storage_class) {
 
 [[noreturn]] void refuse(const PickleGraph& graph, const char* what, NodeId callable) {
   throw Error(Code::kBadData, cat(what, " ", graph.describe(callable),
-                                  " as no state dict does; nothing was executed"));
+                                  ", which no state dict needs; nothing was executed"));
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ NodeId TorchDialect::reduce(PickleGraph& graph, NodeId callable, NodeId argument
   }
   if (graph.is_global(callable, Global::kOrderedDict)) {
     if (graph.items(arguments).empty()) return graph.add_items(NodeKind::kDict, {});
-    return graph.add_object(callable, arguments);  // Python 2 gives it a list of pairs
+    return graph.add_object(callable, arguments);  // Python 2 passes a list of pairs
   }
   if (graph.is_global(callable, Global::kRebuildTensor) ||
       graph.is_global(callable, Global::kRebuildTensorV2) ||
@@ -92,7 +92,7 @@ NodeId TorchDialect::new_object(PickleGraph& graph, NodeId cls, NodeId) {
 }
 
 void TorchDialect::build(PickleGraph& graph, NodeId object, NodeId state) {
-  // A module's state dict carries {'_metadata': versions} as attributes, which say nothing here.
+  // A module's state dict has the attribute {'_metadata': versions}, which is not needed here.
   const bool is_dict =
       graph.is(object, NodeKind::kDict) || graph.is_made_by(object, Global::kOrderedDict);
   if (!is_dict || !graph.is(state, NodeKind::kDict)) refuse(graph, "gives state to", object);

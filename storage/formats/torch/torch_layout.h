@@ -5,25 +5,26 @@
 
 namespace berth {
 
-// What torch.save wrote: the object, and the data of every storage that it refers to.
+// The contents of a torch.save file: the object, and the data of every storage that it refers to.
 struct TorchContents {
   LoadedPickle object;
-  TorchStorages storages;  // their data borrow the file
+  TorchStorages storages;  // their data are borrowed from the file
 };
 
-// Both throw kCorrupt, naming the byte, entry or storage, on damage; kBadData on files that berth
-// does not read (big-endian, compressed) and pickles that are more than tensors and plain values.
+// Both functions throw kCorrupt, naming the byte, entry or storage, on damage. They throw kBadData
+// on files that are not supported (big-endian, compressed), and on pickles with anything but
+// tensors and plain values.
 
-// PyTorch 1.6 and newer, a zip file:
+// PyTorch 1.6 and later write a zip file:
 //
 //   <stem>/data.pkl | <stem>/data/<key>, one a storage | <stem>/version | [<stem>/byteorder] | ...
 TorchContents read_torch_zip(Bytes file);
 
-// Before PyTorch 1.6, pickles end to end:
+// Earlier versions write pickles one after the other:
 //
 //   magic | protocol 1001 | {"little_endian", ...} | object | [keys] | { i64 elements | data } ...
 //
-// with one storage a key, in the order of the keys.
+// There is one storage per key, in the order of the keys.
 TorchContents read_torch_legacy(Bytes file);
 
 }  // namespace berth

@@ -6,10 +6,10 @@
 namespace berth {
 namespace {
 
-constexpr double kMagic = 119547037146038801333356.0;  // 0x1950a86a20f9469cfc6c, to 53 bits
+constexpr double kMagic = 119547037146038801333356.0;  // 0x1950a86a20f9469cfc6c, rounded to 53 bits
 constexpr int64_t kProtocol = 1001;
 
-// The pickles of one file, one after the other.
+// Reads the pickles of one file, one after the other.
 class Pickles {
  public:
   explicit Pickles(Bytes file) : file_(file) {}

@@ -12,13 +12,14 @@ namespace berth {
 namespace {
 
 constexpr size_t kMostTorchDimensions = 32, kMostTensors = 100'000;
-constexpr int kMostNested = 4;  // {"model": {"state_dict": {...}}}
+constexpr int kMostNested = 4;  // for example {"model": {"state_dict": {...}}}
 
 struct Item {
   NodeId key, value;
 };
 
-// The items of a dict, or of an OrderedDict as Python 2 pickles it: made of a list of pairs.
+// Returns the items of a dict, or of an OrderedDict as Python 2 pickles it: built from a list of
+// pairs.
 std::optional<std::vector<Item>> dict_items(const PickleGraph& graph, NodeId id) {
   std::vector<Item> items;
   if (graph.is(id, NodeKind::kDict)) {
@@ -27,8 +28,9 @@ std::optional<std::vector<Item>> dict_items(const PickleGraph& graph, NodeId id)
     return items;
   }
   if (!graph.is_made_by(id, Global::kOrderedDict)) return std::nullopt;
-  const NodeId pairs = graph.items_of(graph.arguments(id), 1, "what an OrderedDict is made of")[0];
-  if (!graph.is_sequence(pairs)) throw Error(Code::kBadData, "makes an OrderedDict of no list");
+  const NodeId pairs = graph.items_of(graph.arguments(id), 1, "the argument of an OrderedDict")[0];
+  if (!graph.is_sequence(pairs))
+    throw Error(Code::kBadData, "makes an OrderedDict from something other than a list");
   for (const NodeId pair : graph.items(pairs)) {
     const auto parts = graph.items_of(pair, 2, "an item of an OrderedDict");
     items.push_back({parts[0], parts[1]});
@@ -61,7 +63,7 @@ std::vector<int64_t> sizes(const PickleGraph& graph, NodeId id, std::string_view
   std::vector<int64_t> values;
   for (const NodeId item : graph.items(id)) {
     if (!graph.is(item, NodeKind::kInt) || graph.integer(item) < 0) {
-      fail_tensor(tensor, "a size or stride that is no count");
+      fail_tensor(tensor, "a size or stride that is negative or not an integer");
     }
     values.push_back(graph.integer(item));
   }
@@ -81,7 +83,7 @@ TorchView read_view(const PickleGraph& graph, NodeId id, std::string_view name) 
   if (args.size() < fewest || args.size() > 7 ||
       !graph.is_made_by(args[0], Global::kTorchPersistent) || !graph.is(args[1], NodeKind::kInt) ||
       graph.integer(args[1]) < 0) {
-    fail_tensor(name, "is made of something else than a storage and an offset");
+    fail_tensor(name, "is not made of a storage and an offset");
   }
   TorchView view{.name = std::string(name),
                  .storage = std::string(storage_key(graph, args[0])),
@@ -89,7 +91,7 @@ TorchView read_view(const PickleGraph& graph, NodeId id, std::string_view name) 
                  .shape = sizes(graph, args[2], name),
                  .stride = sizes(graph, args[3], name)};
   if (view.shape.size() != view.stride.size())
-    fail_tensor(name, "has more sizes than strides, or fewer");
+    fail_tensor(name, "has different numbers of sizes and strides");
   return view;
 }
 
@@ -97,7 +99,7 @@ TorchView read_view(const PickleGraph& graph, NodeId id, std::string_view name) 
 NodeId tensor_of_parameter(const PickleGraph& graph, NodeId id, std::string_view name) {
   const auto args = graph.items(graph.arguments(id));
   if (args.size() != 3 || !is_tensor(graph, args[0]))
-    fail_tensor(name, "is a parameter of no tensor");
+    fail_tensor(name, "is a parameter without a tensor");
   return args[0];
 }
 
@@ -115,7 +117,7 @@ std::vector<TorchView> read_state_dict(const PickleGraph& graph, NodeId top) {
                   "save model.state_dict()");
     }
     const std::string_view name = graph.text(item.key);
-    if (!names.insert(name).second) fail_tensor(name, "stands twice in the state dict");
+    if (!names.insert(name).second) fail_tensor(name, "appears twice in the state dict");
     if (is_parameter) value = tensor_of_parameter(graph, value, name);
     if (views.size() == kMostTensors) {
       throw Error(Code::kBadData, cat("holds more than ", kMostTensors, " tensors"));

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::string_view kPickle = "/data.pkl";
 
-// "<stem>/": all entries lie in one folder, named as the file once was.
+// Returns the folder that contains all entries, as "<stem>/". It is the name that the file was
+// saved under.
 std::string find_folder(const StoredZip& zip) {
   const StoredZip::Entry* found = nullptr;
   for (const StoredZip::Entry& entry : zip.entries()) {
@@ -21,7 +22,7 @@ std::string find_folder(const StoredZip& zip) {
   }
   if (found == nullptr) {
     throw Error(Code::kBadData, "is a zip file, but not PyTorch's: it has no data.pkl", "",
-                "give what torch.save wrote");
+                "pass a file that torch.save wrote");
   }
   return std::string(found->name.substr(0, found->name.size() - kPickle.size() + 1));
 }
@@ -37,7 +38,7 @@ void require_little_endian(const StoredZip& zip, const std::string& folder) {
 LoadedPickle load_object(const StoredZip::Entry& entry, TorchDialect& dialect) {
   const std::string where = cat("entry ", quoted(entry.name));
   if (entry.crc != 0 && crc32(entry.data) != entry.crc) {
-    throw Error(Code::kCorrupt, "its CRC-32 is not the zip directory's", where,
+    throw Error(Code::kCorrupt, "its CRC-32 differs from the one in the zip directory", where,
                 "fetch the file again");
   }
   try {

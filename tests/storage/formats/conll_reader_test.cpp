@@ -62,7 +62,7 @@ TEST(ConllReader, ALineOfAnotherWidthIsNamedAndItsSentenceLeftBehind) {
   Row row;
   EXPECT_TRUE(reader->next(row));
   EXPECT_THAT([&] { reader->next(row); },
-              ThrowsCode(Code::kBadData, "line 3: has 1 field, the lines before it 2"));
+              ThrowsCode(Code::kBadData, "line 3: has 1 field, but the lines before it have 2"));
   EXPECT_TRUE(reader->next(row));
   EXPECT_EQ(std::get<std::string>(row[0]), R"(["d"])");
   EXPECT_EQ(reader->position(), "line 6");

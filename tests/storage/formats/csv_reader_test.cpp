@@ -98,9 +98,9 @@ TEST(CsvReader, EmptyFileIsBadData) {
 
 TEST(CsvReader, RaggedRowIsBadDataWithItsLine) {
   EXPECT_THAT([] { rows_of("a,b\n1,2\n1,2,3\n"); },
-              ThrowsCode(Code::kBadData, "line 3: has 3 fields, the header has 2"));
+              ThrowsCode(Code::kBadData, "line 3: has 3 fields, but the header has 2"));
   EXPECT_THAT([] { rows_of("a,b\n1\n"); },
-              ThrowsCode(Code::kBadData, "line 2: has 1 field, the header has 2"));
+              ThrowsCode(Code::kBadData, "line 2: has 1 field, but the header has 2"));
 }
 
 TEST(CsvReader, InvalidUtf8IsBadDataWithLineAndByte) {
@@ -112,7 +112,7 @@ TEST(CsvReader, InvalidUtf8IsBadDataWithLineAndByte) {
 
 TEST(CsvReader, AQuoteThatTookOtherRowsIsDamageWhereItOpened) {
   EXPECT_THAT([] { rows_of("a,b\n1,2\n3,\"x\ny\nz"); },
-              ThrowsCode(Code::kCorrupt, "line 3: a quote opens here that nothing closes"));
+              ThrowsCode(Code::kCorrupt, "line 3: a quote opens here and is never closed"));
   EXPECT_THAT([] { rows_of("a,b\n3,\"x\ny,1\nz\"t,2\n"); },
               ThrowsCode(Code::kCorrupt,
                          "line 2: a quote opens here, and text follows its end on "

@@ -162,7 +162,7 @@ TEST(Safetensors, RefusesANameThatStandsTwice) {
                          R"("w":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})",
                          "");
       },
-      ThrowsCode(Code::kCorrupt, "\"w\": stands twice"));
+      ThrowsCode(Code::kCorrupt, "\"w\": appears twice"));
 }
 
 TEST(Safetensors, StopsAtTheFirstBracketOfANestingBomb) {

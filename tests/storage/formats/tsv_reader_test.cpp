@@ -36,7 +36,7 @@ TEST(TsvReader, ByteOrderMarkAndWindowsLinesAreNoText) {
 
 TEST(TsvReader, RaggedRowIsBadDataWithItsLine) {
   EXPECT_THAT([] { tsv_rows("a\tb\n1\t2\n1\n"); },
-              ThrowsCode(Code::kBadData, "line 3: has 1 field, the header has 2"));
+              ThrowsCode(Code::kBadData, "line 3: has 1 field, but the header has 2"));
 }
 
 TEST(TsvReader, EmptyFileIsBadData) {

@@ -93,7 +93,7 @@ TEST_F(ManagedRowsTest, SegmentsOfAnObjectAreOfItsText) {
                            R"([{"startOffset": 4, "endOffset": 7, "displayName": "ACT"}]})";
   EXPECT_THAT(read(line), ElementsAre(Row{R"(["Ann","ran","."])", R"(["O","B-ACT","O"])"}));
   EXPECT_THAT([&] { read(R"({"textGcsUri": "gs://b/damaged.txt"})"); },
-              ThrowsCode(Code::kBadData, "by its byte 4"));
+              ThrowsCode(Code::kBadData, "at byte 4"));
 }
 
 TEST_F(ManagedRowsTest, SentimentsAreClasses) {

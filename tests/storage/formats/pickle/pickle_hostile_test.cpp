@@ -91,7 +91,7 @@ TEST(HostilePickle, AClassIsNeverGivenState) {
 TEST(HostilePickle, OpcodesThatNoTableHasAreRefused) {
   for (const std::string opcodes :
        {"Pid\n", "NQ", "(ios\nsystem\n", "(cnumpy\ndtype\no", "\x82\1", "\x97", "\x98", "\xFF"}) {
-    EXPECT_THAT([&] { read(opcodes); }, damaged("which no table's pickle has")) << opcodes;
+    EXPECT_THAT([&] { read(opcodes); }, damaged("which a table's pickle never has")) << opcodes;
   }
 }
 
@@ -114,7 +114,7 @@ TEST(HostilePickle, MemoIndicesAreBoundedByTheFile) {
   EXPECT_THAT([] { read("Nr\xFF\xFF\xFF\xFF"); }, damaged("memo index 4294967295"));
   EXPECT_THAT([] { read("Np9223372036854775807\n"); }, damaged("memo index 9223372036854775807"));
   EXPECT_THAT([] { read("Np-1\n"); }, damaged("a malformed memo index"));
-  EXPECT_THAT([] { read("j\xFF\xFF\xFF\xFF"); }, damaged("which nothing was put under"));
+  EXPECT_THAT([] { read("j\xFF\xFF\xFF\xFF"); }, damaged("under which nothing was stored"));
 }
 
 TEST(HostilePickle, LengthsAreBoundedByTheFile) {

@@ -48,7 +48,7 @@ TEST(StoredZip, RefusesANameThatStandsTwice) {
       [] {
         read_zip(stored_zip({{"a", "x"}, {"a", "y"}}));
       },
-      ThrowsCode(Code::kCorrupt, "\"a\": stands twice"));
+      ThrowsCode(Code::kCorrupt, "\"a\": appears twice"));
 }
 
 // As zip bombs do: one entry's data is another's header, or is read by many entries.
@@ -70,7 +70,7 @@ TEST(StoredZip, RefusesSizesThatReachIntoTheDirectory) {
   EXPECT_THAT([] { read_zip(stored_zip({{.name = "a", .data = "x", .size = 100}})); },
               ThrowsCode(Code::kCorrupt, "\"a\": reaches into the directory"));
   EXPECT_THAT([] { read_zip(stored_zip({{.name = "a", .data = "x", .header = 0x7FFFFFFF}})); },
-              ThrowsCode(Code::kCorrupt, "\"a\": begins behind the directory"));
+              ThrowsCode(Code::kCorrupt, "\"a\": begins after the directory"));
 }
 
 TEST(StoredZip, RefusesAWrongCountOfEntries) {

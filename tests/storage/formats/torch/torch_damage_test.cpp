@@ -132,7 +132,7 @@ TEST(HostileTorch, APersistentIdIsAStorageOrNothing) {
     EXPECT_THAT([&] { read_tensor(id + "Q"); }, ThrowsCode(Code::kBadData)) << id;
   }
   EXPECT_THAT([] { read_tensor("Pid\n"); },
-              ThrowsCode(Code::kCorrupt, "which no state dict's pickle has"));
+              ThrowsCode(Code::kCorrupt, "which a state dict's pickle never has"));
 }
 
 TEST(HostileTorch, AStorageHasOneSizeThatIsTheFiles) {
@@ -206,7 +206,7 @@ TEST(HostileTorch, ATopThatIsNoStateDictIsNamed) {
   EXPECT_THAT([] { read_object(dict(number(1), ordinary())); },
               ThrowsCode(Code::kBadData, "names a tensor by an int"));
   EXPECT_THAT([] { read_object(dict(unicode("w"), ordinary(), unicode("w"), ordinary())); },
-              ThrowsCode(Code::kCorrupt, "\"w\": stands twice"));
+              ThrowsCode(Code::kCorrupt, "\"w\": appears twice"));
 }
 
 TEST(HostileTorch, ADictThatHoldsItselfEnds) {
