@@ -9,26 +9,27 @@ namespace berth {
 
 struct AccessToken {
   std::string value;
-  double expires_at_s = 0;  // since 1970
+  double expires_at_s = 0;  // seconds since 1970
 };
 
-// Who can ask for tokens. Not thread-safe.
+// Obtains access tokens for one identity. Not thread-safe.
 class TokenSource {
  public:
   virtual ~TokenSource() = default;
 
-  // A new token, by one try. Throws as Credentials::headers() does.
+  // Requests a new token, in one attempt. Throws as Credentials::headers() does.
   virtual AccessToken fetch() = 0;
 };
 
-// What sources of tokens are made with.
+// What the token sources have in common.
 struct TokenContext {
-  HttpClient& http;  // outlives them
-  Clock now;         // since 1970
+  HttpClient& http;  // must outlive the token sources
+  Clock now;         // seconds since 1970
   std::string metadata_host;
 };
 
-// What a token may be used for: objects, or (to ask for another account's token) everything.
+// OAuth scopes: access to storage objects only, or to all of Google Cloud, which is needed to
+// request another account's token.
 inline constexpr char kStorageScope[] = "https://www.googleapis.com/auth/devstorage.read_write";
 inline constexpr char kCloudScope[] = "https://www.googleapis.com/auth/cloud-platform";
 

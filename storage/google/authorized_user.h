@@ -7,7 +7,8 @@
 
 namespace berth {
 
-// A person, by the refresh token that `gcloud auth application-default login` left (RFC 6749, 6).
+// Tokens of a person, obtained with the refresh token that `gcloud auth application-default login`
+// stored (RFC 6749, 6).
 std::unique_ptr<TokenSource> authorized_user(const CredentialFields& fields,
                                              const TokenContext& context);
 

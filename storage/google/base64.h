@@ -6,6 +6,6 @@
 namespace berth {
 
 std::string base64(std::string_view bytes);     // RFC 4648, section 4
-std::string base64url(std::string_view bytes);  // section 5, without padding: in a JWT
+std::string base64url(std::string_view bytes);  // section 5, without padding, as JWTs use it
 
 }  // namespace berth

@@ -8,7 +8,7 @@
 namespace berth {
 namespace {
 
-// The metadata server hands out the same token until 4 minutes before its end.
+// The metadata server returns the same token until 4 minutes before it expires.
 constexpr double kRefreshMargin_s = 225;
 constexpr double kLeastRefreshPause_s = 10;
 constexpr double kPauseAfterFailure_s = 30;
@@ -27,7 +27,7 @@ HttpHeaders CachedCredentials::headers() {
   while (is_fetching_) {
     landed_.wait(lock, [&, before = fetches_] { return fetches_ != before; });
     if (failure_) throw Error(*failure_);
-    if (!token_.value.empty()) return fields();  // else it was dropped at once
+    if (!token_.value.empty()) return fields();  // otherwise another thread has dropped it already
   }
 
   is_fetching_ = true;
@@ -38,7 +38,7 @@ HttpHeaders CachedCredentials::headers() {
     token = source_->fetch();
   } catch (const Error& error) {
     failure = error;
-  } catch (...) {  // whatever it is, its text may hold a secret
+  } catch (...) {  // the text of an unknown exception may contain a secret
     failure = Error(Code::kInternal, "asking for an access token failed");
   }
   lock.lock();
@@ -58,7 +58,7 @@ HttpHeaders CachedCredentials::headers() {
 
 bool CachedCredentials::drop(const HttpHeaders& refused) {
   const std::lock_guard lock(mutex_);
-  // Another thread may have replaced it already.
+  // Another thread may have replaced the refused token already.
   if (refused.find("Authorization") == fields().find("Authorization")) token_ = {};
   return true;
 }
@@ -71,7 +71,8 @@ HttpHeaders CachedCredentials::fields() const {
 
 void CachedCredentials::keep(AccessToken token, double asked_at_s) {
   token_ = std::move(token);
-  // Of a token that is about to expire, half of what is left: asking at once would bring it again.
+  // If the token is about to expire, waits half of the remaining time: asking at once would return
+  // the same token.
   const double left_s = token_.expires_at_s - asked_at_s;
   refresh_at_s_ =
       asked_at_s + std::max({left_s - kRefreshMargin_s, left_s / 2, kLeastRefreshPause_s});
@@ -80,7 +81,7 @@ void CachedCredentials::keep(AccessToken token, double asked_at_s) {
 
 void CachedCredentials::postpone(const Error& failure) {
   refresh_at_s_ = now_() + std::max(kPauseAfterFailure_s, failure.pause_s());
-  log_warning(cat("no new access token, the present one is valid until ",
+  log_warning(cat("could not get a new access token; the current one is valid until ",
                   iso_time(token_.expires_at_s), ": ", failure.what()));
 }
 

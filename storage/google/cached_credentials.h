@@ -12,11 +12,12 @@
 
 namespace berth {
 
-// One source's token, kept until shortly before it expires. One thread at a time fetches; the
-// others take the token that is still valid, or wait and share the outcome.
+// Keeps the token of one source until shortly before it expires. Only one thread at a time fetches
+// a new token. Meanwhile the others use the token that is still valid, or wait for the result.
+// Thread-safe.
 class CachedCredentials final : public Credentials {
  public:
-  // `quota_project` pays for the requests; empty: the account's own.
+  // `quota_project` is billed for the requests; if it is empty, the account's own project is.
   CachedCredentials(std::unique_ptr<TokenSource> source, std::string quota_project, Clock now);
 
   HttpHeaders headers() override;
@@ -31,13 +32,13 @@ class CachedCredentials final : public Credentials {
   const std::string quota_project_;
   const Clock now_;
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable landed_;
-  AccessToken token_;        // no value: none
-  double refresh_at_s_ = 0;  // from then on a new one is asked for
+  AccessToken token_;        // an empty value means that there is no token
+  double refresh_at_s_ = 0;  // a new token is requested from then on
   bool is_fetching_ = false;
-  int fetches_ = 0;               // that ended
-  std::optional<Error> failure_;  // of the last one
+  int fetches_ = 0;               // number of fetches that have ended
+  std::optional<Error> failure_;  // of the last fetch
 };
 
 }  // namespace berth

@@ -11,7 +11,7 @@
 namespace berth {
 namespace {
 
-constexpr size_t kDeepest = 8;  // bounds the recursion of wipe_all
+constexpr size_t kDeepest = 8;  // limits the recursion of wipe_all()
 
 void wipe_all(Json& value) {
   if (value.is_string()) wipe(value.get_ref<std::string&>());
@@ -46,7 +46,7 @@ CredentialFields::CredentialFields(std::string_view text, std::string file)
   const auto bad = [&](const std::string& what) {
     return Error(Code::kUsage, what, file_, "name a credential file in JSON");
   };
-  // The parser takes a zero byte for the end.
+  // The parser would take a zero byte for the end of the text.
   if (text.find('\0') != std::string_view::npos) throw bad("is not JSON");
   if (nesting_depth(text) > kDeepest) throw bad("is nested too deeply for a credential file");
   Json root = parse_json(text);

@@ -10,31 +10,32 @@
 
 namespace berth {
 
-// The fields of a credential file, or of an object in it. Every error is kUsage and names the file
-// and the field, and never shows a value. Wiped when destroyed.
+// The fields of a credential file, or of an object within it. Every error is kUsage and names the
+// file and the field, but never shows a value. The destructor overwrites all values.
 class CredentialFields {
  public:
-  // `file` is what messages call it.
+  // `file` is the name that messages use.
   CredentialFields(std::string_view json, std::string file);
   CredentialFields(CredentialFields&&) noexcept;
   ~CredentialFields();
 
   const std::string& file() const { return file_; }
-  bool has(const std::string& name) const;  // and it is not null
+  bool has(const std::string& name) const;  // false if the field is null
 
-  // One line of text. Required, or `absent` where it is absent or empty.
+  // Returns one line of text. Without `absent` the field is required; with it, `absent` replaces an
+  // absent or empty field.
   std::string text(const std::string& name) const;
   std::string text(const std::string& name, const std::string& absent) const;
-  // Text of several lines. Required.
+  // Returns text of several lines. The field is required.
   std::string block(const std::string& name) const;
   int64_t integer(const std::string& name, int64_t absent) const;
-  CredentialFields object(const std::string& name) const;  // required
+  CredentialFields object(const std::string& name) const;  // the field is required
 
-  // Empty where absent.
+  // Return an empty list if the field is absent.
   std::vector<std::string> texts(const std::string& name) const;
   std::vector<std::pair<std::string, std::string>> members(const std::string& name) const;
 
-  // What is wrong with a field: "the field "x" <problem>".
+  // Throws the message: the field "x" <problem>.
   [[noreturn]] void fail(const std::string& name, const std::string& problem,
                          const std::string& hint = "correct the file") const;
 
@@ -43,7 +44,7 @@ class CredentialFields {
   CredentialFields(std::unique_ptr<Tree> tree, std::string file, std::string prefix);
 
   std::unique_ptr<Tree> tree_;
-  std::string file_, prefix_;  // prefix: "credential_source."
+  std::string file_, prefix_;  // prefix_ of an inner object: "credential_source."
 };
 
 }  // namespace berth

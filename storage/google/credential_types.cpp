@@ -17,7 +17,8 @@ std::unique_ptr<TokenSource> impersonated_service_account(const CredentialFields
                                                           const std::string& scope) {
   const CredentialFields source = fields.object("source_credentials");
   if (source.text("type") == kImpersonated) {
-    source.fail("type", "is an impersonated account again", "list those between as delegates");
+    source.fail("type", "is an impersonated account again",
+                "list the accounts in between as delegates");
   }
   return impersonated(make_token_source(source, context, kCloudScope),
                       {.url = fields.text("service_account_impersonation_url"),

@@ -8,13 +8,13 @@
 
 namespace berth {
 
-// What a credential file speaks of, by its "type". Throws kUsage, naming file and field, where it
-// is not understood; asks nobody.
+// Creates the token source for a credential file, according to its "type". Makes no request. Throws
+// kUsage, naming the file and the field, if the file is not understood.
 std::unique_ptr<TokenSource> make_token_source(const CredentialFields& fields,
                                                const TokenContext& context,
                                                const std::string& scope);
 
-// Whether the file itself is as good as a password, and for long.
+// Whether the file itself grants lasting access, as a password does.
 bool holds_a_key(const CredentialFields& fields);
 
 }  // namespace berth

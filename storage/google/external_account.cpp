@@ -57,7 +57,8 @@ class ExternalAccount final : public TokenSource {
   }
 
  private:
-  // The project that pays, where no OAuth client says so. Encoded twice, here and by the form.
+  // The project that is billed, unless an OAuth client determines it. The value is percent-encoded
+  // twice: here, and again as a form field.
   std::string options() const {
     if (user_project_.empty() || !client_id_.empty()) return "";
     return percent_encoded(to_text(Json{{"userProject", user_project_}}));

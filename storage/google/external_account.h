@@ -8,8 +8,9 @@
 
 namespace berth {
 
-// Workload or workforce identity federation: another provider's token is exchanged at Google's
-// security token service (RFC 8693), and that for a service account's where the file asks for it.
+// Workload or workforce identity federation. The token of another identity provider is exchanged at
+// Google's security token service (RFC 8693). If the file asks for it, the result is then exchanged
+// for a service account's token.
 std::unique_ptr<TokenSource> external_account(const CredentialFields& fields,
                                               const TokenContext& context,
                                               const std::string& scope);

@@ -50,7 +50,7 @@ class GcsJoin final : public ByteSink {
 
   Stat published(const HttpAnswer& answer) const {
     if (answer.status != 404) return object_.published(answer);
-    // An earlier try may have joined the parts, and so removed them.
+    // An earlier attempt may have joined the parts, which also removed them.
     if (const std::optional<Stat> found = object_.find()) return *found;
     throw UploadLost(object_.uri().to_string());
   }

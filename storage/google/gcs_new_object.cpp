@@ -9,7 +9,7 @@
 namespace berth {
 namespace {
 
-constexpr const char* kMark = "berth-upload";  // custom metadata
+constexpr const char* kMark = "berth-upload";  // name of the custom metadata field
 constexpr const char* kPermission = "storage.objects.create (and .delete, to replace)";
 
 }  // namespace
@@ -50,7 +50,8 @@ std::optional<Stat> GcsNewObject::find() const {
 void GcsNewObject::fail(const HttpAnswer& answer) const {
   const bool damaged =
       answer.status == 400 && lower_ascii(answer.body).find("crc32c") != std::string::npos;
-  if (damaged) throw UploadLost(uri_.to_string());  // on its way: what was sent was refused
+  if (damaged)
+    throw UploadLost(uri_.to_string());  // the server refused bytes that were damaged on their way
   throw gcs_error(answer.status, answer.headers, answer.body, uri_, kPermission);
 }
 

@@ -8,28 +8,31 @@
 
 namespace berth {
 
-// What every way to write an object has in common: its description, which bears a mark of this
-// writer, and what answers mean. A value but for `requests`, which outlives it.
+// What all ways to write an object have in common: the object's metadata, which contain a mark
+// unique to this writer, and the interpretation of answers. `requests` must outlive it.
 class GcsNewObject {
  public:
-  // Replaces version `if_generation` of `uri`; 0: creates it.
+  // Writes the object `uri` if its current version is `if_generation`; 0 means that it must not
+  // exist.
   GcsNewObject(GcsRequests& requests, const Uri& uri, Generation if_generation);
 
   GcsRequests& requests() const { return requests_; }
   const Uri& uri() const { return uri_; }
   const std::string& mark() const { return mark_; }
   std::string precondition() const;                              // "ifGenerationMatch=N"
-  std::string metadata(std::optional<uint32_t> crc = {}) const;  // its resource, JSON
+  std::string metadata(std::optional<uint32_t> crc = {}) const;  // the object's metadata, as JSON
 
-  // The object that an answer to a write tells of. After a 412 the one that bears the mark: an
-  // earlier try of this very write may have arrived, and only its answer was lost. Throws what any
-  // other answer means; UploadLost where the bytes arrived damaged.
+  // Returns the object that an answer to a write describes. If the answer is 412 (precondition
+  // failed), returns the object if it carries this writer's mark: then an earlier attempt of the
+  // same write succeeded, and only its answer was lost. Throws the error that any other answer
+  // means, and UploadLost if the bytes arrived damaged.
   Stat published(const HttpAnswer& answer) const;
 
-  // The object, where it bears the mark.
+  // Returns the object if it carries this writer's mark.
   std::optional<Stat> find() const;
 
-  // `published` with its checksum. Where it is not what was sent: UploadLost, the object removed.
+  // Returns `published` with its checksum. If size or checksum differ from what was sent, removes
+  // the object and throws UploadLost.
   Stat intact(Stat published, uint64_t size, uint32_t crc) const;
 
  private:

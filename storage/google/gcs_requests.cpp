@@ -29,7 +29,7 @@ std::string text(const Json& object, const char* name) {
   return value.is_string() ? value.get<std::string>() : "";
 }
 
-// error.message of an answer, else the first words of its body.
+// Returns error.message of an answer, or else the beginning of its body.
 std::string message_of(std::string_view body) {
   const Json answer = parse_json(body);
   if (answer.is_object() && answer.contains("error")) {
@@ -44,7 +44,8 @@ std::string message_of(std::string_view body) {
 GcsRequests::GcsRequests(std::string endpoint, HttpClient& http, Credentials& credentials)
     : endpoint_(std::move(endpoint)), http_(http), credentials_(credentials) {
   if (!endpoint_.starts_with("https://") && !endpoint_.starts_with("http://")) {
-    throw Error(Code::kUsage, "a storage endpoint that is no http(s):// URL", quoted(endpoint_));
+    throw Error(Code::kUsage, "a storage endpoint that is not an http(s):// URL",
+                quoted(endpoint_));
   }
 }
 
@@ -74,7 +75,7 @@ auto GcsRequests::authorised(HttpRequest& request, const Exchange& exchange) {
       throw Error(Code::kUsage, "a token must not travel over plain http", endpoint_,
                   "use https://, or --anonymous");
     }
-    // To this machine itself: a proxy would read it.
+    // Plain http goes to this machine itself. A proxy could read the token.
     request.bypass_proxy = request.url.starts_with("http://");
   }
   request.headers.add(proof);
@@ -111,7 +112,7 @@ Error gcs_error(int status, const HttpHeaders& headers, std::string_view body, c
                    "check the service account, or pass --anonymous for a public bucket");
     case 403:
       return Error(Code::kNotPermitted, cat("not permitted, ", permission, " is needed", said),
-                   where, "grant the job's service account a role that holds it");
+                   where, "grant the job's service account a role that includes it");
     case 404: {
       const bool is_bucket = permission != "storage.objects.get" ||
                              body.find("bucket does not exist") != std::string_view::npos;
@@ -138,7 +139,8 @@ Stat parse_gcs_object(std::string_view json, const Uri& bucket) {
   const std::string name = text(object, "name");
   const std::optional<uint64_t> generation = number(object, "generation");
   if (name.empty() || !generation) {
-    throw Error(Code::kUnavailable, "an answer that describes no object", bucket.to_string());
+    throw Error(Code::kUnavailable, "an answer that does not describe an object",
+                bucket.to_string());
   }
   const Uri root = Uri::parse(cat(bucket.scheme(), "://", bucket.host()));
   return {.name = (root / name).to_string(),

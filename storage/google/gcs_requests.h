@@ -10,19 +10,19 @@
 
 namespace berth {
 
-// Requests of the JSON API (https://cloud.google.com/storage/docs/json_api), authorised. A 401
-// drops the token and is asked once more with a fresh one. Thread-safe; what it is given outlives
-// it.
+// Sends authorized requests to the JSON API (https://cloud.google.com/storage/docs/json_api). If
+// the answer is 401, drops the token and sends the request once more with a new one. Thread-safe.
+// `http` and `credentials` must outlive it.
 class GcsRequests {
  public:
-  // Throws kUsage for an endpoint that is not http(s)://host[:port].
+  // Throws kUsage if the endpoint is not http(s)://host[:port].
   GcsRequests(std::string endpoint, HttpClient& http, Credentials& credentials);
 
-  // URLs. `uri` is gs://bucket/object.
+  // URLs for `uri`, which is gs://bucket/object.
   std::string object(const Uri& uri) const;   // metadata
   std::string media(const Uri& uri) const;    // content; ends in "?alt=media"
   std::string objects(const Uri& uri) const;  // the bucket's listing
-  std::string uploads(const Uri& uri) const;  // the bucket's new objects
+  std::string uploads(const Uri& uri) const;  // creates objects in the bucket
 
   HttpAnswer send(HttpRequest request);
   std::unique_ptr<HttpStream> open(HttpRequest request);
@@ -36,15 +36,16 @@ class GcsRequests {
   Credentials& credentials_;
 };
 
-// The error that an answer with this status stands for. `permission` is what the request needs,
-// like "storage.objects.get".
+// Returns the error that an answer with this status means. `permission` is the permission that the
+// request needs, such as "storage.objects.get".
 Error gcs_error(int status, const HttpHeaders& headers, std::string_view body, const Uri& uri,
                 std::string_view permission);
 
-// An object's JSON. Throws kUnavailable when it cannot be read.
+// Parses an object's JSON description. Throws kUnavailable if it is malformed.
 Stat parse_gcs_object(std::string_view json, const Uri& bucket);
 
-// A CRC-32C as Google writes it: base64 of four big-endian bytes. nullopt: not that.
+// Convert a CRC-32C from and to Google's format: base64 of four big-endian bytes. Parsing returns
+// nullopt if the text is malformed.
 std::optional<uint32_t> parse_gcs_crc(std::string_view base64);
 std::string gcs_crc(uint32_t crc);
 

@@ -18,7 +18,7 @@ constexpr std::string_view kFields = "name,size,generation,crc32c,contentEncodin
 
 void require_object(const Uri& uri) {
   if (uri.scheme() == "gs" && !uri.path().empty()) return;
-  throw Error(Code::kUsage, "a bucket where an object is needed", uri.to_string(),
+  throw Error(Code::kUsage, "names a bucket, but an object is needed", uri.to_string(),
               "write gs://bucket/object");
 }
 
@@ -30,8 +30,8 @@ class GcsStorage final : public Storage {
   std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
     require_object(uri);
     if (options.length == uint64_t{0}) return no_bytes();
-    // Without it an object stored with Content-Encoding gzip would be decompressed by the server,
-    // and then neither ranges nor checksums are those of the stored bytes.
+    // Without this field the server would decompress an object that is stored with Content-Encoding
+    // gzip. Then ranges and checksums would not refer to the stored bytes.
     HttpRequest request{.url = requests_.media(uri),
                         .headers = {{"Accept-Encoding", "gzip"}},
                         .stop = options.stop};
@@ -45,7 +45,7 @@ class GcsStorage final : public Storage {
       case 206:
         return body_part(std::move(stream), options, uri);
       case 416:
-        return no_bytes();  // past the end, or an empty object
+        return no_bytes();  // the range is past the end, or the object is empty
       default:
         throw error_of(*stream, uri, options);
     }
@@ -73,7 +73,7 @@ class GcsStorage final : public Storage {
     throw error;
   }
 
-  // "gs://b/dir" lists below "dir/"; a page may be empty and still not be the last.
+  // "gs://b/dir" lists the objects below "dir/". A page may be empty without being the last.
   std::vector<Stat> list(const Uri& prefix, size_t enough) override {
     std::string below = prefix.path();
     if (!below.empty() && below.back() != '/') below += '/';
@@ -96,10 +96,10 @@ class GcsStorage final : public Storage {
     return found;
   }
 
-  // Names the version, so that a second try cannot remove what came after it.
+  // Names the version to delete, so that a second attempt cannot remove a newer one.
   void remove(const Uri& uri, std::optional<Generation> if_generation) override {
     require_object(uri);
-    if (uri.path().ends_with('/')) return;  // directories are only names here
+    if (uri.path().ends_with('/')) return;  // Cloud Storage has no directories to remove
     if (!if_generation) {
       const std::optional<Stat> existing = stat(uri);
       if (!existing) return;
@@ -135,7 +135,7 @@ class GcsStorage final : public Storage {
                               std::vector<Stat>& found) {
     const auto page = parse_json(body);
     if (!page.is_object()) {
-      throw Error(Code::kUnavailable, "an answer that lists nothing", bucket.to_string());
+      throw Error(Code::kUnavailable, "an answer that is not a listing", bucket.to_string());
     }
     if (page.contains("items") && page.at("items").is_array()) {
       for (const auto& item : page.at("items")) {

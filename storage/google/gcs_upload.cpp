@@ -14,10 +14,10 @@ namespace berth {
 namespace {
 
 constexpr uint64_t kOneShot = uint64_t{8} << 20;
-constexpr uint64_t kChunk = uint64_t{16} << 20;  // a multiple of 256 KiB, as the protocol wants
+constexpr uint64_t kChunk = uint64_t{16} << 20;  // the protocol requires a multiple of 256 KiB
 constexpr const char* kBytes = "application/octet-stream";
 
-// N + 1 of "bytes=0-N"; 0 where nothing is stored yet.
+// Returns N + 1 for a Range field "bytes=0-N", or 0 if nothing is stored yet.
 uint64_t stored_bytes(const HttpHeaders& headers) {
   const std::string range = headers.find("range").value_or("");
   const size_t dash = range.find('-');
@@ -39,8 +39,8 @@ class GcsUpload final : public ByteSink {
 
   ~GcsUpload() override { buffers_.give_back((is_last_ ? chunk_ : filling_).release()); }
 
-  // Sends a chunk while the next one fills. What goes wrong with it is thrown by the call that has
-  // the next to send; a call after that tries again.
+  // A chunk is sent in the background while the next one fills. If sending fails, the call that
+  // needs to send the next chunk throws. A later call tries again.
   void write(Bytes bytes) override { take(bytes, &UploadBytes::copy); }
   void lend(Bytes bytes) override { take(bytes, &UploadBytes::lend); }
 
@@ -114,14 +114,14 @@ class GcsUpload final : public ByteSink {
     sending_->submit([this] { send_chunk(); });
   }
 
-  // Until the session has the whole chunk.
+  // Returns when the session has stored the whole chunk.
   void finish_chunk() {
     if (sending_) sending_->wait();
     while (!published_ && sent_ < chunk_.size()) send_chunk();
   }
 
-  // What is to fill next is what a chunk's length leaves of filling_. Its checksum is taken so late
-  // because what it read is then still in the cache for what sends it.
+  // Moves the first kChunk bytes of filling_ to chunk_ and keeps the rest. The checksum is taken
+  // only now: this brings the bytes into the CPU cache just before they are sent.
   void next_chunk() {
     std::swap(chunk_, filling_);
     chunk_.split(kChunk, filling_);
@@ -129,7 +129,7 @@ class GcsUpload final : public ByteSink {
     for (const Bytes piece : chunk_.from(0)) crc_ = crc32c(piece, crc_);
   }
 
-  // Once: what is left of the chunk, or the question how much that is.
+  // Makes one attempt: sends the rest of the chunk, or asks how much of it the session has.
   void send_chunk() {
     if (session_.empty()) {
       start_session();
@@ -159,12 +159,13 @@ class GcsUpload final : public ByteSink {
     try {
       return requests_.send(std::move(request));
     } catch (const Error& error) {
-      // A host's name is all that HTTP errors show: a session's address is as good as a key.
+      // HTTP errors show only the host, because a session's URL works like a key. Name the object
+      // instead.
       throw error.at(uri_.to_string());
     }
   }
 
-  // What the session says of itself.
+  // Takes over the progress that the session reports.
   void learn(const HttpAnswer& answer) {
     if (answer.status == 404 || answer.status == 410) return forget_session();
     if (answer.status != 308) {
@@ -192,20 +193,20 @@ class GcsUpload final : public ByteSink {
   const Uri uri_;
   const GcsNewObject object_;
 
-  // Of the caller alone.
-  UploadBytes filling_;   // follows chunk_
-  uint64_t total_ = 0;    // written so far
-  uint32_t crc_ = 0;      // of those up to chunk_'s end
-  bool is_last_ = false;  // nothing follows chunk_, which publishes the object
+  // Used by the caller's thread only.
+  UploadBytes filling_;   // the bytes after chunk_
+  uint64_t total_ = 0;    // bytes written so far
+  uint32_t crc_ = 0;      // of all bytes up to the end of chunk_
+  bool is_last_ = false;  // chunk_ is the last chunk; sending it publishes the object
 
-  // Of whoever sends: the thread while it has work, the caller else.
+  // Used by the sending thread while it has work, and by the caller otherwise.
   UploadBytes chunk_;
-  size_t sent_ = 0;            // bytes of chunk_ the session is known to have
-  uint64_t stored_ = 0;        // of all bytes
-  std::string session_;        // its URL; empty: none yet
-  bool is_uncertain_ = false;  // an answer was lost: it may have more
+  size_t sent_ = 0;            // bytes of chunk_ that the session has confirmed
+  uint64_t stored_ = 0;        // bytes of the whole object that it has confirmed
+  std::string session_;        // its URL; empty if there is no session yet
+  bool is_uncertain_ = false;  // an answer was lost: the session may have stored more
   std::optional<Stat> published_;
-  std::optional<Background> sending_;  // last, so that it ends before what it uses
+  std::optional<Background> sending_;  // declared last: it uses the members above
 };
 
 }  // namespace

@@ -8,14 +8,16 @@
 
 namespace berth {
 
-// A new version of the object `uri`: up to 8 MiB in one request, more by a resumable session in
-// chunks of 16 MiB, of which it keeps two: one is on its way while the next fills. What it is lent
-// it sends from where it lies.
-// `options.if_generation` is set. A lost answer is made good by asking the session, or the object
-// for the mark that this upload left on it; a session that is gone before it stored anything is
-// started again, later it is UploadLost.
+// Writes a new version of the object `uri`. Up to 8 MiB are sent in one request. More is sent
+// through a resumable upload session in chunks of 16 MiB. Two chunks are kept: one is being sent
+// while the next one fills. Lent bytes are sent from the caller's memory without a copy.
+// `options.if_generation` must be set.
 //
-// `requests` and `buffers` outlive it. Protocol:
+// If an answer is lost, the next attempt asks the session how much it has, or looks for the object
+// with this upload's mark. A session that expired before it stored anything is started again. If it
+// expires later, the sink throws UploadLost.
+//
+// `requests` and `buffers` must outlive the sink. Protocol:
 // https://cloud.google.com/storage/docs/performing-resumable-uploads
 std::unique_ptr<ByteSink> make_gcs_upload(GcsRequests& requests, SpareBuffers& buffers,
                                           const Uri& uri, const WriteOptions& options);

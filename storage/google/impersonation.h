@@ -12,12 +12,13 @@ namespace berth {
 struct Impersonation {
   std::string url;  // .../serviceAccounts/EMAIL:generateAccessToken
   std::string scope;
-  std::string file;                      // of errors
-  std::vector<std::string> delegates{};  // accounts in between, each granted to the next
+  std::string file;                      // for errors: the credential file
+  std::vector<std::string> delegates{};  // the chain of accounts; each may impersonate the next
   int64_t life_s = 3600;
 };
 
-// A service account's token, which the IAM service gives to whoever `source`'s tokens speak for.
+// Returns tokens of a service account. The IAM service issues them to the identity of `source`,
+// which must be allowed to impersonate that account.
 std::unique_ptr<TokenSource> impersonated(std::unique_ptr<TokenSource> source,
                                           Impersonation impersonation, const TokenContext& context);
 

@@ -12,7 +12,7 @@
 namespace berth {
 namespace {
 
-// Instead of asking at the terminal.
+// Keeps OpenSSL from asking for a passphrase at the terminal.
 int no_passphrase(char*, int, int, void*) { return -1; }
 
 EVP_PKEY* read_pem(const std::string& pem) {
@@ -20,7 +20,7 @@ EVP_PKEY* read_pem(const std::string& pem) {
   if (bio == nullptr) return nullptr;
   EVP_PKEY* const key = PEM_read_bio_PrivateKey(bio, nullptr, no_passphrase, nullptr);
   BIO_free(bio);
-  ERR_clear_error();  // its texts may hold pieces of the key
+  ERR_clear_error();  // OpenSSL's error texts may contain parts of the key
   return key;
 }
 

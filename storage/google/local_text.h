@@ -7,12 +7,12 @@ namespace berth {
 
 struct LocalText {
   std::string text;
-  bool is_shared = false;  // the file's group, or others, may read it
+  bool is_shared = false;  // readable by the file's group or by others
 };
 
-// A small local file, read past all buffers, which would keep what may be secret; nullopt when
-// absent. Throws kUsage when it is no file or larger than 1 MiB, kNotPermitted when it cannot be
-// read.
+// Reads a small local file without buffering, because a buffer would keep secrets in memory.
+// Returns nullopt if the file is absent. Throws kUsage if it is a directory or larger than 1 MiB,
+// and kNotPermitted if it cannot be read.
 std::optional<LocalText> read_local_text(const std::string& path);
 
 }  // namespace berth

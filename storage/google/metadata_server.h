@@ -10,19 +10,19 @@ namespace berth {
 
 struct MetadataServerOptions {
   std::string host = "metadata.google.internal";  // host[:port]
-  std::string machine_product_file{};             // begins with "Google" on Google's machines
-  std::string tried_before{};  // "A is not set, B is absent": for the error that nothing is there
+  std::string machine_product_file{};  // its text begins with "Google" on Google's machines
+  std::string tried_before{};          // for the error: "A is not set, B is absent"
 
-  // Whether a name (host[:port]) has an address. Tests pass their own.
+  // Whether a name (host[:port]) resolves to an address. Tests pass a function of their own.
   std::function<bool(const std::string& host)> resolves = has_address;
 
   static bool has_address(const std::string& host);
 };
 
-// The service account of the machine, pod or container this runs on. The server may be down for
-// some time after a pod's start: until it has answered once, failures are kUnavailable for 60 s
-// from the first one, then kNotPermitted. Where this is not Google's machine and the name has no
-// address, it is kNotPermitted at once.
+// Tokens of the service account that is attached to this machine, pod or container. The metadata
+// server may be unreachable for some time after a pod starts. Until it has answered once, failures
+// are kUnavailable for 60 s after the first one, and then kNotPermitted. If this is not Google's
+// machine and the name has no address, fetch() throws kNotPermitted at once.
 std::unique_ptr<TokenSource> metadata_server(const MetadataServerOptions& options,
                                              const TokenContext& context);
 

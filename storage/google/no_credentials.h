@@ -6,7 +6,8 @@
 
 namespace berth {
 
-// Nothing says who asks: `tried` lists where that was looked for.
+// Returns the error for the case that no credentials were found. `tried` lists the places that were
+// searched.
 inline Error no_credentials(const std::string& tried) {
   return Error(Code::kNotPermitted, "no credentials for Google Cloud: " + tried, "",
                "set GOOGLE_APPLICATION_CREDENTIALS to a credential file, run on Google Cloud, or "

@@ -8,7 +8,7 @@
 namespace berth {
 namespace {
 
-// host, host:port, [address] or [address]:port.
+// Returns "host", "host:port", "[address]" or "[address]:port".
 std::string authority_of(const std::string& url) {
   const size_t begin = url.find("://");
   if (begin == std::string::npos) return "";
@@ -31,7 +31,7 @@ bool is_metadata_server(const std::string& host, const std::string& metadata_hos
          host == without_port(lower_ascii(metadata_host));
 }
 
-// Nothing that one reader of URLs may take otherwise than another.
+// Whether the URL has only characters that every URL parser interprets alike.
 bool is_plain(const std::string& url, const std::string& authority) {
   const bool is_printable =
       std::all_of(url.begin(), url.end(), [](char c) { return c > ' ' && c <= '~' && c != '\\'; });

@@ -18,7 +18,7 @@ void wipe(std::string& secret) {
 
 std::string without_secrets(std::string_view text, const std::vector<std::string>& secrets,
                             size_t limit) {
-  // A short secret counts as a whole.
+  // A secret shorter than eight bytes is searched for as a whole.
   text = text.substr(0, 4 * limit);
   std::vector<bool> is_secret(text.size());
   for (const std::string_view secret : secrets) {

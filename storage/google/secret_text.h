@@ -9,8 +9,9 @@ namespace berth {
 // Overwrites the characters, then empties the string.
 void wipe(std::string& secret);
 
-// What another party wrote, as a message may show it: printable ASCII, at most `limit` bytes, and
-// "..." for whatever shares eight bytes or more with one of `secrets`, which it may echo.
+// Makes text from another party safe to show in a message. The result is printable ASCII of at most
+// `limit` bytes. The other party may echo what we sent, so each passage that has eight bytes or
+// more in common with one of `secrets` becomes "...".
 std::string without_secrets(std::string_view text, const std::vector<std::string>& secrets,
                             size_t limit);
 

@@ -12,7 +12,7 @@
 namespace berth {
 namespace {
 
-constexpr int64_t kLife_s = 3600;  // the longest that Google grants
+constexpr int64_t kLife_s = 3600;  // the longest lifetime that Google allows
 
 class ServiceAccount final : public TokenSource {
  public:

@@ -8,7 +8,8 @@
 
 namespace berth {
 
-// A service account's key: a signed assertion is exchanged for a token (RFC 7523).
+// Tokens of a service account, obtained with its key: a signed assertion is exchanged for a token
+// (RFC 7523).
 std::unique_ptr<TokenSource> service_account(const CredentialFields& fields,
                                              const TokenContext& context, const std::string& scope);
 

@@ -7,11 +7,11 @@
 
 namespace berth {
 
-// Buffers that go from one upload to the next while any is under way: the pages of a fresh one cost
-// as much as its transfer on a fast network. Thread-safe.
+// Buffers that are passed from one upload to the next while any upload is running. On a fast
+// network, mapping the pages of a new buffer takes as long as sending it. Thread-safe.
 class SpareBuffers {
  public:
-  // Empty, with room for `capacity` bytes.
+  // Returns an empty buffer with room for `capacity` bytes.
   std::vector<std::byte> take(size_t capacity) {
     std::vector<std::byte> buffer;
     {

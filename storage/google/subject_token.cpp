@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kHint[] = "check the identity provider that gives the subject token";
 
-// The rest of what Google's libraries know, which this program does not.
+// Throws for the sources that Google's libraries support and this program does not.
 void decline_others(const CredentialFields& source) {
   const auto decline = [&](const std::string& field, const std::string& kind) {
     source.fail(field, cat("asks for ", kind, " credentials, which are not supported"),

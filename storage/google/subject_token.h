@@ -9,8 +9,8 @@
 
 namespace berth {
 
-// The token of another identity provider: a file's or an URL's, as text or as a field of JSON. Read
-// anew each time, as Kubernetes replaces the file.
+// The token that another identity provider issued. It comes from a file or a URL, as plain text or
+// as a field of JSON. It is read again each time, because Kubernetes replaces the file.
 class SubjectToken {
  public:
   // `source` is the credential file's "credential_source".
@@ -24,9 +24,9 @@ class SubjectToken {
   std::string field_in(const std::string& text) const;
 
   HttpClient& http_;
-  const std::string file_, path_, url_;  // one of path and url; file_: the credentials'
+  const std::string file_, path_, url_;  // path_ or url_ is set; file_ is the credential file
   std::vector<std::pair<std::string, std::string>> headers_;
-  std::string field_;  // of JSON; empty: the whole text
+  std::string field_;  // name of the JSON field; empty: the whole text
 };
 
 }  // namespace berth

@@ -7,7 +7,8 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Takes characters from the front of a text; every call after one that failed is harmless.
+// Consumes characters from the beginning of a text. After a failure, further calls do no harm;
+// is_whole() then returns false.
 class Front {
  public:
   explicit Front(std::string_view text) : rest_(text) {}
@@ -69,7 +70,7 @@ std::optional<double> parse_timestamp(std::string_view text) {
   front.one_of(":");
   const int minute = front.digits(2);
   front.one_of(":");
-  const int second = front.digits(2);  // 60: a leap second
+  const int second = front.digits(2);  // 60 is a leap second
   const double fraction = front.fraction();
   const char zone = front.one_of("Zz+-");
   int offset_hours = 0, offset_minutes = 0;

@@ -5,8 +5,8 @@
 
 namespace berth {
 
-// Seconds since 1970 of an RFC 3339 time: "2026-01-31T23:59:59Z", with a fraction or an offset
-// ("+01:00") where given; nullopt for anything else.
+// Parses an RFC 3339 time and returns seconds since 1970. Accepts "2026-01-31T23:59:59Z", with an
+// optional fraction, and offsets such as "+01:00". Returns nullopt for anything else.
 std::optional<double> parse_timestamp(std::string_view text);
 
 }  // namespace berth

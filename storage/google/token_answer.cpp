@@ -23,11 +23,11 @@ Error not_a_token(const std::string& what, const TokenRequest& request) {
 
 Json object_in(const HttpAnswer& answer, const TokenRequest& request) {
   Json object = parse_json(answer.body);
-  if (!object.is_object()) throw not_a_token("with something else than a JSON object", request);
+  if (!object.is_object()) throw not_a_token("with something other than a JSON object", request);
   return object;
 }
 
-// It becomes part of a header field.
+// Checks the token's characters, because it becomes part of a header field.
 std::string token_in(const Json& answer, const char* name, const TokenRequest& request) {
   const auto found = answer.find(name);
   if (found == answer.end() || !found->is_string()) {
@@ -37,12 +37,12 @@ std::string token_in(const Json& answer, const char* name, const TokenRequest& r
   const bool is_printable =
       std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c <= '~'; });
   if (token.empty() || token.size() > kLongestToken || !is_printable) {
-    throw not_a_token(cat("with an ", name, " that cannot be one"), request);
+    throw not_a_token(cat("with an invalid ", name), request);
   }
   return token;
 }
 
-// Seconds; NaN for what is neither a number nor one as text.
+// Returns the number, which may be written as a string; NaN if it is neither.
 double number_in(const Json& answer, const char* name) {
   const auto found = answer.find(name);
   if (found == answer.end()) return NAN;

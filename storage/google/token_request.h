@@ -8,7 +8,7 @@
 
 namespace berth {
 
-// One question to a server that gives tokens, and how messages speak of it.
+// A request to a server that issues tokens, and what messages need to describe it.
 struct TokenRequest {
   std::string method = "POST";
   std::string url{};
@@ -16,20 +16,22 @@ struct TokenRequest {
   std::string body{};
   double timeout_s = 30;
 
-  std::string where{};                 // of errors: the credential file
-  std::string hint{};                  // of a refusal
-  std::vector<std::string> secrets{};  // of what is sent: an answer may echo them
+  std::string where{};                 // for errors: the credential file
+  std::string hint{};                  // shown if the server refuses
+  std::vector<std::string> secrets{};  // secrets that are sent: the answer may echo them
 };
 
-// One try. Throws unless the answer is a success of at most 1 MiB: kUnavailable when another try
-// may help, kNotPermitted when not. Redirects are refusals.
+// Makes one attempt. Throws kUnavailable if another attempt may help, and kNotPermitted otherwise,
+// unless the answer is a success of at most 1 MiB. A redirect counts as a refusal.
 HttpAnswer ask_token_server(HttpClient& http, const TokenRequest& request);
 
-// Any answer. Plain http, which is to this machine or its metadata server, goes past any proxy.
+// Returns the answer, whatever its status. Plain http goes only to this machine or its metadata
+// server, so it bypasses any proxy.
 HttpAnswer exchange(HttpClient& http, const TokenRequest& request);
 
-// Why the server refused, by OAuth's `error` (RFC 6749, 5.2) or Google's (status, message). The
-// server's words are cut and printable, and hold nothing secret that was sent.
+// Returns the error for a refusal, with the server's reason: OAuth's `error` (RFC 6749, 5.2), or
+// Google's status and message. The server's text is shortened, made printable, and stripped of the
+// secrets that were sent.
 Error refusal(const HttpAnswer& answer, const TokenRequest& request);
 
 }  // namespace berth

@@ -65,7 +65,7 @@ std::unique_ptr<ByteSource> body_part(std::unique_ptr<HttpStream> stream,
   const std::optional<ContentRange> range = content_range(stream->headers());
   const uint64_t begin = range ? range->begin : 0;
   if ((stream->status() == 206 && !range) || begin > options.offset) {
-    throw Error(Code::kUnavailable, "the server answers another range than was asked for",
+    throw Error(Code::kUnavailable, "the server sent a different range than was requested",
                 uri.to_string());
   }
   return std::make_unique<BodyPart>(std::move(stream), options.offset - begin, options.length);

@@ -15,9 +15,10 @@ namespace {
 
 constexpr size_t kIdleConnections = 32;
 constexpr int kLongestPoll_ms = 200;
-constexpr uint64_t kLeastBytes = 1024;  // in a stall timeout
+constexpr uint64_t kLeastBytes =
+    1024;  // fewer bytes than this within the stall timeout are a stall
 
-// The host of a URL, which is all of it that a message may show.
+// Returns the host of a URL. Messages show no more of a URL than that.
 std::string host_of(const std::string& url) {
   const size_t begin = url.find("://") == std::string::npos ? 0 : url.find("://") + 3;
   const std::string authority = url.substr(begin, url.find_first_of("/?#", begin) - begin);
@@ -33,10 +34,10 @@ struct Multi {
   Multi(const Multi&) = delete;
   Multi& operator=(const Multi&) = delete;
 
-  CURLM* handle;  // drives one request at a time, and keeps its connection for the next
+  CURLM* handle;  // runs one request at a time and keeps its connection for the next
 };
 
-// Those between two requests. Thread-safe.
+// Connections that are not in use. Thread-safe.
 class IdleConnections {
  public:
   std::unique_ptr<Multi> take() {
@@ -57,7 +58,7 @@ class IdleConnections {
   std::vector<std::unique_ptr<Multi>> idle_;
 };
 
-// What libcurl's failures mean to somebody who may try again.
+// Converts a failure of libcurl to an Error.
 Error failure(CURLcode code, const std::string& detail, const std::string& host) {
   const std::string problem =
       cat("no answer (", detail.empty() ? curl_easy_strerror(code) : detail, ")");
@@ -70,7 +71,7 @@ Error failure(CURLcode code, const std::string& detail, const std::string& host)
     case CURLE_SSL_ISSUER_ERROR:
     case CURLE_SSL_CERTPROBLEM:
       return Error(Code::kNotPermitted, problem, host,
-                   "its certificate must be one that /etc/ssl/certs vouches for");
+                   "its certificate must be signed by an authority in /etc/ssl/certs");
     case CURLE_TOO_MANY_REDIRECTS:
       return Error(Code::kNotFound, problem, host);
     case CURLE_OUT_OF_MEMORY:
@@ -99,7 +100,7 @@ class CurlStream final : public HttpStream {
       let_go();
       throw;
     }
-    request_.body.clear();  // was sent, and is its owner's again
+    request_.body.clear();  // it has been sent, and the caller may free it
   }
 
   ~CurlStream() override { let_go(); }
@@ -127,7 +128,8 @@ class CurlStream final : public HttpStream {
     while (target_.size() == buffer.size() && !is_done_) pump();
     count = buffer.size() - target_.size();
     target_ = {};
-    if (count == 0 && failure_) throw *failure_;  // only after all that arrived before it
+    if (count == 0 && failure_)
+      throw *failure_;  // only after everything that arrived before the failure
     return count;
   }
 
@@ -181,7 +183,7 @@ class CurlStream final : public HttpStream {
     set_method();
     add_field("Expect:");
     for (const auto& [name, value] : request_.headers.fields()) {
-      // "Name;" is how libcurl is told of an empty value.
+      // libcurl's syntax for a field with an empty value is "Name;".
       add_field(value.empty() ? name + ";" : name + ": " + value);
     }
     set(CURLOPT_HTTPHEADER, fields_);
@@ -204,8 +206,8 @@ class CurlStream final : public HttpStream {
       set(CURLOPT_POSTFIELDSIZE_LARGE, length);
     }
     set(CURLOPT_UPLOAD_BUFFERSIZE, 1L << 20);
-    // No seek function: libcurl would send a body again by itself when a kept connection breaks,
-    // and nobody would know that the first may have arrived.
+    // There is no seek function on purpose. With one, libcurl would resend a body by itself when a
+    // reused connection breaks, although the first copy may have arrived.
     set(CURLOPT_READFUNCTION, &CurlStream::on_send);
     set(CURLOPT_READDATA, this);
   }
@@ -219,7 +221,7 @@ class CurlStream final : public HttpStream {
     fields_ = longer;
   }
 
-  // Lets libcurl work once, waiting for the network where it has nothing to do.
+  // Lets libcurl work once. Waits for the network if nothing moved.
   void pump() {
     if (request_.stop.stop_requested() || (options_.gives_up && options_.gives_up())) {
       throw Error(Code::kStopped, "stopped while waiting for it", host_);
@@ -242,7 +244,8 @@ class CurlStream final : public HttpStream {
     notice_stall(waited.count());
   }
 
-  // Counts only the time in which we waited, so that a slow reader is not taken for a slow network.
+  // Counts only the time that we spent waiting, so that a slow reader is not taken for a slow
+  // network.
   void notice_stall(double waited_s) {
     if (moved_ - moved_at_last_look_ >= kLeastBytes) {
       moved_at_last_look_ = moved_;
@@ -275,10 +278,11 @@ class CurlStream final : public HttpStream {
     return size;
   }
 
-  // Into the reader's buffer, what does not fit beside it; then libcurl keeps the rest.
+  // Copies into the reader's buffer. Bytes that do not fit go to pending_; after that, libcurl is
+  // paused.
   size_t take_body(Bytes bytes) {
     const size_t size = bytes.size();
-    if (!has_headers_) return size;  // of a redirect
+    if (!has_headers_) return size;  // the body of a redirect
     if (target_.empty() && !pending_.empty()) {
       is_paused_ = true;
       return CURL_WRITEFUNC_PAUSE;
@@ -330,12 +334,12 @@ class CurlStream final : public HttpStream {
   std::optional<Error> failure_;
   bool is_added_ = false, has_headers_ = false, is_done_ = false, is_paused_ = false;
 
-  std::span<std::byte> target_;     // what is left of the buffer that is being filled
-  std::vector<std::byte> pending_;  // arrived before anybody asked
+  std::span<std::byte> target_;     // the free part of the reader's buffer
+  std::vector<std::byte> pending_;  // arrived before the reader asked for it
   size_t pending_begin_ = 0;
-  size_t piece_ = 0, piece_offset_ = 0;  // of the request's body
+  size_t piece_ = 0, piece_offset_ = 0;  // position in the request's body
 
-  uint64_t moved_ = 0, moved_at_last_look_ = 0;  // bytes, either way
+  uint64_t moved_ = 0, moved_at_last_look_ = 0;  // bytes in both directions
   double waited_s_ = 0;
 };
 

@@ -13,7 +13,7 @@
 
 namespace berth {
 
-// Header fields of a request or an answer, in order. Names compare without case.
+// The header fields of a request or an answer, in order. Names are compared without regard to case.
 class HttpHeaders {
  public:
   HttpHeaders() = default;
@@ -23,12 +23,12 @@ class HttpHeaders {
   void add(std::string name, std::string value);
   void add(const HttpHeaders& more);
 
-  // The first field's value, or all of them in order.
+  // The value of the first field of this name, or the values of all of them.
   std::optional<std::string> find(std::string_view name) const;
   std::vector<std::string> find_all(std::string_view name) const;
 
-  // How long Retry-After asks to wait, in seconds or until a date (RFC 9110, 10.2.3), at most an
-  // hour; 0 where it is absent, past or neither.
+  // The pause that Retry-After asks for, in seconds (RFC 9110, 10.2.3). The field holds seconds or
+  // a date. Returns 0 if it is absent, in the past or malformed, and at most an hour.
   double retry_after_s() const;
 
   const std::vector<std::pair<std::string, std::string>>& fields() const { return fields_; }
@@ -41,12 +41,12 @@ class HttpHeaders {
 struct HttpRequest {
   std::string method = "GET";
   std::string url{};
-  HttpHeaders headers{};      // may hold secrets: never logged
-  std::vector<Bytes> body{};  // pieces, sent end to end; borrowed until the call returns
-  double timeout_s = 0;       // of the whole exchange; 0: the stall timeout alone ends it
+  HttpHeaders headers{};      // may contain secrets, so they are never logged
+  std::vector<Bytes> body{};  // sent one after the other; borrowed until the call returns
+  double timeout_s = 0;       // for the whole exchange; 0: only the stall timeout applies
   bool bypass_proxy = false;
-  bool follow_redirects = false;  // to http(s) only, never from https to http
-  std::stop_token stop{};         // open() and read() give up with kStopped soon after
+  bool follow_redirects = false;  // only to http(s), and never from https to http
+  std::stop_token stop{};         // open() and read() throw kStopped soon after a request
 };
 
 struct HttpAnswer {
@@ -57,49 +57,53 @@ struct HttpAnswer {
   bool ok() const { return status >= 200 && status < 300; }
 };
 
-// An answer whose body is still arriving: read() returns 0 only at its true end, by Content-Length
-// or the last chunk. Destroyed early, the connection is closed.
+// An answer whose body is still arriving. read() returns 0 only at the true end of the body, as
+// given by Content-Length or the last chunk. Destroying the stream earlier closes the connection.
 class HttpStream : public ByteSource {
  public:
   virtual int status() const = 0;
-  virtual const HttpHeaders& headers() const = 0;  // of the last answer, where redirects led to it
+  virtual const HttpHeaders& headers() const = 0;  // of the final answer, after any redirects
 };
 
-// One request, one try: HTTP/1.1 over connections that are kept and reused. Thread-safe.
+// Sends HTTP/1.1 requests over connections that are kept and reused. It makes one attempt per
+// request. Thread-safe.
 //
-// Any answer that arrives is returned, whatever its status. What keeps one from arriving is
-// kUnavailable when another try may help (resolve, connect, reset, cut short, stalled),
-// kNotPermitted for a certificate that does not verify, kUsage for a malformed URL. Errors name the
-// host alone: paths and queries may hold secrets.
+// Every answer is returned, whatever its status. If no answer arrives, throws kUnavailable if
+// another attempt may help (name resolution, connection refused or reset, truncated or stalled
+// transfer), kNotPermitted if the certificate cannot be verified, and kUsage if the URL is
+// malformed. Errors name only the host, because paths and queries may contain secrets.
 class HttpClient {
  public:
   virtual ~HttpClient() = default;
 
-  // Returns once the header has arrived.
+  // Returns as soon as the answer's header has arrived.
   virtual std::unique_ptr<HttpStream> open(const HttpRequest& request) = 0;
 
-  // The same with the whole body, of at most 64 MiB (more is kUnavailable).
+  // Sends a request and reads the whole body. Throws kUnavailable if it exceeds 64 MiB.
   HttpAnswer send(const HttpRequest& request);
 };
 
 struct HttpClientOptions {
   std::string user_agent = "berth";
   double connect_timeout_s = 20;
-  double stall_timeout_s = 60;  // fewer than 1 KiB either way in so long, while we wait, is a stall
-  std::function<bool()> gives_up{};  // asked again and again: whether to end everything by kStopped
+  double stall_timeout_s =
+      60;  // throws kUnavailable if we wait that long while less than 1 KiB moves
+  std::function<bool()> gives_up{};  // polled during transfers; true makes them throw kStopped
 };
 
-// libcurl's. TLS certificates are always verified.
+// Returns a client that uses libcurl. It always verifies TLS certificates.
 std::unique_ptr<HttpClient> make_http_client(const HttpClientOptions& options);
 
-// Whether what is sent to this URL can be read on the way: http:// to another machine. Loopback is
-// localhost, 127.0.0.0/8 and [::1].
+// Whether a request to this URL can be read on its way: plain http to another machine. localhost,
+// 127.0.0.0/8 and [::1] are this machine.
 bool travels_in_the_clear(std::string_view url);
 
-// A component of a path, or of a query's value: all but A-Z a-z 0-9 - . _ ~ as %XX (RFC 3986).
+// Encodes a path component or a query value: everything except A-Z a-z 0-9 - . _ ~ becomes %XX (RFC
+// 3986).
 std::string percent_encoded(std::string_view text);
 
-// name=value&... as application/x-www-form-urlencoded; empty values are left out.
+// Encodes fields as application/x-www-form-urlencoded (name=value&...). Fields with empty values
+// are left out.
 std::string form_encoded(const std::vector<std::pair<std::string, std::string>>& fields);
 
 }  // namespace berth

@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-// The version, as far as the server tells one; 0: not told.
+// Returns a hash of the version that the server states, or 0 if it states none.
 Generation generation_from(const HttpHeaders& headers) {
   const std::string version =
       headers.find("etag").value_or(headers.find("last-modified").value_or(""));
@@ -25,7 +25,7 @@ Error error_of(int status, const HttpHeaders& headers, const Uri& uri) {
   }
   if (status == 401 || status == 403) {
     return Error(Code::kNotPermitted, cat("the server refuses it (", said, ")"), where,
-                 "only URLs that need no credentials, and signed ones, can be read");
+                 "only public and signed URLs can be read");
   }
   if (status == 408 || status == 429 || (status >= 500 && status != 501 && status != 505)) {
     return Error(Code::kUnavailable, cat("the server cannot answer now (", said, ")"), where)
@@ -52,7 +52,7 @@ class HttpStorage final : public Storage {
     return body_part(std::move(stream), options, uri);
   }
 
-  // By a GET of one byte: signed URLs and some servers refuse HEAD.
+  // Sends a GET for one byte, because signed URLs and some servers reject HEAD.
   std::optional<Stat> stat(const Uri& uri) override {
     const std::unique_ptr<HttpStream> stream = get(uri, "bytes=0-0", {});
     const HttpHeaders& headers = stream->headers();

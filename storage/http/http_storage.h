@@ -7,9 +7,9 @@
 
 namespace berth {
 
-// http:// and https:// objects, to read: GET, HEAD and ranges, redirects followed, the version
-// pinned by ETag or Last-Modified. One try a call. list() finds nothing; writing is kUsage. `http`
-// outlives it.
+// A read-only Storage for http:// and https:// URLs. It uses GET and ranges and follows redirects.
+// The version of an object is its ETag or Last-Modified. Each call makes one attempt. list()
+// returns nothing; create() and remove() throw kUsage. `http` must outlive the storage.
 std::unique_ptr<Storage> make_http_storage(HttpClient& http);
 
 }  // namespace berth
