@@ -89,9 +89,9 @@ class CachedStorage final : public Storage {
   }
 
  private:
-  // The size and CRC-32C that the cached copy must have. They are those of the stored object, unless
-  // it has a Content-Encoding. Such an object may be decompressed while it is read, so a checksum
-  // file records what the copy holds.
+  // The size and CRC-32C that the cached copy must have. They are those of the stored object,
+  // unless it has a Content-Encoding. Such an object may be decompressed while it is read, so a
+  // checksum file records what the copy holds.
   std::optional<Stat> content_of(const Uri& file, Stat stat) {
     if (stat.content_encoding.empty()) return stat;
     const std::optional<std::string> text = read_text(local_, checksum_file(file));
@@ -153,8 +153,8 @@ class CachedStorage final : public Storage {
     // Only `inner` sees the stored bytes of an encoded object; it has compared them already.
     const bool is_encoded = !stat.content_encoding.empty();
     if (!is_encoded && !fits(checksum, stat)) {
-      throw Error(Code::kUnavailable, "the bytes that arrived differ from the stored object", uri.to_string(),
-                  "try again");
+      throw Error(Code::kUnavailable, "the bytes that arrived differ from the stored object",
+                  uri.to_string(), "try again");
     }
     return try_writing([&] {
       sink->close();

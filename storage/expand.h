@@ -16,7 +16,6 @@ namespace berth {
 // their path, unless the pattern spells that character out. Throws kNotFound if nothing matches,
 // with a similar name as a hint if there is one, and kBadData if a directory has no file that is
 // wanted.
-// there is nothing; kBadData where a directory holds nothing that is wanted.
 std::vector<Uri> expand(Storage& storage, const Uri& uri,
                         const std::function<bool(std::string_view file_name)>& is_wanted);
 

@@ -65,7 +65,8 @@ struct WriteOptions {
 class UploadLost final : public Error {
  public:
   explicit UploadLost(const std::string& where)
-      : Error(Code::kUnavailable, "the storage lost the upload before it was complete", where, "start again") {}
+      : Error(Code::kUnavailable, "the storage lost the upload before it was complete", where,
+              "start again") {}
 };
 
 // The only way to stored bytes. Thread-safe. Throws kNotFound if an object is absent, kNotPermitted

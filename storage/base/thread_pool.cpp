@@ -53,8 +53,8 @@ struct ThreadPool::State {
   // One slot per thread. Each has a cache line of its own, so that waking one thread does not
   // disturb the others.
   struct alignas(64) Slot {
-    std::atomic<uint32_t> ticket{
-        0};  // incremented when there is a part to run, or to stop the thread
+    // Incremented when there is a part to run, and to stop the thread.
+    std::atomic<uint32_t> ticket{0};
     std::exception_ptr failure;
   };
 

@@ -129,8 +129,8 @@ Bytes TensorBundleReader::assembled(const BundleEntry& variable) {
       throw Error(Code::kCorrupt,
                   cat("slice ", i, " has a type or shape that does not fit its place"));
     }
-    slices.push_back(located(
-        slice));  // checks that the bytes exist before memory for the whole tensor is allocated
+    // Checks that the bytes exist before memory for the whole tensor is allocated.
+    slices.push_back(located(slice));
   }
   std::vector<std::byte>& tensor =
       owned_.emplace_back(static_cast<size_t>(variable.elements()) * element_size);

@@ -90,7 +90,7 @@ AddedTokenFinder::Found AddedTokenFinder::find(std::string_view text, size_t fro
       i = match_end;
       continue;
     }
-    // A token before may have swallowed whitespace that this one begins with.
+    // The previous token may have taken whitespace at the beginning of this one.
     size_t begin = std::max(i, floor), end = std::max(match_end, floor);
     if (token.lstrip) begin = whitespace_before(text, begin, floor);
     if (token.rstrip) end = whitespace_after(text, end);

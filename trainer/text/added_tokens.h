@@ -8,32 +8,34 @@
 
 namespace berth {
 
-// A token cut out of the text before words are looked for: [SEP], or one that a user added.
+// A token that is cut out of the text before the text is split into words: [SEP], or a token that a
+// user added.
 struct AddedToken {
   std::string content;
   int32_t id = -1;
-  bool single_word = false;  // not where a letter or digit touches it
-  bool lstrip = false;       // swallows the whitespace before it
-  bool rstrip = false;       // and after it
-  bool normalized = false;   // looked for in normalized text, in its own normalized form
+  bool single_word = false;  // matches only if no letter or digit touches it
+  bool lstrip = false;       // takes the whitespace before it
+  bool rstrip = false;       // takes the whitespace after it
+  bool normalized = false;   // matches normalized text; its content is normalized, too
   bool special = true;
 };
 
-// Finds them: leftmost first, the longest where several begin (tokenizers' added_vocabulary.rs).
-// Immutable, thread-safe.
+// Finds added tokens in a text. The leftmost match wins, and among those the longest (like
+// added_vocabulary.rs in tokenizers). Immutable and thread-safe.
 class AddedTokenFinder {
  public:
-  // `patterns[i]` is what the text must hold for tokens[i]; an empty one is never found.
+  // `patterns[i]` is the text that matches tokens[i]. An empty pattern never matches.
   AddedTokenFinder(std::vector<AddedToken> tokens, const std::vector<std::string>& patterns);
 
   bool empty() const { return entries_.empty(); }
 
-  // Part of a text: a token's id with what it takes of the text, or -1 and the text between tokens.
+  // A part of a text: either an added token (its id, and the text that it covers), or the text
+  // between two such tokens (id -1).
   struct Piece {
     int32_t id;
     std::string_view text;
   };
-  // Pieces in order; calls `visit(piece)` until it returns false.
+  // Calls `visit(piece)` for each piece in order, until it returns false.
   template <typename Visit>
   void split(std::string_view text, Visit visit) const {
     size_t begin = 0, search_from = 0;
@@ -56,16 +58,17 @@ class AddedTokenFinder {
     AddedToken token;
   };
   struct Found {
-    const Entry* entry;  // null: none
+    const Entry* entry;  // null if nothing was found
     size_t begin, end, match_end;
   };
 
-  // The first at or after `from`; whitespace that it swallows is not before `floor`.
+  // Finds the first token at or after `from`. The whitespace that it takes does not begin before
+  // `floor`.
   Found find(std::string_view text, size_t from, size_t floor) const;
   const Entry* longest_at(std::string_view text, size_t position) const;
   size_t next_candidate(std::string_view text, size_t from) const;
 
-  std::vector<Entry> entries_;  // by first byte, longest first
+  std::vector<Entry> entries_;  // sorted by first byte, then longest first
   std::array<bool, 256> begins_{};
 };
 

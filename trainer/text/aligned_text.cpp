@@ -13,7 +13,7 @@ bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0x
 AlignedText::AlignedText(std::string_view original, size_t shift, bool aligned)
     : original_(original), shift_(shift), aligned_(aligned) {}
 
-// Of an untouched text the whole character that holds the byte.
+// In an unchanged text, the origin of a byte is the whole character that contains it.
 Span AlignedText::origin_of_byte(size_t i) const {
   if (changed_) return origins_[i];
   size_t begin = i, end = i + 1;

@@ -10,39 +10,43 @@
 
 namespace berth {
 
-// One character of a changed text. `change` is 0 where it takes the place of one character, 1 where
-// it is new, -n where it takes the place of one and the n after it are gone.
+// One character of a changed text, and how it relates to the old text. `change` is 0 if it replaces
+// one character, 1 if it was inserted, and -n if it replaces one character and the n characters
+// after that were removed.
 struct ChangedCharacter {
   char32_t c;
   int32_t change;
 };
 
-// A text on its way through normalization: valid UTF-8 which, where asked, remembers for each byte
-// what bytes of the original it came from, as NormalizedString of `tokenizers` does. Spans are in
+// A text that is being normalized. It is valid UTF-8. If `aligned`, it remembers for each byte
+// which bytes of the original text it came from, like NormalizedString in `tokenizers`. Spans count
 // bytes. Not thread-safe.
 class AlignedText {
  public:
-  // `original` outlives it. `shift` is where it begins in a larger text that spans shall speak of.
+  // `original` must outlive this object. `shift` is its offset within the larger text that origins
+  // refer to.
   AlignedText(std::string_view original, size_t shift, bool aligned);
 
   std::string_view text() const { return changed_ ? std::string_view(own_) : original_; }
   bool aligned() const { return aligned_; }
 
-  // The bytes of the original that [begin, end) came from; {} for nothing.
+  // Returns the bytes of the original text that [begin, end) came from, or {} if the range is
+  // empty.
   Span origin(size_t begin, size_t end) const;
 
-  // The text becomes `characters`; the first `removed` of the old ones are gone.
+  // Replaces the text by `characters`. The first `removed` characters of the old text were removed.
   void transform(const std::vector<ChangedCharacter>& characters, size_t removed = 0);
 
-  // Keeps the characters that `keep` holds true.
+  // Keeps only the characters for which `keep` returns true.
   template <typename Keep>
   void filter(Keep keep);
 
-  // The text becomes pieces of itself and of `insertions`, in order.
+  // Replaces the text by a sequence of parts. Each part is a range of the old text or an inserted
+  // text.
   struct Part {
-    size_t begin, end;          // of the old text
-    std::string_view inserted;  // where not empty: this instead, as if it came from...
-    size_t like;                // ...this byte of the old text (SIZE_MAX: from {0, 0})
+    size_t begin, end;          // a range of the old text
+    std::string_view inserted;  // if not empty, replaces the range;
+    size_t like;                // its origin is that of this byte (SIZE_MAX: {0, 0})
   };
   void rebuild(const std::vector<Part>& parts);
 
@@ -54,7 +58,7 @@ class AlignedText {
   bool aligned_;
   bool changed_ = false;
   std::string own_;
-  std::vector<Span> origins_;  // a byte of own_ each, if aligned
+  std::vector<Span> origins_;  // for each byte of own_, if aligned
 };
 
 template <typename Keep>
@@ -70,7 +74,7 @@ void AlignedText::filter(Keep keep) {
     }
     i += next.size_bytes;
   }
-  if (begin == 0) return;  // nothing went
+  if (begin == 0) return;  // nothing was removed
   if (old.size() > begin) parts.push_back({begin, old.size(), {}, 0});
   rebuild(parts);
 }

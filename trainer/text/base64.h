@@ -6,7 +6,7 @@
 
 namespace berth {
 
-// RFC 4648 with padding; nullopt for anything else.
+// Decodes RFC 4648 base64 with padding. Returns nullopt if the text is malformed.
 std::optional<std::string> decode_base64(std::string_view text);
 
 }  // namespace berth

@@ -21,7 +21,8 @@ NormalizerOptions normalizer_options(const BertTokenizerOptions& options) {
 
 constexpr NormalizerOptions kNothing{false, false, false, false};
 
-// Those with `normalized` as asked; their patterns are normalized if they are.
+// A finder for the tokens whose `normalized` flag has this value. If it is set, their patterns are
+// normalized.
 AddedTokenFinder finder(const std::vector<AddedToken>& tokens, bool normalized,
                         const Normalizer& normalizer) {
   std::vector<AddedToken> chosen;

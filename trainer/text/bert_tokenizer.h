@@ -14,25 +14,26 @@
 
 namespace berth {
 
-// Everything that makes one BERT tokenizer, as its files say it.
+// The settings of a BERT tokenizer, as its files state them.
 struct BertTokenizerOptions {
   bool clean_text = true;
   bool handle_chinese_chars = true;
   bool lowercase = true;
-  std::optional<bool> strip_accents;  // absent: where lowercase
+  std::optional<bool> strip_accents;  // if absent, strips accents if `lowercase`
   std::string sep_token = "[SEP]", pad_token = "[PAD]", cls_token = "[CLS]", mask_token = "[MASK]";
-  std::vector<AddedToken> added_tokens;  // the five above are among them, where in the vocabulary
-  // Only passed on to the files:
+  std::vector<AddedToken>
+      added_tokens;  // includes the five tokens above that exist in the vocabulary
+  // These two are only written to the exported files:
   std::optional<uint64_t> model_max_length;
-  bool has_token_types = true;  // else they are DistilBERT's, whose model takes none
+  bool has_token_types = true;  // false for DistilBERT, whose model has no token types
 };
 
-// The BERT tokenizer, equal to that of the Rust library `tokenizers` 0.23 (and so to the fast one
-// of transformers). Ids alone come from one pass over the text; with offsets, the same comes from
-// the pipeline's steps. Immutable, thread-safe.
+// The BERT tokenizer. Its results equal those of the Rust library `tokenizers` 0.23, and so of the
+// fast tokenizer in transformers. Without offsets, ids are produced in one pass over the text. With
+// offsets, the steps of a Pipeline produce the same ids. Immutable and thread-safe.
 class BertTokenizer final : public TemplateTokenizer {
  public:
-  // Throws kBadData without the [CLS] or [SEP] token.
+  // Throws kBadData if the vocabulary has no [CLS] or [SEP] token.
   BertTokenizer(WordPiece wordpiece, BertTokenizerOptions options);
   BertTokenizer(const BertTokenizer&) = delete;
 
@@ -51,11 +52,11 @@ class BertTokenizer final : public TemplateTokenizer {
   BertTokenizerOptions options_;
   WordPiece wordpiece_;
   Normalizer normalizer_;
-  Normalizer untouched_;                // splits what is normalized already
-  AddedTokenFinder raw_tokens_;         // found in the text as it came
-  AddedTokenFinder normalized_tokens_;  // found after normalization
+  Normalizer untouched_;                // for text that is already normalized
+  AddedTokenFinder raw_tokens_;         // matched in the original text
+  AddedTokenFinder normalized_tokens_;  // matched in the normalized text
   WordPieceModel model_;
-  Pipeline aligned_;  // the same, for spans
+  Pipeline aligned_;  // used if offsets are wanted
   int32_t vocab_size_;
 };
 

@@ -84,8 +84,8 @@ OrderedJson post_processor(const WordPiece& wordpiece, const BertTokenizerOption
           {"special_tokens", tokens}};
 }
 
-// The members of tokenizer.json up to the model's vocabulary, which is written piece by piece: an
-// ordered JSON object of 30,000 names would take quadratic time.
+// Writes tokenizer.json. The vocabulary is written piece by piece, because building an ordered JSON
+// object with 30,000 members takes quadratic time.
 std::string tokenizer_json(const WordPiece& wordpiece, const BertTokenizerOptions& options) {
   OrderedJson added = OrderedJson::array();
   for (const AddedToken& token : options.added_tokens) {
@@ -120,7 +120,7 @@ std::string tokenizer_json(const WordPiece& wordpiece, const BertTokenizerOption
   const char* separator = "\n";
   for (int32_t id = 0; id < wordpiece.size(); ++id) {
     const std::string_view piece = wordpiece.piece(id);
-    if (wordpiece.find(piece) != id) continue;  // a hole, or a later line is the same
+    if (wordpiece.find(piece) != id) continue;  // an unused id, or a later line has the same piece
     text +=
         separator + std::string("    ") + to_text(OrderedJson(piece)) + ": " + std::to_string(id);
     separator = ",\n";

@@ -6,8 +6,9 @@
 
 namespace berth {
 
-// vocab.txt, tokenizer_config.json, special_tokens_map.json and tokenizer.json in the layout of
-// transformers (`BertTokenizer`, or `DistilBertTokenizer`) and of `tokenizers` 1.0 files.
+// Returns vocab.txt, tokenizer_config.json, special_tokens_map.json and tokenizer.json, in the
+// format of transformers (`BertTokenizer` or `DistilBertTokenizer`) and of `tokenizers` (file
+// version 1.0).
 std::vector<Tokenizer::File> bert_tokenizer_files(const WordPiece& wordpiece,
                                                   const BertTokenizerOptions& options);
 

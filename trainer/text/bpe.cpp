@@ -25,7 +25,7 @@ std::string byte_token(unsigned byte, bool byte_level) {
 
 Bpe::Bpe(const Vocabulary& vocabulary, const Merges& merges, BpeOptions options)
     : options_(std::move(options)) {
-  const size_t most = 4 * vocabulary.size() + 1000;  // ids may have holes, but not mostly holes
+  const size_t most = 4 * vocabulary.size() + 1000;  // ids may have some gaps
   size_t bytes = 0;
   for (const auto& [token, id] : vocabulary) {
     if (id < 0 || static_cast<size_t>(id) >= most) {

@@ -15,23 +15,24 @@
 namespace berth {
 
 struct BpeOptions {
-  bool byte_level = false;               // words are bytes, tokens spell them with GPT-2's alphabet
-  std::optional<std::string> unk_token;  // absent: what is unknown is left out
+  bool byte_level = false;               // words are bytes, which tokens write in GPT-2's alphabet
+  std::optional<std::string> unk_token;  // if absent, unknown characters are left out
   std::string continuing_subword_prefix, end_of_word_suffix;
   bool fuse_unk = false;
-  bool byte_fallback = false;  // unknown characters become <0x0A>
-  bool ignore_merges = false;  // a word that is a token stays one
+  bool byte_fallback = false;  // unknown characters become byte tokens such as <0x0A>
+  bool ignore_merges = false;  // a word that is a token is not merged
 };
 
-// Byte pair encoding as tokenizers/src/models/bpe. Most words of a text are one token: those that
-// the merges make of themselves are found once, when it is built. Immutable, thread-safe.
+// Byte pair encoding (like tokenizers/src/models/bpe). In most texts, most words are a single
+// token. The constructor finds all words that the merges turn into a single token and stores them
+// in a table. Immutable and thread-safe.
 class Bpe final : public WordModel {
  public:
   using Vocabulary = std::vector<std::pair<std::string, int32_t>>;
-  using Merges = std::vector<std::pair<std::string, std::string>>;  // in order of rank
+  using Merges = std::vector<std::pair<std::string, std::string>>;  // the best rank first
 
-  // Throws kBadData for ids below 0 or far beyond the vocabulary, an unknown token that the
-  // vocabulary lacks and a merge of or into no token.
+  // Throws kBadData if an id is negative or far larger than the vocabulary, if the vocabulary lacks
+  // the unknown token, or if it lacks a token of a merge.
   Bpe(const Vocabulary& vocabulary, const Merges& merges, BpeOptions options);
 
   int32_t vocab_size() const override { return static_cast<int32_t>(tokens_.size()); }
@@ -51,10 +52,10 @@ class Bpe final : public WordModel {
   BpeOptions options_;
   std::vector<std::string> tokens_;  // by id
   PieceTable ids_;
-  PieceTable whole_words_;  // words, as they stand in a text, that become one token
+  PieceTable whole_words_;  // words that become a single token
   PairMerges merges_;
   int32_t unk_id_ = -1;
-  std::array<int32_t, 256> byte_ids_;  // of each byte: its character, or its fallback; -1: none
+  std::array<int32_t, 256> byte_ids_;  // id of each byte's character or fallback; -1 if none
 };
 
 }  // namespace berth

@@ -58,7 +58,8 @@ size_t contraction_size(std::string_view rest) {
   return 0;
 }
 
-// Whitespace: all of it at the end of the text, else all but the last character, if there are two.
+// Returns the end of a run of whitespace. At the end of the text it takes the whole run. Otherwise
+// it leaves the last character out, if there are at least two.
 size_t end_of_spaces(std::string_view text, size_t begin, size_t first_size) {
   size_t end = begin + first_size, last = begin;
   while (end < text.size()) {

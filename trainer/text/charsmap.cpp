@@ -43,8 +43,8 @@ std::string_view Charsmap::replacement_at(uint32_t place) const {
                                       : std::string_view();
 }
 
-// Calls visit(size, place) for each beginning of `text` in the trie, shortest first, until it
-// returns false. Every step is checked: the units are as a stranger wrote them.
+// Calls visit(size, place) for each prefix of `text` in the trie, shortest first, until it returns
+// false. Every index is checked, because the file may be malformed.
 template <typename Visit>
 void Charsmap::search(std::string_view text, Visit visit) const {
   if (units_.empty()) return;

@@ -8,24 +8,24 @@
 
 namespace berth {
 
-// The replacements that a SentencePiece model brings along (precompiled_charsmap):
+// The replacements that are stored in a SentencePiece model (precompiled_charsmap):
 //   u32 LE size of the trie in bytes | Darts double array, u32 LE units | "replacement\0" ...
-// A unit: label in bits 0-7 and 31, has a leaf in bit 8, offset in bits 10-30, times 256 with bit
-// 9; a leaf: bit 31 and the place of the replacement. (spm/src/normalizer.cc, darts-clone)
-// Immutable, thread-safe.
+// A unit has its label in bits 0-7 and 31, a flag for "has a leaf" in bit 8, and its offset in bits
+// 10-30, which is multiplied by 256 if bit 9 is set. A leaf has bit 31 set and contains the
+// position of the replacement. (spm/src/normalizer.cc, darts-clone) Immutable and thread-safe.
 class Charsmap {
  public:
-  // Throws kCorrupt where the sizes do not fit. An empty blob replaces nothing.
+  // Throws kCorrupt if the sizes are inconsistent. An empty blob has no replacements.
   explicit Charsmap(std::string_view blob);
 
   struct Match {
-    size_t size_bytes = 0;  // of the text; 0: nothing matches
+    size_t size_bytes = 0;  // bytes of the text that match; 0: no match
     std::string_view replacement;
   };
-  Match longest(std::string_view text) const;   // as libsentencepiece
-  Match shortest(std::string_view text) const;  // as `tokenizers`, which takes the first
+  Match longest(std::string_view text) const;   // like libsentencepiece
+  Match shortest(std::string_view text) const;  // like `tokenizers`, which takes the first match
 
-  // No ASCII character but controls begins a match on its own.
+  // Whether no printable ASCII character is replaced on its own.
   bool leaves_ascii() const { return leaves_ascii_; }
 
  private:
@@ -34,7 +34,7 @@ class Charsmap {
   std::string_view replacement_at(uint32_t place) const;
 
   std::vector<uint32_t> units_;
-  std::string replacements_;  // ends with NUL
+  std::string replacements_;  // ends with a zero byte
   bool leaves_ascii_ = true;
 };
 

@@ -8,24 +8,24 @@
 #include "storage/base/json.h"
 #include "trainer/text/added_tokens.h"
 
-// How this folder reads JSON that others wrote.
+// Helpers to read JSON files of tokenizers.
 namespace berth {
 
-// Throws kCorrupt unless `content` is one JSON object, of a depth that recursion can follow.
+// Throws kCorrupt unless `content` is one JSON object of at most kDeepestJson levels.
 Json parse_object(std::string_view content);
 
-// The member, or null where absent or null. `object` outlives it.
+// Returns the member, or a null pointer if it is absent or null. `object` must outlive the result.
 const Json* member(const Json& object, const char* name);
 
-// Absent and null are nullopt; throws kBadData for another kind.
+// Return nullopt if the member is absent or null. Throw kBadData if it has a different type.
 std::optional<bool> bool_member(const Json& object, const char* name);
 std::optional<std::string> string_member(const Json& object, const char* name);
 
-// A whole number from 0 to 2^28: an id, a length. Throws kBadData for anything else.
+// Returns an integer from 0 to 2^28, such as an id or a length. Throws kBadData for anything else.
 int32_t count_of(const Json& value, const char* name);
 
-// A token given as its text or as {"content", "lstrip", ...}; `special` and `normalized` are what
-// holds where that does not say.
+// Reads a token, which is a string or {"content", "lstrip", ...}. `special` and `normalized` are
+// the defaults for members that are missing.
 AddedToken token_of(const Json& value, bool special, bool normalized);
 
 }  // namespace berth

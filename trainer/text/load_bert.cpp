@@ -13,7 +13,7 @@ namespace berth {
 
 namespace {
 
-// One piece a line, its number the id; lines end as Python reads them: \n, \r\n or \r.
+// One piece per line; the line number is the id. As in Python, a line ends with \n, \r\n or \r.
 std::vector<std::string> vocabulary_of_lines(std::string_view content) {
   std::vector<std::string> pieces;
   while (!content.empty()) {
@@ -29,7 +29,7 @@ std::vector<std::string> vocabulary_of_lines(std::string_view content) {
   return pieces;
 }
 
-// Whether a piece that is no "[UNK]" or "[unused1]" holds a capital.
+// Whether any piece has a capital letter, apart from pieces like "[UNK]" and "[unused1]".
 bool is_cased(const std::vector<std::string>& pieces) {
   return std::any_of(pieces.begin(), pieces.end(), [](const std::string& piece) {
     if (piece.starts_with('[') && piece.ends_with(']')) return false;
@@ -44,8 +44,8 @@ struct Folder {
   bool is_bert = true;
 };
 
-// vocab.txt with the settings of tokenizer_config.json; tokenizer.json, which takes longer to read,
-// where one of them does not tell enough.
+// Reads vocab.txt and the settings of tokenizer_config.json. Reads tokenizer.json, which takes
+// longer, only if the vocabulary or the case is still missing.
 Folder read_folder(const FileLookup& file) {
   Folder folder;
   TokenizerSettings& settings = folder.settings;

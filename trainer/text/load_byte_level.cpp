@@ -24,7 +24,7 @@ Bpe::Vocabulary parse_vocabulary(std::string_view content) {
   return vocabulary;
 }
 
-// "left right" a line in order of rank, after a first line "#version: 0.2".
+// Each line is "left right", best rank first. The first line may be "#version: 0.2".
 Bpe::Merges read_merges(std::string_view content) {
   Bpe::Merges merges;
   for (size_t number = 1; !content.empty(); ++number) {
@@ -41,7 +41,7 @@ Bpe::Merges read_merges(std::string_view content) {
 }
 
 void name_byte_level_tokens(TokenizerKind kind, TokenizerSettings& settings) {
-  if (kind == TokenizerKind::kDeberta) return;  // as BERT's
+  if (kind == TokenizerKind::kDeberta) return;  // DeBERTa uses BERT's names
   settings.options.cls_token = "<s>";
   settings.options.sep_token = "</s>";
   settings.options.pad_token = "<pad>";

@@ -9,7 +9,7 @@ namespace berth {
 
 namespace {
 
-// The ids that fairseq put before those of the model.
+// fairseq's tokens come before those of the model, whose ids are shifted by that.
 struct Shifted {
   int32_t shift, unk_id;
   std::vector<AddedToken> fixed;
@@ -40,7 +40,7 @@ Shifted shifted(TokenizerKind kind, int32_t model_size) {
 void name_sentencepiece_tokens(TokenizerKind kind, TokenizerSettings& settings) {
   BertTokenizerOptions& options = settings.options;
   settings.wordpiece.unk_token = kind == TokenizerKind::kDebertaV2 ? "[UNK]" : "<unk>";
-  if (kind == TokenizerKind::kDebertaV2) return;  // as BERT's
+  if (kind == TokenizerKind::kDebertaV2) return;  // DeBERTa v2 uses BERT's names
   options.pad_token = "<pad>";
   if (kind == TokenizerKind::kAlbert) return;
   options.cls_token = "<s>";
@@ -48,7 +48,7 @@ void name_sentencepiece_tokens(TokenizerKind kind, TokenizerSettings& settings) 
   options.mask_token = "<mask>";
 }
 
-// Sentinels of T5's pretraining, the last ids, counted down.
+// Adds the sentinels of T5's pre-training. They have the last ids, in descending order.
 void add_extra_ids(int32_t count, int32_t model_size, std::vector<AddedToken>& tokens) {
   for (int32_t i = 0; i < count; ++i) {
     const std::string name = cat("<extra_id_", i, ">");
@@ -58,7 +58,8 @@ void add_extra_ids(int32_t count, int32_t model_size, std::vector<AddedToken>& t
   }
 }
 
-// DeBERTa's published models have no piece for it: it follows them, though no file may say so.
+// DeBERTa's published models have no piece for [MASK]. Its id follows those of the pieces, even if
+// no file says so.
 void add_mask(TokenizerSettings& settings) {
   const std::string& mask = settings.options.mask_token;
   const auto same = [&](const AddedToken& token) { return token.content == mask; };
@@ -67,7 +68,7 @@ void add_mask(TokenizerSettings& settings) {
   }
 }
 
-// What AlbertTokenizer does to a text first.
+// The steps that AlbertTokenizer applies to a text first.
 NormalizationStep albert_preparation(const TokenizerSettings& settings) {
   std::vector<NormalizationStep> steps = {replacing("``", "\""), replacing("''", "\"")};
   if (!settings.keep_accents) {
@@ -87,7 +88,7 @@ SpecialTokensTemplate ending_with(int32_t sep) {
                    {Part::kToken, sep, 0}}};
 }
 
-// Of a model that no file says the family of: by the control pieces that it has.
+// Chooses the template by the control pieces of a model whose family no file names.
 SpecialTokensTemplate template_of_pieces(const SentencePieceModel& model) {
   const int32_t cls = model.find("[CLS]"), sep = model.find("[SEP]");
   if (cls >= 0 && sep >= 0) return SpecialTokensTemplate::bert(cls, sep);
@@ -150,7 +151,8 @@ std::unique_ptr<Tokenizer> load_sentencepiece(const FileLookup& file, const char
   TokenizerSettings settings;
   if (kind == TokenizerKind::kBert || kind == TokenizerKind::kRoberta ||
       kind == TokenizerKind::kDeberta) {
-    kind = TokenizerKind::kUnknown;  // these families have other files: trust the model's pieces
+    // These families use other files, so only the model's own pieces count.
+    kind = TokenizerKind::kUnknown;
   }
   name_sentencepiece_tokens(kind, settings);
   read_settings(file, settings);

@@ -16,7 +16,7 @@ constexpr const char* kSettingsFiles[] = {"tokenizer_config.json", "special_toke
                                           "added_tokens.json"};
 
 struct KindName {
-  std::string_view name;  // of a model, as config.json's model_type; of a class without "Tokenizer"
+  std::string_view name;  // model_type in config.json, or the class without "Tokenizer"
   TokenizerKind kind;
 };
 constexpr KindName kKindNames[] = {
@@ -37,7 +37,7 @@ constexpr KindName kKindNames[] = {
     {"xlmrobertaxl", TokenizerKind::kXlmRoberta},
 };
 
-// "XLMRobertaTokenizerFast" and "xlm-roberta" are both xlmroberta.
+// "XLMRobertaTokenizerFast" and "xlm-roberta" both become "xlmroberta".
 std::string plain_name(std::string name) {
   std::erase_if(name, [](char c) { return c == '-' || c == '_'; });
   for (char& c : name) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);

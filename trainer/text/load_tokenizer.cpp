@@ -14,7 +14,7 @@ constexpr const char* kSentencePieceNames[] = {"sentencepiece.bpe.model", "spiec
                                                "spm.model", "tokenizer.model",
                                                "sentencepiece.model"};
 
-// Several kinds ask for the same files, which may be far away.
+// Caches the files, because several kinds ask for the same ones and they may be remote.
 FileLookup remembered(const FileLookup& file) {
   auto known = std::make_shared<std::map<std::string, std::optional<std::string>, std::less<>>>();
   return [&file, known](std::string_view name) {
@@ -41,7 +41,7 @@ std::unique_ptr<Tokenizer> load_tokenizer(const FileLookup& lookup,
     auto merges = file("merges.txt");
     if (!merges) {
       throw Error(Code::kNotFound, "no merges.txt beside vocab.json", "",
-                  "both make one tokenizer, or a tokenizer.json alone");
+                  "add merges.txt, or use a tokenizer.json instead");
     }
     return load_byte_level(file, std::move(*vocabulary), std::move(*merges), kind);
   }

@@ -14,20 +14,24 @@ struct TokenizerOverrides {
   std::optional<bool> do_lower_case;  // --do-lower-case
 };
 
-// A file of the model's folder by name ("vocab.txt", "spiece.model"), its bytes, or nullopt.
+// Returns the content of a file in the model's directory ("vocab.txt", "spiece.model"), or nullopt
+// if there is no such file.
 using FileLookup = std::function<std::optional<std::string>(std::string_view name)>;
 
-// The tokenizer of a folder. Of these files the first that is there makes it:
-// - vocab.txt, unless the folder is of a model with another tokenizer: BERT's, with
-//   tokenizer_config.json, special_tokens_map.json and added_tokens.json where they exist. Case
-//   from the override, else these files or tokenizer.json, else uncased unless the vocabulary holds
-//   a cased piece (as Google's releases, which have no such files, need).
-// - tokenizer.json: as the `tokenizers` library.
-// - vocab.json and merges.txt: byte-level BPE.
-// - sentencepiece.bpe.model, spiece.model, spm.model, tokenizer.model, sentencepiece.model: as
-//   libsentencepiece, with the ids and special tokens of the family that tokenizer_class of
-//   tokenizer_config.json or model_type of config.json names; the model's own where neither does.
-// Throws kNotFound without any, kBadData for what lacks its special tokens or berth does not know.
+// Loads the tokenizer of a directory. The first of these files that exists determines its kind:
+//  - vocab.txt, unless the directory belongs to a model with another kind of tokenizer: BERT's
+//    WordPiece, with tokenizer_config.json, special_tokens_map.json and added_tokens.json if they
+//    exist. Whether text is lower-cased is decided by the override, or else by these files or
+//    tokenizer.json. Google's original releases have no such files; then the tokenizer is uncased
+//    unless the vocabulary has a piece with a capital letter.
+//  - tokenizer.json: as the `tokenizers` library reads it.
+//  - vocab.json and merges.txt: byte-level BPE.
+//  - sentencepiece.bpe.model, spiece.model, spm.model, tokenizer.model, sentencepiece.model: as
+//    libsentencepiece. The ids and special tokens are those of the model family, which is named by
+//    tokenizer_class in tokenizer_config.json or model_type in config.json. If neither names it,
+//    the model's own are used.
+// Throws kNotFound if none exists, and kBadData if special tokens are missing or the tokenizer is
+// not supported.
 std::unique_ptr<Tokenizer> load_tokenizer(const FileLookup& file,
                                           const TokenizerOverrides& overrides = {});
 

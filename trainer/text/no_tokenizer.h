@@ -7,8 +7,8 @@
 
 namespace berth {
 
-// In place of a vocabulary that is not there: rows of token ids need none. Throws `reason` where a
-// text would be tokenized.
+// Stands in for a missing vocabulary, which rows of token ids do not need. encode() throws
+// `reason`.
 class NoTokenizer final : public Tokenizer {
  public:
   explicit NoTokenizer(Error reason) : reason_(std::move(reason)) {}

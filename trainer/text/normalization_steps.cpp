@@ -59,7 +59,8 @@ void strip_nonspacing_marks(AlignedText& text) {
   text.filter([&](char32_t c) { return !(classes.of(c) & kNonspacingMark); });
 }
 
-// [begin, end) of the old text became `content`, all of it like the last byte that went.
+// [begin, end) of the old text became `content`. The origin of the content is the last removed
+// byte.
 void replace_part(size_t begin, size_t end, const std::string& content, size_t& copied,
                   std::vector<AlignedText::Part>& parts) {
   if (begin > copied) parts.push_back({copied, begin, {}, 0});

@@ -12,8 +12,9 @@
 
 namespace berth {
 
-// The normalizers of `tokenizers` 0.23 that BERT-family files use, as functions on a text. They are
-// immutable and thread-safe. Malformed replacements read as U+FFFD.
+// The normalizers of `tokenizers` 0.23 that files of the BERT family use, as functions that change
+// a text. They are immutable and thread-safe. A replacement that is not valid UTF-8 reads as
+// U+FFFD.
 using NormalizationStep = std::function<void(AlignedText&)>;
 
 enum class UnicodeForm { kNfc, kNfd, kNfkc, kNfkd };
@@ -21,15 +22,18 @@ enum class UnicodeForm { kNfc, kNfd, kNfkc, kNfkd };
 NormalizationStep in_sequence(std::vector<NormalizationStep> steps);
 NormalizationStep bert_normalization(const NormalizerOptions& options);
 NormalizationStep unicode_form(UnicodeForm form);
-NormalizationStep lower_casing();      // each character alone
-NormalizationStep accent_stripping();  // drops marks; decomposes nothing
-NormalizationStep replacing(std::string pattern, std::string content);  // a literal, not empty
-NormalizationStep replacing_runs(char c, size_t at_least, std::string content);  // "c{at_least,}"
-NormalizationStep replacing_spaces(std::string content);  // "\s{2,}|[\n\r\t]"
-NormalizationStep prepending(std::string prefix);         // to a text that is not empty
-NormalizationStep trimming(bool left, bool right);        // White_Space
-// By grapheme cluster: one below 6 bytes whose beginning is in the map becomes that replacement, in
-// others each character is looked up (normalizers/precompiled.rs).
+NormalizationStep lower_casing();      // each character by itself
+NormalizationStep accent_stripping();  // removes marks, without decomposing characters
+NormalizationStep replacing(std::string pattern,
+                            std::string content);  // a literal pattern, not empty
+NormalizationStep replacing_runs(char c, size_t at_least,
+                                 std::string content);    // the pattern "c{at_least,}"
+NormalizationStep replacing_spaces(std::string content);  // the pattern "\s{2,}|[\n\r\t]"
+NormalizationStep prepending(std::string prefix);         // only to a text that is not empty
+NormalizationStep trimming(bool left, bool right);        // removes Unicode White_Space
+// Applies the replacements of a Charsmap (normalizers/precompiled.rs), one grapheme cluster at a
+// time. A cluster of less than 6 bytes that begins with a match becomes the replacement as a whole.
+// In any other cluster each character is looked up by itself.
 NormalizationStep precompiled(Charsmap charsmap);
 
 }  // namespace berth

@@ -12,17 +12,17 @@
 namespace berth {
 
 struct NormalizerOptions {
-  bool clean_text = true;            // drop kRemoved, turn kToSpace into spaces
-  bool handle_chinese_chars = true;  // spaces around kCjk
-  bool strip_accents = true;         // NFD, then drop kNonspacingMark
-  bool lowercase = true;             // last, each character alone
+  bool clean_text = true;            // removes kRemoved; kToSpace becomes a space
+  bool handle_chinese_chars = true;  // puts spaces around kCjk
+  bool strip_accents = true;         // NFD, then removes kNonspacingMark
+  bool lowercase = true;             // the last step, for each character by itself
 };
 
-// BertNormalizer of `tokenizers` 0.23 as one pass over the text, which is never copied: each
-// resulting character goes to a sink,
-//   bool ascii(char c);             // false: enough, stop
-//   bool character(char32_t c, uint8_t classes);  // any, ASCII too
-// Immutable, thread-safe.
+// The BertNormalizer of `tokenizers` 0.23. It makes one pass over the text and never copies it.
+// Each resulting character is passed to a sink:
+//   bool ascii(char c);             // returns false to stop
+//   bool character(char32_t c, uint8_t classes);  // any character, ASCII included
+// Immutable and thread-safe.
 class Normalizer {
  public:
   explicit Normalizer(const NormalizerOptions& options);
@@ -35,7 +35,8 @@ class Normalizer {
   std::string normalized(std::string_view text) const;
 
  private:
-  // Characters with a combining class, waiting for canonical order: a starter releases them.
+  // Characters with a combining class. They wait until the next starter, and are then put into
+  // canonical order.
   using Pending = std::vector<std::pair<uint8_t, char32_t>>;
 
   static constexpr uint8_t kDropByte = 0xFF, kDecodeByte = 0xFE;
@@ -53,7 +54,7 @@ class Normalizer {
 
   NormalizerOptions options_;
   const CharacterClasses& classes_;
-  std::array<uint8_t, 256> byte_map_;  // what an ASCII byte becomes, or one of the two above
+  std::array<uint8_t, 256> byte_map_;  // what an ASCII byte becomes, or one of the two constants
 };
 
 template <typename Sink>
@@ -79,7 +80,7 @@ void Normalizer::normalize(std::string_view text, Sink& sink) const {
   release(pending, sink);
 }
 
-// Cleaning and the spaces around ideographs.
+// Cleans the text and puts spaces around ideographs.
 template <typename Sink>
 bool Normalizer::decoded(char32_t c, Pending& pending, Sink& sink) const {
   const uint8_t classes = classes_.of(c);
@@ -95,7 +96,8 @@ bool Normalizer::decoded(char32_t c, Pending& pending, Sink& sink) const {
   return decomposed(c, pending, sink);
 }
 
-// NFD without nonspacing marks. A dropped mark still ends a run to be ordered if its class is 0.
+// NFD without nonspacing marks. A removed mark of combining class 0 still ends the run of
+// characters that is put into order.
 template <typename Sink>
 bool Normalizer::decomposed(char32_t c, Pending& pending, Sink& sink) const {
   if (!options_.strip_accents) return lowered(c, sink);

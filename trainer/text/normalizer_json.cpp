@@ -34,7 +34,7 @@ NormalizationStep bert_of(const Json& normalizer) {
        .lowercase = lowercase});
 }
 
-// A literal, or one of the regular expressions that BERT-family files hold.
+// Accepts a literal, or one of the regular expressions that files of the BERT family contain.
 NormalizationStep replace_of(const Json& normalizer) {
   const Json* pattern = member(normalizer, "pattern");
   const std::string content = string_member(normalizer, "content").value_or("");

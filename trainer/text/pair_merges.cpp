@@ -71,7 +71,7 @@ void PairMerges::apply(std::vector<Symbol>& symbols, std::vector<Candidate>* can
 }
 
 void PairMerges::scan(std::vector<Symbol>& symbols, std::vector<Candidate>* candidates) const {
-  std::array<Merge, kShortWord> merges;  // of each symbol with the next
+  std::array<Merge, kShortWord> merges;  // of each symbol and the next
   size_t count = symbols.size() - 1;
   for (size_t i = 0; i < count; ++i) {
     merges[i] = between(symbols[i], symbols[i + 1], candidates);

@@ -7,17 +7,17 @@
 
 namespace berth {
 
-// Texts with a number each, in one arena behind an open-addressing hash table. Immutable once
-// filled, then thread-safe.
+// Maps texts to numbers. The texts are stored in one arena behind an open-addressing hash table.
+// Once it is filled it is immutable and thread-safe.
 class PieceTable {
  public:
-  // Room for `count` texts of `bytes` in all.
+  // Reserves room for `count` texts with `bytes` bytes in total.
   void reserve(size_t count, size_t bytes);
 
-  // Of equal texts the last counts.
+  // If a text is inserted twice, the last value counts. Values must not be negative.
   void insert(std::string_view text, int32_t value);
 
-  // The value, or -1. Values are not negative.
+  // Returns the value, or -1 if the text is absent.
   int32_t find(std::string_view text) const;
 
   size_t size() const { return entries_.size(); }
@@ -40,7 +40,7 @@ class PieceTable {
 
   std::string arena_;
   std::vector<Entry> entries_;
-  std::vector<Slot> slots_;  // a power of two, at most half full
+  std::vector<Slot> slots_;  // the size is a power of two; at most half of them are used
 };
 
 }  // namespace berth

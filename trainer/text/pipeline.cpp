@@ -10,7 +10,8 @@ namespace berth {
 
 namespace {
 
-// Those with `normalized` as asked; their patterns are normalized if they are.
+// A finder for the tokens whose `normalized` flag has this value. If it is set, their patterns are
+// normalized.
 AddedTokenFinder finder(const std::vector<AddedToken>& tokens, bool normalized,
                         const NormalizationStep& normalize) {
   std::vector<AddedToken> chosen;
@@ -103,8 +104,8 @@ void Pipeline::append_section(std::string_view original, std::string_view sectio
   });
 }
 
-// Spaces that the model's tokens begin and end with, which their spans do not: `is_first` tells
-// that one space may be none of the text's (pre_tokenizers/byte_level.rs, process_offsets).
+// Removes the spaces at both ends of a token from its span. If `is_first`, one leading space may be
+// the prefix that was added and is not in the text (pre_tokenizers/byte_level.rs, process_offsets).
 Span Pipeline::trimmed(std::string_view original, Span span, size_t leading, size_t trailing,
                        bool is_first) const {
   if (is_first && options_.add_prefix_space && leading == 1) leading = 0;
@@ -130,7 +131,8 @@ void Pipeline::append_words(std::string_view original, SplitText text, Tokens& t
       span = text.text.origin(span.begin, span.end);
       if (!options_.trim_spans) continue;
       const size_t leading = std::min(surface.find_first_not_of(' '), surface.size());
-      const size_t trailing = surface.size() - 1 - surface.find_last_not_of(' ');  // npos: all
+      const size_t trailing =
+          surface.size() - 1 - surface.find_last_not_of(' ');  // npos: the whole surface
       span = trimmed(original, span, leading, trailing, i == 0 || span.begin == 0);
     }
     if (tokens.full()) return;

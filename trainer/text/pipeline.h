@@ -14,26 +14,26 @@ namespace berth {
 
 struct PipelineOptions {
   std::vector<AddedToken> added_tokens;
-  NormalizationStep normalize;   // empty: nothing to do
-  SplitStep split;               // empty: one word
-  bool needs_alignment = false;  // of its steps, whether or not spans are wanted
-  // What ByteLevel and RobertaProcessing do to spans.
+  NormalizationStep normalize;   // empty: no normalization
+  SplitStep split;               // empty: the whole text is one word
+  bool needs_alignment = false;  // a step reads origins even if spans are not wanted
+  // The effects of ByteLevel and RobertaProcessing on spans.
   bool trim_spans = false, add_prefix_space = false;
 };
 
-// A text to tokens as the Rust library `tokenizers` 0.23 does: added tokens are cut out, the rest
-// is normalized, cut at added tokens again, split into words, and each word goes to the model.
-// Immutable, thread-safe.
+// Turns a text into tokens as the Rust library `tokenizers` 0.23 does. It cuts out added tokens,
+// normalizes the rest, cuts out added tokens that match normalized text, splits the rest into
+// words, and passes each word to the model. Immutable and thread-safe.
 class Pipeline {
  public:
-  // `model` outlives it.
+  // `model` must outlive the pipeline.
   Pipeline(PipelineOptions options, const WordModel& model);
 
-  // `text` is valid UTF-8.
+  // Appends the tokens of `text`, which must be valid UTF-8.
   void append(std::string_view text, Tokens& tokens) const;
 
  private:
-  // `original` is the whole text that spans speak of.
+  // `original` is the whole text. Spans are positions in it.
   void append_section(std::string_view original, std::string_view section, Tokens& tokens) const;
   void append_words(std::string_view original, SplitText text, Tokens& tokens) const;
   void add_token(std::string_view original, int32_t id, std::string_view surface, Span origin,
@@ -42,8 +42,8 @@ class Pipeline {
                bool is_first) const;
 
   PipelineOptions options_;
-  AddedTokenFinder raw_tokens_;         // found in the text as it came
-  AddedTokenFinder normalized_tokens_;  // found after normalization
+  AddedTokenFinder raw_tokens_;         // matched in the original text
+  AddedTokenFinder normalized_tokens_;  // matched in the normalized text
   const WordModel& model_;
 };
 

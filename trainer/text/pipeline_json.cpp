@@ -35,7 +35,7 @@ Bpe::Vocabulary read_vocabulary(const Json& model) {
   return vocabulary;
 }
 
-// "left right", or since tokenizers 0.20 ["left", "right"].
+// A merge is "left right", or since tokenizers 0.20 ["left", "right"].
 std::pair<std::string, std::string> read_merge(const Json& merge) {
   if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
     return {merge[0].get<std::string>(), merge[1].get<std::string>()};
@@ -102,7 +102,7 @@ std::unique_ptr<WordModel> read_wordpiece(const Json& model) {
   return std::make_unique<WordPieceModel>(std::make_unique<const WordPiece>(pieces, options));
 }
 
-// Old files omit the type.
+// Old files omit the type, so it is inferred from the other members.
 std::string type_of_model(const Json& model) {
   if (const auto type = string_member(model, "type")) return *type;
   if (member(model, "merges") != nullptr) return "BPE";

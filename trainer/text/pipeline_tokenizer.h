@@ -9,16 +9,16 @@
 
 namespace berth {
 
-// Everything that makes one tokenizer of the `tokenizers` library, as its files say it.
+// Everything that defines one tokenizer of the `tokenizers` library, as its files state it.
 struct PipelineParts {
   PipelineOptions options;
   std::unique_ptr<const WordModel> model;
   SpecialTokensTemplate special;
-  std::vector<Tokenizer::File> files;  // that it was made of
+  std::vector<Tokenizer::File> files;  // the files that it was loaded from
 };
 
-// A tokenizer of such parts: byte-level BPE, and whatever tokenizer.json says. Equal to
-// `tokenizers` 0.23. Immutable, thread-safe.
+// A tokenizer that runs a Pipeline: byte-level BPE, and whatever tokenizer.json describes. Its
+// results equal those of `tokenizers` 0.23. Immutable and thread-safe.
 class PipelineTokenizer final : public TemplateTokenizer {
  public:
   explicit PipelineTokenizer(PipelineParts parts);

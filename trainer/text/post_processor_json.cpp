@@ -12,13 +12,13 @@ namespace berth {
 
 namespace {
 
-// The two texts one after the other.
+// The two texts one after the other, without special tokens.
 SpecialTokensTemplate no_special_tokens() {
   return {.single = {{TemplatePart::kFirst, -1, 0}},
           .pair = {{TemplatePart::kFirst, -1, 0}, {TemplatePart::kSecond, -1, 1}}};
 }
 
-// "cls" or "sep" of BertProcessing and RobertaProcessing: [token, id].
+// Returns the id in "cls" or "sep" of BertProcessing and RobertaProcessing, which is [token, id].
 int32_t member_id(const Json& processor, const char* name) {
   const Json* pair = member(processor, name);
   if (pair == nullptr || !pair->is_array() || pair->size() != 2) {

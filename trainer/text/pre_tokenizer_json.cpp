@@ -26,7 +26,7 @@ SplitBehavior behavior_of(const Json& pre_tokenizer, SplitBehavior otherwise) {
               cat("pre_tokenizer.behavior is ", quoted(*name), ", which berth does not know"));
 }
 
-// Files before 0.15 say add_prefix_space.
+// Files of versions before 0.15 have add_prefix_space instead of prepend_scheme.
 SplitStep metaspace_of(const Json& pre_tokenizer, Splitting& splitting) {
   const std::string replacement = string_member(pre_tokenizer, "replacement").value_or("\u2581");
   if (replacement.empty()) throw Error(Code::kBadData, "pre_tokenizer.replacement is empty");
@@ -64,7 +64,7 @@ void add_sequence(const Json& pre_tokenizer, std::vector<SplitStep>& steps, Spli
   }
   for (const Json& each : *list) {
     if (splitting.byte_level) {
-      throw Error(Code::kBadData, "pre_tokenizer.pretokenizers goes on after ByteLevel");
+      throw Error(Code::kBadData, "pre_tokenizer.pretokenizers has a step after ByteLevel");
     }
     add_step(each, steps, splitting);
   }

@@ -9,7 +9,8 @@ namespace {
 
 using Changed = std::vector<ChangedCharacter>;
 
-// `part` became `replacement`: its last characters are new, or its last one swallowed the rest.
+// Appends `replacement` in place of `part`. If it is longer, its last characters count as inserted;
+// if it is shorter, its last character accounts for the removed ones.
 void replace(std::string_view part, std::string_view replacement, Changed& changed) {
   size_t count = 0;
   for (size_t i = 0; i < replacement.size(); ++count) {

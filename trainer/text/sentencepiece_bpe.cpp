@@ -18,7 +18,7 @@ bool in_text(const SentencePieceModel::Piece& piece) {
          piece.type == Type::kUnused;
 }
 
-// Ranks of scores: the highest is 0, equal ones are equal.
+// The distinct scores in descending order. The index of a score is the rank of its merges.
 std::vector<float> descending_scores(const SentencePieceModel& model) {
   std::vector<float> scores;
   for (const auto& piece : model.pieces) {
@@ -45,7 +45,8 @@ SentencePieceBpe::SentencePieceBpe(const SentencePieceModel& model, const Trie& 
   insert_merges(model);
 }
 
-// Every way to cut a piece in two, as any may meet: into pieces, or characters that are none.
+// Adds every way to split a piece in two, because any of these pairs may become neighbors. Each
+// half is a piece, or a character that is not a piece.
 void SentencePieceBpe::insert_merges(const SentencePieceModel& model) {
   const std::vector<float> scores = descending_scores(model);
   int32_t next = size_;
@@ -73,8 +74,8 @@ void SentencePieceBpe::insert_merges(const SentencePieceModel& model) {
   }
 }
 
-// Cuts pieces of type unused again, each as the last pair that could have made it anywhere in the
-// text stood, and so on with both halves.
+// Splits pieces of type unused again. Such a piece is split into the last pair, anywhere in the
+// text, that could have formed it; both halves are then treated in the same way.
 class SentencePieceBpe::Recut {
  public:
   Recut(const SentencePieceBpe& bpe, std::string_view text,

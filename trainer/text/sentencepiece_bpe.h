@@ -11,19 +11,19 @@
 
 namespace berth {
 
-// The byte pair encoding of a SentencePiece model: characters merge to the neighbours' piece of the
-// highest score, leftmost on ties; user-defined pieces stay whole; pieces of type unused are cut
-// again at the end (spm/src/bpe_model.cc). Immutable, thread-safe.
+// The byte pair encoding of a SentencePiece model (spm/src/bpe_model.cc). It repeatedly merges the
+// two neighbors whose joined piece has the highest score, leftmost on ties. User-defined pieces are
+// never merged. Pieces of type unused are split again at the end. Immutable and thread-safe.
 class SentencePieceBpe {
  public:
-  // `user_defined` outlives it.
+  // `user_defined` must outlive this object.
   SentencePieceBpe(const SentencePieceModel& model, const Trie& user_defined);
 
   struct Part {
-    int32_t id;  // -1: unknown
+    int32_t id;  // -1 if unknown
     Span span;   // in bytes
   };
-  // The parts of `text`, normalized and valid UTF-8, in order.
+  // Appends the parts of `text`, in order. `text` must be normalized and valid UTF-8.
   void cut(std::string_view text, std::vector<Part>& parts) const;
 
  private:
@@ -31,9 +31,9 @@ class SentencePieceBpe {
   class Recut;
 
   const Trie& user_defined_;
-  PieceTable symbols_;  // ids, and past them numbers of characters that are no pieces
+  PieceTable symbols_;  // ids of pieces, and higher numbers for characters that are not pieces
   PairMerges merges_;
-  std::vector<bool> unused_;  // by id; empty where none is
+  std::vector<bool> unused_;  // by id; empty if no piece is of type unused
   int32_t size_;
 };
 

@@ -18,7 +18,7 @@ namespace {
 using Type = SentencePieceModel::Type;
 
 constexpr uint64_t kMostTypes = 6;
-constexpr size_t kMostPieceBytes = 4096;  // BPE looks at every way to cut one in two
+constexpr size_t kMostPieceBytes = 4096;  // BPE considers every way to split a piece in two
 
 SentencePieceModel::Piece parse_piece(Bytes message) {
   SentencePieceModel::Piece piece;
@@ -45,7 +45,7 @@ void parse_trainer_spec(Bytes message, SentencePieceModel& model) {
     const uint64_t algorithm = field.as_varint();
     if (algorithm != 1 && algorithm != 2) {
       throw Error(Code::kBadData, cat("its model_type is ", algorithm,
-                                      "; unigram (1) and BPE (2) models are read"));
+                                      "; only unigram (1) and BPE (2) models are supported"));
     }
     model.algorithm = static_cast<SentencePieceModel::Algorithm>(algorithm);
   }
@@ -61,7 +61,7 @@ void parse_normalizer_spec(Bytes message, SentencePieceModel& model) {
   }
 }
 
-// The byte of "<0x0A>", or -1.
+// Returns 10 for "<0x0A>", or -1 if the piece does not name a byte.
 int byte_of(std::string_view piece) {
   if (piece.size() != 6 || !piece.starts_with("<0x") || piece.back() != '>') return -1;
   unsigned byte = 0;
@@ -83,9 +83,9 @@ void check(SentencePieceModel& model) {
     if (piece.text.size() > kMostPieceBytes)
       complain(id, "is over ", kMostPieceBytes, " bytes long");
     if (!is_valid_utf8(piece.text)) complain(id, "is not UTF-8");
-    if (!std::isfinite(piece.score)) complain(id, "has a score that is no number");
+    if (!std::isfinite(piece.score)) complain(id, "has a score that is not a finite number");
     if (!(in_text ? texts : reserved).insert(piece.text).second) {
-      complain(id, "is ", quoted(piece.text), " once more");
+      complain(id, "repeats the piece ", quoted(piece.text));
     }
     if (piece.type == Type::kUnknown) {
       if (model.unk_id >= 0) complain(id, "is a second unknown piece");
@@ -93,7 +93,7 @@ void check(SentencePieceModel& model) {
     }
     if (piece.type == Type::kByte) {
       const int byte = byte_of(piece.text);
-      if (byte < 0) complain(id, "is ", quoted(piece.text), ", no byte");
+      if (byte < 0) complain(id, "is ", quoted(piece.text), ", which does not name a byte");
       if (!model.byte_fallback) complain(id, "is a byte, but the model has no byte_fallback");
       has_byte[static_cast<size_t>(byte)] = true;
     }

@@ -7,7 +7,8 @@
 
 namespace berth {
 
-// What a SentencePiece .model file holds: a ModelProto (spm/src/sentencepiece_model.proto).
+// The content of a SentencePiece .model file, which is a ModelProto
+// (spm/src/sentencepiece_model.proto):
 //   1 pieces {1 piece, 2 score float, 3 type}   2 TrainerSpec   3 NormalizerSpec
 struct SentencePieceModel {
   enum class Type : uint8_t { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };
@@ -30,15 +31,16 @@ struct SentencePieceModel {
   bool remove_extra_whitespaces = true;
   bool escape_whitespaces = true;
 
-  int32_t unk_id = -1;  // of the piece of type kUnknown
+  int32_t unk_id = -1;  // id of the piece of type kUnknown
 
-  // The id of a piece of any type, or -1.
+  // Returns the id of a piece of any type, or -1.
   int32_t find(std::string_view piece) const;
 };
 
-// Throws kCorrupt, naming the byte offset, for what is no such message; kBadData for a model of
-// words or characters, and one that libsentencepiece refuses: without exactly one unknown piece,
-// with empty or repeated pieces, or without all 256 bytes that it falls back to.
+// Parses a .model file. Throws kCorrupt, naming the byte offset, if it is not such a message.
+// Throws kBadData for a word or character model, and for models that libsentencepiece rejects:
+// those without exactly one unknown piece, with empty or duplicate pieces, or with byte_fallback
+// but not all 256 byte pieces.
 SentencePieceModel parse_sentencepiece_model(std::string_view file);
 
 }  // namespace berth

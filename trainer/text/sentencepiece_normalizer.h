@@ -11,16 +11,17 @@
 
 namespace berth {
 
-// The normalization of a SentencePiece model as libsentencepiece does it (spm/src/normalizer.cc):
-// replacements, spaces to U+2581, one put before the text, superfluous ones dropped. What
-// `user_defined` names passes untouched. Immutable, thread-safe.
+// The normalization that a SentencePiece model defines, as libsentencepiece does it
+// (spm/src/normalizer.cc). It applies replacements, turns spaces into U+2581, adds one before the
+// text, and removes superfluous ones. Texts in `user_defined` are left unchanged. Immutable and
+// thread-safe.
 class SentencePieceNormalizer {
  public:
-  // `user_defined` outlives it. Throws kCorrupt for a malformed charsmap.
+  // `user_defined` must outlive this object. Throws kCorrupt for a malformed charsmap.
   SentencePieceNormalizer(const SentencePieceModel& model, const Trie& user_defined);
 
-  // Writes the normalized `text`, valid UTF-8. If `origins` is not null it gets, for each byte and
-  // for the end, the byte of `text` that it came from.
+  // Writes the normalized `text`, which must be valid UTF-8, to `out`. If `origins` is not null, it
+  // receives for each byte of `out`, and for its end, the byte of `text` that it came from.
   void normalize(std::string_view text, std::string& out, std::vector<uint32_t>* origins) const;
 
  private:
@@ -33,7 +34,7 @@ class SentencePieceNormalizer {
   Charsmap charsmap_;
   const Trie& user_defined_;
   bool add_dummy_prefix_, remove_extra_whitespaces_, whitespace_as_suffix_;
-  std::string_view space_;  // what a space is written as
+  std::string_view space_;  // how a space is written
 };
 
 }  // namespace berth

@@ -21,9 +21,10 @@ Trie user_defined_of(const SentencePieceModel& model) {
   return Trie(std::move(texts));
 }
 
-// User-defined pieces score 0, more than any other, so that they win. That is not the score in the
-// file, nor what older releases took (spm/src/unigram_model.cc before 0.2.3 has -0.1 about): sums
-// are rounded, so that it decides where pieces come equal behind them.
+// User-defined pieces get score 0, which is higher than any other score, so that they win.
+// libsentencepiece uses that score too, rather than the one in the file; before release 0.2.3 it
+// used about -0.1 instead (spm/src/unigram_model.cc). The exact value matters, because the rounding
+// of sums decides between paths that are equal after such a piece.
 Viterbi<float> unigram_of(const SentencePieceModel& model) {
   float least = std::numeric_limits<float>::max();
   for (const auto& piece : model.pieces) {
@@ -119,7 +120,7 @@ void SentencePieceTokenizer::append_section(std::string_view text, size_t shift,
   normalizer_.normalize(prepared.text(), normalized, tokens.with_spans ? &origins : nullptr);
   Parts parts;
   cut(normalized, parts);
-  // Bytes of the normalized text to bytes of the original.
+  // Converts a range of bytes in the normalized text to bytes of the original.
   const auto origin = [&](uint32_t begin, uint32_t end) {
     if (!tokens.with_spans) return Span{};
     const uint32_t first = origins[begin], last = origins[end];
@@ -132,14 +133,14 @@ void SentencePieceTokenizer::append_section(std::string_view text, size_t shift,
     const Span from = origin(span.begin, span.end);
     if (!unknown) {
       tokens.add(piece + options_.shift, from);
-    } else if (model_.byte_fallback) {  // the last byte stands for the text of the character
+    } else if (model_.byte_fallback) {  // the last byte token covers the text of the character
       for (uint32_t i = span.begin; i < span.end; ++i) {
         const Span of_byte = i + 1 == span.end ? from : Span{from.begin, from.begin};
         tokens.add(byte_ids_[static_cast<unsigned char>(normalized[i])] + options_.shift, of_byte);
       }
     } else if (!after_unknown) {
       tokens.add(options_.unk_id, from);
-    } else if (tokens.with_spans) {  // unknown characters in a row are one
+    } else if (tokens.with_spans) {  // consecutive unknown characters are one token
       tokens.spans.back().end = from.end;
     }
     after_unknown = unknown;

@@ -19,18 +19,18 @@
 
 namespace berth {
 
-// What a family of models adds to its .model file.
+// What a model family adds to its .model file.
 struct SentencePieceOptions {
   SpecialTokensTemplate special;
-  std::vector<AddedToken> added_tokens;  // cut out of the text first
-  NormalizationStep prepare;             // before the model's own normalization; may be empty
-  int32_t shift = 0;                     // an id is the model's plus this...
-  int32_t unk_id = -1;                   // ...but of unknown text it is this
-  std::vector<Tokenizer::File> files;    // that it was made of
+  std::vector<AddedToken> added_tokens;  // cut out of the text before anything else
+  NormalizationStep prepare;           // applied before the model's own normalization; may be empty
+  int32_t shift = 0;                   // added to the ids of the model
+  int32_t unk_id = -1;                 // id of unknown text; -1: the model's own
+  std::vector<Tokenizer::File> files;  // the files that it was loaded from
 };
 
-// A SentencePiece model, unigram or BPE, with the ids of libsentencepiece. The span of a piece is
-// that of libsentencepiece, too: it holds the space before a word. Immutable, thread-safe.
+// A tokenizer with a SentencePiece model, unigram or BPE. Its ids and spans equal those of
+// libsentencepiece; a span includes the space before a word. Immutable and thread-safe.
 class SentencePieceTokenizer final : public TemplateTokenizer {
  public:
   SentencePieceTokenizer(SentencePieceModel model, SentencePieceOptions options);
@@ -57,7 +57,7 @@ class SentencePieceTokenizer final : public TemplateTokenizer {
   std::optional<Viterbi<float>> unigram_;
   std::optional<SentencePieceBpe> bpe_;
   AddedTokenFinder added_tokens_;
-  std::array<int32_t, 256> byte_ids_;  // of the model; only with byte_fallback
+  std::array<int32_t, 256> byte_ids_;  // ids in the model; only if byte_fallback
   int32_t vocab_size_;
 };
 

@@ -18,7 +18,7 @@ Span between(size_t begin, size_t end) {
   return {static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
 }
 
-// Cuts every word anew: `cut(span, words)` appends what it becomes.
+// Replaces every word by what `cut(span, words)` appends for it.
 template <typename Cut>
 void cut_words(SplitText& text, Cut cut) {
   std::vector<Span> words;
@@ -31,7 +31,7 @@ void add_word(size_t begin, size_t end, std::vector<Span>& words) {
   if (end > begin) words.push_back(between(begin, end));
 }
 
-// Matches, and what is between them, put together as the behavior says.
+// Combines matches and the text between them as the behavior demands.
 void apply(const std::vector<Match>& found, SplitBehavior behavior, std::vector<Span>& words) {
   const size_t first = words.size();
   const auto joins = [&](bool condition) { return condition && words.size() > first; };

@@ -10,7 +10,8 @@
 
 namespace berth {
 
-// A normalized text and the words it is cut into, as bytes of it: in order, disjoint, not empty.
+// A normalized text and the words that it is split into. Words are ranges of its bytes, in order,
+// disjoint and not empty.
 struct SplitText {
   explicit SplitText(AlignedText normalized);
 
@@ -22,25 +23,25 @@ struct SplitText {
   std::vector<Span> words;
 };
 
-// What becomes of the text between words, which is each match of a pattern.
+// What happens to the text between words, that is, to each match of a pattern.
 enum class SplitBehavior {
   kRemoved,
-  kIsolated,            // a word of its own
-  kMergedWithPrevious,  // joins the word before it
-  kMergedWithNext,
-  kContiguous,  // matches in a row are one word
+  kIsolated,            // becomes a word of its own
+  kMergedWithPrevious,  // is appended to the previous word
+  kMergedWithNext,      // is prepended to the next word
+  kContiguous,          // consecutive matches become one word
 };
 
-// The pre-tokenizers of `tokenizers` 0.23 that BERT-family files use: they cut the words further.
-// Immutable and thread-safe.
+// The pre-tokenizers of `tokenizers` 0.23 that files of the BERT family use. Each splits the words
+// further. Immutable and thread-safe.
 using SplitStep = std::function<void(SplitText&)>;
 using CharacterTest = bool (*)(char32_t);
 
 SplitStep in_sequence(std::vector<SplitStep> steps);
 SplitStep splitting_at(CharacterTest matches, SplitBehavior behavior);
 SplitStep splitting_at(std::string literal, SplitBehavior behavior, bool invert);
-SplitStep bert_splitting();  // whitespace goes, punctuation stands alone
-SplitStep word_splitting();  // \w+|[^\w\s]+
+SplitStep bert_splitting();  // at whitespace; each punctuation character is a word
+SplitStep word_splitting();  // the pattern \w+|[^\w\s]+
 SplitStep byte_level_splitting(bool add_prefix_space, bool use_regex);
 enum class PrependScheme { kAlways, kFirst, kNever };
 SplitStep metaspace(std::string replacement, PrependScheme prepend, bool split);

@@ -17,7 +17,7 @@ size_t count_tokens(const std::vector<TemplatePart>& parts) {
                     [](const TemplatePart& part) { return part.kind == TemplatePart::kToken; }));
 }
 
-// The text as Python decodes it with errors="replace".
+// Decodes the text like Python with errors="replace".
 std::string repaired(std::string_view text) {
   std::string out;
   out.reserve(text.size() + 16);
@@ -30,7 +30,7 @@ std::string repaired(std::string_view text) {
   return out;
 }
 
-// From bytes of `text`, which is valid UTF-8, to code points.
+// Converts spans from bytes of `text`, which is valid UTF-8, to code points.
 void count_code_points(std::string_view text, std::vector<Span>& spans) {
   std::vector<uint32_t> before(text.size() + 1);
   uint32_t count = 0;

@@ -9,12 +9,12 @@
 
 namespace berth {
 
-// What one text became so far, without special tokens around it.
+// The tokens of one text so far, without the special tokens around it.
 struct Tokens {
-  size_t enough = SIZE_MAX;  // no more ids are looked at
+  size_t enough = SIZE_MAX;  // number of ids after which the rest may be skipped
   bool with_spans = false;
   std::vector<int32_t> ids;
-  std::vector<Span> spans;  // in bytes of the text; empty unless wanted
+  std::vector<Span> spans;  // in bytes of the text; empty unless with_spans
 
   bool full() const { return ids.size() >= enough; }
   void add(int32_t id, Span span) {
@@ -23,34 +23,36 @@ struct Tokens {
   }
 };
 
-// One place of a template: a special token, or a text with its type.
+// One element of a template: a special token or one of the texts, with its token type.
 struct TemplatePart {
   enum Kind : uint8_t { kToken, kFirst, kSecond };
   Kind kind = kToken;
-  int32_t id = -1;  // of kToken
+  int32_t id = -1;  // used by kToken
   int32_t type_id = 0;
 };
 
-// "[CLS] A [SEP]" and "[CLS] A [SEP] B [SEP]". A text has its part once in each, if at all.
+// The templates "[CLS] A [SEP]" and "[CLS] A [SEP] B [SEP]". Each text appears at most once in a
+// template.
 struct SpecialTokensTemplate {
   std::vector<TemplatePart> single, pair;
 
-  // cls A sep, cls A sep B sep; types 0, and 1 for B and what follows.
+  // cls A sep, and cls A sep B sep. Types are 0 up to the first sep, and then 1.
   static SpecialTokensTemplate bert(int32_t cls, int32_t sep);
-  // cls A sep, cls A sep sep B sep; all types 0.
+  // cls A sep, and cls A sep sep B sep. All types are 0.
   static SpecialTokensTemplate roberta(int32_t cls, int32_t sep);
 };
 
-// How much of each text stays when both share `budget`: a shorter one that fits in its half stays
-// whole, else the halves, with the odd one to the longer, or to the second if equal
-// (tokenizers/src/utils/truncation.rs, LongestFirst).
+// Returns how many tokens of each text are kept if both together may have `budget`. If the shorter
+// text fits in half the budget, it is kept whole. Otherwise each text gets half; an odd token goes
+// to the longer text, or to the second if both are equally long (LongestFirst in
+// tokenizers/src/utils/truncation.rs).
 struct Lengths {
   size_t first, second;
 };
 Lengths longest_first(Lengths have, size_t budget);
 
-// What all our tokenizers share: cuts the tokens of the texts to the length, puts them into the
-// template, and turns spans into code points.
+// The base class of all tokenizers here. It truncates the tokens of the texts, inserts them into
+// the template, and converts spans from bytes to code points.
 class TemplateTokenizer : public Tokenizer {
  public:
   Encoding encode(std::string_view text, std::optional<std::string_view> text_pair,
@@ -59,7 +61,7 @@ class TemplateTokenizer : public Tokenizer {
  protected:
   explicit TemplateTokenizer(SpecialTokensTemplate special) : special_(std::move(special)) {}
 
-  // Appends the tokens of `text`, valid UTF-8, until they are full or soon after.
+  // Appends the tokens of `text`, which is valid UTF-8. It may stop once `tokens` is full.
   virtual void append(std::string_view text, Tokens& tokens) const = 0;
 
  private:

@@ -5,8 +5,8 @@
 
 namespace berth {
 
-// The classes of GPT-2's regular expression: \s, \p{L}, \p{N} and the rest, as `tokenizers` 0.23
-// answers.
+// The character classes in GPT-2's regular expression: \s, \p{L}, \p{N} and the rest, as
+// `tokenizers` 0.23 classifies them.
 enum class TextKind : uint8_t { kSpace, kLetter, kNumber, kOther };
 TextKind text_kind(char32_t c);
 
@@ -23,9 +23,9 @@ inline constexpr auto kAsciiTextKinds = [] {
 }();
 
 bool is_white_space(char32_t c);         // Unicode's White_Space
-bool is_regex_word(char32_t c);          // \w of the Whitespace pre-tokenizer
-bool is_numeric(char32_t c);             // to the Digits pre-tokenizer
-bool is_accent(char32_t c);              // to the StripAccents normalizer: Mn, Mc, Me
-bool keeps_compatible_form(char32_t c);  // NFKD leaves it, whatever a newer Unicode says
+bool is_regex_word(char32_t c);          // \w for the Whitespace pre-tokenizer
+bool is_numeric(char32_t c);             // for the Digits pre-tokenizer
+bool is_accent(char32_t c);              // for the StripAccents normalizer: Mn, Mc, Me
+bool keeps_compatible_form(char32_t c);  // unchanged by NFKD in `tokenizers`
 
 }  // namespace berth

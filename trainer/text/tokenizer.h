@@ -9,7 +9,7 @@
 
 namespace berth {
 
-// Part of a text: [begin, end), in Unicode code points where nothing else is said.
+// A part of a text: [begin, end), in Unicode code points unless stated otherwise.
 struct Span {
   uint32_t begin = 0, end = 0;
   bool operator==(const Span&) const = default;
@@ -21,38 +21,40 @@ inline Span span_of(size_t begin, size_t end) {
 // One tokenized example, special tokens included.
 struct Encoding {
   std::vector<int32_t> input_ids;
-  std::vector<int32_t> token_type_ids;  // 0, and 1 for the second text with its separator
-  // What part of its own text each id stands for, if asked for: {0, 0} for the special tokens that
-  // were added. A byte of no character (malformed UTF-8) counts as the U+FFFD that it reads as.
+  std::vector<int32_t> token_type_ids;  // 0; 1 for the second text and its separator
+  // If requested, the part of its own text that each id stands for; {0, 0} for special tokens that
+  // were added. Malformed UTF-8 counts as the U+FFFD that it is read as.
   std::vector<Span> offsets;
 };
 
 struct EncodeOptions {
-  EncodeOptions(int32_t length) : max_length(length) {}  // a length alone is options enough
+  EncodeOptions(int32_t length)
+      : max_length(length) {}  // implicit, so that a length alone can be passed
 
-  int32_t max_length;  // ids, special tokens included
+  int32_t max_length;  // maximum number of ids, special tokens included
   bool add_special_tokens = true;
-  bool with_offsets = false;  // takes longer
+  bool with_offsets = false;  // slower
 };
 
-// Text to ids. Immutable and thread-safe.
+// Converts text to ids. Immutable and thread-safe.
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
   virtual int32_t vocab_size() const = 0;
 
-  // `text`, or the pair of both, with the model's special tokens, cut to `max_length` ids longest
-  // first as `tokenizers` does (reference: tok/utils/truncation.rs). Any bytes are accepted:
-  // malformed UTF-8 reads as U+FFFD. Throws kUsage where the special tokens alone do not fit.
+  // Encodes a text or a pair of texts, with the model's special tokens. Truncates to `max_length`
+  // ids, longest text first, as `tokenizers` does (tokenizers/src/utils/truncation.rs). Accepts any
+  // bytes; malformed UTF-8 is read as U+FFFD. Throws kUsage if even the special tokens do not fit.
   virtual Encoding encode(std::string_view text, std::optional<std::string_view> text_pair,
                           const EncodeOptions& options) const = 0;
 
-  // The token as its vocabulary writes it ("##ing", "Ġthe"); "" for an id that has none.
+  // The token as the vocabulary writes it ("##ing", "Ġthe"), or "" if no token has this id.
   virtual std::string token(int32_t id) const = 0;
 
-  // The files that rebuild this tokenizer beside a model, as (name, content): for BERT vocab.txt,
-  // tokenizer_config.json, special_tokens_map.json and tokenizer.json, else those it was made of.
+  // The files from which this tokenizer can be rebuilt; they are exported beside a model. For BERT
+  // these are vocab.txt, tokenizer_config.json, special_tokens_map.json and tokenizer.json; for
+  // others, the files it was loaded from.
   struct File {
     std::string name, content;
   };

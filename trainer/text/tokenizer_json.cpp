@@ -35,7 +35,7 @@ std::optional<std::string> special_token_of(const Json& part) {
   return token == nullptr ? std::nullopt : string_member(*token, "id");
 }
 
-// The first text of BertProcessing's "sep" or "cls".
+// Returns the first text of "sep" or "cls" in BertProcessing.
 std::optional<std::string> first_text(const Json& processor, const char* name) {
   const Json* value = member(processor, name);
   if (value == nullptr || !value->is_array() || value->empty() || !value->front().is_string()) {
@@ -44,8 +44,8 @@ std::optional<std::string> first_text(const Json& processor, const char* name) {
   return value->front().get<std::string>();
 }
 
-// The names of [CLS] and [SEP] from BertProcessing or from templates "[CLS] A [SEP]" and "[CLS] A
-// [SEP] B [SEP]"; false for any other.
+// Reads the names of [CLS] and [SEP] from BertProcessing, or from the templates "[CLS] A [SEP]" and
+// "[CLS] A [SEP] B [SEP]". Returns false for any other post-processor.
 bool read_post_processor(const Json& root, BertTokenizerOptions& options) {
   const Json* processor = member(root, "post_processor");
   if (processor == nullptr) return true;
@@ -80,7 +80,7 @@ std::vector<std::string> pieces_by_id(const Json& model) {
     throw Error(Code::kBadData, "its model has no vocab");
   }
   std::vector<std::string> pieces;
-  const size_t most = 4 * vocabulary->size() + 1000;  // ids may have holes, but not mostly holes
+  const size_t most = 4 * vocabulary->size() + 1000;  // ids may have some gaps
   for (const auto& [piece, id] : vocabulary->items()) {
     const auto index = static_cast<size_t>(count_of(id, "the id of a piece"));
     if (index >= most) {

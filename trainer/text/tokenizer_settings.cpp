@@ -15,11 +15,12 @@ namespace {
 
 constexpr int32_t kMostExtraIds = 10000;
 
-// Tokenizers that have a vocab.txt and yet cut words by other rules.
+// Tokenizers that also have a vocab.txt, but split words by different rules.
 constexpr std::string_view kOtherClasses[] = {"BertJapaneseTokenizer", "PhobertTokenizer",
                                               "BertweetTokenizer", "EsmTokenizer"};
 
-// A later description of the same token replaces the earlier, but keeps an id that it lacks.
+// A later description of a token replaces the earlier one. If it has no id, it keeps the earlier
+// id.
 void add(AddedToken token, std::vector<AddedToken>& tokens) {
   const auto same = [&](const AddedToken& other) { return other.content == token.content; };
   const auto known = std::find_if(tokens.begin(), tokens.end(), same);
@@ -31,8 +32,8 @@ void add(AddedToken token, std::vector<AddedToken>& tokens) {
   *known = std::move(token);
 }
 
-// cls_token and its like, which are texts or objects, and lists of more. A text says nothing about
-// stripping, so it does not replace what is known of the token.
+// Reads cls_token and the other special tokens, each a string or an object, and the lists of
+// additional ones. A string says nothing about stripping, so it does not replace a known token.
 void read_names(const Json& object, TokenizerSettings& settings) {
   const std::pair<const char*, std::string*> names[] = {
       {"unk_token", &settings.wordpiece.unk_token},

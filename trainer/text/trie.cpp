@@ -10,8 +10,8 @@ struct Trie::Range {
   size_t begin, end, depth;
 };
 
-// A base at which every label finds a free place. The first places fill up; where a search passes
-// over mostly taken ones, later searches start after them.
+// Returns a base at which every label finds a free place. The first places fill up over time. When
+// a search passes over places of which more than 95% are taken, later searches begin after them.
 int32_t Trie::free_base(const std::vector<unsigned char>& labels) {
   const size_t first = labels.front();
   size_t taken = 0, start = std::max(search_from_, first + 1);

@@ -7,16 +7,18 @@
 
 namespace berth {
 
-// A set of texts for finding every one that begins a text: a double array (Aoe 1989), where the
-// child of node n by byte c is place base[n] + c, if its parent there is n. Immutable, thread-safe.
+// A set of texts, for finding every text that is a prefix of a given one. It is a double array (Aoe
+// 1989): the child of node n for byte c is at base[n] + c, if the parent stored there is n.
+// Immutable and thread-safe.
 class Trie {
  public:
-  // Of equal texts the last counts; empty ones are left out. The texts are needed no longer.
+  // If a text occurs twice, the last value counts. Empty texts are left out. The texts need not
+  // outlive the constructor.
   explicit Trie(std::vector<std::pair<std::string_view, int32_t>> texts);
 
   bool empty() const { return nodes_.size() <= 1; }
 
-  // Calls visit(size_bytes, value) for each text that begins `text`, shortest first.
+  // Calls visit(size_bytes, value) for each prefix of `text` in the set, shortest first.
   template <typename Visit>
   void prefixes(std::string_view text, Visit visit) const {
     int32_t node = 0;
@@ -29,7 +31,7 @@ class Trie {
     }
   }
 
-  // The longest text that begins `text`: its size, or 0.
+  // Returns the size of the longest prefix of `text` in the set, or 0.
   size_t longest(std::string_view text) const {
     size_t longest = 0;
     prefixes(text, [&](size_t size, int32_t) { longest = size; });
@@ -39,10 +41,10 @@ class Trie {
  private:
   struct Node {
     int32_t base = 0;
-    int32_t parent = -1;  // -1: a free place
-    int32_t value = -1;   // -1: no text ends here
+    int32_t parent = -1;  // -1 if the place is free
+    int32_t value = -1;   // -1 if no text ends here
   };
-  struct Range;  // of the sorted texts, that share their beginning
+  struct Range;  // a range of the sorted texts that share a prefix
 
   int32_t free_base(const std::vector<unsigned char>& labels);
 

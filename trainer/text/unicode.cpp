@@ -14,7 +14,8 @@ namespace {
 
 constexpr char32_t kReplacement = 0xFFFD;
 
-// The bytes that may follow a lead byte: the first continuation is narrower for four leads.
+// The continuation bytes that a lead byte requires. For four lead bytes the range of the first one
+// is narrower.
 struct Lead {
   size_t continuations;
   unsigned char first_low, first_high;
@@ -23,7 +24,7 @@ struct Lead {
 Lead lead_of(unsigned char byte) {
   if (byte >= 0xC2 && byte <= 0xDF) return {1, 0x80, 0xBF};
   if (byte == 0xE0) return {2, 0xA0, 0xBF};
-  if (byte == 0xED) return {2, 0x80, 0x9F};  // no surrogates
+  if (byte == 0xED) return {2, 0x80, 0x9F};  // excludes surrogates
   if (byte >= 0xE1 && byte <= 0xEF) return {2, 0x80, 0xBF};
   if (byte == 0xF0) return {3, 0x90, 0xBF};
   if (byte == 0xF4) return {3, 0x80, 0x8F};

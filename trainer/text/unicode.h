@@ -8,20 +8,22 @@
 
 namespace berth {
 
-// What the BERT tokenizer asks about a character; bits, 0 for a plain letter. As `tokenizers` 0.23
-// answers, which mixes Unicode 8 categories with newer whitespace, case and decompositions.
+// The properties of a character that the BERT tokenizer needs, as bits; a plain letter has none.
+// They follow `tokenizers` 0.23, which mixes the categories of Unicode 8 with newer whitespace,
+// case and decompositions.
 enum CharacterClass : uint8_t {
-  kRemoved = 1,          // by cleaning: controls, formats, private use, U+FFFD
-  kToSpace = 2,          // by cleaning
+  kRemoved = 1,          // cleaning removes it: controls, formats, private use, U+FFFD
+  kToSpace = 2,          // cleaning turns it into a space
   kWhitespace = 4,       // Unicode White_Space: ends a word
   kPunctuation = 8,      // a word of its own
-  kCjk = 16,             // gets spaces around it
-  kNonspacingMark = 32,  // dropped where accents are stripped
-  kDecomposes = 64,      // NFD changes it, or may move it (a combining class that is not 0)
-  kLowers = 128,         // has a lower case
+  kCjk = 16,             // spaces are put around it
+  kNonspacingMark = 32,  // removed if accents are stripped
+  kDecomposes = 64,      // NFD changes it or may move it (its combining class is not 0)
+  kLowers = 128,         // has a lower-case form
 };
 
-// The classes of every code point. Immutable; build it once, it expands 1,600 ranges.
+// The classes of every code point. Immutable and thread-safe. Use shared(), because construction
+// expands 1,600 ranges.
 class CharacterClasses {
  public:
   CharacterClasses();
@@ -39,37 +41,38 @@ struct DecodedCharacter {
   size_t size_bytes;
 };
 
-// The character at the start of `text`, which is not empty. A malformed sequence is U+FFFD, as long
-// as its longest well-formed beginning, at least one byte (Unicode 3.9; Python's "replace").
+// Decodes the character at the start of `text`, which must not be empty. A malformed sequence
+// becomes U+FFFD. It is as long as its longest well-formed prefix, and at least one byte (Unicode
+// 3.9; Python's errors="replace").
 DecodedCharacter decode_utf8(std::string_view text);
 
-// Where the character that ends at `end` begins; malformed bytes stand alone.
+// Returns where the character that ends at `end` begins. A malformed byte counts as one character.
 size_t previous_character(std::string_view text, size_t end);
 
-// Of valid UTF-8.
+// Counts the code points of valid UTF-8.
 size_t count_characters(std::string_view text);
 
 bool is_valid_utf8(std::string_view text);
 
-// Writes 1 to 4 bytes to `out` and returns how many.
+// Writes 1 to 4 bytes to `out` and returns their number.
 size_t encode_utf8(char32_t c, char* out);
 
-// A few characters that one becomes.
+// A result of a few characters.
 struct Characters {
   std::array<char32_t, 4> items;
   size_t count;
 };
 Characters decompose(char32_t c);     // NFD, in canonical order
-Characters lower_case(char32_t c);    // of the character alone: sigma is never final
-uint8_t combining_class(char32_t c);  // canonical
-bool is_word_character(char32_t c);   // \w of regular expressions
+Characters lower_case(char32_t c);    // ignores context: sigma never becomes final sigma
+uint8_t combining_class(char32_t c);  // canonical combining class
+bool is_word_character(char32_t c);   // \w in regular expressions
 
-// NFKD of one character, appended.
+// Appends the NFKD form of one character.
 void decompose_compatibly(char32_t c, std::u32string& out);
-// The character that both together are in NFC, or 0.
+// Returns the character that both compose to in NFC, or 0.
 char32_t compose(char32_t first, char32_t second);
-// Whether a user sees a new character begin between the two (Unicode's grapheme clusters). `state`
-// is 0 at first and goes from call to call.
+// Whether a new grapheme cluster begins between the two characters. `state` must be 0 for the first
+// call and is passed on from call to call.
 bool breaks_cluster(char32_t before, char32_t after, int32_t& state);
 
 enum class GeneralCategory : uint8_t { kLetter, kMark, kNumber, kOther, kUnassigned };

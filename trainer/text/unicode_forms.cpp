@@ -14,7 +14,7 @@ uint8_t order_of(char32_t c) {
   return CharacterClasses::shared().of(c) & kDecomposes ? combining_class(c) : 0;
 }
 
-// Gathers characters; runs of marks are put into canonical order.
+// Collects characters and puts runs of marks into canonical order.
 class Decomposition {
  public:
   void add(char32_t c, int32_t change) {
@@ -44,7 +44,7 @@ class Decomposition {
 
   std::vector<ChangedCharacter> out_;
   size_t sorted_ = 0;
-  std::vector<uint8_t> orders_;  // of what follows the sorted
+  std::vector<uint8_t> orders_;  // of the characters after the sorted ones
 };
 
 template <typename Decompose>
@@ -90,7 +90,7 @@ std::vector<ChangedCharacter> composition(const std::vector<ChangedCharacter>& d
   std::vector<ChangedCharacter> out;
   out.reserve(decomposed.size());
   size_t starter = SIZE_MAX;
-  int last_order = -1;  // of what stands between the starter and here; -1: nothing
+  int last_order = -1;  // of the last character after the starter; -1: there is none
   for (const auto& [c, change] : decomposed) {
     const int order = order_of(c);
     if (starter != SIZE_MAX && c >= 0x80 && last_order < order) {

@@ -7,11 +7,11 @@
 
 namespace berth {
 
-// Unicode's normalization forms of valid UTF-8 (UAX 15), each character with its change, as the
-// Rust crate unicode-normalization-alignments tells them.
+// Unicode's normalization forms (UAX 15) of valid UTF-8. Each character comes with its change, as
+// in the Rust crate unicode-normalization-alignments.
 std::vector<ChangedCharacter> canonical_decomposition(std::string_view text);   // NFD
 std::vector<ChangedCharacter> compatible_decomposition(std::string_view text);  // NFKD
-// NFC of the one, NFKC of the other.
+// Turns NFD into NFC, and NFKD into NFKC.
 std::vector<ChangedCharacter> composition(const std::vector<ChangedCharacter>& decomposed);
 
 }  // namespace berth

@@ -57,7 +57,7 @@ void Viterbi<Score>::cut(std::string_view text, std::vector<Part>& parts) const 
   struct Node {
     Score score;
     int32_t value;
-    uint32_t begin;  // UINT32_MAX: not reached
+    uint32_t begin;  // UINT32_MAX if not reached
   };
   constexpr size_t kOnStack = 256;
   constexpr Node kUnreached{0, -1, UINT32_MAX};

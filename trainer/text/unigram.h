@@ -13,25 +13,25 @@
 
 namespace berth {
 
-// The best cut of a text into pieces under a unigram language model (Kudo 2018), by Viterbi over
-// its bytes. `Score` is float as in libsentencepiece or double as in `tokenizers`: ties and near
-// ties fall as sums round. Immutable, thread-safe.
+// Finds the best segmentation of a text into pieces under a unigram language model (Kudo 2018),
+// with the Viterbi algorithm over its bytes. `Score` is float like in libsentencepiece, or double
+// like in `tokenizers`; the rounding of sums decides ties and near ties. Immutable and thread-safe.
 template <typename Score>
 class Viterbi {
  public:
   struct Piece {
     std::string_view text;
     int32_t value;
-    double score;  // it and all sums are rounded to Score
+    double score;  // the score and all sums are rounded to Score
   };
-  // `unknown` is the score of a character that no piece covers alone.
+  // `unknown` is the score of a character that is not a piece by itself.
   Viterbi(const std::vector<Piece>& pieces, Score unknown);
 
   struct Part {
-    int32_t value;  // -1: unknown
-    Span span;      // in bytes
+    int32_t value;  // -1 if unknown
+    Span span;      // bytes of the text
   };
-  // The parts of `text`, valid UTF-8, in order.
+  // Appends the parts of `text`, which must be valid UTF-8, in order.
   void cut(std::string_view text, std::vector<Part>& parts) const;
 
  private:
@@ -40,10 +40,10 @@ class Viterbi {
   Score unknown_;
 };
 
-// Unigram as tokenizers/src/models/unigram. Immutable, thread-safe.
+// The Unigram model of `tokenizers` (tokenizers/src/models/unigram). Immutable and thread-safe.
 class Unigram final : public WordModel {
  public:
-  // Throws kBadData without pieces, or for an unknown id that is none.
+  // Throws kBadData if there are no pieces, or if `unk_id` is not the id of a piece.
   Unigram(std::vector<std::pair<std::string, double>> pieces, std::optional<int32_t> unk_id,
           bool byte_fallback);
 
@@ -59,7 +59,7 @@ class Unigram final : public WordModel {
   int32_t unk_id_;
   bool byte_fallback_;
   PieceTable ids_;
-  std::vector<int32_t> byte_ids_;  // of <0x00> and on; -1: none
+  std::vector<int32_t> byte_ids_;  // ids of <0x00>, <0x01>, ...; -1 if absent
   Viterbi<double> viterbi_;
 };
 

@@ -21,7 +21,7 @@ void WordPieceModel::append(std::string_view word, size_t offset, Tokens& tokens
   for (const char byte : word) hash = WordPiece::hash_step(hash, byte);
   wordpiece_.append(word, hash, tokens.ids);
   if (!tokens.with_spans) return;
-  if (tokens.ids.size() == before + 1) {  // the whole word, known or not
+  if (tokens.ids.size() == before + 1) {  // the whole word, or the unknown token
     tokens.spans.push_back(span(0, word.size()));
     return;
   }

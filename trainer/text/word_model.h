@@ -10,21 +10,22 @@
 
 namespace berth {
 
-// What cuts one word into tokens. Immutable, thread-safe.
+// Splits one word into tokens. Immutable and thread-safe.
 class WordModel {
  public:
   virtual ~WordModel() = default;
 
   virtual int32_t vocab_size() const = 0;
-  virtual std::string token(int32_t id) const = 0;         // "" for an id without one
-  virtual int32_t find(std::string_view token) const = 0;  // -1: none
+  virtual std::string token(int32_t id) const = 0;         // "" if no token has this id
+  virtual int32_t find(std::string_view token) const = 0;  // -1 if there is none
 
-  // Appends the tokens of `word`, valid UTF-8 and not empty, with spans that count from `offset`
-  // bytes before it.
+  // Appends the tokens of `word`, which must be valid UTF-8 and not empty. `offset` is added to
+  // their spans.
   virtual void append(std::string_view word, size_t offset, Tokens& tokens) const = 0;
 };
 
-// WordPiece as a model of the pipeline: borrowed, so that it outlives this, or owned.
+// WordPiece as a model of a Pipeline. The WordPiece is either owned or borrowed; if borrowed, it
+// must outlive this object.
 class WordPieceModel final : public WordModel {
  public:
   explicit WordPieceModel(const WordPiece& wordpiece) : wordpiece_(wordpiece) {}

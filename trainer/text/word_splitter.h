@@ -9,12 +9,12 @@
 
 namespace berth {
 
-// The sink of a Normalizer that is BertPreTokenizer and WordPiece: gathers words between
-// whitespace, with each punctuation character a word of its own, and appends their ids. It borrows
-// both arguments. Not thread-safe: one a text.
+// A sink for a Normalizer that does the work of BertPreTokenizer and WordPiece. It collects the
+// words between whitespace, takes each punctuation character as a word of its own, and appends
+// their ids. Both arguments must outlive it. Not thread-safe; use one for each text.
 class WordSplitter {
  public:
-  // Stops soon after `ids` holds `enough`.
+  // Stops once `ids` holds `enough` ids, or soon after.
   WordSplitter(const WordPiece& wordpiece, size_t enough, std::vector<int32_t>& ids)
       : wordpiece_(wordpiece),
         enough_(enough),
@@ -43,7 +43,7 @@ class WordSplitter {
     return !alone || end_word();
   }
 
-  // Appends the word so far, if any. Call it after the last character.
+  // Appends the ids of the current word, if there is one. Call it after the last character.
   bool end_word() {
     if (chars_ == 0) return true;
     if (chars_ <= max_chars_) {

@@ -71,7 +71,7 @@ int32_t WordPiece::find(std::string_view wanted) const {
   return look_up(hash_from(kHashSeed, wanted), {}, wanted);
 }
 
-// The piece that reads `prefix` + `rest`.
+// Returns the id of the piece `prefix` + `rest`, or -1.
 int32_t WordPiece::look_up(uint64_t hash, std::string_view prefix, std::string_view rest) const {
   const uint32_t tag = tag_of(hash);
   for (size_t i = slot_of(hash); slots_[i].id >= 0; i = (i + 1) & (slots_.size() - 1)) {
@@ -85,8 +85,8 @@ int32_t WordPiece::look_up(uint64_t hash, std::string_view prefix, std::string_v
   return -1;
 }
 
-// The longest beginning of `rest` that is a piece after `prefix`, whose hash is `hash`. Pieces are
-// valid UTF-8, so a match ends between characters.
+// Finds the longest beginning of `rest` that forms a piece together with `prefix`, whose hash is
+// `hash`. Pieces are valid UTF-8, so a match always ends between characters.
 WordPiece::Match WordPiece::longest(uint64_t hash, std::string_view prefix,
                                     std::string_view rest) const {
   Match best{-1, 0};

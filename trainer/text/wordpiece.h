@@ -13,14 +13,15 @@ struct WordPieceOptions {
   uint64_t max_input_chars_per_word = 100;
 };
 
-// A vocabulary and greedy longest-match splitting of words (Schuster and Nakajima 2012; as
-// tokenizers/src/models/wordpiece). Pieces lie in one arena behind an open-addressing hash table
-// whose hash runs byte by byte, so that the prefixes of a word are hashed in one pass.
-// Immutable, thread-safe.
+// A WordPiece vocabulary, which splits words by greedy longest match (Schuster and Nakajima 2012;
+// like tokenizers/src/models/wordpiece). The pieces are stored in one arena behind an
+// open-addressing hash table. The hash proceeds byte by byte, so that all prefixes of a word are
+// hashed in one pass. Immutable and thread-safe.
 class WordPiece {
  public:
-  // pieces[id]; an empty one is a hole, and of equal ones the last counts. All are valid UTF-8.
-  // Throws kBadData without the unknown token or with a word limit outside 1 to 10000.
+  // `pieces` is indexed by id and must be valid UTF-8. An empty piece is an unused id. If a piece
+  // occurs twice, the last id counts. Throws kBadData if the unknown token is missing, or if
+  // max_input_chars_per_word is not between 1 and 10000.
   WordPiece(const std::vector<std::string>& pieces, const WordPieceOptions& options = {});
 
   static constexpr uint64_t kHashSeed = 0x243F6A8885A308D3;
@@ -33,17 +34,17 @@ class WordPiece {
   std::string_view piece(int32_t id) const;
   int32_t unk_id() const { return unk_id_; }
 
-  // The id of a whole piece, or -1.
+  // Returns the id of exactly this piece, or -1.
   int32_t find(std::string_view piece) const;
 
-  // Adds the pieces of a word that is not empty, or the unknown id. `hash` is hash_step over its
-  // bytes from kHashSeed.
+  // Appends the ids of a word that is not empty, or the unknown id. `hash` is hash_step() applied
+  // to its bytes, starting with kHashSeed.
   void append(std::string_view word, uint64_t hash, std::vector<int32_t>& ids) const;
 
  private:
   struct Slot {
-    uint32_t tag;
-    int32_t id;  // -1: empty
+    uint32_t tag;  // -1 if the slot is empty
+    int32_t id;    // -1: empty
   };
   struct Match {
     int32_t id;
@@ -57,8 +58,8 @@ class WordPiece {
 
   WordPieceOptions options_;
   std::string arena_;
-  std::vector<uint32_t> ends_;  // of each piece in the arena
-  std::vector<Slot> slots_;     // a power of two, at most half full
+  std::vector<uint32_t> ends_;  // end of each piece in the arena
+  std::vector<Slot> slots_;     // the size is a power of two; at most half of them are used
   int shift_ = 0;
   size_t longest_piece_bytes_ = 0;
   uint64_t continuation_hash_ = kHashSeed;

@@ -58,9 +58,8 @@ std::vector<SliceBox> slice_boxes(const BundleEntry& variable) {
         throw Error(Code::kCorrupt, cat("slices ", j, " and ", i, " overlap"));
       }
     }
-    covered +=
-        boxes[i]
-            .elements();  // the boxes are disjoint, so the sum never exceeds the variable's size
+    // The boxes are disjoint, so the sum never exceeds the size of the variable.
+    covered += boxes[i].elements();
   }
   if (covered != variable.elements()) {
     throw Error(Code::kCorrupt,

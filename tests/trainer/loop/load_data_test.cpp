@@ -188,8 +188,9 @@ TEST_F(TfdsFolderTest, OrToTestWith) {
 
 TEST_F(TfdsFolderTest, AClassThatHasNoNameIsBadData) {
   put_records("ag/ag-train.tfrecord-00000-of-00001", {{"a", 2}});
-  EXPECT_THAT([&] { load("ag"); },
-              ThrowsCode(Code::kBadData, "feature \"label\": 2 is not the number of one of 2 classes"));
+  EXPECT_THAT(
+      [&] { load("ag"); },
+      ThrowsCode(Code::kBadData, "feature \"label\": 2 is not the number of one of 2 classes"));
   put_records("ag/ag-train.tfrecord-00000-of-00001", {{"a", -1}});
   EXPECT_THAT([&] { load("ag"); }, ThrowsCode(Code::kBadData, "\"label\" is missing"));
 }
