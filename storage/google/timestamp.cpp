@@ -9,9 +9,9 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Consumes characters from the beginning of a text. After a failure, further calls do no harm;
 // is_whole() then returns false.
-class Front {
+class Scanner {
  public:
-  explicit Front(std::string_view text) : rest_(text) {}
+  explicit Scanner(std::string_view text) : rest_(text) {}
 
   int digits(size_t count) {
     int number = 0;
@@ -59,30 +59,30 @@ class Front {
 }  // namespace
 
 std::optional<double> parse_timestamp(std::string_view text) {
-  Front front(text);
-  const int year = front.digits(4);
-  front.one_of("-");
-  const int month = front.digits(2);
-  front.one_of("-");
-  const int day = front.digits(2);
-  front.one_of("Tt");
-  const int hour = front.digits(2);
-  front.one_of(":");
-  const int minute = front.digits(2);
-  front.one_of(":");
-  const int second = front.digits(2);  // 60 is a leap second
-  const double fraction = front.fraction();
-  const char zone = front.one_of("Zz+-");
+  Scanner scanner(text);
+  const int year = scanner.digits(4);
+  scanner.one_of("-");
+  const int month = scanner.digits(2);
+  scanner.one_of("-");
+  const int day = scanner.digits(2);
+  scanner.one_of("Tt");
+  const int hour = scanner.digits(2);
+  scanner.one_of(":");
+  const int minute = scanner.digits(2);
+  scanner.one_of(":");
+  const int second = scanner.digits(2);  // 60 is a leap second
+  const double fraction = scanner.fraction();
+  const char zone = scanner.one_of("Zz+-");
   int offset_hours = 0, offset_minutes = 0;
   if (zone == '+' || zone == '-') {
-    offset_hours = front.digits(2);
-    front.one_of(":");
-    offset_minutes = front.digits(2);
+    offset_hours = scanner.digits(2);
+    scanner.one_of(":");
+    offset_minutes = scanner.digits(2);
   }
   const std::chrono::year_month_day date{std::chrono::year(year),
                                          std::chrono::month(static_cast<unsigned>(month)),
                                          std::chrono::day(static_cast<unsigned>(day))};
-  if (!front.is_whole() || !date.ok() || hour > 23 || minute > 59 || second > 60 ||
+  if (!scanner.is_whole() || !date.ok() || hour > 23 || minute > 59 || second > 60 ||
       offset_hours > 23 || offset_minutes > 59) {
     return std::nullopt;
   }

@@ -49,18 +49,18 @@ struct Folder {
 Folder read_folder(const FileLookup& file) {
   Folder folder;
   TokenizerSettings& settings = folder.settings;
-  const bool has_vocabulary = with(file("vocab.txt"), "vocab.txt", [&](const std::string& content) {
-    folder.pieces = vocabulary_of_lines(content);
-  });
+  const bool has_vocabulary = read_if_present(
+      file("vocab.txt"), "vocab.txt",
+      [&](const std::string& content) { folder.pieces = vocabulary_of_lines(content); });
   const auto config = file("tokenizer_config.json");
   const auto read_config = [&](TokenizerSettings& into) {
-    with(config, "tokenizer_config.json",
-         [&](const std::string& content) { read_tokenizer_config(content, into); });
+    read_if_present(config, "tokenizer_config.json",
+                    [&](const std::string& content) { read_tokenizer_config(content, into); });
   };
   TokenizerSettings configured;
   read_config(configured);
   if (!has_vocabulary || !configured.lowercase) {
-    with(file("tokenizer.json"), "tokenizer.json", [&](const std::string& content) {
+    read_if_present(file("tokenizer.json"), "tokenizer.json", [&](const std::string& content) {
       auto pieces = read_bert_tokenizer_json(content, settings);
       folder.is_bert = pieces.has_value();
       if (pieces && !has_vocabulary) folder.pieces = std::move(*pieces);
@@ -68,10 +68,10 @@ Folder read_folder(const FileLookup& file) {
     if (!has_vocabulary) folder.vocabulary_name = "tokenizer.json";
   }
   if (!folder.is_bert) return folder;
-  with(file("special_tokens_map.json"), "special_tokens_map.json",
-       [&](const std::string& content) { read_special_tokens_map(content, settings); });
-  with(file("added_tokens.json"), "added_tokens.json",
-       [&](const std::string& content) { read_added_tokens(content, settings); });
+  read_if_present(file("special_tokens_map.json"), "special_tokens_map.json",
+                  [&](const std::string& content) { read_special_tokens_map(content, settings); });
+  read_if_present(file("added_tokens.json"), "added_tokens.json",
+                  [&](const std::string& content) { read_added_tokens(content, settings); });
   read_config(settings);
   return folder;
 }

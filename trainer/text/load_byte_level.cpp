@@ -58,9 +58,10 @@ std::unique_ptr<Tokenizer> load_byte_level(const FileLookup& file, std::string v
   name_byte_level_tokens(kind, settings);
   read_settings(file, settings);
   Bpe::Merges pairs;
-  with(merges, "merges.txt", [&](const std::string& content) { pairs = read_merges(content); });
+  read_if_present(merges, "merges.txt",
+                  [&](const std::string& content) { pairs = read_merges(content); });
   PipelineParts parts;
-  with(vocabulary, "vocab.json", [&](const std::string& content) {
+  read_if_present(vocabulary, "vocab.json", [&](const std::string& content) {
     BpeOptions options;
     options.byte_level = true;
     parts.model = std::make_unique<Bpe>(parse_vocabulary(content), pairs, options);
@@ -82,8 +83,8 @@ std::unique_ptr<Tokenizer> load_byte_level(const FileLookup& file, std::string v
 
 std::unique_ptr<Tokenizer> load_pipeline(const FileLookup& file, const std::string& content) {
   PipelineParts parts;
-  with(content, "tokenizer.json",
-       [&](const std::string& json) { parts = read_pipeline_json(json); });
+  read_if_present(content, "tokenizer.json",
+                  [&](const std::string& json) { parts = read_pipeline_json(json); });
   parts.files = with_settings(file, {{"tokenizer.json", content}});
   return std::make_unique<PipelineTokenizer>(std::move(parts));
 }

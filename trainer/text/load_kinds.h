@@ -32,7 +32,7 @@ bool is_distilbert(const FileLookup& file);
 
 // If `content` is present, calls `read` with it and returns true. Errors name the file.
 template <typename Read>
-bool with(const std::optional<std::string>& content, const char* name, Read read) {
+bool read_if_present(const std::optional<std::string>& content, const char* name, Read read) {
   if (!content) return false;
   try {
     read(*content);

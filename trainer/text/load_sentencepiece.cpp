@@ -157,7 +157,7 @@ std::unique_ptr<Tokenizer> load_sentencepiece(const FileLookup& file, const char
   name_sentencepiece_tokens(kind, settings);
   read_settings(file, settings);
   std::unique_ptr<Tokenizer> tokenizer;
-  with(content, name, [&](const std::string& bytes) {
+  read_if_present(content, name, [&](const std::string& bytes) {
     SentencePieceModel model = parse_sentencepiece_model(bytes);
     SentencePieceOptions options = options_of(model, kind, settings);
     options.files = with_settings(file, {{name, bytes}});

@@ -55,7 +55,7 @@ TokenizerKind kind_named(const std::string& name) {
 
 std::string name_in(const FileLookup& file, const char* file_name, const char* key) {
   std::string name;
-  with(file(file_name), file_name, [&](const std::string& content) {
+  read_if_present(file(file_name), file_name, [&](const std::string& content) {
     name = plain_name(string_member(parse_object(content), key).value_or(""));
   });
   return name;
@@ -81,12 +81,12 @@ bool is_distilbert(const FileLookup& file) {
 }
 
 void read_settings(const FileLookup& file, TokenizerSettings& settings) {
-  with(file("special_tokens_map.json"), "special_tokens_map.json",
-       [&](const std::string& content) { read_special_tokens_map(content, settings); });
-  with(file("added_tokens.json"), "added_tokens.json",
-       [&](const std::string& content) { read_added_tokens(content, settings); });
-  with(file("tokenizer_config.json"), "tokenizer_config.json",
-       [&](const std::string& content) { read_tokenizer_config(content, settings); });
+  read_if_present(file("special_tokens_map.json"), "special_tokens_map.json",
+                  [&](const std::string& content) { read_special_tokens_map(content, settings); });
+  read_if_present(file("added_tokens.json"), "added_tokens.json",
+                  [&](const std::string& content) { read_added_tokens(content, settings); });
+  read_if_present(file("tokenizer_config.json"), "tokenizer_config.json",
+                  [&](const std::string& content) { read_tokenizer_config(content, settings); });
 }
 
 std::vector<Tokenizer::File> with_settings(const FileLookup& file,
