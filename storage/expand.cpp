@@ -99,7 +99,7 @@ std::vector<Uri> expand_pattern(Storage& storage, const Uri& uri) {
   say_passed_over(passed_over, uri);
   if (found.empty()) {
     throw Error(Code::kNotFound, "no file matches", uri.to_string(),
-                "check the pattern, and quote it lest the shell expand it");
+                "check the pattern, and quote it so that the shell does not expand it");
   }
   return found;
 }

@@ -64,7 +64,7 @@ void require_nothing_around_zip(std::string_view file) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(file[end + i]); };
   const size_t comment = byte(20) + (size_t{byte(21)} << 8);
   if (end + kEndSize + comment != file.size() || (end > 0 && !file.starts_with(kEntry))) {
-    throw Error(Code::kCorrupt, "has bytes before or behind the zip archive", "",
+    throw Error(Code::kCorrupt, "has bytes before or after the zip archive", "",
                 "fetch or pack it again");
   }
 }
@@ -159,7 +159,7 @@ LibarchiveReader LibarchiveReader::decompressor(ByteSource& compressed, Compress
   // libarchive passes the bytes on unchanged; a third would decompress twice.
   if (!reader.next(whole) || archive_filter_count(archive) != 2 ||
       archive_filter_code(archive, 0) != filter) {
-    throw Error(Code::kCorrupt, "is not compressed as its name says", "",
+    throw Error(Code::kCorrupt, "is not compressed in the format that its name says", "",
                 "rename it, or fetch it again");
   }
   return reader;
@@ -217,7 +217,7 @@ size_t LibarchiveReader::read(std::span<std::byte> buffer) {
     }
     check(result, "its data are damaged");
     if (size > 0 && offset != static_cast<la_int64_t>(entry_offset_)) {
-      throw Error(Code::kCorrupt, "a sparse file", "", "pack it without holes");
+      throw Error(Code::kCorrupt, "a sparse file", "", "pack it without sparse files");
     }
     block_ = {static_cast<const std::byte*>(data), size};
     entry_offset_ += size;
@@ -252,7 +252,7 @@ void LibarchiveReader::require_end_of_tar() const {
   do {
     if (!all_zero(rest)) {
       throw Error(Code::kCorrupt, "bytes after the end of the archive", "",
-                  "it may be two archives in one; pack it anew");
+                  "it may be two archives in one file; pack it again");
     }
     input_->fill();
     rest = Bytes(input_->buffer).first(input_->block_size);

@@ -39,7 +39,7 @@ Uri Uri::parse(std::string_view text) {
   if (scheme.empty()) {
     const size_t colon = text.find(":/");
     if (colon != std::string_view::npos && is_known(lower_ascii(text.substr(0, colon)))) {
-      throw Error(Code::kUsage, "one slash after the scheme", quoted(text),
+      throw Error(Code::kUsage, "only one slash after the scheme", quoted(text),
                   cat("write ", text.substr(0, colon), "://"));
     }
     uri.path_ = text;

@@ -66,8 +66,8 @@ void unpack_file(LibarchiveReader& reader, const ArchiveEntry& entry, const fs::
     return count;
   });
   if (entry.size && size != *entry.size) {
-    throw Error(Code::kCorrupt, cat("has ", size, " bytes, but says ", *entry.size), name_of(entry),
-                "pack it without holes");
+    throw Error(Code::kCorrupt, cat("has ", size, " bytes, but its header says ", *entry.size),
+                name_of(entry), "pack it without sparse files");
   }
 }
 
@@ -134,7 +134,7 @@ void unpack(std::unique_ptr<ByteSource> source, std::string_view file_name,
             const fs::path& directory, const UnpackLimits& limits) {
   const std::optional<ArchiveName> name = parse_name(file_name);
   if (!name) {
-    throw Error(Code::kBadData, "is not named as an archive", std::string(file_name),
+    throw Error(Code::kBadData, "does not have the name of an archive", std::string(file_name),
                 "archives end in .tar, .tar.gz, .tgz, .tar.bz2, .tar.xz, .tar.zst or .zip");
   }
   if (fs::exists(fs::symlink_status(directory))) {

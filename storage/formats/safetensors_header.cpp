@@ -70,9 +70,9 @@ class HeaderHandler final : public nlohmann::json_sax<Json> {
   }
 
   bool start_array(size_t) override {
-    if (depth_ != 2 || in_metadata_) fail("a list where none belongs");
+    if (depth_ != 2 || in_metadata_) fail("an unexpected list");
     bool& seen = key_ == "shape" ? seen_.shape : seen_.begun;
-    if (seen || (key_ != "shape" && key_ != "data_offsets")) fail("a list where none belongs");
+    if (seen || (key_ != "shape" && key_ != "data_offsets")) fail("an unexpected list");
     seen = true;
     ++depth_;
     return true;

@@ -17,7 +17,7 @@ std::unique_ptr<TokenSource> impersonated_service_account(const CredentialFields
                                                           const std::string& scope) {
   const CredentialFields source = fields.object("source_credentials");
   if (source.text("type") == kImpersonated) {
-    source.fail("type", "is an impersonated account again",
+    source.fail("type", "is another impersonated account",
                 "list the accounts in between as delegates");
   }
   return impersonated(make_token_source(source, context, kCloudScope),

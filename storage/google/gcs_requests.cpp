@@ -128,7 +128,7 @@ Error gcs_error(int status, const HttpHeaders& headers, std::string_view body, c
   const bool is_transient =
       status == 408 || status == 429 || (status >= 500 && status != 501 && status != 505);
   if (is_transient) {
-    return Error(Code::kUnavailable, "storage cannot answer now" + said, where)
+    return Error(Code::kUnavailable, "storage is temporarily unavailable" + said, where)
         .after(headers.retry_after_s());
   }
   return Error(Code::kBadData, "storage refuses the request" + said, where);

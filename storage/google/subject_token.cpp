@@ -24,7 +24,7 @@ void decline_others(const CredentialFields& source) {
   if (source.has("environment_id")) decline("environment_id", "AWS");
   if (source.has("certificate")) decline("certificate", "X.509");
   if (source.has("file") == source.has("url")) {
-    source.fail("file", "or the field \"url\" must be there, and not both");
+    source.fail("file", "or the field \"url\" must be present, but not both");
   }
 }
 

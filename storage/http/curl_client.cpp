@@ -224,7 +224,7 @@ class CurlStream final : public HttpStream {
   // Lets libcurl work once. Waits for the network if nothing moved.
   void pump() {
     if (request_.stop.stop_requested() || (options_.gives_up && options_.gives_up())) {
-      throw Error(Code::kStopped, "stopped while waiting for it", host_);
+      throw Error(Code::kStopped, "stopped while waiting for an answer", host_);
     }
     int running = 0;
     const uint64_t before = moved_;

@@ -28,7 +28,8 @@ Error error_of(int status, const HttpHeaders& headers, const Uri& uri) {
                  "only public and signed URLs can be read");
   }
   if (status == 408 || status == 429 || (status >= 500 && status != 501 && status != 505)) {
-    return Error(Code::kUnavailable, cat("the server cannot answer now (", said, ")"), where)
+    return Error(Code::kUnavailable, cat("the server is temporarily unavailable (", said, ")"),
+                 where)
         .after(headers.retry_after_s());
   }
   return Error(Code::kBadData, cat("the server refuses the request (", said, ")"), where);

@@ -163,9 +163,9 @@ TEST_F(UnpackTest, ComparesTheChecksumOfACompressedTar) {
 
 TEST_F(UnpackTest, RefusesWhatStandsAroundAZip) {
   const std::string zip = read_text(BERTH_TESTDATA "/packed.zip");
-  expect_refused(zip + "x", "before or behind", {}, "a.zip");
-  expect_refused(zip + std::string(400, '\0'), "before or behind", {}, "a.zip");
-  expect_refused("x" + zip, "before or behind", {}, "a.zip");
+  expect_refused(zip + "x", "before or after", {}, "a.zip");
+  expect_refused(zip + std::string(400, '\0'), "before or after", {}, "a.zip");
+  expect_refused("x" + zip, "before or after", {}, "a.zip");
 }
 
 TEST_F(UnpackTest, KeepsToItsLimits) {

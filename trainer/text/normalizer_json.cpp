@@ -47,7 +47,7 @@ NormalizationStep replace_of(const Json& normalizer) {
   if (regex == " {2,}") return replacing_runs(' ', 2, content);
   if (regex == "\\s{2,}|[\\n\\r\\t]") return replacing_spaces(content);
   throw Error(Code::kBadData, cat("normalizer.pattern is ", quoted(regex),
-                                  ", a regular expression that berth does not know"));
+                                  ", a regular expression that berth does not support"));
 }
 
 NormalizationStep precompiled_of(const Json& normalizer) {
@@ -75,7 +75,7 @@ NormalizationStep step_of(const Json& normalizer) {
                     bool_member(normalizer, "strip_right").value_or(true));
   }
   throw Error(Code::kBadData,
-              cat("normalizer.type is ", quoted(type), ", which berth does not know"));
+              cat("normalizer.type is ", quoted(type), ", which berth does not support"));
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ std::unique_ptr<WordModel> read_bpe(const Json& model, bool byte_level) {
   options.byte_fallback = bool_member(model, "byte_fallback").value_or(false);
   options.ignore_merges = bool_member(model, "ignore_merges").value_or(false);
   if (const Json* dropout = member(model, "dropout"); dropout != nullptr && *dropout != 0) {
-    throw Error(Code::kBadData, "model.dropout is set, which berth does not know");
+    throw Error(Code::kBadData, "model.dropout is set, which berth does not support");
   }
   Bpe::Merges merges;
   for (const Json& merge : required(model, "merges")) merges.push_back(read_merge(merge));
@@ -118,7 +118,8 @@ std::unique_ptr<WordModel> read_model(const Json& model, bool byte_level) {
   }
   if (type == "Unigram") return read_unigram(model);
   if (type == "WordPiece") return read_wordpiece(model);
-  throw Error(Code::kBadData, cat("model.type is ", quoted(type), ", which berth does not know"));
+  throw Error(Code::kBadData,
+              cat("model.type is ", quoted(type), ", which berth does not support"));
 }
 
 std::vector<AddedToken> read_added_tokens_list(const Json& root) {

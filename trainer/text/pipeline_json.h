@@ -8,7 +8,7 @@
 // Functions that read tokenizer.json of the `tokenizers` library, file version 1.0, and its parts,
 // each given as JSON text. All throw kCorrupt if the text is not JSON, and kBadData if a value has
 // the wrong type. Anything that is not supported is kBadData and named: pre_tokenizer.type is "X",
-// which berth does not know. Errors do not name the file.
+// which berth does not support. Errors do not name the file.
 namespace berth {
 
 PipelineParts read_pipeline_json(std::string_view content);  // everything except `files`

@@ -102,7 +102,7 @@ void read_one(const Json& processor, PostProcessing& post) {
     read_trimming(processor, post);
   } else {
     throw Error(Code::kBadData,
-                cat("post_processor.type is ", quoted(type), ", which berth does not know"));
+                cat("post_processor.type is ", quoted(type), ", which berth does not support"));
   }
 }
 

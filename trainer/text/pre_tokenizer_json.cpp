@@ -23,7 +23,7 @@ SplitBehavior behavior_of(const Json& pre_tokenizer, SplitBehavior otherwise) {
   if (*name == "MergedWithNext") return SplitBehavior::kMergedWithNext;
   if (*name == "Contiguous") return SplitBehavior::kContiguous;
   throw Error(Code::kBadData,
-              cat("pre_tokenizer.behavior is ", quoted(*name), ", which berth does not know"));
+              cat("pre_tokenizer.behavior is ", quoted(*name), ", which berth does not support"));
 }
 
 // Files of versions before 0.15 have add_prefix_space instead of prepend_scheme.
@@ -41,7 +41,7 @@ SplitStep metaspace_of(const Json& pre_tokenizer, Splitting& splitting) {
     prepend = PrependScheme::kNever;
   } else if (scheme != "always") {
     throw Error(Code::kBadData, cat("pre_tokenizer.prepend_scheme is ", quoted(scheme),
-                                    ", which berth does not know"));
+                                    ", which berth does not support"));
   }
   return metaspace(replacement, prepend, bool_member(pre_tokenizer, "split").value_or(true));
 }
@@ -51,7 +51,7 @@ SplitStep split_of(const Json& pre_tokenizer) {
   const auto literal = pattern == nullptr ? std::nullopt : string_member(*pattern, "String");
   if (!literal || literal->empty()) {
     throw Error(Code::kBadData,
-                "pre_tokenizer.pattern is a regular expression, which berth does not know");
+                "pre_tokenizer.pattern is a regular expression, which berth does not support");
   }
   return splitting_at(*literal, behavior_of(pre_tokenizer, SplitBehavior::kRemoved),
                       bool_member(pre_tokenizer, "invert").value_or(false));
@@ -98,7 +98,7 @@ void add_step(const Json& pre_tokenizer, std::vector<SplitStep>& steps, Splittin
     steps.push_back(split_of(pre_tokenizer));
   } else {
     throw Error(Code::kBadData,
-                cat("pre_tokenizer.type is ", quoted(type), ", which berth does not know"));
+                cat("pre_tokenizer.type is ", quoted(type), ", which berth does not support"));
   }
 }
 

@@ -91,7 +91,7 @@ class ArrowCells final : public CellSource {
 
   void check_claim() const {
     if (length_ > graph_.claim_limit()) {
-      throw Error(Code::kBadData, cat("claims ", length_, " values without giving them"));
+      throw Error(Code::kBadData, cat("claims ", length_, " values but does not contain them"));
     }
   }
 

@@ -49,7 +49,7 @@ Table read_dict_of_lists(const PickleGraph& graph, NodeId top) {
     const uint64_t rows = table.values.back()->size();
     if (i > 0 && rows != table.rows) {
       throw Error(Code::kBadData, cat("is a dict of lists whose ", quoted(name), " holds ", rows,
-                                      " values, the ones before ", table.rows));
+                                      " values, but the lists before it hold ", table.rows));
     }
     table.rows = rows;
     table.columns.push_back({std::move(name), {}});

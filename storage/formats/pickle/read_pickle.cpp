@@ -45,7 +45,7 @@ LoadedPickle load(std::vector<std::byte> pickle) {
     // Protocols 0 and 1 have no signature, so a file that fails to parse may not be a pickle at
     // all.
     if (has_protocol || error.code() != Code::kCorrupt) throw;
-    throw Error(Code::kCorrupt, cat("is not a pickle, or a damaged one: ", error.problem()),
+    throw Error(Code::kCorrupt, cat("is not a pickle, or is damaged: ", error.problem()),
                 error.where());
   }
 }

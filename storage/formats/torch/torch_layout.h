@@ -17,8 +17,8 @@ struct TorchContents {
 
 // PyTorch 1.6 and later write a zip file:
 //
-//   <stem>/data.pkl | <stem>/data/<key>, one per storage | <stem>/version | [<stem>/byteorder] |
-//   ...
+//   <stem>/data.pkl | <stem>/data/<key>, one per storage | <stem>/version
+//   | [<stem>/byteorder] | ...
 TorchContents read_torch_zip(Bytes file);
 
 // Earlier versions write pickles one after the other:

@@ -96,7 +96,7 @@ TorchContents read_torch_legacy(Bytes file) {
     read_storage(cursor, found->first, found->second);
   }
   if (!cursor.at_end()) {
-    fail_at_byte(cursor.offset(), cat(cursor.remaining(), " bytes behind the last storage"));
+    fail_at_byte(cursor.offset(), cat(cursor.remaining(), " bytes after the last storage"));
   }
   return contents;
 }

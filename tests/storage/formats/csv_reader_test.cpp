@@ -115,7 +115,7 @@ TEST(CsvReader, AQuoteThatTookOtherRowsIsDamageWhereItOpened) {
               ThrowsCode(Code::kCorrupt, "line 3: a quote opens here and is never closed"));
   EXPECT_THAT([] { rows_of("a,b\n3,\"x\ny,1\nz\"t,2\n"); },
               ThrowsCode(Code::kCorrupt,
-                         "line 2: a quote opens here, and text follows its end on "
+                         "line 2: a quote opens here, and text follows the closing quote on "
                          "line 4"));
 }
 

@@ -55,7 +55,7 @@ TEST(JsonlReader, BlankLinesAreSkippedButCounted) {
 
 TEST(JsonlReader, WhatIsNotJsonIsBadDataWithItsLine) {
   EXPECT_THAT([] { jsonl_rows("{\"a\":1}\n{\"a\":}\n"); },
-              ThrowsCode(Code::kBadData, "line 2: is not JSON"));
+              ThrowsCode(Code::kBadData, "line 2: is not valid JSON"));
   EXPECT_THAT([] { jsonl_rows("{\"a\":1} x\n"); }, ThrowsCode(Code::kBadData, "line 1"));
   EXPECT_THAT([] { jsonl_rows("{\"a\":\"\\ud800\"}\n"); }, ThrowsCode(Code::kBadData, "line 1"));
 }

@@ -87,7 +87,7 @@ TEST(JoinedTensors, NameTheShardThatLacksATensor) {
         join({"a", "c"}, {"b"});
       },
       ThrowsCode(Code::kCorrupt,
-                 "\"2.safetensors\", where the index has it, but in "
+                 "\"2.safetensors\", where the index places it, but in "
                  "\"1.safetensors\""));
 }
 

@@ -98,7 +98,7 @@ TEST(PipelineJsonTest, UnknownPartsAreNamed) {
   };
   using testing::HasSubstr;
   EXPECT_THAT(message_of(R"("pre_tokenizer": {"type": "X"})"),
-              HasSubstr("pre_tokenizer.type is \"X\", which berth does not know"));
+              HasSubstr("pre_tokenizer.type is \"X\", which berth does not support"));
   EXPECT_THAT(message_of(R"("normalizer": {"type": "Y"})"), HasSubstr("normalizer.type is \"Y\""));
   EXPECT_THAT(message_of(R"("post_processor": {"type": "Z"})"),
               HasSubstr("post_processor.type is \"Z\""));

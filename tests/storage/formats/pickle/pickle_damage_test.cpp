@@ -74,7 +74,7 @@ TEST(DamagedPickle, DamageNamesTheByte) {
 TEST(DamagedPickle, AnotherKindOfFileIsNotAPickle) {
   for (const std::string_view other : {"text,label\n", "PK\3\4", "hello world, this is text"}) {
     EXPECT_THAT([&] { read_pickle(as_bytes(other)); },
-                ThrowsCode(Code::kCorrupt, "is not a pickle, or a damaged one"));
+                ThrowsCode(Code::kCorrupt, "is not a pickle, or is damaged"));
   }
 }
 

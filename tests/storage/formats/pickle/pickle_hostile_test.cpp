@@ -181,7 +181,7 @@ TEST(HostilePickle, ShapesMayNotOverflowOrClaimMoreThanIsThere) {
   EXPECT_THAT([&] { read(shaped(tuple(number(1LL << 32), number(1LL << 32)))); },
               damaged("overflows"));
   EXPECT_THAT([&] { read(shaped(tuple(number(1), number(2)))); }, damaged("an array of 16 bytes"));
-  EXPECT_THAT([&] { read(shaped(tuple(number(1), number(-1)))); }, damaged("no number"));
+  EXPECT_THAT([&] { read(shaped(tuple(number(1), number(-1)))); }, damaged("not a number"));
   EXPECT_THAT(
       [&] {
         read(frame(range_index(0, 1LL << 40, 1),

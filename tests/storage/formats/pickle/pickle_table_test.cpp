@@ -127,8 +127,9 @@ TEST(PickleTable, ADictOfListsIsATable) {
 }
 
 TEST(PickleTable, ListsOfUnlikeLengthAreBadData) {
-  EXPECT_THAT([] { read(dict(unicode("a"), list("N"), unicode("b"), list())); },
-              ThrowsCode(Code::kBadData, "whose \"b\" holds 0 values, the ones before 1"));
+  EXPECT_THAT(
+      [] { read(dict(unicode("a"), list("N"), unicode("b"), list())); },
+      ThrowsCode(Code::kBadData, "whose \"b\" holds 0 values, but the lists before it hold 1"));
 }
 
 }  // namespace

@@ -259,7 +259,7 @@ TEST(HostileLegacyTorch, TheStoragesAreThoseOfTheTensors) {
   EXPECT_THAT([&] { read_legacy(list(unicode("1")), data); },
               ThrowsCode(Code::kCorrupt, "that no tensor refers to"));
   EXPECT_THAT([&] { read_legacy(zero, data + "x"); },
-              ThrowsCode(Code::kCorrupt, "1 bytes behind the last storage"));
+              ThrowsCode(Code::kCorrupt, "1 bytes after the last storage"));
   EXPECT_THAT([&] { read_legacy(zero, little_endian(UINT64_MAX, 8)); },
               ThrowsCode(Code::kCorrupt, "elements, not 4"));
   EXPECT_THAT([&] { read_legacy("N", data); }, ThrowsCode(Code::kCorrupt, "no list"));
