@@ -98,13 +98,14 @@ class Bench {
       const double rate = work_flops / timing.median_s;
       print_row(name, shape, timing, rate * 1e-9, "GFLOP/s", rate / sgemm_rate_, "sgemm 512");
     };
-    const auto a = static_cast<int>(heads);
-    row("attention_forward", flops, [&] {
-      kernels_->attention_forward(qkv, cu_seqlens, a, dropout, *state_, out, log_sum_exp);
-    });
+    const AttentionInputs inputs{.qkv = qkv,
+                                 .cu_seqlens = cu_seqlens,
+                                 .num_heads = static_cast<int>(heads),
+                                 .dropout = dropout};
+    row("attention_forward", flops,
+        [&] { kernels_->attention_forward(inputs, *state_, out, log_sum_exp); });
     row("attention_backward", 2.5 * flops, [&] {
-      kernels_->attention_backward(out, qkv, out, log_sum_exp, cu_seqlens, a, dropout, *state_,
-                                   dqkv);
+      kernels_->attention_backward(out, inputs, *state_, out, log_sum_exp, {.dqkv = dqkv});
     });
   }
 
@@ -114,22 +115,25 @@ class Bench {
                  rstd = floats({tokens});
     const Tensor gamma = floats({hidden}), beta = floats({hidden}), pre = floats({tokens, wide});
     const Tensor z = floats({tokens, wide}), dbias = floats({wide});
+    const LayerNormParameters norm{gamma, beta, 1e-12f};
+    const NormalizedRows normalized{x, mean, rstd};
     const std::string shape = cat("T=", tokens, " H=", hidden),
                       wide_shape = cat("T=", tokens, " F=", wide);
     const Dropout dropout{.p = 0.1f, .site = 1};
-    moves("layer_norm_forward", shape, 2 * x.size_bytes(),
-          [&] { kernels_->layer_norm_forward(x, gamma, beta, 1e-12f, y, mean, rstd); });
-    moves("layer_norm_backward", shape, 3 * x.size_bytes(),
-          [&] { kernels_->layer_norm_backward(y, x, gamma, mean, rstd, residual, gamma, beta); });
+    moves("layer_norm_forward", shape, 2 * x.size_bytes(), [&] {
+      kernels_->layer_norm_forward(x, norm, y, {mean, rstd});
+    });
+    moves("layer_norm_backward", shape, 3 * x.size_bytes(), [&] {
+      kernels_->layer_norm_backward(y, normalized, norm, residual, {gamma, beta});
+    });
     for (const Dropout& drop : {Dropout{}, dropout}) {
       const std::string dropped = cat(shape, " p=", drop.p);
       moves("add_layer_norm_forward", dropped, 4 * x.size_bytes(), [&] {
-        kernels_->add_layer_norm_forward(x, residual, drop, *state_, gamma, beta, 1e-12f, y, y,
-                                         mean, rstd);
+        kernels_->add_layer_norm_forward(x, residual, drop, *state_, norm, {y, y, {mean, rstd}});
       });
       moves("add_layer_norm_backward", dropped, 4 * x.size_bytes(), [&] {
-        kernels_->add_layer_norm_backward(y, x, drop, *state_, gamma, mean, rstd, residual, y,
-                                          gamma, beta);
+        kernels_->add_layer_norm_backward(y, normalized, drop, *state_, norm,
+                                          {residual, y, {gamma, beta}});
       });
     }
     moves("dropout", cat(shape, " p=0.1"), 2 * x.size_bytes(),
@@ -155,11 +159,13 @@ class Bench {
     const Tensor type = floats({2, hidden}), y = floats({tokens, hidden});
     const Tensor words = ids(tokens, vocabulary), positions = ids(tokens, 512),
                  types = ids(tokens, 2);
+    const EmbeddingIds rows{words, positions, types};
     const std::string shape = cat("T=", tokens, " H=", hidden, " V=", vocabulary);
-    moves("embedding_forward", shape, 2 * y.size_bytes(),
-          [&] { kernels_->embedding_forward(words, positions, types, table, position, type, y); });
+    moves("embedding_forward", shape, 2 * y.size_bytes(), [&] {
+      kernels_->embedding_forward(rows, {table, position, type}, y);
+    });
     moves("embedding_backward", shape, 3 * y.size_bytes(), [&] {
-      kernels_->embedding_backward(y, words, positions, types, {}, table, {}, position, type);
+      kernels_->embedding_backward(y, rows, /*padding=*/{}, {table, position, type});
     });
   }
 

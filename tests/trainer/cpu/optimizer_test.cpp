@@ -86,7 +86,7 @@ class OptimizerTest : public testing::Test {
     Arena arena(*memory);
     const Tensor logits = arena.make(DType::kF32, {kExamples, 2});
     const Tensor labels = arena.make(DType::kI32, {kExamples});
-    kernels_->cross_entropy(logits, labels, {}, 0, *state_, {});
+    kernels_->cross_entropy({logits, labels}, 0, *state_, {});
   }
   // Both optimizers take one step; returns the norm that ours reports.
   void step_both(Optimizer& optimizer, double gradient_scale, float rate) {

@@ -4,17 +4,15 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
-#include "trainer/cpu/kernels/dropout_draw.h"
 #include "trainer/cpu/kernels/flush_denormals.h"
 #include "trainer/cpu/kernels/gemm.h"
-#include "trainer/cpu/kernels/host_memory.h"
 #include "trainer/cpu/kernels/instruction_set.h"
 
 namespace berth {
 namespace {
 
-// A narrower matrix's products, a classifier's, stay in fp32: they cost nothing, and their results
-// are what a job tells.
+// Products of matrices with fewer outputs, such as a classifier's, stay in fp32: they cost little,
+// and a job reports their results.
 constexpr int64_t kLeastBf16Outputs = kPanelColumns / 2;
 
 const Bf16Loops* pick_bf16_loops(Precision precision, std::string_view instruction_set) {
@@ -65,17 +63,7 @@ void Kernels::parallel(int64_t count, int64_t grain, const ThreadPool::Range& fn
   });
 }
 
-std::unique_ptr<Memory> Kernels::allocate(size_t size_bytes) { return allocate_host(size_bytes); }
-
-void Kernels::expect_sparse(Tensor x) { expect_sparse_host(x.data, x.size_bytes()); }
-
-void Kernels::upload(Tensor to, const void* from) {
-  if (to.size_bytes() != 0) std::memcpy(to.data, from, to.size_bytes());
-}
-
-void Kernels::download(void* to, Tensor from) {
-  if (from.size_bytes() != 0) std::memcpy(to, from.data, from.size_bytes());
-}
+void Kernels::expect_sparse(Tensor x) { berth::expect_sparse(x.data, x.size_bytes()); }
 
 void Kernels::zero(Tensor x) {
   parallel(static_cast<int64_t>(x.size_bytes()), 1 << 18, [&](int64_t begin, int64_t end, int) {
@@ -83,14 +71,14 @@ void Kernels::zero(Tensor x) {
   });
 }
 
-void Kernels::add(Tensor x, Tensor y) {
+void Kernels::add(ConstTensor x, Tensor y) {
   assert(x.elements() == y.elements());
   parallel(x.elements(), 1 << 14, [&](int64_t begin, int64_t end, int) {
     loops_.add(x.f32() + begin, y.f32() + begin, end - begin);
   });
 }
 
-void Kernels::convert(Tensor x, Tensor y) {
+void Kernels::convert(ConstTensor x, Tensor y) {
   assert(x.elements() == y.elements());
   parallel(x.elements(), 1 << 14, [&](int64_t begin, int64_t end, int) {
     const int64_t count = end - begin;
@@ -123,21 +111,6 @@ size_t Kernels::packed_bytes(int64_t rows, int64_t columns, WeightUse use) const
   const auto [forward, backward] = bf16_->packs(use);
   return (forward ? bf16_->matrix_bytes(columns, rows) : 0) +
          (backward ? bf16_->matrix_bytes(rows, columns) : 0);
-}
-
-void Kernels::begin_step(StepState& state, const StepInputs& inputs) {
-  state = {};
-  state.inputs = inputs;
-}
-
-void Kernels::begin_micro_batch(StepState& state, uint64_t first_token, uint64_t first_sequence) {
-  state.first_token = first_token;
-  state.first_sequence = first_sequence;
-}
-
-StepOutcome Kernels::read_step(StepState& state) {
-  const StepState& cpu = state;
-  return {.loss_sum = cpu.loss_sum, .examples = cpu.examples, .grad_norm = cpu.grad_norm};
 }
 
 }  // namespace berth

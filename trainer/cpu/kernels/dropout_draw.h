@@ -8,10 +8,10 @@
 
 namespace berth {
 
-// What a Dropout comes to in this micro-batch; nullopt where nothing is dropped.
+// A Dropout as the loops take it, in the current micro-batch; nullopt where nothing is dropped.
 std::optional<DropoutDraw> draw_of(const Dropout& dropout, const StepState& state);
 
-// The same draw for the rows from `row` on, as loops want it.
+// The same draw for the rows from `row` on.
 struct RowDraw {
   RowDraw(const std::optional<DropoutDraw>& draw, int64_t row) : draw_(draw) {
     if (!draw_) return;

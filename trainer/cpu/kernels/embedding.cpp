@@ -1,25 +1,26 @@
-#include "trainer/cpu/kernels/dropout_draw.h"
+#include "trainer/cpu/kernels/kernels.h"
 
 namespace berth {
 
-void Kernels::embedding_forward(Tensor input_ids, Tensor position_ids, Tensor token_type_ids,
-                                Tensor word, Tensor position, Tensor type, Tensor y) {
+void Kernels::embedding_forward(const EmbeddingIds& ids, const EmbeddingTables& tables, Tensor y) {
   const int64_t hidden = y.columns();
-  assert(word.columns() == hidden && (!position || position.columns() == hidden));
-  const int32_t* words = input_ids.i32();
-  const int32_t* positions = position ? position_ids.i32() : nullptr;
-  const int32_t* types = type ? token_type_ids.i32() : nullptr;
+  assert(tables.word.columns() == hidden);
+  // The row of a table that token t takes; null where there is no such table.
+  const auto row_of = [hidden](ConstTensor table, ConstTensor rows, int64_t t) -> const float* {
+    if (!table) return nullptr;
+    const int64_t row = rows.i32()[t];
+    assert(row >= 0 && row < table.rows());
+    return table.f32() + row * hidden;
+  };
   parallel(y.rows(), row_grain(hidden), [&](int64_t begin, int64_t end, int) {
     for (int64_t t = begin; t < end; ++t) {
-      assert(words[t] >= 0 && words[t] < word.rows());
-      assert(positions == nullptr || (positions[t] >= 0 && positions[t] < position.rows()));
-      assert(types == nullptr || (types[t] >= 0 && types[t] < type.rows()));
-      const float* of_word = word.f32() + words[t] * hidden;
-      const float* of_type = types ? type.f32() + types[t] * hidden : nullptr;
-      float* sum = y.f32() + t * hidden;
-      if (positions) {
-        loops_.embedding(of_word, position.f32() + positions[t] * hidden, of_type, hidden, sum);
-      } else if (types) {
+      const float* const of_word = row_of(tables.word, ids.words, t);
+      const float* const of_position = row_of(tables.position, ids.positions, t);
+      const float* const of_type = row_of(tables.type, ids.types, t);
+      float* const sum = y.f32() + t * hidden;
+      if (of_position != nullptr) {
+        loops_.embedding(of_word, of_position, of_type, hidden, sum);
+      } else if (of_type != nullptr) {
         loops_.embedding(of_word, of_type, nullptr, hidden, sum);
       } else {
         loops_.copy(of_word, sum, hidden);
@@ -28,24 +29,23 @@ void Kernels::embedding_forward(Tensor input_ids, Tensor position_ids, Tensor to
   });
 }
 
-// Each thread has columns of its own and adds the tokens in order, so a row that occurs twice is
-// summed in one order whatever the number of threads.
-void Kernels::embedding_backward(Tensor dy, Tensor input_ids, Tensor position_ids,
-                                 Tensor token_type_ids, PaddingRows padding, Tensor dword,
-                                 Tensor word_marks, Tensor dposition, Tensor dtype) {
+// Each thread has columns of its own and adds the tokens in order. A row that occurs twice is
+// therefore summed in the same order for any number of threads.
+void Kernels::embedding_backward(ConstTensor dy, const EmbeddingIds& ids, PaddingRows padding,
+                                 const EmbeddingGradients& gradients) {
   const int64_t tokens = dy.rows(), hidden = dy.columns();
   constexpr int64_t kCacheLine = 16;
   const int64_t lines = (hidden + kCacheLine - 1) / kCacheLine;
   const int64_t grain = std::max<int64_t>(1, 2 * row_grain(kCacheLine) / (tokens + 1));
-  for (int64_t t = 0; word_marks && t < tokens; ++t) {
-    const int64_t row = input_ids.i32()[t];
-    if (row != padding.word) word_marks.i32()[row] |= kHasGradient;
+  for (int64_t t = 0; gradients.word_marks && t < tokens; ++t) {
+    const int64_t row = ids.words.i32()[t];
+    if (row != padding.word) gradients.word_marks.i32()[row] |= kHasGradient;
   }
-  const auto add_rows = [&](Tensor ids, Tensor table, int64_t skipped, int64_t column,
+  const auto add_rows = [&](ConstTensor rows, Tensor table, int64_t skipped, int64_t column,
                             int64_t columns) {
     if (!table) return;
     for (int64_t t = 0; t < tokens; ++t) {
-      const int64_t row = ids.i32()[t];
+      const int64_t row = rows.i32()[t];
       assert(row >= 0 && row < table.rows());
       if (row == skipped) continue;
       loops_.add(dy.f32() + t * hidden + column, table.f32() + row * hidden + column, columns);
@@ -54,9 +54,9 @@ void Kernels::embedding_backward(Tensor dy, Tensor input_ids, Tensor position_id
   parallel(lines, grain, [&](int64_t begin, int64_t end, int) {
     const int64_t column = begin * kCacheLine;
     const int64_t columns = std::min(hidden, end * kCacheLine) - column;
-    add_rows(input_ids, dword, padding.word, column, columns);
-    add_rows(position_ids, dposition, padding.position, column, columns);
-    add_rows(token_type_ids, dtype, -1, column, columns);
+    add_rows(ids.words, gradients.dword, padding.word, column, columns);
+    add_rows(ids.positions, gradients.dposition, padding.position, column, columns);
+    add_rows(ids.types, gradients.dtype, -1, column, columns);
   });
 }
 

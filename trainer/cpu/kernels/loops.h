@@ -71,8 +71,9 @@ struct CpuLoops {
   void (*layer_norm_forward)(const float* x, const float* gamma, const float* beta, float epsilon,
                              int64_t rows, int64_t columns, float* y, float* mean, float* rstd);
   // y again, of the mean and rstd that were written.
-  void (*layer_norm_again)(const float* x, const float* gamma, const float* beta, const float* mean,
-                           const float* rstd, int64_t rows, int64_t columns, float* y);
+  void (*layer_norm_recompute)(const float* x, const float* gamma, const float* beta,
+                               const float* mean, const float* rstd, int64_t rows, int64_t columns,
+                               float* y);
   // sum = residual + dropout(x), then as above.
   void (*add_layer_norm_forward)(const float* x, const float* residual, const DropoutDraw* draw,
                                  const float* gamma, const float* beta, float epsilon, int64_t rows,

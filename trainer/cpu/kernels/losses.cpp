@@ -1,16 +1,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "trainer/cpu/kernels/dropout_draw.h"
+#include "trainer/cpu/kernels/kernels.h"
 
 namespace berth {
 namespace {
 
-// The losses of rows that threads compute apart; added up in the rows' order.
+// The losses of rows. Threads compute them, and one thread adds them up in the order of the rows.
 class RowLosses {
  public:
-  // Null weights: all 1.
-  RowLosses(int64_t rows, Tensor weights)
+  // Null weights are 1.
+  RowLosses(int64_t rows, ConstTensor weights)
       : weights_(weights ? weights.f32() : nullptr), losses_(static_cast<size_t>(rows)) {
     assert(!weights || weights.elements() == rows);
   }
@@ -43,11 +43,13 @@ double log_sum_exp(const CpuLoops& loops, const float* row, int64_t count) {
 
 }  // namespace
 
-void Kernels::cross_entropy(Tensor logits, Tensor labels, Tensor weights, float smoothing,
-                            StepState& state, Tensor dlogits) {
+void Kernels::cross_entropy(const LossInputs& inputs, float smoothing, StepState& state,
+                            Tensor dlogits) {
+  const ConstTensor logits = inputs.logits, labels = inputs.targets;
   const int64_t rows = logits.rows(), classes = logits.columns();
-  const float share = smoothing / static_cast<float>(classes);  // each class's, the label's too
-  RowLosses losses(rows, weights);
+  const float share =
+      smoothing / static_cast<float>(classes);  // of the target for each class, the label's too
+  RowLosses losses(rows, inputs.weights);
   parallel(rows, row_grain(classes), [&](int64_t begin, int64_t end, int) {
     for (int64_t b = begin; b < end; ++b) {
       const float* row = logits.f32() + b * classes;
@@ -59,16 +61,16 @@ void Kernels::cross_entropy(Tensor logits, Tensor labels, Tensor weights, float 
         continue;
       }
       const double log_sum = log_sum_exp(loops_, row, classes);
-      double told = static_cast<double>(row[label]);
+      double target_logit = static_cast<double>(row[label]);
       if (smoothing > 0) {
         const double mean = loops_.sum(row, classes) / static_cast<double>(classes);
-        told += static_cast<double>(smoothing) * (mean - told);
+        target_logit += static_cast<double>(smoothing) * (mean - target_logit);
       }
-      losses.set(b, log_sum - told);
+      losses.set(b, log_sum - target_logit);
       if (gradient == nullptr) continue;
       loops_.softmax(row, static_cast<float>(log_sum), classes, gradient);
       gradient[label] -= 1.0f - smoothing;
-      if (smoothing == 0 && !weights) continue;
+      if (smoothing == 0 && !inputs.weights) continue;
       const float weight = losses.weight(b);
       for (int64_t c = 0; c < classes; ++c) gradient[c] = weight * (gradient[c] - share);
     }
@@ -76,10 +78,10 @@ void Kernels::cross_entropy(Tensor logits, Tensor labels, Tensor weights, float 
   losses.add_to(state);
 }
 
-void Kernels::mean_squared_error(Tensor logits, Tensor targets, Tensor weights, StepState& state,
-                                 Tensor dlogits) {
+void Kernels::mean_squared_error(const LossInputs& inputs, StepState& state, Tensor dlogits) {
+  const ConstTensor logits = inputs.logits, targets = inputs.targets;
   assert(logits.columns() == 1);
-  RowLosses losses(logits.rows(), weights);
+  RowLosses losses(logits.rows(), inputs.weights);
   for (int64_t b = 0; b < logits.rows(); ++b) {
     const double error =
         static_cast<double>(logits.f32()[b]) - static_cast<double>(targets.f32()[b]);
@@ -90,10 +92,10 @@ void Kernels::mean_squared_error(Tensor logits, Tensor targets, Tensor weights, 
   losses.add_to(state);
 }
 
-void Kernels::binary_cross_entropy(Tensor logits, Tensor targets, Tensor weights, StepState& state,
-                                   Tensor dlogits) {
+void Kernels::binary_cross_entropy(const LossInputs& inputs, StepState& state, Tensor dlogits) {
+  const ConstTensor logits = inputs.logits, targets = inputs.targets;
   const int64_t rows = logits.rows(), classes = logits.columns();
-  RowLosses losses(rows, weights);
+  RowLosses losses(rows, inputs.weights);
   parallel(rows, row_grain(16 * classes), [&](int64_t begin, int64_t end, int) {
     for (int64_t b = begin; b < end; ++b) {
       const double weight = static_cast<double>(losses.weight(b)) / static_cast<double>(classes);
@@ -113,11 +115,11 @@ void Kernels::binary_cross_entropy(Tensor logits, Tensor targets, Tensor weights
   losses.add_to(state);
 }
 
-void Kernels::span_cross_entropy(Tensor logits, Tensor cu_seqlens, Tensor starts, Tensor ends,
-                                 Tensor weights, StepState& state, Tensor dlogits) {
-  const int64_t sequences = starts.elements();
+void Kernels::span_cross_entropy(const SpanLossInputs& inputs, StepState& state, Tensor dlogits) {
+  const ConstTensor logits = inputs.logits, cu_seqlens = inputs.cu_seqlens;
+  const int64_t sequences = inputs.starts.elements();
   assert(logits.columns() == 2 && cu_seqlens.elements() == sequences + 1);
-  RowLosses losses(sequences, weights);
+  RowLosses losses(sequences, inputs.weights);
   // The loss of one end (column 0 or 1) of sequence b, and its gradient.
   const auto loss_of_end = [&](int64_t b, int column, int64_t place, std::vector<float>& scores) {
     const int64_t first = cu_seqlens.i32()[b], length = cu_seqlens.i32()[b + 1] - first;
@@ -139,7 +141,7 @@ void Kernels::span_cross_entropy(Tensor logits, Tensor cu_seqlens, Tensor starts
   parallel(sequences, 8, [&](int64_t begin, int64_t end, int) {
     std::vector<float> scores;
     for (int64_t b = begin; b < end; ++b) {
-      const int32_t start = starts.i32()[b], last = ends.i32()[b];
+      const int32_t start = inputs.starts.i32()[b], last = inputs.ends.i32()[b];
       if (start < 0 || last < 0) continue;
       losses.set(b, (loss_of_end(b, 0, start, scores) + loss_of_end(b, 1, last, scores)) / 2);
     }

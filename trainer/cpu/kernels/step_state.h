@@ -4,27 +4,44 @@
 
 namespace berth {
 
-// What an update is told. Uploaded by begin_step().
+// What the loop tells an update.
 struct StepInputs {
   uint64_t seed = 0;
-  uint64_t step = 0;  // updates done before this one
+  uint64_t step = 0;  // the number of updates before this one
   float learning_rate = 0;
 };
 
-// What an update left behind. Read by read_step(), the one call that waits for the backend.
+// What the loop learns from an update.
 struct StepOutcome {
   double loss_sum = 0;   // over the examples of all micro-batches
-  double examples = 0;   // how many (their weights' sum)
-  double grad_norm = 0;  // of the mean loss's gradient, before clipping
+  double examples = 0;   // the sum of the examples' weights
+  double grad_norm = 0;  // L2 norm of the mean loss's gradient, before clipping
 };
 
-// The running state of an update: what it was told, and the sums that its micro-batches add to.
+// One update while it runs: what it was told, and the sums to which its micro-batches add. Not
+// thread-safe.
 struct StepState {
-  StepInputs inputs;
-  uint64_t first_token = 0, first_sequence = 0;  // of the micro-batch at hand, in the update
-  double loss_sum = 0, examples = 0, squares = 0;
-  double grad_norm = 0;
-  float gradient_scale = 0;
+  // Starts a new update: all sums are zero afterwards.
+  void begin(const StepInputs& told) {
+    *this = {};
+    inputs = told;
+  }
+  // Starts the next micro-batch. Dropout counts its rows from these numbers of tokens and
+  // sequences, which come before it in this update on any rank.
+  void begin_micro_batch(uint64_t tokens_before, uint64_t sequences_before) {
+    first_token = tokens_before;
+    first_sequence = sequences_before;
+  }
+  StepOutcome outcome() const {
+    return {.loss_sum = loss_sum, .examples = examples, .grad_norm = grad_norm};
+  }
+
+  StepInputs inputs{};
+  uint64_t first_token = 0, first_sequence = 0;
+  double loss_sum = 0, examples = 0;
+  double squares = 0;        // of the summed gradient's elements
+  double grad_norm = 0;      // as in StepOutcome
+  float gradient_scale = 0;  // by which the optimizer multiplies the summed gradient
 };
 
 }  // namespace berth

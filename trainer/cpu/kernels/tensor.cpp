@@ -1,6 +1,7 @@
 #include "trainer/cpu/kernels/tensor.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace berth {
 
@@ -12,6 +13,14 @@ size_t aligned(size_t position) {
 }
 
 }  // namespace
+
+void copy_in(Tensor to, const void* from) {
+  if (to.size_bytes() != 0) std::memcpy(to.data, from, to.size_bytes());
+}
+
+void copy_out(ConstTensor from, void* to) {
+  if (from.size_bytes() != 0) std::memcpy(to, from.data, from.size_bytes());
+}
 
 Tensor Arena::make(DType dtype, std::initializer_list<int64_t> shape) {
   Tensor tensor{.dtype = dtype, .rank = static_cast<int>(shape.size())};

@@ -4,11 +4,11 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <span>
+#include <initializer_list>
 #include <type_traits>
 
 #include "storage/base/dtype.h"
+#include "trainer/cpu/kernels/memory.h"
 
 namespace berth {
 
@@ -80,27 +80,26 @@ struct TensorView {
 using Tensor = TensorView<std::byte>;
 using ConstTensor = TensorView<const std::byte>;
 
-// Memory of a backend, zeroed when allocated and freed with its owner.
-class Memory {
- public:
-  virtual ~Memory() = default;
-  virtual std::byte* data() const = 0;
-  virtual size_t size_bytes() const = 0;
-};
+// Copies all elements of a tensor from or to ordinary memory of the same element type.
+void copy_in(Tensor to, const void* from);
+void copy_out(ConstTensor from, void* to);
 
-// Hands out tensors from one block, each aligned to 64 bytes, in call order. Two passes make an
-// exact fit: a planning Arena (no memory) counts, a second one over memory of that size hands out.
+// Hands out tensors from one block of memory in the order of the calls, each aligned to 64 bytes.
+// To find the size of the block, make the same calls on a planning arena first: it has no memory
+// and only counts. Borrows the memory. Not thread-safe.
 class Arena {
  public:
-  Arena() = default;  // planning: tensors have shapes but null data
+  Arena() = default;  // planning: the tensors have shapes but no data
   explicit Arena(const Memory& memory) : base_(memory.data()), capacity_(memory.size_bytes()) {}
 
   Tensor make(DType dtype, std::initializer_list<int64_t> shape);
-  // Where the next tensor begins; going back there, those made since lose their memory to the next.
+  // Where the next tensor begins. After going back to an earlier position, new tensors take the
+  // memory of those that were made since.
   size_t position() const { return used_; }
   void go_back(size_t position) { used_ = position; }
-  void go_on_to(size_t position);                   // rounded up, unless it is there or beyond
-  size_t used_bytes() const { return most_used_; }  // the most at once
+  // Skips to `position`, rounded up to 64 bytes, unless the next tensor begins there or behind it.
+  void go_on_to(size_t position);
+  size_t used_bytes() const { return most_used_; }  // the largest extent so far
 
  private:
   std::byte* base_ = nullptr;

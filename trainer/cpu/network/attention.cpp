@@ -13,7 +13,7 @@ SelfAttention::SelfAttention(const ModelConfig& config, const LoraOptions& lora,
       output_linear_(parameters, kernels, layer_names(config, layer).attention_output),
       output_adapter_(
           make_adapter(config, lora, layer, LayerPart::kAttentionOutput, parameters, kernels)),
-      norm_(parameters, layer_names(config, layer).attention_norm) {
+      norm_(parameters, layer_names(config, layer).attention_norm, config.layer_norm_eps) {
   if (positions) disentangled_.emplace(config, lora, layer, *positions, parameters, kernels);
   for (const LayerPart part : {LayerPart::kQuery, LayerPart::kKey, LayerPart::kValue}) {
     auto adapter = make_adapter(config, lora, layer, part, parameters, kernels);
@@ -32,7 +32,6 @@ SelfAttention::SelfAttention(const SelfAttention& other, int64_t layer) : SelfAt
 }
 
 void SelfAttention::allocate(Arena& arena, int64_t tokens, int64_t most_picked) {
-  const DType dtype = kernels_.activation_dtype();
   const int64_t hidden = config_.hidden_size;
   if (picked_) {
     picked_->allocate(arena, tokens, most_picked);
@@ -40,10 +39,9 @@ void SelfAttention::allocate(Arena& arena, int64_t tokens, int64_t most_picked) 
     qkv_ = arena.make(kernels_.kept_dtype(), {tokens, 3 * hidden});
     log_sum_exp_ = arena.make(DType::kF32, {tokens, config_.num_attention_heads});
   }
-  attended_ = arena.make(dtype, {picked_ ? most_picked : tokens, hidden});
-  sum_ = arena.make(dtype, {most_picked, hidden});
-  mean_ = arena.make(DType::kF32, {most_picked});
-  rstd_ = arena.make(DType::kF32, {most_picked});
+  attended_ = arena.make(DType::kF32, {picked_ ? most_picked : tokens, hidden});
+  sum_ = arena.make(DType::kF32, {most_picked, hidden});
+  norm_.allocate(arena, most_picked);
   if (disentangled_) disentangled_->allocate(arena);
   for (Adapted& each : adapters_) each.adapter.allocate(arena, tokens);
   if (output_adapter_) output_adapter_->allocate(arena, most_picked);
@@ -63,6 +61,15 @@ Dropout SelfAttention::adapter_dropout(LayerPart part, Tensor tokens) const {
   return {.site = adapter_site(layer_, part), .tokens = tokens};
 }
 
+AttentionInputs SelfAttention::inputs(const StepContext& step, Tensor qkv,
+                                      const RelativePositionInputs& relative) const {
+  return {.qkv = qkv,
+          .cu_seqlens = step.batch.cu_seqlens,
+          .num_heads = static_cast<int>(config_.num_attention_heads),
+          .relative = relative,
+          .dropout = probability_dropout(step)};
+}
+
 void SelfAttention::attend(const StepContext& step, Tensor x, Tensor attended,
                            const LayerScratch& scratch) {
   const int64_t tokens = step.batch.num_tokens;
@@ -73,14 +80,10 @@ void SelfAttention::attend(const StepContext& step, Tensor x, Tensor attended,
     each.adapter.forward(step, adapter_dropout(each.part), x, qkv);
   }
   if (!keeps_as_computed()) kernels_.convert(qkv, kept);
-  if (disentangled_) {
-    disentangled_->forward(step, probability_dropout(step), qkv, attended,
-                           log_sum_exp_.first(tokens));
-  } else {
-    kernels_.attention_forward(
-        qkv, step.batch.cu_seqlens, static_cast<int>(config_.num_attention_heads),
-        probability_dropout(step), step.state, attended, log_sum_exp_.first(tokens));
-  }
+  RelativePositionInputs relative;
+  if (disentangled_) relative = disentangled_->forward(step);
+  kernels_.attention_forward(inputs(step, qkv, relative), step.state, attended,
+                             log_sum_exp_.first(tokens));
 }
 
 // Adds to dx, which holds the residual's share.
@@ -91,14 +94,15 @@ void SelfAttention::attend_backward(const StepContext& step, Tensor x, Tensor at
   const Tensor qkv = keeps_as_computed() ? kept : scratch.second_wide_as(tokens, qkv_.columns());
   const Tensor dqkv = scratch.wide_as(tokens, qkv_.columns());
   if (!keeps_as_computed()) kernels_.convert(kept, qkv);
+  RelativePositionInputs relative;
+  AttentionGradients gradients{.dqkv = dqkv};
   if (disentangled_) {
-    disentangled_->backward(step, probability_dropout(step), dattended, qkv, attended,
-                            log_sum_exp_.first(tokens), dqkv);
-  } else {
-    kernels_.attention_backward(
-        dattended, qkv, attended, log_sum_exp_.first(tokens), step.batch.cu_seqlens,
-        static_cast<int>(config_.num_attention_heads), probability_dropout(step), step.state, dqkv);
+    relative = disentangled_->inputs();
+    gradients.drelative_qk = disentangled_->dqk();
   }
+  kernels_.attention_backward(dattended, inputs(step, qkv, relative), step.state, attended,
+                              log_sum_exp_.first(tokens), gradients);
+  if (disentangled_) disentangled_->backward(step);
   qkv_linear_->backward(kernels_, dqkv, x, dx, Into::kAdd);
   for (Adapted& each : adapters_) {
     each.adapter.backward(step, adapter_dropout(each.part), x, dqkv, dx);
@@ -122,9 +126,9 @@ void SelfAttention::forward(const StepContext& step, Tensor x, Tensor picked, Te
     output_adapter_->forward(step, adapter_dropout(LayerPart::kAttentionOutput, picked), context,
                              sum);
   }
-  kernels_.add_layer_norm_forward(
-      sum, residual, output_dropout(step, picked), step.state, norm_.gamma, norm_.beta,
-      static_cast<float>(config_.layer_norm_eps), sum, y, mean_.first(rows), rstd_.first(rows));
+  kernels_.add_layer_norm_forward(sum, residual, output_dropout(step, picked), step.state,
+                                  norm_.parameters(),
+                                  {.sum = sum, .y = y, .statistics = norm_.statistics(rows)});
 }
 
 // Those rows of x, in `room`; null: x.
@@ -135,9 +139,8 @@ Tensor SelfAttention::pick(Tensor x, Tensor picked, Tensor room) {
   return rows;
 }
 
-void SelfAttention::output_again(Tensor y) {
-  kernels_.layer_norm_again(sum_.first(y.rows()), norm_.gamma, norm_.beta, mean_.first(y.rows()),
-                            rstd_.first(y.rows()), y);
+void SelfAttention::recompute_output(Tensor y) {
+  kernels_.layer_norm_recompute(norm_.normalized(sum_.first(y.rows())), norm_.parameters(), y);
 }
 
 void SelfAttention::backward(const StepContext& step, Tensor x, Tensor picked, Tensor dy, Tensor dx,
@@ -145,9 +148,9 @@ void SelfAttention::backward(const StepContext& step, Tensor x, Tensor picked, T
   const int64_t tokens = x.rows(), rows = dy.rows();
   const Tensor attended = attended_.first(picked_ ? rows : tokens);
   const Tensor dprojected = scratch.hidden.first(rows);
-  kernels_.add_layer_norm_backward(dy, sum_.first(rows), output_dropout(step, picked), step.state,
-                                   norm_.gamma, mean_.first(rows), rstd_.first(rows), dprojected,
-                                   /*dresidual=*/dy, norm_.dgamma, norm_.dbeta);
+  kernels_.add_layer_norm_backward(
+      dy, norm_.normalized(sum_.first(rows)), output_dropout(step, picked), step.state,
+      norm_.parameters(), {.dx = dprojected, .dresidual = dy, .parameters = norm_.gradients()});
   const Tensor context =
       picked_ ? attended : pick(attended, picked, scratch.wide_as(tokens, attended.columns()));
   Tensor dattended = scratch.second_hidden.first(rows);
@@ -164,8 +167,8 @@ void SelfAttention::backward(const StepContext& step, Tensor x, Tensor picked, T
   if (picked) {
     const Tensor dcontext = dattended;
     dattended = scratch.hidden.first(tokens);  // dprojected has been used up
-    kernels_.gather_rows_backward(dcontext, picked, dattended);
-    kernels_.gather_rows_backward(dy, picked, dx);
+    kernels_.scatter_rows(dcontext, picked, dattended);
+    kernels_.scatter_rows(dy, picked, dx);
   }
   attend_backward(step, x, attended, dattended, dx, scratch);
 }

@@ -5,6 +5,7 @@
 
 #include "trainer/cpu/network/context.h"
 #include "trainer/cpu/network/disentangled_attention.h"
+#include "trainer/cpu/network/layer_norm.h"
 #include "trainer/cpu/network/linear.h"
 #include "trainer/cpu/network/low_rank_adapter.h"
 #include "trainer/cpu/network/picked_attention.h"
@@ -27,7 +28,7 @@ class SelfAttention {
   // x [T,H]; y [R,H], of the tokens `picked` [R], increasing; null: of all.
   void forward(const StepContext& step, Tensor x, Tensor picked, Tensor y,
                const LayerScratch& scratch);
-  void output_again(Tensor y);  // y of the last forward, the same to the bit
+  void recompute_output(Tensor y);  // y of the last forward pass, the same to the bit
   // x and picked as in forward. Uses dy up; dx [T,H] is dy where all are picked.
   void backward(const StepContext& step, Tensor x, Tensor picked, Tensor dy, Tensor dx,
                 const LayerScratch& scratch);
@@ -37,11 +38,13 @@ class SelfAttention {
   void attend(const StepContext& step, Tensor x, Tensor attended, const LayerScratch& scratch);
   void attend_backward(const StepContext& step, Tensor x, Tensor attended, Tensor dattended,
                        Tensor dx, const LayerScratch& scratch);
+  AttentionInputs inputs(const StepContext& step, Tensor qkv,
+                         const RelativePositionInputs& relative) const;
   Dropout probability_dropout(const StepContext& step, Tensor picked = {}) const;
   Dropout output_dropout(const StepContext& step, Tensor picked) const;
   Dropout adapter_dropout(LayerPart part, Tensor tokens = {}) const;
   Tensor pick(Tensor x, Tensor picked, Tensor room);
-  bool keeps_as_computed() const { return qkv_.dtype == kernels_.activation_dtype(); }
+  bool keeps_as_computed() const { return qkv_.dtype == DType::kF32; }
 
   const ModelConfig& config_;
   int64_t layer_;
@@ -58,7 +61,7 @@ class SelfAttention {
   std::optional<PickedAttention> picked_;
   LayerNorm norm_;
   Tensor qkv_, attended_, log_sum_exp_;  // [T,3H], [T,H] or picked_'s [R,H], [T,A]
-  Tensor sum_, mean_, rstd_;             // [R,H], [R], [R]
+  Tensor sum_;                           // [R,H]
 };
 
 }  // namespace berth

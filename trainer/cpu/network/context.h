@@ -5,25 +5,28 @@
 
 namespace berth {
 
-// A batch as the layers see it: its arrays where the backend computes.
-struct DeviceBatch {
+// A batch as the layers see it: its arrays as tensors. Absent arrays are null.
+struct BatchTensors {
   Tensor input_ids{}, token_type_ids{}, position_ids{};  // [T]
   Tensor cu_seqlens{};                                   // [B+1]
-  // Of the task, null where unlabelled: classes [B], [T] or [M], or where answers start [B]; scores
-  // [B] or sets of classes [B,C]; where answers end [B].
+  // What the task asks for: labels are classes [B], [T] or [M], or where answers start [B]; targets
+  // are scores [B] or sets of classes [B,C]; ends are where answers end [B].
   Tensor labels{}, targets{}, ends{};
-  Tensor weights{};  // of the labels, [B], [T] or [M]; null: all 1
+  Tensor weights{};  // of the labels, [B], [T] or [M]; null: every label weighs 1
   Tensor masked{};   // [M], the rows of masked tokens
-  Tensor picked{};   // [R], the tokens whose last hidden states the head reads; null: all
+  Tensor picked{};   // [R], the tokens whose last hidden states the head reads; null: all tokens
   int64_t num_tokens = 0, num_sequences = 0, num_masked = 0;
   int64_t longest = 0;  // tokens of the longest sequence
 
+  EmbeddingIds embedding_ids() const {
+    return {.words = input_ids, .positions = position_ids, .types = token_type_ids};
+  }
   bool labelled() const { return labels || targets; }
 };
 
-// What every layer's forward and backward are given besides their activations.
+// What the forward and backward passes of every layer are given besides activations.
 struct StepContext {
-  const DeviceBatch& batch;
+  const BatchTensors& batch;
   StepState& state;
   bool training = false;      // dropout is on
   float label_smoothing = 0;  // 0 in evaluation
@@ -31,7 +34,7 @@ struct StepContext {
   Dropout dropout(double p, uint32_t site, DropoutRows rows = DropoutRows::kTokens) const {
     return {.p = training ? static_cast<float>(p) : 0.0f, .site = site, .rows = rows};
   }
-  // Of rows that are these tokens; null: all.
+  // For rows that are these tokens; null: all tokens.
   Dropout dropout(double p, uint32_t site, Tensor tokens) const {
     Dropout dropped = dropout(p, site);
     dropped.tokens = tokens;

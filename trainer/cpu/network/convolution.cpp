@@ -9,16 +9,15 @@ Convolution::Convolution(const ModelConfig& config, Parameters& parameters, Kern
     : config_(config),
       kernels_(kernels),
       conv_(parameters, kernels, convolution_names(config).conv),
-      norm_(parameters, convolution_names(config).norm) {}
+      norm_(parameters, convolution_names(config).norm, config.layer_norm_eps) {}
 
 void Convolution::allocate(Arena& arena, const BatchLimits& limits) {
-  const DType dtype = kernels_.activation_dtype();
-  windows_ = arena.make(dtype, {limits.tokens, config_.hidden_size * config_.conv_kernel_size});
+  windows_ =
+      arena.make(DType::kF32, {limits.tokens, config_.hidden_size * config_.conv_kernel_size});
   for (Tensor* tensor : {&pre_, &sum_, &output_, &dx_}) {
-    *tensor = arena.make(dtype, {limits.tokens, config_.hidden_size});
+    *tensor = arena.make(DType::kF32, {limits.tokens, config_.hidden_size});
   }
-  mean_ = arena.make(DType::kF32, {limits.tokens});
-  rstd_ = arena.make(DType::kF32, {limits.tokens});
+  norm_.allocate(arena, limits.tokens);
 }
 
 Dropout Convolution::dropout(const StepContext& step) const {
@@ -27,26 +26,30 @@ Dropout Convolution::dropout(const StepContext& step) const {
 
 Tensor Convolution::forward(const StepContext& step, Tensor x, Tensor layer_output) {
   const int64_t tokens = step.batch.num_tokens;
+  const Tensor windows = windows_.first(tokens), pre = pre_.first(tokens);
   const Tensor sum = sum_.first(tokens), output = output_.first(tokens);
-  kernels_.convolution_forward(x, step.batch.cu_seqlens, *conv_.weight, conv_.bias, dropout(step),
-                               config_.conv_act, step.state, windows_.first(tokens),
-                               pre_.first(tokens), sum);
-  kernels_.add_layer_norm_forward(sum, layer_output, {}, step.state, norm_.gamma, norm_.beta,
-                                  static_cast<float>(config_.layer_norm_eps), sum, output,
-                                  mean_.first(tokens), rstd_.first(tokens));
+  kernels_.unfold_windows(x, step.batch.cu_seqlens, windows);
+  kernels_.linear_forward(windows, *conv_.weight, conv_.bias, pre);
+  kernels_.dropout(pre, dropout(step), step.state, pre);
+  kernels_.activation_forward(pre, config_.conv_act, sum);
+  kernels_.add_layer_norm_forward(
+      sum, layer_output, /*dropout=*/{}, step.state, norm_.parameters(),
+      {.sum = sum, .y = output, .statistics = norm_.statistics(tokens)});
   return output;
 }
 
 void Convolution::backward(const StepContext& step, Tensor d, const LayerScratch& scratch) {
   const int64_t tokens = step.batch.num_tokens;
+  const Tensor windows = windows_.first(tokens), pre = pre_.first(tokens);
   const Tensor dactivated = scratch.hidden.first(tokens);
-  kernels_.add_layer_norm_backward(d, sum_.first(tokens), {}, step.state, norm_.gamma,
-                                   mean_.first(tokens), rstd_.first(tokens), dactivated,
-                                   /*dresidual=*/d, norm_.dgamma, norm_.dbeta);
-  kernels_.convolution_backward(
-      dactivated, pre_.first(tokens), windows_.first(tokens), step.batch.cu_seqlens, *conv_.weight,
-      dropout(step), config_.conv_act, step.state, scratch.wide_as(tokens, windows_.columns()),
-      dx_.first(tokens), conv_.dweight, conv_.dbias);
+  const Tensor dwindows = scratch.wide_as(tokens, windows_.columns());
+  kernels_.add_layer_norm_backward(
+      d, norm_.normalized(sum_.first(tokens)), /*dropout=*/{}, step.state, norm_.parameters(),
+      {.dx = dactivated, .dresidual = d, .parameters = norm_.gradients()});
+  kernels_.activation_backward(pre, config_.conv_act, dactivated);
+  kernels_.dropout(dactivated, dropout(step), step.state, dactivated);
+  conv_.backward(kernels_, dactivated, windows, dwindows, Into::kOverwrite);
+  kernels_.fold_windows(dwindows, step.batch.cu_seqlens, dx_.first(tokens));
 }
 
 void Convolution::add_input_gradient(Tensor dx) { kernels_.add(dx_.first(dx.rows()), dx); }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "trainer/cpu/network/context.h"
+#include "trainer/cpu/network/layer_norm.h"
 #include "trainer/cpu/network/linear.h"
 #include "trainer/model/config.h"
 
@@ -30,9 +31,9 @@ class Convolution {
   Kernels& kernels_;
   Linear conv_;
   LayerNorm norm_;
-  Tensor windows_, pre_;               // [T,H*S], [T,H]
-  Tensor sum_, mean_, rstd_, output_;  // [T,H], [T], [T], [T,H]
-  Tensor dx_;                          // [T,H]
+  Tensor windows_;            // [T,H*S]
+  Tensor pre_;                // [T,H], dropped, before the activation
+  Tensor sum_, output_, dx_;  // [T,H]
 };
 
 }  // namespace berth

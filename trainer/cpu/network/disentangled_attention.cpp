@@ -8,7 +8,7 @@ namespace berth {
 DisentangledAttention::DisentangledAttention(const ModelConfig& config, const LoraOptions& lora,
                                              int64_t layer, RelativePositions& positions,
                                              Parameters& parameters, Kernels& kernels)
-    : config_(config),
+    : hidden_size_(config.hidden_size),
       site_(layer_site(layer, LayerSite::kRelativePositions)),
       positions_(positions),
       kernels_(kernels),
@@ -22,39 +22,28 @@ DisentangledAttention::DisentangledAttention(const ModelConfig& config, const Lo
 }
 
 void DisentangledAttention::allocate(Arena& arena) {
-  position_qk_ =
-      arena.make(kernels_.activation_dtype(), {positions_.most_rows(), 2 * config_.hidden_size});
+  qk_ = arena.make(DType::kF32, {positions_.most_rows(), 2 * hidden_size_});
   for (Adapted& each : adapters_) each.adapter.allocate(arena, positions_.most_rows());
 }
 
-RelativeRows DisentangledAttention::relative() const {
-  return {.position_qk = position_qk_.first(positions_.num_rows()),
-          .rows = positions_.row_of_distance()};
+RelativePositionInputs DisentangledAttention::inputs() const {
+  return {.qk = qk_.first(positions_.num_rows()), .rows = positions_.row_of_distance()};
 }
 
-void DisentangledAttention::forward(const StepContext& step, Dropout dropout, Tensor qkv,
-                                    Tensor out, Tensor log_sum_exp) {
-  const Tensor dropped = positions_.dropped(step, site_);
-  kernels_.linear_forward(dropped, *qk_linear_.weight, qk_linear_.bias, relative().position_qk);
+RelativePositionInputs DisentangledAttention::forward(const StepContext& step) {
+  const Tensor dropped = positions_.dropped(step, site_), qk = qk_.first(positions_.num_rows());
+  kernels_.linear_forward(dropped, *qk_linear_.weight, qk_linear_.bias, qk);
   for (Adapted& each : adapters_) {
-    each.adapter.forward(step, positions_.counted(each.dropout), dropped, relative().position_qk);
+    each.adapter.forward(step, positions_.counted(each.dropout), dropped, qk);
   }
-  kernels_.disentangled_attention_forward(qkv, relative(), step.batch.cu_seqlens,
-                                          static_cast<int>(config_.num_attention_heads), dropout,
-                                          step.state, out, log_sum_exp);
+  return inputs();
 }
 
-void DisentangledAttention::backward(const StepContext& step, Dropout dropout, Tensor dout,
-                                     Tensor qkv, Tensor out, Tensor log_sum_exp, Tensor dqkv) {
-  const Tensor dposition_qk = positions_.dposition_qk(), dpositions = positions_.dpositions();
-  kernels_.disentangled_attention_backward(
-      dout, qkv, relative(), out, log_sum_exp, step.batch.cu_seqlens,
-      static_cast<int>(config_.num_attention_heads), dropout, step.state, dqkv, dposition_qk);
-  const Tensor dropped = positions_.dropped(step, site_);
-  qk_linear_.backward(kernels_, dposition_qk, dropped, dpositions, Into::kOverwrite);
+void DisentangledAttention::backward(const StepContext& step) {
+  const Tensor dropped = positions_.dropped(step, site_), dpositions = positions_.dpositions();
+  qk_linear_.backward(kernels_, dqk(), dropped, dpositions, Into::kOverwrite);
   for (Adapted& each : adapters_) {
-    each.adapter.backward(step, positions_.counted(each.dropout), dropped, dposition_qk,
-                          dpositions);
+    each.adapter.backward(step, positions_.counted(each.dropout), dropped, dqk(), dpositions);
   }
   positions_.add_gradient(step, site_, dpositions);
 }

@@ -10,9 +10,9 @@
 
 namespace berth {
 
-// DeBERTa's attention (He et al. 2020, arXiv:2006.03654): scores of contents with contents, and of
-// either with how far apart they stand. The layer's query and key weights, adapted or not, serve
-// positions, too.
+// What DeBERTa's attention (He et al. 2020, arXiv:2006.03654) adds to the scores of contents with
+// contents: queries and keys of relative positions. The layer's own query and key weights, with
+// their adapters, make them from the embeddings of positions.
 class DisentangledAttention {
  public:
   // Borrows `positions`.
@@ -20,11 +20,14 @@ class DisentangledAttention {
                         RelativePositions& positions, Parameters& parameters, Kernels& kernels);
 
   void allocate(Arena& arena);
-  // As Kernels::attention_forward and attention_backward.
-  void forward(const StepContext& step, Dropout dropout, Tensor qkv, Tensor out,
-               Tensor log_sum_exp);
-  void backward(const StepContext& step, Dropout dropout, Tensor dout, Tensor qkv, Tensor out,
-                Tensor log_sum_exp, Tensor dqkv);
+  // Computes the queries and keys of positions, and returns them. Valid until the next forward().
+  RelativePositionInputs forward(const StepContext& step);
+  // The queries and keys of the last forward pass.
+  RelativePositionInputs inputs() const;
+  // Where attention is to put the gradient of the queries and keys, [P,2H]. backward() then passes
+  // it on to the parameters and to the positions.
+  Tensor dqk() const { return positions_.dqk(); }
+  void backward(const StepContext& step);
   void refresh();  // after the parameters changed
 
  private:
@@ -32,15 +35,14 @@ class DisentangledAttention {
     Dropout dropout;
     LowRankAdapter adapter;
   };
-  RelativeRows relative() const;
 
-  const ModelConfig& config_;
+  int64_t hidden_size_;
   uint32_t site_;
   RelativePositions& positions_;
   Kernels& kernels_;
   Linear qk_linear_;
   std::vector<Adapted> adapters_;  // of query and key
-  Tensor position_qk_;             // [P,2H]
+  Tensor qk_;                      // [P,2H]
 };
 
 }  // namespace berth

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "trainer/cpu/network/context.h"
+#include "trainer/cpu/network/layer_norm.h"
 #include "trainer/cpu/network/linear.h"
 #include "trainer/model/config.h"
 
@@ -20,18 +21,20 @@ class Embeddings {
   void backward(const StepContext& step, Tensor dy);  // dy is used up
   void refresh();                                     // after the parameters changed
 
-  bool trains() const { return static_cast<bool>(dword_); }
+  bool trains() const { return static_cast<bool>(dword()); }
 
-  Tensor word() const { return word_; }    // [V,E]
-  Tensor dword() const { return dword_; }  // null without gradients
+  Tensor word() const { return word_; }              // [V,E]
+  Tensor dword() const { return gradients_.dword; }  // null without gradients
 
  private:
   const ModelConfig& config_;
   Kernels& kernels_;
-  Tensor word_, position_, type_, dword_, word_marks_, dposition_, dtype_;
+  Tensor word_;
+  EmbeddingTables tables_;
+  EmbeddingGradients gradients_;
   LayerNorm norm_;
   std::optional<Linear> projection_;
-  Tensor sum_, mean_, rstd_;         // [T,E], [T], [T]
+  Tensor sum_;                       // [T,E]
   Tensor normalized_, dnormalized_;  // [T,E], with a projection
 };
 

@@ -35,27 +35,26 @@ Encoder::Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters&
 }
 
 void Encoder::allocate(Arena& arena, const BatchLimits& limits, int64_t most_picked) {
-  const DType dtype = kernels_.activation_dtype();
   const int64_t tokens = limits.tokens, hidden = config_.hidden_size;
   embeddings_.allocate(arena, limits);
   if (positions_) positions_->allocate(arena);
-  embedded_ = arena.make(dtype, {tokens, hidden});
-  middle_ = arena.make(dtype, {tokens, hidden});
+  embedded_ = arena.make(DType::kF32, {tokens, hidden});
+  middle_ = arena.make(DType::kF32, {tokens, hidden});
   recomputes_ = limits.recomputes;
-  if (!recomputes_) hidden_ = arena.make(dtype, {tokens, hidden});
+  if (!recomputes_) hidden_ = arena.make(DType::kF32, {tokens, hidden});
   for (Layer& layer : layers_) {
-    layer.output = recomputes_ ? arena.make(dtype, {tokens, hidden}) : hidden_;
+    layer.output = recomputes_ ? arena.make(DType::kF32, {tokens, hidden}) : hidden_;
   }
-  if (most_picked > 0) spread_ = arena.make(dtype, {tokens, hidden});
+  if (most_picked > 0) spread_ = arena.make(DType::kF32, {tokens, hidden});
   allocate_layers(arena, limits, most_picked);
   if (convolution_) convolution_->allocate(arena, limits);
   for (Tensor* each : {&scratch_.hidden, &scratch_.second_hidden}) {
-    *each = arena.make(dtype, {tokens, hidden});
+    *each = arena.make(DType::kF32, {tokens, hidden});
   }
   const int64_t wide =
       std::max(std::max<int64_t>(3, config_.conv_kernel_size) * hidden, config_.intermediate_size);
   for (Tensor* each : {&scratch_.wide, &scratch_.second_wide}) {
-    *each = arena.make(dtype, {tokens, wide});
+    *each = arena.make(DType::kF32, {tokens, wide});
   }
 }
 
@@ -108,8 +107,8 @@ void Encoder::restore_layer(const StepContext& step, size_t i) {
     if (!is_last(i)) forward_layer(step, i);  // dropout falls where it fell
     return;
   }
-  if (!is_last(i)) layer.attention.output_again(middle_.first(step.batch.num_tokens));
-  if (layer.input.data == hidden_.data) layers_[i - 1].feed_forward.output_again(layer.input);
+  if (!is_last(i)) layer.attention.recompute_output(middle_.first(step.batch.num_tokens));
+  if (layer.input.data == hidden_.data) layers_[i - 1].feed_forward.recompute_output(layer.input);
 }
 
 Tensor Encoder::forward(const StepContext& step) {

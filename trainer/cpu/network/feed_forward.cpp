@@ -15,18 +15,16 @@ FeedForward::FeedForward(const ModelConfig& config, const LoraOptions& lora, int
       intermediate_adapter_(
           make_adapter(config, lora, layer, LayerPart::kIntermediate, parameters, kernels)),
       output_adapter_(make_adapter(config, lora, layer, LayerPart::kOutput, parameters, kernels)),
-      norm_(parameters, layer_names(config, layer).output_norm) {}
+      norm_(parameters, layer_names(config, layer).output_norm, config.layer_norm_eps) {}
 
 FeedForward::FeedForward(const FeedForward& other, int64_t layer) : FeedForward(other) {
   layer_ = layer;
 }
 
 void FeedForward::allocate(Arena& arena, int64_t most_rows) {
-  const DType dtype = kernels_.activation_dtype();
   pre_ = arena.make(kernels_.kept_dtype(), {most_rows, config_.intermediate_size});
-  sum_ = arena.make(dtype, {most_rows, config_.hidden_size});
-  mean_ = arena.make(DType::kF32, {most_rows});
-  rstd_ = arena.make(DType::kF32, {most_rows});
+  sum_ = arena.make(DType::kF32, {most_rows, config_.hidden_size});
+  norm_.allocate(arena, most_rows);
   for (auto* adapter : {&intermediate_adapter_, &output_adapter_}) {
     if (*adapter) (*adapter)->allocate(arena, most_rows);
   }
@@ -51,7 +49,7 @@ void FeedForward::activate(const StepContext& step, Tensor x, Tensor picked, Ten
   kernels_.linear_forward(x, *intermediate_.weight, intermediate_.bias, activated);
   intermediate_adapter_->forward(step, adapter_dropout(LayerPart::kIntermediate, picked), x,
                                  activated);
-  kernels_.activation_forward(activated, config_.hidden_act, pre);
+  kernels_.activation_forward(activated, config_.hidden_act, activated, /*kept=*/pre);
 }
 
 void FeedForward::forward(const StepContext& step, Tensor x, Tensor picked, Tensor y,
@@ -64,14 +62,13 @@ void FeedForward::forward(const StepContext& step, Tensor x, Tensor picked, Tens
   if (output_adapter_) {
     output_adapter_->forward(step, adapter_dropout(LayerPart::kOutput, picked), activated, sum);
   }
-  kernels_.add_layer_norm_forward(sum, x, output_dropout(step, picked), step.state, norm_.gamma,
-                                  norm_.beta, static_cast<float>(config_.layer_norm_eps), sum, y,
-                                  mean_.first(rows), rstd_.first(rows));
+  kernels_.add_layer_norm_forward(sum, x, output_dropout(step, picked), step.state,
+                                  norm_.parameters(),
+                                  {.sum = sum, .y = y, .statistics = norm_.statistics(rows)});
 }
 
-void FeedForward::output_again(Tensor y) {
-  kernels_.layer_norm_again(sum_.first(y.rows()), norm_.gamma, norm_.beta, mean_.first(y.rows()),
-                            rstd_.first(y.rows()), y);
+void FeedForward::recompute_output(Tensor y) {
+  kernels_.layer_norm_recompute(norm_.normalized(sum_.first(y.rows())), norm_.parameters(), y);
 }
 
 void FeedForward::backward(const StepContext& step, Tensor x, Tensor picked, Tensor d,
@@ -81,11 +78,11 @@ void FeedForward::backward(const StepContext& step, Tensor x, Tensor picked, Ten
   const Tensor dactivated = scratch.wide_as(rows, config_.intermediate_size);
   const Tensor activated = scratch.second_wide_as(rows, config_.intermediate_size);
   const Tensor pre = pre_.first(rows);
-  kernels_.add_layer_norm_backward(d, sum_.first(rows), output_dropout(step, picked), step.state,
-                                   norm_.gamma, mean_.first(rows), rstd_.first(rows), doutput,
-                                   /*dresidual=*/d, norm_.dgamma, norm_.dbeta);
+  kernels_.add_layer_norm_backward(
+      d, norm_.normalized(sum_.first(rows)), output_dropout(step, picked), step.state,
+      norm_.parameters(), {.dx = doutput, .dresidual = d, .parameters = norm_.gradients()});
   if (output_.learns() || output_adapter_) {
-    kernels_.activation_again(pre, config_.hidden_act, activated);
+    kernels_.activation_forward(pre, config_.hidden_act, activated);
   }
   output_.backward(kernels_, doutput, activated, dactivated, Into::kOverwrite);
   if (output_adapter_) {

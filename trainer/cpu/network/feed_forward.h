@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "trainer/cpu/network/context.h"
+#include "trainer/cpu/network/layer_norm.h"
 #include "trainer/cpu/network/linear.h"
 #include "trainer/cpu/network/low_rank_adapter.h"
 #include "trainer/model/config.h"
@@ -22,7 +23,7 @@ class FeedForward {
   // x, y [R,H], of the tokens `picked` [R]; null: of all.
   void forward(const StepContext& step, Tensor x, Tensor picked, Tensor y,
                const LayerScratch& scratch);
-  void output_again(Tensor y);  // y of the last forward, the same to the bit
+  void recompute_output(Tensor y);  // y of the last forward pass, the same to the bit
   // x and picked as in forward. d holds dy and becomes dx.
   void backward(const StepContext& step, Tensor x, Tensor picked, Tensor d,
                 const LayerScratch& scratch);
@@ -39,8 +40,8 @@ class FeedForward {
   Linear intermediate_, output_;
   std::optional<LowRankAdapter> intermediate_adapter_, output_adapter_;
   LayerNorm norm_;
-  Tensor pre_;                // [R,F]
-  Tensor sum_, mean_, rstd_;  // [R,H], [R], [R]
+  Tensor pre_;  // [R,F]
+  Tensor sum_;  // [R,H]
 };
 
 }  // namespace berth

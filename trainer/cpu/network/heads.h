@@ -16,7 +16,7 @@ class Head {
 
   // The tokens whose hidden states it reads [R], increasing; null: all. And the most there are of
   // them in a batch of the limits; 0: they are never picked.
-  virtual Tensor picked(const DeviceBatch& batch) const = 0;
+  virtual Tensor picked(const BatchTensors& batch) const = 0;
   virtual int64_t most_picked(const BatchLimits& limits) const = 0;
 
   virtual void allocate(Arena& arena, const BatchLimits& limits) = 0;

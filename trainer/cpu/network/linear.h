@@ -37,15 +37,4 @@ struct Linear {
   void keep(Kernels& kernels, Tensor dy, Tensor x) const;  // factors, and of how many tokens it is
 };
 
-// The parts of one layer normalization.
-struct LayerNorm {
-  LayerNorm(Parameters& parameters, const std::string& name)
-      : gamma(parameters.value(name + ".weight")),
-        beta(parameters.value(name + ".bias")),
-        dgamma(parameters.gradient(name + ".weight")),
-        dbeta(parameters.gradient(name + ".bias")) {}
-
-  Tensor gamma, beta, dgamma, dbeta;
-};
-
 }  // namespace berth

@@ -15,10 +15,9 @@ LowRankAdapter::LowRankAdapter(const LoraOptions& lora, const std::string& targe
       db_(parameters.gradient(lora_b_name(target))) {}
 
 void LowRankAdapter::allocate(Arena& arena, int64_t rows) {
-  const DType dtype = kernels_.activation_dtype();
-  down_ = arena.make(dtype, {rows, lora_.rank});
-  ddown_ = arena.make(dtype, {rows, lora_.rank});
-  if (lora_.dropout > 0) dropped_ = arena.make(dtype, {rows, a_->master().columns()});
+  down_ = arena.make(DType::kF32, {rows, lora_.rank});
+  ddown_ = arena.make(DType::kF32, {rows, lora_.rank});
+  if (lora_.dropout > 0) dropped_ = arena.make(DType::kF32, {rows, a_->master().columns()});
 }
 
 Dropout LowRankAdapter::placed(const StepContext& step, Dropout dropout) const {

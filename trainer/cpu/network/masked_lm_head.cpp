@@ -1,4 +1,5 @@
 #include "trainer/cpu/network/heads.h"
+#include "trainer/cpu/network/layer_norm.h"
 #include "trainer/cpu/network/linear.h"
 #include "trainer/model/part_names.h"
 
@@ -13,25 +14,23 @@ class MaskedLmHead final : public Head {
         names_(masked_lm_head_names(config)),
         kernels_(kernels),
         dense_(parameters, kernels, names_.dense),
-        norm_(parameters, names_.norm),
+        norm_(parameters, names_.norm, config.layer_norm_eps),
         word_(kernels.make_weight(embeddings.word(), weight_use(parameters))),
         dword_(embeddings.dword()),
         bias_(parameters.value(names_.bias)),
         dbias_(parameters.gradient(names_.bias)) {}
 
-  Tensor picked(const DeviceBatch& batch) const override { return batch.masked; }
+  Tensor picked(const BatchTensors& batch) const override { return batch.masked; }
   int64_t most_picked(const BatchLimits& limits) const override { return limits.most_masked(); }
 
   void allocate(Arena& arena, const BatchLimits& limits) override {
-    const DType dtype = kernels_.activation_dtype();
     const int64_t rows = limits.most_masked();
     for (Tensor* tensor : {&pre_, &activated_, &normalized_, &dnormalized_}) {
-      *tensor = arena.make(dtype, {rows, config_.embedding_width()});
+      *tensor = arena.make(DType::kF32, {rows, config_.embedding_width()});
     }
-    mean_ = arena.make(DType::kF32, {rows});
-    rstd_ = arena.make(DType::kF32, {rows});
+    norm_.allocate(arena, rows);
     for (Tensor* tensor : {&logits_, &dlogits_}) {
-      *tensor = arena.make(dtype, {rows, config_.vocab_size});
+      *tensor = arena.make(DType::kF32, {rows, config_.vocab_size});
     }
   }
 
@@ -42,13 +41,11 @@ class MaskedLmHead final : public Head {
     hidden_ = hidden;
     kernels_.linear_activation_forward(hidden, *dense_.weight, dense_.bias, names_.activation,
                                        pre_.first(rows), activated);
-    kernels_.layer_norm_forward(activated, norm_.gamma, norm_.beta,
-                                static_cast<float>(config_.layer_norm_eps), normalized,
-                                mean_.first(rows), rstd_.first(rows));
+    kernels_.layer_norm_forward(activated, norm_.parameters(), normalized, norm_.statistics(rows));
     kernels_.linear_forward(normalized, *word_, bias_, logits);
     if (step.batch.labelled()) {
       const Tensor dlogits = step.training ? dlogits_.first(rows) : Tensor();
-      kernels_.cross_entropy(logits, step.batch.labels, step.batch.weights, step.label_smoothing,
+      kernels_.cross_entropy({logits, step.batch.labels, step.batch.weights}, step.label_smoothing,
                              step.state, dlogits);
     }
     return logits;
@@ -59,8 +56,8 @@ class MaskedLmHead final : public Head {
     const Tensor d = dnormalized_.first(rows);
     kernels_.linear_backward(dlogits_.first(rows), normalized_.first(rows), *word_, d,
                              Into::kOverwrite, {dword_, dbias_});
-    kernels_.layer_norm_backward(d, activated_.first(rows), norm_.gamma, mean_.first(rows),
-                                 rstd_.first(rows), d, norm_.dgamma, norm_.dbeta);
+    kernels_.layer_norm_backward(d, norm_.normalized(activated_.first(rows)), norm_.parameters(), d,
+                                 norm_.gradients());
     dense_.activation_backward(kernels_, d, pre_.first(rows), names_.activation, hidden_, dhidden,
                                Into::kOverwrite);
   }
@@ -80,7 +77,6 @@ class MaskedLmHead final : public Head {
   const Tensor dword_, bias_, dbias_;
   Tensor hidden_;                                      // [M,H], of the last forward
   Tensor pre_, activated_, normalized_, dnormalized_;  // [M,E]
-  Tensor mean_, rstd_;                                 // [M]
   Tensor logits_, dlogits_;                            // [M,V]
 };
 

@@ -59,8 +59,8 @@ Model::Model(const ModelConfig& config, const BatchLimits& limits, Parameters& p
     : Model(config, parameters, kernels, loss, lora) {
   Arena plan;
   allocate(plan, limits);
-  activations_ = kernels.allocate(plan.used_bytes());
-  Arena arena(*activations_);
+  activations_ = Memory(plan.used_bytes());
+  Arena arena(activations_);
   allocate(arena, limits);
 }
 
@@ -85,8 +85,8 @@ void Model::allocate(Arena& arena, const BatchLimits& limits) {
   const int64_t most_picked = head_->most_picked(limits);
   encoder_.allocate(arena, limits, most_picked);
   head_->allocate(arena, limits);
-  dhidden_ = arena.make(kernels_.activation_dtype(),
-                        {most_picked > 0 ? most_picked : limits.tokens, config_.hidden_size});
+  dhidden_ =
+      arena.make(DType::kF32, {most_picked > 0 ? most_picked : limits.tokens, config_.hidden_size});
 }
 
 void Model::upload(const PackedBatch& batch) {
@@ -100,12 +100,12 @@ void Model::upload(const PackedBatch& batch) {
             .num_tokens = tokens,
             .num_sequences = sequences,
             .longest = longest_sequence(batch)};
-  kernels_.upload(batch_.input_ids, batch.input_ids.data());
-  kernels_.upload(batch_.token_type_ids, batch.token_type_ids.data());
-  kernels_.upload(batch_.position_ids, config_.counts_from_padding()
-                                           ? positions_behind_padding(batch, config_).data()
-                                           : batch.position_ids.data());
-  kernels_.upload(batch_.cu_seqlens, batch.cu_seqlens.data());
+  copy_in(batch_.input_ids, batch.input_ids.data());
+  copy_in(batch_.token_type_ids, batch.token_type_ids.data());
+  copy_in(batch_.position_ids, config_.counts_from_padding()
+                                   ? positions_behind_padding(batch, config_).data()
+                                   : batch.position_ids.data());
+  copy_in(batch_.cu_seqlens, batch.cu_seqlens.data());
   upload_labels(batch);
   batch_.picked = head_->picked(batch_);
 }
@@ -113,12 +113,12 @@ void Model::upload(const PackedBatch& batch) {
 void Model::upload_labels(const PackedBatch& batch) {
   const auto put = [this](Tensor& tensor, Tensor room, const auto& host) {
     tensor = room.first(static_cast<int64_t>(host.size()));
-    kernels_.upload(tensor, host.data());
+    copy_in(tensor, host.data());
   };
   const auto put_targets = [this](const std::vector<float>& host) {
     batch_.targets = targets_.first(batch_.num_sequences);
     assert(host.size() == static_cast<size_t>(batch_.targets.elements()));
-    kernels_.upload(batch_.targets, host.data());
+    copy_in(batch_.targets, host.data());
   };
   if (const auto* classes = std::get_if<PackedBatch::Classes>(&batch.labels)) {
     put(batch_.labels, labels_, *classes);
@@ -148,7 +148,7 @@ StepContext Model::context(StepState& state, bool training) const {
 
 void Model::forward(const PackedBatch& batch, StepState& state, Phase phase) {
   upload(batch);
-  kernels_.begin_micro_batch(state, batch.first_token, batch.first_sequence);
+  state.begin_micro_batch(batch.first_token, batch.first_sequence);
   const StepContext step = context(state, phase == Phase::kTraining);
   const Tensor hidden = encoder_.forward(step);
   logits_ = head_->forward(step, hidden);
@@ -168,7 +168,7 @@ void Model::refresh() {
 
 std::vector<float> Model::logits() const {
   std::vector<float> host(static_cast<size_t>(logits_.elements()));
-  kernels_.download(host.data(), logits_);
+  copy_out(logits_, host.data());
   return host;
 }
 

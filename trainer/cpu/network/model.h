@@ -38,7 +38,7 @@ class Model {
   // start, end) or [M,V].
   std::vector<float> logits() const;
 
-  size_t activation_bytes() const { return activations_->size_bytes(); }
+  size_t activation_bytes() const { return activations_.size_bytes(); }
 
  private:
   // Without activations.
@@ -55,11 +55,11 @@ class Model {
   Kernels& kernels_;
   Encoder encoder_;
   const std::unique_ptr<Head> head_;
-  std::unique_ptr<Memory> activations_;
+  Memory activations_;
   Tensor input_ids_, token_type_ids_, position_ids_, cu_seqlens_, labels_, masked_;
   Tensor targets_, ends_, weights_;
   Tensor dhidden_;  // [R,H]
-  DeviceBatch batch_;
+  BatchTensors batch_;
   Tensor logits_;
 };
 

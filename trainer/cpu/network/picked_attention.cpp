@@ -13,9 +13,19 @@ PickedAttention::PickedAttention(const ModelConfig& config, int64_t layer, Param
 
 void PickedAttention::allocate(Arena& arena, int64_t tokens, int64_t most_picked) {
   const int64_t hidden = config_.hidden_size;
-  q_ = arena.make(kernels_.activation_dtype(), {most_picked, hidden});
+  q_ = arena.make(DType::kF32, {most_picked, hidden});
   kv_ = arena.make(kernels_.kept_dtype(), {tokens, 2 * hidden});
   log_sum_exp_ = arena.make(DType::kF32, {most_picked, config_.num_attention_heads});
+}
+
+AttentionInputs PickedAttention::inputs(const StepContext& step, Tensor kv, Tensor picked,
+                                        const Dropout& dropout) const {
+  return {.qkv = kv,
+          .q = q_.first(picked.rows()),
+          .picked = picked,
+          .cu_seqlens = step.batch.cu_seqlens,
+          .num_heads = static_cast<int>(config_.num_attention_heads),
+          .dropout = dropout};
 }
 
 void PickedAttention::forward(const StepContext& step, Dropout dropout, Tensor x, Tensor picked,
@@ -26,8 +36,8 @@ void PickedAttention::forward(const StepContext& step, Dropout dropout, Tensor x
   kernels_.linear_forward(picked_x, *q_linear_.weight, q_linear_.bias, q);
   kernels_.linear_forward(x, *kv_linear_.weight, kv_linear_.bias, kv);
   if (!keeps_as_computed()) kernels_.convert(kv, kept);
-  kernels_.picked_attention_forward(q, kv, picked, step.batch.cu_seqlens, num_heads(), dropout,
-                                    step.state, out, log_sum_exp_.first(rows));
+  kernels_.attention_forward(inputs(step, kv, picked, dropout), step.state, out,
+                             log_sum_exp_.first(rows));
 }
 
 void PickedAttention::backward(const StepContext& step, Dropout dropout, Tensor dout, Tensor x,
@@ -38,13 +48,12 @@ void PickedAttention::backward(const StepContext& step, Dropout dropout, Tensor 
   const Tensor kv = keeps_as_computed() ? kept : scratch.second_wide_as(tokens, kv_.columns());
   const Tensor dq = scratch.hidden.first(rows), dkv = scratch.wide_as(tokens, kv_.columns());
   if (!keeps_as_computed()) kernels_.convert(kept, kv);
-  kernels_.picked_attention_backward(dout, q_.first(rows), kv, picked, out,
-                                     log_sum_exp_.first(rows), step.batch.cu_seqlens, num_heads(),
-                                     dropout, step.state, dq, dkv);
+  kernels_.attention_backward(dout, inputs(step, kv, picked, dropout), step.state, out,
+                              log_sum_exp_.first(rows), {.dqkv = dkv, .dq = dq});
   const Tensor picked_x = scratch.second_wide_as(rows, hidden);  // kv has been used up
   kernels_.gather_rows(x, picked, picked_x);
   q_linear_.backward(kernels_, dq, picked_x, dpicked_x, Into::kAdd);
-  kernels_.gather_rows_backward(dpicked_x, picked, dx);
+  kernels_.scatter_rows(dpicked_x, picked, dx);
   kv_linear_.backward(kernels_, dkv, x, dx, Into::kAdd);
 }
 

@@ -26,8 +26,9 @@ class PickedAttention {
   void refresh();  // after the parameters changed
 
  private:
-  bool keeps_as_computed() const { return kv_.dtype == kernels_.activation_dtype(); }
-  int num_heads() const { return static_cast<int>(config_.num_attention_heads); }
+  bool keeps_as_computed() const { return kv_.dtype == DType::kF32; }
+  AttentionInputs inputs(const StepContext& step, Tensor kv, Tensor picked,
+                         const Dropout& dropout) const;
 
   const ModelConfig& config_;
   Kernels& kernels_;

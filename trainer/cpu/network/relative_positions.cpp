@@ -35,19 +35,18 @@ RelativePositions::RelativePositions(const ModelConfig& config, Parameters& para
   const RelativePositionNames names = relative_position_names(config);
   table_ = parameters.value(names.table + ".weight");
   dtable_ = parameters.gradient(names.table + ".weight");
-  if (!names.norm.empty()) norm_.emplace(parameters, names.norm);
+  if (!names.norm.empty()) norm_.emplace(parameters, names.norm, config.layer_norm_eps);
 }
 
 int64_t RelativePositions::most_rows() const { return table_.rows(); }
 
 void RelativePositions::allocate(Arena& arena) {
-  const DType dtype = kernels_.activation_dtype();
   all_rows_ = arena.make(DType::kI32, {2 * config_.max_sequence_length() - 1});
   for (Tensor* tensor : {&normalized_, &dnormalized_, &dropped_, &dpositions_}) {
-    *tensor = arena.make(dtype, {most_rows(), config_.hidden_size});
+    *tensor = arena.make(DType::kF32, {most_rows(), config_.hidden_size});
   }
-  dposition_qk_ = arena.make(dtype, {most_rows(), 2 * config_.hidden_size});
-  for (Tensor* tensor : {&mean_, &rstd_}) *tensor = arena.make(DType::kF32, {most_rows()});
+  dqk_ = arena.make(DType::kF32, {most_rows(), 2 * config_.hidden_size});
+  if (norm_) norm_->allocate(arena, most_rows());
 }
 
 void RelativePositions::forward(const StepContext& step) {
@@ -59,15 +58,14 @@ void RelativePositions::forward(const StepContext& step) {
   }
   num_rows_ = host_rows_.back() + 1;
   rows_ = all_rows_.first(2 * longest - 1);
-  kernels_.upload(rows_, host_rows_.data());
+  copy_in(rows_, host_rows_.data());
   const Tensor table = table_.slice(first_row_, num_rows_);
   const Tensor normalized = normalized_.first(num_rows_);
   if (norm_) {
-    kernels_.layer_norm_forward(table, norm_->gamma, norm_->beta,
-                                static_cast<float>(config_.layer_norm_eps), normalized,
-                                mean_.first(num_rows_), rstd_.first(num_rows_));
+    kernels_.layer_norm_forward(table, norm_->parameters(), normalized,
+                                norm_->statistics(num_rows_));
   } else {
-    kernels_.dropout(table, {}, step.state, normalized);
+    kernels_.convert(table, normalized);
   }
 }
 
@@ -76,9 +74,8 @@ void RelativePositions::begin_backward() { kernels_.zero(dnormalized_.first(num_
 void RelativePositions::finish_backward() {
   const Tensor d = dnormalized_.first(num_rows_);
   if (norm_) {
-    kernels_.layer_norm_backward(d, table_.slice(first_row_, num_rows_), norm_->gamma,
-                                 mean_.first(num_rows_), rstd_.first(num_rows_), d, norm_->dgamma,
-                                 norm_->dbeta);
+    kernels_.layer_norm_backward(d, norm_->normalized(table_.slice(first_row_, num_rows_)),
+                                 norm_->parameters(), d, norm_->gradients());
   }
   kernels_.add(d, dtable_.slice(first_row_, num_rows_));
 }

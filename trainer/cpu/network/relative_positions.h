@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "trainer/cpu/network/context.h"
-#include "trainer/cpu/network/linear.h"
+#include "trainer/cpu/network/layer_norm.h"
 #include "trainer/model/config.h"
 
 namespace berth {
@@ -38,14 +38,14 @@ class RelativePositions {
   Dropout counted(Dropout dropout) const;
 
   // Scratch for the backward passes of places, one at a time: [P,2H].
-  Tensor dposition_qk() const { return dposition_qk_.first(num_rows_); }
+  Tensor dqk() const { return dqk_.first(num_rows_); }
   Tensor dpositions() const { return dpositions_.first(num_rows_); }  // [P,H]
 
   bool trains() const { return static_cast<bool>(dtable_); }
 
   int64_t num_rows() const { return num_rows_; }    // P
   int64_t most_rows() const;                        // that P may be
-  Tensor row_of_distance() const { return rows_; }  // RelativeRows::rows
+  Tensor row_of_distance() const { return rows_; }  // RelativePositionInputs::rows
 
  private:
   Dropout dropout(const StepContext& step, uint32_t site) const;
@@ -55,7 +55,7 @@ class RelativePositions {
   Tensor table_, dtable_;  // [2 * span,H]
   std::optional<LayerNorm> norm_;
   Tensor normalized_, dnormalized_, dropped_, dpositions_;  // [P,H]
-  Tensor dposition_qk_, mean_, rstd_;                       // [P,2H], [P], [P]
+  Tensor dqk_;                                              // [P,2H]
   Tensor all_rows_, rows_;
   std::vector<int32_t> host_rows_;
   int64_t first_row_ = 0, num_rows_ = 0;

@@ -14,18 +14,17 @@ class SequenceHead final : public Head {
         dense_(parameters, kernels, names_.dense),
         classifier_(parameters, kernels, names_.classifier) {}
 
-  Tensor picked(const DeviceBatch& batch) const override {
+  Tensor picked(const BatchTensors& batch) const override {
     return batch.cu_seqlens.first(batch.num_sequences);
   }
   int64_t most_picked(const BatchLimits& limits) const override { return limits.sequences; }
 
   void allocate(Arena& arena, const BatchLimits& limits) override {
-    const DType dtype = kernels_.activation_dtype();
     for (Tensor* tensor : {&dropped_, &pre_, &pooled_, &dpooled_}) {
-      *tensor = arena.make(dtype, {limits.sequences, config_.hidden_size});
+      *tensor = arena.make(DType::kF32, {limits.sequences, config_.hidden_size});
     }
     for (Tensor* tensor : {&logits_, &dlogits_}) {
-      *tensor = arena.make(dtype, {limits.sequences, config_.num_outputs()});
+      *tensor = arena.make(DType::kF32, {limits.sequences, config_.num_outputs()});
     }
   }
 
@@ -65,14 +64,15 @@ class SequenceHead final : public Head {
 
  private:
   void add_loss(const StepContext& step, Tensor logits, Tensor dlogits) {
-    const DeviceBatch& batch = step.batch;
+    const BatchTensors& batch = step.batch;
+    const LossInputs of_targets{logits, batch.targets, batch.weights};
+    const LossInputs of_labels{logits, batch.labels, batch.weights};
     if (config_.task == Task::kRegression) {
-      kernels_.mean_squared_error(logits, batch.targets, batch.weights, step.state, dlogits);
+      kernels_.mean_squared_error(of_targets, step.state, dlogits);
     } else if (config_.task == Task::kMultiLabel) {
-      kernels_.binary_cross_entropy(logits, batch.targets, batch.weights, step.state, dlogits);
+      kernels_.binary_cross_entropy(of_targets, step.state, dlogits);
     } else {
-      kernels_.cross_entropy(logits, batch.labels, batch.weights, step.label_smoothing, step.state,
-                             dlogits);
+      kernels_.cross_entropy(of_labels, step.label_smoothing, step.state, dlogits);
     }
   }
 

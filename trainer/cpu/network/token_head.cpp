@@ -12,14 +12,13 @@ class TokenHead final : public Head {
         kernels_(kernels),
         classifier_(parameters, kernels, token_head_name(config)) {}
 
-  Tensor picked(const DeviceBatch&) const override { return {}; }
+  Tensor picked(const BatchTensors&) const override { return {}; }
   int64_t most_picked(const BatchLimits&) const override { return 0; }
 
   void allocate(Arena& arena, const BatchLimits& limits) override {
-    const DType dtype = kernels_.activation_dtype();
-    dropped_ = arena.make(dtype, {limits.tokens, config_.hidden_size});
+    dropped_ = arena.make(DType::kF32, {limits.tokens, config_.hidden_size});
     for (Tensor* tensor : {&logits_, &dlogits_}) {
-      *tensor = arena.make(dtype, {limits.tokens, config_.num_outputs()});
+      *tensor = arena.make(DType::kF32, {limits.tokens, config_.num_outputs()});
     }
   }
 
@@ -45,13 +44,17 @@ class TokenHead final : public Head {
 
  private:
   void add_loss(const StepContext& step, Tensor logits, Tensor dlogits) {
-    const DeviceBatch& batch = step.batch;
+    const BatchTensors& batch = step.batch;
     if (config_.task == Task::kQuestionAnswering) {
-      kernels_.span_cross_entropy(logits, batch.cu_seqlens, batch.labels, batch.ends, batch.weights,
+      kernels_.span_cross_entropy({.logits = logits,
+                                   .cu_seqlens = batch.cu_seqlens,
+                                   .starts = batch.labels,
+                                   .ends = batch.ends,
+                                   .weights = batch.weights},
                                   step.state, dlogits);
     } else {
-      kernels_.cross_entropy(logits, batch.labels, batch.weights, step.label_smoothing, step.state,
-                             dlogits);
+      kernels_.cross_entropy({logits, batch.labels, batch.weights}, step.label_smoothing,
+                             step.state, dlogits);
     }
   }
 

@@ -12,21 +12,25 @@ class Attention : public KernelsTest {
     Tensor qkv, cu_seqlens, out, log_sum_exp;
   };
 
+  static AttentionInputs inputs(const AttentionShape& shape, const Forward& made) {
+    return {.qkv = made.qkv,
+            .cu_seqlens = made.cu_seqlens,
+            .num_heads = static_cast<int>(shape.heads),
+            .dropout = shape.dropout};
+  }
   Forward forward(const AttentionShape& shape, const Vector& qkv) {
     begin(shape.inputs, shape.first_token);
     const int64_t tokens = shape.tokens(), hidden = shape.hidden();
     const Forward made{tensor({tokens, 3 * hidden}, qkv), ids(shape.cu_seqlens),
                        garbage({tokens, hidden}), garbage({tokens, shape.heads})};
-    kernels().attention_forward(made.qkv, made.cu_seqlens, static_cast<int>(shape.heads),
-                                shape.dropout, *state_, made.out, made.log_sum_exp);
+    kernels().attention_forward(inputs(shape, made), *state_, made.out, made.log_sum_exp);
     return made;
   }
   Tensor backward(const AttentionShape& shape, const Forward& made, const Vector& dout) {
     const int64_t tokens = shape.tokens(), hidden = shape.hidden();
     const Tensor dqkv = garbage({tokens, 3 * hidden});
-    kernels().attention_backward(tensor({tokens, hidden}, dout), made.qkv, made.out,
-                                 made.log_sum_exp, made.cu_seqlens, static_cast<int>(shape.heads),
-                                 shape.dropout, *state_, dqkv);
+    kernels().attention_backward(tensor({tokens, hidden}, dout), inputs(shape, made), *state_,
+                                 made.out, made.log_sum_exp, {.dqkv = dqkv});
     return dqkv;
   }
 
@@ -44,8 +48,8 @@ class Attention : public KernelsTest {
                 2 * tolerance_, "dqkv");
   }
 
-  // Some queries alone: each is what it is among all, and so are the gradients where no other has
-  // any.
+  // Only some tokens ask. Their outputs are those that they have when all tokens ask. So are the
+  // gradients, when only the outputs of these tokens have a gradient.
   void check_picked(const AttentionShape& shape, const std::vector<int32_t>& picked) {
     const int64_t tokens = shape.tokens(), hidden = shape.hidden();
     const auto rows = static_cast<int64_t>(picked.size());
@@ -84,12 +88,15 @@ class Attention : public KernelsTest {
     const Tensor queries = tensor({rows, hidden}, q), keys = tensor({tokens, 2 * hidden}, kv);
     const Tensor out = garbage({rows, hidden}), log_sum_exp = garbage({rows, shape.heads});
     const Tensor dq = garbage({rows, hidden}), dkv = garbage({tokens, 2 * hidden});
-    const auto heads = static_cast<int>(shape.heads);
-    kernels().picked_attention_forward(queries, keys, dropout.tokens, all.cu_seqlens, heads,
-                                       dropout, *state_, out, log_sum_exp);
-    kernels().picked_attention_backward(tensor({rows, hidden}, picked_dout), queries, keys,
-                                        dropout.tokens, out, log_sum_exp, all.cu_seqlens, heads,
-                                        dropout, *state_, dq, dkv);
+    const AttentionInputs some{.qkv = keys,
+                               .q = queries,
+                               .picked = dropout.tokens,
+                               .cu_seqlens = all.cu_seqlens,
+                               .num_heads = static_cast<int>(shape.heads),
+                               .dropout = dropout};
+    kernels().attention_forward(some, *state_, out, log_sum_exp);
+    kernels().attention_backward(tensor({rows, hidden}, picked_dout), some, *state_, out,
+                                 log_sum_exp, {.dqkv = dkv, .dq = dq});
     expect_near(out, expected_out, tolerance_, "out");
     expect_near(dq, expected_dq, tolerance_, "dq");
     expect_near(dkv, expected_dkv, tolerance_, "dkv");
@@ -98,7 +105,7 @@ class Attention : public KernelsTest {
   double tolerance_ = 1e-5;
 };
 
-// None, one, some and all of a sequence's; more than are handled at a time.
+// None, one, some and all tokens of a sequence; more queries than are handled at a time.
 TEST_P(Attention, OfPickedQueriesIsWhatItIsAmongAll) {
   check_picked({{0, 3, 3, 7, 12, 14}, 2, 8, {}, {}}, {0, 2, 7, 12, 13});
   check_picked({{0, 6, 9}, 2, 8, {.p = 0.3f, .site = 12}, {.seed = 3, .step = 4}, 1000}, {0, 6});

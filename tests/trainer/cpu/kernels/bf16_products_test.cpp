@@ -31,7 +31,7 @@ std::vector<float> small_integers(int64_t count, int salt) {
 }
 
 std::vector<std::byte> bytes_of(const Bf16Matrix& matrix) {
-  return {matrix.panels->data(), matrix.panels->data() + matrix.panels->size_bytes()};
+  return {matrix.panels.data(), matrix.panels.data() + matrix.panels.size_bytes()};
 }
 
 #if defined(__x86_64__)

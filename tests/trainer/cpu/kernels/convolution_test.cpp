@@ -7,6 +7,7 @@ using reference::ConvolutionShape;
 using reference::numeric_gradient;
 using reference::Vector;
 
+// A convolution over the tokens of a sequence, made of the operations of which it consists.
 class Convolution : public KernelsTest {
  protected:
   struct Parts {
@@ -26,9 +27,11 @@ class Convolution : public KernelsTest {
     const int64_t tokens = shape.tokens(), wide = shape.inputs * shape.size;
     Forward made{ids(shape.cu_seqlens), garbage({tokens, wide}), garbage({tokens, shape.outputs}),
                  garbage({tokens, shape.outputs}), weight({shape.outputs, wide}, parts.w)};
-    kernels().convolution_forward(tensor({tokens, shape.inputs}, parts.x), made.cu_seqlens, *made.w,
-                                  tensor({shape.outputs}, parts.bias), shape.dropout, shape.kind,
-                                  *state_, made.windows, made.pre, made.y);
+    kernels().unfold_windows(tensor({tokens, shape.inputs}, parts.x), made.cu_seqlens,
+                             made.windows);
+    kernels().linear_forward(made.windows, *made.w, tensor({shape.outputs}, parts.bias), made.pre);
+    kernels().dropout(made.pre, shape.dropout, *state_, made.pre);
+    kernels().activation_forward(made.pre, shape.kind, made.y);
     return made;
   }
 
@@ -42,9 +45,11 @@ class Convolution : public KernelsTest {
                  old_dbias = random(shape.outputs);
     const Tensor dx = garbage({tokens, shape.inputs}), dw = tensor({shape.outputs, wide}, old_dw),
                  dbias = tensor({shape.outputs}, old_dbias);
-    kernels().convolution_backward(tensor({tokens, shape.outputs}, dy), made.pre, made.windows,
-                                   made.cu_seqlens, *made.w, shape.dropout, shape.kind, *state_,
-                                   garbage({tokens, wide}), dx, dw, dbias);
+    const Tensor d = tensor({tokens, shape.outputs}, dy), dwindows = garbage({tokens, wide});
+    kernels().activation_backward(made.pre, shape.kind, d);
+    kernels().dropout(d, shape.dropout, *state_, d);
+    kernels().linear_backward(d, made.windows, *made.w, dwindows, Into::kOverwrite, {dw, dbias});
+    kernels().fold_windows(dwindows, made.cu_seqlens, dx);
     const auto expect_gradient = [&](Tensor actual, Vector Parts::*part, const Vector& before,
                                      const char* name) {
       Vector expected = numeric_gradient(

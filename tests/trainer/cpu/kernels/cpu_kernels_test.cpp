@@ -20,31 +20,11 @@ TEST(CpuKernels, DescribeThemselves) {
   EXPECT_THAT(make_cpu_kernels(one, "baseline")->description(),
               testing::MatchesRegex("cpu-fp32-baseline, OpenBLAS .+, 1 thread"));
   EXPECT_THAT(make_cpu_kernels(two)->description(), HasSubstr("2 threads"));
-  EXPECT_EQ(make_cpu_kernels(two)->activation_dtype(), DType::kF32);
 }
 
 TEST(CpuKernels, RefuseAnInstructionSetThatIsNotThere) {
   ThreadPool pool(1);
   EXPECT_THAT([&] { make_cpu_kernels(pool, "mmx"); }, ThrowsCode(Code::kUsage, "mmx"));
-}
-
-TEST(CpuKernels, RefuseMoreMemoryThanThereIs) {
-  ThreadPool pool(1);
-  const auto kernels = make_cpu_kernels(pool);
-  EXPECT_THAT([&] { kernels->allocate(SIZE_MAX); }, ThrowsCode(Code::kMemory));
-  EXPECT_THAT([&] { kernels->allocate(size_t{1} << 60); }, ThrowsCode(Code::kMemory));
-}
-
-TEST(CpuKernels, HandOutZeroedAlignedMemory) {
-  ThreadPool pool(1);
-  const auto kernels = make_cpu_kernels(pool);
-  for (const size_t size : {size_t{0}, size_t{1}, size_t{1000}, (size_t{5} << 20) + 3}) {
-    const auto memory = kernels->allocate(size);
-    EXPECT_EQ(memory->size_bytes(), size);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(memory->data()) % 64, 0u);
-    EXPECT_TRUE(std::all_of(memory->data(), memory->data() + size,
-                            [](std::byte b) { return b == std::byte{0}; }));
-  }
 }
 
 // OpenBLAS's own buffers would not stand this: blas_buffer.h.

@@ -24,12 +24,19 @@ class DisentangledAttention : public KernelsTest {
  protected:
   struct Forward {
     Tensor qkv, cu_seqlens, out, log_sum_exp;
-    RelativeRows relative;
+    RelativePositionInputs relative;
   };
   struct Backward {
     Tensor dqkv, dposition_qk;
   };
 
+  static AttentionInputs inputs(const AttentionShape& shape, const Forward& made) {
+    return {.qkv = made.qkv,
+            .cu_seqlens = made.cu_seqlens,
+            .num_heads = static_cast<int>(shape.heads),
+            .relative = made.relative,
+            .dropout = shape.dropout};
+  }
   Forward forward(const AttentionShape& shape, const Vector& qkv, const Vector& position_qk,
                   const std::vector<int32_t>& rows) {
     begin(shape.inputs, shape.first_token);
@@ -40,19 +47,16 @@ class DisentangledAttention : public KernelsTest {
                        garbage({tokens, hidden}),
                        garbage({tokens, shape.heads}),
                        {tensor({positions, 2 * hidden}, position_qk), ids(rows)}};
-    kernels().disentangled_attention_forward(made.qkv, made.relative, made.cu_seqlens,
-                                             static_cast<int>(shape.heads), shape.dropout, *state_,
-                                             made.out, made.log_sum_exp);
+    kernels().attention_forward(inputs(shape, made), *state_, made.out, made.log_sum_exp);
     return made;
   }
   Backward backward(const AttentionShape& shape, const Forward& made, const Vector& dout) {
     const int64_t tokens = shape.tokens(), hidden = shape.hidden();
     const Backward gradients{garbage({tokens, 3 * hidden}),
-                             garbage({made.relative.position_qk.rows(), 2 * hidden})};
-    kernels().disentangled_attention_backward(
-        tensor({tokens, hidden}, dout), made.qkv, made.relative, made.out, made.log_sum_exp,
-        made.cu_seqlens, static_cast<int>(shape.heads), shape.dropout, *state_, gradients.dqkv,
-        gradients.dposition_qk);
+                             garbage({made.relative.qk.rows(), 2 * hidden})};
+    kernels().attention_backward(tensor({tokens, hidden}, dout), inputs(shape, made), *state_,
+                                 made.out, made.log_sum_exp,
+                                 {.dqkv = gradients.dqkv, .drelative_qk = gradients.dposition_qk});
     return gradients;
   }
 

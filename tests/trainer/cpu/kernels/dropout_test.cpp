@@ -70,7 +70,7 @@ TEST_P(DropoutTest, DoesNotDependOnHowTheUpdateIsCut) {
   const Dropout dropout{.p = 0.4f, .site = 2};
   begin(inputs_, 100, 7);
   const std::vector<float> whole = drop(20, 50, dropout);
-  kernels().begin_micro_batch(*state_, 100 + 13, 7 + 4);
+  state_->begin_micro_batch(100 + 13, 7 + 4);
   const std::vector<float> rest = drop(7, 50, dropout);
   EXPECT_TRUE(std::equal(rest.begin(), rest.end(), whole.begin() + 13 * 50));
 }

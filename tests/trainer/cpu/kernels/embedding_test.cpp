@@ -34,12 +34,15 @@ class Embedding : public KernelsTest {
     const Tensor word_ids = ids(words), position_ids = ids(positions);
     const Tensor type_ids = with_types ? ids(types) : Tensor{};
     const Tensor yt = garbage({tokens, hidden});
-    kernels().embedding_forward(word_ids, position_ids, type_ids, tensor({11, hidden}, word),
-                                tensor({5, hidden}, position),
-                                with_types ? tensor({2, hidden}, type) : Tensor{}, yt);
+    const EmbeddingIds rows{.words = word_ids, .positions = position_ids, .types = type_ids};
+    const EmbeddingTables tables{.word = tensor({11, hidden}, word),
+                                 .position = tensor({5, hidden}, position),
+                                 .type = with_types ? tensor({2, hidden}, type) : Tensor{}};
+    kernels().embedding_forward(rows, tables, yt);
     expect_near(yt, y, 1e-6, "y");
-    kernels().embedding_backward(tensor({tokens, hidden}, dy), word_ids, position_ids, type_ids, {},
-                                 dword_t, {}, dposition_t, with_types ? dtype_t : Tensor{});
+    kernels().embedding_backward(
+        tensor({tokens, hidden}, dy), rows, /*padding=*/{},
+        {.dword = dword_t, .dposition = dposition_t, .dtype = with_types ? dtype_t : Tensor{}});
     expect_near(dword_t, dword, 1e-5, "dword");
     expect_near(dposition_t, dposition, 1e-5, "dposition");
     if (with_types) expect_near(dtype_t, dtype, 1e-5, "dtype");
@@ -59,11 +62,11 @@ TEST_P(Embedding, WorksWithoutPositions) {
   const Vector word = random(2 * 8), type = random(2 * 8);
   const Tensor some = ids({1, 0}), words = tensor({2, 8}, word), types = tensor({2, 8}, type);
   const Tensor y = garbage({2, 8});
-  kernels().embedding_forward(some, {}, {}, words, {}, {}, y);
+  kernels().embedding_forward({some, {}, {}}, {words, {}, {}}, y);
   Vector expected(word.begin() + 8, word.end());
   expected.insert(expected.end(), word.begin(), word.begin() + 8);
   expect_near(y, expected, 0, "words");
-  kernels().embedding_forward(some, {}, some, words, {}, types, y);
+  kernels().embedding_forward({some, {}, some}, {words, {}, types}, y);
   for (size_t i = 0; i < expected.size(); ++i) expected[i] += type[(i + 8) % 16];
   expect_near(y, expected, 1e-6, "words and types");
 }
@@ -71,7 +74,8 @@ TEST_P(Embedding, WorksWithoutPositions) {
 TEST_P(Embedding, BackwardSkipsTablesThatNobodyTrains) {
   const Tensor dy = tensor({2, 8}, random(16)), some = ids({0, 1});
   const Tensor dposition = zeros({2, 8});
-  kernels().embedding_backward(dy, some, some, some, {}, {}, {}, dposition, {});
+  kernels().embedding_backward(dy, {some, some, some}, /*padding=*/{},
+                               {.dword = {}, .dposition = dposition, .dtype = {}});
   EXPECT_EQ(floats(dposition), floats(dy));
 }
 
@@ -80,8 +84,9 @@ TEST_P(Embedding, PaddingLearnsNothing) {
   const Tensor dy = tensor({2, 8}, reference::Vector(16, 1)), some = ids({0, 1});
   const Tensor dword = zeros({2, 8}), dposition = zeros({2, 8}), dtype = zeros({2, 8});
   const Tensor marks = ids({kHasMoments, kHasMoments});
-  kernels().embedding_backward(dy, some, some, some, {.word = 0, .position = 0}, dword, marks,
-                               dposition, dtype);
+  kernels().embedding_backward(
+      dy, {some, some, some}, {.word = 0, .position = 0},
+      {.dword = dword, .dposition = dposition, .dtype = dtype, .word_marks = marks});
   EXPECT_EQ(floats(dword), second);
   EXPECT_EQ(floats(dposition), second);
   EXPECT_EQ(floats(dtype), ones);

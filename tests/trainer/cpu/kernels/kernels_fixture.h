@@ -35,32 +35,32 @@ class KernelsTest : public testing::TestWithParam<Backend> {
       GTEST_SKIP() << "NOT TESTED HERE: " << error.what();
     }
     state_ = std::make_unique<StepState>();
-    kernels_->begin_step(*state_, inputs_);
+    state_->begin(inputs_);
   }
 
   Kernels& kernels() { return *kernels_; }
 
-  // Starts the update anew.
+  // Starts a new update.
   void begin(const StepInputs& inputs, uint64_t first_token = 0, uint64_t first_sequence = 0) {
     inputs_ = inputs;
-    kernels().begin_step(*state_, inputs);
-    kernels().begin_micro_batch(*state_, first_token, first_sequence);
+    state_->begin(inputs);
+    state_->begin_micro_batch(first_token, first_sequence);
   }
 
   // Lets `examples` examples pass, so that gradients are divided by them.
   void count_examples(int64_t examples) {
     const std::vector<int32_t> labels(static_cast<size_t>(examples));
-    kernels().cross_entropy(zeros({examples, 2}), ids(labels), {}, 0, *state_, {});
+    kernels().cross_entropy({zeros({examples, 2}), ids(labels)}, 0, *state_, {});
   }
 
   Tensor tensor(std::initializer_list<int64_t> shape, const reference::Vector& values) {
     const std::vector<float> floats(values.begin(), values.end());
     const Tensor made = make(DType::kF32, shape);
     EXPECT_EQ(made.elements(), static_cast<int64_t>(floats.size()));
-    kernels().upload(made, floats.data());
+    copy_in(made, floats.data());
     return made;
   }
-  // Full of NaN: what is not overwritten shows.
+  // Full of NaN, so that a test sees what an operation does not overwrite.
   Tensor garbage(std::initializer_list<int64_t> shape) {
     const Tensor made = make(DType::kF32, shape);
     fill(made, std::numeric_limits<double>::quiet_NaN());
@@ -70,12 +70,12 @@ class KernelsTest : public testing::TestWithParam<Backend> {
   Tensor kept(std::initializer_list<int64_t> shape) { return make(kernels().kept_dtype(), shape); }
   Tensor ids(const std::vector<int32_t>& values) {
     const Tensor made = make(DType::kI32, {static_cast<int64_t>(values.size())});
-    kernels().upload(made, values.data());
+    copy_in(made, values.data());
     return made;
   }
   void fill(Tensor x, double value) {
     const std::vector<float> floats(static_cast<size_t>(x.elements()), static_cast<float>(value));
-    kernels().upload(x, floats.data());
+    copy_in(x, floats.data());
   }
   std::unique_ptr<Weight> weight(std::initializer_list<int64_t> shape,
                                  const reference::Vector& values) {
@@ -84,7 +84,7 @@ class KernelsTest : public testing::TestWithParam<Backend> {
 
   std::vector<float> floats(Tensor x) {
     std::vector<float> values(static_cast<size_t>(x.elements()));
-    kernels().download(values.data(), x);
+    copy_out(x, values.data());
     return values;
   }
   reference::Vector values(Tensor x) {
@@ -127,12 +127,12 @@ class KernelsTest : public testing::TestWithParam<Backend> {
   Tensor make(DType dtype, std::initializer_list<int64_t> shape) {
     Arena plan;
     plan.make(dtype, shape);
-    memory_.push_back(kernels().allocate(plan.used_bytes()));
-    return Arena(*memory_.back()).make(dtype, shape);
+    memory_.emplace_back(plan.used_bytes());
+    return Arena(memory_.back()).make(dtype, shape);
   }
 
   std::mt19937_64 generator_{20240229};
-  std::vector<std::unique_ptr<Memory>> memory_;
+  std::vector<Memory> memory_;
 };
 
 // A suite with products in bf16, near the definition within 1 %.

@@ -15,11 +15,13 @@ class LayerNorm : public KernelsTest {
     const Vector x = random(rows * columns, 2), gamma = random(columns), beta = random(columns);
     const Vector dy = random(rows * columns), before = random(columns);
     const Tensor xt = tensor({rows, columns}, x), y = garbage({rows, columns});
-    const Tensor mean = garbage({rows}), rstd = garbage({rows});
-    const Tensor gammat = tensor({columns}, gamma);
-    const Tensor betat = tensor({columns}, beta), again = garbage({rows, columns});
-    kernels().layer_norm_forward(xt, gammat, betat, kEpsilon, y, mean, rstd);
-    kernels().layer_norm_again(xt, gammat, betat, mean, rstd, again);
+    const NormStatistics statistics{garbage({rows}), garbage({rows})};
+    const LayerNormParameters parameters{tensor({columns}, gamma), tensor({columns}, beta),
+                                         kEpsilon};
+    const Tensor again = garbage({rows, columns});
+    kernels().layer_norm_forward(xt, parameters, y, statistics);
+    const NormalizedRows normalized{xt, statistics.mean, statistics.rstd};
+    kernels().layer_norm_recompute(normalized, parameters, again);
     EXPECT_EQ(floats(again), floats(y));
     const auto forward = [&](const Vector& a, const Vector& b, const Vector& c) {
       return reference::layer_norm(a, b, c, kEpsilon);
@@ -28,7 +30,7 @@ class LayerNorm : public KernelsTest {
 
     const Tensor dx = tensor({rows, columns}, dy);  // in place
     const Tensor dgamma = tensor({columns}, before), dbeta = tensor({columns}, before);
-    kernels().layer_norm_backward(dx, xt, gammat, mean, rstd, dx, dgamma, dbeta);
+    kernels().layer_norm_backward(dx, normalized, parameters, dx, {dgamma, dbeta});
     using reference::numeric_gradient;
     expect_near(dx,
                 numeric_gradient([&](const Vector& a) { return forward(a, gamma, beta); }, x, dy),
@@ -59,27 +61,29 @@ TEST_P(LayerNorm, OfWideRowsAgrees) {
   const int64_t rows = 67, columns = 771;
   const Vector x = random(rows * columns, 3), gamma = random(columns), beta = random(columns);
   const Tensor y = garbage({rows, columns});
-  kernels().layer_norm_forward(tensor({rows, columns}, x), tensor({columns}, gamma),
-                               tensor({columns}, beta), kEpsilon, y, garbage({rows}),
-                               garbage({rows}));
+  kernels().layer_norm_forward(tensor({rows, columns}, x),
+                               {tensor({columns}, gamma), tensor({columns}, beta), kEpsilon}, y,
+                               {garbage({rows}), garbage({rows})});
   expect_near(y, reference::layer_norm(x, gamma, beta, kEpsilon), 1e-5, "y");
 }
 
 TEST_P(LayerNorm, OfNoRowsDoesNothing) {
   const Tensor none = zeros({0, 8}), gamma = zeros({8}), statistics = zeros({0});
-  kernels().layer_norm_forward(none, gamma, gamma, kEpsilon, none, statistics, statistics);
-  kernels().layer_norm_backward(none, none, gamma, statistics, statistics, none, gamma, gamma);
+  kernels().layer_norm_forward(none, {gamma, gamma, kEpsilon}, none, {statistics, statistics});
+  kernels().layer_norm_backward(none, {none, statistics, statistics}, {gamma, gamma, kEpsilon},
+                                none, {gamma, gamma});
   expect_near(gamma, Vector(8, 0.0), 0, "dgamma");
 }
 
 TEST_P(LayerNorm, SkipsGradientsThatNobodyWants) {
   const Tensor x = tensor({4, 8}, random(32)), dy = tensor({4, 8}, random(32));
-  const Tensor gamma = tensor({8}, random(8)), mean = zeros({4}), rstd = tensor({4}, {1, 1, 1, 1});
+  const NormalizedRows rows{x, zeros({4}), tensor({4}, {1, 1, 1, 1})};
+  const LayerNormParameters parameters{.gamma = tensor({8}, random(8)), .beta = zeros({8})};
   const Tensor dx = garbage({4, 8}), dx_alone = garbage({4, 8}), dgamma = zeros({8});
-  kernels().layer_norm_backward(dy, x, gamma, mean, rstd, dx, zeros({8}), zeros({8}));
-  kernels().layer_norm_backward(dy, x, gamma, mean, rstd, dx_alone, {}, {});
+  kernels().layer_norm_backward(dy, rows, parameters, dx, {zeros({8}), zeros({8})});
+  kernels().layer_norm_backward(dy, rows, parameters, dx_alone, {});
   EXPECT_EQ(floats(dx_alone), floats(dx));
-  kernels().layer_norm_backward(dy, x, gamma, mean, rstd, {}, dgamma, {});
+  kernels().layer_norm_backward(dy, rows, parameters, {}, {dgamma, {}});
   EXPECT_NE(floats(dgamma), floats(zeros({8})));
 }
 
@@ -96,16 +100,19 @@ class AddLayerNorm : public LayerNorm {
       return reference::layer_norm(sum, c, beta, kEpsilon);
     };
     const Tensor sum = tensor({rows, columns}, x);  // in place
-    const Tensor y = garbage({rows, columns}), mean = garbage({rows}), rstd = garbage({rows});
-    const Tensor gammat = tensor({columns}, gamma);
+    const Tensor y = garbage({rows, columns});
+    const NormStatistics statistics{garbage({rows}), garbage({rows})};
+    const LayerNormParameters parameters{tensor({columns}, gamma), tensor({columns}, beta),
+                                         kEpsilon};
     kernels().add_layer_norm_forward(sum, tensor({rows, columns}, residual), dropout, *state_,
-                                     gammat, tensor({columns}, beta), kEpsilon, sum, y, mean, rstd);
+                                     parameters, {sum, y, statistics});
     expect_near(y, forward(x, residual, gamma), 2e-5, "y");
 
     const Tensor dx = garbage({rows, columns}), dresidual = tensor({rows, columns}, dy);
     const Tensor dgamma = zeros({columns}), dbeta = zeros({columns});
-    kernels().add_layer_norm_backward(dresidual, sum, dropout, *state_, gammat, mean, rstd, dx,
-                                      dresidual, dgamma, dbeta);
+    const NormalizedRows normalized{sum, statistics.mean, statistics.rstd};
+    kernels().add_layer_norm_backward(dresidual, normalized, dropout, *state_, parameters,
+                                      {dx, dresidual, {dgamma, dbeta}});
     using reference::numeric_gradient;
     expect_near(
         dx, numeric_gradient([&](const Vector& a) { return forward(a, residual, gamma); }, x, dy),
@@ -121,8 +128,8 @@ class AddLayerNorm : public LayerNorm {
 
     // Only the gradient of x is wanted.
     const Tensor dx_alone = garbage({rows, columns});
-    kernels().add_layer_norm_backward(tensor({rows, columns}, dy), sum, dropout, *state_, gammat,
-                                      mean, rstd, dx_alone, {}, {}, {});
+    kernels().add_layer_norm_backward(tensor({rows, columns}, dy), normalized, dropout, *state_,
+                                      parameters, {dx_alone, {}, {}});
     EXPECT_EQ(floats(dx_alone), floats(dx));
   }
 };
@@ -156,11 +163,12 @@ TEST_P(AddLayerNorm, OfSomeTokensDropsAsAmongAll) {
     const int64_t count = in.rows();
     const Dropout dropout{.p = 0.3f, .site = 3, .tokens = of};
     const Tensor sum = garbage({count, kColumns}), y = garbage({count, kColumns});
-    const Tensor mean = garbage({count}), rstd = garbage({count}), dx = garbage({count, kColumns});
-    kernels().add_layer_norm_forward(in, in, dropout, *state_, gamma, gamma, kEpsilon, sum, y, mean,
-                                     rstd);
-    kernels().add_layer_norm_backward(gradient, sum, dropout, *state_, gamma, mean, rstd, dx,
-                                      garbage({count, kColumns}), {}, {});
+    const Tensor dx = garbage({count, kColumns}), dresidual = garbage({count, kColumns});
+    const NormStatistics statistics{garbage({count}), garbage({count})};
+    const LayerNormParameters parameters{gamma, gamma, kEpsilon};
+    kernels().add_layer_norm_forward(in, in, dropout, *state_, parameters, {sum, y, statistics});
+    kernels().add_layer_norm_backward(gradient, {sum, statistics.mean, statistics.rstd}, dropout,
+                                      *state_, parameters, {dx, dresidual, {}});
     return std::pair{y, dx};
   };
   begin(inputs_, 41);

@@ -101,14 +101,14 @@ TEST_P(Bf16Linear, ActivatesWhatItKeeps) {
   const Tensor pre = kept({kTokens, kOutputs}), again = garbage({kTokens, kOutputs});
   kernels().linear_forward(inputs, *weights, bias, sums);
   kernels().linear_activation_forward(inputs, *weights, bias, Activation::kGelu, pre, y);
-  kernels().activation_again(pre, Activation::kGelu, again);
+  kernels().activation_forward(pre, Activation::kGelu, again);
   EXPECT_EQ(floats(again), floats(y));
   kernels().convert(pre, again);
   const Vector nearest = values(again);
   expect_near(sums, nearest, 0x1p-8, "pre");
   expect_near(y, reference::activation(Activation::kGelu, nearest), 1e-5, "y");
   const Tensor second_pre = kept({kTokens, kOutputs});
-  kernels().activation_forward(sums, Activation::kGelu, second_pre);
+  kernels().activation_forward(sums, Activation::kGelu, sums, second_pre);
   EXPECT_EQ(floats(sums), floats(y));
 
   const Tensor dy = tensor({kTokens, kOutputs}, Vector(kTokens * kOutputs, 1));
@@ -302,10 +302,10 @@ TEST_P(Linear, WithActivationAgrees) {
     expect_near(pre, reference::linear(x, w, bias), 1e-5, "pre");
     expect_near(y, f(x, w, bias), 1e-5, "y");
     const Tensor again = garbage({tokens, outputs}), kept = garbage({tokens, outputs});
-    kernels().activation_again(pre, kind, again);
+    kernels().activation_forward(pre, kind, again);
     EXPECT_EQ(values(again), values(y));
     const Tensor alone = tensor({tokens, outputs}, values(pre));
-    kernels().activation_forward(alone, kind, kept);
+    kernels().activation_forward(alone, kind, alone, kept);
     EXPECT_EQ(values(alone), values(y));
     EXPECT_EQ(values(kept), values(pre));
 

@@ -5,13 +5,13 @@ namespace {
 
 using reference::Vector;
 
-// Every loss against its definition, its gradient against finite differences of that.
+// Compares every loss with its definition, and its gradient with finite differences of that.
 class LossesTest : public KernelsTest {
  protected:
   using Definition = std::function<Vector(const Vector& logits)>;  // the rows' losses
   using Loss = std::function<void(Tensor logits, Tensor weights, Tensor dlogits)>;
 
-  // `weights`: of the rows, 0 for those without a loss.
+  // `weights`: those of the rows, 0 for rows without a loss.
   void check(std::initializer_list<int64_t> shape, const Vector& logits, const Vector& weights,
              Tensor weights_or_null, const Loss& loss, const Definition& definition) {
     begin(inputs_);
@@ -23,7 +23,7 @@ class LossesTest : public KernelsTest {
       sum += weights[row] * losses[row];
       examples += weights[row];
     }
-    const StepOutcome outcome = kernels().read_step(*state_);
+    const StepOutcome outcome = state_->outcome();
     EXPECT_NEAR(outcome.loss_sum, sum, 1e-6 * (1 + sum));
     EXPECT_NEAR(outcome.examples, examples, 1e-6 * examples);
     if (logits.size() > 1000) return;
@@ -56,7 +56,7 @@ class CrossEntropy : public LossesTest {
     check_both(
         {rows, classes}, random(rows * classes, scale), has_loss,
         [&](Tensor logits, Tensor weights, Tensor dlogits) {
-          kernels().cross_entropy(logits, ids(labels), weights, static_cast<float>(smoothing),
+          kernels().cross_entropy({logits, ids(labels), weights}, static_cast<float>(smoothing),
                                   *state_, dlogits);
         },
         [&](const Vector& x) { return reference::cross_entropy(x, labels, smoothing); });
@@ -79,44 +79,44 @@ TEST_P(CrossEntropy, OfAVocabularyAgrees) {
 // torch.nn.CrossEntropyLoss(label_smoothing=0.1, reduction="sum"), torch 1.13.
 TEST_P(CrossEntropy, IsSmoothedAsTorchDoes) {
   const Tensor logits = tensor({2, 3}, {1, -2, 0.5, 0, 3, -1}), dlogits = garbage({2, 3});
-  kernels().cross_entropy(logits, ids({0, 2}), {}, 0.1f, *state_, dlogits);
-  EXPECT_NEAR(kernels().read_step(*state_).loss_sum, 4.520481, 1e-5);
+  kernels().cross_entropy({logits, ids({0, 2})}, 0.1f, *state_, dlogits);
+  EXPECT_NEAR(state_->outcome().loss_sum, 4.520481, 1e-5);
   expect_near(dlogits, {-0.3295844, -0.0032744, 0.3328589, 0.0132793, 0.9029062, -0.9161855}, 1e-5,
               "dlogits");
 }
 
 TEST_P(CrossEntropy, SurvivesHugeLogits) {
   const Tensor dlogits = garbage({2, 2});
-  kernels().cross_entropy(tensor({2, 2}, {1e4, -1e4, 1e4, -1e4}), ids({0, 1}), {}, 0, *state_,
+  kernels().cross_entropy({tensor({2, 2}, {1e4, -1e4, 1e4, -1e4}), ids({0, 1})}, 0, *state_,
                           dlogits);
-  EXPECT_NEAR(kernels().read_step(*state_).loss_sum, 2e4, 1e-3);
+  EXPECT_NEAR(state_->outcome().loss_sum, 2e4, 1e-3);
   expect_near(dlogits, {0, 0, 1, -1}, 1e-6, "dlogits");
 }
 
 TEST_P(CrossEntropy, RowsWithoutALabelDoNotCount) {
   const Tensor dlogits = garbage({3, 2});
-  kernels().cross_entropy(tensor({3, 2}, {5, 1, 0, 0, 7, 2}), ids({-100, 1, -1}), {}, 0, *state_,
+  kernels().cross_entropy({tensor({3, 2}, {5, 1, 0, 0, 7, 2}), ids({-100, 1, -1})}, 0, *state_,
                           dlogits);
-  EXPECT_NEAR(kernels().read_step(*state_).loss_sum, std::log(2), 1e-6);
-  EXPECT_EQ(kernels().read_step(*state_).examples, 1);
+  EXPECT_NEAR(state_->outcome().loss_sum, std::log(2), 1e-6);
+  EXPECT_EQ(state_->outcome().examples, 1);
   expect_near(dlogits, {0, 0, 0.5, -0.5, 0, 0}, 1e-6, "dlogits");
 }
 
 TEST_P(CrossEntropy, ShowsADivergedModel) {
   const Tensor logits = tensor({1, 3}, {0, std::numeric_limits<double>::quiet_NaN(), 1});
-  kernels().cross_entropy(logits, ids({0}), {}, 0, *state_, {});
-  EXPECT_TRUE(std::isnan(kernels().read_step(*state_).loss_sum));
+  kernels().cross_entropy({logits, ids({0})}, 0, *state_, {});
+  EXPECT_TRUE(std::isnan(state_->outcome().loss_sum));
 }
 
 TEST_P(CrossEntropy, SumsOverMicroBatchesUntilTheNextStep) {
   const Tensor logits = tensor({2, 2}, {0, 0, 0, 0}), labels = ids({0, 1});
-  kernels().cross_entropy(logits, labels, {}, 0, *state_, {});
-  kernels().cross_entropy(logits.first(1), labels.first(1), {}, 0, *state_, {});
-  EXPECT_NEAR(kernels().read_step(*state_).loss_sum, 3 * std::log(2), 1e-6);
-  EXPECT_EQ(kernels().read_step(*state_).examples, 3);
-  kernels().begin_step(*state_, inputs_);
-  EXPECT_EQ(kernels().read_step(*state_).loss_sum, 0);
-  EXPECT_EQ(kernels().read_step(*state_).examples, 0);
+  kernels().cross_entropy({logits, labels}, 0, *state_, {});
+  kernels().cross_entropy({logits.first(1), labels.first(1)}, 0, *state_, {});
+  EXPECT_NEAR(state_->outcome().loss_sum, 3 * std::log(2), 1e-6);
+  EXPECT_EQ(state_->outcome().examples, 3);
+  state_->begin(inputs_);
+  EXPECT_EQ(state_->outcome().loss_sum, 0);
+  EXPECT_EQ(state_->outcome().examples, 0);
 }
 
 class MeanSquaredError : public LossesTest {};
@@ -127,7 +127,8 @@ TEST_P(MeanSquaredError, AgreesWithItsDefinition) {
     check_both(
         {rows, 1}, random(rows), std::vector<bool>(static_cast<size_t>(rows), true),
         [&](Tensor logits, Tensor weights, Tensor dlogits) {
-          kernels().mean_squared_error(logits, tensor({rows}, targets), weights, *state_, dlogits);
+          kernels().mean_squared_error({logits, tensor({rows}, targets), weights}, *state_,
+                                       dlogits);
         },
         [&](const Vector& x) { return reference::squared_error(x, targets); });
   }
@@ -143,7 +144,7 @@ TEST_P(BinaryCrossEntropy, AgreesWithItsDefinition) {
     check_both(
         {kRows, classes}, random(kRows * classes, 2), std::vector<bool>(kRows, true),
         [&](Tensor logits, Tensor weights, Tensor dlogits) {
-          kernels().binary_cross_entropy(logits, tensor({kRows, classes}, targets), weights,
+          kernels().binary_cross_entropy({logits, tensor({kRows, classes}, targets), weights},
                                          *state_, dlogits);
         },
         [&](const Vector& x) { return reference::binary_cross_entropy(x, targets, classes); });
@@ -152,9 +153,9 @@ TEST_P(BinaryCrossEntropy, AgreesWithItsDefinition) {
 
 TEST_P(BinaryCrossEntropy, SurvivesHugeLogits) {
   const Tensor dlogits = garbage({2, 2});
-  kernels().binary_cross_entropy(tensor({2, 2}, {1e4, -1e4, 1e4, -1e4}),
-                                 tensor({2, 2}, {1, 0, 0, 1}), {}, *state_, dlogits);
-  EXPECT_NEAR(kernels().read_step(*state_).loss_sum, 1e4, 1e-3);
+  kernels().binary_cross_entropy(
+      {tensor({2, 2}, {1e4, -1e4, 1e4, -1e4}), tensor({2, 2}, {1, 0, 0, 1})}, *state_, dlogits);
+  EXPECT_NEAR(state_->outcome().loss_sum, 1e4, 1e-3);
   expect_near(dlogits, {0, 0, 0.5, -0.5}, 1e-6, "dlogits");
 }
 
@@ -169,8 +170,8 @@ TEST_P(SpanCrossEntropy, AgreesWithItsDefinition) {
     check_both(
         {30, 2}, random(60, scale), {true, true, false, true},
         [&](Tensor logits, Tensor weights, Tensor dlogits) {
-          kernels().span_cross_entropy(logits, ids(cu_seqlens_), ids(starts_), ids(ends_), weights,
-                                       *state_, dlogits);
+          kernels().span_cross_entropy(
+              {logits, ids(cu_seqlens_), ids(starts_), ids(ends_), weights}, *state_, dlogits);
         },
         [&](const Vector& x) {
           return reference::span_cross_entropy(x, cu_seqlens_, starts_, ends_);
@@ -180,10 +181,10 @@ TEST_P(SpanCrossEntropy, AgreesWithItsDefinition) {
 
 TEST_P(SpanCrossEntropy, OfOneTokenIsCertain) {
   const Tensor dlogits = garbage({1, 2});
-  kernels().span_cross_entropy(tensor({1, 2}, {3, -8}), ids({0, 1}), ids({0}), ids({0}), {},
-                               *state_, dlogits);
-  EXPECT_EQ(kernels().read_step(*state_).loss_sum, 0);
-  EXPECT_EQ(kernels().read_step(*state_).examples, 1);
+  kernels().span_cross_entropy({tensor({1, 2}, {3, -8}), ids({0, 1}), ids({0}), ids({0})}, *state_,
+                               dlogits);
+  EXPECT_EQ(state_->outcome().loss_sum, 0);
+  EXPECT_EQ(state_->outcome().examples, 1);
   expect_near(dlogits, {0, 0}, 1e-6, "dlogits");
 }
 
@@ -198,16 +199,16 @@ TEST_P(Losses, AreTheSameForAnyNumberOfThreads) {
   std::vector<std::vector<float>> gradients;
   std::vector<double> sums;
   for (Kernels* some : {kernels_.get(), other_kernels.get()}) {
-    some->begin_step(*state_, inputs_);
+    state_->begin(inputs_);
     for (const bool of_sets : {false, true}) {
       const Tensor dlogits = garbage({kRows, kClasses});
       if (of_sets) {
-        some->binary_cross_entropy(logits, targets, {}, *state_, dlogits);
+        some->binary_cross_entropy({logits, targets}, *state_, dlogits);
       } else {
-        some->cross_entropy(logits, labels, {}, 0.1f, *state_, dlogits);
+        some->cross_entropy({logits, labels}, 0.1f, *state_, dlogits);
       }
       gradients.push_back(floats(dlogits));
-      sums.push_back(some->read_step(*state_).loss_sum);
+      sums.push_back(state_->outcome().loss_sum);
     }
   }
   for (size_t i : {0, 1}) {

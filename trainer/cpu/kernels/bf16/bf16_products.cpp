@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 
-#include "trainer/cpu/kernels/host_memory.h"
 
 namespace berth {
 namespace {
@@ -188,7 +187,7 @@ void sum_tile(const Bf16Loops& loops, const Product& p, const Block& block, cons
 
 uint16_t* Bf16Matrix::panel(int64_t column) const {
   assert(column % kPanelColumns == 0);
-  return reinterpret_cast<uint16_t*>(panels->data()) + column * panel_depth;
+  return reinterpret_cast<uint16_t*>(panels.data()) + column * panel_depth;
 }
 
 Bf16Products::Bf16Products(ThreadPool& pool, const Bf16Loops& loops)
@@ -210,7 +209,7 @@ Bf16Matrix Bf16Products::make_matrix(int64_t depth, int64_t columns) const {
   return {.depth = depth,
           .columns = columns,
           .panel_depth = loops_.padded(depth),
-          .panels = allocate_host(matrix_bytes(depth, columns))};
+          .panels = Memory(matrix_bytes(depth, columns))};
 }
 
 size_t Bf16Products::matrix_bytes(int64_t depth, int64_t columns) const {
@@ -236,7 +235,7 @@ void Bf16Products::pack(const Factor& right, Bf16Matrix& packed, Bf16Matrix* tra
   assert(transposed == nullptr ||
          (transposed->depth == packed.columns && transposed->columns == packed.depth));
   const bool streams =
-      loops_.stream_columns != nullptr && packed.panels->size_bytes() >= kStreamedBytes;
+      loops_.stream_columns != nullptr && packed.panels.size_bytes() >= kStreamedBytes;
   const auto pack_panel = streams ? loops_.stream_columns : loops_.pack_columns;
   const Factor flipped{right.data, right.stride, !right.transposed};
   const int64_t count = pieces_of(packed.columns, kPanelColumns);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "storage/base/thread_pool.h"
@@ -15,7 +14,7 @@ namespace berth {
 struct Bf16Matrix {
   int64_t depth, columns;
   int64_t panel_depth;
-  std::unique_ptr<Memory> panels;
+  Memory panels;
 
   uint16_t* panel(int64_t column) const;  // the one that begins with it
 };

@@ -34,7 +34,7 @@ void dropout(const float* x, const DropoutDraw& draw, int64_t rows, int64_t colu
 
 void layer_norm_forward(const float* x, const float* gamma, const float* beta, float epsilon,
                         int64_t rows, int64_t columns, float* y, float* mean, float* rstd);
-void layer_norm_again(const float* x, const float* gamma, const float* beta, const float* mean,
+void layer_norm_recompute(const float* x, const float* gamma, const float* beta, const float* mean,
                       const float* rstd, int64_t rows, int64_t columns, float* y);
 void add_layer_norm_forward(const float* x, const float* residual, const DropoutDraw* draw,
                             const float* gamma, const float* beta, float epsilon, int64_t rows,

@@ -62,7 +62,7 @@ void layer_norm_forward(const float* x, const float* gamma, const float* beta, f
   }
 }
 
-void layer_norm_again(const float* x, const float* gamma, const float* beta, const float* mean,
+void layer_norm_recompute(const float* x, const float* gamma, const float* beta, const float* mean,
                       const float* rstd, int64_t rows, int64_t columns, float* y) {
   for (int64_t r = 0; r < rows; ++r) {
     scale_row(x + r * columns, mean[r], rstd[r], gamma, beta, columns, y + r * columns);

@@ -1,12 +1,14 @@
-#include "trainer/cpu/kernels/dropout_draw.h"
+#include <algorithm>
+
+#include "trainer/cpu/kernels/kernels.h"
 
 namespace berth {
 namespace {
 
-// The rows of a packed batch in order, and where the sequence of each begins and ends.
+// Goes through the rows of a packed batch in order and knows the sequence of the current row.
 class SequenceOfRow {
  public:
-  explicit SequenceOfRow(Tensor cu_seqlens)
+  explicit SequenceOfRow(ConstTensor cu_seqlens)
       : next_(cu_seqlens.i32()), end_(cu_seqlens.i32() + cu_seqlens.rows()) {}
 
   // Rows must not decrease.
@@ -17,11 +19,12 @@ class SequenceOfRow {
   bool holds(int64_t row) const { return row >= next_[-1] && row < *next_; }
 
  private:
-  const int32_t *next_, *end_;  // the first end behind the row
+  const int32_t *next_, *end_;  // *next_: the end of the sequence
 };
 
 // windows[t][h * size + tap] = x[t + tap - size / 2][h], or 0 beyond the ends of t's sequence.
-void fill_windows(Tensor x, SequenceOfRow sequence, int64_t begin, int64_t end, Tensor windows) {
+void fill_windows(ConstTensor x, SequenceOfRow sequence, int64_t begin, int64_t end,
+                  Tensor windows) {
   const int64_t hidden = x.columns(), size = windows.columns() / hidden;
   for (int64_t t = begin; t < end; ++t) {
     sequence.find(t);
@@ -34,9 +37,9 @@ void fill_windows(Tensor x, SequenceOfRow sequence, int64_t begin, int64_t end, 
   }
 }
 
-// dx[t][h]: the sum of what came of it in the windows that it is in, in the order of the taps.
-void gather_windows(Tensor dwindows, SequenceOfRow sequence, int64_t begin, int64_t end,
-                    Tensor dx) {
+// dx[t][h] is the sum of its gradients in all windows that it is in, in the order of the taps.
+void sum_windows(ConstTensor dwindows, SequenceOfRow sequence, int64_t begin, int64_t end,
+                 Tensor dx) {
   const int64_t hidden = dx.columns(), size = dwindows.columns() / hidden;
   for (int64_t t = begin; t < end; ++t) {
     sequence.find(t);
@@ -53,27 +56,16 @@ void gather_windows(Tensor dwindows, SequenceOfRow sequence, int64_t begin, int6
 
 }  // namespace
 
-void Kernels::convolution_forward(Tensor x, Tensor cu_seqlens, const Weight& w, Tensor bias,
-                                  Dropout dropout, Activation activation, const StepState& state,
-                                  Tensor windows, Tensor pre, Tensor y) {
+void Kernels::unfold_windows(ConstTensor x, ConstTensor cu_seqlens, Tensor windows) {
   assert(windows.columns() % x.columns() == 0 && windows.columns() / x.columns() % 2 == 1);
   parallel(x.rows(), row_grain(windows.columns()), [&](int64_t begin, int64_t end, int) {
     fill_windows(x, SequenceOfRow(cu_seqlens), begin, end, windows);
   });
-  linear_forward(windows, w, bias, pre);
-  this->dropout(pre, dropout, state, pre);
-  activation_again(pre, activation, y);
 }
 
-void Kernels::convolution_backward(Tensor dy, Tensor pre, Tensor windows, Tensor cu_seqlens,
-                                   const Weight& w, Dropout dropout, Activation activation,
-                                   const StepState& state, Tensor dwindows, Tensor dx, Tensor dw,
-                                   Tensor dbias) {
-  activation_backward(pre, activation, dy);
-  this->dropout(dy, dropout, state, dy);
-  linear_backward(dy, windows, w, dwindows, Into::kOverwrite, {dw, dbias});
+void Kernels::fold_windows(ConstTensor dwindows, ConstTensor cu_seqlens, Tensor dx) {
   parallel(dx.rows(), row_grain(dwindows.columns()), [&](int64_t begin, int64_t end, int) {
-    gather_windows(dwindows, SequenceOfRow(cu_seqlens), begin, end, dx);
+    sum_windows(dwindows, SequenceOfRow(cu_seqlens), begin, end, dx);
   });
 }
 

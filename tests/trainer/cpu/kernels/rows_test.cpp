@@ -3,22 +3,22 @@
 namespace berth {
 namespace {
 
-class Heads : public KernelsTest {};
+class Rows : public KernelsTest {};
 
-TEST_P(Heads, GatherRowsPicksThem) {
+TEST_P(Rows, AreGathered) {
   const Tensor x = tensor({4, 3}, {0, 1, 2, 10, 11, 12, 20, 21, 22, 30, 31, 32});
   const Tensor y = garbage({2, 3});
   kernels().gather_rows(x, ids({2, 0}), y);
   expect_near(y, {20, 21, 22, 0, 1, 2}, 0, "y");
 }
 
-TEST_P(Heads, GatherRowsBackwardZeroesTheRest) {
+TEST_P(Rows, AreScatteredAmongZeros) {
   const Tensor dx = garbage({4, 3});
-  kernels().gather_rows_backward(tensor({2, 3}, {1, 2, 3, 4, 5, 6}), ids({2, 0}), dx);
+  kernels().scatter_rows(tensor({2, 3}, {1, 2, 3, 4, 5, 6}), ids({2, 0}), dx);
   expect_near(dx, {4, 5, 6, 0, 0, 0, 1, 2, 3, 0, 0, 0}, 0, "dx");
 }
 
-BERTH_INSTANTIATE_KERNELS(Heads);
+BERTH_INSTANTIATE_KERNELS(Rows);
 
 }  // namespace
 }  // namespace berth

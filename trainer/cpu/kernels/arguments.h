@@ -1,0 +1,132 @@
+#pragma once
+
+#include <cstdint>
+
+#include "trainer/cpu/kernels/tensor.h"
+
+// What the operations in kernels.h take together. The shape letters are explained there. All these
+// structs are values that borrow their tensors for one call.
+namespace berth {
+
+// What a row of a dropped tensor stands for. Tokens and sequences are counted from the first one of
+// the update, the rows of a table from the table's first row.
+enum class DropoutRows { kTokens, kSequences, kTable };
+
+// Where and how often to drop (Srivastava et al. 2014). Whether element i of row r is kept is
+// decided by a counter-based generator (Philox 4x32-10, Salmon et al. 2011). Its key is (seed,
+// site, step) and its counter (number of the row, i). The decision therefore does not depend on how
+// an update is cut into micro-batches, and backward makes it again instead of storing it. Elements
+// that are kept are scaled by 1/(1-p).
+struct Dropout {
+  float p = 0;        // 0 in evaluation: nothing is dropped
+  uint32_t site = 0;  // a different number for each place in the model
+  DropoutRows rows = DropoutRows::kTokens;
+  uint64_t first_row = 0;  // kTable: the number of the first row in its table
+  ConstTensor tokens{};    // kTokens: the rows' tokens, int32; null: all tokens of the batch
+};
+
+// The rows of the embedding tables that each token takes, int32 [T].
+struct EmbeddingIds {
+  ConstTensor words, positions, types;  // positions and types: null where their table is null
+};
+
+// The tables whose rows are summed, [rows,H].
+struct EmbeddingTables {
+  ConstTensor word, position, type;  // position, type: null in models without them
+};
+
+// Rows of the embedding tables that stand for padding and never learn; -1: there is no such row.
+struct PaddingRows {
+  int64_t word = -1, position = -1;
+};
+
+struct EmbeddingGradients {
+  Tensor dword, dposition, dtype;  // null where the table does not train
+  Tensor word_marks{};  // [V] RowMarks, set for the rows that get a gradient; may be null
+};
+
+struct LayerNormParameters {
+  ConstTensor gamma, beta;  // [H]
+  float epsilon = 0;
+};
+
+struct LayerNormGradients {
+  Tensor dgamma, dbeta;  // [H], added to
+};
+
+// The mean and the reciprocal standard deviation of each row, fp32 [T]. Forward writes them.
+struct NormStatistics {
+  Tensor mean, rstd;
+};
+
+// Rows that a forward pass normalized, with the statistics that it found.
+struct NormalizedRows {
+  ConstTensor x;           // [T,H]
+  ConstTensor mean, rstd;  // [T]
+};
+
+// What the fused end of half an encoder layer writes.
+struct AddLayerNormOutputs {
+  Tensor sum, y;  // [T,H]; sum may be the x that was dropped
+  NormStatistics statistics;
+};
+
+struct AddLayerNormGradients {
+  Tensor dx;         // [T,H], of what went through dropout
+  Tensor dresidual;  // [T,H], of the sum; may be dy
+  LayerNormGradients parameters;
+};
+
+// The relative positions of disentangled attention (He et al. 2020, arXiv:2006.03654).
+struct RelativePositionInputs {
+  ConstTensor qk;  // [P,2H]: the queries and the keys of P relative positions, A heads of D each
+  // int32 [2N-1]. Element i is the row of qk that belongs to a query which stands N-1-i tokens
+  // before its key. The rows lie in [0,P) and do not decrease. No sequence is longer than N.
+  ConstTensor rows;
+
+  explicit operator bool() const { return static_cast<bool>(qk); }
+  int64_t longest() const { return (rows.elements() + 1) / 2; }  // N
+};
+
+// Self-attention inside each sequence of a packed batch. Usually every token asks, and `qkv` holds
+// queries, keys and values. Where only some tokens ask, `picked` names them, `q` holds their
+// queries, and `qkv` holds the keys and values of all tokens.
+struct AttentionInputs {
+  ConstTensor qkv;         // [T,3H], or [T,2H] beside q; each part is A heads of D
+  ConstTensor q{};         // [R,H]; null where every token asks
+  ConstTensor picked{};    // int32 [R], increasing; null where every token asks
+  ConstTensor cu_seqlens;  // int32 [B+1]: sequence b is rows cu_seqlens[b] to cu_seqlens[b+1]
+  int num_heads = 1;
+  RelativePositionInputs relative{};  // null: scores come from the tokens' contents only
+  Dropout dropout{};                  // of the probabilities
+};
+
+struct AttentionGradients {
+  Tensor dqkv;            // as qkv
+  Tensor dq{};            // [R,H], where q is given
+  Tensor drelative_qk{};  // [P,2H], where relative positions are given
+};
+
+// The largest attention of a model, which determines how much scratch memory is needed.
+struct AttentionExtent {
+  int64_t longest = 0;  // tokens of a sequence
+  int64_t heads = 1, head_size = 0;
+  int64_t positions = 0;  // relative positions of disentangled attention; 0: none
+};
+
+// The logits of B rows, and what they should have been.
+struct LossInputs {
+  ConstTensor logits;     // [B,C]
+  ConstTensor targets;    // see the operation
+  ConstTensor weights{};  // [B]; null: every row weighs 1
+};
+
+// Question answering: where the answer in each of B sequences starts and ends.
+struct SpanLossInputs {
+  ConstTensor logits;        // [T,2]: of each token, as the start and as the end
+  ConstTensor cu_seqlens;    // int32 [B+1]
+  ConstTensor starts, ends;  // int32 [B]: rows of logits inside the sequence, or negative
+  ConstTensor weights{};     // [B]; null: every sequence weighs 1
+};
+
+}  // namespace berth

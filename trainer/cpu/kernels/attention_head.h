@@ -1,0 +1,87 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "trainer/cpu/kernels/attention_pairs.h"
+#include "trainer/cpu/kernels/dropout_draw.h"
+#include "trainer/cpu/kernels/gemm.h"
+
+namespace berth {
+
+// Queries, keys and values, or their gradients: where those of a head's sequence begin.
+template <typename Float>
+struct HeadRows {
+  Float *q, *k, *v;
+  int64_t q_stride, kv_stride;  // between rows
+};
+
+// The relative positions that a sequence of n tokens meets, as one head sees them: `count` rows of
+// the inputs' qk from row `low` on.
+struct RelativeView {
+  RelativeView(const AttentionInputs& inputs, const AttentionPairs& pairs, const HeadView& view);
+
+  const int32_t* row_of;  // by distance, query minus key
+  int64_t low, count, stride;
+  const float *queries, *keys;  // [count,D], `stride` apart
+};
+
+// Attention of one head inside one sequence, on the calling thread. Borrows what it is made from.
+class AttentionHead {
+ public:
+  using Multiply = std::function<void(const Product&)>;
+
+  // Products are made by `multiply`.
+  AttentionHead(const CpuLoops& loops, const Multiply& multiply, const AttentionInputs& inputs,
+                const AttentionPairs& pairs, const HeadView& view,
+                const std::optional<DropoutDraw>& draw);
+
+  // `scratch` grows to what is needed.
+  void forward(Tensor out, Tensor log_sum_exp, std::vector<float>& scratch) const;
+
+  struct Kept {
+    ConstTensor dout, out, log_sum_exp;
+  };
+  // Adds the gradient of this head's queries and keys of relative positions to drelative [P,2D],
+  // which is null where there are none. Overwrites the other gradients of its sequence.
+  void backward(const Kept& kept, const AttentionGradients& gradients, float* drelative,
+                std::vector<float>& scratch) const;
+
+ private:
+  struct Block;  // of at most kQueries queries, and its scores
+
+  template <typename Float, typename View>
+  HeadRows<Float> rows_of(View qkv, View q) const;
+  // The rows of queries from `begin` on: of out and dout, and of log_sum_exp.
+  int64_t at(int64_t begin) const;
+  int64_t log_at(int64_t begin) const;
+  ScoreBlock score_block(int64_t queries) const;
+
+  void position_to_content(float* p2c) const;
+  void compute_scores(const Block& block) const;
+  void backward_of_block(const Block& block, const Kept& kept, const HeadRows<float>& gradients,
+                         float* drelative) const;
+  void backward_through_positions(const Block& block, float* dq, int64_t dq_stride,
+                                  float* drelative) const;
+  // c [m,n] = a [m,D] b [n,D]^T.
+  void dot_products(int64_t m, int64_t n, Factor a, Factor b, float* c, int64_t c_stride) const;
+  // c [m,D] = a [m,k] b [k,D], or that added to it.
+  void accumulate(int64_t m, int64_t k, Factor a, Factor b, float* c, int64_t c_stride,
+                  bool add) const;
+  // Calls fn(score, c2p, p2c) with the places of every (query, key) of a block.
+  template <typename Fn>
+  void for_pairs(const Block& block, const Fn& fn) const;
+
+  const CpuLoops& loops_;
+  const Multiply& multiply_;
+  const AttentionInputs& inputs_;
+  const AttentionPairs& pairs_;
+  const HeadView view_;
+  const std::optional<DropoutDraw>& draw_;
+  const std::optional<RelativeView> relative_;
+  const int64_t stride_;  // of scores
+  const HeadRows<const float> rows_;
+};
+
+}  // namespace berth

@@ -1,0 +1,53 @@
+#include <algorithm>
+#include <cmath>
+
+#include "storage/base/philox.h"
+#include "trainer/cpu/kernels/dropout_draw.h"
+
+namespace berth {
+namespace {
+
+uint64_t first_row_of(const Dropout& dropout, const StepState& state) {
+  switch (dropout.rows) {
+    case DropoutRows::kSequences:
+      return state.first_sequence;
+    case DropoutRows::kTable:
+      return dropout.first_row;
+    case DropoutRows::kTokens:
+      break;
+  }
+  return state.first_token;
+}
+
+}  // namespace
+
+std::optional<DropoutDraw> draw_of(const Dropout& dropout, const StepState& state) {
+  if (dropout.p <= 0) return std::nullopt;
+  assert(dropout.p < 1);
+  const auto key = philox_key(state.inputs.seed, state.inputs.step, dropout.site);
+  const auto threshold = static_cast<uint32_t>(
+      std::min(65535L, std::lround(static_cast<double>(dropout.p) * 65536.0)));
+  return DropoutDraw{.key = {key[0], key[1]},
+                     .first_row = first_row_of(dropout, state),
+                     .tokens = dropout.tokens ? dropout.tokens.i32() : nullptr,
+                     .threshold = threshold,
+                     .scale = 65536.0f / static_cast<float>(65536u - threshold)};
+}
+
+void Kernels::dropout(ConstTensor x, const Dropout& dropout, const StepState& state, Tensor y) {
+  const int64_t rows = x.rows(), columns = x.columns();
+  const std::optional<DropoutDraw> draw = draw_of(dropout, state);
+  if (!draw && x.data == y.data) return;
+  parallel(rows, row_grain(columns), [&](int64_t begin, int64_t end, int) {
+    const float* from = x.f32() + begin * columns;
+    float* to = y.f32() + begin * columns;
+    const RowDraw rows_draw(draw, begin);
+    if (rows_draw.get() == nullptr) {
+      loops_.copy(from, to, (end - begin) * columns);
+    } else {
+      loops_.dropout(from, *rows_draw.get(), end - begin, columns, to);
+    }
+  });
+}
+
+}  // namespace berth
