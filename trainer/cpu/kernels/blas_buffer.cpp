@@ -9,7 +9,7 @@
 namespace berth {
 namespace {
 
-// OpenBLAS's BUFFER_SIZE. Pages that are never written cost nothing.
+// The BUFFER_SIZE of OpenBLAS. Pages that are never written take no memory.
 constexpr size_t kBufferBytes = size_t{32} << 22;
 
 class Buffer {
@@ -50,7 +50,7 @@ thread_local Buffer buffer;
 
 void prepare_blas_buffer() { buffer.prepare(); }
 
-// NOLINTBEGIN(bugprone-reserved-identifier): the names that the linker's --wrap asks for.
+// NOLINTBEGIN(bugprone-reserved-identifier): the linker's --wrap asks for these names.
 extern "C" void* __wrap_blas_memory_alloc(int) { return buffer.take(); }
 extern "C" void __wrap_blas_memory_free(void*) { buffer.give_back(); }
 // NOLINTEND(bugprone-reserved-identifier)

@@ -2,12 +2,13 @@
 
 namespace berth {
 
-// Gives the calling thread the packing buffer that OpenBLAS uses on it, once. Throws kMemory.
+// Makes the packing buffer that OpenBLAS uses on the calling thread. Later calls on the same thread
+// do nothing. Throws kMemory.
 //
-// Debian's serial OpenBLAS (0.3.21) picks buffers from a table that it does not lock, so two
-// threads that multiply at once now and then share one, and both results are wrong. The linker
-// therefore sends its blas_memory_alloc and blas_memory_free here (--wrap), where every thread has
-// a buffer of its own.
+// Debian's serial OpenBLAS (0.3.21) picks buffers from a table that it does not lock. Two threads
+// that multiply at once sometimes share a buffer, and both results are wrong. The linker therefore
+// replaces its blas_memory_alloc and blas_memory_free (--wrap) with functions that give every
+// thread a buffer of its own.
 void prepare_blas_buffer();
 
 }  // namespace berth

@@ -8,9 +8,9 @@
 
 namespace berth {
 
-// While one lives, this thread's vector arithmetic takes denormal numbers for zero: Adam's first
-// moment of a row that gets no gradient decays into them and would stay there, at a hundred times
-// the cost of an ordinary number on some CPUs.
+// While an object of this class lives, vector arithmetic on its thread takes denormal numbers for
+// zero. Adam's first moment of a row that gets no gradient decays to denormal numbers and stays
+// there, and on some CPUs they cost a hundred times as much as other numbers.
 class FlushDenormals {
  public:
   FlushDenormals() : before_(control()) { set_control(before_ | kFlush); }
@@ -20,11 +20,11 @@ class FlushDenormals {
 
  private:
 #if defined(__SSE2__)
-  static constexpr uint64_t kFlush = 0x8040;  // MXCSR's FTZ and DAZ
+  static constexpr uint64_t kFlush = 0x8040;  // FTZ and DAZ of MXCSR
   static uint64_t control() { return _mm_getcsr(); }
   static void set_control(uint64_t value) { _mm_setcsr(static_cast<unsigned>(value)); }
 #elif defined(__aarch64__)
-  static constexpr uint64_t kFlush = uint64_t{1} << 24;  // FPCR's FZ
+  static constexpr uint64_t kFlush = uint64_t{1} << 24;  // FZ of FPCR
   static uint64_t control() {
     uint64_t value;
     asm volatile("mrs %0, fpcr" : "=r"(value));

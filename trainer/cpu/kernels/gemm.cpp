@@ -11,7 +11,7 @@
 namespace berth {
 namespace {
 
-// Whole vectors, and close to the micro-kernels' size.
+// Tiles begin at whole vectors, and their size is close to that of the micro-kernels.
 constexpr TileSize kMultiple{16, 16};
 
 blasint narrow(int64_t size) {

@@ -8,8 +8,8 @@
 
 namespace berth {
 
-// A row-major fp32 factor of a product: its rows are `stride` apart; transposed: the product takes
-// it with rows and columns exchanged.
+// A row-major fp32 factor of a product, with rows `stride` apart. Where it is transposed, the
+// product takes it with rows and columns exchanged.
 struct Factor {
   const float* data;
   int64_t stride;
@@ -21,38 +21,39 @@ struct Factor {
   }
 };
 
-// C [m,n] = scale * A [m,k] B [k,n], or that added to what C holds, or to one row for all.
+// C [m,n] = scale * A [m,k] B [k,n] + what `add` and `bias` say.
 struct Product {
   int64_t m, n, k;
   Factor a, b;
   float* c;
   int64_t c_stride;
   float scale = 1;
-  bool add = false;             // to what C holds
-  const float* bias = nullptr;  // [n], which C's rows begin with instead; null: none
+  bool add = false;             // adds the product to what C holds
+  const float* bias = nullptr;  // [n], added to every row of C; null: nothing is
 
   Product part(const Tile& tile) const;
 };
 
-// Writes to a tile of C what its sums begin with, zeros or the bias, unless C holds that.
+// Writes what the sums of a tile begin with to C: zeros or the bias. Does nothing where `add` is
+// set.
 void begin_sums(const Product& product, const Tile& tile);
 
-// On the calling thread; several threads may call it at once.
+// Makes the product on the calling thread. Several threads may call it at once.
 void multiply(const Product& product);
 
-// On the pool's threads, one fixed tile of C each; `after` (may be empty) follows each tile on its
-// thread.
+// Makes the product on the threads of the pool, one fixed tile of C for each. `after`, which may be
+// empty, is called for each tile on its thread.
 void multiply(ThreadPool& pool, const Product& product, const TileFunction& after = {});
 
-// A tile's sums, rows of tile.columns, which it may change.
+// Takes the sums of a tile, in rows of tile.columns, and may change them.
 using SumsFunction = std::function<void(const Tile& tile, float* sums)>;
 
-// On the calling thread in tiles of at most `most`, where C's elements are needed once: a tile's
-// sums lie in `room` (most.rows * most.columns) until `use` has returned, and go nowhere else.
-// product.c is null.
+// Makes the product on the calling thread in tiles of at most `most`, for a C whose elements are
+// needed only once. The sums of a tile lie in `room`, of most.rows * most.columns elements, until
+// `use` has returned, and are stored nowhere else. product.c is null.
 void multiply_in_tiles(const Product& product, TileSize most, float* room, const SumsFunction& use);
 
-// The kernels that OpenBLAS picked for this CPU: "Zen", "SkylakeX".
+// The name of the kernels that OpenBLAS picked for this CPU, such as "Zen" or "SkylakeX".
 std::string blas_core();
 
 }  // namespace berth

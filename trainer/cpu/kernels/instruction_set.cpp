@@ -10,7 +10,7 @@ namespace berth {
 std::vector<const CpuLoops*> supported_loops() {
   std::vector<const CpuLoops*> supported;
 #if defined(__x86_64__)
-  // What trainer/CMakeLists.txt lets the compiler use; the builtin asks the system, too.
+  // The same features as in trainer/CMakeLists.txt. The builtin also asks the operating system.
   const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                         __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
   const bool has_avx512 = has_avx2 && __builtin_cpu_supports("avx512f") &&

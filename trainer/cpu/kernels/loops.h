@@ -4,17 +4,17 @@
 
 namespace berth {
 
-// How one operation drops: what its Dropout and the step's state come to. A null pointer to one
-// means no dropout.
+// A Dropout as the loops need it, computed from the argument of an operation and from the state of
+// the step. A null pointer to one means that nothing is dropped.
 struct DropoutDraw {
   uint32_t key[2];        // philox_key(seed, step, site)
-  uint64_t first_row;     // of the first row handed over
-  const int32_t* tokens;  // how far from there each row is; null: one after the other
-  uint32_t threshold;     // of 65536: a smaller 16-bit draw drops
-  float scale;            // of what is kept
+  uint64_t first_row;     // the number of the first row that is handed over
+  const int32_t* tokens;  // each row's distance from first_row; null: rows follow one another
+  uint32_t threshold;     // a 16-bit draw below this drops the element
+  float scale;            // by which elements that are kept are multiplied
 };
 
-// The factors of one AdamW update of elements that share them.
+// The factors of one AdamW update, the same for all elements of a range.
 struct AdamWFactors {
   float gradient_scale;
   float keep;  // 1 - rate * weight decay
@@ -33,25 +33,27 @@ struct LambFactors {
   float epsilon, weight_decay;
 };
 
-// Scores of `rows` queries (which a draw's rows are) against `keys` keys, as one head sees them:
-// products of queries and keys that count times `scale`. Rows are `stride` apart, a multiple of
-// kScoreMultiple; what lies between keys and stride is ignored and left zero.
+// The scores of `rows` queries against `keys` keys, as one head sees them. The softmax takes each
+// score times `scale`. Rows of scores are `stride` apart, a multiple of kScoreMultiple. The
+// elements between keys and stride are ignored, and are zero afterwards. A draw counts its rows by
+// query.
 struct ScoreBlock {
   uint32_t head;
   int64_t rows, keys, stride;
   float scale;
 };
 
-// The inner loops of the fp32 CPU kernels, over raw row-major memory, on the calling thread. The
-// same sources are compiled once for each instruction set; results differ between them only by
-// rounding, dropout decisions not at all. Rows are `columns` apart unless a stride is given.
+// The inner loops of the fp32 kernels. They work on raw row-major memory and on the calling thread.
+// The same sources are compiled once for each instruction set. The results differ between
+// instruction sets by rounding only, and decisions of dropout do not differ. Rows are `columns`
+// apart unless a stride is given.
 struct CpuLoops {
   const char* instruction_set;
 
   // y += x; y = x.
   void (*add)(const float* x, float* y, int64_t count);
   void (*copy)(const float* x, float* y, int64_t count);
-  // To bf16, to nearest, ties to even, and back.
+  // Conversion to bf16, rounded to nearest with ties to even, and back.
   void (*to_bf16)(const float* x, uint16_t* y, int64_t count);
   void (*from_bf16)(const uint16_t* x, float* y, int64_t count);
   // totals += x, in double.
@@ -61,16 +63,16 @@ struct CpuLoops {
   // sums[c] += x[r][c] over all rows.
   void (*column_sums)(const float* x, int64_t rows, int64_t stride, int64_t columns, float* sums);
 
-  // By Activation's order: kGelu, kGeluTanh, kRelu, kTanh.
+  // In the order of Activation: kGelu, kGeluTanh, kRelu, kTanh.
   void (*activation_forward[4])(const float* pre, float* y, int64_t count);    // y may be pre
   void (*activation_backward[4])(const float* pre, float* dy, int64_t count);  // in place
 
-  // y = factor * x, row r of x counting as first_row + tokens[r], or + r.
+  // y = factor * x. The number of row r is first_row + tokens[r], or first_row + r without tokens.
   void (*dropout)(const float* x, const DropoutDraw& draw, int64_t rows, int64_t columns, float* y);
 
   void (*layer_norm_forward)(const float* x, const float* gamma, const float* beta, float epsilon,
                              int64_t rows, int64_t columns, float* y, float* mean, float* rstd);
-  // y again, of the mean and rstd that were written.
+  // Recomputes y from the mean and rstd that forward wrote.
   void (*layer_norm_recompute)(const float* x, const float* gamma, const float* beta,
                                const float* mean, const float* rstd, int64_t rows, int64_t columns,
                                float* y);
@@ -78,7 +80,7 @@ struct CpuLoops {
   void (*add_layer_norm_forward)(const float* x, const float* residual, const DropoutDraw* draw,
                                  const float* gamma, const float* beta, float epsilon, int64_t rows,
                                  int64_t columns, float* sum, float* y, float* mean, float* rstd);
-  // dx overwritten (null: not wanted), dgamma and dbeta added to (scratch of the caller, not null).
+  // Overwrites dx, which is null where it is not wanted. Adds to dgamma and dbeta.
   void (*layer_norm_backward)(const float* dy, const float* x, const float* gamma,
                               const float* mean, const float* rstd, int64_t rows, int64_t columns,
                               float* dx, float* dgamma, float* dbeta);
@@ -90,23 +92,24 @@ struct CpuLoops {
   // Scores become the dropped probabilities; log_sum_exp is written with stride log_stride.
   void (*attention_softmax)(float* scores, const ScoreBlock& block, const DropoutDraw* draw,
                             float* log_sum_exp, int64_t log_stride);
-  // The same probabilities again, dropped, into `scores`; dprobabilities, the gradient of what they
-  // became, turns into that of the scores. delta [rows]: dot(dout, out) of each row.
+  // Recomputes the dropped probabilities in place of the scores. dprobabilities is the gradient of
+  // the dropped probabilities, and becomes the gradient of the scores. delta [rows] is dot(dout,
+  // out) of each row.
   void (*attention_softmax_backward)(float* scores, float* dprobabilities, const ScoreBlock& block,
                                      const DropoutDraw* draw, const float* log_sum_exp,
                                      int64_t log_stride, const float* delta);
   float (*dot)(const float* x, const float* y, int64_t count);
 
-  // max over x; then the sum of exp(x - max).
+  // The largest element, and the sum of exp(x - max).
   float (*maximum)(const float* x, int64_t count);
   double (*sum_of_exp)(const float* x, float max, int64_t count);
   // y = exp(x - log_sum_exp)
   void (*softmax)(const float* x, float log_sum_exp, int64_t count, float* y);
 
-  // One AdamW step; zeroes g. Returns whether a moment may be other than 0 now.
+  // One AdamW step, after which g is zero. Returns whether a moment may differ from 0 afterwards.
   bool (*adamw)(float* w, float* g, float* m, float* v, int64_t count, const AdamWFactors& factors);
-  void (*decay)(float* w, int64_t count, float keep);  // the same where g, m and v are zeros
-  // g becomes LAMB's step before it is scaled; its sum of squares is returned.
+  void (*decay)(float* w, int64_t count, float keep);  // an AdamW step where g, m and v are zero
+  // Replaces g with LAMB's step before the step is scaled, and returns the step's sum of squares.
   double (*lamb_direction)(const float* w, float* g, float* m, float* v, int64_t count,
                            const LambFactors& factors);
   void (*lamb_apply)(float* w, float* g, int64_t count, float rate);  // w -= rate * g; g = 0

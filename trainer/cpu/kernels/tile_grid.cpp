@@ -8,7 +8,8 @@
 namespace berth {
 namespace {
 
-// Multiplications and additions worth waking a thread for: some 10 us of one core.
+// The number of multiplications and additions that is worth waking a thread: some 10 us of one
+// core.
 constexpr double kWorkPerThread = 5e5;
 
 int64_t worthy_threads(const ThreadPool& pool, int64_t m, int64_t n, int64_t k) {
@@ -24,8 +25,9 @@ struct Grid {
 
 int64_t pieces_of(int64_t size, int64_t multiple) { return (size + multiple - 1) / multiple; }
 
-// How to cut C into at most `threads` tiles: the smallest largest tile, and among equals the one
-// with the shortest edges, since every tile packs its rows of A and its columns of B.
+// Cuts C into at most `threads` tiles such that the largest tile is as small as possible. Among
+// equal cuts it takes the one with the shortest edges, because every tile packs its rows of A and
+// its columns of B.
 Grid choose_grid(int64_t m, int64_t n, TileSize multiple, int64_t threads) {
   const int64_t high = pieces_of(m, multiple.rows), wide = pieces_of(n, multiple.columns);
   Grid best;
@@ -73,9 +75,10 @@ void for_each_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileSize m
   run_grid(pool, choose_grid(m, n, multiple, worthy_threads(pool, m, n, k)), m, n, multiple, fn);
 }
 
-// As many tiles for each thread, in order of their rows: a thread has the same rows in one product
-// as in the next, which are then still in its cache. Threads share columns rather than rows, since
-// a tile packs its own rows, unless those are so few that the columns would hardly be used.
+// Each thread gets the same number of tiles, in the order of their rows. A thread thus has the same
+// rows in one product and in the next, and finds them in its cache. Threads share columns rather
+// than rows, because a tile packs its own rows. Where rows are so few that packed columns would
+// hardly be used, threads share rows.
 void for_each_small_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileSize multiple,
                          TileSize most,
                          const std::function<void(const Tile& tile, int thread)>& fn) {
@@ -83,7 +86,7 @@ void for_each_small_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, Tile
   if (m == 0 || n == 0) return;
   const int64_t threads = worthy_threads(pool, m, n, k);
   const int64_t high = pieces_of(m, multiple.rows), wide = pieces_of(n, multiple.columns);
-  int64_t down = threads;  // threads one below the other; the others stand beside them
+  int64_t down = threads;  // into how many strips of rows the threads cut C; columns get the rest
   while (down > 1 && (threads % down != 0 || high < kLeastHigh * down)) --down;
   const auto tiles = [](int64_t size, int64_t at_most, int64_t cuts) {
     return std::min(size, pieces_of(pieces_of(size, at_most), cuts) * cuts);

@@ -18,13 +18,13 @@ struct TileSize {
 };
 
 // Cuts C [m,n], whose elements are sums of k products, into one fixed tile for each thread that is
-// worth waking, and calls fn(tile, thread) on those, with denormals flushed. Edges are multiples of
-// `multiple`, but for the last ones.
+// worth waking, and calls fn(tile, thread) on these threads, with denormals flushed. Tiles begin at
+// multiples of `multiple`.
 void for_each_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileSize multiple,
                    const std::function<void(const Tile& tile, int thread)>& fn);
 
-// The same in tiles of nearly the same size, `most` (a multiple) or less, which may be several for
-// each thread. Results must not depend on where C is cut.
+// The same with tiles of nearly the same size, at most `most` (a multiple of `multiple`), of which
+// a thread may get several. Results must not depend on where C is cut.
 void for_each_small_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileSize multiple,
                          TileSize most,
                          const std::function<void(const Tile& tile, int thread)>& fn);

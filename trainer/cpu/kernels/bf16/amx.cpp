@@ -1,5 +1,6 @@
-// Compiled with AVX512_BF16, and in part for AMX_BF16: called only where native_bf16_loops() found
-// them. The instructions are spelt out: GCC's intrinsics want the tiles' numbers as text.
+// This file is compiled with AVX512_BF16 and contains instructions of AMX_BF16. It runs only where
+// native_bf16_loops() found both. The instructions are written as assembler, because GCC's
+// intrinsics take the numbers of tiles as text.
 #include <immintrin.h>
 
 #include "trainer/cpu/kernels/bf16/avx512_pairs.h"
@@ -30,7 +31,7 @@ struct Amx {
   }
 };
 
-// LDTILECFG's operand: all eight tiles at their full size.
+// The operand of LDTILECFG: all eight tiles have their full size.
 struct alignas(64) TileConfig {
   uint8_t palette = 1, start_row = 0;
   uint8_t reserved[14] = {};
@@ -43,7 +44,7 @@ constexpr TileConfig kTileConfig;
 void begin() { asm volatile("ldtilecfg %0" ::"m"(kTileConfig)); }
 void end() { asm volatile("tilerelease"); }
 
-// Sixteen lanes' pairs of 32 depths, lane by lane.
+// Returns the pairs of 32 depths of sixteen lanes, lane by lane.
 Vectors pairs_of_lanes(const Lanes& lanes, int64_t first, int64_t d) {
   if (lanes.depth_stride == 1) {
     prefetch_contiguous(lanes, first + kTilePanelRows, kTileSide, d);

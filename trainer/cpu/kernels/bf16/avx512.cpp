@@ -1,4 +1,4 @@
-// Compiled with AVX512_BF16: called only where native_bf16_loops() found it.
+// This file is compiled with AVX512_BF16. It runs only where native_bf16_loops() found that.
 #include <immintrin.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace berth::bf16_avx512 {
 namespace {
 
-constexpr int64_t kPanelRows = 12;  // by 32 columns: 24 of the 32 registers
+constexpr int64_t kPanelRows = 12;  // the sums of 12 x 32 take 24 of the 32 registers
 
 struct Stored {
   static void store(uint16_t* to, __mmask16 lanes, __m512i pairs) {
@@ -19,14 +19,14 @@ struct Stored {
   }
 };
 
-// Whole vectors, which do not go through the caches.
+// Stores whole vectors past the caches.
 struct Streamed {
   static void store(uint16_t* to, __mmask16, __m512i pairs) {
     _mm512_stream_si512(reinterpret_cast<__m512i*>(to), pairs);
   }
 };
 
-// Lanes [kFirst, kFirst + 16) of lanes whose own elements are contiguous.
+// Packs lanes [kFirst, kFirst + 16), whose elements are contiguous along the depth.
 template <typename Store, int64_t kWidth, int64_t kFirst>
 void pack_contiguous(const Lanes& lanes, uint16_t* panel) {
   constexpr int64_t kCount = std::min<int64_t>(16, kWidth - kFirst);
@@ -44,11 +44,11 @@ void pack_contiguous(const Lanes& lanes, uint16_t* panel) {
   }
 }
 
-// Panels of lanes that lie side by side, all of them at two depths before the next two, since these
-// may be far away.
+// Packs panels of adjacent lanes. All panels take two depths before any takes the next two, because
+// these may be far away in memory.
 template <typename Store, int64_t kWidth>
 void pack_adjacent(const Lanes& lanes, uint16_t* panels) {
-  constexpr int64_t kAhead = 1024;  // so many elements later, a line has come from memory
+  constexpr int64_t kAhead = 1024;  // elements; by then a cache line has come from memory
   assert(lanes.count > 0);
   const int64_t ahead = std::max<int64_t>(2, kAhead / lanes.count);
   const int64_t panel_size = loops.padded(lanes.depth) * kWidth;
@@ -90,7 +90,7 @@ struct Columns {
   __mmask16 low, high;
 };
 
-// Sums stay in 2 * kRows registers.
+// The sums stay in 2 * kRows registers.
 template <int kRows>
 void multiply_rows(const uint16_t* a, const uint16_t* b, int64_t pairs, Columns columns,
                    const Addend& addend, float* c, int64_t c_stride) {

@@ -8,8 +8,9 @@
 
 #include "trainer/cpu/kernels/bf16/bf16_loops.h"
 
-// Vectors of sixteen pairs of bf16. For files that are compiled for CPUs which have AVX512_BF16,
-// each of which keeps its own: no other file may get at these functions.
+// Vectors of sixteen pairs of bf16. Only files that are compiled for AVX512_BF16 may include this
+// header. Its functions are in an unnamed namespace, so that each of these files has its own copies
+// and no other file can be linked to them.
 namespace berth {
 namespace {
 
@@ -27,14 +28,14 @@ __m512i pairs_of(__m512 low, __m512 high) {
   return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
 }
 
-// Packing waits for memory: the hardware fetches ahead along one row, but panels are packed of a
-// short piece of each of many. So they ask for what they will read next, whether it exists or not.
+// Packing waits for memory. The hardware prefetches along one row, but a panel is packed from short
+// pieces of many rows. So packing prefetches what it will read next; the address need not exist.
 void prefetch(const Lanes& lanes, int64_t element) {
   const auto at = reinterpret_cast<uintptr_t>(lanes.data) + static_cast<uintptr_t>(element) * 4;
   _mm_prefetch(reinterpret_cast<const void*>(at), _MM_HINT_T0);
 }
 
-// 32 depths, from `d` on, of lanes whose own elements are contiguous.
+// Prefetches 32 depths, from `d` on, of lanes whose elements are contiguous along the depth.
 void prefetch_contiguous(const Lanes& lanes, int64_t first, int64_t count, int64_t d) {
   for (int64_t lane = first; lane < first + count; ++lane) {
     prefetch(lanes, lane * lanes.lane_stride + d);
@@ -42,15 +43,15 @@ void prefetch_contiguous(const Lanes& lanes, int64_t first, int64_t count, int64
   }
 }
 
-// Some depths, from `d` on, of the 16 lanes from `first` on, which lie side by side.
+// Prefetches `count` depths, from `d` on, of the 16 adjacent lanes from `first` on.
 void prefetch_adjacent(const Lanes& lanes, int64_t first, int64_t d, int64_t count) {
   for (int64_t depth = d; depth < d + count; ++depth) {
     prefetch(lanes, depth * lanes.depth_stride + first);
   }
 }
 
-// Of 32 depths, from `d` on, of kCount lanes, from `first` on, whose own elements are contiguous;
-// the other vectors are 0.
+// Returns the pairs of 32 depths, from `d` on, of kCount lanes, from `first` on, whose elements are
+// contiguous along the depth: one vector for each lane. The other vectors are 0.
 template <int64_t kCount>
 [[gnu::always_inline]] inline Vectors contiguous_pairs_of(const Lanes& lanes, int64_t first,
                                                           int64_t d) {
@@ -77,14 +78,15 @@ template <int64_t kCount>
   return pairs;
 }
 
-// Of two depths of 16 lanes, lane by lane.
+// Returns the pairs of two depths of 16 lanes, lane by lane.
 __m512i interleaved_pairs_of(__m512 even_depth, __m512 odd_depth) {
   const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24,
                                          8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
   return _mm512_permutexvar_epi16(order, pairs_of(even_depth, odd_depth));
 }
 
-// The transpose of 16 vectors of 16 pairs: by pairs, by fours, then by quarters of vectors.
+// The transpose of 16 vectors of 16 pairs. It exchanges pairs, then fours, then quarters of
+// vectors.
 [[gnu::always_inline]] inline Vectors transpose(const Vectors& x) {
   Vectors y, z;
 #pragma GCC unroll 8

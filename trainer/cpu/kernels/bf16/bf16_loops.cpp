@@ -24,8 +24,8 @@ bool has_amx_bf16() {
          (edx & kAmxTile) != 0;
 }
 
-// Linux gives a process the tiles' 8 KiB a thread only where it asks for them (its
-// Documentation/arch/x86/xstate.rst).
+// Linux lets a process use the tiles, which take 8 KiB for each thread, only after it asked for
+// them (Documentation/arch/x86/xstate.rst in its sources).
 bool is_permitted_tiles() {
   constexpr long kRequestPermission = 0x1023, kTileData = 18;
   return ::syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;

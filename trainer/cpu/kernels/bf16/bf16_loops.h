@@ -6,13 +6,14 @@
 
 namespace berth {
 
-// Factors of bf16 products lie in panels: rows of the left, columns of the right factor, called
-// lanes here, over depth, the index that is summed over. Element (lane, d) of a panel of columns is
-// at (d / 2 * kPanelColumns + lane) * 2 + d % 2: pairs of depth, which is what every instruction
-// set multiplies by. What is beyond the factor's lanes and depth is 0.
+// The factors of bf16 products are packed into panels. A panel holds some lanes of a factor: rows
+// of the left factor, or columns of the right one. "Depth" is the index over which a product sums.
+// Element (lane, d) of a panel of columns is at (d / 2 * kPanelColumns + lane) * 2 + d % 2, because
+// all instruction sets multiply pairs along the depth. Elements beyond the lanes and the depth of
+// the factor are 0.
 inline constexpr int64_t kPanelColumns = 32;
 
-// Some lanes of an fp32 factor, row-major: of its two strides one is 1.
+// Some lanes of a row-major fp32 factor. One of the two strides is 1.
 struct Lanes {
   const float* data;
   int64_t lane_stride, depth_stride;
@@ -20,47 +21,49 @@ struct Lanes {
   int64_t depth;
 };
 
-// What a product is added to: rows `stride` apart, of stride 0 one for all; null: zeros.
+// To what a product is added: rows that are `stride` apart, or one row for all where stride is 0.
+// Null stands for zeros.
 struct Addend {
   const float* data = nullptr;
   int64_t stride = 0;
 };
 
-// The inner loops of bf16 products with fp32 sums, on the calling thread.
+// The inner loops of bf16 products with fp32 sums. They work on the calling thread.
 struct Bf16Loops {
   const char* name;
-  // As many rows, and a depth of so many, as the registers take. Panels of rows lie as the loops
-  // like; both kinds are filled up with zeros to a multiple of the depth.
+  // The number of rows in a panel, and a divisor of the depth of all panels: as the registers want.
+  // The order inside a panel of rows is private to the loops. Panels are filled with zeros up to a
+  // multiple of depth_multiple.
   int64_t panel_rows, depth_multiple;
-  // Whether products take so little time that packing their weights anew is felt in training.
+  // Whether products are so fast that packing their weights for each product would slow training.
   bool wants_packed_weights = false;
 
   int64_t padded(int64_t depth) const {
     return (depth + depth_multiple - 1) / depth_multiple * depth_multiple;
   }
 
-  // Rounds to nearest, ties to even. Panels of panel_rows lanes, one after the other, or one of at
-  // most kPanelColumns.
+  // Packs lanes, rounding to nearest with ties to even: rows into panels of panel_rows lanes that
+  // follow one another, columns into one panel of at most kPanelColumns lanes.
   void (*pack_rows)(const Lanes& lanes, uint16_t* panels);
   void (*pack_columns)(const Lanes& lanes, uint16_t* panel);
 
-  // C [rows,columns], rows c_stride apart, = the addend, which may be C, + the product of a panel
-  // of rows and one of columns over `depth`, a padded one. An element's sum does not depend on rows
-  // and columns.
+  // C = addend + the product of a panel of rows and a panel of columns over `depth`, which is
+  // padded. C is [rows,columns] with rows c_stride apart; the addend may be C. The sum of an
+  // element does not depend on the number of rows and columns.
   void (*multiply)(const uint16_t* rows_panel, const uint16_t* columns_panel, int64_t depth,
                    int64_t rows, int64_t columns, const Addend& addend, float* c, int64_t c_stride);
 
-  // What a thread does before and after calls of multiply; null: nothing.
+  // What a thread must do before and after calls of multiply; null: nothing.
   void (*begin)() = nullptr;
   void (*end)() = nullptr;
 
-  // pack_columns past the caches, for panels that are read much later; other threads see them after
-  // end_streaming. Null: there is no way past.
+  // As pack_columns, but writes past the caches, for panels that are read much later. Other threads
+  // see the panels after end_streaming. Null where the instruction set has no such stores.
   void (*stream_columns)(const Lanes& lanes, uint16_t* panel) = nullptr;
   void (*end_streaming)() = nullptr;
 };
 
-// Calls pack(lanes of one panel, panel) for panels of rows one after the other.
+// Calls pack(lanes of one panel, panel) for one panel of rows after the other.
 template <typename Pack>
 void for_each_panel(const Bf16Loops& loops, const Lanes& lanes, uint16_t* panels,
                     const Pack& pack) {
@@ -73,19 +76,21 @@ void for_each_panel(const Bf16Loops& loops, const Lanes& lanes, uint16_t* panels
 }
 
 namespace bf16_portable {
-extern const Bf16Loops loops;  // to test against: slower than fp32
+extern const Bf16Loops loops;  // for tests; slower than fp32
 }
 namespace bf16_avx512 {
 extern const Bf16Loops loops;  // x86-64 with AVX512_BF16 only
 }
 namespace bf16_amx {
-extern const Bf16Loops loops;  // x86-64 with AMX_BF16 and AVX512_BF16 only, once it is permitted
+extern const Bf16Loops
+    loops;  // x86-64 with AMX_BF16 and AVX512_BF16 only, after the system permitted tiles
 }
 
-// Whether a small product is what it should be.
+// Computes a small product and returns whether it is right.
 bool multiplies(const Bf16Loops& loops);
 
-// Those that this CPU has instructions for, best first, those that fail multiplies() left out.
+// The loops for whose instructions this CPU was made, best first. Loops that fail multiplies() are
+// left out.
 std::vector<const Bf16Loops*> native_bf16_loops();
 
 }  // namespace berth

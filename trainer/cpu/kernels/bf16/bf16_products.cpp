@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cassert>
 
-
 namespace berth {
 namespace {
 
-// A slab of depth: a panel of columns (20 KB) and one of rows fit the first cache, a tile's rows
-// (60 or 120 KB) and what they add up to (590 KB) the second, slab after slab. Wide tiles pack
-// their rows for more columns, tall ones read the columns' panels for more rows.
+// The depth of a slab. A panel of columns (20 KB) and a panel of rows fit the first-level cache.
+// The rows of a tile (60 or 120 KB) and their sums (590 KB) fit the second-level cache. Wide tiles
+// use their packed rows for more columns, and tall tiles use the panels of columns for more rows.
 constexpr int64_t kSlabDepth = 320;
 constexpr TileSize kTallTile{192, 768}, kWideTile{96, 1536};
 
@@ -18,24 +17,24 @@ static_assert(kTileSums == kWideTile.rows * kWideTile.columns);
 
 TileSize tile_for(int64_t columns) { return columns > kTallTile.columns ? kWideTile : kTallTile; }
 
-// Columns that are packed for one product alone are so as many at a time as a wide tile has, and as
-// deep as there is room: 4 MB for each thread.
+// Columns that are packed for one product only are packed in stripes as wide as a wide tile and as
+// deep as the scratch memory allows, which is 4 MB for each thread.
 constexpr int64_t kStripeColumns = kWideTile.columns;
 constexpr size_t kColumnsScratch = kStripeColumns * 4 * kSlabDepth;
-static_assert(kDeepestInTiles <= 4 * kSlabDepth);  // one block of their columns has all of it
+static_assert(kDeepestInTiles <= 4 * kSlabDepth);  // one block of columns has the whole depth
 
-// A slab of so many rows (676 KB) stays in the second cache: each panel of columns is then packed
-// where it is used, for all of them.
+// A slab of this many rows (676 KB) stays in the second-level cache. Each panel of columns is then
+// packed right before it is used, and is used for all rows.
 constexpr int64_t kFewRows = 1056, kColumnsOfFewRows = 768;
 constexpr size_t kRowsScratch = kFewRows * kSlabDepth;
 static_assert(kFewRows >= kTallTile.rows);
 
-// A packed matrix of so many bytes is hardly in a cache when it is read.
+// A packed matrix of this size is unlikely to be in a cache when it is read.
 constexpr size_t kStreamedBytes = size_t{1} << 20;
 
 int64_t pieces_of(int64_t size, int64_t piece) { return (size + piece - 1) / piece; }
 
-// Slabs of nearly the same depth.
+// The depth of a slab, when slabs are cut to nearly the same depth.
 int64_t slab_depth(const Bf16Loops& loops, int64_t depth) {
   const int64_t slabs = std::max<int64_t>(1, pieces_of(depth, kSlabDepth));
   return loops.padded(std::max<int64_t>(1, pieces_of(depth, slabs)));
@@ -58,7 +57,7 @@ Lanes columns_of(const Factor& right, int64_t column, int64_t count, int64_t dep
 }
 
 // Columns [column, column + columns) and depths [first, first + depth) of a product's right factor,
-// and its panels there, of `panel_depth`.
+// and the panels that hold them, of depth `panel_depth`.
 struct Block {
   int64_t column, columns, first, depth;
   uint16_t* panels;
@@ -68,8 +67,8 @@ struct Block {
   uint16_t* panel(int64_t at) const { return panels + (at - column) * panel_depth; }
 };
 
-// Calls fn(block) for parts of the right factor that `room` elements of panels hold: whole slabs of
-// depth, all of them for at most `stripe` columns before the next ones.
+// Calls fn(block) for parts of the right factor whose panels fit into `room` elements. A part is
+// whole slabs of depth. All slabs of at most `stripe` columns come before the next columns.
 template <typename Fn>
 void for_each_block(const Bf16Loops& loops, const Product& p, int64_t stripe, uint16_t* panels,
                     size_t room, const Fn& fn) {
@@ -91,7 +90,7 @@ void for_each_block(const Bf16Loops& loops, const Product& p, int64_t stripe, ui
   }
 }
 
-// Panels [begin, end) of a block.
+// Packs panels [begin, end) of a block.
 void pack_panels(const Bf16Loops& loops, const Product& p, const Block& block, int64_t begin,
                  int64_t end) {
   for (int64_t n = begin * kPanelColumns; n < end * kPanelColumns; n += kPanelColumns) {
@@ -102,15 +101,15 @@ void pack_panels(const Bf16Loops& loops, const Product& p, const Block& block, i
 }
 
 void pack_block(ThreadPool& pool, const Bf16Loops& loops, const Product& p, const Block& block) {
-  constexpr int64_t kLeastElements = 1 << 15;  // worth waking a thread for
+  constexpr int64_t kLeastElements = 1 << 15;  // fewer are not worth waking a thread
   const int64_t grain = pieces_of(kLeastElements, kPanelColumns * (block.panel_depth + 1));
   pool.parallel_for(block.count(), grain, [&](int64_t begin, int64_t end, int) {
     pack_panels(loops, p, block, begin, end);
   });
 }
 
-// Brings what a panel is packed of to the second cache, some lines at a time between the products
-// of the panel before it.
+// Prefetches the elements of which the next panel will be packed into the second-level cache, some
+// cache lines at a time between the products of the current panel.
 class Fetch {
  public:
   explicit Fetch(const Lanes& lanes) : at_(reinterpret_cast<const std::byte*>(lanes.data)) {
@@ -139,14 +138,14 @@ class Fetch {
   int64_t runs_, stride_bytes_, run_bytes_, passed_bytes_ = 0;
 };
 
-// What the products of a slab are added to, from an element of C on.
+// To what the products of a slab are added, from element (row, column) of C on.
 Addend addend_at(const Product& p, bool is_first, int64_t row, int64_t column) {
   if (is_first && p.bias != nullptr) return {p.bias + column, 0};
   if (is_first && !p.add) return {};
   return {p.c + row * p.c_stride + column, p.c_stride};
 }
 
-// A tile's share of a block, a slab of depth after the other.
+// Makes the part of a tile that belongs to a block, one slab of depth after the other.
 void multiply_tile(const Bf16Loops& loops, const Product& p, const Block& block, const Tile& tile,
                    uint16_t* row_panels) {
   const int64_t height = loops.panel_rows, slab = slab_depth(loops, p.k);
@@ -169,7 +168,7 @@ void multiply_tile(const Bf16Loops& loops, const Product& p, const Block& block,
   if (loops.end != nullptr) loops.end();
 }
 
-// The same of a block that has all depth, to sums that lie in `room` alone.
+// The same for a block that has the whole depth. The sums go to `room` and not to C.
 void sum_tile(const Bf16Loops& loops, const Product& p, const Block& block, const Tile& tile,
               uint16_t* row_panels, float* room) {
   const Tile whole{0, tile.rows, 0, tile.columns};

@@ -10,23 +10,24 @@
 
 namespace berth {
 
-// The right factor of products, [depth, columns], as panels of all its columns.
+// The right factor [depth, columns] of products, packed into panels of all its columns.
 struct Bf16Matrix {
   int64_t depth, columns;
   int64_t panel_depth;
   Memory panels;
 
-  uint16_t* panel(int64_t column) const;  // the one that begins with it
+  uint16_t* panel(int64_t column) const;  // the panel that begins with this column
 };
 
-// The deepest product that is had in tiles.
+// The largest depth of the products that multiply_in_tiles() makes on the calling thread.
 inline constexpr int64_t kDeepestInTiles = 1280;
 
-// Products whose factors are rounded to bf16 and whose sums are fp32, on a pool's threads. Blocked
-// as Goto and van de Geijn 2008 do (ACM TOMS 34, 3): a slab of depth at a time, whose rows, and
-// what they add up to, stay in the second cache while the columns' panels go through the first.
-// Columns that meet few rows are packed a panel at a time, where they are used.
-// Results do not depend on the number of threads. Not thread-safe: one caller.
+// Products whose factors are rounded to bf16 and whose sums are fp32, on the threads of a pool.
+// They are blocked as by Goto and van de Geijn 2008 (ACM TOMS 34, 3): a product takes one slab of
+// depth after the other. The rows of a slab and their sums stay in the second-level cache, while
+// the panels of columns go through the first-level cache. Where there are few rows, each panel of
+// columns is packed right before it is used. Results do not depend on the number of threads. Not
+// thread-safe: one caller at a time. Borrows the pool.
 class Bf16Products {
  public:
   Bf16Products(ThreadPool& pool, const Bf16Loops& loops);
@@ -34,42 +35,41 @@ class Bf16Products {
   const Bf16Loops& loops() const { return loops_; }
   size_t scratch_bytes() const;
 
-  // Which products of a weight find it packed.
+  // For which products of a weight a packed copy is kept.
   struct Packs {
     bool forward, backward;
   };
   Packs packs(WeightUse use) const;
 
-  // Room for a right factor, and how much that takes.
+  // Memory for a packed right factor, and its size.
   Bf16Matrix make_matrix(int64_t depth, int64_t columns) const;
   size_t matrix_bytes(int64_t depth, int64_t columns) const;
-  // The factor and, where it is not null, its transpose: it is read once.
+  // Packs the factor and, where `transposed` is not null, its transpose. Reads the factor once.
   void pack(const Factor& right, Bf16Matrix& packed, Bf16Matrix* transposed);
 
-  // As multiply() of gemm.h, with scale 1. `right`, where it is not null, holds what product.b
-  // would: that is then not read.
+  // As multiply() in gemm.h, with scale 1. Where `right` is given, it is the packed right factor,
+  // and product.b is not read.
   void multiply(const Product& product, const Bf16Matrix* right, const TileFunction& after = {});
-  // A small one, of factors that are packed for it alone, on the calling thread: `thread` of the
-  // pool's, each of which may be in a call of its own.
+  // Makes a small product on the calling thread, which is number `thread` of the pool. Its factors
+  // are packed for this product only. Every thread of the pool may make a call of its own at once.
   void multiply_alone(const Product& product, int thread);
 
-  // As multiply_in_tiles() of gemm.h, of a product whose depth is kDeepestInTiles at most, on the
-  // calling thread as above.
+  // As multiply_in_tiles() in gemm.h, for a depth of at most kDeepestInTiles, on the calling thread
+  // as above.
   void multiply_in_tiles(const Product& product, TileSize most, float* room, int thread,
                          const SumsFunction& use);
-  // The same on the pool, of any depth; what takes tens of thousands slows it.
+  // The same on the threads of the pool and for any depth. A depth of tens of thousands slows it.
   void multiply_in_tiles(const Product& product, const SumsFunction& use);
 
  private:
-  void multiply_few_rows(const Product& product, int thread);  // of kFewRows at most
+  void multiply_few_rows(const Product& product, int thread);  // for at most kFewRows rows
   uint16_t* row_panels(int thread);
   uint16_t* column_panels(int thread);
 
   ThreadPool& pool_;
   const Bf16Loops& loops_;
-  std::vector<uint16_t> rows_,
-      columns_;              // panels, a part for each thread; those on the pool share columns_
-  std::vector<float> sums_;  // a tile's for each thread
+  std::vector<uint16_t> rows_, columns_;  // panels, a part for each thread
+  std::vector<float> sums_;               // of a tile, for each thread
 };
 
 }  // namespace berth

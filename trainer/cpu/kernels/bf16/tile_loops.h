@@ -7,17 +7,17 @@
 
 namespace berth {
 
-// bf16 products on registers that are matrices, by what Intel's Architecture Instruction Set
-// Extensions Reference (319433) calls tiles: 16 rows of 64 bytes. `Tiles` has the eight of them:
+// bf16 products on tiles, the registers of AMX that hold a matrix of 16 rows of 64 bytes (Intel's
+// Architecture Instruction Set Extensions Reference, 319433). `Tiles` provides eight of them:
 //   load<tile>(from, stride_bytes), store<tile>(to, stride_bytes), zero<tile>(),
 //   dot<c, a, b>(): C [16,16] of fp32 += A [16,32] of bf16 * B [16,16] of pairs of bf16.
-// Panels of rows are 32 lanes wide and lie by 32 of depth: element (lane, d) is at
-// (d / 32 * 32 + lane) * 32 + d % 32, so that each tile is one KiB.
+// Panels of rows are 32 lanes wide and ordered by blocks of 32 depths: element (lane, d) is at
+// (d / 32 * 32 + lane) * 32 + d % 32, so that each tile is a contiguous KiB.
 
 inline constexpr int64_t kTileSide = 16, kTileDepth = 32;
 inline constexpr int64_t kTilePanelRows = 2 * kTileSide;
 
-// As Bf16Loops::multiply: 2 x 2 tiles of sums.
+// As Bf16Loops::multiply, with 2 x 2 tiles of sums.
 template <typename Tiles>
 void multiply_tiles(const uint16_t* a, const uint16_t* b, int64_t depth, int64_t rows,
                     int64_t columns, const Addend& addend, float* c, int64_t c_stride) {

@@ -42,7 +42,7 @@ void gelu_tanh(const float* pre, float* y, int64_t count) {
 void gelu_tanh_backward(const float* pre, float* dy, int64_t count) {
 #pragma omp simd
   for (int64_t i = 0; i < count; ++i) {
-    // Beyond 10 the slope is 0 or 1; the powers of x must not overflow there.
+    // Beyond 10 the slope is 0 or 1. Clamping x keeps its powers from overflowing there.
     const float x = pre[i] < -10.0f ? -10.0f : (pre[i] > 10.0f ? 10.0f : pre[i]);
     const float t = hyperbolic_tangent(kRoot2OverPi * (x + kCubic * x * x * x));
     const float inner = kRoot2OverPi * (1.0f + 3.0f * kCubic * x * x);

@@ -3,7 +3,7 @@
 namespace berth::BERTH_LOOPS {
 namespace {
 
-// A block that stays in the first-level cache between its two passes.
+// A block stays in the first-level cache between the passes over it.
 constexpr int64_t kBlock = 64;
 
 bool any_nonzero(const float* x, int64_t count) {
@@ -37,8 +37,8 @@ void decay(float* w, int64_t count, float keep) {
   for (int64_t i = 0; i < count; ++i) w[i] *= keep;
 }
 
-// The update is bound by memory, and much of an embedding table saw no gradient: a block of zero
-// gradients is not written back, and one whose moments are zero too only decays.
+// The update is bound by memory, and most of an embedding table has no gradient. So a block of zero
+// gradients is not written back, and a block whose moments are zero as well only decays.
 bool adamw(float* w, float* g, float* m, float* v, int64_t count, const AdamWFactors& factors) {
   bool has_moments = false;
   for (int64_t begin = 0; begin < count; begin += kBlock) {

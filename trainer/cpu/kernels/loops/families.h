@@ -1,9 +1,9 @@
 #pragma once
 
-// What the table is made of, one group a file. Sources in this folder are compiled once for each
-// instruction set, with BERTH_LOOPS naming it: they include nothing that defines inline functions
-// outside this namespace, since the linker keeps only one copy of those and it might be the one
-// with AVX-512 in it.
+// The functions in the table CpuLoops, one group for each file of this folder. The files are
+// compiled once for each instruction set, which BERTH_LOOPS names. They must not include a header
+// that defines inline functions outside this namespace: the linker keeps only one copy of such a
+// function, and that copy might contain AVX-512.
 
 #include <cstdint>
 
@@ -35,7 +35,7 @@ void dropout(const float* x, const DropoutDraw& draw, int64_t rows, int64_t colu
 void layer_norm_forward(const float* x, const float* gamma, const float* beta, float epsilon,
                         int64_t rows, int64_t columns, float* y, float* mean, float* rstd);
 void layer_norm_recompute(const float* x, const float* gamma, const float* beta, const float* mean,
-                      const float* rstd, int64_t rows, int64_t columns, float* y);
+                          const float* rstd, int64_t rows, int64_t columns, float* y);
 void add_layer_norm_forward(const float* x, const float* residual, const DropoutDraw* draw,
                             const float* gamma, const float* beta, float epsilon, int64_t rows,
                             int64_t columns, float* sum, float* y, float* mean, float* rstd);

@@ -1,14 +1,15 @@
 #pragma once
 
-// exp, tanh and erf without branches or tables, so that the compiler makes vectors of the loops
-// around them. NaN stays NaN, so that a diverged model is noticed.
+// exp, tanh and erf without branches or tables, so that the compiler can vectorize the loops around
+// them. NaN stays NaN, so that a model which diverged is noticed.
 
 #include <cstdint>
 
 namespace berth::BERTH_LOOPS {
 
-// e^x to 2 ulp; 0 below -87.3, where the result would be denormal; infinity above 88.73.
-// Cody and Waite's reduction, the polynomial of Cephes' expf (Moshier 1989).
+// e^x with an error of at most 2 ulp. The result is 0 below -87.3, where it would be denormal, and
+// infinity above 88.73. Reduces the range as Cody and Waite do, and takes the polynomial of Cephes'
+// expf (Moshier 1989).
 static inline float exponential(float x) {
   constexpr float kLow = -87.33654f, kHigh = 89.0f;
   constexpr float kLog2E = 1.44269504088896341f;
@@ -26,7 +27,7 @@ static inline float exponential(float x) {
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
   const float y = p * (r * r) + r + 1.0f;
-  // 2^n in two factors: n reaches 128, an exponent that one float does not have.
+  // 2^n is made of two factors, because n reaches 128, which is no exponent of a float.
   const int32_t whole = static_cast<int32_t>(__builtin_bit_cast(uint32_t, shifted) -
                                              __builtin_bit_cast(uint32_t, kRound));
   const int32_t half = whole >> 1;
@@ -36,7 +37,7 @@ static inline float exponential(float x) {
   return x < kLow ? 0.0f : result;
 }
 
-// tanh x to 4e-7, a rational function of x (13/6) as in Eigen; +-1 beyond 7.9.
+// tanh x with an error of at most 4e-7, by the rational function (13/6) of Eigen; +-1 beyond 7.9.
 static inline float hyperbolic_tangent(float x) {
   constexpr float kBound = 7.90531110763549805f;
   const float clamped = x < -kBound ? -kBound : (x > kBound ? kBound : x);
@@ -55,7 +56,7 @@ static inline float hyperbolic_tangent(float x) {
   return clamped * p / q;
 }
 
-// erf x to 2e-7 (absolute), given exp(-x*x). Abramowitz and Stegun, 7.1.26.
+// erf x with an absolute error of at most 2e-7, given exp(-x*x) (Abramowitz and Stegun, 7.1.26).
 static inline float error_function(float x, float exp_minus_square) {
   const float magnitude = __builtin_fabsf(x);
   const float t = 1.0f / (1.0f + 0.3275911f * magnitude);

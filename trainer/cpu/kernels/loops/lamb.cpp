@@ -3,7 +3,7 @@
 namespace berth::BERTH_LOOPS {
 namespace {
 
-// Squares are summed in float inside a block, in double over blocks.
+// Squares are summed in float inside a block, and in double over the blocks.
 constexpr int64_t kLambBlock = 64;
 
 float direction_of_block(const float* w, float* g, float* m, float* v, int64_t count,

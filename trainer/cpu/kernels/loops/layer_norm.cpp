@@ -26,7 +26,7 @@ void normalize_row(const float* x, const float* gamma, const float* beta, float 
   *rstd_out = rstd;
 }
 
-// y = residual + factor * x for one row; residual null: y = factor * x.
+// y = residual + factor * x for one row, or y = factor * x where residual is null.
 void drop_row(const float* x, const float* residual, const DropoutDraw& draw, uint64_t counter,
               int64_t columns, float* y) {
   float factors[kDraws];
@@ -63,7 +63,7 @@ void layer_norm_forward(const float* x, const float* gamma, const float* beta, f
 }
 
 void layer_norm_recompute(const float* x, const float* gamma, const float* beta, const float* mean,
-                      const float* rstd, int64_t rows, int64_t columns, float* y) {
+                          const float* rstd, int64_t rows, int64_t columns, float* y) {
   for (int64_t r = 0; r < rows; ++r) {
     scale_row(x + r * columns, mean[r], rstd[r], gamma, beta, columns, y + r * columns);
   }

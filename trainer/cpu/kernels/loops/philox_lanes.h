@@ -1,22 +1,24 @@
 #pragma once
 
-// Philox 4x32-10 (philox.h) for several counters at a time, and dropout decisions made of it.
+// Philox 4x32-10 (see philox.h) for several counters at a time, and the decisions of dropout that
+// are made with it.
 
 #include <cstdint>
 #if defined(__x86_64__)
-#include <immintrin.h>  // always inlined: leaves no symbols behind
+#include <immintrin.h>  // its functions are always inlined, and so leave no symbols behind
 #endif
 
 #include "trainer/cpu/kernels/loops.h"
 
 namespace berth::BERTH_LOOPS {
 
-// One 32-bit word of each counter in the low half of a 64-bit lane. The high halves hold whatever
-// the products left there: nothing reads them.
+// The low half of each 64-bit lane holds one 32-bit word of a counter. The high halves hold what
+// the products left there, and nothing reads them.
 #if defined(__AVX512F__)
 typedef uint64_t Lanes __attribute__((vector_size(64)));
 static inline Lanes multiply_low(Lanes a, Lanes b) {
-  // The plain form makes GCC 12 warn of its own header; the mask keeps all and costs nothing.
+  // The unmasked form makes GCC 12 warn about its own header. The mask keeps all lanes, and costs
+  // nothing.
   return reinterpret_cast<Lanes>(
       _mm512_maskz_mul_epu32(0xFF, reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
 }
@@ -47,9 +49,10 @@ constexpr Lanes kFirst = {0, 1};
 #define BERTH_INTERLEAVE_HIGH(a, b) __builtin_shufflevector(a, b, 1, 3)
 #endif
 
-// Two vectors of counters at a time: one alone would wait for its own multiplications.
+// Two vectors of counters are handled together: a single one would wait for its multiplications.
 constexpr int64_t kLanes = sizeof(Lanes) / sizeof(uint64_t);
-constexpr int64_t kDraws = 2 * kLanes * 8;  // decisions made at once, eight from each counter
+constexpr int64_t kDraws =
+    2 * kLanes * 8;  // decisions that are made together, eight from each counter
 
 struct PhiloxLanes {
   Lanes c0, c1, c2, c3;
@@ -62,7 +65,7 @@ struct PhiloxLanes {
     c2 = (product0 >> 32) ^ c3 ^ key1;
     c3 = product0;
   }
-  // The four words of each counter, one counter after the other.
+  // Stores the four words of each counter, one counter after the other.
   void store(uint16_t* draws) const {
     const Lanes first = (c0 & 0xFFFFFFFFu) | (c1 << 32);
     const Lanes second = (c2 & 0xFFFFFFFFu) | (c3 << 32);
@@ -73,13 +76,14 @@ struct PhiloxLanes {
   }
 };
 
-// What a row is counted as.
+// The number of a row.
 static inline uint64_t counter_of(const DropoutDraw& draw, int64_t row) {
   return draw.first_row + static_cast<uint64_t>(draw.tokens ? draw.tokens[row] : row);
 }
 
-// factors[i] = draw.scale, or 0 where element 8 * block + i of the row is dropped. Element i of a
-// row comes from the Philox counter (i / 8, stream, counter): half i % 2 of word i % 8 / 2.
+// Writes factors[i] = draw.scale, or 0 where element 8 * block + i of the row is dropped. Element i
+// of a row is decided by the Philox counter (i / 8, stream, counter), by half i % 2 of word
+// i % 8 / 2.
 static inline void draw_factors(const DropoutDraw& draw, uint64_t counter, uint32_t stream,
                                 uint32_t block, float* factors) {
   PhiloxLanes a{kFirst + block, Lanes{} + stream, Lanes{} + counter, Lanes{} + (counter >> 32)};

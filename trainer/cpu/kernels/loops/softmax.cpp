@@ -25,7 +25,7 @@ float maximum(const float* x, int64_t count) {
 }
 
 double sum_of_exp(const float* x, float max, int64_t count) {
-  constexpr int64_t kBlock = 1024;  // long rows (a vocabulary) add up in double
+  constexpr int64_t kBlock = 1024;  // blocks of a long row (a vocabulary) are added in double
   double total = 0;
   for (int64_t begin = 0; begin < count; begin += kBlock) {
     const int64_t end = begin + kBlock < count ? begin + kBlock : count;
@@ -44,7 +44,7 @@ void softmax(const float* x, float log_sum_exp, int64_t count, float* y) {
 
 void attention_softmax(float* scores, const ScoreBlock& block, const DropoutDraw* draw,
                        float* log_sum_exp, int64_t log_stride) {
-  // Whole vectors: what lies past the keys takes part as exp(-inf) = 0.
+  // The loops take whole vectors. Elements behind the keys take part as exp(-inf) = 0.
   const int64_t padded = whole_vectors(block.keys);
   const float scale = block.scale;
   for (int64_t r = 0; r < block.rows; ++r) {
@@ -76,8 +76,8 @@ void attention_softmax(float* scores, const ScoreBlock& block, const DropoutDraw
   }
 }
 
-// With P the probabilities and F the dropout's factors: PF is what met the values, and
-//   dscores = P (F dPF - delta), delta = sum over keys of PF dPF = dot(dout, out).
+// Let P be the probabilities and F the factors of dropout, so that PF is what multiplied the
+// values. Then dscores = P (F dPF - delta), where delta = sum over keys of PF dPF = dot(dout, out).
 void attention_softmax_backward(float* scores, float* dprobabilities, const ScoreBlock& block,
                                 const DropoutDraw* draw, const float* log_sum_exp,
                                 int64_t log_stride, const float* delta) {

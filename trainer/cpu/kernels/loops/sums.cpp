@@ -16,7 +16,7 @@ void to_bf16(const float* x, uint16_t* y, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     const auto bits = __builtin_bit_cast(uint32_t, x[i]);
     const uint32_t nearest = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-    const uint32_t quiet = bits >> 16 | 0x40;  // of NaN, whose low bits might be all it has
+    const uint32_t quiet = bits >> 16 | 0x40;  // NaN may have low bits only; 0x40 keeps it NaN
     y[i] = static_cast<uint16_t>(x[i] != x[i] ? quiet : nearest);
   }
 }
@@ -35,7 +35,7 @@ void add_to_double(const float* x, double* totals, int64_t count) {
 
 namespace {
 
-constexpr int64_t kSums = 32;  // sums side by side: one would wait for itself
+constexpr int64_t kSums = 32;  // independent sums; a single one would wait for each addition
 
 double total(const double* sums) {
   double sum = 0;
@@ -78,7 +78,7 @@ float dot(const float* x, const float* y, int64_t count) {
 
 void column_sums(const float* x, int64_t rows, int64_t stride, int64_t columns, float* sums) {
   int64_t r = 0;
-  for (; r + 4 <= rows; r += 4) {  // four rows to each pass over the sums
+  for (; r + 4 <= rows; r += 4) {  // each pass over the sums takes four rows
     const float* x0 = x + r * stride;
     const float* x1 = x0 + stride;
     const float* x2 = x1 + stride;
