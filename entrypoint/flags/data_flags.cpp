@@ -1,4 +1,7 @@
 #include "entrypoint/flags/flag_table.h"
+#include "storage/base/text.h"
+#include "trainer/model/task.h"
+#include "trainer/tasks/glue.h"
 
 namespace berth {
 namespace {
@@ -15,9 +18,8 @@ std::vector<Flag> file_flags() {
       {"task",
        {"task-name"},
        kData,
-       "What rows are made for: sequence_classification, regression, multi_label, "
-       "token_classification, question_answering; or a GLUE task: cola, sst2, mrpc, stsb, qqp, "
-       "mnli, qnli, rte, wnli.",
+       cat("What rows are made for: ", known_tasks(), "; or a GLUE task: ", known_glue_tasks(),
+           "."),
        text_value("NAME", data_option(&DataOptions::task)),
        "as the rows' labels are"},
       {"data-dir",

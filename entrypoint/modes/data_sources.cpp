@@ -11,16 +11,13 @@
 #include "storage/formats/tfrecord.h"
 #include "storage/whole_file.h"
 #include "trainer/tasks/glue.h"
-#include "trainer/tasks/task_kinds.h"
 
 namespace berth {
 namespace {
 
 [[noreturn]] void unknown_task(const std::string& name) {
-  std::string glue;
-  for (const GlueTask& task : glue_tasks()) glue.append(", ").append(task.name);
   throw Error(Code::kUsage, cat(quoted(name), " is no task"), "--task",
-              cat("there are ", known_tasks(), glue));
+              cat("there are ", known_tasks(), ", ", known_glue_tasks()));
 }
 
 constexpr int64_t kMostLabels = 1'000'000;
@@ -82,11 +79,14 @@ bool holds_records(const std::string& path) {
   return !path.empty() && names_records(name);
 }
 
+// The task of records with this task_type. nullopt: the records tell. bert_classification is the
+// task_type that records have whose writer knows no other.
 std::optional<Task> task_of(const std::string& task_type) {
-  if (task_type == "bert_regression") return Task::kRegression;
-  if (task_type == "bert_tagging") return Task::kTokenClassification;
-  if (task_type == "bert_multi_label") return Task::kMultiLabel;
-  return std::nullopt;  // as the records' labels are
+  for (const TaskTraits& row : task_table()) {
+    const bool is_named = !task_type.empty() && row.record_type == task_type;
+    if (is_named && row.task != kDefaultTask) return row.task;
+  }
+  return std::nullopt;
 }
 
 // Returns the names of the records' numbers; empty: themselves.
@@ -100,7 +100,8 @@ std::vector<std::string> apply(const MetaData& meta, const CommandLine& command_
   const std::string& first = !data.train_data_file.empty()  ? data.train_data_file
                              : !data.eval_data_file.empty() ? data.eval_data_file
                                                             : data.predict_data_file;
-  if (!meta.num_labels || !holds_records(first) || sources.task == Task::kRegression) return {};
+  const bool is_score = sources.task && traits(*sources.task).labels == LabelKind::kNumber;
+  if (!meta.num_labels || !holds_records(first) || is_score) return {};
   if (!meta.labels.empty()) return sources.labels = meta.labels;
   sources.labels.clear();
   for (int64_t label = 0; label < *meta.num_labels; ++label) {

@@ -7,7 +7,6 @@
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/whole_file.h"
-#include "trainer/tasks/task_kinds.h"
 
 namespace berth {
 std::optional<EarlierJob> EarlierJob::find(Storage& storage, const Uri& directory) {
@@ -51,7 +50,7 @@ LoraOptions EarlierJob::lora() const {
           .target_modules = setting("lora-target-modules")};
 }
 
-Task EarlierJob::task() const { return find_task(task_).value_or(Task::kSequenceClassification); }
+Task EarlierJob::task() const { return find_task(task_).value_or(kDefaultTask); }
 
 // 0 where an older version did not know the setting.
 double EarlierJob::number(std::string_view name) const {

@@ -22,7 +22,7 @@ namespace {
 // where the task's names are in part the model's.
 std::vector<std::string> label_names(const FinishedModel& finished) {
   const ModelConfig& config = finished.config();
-  if (!has_classes(config.task)) return config.labels;
+  if (!traits(config.task).has_classes) return config.labels;
   const std::vector<std::string>& known = finished.sources().labels;
   if (known.size() != config.labels.size()) return evaluation_labels(config);
   if (const auto ordered = in_order_of(config.labels, known)) return *ordered;
@@ -43,7 +43,7 @@ EvaluationResult evaluate_rows(Job& job, FinishedModel& finished, const DataRequ
   const Task task = finished.config().task;
   const std::vector<std::string> labels = label_names(finished);
   DataRequest known = request;
-  if (has_classes(task)) known.rules.known_labels = labels;
+  if (traits(task).has_classes) known.rules.known_labels = labels;
   const LoadedTable loaded = finished.load(known);
   warn_of_unanswerable(loaded, settings.data);
   const LabelledData rows(loaded, task, labels, /*wants_labels=*/true, settings,

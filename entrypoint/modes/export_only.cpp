@@ -13,7 +13,6 @@
 #include "storage/whole_file.h"
 #include "trainer/loop/checkpoint.h"
 #include "trainer/loop/results.h"
-#include "trainer/tasks/task_kinds.h"
 
 namespace berth {
 namespace {

@@ -11,11 +11,11 @@ namespace {
 
 // Rows to predict may have no labels that would tell the task, so the model's configuration does.
 void complete_task(const DataSources& sources, const std::string& model, ModelConfig& config) {
-  config.task = sources.task.value_or(config.saved_task.value_or(Task::kSequenceClassification));
-  if (config.task == Task::kRegression) config.labels = {"score"};
-  if (config.task == Task::kQuestionAnswering) config.labels.clear();
+  config.task = sources.task.value_or(config.saved_task.value_or(kDefaultTask));
+  const bool has_classes = traits(config.task).has_classes;
+  if (!has_classes) config.labels = output_labels(config.task);
   if (config.labels.empty()) config.labels = sources.labels;  // TensorFlow's names no labels
-  if (config.labels.empty() && config.task != Task::kQuestionAnswering) {
+  if (config.labels.empty() && has_classes) {
     throw Error(Code::kUsage, "the configuration names no labels (id2label)", model,
                 "give a model that was fine-tuned");
   }

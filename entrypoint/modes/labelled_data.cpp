@@ -31,7 +31,7 @@ std::unique_ptr<FeatureMaker> maker_of(const LoadedTable& loaded, Task task,
 }
 
 void require_classes(const LoadedTable& loaded, Task task, const std::vector<std::string>& names) {
-  const size_t least = task == Task::kSequenceClassification ? 2 : 1;
+  const size_t least = traits(task).labels == LabelKind::kClass ? 2 : 1;
   if (names.size() >= least) return;
   if (names.empty()) throw Error(Code::kBadData, "no row has a label", loaded.name);
   throw Error(Code::kBadData, "every row has the label " + quoted(names.front()), loaded.name,
@@ -41,8 +41,7 @@ void require_classes(const LoadedTable& loaded, Task task, const std::vector<std
 std::vector<std::string> classes_of(const LoadedTable& loaded, Task task,
                                     const std::vector<std::string>& known,
                                     const ModelConfig& config) {
-  if (task == Task::kRegression) return {"score"};
-  if (task == Task::kQuestionAnswering) return {};
+  if (!traits(task).has_classes) return output_labels(task);
   std::vector<std::string> names = loaded.table->labels.names();
   require_classes(loaded, task, names);
   return known.empty() ? choose_labels(config, names) : order_labels(config, known);
@@ -83,10 +82,6 @@ std::vector<float> parse_weights(const std::string& text, const std::vector<std:
 }
 
 }  // namespace
-
-bool has_classes(Task task) {
-  return task != Task::kRegression && task != Task::kQuestionAnswering;
-}
 
 std::vector<uint32_t> all_rows(const LoadedTable& loaded) {
   std::vector<uint32_t> rows(loaded.table->rows());
@@ -148,7 +143,7 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
   const auto load_beside = [&](DataRequest request) {
     request.rules.task = rows.task;
     request.rules.token_limits = token_limits(config);
-    if (has_classes(rows.task)) request.rules.known_labels = rows.labels;
+    if (traits(rows.task).has_classes) request.rules.known_labels = rows.labels;
     // The same columns, where the flags or the task do not name any.
     if (request.rules.columns.text.empty()) request.rules.columns = rows.train.columns;
     return load_table(storage, request);
@@ -169,7 +164,7 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
   }
   const std::string& weights = settings.training.optimization.class_weights;
   if (weights.empty()) return rows;
-  if (rows.task != Task::kSequenceClassification) {
+  if (traits(rows.task).labels != LabelKind::kClass) {
     throw Error(Code::kUsage, "is for tasks of one class a text", "--class-weights");
   }
   rows.class_weights =

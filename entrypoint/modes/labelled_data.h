@@ -17,9 +17,6 @@
 
 namespace berth {
 
-// Whether its labels are of a closed set.
-bool has_classes(Task task);
-
 std::vector<uint32_t> all_rows(const LoadedTable& loaded);
 
 AnswerOptions answer_options(const DataOptions& data);

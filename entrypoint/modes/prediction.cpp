@@ -16,6 +16,7 @@
 #include "storage/store_object.h"
 #include "trainer/loop/job_directory.h"
 #include "trainer/loop/predict.h"
+#include "trainer/tasks/task_results.h"
 
 namespace berth {
 namespace {
@@ -61,7 +62,7 @@ class Predictions {
                                  answer_options(finished_.settings().data));
   }
   // The same in the format of run_classifier.py.
-  std::unique_ptr<PredictionLines> test_results() const { return make_test_results(data_); }
+  std::unique_ptr<PredictionLines> test_results() const { return results_of(data_.task()).test_results(); }
 
  private:
   const Job& job_;
@@ -94,7 +95,7 @@ void write_to_directory(Storage& storage, const JobDirectory& directory,
 
 // Whether the tutorial would write test_results.tsv, too.
 bool wants_test_results(Task task, const DataOptions& data) {
-  const bool has_results = task == Task::kSequenceClassification || task == Task::kRegression;
+  const bool has_results = results_of(task).test_results != nullptr;
   return has_results && !data.input_meta_data_path.empty();
 }
 

@@ -18,7 +18,6 @@
 #include "storage/whole_file.h"
 #include "trainer/data/token_records.h"
 #include "trainer/tasks/glue.h"
-#include "trainer/tasks/task_kinds.h"
 #include "trainer/text/no_tokenizer.h"
 
 namespace berth {
@@ -41,20 +40,6 @@ bool has_weights(const LoadedTable& loaded) {
   return false;
 }
 
-// create_finetuning_data.py's names for the tasks that it, or its kin, knows.
-const char* task_type(Task task) {
-  switch (task) {
-    case Task::kRegression:
-      return "bert_regression";
-    case Task::kTokenClassification:
-      return "bert_tagging";
-    case Task::kMultiLabel:
-      return "bert_multi_label";
-    default:
-      return "bert_classification";
-  }
-}
-
 std::string processor_type(const std::string& task_flag, Task task) {
   const GlueTask* glue = find_glue_task(task_flag);
   if (glue == nullptr) return std::string(task_name(task));
@@ -71,8 +56,8 @@ std::string meta_data(const std::vector<PreparedSet>& sets, const TokenRecordOpt
   OrderedJson object = {{"processor_type", processor}};
   for (const PreparedSet& set : sets) object[set.name + "_data_size"] = set.rows.size();
   object["max_seq_length"] = options.max_seq_length;
-  object["task_type"] = task_type(options.task);
-  if (options.task == Task::kRegression) {
+  object["task_type"] = traits(options.task).record_type;
+  if (traits(options.task).labels == LabelKind::kNumber) {
     object["label_type"] = "float";
   } else {
     object["num_labels"] = options.num_labels;
@@ -137,15 +122,15 @@ void run_preparation(Job& job) {
                     : std::make_unique<NoTokenizer>(Error(
                           Code::kUsage, "rows of texts need a vocabulary", "", "pass --model"));
   TrainingRows rows = load_training_rows(job.storage, settings, sources, ModelConfig());
-  if (rows.task == Task::kQuestionAnswering) {
-    throw Error(Code::kUsage, "there are no TFRecords of questions", rows.train.name,
+  if (traits(rows.task).record_type.empty()) {
+    throw Error(Code::kUsage, cat("there are no TFRecords for ", task_name(rows.task)), rows.train.name,
                 "train on the file itself");
   }
   std::optional<LoadedTable> test;
   if (!sources.predict.path.empty()) {
     DataRequest request = sources.predict;
     request.rules.task = rows.task;
-    if (has_classes(rows.task)) request.rules.known_labels = rows.labels;
+    if (traits(rows.task).has_classes) request.rules.known_labels = rows.labels;
     test = load_table(job.storage, request);
   }
   const TokenRecordOptions options{.task = rows.task,

@@ -31,7 +31,7 @@
 #include "trainer/loop/job_record.h"
 #include "trainer/loop/results.h"
 #include "trainer/loop/train.h"
-#include "trainer/tasks/task_kinds.h"
+#include "trainer/tasks/metric_names.h"
 
 namespace berth {
 namespace {

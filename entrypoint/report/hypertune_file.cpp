@@ -11,7 +11,7 @@
 #include "storage/base/json.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
-#include "trainer/tasks/task_kinds.h"
+#include "trainer/tasks/metric_names.h"
 
 namespace berth {
 namespace {

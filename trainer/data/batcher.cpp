@@ -9,34 +9,34 @@ namespace {
 // What the features of a batch say, in the form of their task.
 class LabelPacker {
  public:
-  explicit LabelPacker(Task task) : task_(task) {}
+  explicit LabelPacker(LabelKind kind) : kind_(kind) {}
 
   // `first_token` is where the features' tokens begin in the batch.
   void add(const Features& features, int32_t first_token) {
     const std::vector<int32_t>& classes = features.classes;
-    if (task_ == Task::kQuestionAnswering) {
+    if (kind_ == LabelKind::kSpan) {
       answers_.starts.push_back(first_token + classes[0]);
       answers_.ends.push_back(first_token + classes[1]);
     } else {
       classes_.insert(classes_.end(), classes.begin(), classes.end());
       targets_.insert(targets_.end(), features.targets.begin(), features.targets.end());
     }
-    const size_t weighed = task_ == Task::kTokenClassification ? classes.size() : 1;
+    const size_t weighed = kind_ == LabelKind::kTagPerWord ? classes.size() : 1;
     weights_.insert(weights_.end(), weighed, features.weight);
   }
 
   void finish(PackedBatch& batch) {
-    switch (task_) {
-      case Task::kRegression:
+    switch (kind_) {
+      case LabelKind::kNumber:
         batch.labels = PackedBatch::Scores{std::move(targets_)};
         break;
-      case Task::kMultiLabel:
+      case LabelKind::kSet:
         batch.labels = PackedBatch::ClassSets{std::move(targets_)};
         break;
-      case Task::kTokenClassification:
+      case LabelKind::kTagPerWord:
         batch.labels = PackedBatch::TokenClasses{std::move(classes_)};
         break;
-      case Task::kQuestionAnswering:
+      case LabelKind::kSpan:
         batch.labels = std::move(answers_);
         break;
       default:
@@ -48,7 +48,7 @@ class LabelPacker {
   }
 
  private:
-  const Task task_;
+  const LabelKind kind_;
   PackedBatch::Classes classes_;
   PackedBatch::Answers answers_;
   std::vector<float> targets_, weights_;
@@ -58,7 +58,7 @@ class LabelPacker {
 
 PackedBatch pack(Dataset& data, std::span<const int64_t> indices) {
   PackedBatch batch;
-  LabelPacker labels(data.task());
+  LabelPacker labels(traits(data.task()).labels);
   for (const int64_t index : indices) {
     const Features& features = data.features(index);
     const size_t first = batch.input_ids.size(), length = features.input_ids.size();

@@ -26,33 +26,39 @@ bool holds_several(const Cell& cell) {
   return is_list || text->find('|') != std::string::npos;
 }
 
-Task task_of_labels(size_t column, std::span<const Row> rows) {
+LabelKind kind_of_labels(size_t column, std::span<const Row> rows) {
   bool all_numbers = true, any_fraction = false;
   for (const Row& row : rows) {
     const Cell& cell = row[column];
     if (std::holds_alternative<std::monostate>(cell)) continue;
-    if (holds_several(cell)) return Task::kMultiLabel;
+    if (holds_several(cell)) return LabelKind::kSet;
     const std::optional<double> number = number_of(cell);
     all_numbers = all_numbers && number && std::isfinite(*number);
     any_fraction = any_fraction || (number && *number != std::floor(*number));
   }
-  return all_numbers && any_fraction ? Task::kRegression : Task::kSequenceClassification;
+  return all_numbers && any_fraction ? LabelKind::kNumber : LabelKind::kClass;
+}
+
+LabelKind deduce_labels(std::span<const Column> columns, std::span<const Row> rows,
+                        const ColumnChoice& choice) {
+  if (choice.text.empty() && choice.label.empty()) {
+    if (names_answers(columns)) return LabelKind::kSpan;
+    if (names_words_and_tags(columns)) return LabelKind::kTagPerWord;
+  }
+  const bool names_several = choice.label.find(',') != std::string::npos;
+  if (names_several && !find_column(columns, choice.label)) return LabelKind::kSet;
+  const FoundColumns found = find_columns(columns, choice, LabelNeed::kIfPresent);
+  if (!found.labels.empty()) return kind_of_labels(found.labels[0], rows);
+  const FoundColumns scores =
+      find_columns(columns, choice, LabelNeed::kIfPresent, usual_task(LabelKind::kNumber));
+  return scores.labels.empty() ? LabelKind::kClass : LabelKind::kNumber;
 }
 
 }  // namespace
 
 Task deduce_task(std::span<const Column> columns, std::span<const Row> rows,
                  const ColumnChoice& choice) {
-  if (choice.text.empty() && choice.label.empty()) {
-    if (names_answers(columns)) return Task::kQuestionAnswering;
-    if (names_words_and_tags(columns)) return Task::kTokenClassification;
-  }
-  const bool names_several = choice.label.find(',') != std::string::npos;
-  if (names_several && !find_column(columns, choice.label)) return Task::kMultiLabel;
-  const FoundColumns found = find_columns(columns, choice, LabelNeed::kIfPresent);
-  if (!found.labels.empty()) return task_of_labels(found.labels[0], rows);
-  const auto scores = find_columns(columns, choice, LabelNeed::kIfPresent, Task::kRegression);
-  return scores.labels.empty() ? Task::kSequenceClassification : Task::kRegression;
+  return usual_task(deduce_labels(columns, rows, choice));
 }
 
 }  // namespace berth

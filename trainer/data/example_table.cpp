@@ -27,7 +27,7 @@ void ExampleTable::append(const Example& example) {
 }
 
 void ExampleTable::add_key(const Example& example, std::string_view split_key, Task task) {
-  const bool has_class = task == Task::kSequenceClassification && !example.labels.empty();
+  const bool has_class = traits(task).labels == LabelKind::kClass && !example.labels.empty();
   keys_.hashes.push_back(text_hash(split_key));
   keys_.strata.push_back(has_class ? example.labels[0] : 0);
 }

@@ -28,7 +28,7 @@ struct Features {
 };
 
 struct FeatureOptions {
-  Task task = Task::kSequenceClassification;
+  Task task = kDefaultTask;
   int32_t max_seq_length = 128;
   // Tokens that neighbouring windows of a context share; empty: 128, or half of a window that has
   // less than twice that.

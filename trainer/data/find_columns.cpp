@@ -13,21 +13,7 @@ namespace {
 using Names = std::span<const std::string_view>;
 
 // In order of preference.
-constexpr std::array<std::string_view, 16> kTextNames = {
-    "text",  "sentence", "content", "review",  "document", "sentence1", "text_a",      "text1",
-    "tweet", "comment",  "body",    "message", "premise",  "question1", "description", "utterance"};
-constexpr std::array<std::string_view, 11> kLabelNames = {
-    "label",     "labels",  "target", "class",    "category", "intent",
-    "sentiment", "emotion", "topic",  "label_id", "y"};
-constexpr std::array<std::string_view, 9> kScoreNames = {
-    "label", "score", "target", "labels", "rating", "similarity", "stars", "value", "y"};
-constexpr std::array<std::string_view, 5> kWordNames = {"tokens", "words", "sentence", "text",
-                                                        "word"};
-constexpr std::array<std::string_view, 6> kTagNames = {"tags",   "ner_tags", "ner",
-                                                       "labels", "label",    "pos_tags"};
-constexpr std::array<std::string_view, 2> kQuestionNames = {"question", "query"};
 constexpr std::array<std::string_view, 3> kContextNames = {"context", "passage", "paragraph"};
-constexpr std::array<std::string_view, 2> kAnswerNames = {"answers", "answer"};
 constexpr std::array<std::string_view, 3> kIdNames = {"id", "qid", "guid"};
 constexpr std::array<std::array<std::string_view, 2>, 8> kPairNames = {{{"sentence1", "sentence2"},
                                                                         {"text_a", "text_b"},
@@ -37,25 +23,6 @@ constexpr std::array<std::array<std::string_view, 2>, 8> kPairNames = {{{"senten
                                                                         {"question1", "question2"},
                                                                         {"question", "sentence"},
                                                                         {"sentence", "question"}}};
-
-Names text_names(Task task) {
-  if (task == Task::kTokenClassification) return kWordNames;
-  if (task == Task::kQuestionAnswering) return kQuestionNames;
-  return kTextNames;
-}
-
-Names label_names(Task task) {
-  switch (task) {
-    case Task::kRegression:
-      return kScoreNames;
-    case Task::kTokenClassification:
-      return kTagNames;
-    case Task::kQuestionAnswering:
-      return kAnswerNames;
-    default:
-      return kLabelNames;
-  }
-}
 
 std::string list_columns(std::span<const Column> columns) {
   std::string text;
@@ -99,8 +66,7 @@ std::string first_of(Names names) {
 // QNLI's question, which stands before its sentence.
 std::optional<size_t> find_question(std::span<const Column> columns, const ColumnChoice& choice,
                                     Task task) {
-  const bool has_pairs = task == Task::kSequenceClassification || task == Task::kRegression ||
-                         task == Task::kMultiLabel;
+  const bool has_pairs = traits(task).inputs == InputKind::kTexts;
   if (!has_pairs || !choice.text_pair.empty() || !find(columns, "sentence")) return std::nullopt;
   return find(columns, "question");
 }
@@ -109,12 +75,13 @@ size_t find_text(std::span<const Column> columns, const ColumnChoice& choice, Ta
                  std::optional<size_t> label) {
   if (!choice.text.empty()) return find_named(columns, choice.text, "--text-column");
   if (const auto question = find_question(columns, choice, task)) return *question;
-  if (const auto found = find_any(columns, text_names(task))) return *found;
-  if (columns.size() == 2 && label && task != Task::kQuestionAnswering) return 1 - *label;
+  if (const auto found = find_any(columns, traits(task).text_columns)) return *found;
+  const bool needs_two = traits(task).inputs == InputKind::kQuestion;
+  if (columns.size() == 2 && label && !needs_two) return 1 - *label;
   if (columns.size() == 1 && !label) return 0;
   throw Error(Code::kBadData,
-              cat("no column is named as a text is (", first_of(text_names(task)), ")"), "",
-              "name it with --text-column; there is " + list_columns(columns));
+              cat("no column is named as a text is (", first_of(traits(task).text_columns), ")"),
+              "", "name it with --text-column; there is " + list_columns(columns));
 }
 
 // The columns of the names in `list`, which commas separate.
@@ -133,14 +100,14 @@ std::vector<size_t> find_labels(std::span<const Column> columns, const ColumnCho
   if (!choice.label.empty()) {
     if (const auto one = find(columns, choice.label)) return {*one};
     if (need != LabelNeed::kRequired) return {};
-    if (task == Task::kMultiLabel) return find_several(columns, choice.label);
+    if (traits(task).labels == LabelKind::kSet) return find_several(columns, choice.label);
     return {find_named(columns, choice.label, "--label-column")};
   }
-  if (const auto found = find_any(columns, label_names(task))) return {*found};
+  if (const auto found = find_any(columns, traits(task).label_columns)) return {*found};
   if (need != LabelNeed::kRequired) return {};
   throw Error(Code::kBadData,
-              cat("no column is named as a label is (", first_of(label_names(task)), ")"), "",
-              "name it with --label-column; there is " + list_columns(columns));
+              cat("no column is named as a label is (", first_of(traits(task).label_columns), ")"),
+              "", "name it with --label-column; there is " + list_columns(columns));
 }
 
 std::optional<size_t> find_pair(std::span<const Column> columns, const ColumnChoice& choice,
@@ -148,8 +115,8 @@ std::optional<size_t> find_pair(std::span<const Column> columns, const ColumnCho
   if (!choice.text_pair.empty()) {
     return find_named(columns, choice.text_pair, "--text-pair-column");
   }
-  if (task == Task::kTokenClassification) return std::nullopt;
-  if (task == Task::kQuestionAnswering) {
+  if (traits(task).inputs == InputKind::kWords) return std::nullopt;
+  if (traits(task).inputs == InputKind::kQuestion) {
     if (const auto found = find_any(columns, kContextNames)) return found;
     throw Error(Code::kBadData,
                 cat("no column is named as a context is (", first_of(kContextNames), ")"), "",
@@ -184,7 +151,7 @@ FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& c
   found.text = find_text(columns, choice, task,
                          found.labels.empty() ? std::nullopt : std::optional(found.labels[0]));
   found.text_pair = find_pair(columns, choice, task, found.text);
-  if (task == Task::kQuestionAnswering) found.id = find_any(columns, kIdNames);
+  if (traits(task).inputs == InputKind::kQuestion) found.id = find_any(columns, kIdNames);
   if (!choice.weight.empty()) {
     found.weight = need == LabelNeed::kRequired
                        ? find_named(columns, choice.weight, "--weight-column")
@@ -196,12 +163,14 @@ FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& c
 
 bool names_words_and_tags(std::span<const Column> columns) {
   const std::array<std::string_view, 2> words = {"tokens", "words"};
-  return find_any(columns, words) && find_any(columns, Names(kTagNames).first(4));
+  const std::array<std::string_view, 4> tags = {"tags", "ner_tags", "ner", "labels"};
+  return find_any(columns, words) && find_any(columns, tags);
 }
 
 bool names_answers(std::span<const Column> columns) {
+  const Names answers = traits(usual_task(LabelKind::kSpan)).label_columns;
   return find(columns, "question") && find_any(columns, kContextNames) &&
-         find_any(columns, kAnswerNames);
+         find_any(columns, answers);
 }
 
 }  // namespace berth

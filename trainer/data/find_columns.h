@@ -33,7 +33,7 @@ struct FoundColumns {
 // Throws kBadData, listing the table's columns, when a wanted one is not there or two would do;
 // kUsage when two roles name the same one.
 FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& choice,
-                          LabelNeed need, Task task = Task::kSequenceClassification);
+                          LabelNeed need, Task task = kDefaultTask);
 
 // Whether a table holds words and tags, or questions with answers, by its columns' names.
 bool names_words_and_tags(std::span<const Column> columns);

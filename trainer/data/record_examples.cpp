@@ -65,11 +65,11 @@ std::vector<int32_t> kept(const Numbers& numbers, const Numbers& mask, int64_t s
   return ids;
 }
 
-Task task_of(const Features& features) {
+LabelKind kind_of_label(const Features& features) {
   const TfFeature* label = label_of(features);
-  if (label == nullptr) return Task::kSequenceClassification;
-  if (std::holds_alternative<std::vector<float>>(label->values)) return Task::kRegression;
-  return integers(label).size() > 1 ? Task::kTokenClassification : Task::kSequenceClassification;
+  if (label == nullptr) return LabelKind::kClass;
+  if (std::holds_alternative<std::vector<float>>(label->values)) return LabelKind::kNumber;
+  return integers(label).size() > 1 ? LabelKind::kTagPerWord : LabelKind::kClass;
 }
 
 class RecordReader final : public ExampleReader {
@@ -81,7 +81,8 @@ class RecordReader final : public ExampleReader {
         limits_(rules.limits) {
     has_first_ = read(first_);
     labelled_ = !ignores_labels_ && has_first_ && label_of(first_) != nullptr;
-    task_ = rules.task.value_or(has_first_ ? task_of(first_) : Task::kSequenceClassification);
+    const LabelKind told = has_first_ ? kind_of_label(first_) : LabelKind::kClass;
+    task_ = rules.task.value_or(usual_task(told));
   }
 
   bool next(Example& example, LabelDictionary& labels) override {
@@ -143,7 +144,8 @@ class RecordReader final : public ExampleReader {
                   LabelDictionary& labels) const {
     const TfFeature* label = label_of(features);
     if (label == nullptr) throw Error(Code::kBadData, "no label_ids, which the first record has");
-    if (task_ == Task::kRegression) {
+    const LabelKind kind = traits(task_).labels;
+    if (kind == LabelKind::kNumber) {
       example.score = single_number(*label);
       return;
     }
@@ -152,8 +154,8 @@ class RecordReader final : public ExampleReader {
                   "pass --task regression");
     }
     const Numbers numbers = integers(label);
-    if (task_ == Task::kMultiLabel) return read_marks(numbers, example, labels);
-    const bool is_of_tokens = task_ == Task::kTokenClassification;
+    if (kind == LabelKind::kSet) return read_marks(numbers, example, labels);
+    const bool is_of_tokens = kind == LabelKind::kTagPerWord;
     const size_t wanted = is_of_tokens ? mask.size() : 1;
     if (numbers.size() != wanted) {
       throw Error(Code::kBadData,
@@ -198,7 +200,7 @@ class RecordReader final : public ExampleReader {
   const TokenLimits limits_;
   Features first_;
   bool has_first_ = false, labelled_ = false;
-  Task task_ = Task::kSequenceClassification;
+  Task task_ = kDefaultTask;
 };
 
 }  // namespace

@@ -85,7 +85,7 @@ class TableExamples final : public ExampleReader {
   }
 
   void read_texts(Example& example) const {
-    if (task_ == Task::kTokenClassification) {
+    if (traits(task_).inputs == InputKind::kWords) {
       example.texts = text_list(columns_.text, " \t");
       if (example.texts.empty()) throw Error(Code::kBadData, "a sentence without a word");
       return;
@@ -100,17 +100,17 @@ class TableExamples final : public ExampleReader {
     const auto enter = [&](const std::string& label) {
       example.labels.push_back(labels.entry(label));
     };
-    switch (task_) {
-      case Task::kRegression: {
+    switch (traits(task_).labels) {
+      case LabelKind::kNumber: {
         const std::optional<double> score = number(column);
         if (!score) missing_label(column);
         example.score = static_cast<float>(*score);
         return;
       }
-      case Task::kMultiLabel:
+      case LabelKind::kSet:
         for (const std::string& label : label_set()) enter(label);
         return;
-      case Task::kTokenClassification: {
+      case LabelKind::kTagPerWord: {
         const std::vector<std::string> tags = label_list(column, " \t");
         if (tags.size() != example.texts.size()) {
           throw Error(Code::kBadData,
@@ -119,7 +119,7 @@ class TableExamples final : public ExampleReader {
         for (const std::string& tag : tags) enter(tag);
         return;
       }
-      case Task::kQuestionAnswering:
+      case LabelKind::kSpan:
         example.answers = answers(text(column));
         require_answers(example);
         return;
@@ -218,8 +218,9 @@ std::string split_key(const Example& example, Task task) {
     for (const int32_t id : example.token_ids) key += std::to_string(id) + " ";
     return key;
   }
-  if (task == Task::kQuestionAnswering) return example.texts.at(1);
-  if (task != Task::kTokenClassification) return example.texts.at(0);
+  const InputKind inputs = traits(task).inputs;
+  if (inputs == InputKind::kQuestion) return example.texts.at(1);
+  if (inputs == InputKind::kTexts) return example.texts.at(0);
   std::string sentence;
   for (const std::string& word : example.texts) sentence.append(word).append(" ");
   return sentence;

@@ -81,7 +81,8 @@ FoundColumns TableLoader::find(std::span<const Column> columns) {
   }
   const ColumnChoice& first = rules_.columns;
   for (const std::string* name : {&first.text, &first.text_pair, &first.label}) {
-    const bool may_lack = name == &first.label && (ignores_labels || task == Task::kMultiLabel);
+    const bool is_set = traits(task).labels == LabelKind::kSet;
+    const bool may_lack = name == &first.label && (ignores_labels || is_set);
     if (name->empty() || may_lack || find_column(columns, *name)) continue;
     throw Error(Code::kBadData, "no column " + quoted(*name) + ", which the first file has", "",
                 "all files of a table need the same columns");
@@ -132,7 +133,7 @@ void TableLoader::append(ExampleReader& reader) {
       continue;
     }
     table_->append(example);
-    const bool is_question = *rules_.task == Task::kQuestionAnswering;
+    const bool is_question = traits(*rules_.task).labels == LabelKind::kSpan;
     table_->unanswerable += is_question && table_->labelled && example.answers.empty();
     if (rules_.keeps_keys) {
       table_->add_key(example, split_key(example, *rules_.task), *rules_.task);
@@ -165,7 +166,7 @@ void TableLoader::append_records(std::unique_ptr<ByteSource> source) {
 }
 
 void TableLoader::append_squad(std::unique_ptr<ByteSource> source) {
-  rules_.task = Task::kQuestionAnswering;
+  rules_.task = usual_task(LabelKind::kSpan);
   append(*make_squad_examples(std::move(source), rules_.need));
 }
 

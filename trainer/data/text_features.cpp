@@ -31,11 +31,11 @@ class TextFeatures final : public FeatureMaker {
 
   void label(const Example& example, Features& features) const {
     features.weight = example.weight;
-    switch (options_.task) {
-      case Task::kRegression:
+    switch (traits(options_.task).labels) {
+      case LabelKind::kNumber:
         features.targets = {example.score};
         return;
-      case Task::kMultiLabel:
+      case LabelKind::kSet:
         features.targets.assign(static_cast<size_t>(options_.num_classes), 0);
         for (const int32_t entry : example.labels) {
           features.targets[static_cast<size_t>(class_of(options_, entry))] = 1;

@@ -26,14 +26,15 @@ float class_weight(const FeatureOptions& options, int32_t label) {
 
 std::unique_ptr<FeatureMaker> make_feature_maker(FeatureOptions options,
                                                  const Tokenizer& tokenizer) {
-  switch (options.task) {
-    case Task::kTokenClassification:
+  switch (traits(options.task).inputs) {
+    case InputKind::kWords:
       return make_word_features(std::move(options), tokenizer);
-    case Task::kQuestionAnswering:
+    case InputKind::kQuestion:
       return make_answer_features(std::move(options), tokenizer);
-    default:
-      return make_text_features(std::move(options), tokenizer);
+    case InputKind::kTexts:
+      break;
   }
+  return make_text_features(std::move(options), tokenizer);
 }
 
 }  // namespace berth

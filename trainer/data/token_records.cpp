@@ -22,17 +22,17 @@ bool is_labelled(const Features& features) {
 
 TfFeature label_ids(const Features& features, const TokenRecordOptions& options) {
   TfFeature label{.name = "label_ids", .values = {}};
-  switch (options.task) {
-    case Task::kRegression:
+  switch (traits(options.task).labels) {
+    case LabelKind::kNumber:
       label.values = std::vector<float>{is_labelled(features) ? features.targets[0] : 0};
       break;
-    case Task::kMultiLabel: {
+    case LabelKind::kSet: {
       Numbers marks(features.targets.begin(), features.targets.end());
       marks.resize(static_cast<size_t>(options.num_labels));
       label.values = std::move(marks);
       break;
     }
-    case Task::kTokenClassification:
+    case LabelKind::kTagPerWord:
       label.values = padded(features.classes, options.max_seq_length, -1);
       break;
     default:
@@ -50,18 +50,18 @@ double shortest(float value) {
   return number;
 }
 
-OrderedJson label_json(const Features& features, Task task,
+OrderedJson label_json(const Features& features, LabelKind kind,
                        const std::vector<std::string>& labels) {
   const auto name = [&labels](size_t label) { return labels.at(label); };
-  if (task == Task::kRegression) return shortest(features.targets[0]);
+  if (kind == LabelKind::kNumber) return shortest(features.targets[0]);
   OrderedJson list = OrderedJson::array();
-  if (task == Task::kMultiLabel) {
+  if (kind == LabelKind::kSet) {
     for (size_t label = 0; label < features.targets.size(); ++label) {
       if (features.targets[label] != 0) list.push_back(name(label));
     }
     return list;
   }
-  if (task != Task::kTokenClassification) return name(static_cast<size_t>(features.classes[0]));
+  if (kind != LabelKind::kTagPerWord) return name(static_cast<size_t>(features.classes[0]));
   for (const int32_t tag : features.classes) {
     list.push_back(tag < 0 ? OrderedJson() : OrderedJson(name(static_cast<size_t>(tag))));
   }
@@ -95,7 +95,8 @@ std::string token_line(const Features& features, const TokenRecordOptions& optio
   }
   line["input_ids"] = features.input_ids;
   line["segment_ids"] = features.token_type_ids;
-  if (is_labelled(features)) line["label"] = label_json(features, options.task, labels);
+  if (is_labelled(features))
+    line["label"] = label_json(features, traits(options.task).labels, labels);
   if (options.with_weight) line["weight"] = shortest(features.weight);
   return to_text(line) + "\n";
 }

@@ -12,7 +12,7 @@
 namespace berth {
 
 struct TokenRecordOptions {
-  Task task = Task::kSequenceClassification;
+  Task task = kDefaultTask;
   int32_t max_seq_length = 128;  // records are padded to it
   int32_t num_labels = 0;
   bool with_weight = false;

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "trainer/tasks/task_kinds.h"
+#include "trainer/tasks/metric_names.h"
 
 namespace berth {
 
@@ -15,8 +15,9 @@ BestRule::BestRule(const TrainingOptions& options, const std::vector<std::string
 
 std::optional<Best> BestRule::better(const EvaluationResult& evaluation, int64_t step,
                                      const std::optional<Best>& before) const {
-  const bool is_loss = metric_ == kLossName, is_error = is_loss || metric_ == "mse";
-  const double value = is_loss ? evaluation.loss : evaluation.scores.metrics.at(metric_);
+  const bool is_error = is_error_metric(metric_);
+  const double value =
+      metric_ == kLossName ? evaluation.loss : evaluation.scores.metrics.at(metric_);
   if (!std::isfinite(value)) return std::nullopt;
   if (before && !(is_error ? value < before->value : value > before->value)) return std::nullopt;
   return Best{.step = step, .metric = metric_, .value = value};

@@ -13,7 +13,7 @@ namespace {
 // Hands each sequence its part of the logits: a row of them, or a row for each of its tokens.
 void hand_out(const std::vector<float>& all, const PackedBatch& batch, Task task,
               std::span<const int64_t> indices, const LogitsCallback& logits) {
-  const bool is_of_tokens = task == Task::kTokenClassification || task == Task::kQuestionAnswering;
+  const bool is_of_tokens = traits(task).rows == HeadRows::kTokens;
   const auto rows = static_cast<size_t>(is_of_tokens ? batch.num_tokens() : batch.num_sequences());
   const size_t width = all.size() / rows;
   for (size_t i = 0; i < indices.size(); ++i) {

@@ -14,7 +14,6 @@
 #include "trainer/loop/peeked_source.h"
 #include "trainer/loop/plain_records.h"
 #include "trainer/loop/tfds_folder.h"
-#include "trainer/tasks/task_kinds.h"
 
 namespace berth {
 namespace {
@@ -59,7 +58,8 @@ void append_content(std::unique_ptr<ByteSource> content, const std::string& name
   const bool is_json = lower_ascii(name).ends_with(".json");
   if (is_json && begins_squad(peeked->beginning())) return table.append_squad(std::move(peeked));
   RowLayout layout = request.layout;
-  const bool is_of_words = request.rules.task == Task::kTokenClassification;
+  const std::optional<Task> task = request.rules.task;
+  const bool is_of_words = task && traits(*task).inputs == InputKind::kWords;
   const bool may_be_lines = !is_table(name) || lower_ascii(name).ends_with(".tsv");
   if (is_of_words && may_be_lines && !begins_sentence_table(peeked->beginning())) {
     layout = RowLayout::kWordLines;
@@ -149,7 +149,7 @@ void say_loaded(const LoadedTable& loaded, const std::vector<Uri>& files,
     log_warning(cat("left out ", loader.skipped_rows(), " bad rows of ", loaded.name,
                     "; the first: ", loader.first_skipped()));
   }
-  if (!request.rules.task && loaded.task != Task::kSequenceClassification) {
+  if (!request.rules.task && loaded.task != kDefaultTask) {
     log_info(cat("task: ", task_name(loaded.task), ", as ", loaded.name,
                  " has its labels; --task says otherwise"));
   }
@@ -166,7 +166,7 @@ std::vector<Uri> table_files(Storage& storage, const std::string& path) {
 
 LoadedTable load_table(Storage& storage, const DataRequest& request) {
   LoadedTable loaded{.table = nullptr,
-                     .task = Task::kSequenceClassification,
+                     .task = kDefaultTask,
                      .columns = {},
                      .name = Uri::parse(request.path).to_string(),
                      .sources = {}};

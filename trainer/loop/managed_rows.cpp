@@ -65,6 +65,8 @@ std::string object_text(Storage& storage, const std::string& uri) {
   return std::move(*text);
 }
 
+bool is_of_words(Task task) { return traits(task).inputs == InputKind::kWords; }
+
 class ManagedRows final : public RowReader {
  public:
   ManagedRows(std::unique_ptr<RowReader> rows, Storage& storage, Checksum& objects, LabelNeed need,
@@ -79,7 +81,7 @@ class ManagedRows final : public RowReader {
       annotations_ = found;
       kind_ = each.kind;
     }
-    has_words_ = kind_ == Annotations::kSegments || task == Task::kTokenClassification;
+    has_words_ = kind_ == Annotations::kSegments || (task && is_of_words(*task));
     has_labels_ = annotations_ && need != LabelNeed::kIgnored;
     columns_.push_back({has_words_ ? "words" : "text", {}});
     if (has_labels_) columns_.push_back({has_words_ ? "tags" : "label", {}});
@@ -116,7 +118,7 @@ class ManagedRows final : public RowReader {
 
   static bool suits(Annotations kind, std::optional<Task> task) {
     if (!task) return true;
-    return (kind == Annotations::kSegments) == (*task == Task::kTokenClassification);
+    return (kind == Annotations::kSegments) == is_of_words(*task);
   }
 
   void read_ahead() {

@@ -10,8 +10,6 @@
 #include "storage/whole_file.h"
 #include "trainer/loop/tensorflow_files.h"
 #include "trainer/model/bert_config.h"
-#include "trainer/model/task_names.h"
-#include "trainer/tasks/task_kinds.h"
 #include "trainer/weights/write_tensors.h"
 
 namespace berth {
@@ -55,27 +53,12 @@ OrderedJson eval_object(const EvaluationResult& evaluation) {
   return object;
 }
 
-std::string_view card_title(Task task) {
-  switch (task) {
-    case Task::kRegression:
-      return "# Text scorer\n\nA regression of texts";
-    case Task::kMultiLabel:
-      return "# Text classifier\n\nA classifier of texts that may have several labels";
-    case Task::kTokenClassification:
-      return "# Word classifier\n\nA classifier of words";
-    case Task::kQuestionAnswering:
-      return "# Question answering\n\nA model that finds answers in texts";
-    default:
-      return "# Text classifier\n\nA sequence classifier";
-  }
-}
-
 std::string model_card(const ModelConfig& config, const JobMetrics& metrics) {
-  std::string card =
-      cat(card_title(config.task), ", fine-tuned with berth. It loads with\n`AutoModel",
-          class_suffix(config.task),
-          ".from_pretrained` and `AutoTokenizer.from_pretrained`.\n\n"
-          "| | |\n| --- | --- |\n");
+  const TaskTraits& task = traits(config.task);
+  std::string card = cat("# ", task.card_title, "\n\n", task.card_subject,
+                         ", fine-tuned with berth. It loads with\n`AutoModel", task.class_suffix,
+                         ".from_pretrained` and `AutoTokenizer.from_pretrained`.\n\n"
+                         "| | |\n| --- | --- |\n");
   card += cat("| architecture | ", config.num_hidden_layers, " layers, hidden size ",
               config.hidden_size, ", ", config.num_attention_heads, " heads |\n");
   std::string labels;

@@ -17,7 +17,7 @@ struct JobMetrics {
   std::optional<TrainResult> result;
   std::optional<EvaluationResult> evaluation;
   std::optional<EvaluationResult> mismatched{};  // MNLI's second set
-  Task task = Task::kSequenceClassification;
+  Task task = kDefaultTask;
   DType precision = DType::kF32;  // of products
   std::string kernels;
 };

@@ -9,7 +9,7 @@
 #include "storage/base/text.h"
 #include "trainer/model/config_reader.h"
 #include "trainer/model/deberta_config.h"
-#include "trainer/model/task_names.h"
+#include "trainer/model/saved_task.h"
 
 namespace berth {
 namespace {
@@ -174,7 +174,9 @@ ModelConfig parse_config(std::string_view json_text) {
       read.number(keys.attention_probs_dropout_prob, 0, 0.99).value_or(dropout);
   config.saved_task =
       saved_task(class_of(object), read.text("problem_type", ""), config.labels.size());
-  if (config.saved_task == Task::kRegression) name_score(config.labels);
+  const bool is_score =
+      config.saved_task && traits(*config.saved_task).labels == LabelKind::kNumber;
+  if (is_score) name_score(config.labels);
   if (!has_types) config.qa_dropout = read.number("qa_dropout", 0, 0.99).value_or(0.1);
   config.classifier_dropout = read.number(keys.classifier_dropout, 0, 0.99);
   if (!config.classifier_dropout && albert) config.classifier_dropout = 0.1;
@@ -204,10 +206,10 @@ std::string to_config_json(const ModelConfig& config, DType dtype) {
   }
   const Keys& keys = keys_of(config.type);
   const TypeNames& names = names_of(config.type);
-  object["architectures"] = {cat(names.class_prefix, class_suffix(config.task))};
+  object["architectures"] = {cat(names.class_prefix, traits(config.task).class_suffix)};
   object["model_type"] = names.model_type;
-  object["problem_type"] = problem_type(config.task);
-  if (problem_type(config.task).empty()) object.erase("problem_type");
+  object["problem_type"] = traits(config.task).problem_type;
+  if (traits(config.task).problem_type.empty()) object.erase("problem_type");
   object["vocab_size"] = config.vocab_size;
   object[keys.hidden_size] = config.hidden_size;
   object[keys.num_hidden_layers] = config.num_hidden_layers;

@@ -18,8 +18,8 @@ enum class ModelType { kBert, kRoberta, kXlmRoberta, kDistilBert, kElectra, kAlb
 // The architecture, named as Hugging Face's config.json names it.
 struct ModelConfig {
   ModelType type = ModelType::kBert;
-  Task task = Task::kSequenceClassification;  // the caller's choice, not the file's
-  std::optional<Task> saved_task{};           // the file's, where it tells
+  Task task = kDefaultTask;          // the caller's choice, not the file's
+  std::optional<Task> saved_task{};  // the file's, where it tells
   int64_t vocab_size = 0;
   int64_t embedding_size = 0;  // ELECTRA, ALBERT: projected to hidden_size; 0: hidden_size
   int64_t hidden_size = 0;
@@ -57,17 +57,14 @@ struct ModelConfig {
   int64_t embedding_width() const { return embedding_size > 0 ? embedding_size : hidden_size; }
   int64_t head_size() const { return hidden_size / num_attention_heads; }
   // Whether the head looks at a sequence's first token alone.
-  bool is_of_sequences() const {
-    return task == Task::kSequenceClassification || task == Task::kRegression ||
-           task == Task::kMultiLabel;
-  }
+  bool is_of_sequences() const { return traits(task).rows == HeadRows::kSequences; }
   // Columns of the logits, but for masked tokens'.
   int64_t num_outputs() const {
-    if (task == Task::kQuestionAnswering) return 2;
-    return task == Task::kRegression ? 1 : static_cast<int64_t>(labels.size());
+    const int64_t fixed = traits(task).outputs;
+    return fixed > 0 ? fixed : static_cast<int64_t>(labels.size());
   }
   double head_dropout() const {
-    if (task == Task::kQuestionAnswering) return qa_dropout;
+    if (traits(task).labels == LabelKind::kSpan) return qa_dropout;
     // DistilBERT's seq_classif_dropout and DeBERTa's cls_dropout are of sequences alone.
     const bool may_be_other = type == ModelType::kDistilBert || type == ModelType::kDebertaV2;
     const bool is_other = may_be_other && !is_of_sequences();

@@ -14,7 +14,8 @@ class TableBuilder {
     const EmbeddingNames names = embedding_names(config_);
     const int64_t width = config_.embedding_width();
     matrix(names.word + ".weight", config_.vocab_size, width);
-    table_.back().is_looked_up = config_.task != Task::kMaskedLm;  // whose head multiplies by it
+    // The head of masked tokens multiplies by the whole matrix.
+    table_.back().is_looked_up = traits(config_.task).rows != HeadRows::kMasked;
     if (!names.position.empty()) {
       matrix(names.position + ".weight", config_.max_position_embeddings, width);
     }
@@ -83,20 +84,17 @@ class TableBuilder {
     ++depth_;
     const int64_t hidden = config_.hidden_size;
     const int64_t outputs = config_.num_outputs();
-    switch (config_.task) {
-      case Task::kSequenceClassification:
-      case Task::kRegression:
-      case Task::kMultiLabel: {
+    switch (traits(config_.task).rows) {
+      case HeadRows::kSequences: {
         const SequenceHeadNames names = sequence_head_names(config_);
         dense(names.dense, hidden, hidden);
         classifier(names.classifier, outputs, hidden);
         break;
       }
-      case Task::kTokenClassification:
-      case Task::kQuestionAnswering:
+      case HeadRows::kTokens:
         classifier(token_head_name(config_), outputs, hidden);
         break;
-      case Task::kMaskedLm: {
+      case HeadRows::kMasked: {
         const MaskedLmHeadNames names = masked_lm_head_names(config_);
         dense(names.dense, config_.embedding_width(), hidden);
         layer_norm(names.norm, config_.embedding_width());

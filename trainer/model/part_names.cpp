@@ -131,7 +131,7 @@ SequenceHeadNames sequence_head_names(const ModelConfig& config) {
 }
 
 std::string token_head_name(const ModelConfig& config) {
-  return config.task == Task::kQuestionAnswering ? "qa_outputs" : "classifier";
+  return std::string(traits(config.task).token_head);
 }
 
 MaskedLmHeadNames masked_lm_head_names(const ModelConfig& config) {

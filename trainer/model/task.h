@@ -1,15 +1,120 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
 namespace berth {
 
-// What a model is asked: what labels rows have, what the head computes, what the metrics are.
+// What a model is trained to do. A task is the key of one row in the table of task traits below,
+// and of one row in trainer/tasks/task_results.cpp. Other code asks for a trait and not for a task.
 enum class Task {
-  kSequenceClassification,  // one class a text, or pair of texts
-  kRegression,              // one number a text or pair
-  kMultiLabel,              // any number of classes a text or pair
-  kTokenClassification,     // one class a word
-  kQuestionAnswering,       // where in a context the answer to a question stands
+  kSequenceClassification,  // one class for each text, or pair of texts
+  kRegression,              // one number for each text or pair
+  kMultiLabel,              // any number of classes for each text or pair
+  kTokenClassification,     // one class for each word
+  kQuestionAnswering,       // the span of a context that answers a question
   kMaskedLm,                // the ids of masked tokens
 };
+
+// The task of rows that say nothing else.
+inline constexpr Task kDefaultTask = Task::kSequenceClassification;
+
+// What a row of data consists of, apart from its label.
+enum class InputKind {
+  kTexts,     // one text, or a pair
+  kWords,     // a sentence that is already split into words
+  kQuestion,  // a question and the context that may answer it; a long context becomes several
+              // windows, each a sequence of its own
+};
+
+// What the label of a row is.
+enum class LabelKind {
+  kClass,       // one class
+  kNumber,      // one number
+  kSet,         // any number of classes
+  kTagPerWord,  // one class for each word
+  kSpan,        // the first and the last token of the answer
+  kMaskedId,    // the ids of the masked tokens
+};
+
+// The tokens whose hidden states the head turns into logits, one row of logits for each.
+enum class HeadRows {
+  kSequences,  // the first token of each sequence
+  kTokens,     // every token
+  kMasked,     // the masked tokens
+};
+
+enum class LossKind {
+  kCrossEntropy,        // softmax over the classes of a row of logits
+  kSquaredError,        // between the only output and the number
+  kBinaryCrossEntropy,  // a sigmoid for each output
+  kSpanCrossEntropy,    // softmax over the tokens of a sequence: one of starts, one of ends
+};
+
+// One row of the table: what every floor may know of a task.
+struct TaskTraits {
+  Task task;
+
+  // The names that --task takes, in lower case; unused places are empty. The first is the task's
+  // own name, which metrics.json and job.json hold.
+  std::array<std::string_view, 5> names{};
+  // Whether --task takes them: a job can be asked for the task.
+  bool is_offered = true;
+
+  InputKind inputs = InputKind::kTexts;
+  LabelKind labels = LabelKind::kClass;
+  HeadRows rows = HeadRows::kSequences;
+  LossKind loss = LossKind::kCrossEntropy;
+
+  // Whether labels come from a finite set whose members have names or numbers.
+  bool has_classes = true;
+  // Columns of the logits; 0: one for each class.
+  int64_t outputs = 0;
+  // Where the outputs are not classes: what the only one is called in config.json's id2label.
+  // Empty: outputs have no names.
+  std::string_view output_name{};
+
+  // The names that a table's columns of texts and of labels usually have, in order of preference.
+  std::span<const std::string_view> text_columns{}, label_columns{};
+
+  // How transformers' config.json tells tasks apart: by the end of the class's name
+  // ("ForTokenClassification") and, among tasks of sequences, by the problem_type (else empty).
+  std::string_view class_suffix{}, problem_type{};
+  // The name of the head's only dense layer in transformers' models, where the head reads all
+  // tokens. Heads of sequences and of masked tokens are named by the architecture (part_names.h).
+  std::string_view token_head{};
+  // PEFT's task_type, by which it picks a wrapper ("SEQ_CLS"). Empty: null in adapter_config.json.
+  std::string_view peft_type{};
+  // The task_type that create_finetuning_data.py of TensorFlow's Model Garden, or a program like
+  // it, writes beside its TFRecords. Empty: there are no such records of this task.
+  std::string_view record_type{};
+
+  // The heading of the exported model's README.md, and what the model is.
+  std::string_view card_title{}, card_subject{};
+};
+
+// All rows, in the order of the enumeration.
+std::span<const TaskTraits> task_table();
+// The row of `task`.
+const TaskTraits& traits(Task task);
+
+// The usual task of rows with such labels: the first one in the table.
+Task usual_task(LabelKind labels);
+
+// The task's own name.
+std::string_view task_name(Task task);
+// The offered task that has `name` among its names. Case is ignored, and '-' is read as '_'.
+std::optional<Task> find_task(std::string_view name);
+// The own names of the tasks that --task offers, separated by commas, for messages and --help.
+std::string known_tasks();
+
+// The labels of a task without classes, as ModelConfig and the exported config.json hold them: the
+// output's name, or none.
+std::vector<std::string> output_labels(Task task);
 
 }  // namespace berth

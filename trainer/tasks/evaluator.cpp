@@ -1,11 +1,10 @@
-#include "trainer/tasks/evaluator.h"
-
 #include "trainer/metrics/answers.h"
-#include "trainer/metrics/classification.h"
 #include "trainer/metrics/entities.h"
 #include "trainer/metrics/multi_label.h"
 #include "trainer/metrics/regression.h"
 #include "trainer/tasks/answer_picker.h"
+#include "trainer/tasks/result_kinds.h"
+#include "trainer/tasks/task_results.h"
 
 namespace berth {
 namespace {
@@ -20,15 +19,19 @@ ClassScore class_score(const std::string& name, const ClassCounts& counts) {
 
 class ClassEvaluator final : public Evaluator {
  public:
-  ClassEvaluator(Dataset& data, const std::vector<std::string>& labels)
-      : data_(data), labels_(labels), confusion_(static_cast<int64_t>(labels.size())) {}
+  ClassEvaluator(Dataset& data, const Labels& labels, ClassMetrics metrics)
+      : data_(data),
+        labels_(labels),
+        metrics_(metrics),
+        confusion_(static_cast<int64_t>(labels.size())) {}
 
   void add(int64_t index, std::span<const float> logits) override {
     confusion_.add(logits, data_.features(index).classes.at(0));
   }
 
   TaskScores finish() override {
-    TaskScores scores{.metrics = confusion_.metrics(), .majority_rate = confusion_.majority_rate()};
+    TaskScores scores{.metrics = (confusion_.*metrics_)(),
+                      .majority_rate = confusion_.majority_rate()};
     const int64_t classes = confusion_.num_classes();
     for (int64_t truth = 0; truth < classes; ++truth) {
       scores.classes.push_back(
@@ -44,13 +47,14 @@ class ClassEvaluator final : public Evaluator {
 
  private:
   Dataset& data_;
-  const std::vector<std::string> labels_;
+  const Labels labels_;
+  const ClassMetrics metrics_;
   ConfusionMatrix confusion_;
 };
 
-class ScoreEvaluator final : public Evaluator {
+class NumberEvaluator final : public Evaluator {
  public:
-  explicit ScoreEvaluator(Dataset& data) : data_(data) {}
+  explicit NumberEvaluator(Dataset& data) : data_(data) {}
 
   void add(int64_t index, std::span<const float> logits) override {
     metrics_.add(logits[0], data_.features(index).targets.at(0));
@@ -64,7 +68,7 @@ class ScoreEvaluator final : public Evaluator {
 
 class SetEvaluator final : public Evaluator {
  public:
-  SetEvaluator(Dataset& data, const std::vector<std::string>& labels)
+  SetEvaluator(Dataset& data, const Labels& labels)
       : data_(data), labels_(labels), metrics_(static_cast<int64_t>(labels.size())) {}
 
   void add(int64_t index, std::span<const float> logits) override {
@@ -82,15 +86,13 @@ class SetEvaluator final : public Evaluator {
 
  private:
   Dataset& data_;
-  const std::vector<std::string> labels_;
+  const Labels labels_;
   MultiLabelMetrics metrics_;
 };
 
-// Words beyond max_seq_length have neither logits nor a say, as in Hugging Face's run_ner.
 class EntityEvaluator final : public Evaluator {
  public:
-  EntityEvaluator(Dataset& data, const std::vector<std::string>& labels)
-      : data_(data), labels_(labels) {}
+  EntityEvaluator(Dataset& data, const Labels& labels) : data_(data), labels_(labels) {}
 
   void add(int64_t index, std::span<const float> logits) override {
     const std::vector<int32_t>& classes = data_.features(index).classes;
@@ -115,7 +117,7 @@ class EntityEvaluator final : public Evaluator {
 
  private:
   Dataset& data_;
-  const std::vector<std::string> labels_;
+  const Labels labels_;
   EntityMetrics metrics_;
 };
 
@@ -143,20 +145,34 @@ class AnswerEvaluator final : public Evaluator {
 
 }  // namespace
 
-std::unique_ptr<Evaluator> make_evaluator(Dataset& data, const std::vector<std::string>& labels,
+std::unique_ptr<Evaluator> make_class_evaluator(Dataset& data, const Labels& labels,
+                                                ClassMetrics metrics) {
+  return std::make_unique<ClassEvaluator>(data, labels, metrics);
+}
+
+std::unique_ptr<Evaluator> make_number_evaluator(Dataset& data, const Labels&,
+                                                 const AnswerOptions&) {
+  return std::make_unique<NumberEvaluator>(data);
+}
+
+std::unique_ptr<Evaluator> make_set_evaluator(Dataset& data, const Labels& labels,
+                                              const AnswerOptions&) {
+  return std::make_unique<SetEvaluator>(data, labels);
+}
+
+std::unique_ptr<Evaluator> make_entity_evaluator(Dataset& data, const Labels& labels,
+                                                 const AnswerOptions&) {
+  return std::make_unique<EntityEvaluator>(data, labels);
+}
+
+std::unique_ptr<Evaluator> make_answer_evaluator(Dataset& data, const Labels&,
+                                                 const AnswerOptions& answers) {
+  return std::make_unique<AnswerEvaluator>(data, answers);
+}
+
+std::unique_ptr<Evaluator> make_evaluator(Dataset& data, const Labels& labels,
                                           const AnswerOptions& answers) {
-  switch (data.task()) {
-    case Task::kRegression:
-      return std::make_unique<ScoreEvaluator>(data);
-    case Task::kMultiLabel:
-      return std::make_unique<SetEvaluator>(data, labels);
-    case Task::kTokenClassification:
-      return std::make_unique<EntityEvaluator>(data, labels);
-    case Task::kQuestionAnswering:
-      return std::make_unique<AnswerEvaluator>(data, answers);
-    default:
-      return std::make_unique<ClassEvaluator>(data, labels);
-  }
+  return results_of(data.task()).evaluator(data, labels, answers);
 }
 
 }  // namespace berth

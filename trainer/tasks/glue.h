@@ -27,6 +27,8 @@ struct GlueTask {
 };
 
 std::span<const GlueTask> glue_tasks();
+// Their names, separated by commas, for messages and --help.
+std::string known_glue_tasks();
 // By its name, any case: "sst2", "SST-2", "sts-b". nullptr: it is none.
 const GlueTask* find_glue_task(std::string_view name);
 

@@ -1,11 +1,11 @@
-#include "trainer/tasks/predictions.h"
-
 #include <algorithm>
 #include <cstdio>
 
 #include "trainer/metrics/classification.h"
 #include "trainer/metrics/multi_label.h"
 #include "trainer/tasks/answer_picker.h"
+#include "trainer/tasks/result_kinds.h"
+#include "trainer/tasks/task_results.h"
 
 namespace berth {
 namespace {
@@ -32,8 +32,7 @@ std::string joined(const std::vector<std::string>& names) {
 
 class ClassLines final : public PredictionLines {
  public:
-  ClassLines(const Dataset& data, const std::vector<std::string>& labels)
-      : data_(data), labels_(labels) {}
+  ClassLines(const Dataset& data, const Labels& labels) : data_(data), labels_(labels) {}
 
   std::string header() const override { return "id\tprediction" + joined(labels_) + "\n"; }
 
@@ -46,13 +45,12 @@ class ClassLines final : public PredictionLines {
 
  private:
   const Dataset& data_;
-  const std::vector<std::string> labels_;
+  const Labels labels_;
 };
 
 class SetLines final : public PredictionLines {
  public:
-  SetLines(const Dataset& data, const std::vector<std::string>& labels)
-      : data_(data), labels_(labels) {}
+  SetLines(const Dataset& data, const Labels& labels) : data_(data), labels_(labels) {}
 
   std::string header() const override { return "id\tprediction" + joined(labels_) + "\n"; }
 
@@ -68,12 +66,12 @@ class SetLines final : public PredictionLines {
 
  private:
   const Dataset& data_;
-  const std::vector<std::string> labels_;
+  const Labels labels_;
 };
 
-class ScoreLines final : public PredictionLines {
+class NumberLines final : public PredictionLines {
  public:
-  explicit ScoreLines(const Dataset& data) : data_(data) {}
+  explicit NumberLines(const Dataset& data) : data_(data) {}
 
   std::string header() const override { return "id\tscore\n"; }
   std::string add(int64_t index, std::span<const float> logits) override {
@@ -86,7 +84,7 @@ class ScoreLines final : public PredictionLines {
 
 class WordLines final : public PredictionLines {
  public:
-  WordLines(Dataset& data, const std::vector<std::string>& labels) : data_(data), labels_(labels) {
+  WordLines(Dataset& data, const Labels& labels) : data_(data), labels_(labels) {
     const bool has_outside = std::find(labels.begin(), labels.end(), "O") != labels.end();
     unseen_ = std::string("\t") + (has_outside ? "O" : "") + "\t" + digits(0) + "\n";
   }
@@ -119,7 +117,7 @@ class WordLines final : public PredictionLines {
 
  private:
   Dataset& data_;
-  const std::vector<std::string> labels_;
+  const Labels labels_;
   std::string unseen_;  // the fields of a word that has no logits
   int64_t unseen_words_ = 0;
 };
@@ -147,45 +145,64 @@ class AnswerLines final : public PredictionLines {
   AnswerPicker picker_;
 };
 
-class TestResults final : public PredictionLines {
+class ClassTestResults final : public PredictionLines {
  public:
-  explicit TestResults(bool is_score) : is_score_(is_score) {}
-
   std::string header() const override { return ""; }
   std::string add(int64_t, std::span<const float> logits) override {
-    if (is_score_) return digits(logits[0]) + "\n";
     std::string line;
     for (const double probability : softmax(logits)) {
       line += (line.empty() ? "" : "\t") + digits(probability);
     }
     return line + "\n";
   }
+};
 
- private:
-  const bool is_score_;
+class NumberTestResults final : public PredictionLines {
+ public:
+  std::string header() const override { return ""; }
+  std::string add(int64_t, std::span<const float> logits) override {
+    return digits(logits[0]) + "\n";
+  }
 };
 
 }  // namespace
 
-std::unique_ptr<PredictionLines> make_prediction_lines(Dataset& data,
-                                                       const std::vector<std::string>& labels,
-                                                       const AnswerOptions& answers) {
-  switch (data.task()) {
-    case Task::kRegression:
-      return std::make_unique<ScoreLines>(data);
-    case Task::kMultiLabel:
-      return std::make_unique<SetLines>(data, labels);
-    case Task::kTokenClassification:
-      return std::make_unique<WordLines>(data, labels);
-    case Task::kQuestionAnswering:
-      return std::make_unique<AnswerLines>(data, answers);
-    default:
-      return std::make_unique<ClassLines>(data, labels);
-  }
+std::unique_ptr<PredictionLines> make_class_lines(Dataset& data, const Labels& labels,
+                                                  const AnswerOptions&) {
+  return std::make_unique<ClassLines>(data, labels);
 }
 
-std::unique_ptr<PredictionLines> make_test_results(const Dataset& data) {
-  return std::make_unique<TestResults>(data.task() == Task::kRegression);
+std::unique_ptr<PredictionLines> make_class_test_results() {
+  return std::make_unique<ClassTestResults>();
+}
+
+std::unique_ptr<PredictionLines> make_number_lines(Dataset& data, const Labels&,
+                                                   const AnswerOptions&) {
+  return std::make_unique<NumberLines>(data);
+}
+
+std::unique_ptr<PredictionLines> make_number_test_results() {
+  return std::make_unique<NumberTestResults>();
+}
+
+std::unique_ptr<PredictionLines> make_set_lines(Dataset& data, const Labels& labels,
+                                                const AnswerOptions&) {
+  return std::make_unique<SetLines>(data, labels);
+}
+
+std::unique_ptr<PredictionLines> make_word_lines(Dataset& data, const Labels& labels,
+                                                 const AnswerOptions&) {
+  return std::make_unique<WordLines>(data, labels);
+}
+
+std::unique_ptr<PredictionLines> make_answer_lines(Dataset& data, const Labels&,
+                                                   const AnswerOptions& answers) {
+  return std::make_unique<AnswerLines>(data, answers);
+}
+
+std::unique_ptr<PredictionLines> make_prediction_lines(Dataset& data, const Labels& labels,
+                                                       const AnswerOptions& answers) {
+  return results_of(data.task()).lines(data, labels, answers);
 }
 
 }  // namespace berth

@@ -37,8 +37,4 @@ std::unique_ptr<PredictionLines> make_prediction_lines(Dataset& data,
                                                        const std::vector<std::string>& labels,
                                                        const AnswerOptions& answers);
 
-// test_results.tsv, as run_classifier.py writes it: no header, a line an example, its classes'
-// probabilities, or its score. For those two tasks alone.
-std::unique_ptr<PredictionLines> make_test_results(const Dataset& data);
-
 }  // namespace berth

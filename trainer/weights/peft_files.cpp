@@ -95,19 +95,8 @@ std::vector<std::string> head_modules(const ModelConfig& config) {
 
 // PEFT makes its wrapper by it: PeftModelForSequenceClassification, ...
 OrderedJson task_type(Task task) {
-  switch (task) {
-    case Task::kTokenClassification:
-      return "TOKEN_CLS";
-    case Task::kQuestionAnswering:
-      return "QUESTION_ANS";
-    case Task::kMaskedLm:
-      return nullptr;
-    case Task::kSequenceClassification:
-    case Task::kRegression:
-    case Task::kMultiLabel:
-      break;
-  }
-  return "SEQ_CLS";
+  const std::string_view type = traits(task).peft_type;
+  return type.empty() ? OrderedJson() : OrderedJson(type);
 }
 
 // Variants of LoRA, and adapters on other parts, would be a silently different model.

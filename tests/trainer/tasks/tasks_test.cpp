@@ -3,12 +3,14 @@
 
 #include <cmath>
 
+#include "storage/base/error.h"
 #include "tests/support/letter_data.h"
 #include "trainer/tasks/answer_picker.h"
 #include "trainer/tasks/evaluator.h"
 #include "trainer/tasks/glue.h"
+#include "trainer/tasks/metric_names.h"
 #include "trainer/tasks/predictions.h"
-#include "trainer/tasks/task_kinds.h"
+#include "trainer/tasks/task_results.h"
 
 namespace berth {
 namespace {
@@ -17,12 +19,12 @@ using testing::ElementsAre;
 using testing::Key;
 using testing::UnorderedElementsAre;
 
-TEST(TaskKinds, AreFoundByTheNamesThatTheFieldUses) {
-  EXPECT_EQ(find_task("ner"), Task::kTokenClassification);
-  EXPECT_EQ(find_task("Token-Classification"), Task::kTokenClassification);
-  EXPECT_EQ(find_task("squad"), Task::kQuestionAnswering);
-  EXPECT_EQ(find_task(""), std::nullopt);
-  EXPECT_EQ(find_task("translation"), std::nullopt);
+TEST(TaskResults, EveryOfferedTaskHasARow) {
+  for (const TaskTraits& task : task_table()) {
+    if (!task.is_offered) continue;
+    EXPECT_EQ(results_of(task.task).task, task.task) << task.names[0];
+  }
+  EXPECT_THROW(results_of(Task::kMaskedLm), Error);
 }
 
 TEST(GlueTasks, AreFoundInAnySpelling) {
@@ -216,7 +218,7 @@ TEST(PredictionLines, AQuestionsComeAfterItsLastWindow) {
 
 TEST(TestResults, AreProbabilitiesAlone) {
   OneRow row(Task::kSequenceClassification, {{.input_ids = {1}, .token_type_ids = {0}}});
-  const auto results = make_test_results(*row.data);
+  const auto results = results_of(Task::kSequenceClassification).test_results();
   EXPECT_EQ(results->header(), "");
   EXPECT_EQ(results->add(0, std::vector<float>{0, 0}), "0.500000000\t0.500000000\n");
 }

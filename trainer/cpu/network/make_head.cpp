@@ -4,11 +4,15 @@ namespace berth {
 
 std::unique_ptr<Head> make_head(const ModelConfig& config, const Embeddings& embeddings,
                                 Parameters& parameters, Kernels& kernels) {
-  if (config.task == Task::kMaskedLm) {
-    return make_masked_lm_head(config, embeddings, parameters, kernels);
+  switch (traits(config.task).rows) {
+    case HeadRows::kSequences:
+      return make_sequence_head(config, parameters, kernels);
+    case HeadRows::kTokens:
+      return make_token_head(config, parameters, kernels);
+    case HeadRows::kMasked:
+      break;
   }
-  return config.is_of_sequences() ? make_sequence_head(config, parameters, kernels)
-                                  : make_token_head(config, parameters, kernels);
+  return make_masked_lm_head(config, embeddings, parameters, kernels);
 }
 
 }  // namespace berth

@@ -67,9 +67,10 @@ class SequenceHead final : public Head {
     const BatchTensors& batch = step.batch;
     const LossInputs of_targets{logits, batch.targets, batch.weights};
     const LossInputs of_labels{logits, batch.labels, batch.weights};
-    if (config_.task == Task::kRegression) {
+    const LossKind loss = traits(config_.task).loss;
+    if (loss == LossKind::kSquaredError) {
       kernels_.mean_squared_error(of_targets, step.state, dlogits);
-    } else if (config_.task == Task::kMultiLabel) {
+    } else if (loss == LossKind::kBinaryCrossEntropy) {
       kernels_.binary_cross_entropy(of_targets, step.state, dlogits);
     } else {
       kernels_.cross_entropy(of_labels, step.label_smoothing, step.state, dlogits);

@@ -45,7 +45,7 @@ class TokenHead final : public Head {
  private:
   void add_loss(const StepContext& step, Tensor logits, Tensor dlogits) {
     const BatchTensors& batch = step.batch;
-    if (config_.task == Task::kQuestionAnswering) {
+    if (traits(config_.task).loss == LossKind::kSpanCrossEntropy) {
       kernels_.span_cross_entropy({.logits = logits,
                                    .cu_seqlens = batch.cu_seqlens,
                                    .starts = batch.labels,

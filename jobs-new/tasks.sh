@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# Trains, evaluates and predicts every task with the program.
+#   tasks.sh BERTH
+. "$(dirname "$0")/lib.sh"
+
+# task NAME METRIC HEADER FILE FLAGS...: trains, evaluates and predicts on FILE. Checks the metric and the header of predictions.tsv.
+task() {
+  local name=$1 metric=$2 header=$3 file=$4
+  shift 4
+  expect 0 finished --train-data-file "$file" --eval-data-file "$file" --max-steps 3 --batch-size 4 --job-dir "$name" "$@"
+  grep -q "\"task\": \"$name\"" "$name/metrics.json" || fail "$name: metrics.json names another task"
+  grep -q "\"$metric\"" "$name/metrics.json" || fail "$name: no $metric in metrics.json"
+  expect 0 finished --mode eval --eval-data-file "$file" --job-dir "$name" "$@"
+  grep -q "\"$metric\"" out.txt || fail "$name: eval prints no $metric"
+  expect 0 finished --mode predict --predict-data-file "$file" --job-dir "$name" "$@"
+  [ "$(head -n 1 "$name/predictions.tsv" | tr '\t' ' ')" = "$header" ] || fail "$name: header $(head -n 1 "$name/predictions.tsv")"
+  [ "$(wc -l <"$name/predictions.tsv")" -gt 1 ] || fail "$name: no predictions"
+}
+
+# unlabelled NAME FILE BARE FLAGS...: the labels in FILE are invalid, and BARE has the same rows without labels. Checks that both
+# files give the same predictions and that FILE cannot be evaluated.
+unlabelled() {
+  local name=$1 file=$2 bare=$3
+  shift 3
+  expect 0 finished --mode predict --predict-data-file "$bare" --job-dir "$name" "$@"
+  cp "$name/predictions.tsv" bare.tsv
+  expect 0 finished --mode predict --predict-data-file "$file" --job-dir "$name" "$@"
+  cmp -s "$name/predictions.tsv" bare.tsv || fail "$name: invalid labels change the predictions"
+  expect 3 '' --mode eval --eval-data-file "$file" --job-dir "$name" "$@"
+}
+
+printf 'sentence1,sentence2,score\nA cat sits,A cat is sitting,4.75\nIt rains,Bread is good,0.25\n' >pairs.csv
+task regression pearson 'id score' pairs.csv
+printf 'sentence1,sentence2,score\nA cat sits,A cat is sitting,\nIt rains,Bread is good,unknown\n' >blank.csv
+cut -d, -f1,2 blank.csv >bare.csv
+unlabelled regression blank.csv bare.csv
+printf 'text,rude,kind\nThank you,0,1\nGo away,1,0\nWell,0,0\n' >marks.csv
+task multi_label f1_micro 'id prediction rude kind' marks.csv --label-column rude,kind
+printf 'text,rude,kind\nThank you,-1,-1\nGo away,,\n' >blank.csv
+cut -d, -f1 blank.csv >bare.csv
+unlabelled multi_label blank.csv bare.csv --label-column rude,kind
+printf '{"text": "a", "labels": ["x", "y"]}\n{"text": "b", "labels": []}\n{"text": "c", "labels": ["y"]}\n' >sets.jsonl
+expect 0 finished --train-data-file sets.jsonl --max-steps 2 --job-dir sets --validation-split 0.4
+printf 'Aunt B-PER\nIda I-PER\nsings O\n\nRome B-LOC\nis O\nfar O\n' >words.conll
+task token_classification entity_f1 'sentence word prediction probability' words.conll
+[ "$(wc -l <token_classification/predictions.tsv)" = 7 ] || fail "there is not one line for each word"
+printf 'Aunt -1\nIda\nsings UNKNOWN\n\nRome B-LOC\nis O\n' >blank.conll
+cut -d' ' -f1 blank.conll >bare.conll
+unlabelled token_classification blank.conll bare.conll
+printf '{"data": [{"paragraphs": [{"context": "It rains in Rome today.", "qas": [{"id": "q1", "question": "Where?", "answers": [{"text": "Rome", "answer_start": 12}]}]}]}]}' >squad.json
+task question_answering exact_match 'id answer start end probability' squad.json --max-seq-length 16 --doc-stride 2
+grep -q '^q1' question_answering/predictions.tsv || fail "no answer to q1"
+
+sed 's/"answers": \[[^]]*\]/"answers": []/' squad.json >none.json
+expect 0 finished --train-data-file none.json --max-steps 1 --validation-split 0 --job-dir none --max-seq-length 16 --doc-stride 2
+grep -q '1 of the 1 questions of none.json have no answer' err.txt || fail "does not warn of questions without an answer"
+expect 0 finished --train-data-file none.json --max-steps 1 --validation-split 0 --job-dir none2 --max-seq-length 16 --doc-stride 2 --version-2-with-negative
+! grep -q 'have no answer' err.txt || fail "warns although --version-2-with-negative was given"
+
+sed 's/"answer_start": 12/"answer_start": -1/' squad.json >blank.json
+sed 's/, "answers": \[[^]]*\]//' squad.json >bare.json
+unlabelled question_answering blank.json bare.json --max-seq-length 16 --doc-stride 2
+printf 'text,label\nGood,yes\nBad,no\nWell,yes\n' >classes.csv
+task sequence_classification accuracy 'id prediction no yes' classes.csv
+printf 'text,label\nGood,\nBad,-1\nWell,maybe\n' >blank.csv
+cut -d, -f1 blank.csv >bare.csv
+unlabelled sequence_classification blank.csv bare.csv
+
+# GLUE tasks are given by name, with the benchmark's own files.
+mkdir RTE && for split in train dev; do
+  printf 'index\tsentence1\tsentence2\tlabel\n0\tIt rains\tThe road is wet\tentailment\n1\t"Stop\tIt stopped\tnot_entailment\n' >RTE/$split.tsv
+done
+printf 'index\tsentence1\tsentence2\n0\tIt rains\tThe road is wet\n' >RTE/test.tsv
+expect 0 finished --task RTE --data-dir RTE --max-steps 2 --batch-size 2 --job-dir rte
+expect 0 finished --mode predict --task RTE --data-dir RTE --job-dir rte
+[ "$(head -n 1 rte/predictions.tsv | tr '\t' ' ')" = 'id prediction entailment not_entailment' ] || fail "GLUE's labels"
+
+# CoLA's training files have no header, but its test file has one. SST-2's test file is Kaggle's, which has invalid labels.
+mkdir CoLA SST-2 && for split in train dev; do
+  printf 'us26\t1\t\tIt "rains.\nus26\t0\t*\tRains it of.\n' >CoLA/$split.tsv
+  printf 'sentence\tlabel\na warm evening \t1\na cold one\t0\n' >SST-2/$split.tsv
+done
+printf 'index\tsentence\n0\tIda "sings.\n1\tThe road is wet\n2\tWet road the.\n' >CoLA/test.tsv
+printf 'index\tsentence\tlabel\n0\tcold and wet\t-1\n1\ta warm road\t\n2\ta "song\t7\n' >SST-2/test.tsv
+for glue in CoLA SST-2; do
+  expect 0 finished --task $glue --data-dir $glue --max-steps 2 --batch-size 2 --job-dir job-$glue
+  expect 0 finished --mode predict --task $glue --data-dir $glue --job-dir job-$glue
+  [ "$(cut -f 1 job-$glue/predictions.tsv | tr '\n' ' ')" = 'id 0 1 2 ' ] || fail "$glue: $(cat job-$glue/predictions.tsv)"
+  expect 0 finished --mode predict --task $glue --predict-data-file $glue/dev.tsv --job-dir job-$glue
+  [ "$(wc -l <job-$glue/predictions.tsv)" = 3 ] || fail "$glue: dev.tsv gives $(cat job-$glue/predictions.tsv)"
+done
+
+# MNLI has two evaluation sets. Both are evaluated during training and by --mode eval.
+mkdir MNLI && for split in train dev_matched dev_mismatched; do
+  printf 'index\tsentence1\tsentence2\tgold_label\n0\tIt rains\tIt is wet\tentailment\n1\tIt rains\tIt is dry\tcontradiction\n2\tIt rains\tI sing\tneutral\n' >MNLI/$split.tsv
+done
+expect 0 finished --task mnli --data-dir MNLI --max-steps 2 --batch-size 2 --job-dir mnli
+grep -q '"eval_mm"' mnli/metrics.json || fail "no metrics of MNLI's mismatched rows"
+expect 0 finished --mode eval --task mnli --data-dir MNLI --job-dir mnli
+grep -q '"eval_mm"' out.txt || fail "eval prints no metrics of MNLI's mismatched rows"
+
+# The labels of a model may have another order than those of the task: they are matched by name. A model with only some of the
+# task's names is refused.
+for labels in 'ENTAILMENT NEUTRAL CONTRADICTION' 'NEUTRAL CONTRADICTION ENTAILMENT'; do
+  set -- $labels
+  sed "s/\"entailment\"/\"$1\"/; s/\"neutral\"/\"$2\"/; s/\"contradiction\"/\"$3\"/" mnli/model/config.json >config.json
+  cp -r mnli/model renamed && cp config.json renamed/config.json
+  expect 0 finished --mode eval --task mnli --data-dir MNLI --model renamed
+  grep -A 4 per_class out.txt >"first-$1.txt"
+  rm -r renamed
+done
+grep -q '"contradiction"' first-ENTAILMENT.txt || fail "the first logit, in upper case: $(cat first-ENTAILMENT.txt)"
+grep -q '"entailment"' first-NEUTRAL.txt || fail "the first logit, named otherwise: $(cat first-NEUTRAL.txt)"
+sed 's/"neutral"/"other"/' mnli/model/config.json >config.json
+cp -r mnli/model renamed && cp config.json renamed/config.json
+expect 2 "but not all of them" --mode eval --task mnli --data-dir MNLI --model renamed
+
+# Vertex AI's environment names managed data sets. This one has entities; the rows to predict have no annotations.
+mkdir managed && cat >managed/training-0.jsonl <<'LINES'
+{"textContent": "Ida sings.", "textSegmentAnnotations": [{"endOffset": "3", "displayName": "PER"}]}
+{"textContent": "Aunt Ida saw Rome", "textSegmentAnnotations": [{"startOffset": 13, "endOffset": 17, "displayName": "LOC"}, {"endOffset": 8, "displayName": "PER"}]}
+LINES
+cp managed/training-0.jsonl managed/validation-0.jsonl
+export AIP_DATA_FORMAT=jsonl AIP_TRAINING_DATA_URI="$PWD/managed/training-*.jsonl" AIP_VALIDATION_DATA_URI="$PWD/managed/validation-*.jsonl"
+expect 0 finished --max-steps 2 --batch-size 2 --job-dir entities
+unset AIP_DATA_FORMAT AIP_TRAINING_DATA_URI AIP_VALIDATION_DATA_URI
+grep -q '"entity_f1"' entities/metrics.json || fail "managed entities: $(cat entities/metrics.json)"
+printf '{"textContent": "Ida saw Rome."}\n' >to_predict.jsonl
+expect 0 finished --mode predict --predict-data-file to_predict.jsonl --job-dir entities
+[ "$(cut -f 2 entities/predictions.tsv | tr '\n' ' ')" = 'word 0 1 2 3 ' ] || fail "managed entities: $(cat entities/predictions.tsv)"
+sed 's/"17"/"170"/; s/: 17/: 170/' managed/training-0.jsonl >beyond.jsonl
+expect 3 'beyond.jsonl: line 2' --train-data-file beyond.jsonl --max-steps 2 --job-dir beyond
+
+# Row weights, malformed rows, and flags that have no effect in berth.
+printf 'text,label,w\na,x,1\nb,y,0.5\n,x,1\nc,x,2\nd,y,1\n' >weights.csv
+expect 3 'line 4' --train-data-file weights.csv --max-steps 2 --job-dir w
+expect 0 finished --train-data-file weights.csv --weight-column w --class-weights balanced --label-smoothing 0.1 --skip-bad-rows 1 \
+  --max-steps 2 --batch-size 2 --validation-split 0 --job-dir w --steps_per_loop 100 --tpu=local
+grep -q 'left out 1 bad rows' err.txt || fail "does not say what was left out"
+grep -q 'steps-per-loop has no effect' err.txt || fail "does not say what has no effect"
+finish

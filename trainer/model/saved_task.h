@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trainer/model/task.h"
+
+namespace berth {
+
+// What transformers' config.json says of a model's task, and what it expects to read there.
+
+// The task that a file was saved for. `class_name` is the first of its architectures ("" where it
+// names none), `problem_type` is "" where it has none, and `num_labels` counts its id2label. As in
+// transformers, a sequence classifier with one output and no problem_type is a regression. nullopt:
+// the file does not tell.
+std::optional<Task> saved_task(std::string_view class_name, std::string_view problem_type,
+                               size_t num_labels);
+
+// Calls a regression's only output "score", unless the file gave it a name of its own. LABEL_0 is
+// the name that transformers gives to an output without one.
+void name_score(std::vector<std::string>& labels);
+
+// The names that the exported id2label holds. transformers counts a head's outputs by its entries,
+// so outputs without names are called LABEL_0, LABEL_1.
+std::vector<std::string> saved_labels(Task task, const std::vector<std::string>& labels);
+
+}  // namespace berth

@@ -1,0 +1,153 @@
+#include "trainer/model/task.h"
+
+#include <algorithm>
+
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+using Names = std::string_view[];
+
+// Columns of texts.
+constexpr Names kTexts = {
+    "text",  "sentence", "content", "review",  "document", "sentence1", "text_a",      "text1",
+    "tweet", "comment",  "body",    "message", "premise",  "question1", "description", "utterance"};
+constexpr Names kWords = {"tokens", "words", "sentence", "text", "word"};
+constexpr Names kQuestions = {"question", "query"};
+
+// Columns of labels.
+constexpr Names kClasses = {"label",     "labels",  "target", "class",    "category", "intent",
+                            "sentiment", "emotion", "topic",  "label_id", "y"};
+constexpr Names kScores = {"label",      "score", "target", "labels", "rating",
+                           "similarity", "stars", "value",  "y"};
+constexpr Names kTags = {"tags", "ner_tags", "ner", "labels", "label", "pos_tags"};
+constexpr Names kAnswers = {"answers", "answer"};
+
+constexpr std::string_view kOfSequences = "ForSequenceClassification";
+
+// What has no value has the default of TaskTraits.
+constexpr TaskTraits kTable[] = {
+    {.task = Task::kSequenceClassification,
+     .names = {"sequence_classification", "classification", "text_classification",
+               "single_label_classification", "bert_classification"},
+     .text_columns = kTexts,
+     .label_columns = kClasses,
+     .class_suffix = kOfSequences,
+     .problem_type = "single_label_classification",
+     .peft_type = "SEQ_CLS",
+     .record_type = "bert_classification",
+     .card_title = "Text classifier",
+     .card_subject = "A sequence classifier"},
+    {.task = Task::kRegression,
+     .names = {"regression", "bert_regression", "scoring"},
+     .labels = LabelKind::kNumber,
+     .loss = LossKind::kSquaredError,
+     .has_classes = false,
+     .outputs = 1,
+     .output_name = "score",
+     .text_columns = kTexts,
+     .label_columns = kScores,
+     .class_suffix = kOfSequences,
+     .problem_type = "regression",
+     .peft_type = "SEQ_CLS",
+     .record_type = "bert_regression",
+     .card_title = "Text scorer",
+     .card_subject = "A regression of texts"},
+    {.task = Task::kMultiLabel,
+     .names = {"multi_label", "multi_label_classification", "multilabel"},
+     .labels = LabelKind::kSet,
+     .loss = LossKind::kBinaryCrossEntropy,
+     .text_columns = kTexts,
+     .label_columns = kClasses,
+     .class_suffix = kOfSequences,
+     .problem_type = "multi_label_classification",
+     .peft_type = "SEQ_CLS",
+     .record_type = "bert_multi_label",
+     .card_title = "Text classifier",
+     .card_subject = "A classifier of texts that may have several labels"},
+    {.task = Task::kTokenClassification,
+     .names = {"token_classification", "ner", "pos", "chunk", "tagging"},
+     .inputs = InputKind::kWords,
+     .labels = LabelKind::kTagPerWord,
+     .rows = HeadRows::kTokens,
+     .text_columns = kWords,
+     .label_columns = kTags,
+     .class_suffix = "ForTokenClassification",
+     .token_head = "classifier",
+     .peft_type = "TOKEN_CLS",
+     .record_type = "bert_tagging",
+     .card_title = "Word classifier",
+     .card_subject = "A classifier of words"},
+    {.task = Task::kQuestionAnswering,
+     .names = {"question_answering", "qa", "squad", "squad_v2"},
+     .inputs = InputKind::kQuestion,
+     .labels = LabelKind::kSpan,
+     .rows = HeadRows::kTokens,
+     .loss = LossKind::kSpanCrossEntropy,
+     .has_classes = false,
+     .outputs = 2,
+     .text_columns = kQuestions,
+     .label_columns = kAnswers,
+     .class_suffix = "ForQuestionAnswering",
+     .token_head = "qa_outputs",
+     .peft_type = "QUESTION_ANS",
+     .card_title = "Question answering",
+     .card_subject = "A model that finds answers in texts"},
+    {.task = Task::kMaskedLm,
+     .names = {"masked_lm"},
+     .is_offered = false,
+     .labels = LabelKind::kMaskedId,
+     .rows = HeadRows::kMasked,
+     .text_columns = kTexts,
+     .label_columns = kClasses,
+     .class_suffix = "ForMaskedLM",
+     .card_title = "Masked language model",
+     .card_subject = "A masked language model"},
+};
+
+constexpr bool is_in_order() {
+  for (size_t i = 0; i < std::size(kTable); ++i) {
+    if (kTable[i].task != static_cast<Task>(i)) return false;
+  }
+  return true;
+}
+static_assert(is_in_order(), "traits() finds a row by the task's number");
+
+}  // namespace
+
+std::span<const TaskTraits> task_table() { return kTable; }
+
+const TaskTraits& traits(Task task) { return kTable[static_cast<size_t>(task)]; }
+
+Task usual_task(LabelKind labels) {
+  return std::ranges::find(kTable, labels, &TaskTraits::labels)->task;
+}
+
+std::string_view task_name(Task task) { return traits(task).names[0]; }
+
+std::optional<Task> find_task(std::string_view name) {
+  if (name.empty()) return std::nullopt;  // as unused places of the table are
+  std::string wanted = lower_ascii(name);
+  std::ranges::replace(wanted, '-', '_');
+  for (const TaskTraits& row : kTable) {
+    const bool has_name = std::ranges::find(row.names, wanted) != row.names.end();
+    if (row.is_offered && has_name) return row.task;
+  }
+  return std::nullopt;
+}
+
+std::string known_tasks() {
+  std::string text;
+  for (const TaskTraits& row : kTable) {
+    if (row.is_offered) text.append(text.empty() ? "" : ", ").append(row.names[0]);
+  }
+  return text;
+}
+
+std::vector<std::string> output_labels(Task task) {
+  const std::string_view name = traits(task).output_name;
+  return name.empty() ? std::vector<std::string>() : std::vector{std::string(name)};
+}
+
+}  // namespace berth

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "trainer/metrics/classification.h"
+#include "trainer/tasks/evaluator.h"
+#include "trainer/tasks/predictions.h"
+
+namespace berth {
+
+// Evaluators and prediction lines for each kind of labels: what rows of task_results.cpp are made
+// of. All borrow the data set and keep copies of the labels' names. PredictionLines documents the
+// formats of the lines.
+
+using Labels = std::vector<std::string>;
+
+// One class for each text. `metrics` is the member function that sums the confusion matrix up.
+using ClassMetrics = std::map<std::string, double> (ConfusionMatrix::*)() const;
+std::unique_ptr<Evaluator> make_class_evaluator(Dataset& data, const Labels& labels,
+                                                ClassMetrics metrics);
+std::unique_ptr<PredictionLines> make_class_lines(Dataset& data, const Labels& labels,
+                                                  const AnswerOptions& answers);
+std::unique_ptr<PredictionLines> make_class_test_results();
+
+// One number for each text.
+std::unique_ptr<Evaluator> make_number_evaluator(Dataset& data, const Labels& labels,
+                                                 const AnswerOptions& answers);
+std::unique_ptr<PredictionLines> make_number_lines(Dataset& data, const Labels& labels,
+                                                   const AnswerOptions& answers);
+std::unique_ptr<PredictionLines> make_number_test_results();
+
+// Any number of classes for each text.
+std::unique_ptr<Evaluator> make_set_evaluator(Dataset& data, const Labels& labels,
+                                              const AnswerOptions& answers);
+std::unique_ptr<PredictionLines> make_set_lines(Dataset& data, const Labels& labels,
+                                                const AnswerOptions& answers);
+
+// One tag for each word. The evaluator compares entities, as seqeval does. Words beyond
+// max_seq_length have no logits and are not counted, as in Hugging Face's run_ner.py.
+std::unique_ptr<Evaluator> make_entity_evaluator(Dataset& data, const Labels& labels,
+                                                 const AnswerOptions& answers);
+std::unique_ptr<PredictionLines> make_word_lines(Dataset& data, const Labels& labels,
+                                                 const AnswerOptions& answers);
+
+// The answer to each question, picked from the logits of all windows of its context.
+std::unique_ptr<Evaluator> make_answer_evaluator(Dataset& data, const Labels& labels,
+                                                 const AnswerOptions& answers);
+std::unique_ptr<PredictionLines> make_answer_lines(Dataset& data, const Labels& labels,
+                                                   const AnswerOptions& answers);
+
+}  // namespace berth

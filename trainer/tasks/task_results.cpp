@@ -1,0 +1,68 @@
+#include "trainer/tasks/task_results.h"
+
+#include <algorithm>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "trainer/tasks/result_kinds.h"
+
+namespace berth {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Names class_metrics(int64_t num_classes) {
+  if (num_classes == 2) return {"accuracy", "f1", "precision", "recall", "matthews_correlation"};
+  return {"accuracy", "f1_macro"};
+}
+
+constexpr TaskResults kTable[] = {
+    {.task = Task::kSequenceClassification,
+     .metric_names = class_metrics,
+     .evaluator =
+         [](Dataset& data, const Names& labels, const AnswerOptions&) {
+           return make_class_evaluator(data, labels, &ConfusionMatrix::metrics);
+         },
+     .lines = make_class_lines,
+     .test_results = make_class_test_results},
+    {.task = Task::kRegression,
+     .metric_names =
+         [](int64_t) {
+           return Names{"pearson", "spearman", "mse"};
+         },
+     .evaluator = make_number_evaluator,
+     .lines = make_number_lines,
+     .test_results = make_number_test_results},
+    {.task = Task::kMultiLabel,
+     .metric_names =
+         [](int64_t) {
+           return Names{"f1_micro", "f1_macro", "accuracy"};
+         },
+     .evaluator = make_set_evaluator,
+     .lines = make_set_lines},
+    {.task = Task::kTokenClassification,
+     .metric_names =
+         [](int64_t) {
+           return Names{"entity_f1", "precision", "recall", "accuracy"};
+         },
+     .evaluator = make_entity_evaluator,
+     .lines = make_word_lines},
+    {.task = Task::kQuestionAnswering,
+     .metric_names =
+         [](int64_t) {
+           return Names{"f1", "exact_match"};
+         },
+     .evaluator = make_answer_evaluator,
+     .lines = make_answer_lines},
+};
+
+}  // namespace
+
+const TaskResults& results_of(Task task) {
+  const auto* found = std::ranges::find(kTable, task, &TaskResults::task);
+  if (found != std::end(kTable)) return *found;
+  throw Error(Code::kUsage, cat("a model for ", task_name(task), " is neither evaluated nor asked"),
+              "", "give a model that was fine-tuned, or pass --task");
+}
+
+}  // namespace berth
