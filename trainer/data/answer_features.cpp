@@ -12,8 +12,8 @@ namespace {
 
 constexpr size_t kLongestQuestion = 64, kUsualStride = 128;
 
-// A question with its whole context: [CLS] question [SEP] context [SEP], or what the model has in
-// their place.
+// A question with its whole context: [CLS] question [SEP] context [SEP], with the model's own
+// special tokens.
 struct WholePair {
   Encoding encoding;
   size_t context_begin = 0, context_end = 0;  // tokens
@@ -54,7 +54,7 @@ class AnswerFeatures final : public FeatureMaker {
     bare.add_special_tokens = false;
     WholePair pair{.encoding = tokenizer_.encode(question, context, whole)};
     const size_t context_tokens = tokenizer_.encode(context, std::nullopt, bare).input_ids.size();
-    // Special tokens behind the context stand for no text.
+    // The special tokens behind the context have empty offsets.
     const std::vector<Span>& offsets = pair.encoding.offsets;
     size_t end = offsets.size();
     while (end > context_tokens && offsets[end - 1] == Span()) --end;
@@ -64,8 +64,8 @@ class AnswerFeatures final : public FeatureMaker {
     return pair;
   }
 
-  // A question has its first tokens alone: as many as BERT's run_squad.py leaves it, and no more
-  // than half of what special tokens leave of the length.
+  // Keeps only the first tokens of the question: as many as BERT's run_squad.py keeps, and at most
+  // half of the length that special tokens leave.
   static void cut_question(WholePair& pair, size_t length) {
     Encoding& all = pair.encoding;
     const auto is_text = [&](size_t token) { return all.offsets[token] != Span(); };
@@ -103,7 +103,7 @@ class AnswerFeatures final : public FeatureMaker {
     return features;
   }
 
-  // The first answer's tokens, where the window holds all of it.
+  // Labels the window with the tokens of the first answer, if it holds all of that answer.
   static void label(const Example& example, Features& features) {
     features.weight = example.weight;
     features.classes = {0, 0};

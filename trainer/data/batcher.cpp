@@ -6,12 +6,12 @@
 namespace berth {
 namespace {
 
-// What the features of a batch say, in the form of their task.
+// Collects the labels of features in the form that the batch has for their kind.
 class LabelPacker {
  public:
   explicit LabelPacker(LabelKind kind) : kind_(kind) {}
 
-  // `first_token` is where the features' tokens begin in the batch.
+  // `first_token` is the place in the batch where the tokens of the features begin.
   void add(const Features& features, int32_t first_token) {
     const std::vector<int32_t>& classes = features.classes;
     if (kind_ == LabelKind::kSpan) {
@@ -85,11 +85,11 @@ void Batcher::find_skipped() {
   for (const SkippedData& skipped : options_.skipped) {
     for (DataCursor cursor = skipped.from; cursor != skipped.to;) {
       const int64_t epoch = cursor.epoch;
-      if (epoch > skipped.to.epoch) break;  // of no such data set
+      if (epoch > skipped.to.epoch) break;  // the range does not end in this data set
       skipped_.try_emplace(sampler_.next(cursor), epoch);
     }
   }
-  // Something must be left.
+  // Training needs at least one example.
   if (static_cast<int64_t>(skipped_.size()) == data_.size()) skipped_.clear();
 }
 
@@ -129,7 +129,7 @@ Batcher::Selection Batcher::collect(DataCursor cursor) {
   return selection;
 }
 
-// Whether the epoch's end is what ended it, before it was full.
+// Whether the update was ended by the end of its epoch before it was full.
 bool Batcher::is_remainder(const Selection& selection) const {
   if (static_cast<int64_t>(selection.indices.size()) == options_.batch_size) return false;
   return selection.end.epoch != selection.epoch &&
@@ -140,7 +140,7 @@ Batcher::Selection Batcher::select(DataCursor cursor) {
   Selection selection = collect(cursor);
   if (!options_.drop_remainder) return selection;
   const bool is_first = cursor.epoch < selection.epoch || cursor == DataCursor{cursor.epoch};
-  if (!is_first && is_remainder(selection)) {  // what is skipped stands before it
+  if (!is_first && is_remainder(selection)) {  // data before it may be skipped
     selection = collect({.epoch = selection.epoch + 1});
   }
   if (selection.end.epoch != selection.epoch) return selection;
@@ -159,8 +159,8 @@ int64_t Batcher::updates_of(int64_t epoch) {
   return updates;
 }
 
-// Where the parts of an update begin and end among its examples: nearly equal numbers of these, or
-// of tokens where there is a budget of them.
+// Cuts the examples of an update into parts and returns where each begins, and the end. Parts have
+// nearly equal numbers of examples, or of tokens where there is a token budget.
 std::vector<size_t> Batcher::cuts_of(const std::vector<int64_t>& indices) {
   const auto examples = static_cast<int64_t>(indices.size());
   std::vector<size_t> cuts;

@@ -11,53 +11,58 @@
 
 namespace berth {
 
-// Examples `indices` of `data` laid end to end, in that order.
+// Lays the examples `indices` of `data` end to end, in that order. The batch has labels where the
+// data set has them. Throws what Dataset::features() throws.
 PackedBatch pack(Dataset& data, std::span<const int64_t> indices);
 
-// One update's input, where its examples lie in the order of the data, and where the next one
-// begins: behind what is left out of the epoch, if anything is.
+// The input of one update.
 struct UpdateBatch {
   std::vector<PackedBatch> micro_batches{};
   int64_t examples = 0, tokens = 0;
+  // The examples lie between `begin` and `end` in the order of the data. The next update begins at
+  // `after`, which is behind `end` where the rest of the epoch is left out.
   DataCursor begin{}, end{}, after{};
 };
 
-// Data that is left out: from where an update would begin to where another would.
+// Data that training leaves out: what lies between two cursors. Both are places where an update
+// begins.
 struct SkippedData {
   DataCursor from{}, to{};
   bool operator==(const SkippedData&) const = default;
 };
 
 struct BatchOptions {
-  int64_t batch_size = 8;     // examples an update; an epoch's last may have fewer
-  int64_t token_budget = 0;   // tokens an update at most, of at least one example; 0: any number
-  int64_t micro_batches = 1;  // in how many nearly equal parts it is cut
+  int64_t batch_size = 8;     // examples in an update; the last update of an epoch may have fewer
+  int64_t token_budget = 0;   // most tokens in an update of several examples; 0: no limit
+  int64_t micro_batches = 1;  // the number of nearly equal parts that an update is cut into
   uint64_t seed = 42;
-  // An epoch's last update is left out where it has fewer examples, and fewer tokens than the
-  // budget, unless it is the only one.
+  // Leaves out the last update of an epoch where it has fewer examples than batch_size and fewer
+  // tokens than the budget. The only update of an epoch is kept.
   bool drop_remainder = false;
-  // In the order of the data; their examples are left out of later epochs, too.
+  // In the order of the data. The examples are left out of later epochs, too.
   std::vector<SkippedData> skipped{};
 };
 
-// Cuts a data set, shuffled anew every epoch, into updates.
+// Cuts a data set into updates and shuffles it anew every epoch. An update depends on its cursor
+// and the options alone, so a resumed job makes the same ones. Used by one thread at a time.
 class Batcher {
  public:
   // `data` is not empty and outlives this.
   Batcher(const BatchOptions& options, Dataset& data);
 
-  // The update at `cursor`. An update never spans two epochs.
+  // The update that begins at `cursor`. An update never spans two epochs. Throws what
+  // Dataset::features() throws.
   UpdateBatch next(DataCursor cursor);
 
-  // How many updates an epoch has, nothing skipped. Of a budget every epoch has its own number,
-  // and every example's length is asked for.
+  // The number of updates in an epoch, if nothing is skipped. With a token budget each epoch has a
+  // number of its own, and counting asks for the length of every example.
   int64_t updates_of(int64_t epoch);
 
  private:
-  // The examples of an update, all of one epoch.
+  // The examples of one update. All belong to one epoch.
   struct Selection {
     std::vector<int64_t> indices{};
-    int64_t tokens = 0;  // with a budget
+    int64_t tokens = 0;  // counted only where there is a budget
     DataCursor begin{}, end{}, after{};
     int64_t epoch = 0;
   };
@@ -72,7 +77,7 @@ class Batcher {
   BatchOptions options_;
   Dataset& data_;
   Sampler sampler_;
-  std::map<int64_t, int64_t> skipped_;  // examples, and the epoch that they were skipped in
+  std::map<int64_t, int64_t> skipped_;  // example to the epoch in which it was skipped
 };
 
 }  // namespace berth

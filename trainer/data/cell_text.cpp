@@ -11,7 +11,7 @@ namespace berth {
 
 std::string_view number_text(std::string_view text) {
   text = trimmed(text);
-  // Neither a sign alone nor two of them.
+  // A plus sign alone, or before another sign, is not dropped.
   const bool has_plus = text.size() > 1 && text[0] == '+' && text[1] != '-' && text[1] != '+';
   return text.substr(has_plus);
 }

@@ -8,17 +8,19 @@
 
 namespace berth {
 
-// What a table's cell says. nullopt: it is missing.
+// A cell of a table as text. nullopt: the cell is missing.
 std::optional<std::string> plain_text(const Cell& cell);
-// A class's name, without blanks around it; "" and nan are missing. Throws kBadData on a fractional
-// number.
+// A cell as the name of a class, without blanks around it. nullopt: the cell is missing, blank or
+// nan. Throws kBadData for a fractional number, which is no class.
 std::optional<std::string> label_text(const Cell& cell);
-// Throws kBadData where it is no number, or none that fp32 holds.
+// A cell as a number. nullopt: the cell is missing, blank or nan. Throws kBadData where it is not a
+// number or is too large for fp32.
 std::optional<double> cell_number(const Cell& cell);
 
-// A number's text as std::from_chars() reads it: without blanks around it, or a plus before it.
+// The text of a number as std::from_chars() accepts it: without the blanks around it and without a
+// plus sign.
 std::string_view number_text(std::string_view text);
-// The whole text as a number, which blanks may surround; nullopt: it is none.
+// The number that the whole text is, apart from blanks around it. nullopt: it is not a number.
 std::optional<double> parse_real(std::string_view text);
 
 }  // namespace berth

@@ -14,7 +14,7 @@ constexpr size_t kRecentRows = 256;
 constexpr int64_t kJudgedRows = 64;
 
 size_t held_bytes(const Features& features) {
-  constexpr size_t kHeapBytes = 16;  // of each block: its header, and on the average its rounding
+  constexpr size_t kHeapBytes = 16;  // of each allocation: its header, and rounding on average
   size_t size_bytes = sizeof(Features);
   const auto add = [&](const auto& values) {
     if (values.capacity() > 0) size_bytes += values.capacity() * sizeof(values[0]) + kHeapBytes;
@@ -87,7 +87,7 @@ int64_t Dataset::length(int64_t index) {
   return static_cast<int64_t>(features(index).input_ids.size());
 }
 
-// Each row writes to places of its own.
+// Called by several threads, each for other rows, so no two write to the same place.
 void Dataset::count_tokens_of(size_t row) {
   const size_t first = has_windows() ? first_feature_[row] : row;
   const auto count = [](const Features& features) {
@@ -132,7 +132,7 @@ void Dataset::count_tokens(int threads, const std::atomic<bool>& stop) {
 size_t Dataset::memory_bytes() {
   const size_t of_rows =
       (rows_.size() + first_feature_.size() + lengths_.size()) * sizeof(uint32_t);
-  const auto all = static_cast<int64_t>(kept_.size());  // of the others few are kept
+  const auto all = static_cast<int64_t>(kept_.size());  // on disk, only a few are cached
   if (all == 0) return of_rows;
   const int64_t judged = std::min(kJudgedRows, all);
   size_t size_bytes = 0;
@@ -144,7 +144,7 @@ const Features& Dataset::features(int64_t index) {
   const auto at = static_cast<size_t>(index);
   if (!kept_.empty()) {
     Features& kept = kept_[at];
-    // Never without a token once made.
+    // Features that were made have at least one token.
     if (kept.input_ids.empty()) kept = make(rows_[at]).front();
     return kept;
   }

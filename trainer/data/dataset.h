@@ -10,50 +10,53 @@
 
 namespace berth {
 
-// Of one row. Throws what `maker` does, and kBadData on one without a token, naming row and table.
+// The features of one row. Throws what `maker` throws, and kBadData where features have no token.
+// Errors name the row and the table.
 std::vector<Features> make_features(const ExampleTable& table, const FeatureMaker& maker,
                                     uint32_t row);
 
-// Some rows of a table as features: one a row, or one a window of a question's context. Features of
-// a table in memory are made once, when they are first asked for; of one on disk each time, but for
-// rows that were asked for lately (a batch that is evaluated). Borrows the table and the maker.
-// Used by one thread at a time.
+// Some rows of a table as features. A row has one, except that a question has one for each window
+// of its context. Where the table is in memory, features are made when they are first asked for and
+// are kept. Where it is on disk, they are made each time, and a small cache keeps those of rows
+// that were asked for lately. Borrows the table and the maker. Used by one thread at a time.
 class Dataset {
  public:
-  // `labelled`: the features have labels. Reads all rows of questions, to count their windows.
+  // `labelled`: the features have labels. Where rows are questions, this reads all of them to count
+  // their windows.
   Dataset(const ExampleTable& table, std::vector<uint32_t> rows, Task task,
           const FeatureMaker& maker, bool labelled);
 
-  int64_t size() const;
+  int64_t size() const;  // of features
   int64_t rows() const { return static_cast<int64_t>(rows_.size()); }
   Task task() const { return task_; }
   bool labelled() const { return labelled_; }
-  // Rows that are shuffled among each other: all, or a part that one read from disk brings.
+  // How many neighbouring features are shuffled among each other: all, or a block that is read from
+  // disk in nearly its order.
   int64_t block_size() const;
 
-  // Of the features at `index`: which of the rows() they are of, and the table's row of that.
+  // The row that the features at `index` belong to: its place among rows(), and its number in the
+  // table.
   int64_t row_index(int64_t index) const;
   uint32_t row(int64_t index) const { return rows_[static_cast<size_t>(row_index(index))]; }
-  // That row's number in its source, where rows may have been left out.
+  // That row's number in the source, which counts rows that were left out.
   uint64_t source_row(int64_t index) const { return table_.source_row(row(index)); }
   Example example(int64_t index) const { return table_.read(row(index)); }
 
-  // Tokens of the features at `index`: as counted, else of the features.
+  // The number of tokens of the features at `index`. Makes the features unless tokens were counted.
   int64_t length(int64_t index);
-  // Counts the tokens of all, on so many threads: makes all features, once more where they are not
-  // kept. Throws as features() would, of the first row that it would throw of. Once `stop` is set
-  // it returns early, and nothing may be asked of this any more.
+  // Counts the tokens of all features on `threads` threads, which makes every feature. Throws what
+  // features() would throw first. Returns early once `stop` is set; the data set must not be used
+  // after that.
   void count_tokens(int threads, const std::atomic<bool>& stop);
 
-  // What it will hold in memory once all features were asked for, judged by those of some rows,
-  // which it makes.
+  // An estimate, in bytes, of the memory that this holds once all features were asked for. Makes
+  // the features of some rows and judges the others by them.
   size_t memory_bytes();
 
   // Valid until the next call.
   const Features& features(int64_t index);
 
  private:
-  // Errors name the table and its row.
   std::vector<Features> make(uint32_t row) const;
   void count_windows();
   void count_tokens_of(size_t row);
@@ -64,14 +67,15 @@ class Dataset {
   const Task task_;
   const FeatureMaker& maker_;
   const bool labelled_;
-  std::vector<uint32_t> first_feature_;  // of each row and the end, where a row has several
-  std::vector<Features> kept_;           // of a table in memory; empty until first used
-  std::vector<uint32_t> lengths_;        // of all features, once counted
+  // The first feature of each row, and the number of features. Empty where each row has one.
+  std::vector<uint32_t> first_feature_;
+  std::vector<Features> kept_;     // of a table in memory; without tokens until they are made
+  std::vector<uint32_t> lengths_;  // tokens of each feature; empty until counted
   struct Recent {
     int64_t row = -1;
     std::vector<Features> features{};
   };
-  std::vector<Recent> recent_;  // of rows made lately, each at its place modulo the size
+  std::vector<Recent> recent_;  // the cache: a row's place in it is its number modulo the size
 };
 
 }  // namespace berth

@@ -8,9 +8,9 @@
 
 namespace berth {
 
-// What a table is made for, told by its columns' names and first rows: questions with answers,
-// words with tags, several labels in one cell or in as many columns, numbers with fractions, else
-// classes.
+// The usual task of a table's labels. They are told by the names of the columns and by the first
+// rows: answers to questions, tags of words, sets of classes (several in one cell, or a column for
+// each), numbers where any has a fraction, else classes.
 Task deduce_task(std::span<const Column> columns, std::span<const Row> rows,
                  const ColumnChoice& choice);
 

@@ -6,24 +6,30 @@
 
 namespace berth {
 
-// Where an answer stands in its context, in code points, and how it reads.
+// An answer to a question.
 struct Answer {
   std::string text;
-  uint32_t start = 0;
+  uint32_t start = 0;  // where it begins in the context, in code points
   bool operator==(const Answer&) const = default;
 };
 
-// One row, as its source gives it. What a task has no use for is empty.
+// One row as its source gives it, before it is tokenized. Fields that its task does not use are
+// empty.
 struct Example {
-  std::string id{};                  // empty: its row number is all it has
-  std::vector<std::string> texts{};  // a text; a pair; a sentence's words; question and context
-  // In place of texts: tokenized elsewhere, special tokens included.
+  std::string id{};  // empty: the row is known by its number
+  // By the task's InputKind: a text, or a pair; the words of a sentence; question and context.
+  std::vector<std::string> texts{};
+  // In place of texts, where the source has token ids. They include the special tokens.
   std::vector<int32_t> token_ids{}, token_types{};
-  // Entries of a LabelDictionary: the class; all that apply; one a word. Empty: unlabelled.
+
+  // The label, by the task's LabelKind.
+  // Entries of a LabelDictionary: the class; all classes of the set; a tag for each word (-1:
+  // none).
   std::vector<int32_t> labels{};
-  float score = 0;                // regression
-  std::vector<Answer> answers{};  // question answering; none: there is no answer
-  float weight = 1;               // of its loss
+  float score = 0;                // the number
+  std::vector<Answer> answers{};  // accepted answers; empty: the question has no answer
+
+  float weight = 1;  // a factor of its loss
 
   bool operator==(const Example&) const = default;
 };

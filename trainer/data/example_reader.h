@@ -15,63 +15,68 @@
 
 namespace berth {
 
-// One file's rows as examples of a task. Not thread-safe.
+// Reads the rows of one file as examples of a task. Not thread-safe.
 class ExampleReader {
  public:
   virtual ~ExampleReader() = default;
 
-  // The next row; false at the end. Its labels become entries of `labels`. Throws kBadData,
-  // naming the position, on a row that is none; the next call reads the row after it.
+  // Reads the next row; false at the end. Its labels become entries of `labels`. Throws kBadData
+  // for a malformed row, naming its position; the next call reads the row after it.
   virtual bool next(Example& example, LabelDictionary& labels) = 0;
+  // Where the row last read stands, for messages: "line 4".
   virtual std::string position() const = 0;
-  // Whether examples have labels, scores or answers.
+  // Whether the examples have labels, numbers or answers.
   virtual bool labelled() const = 0;
 };
 
-// Rows of a table. A text may be empty, but not missing; a class is a text, an integer or a boolean
-// (True, False); several classes are a list or joined by '|' (or ',' where there is none), or
-// columns of 0 and 1; words and tags are lists or parted by spaces; a list is JSON's or Python's;
-// answers are Hugging Face's
-// {"text": [...], "answer_start": [...]}.
+// Reads the rows of a table. What its cells hold:
+//   text            may be empty, but not missing
+//   class           a text, an integer or a boolean (True, False)
+//   set of classes  a list, or names joined by '|' (by ',' where there is no '|'), or one column of
+//                   0 and 1 for each class
+//   words, tags     a list, or texts separated by spaces
+//   answers         {"text": [...], "answer_start": [...]}, as in Hugging Face's data sets
+// A list is written as JSON, Python or NumPy writes it.
 std::unique_ptr<ExampleReader> make_table_examples(std::unique_ptr<RowReader> rows,
                                                    const FoundColumns& columns, Task task);
 
-// How many token ids and token types a model knows; 0: any are.
+// How many token ids and token types a model has. 0: there is no limit.
 struct TokenLimits {
   int64_t vocab_size = 0, type_vocab_size = 0;
 };
 
 struct RecordRules {
-  std::optional<Task> task{};              // empty: the first record tells
-  std::vector<std::string> label_names{};  // what the integers stand for; empty: themselves
-  LabelNeed need = LabelNeed::kIfPresent;  // ignored labels are not read
+  std::optional<Task> task{};              // empty: deduced from the first record
+  std::vector<std::string> label_names{};  // the names of the integers; empty: their digits
+  LabelNeed need = LabelNeed::kIfPresent;  // labels that are ignored are not read
   TokenLimits limits{};
 };
 struct RecordExamples {
-  std::unique_ptr<ExampleReader> reader;  // null of a file without records
-  std::optional<Task> task;
+  std::unique_ptr<ExampleReader> reader;  // null for a file without records
+  std::optional<Task> task;               // as given, or as deduced
 };
 
-// Rows that were tokenized elsewhere: TFRecords of tf.Example as google-research/bert and TF Model
-// Garden write them (run_classifier.py, classifier_data_lib.py): input_ids (or input_word_ids),
-// input_mask, segment_ids (or input_type_ids), label_ids, is_real_example, weight. Of the tokens
-// those that are not masked are taken; examples that only fill a batch (is_real_example 0) are left
-// out. An empty `task` is told by the first record's label_ids: one integer is a class, one number
-// a score, an integer for each token a tag. Of several labels label_ids has a 0 or 1 for each.
+// Reads rows that were tokenized elsewhere: TFRecords of tf.Example as google-research/bert
+// (run_classifier.py) and TensorFlow's Model Garden (classifier_data_lib.py) write them. The
+// features are input_ids (or input_word_ids), input_mask, segment_ids (or input_type_ids),
+// label_ids, is_real_example and weight. Tokens that input_mask hides are padding and are dropped.
+// Examples that only fill up a batch (is_real_example 0) are left out. label_ids is one integer for
+// a class, one float for a number, an integer for each token for tags, and a 0 or 1 for each class
+// of a set. The first three tell the task where `rules` do not.
 RecordExamples make_record_examples(std::unique_ptr<ByteSource> source, RecordRules rules);
 
-// SQuAD's JSON, version 1.1 or 2.0 (Rajpurkar et al. 2016, arXiv:1606.05250): data, paragraphs,
-// context, qas. Answers' places are code points of the context, as Python counts. Ignored answers
-// are not read.
+// Reads SQuAD's JSON, version 1.1 or 2.0 (Rajpurkar et al. 2016, arXiv:1606.05250): data,
+// paragraphs, context, qas. An answer's place counts code points of the context, as Python does.
+// Answers that are ignored are not read. Throws kBadData where the file is not SQuAD's JSON.
 std::unique_ptr<ExampleReader> make_squad_examples(std::unique_ptr<ByteSource> source,
                                                    LabelNeed need = LabelNeed::kIfPresent);
 
-// Throws kBadData where an answer is not in its context at the place it names: then the places
-// count something else than code points.
+// Throws kBadData where an answer does not stand in its context at the place it names. The usual
+// cause is a file whose places count bytes or UTF-16 units and not code points.
 void require_answers(const Example& example);
 
-// The text that tells where an example goes when rows are held out: all windows and questions of
-// one context stay together.
+// The text whose hash decides whether an example is held out for validation. It is the context of a
+// question, so that all questions of one context stay together.
 std::string split_key(const Example& example, Task task);
 
 }  // namespace berth

@@ -16,14 +16,16 @@ namespace berth {
 
 // What a split needs to know of each row.
 struct RowKeys {
-  std::deque<uint32_t> hashes;  // of the row's text: equal texts hash alike
-  // The first entry of its class; 0 where a task has no one class a row.
+  std::deque<uint32_t> hashes;  // of the row's text; equal texts have equal hashes
+  // The row's class, as the first entry of the LabelDictionary with its name. 0 for all rows where
+  // the task does not give each row one class.
   std::deque<int32_t> strata;
 };
 
-// The rows of a data set in the order of their files, and the labels that they have. Rows beyond
-// `memory_bytes` lie in a file on the local disk (SpillFile): what stays in memory then are a few
-// bytes a row. Reading is thread-safe.
+// The rows of a data set, in the order of their files, and the labels that occur in them. The rows
+// are kept in memory up to `memory_bytes`. All rows of a larger table are moved to an unnamed file
+// on the local disk (SpillFile), and a few bytes for each stay in memory. After finish(), reading
+// is thread-safe.
 class ExampleTable {
  public:
   static constexpr size_t kMemoryBytes = size_t{64} << 20;
@@ -31,31 +33,31 @@ class ExampleTable {
 
   explicit ExampleTable(size_t memory_bytes = kMemoryBytes) : memory_bytes_(memory_bytes) {}
 
-  // Throws kBadData beyond kMostRows, and as SpillFile does.
+  // Throws kBadData for more than kMostRows rows, and what SpillFile throws.
   void append(const Example& example);
-  // Of the row last appended, where the table will be split: `split_key` is the text whose hash
-  // tells where the row goes.
+  // Adds the keys of the row last appended. Called for each row of a table that will be split.
+  // `split_key` is the text that is hashed.
   void add_key(const Example& example, std::string_view split_key, Task task);
-  // Of the source's next row, which is left out.
+  // Counts the next row of the source as left out.
   void leave_out() { left_out_.push_back(static_cast<uint32_t>(rows_)); }
-  // After the last row: settles the labels. Throws kBadData where there is no row.
+  // Called after the last row; settles the labels. Throws kBadData where there is no row.
   void finish();
 
   size_t rows() const { return rows_; }
-  size_t memory_bytes() const;  // what it holds in memory, labels aside
+  size_t memory_bytes() const;  // held in memory, without the labels
   Example read(uint32_t row) const;
-  // The number that a row has among all of its source, those left out included.
+  // The number of a row in its source, which counts rows that were left out.
   uint64_t source_row(uint32_t row) const;
-  // Whether rows lie on disk: then they are best read in nearly their order.
+  // Whether rows lie on disk, where reading them in nearly their order is much faster.
   bool spilled() const { return file_ != nullptr; }
 
-  // Of all rows, where each was given its key. At most once; they are the caller's from then on.
+  // The keys of all rows, which are moved to the caller. Called at most once.
   RowKeys take_keys() { return std::move(keys_); }
 
-  std::string name;  // as errors call it
+  std::string name;  // for errors
   LabelDictionary labels;
-  bool labelled = false;    // rows have labels, scores or answers
-  size_t unanswerable = 0;  // questions whose answers are none, where they are labelled
+  bool labelled = false;    // rows have labels, numbers or answers
+  size_t unanswerable = 0;  // labelled questions that have no answer
 
  private:
   static constexpr size_t kRowsPerOffset = 32;
@@ -65,10 +67,10 @@ class ExampleTable {
 
   const size_t memory_bytes_;
   size_t rows_ = 0;
-  std::string buffer_;               // encoded rows not in the file
-  std::deque<uint64_t> offsets_;     // of every 32nd row
-  std::vector<uint32_t> left_out_;   // for each row left out, the one that came after it
-  std::unique_ptr<SpillFile> file_;  // rows before those of the buffer
+  std::string buffer_;               // encoded rows that are not in the file
+  std::deque<uint64_t> offsets_;     // of every kRowsPerOffset-th row
+  std::vector<uint32_t> left_out_;   // for each row left out, the number of the row after it
+  std::unique_ptr<SpillFile> file_;  // the rows before those of the buffer
   RowKeys keys_;
 };
 

@@ -11,57 +11,61 @@
 
 namespace berth {
 
-// What the model is given of an example: its tokens, special ones included, and what it should say.
+// An example as the model takes it: one sequence of tokens, special tokens included, and the label
+// that the model should predict.
 struct Features {
   std::vector<int32_t> input_ids, token_type_ids;
 
-  // One class; or one a token, -1 for none; or the first and the last token of the answer, 0 and 0
-  // where the window holds none. Empty: unlabelled.
+  // The label, by the task's LabelKind. Both are empty where it is unlabelled.
+  // The class; or a class for each token, -1 for none; or the first and the last token of the
+  // answer, which are both 0 where the window holds no answer.
   std::vector<int32_t> classes{};
-  std::vector<float> targets{};  // the score; or 0 or 1 a label
-  float weight = 1;
+  std::vector<float> targets{};  // the number; or 0 or 1 for each class of a set
+  float weight = 1;              // a factor of the loss
 
-  // Word of a sentence that a token begins, -1 for the others; for the words' results.
+  // For each token the word of the sentence that it begins, or -1. Empty unless inputs are words.
   std::vector<int32_t> words{};
-  // Of a window: what part of the context each token stands for, in code points; {0, 0} outside it.
+  // For each token of a window the part of the context that it stands for, in code points; {0, 0}
+  // for tokens outside the context. Empty unless inputs are questions.
   std::vector<Span> context{};
 };
 
 struct FeatureOptions {
   Task task = kDefaultTask;
-  int32_t max_seq_length = 128;
-  // Tokens that neighbouring windows of a context share; empty: 128, or half of a window that has
-  // less than twice that.
+  int32_t max_seq_length = 128;  // tokens
+  // Tokens that neighbouring windows of a context share. Empty: 128, or half the window where that
+  // is less.
   std::optional<int64_t> doc_stride{};
-  bool labelled = true;            // examples have labels, and they are wanted
-  std::vector<int32_t> classes{};  // of each entry of the table's LabelDictionary
+  bool labelled = true;            // examples have labels, which become labels of the features
+  std::vector<int32_t> classes{};  // the class of each entry of the table's LabelDictionary
   int32_t num_classes = 0;
   std::vector<float> class_weights{};  // empty: all 1
 };
 
-// Examples to features. Immutable and thread-safe; borrows the tokenizer.
+// Turns examples into features. Immutable and thread-safe. Borrows the tokenizer.
 class FeatureMaker {
  public:
   virtual ~FeatureMaker() = default;
 
-  // One, or of a question as many as its context has windows. Throws kUsage where max_seq_length is
-  // too small for the example's kind, kBadData where token ids are more than it.
+  // Returns one, or for a question one for each window of its context. Throws kUsage where
+  // max_seq_length is too small for the example.
   virtual std::vector<Features> make(const Example& example) const = 0;
 };
 
+// The maker for the task's InputKind: one of those below.
 std::unique_ptr<FeatureMaker> make_feature_maker(FeatureOptions options,
                                                  const Tokenizer& tokenizer);
 
-// The makers by task.
-// Texts and pairs, cut longest first.
+// For texts and pairs. A pair that is too long loses tokens of its longer text first.
 std::unique_ptr<FeatureMaker> make_text_features(FeatureOptions options,
                                                  const Tokenizer& tokenizer);
-// Sentences of words: the first token of each word has its class, the others none (Devlin et al.
-// 2018, arXiv:1810.04805, section 5.3).
+// For sentences of words. The first token of each word has the word's class, the others have none
+// (Devlin et al. 2018, arXiv:1810.04805, section 5.3).
 std::unique_ptr<FeatureMaker> make_word_features(FeatureOptions options,
                                                  const Tokenizer& tokenizer);
-// Questions, cut to 64 tokens: windows over the context that overlap by doc_stride tokens. Where a
-// window does not hold the answer, the first token stands for it.
+// For questions, which are cut to 64 tokens. The windows over the context overlap by doc_stride
+// tokens. In a window that does not hold the whole answer, the first token is labelled as the
+// answer.
 std::unique_ptr<FeatureMaker> make_answer_features(FeatureOptions options,
                                                    const Tokenizer& tokenizer);
 

@@ -12,7 +12,7 @@ namespace {
 
 using Names = std::span<const std::string_view>;
 
-// In order of preference.
+// The lists of names are in order of preference.
 constexpr std::array<std::string_view, 3> kContextNames = {"context", "passage", "paragraph"};
 constexpr std::array<std::string_view, 3> kIdNames = {"id", "qid", "guid"};
 constexpr std::array<std::array<std::string_view, 2>, 8> kPairNames = {{{"sentence1", "sentence2"},
@@ -54,7 +54,7 @@ size_t find_named(std::span<const Column> columns, const std::string& name,
               "no column " + quoted(name) + " (" + flag + "); there is " + list_columns(columns));
 }
 
-// "text, sentence, content, ...", for messages.
+// The first names of a list, for messages: "text, sentence, content, ...".
 std::string first_of(Names names) {
   std::string text;
   for (const std::string_view name : names.first(std::min<size_t>(names.size(), 3))) {
@@ -63,7 +63,7 @@ std::string first_of(Names names) {
   return text + "...";
 }
 
-// QNLI's question, which stands before its sentence.
+// The question of a table like QNLI's, which forms a pair with its sentence and comes first.
 std::optional<size_t> find_question(std::span<const Column> columns, const ColumnChoice& choice,
                                     Task task) {
   const bool has_pairs = traits(task).inputs == InputKind::kTexts;
@@ -84,7 +84,7 @@ size_t find_text(std::span<const Column> columns, const ColumnChoice& choice, Ta
               "", "name it with --text-column; there is " + list_columns(columns));
 }
 
-// The columns of the names in `list`, which commas separate.
+// The columns whose names `list` holds, separated by commas.
 std::vector<size_t> find_several(std::span<const Column> columns, const std::string& list) {
   std::vector<size_t> found;
   for (size_t begin = 0; begin <= list.size();) {

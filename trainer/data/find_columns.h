@@ -10,32 +10,33 @@
 
 namespace berth {
 
-// Column names as given; empty: found by name among those the field uses (text, sentence, content,
-// ...; label, target, class, ...; pairs as sentence1 with sentence2; words with tags; question,
-// context and answers).
+// The names of the columns to use, as the user gave them. Where a name is empty, the column is
+// found by the names that the task's columns usually have (TaskTraits): text and label, sentence1
+// with sentence2, words with tags, question with context and answers.
 struct ColumnChoice {
   std::string text{}, text_pair{};
-  std::string label{};   // multi-label: several, with commas, one 0/1 column a label
-  std::string weight{};  // empty: all rows count alike
+  std::string label{};   // sets of classes: may name several, with commas, each a column of 0 and 1
+  std::string weight{};  // empty: all rows have the same weight
 };
 
-// Whether rows must have labels. Ignored ones are not read, whatever their cells hold: rows to
-// predict may have a column of them that is empty, or -1, or of classes that nobody knows.
+// Whether rows must have labels. Labels that are ignored are not read, whatever the cells hold: the
+// label column of rows to predict may be empty, or hold -1 or unknown classes.
 enum class LabelNeed { kRequired, kIfPresent, kIgnored };
 
 // Indices into a table's columns.
 struct FoundColumns {
-  size_t text = 0;  // of a question: the question
-  std::optional<size_t> text_pair{}, id{}, weight{};
-  std::vector<size_t> labels{};  // one; more where each label has a column; none: unlabelled
+  size_t text = 0;                                    // or words, or the question
+  std::optional<size_t> text_pair{}, id{}, weight{};  // text_pair: or the context
+  std::vector<size_t> labels{};  // one, or one for each class of a set; empty: unlabelled
 };
 
-// Throws kBadData, listing the table's columns, when a wanted one is not there or two would do;
-// kUsage when two roles name the same one.
+// Finds the columns of a table by the choice and the task. Throws kBadData, listing the table's
+// columns, where a column that is needed is not there; kUsage where one column would have two
+// roles.
 FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& choice,
                           LabelNeed need, Task task = kDefaultTask);
 
-// Whether a table holds words and tags, or questions with answers, by its columns' names.
+// Whether a table holds words with tags, or questions with answers, by the names of its columns.
 bool names_words_and_tags(std::span<const Column> columns);
 bool names_answers(std::span<const Column> columns);
 

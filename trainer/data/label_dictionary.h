@@ -8,34 +8,40 @@
 
 namespace berth {
 
-// The labels that occur in a table, numbered as they come. Blanks around one are no part of it.
+// The labels that occur in a table, numbered in the order in which they are met. Such a number is
+// an entry; a class is an entry's place among the sorted names. Blanks around a label are dropped.
+// Not thread-safe while labels are added.
 class LabelDictionary {
  public:
-  // The entry of a label; a new one is added. Throws kBadData where only others are known.
+  // The entry of a label, which is added if it is new. Throws kBadData where the labels are
+  // restricted and this is not one of them.
   int32_t entry(std::string_view label);
-  // Where the entries that were added since it was last called were met, for messages.
+  // Remembers, for messages, that the entries added since the last call were met at `position`.
   void locate(const std::string& position);
-  // No labels but these, or numbers written otherwise, are entries from now on.
+  // Accepts only these labels from now on. A whole number may be written otherwise ("1.0" for "1").
+  // An empty list accepts all.
   void restrict_to(const std::vector<std::string>& known);
-  // Of a categorical column: the order of names().
+  // The categories of a categorical column, whose order names() keeps.
   void add_categories(const std::vector<std::string>& categories);
 
   size_t size() const { return entries_.size(); }
   bool empty() const { return entries_.empty(); }
 
-  // Labels of a text file are text: where all are whole numbers (1, 2 or 1.0, 2.0) they are made
-  // integers, unless one is too large to be told from its neighbours. Once, after the last row.
-  // Throws kBadData, naming the first, where they are fractional numbers.
+  // Called once, after the last row. A text file holds numbers as text: where all labels are whole
+  // numbers (1, 2 or 1.0, 2.0), they are rewritten as integers. They stay as they are where one is
+  // too large for fp64 to tell it from its neighbours. Throws kBadData, naming the first, where all
+  // are numbers and some have fractions.
   void settle();
 
-  // Each entry's first entry of the same label: once settled, "1" and "1.0" are one.
+  // For each entry the first entry with the same label. After settle(), "1" and "1.0" are the same.
   std::vector<int32_t> first_entries() const;
 
-  // The labels that occur, each once: integers by value, categories in their order, else sorted.
+  // The labels that occur, each once. Integers are ordered by value, categories as they were given,
+  // and other labels by their bytes.
   std::vector<std::string> names() const;
 
-  // Each entry's index into `names`. Throws kBadData, saying where it was met, on one that is
-  // not there.
+  // The index of each entry in `names`. Throws kBadData, saying where it was met, for a label that
+  // is not among them.
   std::vector<int32_t> classes(const std::vector<std::string>& names) const;
 
  private:
@@ -43,10 +49,10 @@ class LabelDictionary {
   std::string position_of(size_t entry) const;
 
   std::vector<std::string> entries_;
-  std::vector<std::string> positions_;  // where each entry was met first
+  std::vector<std::string> positions_;  // where each entry was first met
   std::unordered_map<std::string, int32_t> index_;
   std::vector<std::string> categories_;
-  std::vector<std::string> known_;  // empty: any
+  std::vector<std::string> known_;  // empty: all labels are accepted
 };
 
 }  // namespace berth

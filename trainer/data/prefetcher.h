@@ -11,17 +11,18 @@
 
 namespace berth {
 
-// Makes updates ahead of training, on a thread of its own, which alone uses `batcher` (and the data
-// behind it) until this is destroyed.
+// Prepares updates ahead of training on a thread of its own. Until this is destroyed, only that
+// thread may use `batcher` and the data set behind it. next() is called by one thread.
 class Prefetcher {
  public:
-  // `updates` of them from `start` on, at most `depth` waiting.
+  // Prepares `updates` updates, the first one at `start`. At most `depth` of them wait for next().
   Prefetcher(Batcher& batcher, DataCursor start, int64_t updates, size_t depth = 4);
   ~Prefetcher() = default;
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
 
-  // The next update; false after the last. What the thread threw is rethrown here.
+  // Moves the next update out, and waits for it if need be; false after the last one. Rethrows what
+  // the thread threw.
   bool next(UpdateBatch& update);
 
  private:
@@ -34,7 +35,7 @@ class Prefetcher {
   std::deque<UpdateBatch> waiting_;
   bool finished_ = false;
   std::exception_ptr failure_;
-  std::jthread thread_;  // last: joined before what it uses goes
+  std::jthread thread_;  // the last member, so that it is joined before what it uses is destroyed
 };
 
 }  // namespace berth

@@ -16,7 +16,7 @@ namespace {
 using Numbers = std::vector<int64_t>;
 using Features = std::vector<TfFeature>;
 
-// The first of these features that is there.
+// The first of the named features that the record has; null: it has none.
 const TfFeature* find(const Features& features, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
     const auto found = std::find_if(features.begin(), features.end(),
@@ -30,7 +30,7 @@ const TfFeature* label_of(const Features& features) {
   return find(features, {"label_ids", "label_id", "label"});
 }
 
-// Its integers; empty where it is absent.
+// The integers of a feature; empty where it is absent.
 Numbers integers(const TfFeature* feature) {
   if (feature == nullptr) return {};
   if (const auto* numbers = std::get_if<Numbers>(&feature->values)) return *numbers;
@@ -47,7 +47,8 @@ float single_number(const TfFeature& feature) {
   throw Error(Code::kBadData, cat("feature ", quoted(feature.name), " is not one number"));
 }
 
-// What of `numbers`, each of which must be below `size` (0: any), the mask keeps.
+// The numbers that the mask keeps. Each must be below `size`, unless `size` is 0. `what` names one
+// in messages.
 std::vector<int32_t> kept(const Numbers& numbers, const Numbers& mask, int64_t size,
                           const char* what) {
   std::vector<int32_t> ids;
@@ -103,10 +104,10 @@ class RecordReader final : public ExampleReader {
   std::string position() const override { return cat("record at byte ", records_.offset()); }
   bool labelled() const override { return labelled_; }
   Task task() const { return task_; }
-  bool is_empty() const { return !has_first_; }  // before the first next()
+  bool is_empty() const { return !has_first_; }  // may be asked before the first next()
 
  private:
-  // The next real example.
+  // Reads the next record that is a real example.
   bool read(Features& features) {
     for (std::vector<std::byte> record; records_.next(record);) {
       try {
@@ -120,7 +121,7 @@ class RecordReader final : public ExampleReader {
     return false;
   }
 
-  // Returns the mask.
+  // Reads the tokens that the mask keeps, and returns the mask.
   Numbers read_tokens(const Features& features, Example& example) const {
     const Numbers ids = integers(find(features, {"input_ids", "input_word_ids"}));
     Numbers mask = integers(find(features, {"input_mask"}));
@@ -164,7 +165,8 @@ class RecordReader final : public ExampleReader {
     }
     for (size_t i = 0; i < numbers.size(); ++i) {
       if (is_of_tokens && mask[i] == 0) continue;
-      // Model Garden's taggers mark what has no label with -1, Hugging Face's with -100.
+      // A token without a label is marked with -1 by the Model Garden and with -100 by Hugging
+      // Face.
       const bool has_none = is_of_tokens && numbers[i] < 0;
       example.labels.push_back(has_none ? -1 : labels.entry(label_name(numbers[i])));
     }

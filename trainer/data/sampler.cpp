@@ -31,7 +31,7 @@ double Sampler::epochs_until(const DataCursor& cursor) {
   int64_t rows = cursor.block * block_rows_ + cursor.index;
   for (int64_t passed = 0; passed < cursor.block; ++passed) {
     const bool is_last = order_of_blocks_[static_cast<size_t>(passed)] == blocks_ - 1;
-    if (is_last) rows -= blocks_ * block_rows_ - rows_;  // which is short
+    if (is_last) rows -= blocks_ * block_rows_ - rows_;  // the last block has fewer rows
   }
   return static_cast<double>(cursor.epoch) + static_cast<double>(rows) / static_cast<double>(rows_);
 }

@@ -5,25 +5,26 @@
 
 namespace berth {
 
-// Where training stands in its data; all that a checkpoint needs to go on in the same order.
+// Where training stands in its data. A checkpoint that holds it continues in the same order.
 struct DataCursor {
-  int64_t epoch = 0;  // passes finished
-  int64_t block = 0;  // blocks of this pass finished
-  int64_t index = 0;  // rows of this block handed out
+  int64_t epoch = 0;  // finished passes over the data
+  int64_t block = 0;  // finished blocks of this pass
+  int64_t index = 0;  // rows of this block that were handed out
   bool operator==(const DataCursor&) const = default;
 };
 
-// The order of rows: in each epoch a permutation of blocks of `block_rows` rows, and inside each
-// block one of its rows, both by Fisher and Yates with Philox keyed by (seed, epoch, block). So
-// a place is three numbers, and data larger than memory is read a block at a time.
+// The order of rows. Each epoch permutes the blocks of `block_rows` rows, and the rows inside each
+// block. Both permutations depend only on (seed, epoch, block), so three numbers tell a place, and
+// data larger than memory is read one block at a time. Not thread-safe.
 class Sampler {
  public:
   Sampler(int64_t rows, int64_t block_rows, uint64_t seed);
 
-  // The row at `cursor`, which moves to the next one (past the last: the next epoch's first).
+  // Returns the row at `cursor` and moves the cursor to the next one. Behind the last row of an
+  // epoch is the first of the next epoch.
   int64_t next(DataCursor& cursor);
 
-  // Passes over the data until `cursor`, the parts of one by rows.
+  // The number of passes over the data up to `cursor`. A part of a pass is counted by its rows.
   double epochs_until(const DataCursor& cursor);
 
  private:

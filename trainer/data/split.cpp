@@ -17,9 +17,10 @@ uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// How many of the rows, the `count` lowest of which stand in front, end with a whole text: with the
-// last one's equals, or without where nothing else would be left, or `count` where there is but
-// one.
+// Rounds `count` so that rows with equal texts are not divided, and returns the result. The `count`
+// rows with the lowest hashes stand in front; this moves the others of the last text to them. Where
+// no row would be left then, it takes that text out instead; where all rows have the same text, it
+// returns `count`.
 size_t whole_texts(std::vector<uint32_t>& rows, size_t count, const std::deque<uint32_t>& hashes) {
   if (count == 0) return 0;
   uint32_t last = 0;
@@ -37,7 +38,8 @@ uint64_t seeded_hash(uint64_t seed, uint32_t row) {
   return mix(mix(seed + 0x9e3779b97f4a7c15) + row);
 }
 
-// Moves the `count` rows whose key is lowest, of equals the lower rows, to the front of `rows`.
+// Moves the `count` rows with the lowest keys to the front of `rows`. Of rows with equal keys the
+// lower ones count as lower.
 template <typename Key>
 void select_lowest(std::vector<uint32_t>& rows, size_t count, const Key& key) {
   const auto less = [&](uint32_t a, uint32_t b) {

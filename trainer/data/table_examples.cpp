@@ -63,7 +63,7 @@ class TableExamples final : public ExampleReader {
     throw Error(Code::kBadData, "column " + quoted(name(column)) + " is missing");
   }
 
-  // A list, or parts between `separators`.
+  // The members of a list, or the parts of the text between `separators`.
   std::vector<std::string> text_list(size_t column, std::string_view separators) const {
     const std::string whole = text(column);
     if (auto list = parse_text_list(whole)) return std::move(*list);
@@ -71,7 +71,8 @@ class TableExamples final : public ExampleReader {
     return parted(whole, separators);
   }
 
-  // The same of labels, none of which begins as a list does; words may.
+  // The same for labels. A label does not begin with the bracket of a list, as a word may, so such
+  // a text must be a list.
   std::vector<std::string> label_list(size_t column, std::string_view separators) const {
     const std::string whole = plain_text(cells_[column]).value_or("");
     if (begins_list(whole) && !parse_text_list(whole)) refuse_list(column, whole);
@@ -144,7 +145,7 @@ class TableExamples final : public ExampleReader {
     return label_list(column, whole.find('|') != std::string::npos ? "|" : ",");
   }
 
-  // The columns whose cell is 1.
+  // The names of the columns whose cells are 1.
   std::vector<std::string> marked_columns() const {
     std::vector<std::string> marked;
     for (const size_t column : columns_.labels) {

@@ -10,12 +10,12 @@
 namespace berth {
 namespace {
 
-// Rows whose first ones can be looked at before they are read.
+// Rows of which the first thousand can be looked at before they are read.
 class PeekedRows final : public RowReader {
  public:
   explicit PeekedRows(std::unique_ptr<RowReader> rows) : rows_(std::move(rows)) {
     constexpr size_t kRows = 1000;
-    // What a bad row throws is thrown where it is read.
+    // The error of a malformed row is thrown later, when next() reaches it.
     try {
       for (Row row; peeked_.size() < kRows && rows_->next(row);) {
         peeked_.push_back(std::move(row));
@@ -55,7 +55,7 @@ class PeekedRows final : public RowReader {
   std::optional<Error> failure_;
 };
 
-// The columns' names, as a choice for the files that follow.
+// The names of the columns that were found, which are the choice for the files that follow.
 ColumnChoice chosen(std::span<const Column> columns, const FoundColumns& found) {
   ColumnChoice choice{.text = columns[found.text].name};
   if (found.text_pair) choice.text_pair = columns[*found.text_pair].name;
@@ -74,7 +74,7 @@ FoundColumns TableLoader::find(std::span<const Column> columns) {
   if (!has_part_) {
     const FoundColumns found = find_columns(columns, rules_.columns, rules_.need, task);
     ColumnChoice choice = chosen(columns, found);
-    // Another file may have it: then it is no text.
+    // Another file may have the label column, which must not be taken for a text then.
     if (ignores_labels && choice.label.empty()) choice.label = rules_.columns.label;
     rules_.columns = std::move(choice);
     return found;

@@ -16,18 +16,19 @@
 namespace berth {
 
 struct LoadRules {
-  std::optional<Task> task{};  // empty: the first file tells
+  std::optional<Task> task{};  // empty: deduced from the first file
   ColumnChoice columns{};
   LabelNeed need = LabelNeed::kRequired;
-  int64_t skip_bad_rows = 0;                // so many may be left out
-  bool keeps_keys = false;                  // the table will be split
-  std::vector<std::string> known_labels{};  // rows with others are bad; empty: all are known
-  // Of TFRecords: what their integers stand for (empty: themselves), and the ids they may hold.
+  int64_t skip_bad_rows = 0;                // the most malformed rows that are left out
+  bool keeps_keys = false;                  // keep the keys of rows, by which the table is split
+  std::vector<std::string> known_labels{};  // a row with another is malformed; empty: accept all
+  // For TFRecords: the names of their integers (empty: their digits), and the ids they may hold.
   std::vector<std::string> record_labels{};
   TokenLimits token_limits{};
 };
 
-// Reads the files of one data set into one table, the rows of each after those of the one before.
+// Reads the files of one data set into one table. The rows of each file follow those of the file
+// before it. Not thread-safe.
 class TableLoader {
  public:
   explicit TableLoader(const LoadRules& rules, size_t memory_bytes = ExampleTable::kMemoryBytes)
@@ -35,22 +36,25 @@ class TableLoader {
     table_->labels.restrict_to(rules.known_labels);
   }
 
-  // Each reads all rows of a file. Throws kBadData: a column that is not there (naming those that
-  // are), a row that is none (naming it) beyond those that may be left out, a file that lacks a
-  // column that the first had, or has a pair or a label that the first lacked. Errors do not name
-  // the file: add it with at().
+  // Each reads all rows of a file. Throws kBadData
+  //   - where a column is missing, listing those that are there,
+  //   - for the first malformed row, naming it, after as many as may be left out,
+  //   - where a file lacks a column of the first file, or has a pair or label that the first lacks.
+  // Errors do not name the file; the caller adds it with Error::at().
   void append_rows(std::unique_ptr<RowReader> rows);
   void append_records(std::unique_ptr<ByteSource> source);  // TFRecords of token ids
   void append_squad(std::unique_ptr<ByteSource> source);
 
-  // Throws kBadData when no file had a row or the labels of all are no classes. At most once.
+  // Returns the table. Throws kBadData where no file had a row, or where labels that should be
+  // classes are fractions. Called at most once.
   std::unique_ptr<ExampleTable> finish();
 
-  // Known after the first file.
+  // These are known after the first file.
   Task task() const { return *rules_.task; }
-  const ColumnChoice& columns() const { return rules_.columns; }  // the ones that were read
+  const ColumnChoice& columns() const { return rules_.columns; }  // those that were read
   int64_t skipped_rows() const { return skipped_; }
-  const std::string& first_skipped() const { return first_skipped_; }  // why, and where
+  // What was wrong with the first row left out, and where it stands.
+  const std::string& first_skipped() const { return first_skipped_; }
 
  private:
   FoundColumns find(std::span<const Column> columns);

@@ -13,7 +13,7 @@ namespace {
 
 using Parts = std::vector<std::string>;
 
-// [ part {(, | blank) part} [,] ]
+// Parses Python's and NumPy's lists: [ part {(, | blank) part} [,] ]
 class PythonList {
  public:
   explicit PythonList(std::string_view text) : text_(text) {}
@@ -39,7 +39,7 @@ class PythonList {
  private:
   static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-  // The character to read; zero at the end.
+  // The next character to read; zero at the end.
   char next() const { return at_ < text_.size() ? text_[at_] : '\0'; }
 
   bool take(char c) {
@@ -52,7 +52,7 @@ class PythonList {
     while (is_blank(next())) ++at_;
   }
 
-  // A number, True or False; no None, which is no label.
+  // Reads a number, True or False. None is refused, since it is not a label.
   bool read_bare(std::string& part) {
     const size_t begin = at_;
     while (at_ < text_.size() && next() != ',' && next() != ']' && !is_blank(next())) ++at_;

@@ -7,13 +7,14 @@
 
 namespace berth {
 
-// A list of texts or numbers, as texts; nullopt where `text` is none. It is JSON's, Python's as
-// pandas writes it into a CSV (['a', "it's", 1]), or NumPy's (the same, with blanks in place of
-// commas).
+// Parses a list of texts or numbers and returns its members as texts; nullopt where `text` is not a
+// list. It is written as JSON, as pandas writes a Python list into a CSV (['a', "it's", 1]), or as
+// NumPy does (blanks in place of commas).
 std::optional<std::vector<std::string>> parse_text_list(std::string_view text);
 
-// Whether it begins as a list or object, or is enclosed by their brackets: then it is one, however
-// odd, and not to be split where blanks or commas are.
+// Whether the text begins with the bracket of a list or object, and whether brackets enclose it. A
+// text of which this is true is meant as a list, even if it cannot be parsed, so it must not be
+// split at blanks or commas.
 bool begins_list(std::string_view text);
 bool is_bracketed(std::string_view text);
 

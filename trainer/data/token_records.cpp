@@ -41,7 +41,8 @@ TfFeature label_ids(const Features& features, const TokenRecordOptions& options)
   return label;
 }
 
-// The shortest number that reads back as this one: 3.8, not 3.7999999523162842.
+// The fp64 number with the shortest text that reads back as this fp32 one: 3.8 and not
+// 3.7999999523162842.
 double shortest(float value) {
   char text[32];
   const char* end = std::to_chars(text, text + sizeof text, value).ptr;

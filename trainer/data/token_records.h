@@ -13,22 +13,26 @@ namespace berth {
 
 struct TokenRecordOptions {
   Task task = kDefaultTask;
-  int32_t max_seq_length = 128;  // records are padded to it
+  int32_t max_seq_length = 128;  // tokens that each record is padded to
   int32_t num_labels = 0;
   bool with_weight = false;
 };
 
-// What make_record_examples() reads, as google-research/bert's run_classifier.py and TF Model
-// Garden's create_finetuning_data.py write it, sorted by name: input_ids, input_mask and
-// segment_ids, padded with 0; label_ids: one integer, of a score one float, of tags an integer a
-// token (-1: none), of several labels a 0 or 1 for each; is_real_example 1; weight. Unlabelled ones
-// have the labels that those programs give them, since their readers ask for some: 0, of tags -1.
-// Not for questions.
+// The features of a tf.Example as google-research/bert's run_classifier.py and the Model Garden's
+// create_finetuning_data.py write it, sorted by name. make_record_examples() reads them.
+//   input_ids, input_mask, segment_ids  padded with 0
+//   label_ids        one integer for a class, one float for a number, an integer for each token for
+//                    tags (-1: none), a 0 or 1 for each class of a set
+//   is_real_example  1
+//   weight           where the options say so
+// Readers of such files require labels, so an unlabelled row has those that these programs give it:
+// 0, or -1 for each token. Not for questions.
 std::vector<TfFeature> token_record(const Features& features, const TokenRecordOptions& options);
 
-// The same for people: a line of JSON with tokens (where there is a tokenizer), input_ids and
-// segment_ids, not padded, and label: a name, a score, a list of names, or of tags a list with null
-// for none. Unlabelled: no label. `labels` are the classes' names.
+// The same as a line of JSON for people to read: tokens (where `tokenizer` is not null), input_ids
+// and segment_ids, without padding, and label, which an unlabelled row lacks. The label is a name,
+// a number, a list of names, or a list of tags with null for tokens that have none. `labels` are
+// the names of the classes.
 std::string token_line(const Features& features, const TokenRecordOptions& options,
                        const std::vector<std::string>& labels, const Tokenizer* tokenizer);
 

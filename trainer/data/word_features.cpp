@@ -24,7 +24,7 @@ class WordFeatures final : public FeatureMaker {
   }
 
  private:
-  // Every token that was given is a word of its own.
+  // Each of the given tokens is a word of its own.
   Features of_tokens(const Example& example) const {
     Features features = token_features(example, options_.max_seq_length);
     for (size_t token = 0; token < features.input_ids.size(); ++token) {
@@ -33,10 +33,11 @@ class WordFeatures final : public FeatureMaker {
     return features;
   }
 
-  // Every word follows a space, the first one too: byte-level BPE tells apart those that do not.
+  // Every word follows a space, and so does the first one: to byte-level BPE a word without a space
+  // before it is a different word.
   Features of_words(const std::vector<std::string>& words) const {
     std::string sentence;
-    std::vector<uint32_t> ends;  // of each word, in code points
+    std::vector<uint32_t> ends;  // where each word ends, in code points
     uint32_t end = 0;
     for (const std::string& word : words) {
       sentence.append(" ").append(word);

@@ -23,7 +23,7 @@ std::u32string without_punctuation(std::u32string_view text) {
   return kept;
 }
 
-// Articles are whole runs of letters and digits, though other characters may touch them.
+// An article is a whole run of letters and digits. Other characters may stand next to it.
 std::u32string without_articles(std::u32string_view text) {
   std::u32string kept;
   for (size_t begin = 0, end = 0; begin < text.size(); begin = end) {

@@ -4,13 +4,15 @@
 
 namespace berth {
 
-// part / whole; 0 of nothing, as scikit-learn's zero_division=0.
+// part / whole; 0 where the whole is 0, as scikit-learn computes it with zero_division=0.
 inline double ratio(int64_t part, int64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// How often a class was predicted, how often it is the truth, how often both; van Rijsbergen 1979.
-// Rates of a class that was not predicted, or does not occur, are 0.
+// Counts of one class, and the rates that follow from them (van Rijsbergen 1979). `predicted`
+// counts examples that were predicted to be of the class, `support` those that are, and
+// `true_positives` those of which both hold. The precision of a class that was never predicted is
+// 0, and so is the recall of a class that does not occur.
 struct ClassCounts {
   int64_t true_positives = 0, predicted = 0, support = 0;
 

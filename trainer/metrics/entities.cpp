@@ -7,7 +7,7 @@
 namespace berth {
 namespace {
 
-constexpr char kNone = '?';  // in the place of a prefix
+constexpr char kNone = '?';  // stands for a prefix that is missing
 
 struct Tag {
   char prefix = 'O';

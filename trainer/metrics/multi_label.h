@@ -10,22 +10,23 @@
 
 namespace berth {
 
-// How predicted sets of classes fit the true ones, as scikit-learn computes it from indicator
-// matrices. A class is predicted where its probability, sigmoid(logit), is over 0.5, and true where
-// its target is.
+// Scores predicted sets of classes against the true ones, as scikit-learn does with indicator
+// matrices. A class is predicted where its probability, sigmoid(logit), is above 0.5, and true
+// where its target is above 0.5. Not thread-safe.
 class MultiLabelMetrics {
  public:
   explicit MultiLabelMetrics(int64_t num_labels);
 
-  // One example: a logit and a target for each label.
+  // Adds one example, with a logit and a target for each label.
   void add(std::span<const float> logits, std::span<const float> targets);
 
   int64_t examples() const { return examples_; }
-  // Precision, recall, F1 and support of one label.
+  // The counts of one label, which give its precision, recall, F1 and support.
   const ClassCounts& of_label(int64_t label) const { return labels_[static_cast<size_t>(label)]; }
 
-  // accuracy (the whole set is right), f1_micro (of all labels' counts together), f1_macro (the
-  // mean over labels; one that neither occurs nor is predicted counts 0, as zero_division=0).
+  // accuracy: the share of examples whose whole set is right;
+  // f1_micro: the F1 of the sums of all labels' counts;
+  // f1_macro: the mean F1 over the labels, with 0 for a label that neither occurs nor is predicted.
   std::map<std::string, double> metrics() const;
 
  private:

@@ -10,7 +10,8 @@ namespace {
 
 constexpr char32_t kReplacement = 0xFFFD;
 
-// The code point at `at`, of which it takes the bytes; kReplacement and one byte where none is.
+// Reads the code point at `at` and moves `at` behind it. Where there is no valid one, it returns
+// kReplacement and moves by one byte.
 char32_t take(std::string_view text, size_t& at) {
   const auto lead = static_cast<unsigned char>(text[at++]);
   if (lead < 0x80) return lead;
@@ -45,7 +46,7 @@ void append(char32_t c, std::string& text) {
   put(0x80 | (c & 0x3F));
 }
 
-// The range or run that holds c, if any does.
+// The range or run that holds c; null where none does.
 template <typename T>
 const T* holding(std::span<const T> sorted, char32_t c) {
   const auto after = std::upper_bound(sorted.begin(), sorted.end(), c,
@@ -57,8 +58,8 @@ const T* holding(std::span<const T> sorted, char32_t c) {
 
 char32_t lower(char32_t c) {
   if (c < 0x80) return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
-  // Runs of every second character may stand inside each other: the nearest before is not always
-  // it.
+  // Runs of every second character may overlap, so the nearest run that begins before c need not be
+  // the one that holds it.
   const std::span runs(kLowerCaseRuns, kLowerCaseRunCount);
   for (const LowerCaseRun& run : runs) {
     if (run.first > c) break;

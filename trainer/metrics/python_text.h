@@ -5,13 +5,15 @@
 
 namespace berth {
 
-// The methods of Python's str that evaluation scripts use, over code points.
+// The methods of Python's str that evaluation scripts use. Scores equal those of the scripts only
+// if characters beyond ASCII are treated as Python treats them.
 
-// UTF-8 to code points and back. Bytes that are no UTF-8 become U+FFFD, one each.
+// Convert UTF-8 to code points and back. Each byte that is not valid UTF-8 becomes U+FFFD.
 std::u32string code_points(std::string_view text);
 std::string utf8(std::u32string_view text);
 
-// str.lower(); a final sigma is told by whether letters stand around it.
+// str.lower(). A capital sigma becomes a final sigma where a letter stands before it and none
+// after.
 std::u32string lowered(std::u32string_view text);
 // str.isalnum()
 bool is_alphanumeric(char32_t c);

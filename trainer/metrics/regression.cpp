@@ -22,7 +22,8 @@ double mean(const std::vector<double>& x) {
 
 double correlation(const std::vector<double>& x, const std::vector<double>& y) {
   if (has_nan(x) || has_nan(y)) return std::numeric_limits<double>::quiet_NaN();
-  // Asked of the values: their distances from a rounded mean need not be 0.
+  // The values themselves are compared: where all are equal, their distances from the rounded mean
+  // need not be 0.
   if (all_alike(x) || all_alike(y)) return 0;
   const double mean_x = mean(x), mean_y = mean(y);
   double xx = 0, yy = 0, xy = 0;
@@ -34,7 +35,7 @@ double correlation(const std::vector<double>& x, const std::vector<double>& y) {
   return std::clamp(xy / (std::sqrt(xx) * std::sqrt(yy)), -1.0, 1.0);
 }
 
-// From 1; equal values share the mean of their ranks. No NaN.
+// Ranks from 1; equal values share the mean of their ranks. No value may be NaN.
 std::vector<double> ranks(const std::vector<double>& x) {
   std::vector<size_t> order(x.size());
   std::iota(order.begin(), order.end(), size_t{0});

@@ -6,21 +6,23 @@
 
 namespace berth {
 
-// How predicted numbers fit the true ones, as scipy.stats computes it. Keeps both of each example:
-// ranks need all of them.
+// Scores predicted numbers against the true ones, as scipy.stats does. Keeps all of them, since
+// ranks need all. Not thread-safe.
 class RegressionMetrics {
  public:
   void add(double prediction, double truth);
 
   size_t examples() const { return truths_.size(); }
 
-  // Of no examples all are 0. NaN among the numbers makes all NaN.
+  // Each is 0 where there are no examples, and NaN where any of the numbers is.
 
   // The mean squared error.
   double mse() const;
-  // Pearson 1895; 0, where scipy says NaN, when the predictions or the truths are all alike.
+  // Pearson's correlation (1895). 0 where the predictions or the truths are all equal; scipy
+  // returns NaN there.
   double pearson() const;
-  // Spearman 1904: Pearson's of the ranks, equal values having the mean of theirs; 0 as above.
+  // Spearman's correlation (1904): Pearson's of the ranks, where equal values share the mean of
+  // their ranks. 0 as above.
   double spearman() const;
 
   // mse, pearson, spearman.

@@ -2,8 +2,8 @@
 
 namespace berth {
 
-// The functions that config.json's hidden_act names. GELU: Hendrycks and Gimpel 2016,
-// arXiv:1606.08415, computed with erf (kGelu) or with its tanh approximation (kGeluTanh).
+// The activation functions that hidden_act in config.json may name. GELU (Hendrycks and Gimpel
+// 2016, arXiv:1606.08415) is computed with erf (kGelu) or by its tanh approximation (kGeluTanh).
 enum class Activation { kGelu, kGeluTanh, kRelu, kTanh };
 
 }  // namespace berth

@@ -6,61 +6,65 @@
 
 namespace berth {
 
-// B sequences laid end to end, without a padding token: sequence b is tokens
-// [cu_seqlens[b], cu_seqlens[b+1]). The arrays of length T and B+1 live on the host.
+// A padding-free batch: the T tokens of B sequences, laid end to end. Sequence b is the tokens from
+// cu_seqlens[b] up to, not including, cu_seqlens[b+1]. All arrays are in host memory.
 struct PackedBatch {
   std::vector<int32_t> input_ids, token_type_ids, position_ids;  // [T]
   std::vector<int32_t> cu_seqlens = {0};                         // [B+1]
 
-  // A class for each sequence [B].
+  // The labels, by the task's LabelKind.
+  // The class of each sequence [B].
   using Classes = std::vector<int32_t>;
-  // A class for each token [T]; negative: none.
+  // The class of each token [T]. A negative one is no label and has no loss.
   struct TokenClasses {
     std::vector<int32_t> classes;
     bool operator==(const TokenClasses&) const = default;
   };
-  // Tokens whose ids are to be told: their places in the batch, increasing, and the ids [M];
-  // negative: to be told without a loss.
+  // The M masked tokens: their places in the batch, increasing, and the ids that the model should
+  // predict [M]. A negative id has no loss.
   struct MaskedTokens {
     std::vector<int32_t> tokens, ids;
     bool operator==(const MaskedTokens&) const = default;
   };
-  // A number for each sequence [B]: regression.
+  // The number of each sequence [B].
   struct Scores {
     std::vector<float> values;
     bool operator==(const Scores&) const = default;
   };
-  // How far each class applies to each sequence [B,C], 0 to 1: multi-label classification.
+  // The set of classes of each sequence [B,C]: 1 for each class that belongs to it, else 0. Values
+  // between them are soft targets.
   struct ClassSets {
     std::vector<float> targets;
     bool operator==(const ClassSets&) const = default;
   };
-  // Where each sequence's answer begins and ends [B]: places in the batch (not in the sequence),
-  // both inclusive; negative: no loss.
+  // The first and the last token of each sequence's answer [B], as places in the batch and not in
+  // the sequence. A negative one has no loss.
   struct Answers {
     std::vector<int32_t> starts, ends;
     bool operator==(const Answers&) const = default;
   };
   std::variant<std::monostate, Classes, TokenClasses, MaskedTokens, Scores, ClassSets, Answers>
-      labels;  // none: predict
+      labels;  // monostate: there are none, as in prediction
 
-  // Of the labelled sequences [B], or tokens [T] where these have the labels; empty: all 1.
+  // A factor for the loss of each sequence [B], or of each token [T] where tokens have the labels.
+  // Empty: all are 1.
   std::vector<float> weights;
 
-  // Place of this micro-batch in its update: tokens and sequences before it (on any rank).
+  // The place of this micro-batch in its update: how many tokens and sequences come before it, on
+  // all ranks. Dropout depends on it, so that an update is the same however it is cut.
   uint64_t first_token = 0, first_sequence = 0;
 
   int64_t num_tokens() const { return static_cast<int64_t>(input_ids.size()); }
   int64_t num_sequences() const { return static_cast<int64_t>(cu_seqlens.size()) - 1; }
 };
 
-// The largest batch that a model makes room for.
+// The largest batch that a model has memory for.
 struct BatchLimits {
   int64_t tokens = 0;
   int64_t sequences = 0;
-  int64_t masked = 0;  // tokens to be told; 0: all
-  // No room but for each layer's result: what backward needs besides is computed again (Chen et al.
-  // 2016, arXiv:1604.06174).
+  int64_t masked = 0;  // masked tokens; 0: all tokens may be
+  // Gradient checkpointing (Chen et al. 2016, arXiv:1604.06174): of each layer only the output is
+  // kept, and what backward needs besides is recomputed.
   bool recomputes = false;
 
   int64_t most_masked() const { return masked > 0 ? masked : tokens; }

@@ -6,10 +6,10 @@ namespace berth {
 
 struct ModelConfig;
 
-// bert_config.json as google-research/bert (albert's albert_config.json) and TF Model Garden read
-// it: their keys alone, so labels and the epsilon of layer normalization (1e-12 there) are not in
-// it. Their "gelu" is the tanh approximation; a model trained with the exact one is written as
-// "gelu", too, as it is the closest they have.
+// The text of bert_config.json (of albert_config.json for an ALBERT), as google-research/bert and
+// TensorFlow's Model Garden read it. It holds their keys only, so it has no labels and no epsilon
+// of layer normalization, which is 1e-12 there. Their "gelu" is the tanh approximation. A model
+// that was trained with the exact GELU is written as "gelu" too, since they have nothing closer.
 std::string to_bert_config_json(const ModelConfig& config);
 
 }  // namespace berth

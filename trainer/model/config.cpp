@@ -33,7 +33,7 @@ const TypeNames& names_of(ModelType type) {
                        [type](const TypeNames& names) { return names.type == type; });
 }
 
-// What DistilBERT calls otherwise.
+// The keys whose names depend on the architecture.
 struct Keys {
   const char *hidden_size, *num_hidden_layers, *num_attention_heads, *intermediate_size,
       *hidden_act, *hidden_dropout_prob, *attention_probs_dropout_prob, *classifier_dropout;
@@ -83,7 +83,7 @@ std::vector<std::string> parse_labels(const OrderedJson& object) {
   return labels;
 }
 
-// What this version computes; anything else would be a silently different model.
+// Refuses what berth does not compute: the model would silently be a different one.
 void check_supported(const ConfigReader& read) {
   const std::string position = read.text("position_embedding_type", "absolute");
   if (position != "absolute") {
@@ -96,14 +96,15 @@ void check_supported(const ConfigReader& read) {
   }
 }
 
-// "BertForMaskedLM"; "" where the file does not tell.
+// The name of the class that saved the file, such as "BertForMaskedLM"; "" where it does not tell.
 std::string class_of(const OrderedJson& object) {
   const auto classes = object.find("architectures");
   if (classes == object.end() || !classes->is_array() || classes->empty()) return "";
   return classes->front().is_string() ? classes->front().get<std::string>() : "";
 }
 
-// "RobertaForMaskedLM" of a file of 2019, which has no model_type, is "roberta".
+// The model_type of a file that has none, as files of 2019 do: it is told by the class's name, such
+// as "RobertaForMaskedLM".
 std::string type_of_class(const OrderedJson& object) {
   const std::string name = class_of(object);
   for (const TypeNames& names : kTypes) {

@@ -12,82 +12,85 @@
 
 namespace berth {
 
-// Hugging Face's model_type. They differ in names, embeddings, heads and where they drop.
+// The architectures, which Hugging Face calls model_type. They differ in the names of parameters,
+// in embeddings and heads, and in where dropout is applied.
 enum class ModelType { kBert, kRoberta, kXlmRoberta, kDistilBert, kElectra, kAlbert, kDebertaV2 };
 
-// The architecture, named as Hugging Face's config.json names it.
+// The configuration of a model. Its fields are named as in Hugging Face's config.json, which
+// defines those that have no comment here.
 struct ModelConfig {
   ModelType type = ModelType::kBert;
-  Task task = kDefaultTask;          // the caller's choice, not the file's
-  std::optional<Task> saved_task{};  // the file's, where it tells
+  Task task = kDefaultTask;          // chosen by the caller, not by the file
+  std::optional<Task> saved_task{};  // the task that the file was saved for, where it tells
   int64_t vocab_size = 0;
-  int64_t embedding_size = 0;  // ELECTRA, ALBERT: projected to hidden_size; 0: hidden_size
+  int64_t embedding_size = 0;  // ELECTRA, ALBERT: projected to hidden_size; 0: as hidden_size
   int64_t hidden_size = 0;
   int64_t num_hidden_layers = 0;
   int64_t num_attention_heads = 0;
   int64_t intermediate_size = 0;
   int64_t max_position_embeddings = 0;
-  int64_t type_vocab_size = 2;    // 0: no token types
-  int64_t num_hidden_groups = 0;  // ALBERT: so many different layers; 0: each its own
+  int64_t type_vocab_size = 2;    // 0: there are no token types
+  int64_t num_hidden_groups = 0;  // ALBERT: the number of different layers; 0: all are different
   int64_t pad_token_id = 0;
   Activation hidden_act = Activation::kGelu;
   // DeBERTa's.
-  bool has_absolute_positions = true;  // beside the relative ones
+  bool has_absolute_positions = true;  // in addition to the relative ones
   bool normalizes_relative_positions = false;
   int64_t max_relative_positions = 0;
-  int64_t position_buckets = 0;  // 0: each relative position its own
-  int64_t conv_kernel_size = 0;  // 0: no convolution beside the first layer
+  int64_t position_buckets = 0;  // 0: each relative position has an embedding of its own
+  int64_t conv_kernel_size = 0;  // 0: there is no convolution beside the first layer
   Activation conv_act = Activation::kTanh;
   Activation pooler_act = Activation::kGelu;
   double context_pooler_dropout = 0;
   double hidden_dropout_prob = 0.1;
   double attention_probs_dropout_prob = 0.1;
-  std::optional<double> classifier_dropout{};  // absent: hidden_dropout_prob
+  std::optional<double> classifier_dropout{};  // empty: as hidden_dropout_prob
   double qa_dropout = 0;                       // DistilBERT's
   double initializer_range = 0.02;
   double layer_norm_eps = 1e-12;
 
-  // id2label, by id. Empty: the file names none. Regression's only one is "score" unless the file
-  // names it; question answering needs none.
+  // id2label, by id. Empty: the file has no names. Where outputs are not classes, these are
+  // output_labels() of the task, unless the file has a name of its own.
   std::vector<std::string> labels{};
 
-  // The text it was parsed from; keys that berth does not use are written back with it.
+  // The text that this was parsed from. Keys that berth does not use are written back from it.
   std::string source_json{};
 
   int64_t embedding_width() const { return embedding_size > 0 ? embedding_size : hidden_size; }
   int64_t head_size() const { return hidden_size / num_attention_heads; }
-  // Whether the head looks at a sequence's first token alone.
+  // Whether the head reads only the first token of each sequence.
   bool is_of_sequences() const { return traits(task).rows == HeadRows::kSequences; }
-  // Columns of the logits, but for masked tokens'.
+  // Columns of the logits. Not for masked tokens, whose logits have vocab_size columns.
   int64_t num_outputs() const {
     const int64_t fixed = traits(task).outputs;
     return fixed > 0 ? fixed : static_cast<int64_t>(labels.size());
   }
   double head_dropout() const {
     if (traits(task).labels == LabelKind::kSpan) return qa_dropout;
-    // DistilBERT's seq_classif_dropout and DeBERTa's cls_dropout are of sequences alone.
+    // DistilBERT's seq_classif_dropout and DeBERTa's cls_dropout belong to heads of sequences only.
     const bool may_be_other = type == ModelType::kDistilBert || type == ModelType::kDebertaV2;
     const bool is_other = may_be_other && !is_of_sequences();
     return is_other ? hidden_dropout_prob : classifier_dropout.value_or(hidden_dropout_prob);
   }
 
-  // Of the first token's hidden state, before the head's dense layer.
+  // Dropout of the first token's hidden state, before the dense layer of the head.
   double pooler_dropout() const {
     return type == ModelType::kDebertaV2 ? context_pooler_dropout : head_dropout();
   }
-  // Relative positions from -span to span - 1 have embeddings.
+  // The relative positions from -span to span - 1 have embeddings.
   int64_t relative_span() const {
     return position_buckets > 0 ? position_buckets : max_relative_positions;
   }
 
-  // RoBERTa counts positions from behind its padding token.
+  // RoBERTa numbers positions from the id behind its padding token.
   bool counts_from_padding() const {
     return type == ModelType::kRoberta || type == ModelType::kXlmRoberta;
   }
   int64_t first_position() const { return counts_from_padding() ? pad_token_id + 1 : 0; }
   int64_t max_sequence_length() const { return max_position_embeddings - first_position(); }
 
-  // After a half of a layer, before its residual: DistilBERT and ALBERT each drop in one of them.
+  // Dropout of the output of each half of a layer, before the residual is added. DistilBERT has
+  // none behind attention, ALBERT has none behind the feed-forward part.
   double attention_output_dropout() const {
     return type == ModelType::kDistilBert ? 0 : hidden_dropout_prob;
   }
@@ -96,18 +99,18 @@ struct ModelConfig {
   }
 };
 
-// "bert", "xlm-roberta", ...: config.json's model_type.
+// The model_type of config.json: "bert", "xlm-roberta", ...
 std::string_view model_type_name(ModelType type);
 
-// "float32", "bfloat16" or "float16": config.json's dtype.
+// The dtype of config.json: "float32", "bfloat16" or "float16".
 std::string_view torch_dtype_name(DType dtype);
 
-// Parses a config.json or bert_config.json. Throws kUsage, naming the key, when one is missing, out
-// of range or asks for what berth does not compute; kCorrupt when it is not JSON.
+// Parses a config.json or bert_config.json. Throws kUsage, naming the key, where a key is missing,
+// is out of range or asks for something that berth does not compute; kCorrupt where it is not JSON.
 ModelConfig parse_config(std::string_view json_text);
 
-// config.json of a model with the config's task and parameters of `dtype`, as transformers reads
-// it.
+// The text of config.json for transformers: that of a model for the config's task, whose parameters
+// are saved as `dtype`.
 std::string to_config_json(const ModelConfig& config, DType dtype = DType::kF32);
 
 }  // namespace berth

@@ -12,7 +12,7 @@ struct ActivationName {
   std::string_view name;
   Activation activation;
 };
-// The first name of each is the one that is written.
+// The first name of each activation is the one that is written.
 constexpr ActivationName kActivations[] = {
     {"gelu", Activation::kGelu},          {"gelu_new", Activation::kGeluTanh},
     {"gelu_fast", Activation::kGeluTanh}, {"gelu_pytorch_tanh", Activation::kGeluTanh},

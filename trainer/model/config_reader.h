@@ -11,8 +11,9 @@
 
 namespace berth {
 
-// Reads keys of one JSON object, which it borrows, each with its range. Absent and null are one.
-// Throws kUsage, naming the key.
+// Reads values of one JSON object, which it borrows, and checks each for its type and range. A key
+// that is null counts as absent. Throws kUsage, naming the key, where a value does not fit or has
+// neither a value nor a fallback.
 class ConfigReader {
  public:
   explicit ConfigReader(const OrderedJson& object) : object_(object) {}
@@ -23,7 +24,7 @@ class ConfigReader {
   std::string text(const char* key, const std::string& fallback) const;
   bool flag(const char* key, bool fallback) const;
   Activation activation(const char* key, const char* fallback) const;
-  // The value as JSON, whatever it is; "" where absent.
+  // The value as JSON text, of any type; "" where it is absent.
   std::string json(const char* key) const;
 
  private:
@@ -32,10 +33,10 @@ class ConfigReader {
   const OrderedJson& object_;
 };
 
-// Throws kUsage: '"key" what'.
+// Throws kUsage with the message '"key" what'.
 [[noreturn]] void refuse_key(const std::string& key, const std::string& what);
 
-// As config.json spells it: "gelu", "gelu_new", "relu", "tanh".
+// The activation's name in config.json: "gelu", "gelu_new", "relu", "tanh".
 std::string_view activation_name(Activation activation);
 
 }  // namespace berth

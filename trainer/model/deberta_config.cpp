@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kPublished = "; in every published DeBERTa-v2 and v3 it is";
 
-// Anything else would be a silently different model.
+// Refuses what berth does not compute: the model would silently be a different one.
 void check_published(const ConfigReader& read, const ModelConfig& config) {
   for (const char* key : {"relative_attention", "share_att_key"}) {
     if (!read.flag(key, false)) refuse_key(key, cat("is not true", kPublished));
@@ -28,7 +28,7 @@ void check_published(const ConfigReader& read, const ModelConfig& config) {
   }
 }
 
-// v2-xlarge's and xxlarge's: 3 and gelu, in one group.
+// The convolution of DeBERTa-v2 xlarge and xxlarge has kernel size 3, GELU and one group.
 void parse_convolution(const ConfigReader& read, ModelConfig& config) {
   config.conv_kernel_size = read.integer("conv_kernel_size", 0, 63, 0);
   if (config.conv_kernel_size == 0) return;
@@ -36,7 +36,8 @@ void parse_convolution(const ConfigReader& read, ModelConfig& config) {
     refuse_key("conv_kernel_size",
                cat("(", config.conv_kernel_size, ") must be odd, for a token to be in its middle"));
   }
-  // It reads what the first layer makes of all tokens, and the last one makes of few.
+  // The convolution reads the first layer's outputs for all tokens. The last layer computes its
+  // outputs only for the tokens that the head reads, so the two must be different layers.
   if (config.num_hidden_layers < 2) {
     refuse_key("conv_kernel_size", "wants num_hidden_layers of 2 at least");
   }

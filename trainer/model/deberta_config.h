@@ -5,8 +5,8 @@
 
 namespace berth {
 
-// Fills in what DeBERTa has besides (model_type "deberta-v2"); the sizes are set. Throws kUsage
-// where the model is not built as those published as DeBERTa-v2 and v3.
+// Fills in the fields that only DeBERTa has (model_type "deberta-v2"). The sizes must be set
+// already. Throws kUsage where the model is not built like those published as DeBERTa-v2 and v3.
 void parse_deberta(const ConfigReader& read, ModelConfig& config);
 
 }  // namespace berth

@@ -6,7 +6,9 @@
 
 namespace berth {
 
-// One number for each place that drops: part of the key of its random numbers, so never reused.
+// A number for each place in the network that applies dropout. It is part of the key of that
+// place's random numbers, so no two places share one, and none may change: a resumed job needs the
+// same.
 constexpr uint32_t kEmbeddingsSite = 0;
 constexpr uint32_t kClassifierSite = 1;
 constexpr uint32_t kFirstTokenSite = 2;  // before the head's dense layer
@@ -22,8 +24,8 @@ constexpr uint32_t layer_site(int64_t layer, LayerSite site) {
   return 16 + 4 * static_cast<uint32_t>(layer) + static_cast<uint32_t>(site);
 }
 
-// Of LoRA's adapters. Four a layer, and as many again far behind them: query, key, value and the
-// query of positions; then the rest, and the key of positions.
+// The inputs of LoRA's adapters. Each layer has two groups of four: query, key, value and the query
+// of positions are places 0 to 3; the other dense layers and the key of positions are 4 to 7.
 constexpr uint32_t adapter_site(int64_t layer, uint32_t place) {
   return (place < 4 ? 0x40000000 : 0x50000000) + 4 * static_cast<uint32_t>(layer) + place % 4;
 }

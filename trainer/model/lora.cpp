@@ -23,8 +23,8 @@ std::vector<LoraTarget> dense_layers(const ModelConfig& config, int64_t layer) {
           {names.output, LayerPart::kOutput, wide, hidden}};
 }
 
-// "query, key, value, attention.output.dense, ...": behind the layer's number, which some name ends
-// before the last dense layer's.
+// The names of a layer's dense layers for messages: "query, key, value, attention.output.dense,
+// ...". They begin behind the layer's number.
 std::string shown(const std::vector<LoraTarget>& layers) {
   const std::string& first = layers.front().name;
   const size_t common =

@@ -9,14 +9,16 @@
 namespace berth {
 
 // Low-rank adaptation (Hu et al. 2021, arXiv:2106.09685) of some dense layers of every encoder
-// layer: y = x W^T + b + alpha / rank * dropout(x) A^T B^T. A [rank,K] and B [N,rank] learn, and
-// the head; the encoder keeps its values. B begins as zeros, so that the model begins as it was.
+// layer: y = x W^T + b + alpha / rank * dropout(x) A^T B^T. Only A [rank,K], B [N,rank] and the
+// head are trained; the encoder keeps its values. B is initialized with zeros, so that training
+// begins with the output of the model as it was.
 struct LoraOptions {
-  int64_t rank = 0;  // 0: none, the whole model learns
+  int64_t rank = 0;  // 0: there are no adapters, and the whole model is trained
   double alpha = 16;
   double dropout = 0;
-  // As PEFT names them, with commas: each is a dense layer's name or the end of it behind a '.';
-  // "all-linear": all. Empty: query and value, as the architecture calls them.
+  // The dense layers to adapt, as PEFT names them, separated by commas. Each is the name of a dense
+  // layer or the end of one behind a '.'; "all-linear" stands for all. Empty: the architecture's
+  // query and value.
   std::string target_modules{};
 
   explicit operator bool() const { return rank > 0; }
@@ -26,22 +28,22 @@ struct LoraOptions {
 // The dense layers of an encoder layer, in the order of its parameters.
 enum class LayerPart : uint32_t { kQuery, kKey, kValue, kAttentionOutput, kIntermediate, kOutput };
 
-// An adapted dense layer, without ".weight", from so many values to so many.
+// A dense layer that is adapted.
 struct LoraTarget {
-  std::string name;
+  std::string name;  // without ".weight"
   LayerPart part;
-  int64_t inputs, outputs;
+  int64_t inputs, outputs;  // the width of each
   bool operator==(const LoraTarget&) const = default;
 };
-// In the order of LayerPart. Throws kUsage, naming those that there are, where a target module is
-// none.
+// The adapted dense layers of encoder layer `layer`, in the order of LayerPart. Throws kUsage,
+// naming the modules that exist, where a target module does not.
 std::vector<LoraTarget> lora_targets(const ModelConfig& config, const LoraOptions& lora,
                                      int64_t layer);
 
-// Whether PEFT takes the module called `name` for `target`.
+// Whether PEFT matches the module `name` with the entry `target` of target_modules.
 bool is_target_module(const std::string& name, const std::string& target);
 
-// "NAME.lora_A.weight", as PEFT names them.
+// The names of A and B in PEFT's files: "TARGET.lora_A.weight" and "TARGET.lora_B.weight".
 std::string lora_a_name(const std::string& target);
 std::string lora_b_name(const std::string& target);
 

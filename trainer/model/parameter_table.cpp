@@ -35,7 +35,8 @@ class TableBuilder {
   void layer(const LayerNames& names) {
     ++depth_;
     const int64_t hidden = config_.hidden_size, intermediate = config_.intermediate_size;
-    // Layers that share them add their products up; so do DeBERTa's tokens and positions.
+    // The gradients of layers that share parameters are sums of products. So are those of DeBERTa's
+    // queries and keys, which tokens and positions share.
     const bool is_used_once = !shares_parameters(config_, 1);
     for (const std::string& part : {names.query, names.key, names.value}) {
       matrix(part + ".weight", hidden, hidden);
@@ -51,7 +52,7 @@ class TableBuilder {
     layer_norm(names.output_norm, hidden);
   }
 
-  // Behind all layers, so that what trains is one end of the table.
+  // Adapters stand behind all layers, so that all that trains is at one end of the table.
   void adapters(const LoraOptions& lora) {
     for (ParameterSpec& spec : table_) spec.trains = false;
     const int64_t layers = depth_;
@@ -70,7 +71,7 @@ class TableBuilder {
     depth_ = layers;
   }
 
-  // As deep as the layer before it.
+  // The convolution is as deep as the layer before it.
   void convolution() {
     const ConvolutionNames names = convolution_names(config_);
     const int64_t hidden = config_.hidden_size;
@@ -106,7 +107,7 @@ class TableBuilder {
   }
 
   std::vector<ParameterSpec> take() {
-    // The encoder alone is saved without its prefix (BertModel).
+    // An encoder that was saved alone (BertModel) has names without the prefix.
     const std::string prefix = base_prefix(config_);
     for (ParameterSpec& spec : table_) {
       if (!spec.name.starts_with(prefix)) continue;
@@ -129,11 +130,12 @@ class TableBuilder {
     table_.back().is_product = is_used_once;
     vector(name + ".bias", outputs);
   }
-  // Small, and in fp32 where it is narrow: not worth keeping as factors.
+  // A classifier is small, and narrow ones stay in fp32, so its gradient is not worth keeping as
+  // factors.
   void classifier(const std::string& name, int64_t outputs, int64_t inputs) {
     dense(name, outputs, inputs, /*is_used_once=*/false);
   }
-  // Files of 2018 to 2020 say gamma and beta.
+  // Files of 2018 to 2020 call them gamma and beta.
   void layer_norm(const std::string& name, int64_t size) {
     vector(name + ".weight", size, Initial::kOnes);
     table_.back().aliases.push_back(name + ".gamma");

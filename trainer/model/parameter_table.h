@@ -9,22 +9,23 @@ namespace berth {
 struct LoraOptions;
 struct ModelConfig;
 
+// What a parameter is initialized with. kNormal: normal, with deviation initializer_range.
 enum class Initial { kNormal, kZeros, kOnes };
 
-// One parameter: its Hugging Face name, what other files call it, and how it is treated.
+// One parameter: its name, its shape and how it is treated.
 struct ParameterSpec {
-  std::string name;
-  std::vector<std::string> aliases{};
+  std::string name;                    // Hugging Face's
+  std::vector<std::string> aliases{};  // names that it has in other files
   std::vector<int64_t> shape;
   Initial initial = Initial::kNormal;
-  bool decays = true;         // weight decay: matrices, not biases and LayerNorm
-  bool is_head = false;       // may be missing from pretrained files
-  bool is_adapter = false;    // LoRA's: is missing from pretrained files
+  bool decays = true;         // has weight decay: matrices do, biases and LayerNorm do not
+  bool is_head = false;       // belongs to the head; pretrained files may lack it
+  bool is_adapter = false;    // belongs to LoRA's adapters; pretrained files lack it
   bool trains = true;         // has a gradient
-  bool is_looked_up = false;  // a table of which only the rows of a batch's ids have a gradient
-  bool is_product = false;    // a matrix whose gradient of a batch is one product
-  // 0 for embeddings, 1 for the first layer, ... and 1 more than the last layer's for the head.
-  // Does not decrease along the table, but for adapters, which stand behind all layers.
+  bool is_looked_up = false;  // an embedding: a batch gives a gradient to the rows of its ids only
+  bool is_product = false;    // a matrix whose gradient over a batch is one matrix product
+  // 0 for embeddings, 1 for the first layer and so on; the head is one deeper than the last layer.
+  // It never decreases along the table, except at the adapters, which stand behind all layers.
   int64_t depth = 0;
 
   int64_t elements() const {
@@ -35,11 +36,11 @@ struct ParameterSpec {
   int64_t columns() const { return shape.empty() || shape[0] == 0 ? 0 : elements() / shape[0]; }
 };
 
-// THE table: every parameter of the encoder and of the config's task, in arena order; those that
-// layers share once. Query, key and value of a layer stand next to each other, so that one product
-// computes all three.
+// The table of all parameters of the encoder and of the head for the config's task, in the order in
+// which an engine lays them out. Parameters that layers share occur once. Query, key and value of a
+// layer stand next to each other, so that one matrix product computes all three.
 std::vector<ParameterSpec> parameter_table(const ModelConfig& config);
-// With LoRA's adapters before the head; only these and the head train.
+// The same with LoRA's adapters before the head. Only the adapters and the head train.
 std::vector<ParameterSpec> parameter_table(const ModelConfig& config, const LoraOptions& lora);
 
 }  // namespace berth

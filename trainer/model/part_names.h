@@ -8,8 +8,8 @@
 
 namespace berth {
 
-// What Hugging Face calls the parts of each architecture, without ".weight" and ".bias". An empty
-// name: the architecture has no such part.
+// The names that Hugging Face gives to the parts of each architecture, without ".weight" and
+// ".bias". Where a name is empty, the architecture has no such part.
 
 struct EmbeddingNames {
   std::string word, position, token_type, norm;
@@ -17,13 +17,13 @@ struct EmbeddingNames {
 };
 EmbeddingNames embedding_names(const ModelConfig& config);
 
-// DeBERTa's; no norm: they are taken as they are.
+// DeBERTa's relative positions. Without a norm the embeddings are not normalized.
 struct RelativePositionNames {
   std::string table, norm;
 };
 RelativePositionNames relative_position_names(const ModelConfig& config);
 
-// DeBERTa-v2-xlarge's, beside the first layer; empty where the config has none.
+// The convolution beside the first layer, which the larger DeBERTa-v2 models have.
 struct ConvolutionNames {
   std::string conv, norm;
 };
@@ -34,32 +34,33 @@ struct LayerNames {
   std::string intermediate, output, output_norm;
   bool operator==(const LayerNames&) const = default;
 };
-// Equal for layers that share their parameters.
+// Layers that share their parameters have equal names.
 LayerNames layer_names(const ModelConfig& config, int64_t layer);
-// Whether the layer has the parameters of the one before (ALBERT).
+// Whether the layer shares the parameters of the layer before it, as in ALBERT.
 bool shares_parameters(const ModelConfig& config, int64_t layer);
 
-// logits = classifier(dropout(activation(dense(first))))
+// The head of sequences: logits = classifier(dropout(activation(dense(first)))).
 struct SequenceHeadNames {
   std::string dense, classifier;
   Activation activation;
-  bool drops_before_dense;  // too
+  bool drops_before_dense;  // dropout is applied to `first`, too
 };
 SequenceHeadNames sequence_head_names(const ModelConfig& config);
 
-// logits = NAME(dropout(hidden))
+// The head of tokens: logits = NAME(dropout(hidden)).
 std::string token_head_name(const ModelConfig& config);
 
-// logits = norm(activation(dense(hidden))) word^T + bias
+// The head of masked tokens: logits = norm(activation(dense(hidden))) word^T + bias.
 struct MaskedLmHeadNames {
   std::string dense, norm;
-  std::string bias;                       // the whole name
-  std::vector<std::string> bias_aliases;  // it is saved as the tied decoder's, too
+  std::string bias;                       // the whole name of the parameter
+  std::vector<std::string> bias_aliases;  // files name it after the tied decoder, too
   Activation activation;
 };
 MaskedLmHeadNames masked_lm_head_names(const ModelConfig& config);
 
-// "bert.": what names of the encoder begin with, and lack where it was saved alone.
+// The prefix of the encoder's parameters ("bert."). Names lack it where the encoder was saved
+// alone.
 std::string base_prefix(const ModelConfig& config);
 
 }  // namespace berth

@@ -4,12 +4,13 @@
 
 namespace berth {
 
-// Which spans may answer a question.
+// Which spans of a context may answer a question.
 struct AnswerOptions {
-  int32_t n_best = 20;             // starts and ends that are looked at
+  int32_t n_best = 20;             // how many of the best starts and ends are combined
   int32_t max_answer_length = 30;  // tokens
-  bool may_be_none = false;        // questions without an answer (SQuAD 2.0)
-  double null_threshold = 0;       // no answer, where its score exceeds the best span's by more
+  bool may_be_none = false;        // a question may have no answer, as in SQuAD 2.0
+  // "No answer" is picked where its score exceeds that of the best span by more than this.
+  double null_threshold = 0;
 };
 
 }  // namespace berth

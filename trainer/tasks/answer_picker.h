@@ -10,21 +10,23 @@
 
 namespace berth {
 
+// The answer to a question.
 struct PickedAnswer {
   std::string text{};           // empty: there is no answer
-  uint32_t begin = 0, end = 0;  // of the context, in code points
-  double probability = 0;       // among the spans that were looked at
+  uint32_t begin = 0, end = 0;  // its place in the context, in code points
+  double probability = 0;       // a softmax over the spans that were compared
 };
 
-// Picks a question's answer from the logits of its windows: the span inside one window whose start
-// and end logits sum highest, as Hugging Face's postprocess_qa_predictions does.
+// Picks the answer to a question from the logits of its windows, as Hugging Face's
+// postprocess_qa_predictions does: the span inside one window whose start and end logits have the
+// highest sum. Not thread-safe.
 class AnswerPicker {
  public:
   explicit AnswerPicker(const AnswerOptions& options) : options_(options) {}
 
-  // `logits` [tokens,2]: start and end.
+  // Adds a window. `logits` [tokens,2] are those of the answer's first and last token.
   void add(const Features& window, std::span<const float> logits);
-  // The answer of the windows added since the last call.
+  // Picks an answer from the windows that were added since the last call.
   PickedAnswer pick(const std::string& context);
 
  private:
@@ -36,7 +38,7 @@ class AnswerPicker {
   const AnswerOptions options_;
   std::vector<Candidate> candidates_;
   bool has_null_ = false;
-  double null_score_ = 0;  // the lowest of the windows'
+  double null_score_ = 0;  // of "no answer": the lowest over the windows
 };
 
 }  // namespace berth

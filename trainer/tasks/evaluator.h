@@ -13,36 +13,38 @@
 
 namespace berth {
 
-// How well one class, kind of entity or label is told.
+// How well the model tells one class, label or type of entity from the others.
 struct ClassScore {
   std::string name;
   double precision = 0, recall = 0, f1 = 0;
-  int64_t support = 0;  // how often it is true
+  int64_t support = 0;  // how often it occurs
 };
 
-// What an evaluation says beside the loss.
+// What an evaluation reports beside the loss.
 struct TaskScores {
-  std::map<std::string, double> metrics{};  // metric_names() of the task
-  std::optional<double> majority_rate{};    // the accuracy of always saying the commonest class
+  std::map<std::string, double> metrics{};  // those of metric_names()
+  // The accuracy of always predicting the most frequent class, where texts have one class.
+  std::optional<double> majority_rate{};
   std::vector<ClassScore> classes{};
-  // [true class][predicted], of one class a text and at most kMostInMatrix classes.
+  // [true class][predicted class]. Empty unless texts have one class, of at most kMostInMatrix.
   std::vector<std::vector<int64_t>> confusion{};
   static constexpr int64_t kMostInMatrix = 200;
 };
 
-// Compares logits with the labels of a data set. Borrows the data set.
+// Compares logits with the labels of a data set, which it borrows. Not thread-safe.
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
 
-  // The logits of the features at `index`, in order: [C], of words [tokens,C], of answers
-  // [tokens,2].
+  // Adds the logits of the features at `index`. Called for each feature of the data set, in order.
+  // The logits are [C]; of words [tokens,C]; of questions [tokens,2].
   virtual void add(int64_t index, std::span<const float> logits) = 0;
-  // After the last. At most once.
+  // Called once, after the last add().
   virtual TaskScores finish() = 0;
 };
 
-// `labels` are the classes' names.
+// The evaluator of the data set's task. `labels` are the names of the classes, in the order of the
+// logits.
 std::unique_ptr<Evaluator> make_evaluator(Dataset& data, const std::vector<std::string>& labels,
                                           const AnswerOptions& answers);
 

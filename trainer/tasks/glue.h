@@ -11,25 +11,26 @@
 
 namespace berth {
 
-// A task of the GLUE benchmark (Wang et al. 2018, arXiv:1804.07461) as its files are distributed:
-// tab-separated, nothing quoted.
+// A task of the GLUE benchmark (Wang et al. 2018, arXiv:1804.07461), and how its files are
+// distributed: as tab-separated tables without quoting.
 struct GlueTask {
   std::string_view name;
   Task task;
-  // The files of a task's folder; "" where there is none.
+  // The names of the files in the task's folder; "" where there is none.
   std::string_view train, eval, eval_mismatched, test;
-  ColumnChoice columns;       // of train and eval
-  ColumnChoice test_columns;  // of test, which has no labels
-  bool headless = false;      // train and eval have no header line
-  // In the order that google-research/bert gives them, whose TFRecords hold their numbers.
+  ColumnChoice columns;       // of the files train and eval
+  ColumnChoice test_columns;  // of the file test, which has no labels
+  bool headless = false;      // the files train and eval have no header line
+  // In the order in which google-research/bert numbers them in its TFRecords.
   std::vector<std::string> labels;
-  std::string_view metric;  // the benchmark's (of two the first)
+  std::string_view metric;  // that of the benchmark, or the first of two
 };
 
+// All of them.
 std::span<const GlueTask> glue_tasks();
 // Their names, separated by commas, for messages and --help.
 std::string known_glue_tasks();
-// By its name, any case: "sst2", "SST-2", "sts-b". nullptr: it is none.
+// The task of this name, in any spelling: "sst2", "SST-2", "sts-b". nullptr: there is none.
 const GlueTask* find_glue_task(std::string_view name);
 
 }  // namespace berth

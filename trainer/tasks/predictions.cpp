@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-// What a tab-separated line can hold.
+// The text as a field of a tab-separated line, in which tabs and line ends become blanks.
 std::string one_field(std::string text) {
   for (char& c : text) {
     if (c == '\t' || c == '\n' || c == '\r') c = ' ';
@@ -97,7 +97,7 @@ class WordLines final : public PredictionLines {
     const std::string sentence = std::to_string(data_.source_row(index)) + "\t";
     const size_t classes = labels_.size();
     std::string lines;
-    int32_t next = 0;  // word
+    int32_t next = 0;  // the next word to write
     const auto pass_to = [&](int32_t word) {
       for (; next < word; ++next, ++unseen_words_) {
         lines += sentence + std::to_string(next) + unseen_;
@@ -118,7 +118,7 @@ class WordLines final : public PredictionLines {
  private:
   Dataset& data_;
   const Labels labels_;
-  std::string unseen_;  // the fields of a word that has no logits
+  std::string unseen_;  // the fields behind the number of a word without logits
   int64_t unseen_words_ = 0;
 };
 

@@ -11,28 +11,35 @@
 
 namespace berth {
 
-// The lines of predictions.tsv, of a task's kind:
+// Turns logits into the lines of predictions.tsv. Fields are separated by tabs:
 //
-//   one class      id, prediction, one column a label with its probability
-//   several        id, prediction (labels joined by '|'), one column a label with its probability
-//   regression     id, score
-//   words          sentence, word (its number), prediction, probability; of a word that the model
-//                  did not see (cut off, or without a token) O and 0
-//   answers        id, answer, start, end (code points of the context), probability
+//   one class   id, prediction, and for each label a column with its probability
+//   set         id, prediction (labels joined by '|'), and for each label a column with its
+//               probability
+//   number      id, score
+//   tags        sentence, word, prediction, probability: a line for each word. A word that the
+//   model
+//               did not see, because it was cut off or has no token, has the prediction O (or none
+//               where O is no label) and the probability 0.
+//   answers     id, answer, start, end (code points of the context), probability
 //
-// Ids are row numbers of the source from 0, those of rows left out missing (a question's own where
-// it has one). Borrows the data set.
+// Ids, sentences and words are numbers from 0. An id is the number of a row in its source, which
+// counts rows that were left out; a question that has an id of its own keeps it. Borrows the data
+// set. Not thread-safe.
 class PredictionLines {
  public:
   virtual ~PredictionLines() = default;
 
   virtual std::string header() const = 0;
-  // The lines that the logits of the features at `index` complete; as Evaluator::add().
+  // Adds logits as Evaluator::add() does, and returns the lines that they complete: none for a
+  // window of a question that has more.
   virtual std::string add(int64_t index, std::span<const float> logits) = 0;
-  // Words so far that the model did not see.
+  // The number of words so far that the model did not see.
   virtual int64_t unseen_words() const { return 0; }
 };
 
+// The lines of the data set's task. `labels` are the names of the classes, in the order of the
+// logits.
 std::unique_ptr<PredictionLines> make_prediction_lines(Dataset& data,
                                                        const std::vector<std::string>& labels,
                                                        const AnswerOptions& answers);
