@@ -41,7 +41,7 @@ printf 'text,label\na,1\nb,0.25\n' >score.csv
 expect 3 'pass --task regression' --train-data-file score.csv --task classification --job-dir job
 expect 3 'line 3' --train-data-file missing.csv --task regression --job-dir job
 printf 'a O\nb\n' >words.conll && train 3 'has 1 field' words.conll
-printf '{"tokens": ["a", "b"], "tags": ["O"]}\n' >words.jsonl && train 3 '2 words beside 1 tags' words.jsonl
+printf '{"tokens": ["a", "b"], "tags": ["O"]}\n' >words.jsonl && train 3 '2 words, but 1 tags' words.jsonl
 printf '{"data": [{"paragraphs": [{"context": "c", "qas": [{"id": "1", "answers": []}]}]}]}' >squad.json && train 3 'no "question"' squad.json
 expect 2 'is no task' --train-data-file good.csv --task translation --job-dir job
 expect 2 'needs a GLUE task' --data-dir . --job-dir job
@@ -56,7 +56,7 @@ train 2 '--learning-rate' good.csv --learning-rate -1
 train 2 '--batch-size' good.csv --batch-size 0
 train 2 'both name column "a"' good.csv --text-column a --label-column a
 train 2 '--train-data-file' good.csv --trian-data-file x
-train 2 '"f1_micro" is no metric' good.csv --metric-for-best-model f1_micro
+train 2 '"f1_micro" is not a metric' good.csv --metric-for-best-model f1_micro
 train 2 'fewer than 99' good.csv --freeze-encoder-layers 99
 train 2 'never evaluates' good.csv --mode train --early-stopping-patience 2
 train 2 'never evaluates' good.csv --mode train --hypertune-metric loss

@@ -33,8 +33,9 @@ class AnswerFeatures final : public FeatureMaker {
                                               : std::min(kUsualStride, room / 2);
     if (stride >= room) {
       throw Error(Code::kUsage,
-                  cat("a question takes ", around, " of --max-seq-length ", length,
-                      " tokens, which leaves no window that --doc-stride ", stride, " can move"),
+                  cat("a question takes ", around, " of the ", length,
+                      " tokens of --max-seq-length; the rest is no longer than --doc-stride ",
+                      stride, ", so the window over the context cannot move"),
                   "", "raise --max-seq-length (384 is usual) or lower --doc-stride");
     }
     std::vector<Features> windows;

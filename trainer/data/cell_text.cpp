@@ -68,8 +68,8 @@ std::optional<double> cell_number(const Cell& cell) {
   if (number && std::abs(*number) <= kLargest) return number;
   const std::string text = quoted(plain_text(cell).value_or(""));
   if (!number || !std::isfinite(*number)) throw Error(Code::kBadData, text + " is not a number");
-  throw Error(Code::kBadData, cat(text, " is too large a number"), "",
-              cat("fp32 ends at ", kLargest));
+  throw Error(Code::kBadData, cat(text, " is too large for fp32"), "",
+              cat("the largest number is ", kLargest));
 }
 
 }  // namespace berth

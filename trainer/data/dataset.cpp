@@ -46,7 +46,7 @@ std::vector<Features> make_features(const ExampleTable& table, const FeatureMake
     std::vector<Features> made = maker.make(table.read(row));
     for (const Features& features : made) {
       if (!features.input_ids.empty()) continue;
-      throw Error(Code::kBadData, "has no token", "", "remove the row, or fill it in");
+      throw Error(Code::kBadData, "the text has no tokens", "", "remove the row, or fill it in");
     }
     return made;
   } catch (const Error& error) {

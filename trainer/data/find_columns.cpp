@@ -29,7 +29,8 @@ std::string list_columns(std::span<const Column> columns) {
   for (const Column& column : columns.first(std::min<size_t>(columns.size(), 20))) {
     text += (text.empty() ? "" : ", ") + quoted(column.name);
   }
-  return columns.empty() ? "no column at all" : text + (columns.size() > 20 ? ", ..." : "");
+  if (columns.empty()) return "the table has no columns";
+  return "the columns are " + text + (columns.size() > 20 ? ", ..." : "");
 }
 
 std::optional<size_t> find(std::span<const Column> columns, std::string_view name) {
@@ -51,7 +52,7 @@ size_t find_named(std::span<const Column> columns, const std::string& name,
                   const std::string& flag) {
   if (const auto found = find(columns, name)) return *found;
   throw Error(Code::kBadData,
-              "no column " + quoted(name) + " (" + flag + "); there is " + list_columns(columns));
+              "there is no column " + quoted(name) + " (" + flag + "); " + list_columns(columns));
 }
 
 // The first names of a list, for messages: "text, sentence, content, ...".
@@ -79,9 +80,10 @@ size_t find_text(std::span<const Column> columns, const ColumnChoice& choice, Ta
   const bool needs_two = traits(task).inputs == InputKind::kQuestion;
   if (columns.size() == 2 && label && !needs_two) return 1 - *label;
   if (columns.size() == 1 && !label) return 0;
-  throw Error(Code::kBadData,
-              cat("no column is named as a text is (", first_of(traits(task).text_columns), ")"),
-              "", "name it with --text-column; there is " + list_columns(columns));
+  throw Error(
+      Code::kBadData,
+      cat("no column has a usual name for texts (", first_of(traits(task).text_columns), ")"), "",
+      "name it with --text-column; " + list_columns(columns));
 }
 
 // The columns whose names `list` holds, separated by commas.
@@ -105,9 +107,10 @@ std::vector<size_t> find_labels(std::span<const Column> columns, const ColumnCho
   }
   if (const auto found = find_any(columns, traits(task).label_columns)) return {*found};
   if (need != LabelNeed::kRequired) return {};
-  throw Error(Code::kBadData,
-              cat("no column is named as a label is (", first_of(traits(task).label_columns), ")"),
-              "", "name it with --label-column; there is " + list_columns(columns));
+  throw Error(
+      Code::kBadData,
+      cat("no column has a usual name for labels (", first_of(traits(task).label_columns), ")"), "",
+      "name it with --label-column; " + list_columns(columns));
 }
 
 std::optional<size_t> find_pair(std::span<const Column> columns, const ColumnChoice& choice,
@@ -119,8 +122,8 @@ std::optional<size_t> find_pair(std::span<const Column> columns, const ColumnCho
   if (traits(task).inputs == InputKind::kQuestion) {
     if (const auto found = find_any(columns, kContextNames)) return found;
     throw Error(Code::kBadData,
-                cat("no column is named as a context is (", first_of(kContextNames), ")"), "",
-                "name it with --text-pair-column; there is " + list_columns(columns));
+                cat("no column has a usual name for contexts (", first_of(kContextNames), ")"), "",
+                "name it with --text-pair-column; " + list_columns(columns));
   }
   for (const auto& [first, second] : kPairNames) {
     if (lower_ascii(columns[text].name) == first) {

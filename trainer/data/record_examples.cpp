@@ -34,7 +34,7 @@ const TfFeature* label_of(const Features& features) {
 Numbers integers(const TfFeature* feature) {
   if (feature == nullptr) return {};
   if (const auto* numbers = std::get_if<Numbers>(&feature->values)) return *numbers;
-  throw Error(Code::kBadData, cat("feature ", quoted(feature->name), " holds no integers"));
+  throw Error(Code::kBadData, cat("feature ", quoted(feature->name), " does not hold integers"));
 }
 
 float single_number(const TfFeature& feature) {
@@ -55,11 +55,11 @@ std::vector<int32_t> kept(const Numbers& numbers, const Numbers& mask, int64_t s
   for (size_t i = 0; i < numbers.size(); ++i) {
     if (mask[i] == 0) continue;
     if (numbers[i] < 0 || numbers[i] > std::numeric_limits<int32_t>::max()) {
-      throw Error(Code::kBadData, cat(numbers[i], " is no ", what));
+      throw Error(Code::kBadData, cat(numbers[i], " is not a ", what));
     }
     if (size > 0 && numbers[i] >= size) {
-      throw Error(Code::kBadData, cat(what, " ", numbers[i], " of a model that has ", size), "",
-                  "were the records made with this model's vocabulary?");
+      throw Error(Code::kBadData, cat(what, " ", numbers[i], " is too large: the model has ", size),
+                  "", "were the records made with this model's vocabulary?");
     }
     ids.push_back(static_cast<int32_t>(numbers[i]));
   }
@@ -129,14 +129,14 @@ class RecordReader final : public ExampleReader {
     if (mask.empty()) mask.assign(ids.size(), 1);
     if (types.empty()) types.assign(ids.size(), 0);
     if (mask.size() != ids.size() || types.size() != ids.size()) {
-      throw Error(Code::kBadData, cat(ids.size(), " input_ids beside ", mask.size(),
-                                      " of the mask and ", types.size(), " token types"));
+      throw Error(Code::kBadData, cat("there are ", ids.size(), " input_ids, but ", mask.size(),
+                                      " input_mask and ", types.size(), " segment_ids"));
     }
     example.token_ids = kept(ids, mask, limits_.vocab_size, "token id");
     example.token_types = kept(types, mask, limits_.type_vocab_size, "token type");
     if (example.token_ids.empty()) {
-      throw Error(Code::kBadData, "no input_ids", "",
-                  "TFRecords as run_classifier.py writes them are read");
+      throw Error(Code::kBadData, "there are no input_ids", "",
+                  "give TFRecords as run_classifier.py writes them");
     }
     return mask;
   }
@@ -144,15 +144,18 @@ class RecordReader final : public ExampleReader {
   void read_label(const Features& features, const Numbers& mask, Example& example,
                   LabelDictionary& labels) const {
     const TfFeature* label = label_of(features);
-    if (label == nullptr) throw Error(Code::kBadData, "no label_ids, which the first record has");
+    if (label == nullptr)
+      throw Error(Code::kBadData, "there are no label_ids, which the first record has");
     const LabelKind kind = traits(task_).labels;
     if (kind == LabelKind::kNumber) {
       example.score = single_number(*label);
       return;
     }
     if (std::holds_alternative<std::vector<float>>(label->values)) {
-      throw Error(Code::kBadData, cat("feature ", quoted(label->name), " is a regression's"), "",
-                  "pass --task regression");
+      throw Error(
+          Code::kBadData,
+          cat("feature ", quoted(label->name), " holds floats, which are labels of a regression"),
+          "", "pass --task regression");
     }
     const Numbers numbers = integers(label);
     if (kind == LabelKind::kSet) return read_marks(numbers, example, labels);
@@ -192,8 +195,8 @@ class RecordReader final : public ExampleReader {
     if (label >= 0 && label < static_cast<int64_t>(label_names_.size())) {
       return label_names_[static_cast<size_t>(label)];
     }
-    throw Error(Code::kBadData,
-                cat("label ", label, " is none of the ", label_names_.size(), " of the meta data"));
+    throw Error(Code::kBadData, cat("label ", label, " is not one of the ", label_names_.size(),
+                                    " labels of the meta data"));
   }
 
   TfRecordReader records_;

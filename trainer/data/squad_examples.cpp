@@ -13,19 +13,19 @@ constexpr uint64_t kLimitBytes = uint64_t{4} << 30;
 
 const Json& member(const Json& object, const char* name, const std::string& where) {
   if (object.is_object() && object.contains(name)) return object[name];
-  throw Error(Code::kBadData, cat("no ", quoted(name)), where,
+  throw Error(Code::kBadData, cat("there is no ", quoted(name)), where,
               "SQuAD's files are {\"data\": [{\"paragraphs\": [{\"context\", \"qas\"}]}]}");
 }
 
 const Json& list(const Json& object, const char* name, const std::string& where) {
   const Json& found = member(object, name, where);
-  if (!found.is_array()) throw Error(Code::kBadData, cat(quoted(name), " is no list"), where);
+  if (!found.is_array()) throw Error(Code::kBadData, cat(quoted(name), " is not a list"), where);
   return found;
 }
 
 std::string text(const Json& object, const char* name, const std::string& where) {
   const Json& found = member(object, name, where);
-  if (!found.is_string()) throw Error(Code::kBadData, cat(quoted(name), " is no text"), where);
+  if (!found.is_string()) throw Error(Code::kBadData, cat(quoted(name), " is not a text"), where);
   return found.get<std::string>();
 }
 
@@ -88,7 +88,7 @@ class SquadReader final : public ExampleReader {
     for (const Json& answer : list(question, "answers", position_)) {
       const Json& start = member(answer, "answer_start", position_);
       if (!start.is_number_unsigned()) {
-        throw Error(Code::kBadData, "\"answer_start\" is no place", position_);
+        throw Error(Code::kBadData, "\"answer_start\" is not a whole number from 0", position_);
       }
       answers.push_back({text(answer, "text", position_), start.get<uint32_t>()});
     }

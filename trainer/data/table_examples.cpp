@@ -60,7 +60,7 @@ class TableExamples final : public ExampleReader {
 
   std::string text(size_t column) const {
     if (auto text = plain_text(cells_[column])) return std::move(*text);
-    throw Error(Code::kBadData, "column " + quoted(name(column)) + " is missing");
+    throw Error(Code::kBadData, "column " + quoted(name(column)) + " has no text");
   }
 
   // The members of a list, or the parts of the text between `separators`.
@@ -81,14 +81,14 @@ class TableExamples final : public ExampleReader {
 
   [[noreturn]] void refuse_list(size_t column, const std::string& cell) const {
     throw Error(Code::kBadData,
-                cat("column ", quoted(name(column)), ": ", quoted(cell), " is no list"), "",
-                "lists hold texts or numbers, as JSON or Python write them");
+                cat("column ", quoted(name(column)), ": ", quoted(cell), " is not a list"), "",
+                "write a list of texts or numbers as JSON or Python does");
   }
 
   void read_texts(Example& example) const {
     if (traits(task_).inputs == InputKind::kWords) {
       example.texts = text_list(columns_.text, " \t");
-      if (example.texts.empty()) throw Error(Code::kBadData, "a sentence without a word");
+      if (example.texts.empty()) throw Error(Code::kBadData, "the sentence has no words");
       return;
     }
     example.texts.push_back(text(columns_.text));
@@ -115,7 +115,7 @@ class TableExamples final : public ExampleReader {
         const std::vector<std::string> tags = label_list(column, " \t");
         if (tags.size() != example.texts.size()) {
           throw Error(Code::kBadData,
-                      cat(example.texts.size(), " words beside ", tags.size(), " tags"));
+                      cat(example.texts.size(), " words, but ", tags.size(), " tags"));
         }
         for (const std::string& tag : tags) enter(tag);
         return;
@@ -151,7 +151,7 @@ class TableExamples final : public ExampleReader {
     for (const size_t column : columns_.labels) {
       const std::optional<double> mark = number(column);
       if (!mark || (*mark != 0 && *mark != 1)) {
-        throw Error(Code::kBadData, "column " + quoted(name(column)) + " is neither 0 nor 1");
+        throw Error(Code::kBadData, "column " + quoted(name(column)) + " holds neither 0 nor 1");
       }
       if (*mark == 1) marked.push_back(name(column));
     }
@@ -166,13 +166,13 @@ class TableExamples final : public ExampleReader {
                           object["answer_start"].is_array() &&
                           object["text"].size() == object["answer_start"].size();
     if (!has_both) {
-      throw Error(Code::kBadData, cat(quoted(text), " are no answers"), "",
-                  R"(they are {"text": [...], "answer_start": [...]})");
+      throw Error(Code::kBadData, cat(quoted(text), " is not a list of answers"), "",
+                  R"(write {"text": [...], "answer_start": [...]})");
     }
     for (size_t i = 0; i < object["text"].size(); ++i) {
       const Json &words = object["text"][i], &start = object["answer_start"][i];
       if (!words.is_string() || !start.is_number_unsigned()) {
-        throw Error(Code::kBadData, cat("answer ", i, " is no text with a place"));
+        throw Error(Code::kBadData, cat("answer ", i, " lacks its text or its place"));
       }
       answers.push_back({words.get<std::string>(), start.get<uint32_t>()});
     }
@@ -209,7 +209,7 @@ void require_answers(const Example& example) {
     if (context.compare(byte, answer.text.size(), answer.text) == 0) continue;
     throw Error(Code::kBadData,
                 cat("answer ", quoted(answer.text), " does not stand at ", answer.start), "",
-                "places are code points of the context, from 0");
+                "answer_start counts code points of the context, from 0");
   }
 }
 

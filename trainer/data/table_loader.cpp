@@ -84,15 +84,17 @@ FoundColumns TableLoader::find(std::span<const Column> columns) {
     const bool is_set = traits(task).labels == LabelKind::kSet;
     const bool may_lack = name == &first.label && (ignores_labels || is_set);
     if (name->empty() || may_lack || find_column(columns, *name)) continue;
-    throw Error(Code::kBadData, "no column " + quoted(*name) + ", which the first file has", "",
+    throw Error(Code::kBadData,
+                "there is no column " + quoted(*name) + ", which the first file has", "",
                 "all files of a table need the same columns");
   }
   const FoundColumns found = find_columns(columns, first, rules_.need, task);
   const auto refuse_more = [&](std::optional<size_t> column, const std::string& name) {
     if (!column || !name.empty()) return;
-    throw Error(Code::kBadData,
-                "a column " + quoted(columns[*column].name) + ", which the first file lacks", "",
-                "all files of a table need the same columns");
+    throw Error(
+        Code::kBadData,
+        "there is a column " + quoted(columns[*column].name) + ", which the first file lacks", "",
+        "all files of a table need the same columns");
   };
   refuse_more(found.text_pair, first.text_pair);
   if (!found.labels.empty() && !ignores_labels) refuse_more(found.labels[0], first.label);
@@ -106,7 +108,7 @@ void TableLoader::require_labels(const ExampleReader& reader) {
                                          : "has no labels, which the first file has");
   }
   if (!labelled && rules_.need == LabelNeed::kRequired) {
-    throw Error(Code::kBadData, "has no labels", "", "only --mode predict does without");
+    throw Error(Code::kBadData, "has no labels", "", "only --mode predict works without labels");
   }
   table_->labelled = labelled;
   has_part_ = true;

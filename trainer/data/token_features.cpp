@@ -8,7 +8,7 @@ namespace berth {
 Features token_features(const Example& example, int32_t max_length) {
   if (example.token_ids.size() > static_cast<size_t>(max_length)) {
     throw Error(Code::kUsage,
-                cat("a row of ", example.token_ids.size(), " tokens, where --max-seq-length is ",
+                cat("a row has ", example.token_ids.size(), " tokens, but --max-seq-length is ",
                     max_length),
                 "", "pass the length that the records were made with");
   }

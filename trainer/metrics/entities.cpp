@@ -16,7 +16,7 @@ struct Tag {
 
 Tag parse(std::string_view tag) {
   constexpr std::string_view kAlone = "BIESO";
-  if (tag.empty() || tag == ".") return {};  // nothing, as seqeval and conlleval take it
+  if (tag.empty() || tag == ".") return {};  // no entity, as in seqeval and conlleval
   if (tag.size() == 1 && kAlone.find(tag[0]) != std::string_view::npos) return {.prefix = tag[0]};
   if (tag.size() > 1 && tag[1] == '-') {
     return {.prefix = tag[0], .type = tag.size() > 2 ? tag.substr(2) : std::string_view("_")};

@@ -39,7 +39,7 @@ void parse_convolution(const ConfigReader& read, ModelConfig& config) {
   // The convolution reads the first layer's outputs for all tokens. The last layer computes its
   // outputs only for the tokens that the head reads, so the two must be different layers.
   if (config.num_hidden_layers < 2) {
-    refuse_key("conv_kernel_size", "wants num_hidden_layers of 2 at least");
+    refuse_key("conv_kernel_size", "needs at least 2 layers (num_hidden_layers)");
   }
   if (read.integer("conv_groups", 1, 1 << 16, 1) != 1) {
     refuse_key("conv_groups", cat("is not 1", kPublished));

@@ -21,8 +21,8 @@ std::string checked_metric(const std::string& name, const std::vector<std::strin
   if (metric == kLossName || is_known) return metric;
   std::string known = kLossName;
   for (const std::string& known_name : metrics) known += ", " + known_name;
-  throw Error(Code::kUsage, cat(quoted(name), " is no metric of this task; there are ", known),
-              flag);
+  throw Error(Code::kUsage,
+              cat(quoted(name), " is not a metric of this task; its metrics are ", known), flag);
 }
 
 }  // namespace berth

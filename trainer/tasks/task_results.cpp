@@ -61,7 +61,7 @@ constexpr TaskResults kTable[] = {
 const TaskResults& results_of(Task task) {
   const auto* found = std::ranges::find(kTable, task, &TaskResults::task);
   if (found != std::end(kTable)) return *found;
-  throw Error(Code::kUsage, cat("a model for ", task_name(task), " is neither evaluated nor asked"),
+  throw Error(Code::kUsage, cat("a model for ", task_name(task), " cannot be evaluated or predict"),
               "", "give a model that was fine-tuned, or pass --task");
 }
 

@@ -79,8 +79,9 @@ TEST(HypertuneMetric, IsAskedForOrTheTagsOrTheBestModels) {
   EXPECT_EQ(hypertune_metric({.metric_tag = "f1"}, "", "accuracy", metrics), "f1");
   EXPECT_EQ(hypertune_metric({.metric_tag = "my score"}, "", "f1", metrics), "f1");
   EXPECT_EQ(hypertune_metric({.metric_tag = "f1"}, "eval_loss", "", metrics), "loss");
-  EXPECT_THAT([&] { hypertune_metric({}, "mse", "", metrics); },
-              ThrowsCode(Code::kUsage, R"("mse" is no metric of this task; there are loss, acc)"));
+  EXPECT_THAT(
+      [&] { hypertune_metric({}, "mse", "", metrics); },
+      ThrowsCode(Code::kUsage, R"("mse" is not a metric of this task; its metrics are loss, acc)"));
 }
 
 TEST(HypertuneMetric, IsWantedByAServiceOrAUser) {

@@ -87,7 +87,7 @@ TEST_F(FeaturesTest, TokensMadeElsewhereAreNotCut) {
   EXPECT_THAT(features[0].input_ids, ElementsAre(1, 7, 2));
   EXPECT_THAT(features[0].token_type_ids, ElementsAre(0, 0, 1));
   EXPECT_THAT([&] { make({.max_seq_length = 2, .labelled = false}, example); },
-              ThrowsCode(Code::kUsage, "a row of 3 tokens, where --max-seq-length is 2"));
+              ThrowsCode(Code::kUsage, "a row has 3 tokens, but --max-seq-length is 2"));
 }
 
 TEST_F(FeaturesTest, AWordsFirstTokenHasItsTag) {
@@ -119,7 +119,7 @@ TEST_F(FeaturesTest, ARowThatDoesNotFitIsNamedWithItsTable) {
   Dataset data(table, {0, 1}, Task::kSequenceClassification, *maker, false);
   EXPECT_THAT(data.features(0).input_ids, SizeIs(2));
   EXPECT_THAT([&] { data.features(1); },
-              ThrowsCode(Code::kUsage, "train.tf_record: row 1: a row of 3 tokens"));
+              ThrowsCode(Code::kUsage, "train.tf_record: row 1: a row has 3 tokens"));
 }
 
 class WindowsTest : public FeaturesTest {

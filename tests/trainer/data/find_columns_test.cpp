@@ -76,7 +76,8 @@ TEST(FindColumns, AnAbsentOneIsNamedWithItsFlagAndWhatThereIs) {
       [] {
         find({"text", "label"}, {.text = "txt"});
       },
-      ThrowsCode(Code::kBadData, R"(no column "txt" (--text-column); there is "text", "label")"));
+      ThrowsCode(Code::kBadData,
+                 R"(no column "txt" (--text-column); the columns are "text", "label")"));
   EXPECT_THAT(
       [] {
         find({"text", "label"}, {.label = "y"});
@@ -92,7 +93,7 @@ TEST(FindColumns, AnAbsentOneIsNamedWithItsFlagAndWhatThereIs) {
 TEST(FindColumns, WhatCannotBeFoundIsAskedFor) {
   EXPECT_THAT([] { find({"a", "b", "label"}); }, ThrowsCode(Code::kBadData, "--text-column"));
   EXPECT_THAT([] { find({"text", "b"}); }, ThrowsCode(Code::kBadData, "--label-column"));
-  EXPECT_THAT([] { find({}); }, ThrowsCode(Code::kBadData, "no column at all"));
+  EXPECT_THAT([] { find({}); }, ThrowsCode(Code::kBadData, "the table has no columns"));
 }
 
 TEST(FindColumns, PredictionNeedsNoLabel) {

@@ -99,7 +99,7 @@ TEST_F(TokenRows, NameTheRecordThatIsNone) {
   file_.clear();
   add({{"input_ids", {5, -6}}});
   EXPECT_THAT([&] { read(Task::kSequenceClassification); },
-              ThrowsCode(Code::kBadData, "-6 is no token id"));
+              ThrowsCode(Code::kBadData, "-6 is not a token id"));
   file_.clear();
   add({{"input_ids", {5}}, {"label_ids", {1, 2}}});
   EXPECT_THAT([&] { read(Task::kSequenceClassification); }, ThrowsCode(Code::kBadData, "2 labels"));
@@ -108,10 +108,11 @@ TEST_F(TokenRows, NameTheRecordThatIsNone) {
 TEST_F(TokenRows, HoldWhatTheModelKnows) {
   add({{"input_ids", {5, 9, 12}}, {"input_mask", {1, 1, 0}}, {"segment_ids", {0, 1, 4}}});
   EXPECT_EQ(read({}, {.vocab_size = 10, .type_vocab_size = 2}).size(), 1u);
-  EXPECT_THAT([&] { read({}, {.vocab_size = 9}); },
-              ThrowsCode(Code::kBadData, "record at byte 0: token id 9 of a model that has 9"));
+  EXPECT_THAT(
+      [&] { read({}, {.vocab_size = 9}); },
+      ThrowsCode(Code::kBadData, "record at byte 0: token id 9 is too large: the model has 9"));
   EXPECT_THAT([&] { read({}, {.type_vocab_size = 1}); },
-              ThrowsCode(Code::kBadData, "token type 1 of a model that has 1"));
+              ThrowsCode(Code::kBadData, "token type 1 is too large: the model has 1"));
 }
 
 TEST_F(TokenRows, TagsAreOfTheTokensThatAreNotMasked) {

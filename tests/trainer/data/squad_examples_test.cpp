@@ -68,19 +68,19 @@ TEST(SquadExamples, AnswersStandWhereTheySay) {
 TEST(SquadExamples, SayWhereTheyAreNone) {
   EXPECT_THAT([] { read("[]"); }, ThrowsCode(Code::kBadData, "no \"data\""));
   EXPECT_THAT([] { read("{"); }, ThrowsCode(Code::kBadData, "is not JSON"));
-  EXPECT_THAT([] { read(R"({"data": 3})"); }, ThrowsCode(Code::kBadData, "no list"));
+  EXPECT_THAT([] { read(R"({"data": 3})"); }, ThrowsCode(Code::kBadData, "not a list"));
   EXPECT_THAT(
       [] {
         read(
             R"({"data": [{"paragraphs": [{"context": "c", "qas": [{"id": 1, "question": "q"}]}]}]})");
       },
-      ThrowsCode(Code::kBadData, "data[0].paragraphs[0].qas[0]: \"id\" is no text"));
+      ThrowsCode(Code::kBadData, "data[0].paragraphs[0].qas[0]: \"id\" is not a text"));
   EXPECT_THAT(
       [] {
         read(R"({"data": [{"paragraphs": [{"context": "c", "qas": [{"id": "1", "question": "q",
              "answers": [{"text": "c", "answer_start": -1}]}]}]}]})");
       },
-      ThrowsCode(Code::kBadData, "qas[0]: \"answer_start\" is no place"));
+      ThrowsCode(Code::kBadData, "qas[0]: \"answer_start\" is not a whole number"));
 }
 
 }  // namespace

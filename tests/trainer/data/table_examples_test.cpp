@@ -68,7 +68,7 @@ TEST(Tasks, SeveralLabelsAreAListOrJoinedOrColumns) {
         one(Task::kMultiLabel, marks, {text_cell("a"), whole_cell(2), text_cell("1")},
             {.label = "rude,kind"});
       },
-      ThrowsCode(Code::kBadData, "row 0: column \"rude\" is neither 0 nor 1"));
+      ThrowsCode(Code::kBadData, "row 0: column \"rude\" holds neither 0 nor 1"));
 }
 
 TEST(Tasks, WordsHaveATagEach) {
@@ -95,7 +95,7 @@ TEST(Tasks, WordsHaveATagEach) {
       [&] {
         one(Task::kTokenClassification, columns, {text_cell("a b"), text_cell("X")});
       },
-      ThrowsCode(Code::kBadData, "row 0: 2 words beside 1 tags"));
+      ThrowsCode(Code::kBadData, "row 0: 2 words, but 1 tags"));
 }
 
 TEST(Tasks, AnswersArePlacesAndTexts) {
@@ -135,7 +135,7 @@ TEST(Tasks, AWeightIsNotBelowZero) {
         one(Task::kSequenceClassification, columns, {text_cell("a"), text_cell("x"), Cell(1e39)},
             {.weight = "w"});
       },
-      ThrowsCode(Code::kBadData, "row 0: column \"w\": \"1e+39\" is too large a number"));
+      ThrowsCode(Code::kBadData, "row 0: column \"w\": \"1e+39\" is too large for fp32"));
 }
 
 }  // namespace

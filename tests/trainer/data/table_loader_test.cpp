@@ -92,7 +92,7 @@ TEST(TableLoader, AnEmptyTextIsOneAndAMissingTextIsNot) {
       [] {
         read({{"text", {}}}, {{text("a")}, {kMissing}}, {}, LabelNeed::kIfPresent);
       },
-      ThrowsCode(Code::kBadData, "row 1: column \"text\" is missing"));
+      ThrowsCode(Code::kBadData, "row 1: column \"text\" has no text"));
 }
 
 TEST(TableLoader, ANumberIsTakenAsText) {
@@ -305,7 +305,7 @@ TEST(BadRows, AreLeftOutAsManyAsMayBe) {
   EXPECT_THAT(table.texts, ElementsAre("a", "c"));
   EXPECT_EQ(table.table->source_row(0), 0u);
   EXPECT_EQ(table.table->source_row(1), 2u);
-  EXPECT_THAT([&] { load(1); }, ThrowsCode(Code::kBadData, "row 3: column \"text\" is missing"));
+  EXPECT_THAT([&] { load(1); }, ThrowsCode(Code::kBadData, "row 3: column \"text\" has no text"));
 }
 
 TEST(BadRows, AreThoseOfUnknownLabels) {

@@ -57,7 +57,7 @@ TEST(BestRule, KnowsTheMetricsOfItsData) {
       [] {
         rule("f1", 0, {"accuracy", "f1_macro"});
       },
-      ThrowsCode(Code::kUsage, "\"f1\" is no metric of this task"));
+      ThrowsCode(Code::kUsage, "\"f1\" is not a metric of this task"));
   EXPECT_THAT([] { rule("acuracy"); }, ThrowsCode(Code::kUsage, "loss, accuracy, f1"));
 }
 
