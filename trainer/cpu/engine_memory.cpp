@@ -32,7 +32,7 @@ AttentionExtent attention_extent(const EngineOptions& options) {
   return {.longest = options.longest,
           .heads = config.num_attention_heads,
           .head_size = config.head_size(),
-          .positions = config.type == ModelType::kDebertaV2 ? 2 * config.relative_span() : 0};
+          .positions = 2 * config.relative_span()};
 }
 
 // The scratch of factored gradients, whose widest may be queries', keys' and values' together.

@@ -77,6 +77,9 @@ struct ModelConfig {
   double pooler_dropout() const {
     return type == ModelType::kDebertaV2 ? context_pooler_dropout : head_dropout();
   }
+  // Whether attention is disentangled (He et al. 2020, arXiv:2006.03654): the queries and keys of
+  // relative positions take part in its scores.
+  bool has_relative_positions() const { return max_relative_positions > 0; }
   // The relative positions from -span to span - 1 have embeddings.
   int64_t relative_span() const {
     return position_buckets > 0 ? position_buckets : max_relative_positions;

@@ -35,12 +35,12 @@ class TableBuilder {
   void layer(const LayerNames& names) {
     ++depth_;
     const int64_t hidden = config_.hidden_size, intermediate = config_.intermediate_size;
-    // The gradients of layers that share parameters are sums of products. So are those of DeBERTa's
-    // queries and keys, which tokens and positions share.
+    // The gradients of layers that share parameters are sums of products. So are those of queries
+    // and keys that tokens and relative positions share.
     const bool is_used_once = !shares_parameters(config_, 1);
     for (const std::string& part : {names.query, names.key, names.value}) {
       matrix(part + ".weight", hidden, hidden);
-      table_.back().is_product = is_used_once && config_.type != ModelType::kDebertaV2;
+      table_.back().is_product = is_used_once && !config_.has_relative_positions();
     }
     for (const std::string& part : {names.query, names.key, names.value}) {
       vector(part + ".bias", hidden);
@@ -163,7 +163,7 @@ std::vector<ParameterSpec> parameter_table(const ModelConfig& config) {
 std::vector<ParameterSpec> parameter_table(const ModelConfig& config, const LoraOptions& lora) {
   TableBuilder table(config);
   table.embeddings();
-  if (config.type == ModelType::kDebertaV2) table.relative_positions();
+  if (config.has_relative_positions()) table.relative_positions();
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
     if (!shares_parameters(config, i)) table.layer(layer_names(config, i));
     if (i == 0 && config.conv_kernel_size > 0) table.convolution();

@@ -12,7 +12,7 @@ Encoder::Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters&
       parameters_(parameters),
       kernels_(kernels),
       embeddings_(config, parameters, kernels) {
-  if (config.type == ModelType::kDebertaV2) {
+  if (config.has_relative_positions()) {
     positions_ = std::make_unique<RelativePositions>(config, parameters, kernels);
   }
   if (config.conv_kernel_size > 0) {
