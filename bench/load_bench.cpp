@@ -54,7 +54,7 @@ class Bench {
 
   void measure_memcpy() {
     const std::vector<std::byte> from(parameters_.values().size_bytes());
-    const Timing timing = measure([&] { kernels_->upload(parameters_.values(), from.data()); });
+    const Timing timing = measure([&] { copy_in(parameters_.values(), from.data()); });
     memcpy_s_ = timing.median_s;
     row("memcpy", from.size(), timing, memcpy_s_, "memcpy");
   }
@@ -64,7 +64,7 @@ class Bench {
   void measure_new_pages() {
     const size_t size_bytes = parameters_.values().size_bytes();
     const Timing timing = measure([&] {
-      const std::unique_ptr<Memory> fresh = kernels_->allocate(size_bytes);
+      const std::unique_ptr<Memory> fresh = std::make_unique<Memory>(size_bytes);
       Tensor all = parameters_.values();
       all.data = fresh->data();
       kernels_->zero(all);

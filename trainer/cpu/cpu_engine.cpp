@@ -49,8 +49,7 @@ Model& CpuEngine::network() {
 
 bool CpuEngine::start_update(std::span<const PackedBatch> micro_batches, const UpdateInputs& inputs,
                              const std::atomic<bool>& stop) {
-  kernels_.begin_step(
-      step_, {.seed = inputs.seed, .step = inputs.step, .learning_rate = inputs.learning_rate});
+  step_.begin({.seed = inputs.seed, .step = inputs.step, .learning_rate = inputs.learning_rate});
   for (const PackedBatch& batch : micro_batches) {
     if (stop) {
       optimizer_->discard_gradients();
@@ -60,7 +59,7 @@ bool CpuEngine::start_update(std::span<const PackedBatch> micro_batches, const U
     network().backward(step_);
   }
   optimizer_->step(step_);
-  const StepOutcome done = kernels_.read_step(step_);
+  const StepOutcome done = step_.outcome();
   outcomes_.push_back(
       {.loss_sum = done.loss_sum, .examples = done.examples, .grad_norm = done.grad_norm});
   if (outcomes_.back().was_applied()) network().refresh();
@@ -75,7 +74,7 @@ UpdateOutcome CpuEngine::collect_update() {
 
 std::vector<float> CpuEngine::infer(const PackedBatch& batch, LossSum& loss) {
   StepState state;
-  kernels_.begin_step(state, {});
+  state.begin({});
   // The sum goes on from where it stood, so that it does not depend on how rows are cut into
   // batches.
   state.loss_sum = loss.loss;

@@ -58,7 +58,7 @@ class Architectures : public testing::TestWithParam<std::string> {
     model_ = std::make_unique<Model>(
         config_, BatchLimits{.tokens = 64, .sequences = 8, .masked = 0}, *parameters_, *kernels_);
     state_ = std::make_unique<StepState>();
-    kernels_->begin_step(*state_, {});
+    state_->begin({});
   }
 
   PackedBatch batch() const {
@@ -123,7 +123,7 @@ TEST_P(Architectures, ComputesTorchsLogitsAndLoss) {
   for (size_t i = 0; i < logits.size(); ++i) {
     ASSERT_NEAR(logits[i], expected[i], kLogitTolerance * largest(expected)) << i;
   }
-  const StepOutcome outcome = kernels_->read_step(*state_);
+  const StepOutcome outcome = state_->outcome();
   const float loss = recorded_values<float>(recorded_, "loss")[0];
   EXPECT_NEAR(outcome.loss_sum / outcome.examples, loss, kLogitTolerance * loss);
 }
@@ -131,9 +131,9 @@ TEST_P(Architectures, ComputesTorchsLogitsAndLoss) {
 TEST_P(Architectures, ComputesTorchsGradients) {
   model_->forward(batch(), *state_, Phase::kTraining);
   model_->backward(*state_);
-  const double examples = kernels_->read_step(*state_).examples;
+  const double examples = state_->outcome().examples;
   std::vector<float> gradients(static_cast<size_t>(parameters_->size()));
-  kernels_->download(gradients.data(), parameters_->gradients());
+  copy_out(parameters_->gradients(), gradients.data());
   for (size_t p = 0; p < parameters_->specs().size(); ++p) {
     const std::string& name = parameters_->specs()[p].name;
     const auto expected = recorded_values<float>(recorded_, "grad." + name);

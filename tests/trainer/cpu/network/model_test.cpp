@@ -40,7 +40,7 @@ class ModelTest : public testing::Test {
                      const StepInputs& inputs = {.seed = 9, .step = 4}) {
     Kernels& kernels = *recorded.kernels;
     kernels.zero(recorded.parameters->gradients());
-    kernels.begin_step(*recorded.state, inputs);
+    recorded.state->begin(inputs);
     size_t begin = 0;
     for (size_t i = 0; i <= cuts.size(); ++i) {
       const size_t end = i < cuts.size() ? cuts[i] : kExamples;
@@ -48,24 +48,23 @@ class ModelTest : public testing::Test {
       recorded.model->backward(*recorded.state);
       begin = end;
     }
-    return {.step = kernels.read_step(*recorded.state), .gradients = recorded.gradients()};
+    return {.step = recorded.state->outcome(), .gradients = recorded.gradients()};
   }
   Outcome run(const std::vector<size_t>& cuts = {}) { return run(recorded_, cuts); }
 
   Outcome run_batches(const std::vector<PackedBatch>& batches) {
     recorded_.config.hidden_dropout_prob = recorded_.config.attention_probs_dropout_prob = 0;
     recorded_.kernels->zero(recorded_.parameters->gradients());
-    recorded_.kernels->begin_step(*recorded_.state, {});
+    recorded_.state->begin({});
     for (const PackedBatch& batch : batches) {
       recorded_.model->forward(batch, *recorded_.state, Phase::kTraining);
       recorded_.model->backward(*recorded_.state);
     }
-    return {.step = recorded_.kernels->read_step(*recorded_.state),
-            .gradients = recorded_.gradients()};
+    return {.step = recorded_.state->outcome(), .gradients = recorded_.gradients()};
   }
 
   std::vector<float> logits(const PackedBatch& batch, Phase phase, const StepInputs& inputs = {}) {
-    recorded_.kernels->begin_step(*recorded_.state, inputs);
+    recorded_.state->begin(inputs);
     recorded_.model->forward(batch, *recorded_.state, phase);
     return recorded_.model->logits();
   }
@@ -106,9 +105,9 @@ TEST_F(ModelTest, LabelsAreSmoothedInTrainingAlone) {
   Model smoothed(recorded_.config, BatchLimits{.tokens = 256, .sequences = 16},
                  *recorded_.parameters, *recorded_.kernels, {.label_smoothing = 0.2});
   const auto loss = [&](Model& model, Phase phase) {
-    recorded_.kernels->begin_step(*recorded_.state, {});
+    recorded_.state->begin({});
     model.forward(recorded_.batch(0), *recorded_.state, phase);
-    return recorded_.kernels->read_step(*recorded_.state).loss_sum;
+    return recorded_.state->outcome().loss_sum;
   };
   EXPECT_EQ(loss(smoothed, Phase::kEvaluation), loss(*recorded_.model, Phase::kEvaluation));
   EXPECT_NE(loss(smoothed, Phase::kTraining), loss(*recorded_.model, Phase::kTraining));
@@ -148,7 +147,7 @@ TEST_F(ModelTest, AMaskedTokenIsToldAsAmongAll) {
   PackedBatch batch = recorded_.batch(0);
   const auto told = [&](const std::vector<int32_t>& tokens) {
     batch.labels = PackedBatch::MaskedTokens{tokens, std::vector<int32_t>(tokens.size(), 1)};
-    kernels.begin_step(*recorded_.state, {.seed = 3});
+    recorded_.state->begin({.seed = 3});
     model.forward(batch, *recorded_.state, Phase::kTraining);
     return model.logits();
   };
@@ -203,13 +202,13 @@ TEST_F(ModelTest, GradientsAreTheSlopesOfTheLoss) {
   Tensor values = recorded_.parameters->values();
   const auto size = static_cast<size_t>(values.elements());
   std::vector<float> origin(size), moved(size);
-  recorded_.kernels->download(origin.data(), values);
+  copy_out(values, origin.data());
 
   const auto loss_at = [&](double distance, const std::vector<double>& direction) {
     for (size_t i = 0; i < size; ++i) {
       moved[i] = static_cast<float>(origin[i] + distance * direction[i]);
     }
-    recorded_.kernels->upload(values, moved.data());
+    copy_in(values, moved.data());
     recorded_.model->refresh();
     return run().step.loss_sum;
   };
@@ -248,7 +247,7 @@ TEST_F(ModelTest, AnUnlabelledBatchAddsNoLoss) {
   const auto labelled = logits(batch, Phase::kEvaluation);
   batch.labels = std::monostate();
   EXPECT_EQ(logits(batch, Phase::kEvaluation), labelled);
-  const StepOutcome outcome = recorded_.kernels->read_step(*recorded_.state);
+  const StepOutcome outcome = recorded_.state->outcome();
   EXPECT_EQ(outcome.examples, 0);
   EXPECT_EQ(outcome.loss_sum, 0);
 }
@@ -262,7 +261,7 @@ TEST_F(ModelTest, ASmallerBatchAfterALargerOneSeesNothingOfIt) {
 TEST_F(ModelTest, RefreshIsWhatMakesNewParametersCount) {
   const auto before = logits(recorded_.batch(0), Phase::kEvaluation);
   const Tensor weight = recorded_.parameters->value("classifier.weight");
-  recorded_.kernels->upload(weight, std::vector<float>(3 * 24).data());
+  copy_in(weight, std::vector<float>(3 * 24).data());
   recorded_.model->refresh();
   const auto after = logits(recorded_.batch(0), Phase::kEvaluation);
   EXPECT_NE(after, before);

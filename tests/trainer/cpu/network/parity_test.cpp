@@ -19,7 +19,7 @@ constexpr double kTolerance = 1e-4;  // relative to the largest value of the ten
 
 TEST(BertParityTest, LogitsOfAPackedBatchAreTorchs) {
   RecordedModel recorded;
-  recorded.kernels->begin_step(*recorded.state, {});
+  recorded.state->begin({});
   recorded.model->forward(recorded.batch(0), *recorded.state, Phase::kEvaluation);
   const std::vector<float> logits = recorded.model->logits();
   const auto expected = recorded.values<float>("logits");
@@ -31,10 +31,10 @@ TEST(BertParityTest, LogitsOfAPackedBatchAreTorchs) {
 
 TEST(BertParityTest, EveryGradientIsTorchs) {
   RecordedModel recorded;
-  recorded.kernels->begin_step(*recorded.state, {});
+  recorded.state->begin({});
   recorded.model->forward(recorded.batch(0), *recorded.state, Phase::kTraining);
   recorded.model->backward(*recorded.state);
-  const double examples = recorded.kernels->read_step(*recorded.state).examples;
+  const double examples = recorded.state->outcome().examples;
   const std::vector<float> gradients = recorded.gradients();
   for (size_t p = 0; p < recorded.parameters->specs().size(); ++p) {
     const std::string& name = recorded.parameters->specs()[p].name;
@@ -55,9 +55,8 @@ void expect_ten_losses(RecordedModel& recorded, double tolerance) {
       {.peak_rate = 2e-3, .warmup_steps = 2, .total_steps = RecordedModel::kUpdates});
   const auto expected = recorded.values<float>("losses");
   for (int step = 0; step < RecordedModel::kUpdates; ++step) {
-    recorded.kernels->begin_step(*recorded.state,
-                                 {.step = static_cast<uint64_t>(step),
-                                  .learning_rate = static_cast<float>(schedule.rate(step))});
+    recorded.state->begin({.step = static_cast<uint64_t>(step),
+                           .learning_rate = static_cast<float>(schedule.rate(step))});
     // As two micro-batches of 3 and 4 examples: the sum is over the whole update.
     for (const PackedBatch& batch : {recorded.batch(step, 0, 3), recorded.batch(step, 3)}) {
       recorded.model->forward(batch, *recorded.state, Phase::kTraining);
@@ -65,7 +64,7 @@ void expect_ten_losses(RecordedModel& recorded, double tolerance) {
     }
     optimizer.step(*recorded.state);
     recorded.model->refresh();
-    const StepOutcome outcome = recorded.kernels->read_step(*recorded.state);
+    const StepOutcome outcome = recorded.state->outcome();
     const float loss = expected[static_cast<size_t>(step)];
     EXPECT_NEAR(outcome.loss_sum / outcome.examples, loss, tolerance * loss) << "step " << step;
   }

@@ -31,7 +31,7 @@ struct RecordedModel {
     config = parse_config(std::string(std::istreambuf_iterator<char>(stream), {}));
     parameters = std::make_unique<Parameters>(parameter_table(config), true, *kernels);
     for (size_t i = 0; i < parameters->specs().size(); ++i) {
-      kernels->upload(parameters->value(i), tensor(parameters->specs()[i].name).data.data());
+      copy_in(parameters->value(i), tensor(parameters->specs()[i].name).data.data());
     }
     model = std::make_unique<Model>(config, BatchLimits{.tokens = 256, .sequences = 16},
                                     *parameters, *kernels);
@@ -80,7 +80,7 @@ struct RecordedModel {
 
   std::vector<float> gradients() const {
     std::vector<float> all(static_cast<size_t>(parameters->size()));
-    kernels->download(all.data(), parameters->gradients());
+    copy_out(parameters->gradients(), all.data());
     return all;
   }
 
