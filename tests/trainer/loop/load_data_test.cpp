@@ -114,8 +114,9 @@ TEST_F(LoadTableTest, ErrorsNameTheFile) {
   put("data/b.csv", "text,label\nb\n");
   EXPECT_THAT([&] { load("data"); }, ThrowsCode(Code::kBadData, "data/b.csv: line 2"));
   put("data/b.csv", "content,label\nb,1\n");
-  EXPECT_THAT([&] { load("data"); },
-              ThrowsCode(Code::kBadData, R"(data/b.csv: no column "text", which the first file)"));
+  EXPECT_THAT(
+      [&] { load("data"); },
+      ThrowsCode(Code::kBadData, R"(data/b.csv: there is no column "text", which the first file)"));
 }
 
 TEST_F(LoadTableTest, RowsMayBeInOneFileOnly) {
