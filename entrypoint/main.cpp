@@ -16,16 +16,17 @@ namespace {
 std::atomic<bool> stop = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
 
-// The first SIGTERM or SIGINT asks for a stop; the second ends the process as if nobody listened.
+// The first SIGTERM or SIGINT asks for a stop. The second one ends the process at once, as if there
+// were no handler.
 extern "C" void ask_to_stop(int signal_number) {
   if (!stop.exchange(true)) return;
   std::signal(signal_number, SIG_DFL);
   ::raise(signal_number);
-  sigset_t set;  // blocked while its handler runs
+  sigset_t set;  // the signal is blocked while its handler runs
   ::sigemptyset(&set);
   ::sigaddset(&set, signal_number);
   ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
-  ::_exit(128 + signal_number);  // the first process of a container ignores default actions
+  ::_exit(128 + signal_number);  // for the first process of a container, default actions do nothing
 }
 
 void install_signal_handlers() {
@@ -34,10 +35,11 @@ void install_signal_handlers() {
   action.sa_flags = SA_RESTART;
   ::sigaction(SIGTERM, &action, nullptr);
   ::sigaction(SIGINT, &action, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of write()
+  std::signal(SIGPIPE, SIG_IGN);  // writing to a closed pipe is then an error of write()
 }
 
-// --help and the like, on standard output. False: there is a job to run.
+// Answers --help, --version and --help-markdown on standard output. False: none was asked for, so
+// there is a job to run.
 bool answer(const CommandLine& command_line, const Platform& platform) {
   const int columns = platform.columns.value_or(terminal_columns(STDOUT_FILENO).value_or(80));
   std::string text;

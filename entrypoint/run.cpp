@@ -25,7 +25,7 @@ void run(const CommandLine& command_line, const Platform& platform, const std::a
   storage_options.transfer.on_progress = log_transfer;
   storage_options.http.gives_up = gives_up;
   storage_options.retry.gives_up = gives_up;
-  const std::unique_ptr<Storage> storage = open_storage(storage_options);  // outlives observers
+  const std::unique_ptr<Storage> storage = open_storage(storage_options);  // outlives `output`
   JobOutput output(command_line, platform, progress);
   for (const std::string& note : command_line.notes) log_info(note);
   Job job{.command_line = command_line,

@@ -8,8 +8,9 @@
 
 namespace berth {
 
-// Does the job that `command_line` asks for and keeps `progress` current while it goes. Once `stop`
-// is true it saves between two updates and throws kStopped; other failures throw too.
+// Does the job that `command_line` asks for, and keeps `progress` current meanwhile. It is called
+// once in a process. When a signal sets `stop`, it saves at the next update and throws kStopped.
+// Any other failure throws an Error, or what a library throws.
 void run(const CommandLine& command_line, const Platform& platform, const std::atomic<bool>& stop,
          JobProgress& progress);
 

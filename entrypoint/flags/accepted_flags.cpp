@@ -4,7 +4,8 @@
 namespace berth {
 namespace {
 
-// A flag of run_classifier.py or its like whose value changes nothing here, and why.
+// A flag of run_classifier.py or a similar program. Its value changes nothing here; `why` says why,
+// and the log repeats it once.
 Flag accepted(const std::string& name, bool is_switch, const std::string& why,
               std::vector<std::string> aliases = {}) {
   const auto note = [name, why](CommandLine& line, std::string_view) {
@@ -22,22 +23,23 @@ Flag accepted(const std::string& name, bool is_switch, const std::string& why,
 }  // namespace
 
 std::vector<Flag> accepted_flags() {
-  const std::string on_cpus = "this version computes on the CPUs of one machine";
-  const std::string no_graph = "there is no graph to compile, or to run without";
+  const std::string on_cpus = "berth computes on the CPUs of one machine";
+  const std::string no_graph = "berth compiles no graph";
   return {
       accepted("distribution-strategy", false, on_cpus),
       accepted("tpu", false, on_cpus, {"tpu-name", "tpu-zone", "tpu-address"}),
       accepted("num-gpus", false, on_cpus),
       accepted("all-reduce-alg", false, on_cpus),
-      accepted("steps-per-loop", false, "every update is a step of the loop"),
+      accepted("steps-per-loop", false, "the loop runs one update at a time"),
       accepted("enable-xla", true, no_graph),
       accepted("run-eagerly", true, no_graph),
       accepted("use-keras-compile-fit", true, no_graph),
-      accepted("loss-scale", false, "fp32's range needs none"),
-      accepted("train-data-size", false, "rows are counted as they are read"),
-      accepted("gin-file", false, "every option is a flag", {"gin-param"}),
+      accepted("loss-scale", false, "fp32 and bf16 need no loss scaling"),
+      accepted("train-data-size", false, "berth counts the rows as it reads them"),
+      accepted("gin-file", false, "berth reads no gin files; every option is a flag",
+               {"gin-param"}),
       accepted("dataloader-num-workers", false,
-               "rows are made ready on a thread of their own, beside training"),
+               "berth always prepares batches on one thread beside training"),
   };
 }
 

@@ -15,7 +15,7 @@ namespace {
 void need(const std::string& value, const std::string& flag, const std::string& mode) {
   if (value.empty()) {
     throw Error(Code::kUsage, cat(flag, " is missing"), "",
-                cat("--mode ", mode, " needs it, and --help shows an example"));
+                cat("--mode ", mode, " needs it; --help shows an example"));
   }
 }
 
@@ -58,7 +58,7 @@ void check_files(const CommandLine& command_line) {
       return need(settings.output.export_dir, "--export-dir", "convert");
   }
   if (settings.output.job_dir.empty() && settings.model.model.empty()) {
-    throw Error(Code::kUsage, "no model to use", "",
+    throw Error(Code::kUsage, "no model is given", "",
                 "give the --job-dir of a finished job, or --model");
   }
 }
@@ -69,12 +69,12 @@ void check_places(const OutputOptions& output) {
         std::pair("--checkpoint-dir", &output.checkpoint_dir),
         std::pair("--summary-dir", &output.summary_dir)}) {
     if (place->empty() || !Uri::parse(*place).scheme().starts_with("http")) continue;
-    throw Error(Code::kUsage, "http(s):// can only be read", flag,
+    throw Error(Code::kUsage, "berth cannot write to http(s)://, which can only be read", flag,
                 "give a local directory or gs://bucket/directory");
   }
 }
 
-// What is told of evaluations needs some.
+// Some flags are about evaluations, which the job must then have.
 void check_evaluations(const Settings& settings) {
   const DataOptions& data = settings.data;
   const bool has_rows =
@@ -97,7 +97,8 @@ void check_evaluations(const Settings& settings) {
 void check_lora(const Settings& settings) {
   const LoraOptions& lora = settings.training.optimization.lora;
   const bool adapts = static_cast<bool>(lora);
-  const bool exports_only = settings.mode == Mode::kExportOnly;  // what the job says
+  const bool exports_only =
+      settings.mode == Mode::kExportOnly;  // the job says which adapters it has
   const LoraOptions none = OptimizationOptions().lora;
   const std::pair<bool, const char*> asked[] = {
       {settings.output.export_adapter && !exports_only, "--export-adapter"},
@@ -107,11 +108,12 @@ void check_lora(const Settings& settings) {
   for (const auto& [is_asked, flag] : asked) {
     if (!is_asked || adapts) continue;
     throw Error(Code::kUsage, "there is no adapter without --lora-rank", flag,
-                "give a rank, or leave it out");
+                "give a rank, or leave this flag out");
   }
   if (adapts && settings.model.init == Init::kRandom) {
-    throw Error(Code::kUsage, "the encoder keeps its values, which --init random makes noise",
-                "--lora-rank", "adapt a pretrained model");
+    throw Error(Code::kUsage,
+                "LoRA leaves the encoder as it is, and --init random makes that noise",
+                "--lora-rank", "use LoRA with a pretrained model");
   }
 }
 
@@ -119,15 +121,16 @@ void check_seeds(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
   if (settings.training.seeds == 1) return;
   if (wants_hypertune_file(command_line.tuning, settings.output.hypertune_metric)) {
-    throw Error(Code::kUsage, "hyperparameter tuning is told of one run a trial", "--seeds",
-                "leave it out, or make --seed a parameter of the study");
+    throw Error(Code::kUsage, "hyperparameter tuning expects one run a trial", "--seeds",
+                "leave this flag out, or make --seed a parameter of the study");
   }
 }
 
 void check_dry_run(const CommandLine& command_line) {
   const Mode mode = command_line.settings.mode;
   if (!command_line.dry_run || mode == Mode::kTrain || mode == Mode::kTrainAndEval) return;
-  throw Error(Code::kUsage, "is for training", "--dry-run", "leave it out, or train");
+  throw Error(Code::kUsage, "the flag is for training only", "--dry-run",
+              "leave it out, or use --mode train_and_eval");
 }
 
 void check_columns(const DataOptions& data) {
@@ -157,7 +160,8 @@ void check_settings(const CommandLine& command_line) {
     throw Error(Code::kUsage,
                 cat(training.gradient_accumulation_steps, " is more than the ", training.batch_size,
                     " examples of --batch-size"),
-                "--gradient-accumulation-steps", "an update cannot be split further");
+                "--gradient-accumulation-steps",
+                "give at most one micro-batch for each example of an update");
   }
   check_files(command_line);
 }

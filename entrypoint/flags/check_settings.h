@@ -4,7 +4,8 @@
 
 namespace berth {
 
-// What a mode needs, and flags that contradict each other. Throws kUsage. Looks at no file.
+// Throws kUsage where a flag that the mode needs is missing, or where flags contradict each other.
+// Looks at no file.
 void check_settings(const CommandLine& command_line);
 
 }  // namespace berth

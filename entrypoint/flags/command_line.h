@@ -14,28 +14,29 @@
 
 namespace berth {
 
-// What the modes that compute nothing are told.
+// The flags of the modes that compute nothing.
 struct ToolOptions {
-  std::string input{};                // inspect, tokenize: a file; tokenize: "-" is standard input
-  std::optional<std::string> text{};  // tokenize: this one instead
+  std::string input{};                // inspect, tokenize: a file. tokenize: "-" is standard input.
+  std::optional<std::string> text{};  // tokenize: the text, instead of a file
   bool add_special_tokens = true;     // tokenize
   bool json = false;                  // inspect
   PreparedFileOptions prepared{};     // prepare
 };
 
-// What one invocation asked for: the job's settings and how the program itself behaves.
+// What one invocation asked for: the settings of the job, and how the program itself behaves. Flags
+// and platform are in it; what follows from files is not: see resolve_settings().
 struct CommandLine {
-  Settings settings;
-  std::string log_format = "auto";  // auto: a bar on a terminal, else json; text; json
+  Settings settings;                // as asked
+  std::string log_format = "auto";  // "text", "json", or "auto": text on a terminal, else json
   LogLevel log_level = LogLevel::kInfo;
   bool help = false, version = false, help_markdown = false;
   bool dry_run = false;  // stop before the first update
   ToolOptions tool{};
-  std::vector<std::string> given{};  // the flags that were, by their canonical names
-  std::vector<std::string> notes{};  // of flags that have no effect: to be said once
-  StorageOptions storage{};          // how remote objects are reached; results do not depend on it
-  Tuning tuning{};                   // the platform's
-  std::string forced_instruction_set;  // hidden, for tests; empty: the best this CPU has
+  std::vector<std::string> given{};    // the canonical names of the flags that were given
+  std::vector<std::string> notes{};    // about flags that have no effect; the log says them once
+  StorageOptions storage{};            // how to reach remote objects; it does not change results
+  Tuning tuning{};                     // what the platform says of hyperparameter tuning
+  std::string forced_instruction_set;  // for tests; empty: the best that this CPU has
 
   bool gives(std::string_view flag) const {
     return std::find(given.begin(), given.end(), flag) != given.end();

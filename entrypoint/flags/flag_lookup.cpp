@@ -44,12 +44,12 @@ FlagSpelling look_up_flag(std::string_view typed) {
     const Flag* flag = row_of(name.substr(prefix.size()));
     if (flag == nullptr) continue;
     if (flag->value.is_switch) return {flag, true};
-    throw Error(Code::kUsage, "not a switch that could be turned off", "--" + std::string(typed),
-                cat("give --", flag->name, " a value"));
+    throw Error(Code::kUsage, "this flag takes a value and cannot be switched off",
+                "--" + std::string(typed), cat("give --", flag->name, " a value"));
   }
   for (const ForeignFlag& foreign : foreign_flags()) {
     if (name == foreign.name) {
-      throw Error(Code::kUsage, "not a flag of this program", "--" + std::string(typed),
+      throw Error(Code::kUsage, "berth does not have this flag", "--" + std::string(typed),
                   foreign.advice);
     }
   }

@@ -13,8 +13,9 @@ struct FlagSpelling {
   bool negated;  // --no-x or --nox
 };
 
-// `_` is `-`. Throws kUsage on a name that no row has, naming the nearest, and on --no-x where x is
-// no switch.
+// Finds the row of the flag table that `typed` names, by its name or one of its aliases. `_` may
+// stand for `-`. Throws kUsage on an unknown name, with the nearest known one, and on --no-x where
+// x is not a switch.
 FlagSpelling look_up_flag(std::string_view typed);
 
 }  // namespace berth

@@ -20,8 +20,8 @@ enum class FlagGroup {
   kStorage,
   kTools,
   kMachine,
-  kAccepted,  // other programs' that have no effect here: not shown in help
-  kHidden
+  kAccepted,  // flags of other programs that have no effect here; help only lists their names
+  kHidden     // not shown in help
 };
 std::string_view heading(FlagGroup group);
 
@@ -30,10 +30,10 @@ struct Flag {
   std::string name;
   std::vector<std::string> aliases;  // other programs' spellings with the same meaning
   FlagGroup group;
-  std::string help;  // sentences
+  std::string help;  // one or more sentences
   FlagValue value;
-  std::string default_text = {};  // in words, where the value itself would say nothing
-  bool in_settings = true;        // its place is in Settings, so job.json records it
+  std::string default_text = {};  // the default in words, where the value would not say it
+  bool in_settings = true;        // the value lies in Settings, so job.json records it
 };
 
 // THE flag table. Parsing, --help, the README's table and the settings in job.json all come from
@@ -52,7 +52,7 @@ std::vector<Flag> tool_flags();
 std::vector<Flag> machine_flags();   // and the hidden ones
 std::vector<Flag> accepted_flags();  // of other programs, without effect here
 
-// Spellings of other programs that would mean something else here, and what to do instead.
+// A flag of another program that would mean something else here, and what to use instead.
 struct ForeignFlag {
   std::string name, advice;
 };

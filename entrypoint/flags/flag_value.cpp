@@ -34,8 +34,7 @@ bool among(std::span<const std::string_view> words, std::string_view text) {
 }  // namespace
 
 int64_t parse_integer(std::string_view text, IntegerRange range) {
-  constexpr double kExact =
-      9007199254740992;  // 2^53: beyond it a float no longer names one integer
+  constexpr double kExact = 9007199254740992;  // 2^53: larger floats stand for several integers
   std::optional<int64_t> number = whole_text<int64_t>(text);
   if (!number) {
     const std::optional<double> real = whole_text<double>(text);
@@ -87,7 +86,7 @@ size_t parse_choice(std::string_view text, const std::vector<std::string>& names
 std::string real_text(double value) {
   char buffer[32];
   std::string text(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
-  const size_t zero = text.find("e-0");  // "5e-05" as people write it
+  const size_t zero = text.find("e-0");  // "5e-05" becomes "5e-5", as people write it
   if (zero != std::string::npos) text.erase(zero + 2, 1);
   return text;
 }

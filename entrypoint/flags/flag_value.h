@@ -13,16 +13,16 @@
 
 namespace berth {
 
-// How one flag's value is read from text into its place in CommandLine, and back.
+// How the value of one flag is read from text into its place in CommandLine, and written back.
 struct FlagValue {
-  std::string hint;        // as help shows it: "FILE", "N", "text|json"; empty for a switch
-  bool is_switch = false;  // may stand without a value
+  std::string hint;        // what help shows for the value: "FILE", "N", "text|json"; empty: none
+  bool is_switch = false;  // the flag may stand without a value
   // Throws kUsage: '"x" is not <what would be accepted>'.
   std::function<void(CommandLine&, std::string_view)> set;
-  std::function<std::string(const CommandLine&)> get;  // empty: nothing was given
+  std::function<std::string(const CommandLine&)> get;  // returns "" where nothing was given
 };
 
-// The numbers that a flag accepts, and the words for them in an error.
+// The numbers that a flag accepts, and how an error describes them.
 struct RealRange {
   double low, high;
   bool low_included, high_included;
@@ -31,9 +31,10 @@ struct RealRange {
 struct IntegerRange {
   int64_t low, high;
 };
-inline constexpr int64_t kAnyCount = 1'000'000'000'000;  // more than anyone means
+inline constexpr int64_t kAnyCount = 1'000'000'000'000;  // no count in practice is larger
 
-// Text to value. Throw kUsage. Integral floats ("32.0", "1e3") are integers.
+// Convert text to a value. They throw kUsage. A float without a fraction ("32.0", "1e3") is an
+// integer.
 int64_t parse_integer(std::string_view text, IntegerRange range);
 double parse_real(std::string_view text, const RealRange& range);
 bool parse_switch(std::string_view text);
@@ -44,7 +45,7 @@ size_t parse_choice(std::string_view text, const std::vector<std::string>& names
 // The shortest text that parses back to `value`: "5e-5", "0.1".
 std::string real_text(double value);
 
-// A place in CommandLine by the members that lead to it.
+// The place in CommandLine that a chain of members leads to.
 template <typename... Members>
 auto place(Members... members) {
   return [=](auto& line) -> auto& { return (line.*....*members); };
@@ -97,7 +98,7 @@ FlagValue switch_value(Place at) {
           }};
 }
 
-// One of the named values; the first name of a value is the one that is shown.
+// One of several named values. Where a value has several names, its first name is shown.
 template <typename Value, typename Place>
 FlagValue choice_value(Place at, std::vector<std::pair<const char*, Value>> choices) {
   std::vector<std::string> names;

@@ -18,9 +18,9 @@ namespace {
 // Canonical name -> what was typed.
 using Typed = std::map<std::string, std::string>;
 
-// The arguments as cxxopts reads them, after a program name: canonical names, --no-x as --x=false,
-// a switch's word joined to it. `spellings` receives what was typed for each flag, as errors show
-// it.
+// The arguments as cxxopts expects them, behind a program name: with canonical names, --no-x as
+// --x=false, and `--switch false` as --switch=false. `spellings` receives what was typed for each
+// flag, for errors.
 std::vector<std::string> canonical_arguments(std::span<const char* const> arguments,
                                              Typed& spellings) {
   std::vector<std::string> canonical = {"berth"};
@@ -40,14 +40,15 @@ std::vector<std::string> canonical_arguments(std::span<const char* const> argume
     const auto [flag, negated] = look_up_flag(std::string_view(typed).substr(2));
     const std::string name = "--" + flag->name;
     spellings[flag->name] = typed == name ? name : cat(typed, " (", name, ")");
-    if (negated && equals < argument.size()) throw Error(Code::kUsage, "takes no value", typed);
+    if (negated && equals < argument.size())
+      throw Error(Code::kUsage, "the flag takes no value", typed);
     canonical.push_back(name + (negated ? "=false" : argument.substr(equals)));
     if (flag->value.is_switch && !negated && equals == argument.size()) previous_switch = flag;
   }
   return canonical;
 }
 
-// cxxopts would take the next flag for a value.
+// Throws kUsage where a flag stands without its value: cxxopts would take the next flag for it.
 void require_values(const std::vector<std::string>& canonical, const Typed& spellings) {
   for (size_t i = 1; i + 1 < canonical.size(); ++i) {
     const std::string_view argument = canonical[i];
@@ -55,12 +56,12 @@ void require_values(const std::vector<std::string>& canonical, const Typed& spel
     if (!is_bare || !canonical[i + 1].starts_with("--")) continue;
     const Flag& flag = *look_up_flag(argument.substr(2)).flag;
     if (flag.value.is_switch) continue;
-    throw Error(Code::kUsage, "needs a value", spellings.at(flag.name));
+    throw Error(Code::kUsage, "the flag needs a value", spellings.at(flag.name));
   }
 }
 
-// Canonical name -> the last value given. cxxopts pairs names with values and finds what is
-// neither.
+// Canonical name -> the last value given. cxxopts pairs the names with their values and finds
+// arguments that are neither.
 Typed last_values(const std::vector<std::string>& canonical, const Typed& spellings) {
   require_values(canonical, spellings);
   cxxopts::Options options("berth");
@@ -81,10 +82,10 @@ Typed last_values(const std::vector<std::string>& canonical, const Typed& spelli
       values["input"] = parsed.unmatched()[0];
     } else if (!parsed.unmatched().empty()) {
       throw Error(Code::kUsage, cat("unexpected argument ", quoted(parsed.unmatched()[0])), "",
-                  "every input has a flag, such as --train-data-file");
+                  "name every input with a flag, such as --train-data-file");
     }
   } catch (const cxxopts::exceptions::missing_argument&) {
-    throw Error(Code::kUsage, "needs a value", canonical.back());
+    throw Error(Code::kUsage, "the flag needs a value", canonical.back());
   } catch (const cxxopts::exceptions::exception&) {
     const auto dashed = std::ranges::find_if(canonical, [](const std::string& argument) {
       return argument.size() > 1 && argument[0] == '-' && argument[1] != '-';
@@ -92,20 +93,21 @@ Typed last_values(const std::vector<std::string>& canonical, const Typed& spelli
     throw Error(Code::kUsage,
                 dashed == canonical.end() ? "malformed arguments"
                                           : cat("unexpected argument ", quoted(*dashed)),
-                "", "flags begin with two dashes");
+                "", "write flags with two dashes");
   }
   return values;
 }
 
-// "gs://b/7/" of "gs://b/7/model/".
+// "gs://b/7/model/" -> "gs://b/7/".
 std::string parent_of(std::string directory) {
   while (directory.size() > 1 && directory.ends_with('/')) directory.pop_back();
   const size_t slash = directory.rfind('/');
   return slash == std::string::npos ? "." : directory.substr(0, slash + 1);
 }
 
-// Trials of one study are told the same flags: each writes below its own number, but where the
-// platform's own directories, which have it, were passed on.
+// All trials of a study get the same flags, so each trial writes below its own number. The
+// platform's own directories already contain the number: a flag that passes one of them on is left
+// alone.
 void append_trial(const Platform& platform, OutputOptions& output) {
   std::vector<std::string> own = {platform.checkpoint_dir, platform.tensorboard_log_dir};
   if (!platform.model_dir.empty()) own.push_back(parent_of(platform.model_dir));
@@ -129,7 +131,7 @@ void complete_from(const Platform& platform, OutputOptions& output) {
   fall_back(output.summary_dir, platform.tensorboard_log_dir);
 }
 
-// Where no flag names any data.
+// The platform's data, where no flag names any.
 void complete_from(const Platform& platform, DataOptions& data) {
   if (!data.train_data_file.empty() || !data.eval_data_file.empty() ||
       !data.predict_data_file.empty() || !data.data_dir.empty()) {
@@ -164,7 +166,7 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
   }
   TrainingOptions& training = command_line.settings.training;
   if (training.token_budget > 0 && !values.contains("batch-size")) {
-    training.batch_size = training.token_budget;  // no bound: every example has a token
+    training.batch_size = training.token_budget;  // never reached: every example has a token
   }
   const Mode mode = command_line.settings.mode;
   const bool trains = mode == Mode::kTrain || mode == Mode::kTrainAndEval;
@@ -187,7 +189,7 @@ std::vector<std::pair<std::string, std::string>> settings_table(const Settings& 
     if (!flag.in_settings) continue;
     std::string value = flag.value.get(command_line);
     const bool is_url = value.starts_with("http://") || value.starts_with("https://");
-    if (is_url) value = Uri::parse(value).to_string();  // without its query, which may be a key
+    if (is_url) value = Uri::parse(value).to_string();  // a query may hold a secret key
     table.emplace_back(flag.name, std::move(value));
   }
   return table;

@@ -23,17 +23,17 @@ constexpr ExitCode kExitCodes[] = {
     {"0", "finished"},
     {"1", "internal error"},
     {"2", "usage or configuration"},
-    {"3", "bad input data"},
+    {"3", "malformed input data"},
     {"4", "not found or not permitted"},
     {"5", "incompatible checkpoint in the job directory"},
     {"6", "job directory in use by another process"},
-    {"10", "input or output failed for good, full disk included"},
-    {"13", "diverged: the loss is no longer a number"},
-    {"14", "needs more memory than there is"},
+    {"10", "input or output failed, or the disk is full"},
+    {"13", "diverged: the loss is not a finite number"},
+    {"14", "the job needs more memory than there is"},
     {"143", "stopped by SIGTERM or SIGINT, after saving"},
 };
 
-// Empty where there is nothing to show, as for --help itself.
+// The default as help shows it; empty where there is none to show, as for --help itself.
 std::string default_text(const Flag& flag) {
   const std::string text =
       flag.default_text.empty() ? flag.value.get(CommandLine{}) : flag.default_text;
@@ -45,7 +45,7 @@ std::string left_column(const Flag& flag) {
 }
 
 std::string typed_name(std::string name) {
-  std::ranges::replace(name, '-', '_');  // as the programs that it comes from spell it
+  std::ranges::replace(name, '-', '_');  // the programs that it comes from spell it so
   return "--" + name;
 }
 
@@ -117,13 +117,15 @@ std::string cell(std::string text) {
 std::string help_text(int columns) {
   const auto width = static_cast<size_t>(std::clamp(columns, 60, 120));
   std::string out;
-  append_wrapped(out, "berth fine-tunes a BERT encoder: one data file in, a finished model out.", 0,
-                 0, width);
+  append_wrapped(
+      out, "berth fine-tunes a BERT encoder: it reads a data file and writes a finished model.", 0,
+      0, width);
   out += cat("\n  ", kExample, "\n\n");
   append_wrapped(
       out,
-      "A file or directory is a path or a URI. Flags are written --x VALUE or --x=VALUE, "
-      "with - or _ between words; a switch is --x, --no-x or --x=false; the last one wins.",
+      "A file or directory is a path or a URI. A flag is written --x VALUE or --x=VALUE, with - or "
+      "_ between its words; a switch is written --x, --no-x or --x=false. If a flag is repeated, "
+      "the last one counts.",
       0, 0, width);
   for (const FlagGroup group : kShownGroups) {
     out += cat("\n", heading(group), ":\n");
@@ -132,10 +134,10 @@ std::string help_text(int columns) {
     }
   }
   out += '\n';
-  append_wrapped(out,
-                 cat("Accepted from other programs' command lines, but without effect here: ",
-                     accepted_names(), "."),
-                 0, 0, width);
+  append_wrapped(
+      out,
+      cat("These flags of other programs are accepted and have no effect: ", accepted_names(), "."),
+      0, 0, width);
   out += "\nExit codes (do not retry 2-5, 13 and 14):\n";
   for (const ExitCode& row : kExitCodes) {
     out +=
@@ -157,7 +159,9 @@ std::string help_markdown() {
               cell(default_text(flag)), " | ", aliases.empty() ? "" : "`" + aliases + "`", " |\n");
     }
   }
-  out += cat("\nAccepted without effect, and told once: `", accepted_names(), "`.\n");
+  out += cat(
+      "\nThese flags of other programs are accepted and have no effect; the log says so once: `",
+      accepted_names(), "`.\n");
   return out;
 }
 

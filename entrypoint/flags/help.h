@@ -4,10 +4,11 @@
 
 namespace berth {
 
-// --help, in lines of at most `width` columns (at least 60 are used).
+// The text of --help, wrapped at `width` columns (but at no fewer than 60).
 std::string help_text(int width);
 
-// The flags as Markdown tables, one a group: what README shows between its flags markers.
+// The flags as Markdown tables, one for each group. The README shows them between its flags
+// markers.
 std::string help_markdown();
 
 // "berth 0.1.0 (...)".

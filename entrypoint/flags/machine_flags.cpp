@@ -13,7 +13,9 @@ FlagValue precision_value() {
     if (word == "float32") return set(line, "fp32");
     if (word == "bfloat16") return set(line, "bf16");
     if (word != "fp16" && word != "float16") return set(line, given);
-    line.notes.push_back("fp16 is for GPUs: with --precision auto this CPU takes bf16 if it can");
+    line.notes.push_back(
+        "--precision fp16 is for GPUs; auto is used instead, which means bf16 if this CPU "
+        "multiplies it, and fp32 if not");
     set(line, "auto");
   };
   return value;
@@ -27,28 +29,27 @@ std::vector<Flag> machine_flags() {
       {"precision",
        {"dtype"},
        kMachine,
-       "What the factors of matrix products are rounded to, and with them what backward keeps; "
-       "sums, "
-       "statistics and the optimizer are fp32. auto: bf16 where the CPU multiplies it (AMX, "
-       "AVX512_BF16).",
+       "The type of the factors in matrix products, and of the activations that are kept for the "
+       "backward pass. Sums, statistics and the optimizer always use fp32. auto means bf16 on a "
+       "CPU that multiplies it (AMX, AVX512_BF16).",
        precision_value()},
       {"threads",
        {"num-threads"},
        kMachine,
-       "Threads to compute with.",
+       "How many threads to compute with.",
        integer_value(place(&CommandLine::settings, &Settings::threads), {0, 1024}),
-       "all CPUs that the job may use"},
+       "one for each CPU that the job may use"},
       {.name = "dry-run",
        .aliases = {},
        .group = kMachine,
-       .help = "Do everything that comes before the first update, print what the job will come to "
-               "and the memory that it needs, and stop.",
+       .help = "Do everything that comes before the first update, print the size of the job and "
+               "the memory that it needs, and stop.",
        .value = switch_value(place(&CommandLine::dry_run)),
        .in_settings = false},
       {.name = "help",
        .aliases = {},
        .group = kMachine,
-       .help = "Print this and exit; also -h.",
+       .help = "Print this help and exit; also -h.",
        .value = switch_value(place(&CommandLine::help)),
        .in_settings = false},
       {.name = "version",
@@ -61,13 +62,13 @@ std::vector<Flag> machine_flags() {
       {.name = "help-markdown",
        .aliases = {},
        .group = kHidden,
-       .help = "Print README's table.",
+       .help = "Print the flag tables of the README and exit.",
        .value = switch_value(place(&CommandLine::help_markdown)),
        .in_settings = false},
       {.name = "instruction-set",
        .aliases = {},
        .group = kHidden,
-       .help = "Compute by these CPU instructions, for tests.",
+       .help = "Compute with these CPU instructions, for tests.",
        .value = text_value("NAME", place(&CommandLine::forced_instruction_set)),
        .in_settings = false},
   };

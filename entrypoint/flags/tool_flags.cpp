@@ -14,7 +14,7 @@ FlagValue given_text() {
           [at](const CommandLine& line) { return at(line).value_or(""); }};
 }
 
-// A SavedModel holds a graph that TensorFlow runs; there is none here.
+// Refuses SavedModel by name: it holds a graph that TensorFlow runs, and berth has no graph.
 FlagValue export_format() {
   FlagValue value = choice_value<ExportFormat>(
       place(&CommandLine::settings, &Settings::output, &OutputOptions::export_format),
@@ -23,8 +23,8 @@ FlagValue export_format() {
     std::string wanted = lower_ascii(given);
     std::erase(wanted, '_');
     if (wanted != "savedmodel") return choose(line, given);
-    throw Error(Code::kUsage, "TensorFlow's SavedModel is not written", "",
-                "use tensorflow (a checkpoint), safetensors, or --mode predict");
+    throw Error(Code::kUsage, "berth writes no TensorFlow SavedModel", "",
+                "use tensorflow (a checkpoint) or safetensors; --mode predict needs no export");
   };
   return value;
 }
@@ -37,34 +37,35 @@ std::vector<Flag> tool_flags() {
       {.name = "input",
        .aliases = {},
        .group = kTools,
-       .help = "For --mode inspect the model, checkpoint, data or event file to look into (or the "
-               "last argument). For --mode tokenize a file of texts, one a line, or .jsonl with "
-               "text and text_pair; - is standard input.",
+       .help = "For --mode inspect: the model, checkpoint, data or event file to look into; it may "
+               "also stand alone as the last argument. For --mode tokenize: a file with one text a "
+               "line, or a .jsonl file with the keys text and text_pair; - is standard input.",
        .value = text_value("FILE", tool(&ToolOptions::input)),
        .in_settings = false},
       {.name = "text",
        .aliases = {},
        .group = kTools,
-       .help = "For --mode tokenize: this one text.",
+       .help = "For --mode tokenize: the text to tokenize, instead of --input.",
        .value = given_text(),
        .in_settings = false},
       {.name = "add-special-tokens",
        .aliases = {},
        .group = kTools,
-       .help = "For --mode tokenize: [CLS], [SEP] and their like, too.",
+       .help = "For --mode tokenize: add the special tokens, such as [CLS] and [SEP].",
        .value = switch_value(tool(&ToolOptions::add_special_tokens)),
        .in_settings = false},
       {.name = "json",
        .aliases = {},
        .group = kTools,
-       .help = "For --mode inspect: one JSON object instead of lines for people.",
+       .help = "For --mode inspect: print one JSON object instead of lines for people.",
        .value = switch_value(tool(&ToolOptions::json)),
        .in_settings = false},
       {.name = "record-format",
        .aliases = {},
        .group = kTools,
-       .help = "What --mode prepare writes to --export-dir: tfrecord, with meta_data.json for "
-               "--input-meta-data-path, or the same as jsonl, for people.",
+       .help =
+           "For --mode prepare: the format of the files in --export-dir. tfrecord is for training, "
+           "with meta_data.json for --input-meta-data-path; jsonl holds the same for people.",
        .value = choice_value<RecordFormat>(
            tool(&ToolOptions::prepared, &PreparedFileOptions::format),
            {{"tfrecord", RecordFormat::kTfRecord}, {"jsonl", RecordFormat::kJsonl}}),
@@ -72,29 +73,29 @@ std::vector<Flag> tool_flags() {
       {.name = "num-shards",
        .aliases = {},
        .group = kTools,
-       .help = "For --mode prepare: files for each data set.",
+       .help = "For --mode prepare: how many files to write for each data set.",
        .value = integer_value(tool(&ToolOptions::prepared, &PreparedFileOptions::num_shards),
                               {1, 99'999}),
        .in_settings = false},
       {.name = "compress",
        .aliases = {},
        .group = kTools,
-       .help = "For --mode prepare: the files' compression.",
+       .help = "For --mode prepare: the compression of the files.",
        .value = choice_value<bool>(tool(&ToolOptions::prepared, &PreparedFileOptions::gzip),
                                    {{"none", false}, {"gzip", true}}),
        .in_settings = false},
       {.name = "export-format",
        .aliases = {},
        .group = kTools,
-       .help = "How the finished model is written, or --mode convert writes --model to "
-               "--export-dir: tensorflow adds a checkpoint (bert_model.ckpt) and "
-               "bert_config.json.",
+       .help = "The format of the exported model. In training, tensorflow adds a checkpoint "
+               "(bert_model.ckpt) and bert_config.json to the model; --mode convert writes --model "
+               "to --export-dir in this format alone.",
        .value = export_format()},
       {.name = "export-dtype",
        .aliases = {},
        .group = kTools,
-       .help = "The type of the numbers in model.safetensors; the default is float32, or as they "
-               "were for --mode convert.",
+       .help = "The type of the numbers in model.safetensors. The default is float32; --mode "
+               "convert keeps their type by default.",
        .value = choice_value<DType>(
            place(&CommandLine::settings, &Settings::output, &OutputOptions::export_dtype),
            {{"float32", DType::kF32}, {"bfloat16", DType::kBF16}, {"float16", DType::kF16}})},

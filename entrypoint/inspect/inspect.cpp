@@ -19,14 +19,15 @@ bool is_event_file(const std::string& name) { return name.find("tfevents") != st
 Inspection inspect(Storage& storage, const std::string& path) {
   const Uri uri = Uri::parse(path);
   const std::string name = uri.file_name();
-  if (!storage.stat(uri)) return inspect_tensors(storage, uri);  // a folder, or a prefix
+  if (!storage.stat(uri))
+    return inspect_tensors(storage, uri);  // a folder, or the prefix of a checkpoint
   if (names_parameters(name) || names_checkpoint(storage, uri))
     return inspect_tensors(storage, uri);
   if (is_event_file(name)) return inspect_events(storage, uri);
   if (names_records(without_compression_suffix(name))) return inspect_records(storage, uri);
   if (is_table(without_compression_suffix(name))) return inspect_table(storage, uri);
-  throw Error(Code::kBadData, "is no file that berth can look into", path,
-              "it knows .safetensors, .bin, TensorFlow checkpoints, .pickle, .csv, .tsv, .jsonl, "
+  throw Error(Code::kBadData, "berth cannot look into this kind of file", path,
+              "it reads .safetensors, .bin, TensorFlow checkpoints, .pickle, .csv, .tsv, .jsonl, "
               ".tfrecord and TensorBoard's event files");
 }
 

@@ -6,17 +6,18 @@
 
 namespace berth {
 
-// What is in a file or folder: for people, and for machines as one JSON object.
+// What a file or folder holds, for people and as one JSON object for machines.
 struct Inspection {
   std::string text;  // lines
   std::string json;  // without a line break at its end
 };
 
-// Looks into the model, checkpoint, table, TFRecord or event file at `path`, and verifies what has
-// checksums. Throws kNotFound; kBadData on a file of none of those kinds; what its reader throws.
+// Looks into the model, checkpoint, table, TFRecord or event file at `path`, and verifies its
+// checksums if it has any. Throws kNotFound, kBadData on a file of another kind, and what the
+// reader of the file throws.
 Inspection inspect(Storage& storage, const std::string& path);
 
-// The kinds. `uri` is a file of that kind.
+// The same for one kind of file. `uri` is a file of that kind.
 Inspection inspect_table(Storage& storage, const Uri& uri);
 Inspection inspect_records(Storage& storage, const Uri& uri);  // TFRecords of tf.Example
 Inspection inspect_events(Storage& storage, const Uri& uri);

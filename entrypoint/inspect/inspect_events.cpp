@@ -15,7 +15,7 @@ namespace {
 
 using Points = std::vector<std::pair<int64_t, double>>;  // step and value
 
-// As the float that it was.
+// The value was written as a float.
 std::string shown(double value) { return cat(static_cast<float>(value)); }
 
 std::string scalar_line(const std::string& tag, const Points& points) {
@@ -32,7 +32,7 @@ std::string scalar_line(const std::string& tag, const Points& points) {
 
 Inspection inspect_events(Storage& storage, const Uri& uri) {
   TfRecordReader records(storage.open(uri));
-  std::vector<std::string> tags;  // in the order they came
+  std::vector<std::string> tags;  // in their order in the file
   std::map<std::string, Points> scalars;
   uint64_t events = 0;
   for (std::vector<std::byte> record; records.next(record); ++events) {
@@ -53,8 +53,8 @@ Inspection inspect_events(Storage& storage, const Uri& uri) {
   OrderedJson points = OrderedJson::object();
   for (const std::string& tag : tags) {
     const auto found = scalars.find(tag);
-    text +=
-        found == scalars.end() ? cat("  ", tag, ": no scalar\n") : scalar_line(tag, found->second);
+    text += found == scalars.end() ? cat("  ", tag, ": not a scalar\n")
+                                   : scalar_line(tag, found->second);
     if (found != scalars.end()) points[tag] = found->second;
   }
   return {.text = text,

@@ -15,10 +15,10 @@
 namespace berth {
 namespace {
 
-constexpr size_t kFirst = 5;           // rows shown
-constexpr size_t kWholeCell = 200;     // characters, for machines
-constexpr size_t kShownCell = 60;      // for people
-constexpr size_t kShownElements = 12;  // of an array, for people
+constexpr size_t kFirst = 5;           // how many rows are shown
+constexpr size_t kWholeCell = 200;     // the characters of a cell for machines
+constexpr size_t kShownCell = 60;      // the characters of a cell for people
+constexpr size_t kShownElements = 12;  // the elements of an array for people
 
 OrderedJson to_json(const Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return cut_text(*text, kWholeCell);
@@ -30,7 +30,7 @@ OrderedJson to_json(const Cell& cell) {
   return nullptr;
 }
 
-// As machines get it: one object, the rows as arrays in the columns' order.
+// The object for machines. Each row is an array in the order of the columns.
 std::string json_text(const std::string& format, uint64_t rows,
                       const std::vector<std::string>& columns, const OrderedJson& first) {
   return to_text(

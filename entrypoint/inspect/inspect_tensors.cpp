@@ -45,7 +45,7 @@ OpenedModel open(Storage& storage, const Uri& uri) {
                 similar_name(storage, uri));
   }
   if (!prefix) {
-    throw Error(Code::kBadData, "holds no model that berth reads", uri.to_string(),
+    throw Error(Code::kBadData, "there is no model here that berth can read", uri.to_string(),
                 "berth reads safetensors, PyTorch's .bin and TensorFlow checkpoints");
   }
   return {.format = "tensorflow",
@@ -61,7 +61,7 @@ std::string shape_text(const NamedTensor& tensor) {
   return text + "]";
 }
 
-// One line about the model that the folder's configuration describes; empty where it has none.
+// One line about the model that the configuration in `folder` describes; empty where there is none.
 std::string config_line(Storage& storage, const Uri& folder) {
   for (const char* name : {"config.json", "bert_config.json"}) {
     const std::optional<std::string> json = read_text(storage, folder / name);

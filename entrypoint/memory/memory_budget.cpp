@@ -13,7 +13,7 @@ std::string advice(const BatchShape& shape, int64_t fitting, const MemoryLimit& 
     return "--batch-size 1 with --eval-batch-size 1 would fit";
   }
   if (fitting == 0) {
-    return cat("not even one at a time fits: use ", shape.recomputes ? "" : "--recompute, ",
+    return cat("not even one example at a time fits: use ", shape.recomputes ? "" : "--recompute, ",
                "a smaller model, a shorter --max-seq-length or more memory");
   }
   const bool in_tokens = shape.tokens_an_example > 0;
@@ -26,7 +26,7 @@ std::string advice(const BatchShape& shape, int64_t fitting, const MemoryLimit& 
   const std::string parts =
       cat("--gradient-accumulation-steps ", (shape.batch_size + fitting - 1) / fitting);
   if (shape.micro_batches > 1) return cat(parts, also, " would fit");
-  return cat("--batch-size ", fitting, also, " would fit, or the same updates by ", parts);
+  return cat("--batch-size ", fitting, also, " would fit; so would the same updates with ", parts);
 }
 
 }  // namespace

@@ -10,19 +10,20 @@
 
 namespace berth {
 
-// The largest batch, at most `most`, whose job takes no more than the limit; 0: none does. A larger
-// batch takes no less.
+// The largest batch size, up to `most`, with which the job needs no more memory than the limit; 0:
+// none fits. `memory_of` must not fall as the batch grows.
 int64_t largest_fitting_batch(int64_t most, const MemoryLimit& limit,
                               const std::function<MemoryEstimate(int64_t batch)>& memory_of);
 
-// How many examples a job computes at once: of an update, in its parts, and of an evaluation; or
-// how many tokens, where there is a budget of them.
+// How many examples a job computes at once, in a micro-batch and in an evaluation batch. With a
+// token budget it counts tokens instead of examples.
 struct BatchShape {
-  int64_t batch_size = 0, micro_batches = 1;  // 0: it trains none
-  int64_t evaluated = 0;                      // by --eval-batch-size; 0: as a micro-batch
-  int64_t rows = INT64_MAX;                   // there are no more
-  int64_t tokens_an_example = 0;              // at most; 0: examples are counted
-  // What the job takes by one example an update: it may be less than by one of several at a time.
+  int64_t batch_size = 0, micro_batches = 1;  // batch_size 0: the job does not train
+  int64_t evaluated = 0;                      // --eval-batch-size; 0: as large as a micro-batch
+  int64_t rows = INT64_MAX;                   // the rows of the largest data set
+  int64_t tokens_an_example = 0;              // the most tokens of an example; 0: examples count
+  // The memory that the job needs with one example an update. That may be less than with several
+  // examples an update, one at a time, because gradients then have to be accumulated.
   size_t alone_bytes = SIZE_MAX;
   bool recomputes = false;
 
@@ -32,9 +33,9 @@ struct BatchShape {
   int64_t at_once() const { return std::max(micro_batch(), evaluated); }
 };
 
-// Throws kMemory, with a batch that would fit, where a job of this shape, which takes `memory`,
-// takes more than the limit; nullopt: there is none. `memory_of` a job that computes so many at
-// once.
+// Throws kMemory, with a batch size that would fit, where a job of this shape needs more memory
+// than the limit (nullopt: there is no limit). `memory` is what the job needs, `memory_of` what it
+// would need if it computed `at_once` examples at once.
 void require_memory(const BatchShape& shape, const MemoryEstimate& memory,
                     const std::optional<MemoryLimit>& limit,
                     const std::function<MemoryEstimate(int64_t at_once)>& memory_of);

@@ -10,10 +10,11 @@
 
 namespace berth {
 
-// The parts of an estimate by name, in its order.
+// The parts of an estimate with their names.
 std::array<std::pair<const char*, size_t>, 8> memory_parts(const MemoryEstimate& memory);
 
-// "at most 5.4 GiB of this machine's memory, 23.5 GiB (program 41.2 MiB, ...)".
+// One line for the log: "at most 5.4 GiB of this machine's memory, 23.5 GiB (program 41.2 MiB,
+// ...)".
 std::string memory_text(const MemoryEstimate& memory, const std::optional<MemoryLimit>& limit);
 
 }  // namespace berth

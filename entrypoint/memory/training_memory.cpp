@@ -16,7 +16,7 @@ size_t table_bytes(const TrainingRows& rows) {
   return size_bytes;
 }
 
-// Updates of so many tokens at once, and evaluations of no more.
+// Changes `settings` to updates of so many tokens at once, and evaluations of no more.
 void set_budget(Settings& settings, int64_t tokens) {
   TrainingOptions& training = settings.training;
   training.token_budget = tokens;
@@ -29,9 +29,9 @@ void set_budget(Settings& settings, int64_t tokens) {
 }  // namespace
 
 size_t program_bytes() {
-  constexpr size_t kToCome = size_t{8} << 20;
-  return_freed_memory();  // of the seed before this one
-  return resident_bytes() + kToCome;
+  constexpr size_t kThreadsAndConnections = size_t{8} << 20;
+  return_freed_memory();  // what the seed before this one has freed
+  return resident_bytes() + kThreadsAndConnections;
 }
 
 size_t program_bytes(const TrainingRows& rows) {

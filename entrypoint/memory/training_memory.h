@@ -11,34 +11,39 @@
 
 namespace berth {
 
-// What the rows of a job take, and what the process takes without them.
+// The memory that a job needs for everything but the model, in bytes.
 struct DataMemory {
-  size_t program = 0, tables = 0;
-  int64_t most_examples = 0;  // of the largest data set
+  size_t program = 0;         // the process without the rows; see program_bytes()
+  size_t tables = 0;          // the rows and their features
+  int64_t most_examples = 0;  // the number of examples in the largest data set
 };
 
-// The process as it is, less the tables, and what it will come to need besides (threads, writers,
-// connections): to be asked before data sets are made of them.
+// The memory of the process as it is now, without the tables, plus what threads, writers and
+// connections will still need. To be called after the tables are loaded and before data sets are
+// made of them.
 size_t program_bytes(const TrainingRows& rows);
-size_t program_bytes();  // before there are tables
+// The same before any table is loaded.
+size_t program_bytes();
 
-// Makes some of the data sets' features, to judge by.
+// Measures the data sets. Makes the features of some of their rows, to estimate those of all.
 DataMemory data_memory(size_t program, const TrainingRows& rows, Dataset& train,
                        std::optional<Dataset>& eval);
 
-// What the whole job takes. `config` with its task and labels. Where the copies that let training
-// go on while a checkpoint is written exceed the limit (nullopt: there is none), it waits instead.
+// The memory that the whole job needs. `config` has its task and labels. Training normally
+// continues while a copy of the weights is written as a checkpoint. Where that copy would exceed
+// the limit (nullopt: there is no limit), the estimate is without it, and its `saves` says that
+// training waits.
 MemoryEstimate training_memory(const Settings& settings, const ModelConfig& config,
                                const DataMemory& data, const std::optional<MemoryLimit>& limit,
                                Device& device);
 
-// Throws kMemory, with the batch that would fit, where such jobs take more than the limit.
+// Throws kMemory, with the batch size that would fit, where the job needs more than the limit.
 void require_training_memory(const Settings& settings, const ModelConfig& config,
                              const DataMemory& data, const std::optional<MemoryLimit>& limit,
                              Device& device);
 
-// Of a finished model that runs over such rows. Throws kMemory, with the batch that would fit,
-// where it takes more than there is.
+// The same for a finished model that runs over rows: throws kMemory, with the batch size that would
+// fit, where that needs more memory than there is.
 void require_inference_memory(const Settings& settings, const ModelConfig& config,
                               const DataMemory& data, Device& device);
 

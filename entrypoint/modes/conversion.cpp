@@ -20,7 +20,7 @@
 namespace berth {
 namespace {
 
-// Text files that belong to the model in either format.
+// The files of the tokenizer, which belong to the model in either format.
 constexpr std::array kTokenizerFiles = {
     "vocab.txt",         "tokenizer_config.json", "special_tokens_map.json",
     "added_tokens.json", "tokenizer.json",        "vocab.json",
@@ -37,7 +37,7 @@ void write_safetensors_to(Storage& storage, const Uri& uri, std::span<const Name
                {.if_generation = {}, .size_hint = bytes, .made_of = {}});
 }
 
-// A config.json as it was, but for what transformers needs to load the tensors.
+// The config.json `json`, changed only where the transformers library needs it to load the tensors.
 std::string config_of(const std::string& json, std::optional<DType> dtype) {
   OrderedJson object = parse_ordered_json(json);
   if (!object.is_object() || (object.contains("model_type") && !dtype)) return json;
@@ -70,14 +70,14 @@ void run_conversion(Job& job) { convert_model(job.storage, job.command_line.sett
 
 void convert_model(Storage& storage, const Settings& settings) {
   if (settings.output.export_adapter) {
-    throw Error(Code::kUsage, "a finished model has no adapter beside it", "--export-adapter",
-                "give the --job-dir of a LoRA job that has its checkpoints");
+    throw Error(Code::kUsage, "a finished model has no adapter to export", "--export-adapter",
+                "give the --job-dir of a LoRA job whose checkpoints are still there");
   }
   preflight(storage, settings);
   const Uri directory = Uri::parse(settings.output.export_dir);
   ModelFolder folder(storage, settings.model);
   const std::optional<ModelParameters> parameters = folder.parameters();
-  if (!parameters) throw Error(Code::kNotFound, "no parameters", folder.name());
+  if (!parameters) throw Error(Code::kNotFound, "the model has no parameters", folder.name());
   parameters->verify();
   const TensorReader& file = *parameters->tensors;
   if (settings.output.export_format == ExportFormat::kTensorflow) {

@@ -18,7 +18,8 @@ std::optional<EarlierJob> EarlierJob::find(Storage& storage, const Uri& director
 EarlierJob::EarlierJob(const Uri& directory, std::string_view job_json) : directory_(directory) {
   const auto require = [&](bool holds) {
     if (holds) return;
-    throw Error(Code::kIncompatible, "is not a job.json of berth", directory_.record().to_string());
+    throw Error(Code::kIncompatible, "the file is not a job.json of berth",
+                directory_.record().to_string());
   };
   const Json record = parse_json(job_json);
   require(record.is_object() && record.contains("settings") && record.contains("labels") &&
@@ -26,7 +27,7 @@ EarlierJob::EarlierJob(const Uri& directory, std::string_view job_json) : direct
   for (const auto& [name, value] : record["settings"].items()) {
     if (value.is_string()) settings_[name] = value;
   }
-  // Of a meta data file, which need not be there any more.
+  // The length may come from a meta data file that is gone by now, so job.json has it apart.
   if (record.contains("max_seq_length") && record["max_seq_length"].is_number_unsigned()) {
     const auto length = record["max_seq_length"].get<uint64_t>();
     if (length > 0) settings_["max-seq-length"] = std::to_string(length);
@@ -52,7 +53,7 @@ LoraOptions EarlierJob::lora() const {
 
 Task EarlierJob::task() const { return find_task(task_).value_or(kDefaultTask); }
 
-// 0 where an older version did not know the setting.
+// The value of a flag that is a number; 0 where an older version did not know the flag.
 double EarlierJob::number(std::string_view name) const {
   const std::string text = setting(name);
   return text.empty() ? 0 : parse_real(text, {0, 1e9, true, true, "a number"});

@@ -14,24 +14,26 @@
 
 namespace berth {
 
-// What the job.json in a job's directory says. Throws kIncompatible where it is none.
+// What job.json says about the job in a directory. A value.
 class EarlierJob {
  public:
-  // nullopt: no job was there.
+  // nullopt: `directory` has no job.json. Throws as the constructor does.
   static std::optional<EarlierJob> find(Storage& storage, const Uri& directory);
+  // Throws kIncompatible where `job_json` is not a job.json of berth.
   EarlierJob(const Uri& directory, std::string_view job_json);
 
   const Uri& directory() const { return directory_.root(); }
-  std::string setting(std::string_view name) const;  // empty: an older version did not know it
+  // The value of a flag, by its canonical name; empty where an older version did not know the flag.
+  std::string setting(std::string_view name) const;
   const std::vector<std::string>& labels() const { return labels_; }
-  LoraOptions lora() const;  // the adapters that its checkpoints hold
+  LoraOptions lora() const;  // describes the adapters in its checkpoints
   Task task() const;
 
-  Uri model() const;        // where its finished model goes
-  Uri checkpoints() const;  // where its checkpoints are
+  Uri model() const;        // the directory of its finished model
+  Uri checkpoints() const;  // the directory of its checkpoints
 
-  // `options` with what the job began with, where no flag names another; its parameters are not
-  // wanted.
+  // The model that the job began with, without its parameters (Init::kRandom). What `options` names
+  // comes first.
   ModelOptions first_model(ModelOptions options) const;
 
  private:

@@ -19,7 +19,8 @@ namespace berth {
 namespace {
 
 // The class names that rows may have as labels, in the order of the model's logits. Throws kUsage
-// where the task's names are in part the model's.
+// where only some of the task's label names are also the model's, because the rest cannot be
+// matched.
 std::vector<std::string> label_names(const FinishedModel& finished) {
   const ModelConfig& config = finished.config();
   if (!traits(config.task).has_classes) return config.labels;
@@ -33,8 +34,9 @@ std::vector<std::string> label_names(const FinishedModel& finished) {
                 cat("the model has the task's label ", quoted(known[i]), ", but not all of them"),
                 finished.name(), "name the labels in its config.json's id2label");
   }
-  log_info(cat("the model's labels are taken for the task's in this order: ",
-               quoted(config.labels.front()), " is ", quoted(known.front()), ", ..."));
+  log_info(
+      cat("the model's labels have other names than the task's and are matched by their order: ",
+          quoted(config.labels.front()), " is ", quoted(known.front()), ", ..."));
   return known;
 }
 
@@ -54,8 +56,8 @@ EvaluationResult evaluate_rows(Job& job, FinishedModel& finished, const DataRequ
       {.labels = labels, .answers = answer_options(settings.data)}, job.output, job.stop);
   if (!evaluation) throw_stopped();
   if (!std::isfinite(evaluation->loss)) {
-    throw Error(Code::kBadData, "the model's loss is no number", finished.name(),
-                "its parameters may be damaged, or of a job that diverged");
+    throw Error(Code::kBadData, "the loss of the model is not a finite number", finished.name(),
+                "its parameters may be damaged, or come from a job that diverged");
   }
   return *evaluation;
 }

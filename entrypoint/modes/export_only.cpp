@@ -24,7 +24,7 @@ void export_checkpoint(Job& job, const EarlierJob& earlier, CheckpointStore& che
   const LoraOptions& lora = settings.training.optimization.lora;
   const Uri directory = Uri::parse(settings.output.export_dir);
   ModelFolder folder(job.storage, settings.model);
-  // No rows are read; whether the job's were texts tells if a vocabulary is needed.
+  // No rows are read here. The name of the job's data file says whether it needed a vocabulary.
   const DataOptions data{.train_data_file = earlier.setting("train-data-file"),
                          .max_seq_length = 1};
   ModelDescription model = describe_model(folder, settings.model, data);
@@ -32,7 +32,8 @@ void export_checkpoint(Job& job, const EarlierJob& earlier, CheckpointStore& che
   model.config.labels = earlier.labels();
   require_exportable(settings, model.config);
   if (settings.output.export_adapter && !lora) {
-    throw Error(Code::kUsage, "the job trained no adapter", "--export-adapter", "leave it out");
+    throw Error(Code::kUsage, "the job trained no adapter", "--export-adapter",
+                "leave the flag out");
   }
   HostTensors values(parameter_table(model.config, lora));
   checkpoints.restore_parameters(step, values);
@@ -49,13 +50,13 @@ void export_checkpoint(Job& job, const EarlierJob& earlier, CheckpointStore& che
 void run_export(Job& job) {
   const Settings& asked = job.command_line.settings;
   const OutputOptions& output = asked.output;
-  if (output.job_dir.empty()) return run_conversion(job);  // of --model
+  if (output.job_dir.empty()) return run_conversion(job);  // --model is exported
   const Uri directory = Uri::parse(output.job_dir);
-  // On Vertex AI there always is a job directory, if an empty one.
+  // On Vertex AI there always is a job directory, but it may be empty.
   const std::optional<EarlierJob> earlier = EarlierJob::find(job.storage, directory);
   if (!earlier && !asked.model.model.empty()) return run_conversion(job);
   if (!earlier) {
-    throw Error(Code::kNotFound, "no job.json, so no job was here", directory.to_string(),
+    throw Error(Code::kNotFound, "there is no job.json, so no job was here", directory.to_string(),
                 "give the --job-dir of a job, or --model alone");
   }
   const std::string& elsewhere = output.checkpoint_dir;
@@ -64,7 +65,7 @@ void run_export(Job& job) {
   if (const std::optional<int64_t> step = checkpoints.preferred_step()) {
     return export_checkpoint(job, *earlier, checkpoints, *step);
   }
-  // Checkpoints may have been cleared away after the end.
+  // The checkpoints may have been deleted after the job finished.
   Settings settings = asked;
   settings.model.model = earlier->model().to_string();
   convert_model(job.storage, settings);

@@ -14,7 +14,7 @@
 namespace berth {
 namespace {
 
-// `base_model`: where the adapter's user finds what it was trained on.
+// `base_model`: the model that the adapter belongs to, which its users have to load first.
 void export_adapter(Storage& storage, const Uri& directory, const ModelConfig& config,
                     const LoraOptions& lora, const std::string& base_model, DType dtype,
                     const ParameterTensors& values) {
@@ -29,12 +29,14 @@ void export_adapter(Storage& storage, const Uri& directory, const ModelConfig& c
 void require_exportable(const Settings& settings, const ModelConfig& config) {
   const bool google = config.type == ModelType::kBert || config.type == ModelType::kAlbert;
   if (settings.output.export_format == ExportFormat::kTensorflow && !google) {
-    throw Error(Code::kUsage, cat("TensorFlow has no names for ", model_type_name(config.type)),
-                "--export-format tensorflow", "it takes bert and albert");
+    throw Error(
+        Code::kUsage,
+        cat("TensorFlow checkpoints have no tensor names for ", model_type_name(config.type)),
+        "--export-format tensorflow", "only bert and albert can be exported so");
   }
   if (settings.training.optimization.lora && config.conv_kernel_size > 0) {
-    throw Error(Code::kUsage, "a model with a convolution cannot be adapted", "--lora-rank",
-                "train the whole model: leave the flag out");
+    throw Error(Code::kUsage, "a model with a convolution cannot have adapters", "--lora-rank",
+                "leave the flag out to train the whole model");
   }
   if (settings.training.optimization.lora) {
     lora_targets(config, settings.training.optimization.lora, /*layer=*/0);

@@ -16,7 +16,7 @@ void complete_task(const DataSources& sources, const std::string& model, ModelCo
   if (!has_classes) config.labels = output_labels(config.task);
   if (config.labels.empty()) config.labels = sources.labels;  // TensorFlow's names no labels
   if (config.labels.empty() && has_classes) {
-    throw Error(Code::kUsage, "the configuration names no labels (id2label)", model,
+    throw Error(Code::kUsage, "the model's configuration names no labels (id2label)", model,
                 "give a model that was fine-tuned");
   }
 }
@@ -65,7 +65,8 @@ void FinishedModel::make_engine(const EngineOptions& options) {
 }
 
 void throw_stopped() {
-  throw Error(Code::kStopped, "stopped by a signal", "", "start it again with the same command");
+  throw Error(Code::kStopped, "a signal stopped the job", "",
+              "start it again with the same command");
 }
 
 }  // namespace berth

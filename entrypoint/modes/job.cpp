@@ -9,7 +9,7 @@ namespace berth {
 
 void Job::stop_point() const {
   if (stop) {
-    throw Error(Code::kStopped, "stopped by a signal before the first step", "",
+    throw Error(Code::kStopped, "a signal stopped the job before the first update", "",
                 "start it again with the same command");
   }
 }
@@ -24,8 +24,8 @@ std::unique_ptr<Device> make_device(const CommandLine& command_line) {
       compute_threads(settings), command_line.forced_instruction_set, settings.precision);
   if (settings.precision == Precision::kAuto) {
     log_info(device->info().product_dtype == DType::kBF16
-                 ? "precision: bf16 in matrix products, for which this CPU has instructions"
-                 : "precision: fp32, since this CPU has no instructions for products of bf16");
+                 ? "precision: matrix products use bf16, because this CPU multiplies it"
+                 : "precision: matrix products use fp32, because this CPU does not multiply bf16");
   }
   return device;
 }

@@ -8,8 +8,9 @@
 
 namespace berth {
 
-// The tokenizer of --model, a folder, archive, file or earlier job that need hold nothing else, or
-// of --vocab-file alone. Throws kNotFound, naming the model, where there is none.
+// Opens the tokenizer of --model, or of --vocab-file alone. The model is a folder, archive, file or
+// job directory, and needs no parameters. Throws kNotFound, with the name of the model, where there
+// is no tokenizer.
 std::unique_ptr<Tokenizer> open_tokenizer(Storage& storage, const ModelOptions& options);
 
 }  // namespace berth

@@ -16,7 +16,8 @@
 namespace berth {
 namespace {
 
-// Whether an archive that holds `uri` is there; what is in it is known only once it is fetched.
+// Whether `uri` lies in an archive that exists. What the archive holds is known only once it is
+// fetched.
 bool is_in_archive(Storage& storage, const Uri& uri) {
   return find_archive(storage, uri).has_value();
 }
@@ -38,12 +39,12 @@ void check_writable(Storage& storage, const Uri& directory) {
   storage.remove(probe);
 }
 
-// The checks of a job, in the order of their flags.
+// The checks of a job, in the order in which they are added.
 class Checks {
  public:
   explicit Checks(Storage& storage) : storage_(storage) {}
 
-  // Does nothing where `path` is empty.
+  // Starts a check of the place that `flag` names. Does nothing where `path` is empty.
   void add(const char* flag, const std::string& path,
            std::function<void(Storage&, const Uri&)> check) {
     if (path.empty()) return;
@@ -52,6 +53,7 @@ class Checks {
     pending_.push_back({flag, path, std::async(when, std::move(check), std::ref(storage_), uri)});
   }
 
+  // Waits for all checks, and throws the first failure.
   void finish() {
     for (auto& [flag, path, result] : pending_) {
       try {
@@ -91,7 +93,7 @@ void preflight(Storage& storage, const Settings& settings) {
     checks.add("predict-data-file", data.predict_data_file, check_table);
   }
   checks.add("input-meta-data-path", data.input_meta_data_path, check_file);
-  // Preparing needs no more of it than its tokenizer.
+  // --mode prepare needs only the tokenizer of the model.
   const std::string& model = prepares ? std::string() : settings.model.model;
   checks.add("model", model, [&settings](Storage& where, const Uri& uri) {
     if (!is_in_archive(where, uri)) require_model(where, settings.model);

@@ -23,14 +23,15 @@
 namespace berth {
 namespace {
 
-// Some rows of a table that become files.
+// The rows of a table that go into the files of one data set.
 struct PreparedSet {
   std::string name;  // "train", "eval", "eval_mm", "test"
   const LoadedTable& table;
   std::vector<uint32_t> rows;
 };
 
-// Of token ids only what the records hold tells.
+// Whether any row has a weight. Tables of texts have a column for it; records of token ids have to
+// be read to find out.
 bool has_weights(const LoadedTable& loaded) {
   if (!loaded.columns.weight.empty()) return true;
   if (!loaded.columns.text.empty()) return false;
@@ -50,7 +51,8 @@ std::string processor_type(const std::string& task_flag, Task task) {
   return name;
 }
 
-// create_finetuning_data.py's, and the labels' names in the order of their numbers.
+// The meta data file of create_finetuning_data.py, to which berth adds the names of the labels in
+// the order of their numbers.
 std::string meta_data(const std::vector<PreparedSet>& sets, const TokenRecordOptions& options,
                       const std::vector<std::string>& labels, const std::string& processor) {
   OrderedJson object = {{"processor_type", processor}};
@@ -67,7 +69,7 @@ std::string meta_data(const std::vector<PreparedSet>& sets, const TokenRecordOpt
   return to_text(object, 4) + "\n";
 }
 
-// Where the rows of a job that trains with these flags would go.
+// The data sets that a training job with the same flags would use.
 std::vector<PreparedSet> sets_of(TrainingRows& rows, const std::optional<LoadedTable>& test) {
   std::vector<PreparedSet> sets = {{"train", rows.train, std::move(rows.split.train)}};
   if (rows.eval) {
@@ -86,7 +88,7 @@ void write_set(Job& job, const Uri& directory, const PreparedSet& set, const Lab
   const PreparedFileOptions& files = job.command_line.tool.prepared;
   const auto append = [&](int64_t row, std::vector<std::byte>& bytes) {
     if (job.stop) {
-      throw Error(Code::kStopped, "stopped by a signal", "", "start it again");
+      throw Error(Code::kStopped, "a signal stopped the job", "", "start it again");
     }
     const Features features = data.make(set.rows[static_cast<size_t>(row)]);
     if (files.format == RecordFormat::kTfRecord) {
@@ -118,13 +120,15 @@ void run_preparation(Job& job) {
   }
   const bool has_tokenizer = !settings.model.model.empty() || !settings.model.vocab_file.empty();
   const std::unique_ptr<Tokenizer> tokenizer =
-      has_tokenizer ? open_tokenizer(job.storage, settings.model)
-                    : std::make_unique<NoTokenizer>(Error(
-                          Code::kUsage, "rows of texts need a vocabulary", "", "pass --model"));
+      has_tokenizer
+          ? open_tokenizer(job.storage, settings.model)
+          : std::make_unique<NoTokenizer>(Error(Code::kUsage, "rows of texts need a tokenizer", "",
+                                                "name a model with --model"));
   TrainingRows rows = load_training_rows(job.storage, settings, sources, ModelConfig());
   if (traits(rows.task).record_type.empty()) {
-    throw Error(Code::kUsage, cat("there are no TFRecords for ", task_name(rows.task)), rows.train.name,
-                "train on the file itself");
+    throw Error(Code::kUsage,
+                cat("rows of ", task_name(rows.task), " cannot be prepared as TFRecords"),
+                rows.train.name, "train on the file itself");
   }
   std::optional<LoadedTable> test;
   if (!sources.predict.path.empty()) {
@@ -138,13 +142,14 @@ void run_preparation(Job& job) {
                                    .num_labels = static_cast<int32_t>(rows.labels.size()),
                                    .with_weight = has_weights(rows.train)};
   const std::vector<PreparedSet> sets = sets_of(rows, test);
-  // All labels are known before anything is written.
+  // Checks the labels of all sets before anything is written.
   std::deque<LabelledData> data;
   for (const PreparedSet& set : sets) {
     data.emplace_back(set.table, rows.task, rows.labels, /*wants_labels=*/true, settings,
                       *tokenizer);
   }
-  // Goes first and comes last, so that it tells that the others are complete.
+  // The old meta data are removed first and the new ones are written last: their presence means
+  // that the other files are complete.
   const Uri meta = directory / "meta_data.json";
   job.storage.remove(meta);
   for (size_t i = 0; i < sets.size(); ++i) {

@@ -64,16 +64,17 @@ void refuse_leftovers(Storage& storage, const Uri& directory, const std::string&
   const bool is_records = options.format == RecordFormat::kTfRecord;
   for (const Stat& file : storage.list(directory)) {
     const std::string name = Uri::parse(file.name).file_name();
-    if (file.name != (directory / name).to_string()) continue;  // further down
+    if (file.name != (directory / name).to_string()) continue;  // it lies in a folder below
     const bool is_of_set =
         is_records ? name.starts_with(set + ".tf_record")
                    : name.starts_with(set + ".jsonl") ||
                          (name.starts_with(set + "-") && name.find(".jsonl") != std::string::npos);
     if (!is_of_set || std::find(names.begin(), names.end(), name) != names.end()) continue;
-    throw Error(
-        Code::kIncompatible,
-        cat("holds ", name, " of another preparation, which would stay beside ", names.front()),
-        directory.to_string(), "give a new --export-dir, or remove those files");
+    throw Error(Code::kIncompatible,
+                cat("the directory holds ", name,
+                    " of another preparation, which would stay beside ", names.front()),
+                directory.to_string(),
+                "give a new --export-dir, or remove the files of the other preparation");
   }
 }
 

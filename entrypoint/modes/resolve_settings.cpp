@@ -27,7 +27,8 @@ constexpr std::array<std::string_view, 10> kReadingFlags = {"task",
                                                             "version-2-with-negative",
                                                             "null-score-diff-threshold"};
 
-void take_over(const EarlierJob& earlier, CommandLine& command_line) {
+// Takes over how `earlier` read rows, where no flag says otherwise.
+void take_over_reading(const EarlierJob& earlier, CommandLine& command_line) {
   std::string taken;
   for (const Flag& flag : flag_table()) {
     if (std::ranges::find(kReadingFlags, flag.name) == kReadingFlags.end()) continue;
@@ -37,7 +38,7 @@ void take_over(const EarlierJob& earlier, CommandLine& command_line) {
     flag.value.set(command_line, value);
     taken += cat(taken.empty() ? "" : " ", "--", flag.name, " ", value);
   }
-  if (!taken.empty()) log_info(cat("as the job was trained: ", taken));
+  if (!taken.empty()) log_info(cat("rows are read as the job was trained: ", taken));
 }
 
 // The job whose finished model is meant: the one in --job-dir, unless --model is another than the
@@ -61,18 +62,17 @@ void adopt_earlier_job(Storage& storage, CommandLine& command_line) {
   if (!earlier) return;
   const Uri finished = earlier->model();
   if (!storage.stat(finished / "config.json")) {
-    throw Error(Code::kNotFound, "the job has not finished, or its model was moved",
+    throw Error(Code::kNotFound, "the job has not finished, or its model was moved away",
                 finished.to_string(),
-                "start it again; or --mode export_only makes a model of its best checkpoint, for "
-                "--model");
+                "start the job again, or make a model of its best checkpoint with --mode "
+                "export_only and name it with --model");
   }
   ModelOptions& model = command_line.settings.model;
   if (!model.model.empty() || !model.model_config.empty() || !model.vocab_file.empty()) {
-    log_info(
-        cat("the model is the one that the job in ", earlier->directory().to_string(), " trained"));
+    log_info(cat("using the model that the job in ", earlier->directory().to_string(), " trained"));
   }
-  model = {.model = finished.to_string()};  // with its own configuration and vocabulary
-  take_over(*earlier, command_line);
+  model = {.model = finished.to_string()};  // it has its own configuration and vocabulary
+  take_over_reading(*earlier, command_line);
 }
 
 bool is_training(Mode mode) { return mode == Mode::kTrain || mode == Mode::kTrainAndEval; }
@@ -87,13 +87,14 @@ std::string default_model(const Settings& settings) {
   const bool is_whole = has_config && (has_vocabulary || !needs_tokenizer(settings.data));
   if (is_whole && settings.model.init == Init::kRandom) return "";
   if (has_config || has_vocabulary) {
-    throw Error(Code::kUsage, "--model-config and --vocab-file complete a --model", "",
-                "name it, or give both files and --init random to train from scratch");
+    throw Error(Code::kUsage,
+                "--model-config and --vocab-file complete a --model, and none is given", "",
+                "name it with --model, or give both files and --init random to train from scratch");
   }
   const auto bundled = find_bundled_model();
   if (!bundled) {
-    throw Error(Code::kNotFound, "the bundled default model is not installed beside the program",
-                "", "pass --model");
+    throw Error(Code::kNotFound, "the bundled model is not installed beside the program", "",
+                "name a model with --model");
   }
   return bundled->string();
 }

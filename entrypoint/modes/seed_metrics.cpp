@@ -11,7 +11,8 @@
 namespace berth {
 namespace {
 
-// Counts of rows and the data's own shares: not what a seed changes.
+// Whether a seed can change the number. The number of rows and the share of the most frequent class
+// belong to the data.
 bool is_metric(const std::string& name) { return name != "examples" && name != "majority_rate"; }
 
 void collect(const Json& evaluation, const std::string& suffix,

@@ -13,7 +13,7 @@
 namespace berth {
 namespace {
 
-// A whole job of one seed, in directories of its own.
+// The settings of a whole job with one seed, in directories of its own.
 Settings settings_of_seed(const Settings& all, uint64_t seed) {
   Settings one = all;
   one.training.seed = seed;
@@ -45,7 +45,9 @@ JobDirectory train_seed(Job& job, uint64_t seed) {
 std::string metrics_of_seed(Job& job, uint64_t seed) {
   const Uri metrics = train_seed(job, seed).metrics();
   const std::optional<std::string> text = read_text(job.storage, metrics);
-  if (!text) throw Error(Code::kNotFound, "no such file", metrics.to_string());
+  if (!text)
+    throw Error(Code::kNotFound, "the seed has left no metrics", metrics.to_string(),
+                "start the job again");
   return *text;
 }
 
@@ -59,7 +61,7 @@ void say(const std::string& metric, const Spread& spread) {
 
 void run_seeds(Job& job) {
   const TrainingOptions& options = job.command_line.settings.training;
-  if (job.command_line.dry_run) {  // they are alike
+  if (job.command_line.dry_run) {  // all seeds need the same
     train_seed(job, options.seed);
     return;
   }

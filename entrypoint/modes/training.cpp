@@ -15,6 +15,7 @@
 #include "entrypoint/modes/preflight.h"
 #include "entrypoint/modes/resolve_settings.h"
 #include "entrypoint/platform/machine_description.h"
+#include "entrypoint/platform/process_name.h"
 #include "entrypoint/report/dry_run.h"
 #include "entrypoint/report/event_files.h"
 #include "entrypoint/report/hypertune_file.h"
@@ -158,7 +159,7 @@ void require_own(const TrainingState& state, const JobRecord& record, const Uri&
 // nothing there lets go when its process is killed.
 std::optional<FileLock> hold(const JobDirectory& directory) {
   if (!directory.root().is_local()) return std::nullopt;
-  return FileLock::take(directory.lease().path(), cat(R"({"holder": ")", this_writer(), "\"}"));
+  return FileLock::take(directory.lease().path(), cat(R"({"holder": ")", process_name(), "\"}"));
 }
 
 // Writes job.json, or compares it with what an earlier process read.
@@ -338,7 +339,7 @@ void run_training(Job& job) {
                             .fill_parameters = fill};
   job.output.add(std::make_unique<EventFiles>(
       job.storage, directory.summaries(),
-      EventFileOptions{.writer = this_writer(), .settings = settings_markdown(record)}));
+      EventFileOptions{.writer = process_name(), .settings = settings_markdown(record)}));
   if (hypertune) job.output.add(std::move(hypertune));
   report.first_step = state.step;
   job.output.on_start(report);

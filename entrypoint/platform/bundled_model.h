@@ -5,8 +5,9 @@
 
 namespace berth {
 
-// The model that a job starts from when it names none: the folder installed beside the program
-// (../share/berth/model from bin/), or examples/model of the checkout it was built in.
+// The folder of the model that a job starts from when it names none: the one that is installed with
+// the program (../share/berth/model from bin/), or examples/model of the checkout that the program
+// was built in. nullopt: there is neither.
 std::optional<std::filesystem::path> find_bundled_model();
 
 }  // namespace berth

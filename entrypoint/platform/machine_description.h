@@ -4,7 +4,7 @@
 
 namespace berth {
 
-// The processor and the system's name, for job.json: "AMD EPYC 7B13, Linux 6.1 x86_64".
+// The processor and the operating system, for job.json: "AMD EPYC 7B13, Linux 6.1 x86_64".
 std::string machine_description();
 
 }  // namespace berth

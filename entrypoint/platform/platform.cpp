@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-// It becomes part of paths.
+// `trial`, or "" where it could not be part of a path.
 std::string checked_trial(const std::string& trial) {
   const bool is_name =
       trial.find_first_not_of("0123456789-_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") ==
@@ -18,7 +18,7 @@ std::string checked_trial(const std::string& trial) {
   return is_name ? trial : "";
 }
 
-// task.trial of TF_CONFIG, which is a text, or a number; empty where there is none.
+// task.trial of the JSON in TF_CONFIG, where it is a text or a number; else "".
 std::string trial_of(const std::string& config) {
   const Json object = parse_json(config);
   const Json::json_pointer place("/task/trial");
@@ -59,7 +59,7 @@ Platform read_platform(const Environment& environment) {
   if (platform.credentials.gcloud_directory.empty() && !text("HOME").empty()) {
     platform.credentials.gcloud_directory = text("HOME") + "/.config/gcloud";
   }
-  for (const char* name : {"GCE_METADATA_ROOT", "GCE_METADATA_HOST"}) {  // the second outranks
+  for (const char* name : {"GCE_METADATA_ROOT", "GCE_METADATA_HOST"}) {  // the second one wins
     if (!text(name).empty()) platform.credentials.metadata_host = text(name);
   }
   platform.credentials.metadata_server = lower_ascii(text("NO_GCE_CHECK")) != "true";

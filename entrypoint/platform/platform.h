@@ -8,19 +8,22 @@
 
 namespace berth {
 
-// What hyperparameter tuning tells a trial.
+// What a service for hyperparameter tuning tells a trial.
 struct Tuning {
-  // Its number: CLOUD_ML_TRIAL_ID, or task.trial of TF_CONFIG or CLUSTER_SPEC; empty: there is no
-  // tuning. Letters, digits, '-' and '_' only.
+  // The number of the trial: CLOUD_ML_TRIAL_ID, or task.trial of TF_CONFIG or CLUSTER_SPEC. Empty:
+  // nothing is being tuned. It holds only letters, digits, '-' and '_', for it becomes part of
+  // paths.
   std::string trial{};
   std::string metric_file{}, metric_tag{};  // CLOUD_ML_HP_METRIC_FILE, CLOUD_ML_HP_METRIC_TAG
 };
 
-// What the environment says, read once at start. A flag outranks each of these.
+// What the environment says. It is read once at start, and every flag outranks it.
 struct Platform {
-  // Vertex AI, URIs that end in "/": AIP_MODEL_DIR, AIP_CHECKPOINT_DIR, AIP_TENSORBOARD_LOG_DIR.
+  // The directories of Vertex AI, URIs that end in "/": AIP_MODEL_DIR, AIP_CHECKPOINT_DIR,
+  // AIP_TENSORBOARD_LOG_DIR.
   std::string model_dir, checkpoint_dir, tensorboard_log_dir;
-  // Of a managed data set, patterns: AIP_TRAINING_DATA_URI and its like.
+  // The files of a managed data set, as patterns: AIP_TRAINING_DATA_URI, AIP_VALIDATION_DATA_URI,
+  // AIP_TEST_DATA_URI.
   std::string training_data, validation_data, test_data;
   std::string term;  // TERM
   Tuning tuning;
@@ -30,10 +33,10 @@ struct Platform {
   std::optional<int> columns;  // COLUMNS, where it is a positive number
 };
 
-// Looks up one variable; nullptr when it is not set. std::getenv but in tests.
+// Looks up one variable; nullptr when it is not set. It is std::getenv, except in tests.
 using Environment = std::function<const char*(const char* name)>;
 
-// The only caller of getenv.
+// Reads the environment. No other function calls getenv.
 Platform read_platform();
 Platform read_platform(const Environment& environment);
 

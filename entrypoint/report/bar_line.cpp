@@ -21,7 +21,7 @@ std::string bar_line(const std::string& head, double fraction,
                      const std::vector<std::string>& details, int columns) {
   constexpr size_t kMostCells = 30, kLeastCells = 8, kBarFrame = 3;  // " [" and "]"
   const double part = std::isfinite(fraction) ? std::clamp(fraction, 0.0, 1.0) : 0;
-  const size_t width = static_cast<size_t>(std::max(columns, 2)) - 1;  // the cursor needs one
+  const size_t width = static_cast<size_t>(std::max(columns, 2)) - 1;  // the cursor needs a column
   const std::string percent = " " + std::to_string(static_cast<int>(part * 100)) + "%";
   for (size_t kept = details.size();; --kept) {
     std::string tail = percent;

@@ -9,16 +9,16 @@
 
 namespace berth {
 
-// What --dry-run found out.
+// What --dry-run finds out about a job.
 struct DryRun {
   JobReport job{};
   MemoryEstimate memory{};
   std::optional<MemoryLimit> limit{};
 };
 
-// For people: lines of a name and a number.
+// For people: one name and one number a line.
 std::string to_text(const DryRun& dry_run);
-// For machines: one object on one line.
+// For machines: one JSON object on one line.
 std::string to_json(const DryRun& dry_run);
 
 }  // namespace berth

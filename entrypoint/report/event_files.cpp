@@ -1,7 +1,5 @@
 #include "entrypoint/report/event_files.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <utility>
@@ -41,7 +39,7 @@ void EventRun::flush(double now_s) {
     records.swap(pending_);
   }
   if (records.empty()) return;
-  // Names keep their order though the clock is set back.
+  // The names keep their order even if the clock is set back.
   last_name_s_ = std::max(last_name_s_, now_s);
   char name[400];
   std::snprintf(name, sizeof name, "events.out.tfevents.%010lld.%s.%06d",
@@ -59,12 +57,6 @@ void EventRun::flush(double now_s) {
   ++counter_;
 }
 
-std::string this_writer() {
-  char host[256] = {};
-  if (::gethostname(host, sizeof host - 1) != 0 || host[0] == '\0') return cat("host.", ::getpid());
-  return cat(host, ".", ::getpid());
-}
-
 EventFiles::EventFiles(Storage& storage, const Uri& summary_dir, EventFileOptions options)
     : options_(std::move(options)),
       train_(storage, summary_dir / "train", options_.writer),
@@ -80,7 +72,7 @@ void EventFiles::on_start(const JobReport& report) {
     train_.flush(options_.wall_clock());
   } catch (const Error& error) {
     if (error.code() == Code::kNotPermitted) throw;
-    log_warning(cat("summaries not stored yet: ", error.what()));
+    log_warning(cat("the summaries could not be stored and will be tried again: ", error.what()));
   }
 }
 
@@ -107,7 +99,7 @@ void EventFiles::on_finish() {
   wait();
 }
 
-// A store that takes longer than that is waited for, and its records go with the next one.
+// Does nothing while the write before is still running: the new records go with the next one.
 void EventFiles::flush_when_due() {
   const double now = options_.steady_clock();
   const double pause_s = std::max(kLeastPause_s, kPartOfElapsed * (now - began_s_));
@@ -122,7 +114,8 @@ void EventFiles::flush() {
       try {
         run->flush(now_s);
       } catch (const std::exception& error) {
-        log_warning(cat("summaries not stored yet: ", error.what()));
+        log_warning(
+            cat("the summaries could not be stored and will be tried again: ", error.what()));
       }
     }
   });

@@ -12,54 +12,55 @@
 
 namespace berth {
 
-// One TensorBoard run: a directory of event files. A stored object appears whole, so every flush
-// makes a new file, and the names sort by time:
+// One TensorBoard run: a directory of event files. Object storage cannot append, so every flush
+// writes a new file. The names sort by time:
 //   events.out.tfevents.<10-digit unix seconds>.<writer>.<6-digit counter>
-// One thread may add while another flushes.
+// One thread may add while another one flushes.
 class EventRun {
  public:
-  // `storage` outlives this. `writer` is "host.pid".
+  // `storage` outlives this. `writer` tells processes apart: process_name().
   EventRun(Storage& storage, Uri directory, std::string writer);
 
   void add(const std::vector<std::byte>& record);
 
-  // Stores what was added since the last time, if anything; `now_s` is the wall clock's time. When
-  // it throws, it keeps the records for the next try.
+  // Stores the records that were added since the last flush, if there are any. `now_s` is the time
+  // of the wall clock. When it throws, the records are kept for the next flush.
   void flush(double now_s);
 
  private:
   Storage& storage_;
   const Uri directory_;
   const std::string writer_;
-  std::mutex mutex_;  // of pending_
+  std::mutex mutex_;  // guards pending_
   std::vector<std::byte> pending_;
   double last_name_s_ = 0;
   int counter_ = 0;
 };
 
 struct EventFileOptions {
-  std::string writer;    // "host.pid"; see this_writer()
-  std::string settings;  // Markdown for the Text tab
+  std::string writer;    // process_name()
+  std::string settings;  // Markdown for the Text tab of TensorBoard
   Clock wall_clock = wall_clock_s, steady_clock = steady_clock_s;
 };
-std::string this_writer();
 
-// TensorBoard scalars of the job: run `train` (loss, learning_rate, grad_norm, examples_per_second,
-// at logged steps) and run `eval` (loss and each metric). Stored at start, after 10 s, then each
-// time 10 s or 5 % of the time so far have passed, on a thread of its own, and at the end. A write
-// that fails is a warning and is tried again with the next; only a summary directory that refuses
-// the first one throws (kNotPermitted).
+// Writes the TensorBoard scalars of a job: the run `train` has loss, learning_rate, grad_norm and
+// examples_per_second at logged steps; the run `eval` has the loss and each metric.
+//
+// The records are stored at the start, at the end, and between on a thread of their own, each time
+// 10 s and 5 % of the time so far have passed. A write that fails is a warning, and its records go
+// with the next write. Only the first write throws, where the summary directory may not be written
+// to (kNotPermitted).
 class EventFiles final : public Observer {
  public:
   EventFiles(Storage& storage, const Uri& summary_dir, EventFileOptions options);
-  ~EventFiles() override;  // stores what is left, so that a stopped job keeps its summaries
+  ~EventFiles() override;  // stores what is left, so that a stopped job keeps its summaries too
 
   void on_start(const JobReport& report) override;
   void on_step(const StepReport& report) override;
   void on_evaluation(const EvaluationReport& report) override;
   void on_finish() override;
 
-  // Until what was due is stored.
+  // Waits until every write that was started is done.
   void wait() { background_.wait(); }
 
  private:
@@ -69,7 +70,7 @@ class EventFiles final : public Observer {
   const EventFileOptions options_;
   EventRun train_, eval_;
   double began_s_, flushed_s_;
-  Background background_;  // last, so that it ends before what it uses
+  Background background_;  // the last member, because it must end before those that it uses
 };
 
 }  // namespace berth

@@ -58,12 +58,14 @@ FinalReport failure_report(const std::exception_ptr& failure, const JobProgress&
   } catch (const Error& error) {
     report = report_of(error);
   } catch (const std::bad_alloc&) {
-    report = report_of(Error(Code::kMemory, "memory ran out", "",
-                             "give the job more, or lower --batch-size or --max-seq-length"));
+    report =
+        report_of(Error(Code::kMemory, "memory ran out", "",
+                        "give the job more memory, or lower --batch-size or --max-seq-length"));
   } catch (const std::exception& error) {
     report = report_of(Error(Code::kInternal, error.what(), "", "this is a bug: please report it"));
   } catch (...) {
-    report = report_of(Error(Code::kInternal, "unknown failure", "", "please report it"));
+    report = report_of(
+        Error(Code::kInternal, "an unknown failure", "", "this is a bug: please report it"));
   }
   report.step = progress.step;
   report.checkpoint = progress.checkpoint;
@@ -83,7 +85,7 @@ std::string json_line(const FinalReport& report) {
 }
 
 void write_termination_log(const std::string& line, const std::filesystem::path& file) {
-  const int descriptor = ::open(file.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);  // never made here
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);  // never creates it
   if (descriptor < 0) return;
   [[maybe_unused]] const ssize_t written = ::write(descriptor, line.data(), line.size());
   ::close(descriptor);

@@ -9,27 +9,30 @@
 
 namespace berth {
 
-// How the process ended: the last line on standard error and the termination message.
+// How the process ended. It is the last line on standard error, and the termination message of the
+// pod.
 struct FinalReport {
-  int code = 0;                         // exit code
+  int code = 0;                         // the exit code
   std::string reason, what;             // "finished", or reason(Code) and the problem
-  std::string where, hint, checkpoint;  // empty: nothing to say
+  std::string where, hint, checkpoint;  // empty where there is nothing to say
   int64_t step = 0;
 };
 
 FinalReport success_report(const JobProgress& progress);
 
-// An Error by its code, std::bad_alloc as kMemory, anything else as kInternal.
+// The report of an exception: an Error by its code, std::bad_alloc as kMemory, and anything else as
+// kInternal.
 FinalReport failure_report(const std::exception_ptr& failure, const JobProgress& progress);
 
 // "where: what; hint", for people.
 std::string sentence(const FinalReport& report);
 
-// One JSON object without newline, at most 4096 bytes (Kubernetes cuts there): long texts lose
-// their ends.
+// One JSON object without a newline, of at most 4096 bytes because Kubernetes keeps no more. Texts
+// that are too long are cut at their ends.
 std::string json_line(const FinalReport& report);
 
-// Writes `line` where the platform gave such a file; elsewhere, and on failure, does nothing.
+// Writes `line` to `file` where the platform provides that file. Otherwise, and on failure, it does
+// nothing.
 void write_termination_log(const std::string& line,
                            const std::filesystem::path& file = "/dev/termination-log");
 

@@ -27,7 +27,7 @@ std::string without_prefix(const std::string& name) {
   return name.starts_with("eval_") ? name.substr(5) : name;
 }
 
-// json.dumps() puts a space behind ':' and ',', and writes ASCII alone.
+// As json.dumps() writes it: with a space behind ':' and ',', and in ASCII.
 std::string record_line(const std::map<std::string, std::string>& values) {
   std::string line;
   for (const auto& [key, value] : values) {
@@ -84,7 +84,8 @@ void HypertuneFile::write() const {
   for (const std::string& record : records_) file << record;
   file.close();
   if (file) return;
-  log_warning(cat(path_, ": the tuning metric was not written; training goes on"));
+  log_warning(cat("the metric for hyperparameter tuning could not be written to ", path_,
+                  "; training continues"));
 }
 
 std::string python_text(double value) {

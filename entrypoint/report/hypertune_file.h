@@ -10,20 +10,22 @@
 
 namespace berth {
 
-// Whether a tuning service waits for metrics: it named this trial or the file, or the user asked.
+// Whether a tuning service waits for a metric: it named a trial or a file, or the user gave a
+// metric
+// (`asked`).
 bool wants_hypertune_file(const Tuning& tuning, const std::string& asked);
 
 // The metric to report: the one that was asked for, else the one that the service's tag names, else
-// the one that tells the best model, else the task's main. Throws kUsage where the one asked for is
-// none of the task's `metrics`, nor loss.
+// the one that decides which model is best, else the task's main metric. Throws kUsage where the
+// one asked for is neither loss nor one of the task's `metrics`.
 std::string hypertune_metric(const Tuning& tuning, const std::string& asked,
                              const std::string& best_metric,
                              const std::vector<std::string>& metrics);
 
-// The file that hyperparameter tuning of Vertex AI reads, as the Python package cloudml-hypertune
-// writes it: after every evaluation the newest 100 records, one JSON object a line, its keys sorted
-// and its values texts but for the timestamp. Rewritten whole and in place, as there; a failure is
-// a warning.
+// Writes the file from which Vertex AI reads the metrics of a trial, in the format of the Python
+// package cloudml-hypertune: the newest 100 records, one JSON object a line, whose keys are sorted
+// and whose values are texts except for the timestamp. After every evaluation the whole file is
+// rewritten in place, as that package does. A failure is a warning.
 class HypertuneFile final : public Observer {
  public:
   HypertuneFile(Tuning tuning, std::string metric, Clock wall_clock = wall_clock_s);
@@ -38,7 +40,8 @@ class HypertuneFile final : public Observer {
   std::deque<std::string> records_;  // lines
 };
 
-// As Python's str() has it: the fewest digits that read back, "1.0", "1e-05", "nan".
+// A number as Python's str() writes it, with the fewest digits that read back: "1.0", "1e-05",
+// "nan".
 std::string python_text(double value);
 
 }  // namespace berth

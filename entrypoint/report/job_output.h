@@ -12,15 +12,17 @@
 
 namespace berth {
 
-// What a job says while it runs: the log sink and the observers, fanned out in the order they were
-// added. Also keeps `progress` current. Lives as long as the job.
+// Everything that a job says while it runs: it owns the log sink and passes each event on to the
+// observers, in the order in which they were added. It also keeps `progress` current. It lives as
+// long as the job.
 class JobOutput final : public Observer {
  public:
   JobOutput(const CommandLine& command_line, const Platform& platform, JobProgress& progress);
 
   void add(std::unique_ptr<Observer> observer) { observers_.push_back(std::move(observer)); }
   size_t observers() const { return observers_.size(); }
-  void keep_observers(size_t first) { observers_.resize(first); }  // no more than there are
+  // Removes all observers but the `first` ones. There are at least so many.
+  void keep_observers(size_t first) { observers_.resize(first); }
 
   void on_start(const JobReport& report) override;
   void on_step(const StepReport& report) override;

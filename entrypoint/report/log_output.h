@@ -8,16 +8,17 @@
 
 namespace berth {
 
-// Whether --log-format asks for text rather than JSON: auto is text on a terminal.
+// Whether --log-format means text rather than JSON. auto means text on a terminal.
 bool wants_text(const std::string& log_format, bool is_terminal);
 
-// "warning: ..." lines, above the bar. `line` outlives the sink.
+// Prints lines such as "warning: ..." above the progress bar. `line` outlives the sink.
 LogSink text_log_sink(LogLevel least_urgent, TerminalLine& line);
 
-// {"time", "event": "log", "severity", "message"} lines; severity as Cloud Logging reads it.
+// Writes {"time", "event": "log", "severity", "message"} lines, with the severities of Cloud
+// Logging.
 LogSink json_log_sink(LogLevel least_urgent, Write write, Clock wall_clock);
 
-// The program's log sink while this lives.
+// Makes `sink` the log sink of the program while this object lives.
 class ScopedLogSink {
  public:
   explicit ScopedLogSink(LogSink sink) { set_log_sink(std::move(sink)); }

@@ -11,7 +11,7 @@ namespace berth {
 namespace {
 
 constexpr double kRedrawEvery_s = 0.1;
-constexpr double kTolerance = 1e-6;  // of a fractional epoch
+constexpr double kTolerance = 1e-6;  // for comparing fractional epochs
 
 std::string evaluation_text(const EvaluationReport& report) {
   std::string text = "eval loss " + number_text("%.4f", report.loss);
@@ -19,7 +19,8 @@ std::string evaluation_text(const EvaluationReport& report) {
     text += cat("  ", name, " ", number_text("%.4f", value));
   }
   if (report.majority_rate) {
-    text += cat("  (most frequent class alone: ", number_text("%.4f", *report.majority_rate), ")");
+    text +=
+        cat("  (always the most frequent class: ", number_text("%.4f", *report.majority_rate), ")");
   }
   return text;
 }
@@ -29,7 +30,7 @@ std::string size_of_update(const JobReport& job) {
   return job.token_budget > 0 ? cat("at most ", job.token_budget, " tokens") : cat(job.batch_size);
 }
 
-// With a token budget their average so far.
+// With a token budget it is the average so far.
 double examples_of_update(const JobReport& job, const StepReport& report) {
   if (job.token_budget == 0) return static_cast<double>(job.batch_size);
   return report.epoch * static_cast<double>(job.train_examples) / static_cast<double>(report.step);
@@ -48,7 +49,7 @@ void Progress::on_start(const JobReport& report) {
           " to evaluate on, ", report.num_labels, " labels; ", report.parameters, " parameters; ",
           report.total_steps, " updates of ", size_of_update(report));
   if (!report.kernels.empty()) text += cat("; kernels ", report.kernels);
-  if (report.first_step > 0) text += cat("; going on after update ", report.first_step);
+  if (report.first_step > 0) text += cat("; resuming after update ", report.first_step);
   line_.print(text);
 }
 
@@ -68,7 +69,8 @@ Progress::Position Progress::position_of(const StepReport& report) const {
   position.epoch = count(report.epoch);
   position.epochs = std::max(position.epoch, count(total / per_epoch));
   const int64_t before = boundary(position.epoch - 1);
-  position.step = std::max<int64_t>(1, report.step - before);  // a budget's boundaries are guesses
+  position.step =
+      std::max<int64_t>(1, report.step - before);  // with a token budget, `before` is a guess
   position.steps = std::max(position.step, boundary(position.epoch) - before);
   return position;
 }
@@ -127,7 +129,7 @@ void Progress::on_evaluation(const EvaluationReport& report) {
 }
 
 void Progress::on_checkpoint(const CheckpointReport& report) {
-  if (line_.redraws()) return;  // a line for each would bury the epochs
+  if (line_.redraws()) return;  // a line for each would hide the epochs
   line_.print(cat("Checkpoint ", report.where, "  ", human_bytes(report.size_bytes), "  ",
                   number_text("%.1f s", report.seconds)));
 }

@@ -9,11 +9,11 @@
 
 namespace berth {
 
-// Progress for people. On a terminal one line, redrawn at most ten times a second, and a line that
-// stays for every epoch and evaluation; elsewhere a line for each logged step.
+// Progress for people. On a terminal it redraws one line, at most ten times a second, and prints a
+// line that stays for every epoch and evaluation. Elsewhere it prints a line for each logged step.
 class Progress final : public Observer {
  public:
-  // `line` outlives this. `columns` is asked at each drawing, so that a resized window fits.
+  // `line` outlives this. `columns` is called for each drawing, because windows are resized.
   Progress(TerminalLine& line, std::function<int()> columns, Clock steady_clock = steady_clock_s);
 
   void on_start(const JobReport& report) override;
@@ -24,7 +24,7 @@ class Progress final : public Observer {
   void on_finish() override;
 
  private:
-  // Where a step stands in its epoch, both counted from 1.
+  // The position of a step in its epoch. Both are counted from 1.
   struct Position {
     int64_t epoch, epochs, step, steps;
   };
@@ -40,7 +40,7 @@ class Progress final : public Observer {
   double last_drawn_s_ = -1;
   double epoch_began_s_ = 0, loss_sum_ = 0;
   int64_t loss_count_ = 0;
-  std::string finished_epoch_;  // waits for its evaluation
+  std::string finished_epoch_;  // the line of an epoch that waits for its evaluation
 };
 
 }  // namespace berth

@@ -6,16 +6,16 @@
 
 namespace berth {
 
-// Where lines for people and log collectors go. Tests pass a string's append.
+// Writes text for people and log collectors. Tests pass a function that appends to a string.
 using Write = std::function<void(std::string_view)>;
 
-// One write call where the system takes it whole, so that lines of several threads do not mix. A
-// closed or full standard error is ignored: the job matters more than its narration.
+// Writes `text` in one call wherever the system allows it, so that lines of several threads do not
+// mix. A closed or full standard error is ignored: it must not end the job.
 void write_standard_error(std::string_view text);
 
 bool standard_error_is_terminal();
 
-// Columns of the terminal behind `descriptor` now; nullopt where there is none.
+// The current number of columns of the terminal behind `descriptor`; nullopt: it is no terminal.
 std::optional<int> terminal_columns(int descriptor);
 
 }  // namespace berth

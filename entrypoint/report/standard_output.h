@@ -4,7 +4,7 @@
 
 namespace berth {
 
-// Standard output as a sink: what is written appears as it comes. Throws kNoSpace.
+// Standard output as a sink. Unlike in other sinks, bytes appear before close(). Throws kNoSpace.
 class StandardOutput final : public ByteSink {
  public:
   void write(Bytes bytes) override;

@@ -5,7 +5,7 @@
 namespace berth {
 namespace {
 
-constexpr const char* kErase = "\r\x1b[K";  // to the first column; erase to the end of the line
+constexpr const char* kErase = "\r\x1b[K";  // go to the first column and erase the line
 
 }  // namespace
 

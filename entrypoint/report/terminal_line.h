@@ -7,11 +7,12 @@
 
 namespace berth {
 
-// Lines that stay, above one line that is redrawn: a progress bar and log lines share it without
-// spoiling each other. Thread-safe. Clears the redrawn line when destroyed.
+// Prints lines that stay above one line that is redrawn, so that log lines and a progress bar do
+// not garble each other. Thread-safe. The destructor clears the redrawn line.
 class TerminalLine {
  public:
-  // `redraws`: the other side is a terminal that understands "\r" and "erase to end of line".
+  // `redraws`: `write` leads to a terminal that understands "\r" and "erase to the end of the
+  // line".
   TerminalLine(Write write, bool redraws);
   ~TerminalLine();
   TerminalLine(const TerminalLine&) = delete;
@@ -19,7 +20,8 @@ class TerminalLine {
 
   bool redraws() const { return redraws_; }
 
-  // Replaces the redrawn line; "" removes it. Nothing without redraws(). Must fit the width.
+  // Replaces the redrawn line; "" removes it. `text` must fit the width of the terminal. Without
+  // redraws() it does nothing.
   void show(const std::string& text);
 
   // Adds a line that stays.

@@ -6,10 +6,10 @@
 
 namespace berth {
 
-// How far a large transfer is, as one log line. Thread-safe.
+// Logs the progress of a large transfer as one line. Thread-safe.
 void log_transfer(const TransferProgress& progress);
 
-// "reading gs://b/o: 1.5 GiB of 4.0 GiB, 104 MiB/s, 25 s left".
+// The line: "reading gs://b/o: 1.5 GiB of 4.0 GiB, 104 MiB/s, 25 s left".
 std::string transfer_text(const TransferProgress& progress);
 
 }  // namespace berth

@@ -117,7 +117,7 @@ fi
 sed 's/"hidden_size": *[0-9]*/"hidden_size": 16384/; s/"num_hidden_layers": *[0-9]*/"num_hidden_layers": 1000/' \
   "$repository/examples/model/config.json" >huge.json
 huge=(--init random --model "$repository/examples/model" --model-config huge.json)
-train 14 'not even one at a time fits' "$sample" "${huge[@]}"
+train 14 'not even one example at a time fits' "$sample" "${huge[@]}"
 train 14 'the job needs up to' "$sample" "${huge[@]}" --dry-run
 grep -q '^activations ' out.txt || fail "no estimate before the complaint"
 

@@ -15,7 +15,7 @@ grep -q '"tags":\["loss","learning_rate","settings"\],"scalars":{"loss":\[\[0,0.
 head -c 60 "$testdata/small.tfevents" >cut.tfevents
 expect 3 'record at byte' --mode inspect cut.tfevents
 expect 4 'no such file' --mode inspect absent.csv
-expect 3 'is no file that berth can look into' --mode inspect "$repository/README.md"
+expect 3 'berth cannot look into this kind of file' --mode inspect "$repository/README.md"
 expect 2 'the file to look into is missing' --mode inspect
 
 # A model that is converted to TensorFlow's format and back keeps every tensor.

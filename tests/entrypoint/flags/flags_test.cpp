@@ -75,7 +75,7 @@ TEST_F(FlagsTest, SwitchHasEverySpelling) {
   }
   EXPECT_EQ(lower({"--do_lower_case", "False"}), false);
   EXPECT_EQ(lower({"--do_lower_case", "--epochs=1"}), true);
-  refuses({"--export-format=saved_model"}, "SavedModel is not written; use tensorflow");
+  refuses({"--export-format=saved_model"}, "berth writes no TensorFlow SavedModel; use tensorflow");
   refuses({"--do-lower-case=maybe"}, R"(--do-lower-case: "maybe" is not true or false)");
   refuses({"--no-do-lower-case=true"}, "takes no value");
   EXPECT_FALSE(parse({"--reuse-job-dir=false"}).settings.output.reuse_job_dir);
@@ -155,21 +155,21 @@ TEST_F(FlagsTest, OptimizationGoesByTheNamesOfTheTrainer) {
 
 TEST_F(FlagsTest, SpellingWithAnotherMeaningIsExplained) {
   refuses({"--per_device_train_batch_size=8"},
-          "--per_device_train_batch_size: not a flag of this program; use --batch-size");
+          "--per_device_train_batch_size: berth does not have this flag; use --batch-size");
   refuses({"--bf16"}, "use --precision");
 }
 
 TEST_F(FlagsTest, StrayArgumentIsRefused) {
-  refuses({"data.csv"}, R"(unexpected argument "data.csv"; every input has a flag)");
+  refuses({"data.csv"}, R"(unexpected argument "data.csv"; name every input with a flag)");
   refuses({"--do-lower-case", "data.csv"}, R"(unexpected argument "data.csv")");
-  refuses({"-epochs", "3"}, R"(unexpected argument "-epochs"; flags begin with two dashes)");
+  refuses({"-epochs", "3"}, R"(unexpected argument "-epochs"; write flags with two dashes)");
   refuses({"-"}, "unexpected argument");
   refuses({""}, "unexpected argument");
 }
 
 TEST_F(FlagsTest, FlagWithoutValueIsRefused) {
-  refuses({"--epochs"}, "--epochs: needs a value");
-  refuses({"--epochs", "--batch-size=3"}, "--epochs: needs a value");
+  refuses({"--epochs"}, "--epochs: the flag needs a value");
+  refuses({"--epochs", "--batch-size=3"}, "--epochs: the flag needs a value");
   EXPECT_EQ(parse({"--mode=tokenize", "--model=m", "--text=--x"}).tool.text, "--x");
   refuses({"--text-column="}, "--text-column: the value is empty; leave the flag out");
 }
@@ -233,7 +233,7 @@ TEST_F(FlagsTest, ModeNeedsItsFiles) {
   needs({"--train-data-file=a"}, "--job-dir is missing");
   needs({"--mode=eval", "--job-dir=j"}, "--eval-data-file is missing");
   needs({"--mode=predict", "--job-dir=j"}, "--predict-data-file is missing");
-  needs({"--mode=predict", "--predict-data-file=p"}, "no model to use");
+  needs({"--mode=predict", "--predict-data-file=p"}, "no model is given");
   parse_alone({"--mode=eval", "--eval-data-file=e", "--job-dir=j"});
   parse_alone({"--mode=predict", "--predict-data-file=p", "--model=m"});
 }
@@ -313,7 +313,7 @@ TEST_F(FlagsTest, AdaptersHavePeftsNumbers) {
   EXPECT_EQ(training({"--lora-rank=4", "--lora-alpha=32"}).optimization.lora.alpha, 32);
   EXPECT_TRUE(parse({"--lora-rank=4", "--export-adapter"}).settings.output.export_adapter);
   refuses({"--export-adapter"}, "there is no adapter without --lora-rank");
-  refuses({"--lora-rank=4", "--init=random"}, "--lora-rank: the encoder keeps its values");
+  refuses({"--lora-rank=4", "--init=random"}, "--lora-rank: LoRA leaves the encoder as it is");
   refuses({"--lora-rank=4", "--lora-alpha=0"}, "is not a number above 0");
 }
 

@@ -49,7 +49,8 @@ TEST(RequireMemory, PassesWhatFits) {
 TEST(RequireMemory, SaysTheNumbersAndWhatWouldFit) {
   EXPECT_EQ(complaint({.batch_size = 32}, 230),
             "the job needs up to 420.0 MiB of memory, 320.0 MiB of it for 32 examples at once, and "
-            "the container's limit is 230.0 MiB; --batch-size 13 would fit, or the same updates by "
+            "the container's limit is 230.0 MiB; --batch-size 13 would fit; so would the same "
+            "updates with "
             "--gradient-accumulation-steps 3");
 }
 
@@ -85,15 +86,15 @@ TEST(RequireMemory, OfAnInferenceItIsTheEvaluation) {
 TEST(RequireMemory, KnowsThatUpdatesOfOneExampleMayTakeLess) {
   const BatchShape shape{.batch_size = 4, .alone_bytes = 105 * kMiB};
   EXPECT_THAT(complaint(shape, 105), HasSubstr("; --batch-size 1 with --eval-batch-size 1 would"));
-  EXPECT_THAT(complaint(shape, 104), HasSubstr("not even one at a time fits"));
-  EXPECT_THAT(complaint(shape, 120), HasSubstr("--batch-size 2 would fit, or the same"));
+  EXPECT_THAT(complaint(shape, 104), HasSubstr("not even one example at a time fits"));
+  EXPECT_THAT(complaint(shape, 120), HasSubstr("--batch-size 2 would fit; so would"));
 }
 
 TEST(RequireMemory, SaysWhereNoBatchFits) {
   EXPECT_THAT(complaint({.batch_size = 4}, 105),
-              HasSubstr("not even one at a time fits: use --recompute, a smaller model"));
+              HasSubstr("not even one example at a time fits: use --recompute, a smaller model"));
   EXPECT_THAT(complaint({.batch_size = 4, .recomputes = true}, 105),
-              HasSubstr("not even one at a time fits: use a smaller model"));
+              HasSubstr("not even one example at a time fits: use a smaller model"));
 }
 
 }  // namespace

@@ -177,7 +177,7 @@ TEST_F(EventFilesTest, FailedWriteWarnsAndIsTriedAgain) {
   start();
   storage_.failure = Code::kUnavailable;
   step_at(10, 1);
-  EXPECT_THAT(logged_, testing::HasSubstr("summaries not stored yet"));
+  EXPECT_THAT(logged_, testing::HasSubstr("the summaries could not be stored"));
   EXPECT_EQ(names("train").size(), 1u);
   storage_.failure.reset();
   step_at(15, 2);
@@ -206,7 +206,7 @@ TEST_F(EventFilesTest, RefusedDirectoryEndsTheJobAtItsStartOnly) {
   storage_.failure = Code::kNotPermitted;
   EXPECT_THAT([&] { start(); }, ThrowsCode(Code::kNotPermitted, "refused"));
   step_at(10, 1);
-  EXPECT_THAT(logged_, testing::HasSubstr("summaries not stored yet"));
+  EXPECT_THAT(logged_, testing::HasSubstr("the summaries could not be stored"));
   storage_.failure = Code::kUnavailable;
   start();
 }

@@ -108,7 +108,7 @@ TEST_F(ProgressTest, EpochEndsInALineWithItsEvaluation) {
   EXPECT_THAT(shown([&] { progress().on_evaluating(10, 100); }), testing::Not(HasSubstr("\n")));
   EXPECT_EQ(evaluation(10),
             "\r\x1b[KEpoch 1/2  10/10  1:05  412 ex/s  loss 0.5000  eval loss 0.4100  accuracy "
-            "0.8530  (most frequent class alone: 0.2500)\n");
+            "0.8530  (always the most frequent class: 0.2500)\n");
   now_s_ = 66;
   EXPECT_THAT(step(11), HasSubstr("Epoch 2/2  1/10"));
 }
