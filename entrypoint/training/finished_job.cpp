@@ -1,0 +1,71 @@
+#include "entrypoint/training/finished_job.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "entrypoint/flags/flags.h"
+#include "entrypoint/modes/earlier_job.h"
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/base/text.h"
+#include "storage/whole_file.h"
+#include "trainer/loop/job_record.h"
+
+namespace berth {
+namespace {
+
+// The updates that metrics.json reports; nullopt: it is not there, or does not say that the job is
+// finished. Throws kIncompatible where it is about several seeds.
+std::optional<int64_t> steps_in_metrics(Storage& storage, const Uri& metrics_file) {
+  const std::optional<std::string> text = read_text(storage, metrics_file);
+  if (!text) return std::nullopt;
+  const auto metrics = parse_json(*text);
+  if (metrics.contains("seeds")) {
+    throw Error(Code::kIncompatible, "the job directory belongs to a job of several seeds",
+                metrics_file.to_string(), "use another --job-dir");
+  }
+  const Json::json_pointer finished("/finished"), steps("/train/steps");
+  if (!metrics.contains(finished) || metrics.at(finished) != true || !metrics.contains(steps) ||
+      !metrics.at(steps).is_number_integer()) {
+    return std::nullopt;
+  }
+  return metrics.at(steps).get<int64_t>();
+}
+
+// Throws kIncompatible where `asked` wants something of the finished job that it has not done.
+void require_nothing_new(const EarlierJob& finished, const Settings& asked) {
+  const auto refuse = [&](const std::string& what, const char* hint) {
+    throw Error(Code::kIncompatible, cat("the job is finished: ", what),
+                finished.directory().to_string(), hint);
+  };
+  const std::string& export_dir = asked.output.export_dir;
+  if (!export_dir.empty() && finished.setting("export-dir") != export_dir) {
+    refuse(cat("its model was not written to ", export_dir), "--mode export_only writes it there");
+  }
+  if (asked.mode == Mode::kTrainAndEval && finished.setting("mode") == "train") {
+    refuse("it was trained without an evaluation", "--mode eval evaluates it");
+  }
+}
+
+}  // namespace
+
+std::optional<int64_t> finished_steps(Storage& storage, const CommandLine& asked,
+                                      const JobDirectory& directory) {
+  const std::optional<int64_t> steps = steps_in_metrics(storage, directory.metrics());
+  const std::optional<std::string> record = read_text(storage, directory.record());
+  if (!record) return std::nullopt;
+  const Settings& settings = asked.settings;
+  if (!settings.output.reuse_job_dir) {
+    throw Error(Code::kIncompatible, "the job directory was used before",
+                directory.root().to_string(), "--no-reuse-job-dir asks for a new one");
+  }
+  try {
+    check_settings_match(*record, {.settings = settings_table(settings)});
+  } catch (const Error& error) {
+    throw error.at(directory.root().to_string());
+  }
+  if (steps) require_nothing_new(EarlierJob(directory.root(), *record), settings);
+  return steps;
+}
+
+}  // namespace berth

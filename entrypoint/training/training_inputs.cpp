@@ -1,0 +1,72 @@
+#include "entrypoint/training/training_inputs.h"
+
+#include "entrypoint/memory/training_memory.h"
+#include "entrypoint/modes/export_results.h"
+#include "entrypoint/modes/preflight.h"
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+// Throws kUsage where the flags would freeze layers that the model does not have, or that have
+// adapters to train.
+void require_layers_to_freeze(const OptimizationOptions& options, const ModelConfig& config) {
+  const int64_t layers =
+      config.num_hidden_groups > 0 ? config.num_hidden_groups : config.num_hidden_layers;
+  if (options.lora && options.freeze_encoder_layers >= layers) {
+    throw Error(Code::kUsage, "the flag freezes every layer that has adapters",
+                "--freeze-encoder-layers", "leave it or --lora-rank out");
+  }
+  if (options.freeze_encoder_layers <= layers) return;
+  throw Error(Code::kUsage,
+              cat("the model has ", layers, " layers of parameters, fewer than ",
+                  options.freeze_encoder_layers),
+              "--freeze-encoder-layers", cat("freeze at most ", layers));
+}
+
+// The rows to evaluate on: those of their own file, or those that are held out; nullopt: none.
+std::optional<Dataset> make_eval_set(const TrainingRows& rows, const LabelledData& examples) {
+  if (rows.eval) return examples.all_rows();
+  if (rows.split.held_out.empty()) return std::nullopt;
+  return examples.rows(rows.split.held_out);
+}
+
+}  // namespace
+
+ReadingOptions TrainingInputs::reading() const {
+  return {.labels = rows.labels, .answers = answer_options(settings().data)};
+}
+
+TrainingInputs read_inputs(const Job& job) {
+  ResolvedJob resolved = resolve_settings(job.storage, job.command_line);
+  const Settings& settings = resolved.settings;
+  preflight(job.storage, settings);
+  auto folder = std::make_unique<ModelFolder>(job.storage, settings.model);
+  ModelDescription model = describe_model(*folder, settings.model, settings.data);
+  require_exportable(settings, model.config);
+  require_layers_to_freeze(settings.training.optimization, model.config);
+  job.stop_point();
+  TrainingRows rows = load_training_rows(job.storage, settings, resolved.sources, model.config);
+  model.config.task = rows.task;
+  model.config.labels = rows.labels;
+  job.stop_point();
+  const size_t program = program_bytes(rows);
+  return {.resolved = std::move(resolved),
+          .folder = std::move(folder),
+          .model = std::move(model),
+          .rows = std::move(rows),
+          .program_bytes = program};
+}
+
+TrainingData::TrainingData(const TrainingInputs& inputs)
+    : train_examples_(inputs.rows.train, inputs.rows.task, inputs.rows.labels,
+                      /*wants_labels=*/true, inputs.settings(), *inputs.model.tokenizer,
+                      inputs.rows.class_weights),
+      eval_examples_(inputs.rows.eval ? *inputs.rows.eval : inputs.rows.train, inputs.rows.task,
+                     inputs.rows.labels, /*wants_labels=*/true, inputs.settings(),
+                     *inputs.model.tokenizer),
+      train_(train_examples_.rows(inputs.rows.split.train)),
+      eval_(make_eval_set(inputs.rows, eval_examples_)) {}
+
+}  // namespace berth

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+
+#include "entrypoint/modes/job.h"
+#include "entrypoint/modes/labelled_data.h"
+#include "entrypoint/modes/resolve_settings.h"
+#include "trainer/data/dataset.h"
+#include "trainer/loop/evaluate.h"
+#include "trainer/loop/load_model.h"
+
+namespace berth {
+
+// What a training job works on: its settings, the model that it starts from, and its rows.
+struct TrainingInputs {
+  ResolvedJob resolved;
+  std::unique_ptr<ModelFolder> folder;  // the model's files; its parameters are not read yet
+  ModelDescription model;               // its configuration has the task and the labels of the rows
+  TrainingRows rows;
+  size_t program_bytes;  // the memory of the process without the rows; see program_bytes()
+
+  const Settings& settings() const { return resolved.settings; }
+  ReadingOptions reading() const;  // how predictions become labels or answers
+  // What reports call the rows to evaluate on: of a file of their own, or held out.
+  const char* eval_split() const { return rows.eval ? "eval" : "validation"; }
+};
+
+// The first phase: resolves the settings, checks that the job can be done, describes the model and
+// loads the rows. Writes nothing. Throws kUsage where model, rows and flags do not fit together,
+// kStopped, and what the readers throw.
+TrainingInputs read_inputs(const Job& job);
+
+// The rows of a training job as data sets. Borrows `inputs`. Its members borrow from each other, so
+// it cannot be copied or moved.
+class TrainingData {
+ public:
+  explicit TrainingData(const TrainingInputs& inputs);
+  TrainingData(const TrainingData&) = delete;
+  TrainingData& operator=(const TrainingData&) = delete;
+
+  Dataset& train() { return train_; }
+  std::optional<Dataset>& eval() { return eval_; }  // nullopt: the job does not evaluate
+
+ private:
+  const LabelledData train_examples_, eval_examples_;
+  Dataset train_;
+  std::optional<Dataset> eval_;
+};
+
+}  // namespace berth

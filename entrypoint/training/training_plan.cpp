@@ -1,0 +1,88 @@
+#include "entrypoint/training/training_plan.h"
+
+#include "entrypoint/memory/memory_text.h"
+#include "entrypoint/report/dry_run.h"
+#include "entrypoint/report/hypertune_file.h"
+#include "entrypoint/report/standard_output.h"
+#include "storage/base/log.h"
+#include "trainer/loop/best_rule.h"
+#include "trainer/tasks/metric_names.h"
+
+namespace berth {
+namespace {
+
+// `options` with the metric that tells the best model: the flag's, else the benchmark's, else the
+// task's main one.
+TrainingOptions with_best_metric(TrainingOptions options, const DataSources& sources,
+                                 const std::string& main_metric) {
+  if (!options.metric_for_best_model.empty()) return options;
+  options.metric_for_best_model = sources.metric.empty() ? main_metric : sources.metric;
+  return options;
+}
+
+// Fills in the options and the metrics of `plan`. Throws kUsage where a flag names a metric that
+// the task does not have: now, before the job directory is touched.
+void choose_metrics(const Job& job, const TrainingInputs& inputs, TrainingPlan& plan) {
+  const TrainingRows& rows = inputs.rows;
+  plan.metrics = metric_names(rows.task, static_cast<int64_t>(rows.labels.size()));
+  plan.options =
+      with_best_metric(inputs.settings().training, inputs.resolved.sources, plan.metrics.front());
+  BestRule(plan.options, plan.metrics);  // throws on an unknown metric
+  const Tuning& tuning = job.command_line.tuning;
+  const std::string& asked = inputs.settings().output.hypertune_metric;
+  if (!wants_hypertune_file(tuning, asked)) return;
+  plan.hypertune_metric =
+      hypertune_metric(tuning, asked, plan.options.metric_for_best_model, plan.metrics);
+}
+
+JobReport make_report(const TrainingInputs& inputs, TrainingData& data, const Plan& updates,
+                      const Device& device) {
+  const Settings& settings = inputs.settings();
+  const LoraOptions& lora = settings.training.optimization.lora;
+  return {.train_examples = data.train().size(),
+          .eval_examples = data.eval() ? data.eval()->size() : 0,
+          .parameters = total_elements(parameter_table(inputs.model.config, lora)),
+          .total_steps = updates.total_steps,
+          .batch_size = settings.training.batch_size,
+          .token_budget = settings.training.token_budget,
+          .num_labels = static_cast<int64_t>(inputs.rows.labels.size()),
+          .epochs = updates.epochs,
+          .kernels = device.info().description};
+}
+
+}  // namespace
+
+TrainingPlan plan_training(const Job& job, const TrainingInputs& inputs, TrainingData& data,
+                           Device& device) {
+  const Settings& settings = inputs.settings();
+  TrainingPlan plan;
+  choose_metrics(job, inputs, plan);
+  if (settings.training.token_budget > 0) {
+    data.train().count_tokens(compute_threads(settings), job.stop);
+  }
+  job.stop_point();
+  plan.data = data_memory(inputs.program_bytes, inputs.rows, data.train(), data.eval());
+  plan.limit = memory_limit();
+  plan.memory = training_memory(settings, inputs.model.config, plan.data, plan.limit, device);
+  log_info("memory: " + memory_text(plan.memory, plan.limit));
+  plan.updates = make_plan(settings.training, data.train());
+  plan.report = make_report(inputs, data, plan.updates, device);
+  return plan;
+}
+
+void print_plan(const TrainingPlan& plan, bool as_json) {
+  const DryRun dry_run{.job = plan.report, .memory = plan.memory, .limit = plan.limit};
+  StandardOutput output;
+  output.write(as_bytes(as_json ? to_json(dry_run) + "\n" : to_text(dry_run)));
+  output.close();
+}
+
+void require_memory_for(const TrainingPlan& plan, const TrainingInputs& inputs, Device& device) {
+  require_training_memory(inputs.settings(), inputs.model.config, plan.data, plan.limit, device);
+  if (plan.memory.saves != Saving::kWhileTrainingWaits) return;
+  log_info(
+      "there is no memory for a copy of the weights: training waits while checkpoints are "
+      "written");
+}
+
+}  // namespace berth

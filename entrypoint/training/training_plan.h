@@ -1,0 +1,43 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "entrypoint/memory/training_memory.h"
+#include "entrypoint/modes/job.h"
+#include "entrypoint/training/training_inputs.h"
+#include "storage/base/memory_limit.h"
+#include "trainer/engine/device.h"
+#include "trainer/loop/memory_estimate.h"
+#include "trainer/loop/observer.h"
+#include "trainer/loop/plan.h"
+
+namespace berth {
+
+// What a training job will come to: known before its directory is touched.
+struct TrainingPlan {
+  TrainingOptions options{};           // the settings', with the metric that tells the best model
+  std::vector<std::string> metrics{};  // the names of what evaluations compute, the main one first
+  std::string hypertune_metric{};      // what to report to a tuning service; empty: nothing
+  DataMemory data{};                   // how much memory the rows take
+  std::optional<MemoryLimit> limit{};  // nullopt: no limit is known
+  MemoryEstimate memory{};             // what the whole job takes
+  Plan updates{};                      // how many updates, over how many epochs
+  JobReport report{};                  // the same for observers and for --dry-run
+};
+
+// The second phase: finds out how many updates the job makes and how much memory it needs, and
+// checks the flags that name metrics. Writes nothing. With a token budget it tokenizes all rows.
+// Throws kUsage on an unknown metric, and kStopped.
+TrainingPlan plan_training(const Job& job, const TrainingInputs& inputs, TrainingData& data,
+                           Device& device);
+
+// --dry-run: prints the plan on standard output.
+void print_plan(const TrainingPlan& plan, bool as_json);
+
+// Throws kMemory, with a batch size that would fit, where the planned job needs more memory than
+// there is. Logs where training will have to wait for checkpoints.
+void require_memory_for(const TrainingPlan& plan, const TrainingInputs& inputs, Device& device);
+
+}  // namespace berth

@@ -1,0 +1,70 @@
+#include "entrypoint/training/training_results.h"
+
+#include <cstdio>
+#include <optional>
+#include <string>
+
+#include "entrypoint/modes/export_results.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+#include "storage/whole_file.h"
+#include "trainer/loop/evaluate.h"
+#include "trainer/loop/results.h"
+
+namespace berth {
+namespace {
+
+// Evaluates the trained model on MNLI's second set.
+EvaluationResult evaluate_mismatched(Job& job, const TrainingInputs& inputs, Engine& engine) {
+  const Settings& settings = inputs.settings();
+  const TrainingRows& rows = inputs.rows;
+  const LabelledData examples(*rows.mismatched, rows.task, rows.labels, /*wants_labels=*/true,
+                              settings, *inputs.model.tokenizer);
+  Dataset data = examples.all_rows();
+  const std::optional<EvaluationResult> result =
+      evaluate(engine, data, settings.training.examples_per_evaluation_batch(), inputs.reading(),
+               job.output, job.stop);
+  job.stop_point();
+  return *result;
+}
+
+std::string four_digits(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4f", value);
+  return text;
+}
+
+// Logs the metric that tells the best model. Does nothing where that is the loss, which the
+// evaluation itself has shown.
+void log_result(const EvaluationResult& evaluation, const std::string& metric,
+                const std::string& split) {
+  const TaskScores& scores = evaluation.scores;
+  if (!scores.metrics.contains(metric)) return;
+  std::string line = cat(split == "validation" ? "held-out" : "evaluation", " ", metric, " ",
+                         four_digits(scores.metrics.at(metric)));
+  if (scores.majority_rate) {
+    line += cat(" (majority class ", four_digits(*scores.majority_rate), ")");
+  }
+  log_info(cat(line, " over ", evaluation.examples, " examples"));
+}
+
+}  // namespace
+
+void write_results(Job& job, const JobDirectory& directory, const TrainingInputs& inputs,
+                   const TrainingPlan& plan, Engine& engine, const TrainResult& result) {
+  JobMetrics metrics{.result = result,
+                     .evaluation = result.evaluation,
+                     .task = inputs.rows.task,
+                     .precision = engine.info().product_dtype,
+                     .kernels = engine.info().description};
+  if (inputs.rows.mismatched) metrics.mismatched = evaluate_mismatched(job, inputs, engine);
+  export_results(job.storage, inputs.settings(), directory.model(), inputs.model,
+                 engine.tensors(StateTensors::kValues), metrics);
+  job.output.on_finish();
+  if (result.evaluation) {
+    log_result(*result.evaluation, plan.options.metric_for_best_model, inputs.eval_split());
+  }
+  write_text(job.storage, directory.metrics(), to_json(metrics));
+}
+
+}  // namespace berth

@@ -1,0 +1,161 @@
+#include "entrypoint/training/training_run.h"
+
+#include <span>
+
+#include "entrypoint/flags/flags.h"
+#include "entrypoint/flags/help.h"
+#include "entrypoint/modes/engine_options.h"
+#include "entrypoint/platform/machine_description.h"
+#include "entrypoint/platform/process_name.h"
+#include "entrypoint/report/event_files.h"
+#include "entrypoint/report/hypertune_file.h"
+#include "storage/base/error.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+#include "storage/whole_file.h"
+#include "trainer/model/task.h"
+
+namespace berth {
+namespace {
+
+// Takes the directory for this process: two processes in one job directory would delete each
+// other's checkpoints. A gs:// directory cannot be taken, because nothing there would release it
+// when the process is killed.
+std::optional<FileLock> take_lease(const JobDirectory& directory) {
+  if (!directory.root().is_local()) return std::nullopt;
+  return FileLock::take(directory.lease().path(), cat(R"({"holder": ")", process_name(), "\"}"));
+}
+
+// The record of this job: a new job writes it, and a resumed one is compared with it.
+JobRecord make_record(const Job& job, const TrainingInputs& inputs, const EngineInfo& engine) {
+  const TrainingRows& rows = inputs.rows;
+  JobRecord record{.settings = settings_table(job.command_line.settings),
+                   .sources = rows.train.sources,
+                   .labels = rows.labels,
+                   .task = std::string(task_name(rows.task)),
+                   .max_seq_length = inputs.settings().data.max_seq_length,
+                   .version = version_text(),
+                   .machine = machine_description(),
+                   .kernels = engine.description};
+  const auto add = [&record](const std::vector<Source>& sources) {
+    record.sources.insert(record.sources.end(), sources.begin(), sources.end());
+  };
+  if (rows.eval) add(rows.eval->sources);
+  if (rows.mismatched) add(rows.mismatched->sources);
+  add(inputs.folder->sources());
+  return record;
+}
+
+void log_trained_parameters(const LoraOptions& lora, std::span<const ParameterSpec> specs) {
+  if (!lora) return;
+  int64_t learning = 0;
+  for (const ParameterSpec& spec : specs) learning += spec.trains ? spec.elements() : 0;
+  log_info(cat("LoRA of rank ", lora.rank, ": ", learning, " of ", total_elements(specs),
+               " parameters learn"));
+}
+
+// The settings as Markdown, for the Text tab of TensorBoard.
+std::string settings_markdown(const JobRecord& record) {
+  std::string table = "| flag | value |\n| --- | --- |\n";
+  for (const auto& [name, value] : record.settings) table += cat("| ", name, " | ", value, " |\n");
+  return table;
+}
+
+}  // namespace
+
+TrainingRun::TrainingRun(Job& job, const JobDirectory& directory, TrainingInputs& inputs,
+                         const TrainingPlan& plan, Device& device)
+    : job_(job),
+      directory_(directory),
+      inputs_(inputs),
+      plan_(plan),
+      lease_(take_lease(directory)),
+      engine_(device.make_engine(
+          training_engine(inputs.settings(), inputs.model.config, plan.data.most_examples))),
+      checkpoints_(job.storage, directory.checkpoints(), plan.options.save_total_limit,
+                   plan.memory.saves) {
+  log_trained_parameters(plan.options.optimization.lora,
+                         engine_->tensors(StateTensors::kValues).specs());
+  state_ = restore();
+  if (state_.step == 0) {
+    fill(engine_->tensors(StateTensors::kValues));
+    engine_->tensors_written();
+  } else if (inputs.settings().model.init == Init::kPretrained) {
+    // Reads the model's file, although a checkpoint is restored: its checksum goes into the record.
+    if (const auto file = inputs.folder->parameters()) file->verify();
+  }
+  settle_record();
+}
+
+// The state of the newest checkpoint, whose tensors are now in the engine; else that of a new job.
+TrainingState TrainingRun::restore() {
+  std::optional<TrainingState> state = checkpoints_.restore(*engine_);
+  if (!state) return {};
+  job_.progress.step = state->step;
+  job_.progress.checkpoint = checkpoints_.step_directory(state->step).to_string();
+  log_info(cat("resuming after update ", state->step, " from ", job_.progress.checkpoint));
+  const std::string& kernels = engine_->info().description;
+  if (state->kernels != kernels) {
+    log_warning(cat("the checkpoint was computed with ", state->kernels, " and this job uses ",
+                    kernels, ": the results will not be the same bit for bit"));
+  }
+  return std::move(*state);
+}
+
+void TrainingRun::fill(ParameterTensors& values) {
+  const Settings& settings = inputs_.settings();
+  fill_parameters(*inputs_.folder, settings.model, inputs_.model.config, settings.training.seed,
+                  compute_threads(settings), values);
+}
+
+// Throws kIncompatible where the checkpoints or job.json are of another job; writes job.json where
+// there is none.
+void TrainingRun::settle_record() {
+  record_ = make_record(job_, inputs_, engine_->info());
+  const std::string identity = job_identity(record_);
+  if (!state_.job.empty() && state_.job != identity) {
+    throw Error(Code::kIncompatible, "the checkpoints belong to another job",
+                directory_.checkpoints().to_string(),
+                "use another --checkpoint-dir, or repeat the command of that job to resume it");
+  }
+  state_.job = identity;
+  const std::optional<std::string> existing = read_text(job_.storage, directory_.record());
+  if (!existing) return write_text(job_.storage, directory_.record(), to_json(record_));
+  try {
+    check_sources_match(*existing, record_);
+  } catch (const Error& error) {
+    throw error.at(directory_.root().to_string());
+  }
+}
+
+void TrainingRun::add_observers() {
+  job_.output.add(std::make_unique<EventFiles>(
+      job_.storage, directory_.summaries(),
+      EventFileOptions{.writer = process_name(), .settings = settings_markdown(record_)}));
+  if (plan_.hypertune_metric.empty()) return;
+  job_.output.add(
+      std::make_unique<HypertuneFile>(job_.command_line.tuning, plan_.hypertune_metric));
+}
+
+TrainResult TrainingRun::train(TrainingData& data) {
+  add_observers();
+  JobReport report = plan_.report;
+  report.first_step = state_.step;
+  job_.output.on_start(report);
+  job_.saves_on_stop = true;
+  const ReadingOptions reading = inputs_.reading();
+  const TrainingParts parts{.options = plan_.options,
+                            .engine = *engine_,
+                            .train_data = data.train(),
+                            .eval_data = data.eval() ? &*data.eval() : nullptr,
+                            .reading = reading,
+                            .metrics = plan_.metrics,
+                            .eval_split = inputs_.eval_split(),
+                            .checkpoints = checkpoints_,
+                            .observer = job_.output,
+                            .stop = job_.stop,
+                            .fill_parameters = [this](ParameterTensors& values) { fill(values); }};
+  return berth::train(parts, plan_.updates, std::move(state_));
+}
+
+}  // namespace berth

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "entrypoint/modes/job.h"
+#include "entrypoint/training/training_inputs.h"
+#include "entrypoint/training/training_plan.h"
+#include "storage/file_lock.h"
+#include "trainer/engine/device.h"
+#include "trainer/loop/checkpoint.h"
+#include "trainer/loop/job_directory.h"
+#include "trainer/loop/job_record.h"
+#include "trainer/loop/train.h"
+#include "trainer/loop/training_state.h"
+
+namespace berth {
+
+// A training job in its directory, with the model in memory. It holds the directory's lease as long
+// as it lives. Borrows all arguments of its constructor.
+class TrainingRun {
+ public:
+  // The third phase: takes the job directory, makes the engine, and fills it from the newest
+  // checkpoint or, in a new job, from the model. Then writes job.json or, in a resumed job,
+  // compares it with what was read. Throws kInUse where another process holds the directory, and
+  // kIncompatible where the directory or its checkpoints belong to another job.
+  TrainingRun(Job& job, const JobDirectory& directory, TrainingInputs& inputs,
+              const TrainingPlan& plan, Device& device);
+  TrainingRun(const TrainingRun&) = delete;
+  TrainingRun& operator=(const TrainingRun&) = delete;
+
+  // The fourth phase: trains from there to the end of the plan. Adds the observers of the job to
+  // `job.output`. Called once. Throws as berth::train() does.
+  TrainResult train(TrainingData& data);
+
+  Engine& engine() { return *engine_; }
+
+ private:
+  TrainingState restore();
+  void fill(ParameterTensors& values);  // with what they are before the first update
+  void settle_record();
+  void add_observers();
+
+  Job& job_;
+  const JobDirectory& directory_;
+  TrainingInputs& inputs_;
+  const TrainingPlan& plan_;
+  const std::optional<FileLock> lease_;
+  const std::unique_ptr<Engine> engine_;
+  CheckpointStore checkpoints_;
+  TrainingState state_;
+  JobRecord record_;
+};
+
+}  // namespace berth

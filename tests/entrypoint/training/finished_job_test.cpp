@@ -1,0 +1,87 @@
+#include "entrypoint/training/finished_job.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "entrypoint/flags/flags.h"
+#include "storage/local_storage.h"
+#include "storage/whole_file.h"
+#include "tests/support/scratch_directory.h"
+#include "tests/support/throws_code.h"
+#include "trainer/loop/job_record.h"
+
+namespace berth {
+namespace {
+
+class FinishedJobTest : public testing::Test {
+ protected:
+  CommandLine command(std::vector<std::string> more = {}) const {
+    std::vector<std::string> arguments = {"--train-data-file", "a.csv", "--job-dir",
+                                          scratch_ / "job"};
+    for (std::string& argument : more) arguments.push_back(std::move(argument));
+    std::vector<const char*> pointers;
+    for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+    return parse_flags(pointers, {});
+  }
+  // The job's directory after `command` wrote its record.
+  void begin(const CommandLine& command) {
+    write_text(*storage_, directory().record(),
+               to_json(JobRecord{.settings = settings_table(command.settings)}));
+  }
+  void finish() {
+    write_text(*storage_, directory().metrics(), R"({"train": {"steps": 7}, "finished": true})");
+  }
+  JobDirectory directory() const { return JobDirectory(Uri::parse(scratch_ / "job")); }
+  std::optional<int64_t> look(const CommandLine& command) {
+    return finished_steps(*storage_, command, directory());
+  }
+
+  ScratchDirectory scratch_;
+  std::unique_ptr<Storage> storage_ = make_local_storage();
+};
+
+TEST_F(FinishedJobTest, ANewDirectoryHasWorkLeft) { EXPECT_EQ(look(command()), std::nullopt); }
+
+TEST_F(FinishedJobTest, AnInterruptedJobHasWorkLeft) {
+  begin(command());
+  EXPECT_EQ(look(command()), std::nullopt);
+}
+
+TEST_F(FinishedJobTest, AFinishedJobTellsItsUpdates) {
+  begin(command());
+  finish();
+  EXPECT_EQ(look(command()), 7);
+}
+
+TEST_F(FinishedJobTest, OtherSettingsBelongToAnotherJob) {
+  begin(command());
+  EXPECT_THAT(
+      [&] {
+        look(command({"--learning-rate", "1e-3"}));
+      },
+      ThrowsCode(Code::kIncompatible, "--learning-rate"));
+}
+
+TEST_F(FinishedJobTest, AUsedDirectoryIsRefusedWhereThatIsAskedFor) {
+  begin(command());
+  EXPECT_THAT([&] { look(command({"--no-reuse-job-dir"})); },
+              ThrowsCode(Code::kIncompatible, "used before"));
+}
+
+TEST_F(FinishedJobTest, AFinishedJobDoesNotExportElsewhere) {
+  begin(command());
+  finish();
+  EXPECT_THAT(
+      [&] {
+        look(command({"--export-dir", "elsewhere"}));
+      },
+      ThrowsCode(Code::kIncompatible, "--mode export_only"));
+}
+
+TEST_F(FinishedJobTest, AJobOfSeveralSeedsIsAnotherJob) {
+  write_text(*storage_, directory().metrics(), R"({"seeds": {}, "finished": true})");
+  EXPECT_THAT([&] { look(command()); }, ThrowsCode(Code::kIncompatible, "several seeds"));
+}
+
+}  // namespace
+}  // namespace berth
