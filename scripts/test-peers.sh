@@ -2,6 +2,7 @@
 # Compares berth with the installed programs that it must agree with:
 #   tokenizers and transformers   token ids, every code point, and folders as save_pretrained() writes them
 #   PyTorch                       logits, gradients and losses of every architecture, recorded anew; exported models
+#   pandas, safetensors, PyTorch  pickles and weights found in the wild
 #   PEFT                          adapters
 #   TensorBoard                   event files
 #   google-cloud-storage          objects
@@ -10,7 +11,7 @@
 #
 #   bash scripts/test-peers.sh [DATA]
 #
-# DATA is a folder of real data sets. Without it the token ids are not compared.
+# DATA is a folder of real data sets. Without it neither token ids nor real files are compared.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 data=${1:-../shared/data}
@@ -40,6 +41,13 @@ if [ -d "$data" ]; then
   for python in build/peers/bin/python build/peers-torch/bin/python; do
     $python tests/peers/check_tokenizer_folders.py build/release/berth build/release/tests/tokenize_lines "$data"
   done
+else
+  echo "SKIPPED: no data folder at $data"
+fi
+
+echo "== real files as their own libraries read them"
+if [ -d "$data" ]; then
+  build/peers-torch/bin/python tests/peers/check_files.py build/release/berth "$data"
 else
   echo "SKIPPED: no data folder at $data"
 fi

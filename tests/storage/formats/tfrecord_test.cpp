@@ -4,7 +4,6 @@
 
 #include "storage/base/crc32c.h"
 #include "tests/support/every_damage.h"
-#include "tests/support/scratch_directory.h"
 #include "tests/support/throws_code.h"
 #include "tests/support/trickling_source.h"
 
@@ -68,13 +67,6 @@ TEST_F(TfRecordTest, AnImpossibleSizeIsRefusedEvenWhenItsChecksumIsRight) {
     file.insert(file.end(), checksum.begin(), checksum.end());
     EXPECT_THAT([&] { read_records(file); }, ThrowsCode(Code::kCorrupt, "record at byte 0"));
   }
-}
-
-TEST_F(TfRecordTest, ReadsARealDataset) {
-  const std::string path = BERTH_SHARED_DATA "/tfrecord/mrpc_bert_tiny/eval.tf_record";
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << "NOT TESTED: " << path << " is absent";
-  const std::string file = read_text(path);
-  EXPECT_EQ(read_records(as_bytes(file)).size(), 408u);
 }
 
 }  // namespace

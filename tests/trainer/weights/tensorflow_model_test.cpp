@@ -238,18 +238,5 @@ TEST(Transposed, EveryElementSizeAndShape) {
   }
 }
 
-TEST(RealTensorflowModel, HasItsTensorsUnderHuggingFaceNames) {
-  const std::string prefix = BERTH_SHARED_DATA "/weights/keras_bert_ckpt/bert_model.ckpt";
-  if (!std::filesystem::exists(prefix + ".index")) GTEST_SKIP() << "NOT TESTED: no " << prefix;
-  const BundleFiles files = bundle_at(prefix);
-  const TensorflowModel model = model_of(files);
-  EXPECT_EQ(model.tensors().size(), 46u);  // 139 = 46 with two slots each, and global_step
-  EXPECT_EQ(model.ignored().size(), 93u);
-  for (const std::string& name : names_of(model)) {
-    EXPECT_TRUE(name.starts_with("bert.") || name.starts_with("cls.")) << name;
-  }
-  EXPECT_THAT(model.find("bert.encoder.layer.1.output.dense.weight")->shape, ElementsAre(4, 16));
-}
-
 }  // namespace
 }  // namespace berth

@@ -74,31 +74,5 @@ TEST(PickleGolden, BytesBehindTheEndAreIgnored) {
   EXPECT_EQ(read_rows(*read_pickle(as_bytes(pickle))).size(), 5u);
 }
 
-TEST(PickleReal, AgNewsReadsWhole) {
-  const std::string pickle = file_content(BERTH_SHARED_DATA "/ag_news/df.pickle");
-  if (pickle.empty()) GTEST_SKIP() << "NOT TESTED: no " BERTH_SHARED_DATA "/ag_news/df.pickle";
-  const auto reader = read_pickle(as_bytes(pickle));
-  EXPECT_THAT(column_names(*reader), testing::ElementsAre("text", "label"));
-  std::array<int, 4> counts{};
-  Row row;
-  while (reader->next(row)) {
-    EXPECT_FALSE(std::get<std::string>(row[0]).empty());
-    ++counts.at(static_cast<size_t>(std::get<int64_t>(row[1])));
-  }
-  EXPECT_THAT(counts, testing::Each(2500));
-}
-
-TEST(PickleReal, FramesFoundInTheWildRead) {
-  for (const auto& [name, rows] :
-       {std::pair("dm2018_train_df.pkl", 3613u), std::pair("dm2021_train_df.pkl", 3613u),
-        std::pair("tender_df.pickle", 734u)}) {
-    const std::string pickle = file_content(std::string(BERTH_SHARED_DATA "/pickle/") + name);
-    if (pickle.empty()) GTEST_SKIP() << "NOT TESTED: no " BERTH_SHARED_DATA "/pickle/" << name;
-    const auto reader = read_pickle(as_bytes(pickle));
-    EXPECT_EQ(reader->columns().size(), 4u) << name;
-    EXPECT_EQ(read_rows(*reader).size(), rows) << name;
-  }
-}
-
 }  // namespace
 }  // namespace berth

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "storage/formats/safetensors.h"
 #include "tests/support/pickle_files.h"
 #include "tests/support/throws_code.h"
@@ -102,16 +100,6 @@ TEST(TorchFile, NamesWhatItDoesNotSupport) {
 TEST(TorchFile, IsCorruptWhereItIsAnotherFile) {
   for (const char* file : {"", "PK", "{\"json\": 1}", "\x80\x02K\x01."}) {
     EXPECT_THAT([&] { TorchFileReader(as_bytes(file)); }, ThrowsCode(Code::kCorrupt)) << file;
-  }
-}
-
-TEST(TorchFile, ReadsRealModels) {
-  for (const char* model : {"small_bert", "small_roberta"}) {
-    const std::string path =
-        BERTH_SHARED_DATA "/weights/fastnlp/" + std::string(model) + "/small_pytorch_model.bin";
-    if (!std::filesystem::exists(path)) GTEST_SKIP() << "NOT TESTED: " << path << " is absent";
-    const std::string file = file_content(path);
-    EXPECT_EQ(TorchFileReader(as_bytes(file)).tensors().size(), 39u) << model;
   }
 }
 
