@@ -116,7 +116,7 @@ Run upload(const Options& options, const Uri& folder, Uri& uri) {
       },
       [&] {
         store_object(*storage, uri, [&](ByteSink& sink) { sink.lend(bytes); },
-                     {.if_generation = {}, .size_hint = bytes.size(), .made_of = {}});
+                     {.if_generation = {}, .size_hint = bytes.size()});
       });
 }
 

@@ -82,7 +82,8 @@ class StorageByScheme final : public Storage {
   }
 
   // Adds the layers above a transport. The transport itself never retries.
-  std::unique_ptr<Storage> whole_objects(std::unique_ptr<Storage> transport,
+  template <typename Transport>  // Storage or JoiningStorage
+  std::unique_ptr<Storage> whole_objects(std::unique_ptr<Transport> transport,
                                          const TransferOptions& transfer) {
     auto storage = make_verified_storage(
         make_retrying_storage(std::move(transport), options_.retry), transfer);

@@ -16,8 +16,6 @@
 namespace berth {
 namespace {
 
-constexpr size_t kMostJoined = 32;  // in one request
-
 // The sink starts with kFastConnections connections. If that many parts in a row take longer than
 // this, the network is the limit and all connections are used. If parts are faster, the machine
 // itself is the limit, and more connections would only compete for its caches.
@@ -26,7 +24,7 @@ constexpr size_t kFastConnections = 3;
 
 class ParallelSink final : public ByteSink {
  public:
-  ParallelSink(Storage& inner, const Uri& uri, const WriteOptions& write,
+  ParallelSink(JoiningStorage& inner, const Uri& uri, const WriteOptions& write,
                const TransferOptions& options)
       : inner_(inner),
         uri_(uri),
@@ -50,9 +48,9 @@ class ParallelSink final : public ByteSink {
   Stat close() override {
     if (filling_) hand_over(std::move(filling_));
     await_closed();
-    while (stats_.size() > kMostJoined) join_groups();
+    while (stats_.size() > JoiningStorage::kMaxJoined) join_groups();
     try {
-      const Stat published = joined(uri_, stats_, write_.if_generation)->close();
+      const Stat published = whole()->close();
       tidy();
       return published;
     } catch (const Error& error) {
@@ -84,24 +82,25 @@ class ParallelSink final : public ByteSink {
   // The part's sink sends nothing until it is closed.
   void start_part() {
     await([this] { return open_ < most_open_; });
-    filling_ = inner_.create(part_uri(cat(stats_.size())),
-                             {.if_generation = 0, .size_hint = part_bytes_, .made_of = {}});
+    filling_ =
+        inner_.create(part_uri(cat(stats_.size())), {.if_generation = 0, .size_hint = part_bytes_});
     filled_ = 0;
   }
 
-  std::unique_ptr<ByteSink> joined(const Uri& uri, std::vector<Stat> parts,
-                                   std::optional<Generation> if_generation) {
-    return inner_.create(
-        uri, {.if_generation = if_generation, .size_hint = {}, .made_of = std::move(parts)});
+  // The sink of the whole object, which only needs to be closed.
+  std::unique_ptr<ByteSink> whole() {
+    if (stats_.empty()) return inner_.create(uri_, write_);  // no bytes, so no parts
+    return inner_.join(uri_, stats_, write_.if_generation.value());
   }
 
-  // Joins the parts in groups of at most kMostJoined. stats_ then describes the groups.
+  // Joins the parts in groups of at most JoiningStorage::kMaxJoined. stats_ then describes the
+  // groups.
   void join_groups() {
     const std::vector<Stat> parts = std::exchange(stats_, {});
-    for (size_t first = 0; first < parts.size(); first += kMostJoined) {
-      const size_t last = std::min(first + kMostJoined, parts.size());
+    for (size_t first = 0; first < parts.size(); first += JoiningStorage::kMaxJoined) {
+      const size_t last = std::min(first + JoiningStorage::kMaxJoined, parts.size());
       const auto at = [&](size_t i) { return parts.begin() + static_cast<ptrdiff_t>(i); };
-      hand_over(joined(part_uri(cat("joined-", joined_++)), {at(first), at(last)}, 0));
+      hand_over(inner_.join(part_uri(cat("joined-", joined_++)), {at(first), at(last)}, 0));
     }
     await_closed();
   }
@@ -169,7 +168,7 @@ class ParallelSink final : public ByteSink {
     }
   }
 
-  Storage& inner_;
+  JoiningStorage& inner_;
   const Uri uri_, parts_uri_;
   WriteOptions write_;
   const uint64_t part_bytes_;
@@ -193,7 +192,7 @@ class ParallelSink final : public ByteSink {
 
 }  // namespace
 
-std::unique_ptr<ByteSink> make_parallel_sink(Storage& inner, const Uri& uri,
+std::unique_ptr<ByteSink> make_parallel_sink(JoiningStorage& inner, const Uri& uri,
                                              const WriteOptions& write,
                                              const TransferOptions& options) {
   return std::make_unique<ParallelSink>(inner, uri, write, options);

@@ -15,7 +15,7 @@ namespace berth {
 // The parts are stored below "<uri>.parts/" until they are joined. At the end, all parts there are
 // removed, including those that a killed upload of the same object left. If the storage lost the
 // parts, close() throws UploadLost. `inner` retries each part by itself and must outlive the sink.
-std::unique_ptr<ByteSink> make_parallel_sink(Storage& inner, const Uri& uri,
+std::unique_ptr<ByteSink> make_parallel_sink(JoiningStorage& inner, const Uri& uri,
                                              const WriteOptions& write,
                                              const TransferOptions& options);
 

@@ -136,15 +136,17 @@ class RetryingSink final : public ByteSink {
   uint64_t arrived_ = 0;  // at the last attempt
 };
 
-class RetryingStorage final : public Storage {
+// Inner is Storage or JoiningStorage.
+template <typename Inner>
+class RetryingStorage : public Inner {
  public:
-  RetryingStorage(std::unique_ptr<Storage> inner, const RetryOptions& options)
+  RetryingStorage(std::unique_ptr<Inner> inner, const RetryOptions& options)
       : options_(options), inner_(std::move(inner)), pace_(options_) {}
 
   std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
     ReadOptions pinned = options;
     if (!pinned.generation) {
-      const std::optional<Stat> found = stat(uri);
+      const std::optional<Stat> found = this->stat(uri);
       if (found && found->generation != 0) pinned.generation = found->generation;
     }
     return std::make_unique<RetryingSource>(*inner_, uri, pinned, options_);
@@ -152,8 +154,7 @@ class RetryingStorage final : public Storage {
 
   std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override {
     Retry retry(options_, cat("write ", uri.to_string()));
-    auto sink = attempt(retry, [&] { return inner_->create(uri, options); });
-    return std::make_unique<RetryingSink>(std::move(sink), uri.to_string(), options_, pace_);
+    return retrying(attempt(retry, [&] { return inner_->create(uri, options); }), uri);
   }
 
   std::optional<Stat> stat(const Uri& uri) override {
@@ -171,17 +172,39 @@ class RetryingStorage final : public Storage {
     attempt(retry, [&] { inner_->remove(uri, if_generation); });
   }
 
+ protected:
+  std::unique_ptr<ByteSink> retrying(std::unique_ptr<ByteSink> sink, const Uri& uri) {
+    return std::make_unique<RetryingSink>(std::move(sink), uri.to_string(), options_, pace_);
+  }
+  Inner& inner() { return *inner_; }
+
  private:
   const RetryOptions options_;
-  const std::unique_ptr<Storage> inner_;
+  const std::unique_ptr<Inner> inner_;
   WritePace pace_;
+};
+
+class RetryingJoiningStorage final : public RetryingStorage<JoiningStorage> {
+ public:
+  using RetryingStorage::RetryingStorage;
+
+  // Nothing is sent before close(), so only that is retried.
+  std::unique_ptr<ByteSink> join(const Uri& uri, std::vector<Stat> parts,
+                                 Generation if_generation) override {
+    return retrying(inner().join(uri, std::move(parts), if_generation), uri);
+  }
 };
 
 }  // namespace
 
 std::unique_ptr<Storage> make_retrying_storage(std::unique_ptr<Storage> inner,
                                                const RetryOptions& options) {
-  return std::make_unique<RetryingStorage>(std::move(inner), options);
+  return std::make_unique<RetryingStorage<Storage>>(std::move(inner), options);
+}
+
+std::unique_ptr<JoiningStorage> make_retrying_storage(std::unique_ptr<JoiningStorage> inner,
+                                                      const RetryOptions& options) {
+  return std::make_unique<RetryingJoiningStorage>(std::move(inner), options);
 }
 
 }  // namespace berth

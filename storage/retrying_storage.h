@@ -13,5 +13,7 @@ namespace berth {
 // Storage rejects more.
 std::unique_ptr<Storage> make_retrying_storage(std::unique_ptr<Storage> inner,
                                                const RetryOptions& options);
+std::unique_ptr<JoiningStorage> make_retrying_storage(std::unique_ptr<JoiningStorage> inner,
+                                                      const RetryOptions& options);
 
 }  // namespace berth

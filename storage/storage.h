@@ -55,9 +55,6 @@ struct Stat;
 struct WriteOptions {
   std::optional<Generation> if_generation{};  // replace only this version; 0: only create
   std::optional<uint64_t> size_hint{};        // approximate size of the object
-  // Google Cloud Storage alone: nothing is written, the new object is these (at most 32 of its
-  // bucket) one after the other, and they are gone.
-  std::vector<Stat> made_of{};
 };
 
 // Thrown by a sink if the storage lost bytes of an unfinished upload. They must all be written
@@ -92,6 +89,20 @@ class Storage {
   // An absent object is no error. Throws kInUse if the version is not `if_generation`. A path with
   // a trailing "/" removes a local directory if it is empty.
   virtual void remove(const Uri& uri, std::optional<Generation> if_generation = {}) = 0;
+};
+
+// Storage that makes one object of several without receiving their bytes again. Google Cloud
+// Storage is; local files and HTTP servers are not. Thread-safe.
+class JoiningStorage : public Storage {
+ public:
+  static constexpr size_t kMaxJoined = 32;  // parts of one join()
+
+  // Returns a sink that accepts no bytes. Its close() makes the object `uri`, which holds the bytes
+  // of `parts` one after the other, and removes the parts. `parts` are 1 to kMaxJoined objects of
+  // the bucket of `uri`, with their CRC-32C. `if_generation` is as in WriteOptions. close() may be
+  // called again after kUnavailable; it throws UploadLost if a part is gone.
+  virtual std::unique_ptr<ByteSink> join(const Uri& uri, std::vector<Stat> parts,
+                                         Generation if_generation) = 0;
 };
 
 }  // namespace berth

@@ -129,8 +129,10 @@ class PeekedSource final : public ByteSource {
 
 class VerifiedStorage final : public Storage {
  public:
-  VerifiedStorage(std::unique_ptr<Storage> inner, const TransferOptions& options)
-      : options_(options), inner_(std::move(inner)) {}
+  // `joining` is `inner` where it can join parts, else null.
+  VerifiedStorage(std::unique_ptr<Storage> inner, JoiningStorage* joining,
+                  const TransferOptions& options)
+      : options_(options), inner_(std::move(inner)), joining_(joining) {}
 
   std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
     if (options.offset > 0 || options.length) return inner_->open(uri, options);
@@ -149,10 +151,10 @@ class VerifiedStorage final : public Storage {
   }
 
   std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override {
-    const bool in_parts = options_.joins_parts && options.made_of.empty() &&
+    const bool in_parts = options_.joins_parts && joining_ != nullptr &&
                           options.size_hint.value_or(0) >= 8 * options_.upload_part_bytes;
     return std::make_unique<MeteredSink>(
-        in_parts ? make_parallel_sink(*inner_, uri, options, options_)
+        in_parts ? make_parallel_sink(*joining_, uri, options, options_)
                  : inner_->create(uri, options),
         options_.on_progress,
         TransferProgress{
@@ -220,13 +222,20 @@ class VerifiedStorage final : public Storage {
 
   const TransferOptions options_;
   const std::unique_ptr<Storage> inner_;
+  JoiningStorage* const joining_;
 };
 
 }  // namespace
 
 std::unique_ptr<Storage> make_verified_storage(std::unique_ptr<Storage> inner,
                                                const TransferOptions& options) {
-  return std::make_unique<VerifiedStorage>(std::move(inner), options);
+  return std::make_unique<VerifiedStorage>(std::move(inner), nullptr, options);
+}
+
+std::unique_ptr<Storage> make_verified_storage(std::unique_ptr<JoiningStorage> inner,
+                                               const TransferOptions& options) {
+  JoiningStorage* const joining = inner.get();
+  return std::make_unique<VerifiedStorage>(std::move(inner), joining, options);
 }
 
 }  // namespace berth

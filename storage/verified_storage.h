@@ -12,9 +12,9 @@ struct TransferOptions {
   uint64_t part_bytes = uint64_t{16} << 20;
   int connections = 12;  // parallel requests, each with a part in memory; 1: one request per object
 
-  // Whether uploads with a size_hint of at least eight times upload_part_bytes are split into parts
-  // that the storage joins; see parallel_sink.h. upload_part_bytes must be at most 8 MiB, which
-  // gcs_upload.h sends in a single request.
+  // Whether uploads to a JoiningStorage with a size_hint of at least eight times upload_part_bytes
+  // are split into parts that the storage joins; see parallel_sink.h. upload_part_bytes must be at
+  // most 8 MiB, which gcs_upload.h sends in a single request.
   bool joins_parts = false;
   uint64_t upload_part_bytes = uint64_t{8} << 20;
 
@@ -29,6 +29,9 @@ struct TransferOptions {
 // An object stored with Content-Encoding gzip is decompressed, unless its name ends in .gz or .tgz.
 // Other verbs and reads of a range pass through.
 std::unique_ptr<Storage> make_verified_storage(std::unique_ptr<Storage> inner,
+                                               const TransferOptions& options);
+// The same. Only here does `options.joins_parts` have an effect.
+std::unique_ptr<Storage> make_verified_storage(std::unique_ptr<JoiningStorage> inner,
                                                const TransferOptions& options);
 
 }  // namespace berth

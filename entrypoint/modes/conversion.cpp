@@ -34,7 +34,7 @@ void write_safetensors_to(Storage& storage, const Uri& uri, std::span<const Name
                [&](ByteSink& sink) {
                  lend_safetensors(sink, tensors, {{"format", "pt"}});
                },
-               {.if_generation = {}, .size_hint = bytes, .made_of = {}});
+               {.if_generation = {}, .size_hint = bytes});
 }
 
 // The config.json `json`, changed only where the transformers library needs it to load the tensors.

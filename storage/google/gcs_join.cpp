@@ -1,6 +1,7 @@
 #include "storage/google/gcs_join.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "storage/base/crc32c.h"
 #include "storage/base/error.h"
@@ -13,8 +14,8 @@ namespace {
 
 class GcsJoin final : public ByteSink {
  public:
-  GcsJoin(GcsRequests& requests, const Uri& uri, const WriteOptions& options)
-      : object_(requests, uri, options.if_generation.value()), parts_(options.made_of) {
+  GcsJoin(GcsRequests& requests, const Uri& uri, std::vector<Stat> parts, Generation if_generation)
+      : object_(requests, uri, if_generation), parts_(std::move(parts)) {
     for (const Stat& part : parts_) {
       size_ += part.size;
       crc_ = crc32c_combine(crc_, part.crc32c.value(), part.size);
@@ -23,7 +24,8 @@ class GcsJoin final : public ByteSink {
 
   void write(Bytes bytes) override {
     if (bytes.empty()) return;
-    throw Error(Code::kInternal, "bytes for an object made of others", object_.uri().to_string());
+    throw Error(Code::kInternal, "bytes for an object that is joined from others",
+                object_.uri().to_string());
   }
 
   Stat close() override {
@@ -64,8 +66,8 @@ class GcsJoin final : public ByteSink {
 }  // namespace
 
 std::unique_ptr<ByteSink> make_gcs_join(GcsRequests& requests, const Uri& uri,
-                                        const WriteOptions& options) {
-  return std::make_unique<GcsJoin>(requests, uri, options);
+                                        std::vector<Stat> parts, Generation if_generation) {
+  return std::make_unique<GcsJoin>(requests, uri, std::move(parts), if_generation);
 }
 
 }  // namespace berth

@@ -22,7 +22,7 @@ void require_object(const Uri& uri) {
               "write gs://bucket/object");
 }
 
-class GcsStorage final : public Storage {
+class GcsStorage final : public JoiningStorage {
  public:
   GcsStorage(std::string endpoint, HttpClient& http, Credentials& credentials)
       : requests_(std::move(endpoint), http, credentials) {}
@@ -58,8 +58,13 @@ class GcsStorage final : public Storage {
       const std::optional<Stat> existing = stat(uri);
       conditional.if_generation = existing ? existing->generation : 0;
     }
-    return options.made_of.empty() ? make_gcs_upload(requests_, buffers_, uri, conditional)
-                                   : make_gcs_join(requests_, uri, conditional);
+    return make_gcs_upload(requests_, buffers_, uri, conditional);
+  }
+
+  std::unique_ptr<ByteSink> join(const Uri& uri, std::vector<Stat> parts,
+                                 Generation if_generation) override {
+    require_object(uri);
+    return make_gcs_join(requests_, uri, std::move(parts), if_generation);
   }
 
   std::optional<Stat> stat(const Uri& uri) override {
@@ -152,8 +157,8 @@ class GcsStorage final : public Storage {
 
 }  // namespace
 
-std::unique_ptr<Storage> make_gcs_storage(std::string endpoint, HttpClient& http,
-                                          Credentials& credentials) {
+std::unique_ptr<JoiningStorage> make_gcs_storage(std::string endpoint, HttpClient& http,
+                                                 Credentials& credentials) {
   return std::make_unique<GcsStorage>(std::move(endpoint), http, credentials);
 }
 

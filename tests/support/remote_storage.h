@@ -48,9 +48,7 @@ class RemoteStorage {
   }
 
   // As store_object() where the size is known.
-  static WriteOptions about(uint64_t size) {
-    return {.if_generation = {}, .size_hint = size, .made_of = {}};
-  }
+  static WriteOptions about(uint64_t size) { return {.if_generation = {}, .size_hint = size}; }
 
   Stat put(const std::string& name, std::string_view text, const WriteOptions& options = {}) {
     const auto sink = storage->create(at(name), options);

@@ -157,7 +157,7 @@ void CheckpointStore::save() {
                    ChecksumSink counted(sink, checksum);
                    fill(counted);
                  },
-                 {.if_generation = {}, .size_hint = about_bytes, .made_of = {}});
+                 {.if_generation = {}, .size_hint = about_bytes});
     entries.push_back({.name = name, .checksum = checksum});
     outcome_->report.size_bytes += checksum.size;
   };

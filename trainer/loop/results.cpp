@@ -103,7 +103,7 @@ void export_model(Storage& storage, const Uri& directory, const ModelConfig& con
                [&](ByteSink& sink) {
                  write_tensors(sink, saved_tensors(values), dtype, {{"format", "pt"}});
                },
-               {.if_generation = {}, .size_hint = about_bytes, .made_of = {}});
+               {.if_generation = {}, .size_hint = about_bytes});
 }
 
 void export_tensorflow(Storage& storage, const Uri& directory, const ModelConfig& config,

@@ -174,7 +174,7 @@ void write_checkpoint(Storage& storage, const Uri& prefix, std::span<const Named
                  index = {};
                  write_tensor_bundle(variables.tensors(), index, data);
                },
-               {.if_generation = {}, .size_hint = bytes, .made_of = {}});
+               {.if_generation = {}, .size_hint = bytes});
   store_object(storage, Uri::parse(cat(name, kIndex)),
                [&](ByteSink& sink) { sink.write(index.written); });
 }
