@@ -2,10 +2,11 @@
 # Installs the Debian 12 packages that berth needs. If all of them are installed, the script does nothing: it needs neither the
 # network nor sudo.
 #
-#   bash scripts/install-dependencies.sh [--build] [--test] [--image] [--container] [--aarch64]   default: --build --test
+#   bash scripts/install-dependencies.sh [--build] [--test] [--lint] [--image] [--container] [--aarch64]   default: --build --test
 #
 #   --build      the compiler and the libraries of the binary
 #   --test       additional packages of the tests and of the format check
+#   --lint       additional packages of scripts/lint.sh
 #   --image      additional packages of the image's build stage
 #   --container  podman and its companions, which build and run the image when no Docker engine is installed
 #   --aarch64    a cross-compiler and an emulator, which test the code paths for aarch64
@@ -16,6 +17,7 @@ build=(g++ cmake ninja-build
   libcurl4-openssl-dev libssl-dev
   libarchive-dev zlib1g-dev libbz2-dev liblzma-dev libzstd-dev nettle-dev)
 test=(libgtest-dev libgmock-dev clang-format git procps python3-venv)
+lint=(clang-tidy)
 image=(ca-certificates)
 container=(podman buildah runc mmdebstrap)
 aarch64=(g++-aarch64-linux-gnu qemu-user mmdebstrap)
@@ -31,10 +33,11 @@ for group; do
   case $group in
     --build) wanted+=("${build[@]}") ;;
     --test) wanted+=("${test[@]}") ;;
+    --lint) wanted+=("${lint[@]}") ;;
     --image) wanted+=("${image[@]}") ;;
     --container) wanted+=("${container[@]}") ;;
     --aarch64) wanted+=("${aarch64[@]}") ;;
-    *) fail "unknown option '$group'; the groups are --build, --test, --image, --container and --aarch64" ;;
+    *) fail "unknown option '$group'; the groups are --build, --test, --lint, --image, --container and --aarch64" ;;
   esac
 done
 

@@ -39,7 +39,6 @@ const std::vector<Floor> kFloors = {
       "trainer/model/task.h"}},
     {"trainer/tasks",
      {"storage/base", "trainer/metrics", "trainer/data", "trainer/text", "trainer/model/task.h"}},
-    {"trainer/optim", {"storage/base", "trainer/kernels", "trainer/cpu/parameters.h"}},
     {"trainer/loop",
      {"storage", "trainer/data", "trainer/engine", "trainer/metrics", "trainer/model",
       "trainer/tasks", "trainer/text", "trainer/weights"}},
@@ -162,6 +161,15 @@ TEST(Floors, EveryIncludePointsDown) {
       EXPECT_TRUE(problem.empty()) << file << " includes " << include.path << ": " << problem;
       EXPECT_TRUE(!include.quoted || fs::exists(fs::path(BERTH_ROOT) / include.path))
           << file << " includes \"" << include.path << "\": write the path from the project's root";
+    }
+  }
+}
+
+TEST(Floors, EveryRowNamesWhatExists) {
+  for (const Floor& floor : kFloors) {
+    EXPECT_TRUE(fs::is_directory(fs::path(BERTH_ROOT) / floor.folder)) << floor.folder;
+    for (const std::string& allowed : floor.may_include) {
+      EXPECT_TRUE(fs::exists(fs::path(BERTH_ROOT) / allowed)) << floor.folder << ": " << allowed;
     }
   }
 }
