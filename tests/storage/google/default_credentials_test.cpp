@@ -156,7 +156,8 @@ TEST_F(DefaultCredentialsTest, NameTheInnerFieldThatIsBad) {
   Json impersonated = {{"type", "impersonated_service_account"},
                        {"service_account_impersonation_url", "https://iam.example/x"},
                        {"source_credentials", {{"type", "impersonated_service_account"}}}};
-  expect_bad(impersonated, R"(the field "source_credentials.type" is an impersonated account)");
+  expect_bad(impersonated,
+             R"(the field "source_credentials.type" is another impersonated account)");
   impersonated["source_credentials"] = user("u");
   impersonated["delegates"] = "a";
   expect_bad(impersonated, R"(the field "delegates" is not a list)");
