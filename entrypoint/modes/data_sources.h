@@ -12,23 +12,25 @@
 
 namespace berth {
 
-// What a job's data flags come to: a GLUE task's files and columns, a meta data file's numbers.
+// The tables that the data flags of a job name, and how to read them. A GLUE task supplies files
+// and columns, a meta data file supplies labels and the task.
 struct DataSources {
-  std::optional<Task> task{};              // empty: the data tells
-  std::vector<std::string> labels{};       // known beforehand; empty: the data's
-  std::string metric{};                    // the benchmark's; empty: the task's
-  DataRequest train{}, eval{}, predict{};  // an empty path: not given
-  DataRequest mismatched{};                // MNLI's second evaluation
+  std::optional<Task> task{};              // nullopt: it is inferred from the data
+  std::vector<std::string> labels{};       // those of the benchmark; empty: those of the data
+  std::string metric{};                    // that of the benchmark; empty: that of the task
+  DataRequest train{}, eval{}, predict{};  // the path is empty where no file was given
+  DataRequest mismatched{};                // MNLI's second evaluation set
 };
 
-// Completes `settings` with what the flags imply: the files of --data-dir, the length and the task
-// of --input-meta-data-path where `command_line` gives none, the examples of an evaluation batch
-// where there is a token budget. Throws kUsage on a task that is none, kNotFound or kBadData where
-// the meta data are not as run_classifier.py's.
+// Completes `settings` with what its data flags imply, as part of resolve_settings(): the files of
+// --data-dir, the sequence length of --input-meta-data-path unless `command_line` gives one, and
+// the size of evaluation batches where there is a token budget. Throws kUsage on a task that is
+// none, kNotFound or kBadData where the meta data are not as run_classifier.py's.
 DataSources resolve_data(Storage& storage, const CommandLine& command_line, Settings& settings);
 
-// The same without looking into storage: whether the task is one, what --data-dir stands for, and
-// that the tutorial predicts what it evaluates on, where it names nothing else.
+// The part of it that reads no file: replaces --data-dir by the files of the GLUE task, and lets
+// the tutorial predict the rows that it evaluates on, where it names no others. Throws kUsage on an
+// unknown task.
 void complete_data_files(DataOptions& data, Mode mode);
 
 }  // namespace berth

@@ -47,7 +47,7 @@ std::vector<std::string> classes_of(const LoadedTable& loaded, Task task,
   return known.empty() ? choose_labels(config, names) : order_labels(config, known);
 }
 
-// As scikit-learn's "balanced": rows / (classes * rows of the class).
+// The weights that scikit-learn calls "balanced": rows / (classes * rows of the class).
 std::vector<float> balanced(const std::vector<uint32_t>& rows, const std::deque<int32_t>& strata,
                             const std::vector<int32_t>& classes, size_t num_classes) {
   std::vector<int64_t> counts(num_classes);
@@ -90,7 +90,7 @@ std::vector<uint32_t> all_rows(const LoadedTable& loaded) {
 }
 
 TokenLimits token_limits(const ModelConfig& config) {
-  if (config.vocab_size == 0) return {};  // there is no model yet
+  if (config.vocab_size == 0) return {};  // --mode prepare has no model
   return {.vocab_size = config.vocab_size, .type_vocab_size = config.type_vocab_size};
 }
 
@@ -144,7 +144,7 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
     request.rules.task = rows.task;
     request.rules.token_limits = token_limits(config);
     if (traits(rows.task).has_classes) request.rules.known_labels = rows.labels;
-    // The same columns, where the flags or the task do not name any.
+    // Where neither flags nor task name columns, they are those of the training table.
     if (request.rules.columns.text.empty()) request.rules.columns = rows.train.columns;
     return load_table(storage, request);
   };

@@ -17,26 +17,27 @@
 
 namespace berth {
 
+// The numbers of all rows of a table, in order.
 std::vector<uint32_t> all_rows(const LoadedTable& loaded);
 
 AnswerOptions answer_options(const DataOptions& data);
 
-// The ids that records may hold for this model.
+// The token ids that records may hold for this model.
 TokenLimits token_limits(const ModelConfig& config);
 
-// How a table's rows become features. Borrows the table and the tokenizer; the data sets borrow
-// from this.
+// Turns the rows of a table into features. Borrows the table and the tokenizer. The data sets that
+// it makes borrow from it.
 class LabelledData {
  public:
-  // `labels`: the classes' names; empty where the rows' labels are not wanted. Throws kBadData,
-  // naming the row, on a label that is not among them.
+  // `labels`: the names of the classes; empty where the labels of the rows are not wanted. Throws
+  // kBadData, naming the row, on a label that is not among them.
   LabelledData(const LoadedTable& loaded, Task task, const std::vector<std::string>& labels,
                bool wants_labels, const Settings& settings, const Tokenizer& tokenizer,
                std::vector<float> class_weights = {});
 
   Dataset rows(std::vector<uint32_t> rows) const;
   Dataset all_rows() const;
-  // Of one row, not kept. Not for questions.
+  // The features of one row, which are not cached. Not for questions, which have several.
   Features make(uint32_t row) const;
 
  private:
@@ -49,17 +50,19 @@ class LabelledData {
 // The rows of a training job, cut into those to train on and those to evaluate on.
 struct TrainingRows {
   Task task;
-  std::vector<std::string> labels;  // the classes' names; of a score "score", of answers none
+  std::vector<std::string> labels;  // the names of the model's outputs; none for answers
   LoadedTable train;
   std::optional<LoadedTable> eval{}, mismatched{};
-  Split split{};  // of the training table; held_out is used when there is no eval table
-  std::vector<float> class_weights{};  // empty: all 1
+  Split split{};  // cuts the training table; held_out is used where there is no eval table
+  std::vector<float> class_weights{};  // empty: every class has weight 1
 };
 
-// Says where questions have no answer and the model was not allowed to say so.
+// Warns where questions have no answer and the flags do not let the model say so.
 void warn_of_unanswerable(const LoadedTable& loaded, const DataOptions& data);
 
-// Loads and splits what `sources` names. `config` is what the model's file says.
+// Loads the tables that `sources` names, finds the task and the labels, and splits the training
+// rows. `config` is the configuration of the model to start from. Throws kBadData where the rows do
+// not fit the task, kUsage where --class-weights does not, and what the readers throw.
 TrainingRows load_training_rows(Storage& storage, const Settings& settings,
                                 const DataSources& sources, const ModelConfig& config);
 
