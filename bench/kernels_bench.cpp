@@ -173,10 +173,10 @@ class Bench {
     const Tensor w = floats({parameters}), g = floats({parameters}), m = floats({parameters});
     const Tensor v = floats({parameters});
     const std::string shape = cat(parameters, " parameters");
-    const std::vector<UpdateRange> ranges{{0, parameters, 0.01f}};
+    const UpdateRange all{.w = w, .g = g, .m = m, .v = v, .weight_decay = 0.01f};
     moves("add_squares", shape, g.size_bytes(), [&] { kernels_->add_squares(g, *state_); });
     kernels_->finish_gradients(1, *state_);
-    const auto update = [&] { kernels_->adamw(w, g, m, v, ranges, {}, *state_); };
+    const auto update = [&] { kernels_->adamw({&all, 1}, {}, *state_); };
     update();
     moves("adamw, g = 0", shape, 7 * g.size_bytes(), update);
     kernels_->zero(m);

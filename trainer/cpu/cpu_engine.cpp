@@ -15,13 +15,13 @@ CpuEngine::CpuEngine(const EngineInfo& info, const EngineOptions& options, Kerne
     : info_(info),
       options_(options),
       kernels_(kernels),
-      parameters_(parameter_table(options_.config, options_.lora), options_.trains, kernels,
-                  one_batch_tokens(options_)),
+      parameters_(parameter_table(options_.config, options_.lora, options_.optimizer.first_depth),
+                  options_.trains, kernels, one_batch_tokens(options_)),
       values_(parameters_) {
   if (!options_.trains) return;
   optimizer_.emplace(options_.optimizer, parameters_, kernels);
-  first_moments_.emplace(parameters_, [this](size_t i) { return optimizer_->first_moment(i); });
-  second_moments_.emplace(parameters_, [this](size_t i) { return optimizer_->second_moment(i); });
+  first_moments_.emplace(parameters_, [this](size_t i) { return parameters_.first_moment(i); });
+  second_moments_.emplace(parameters_, [this](size_t i) { return parameters_.second_moment(i); });
 }
 
 ParameterTensors& CpuEngine::tensors(StateTensors which) {
@@ -33,14 +33,14 @@ ParameterTensors& CpuEngine::tensors(StateTensors which) {
 void CpuEngine::tensors_written() {
   if (optimizer_) {
     const bool first = first_moments_->take_written(), second = second_moments_->take_written();
-    if (first || second) optimizer_->moments_written();
+    if (first || second) parameters_.mark_all_rows();
   }
   if (network_) return network_->refresh();
   network_.emplace(options_.config, options_.limits, parameters_, kernels_, options_.loss,
                    options_.lora);
 }
 
-void CpuEngine::clear_moments() { optimizer_->clear_moments(); }
+void CpuEngine::clear_moments() { parameters_.clear_moments(); }
 
 Model& CpuEngine::network() {
   if (!network_) throw Error(Code::kInternal, "the engine's parameters were not written");
@@ -52,7 +52,7 @@ bool CpuEngine::start_update(std::span<const PackedBatch> micro_batches, const U
   step_.begin({.seed = inputs.seed, .step = inputs.step, .learning_rate = inputs.learning_rate});
   for (const PackedBatch& batch : micro_batches) {
     if (stop) {
-      optimizer_->discard_gradients();
+      parameters_.clear_gradients();
       return false;
     }
     network().forward(batch, step_, Phase::kTraining);

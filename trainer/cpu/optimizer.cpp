@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 
 #include "storage/base/error.h"
 
@@ -10,193 +9,154 @@ namespace berth {
 
 namespace {
 
-// One for each parameter.
-std::vector<UpdateRange> all_ranges(const OptimizerOptions& options, const Parameters& parameters) {
+Tensor flat(Tensor x) {
+  return {.data = x.data, .dtype = x.dtype, .rank = 1, .shape = {x.elements()}};
+}
+
+// One for each parameter that trains. The gradient is null where it is no summed one.
+std::vector<UpdateRange> ranges_of(const OptimizerOptions& options, const Parameters& parameters) {
   const std::span<const ParameterSpec> specs = parameters.specs();
   int64_t deepest = 0;
   for (const ParameterSpec& spec : specs) deepest = std::max(deepest, spec.depth);
   std::vector<UpdateRange> ranges;
-  for (size_t i = 0; i < specs.size(); ++i) {
+  for (size_t i = parameters.first_trained(); i < specs.size(); ++i) {
     const auto layers_above = static_cast<double>(deepest - specs[i].depth);
+    const bool is_summed = parameters.gradient_form(i) == GradientForm::kSummed;
     ranges.push_back(
-        {.begin = parameters.offset(i),
-         .end = parameters.offset(i) + specs[i].elements(),
+        {.w = flat(parameters.value(i)),
+         .g = is_summed ? flat(parameters.gradient(i)) : Tensor(),
+         .m = flat(parameters.first_moment(i)),
+         .v = flat(parameters.second_moment(i)),
+         .marks = parameters.marks(i),
          .weight_decay = specs[i].decays ? static_cast<float>(options.weight_decay) : 0.0f,
          .rate_scale = static_cast<float>(std::pow(options.layerwise_decay, layers_above)),
-         .adapts = specs[i].decays,
-         .marks = parameters.marks(i)});
+         .adapts = specs[i].decays});
   }
   return ranges;
 }
 
-// Those of the parameters that are wanted(i); neighbours are joined where joins(range, next).
-template <typename Wanted, typename Joins>
-std::vector<UpdateRange> join(std::span<const UpdateRange> all, const Wanted& wanted,
-                              const Joins& joins) {
-  std::vector<UpdateRange> ranges;
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (!wanted(i)) continue;
-    if (!ranges.empty() && ranges.back().end == all[i].begin && joins(ranges.back(), all[i])) {
-      ranges.back().end = all[i].end;
-    } else {
-      ranges.push_back(all[i]);
-    }
-  }
-  return ranges;
+bool follows(const Tensor& a, const Tensor& b) { return a.data + a.size_bytes() == b.data; }
+
+// Whether one range can stand for both: they lie end to end in every block.
+bool are_neighbours(const UpdateRange& a, const UpdateRange& b) {
+  return follows(a.w, b.w) && follows(a.g, b.g) && follows(a.m, b.m) && follows(a.v, b.v);
 }
 
 bool are_treated_alike(const UpdateRange& a, const UpdateRange& b) {
   return !a.marks && !b.marks && a.weight_decay == b.weight_decay && a.rate_scale == b.rate_scale;
 }
 
-}  // namespace
-
-bool learns(const ParameterSpec& spec, const OptimizerOptions& options) {
-  return spec.trains && spec.depth >= options.first_depth;
+void extend(UpdateRange& range, int64_t elements) {
+  for (Tensor* each : {&range.w, &range.g, &range.m, &range.v}) each->shape[0] += elements;
 }
 
+// The ranges with summed gradients that are wanted(range). Neighbours are joined where
+// joins(range, next).
+template <typename Wanted, typename Joins>
+std::vector<UpdateRange> join(std::span<const UpdateRange> all, const Wanted& wanted,
+                              const Joins& joins) {
+  std::vector<UpdateRange> ranges;
+  for (const UpdateRange& next : all) {
+    if (!next.g || !wanted(next)) continue;
+    if (!ranges.empty() && are_neighbours(ranges.back(), next) && joins(ranges.back(), next)) {
+      extend(ranges.back(), next.w.elements());
+    } else {
+      ranges.push_back(next);
+    }
+  }
+  return ranges;
+}
+
+}  // namespace
+
 Optimizer::Optimizer(const OptimizerOptions& options, Parameters& parameters, Kernels& kernels)
-    : options_(options), parameters_(parameters), kernels_(kernels) {
-  const auto learns_at = [&](size_t i) { return learns(parameters.specs()[i], options); };
-  const auto is_summed = [&](size_t i) {
-    return parameters.gradient_form(i) == GradientForm::kSummed;
-  };
+    : options_(options),
+      parameters_(parameters),
+      kernels_(kernels),
+      all_(ranges_of(options, parameters)) {
   const bool is_lamb = options.type == OptimizerType::kLamb;
-  all_ = all_ranges(options, parameters);
   ranges_ = join(
-      all_, [&](size_t i) { return learns_at(i) && is_summed(i); },
+      all_, [](const UpdateRange&) { return true; },
       [&](const UpdateRange& a, const UpdateRange& b) {
         return !is_lamb && are_treated_alike(a, b);
       });
-  const auto always = [](const UpdateRange&, const UpdateRange&) { return true; };
   squared_ = join(
-      all_, [&](size_t i) { return learns_at(i) && is_summed(i) && !all_[i].marks; }, always);
-  // What does not train has no gradient: its zeros are not touched, so that they take no memory.
-  frozen_ = join(
-      all_, [&](size_t i) { return parameters.specs()[i].trains && !learns_at(i) && is_summed(i); },
-      always);
-  for (size_t i = 0; i < all_.size(); ++i) {
-    if (learns_at(i) && !is_summed(i)) product_elements_ += all_[i].end - all_[i].begin;
+      all_, [](const UpdateRange& range) { return !range.marks; },
+      [](const UpdateRange&, const UpdateRange&) { return true; });
+  for (const UpdateRange& range : all_) {
+    if (!range.g) product_elements_ += range.w.elements();
   }
   if (is_lamb && product_elements_ > 0) {
     throw Error(Code::kInternal, "LAMB wants gradients that are summed");
   }
-  const size_t size_bytes = static_cast<size_t>(parameters.size()) * sizeof(float);
-  first_moment_ = kernels.allocate(size_bytes);
-  second_moment_ = kernels.allocate(size_bytes);
   if (is_lamb) {
-    parameters.mark_all_rows(kernels);  // it writes to all, and keeps no marks
+    parameters.mark_all_rows();  // it writes to all moments, and keeps no marks
     return;
   }
   for (const UpdateRange& range : all_) {
     if (!range.marks) continue;
-    for (const Tensor& moment : {first_moment(), second_moment()}) {
-      kernels.expect_sparse(moment.slice(range.begin, range.end - range.begin));
-    }
+    kernels.expect_sparse(range.m);
+    kernels.expect_sparse(range.v);
   }
 }
 
 void Optimizer::step(StepState& state) {
-  const Tensor gradients = parameters_.gradients();
-  for (const UpdateRange& range : frozen_) {
-    kernels_.zero(gradients.slice(range.begin, range.end - range.begin));
-  }
   add_squares(state);
   kernels_.finish_gradients(static_cast<float>(options_.max_grad_norm), state);
   if (!std::isfinite(state.loss_sum) || !std::isfinite(state.grad_norm)) {
-    discard_gradients();
+    parameters_.clear_gradients();
     return;
   }
-  const auto update = options_.type == OptimizerType::kLamb ? &Kernels::lamb : &Kernels::adamw;
-  (kernels_.*update)(parameters_.values(), gradients, first_moment(), second_moment(), ranges_,
-                     options_.adamw, state);
+  if (options_.type == OptimizerType::kLamb) {
+    kernels_.lamb(ranges_, options_.adamw, state);
+    return;
+  }
+  kernels_.adamw(ranges_, options_.adamw, state);
   update_products(state);
 }
 
+// A product is the gradient of all neighbours that its handle stands for. Their values, and their
+// moments, lie end to end.
 void Optimizer::update_products(const StepState& state) {
   std::vector<UpdateRange> whole;
   std::vector<FactoredUpdate> factored;
-  for (const ProductGradient& product : parameters_.products()) {
-    if (!updates(product)) continue;
-    UpdateRange range = all_[product.index];
-    range.end = product.end;
-    range.gradient = product.whole;
-    if (product.form == GradientForm::kFactored) {
-      factored.push_back({product.factors(), range});
+  for (Parameter& parameter : parameters_.handles()) {
+    if (!parameter.keeps_product()) continue;
+    UpdateRange range = all_[parameter.index() - parameters_.first_trained()];
+    extend(range, parameter.value().elements() - range.w.elements());
+    if (parameter.form() == GradientForm::kFactored) {
+      factored.push_back({parameter.factors(), range});
     } else {
+      range.g = flat(parameter.gradient());
+      range.zeroes_gradient = false;  // the next product overwrites it
       whole.push_back(range);
     }
   }
-  kernels_.adamw(parameters_.values(), parameters_.gradients(), first_moment(), second_moment(),
-                 whole, options_.adamw, state);
-  kernels_.adamw_of_products(parameters_.values(), factored, first_moment(), second_moment(),
-                             options_.adamw, state);
-  for (ProductGradient& product : parameters_.products()) product.tokens.reset();
+  kernels_.adamw(whole, options_.adamw, state);
+  kernels_.adamw_of_products(factored, options_.adamw, state);
+  for (Parameter& parameter : parameters_.handles()) parameter.drop_product();
 }
 
 void Optimizer::add_squares(StepState& state) {
-  const Tensor gradients = parameters_.gradients();
-  for (const UpdateRange& range : squared_) {
-    kernels_.add_squares(gradients.slice(range.begin, range.end - range.begin), state);
-  }
+  for (const UpdateRange& range : squared_) kernels_.add_squares(range.g, state);
   for (const UpdateRange& range : ranges_) {
-    if (!range.marks) continue;
-    kernels_.add_squares_of_rows(gradients.slice(range.begin, range.end - range.begin), range.marks,
-                                 state);
+    if (range.marks) kernels_.add_squares_of_rows(range.g, range.marks, state);
   }
   std::vector<FactoredGradient> factors;
   int64_t elements = 0;
-  for (const ProductGradient& product : parameters_.products()) {
-    if (!updates(product) || !product.tokens) continue;
-    if (product.form == GradientForm::kFactored) {
-      factors.push_back(product.factors());
+  for (const Parameter& parameter : parameters_.handles()) {
+    if (!parameter.keeps_product() || !parameter.product_tokens()) continue;
+    if (parameter.form() == GradientForm::kFactored) {
+      factors.push_back(parameter.factors());
     } else {
-      kernels_.add_squares(product.whole, state);
+      kernels_.add_squares(parameter.gradient(), state);
     }
-    elements += product.end - product.begin;
+    elements += parameter.value().elements();
   }
   if (elements != product_elements_) {
     throw Error(Code::kInternal, "an update lacks a gradient");
   }
   kernels_.add_squares_of_products(factors, state);
-}
-
-void Optimizer::discard_gradients() {
-  for (const UpdateRange& range : ranges_) {
-    kernels_.zero(parameters_.gradients().slice(range.begin, range.end - range.begin));
-  }
-  for (ProductGradient& product : parameters_.products()) product.tokens.reset();
-}
-
-void Optimizer::moments_written() { parameters_.mark_all_rows(kernels_); }
-
-void Optimizer::clear_moments() {
-  kernels_.zero(first_moment());
-  kernels_.zero(second_moment());
-}
-
-bool Optimizer::updates(const ProductGradient& product) const {
-  return learns(parameters_.specs()[product.index], options_);
-}
-
-Tensor Optimizer::first_moment() const {
-  return {.data = first_moment_->data(), .rank = 1, .shape = {parameters_.size()}};
-}
-
-Tensor Optimizer::second_moment() const {
-  return {.data = second_moment_->data(), .rank = 1, .shape = {parameters_.size()}};
-}
-
-Tensor Optimizer::first_moment(size_t index) const {
-  Tensor moment = parameters_.value(index);
-  moment.data = first_moment().slice(parameters_.offset(index), moment.elements()).data;
-  return moment;
-}
-
-Tensor Optimizer::second_moment(size_t index) const {
-  Tensor moment = parameters_.value(index);
-  moment.data = second_moment().slice(parameters_.offset(index), moment.elements()).data;
-  return moment;
 }
 
 }  // namespace berth

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <span>
 #include <vector>
 
 #include "trainer/cpu/kernels/kernels.h"
@@ -10,45 +10,32 @@
 
 namespace berth {
 
-// Whether the optimizer changes the parameter.
-bool learns(const ParameterSpec& spec, const OptimizerOptions& options);
-
-// AdamW or LAMB, with clipping by the global norm over all of `parameters` that learn: those that
-// train and are deep enough. They must have gradients, which LAMB wants summed, and outlive it.
-// The two moments are one block each, laid out as the parameters are. Not thread-safe.
+// AdamW or LAMB over the parameters that train, with clipping by their global norm. The moments are
+// the parameters' own. LAMB reads a gradient twice, so it needs all gradients summed. Borrows
+// parameters and kernels. Not thread-safe.
 class Optimizer {
  public:
+  // The parameters must have gradients. Throws kInternal where LAMB meets gradients that are kept
+  // as products.
   Optimizer(const OptimizerOptions& options, Parameters& parameters, Kernels& kernels);
 
-  // One update from the gradients of the state's examples, which it zeroes. Where the loss or the
-  // gradient is not finite, parameters and moments stay as they are.
+  // Makes one update from the gradients of the state's examples. Summed gradients are zeros then,
+  // and products are used up. Where the loss or the gradient is not finite, parameters and moments
+  // stay as they are. Throws kInternal where backward has not made a gradient that is kept as a
+  // product.
   void step(StepState& state);
-
-  // Forgets the gradients of an update that is abandoned, so that the next one starts from none.
-  void discard_gradients();
-
-  Tensor first_moment() const;   // [parameters.size()]: exp_avg
-  Tensor second_moment() const;  // [parameters.size()]: exp_avg_sq
-  // Those of one parameter.
-  Tensor first_moment(size_t index) const;
-  Tensor second_moment(size_t index) const;
-  void moments_written();  // To be called after somebody else wrote to moments.
-  void clear_moments();    // Sets both to zero.
 
  private:
   void add_squares(StepState& state);
   void update_products(const StepState& state);
-  bool updates(const ProductGradient& product) const;
 
   OptimizerOptions options_;
   Parameters& parameters_;
   Kernels& kernels_;
-  std::vector<UpdateRange> all_;      // of every parameter
-  std::vector<UpdateRange> ranges_;   // what learns and is summed
-  std::vector<UpdateRange> squared_;  // summed ones, without tables that are looked up
-  std::vector<UpdateRange> frozen_;   // what has gradients, but does not learn
-  int64_t product_elements_ = 0;      // that learn, by gradients that are not summed
-  std::unique_ptr<Memory> first_moment_, second_moment_;
+  std::vector<UpdateRange> all_;      // one for each parameter that trains
+  std::vector<UpdateRange> ranges_;   // of summed gradients, neighbours joined
+  std::vector<UpdateRange> squared_;  // the same without tables that are looked up
+  int64_t product_elements_ = 0;      // of all gradients that are kept as products
 };
 
 }  // namespace berth

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <string>
 
 #include "storage/base/error.h"
 
@@ -9,93 +10,95 @@ namespace berth {
 
 namespace {
 
-// Smaller matrices' gradients stay in a cache.
-constexpr int64_t kLeastElements = 1 << 17;
+size_t fp32_bytes(int64_t elements) { return static_cast<size_t>(elements) * sizeof(float); }
 
-// Whether a matrix [N,K] is better kept as the factors of a batch of T tokens: the products that
-// tell its norm, T^2 (N + K) multiplications, are had for less than it takes to write N K numbers,
-// read them twice and make them zeros again, as was measured of sums in fp32.
-bool is_better_factored(const ParameterSpec& spec, int64_t tokens) {
-  constexpr int64_t kMultiplicationsPerElement = 200, kMostTokens = 1024;
-  return tokens <= kMostTokens && tokens * tokens * (spec.shape[0] + spec.shape[1]) <=
-                                      kMultiplicationsPerElement * spec.elements();
+Tensor block_of(const std::unique_ptr<Memory>& memory, int64_t elements) {
+  return {.data = memory ? memory->data() : nullptr, .rank = 1, .shape = {elements}};
 }
 
-// A sum of bf16 products loses nothing that matters when it is rounded once, as PyTorch's autocast
-// does. It is then summed up in the cache, over all tokens at once, which is slower where they are
-// more than this; the activations, among which it is kept, then have room for fp32.
-constexpr int64_t kMostTokensRounded = 8192;
-
-GradientForm form_of(const ParameterSpec& spec, int64_t tokens) {
-  if (!spec.is_product || !spec.trains || tokens == 0 || spec.elements() < kLeastElements) {
-    return GradientForm::kSummed;
+// The first parameter that trains, of a table where all behind it train, too.
+size_t first_that_trains(std::span<const ParameterSpec> specs) {
+  const auto first = std::ranges::find_if(specs, &ParameterSpec::trains);
+  if (!std::ranges::all_of(first, specs.end(), &ParameterSpec::trains)) {
+    throw Error(Code::kInternal, "what trains is not one end of the parameter table");
   }
-  return is_better_factored(spec, tokens) ? GradientForm::kFactored : GradientForm::kWhole;
-}
-
-int64_t kept_elements_of(const ParameterSpec& spec, GradientForm form, int64_t tokens) {
-  switch (form) {
-    case GradientForm::kSummed:
-      return 0;
-    case GradientForm::kWhole:
-      return spec.elements();
-    case GradientForm::kFactored:
-      return tokens * (spec.shape[0] + spec.shape[1]);
-  }
-  return 0;
+  return static_cast<size_t>(first - specs.begin());
 }
 
 }  // namespace
 
-Parameters::Parameters(std::vector<ParameterSpec> specs, int64_t update_tokens, DType kept_dtype)
-    : specs_(std::move(specs)),
+Parameters::Parameters(Kernels& kernels, std::vector<ParameterSpec> specs, bool with_gradients,
+                       int64_t update_tokens)
+    : kernels_(&kernels),
+      specs_(std::move(specs)),
+      entries_(specs_.size()),
+      with_gradients_(with_gradients),
       update_tokens_(update_tokens),
-      kept_dtype_(update_tokens > kMostTokensRounded ? DType::kF32 : kept_dtype) {
+      kept_dtype_(kept_gradient_dtype(kernels.kept_dtype(), update_tokens)),
+      first_trained_(with_gradients ? first_that_trains(specs_) : specs_.size()) {
   int64_t deepest = 0;
-  for (const ParameterSpec& spec : specs_) {
-    offsets_.push_back(size_);
-    size_ += spec.elements();
-    forms_.push_back(form_of(spec, update_tokens));
-    deepest = std::max(deepest, spec.depth);
+  for (size_t i = 0; i < specs_.size(); ++i) {
+    Entry& entry = entries_[i];
+    if (i == first_trained_) moments_begin_ = size_;
+    entry.value = size_;
+    size_ += specs_[i].elements();
+    if (i < first_trained_) continue;
+    entry.moment = entry.value - moments_begin_;
+    entry.form = berth::gradient_form(specs_[i], update_tokens);
+    entry.gradient = summed_;
+    if (entry.form == GradientForm::kSummed) summed_ += specs_[i].elements();
+    deepest = std::max(deepest, specs_[i].depth);
   }
-  kept_offsets_.resize(specs_.size());
   int64_t kept = 0;
   for (int64_t depth = deepest; depth >= 0; --depth) {
-    for (size_t i = 0; i < specs_.size(); ++i) {
+    for (size_t i = first_trained_; i < specs_.size(); ++i) {
       if (specs_[i].depth != depth) continue;
-      kept_offsets_[i] = kept;
-      kept += kept_elements_of(specs_[i], forms_[i], update_tokens_);
+      entries_[i].kept = kept;
+      kept += kept_elements(specs_[i], entries_[i].form, update_tokens_);
     }
   }
 }
 
 Parameters::Parameters(std::vector<ParameterSpec> specs, bool with_gradients, Kernels& kernels,
                        int64_t update_tokens)
-    : Parameters(std::move(specs), with_gradients ? update_tokens : 0, kernels.kept_dtype()) {
-  const size_t size_bytes = static_cast<size_t>(size_) * sizeof(float);
-  values_ = kernels.allocate(size_bytes);
-  if (!with_gradients) return;
-  gradients_ = kernels.allocate(size_bytes);
-  if (kept_bytes() > 0) kernels.expect_sparse(gradients());
-  for (const ParameterSpec& spec : specs_) {
-    marks_.push_back(spec.is_looked_up && spec.trains
-                         ? kernels.allocate(static_cast<size_t>(spec.shape[0]) * sizeof(int32_t))
-                         : nullptr);
+    : Parameters(kernels, std::move(specs), with_gradients, update_tokens) {
+  allocate();
+}
+
+Parameters Parameters::plan(std::vector<ParameterSpec> specs, bool with_gradients, Kernels& kernels,
+                            int64_t update_tokens) {
+  return Parameters(kernels, std::move(specs), with_gradients, update_tokens);
+}
+
+void Parameters::allocate() {
+  values_ = kernels_->allocate(fp32_bytes(size_));
+  if (!with_gradients_) return;
+  gradients_ = kernels_->allocate(fp32_bytes(summed_));
+  first_moments_ = kernels_->allocate(fp32_bytes(trained_elements()));
+  second_moments_ = kernels_->allocate(fp32_bytes(trained_elements()));
+  for (size_t i = first_trained_; i < specs_.size(); ++i) {
+    if (!specs_[i].is_looked_up) continue;
+    entries_[i].marks =
+        kernels_->allocate(static_cast<size_t>(specs_[i].shape[0]) * sizeof(int32_t));
+    kernels_->expect_sparse(gradient(i));  // the rows of few ids
   }
 }
 
 size_t Parameters::kept_bytes(int64_t depth) const {
   int64_t elements = 0;
-  for (size_t i = 0; i < specs_.size(); ++i) {
+  for (size_t i = first_trained_; i < specs_.size(); ++i) {
     if (specs_[i].depth < depth) continue;
-    elements += kept_elements_of(specs_[i], forms_[i], update_tokens_);
+    elements += kept_elements(specs_[i], entries_[i].form, update_tokens_);
   }
   return static_cast<size_t>(elements) * size_of(kept_dtype_);
 }
 
 void Parameters::keep_products(std::byte* room) {
+  if (kept_ != nullptr && kept_bytes() > 0) {
+    throw Error(Code::kInternal, "two models keep the gradients of the same parameters");
+  }
   kept_ = room;
-  for (ProductGradient& product : products_) place(product);
+  for (Parameter& handle : handles_) place(handle);
 }
 
 Tensor Parameters::kept_at(int64_t offset, int64_t rows, int64_t columns) const {
@@ -105,66 +108,116 @@ Tensor Parameters::kept_at(int64_t offset, int64_t rows, int64_t columns) const 
           .shape = {rows, columns}};
 }
 
-// Of neighbours that are joined, the factors' rooms lie end to end, too: x's takes less than they
-// have.
-void Parameters::place(ProductGradient& product) const {
-  const int64_t offset = kept_offsets_[product.index];
-  const int64_t columns = shape_of(product.index, 1).columns();
-  const int64_t rows = (product.end - product.begin) / columns;
-  if (product.form == GradientForm::kWhole) {
-    product.whole = kept_at(offset, rows, columns);
+// Neighbours that are joined have room for their factors end to end. Their one x takes less than
+// they have.
+void Parameters::place(Parameter& handle) const {
+  const int64_t offset = entries_[handle.index_].kept;
+  const int64_t rows = handle.value_.rows(), columns = handle.value_.columns();
+  if (handle.form_ == GradientForm::kFactored) {
+    handle.factors_.dy = kept_at(offset, update_tokens_, rows);
+    handle.factors_.x = kept_at(offset + update_tokens_ * rows, update_tokens_, columns);
   } else {
-    product.room.dy = kept_at(offset, update_tokens_, rows);
-    product.room.x = kept_at(offset + update_tokens_ * rows, update_tokens_, columns);
+    handle.gradient_ = gradient_of(handle.index_, handle.count_);
   }
 }
 
-ProductGradient* Parameters::product(std::string_view name, int count) {
+Parameter& Parameters::parameter(std::string_view name, int count) {
   const size_t index = index_of(name);
-  if (forms_[index] == GradientForm::kSummed) return nullptr;
-  ProductGradient product{.index = index,
-                          .begin = offsets_[index],
-                          .end = offsets_[index] + shape_of(index, count).elements(),
-                          .form = forms_[index]};
-  for (const ProductGradient& known : products_) {
-    if (known.end <= product.begin || product.end <= known.begin) continue;
-    throw Error(Code::kInternal, "two layers keep the gradient of " + std::string(name));
+  const auto end_of = [](const Parameter& handle) {
+    return handle.index_ + static_cast<size_t>(handle.count_);
+  };
+  Parameter handle;
+  handle.index_ = index;
+  handle.count_ = count;
+  handle.form_ = entries_[index].form;
+  for (Parameter& known : handles_) {
+    if (known.index_ == index && known.count_ == count) return known;
+    const bool overlaps = known.index_ < end_of(handle) && index < end_of(known);
+    if (overlaps && (known.keeps_product() || handle.keeps_product())) {
+      throw Error(Code::kInternal, "two layers keep the gradient of " + std::string(name));
+    }
   }
-  place(product);
-  return &products_.emplace_back(product);
+  handle.value_ = value_of(index, count);
+  handle.marks_ = count == 1 ? marks(index) : Tensor();
+  place(handle);
+  return handles_.emplace_back(std::move(handle));
+}
+
+Parameter& Parameters::factor(std::string_view name, int count) {
+  Parameter& handle = parameter(name, count);
+  if (handle.weight_ == nullptr) {
+    handle.weight_ = kernels_->make_weight(handle.value_.as_matrix(), use_of(handle));
+  } else {
+    kernels_->refresh(*handle.weight_);  // values may have changed since another model was made
+  }
+  return handle;
+}
+
+WeightUse Parameters::use_of(const Parameter& handle) const {
+  return with_gradients_ ? training_use(specs_[handle.index_], update_tokens_)
+                         : WeightUse::kInference;
+}
+
+void Parameters::refresh() {
+  for (Parameter& handle : handles_) {
+    if (handle.weight_ != nullptr) kernels_->refresh(*handle.weight_);
+  }
 }
 
 Tensor Parameters::marks(size_t index) const {
-  if (marks_.empty() || !marks_[index]) return {};
-  return {.data = marks_[index]->data(),
-          .dtype = DType::kI32,
-          .rank = 1,
-          .shape = {specs_[index].shape[0]}};
+  const std::unique_ptr<Memory>& marks = entries_[index].marks;
+  if (marks == nullptr) return {};
+  return {
+      .data = marks->data(), .dtype = DType::kI32, .rank = 1, .shape = {specs_[index].shape[0]}};
 }
 
-void Parameters::mark_all_rows(Kernels& kernels) {
-  for (size_t i = 0; i < marks_.size(); ++i) {
+void Parameters::mark_all_rows() {
+  for (size_t i = first_trained_; i < specs_.size(); ++i) {
     const Tensor rows = marks(i);
     if (!rows) continue;
     const std::vector<int32_t> all(static_cast<size_t>(rows.rows()), kHasGradient | kHasMoments);
-    kernels.upload(rows, all.data());
+    kernels_->upload(rows, all.data());
   }
 }
 
-Tensor Parameters::values() const {
-  return {.data = values_ ? values_->data() : nullptr, .rank = 1, .shape = {size_}};
+// The marks stay: to have too many is safe.
+void Parameters::clear(Tensor x, Tensor marks, RowMark mark) {
+  if (!marks) return kernels_->zero(x);
+  for (int64_t row = 0; row < marks.rows(); ++row) {
+    if ((marks.i32()[row] & mark) != 0) kernels_->zero(x.slice(row, 1));
+  }
 }
 
-Tensor Parameters::gradients() const {
-  return {.data = gradients_ ? gradients_->data() : nullptr, .rank = 1, .shape = {size_}};
+void Parameters::clear_moments() {
+  for (size_t i = first_trained_; i < specs_.size(); ++i) {
+    clear(first_moment(i), marks(i), kHasMoments);
+    clear(second_moment(i), marks(i), kHasMoments);
+  }
 }
+
+void Parameters::clear_gradients() {
+  for (size_t i = first_trained_; i < specs_.size(); ++i) {
+    if (entries_[i].form == GradientForm::kSummed) clear(gradient(i), marks(i), kHasGradient);
+  }
+  for (Parameter& handle : handles_) handle.drop_product();
+}
+
+Tensor Parameters::values() const { return block_of(values_, size_); }
+Tensor Parameters::gradients() const { return block_of(gradients_, summed_); }
+Tensor Parameters::first_moments() const { return block_of(first_moments_, trained_elements()); }
+Tensor Parameters::second_moments() const { return block_of(second_moments_, trained_elements()); }
+
+Tensor Parameters::value(size_t index) const { return value_of(index, 1); }
+Tensor Parameters::gradient(size_t index) const { return gradient_of(index, 1); }
+Tensor Parameters::first_moment(size_t index) const { return moment_of(first_moments_, index); }
+Tensor Parameters::second_moment(size_t index) const { return moment_of(second_moments_, index); }
 
 Tensor Parameters::value(std::string_view name, int count) const {
-  return value_view(index_of(name), count);
+  return value_of(index_of(name), count);
 }
 
 Tensor Parameters::gradient(std::string_view name, int count) const {
-  return gradient_view(index_of(name), count);
+  return gradient_of(index_of(name), count);
 }
 
 size_t Parameters::index_of(std::string_view name) const {
@@ -179,31 +232,47 @@ Tensor Parameters::shape_of(size_t index, int count) const {
   Tensor tensor{.rank = static_cast<int>(shape.size())};
   std::copy(shape.begin(), shape.end(), tensor.shape.begin());
   tensor.shape[0] *= count;
-  for (int i = 1; i < count; ++i) assert(specs_[index + i].shape == shape);
+  for (int i = 1; i < count; ++i) assert(specs_[index + static_cast<size_t>(i)].shape == shape);
   return tensor;
 }
 
-Tensor Parameters::value_view(size_t index, int count) const {
+Tensor Parameters::value_of(size_t index, int count) const {
   Tensor tensor = shape_of(index, count);
-  if (values_) tensor.data = values().slice(offsets_[index], tensor.elements()).data;
+  if (values_) tensor.data = values().slice(entries_[index].value, tensor.elements()).data;
   return tensor;
 }
 
-Tensor Parameters::gradient_view(size_t index, int count) const {
+Tensor Parameters::gradient_of(size_t index, int count) const {
   Tensor tensor = shape_of(index, count);
-  if (!gradients_ || !specs_[index].trains) return tensor;
-  switch (forms_[index]) {
-    case GradientForm::kSummed:
-      tensor.data = gradients().slice(offsets_[index], tensor.elements()).data;
-      break;
-    case GradientForm::kWhole:
-      tensor.dtype = kept_dtype_;
-      tensor.data = kept_at(kept_offsets_[index], tensor.rows(), tensor.columns()).data;
-      break;
-    case GradientForm::kFactored:
-      break;
+  const Entry& entry = entries_[index];
+  if (entry.form == GradientForm::kWhole) {
+    return kept_at(entry.kept, tensor.rows(), tensor.columns());
+  }
+  if (entry.form == GradientForm::kSummed && gradients_) {
+    tensor.data = gradients().slice(entry.gradient, tensor.elements()).data;
   }
   return tensor;
+}
+
+Tensor Parameters::moment_of(const std::unique_ptr<Memory>& block, size_t index) const {
+  Tensor tensor = shape_of(index, 1);
+  if (block && index >= first_trained_) {
+    tensor.data =
+        block_of(block, trained_elements()).slice(entries_[index].moment, tensor.elements()).data;
+  }
+  return tensor;
+}
+
+ParameterBytes Parameters::bytes() const {
+  ParameterBytes bytes{.values = fp32_bytes(size_),
+                       .gradients = fp32_bytes(summed_),
+                       .moments = 2 * fp32_bytes(trained_elements())};
+  for (const Parameter& handle : handles_) {
+    if (handle.weight_ == nullptr) continue;
+    const Tensor matrix = handle.weight_->master();
+    bytes.packed += kernels_->packed_bytes(matrix.rows(), matrix.columns(), use_of(handle));
+  }
+  return bytes;
 }
 
 }  // namespace berth

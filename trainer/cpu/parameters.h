@@ -1,105 +1,142 @@
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "trainer/cpu/kernels/kernels.h"
+#include "trainer/cpu/parameter.h"
 #include "trainer/model/parameter_table.h"
 
 namespace berth {
 
-// How a gradient is held until the update: added up in fp32, or, where all of it is one product of
-// one batch, that product, written once, or its factors.
-enum class GradientForm { kSummed, kWhole, kFactored };
-
-// A matrix, or neighbours that are joined, whose gradient is one product that is not added up.
-struct ProductGradient {
-  size_t index = 0;            // the first one's
-  int64_t begin = 0, end = 0;  // elements in values()
-  GradientForm form{};
-  Tensor whole{};           // [N,K], where it is kWhole
-  FactoredGradient room{};  // where it is kFactored: for the tokens of any update
-  // That the gradient is of, 0 where nothing was picked or masked; nullopt: there is none.
-  std::optional<int64_t> tokens{};
-
-  FactoredGradient factors() const { return {room.dy.first(*tokens), room.x.first(*tokens)}; }
+// What parameters take, in bytes. Gradients that are kept as products are not among them: they are
+// part of a model's activations.
+struct ParameterBytes {
+  size_t values = 0;     // of all parameters
+  size_t gradients = 0;  // of those that train and are summed
+  size_t moments = 0;    // both moments of those that train
+  size_t packed = 0;     // copies of the factors that layers have asked for
 };
 
-// All parameters in one block of fp32, their gradients in another of the same layout (without
-// gaps), where the backend computes. Layers hold views. Where an update is one batch, matrices'
-// gradients are products that are kept elsewhere, whole or as factors: their place in that block is
-// never touched, and so takes no memory. They live from a model's backward to the update, among its
-// activations, those of deeper parameters first: see keep_products().
+// All parameters of a model and what training keeps of each. Values are one block in the order of
+// the table, without gaps. Summed gradients are a second block, in the same order; the two moments
+// are a block each. Parameters that do not train have no place in these: what trains is one end of
+// the table.
+//
+// Where every update is one batch, the gradients of large matrices are products that are kept
+// elsewhere: among the activations of the model, which places them. Not thread-safe.
 class Parameters {
  public:
-  // Values and gradients start as zeros. update_tokens: of the largest batch, where each is an
-  // update of its own; 0: gradients may be sums over several. Throws kMemory.
+  // Values, gradients, moments and marks start as zeros. Without gradients nothing trains.
+  // `update_tokens` as gradient_form() takes it. Borrows `kernels`. Throws kMemory.
   Parameters(std::vector<ParameterSpec> specs, bool with_gradients, Kernels& kernels,
              int64_t update_tokens = 0);
-  // A plan: all shapes, no memory; every view is null.
-  explicit Parameters(std::vector<ParameterSpec> specs, int64_t update_tokens = 0,
-                      DType kept_dtype = DType::kF32);
+  // The same without memory: all shapes and bytes() are there, and every tensor is null.
+  static Parameters plan(std::vector<ParameterSpec> specs, bool with_gradients, Kernels& kernels,
+                         int64_t update_tokens = 0);
 
   std::span<const ParameterSpec> specs() const { return specs_; }
   int64_t size() const { return size_; }  // elements of all
+  // The index of the first parameter that trains; specs().size() where none does.
+  size_t first_trained() const { return first_trained_; }
+  // The first element of parameter `index` in values().
+  int64_t offset(size_t index) const { return entries_[index].value; }
 
-  Tensor values() const;     // [size]
-  Tensor gradients() const;  // [size]; null without gradients; zeros of what does not train
-  Tensor value(size_t index) const { return value_view(index, 1); }
-  // Null where it does not train, or is factored. One that is whole is a model's last backward's,
-  // and null before there is a model.
-  Tensor gradient(size_t index) const { return gradient_view(index, 1); }
+  // ---- By index in the table. Every tensor but the value is null where it does not exist: -----
+  // there are gradients and moments of what trains alone.
+  Tensor value(size_t index) const;
+  // Null where the gradient is kFactored; null before a model has placed it where it is kWhole.
+  Tensor gradient(size_t index) const;
+  Tensor first_moment(size_t index) const;   // exp_avg
+  Tensor second_moment(size_t index) const;  // exp_avg_sq
+  // As Parameter::marks().
+  Tensor marks(size_t index) const;
+  GradientForm gradient_form(size_t index) const { return entries_[index].form; }
 
-  // By Hugging Face name, which must exist. `count` > 1 joins that many neighbours along rows.
+  // ---- Handles, by Hugging Face name, which must exist -----------------------------------------
+  // `count` > 1 joins that many neighbours along rows. The same arguments return the same handle,
+  // which lives as long as the parameters. Throws kInternal where two handles would keep the
+  // product of one gradient.
+  Parameter& parameter(std::string_view name, int count = 1);
+  // The same for a matrix that products take. Its packed copies are made of the values at the time
+  // of the call, and again in refresh(). A parameter of three dimensions is taken as a matrix of as
+  // many rows.
+  Parameter& factor(std::string_view name, int count = 1);
+  // The values and the gradient alone, as a handle has them.
   Tensor value(std::string_view name, int count = 1) const;
   Tensor gradient(std::string_view name, int count = 1) const;
+  // All that were asked for, in that order.
+  std::deque<Parameter>& handles() { return handles_; }
 
-  // The RowMarks of a parameter that is looked up and has gradients, int32 [rows]; else null. Who
-  // writes to gradients or moments keeps them true; at first, all being zeros, no row has any.
-  Tensor marks(size_t index) const;
-  Tensor marks(std::string_view name) const { return marks(index_of(name)); }
-  void mark_all_rows(Kernels& kernels);
+  // Packs all factors again, after values have changed.
+  void refresh();
 
-  GradientForm gradient_form(size_t index) const { return forms_[index]; }
-  // What a layer makes of a gradient that is not summed, for itself alone; else null. By name as
-  // above.
-  ProductGradient* product(std::string_view name, int count = 1);
-  // All that layers have asked for; these outlive the updates.
-  std::deque<ProductGradient>& products() { return products_; }
-  // What is kept of products takes this in all, or of parameters that are so deep and deeper.
+  // ---- Whole blocks ----------------------------------------------------------------------------
+  Tensor values() const;         // [size()]
+  Tensor gradients() const;      // of the summed ones
+  Tensor first_moments() const;  // of those that train, as second_moments()
+  Tensor second_moments() const;
+
+  // Makes all moments zeros. Rows that have none, by their marks, are not touched, so that they
+  // still take no memory.
+  void clear_moments();
+  // Forgets the gradients of an update that is abandoned, in the same way: summed ones are zeros
+  // then, and there are no products.
+  void clear_gradients();
+  // For whoever has written to gradients or moments without keeping marks.
+  void mark_all_rows();
+
+  // ---- Products that are kept among a model's activations --------------------------------------
+  // What the kept gradients take in all, or those of parameters at `depth` and deeper.
   size_t kept_bytes(int64_t depth = 0) const;
-  // Where: kept_bytes(), aligned to 64, those of the deepest first; null in a plan. After all
-  // layers asked.
+  // Places them in `room`, which is aligned to 64 bytes and holds kept_bytes(), those of the
+  // deepest parameters first. Null in a plan of a model. Throws kInternal where another model has
+  // placed them.
   void keep_products(std::byte* room);
 
-  // First element of parameter `index` in values().
-  int64_t offset(size_t index) const { return offsets_[index]; }
+  ParameterBytes bytes() const;
 
  private:
+  // Where the parts of one parameter lie, as elements behind the beginning of their block.
+  struct Entry {
+    int64_t value = 0, gradient = 0, moment = 0, kept = 0;
+    GradientForm form = GradientForm::kNone;
+    std::unique_ptr<Memory> marks{};
+  };
+
+  Parameters(Kernels& kernels, std::vector<ParameterSpec> specs, bool with_gradients,
+             int64_t update_tokens);
+  void allocate();
+  int64_t trained_elements() const { return with_gradients_ ? size_ - moments_begin_ : 0; }
   size_t index_of(std::string_view name) const;
   // Of `count` neighbours from `index` on, without data.
   Tensor shape_of(size_t index, int count) const;
-  Tensor value_view(size_t index, int count) const;
-  Tensor gradient_view(size_t index, int count) const;
+  Tensor value_of(size_t index, int count) const;
+  Tensor gradient_of(size_t index, int count) const;
+  Tensor moment_of(const std::unique_ptr<Memory>& block, size_t index) const;
   // Behind kept_, or null.
   Tensor kept_at(int64_t offset, int64_t rows, int64_t columns) const;
-  void place(ProductGradient& product) const;
+  void place(Parameter& handle) const;
+  // Zeroes x, or those of its rows that have the mark.
+  void clear(Tensor x, Tensor marks, RowMark mark);
+  WeightUse use_of(const Parameter& handle) const;
 
+  Kernels* kernels_;
   std::vector<ParameterSpec> specs_;
-  std::vector<int64_t> offsets_;
-  std::vector<GradientForm> forms_;
-  std::vector<int64_t> kept_offsets_;  // elements behind kept_, of those that are not summed
-  int64_t size_ = 0, update_tokens_ = 0;
-  std::unique_ptr<Memory> values_, gradients_;  // values_ null: a plan
-  DType kept_dtype_;                            // of products and factors
-  std::byte* kept_ = nullptr;                   // the model's
-  std::deque<ProductGradient> products_;        // does not move
-  std::vector<std::unique_ptr<Memory>> marks_;  // of every parameter, null where it has none
+  std::vector<Entry> entries_;
+  bool with_gradients_;
+  int64_t update_tokens_;
+  DType kept_dtype_;
+  int64_t size_ = 0, summed_ = 0;  // elements
+  size_t first_trained_ = 0;
+  int64_t moments_begin_ = 0;  // the first element of what trains
+  std::unique_ptr<Memory> values_, gradients_, first_moments_, second_moments_;
+  std::byte* kept_ = nullptr;      // the model's
+  std::deque<Parameter> handles_;  // does not move
 };
 
 }  // namespace berth

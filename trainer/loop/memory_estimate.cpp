@@ -19,13 +19,12 @@ int64_t largest_elements(std::span<const ParameterSpec> specs) {
 // What Snapshot takes: a copy of all values and of both moments of what trains, or one tensor after
 // the other.
 size_t snapshot_bytes(const EngineOptions& options, Saving saves) {
-  const std::vector<ParameterSpec> specs = parameter_table(options.config, options.lora);
+  const std::vector<ParameterSpec> specs =
+      parameter_table(options.config, options.lora, options.optimizer.first_depth);
   if (saves == Saving::kWhileTrainingWaits) {
     return write_tensors_bytes(largest_elements(specs), DType::kF32);
   }
-  int64_t training = 0;
-  for (const ParameterSpec& spec : specs) training += spec.trains ? spec.elements() : 0;
-  return fp32_bytes(total_elements(specs) + 2 * training);
+  return fp32_bytes(total_elements(specs) + 2 * trained_elements(specs));
 }
 
 // What export_model() takes; export_tensorflow() takes a copy and a transposed one. Adapters are

@@ -19,7 +19,8 @@ struct OptimizerOptions {
   // The rate of a parameter divided by the rate of one a layer above it (ELECTRA, Clark et al.
   // 2020, arXiv:2003.10555). The deepest parameters have the whole rate.
   double layerwise_decay = 1;
-  int64_t first_depth = 0;  // Parameters of a smaller ParameterSpec::depth keep their values.
+  // Parameters of a smaller ParameterSpec::depth do not train: parameter_table() takes it.
+  int64_t first_depth = 0;
 };
 
 }  // namespace berth

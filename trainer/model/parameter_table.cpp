@@ -106,6 +106,12 @@ class TableBuilder {
     }
   }
 
+  void freeze_below(int64_t first_depth) {
+    for (ParameterSpec& spec : table_) {
+      if (spec.depth < first_depth) spec.trains = false;
+    }
+  }
+
   std::vector<ParameterSpec> take() {
     // An encoder that was saved alone (BertModel) has names without the prefix.
     const std::string prefix = base_prefix(config_);
@@ -160,7 +166,8 @@ std::vector<ParameterSpec> parameter_table(const ModelConfig& config) {
   return parameter_table(config, {});
 }
 
-std::vector<ParameterSpec> parameter_table(const ModelConfig& config, const LoraOptions& lora) {
+std::vector<ParameterSpec> parameter_table(const ModelConfig& config, const LoraOptions& lora,
+                                           int64_t first_depth) {
   TableBuilder table(config);
   table.embeddings();
   if (config.has_relative_positions()) table.relative_positions();
@@ -170,6 +177,7 @@ std::vector<ParameterSpec> parameter_table(const ModelConfig& config, const Lora
   }
   if (lora) table.adapters(lora);
   table.head();
+  table.freeze_below(first_depth);
   return table.take();
 }
 

@@ -21,7 +21,7 @@ struct ParameterSpec {
   bool decays = true;         // has weight decay: matrices do, biases and LayerNorm do not
   bool is_head = false;       // belongs to the head; pretrained files may lack it
   bool is_adapter = false;    // belongs to LoRA's adapters; pretrained files lack it
-  bool trains = true;         // has a gradient
+  bool trains = true;         // training changes it, so it has a gradient and moments
   bool is_looked_up = false;  // an embedding: a batch gives a gradient to the rows of its ids only
   bool is_product = false;    // a matrix whose gradient over a batch is one matrix product
   // 0 for embeddings, 1 for the first layer and so on; the head is one deeper than the last layer.
@@ -40,7 +40,10 @@ struct ParameterSpec {
 // which an engine lays them out. Parameters that layers share occur once. Query, key and value of a
 // layer stand next to each other, so that one matrix product computes all three.
 std::vector<ParameterSpec> parameter_table(const ModelConfig& config);
-// The same with LoRA's adapters before the head. Only the adapters and the head train.
-std::vector<ParameterSpec> parameter_table(const ModelConfig& config, const LoraOptions& lora);
+// The table of a training. LoRA's adapters, if any, stand before the head, and only the adapters
+// and the head train. Parameters of a smaller depth than `first_depth` do not train, either. What
+// trains is always one end of the table.
+std::vector<ParameterSpec> parameter_table(const ModelConfig& config, const LoraOptions& lora,
+                                           int64_t first_depth = 0);
 
 }  // namespace berth

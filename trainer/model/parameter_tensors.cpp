@@ -29,4 +29,10 @@ int64_t total_elements(std::span<const ParameterSpec> specs) {
   return elements;
 }
 
+int64_t trained_elements(std::span<const ParameterSpec> specs) {
+  int64_t elements = 0;
+  for (const ParameterSpec& spec : specs) elements += spec.trains ? spec.elements() : 0;
+  return elements;
+}
+
 }  // namespace berth

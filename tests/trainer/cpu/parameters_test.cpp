@@ -12,6 +12,7 @@
 #include "tests/trainer/cpu/values_of.h"
 #include "trainer/cpu/kernels/cpu_kernels.h"
 #include "trainer/model/lora.h"
+#include "trainer/model/parameter_tensors.h"
 
 namespace berth {
 namespace {
@@ -148,16 +149,17 @@ TEST_F(ParametersTest, RowsThatAreLookedUpAloneHaveMarks) {
   const std::string word = "bert.embeddings.word_embeddings.weight";
   ModelConfig config = tiny_config();
   Parameters parameters(parameter_table(config), true, *kernels_);
-  const Tensor marks = parameters.marks(word);
+  const Tensor marks = parameters.marks(0);
+  EXPECT_EQ(parameters.parameter(word).marks().data, marks.data);
   ASSERT_EQ(marks.rows(), config.vocab_size);
   EXPECT_EQ(marks.i32()[0], 0);
-  parameters.mark_all_rows(*kernels_);
+  parameters.mark_all_rows();
   EXPECT_EQ(marks.i32()[config.vocab_size - 1], kHasGradient | kHasMoments);
-  EXPECT_FALSE(parameters.marks("bert.embeddings.position_embeddings.weight"));
-  EXPECT_FALSE(Parameters(parameter_table(config), false, *kernels_).marks(word));
-  EXPECT_FALSE(Parameters(parameter_table(config, {.rank = 2}), true, *kernels_).marks(word));
+  EXPECT_FALSE(parameters.marks(1));
+  EXPECT_FALSE(Parameters(parameter_table(config), false, *kernels_).marks(0));
+  EXPECT_FALSE(Parameters(parameter_table(config, {.rank = 2}), true, *kernels_).marks(0));
   config.task = Task::kMaskedLm;  // whose head gives every row a gradient
-  EXPECT_FALSE(Parameters(parameter_table(config), true, *kernels_).marks(word));
+  EXPECT_FALSE(Parameters(parameter_table(config), true, *kernels_).marks(0));
 }
 
 TEST_F(ParametersTest, AnUnknownNameIsOurBug) {
@@ -229,6 +231,68 @@ TEST_F(ParametersTest, InitializesOnlyWhatItIsToldTo) {
   initialize(parameters, std::vector<size_t>{last}, 0.2, 1);
   EXPECT_THAT(read(parameters.value(last)), Each(testing::Ne(0.0f)));
   EXPECT_THAT(read(parameters.value(last - 2)), Each(0.0f));
+}
+
+TEST_F(ParametersTest, AHandleIsTheSameForTheSameName) {
+  Parameters parameters = make();
+  const std::string query = "bert.encoder.layer.0.attention.self.query.weight";
+  Parameter& all = parameters.factor(query, 3);
+  EXPECT_EQ(&parameters.parameter(query, 3), &all);
+  EXPECT_NE(&parameters.parameter(query, 2), &all);  // the same values, in part
+  EXPECT_EQ(parameters.parameter(query, 2).value().data, all.value().data);
+  EXPECT_EQ(parameters.handles().size(), 2u);
+}
+
+TEST_F(ParametersTest, OnlyWhatTrainsTakesGradientsAndMoments) {
+  const LoraOptions none;
+  const std::vector<ParameterSpec> table = parameter_table(config_, none, /*first_depth=*/1);
+  const Parameters parameters(table, true, *kernels_);
+  const auto fp32 = [](int64_t elements) { return static_cast<size_t>(elements) * sizeof(float); };
+  const ParameterBytes bytes = parameters.bytes();
+  EXPECT_EQ(bytes.values, fp32(total_elements(table)));
+  EXPECT_EQ(bytes.gradients, fp32(trained_elements(table)));
+  EXPECT_EQ(bytes.moments, 2 * bytes.gradients);
+  EXPECT_LT(bytes.gradients, bytes.values);
+  EXPECT_EQ(parameters.first_trained(), 5u);  // behind the embeddings
+  EXPECT_FALSE(parameters.second_moment(4));
+  EXPECT_TRUE(parameters.second_moment(5));
+  EXPECT_FALSE(parameters.marks(0));
+}
+
+TEST_F(ParametersTest, APlanKnowsWhatTheParametersTake) {
+  const ParameterBytes bytes = make().bytes();
+  Parameters plan = Parameters::plan(parameter_table(config_), true, *kernels_);
+  EXPECT_FALSE(plan.values());
+  EXPECT_FALSE(plan.factor("classifier.weight").value());
+  EXPECT_EQ(plan.bytes().values, bytes.values);
+  EXPECT_EQ(plan.bytes().gradients, bytes.gradients);
+  EXPECT_EQ(plan.bytes().moments, bytes.moments);
+}
+
+// Rows without moments are not written to, so that they take no memory.
+TEST_F(ParametersTest, ClearingMomentsSkipsRowsThatHaveNone) {
+  Parameters parameters = make();
+  const std::vector<float> ones(static_cast<size_t>(parameters.first_moments().elements()), 1);
+  kernels_->upload(parameters.first_moments(), ones.data());
+  kernels_->upload(parameters.second_moments(), ones.data());
+  parameters.marks(0).i32()[3] = kHasMoments;
+  parameters.marks(0).i32()[4] = kHasGradient;
+  parameters.clear_moments();
+  for (size_t i = 0; i < parameters.specs().size(); ++i) {
+    for (const Tensor& moments : {parameters.first_moment(i), parameters.second_moment(i)}) {
+      const std::vector<float> left = read(moments);
+      for (size_t at = 0; at < left.size(); ++at) {
+        const bool is_skipped = i == 0 && at / 8 != 3;  // rows of 8
+        ASSERT_EQ(left[at], is_skipped ? 1.0f : 0.0f) << parameters.specs()[i].name << " " << at;
+      }
+    }
+  }
+}
+
+TEST_F(ParametersTest, ATableThatFreezesItsEndIsOurBug) {
+  std::vector<ParameterSpec> table = parameter_table(config_);
+  table.back().trains = false;
+  EXPECT_THAT([&] { Parameters(table, true, *kernels_); }, ThrowsCode(Code::kInternal));
 }
 
 }  // namespace

@@ -76,55 +76,59 @@ void Kernels::finish_gradients(float max_grad_norm, StepState& state) {
 
 namespace {
 
-// Rows [begin, end) of a table [R,columns], which begins at w, g, m and v.
-void update_rows(const CpuLoops& loops, int32_t* marks, int64_t begin, int64_t end, int64_t columns,
-                 float* w, float* g, float* m, float* v, const AdamWFactors& factors) {
+// Rows [begin, end) of a table that has marks.
+void update_rows(const CpuLoops& loops, const UpdateRange& table, int64_t begin, int64_t end,
+                 const AdamWFactors& factors) {
+  int32_t* const marks = table.marks.i32();
+  float* const w = table.w.f32();
+  const int64_t columns = table.w.elements() / table.marks.rows();
   for (int64_t r = begin; r < end;) {
     int64_t next = r;
     while (next < end && marks[next] == 0) ++next;
     loops.decay(w + r * columns, (next - r) * columns, factors.keep);
     for (r = next; r < end && marks[r] != 0; ++r) {
       const int64_t at = r * columns;
-      marks[r] = loops.adamw(w + at, g + at, m + at, v + at, columns, factors) ? kHasMoments : 0;
+      const bool has_moments = loops.adamw(w + at, table.g.f32() + at, table.m.f32() + at,
+                                           table.v.f32() + at, columns, factors);
+      marks[r] = has_moments ? kHasMoments : 0;
     }
   }
 }
 
 }  // namespace
 
-void Kernels::adamw(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
-                    const AdamWOptions& options, const StepState& state) {
-  const StepState& cpu = state;
+// The elements [begin, end) of a range, on the calling thread.
+void Kernels::update_range(const UpdateRange& range, int64_t begin, int64_t end,
+                           const AdamWFactors& factors) {
+  const auto update = [&](float* g, int64_t at, int64_t count) {
+    loops_.adamw(range.w.f32() + at, g, range.m.f32() + at, range.v.f32() + at, count, factors);
+  };
+  if (!range.zeroes_gradient) {
+    for_each_piece(loops_, range.g, begin, end, update);
+  } else if (!range.marks) {
+    update(range.g.f32() + begin, begin, end - begin);
+  } else {
+    // A row belongs to the thread that has its first element.
+    const int64_t columns = range.w.elements() / range.marks.rows();
+    update_rows(loops_, range, (begin + columns - 1) / columns, (end + columns - 1) / columns,
+                factors);
+  }
+}
+
+void Kernels::adamw(std::span<const UpdateRange> ranges, const AdamWOptions& options,
+                    const StepState& state) {
   int64_t total = 0;
-  for (const UpdateRange& range : ranges) total += range.end - range.begin;
-  // Threads share the ranges' elements, as if these stood end to end.
+  for (const UpdateRange& range : ranges) total += range.w.elements();
+  // Threads share the elements of all ranges, as if these stood end to end.
   parallel(total, kUpdateGrain, [&](int64_t begin, int64_t end, int) {
     int64_t passed = 0;
     for (const UpdateRange& range : ranges) {
-      const int64_t from = range.begin + std::max<int64_t>(0, begin - passed);
-      const int64_t to = std::min(range.end, range.begin + end - passed);
-      passed += range.end - range.begin;
+      const int64_t from = std::max<int64_t>(0, begin - passed);
+      const int64_t to = std::min(range.w.elements(), end - passed);
+      passed += range.w.elements();
       if (from >= to) continue;
-      const AdamWFactors factors = adamw_factors(range, options, cpu.inputs, cpu.gradient_scale);
-      if (range.gradient) {
-        for_each_piece(loops_, range.gradient, from - range.begin, to - range.begin,
-                       [&](float* values, int64_t piece, int64_t elements) {
-                         const int64_t at = range.begin + piece;
-                         loops_.adamw(w.f32() + at, values, m.f32() + at, v.f32() + at, elements,
-                                      factors);
-                       });
-        continue;
-      }
-      if (!range.marks) {
-        loops_.adamw(w.f32() + from, g.f32() + from, m.f32() + from, v.f32() + from, to - from,
-                     factors);
-        continue;
-      }
-      // A row is the thread's that has its first element.
-      const int64_t columns = (range.end - range.begin) / range.marks.rows(), at = range.begin;
-      update_rows(loops_, range.marks.i32(), (from - at + columns - 1) / columns,
-                  (to - at + columns - 1) / columns, columns, w.f32() + at, g.f32() + at,
-                  m.f32() + at, v.f32() + at, factors);
+      update_range(range, from, to,
+                   adamw_factors(range, options, state.inputs, state.gradient_scale));
     }
   });
 }

@@ -100,10 +100,12 @@ void Kernels::add_squares_of_products(std::span<const FactoredGradient> gradient
   for (const double each : squares) state.squares += each;
 }
 
-void Kernels::update_matrix(const FactoredGradient& gradient, int64_t begin, int64_t end, float* w,
-                            float* m, float* v, const AdamWFactors& factors, float* room,
-                            int thread) {
-  const FactoredGradient g = in_fp32(gradient, room + kUpdateSums);
+void Kernels::update_matrix(const FactoredUpdate& update, int64_t begin, int64_t end,
+                            const AdamWFactors& factors, float* room, int thread) {
+  const FactoredGradient g = in_fp32(update.gradient, room + kUpdateSums);
+  float* const w = update.range.w.f32();
+  float* const m = update.range.m.f32();
+  float* const v = update.range.v.f32();
   const int64_t outputs = g.dy.columns(), inputs = g.x.columns();
   const auto use = [&](const Tile& tile, float* sums) {
     for (int64_t row = 0; row < tile.rows; ++row) {
@@ -125,16 +127,15 @@ void Kernels::update_matrix(const FactoredGradient& gradient, int64_t begin, int
   }
 }
 
-void Kernels::adamw_of_products(Tensor w, std::span<const FactoredUpdate> updates, Tensor m,
-                                Tensor v, const AdamWOptions& options, const StepState& state) {
-  const StepState& cpu = state;
+void Kernels::adamw_of_products(std::span<const FactoredUpdate> updates,
+                                const AdamWOptions& options, const StepState& state) {
   int64_t tokens = 0, widest = 0, total = 0;
   for (const FactoredUpdate& update : updates) {
     const FactoredGradient& g = update.gradient;
     tokens = std::max(tokens, g.dy.rows());
     widest = std::max(widest, g.dy.columns() + g.x.columns());
-    total += update.range.end - update.range.begin;
-    assert(update.range.end - update.range.begin == g.dy.columns() * g.x.columns());
+    total += update.range.w.elements();
+    assert(update.range.w.elements() == g.dy.columns() * g.x.columns());
   }
   const int64_t room = make_factored_room(tokens, widest);
   // Threads share the elements, as if matrices stood end to end; a strip of rows is the thread's
@@ -152,10 +153,8 @@ void Kernels::adamw_of_products(Tensor w, std::span<const FactoredUpdate> update
       passed += rows * columns;
       if (from >= to) continue;
       const AdamWFactors factors =
-          adamw_factors(update.range, options, cpu.inputs, cpu.gradient_scale);
-      const int64_t at = update.range.begin;
-      update_matrix(update.gradient, from, to, w.f32() + at, m.f32() + at, v.f32() + at, factors,
-                    factored_.data() + thread * room, thread);
+          adamw_factors(update.range, options, state.inputs, state.gradient_scale);
+      update_matrix(update, from, to, factors, factored_.data() + thread * room, thread);
     }
   });
 }

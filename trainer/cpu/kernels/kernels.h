@@ -35,19 +35,37 @@ struct LinearGradients {
   Into into_dw = Into::kAdd;  // kOverwrite where dw is not fp32
 };
 
+// An adapter of a matrix [N,K]: the product of two narrow ones.
+struct LowRankFactors {
+  ConstTensor a, b;  // [R,K], [N,R]
+  float scale = 1;
+  int64_t column = 0;  // of y, where the adapted matrix's N outputs begin
+};
+
+// Where the gradients of an adapter go. A null da or db is not computed.
+struct LowRankGradients {
+  Tensor ddown;  // [T,R], scratch that is overwritten
+  Tensor dx;     // [T,K]; may be x where it is overwritten
+  Into into_dx = Into::kOverwrite;
+  Tensor da{}, db{};  // [R,K], [N,R], added to
+};
+
 // What is known of a row of an embedding table's gradient and moments: bits of an int32 a row. What
 // has no bit holds zeros, so that an update need not read it: most rows are in no text. To have
 // bits too many is safe.
 enum RowMark : int32_t { kHasGradient = 1, kHasMoments = 2 };
 
-// Elements [begin, end) of the parameter arena that share their factors.
+// One parameter, or neighbours in memory that are updated alike: what an update reads and writes,
+// and how. All tensors have the same number of elements; w, m and v are fp32.
 struct UpdateRange {
-  int64_t begin = 0, end = 0;
+  Tensor w, g{};   // values and gradient; g is fp32 or kept_dtype(), and null in a FactoredUpdate
+  Tensor m, v;     // the first and the second moment
+  Tensor marks{};  // the RowMarks of a table that is looked up; null for other parameters
   float weight_decay = 0;
   float rate_scale = 1;  // times the step's learning rate
-  bool adapts = true;    // LAMB's, to the size of the weights
-  Tensor marks{};        // of the rows of the table that this is; null: it is none
-  Tensor gradient{};     // where it is not in g, fp32 or kept_dtype(); null: it is there
+  bool adapts = true;    // whether LAMB scales the step by the size of the weights
+  // Whether g is made zeros, for the next update to add to. Only an fp32 gradient can be.
+  bool zeroes_gradient = true;
 };
 
 // A matrix's gradient as the factors of the one product that it is, dy^T x [N,K]: of a batch with
@@ -58,7 +76,7 @@ struct FactoredGradient {
 
 struct FactoredUpdate {
   FactoredGradient gradient;
-  UpdateRange range;  // the matrix's part of the parameter arena
+  UpdateRange range;  // the matrix
 };
 
 // The CPU's operations of a BERT-family training step. Products are made by OpenBLAS (fp32) or by
@@ -180,14 +198,12 @@ class Kernels {
   // Turns dy into the gradient of x, in place.
   void activation_backward(ConstTensor x, Activation activation, Tensor dy);
 
-  // Low-rank adaptation of a matrix (Hu et al. 2021, arXiv:2106.09685): down [T,R] = x [T,K] a^T,
-  // kept for backward; columns [column, column + N) of y += scale * down b^T. a [R,K], b [N,R].
-  void low_rank_forward(Tensor x, const Weight& a, const Weight& b, float scale, int64_t column,
-                        Tensor down, Tensor y);
-  // dy as y; ddown [T,R] overwritten, scratch; da, db add. dx [T,K] may be x where it overwrites.
-  void low_rank_backward(Tensor dy, int64_t column, Tensor x, Tensor down, const Weight& a,
-                         const Weight& b, float scale, Tensor ddown, Tensor dx, Into into,
-                         Tensor da, Tensor db);
+  // Low-rank adaptation of a matrix (Hu et al. 2021, arXiv:2106.09685): down = x a^T; the
+  // adapter's columns of y += scale * down b^T. x [T,K]. down [T,R] is kept for backward.
+  void low_rank_forward(Tensor x, const LowRankFactors& adapter, Tensor down, Tensor y);
+  // dy has the shape of y. x and down are those of forward.
+  void low_rank_backward(Tensor dy, Tensor x, Tensor down, const LowRankFactors& adapter,
+                         const LowRankGradients& gradients);
 
   // ---- Convolution ---------------------------------------------------------------------------
   // Lays the S neighbours of each token (S odd, the token itself in the middle) side by side, so
@@ -253,19 +269,20 @@ class Kernels {
   // max_grad_norm/grad_norm where the norm exceeds it (max_grad_norm 0: no clipping).
   void finish_gradients(float max_grad_norm, StepState& state);
   // AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101) with bias correction, as
-  // torch.optim.AdamW: w -= rate * decay * w; w -= rate * m_hat / (sqrt(v_hat) + epsilon). w, g, m,
-  // v [n]; g is taken times the factor of finish_gradients; ranges lie inside [0, n), disjoint.
-  // Zeroes g, but not gradients that stand elsewhere. Keeps the ranges' marks true.
-  void adamw(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
-             const AdamWOptions& options, const StepState& state);
-  // The same of matrices whose gradients are made piece by piece and never stand in memory.
-  void adamw_of_products(Tensor w, std::span<const FactoredUpdate> updates, Tensor m, Tensor v,
-                         const AdamWOptions& options, const StepState& state);
+  // torch.optim.AdamW: w -= rate * decay * w; w -= rate * m_hat / (sqrt(v_hat) + epsilon). g is
+  // taken times the factor of finish_gradients. Ranges are disjoint. Keeps their marks true: rows
+  // that have no mark are decayed, and nothing else of them is read or written.
+  void adamw(std::span<const UpdateRange> ranges, const AdamWOptions& options,
+             const StepState& state);
+  // The same for matrices whose gradients are made piece by piece and are never whole in memory.
+  void adamw_of_products(std::span<const FactoredUpdate> updates, const AdamWOptions& options,
+                         const StepState& state);
   // LAMB (You et al. 2019, arXiv:1904.00962), with bias correction. As adamw, but the whole step of
   // a range, u = m_hat / (sqrt(v_hat) + epsilon) + decay * w, is scaled by |w| / |u| where the
-  // range adapts and neither is 0: one range a parameter.
-  void lamb(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
-            const AdamWOptions& options, const StepState& state);
+  // range adapts and neither is 0. So each range is one parameter. All of g, m and v are read and
+  // written, whatever the marks say. Gradients are fp32 and zeroed.
+  void lamb(std::span<const UpdateRange> ranges, const AdamWOptions& options,
+            const StepState& state);
 
  private:
   // pool_.parallel_for with denormals flushed.
@@ -286,9 +303,12 @@ class Kernels {
   FactoredGradient in_fp32(const FactoredGradient& g, float* room) const;
   // |dy^T x|^2; `room`: for what is computed on the way.
   double squares_of(const FactoredGradient& g, float* room, int thread);
-  // Rows [begin, end) of the matrix, on the calling thread; w, m and v begin with the matrix.
-  void update_matrix(const FactoredGradient& gradient, int64_t begin, int64_t end, float* w,
-                     float* m, float* v, const AdamWFactors& factors, float* room, int thread);
+  // Rows [begin, end) of the matrix, on the calling thread.
+  void update_matrix(const FactoredUpdate& update, int64_t begin, int64_t end,
+                     const AdamWFactors& factors, float* room, int thread);
+  // Elements [begin, end) of the range, on the calling thread.
+  void update_range(const UpdateRange& range, int64_t begin, int64_t end,
+                    const AdamWFactors& factors);
   using HeadFunction = std::function<void(const AttentionHead& head, const HeadView& view,
                                           int64_t part, std::vector<float>& scratch)>;
   // Calls fn for every head of every sequence, on the thread of the part to which it belongs.

@@ -15,31 +15,32 @@ double trust_ratio(const UpdateRange& range, double weight_squares, double step_
 }  // namespace
 
 // Block by block, so that neither threads nor their number change a sum.
-void Kernels::lamb(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const UpdateRange> ranges,
-                   const AdamWOptions& options, const StepState& state) {
-  const StepState& cpu = state;
-  const BiasCorrection correction(options, cpu.inputs.step);
+void Kernels::lamb(std::span<const UpdateRange> ranges, const AdamWOptions& options,
+                   const StepState& state) {
+  const BiasCorrection correction(options, state.inputs.step);
   std::vector<double> weight_squares, step_squares;
   for (const UpdateRange& range : ranges) {
+    float* const w = range.w.f32();
+    float* const g = range.g.f32();
     const LambFactors factors{
-        .gradient_scale = cpu.gradient_scale,
+        .gradient_scale = state.gradient_scale,
         .beta1 = options.beta1,
         .beta2 = options.beta2,
         .correction = static_cast<float>(1 / correction.first),
         .inverse_root_correction = static_cast<float>(1 / std::sqrt(correction.second)),
         .epsilon = options.epsilon,
         .weight_decay = range.weight_decay};
-    const int64_t count = range.end - range.begin;
+    const int64_t count = range.w.elements();
     const int64_t blocks = (count + kUpdateGrain - 1) / kUpdateGrain;
     weight_squares.assign(static_cast<size_t>(blocks), 0);
     step_squares.assign(static_cast<size_t>(blocks), 0);
     parallel(blocks, 1, [&](int64_t begin, int64_t end, int) {
       for (int64_t block = begin; block < end; ++block) {
-        const int64_t at = range.begin + block * kUpdateGrain;
-        const int64_t size = std::min(kUpdateGrain, range.end - at);
-        weight_squares[static_cast<size_t>(block)] = loops_.sum_of_squares(w.f32() + at, size);
+        const int64_t at = block * kUpdateGrain;
+        const int64_t size = std::min(kUpdateGrain, count - at);
+        weight_squares[static_cast<size_t>(block)] = loops_.sum_of_squares(w + at, size);
         step_squares[static_cast<size_t>(block)] = loops_.lamb_direction(
-            w.f32() + at, g.f32() + at, m.f32() + at, v.f32() + at, size, factors);
+            w + at, g + at, range.m.f32() + at, range.v.f32() + at, size, factors);
       }
     });
     const auto sum = [](const std::vector<double>& values) {
@@ -47,12 +48,11 @@ void Kernels::lamb(Tensor w, Tensor g, Tensor m, Tensor v, std::span<const Updat
       for (const double value : values) total += value;
       return total;
     };
-    const double rate = static_cast<double>(cpu.inputs.learning_rate) *
+    const double rate = static_cast<double>(state.inputs.learning_rate) *
                         static_cast<double>(range.rate_scale) *
                         trust_ratio(range, sum(weight_squares), sum(step_squares));
     parallel(count, kUpdateGrain, [&](int64_t begin, int64_t end, int) {
-      const int64_t at = range.begin + begin;
-      loops_.lamb_apply(w.f32() + at, g.f32() + at, end - begin, static_cast<float>(rate));
+      loops_.lamb_apply(w + begin, g + begin, end - begin, static_cast<float>(rate));
     });
   }
 }

@@ -3,42 +3,40 @@
 
 namespace berth {
 
-void Kernels::low_rank_forward(Tensor x, const Weight& a, const Weight& b, float scale,
-                               int64_t column, Tensor down, Tensor y) {
-  const Tensor into = a.master(), out_of = b.master();
-  const int64_t tokens = x.rows(), inputs = x.columns(), rank = into.rows();
-  assert(into.columns() == inputs && out_of.columns() == rank && down.columns() == rank);
-  assert(column + out_of.rows() <= y.columns());
+void Kernels::low_rank_forward(Tensor x, const LowRankFactors& adapter, Tensor down, Tensor y) {
+  const auto& [a, b, scale, column] = adapter;
+  const int64_t tokens = x.rows(), inputs = x.columns(), rank = a.rows();
+  assert(a.columns() == inputs && b.columns() == rank && down.columns() == rank);
+  assert(column + b.rows() <= y.columns());
   multiply(pool_, {.m = tokens,
                    .n = rank,
                    .k = inputs,
                    .a = {x.f32(), inputs},
-                   .b = {into.f32(), inputs, true},
+                   .b = {a.f32(), inputs, true},
                    .c = down.f32(),
                    .c_stride = rank});
   multiply(pool_, {.m = tokens,
-                   .n = out_of.rows(),
+                   .n = b.rows(),
                    .k = rank,
                    .a = {down.f32(), rank},
-                   .b = {out_of.f32(), rank, true},
+                   .b = {b.f32(), rank, true},
                    .c = y.f32() + column,
                    .c_stride = y.columns(),
                    .scale = scale,
                    .add = true});
 }
 
-void Kernels::low_rank_backward(Tensor dy, int64_t column, Tensor x, Tensor down, const Weight& a,
-                                const Weight& b, float scale, Tensor ddown, Tensor dx, Into into,
-                                Tensor da, Tensor db) {
-  const Tensor a_values = a.master(), b_values = b.master();
-  const int64_t tokens = x.rows(), inputs = x.columns(), rank = a_values.rows();
-  const int64_t outputs = b_values.rows();
+void Kernels::low_rank_backward(Tensor dy, Tensor x, Tensor down, const LowRankFactors& adapter,
+                                const LowRankGradients& gradients) {
+  const auto& [a, b, scale, column] = adapter;
+  const auto& [ddown, dx, into_dx, da, db] = gradients;
+  const int64_t tokens = x.rows(), inputs = x.columns(), rank = a.rows(), outputs = b.rows();
   const float* const dout = dy.f32() + column;
   multiply(pool_, {.m = tokens,
                    .n = rank,
                    .k = outputs,
                    .a = {dout, dy.columns()},
-                   .b = {b_values.f32(), rank},
+                   .b = {b.f32(), rank},
                    .c = ddown.f32(),
                    .c_stride = rank,
                    .scale = scale});
@@ -67,10 +65,10 @@ void Kernels::low_rank_backward(Tensor dy, int64_t column, Tensor x, Tensor down
                    .n = inputs,
                    .k = rank,
                    .a = {ddown.f32(), rank},
-                   .b = {a_values.f32(), inputs},
+                   .b = {a.f32(), inputs},
                    .c = dx.f32(),
                    .c_stride = inputs,
-                   .add = into == Into::kAdd});
+                   .add = into_dx == Into::kAdd});
 }
 
 }  // namespace berth

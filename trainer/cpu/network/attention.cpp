@@ -10,7 +10,7 @@ SelfAttention::SelfAttention(const ModelConfig& config, const LoraOptions& lora,
     : config_(config),
       layer_(layer),
       kernels_(kernels),
-      output_linear_(parameters, kernels, layer_names(config, layer).attention_output),
+      output_linear_(parameters, layer_names(config, layer).attention_output),
       output_adapter_(
           make_adapter(config, lora, layer, LayerPart::kAttentionOutput, parameters, kernels)),
       norm_(parameters, layer_names(config, layer).attention_norm, config.layer_norm_eps) {
@@ -23,7 +23,7 @@ SelfAttention::SelfAttention(const ModelConfig& config, const LoraOptions& lora,
   if (is_last && config.is_of_sequences() && !positions && adapters_.empty()) {
     picked_.emplace(config, layer, parameters, kernels);
   } else {
-    qkv_linear_.emplace(parameters, kernels, layer_names(config, layer).query, 3);
+    qkv_linear_.emplace(parameters, layer_names(config, layer).query, 3);
   }
 }
 
@@ -75,7 +75,7 @@ void SelfAttention::attend(const StepContext& step, Tensor x, Tensor attended,
   const int64_t tokens = step.batch.num_tokens;
   const Tensor kept = qkv_.first(tokens);
   const Tensor qkv = keeps_as_computed() ? kept : scratch.wide_as(tokens, qkv_.columns());
-  kernels_.linear_forward(x, *qkv_linear_->weight, qkv_linear_->bias, qkv);
+  qkv_linear_->forward(kernels_, x, qkv);
   for (Adapted& each : adapters_) {
     each.adapter.forward(step, adapter_dropout(each.part), x, qkv);
   }
@@ -121,7 +121,7 @@ void SelfAttention::forward(const StepContext& step, Tensor x, Tensor picked, Te
     attend(step, x, context, scratch);
     context = pick(context, picked, scratch.hidden);
   }
-  kernels_.linear_forward(context, *output_linear_.weight, output_linear_.bias, sum);
+  output_linear_.forward(kernels_, context, sum);
   if (output_adapter_) {
     output_adapter_->forward(step, adapter_dropout(LayerPart::kAttentionOutput, picked), context,
                              sum);
@@ -171,15 +171,6 @@ void SelfAttention::backward(const StepContext& step, Tensor x, Tensor picked, T
     kernels_.scatter_rows(dy, picked, dx);
   }
   attend_backward(step, x, attended, dattended, dx, scratch);
-}
-
-void SelfAttention::refresh() {
-  if (qkv_linear_) qkv_linear_->refresh(kernels_);
-  if (picked_) picked_->refresh();
-  output_linear_.refresh(kernels_);
-  if (disentangled_) disentangled_->refresh();
-  for (Adapted& each : adapters_) each.adapter.refresh();
-  if (output_adapter_) output_adapter_->refresh();
 }
 
 }  // namespace berth

@@ -32,7 +32,6 @@ class SelfAttention {
   // x and picked as in forward. Uses dy up; dx [T,H] is dy where all are picked.
   void backward(const StepContext& step, Tensor x, Tensor picked, Tensor dy, Tensor dx,
                 const LayerScratch& scratch);
-  void refresh();  // after the parameters changed
 
  private:
   void attend(const StepContext& step, Tensor x, Tensor attended, const LayerScratch& scratch);

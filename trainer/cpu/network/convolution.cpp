@@ -8,7 +8,7 @@ namespace berth {
 Convolution::Convolution(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
     : config_(config),
       kernels_(kernels),
-      conv_(parameters, kernels, convolution_names(config).conv),
+      conv_(parameters, convolution_names(config).conv),
       norm_(parameters, convolution_names(config).norm, config.layer_norm_eps) {}
 
 void Convolution::allocate(Arena& arena, const BatchLimits& limits) {
@@ -29,7 +29,7 @@ Tensor Convolution::forward(const StepContext& step, Tensor x, Tensor layer_outp
   const Tensor windows = windows_.first(tokens), pre = pre_.first(tokens);
   const Tensor sum = sum_.first(tokens), output = output_.first(tokens);
   kernels_.unfold_windows(x, step.batch.cu_seqlens, windows);
-  kernels_.linear_forward(windows, *conv_.weight, conv_.bias, pre);
+  conv_.forward(kernels_, windows, pre);
   kernels_.dropout(pre, dropout(step), step.state, pre);
   kernels_.activation_forward(pre, config_.conv_act, sum);
   kernels_.add_layer_norm_forward(
@@ -53,7 +53,5 @@ void Convolution::backward(const StepContext& step, Tensor d, const LayerScratch
 }
 
 void Convolution::add_input_gradient(Tensor dx) { kernels_.add(dx_.first(dx.rows()), dx); }
-
-void Convolution::refresh() { conv_.refresh(kernels_); }
 
 }  // namespace berth

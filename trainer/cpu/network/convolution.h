@@ -22,7 +22,6 @@ class Convolution {
   void backward(const StepContext& step, Tensor d, const LayerScratch& scratch);
   // Adds what the last backward left for x into dx, once the layer's own is there.
   void add_input_gradient(Tensor dx);
-  void refresh();  // after the parameters changed
 
  private:
   Dropout dropout(const StepContext& step) const;

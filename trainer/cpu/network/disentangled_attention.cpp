@@ -12,7 +12,7 @@ DisentangledAttention::DisentangledAttention(const ModelConfig& config, const Lo
       site_(layer_site(layer, LayerSite::kRelativePositions)),
       positions_(positions),
       kernels_(kernels),
-      qk_linear_(parameters, kernels, layer_names(config, layer).query, 2) {
+      qk_linear_(parameters, layer_names(config, layer).query, 2) {
   for (const LayerPart part : {LayerPart::kQuery, LayerPart::kKey}) {
     auto adapter = make_adapter(config, lora, layer, part, parameters, kernels);
     if (!adapter) continue;
@@ -32,7 +32,7 @@ RelativePositionInputs DisentangledAttention::inputs() const {
 
 RelativePositionInputs DisentangledAttention::forward(const StepContext& step) {
   const Tensor dropped = positions_.dropped(step, site_), qk = qk_.first(positions_.num_rows());
-  kernels_.linear_forward(dropped, *qk_linear_.weight, qk_linear_.bias, qk);
+  qk_linear_.forward(kernels_, dropped, qk);
   for (Adapted& each : adapters_) {
     each.adapter.forward(step, positions_.counted(each.dropout), dropped, qk);
   }
@@ -46,11 +46,6 @@ void DisentangledAttention::backward(const StepContext& step) {
     each.adapter.backward(step, positions_.counted(each.dropout), dropped, dqk(), dpositions);
   }
   positions_.add_gradient(step, site_, dpositions);
-}
-
-void DisentangledAttention::refresh() {
-  qk_linear_.refresh(kernels_);
-  for (Adapted& each : adapters_) each.adapter.refresh();
 }
 
 }  // namespace berth

@@ -28,7 +28,6 @@ class DisentangledAttention {
   // it on to the parameters and to the positions.
   Tensor dqk() const { return positions_.dqk(); }
   void backward(const StepContext& step);
-  void refresh();  // after the parameters changed
 
  private:
   struct Adapted {

@@ -10,10 +10,10 @@ Embeddings::Embeddings(const ModelConfig& config, Parameters& parameters, Kernel
       kernels_(kernels),
       norm_(parameters, embedding_names(config).norm, config.layer_norm_eps) {
   const EmbeddingNames names = embedding_names(config);
-  word_ = parameters.value(names.word + ".weight");
-  tables_.word = word_;
-  gradients_.dword = parameters.gradient(names.word + ".weight");
-  gradients_.word_marks = parameters.marks(names.word + ".weight");
+  const Parameter& word = parameters.parameter(names.word + ".weight");
+  tables_.word = word.value();
+  gradients_.dword = word.gradient();
+  gradients_.word_marks = word.marks();
   if (!names.position.empty()) {
     tables_.position = parameters.value(names.position + ".weight");
     gradients_.dposition = parameters.gradient(names.position + ".weight");
@@ -22,7 +22,7 @@ Embeddings::Embeddings(const ModelConfig& config, Parameters& parameters, Kernel
     tables_.type = parameters.value(names.token_type + ".weight");
     gradients_.dtype = parameters.gradient(names.token_type + ".weight");
   }
-  if (!names.projection.empty()) projection_.emplace(parameters, kernels, names.projection);
+  if (!names.projection.empty()) projection_.emplace(parameters, names.projection);
 }
 
 void Embeddings::allocate(Arena& arena, const BatchLimits& limits) {
@@ -42,7 +42,7 @@ void Embeddings::forward(const StepContext& step, Tensor y) {
   kernels_.layer_norm_forward(sum, norm_.parameters(), normalized, norm_.statistics(tokens));
   kernels_.dropout(normalized, step.dropout(config_.hidden_dropout_prob, kEmbeddingsSite),
                    step.state, normalized);
-  if (projection_) kernels_.linear_forward(normalized, *projection_->weight, projection_->bias, y);
+  if (projection_) projection_->forward(kernels_, normalized, y);
 }
 
 void Embeddings::backward(const StepContext& step, Tensor dy) {
@@ -59,10 +59,6 @@ void Embeddings::backward(const StepContext& step, Tensor dy) {
   const PaddingRows padding{.word = config_.pad_token_id,
                             .position = config_.counts_from_padding() ? config_.pad_token_id : -1};
   kernels_.embedding_backward(d, batch.embedding_ids(), padding, gradients_);
-}
-
-void Embeddings::refresh() {
-  if (projection_) projection_->refresh(kernels_);
 }
 
 }  // namespace berth

@@ -19,17 +19,10 @@ class Embeddings {
   void allocate(Arena& arena, const BatchLimits& limits);
   void forward(const StepContext& step, Tensor y);    // y [T,H]
   void backward(const StepContext& step, Tensor dy);  // dy is used up
-  void refresh();                                     // after the parameters changed
-
-  bool trains() const { return static_cast<bool>(dword()); }
-
-  Tensor word() const { return word_; }              // [V,E]
-  Tensor dword() const { return gradients_.dword; }  // null without gradients
 
  private:
   const ModelConfig& config_;
   Kernels& kernels_;
-  Tensor word_;
   EmbeddingTables tables_;
   EmbeddingGradients gradients_;
   LayerNorm norm_;

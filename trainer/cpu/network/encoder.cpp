@@ -1,6 +1,7 @@
 #include "trainer/cpu/network/encoder.h"
 
 #include <algorithm>
+#include <span>
 
 #include "trainer/model/part_names.h"
 
@@ -31,6 +32,14 @@ Encoder::Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters&
            .feed_forward = FeedForward(config, lora, i, parameters, kernels),
            .shares = false});
     }
+  }
+  const std::span<const ParameterSpec> trained =
+      parameters.specs().subspan(parameters.first_trained());
+  const auto shallowest = std::ranges::min_element(trained, {}, &ParameterSpec::depth);
+  if (shallowest == trained.end()) return;
+  embeddings_train_ = shallowest->depth == 0;
+  while (first_trained_ < layers_.size() && depth_of(first_trained_) < shallowest->depth) {
+    ++first_trained_;
   }
 }
 
@@ -99,6 +108,10 @@ Tensor Encoder::forward_layer(const StepContext& step, size_t i) {
   return output;
 }
 
+// Whether a layer's input is the output of the layer before it. The first layer reads the
+// embeddings, and the second one what the convolution made, where there is one.
+bool Encoder::reads_layer_before(size_t i) const { return i > (convolution_ ? 1u : 0u); }
+
 // Makes again what backward wants of a layer and later ones have overwritten: its input and
 // `middle_`. The last layer's are still there.
 void Encoder::restore_layer(const StepContext& step, size_t i) {
@@ -108,7 +121,7 @@ void Encoder::restore_layer(const StepContext& step, size_t i) {
     return;
   }
   if (!is_last(i)) layer.attention.recompute_output(middle_.first(step.batch.num_tokens));
-  if (layer.input.data == hidden_.data) layers_[i - 1].feed_forward.recompute_output(layer.input);
+  if (reads_layer_before(i)) layers_[i - 1].feed_forward.recompute_output(layer.input);
 }
 
 Tensor Encoder::forward(const StepContext& step) {
@@ -126,7 +139,7 @@ Tensor Encoder::forward(const StepContext& step) {
 void Encoder::backward(const StepContext& step, Tensor d) {
   const int64_t tokens = step.batch.num_tokens;
   if (positions_) positions_->begin_backward();
-  for (size_t i = layers_.size(); i-- > 0;) {
+  for (size_t i = layers_.size(); i-- > first_trained_;) {
     Layer& layer = layers_[i];
     const Tensor picked = picked_of(step, i);
     restore_layer(step, i);
@@ -136,19 +149,10 @@ void Encoder::backward(const StepContext& step, Tensor d) {
     layer.attention.backward(step, layer.input, picked, d, dx, scratch_);
     d = dx;
   }
+  if (!embeddings_train_) return;
   if (convolution_) convolution_->add_input_gradient(d);
-  if (positions_ && positions_->trains()) positions_->finish_backward();
-  if (embeddings_.trains()) embeddings_.backward(step, d);
-}
-
-void Encoder::refresh() {
-  embeddings_.refresh();
-  if (convolution_) convolution_->refresh();
-  for (Layer& layer : layers_) {
-    if (layer.shares) continue;
-    layer.attention.refresh();
-    layer.feed_forward.refresh();
-  }
+  if (positions_) positions_->finish_backward();
+  embeddings_.backward(step, d);
 }
 
 }  // namespace berth

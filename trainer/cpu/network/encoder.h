@@ -25,9 +25,6 @@ class Encoder {
   Tensor forward(const StepContext& step);
   // d [R,H] holds their gradient and is used up. Goes no farther down than what trains.
   void backward(const StepContext& step, Tensor d);
-  void refresh();  // after the parameters changed
-
-  const Embeddings& embeddings() const { return embeddings_; }
 
  private:
   struct Layer {
@@ -38,6 +35,7 @@ class Encoder {
   };
 
   int64_t depth_of(size_t i) const;
+  bool reads_layer_before(size_t i) const;
   bool is_last(size_t i) const { return i + 1 == layers_.size(); }
   Tensor picked_of(const StepContext& step, size_t i) const;
   Tensor forward_layer(const StepContext& step, size_t i);
@@ -58,7 +56,9 @@ class Encoder {
   Tensor hidden_, middle_;  // [T,H]
   Tensor spread_;           // [T,H], the gradient of the last layer's input, where it has picked
   LayerScratch scratch_;
-  bool recomputes_ = false;  // layers share the memory of all but their outputs
+  bool recomputes_ = false;   // layers share the memory of all but their outputs
+  size_t first_trained_ = 0;  // the first layer that has something to learn
+  bool embeddings_train_ = false;
 };
 
 }  // namespace berth

@@ -10,8 +10,8 @@ FeedForward::FeedForward(const ModelConfig& config, const LoraOptions& lora, int
     : config_(config),
       layer_(layer),
       kernels_(kernels),
-      intermediate_(parameters, kernels, layer_names(config, layer).intermediate),
-      output_(parameters, kernels, layer_names(config, layer).output),
+      intermediate_(parameters, layer_names(config, layer).intermediate),
+      output_(parameters, layer_names(config, layer).output),
       intermediate_adapter_(
           make_adapter(config, lora, layer, LayerPart::kIntermediate, parameters, kernels)),
       output_adapter_(make_adapter(config, lora, layer, LayerPart::kOutput, parameters, kernels)),
@@ -42,11 +42,10 @@ Dropout FeedForward::adapter_dropout(LayerPart part, Tensor picked) const {
 void FeedForward::activate(const StepContext& step, Tensor x, Tensor picked, Tensor pre,
                            Tensor activated) {
   if (!intermediate_adapter_) {
-    kernels_.linear_activation_forward(x, *intermediate_.weight, intermediate_.bias,
-                                       config_.hidden_act, pre, activated);
+    intermediate_.activation_forward(kernels_, x, config_.hidden_act, pre, activated);
     return;
   }
-  kernels_.linear_forward(x, *intermediate_.weight, intermediate_.bias, activated);
+  intermediate_.forward(kernels_, x, activated);
   intermediate_adapter_->forward(step, adapter_dropout(LayerPart::kIntermediate, picked), x,
                                  activated);
   kernels_.activation_forward(activated, config_.hidden_act, activated, /*kept=*/pre);
@@ -58,7 +57,7 @@ void FeedForward::forward(const StepContext& step, Tensor x, Tensor picked, Tens
   const Tensor activated = scratch.second_wide_as(rows, config_.intermediate_size);
   const Tensor sum = sum_.first(rows);
   activate(step, x, picked, pre_.first(rows), activated);
-  kernels_.linear_forward(activated, *output_.weight, output_.bias, sum);
+  output_.forward(kernels_, activated, sum);
   if (output_adapter_) {
     output_adapter_->forward(step, adapter_dropout(LayerPart::kOutput, picked), activated, sum);
   }
@@ -81,7 +80,7 @@ void FeedForward::backward(const StepContext& step, Tensor x, Tensor picked, Ten
   kernels_.add_layer_norm_backward(
       d, norm_.normalized(sum_.first(rows)), output_dropout(step, picked), step.state,
       norm_.parameters(), {.dx = doutput, .dresidual = d, .parameters = norm_.gradients()});
-  if (output_.learns() || output_adapter_) {
+  if (output_.reads_input() || output_adapter_) {
     kernels_.activation_forward(pre, config_.hidden_act, activated);
   }
   output_.backward(kernels_, doutput, activated, dactivated, Into::kOverwrite);
@@ -95,14 +94,6 @@ void FeedForward::backward(const StepContext& step, Tensor x, Tensor picked, Ten
   if (intermediate_adapter_) {  // dactivated has become the gradient before the activation
     intermediate_adapter_->backward(step, adapter_dropout(LayerPart::kIntermediate, picked), x,
                                     dactivated, d);
-  }
-}
-
-void FeedForward::refresh() {
-  intermediate_.refresh(kernels_);
-  output_.refresh(kernels_);
-  for (auto* adapter : {&intermediate_adapter_, &output_adapter_}) {
-    if (*adapter) (*adapter)->refresh();
   }
 }
 

@@ -27,7 +27,6 @@ class FeedForward {
   // x and picked as in forward. d holds dy and becomes dx.
   void backward(const StepContext& step, Tensor x, Tensor picked, Tensor d,
                 const LayerScratch& scratch);
-  void refresh();  // after the parameters changed
 
  private:
   void activate(const StepContext& step, Tensor x, Tensor picked, Tensor pre, Tensor activated);

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "trainer/cpu/network/context.h"
-#include "trainer/cpu/network/embeddings.h"
+#include "trainer/cpu/parameters.h"
 #include "trainer/model/config.h"
 
 namespace berth {
@@ -25,7 +25,6 @@ class Head {
   virtual Tensor forward(const StepContext& step, Tensor hidden) = 0;
   // After a labelled forward in training. Overwrites dhidden [R,H].
   virtual void backward(const StepContext& step, Tensor dhidden) = 0;
-  virtual void refresh() = 0;  // after the parameters changed
 };
 
 // Of the first token of each sequence: logits [B,C] =
@@ -40,12 +39,12 @@ std::unique_ptr<Head> make_token_head(const ModelConfig& config, Parameters& par
                                       Kernels& kernels);
 
 // Of the M masked tokens: logits [M,V] = norm(activation(dense(hidden))) word^T + bias, with the
-// word embeddings of `embeddings` (Press and Wolf 2017, arXiv:1608.05859).
-std::unique_ptr<Head> make_masked_lm_head(const ModelConfig& config, const Embeddings& embeddings,
-                                          Parameters& parameters, Kernels& kernels);
+// encoder's word embeddings (Press and Wolf 2017, arXiv:1608.05859).
+std::unique_ptr<Head> make_masked_lm_head(const ModelConfig& config, Parameters& parameters,
+                                          Kernels& kernels);
 
 // The one of the config's task.
-std::unique_ptr<Head> make_head(const ModelConfig& config, const Embeddings& embeddings,
-                                Parameters& parameters, Kernels& kernels);
+std::unique_ptr<Head> make_head(const ModelConfig& config, Parameters& parameters,
+                                Kernels& kernels);
 
 }  // namespace berth

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "trainer/cpu/kernels/kernels.h"
@@ -8,33 +7,36 @@
 
 namespace berth {
 
-// What a weight is for, in a model that learns or not: where its gradient is kept as factors,
-// tokens are few.
-WeightUse weight_use(bool learns, GradientForm form);
-WeightUse weight_use(const Parameters& parameters, const ProductGradient* product = nullptr);
-
-// One dense layer: views into Parameters, and the matrix as products want it, which copies share.
+// One dense layer: y = x w^T + bias. Copies share the parameters.
 struct Linear {
-  // `name`.weight and `name`.bias; `count` > 1 joins that many neighbours (query, key, value).
-  // A weight of three dimensions is taken as a matrix of as many rows.
-  Linear(Parameters& parameters, Kernels& kernels, const std::string& name, int count = 1);
+  // The parameters `name`.weight and `name`.bias. `count` > 1 joins that many neighbours (query,
+  // key, value) into one layer. A weight of three dimensions is taken as a matrix of as many rows.
+  Linear(Parameters& parameters, const std::string& name, int count = 1)
+      : weight(parameters.factor(name + ".weight", count)),
+        bias(parameters.parameter(name + ".bias", count)) {}
 
-  // Whether the weight wants a gradient, and so the x that it met.
-  bool learns() const { return dweight || product != nullptr; }
-  // As Kernels::linear_backward and linear_activation_backward, the parameters' gradients as they
-  // are held.
+  // Whether backward reads the x that forward was given.
+  bool reads_input() const { return weight.trains(); }
+
+  // As Kernels::linear_forward and linear_activation_forward.
+  void forward(Kernels& kernels, Tensor x, Tensor y) const {
+    kernels.linear_forward(x, weight.weight(), bias.value(), y);
+  }
+  void activation_forward(Kernels& kernels, Tensor x, Activation activation, Tensor pre,
+                          Tensor y) const {
+    kernels.linear_activation_forward(x, weight.weight(), bias.value(), activation, pre, y);
+  }
+  // As Kernels::linear_backward and linear_activation_backward. The gradients of the parameters go
+  // to where these hold them.
   void backward(Kernels& kernels, Tensor dy, Tensor x, Tensor dx, Into into) const;
   void activation_backward(Kernels& kernels, Tensor dy, Tensor pre, Activation activation, Tensor x,
                            Tensor dx, Into into) const;
-  void refresh(Kernels& kernels) const { kernels.refresh(*weight); }  // the parameters changed
 
-  ProductGradient* product;  // null: the weight's gradient is summed, in dweight
-  std::shared_ptr<Weight> weight;
-  Tensor bias, dweight, dbias;
+  Parameter& weight;
+  Parameter& bias;
 
  private:
   LinearGradients gradients() const;
-  void keep(Kernels& kernels, Tensor dy, Tensor x) const;  // factors, and of how many tokens it is
 };
 
 }  // namespace berth

@@ -9,15 +9,17 @@ LowRankAdapter::LowRankAdapter(const LoraOptions& lora, const std::string& targe
     : lora_(lora),
       column_(column),
       kernels_(kernels),
-      a_(kernels.make_weight(parameters.value(lora_a_name(target)), weight_use(parameters))),
-      b_(kernels.make_weight(parameters.value(lora_b_name(target)), weight_use(parameters))),
-      da_(parameters.gradient(lora_a_name(target))),
-      db_(parameters.gradient(lora_b_name(target))) {}
+      a_(parameters.parameter(lora_a_name(target))),
+      b_(parameters.parameter(lora_b_name(target))) {}
 
 void LowRankAdapter::allocate(Arena& arena, int64_t rows) {
   down_ = arena.make(DType::kF32, {rows, lora_.rank});
   ddown_ = arena.make(DType::kF32, {rows, lora_.rank});
-  if (lora_.dropout > 0) dropped_ = arena.make(DType::kF32, {rows, a_->master().columns()});
+  if (lora_.dropout > 0) dropped_ = arena.make(DType::kF32, {rows, a_.value().columns()});
+}
+
+LowRankFactors LowRankAdapter::values() const {
+  return {.a = a_.value(), .b = b_.value(), .scale = lora_.scale(), .column = column_};
 }
 
 Dropout LowRankAdapter::placed(const StepContext& step, Dropout dropout) const {
@@ -32,28 +34,28 @@ void LowRankAdapter::forward(const StepContext& step, Dropout dropout, Tensor x,
     kernels_.dropout(x, drop, step.state, dropped);
     x = dropped;
   }
-  kernels_.low_rank_forward(x, *a_, *b_, lora_.scale(), column_, down_.first(x.rows()), y);
+  kernels_.low_rank_forward(x, values(), down_.first(x.rows()), y);
 }
 
 void LowRankAdapter::backward(const StepContext& step, Dropout dropout, Tensor x, Tensor dy,
                               Tensor dx) {
   const Dropout drop = placed(step, dropout);
-  const Tensor down = down_.first(x.rows()), ddown = ddown_.first(x.rows());
+  const Tensor down = down_.first(x.rows());
+  LowRankGradients gradients{.ddown = ddown_.first(x.rows()),
+                             .dx = dx,
+                             .into_dx = Into::kAdd,
+                             .da = a_.gradient(),
+                             .db = b_.gradient()};
   if (drop.p == 0) {
-    kernels_.low_rank_backward(dy, column_, x, down, *a_, *b_, lora_.scale(), ddown, dx, Into::kAdd,
-                               da_, db_);
+    kernels_.low_rank_backward(dy, x, down, values(), gradients);
     return;
   }
   const Tensor dropped = dropped_.first(x.rows());  // becomes its own gradient
-  kernels_.low_rank_backward(dy, column_, dropped, down, *a_, *b_, lora_.scale(), ddown, dropped,
-                             Into::kOverwrite, da_, db_);
+  gradients.dx = dropped;
+  gradients.into_dx = Into::kOverwrite;
+  kernels_.low_rank_backward(dy, dropped, down, values(), gradients);
   kernels_.dropout(dropped, drop, step.state, dropped);
   kernels_.add(dropped, dx);
-}
-
-void LowRankAdapter::refresh() {
-  kernels_.refresh(*a_);
-  kernels_.refresh(*b_);
 }
 
 std::optional<LowRankAdapter> make_adapter(const ModelConfig& config, const LoraOptions& lora,

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -24,16 +23,16 @@ class LowRankAdapter {
   void forward(const StepContext& step, Dropout dropout, Tensor x, Tensor y);
   // x, y as in forward; adds to dx.
   void backward(const StepContext& step, Dropout dropout, Tensor x, Tensor dy, Tensor dx);
-  void refresh();  // after the parameters changed
 
  private:
+  LowRankFactors values() const;
   Dropout placed(const StepContext& step, Dropout dropout) const;
 
   LoraOptions lora_;
   int64_t column_;
   Kernels& kernels_;
-  std::shared_ptr<Weight> a_, b_;
-  Tensor da_, db_;
+  Parameter& a_;
+  Parameter& b_;
   Tensor down_, ddown_;  // [rows,R]
   Tensor dropped_;       // [rows,K], where it drops
 };

@@ -2,8 +2,8 @@
 
 namespace berth {
 
-std::unique_ptr<Head> make_head(const ModelConfig& config, const Embeddings& embeddings,
-                                Parameters& parameters, Kernels& kernels) {
+std::unique_ptr<Head> make_head(const ModelConfig& config, Parameters& parameters,
+                                Kernels& kernels) {
   switch (traits(config.task).rows) {
     case HeadRows::kSequences:
       return make_sequence_head(config, parameters, kernels);
@@ -12,7 +12,7 @@ std::unique_ptr<Head> make_head(const ModelConfig& config, const Embeddings& emb
     case HeadRows::kMasked:
       break;
   }
-  return make_masked_lm_head(config, embeddings, parameters, kernels);
+  return make_masked_lm_head(config, parameters, kernels);
 }
 
 }  // namespace berth

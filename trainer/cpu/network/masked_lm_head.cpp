@@ -8,17 +8,14 @@ namespace {
 
 class MaskedLmHead final : public Head {
  public:
-  MaskedLmHead(const ModelConfig& config, const Embeddings& embeddings, Parameters& parameters,
-               Kernels& kernels)
+  MaskedLmHead(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
       : config_(config),
         names_(masked_lm_head_names(config)),
         kernels_(kernels),
-        dense_(parameters, kernels, names_.dense),
+        dense_(parameters, names_.dense),
         norm_(parameters, names_.norm, config.layer_norm_eps),
-        word_(kernels.make_weight(embeddings.word(), weight_use(parameters))),
-        dword_(embeddings.dword()),
-        bias_(parameters.value(names_.bias)),
-        dbias_(parameters.gradient(names_.bias)) {}
+        word_(parameters.factor(embedding_names(config).word + ".weight")),
+        bias_(parameters.parameter(names_.bias)) {}
 
   Tensor picked(const BatchTensors& batch) const override { return batch.masked; }
   int64_t most_picked(const BatchLimits& limits) const override { return limits.most_masked(); }
@@ -39,10 +36,9 @@ class MaskedLmHead final : public Head {
     const Tensor activated = activated_.first(rows);
     const Tensor normalized = normalized_.first(rows), logits = logits_.first(rows);
     hidden_ = hidden;
-    kernels_.linear_activation_forward(hidden, *dense_.weight, dense_.bias, names_.activation,
-                                       pre_.first(rows), activated);
+    dense_.activation_forward(kernels_, hidden, names_.activation, pre_.first(rows), activated);
     kernels_.layer_norm_forward(activated, norm_.parameters(), normalized, norm_.statistics(rows));
-    kernels_.linear_forward(normalized, *word_, bias_, logits);
+    kernels_.linear_forward(normalized, word_.weight(), bias_.value(), logits);
     if (step.batch.labelled()) {
       const Tensor dlogits = step.training ? dlogits_.first(rows) : Tensor();
       kernels_.cross_entropy({logits, step.batch.labels, step.batch.weights}, step.label_smoothing,
@@ -54,17 +50,12 @@ class MaskedLmHead final : public Head {
   void backward(const StepContext& step, Tensor dhidden) override {
     const int64_t rows = step.batch.num_masked;
     const Tensor d = dnormalized_.first(rows);
-    kernels_.linear_backward(dlogits_.first(rows), normalized_.first(rows), *word_, d,
-                             Into::kOverwrite, {dword_, dbias_});
+    kernels_.linear_backward(dlogits_.first(rows), normalized_.first(rows), word_.weight(), d,
+                             Into::kOverwrite, {word_.gradient(), bias_.gradient()});
     kernels_.layer_norm_backward(d, norm_.normalized(activated_.first(rows)), norm_.parameters(), d,
                                  norm_.gradients());
     dense_.activation_backward(kernels_, d, pre_.first(rows), names_.activation, hidden_, dhidden,
                                Into::kOverwrite);
-  }
-
-  void refresh() override {
-    dense_.refresh(kernels_);
-    kernels_.refresh(*word_);
   }
 
  private:
@@ -73,8 +64,8 @@ class MaskedLmHead final : public Head {
   Kernels& kernels_;
   Linear dense_;
   LayerNorm norm_;
-  const std::unique_ptr<Weight> word_;  // [V,E]
-  const Tensor dword_, bias_, dbias_;
+  Parameter& word_;  // [V,E], of the embeddings
+  Parameter& bias_;
   Tensor hidden_;                                      // [M,H], of the last forward
   Tensor pre_, activated_, normalized_, dnormalized_;  // [M,E]
   Tensor logits_, dlogits_;                            // [M,V]
@@ -82,9 +73,9 @@ class MaskedLmHead final : public Head {
 
 }  // namespace
 
-std::unique_ptr<Head> make_masked_lm_head(const ModelConfig& config, const Embeddings& embeddings,
-                                          Parameters& parameters, Kernels& kernels) {
-  return std::make_unique<MaskedLmHead>(config, embeddings, parameters, kernels);
+std::unique_ptr<Head> make_masked_lm_head(const ModelConfig& config, Parameters& parameters,
+                                          Kernels& kernels) {
+  return std::make_unique<MaskedLmHead>(config, parameters, kernels);
 }
 
 }  // namespace berth

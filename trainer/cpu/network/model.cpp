@@ -50,9 +50,10 @@ Model::Model(const ModelConfig& config, Parameters& parameters, Kernels& kernels
              const LoraOptions& lora)
     : config_(config),
       loss_(loss),
+      parameters_(parameters),
       kernels_(kernels),
       encoder_(config, lora, parameters, kernels),
-      head_(make_head(config, encoder_.embeddings(), parameters, kernels)) {}
+      head_(make_head(config, parameters, kernels)) {}
 
 Model::Model(const ModelConfig& config, const BatchLimits& limits, Parameters& parameters,
              Kernels& kernels, LossOptions loss, const LoraOptions& lora)
@@ -161,10 +162,7 @@ void Model::backward(StepState& state) {
   encoder_.backward(step, dhidden);
 }
 
-void Model::refresh() {
-  encoder_.refresh();
-  head_->refresh();
-}
+void Model::refresh() { parameters_.refresh(); }
 
 std::vector<float> Model::logits() const {
   std::vector<float> host(static_cast<size_t>(logits_.elements()));

@@ -52,6 +52,7 @@ class Model {
 
   const ModelConfig& config_;
   const LossOptions loss_;
+  Parameters& parameters_;
   Kernels& kernels_;
   Encoder encoder_;
   const std::unique_ptr<Head> head_;

@@ -8,8 +8,8 @@ PickedAttention::PickedAttention(const ModelConfig& config, int64_t layer, Param
                                  Kernels& kernels)
     : config_(config),
       kernels_(kernels),
-      q_linear_(parameters, kernels, layer_names(config, layer).query),
-      kv_linear_(parameters, kernels, layer_names(config, layer).key, 2) {}
+      q_linear_(parameters, layer_names(config, layer).query),
+      kv_linear_(parameters, layer_names(config, layer).key, 2) {}
 
 void PickedAttention::allocate(Arena& arena, int64_t tokens, int64_t most_picked) {
   const int64_t hidden = config_.hidden_size;
@@ -33,8 +33,8 @@ void PickedAttention::forward(const StepContext& step, Dropout dropout, Tensor x
   const int64_t tokens = x.rows(), rows = picked.rows();
   const Tensor q = q_.first(rows), kept = kv_.first(tokens);
   const Tensor kv = keeps_as_computed() ? kept : scratch.wide_as(tokens, kv_.columns());
-  kernels_.linear_forward(picked_x, *q_linear_.weight, q_linear_.bias, q);
-  kernels_.linear_forward(x, *kv_linear_.weight, kv_linear_.bias, kv);
+  q_linear_.forward(kernels_, picked_x, q);
+  kv_linear_.forward(kernels_, x, kv);
   if (!keeps_as_computed()) kernels_.convert(kv, kept);
   kernels_.attention_forward(inputs(step, kv, picked, dropout), step.state, out,
                              log_sum_exp_.first(rows));
@@ -55,11 +55,6 @@ void PickedAttention::backward(const StepContext& step, Dropout dropout, Tensor 
   q_linear_.backward(kernels_, dq, picked_x, dpicked_x, Into::kAdd);
   kernels_.scatter_rows(dpicked_x, picked, dx);
   kv_linear_.backward(kernels_, dkv, x, dx, Into::kAdd);
-}
-
-void PickedAttention::refresh() {
-  q_linear_.refresh(kernels_);
-  kv_linear_.refresh(kernels_);
 }
 
 }  // namespace berth

@@ -23,7 +23,6 @@ class PickedAttention {
   // scratch's other buffers are used.
   void backward(const StepContext& step, Dropout dropout, Tensor dout, Tensor x, Tensor picked,
                 Tensor out, Tensor dpicked_x, Tensor dx, const LayerScratch& scratch);
-  void refresh();  // after the parameters changed
 
  private:
   bool keeps_as_computed() const { return kv_.dtype == DType::kF32; }

@@ -41,8 +41,6 @@ class RelativePositions {
   Tensor dqk() const { return dqk_.first(num_rows_); }
   Tensor dpositions() const { return dpositions_.first(num_rows_); }  // [P,H]
 
-  bool trains() const { return static_cast<bool>(dtable_); }
-
   int64_t num_rows() const { return num_rows_; }    // P
   int64_t most_rows() const;                        // that P may be
   Tensor row_of_distance() const { return rows_; }  // RelativePositionInputs::rows

@@ -1,4 +1,5 @@
 #include "trainer/cpu/network/heads.h"
+#include "trainer/cpu/network/linear.h"
 #include "trainer/model/dropout_sites.h"
 #include "trainer/model/part_names.h"
 
@@ -11,8 +12,8 @@ class SequenceHead final : public Head {
       : config_(config),
         names_(sequence_head_names(config)),
         kernels_(kernels),
-        dense_(parameters, kernels, names_.dense),
-        classifier_(parameters, kernels, names_.classifier) {}
+        dense_(parameters, names_.dense),
+        classifier_(parameters, names_.classifier) {}
 
   Tensor picked(const BatchTensors& batch) const override {
     return batch.cu_seqlens.first(batch.num_sequences);
@@ -36,10 +37,9 @@ class SequenceHead final : public Head {
       first_ = dropped_.first(sequences);
       kernels_.dropout(hidden, before(step), step.state, first_);
     }
-    kernels_.linear_activation_forward(first_, *dense_.weight, dense_.bias, names_.activation,
-                                       pre_.first(sequences), pooled);
+    dense_.activation_forward(kernels_, first_, names_.activation, pre_.first(sequences), pooled);
     kernels_.dropout(pooled, after(step), step.state, pooled);
-    kernels_.linear_forward(pooled, *classifier_.weight, classifier_.bias, logits);
+    classifier_.forward(kernels_, pooled, logits);
     if (step.batch.labelled()) {
       add_loss(step, logits, step.training ? dlogits_.first(sequences) : Tensor());
     }
@@ -55,11 +55,6 @@ class SequenceHead final : public Head {
     dense_.activation_backward(kernels_, dpooled, pre_.first(sequences), names_.activation, first_,
                                dhidden, Into::kOverwrite);
     if (names_.drops_before_dense) kernels_.dropout(dhidden, before(step), step.state, dhidden);
-  }
-
-  void refresh() override {
-    dense_.refresh(kernels_);
-    classifier_.refresh(kernels_);
   }
 
  private:

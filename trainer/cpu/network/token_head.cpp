@@ -1,4 +1,5 @@
 #include "trainer/cpu/network/heads.h"
+#include "trainer/cpu/network/linear.h"
 #include "trainer/model/dropout_sites.h"
 #include "trainer/model/part_names.h"
 
@@ -8,9 +9,7 @@ namespace {
 class TokenHead final : public Head {
  public:
   TokenHead(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
-      : config_(config),
-        kernels_(kernels),
-        classifier_(parameters, kernels, token_head_name(config)) {}
+      : config_(config), kernels_(kernels), classifier_(parameters, token_head_name(config)) {}
 
   Tensor picked(const BatchTensors&) const override { return {}; }
   int64_t most_picked(const BatchLimits&) const override { return 0; }
@@ -26,7 +25,7 @@ class TokenHead final : public Head {
     const int64_t tokens = step.batch.num_tokens;
     const Tensor dropped = dropped_.first(tokens), logits = logits_.first(tokens);
     kernels_.dropout(hidden, dropout(step), step.state, dropped);
-    kernels_.linear_forward(dropped, *classifier_.weight, classifier_.bias, logits);
+    classifier_.forward(kernels_, dropped, logits);
     if (step.batch.labelled()) {
       add_loss(step, logits, step.training ? dlogits_.first(tokens) : Tensor());
     }
@@ -39,8 +38,6 @@ class TokenHead final : public Head {
                          Into::kOverwrite);
     kernels_.dropout(dhidden, dropout(step), step.state, dhidden);
   }
-
-  void refresh() override { classifier_.refresh(kernels_); }
 
  private:
   void add_loss(const StepContext& step, Tensor logits, Tensor dlogits) {

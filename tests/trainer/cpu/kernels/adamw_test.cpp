@@ -7,6 +7,8 @@ using reference::Vector;
 
 class AdamW : public KernelsTest {
  protected:
+  void update(const UpdateRange& range) { kernels().adamw({&range, 1}, {}, *state_); }
+
   // Kingma and Ba's moments, decoupled decay, in the order of torch.optim.AdamW.
   static void reference_step(double& w, double g, double& m, double& v, double t, double rate,
                              double decay) {
@@ -24,7 +26,23 @@ TEST_P(AdamW, AgreesWithItsDefinitionOverSeveralSteps) {
   const int64_t n = 1003;
   Vector w = random(n), m(1003), v(1003);
   const Tensor wt = tensor({n}, w), gt = zeros({n}), mt = zeros({n}), vt = zeros({n});
-  const std::vector<UpdateRange> ranges{{0, 500, 0.01f, 1}, {500, 700, 0, 0.5f}, {710, n, 0.1f, 1}};
+  struct Part {
+    int64_t begin, end;
+    float weight_decay, rate_scale;
+  };
+  const Part parts[] = {{0, 500, 0.01f, 1}, {500, 700, 0, 0.5f}, {710, n, 0.1f, 1}};
+  std::vector<UpdateRange> ranges;
+  for (const auto& [begin, end, weight_decay, rate_scale] : parts) {
+    const auto of = [&, from = begin, count = end - begin](Tensor x) {
+      return x.slice(from, count);
+    };
+    ranges.push_back({.w = of(wt),
+                      .g = of(gt),
+                      .m = of(mt),
+                      .v = of(vt),
+                      .weight_decay = weight_decay,
+                      .rate_scale = rate_scale});
+  }
   for (uint64_t step = 0; step < 5; ++step) {
     begin({.seed = 1, .step = step, .learning_rate = 0.01f});
     Vector g = random(n);
@@ -35,12 +53,12 @@ TEST_P(AdamW, AgreesWithItsDefinitionOverSeveralSteps) {
     count_examples(4);
     kernels().add_squares(gt, *state_);
     kernels().finish_gradients(0, *state_);
-    kernels().adamw(wt, gt, mt, vt, ranges, {}, *state_);
-    for (const UpdateRange& range : ranges) {
-      for (auto i = static_cast<size_t>(range.begin); i < static_cast<size_t>(range.end); ++i) {
+    kernels().adamw(ranges, {}, *state_);
+    for (const Part& part : parts) {
+      for (auto i = static_cast<size_t>(part.begin); i < static_cast<size_t>(part.end); ++i) {
         reference_step(w[i], g[i] / 4, m[i], v[i], static_cast<double>(step + 1),
-                       static_cast<double>(0.01f * range.rate_scale),
-                       static_cast<double>(range.weight_decay));
+                       static_cast<double>(0.01f * part.rate_scale),
+                       static_cast<double>(part.weight_decay));
         g[i] = 0;
       }
     }
@@ -55,28 +73,28 @@ TEST_P(AdamW, AgreesWithItsDefinitionOverSeveralSteps) {
 TEST_P(AdamW, OfMarkedRowsIsThatOfAll) {
   constexpr int64_t kRows = 200, kColumns = 193, n = kRows * kColumns;
   const Vector values = random(n);
-  struct Side {
-    Tensor w, g, m, v;
-    UpdateRange range;
-  } all{tensor({n}, values), zeros({n}), zeros({n}), zeros({n}), {0, n, 0.1f}}, marked = all;
-  marked.w = tensor({n}, values);
-  marked.g = zeros({n});
-  marked.m = zeros({n});
-  marked.v = zeros({n});
-  marked.range.marks = ids(std::vector<int32_t>(kRows, kHasGradient | kHasMoments));
-  int32_t* const marks = marked.range.marks.i32();
+  const auto table = [&] {
+    return UpdateRange{.w = tensor({n}, values),
+                       .g = zeros({n}),
+                       .m = zeros({n}),
+                       .v = zeros({n}),
+                       .weight_decay = 0.1f};
+  };
+  const UpdateRange all = table();
+  UpdateRange marked = table();
+  marked.marks = ids(std::vector<int32_t>(kRows, kHasGradient | kHasMoments));
+  int32_t* const marks = marked.marks.i32();
   for (uint64_t step = 0; step < 4; ++step) {
     for (const int64_t row : {int64_t{0}, int64_t{17}, static_cast<int64_t>(50 + step)}) {
       const Vector g = random(kColumns);
       const std::vector<float> single(g.begin(), g.end());
-      for (const Side* side : {&all, &marked}) {
-        kernels().upload(side->g.slice(row * kColumns, kColumns), single.data());
+      for (const UpdateRange& side : {all, marked}) {
+        kernels().upload(side.g.slice(row * kColumns, kColumns), single.data());
       }
       marks[row] |= kHasGradient;
     }
     std::vector<double> norms;
-    for (const Tensor& which :
-         {ids(std::vector<int32_t>(kRows, kHasGradient)), marked.range.marks}) {
+    for (const Tensor& which : {ids(std::vector<int32_t>(kRows, kHasGradient)), marked.marks}) {
       begin({.seed = 1, .step = step, .learning_rate = 0.01f});
       count_examples(1);
       kernels().add_squares_of_rows(marked.g, which, *state_);
@@ -85,10 +103,7 @@ TEST_P(AdamW, OfMarkedRowsIsThatOfAll) {
     }
     EXPECT_GT(norms[0], 0);
     EXPECT_EQ(norms[1], norms[0]);
-    for (const Side* side : {&all, &marked}) {
-      kernels().adamw(side->w, side->g, side->m, side->v, std::vector<UpdateRange>{side->range}, {},
-                      *state_);
-    }
+    for (const UpdateRange& side : {all, marked}) kernels().adamw({&side, 1}, {}, *state_);
     EXPECT_EQ(floats(marked.w), floats(all.w));
     EXPECT_EQ(floats(marked.g), floats(all.g));
     EXPECT_EQ(floats(marked.m), floats(all.m));
@@ -110,7 +125,7 @@ TEST_P(AdamW, ClipsTheGlobalNorm) {
   kernels().finish_gradients(1.0f, *state_);
   EXPECT_NEAR(kernels().read_step(*state_).grad_norm, 5, 1e-9);  // 10 over 2 examples
   const Tensor w = zeros({2}), m = zeros({2}), v = zeros({2});
-  kernels().adamw(w, a, m, v, std::vector<UpdateRange>{{0, 2}}, {}, *state_);
+  update({.w = w, .g = a, .m = m, .v = v});
   expect_near(m, {0.1 * 0.6, 0}, 1e-6, "m");
 }
 
@@ -121,7 +136,7 @@ TEST_P(AdamW, LeavesASmallNormAlone) {
   kernels().add_squares(g, *state_);
   kernels().finish_gradients(1.0f, *state_);
   const Tensor w = zeros({2}), m = zeros({2}), v = zeros({2});
-  kernels().adamw(w, g, m, v, std::vector<UpdateRange>{{0, 2}}, {}, *state_);
+  update({.w = w, .g = g, .m = m, .v = v});
   expect_near(m, {0.03, 0.04}, 1e-6, "m");
 }
 
@@ -130,7 +145,7 @@ TEST_P(AdamW, WithoutExamplesChangesNothingButDecay) {
   const Tensor g = zeros({3}), w = tensor({3}, {1, 2, 3}), m = zeros({3}), v = zeros({3});
   kernels().add_squares(g, *state_);
   kernels().finish_gradients(1.0f, *state_);
-  kernels().adamw(w, g, m, v, std::vector<UpdateRange>{{0, 3, 0.5f}}, {}, *state_);
+  update({.w = w, .g = g, .m = m, .v = v, .weight_decay = 0.5f});
   expect_near(w, {0.95, 1.9, 2.85}, 1e-6, "w");
 }
 
@@ -150,9 +165,7 @@ TEST_P(AdamW, LetsForgottenMomentsReachZero) {
   const Tensor m = tensor({8}, Vector(8, 1.2e-38));
   count_examples(1);
   kernels().finish_gradients(0, *state_);
-  for (int i = 0; i < 3; ++i) {
-    kernels().adamw(w, g, m, v, std::vector<UpdateRange>{{0, 8}}, {}, *state_);
-  }
+  for (int i = 0; i < 3; ++i) update({.w = w, .g = g, .m = m, .v = v});
   expect_near(m, Vector(8, 0.0), 0, "m");
 }
 

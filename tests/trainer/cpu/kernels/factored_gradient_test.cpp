@@ -118,15 +118,21 @@ void Factored::check_updates() {
   std::vector<FactoredGradient> factors_of_all;
   std::vector<FactoredUpdate> updates;
   std::vector<UpdateRange> ranges;
+  const auto range_of = [](const Side& side, int64_t begin, int64_t count, float weight_decay) {
+    return UpdateRange{.w = side.w.slice(begin, count),
+                       .m = side.m.slice(begin, count),
+                       .v = side.v.slice(begin, count),
+                       .weight_decay = weight_decay,
+                       .rate_scale = 0.5f};
+  };
   int64_t begin_of = 3;
   for (const FactoredShape& shape : kFactoredShapes) {
     const int64_t size = shape.rows * shape.columns;
     factors_of_all.push_back(factors(shape, 3));
-    ranges.push_back({.begin = begin_of,
-                      .end = begin_of + size,
-                      .weight_decay = shape.tokens > 50 ? 0.1f : 0.0f,
-                      .rate_scale = 0.5f});
-    updates.push_back({factors_of_all.back(), ranges.back()});
+    const float weight_decay = shape.tokens > 50 ? 0.1f : 0.0f;
+    updates.push_back({factors_of_all.back(), range_of(sides[0], begin_of, size, weight_decay)});
+    ranges.push_back(range_of(sides[1], begin_of, size, weight_decay));
+    ranges.back().g = gradient.slice(begin_of, size);
     const std::vector<float> dw = floats(product(factors_of_all.back()));
     kernels().upload(gradient.slice(begin_of, size), dw.data());
     begin_of += size + 5;
@@ -135,8 +141,8 @@ void Factored::check_updates() {
   count_examples(2);
   kernels().add_squares_of_products(factors_of_all, *state_);
   kernels().finish_gradients(1, *state_);
-  kernels().adamw_of_products(sides[0].w, updates, sides[0].m, sides[0].v, {}, *state_);
-  kernels().adamw(sides[1].w, gradient, sides[1].m, sides[1].v, ranges, {}, *state_);
+  kernels().adamw_of_products(updates, {}, *state_);
+  kernels().adamw(ranges, {}, *state_);
   expect_near(sides[0].w, values(sides[1].w), 1e-6, "w");
   expect_near(sides[0].m, values(sides[1].m), 1e-6, "m");
   expect_near(sides[0].v, values(sides[1].v), 1e-6, "v");

@@ -8,10 +8,16 @@ using reference::Vector;
 class Lamb : public KernelsTest {};
 
 // Algorithm 2 of You et al. 2019, with the bias correction of its appendix.
+struct Part {
+  int64_t begin, end;
+  float weight_decay = 0, rate_scale = 1;
+  bool adapts = true;
+};
+
 struct Reference {
   Vector w, m, v;
 
-  void step(const Vector& g, double t, double rate, const UpdateRange& range) {
+  void step(const Vector& g, double t, double rate, const Part& range) {
     const AdamWOptions options;
     const double beta1 = options.beta1, beta2 = options.beta2;
     Vector u(w.size());
@@ -39,11 +45,21 @@ TEST_P(Lamb, AgreesWithItsDefinitionOverSeveralSteps) {
   Reference reference{random(n), Vector(size), Vector(size)};
   std::fill_n(reference.w.begin() + 600, 100, 0.0);  // a bias before it learned anything
   const Tensor wt = tensor({n}, reference.w), gt = zeros({n}), mt = zeros({n}), vt = zeros({n});
-  const std::vector<UpdateRange> ranges{
-      {.begin = 0, .end = 500, .weight_decay = 0.01f},
-      {.begin = 500, .end = 600, .adapts = false},
-      {.begin = 600, .end = 700},
-      {.begin = 710, .end = n, .weight_decay = 0.1f, .rate_scale = 0.5f}};
+  const std::vector<Part> parts{{.begin = 0, .end = 500, .weight_decay = 0.01f},
+                                {.begin = 500, .end = 600, .adapts = false},
+                                {.begin = 600, .end = 700},
+                                {.begin = 710, .end = n, .weight_decay = 0.1f, .rate_scale = 0.5f}};
+  std::vector<UpdateRange> ranges;
+  for (const Part& part : parts) {
+    const auto of = [&](Tensor x) { return x.slice(part.begin, part.end - part.begin); };
+    ranges.push_back({.w = of(wt),
+                      .g = of(gt),
+                      .m = of(mt),
+                      .v = of(vt),
+                      .weight_decay = part.weight_decay,
+                      .rate_scale = part.rate_scale,
+                      .adapts = part.adapts});
+  }
   for (uint64_t step = 0; step < 4; ++step) {
     begin({.seed = 1, .step = step, .learning_rate = 0.01f});
     Vector g = random(n);
@@ -52,10 +68,10 @@ TEST_P(Lamb, AgreesWithItsDefinitionOverSeveralSteps) {
     count_examples(4);
     kernels().add_squares(gt, *state_);
     kernels().finish_gradients(0, *state_);
-    kernels().lamb(wt, gt, mt, vt, ranges, {}, *state_);
+    kernels().lamb(ranges, {}, *state_);
     for (double& value : g) value /= 4;
-    for (const UpdateRange& range : ranges) {
-      reference.step(g, static_cast<double>(step + 1), static_cast<double>(0.01f), range);
+    for (const Part& part : parts) {
+      reference.step(g, static_cast<double>(step + 1), static_cast<double>(0.01f), part);
     }
     expect_near(wt, reference.w, 5e-6, "w");
     expect_near(mt, reference.m, 1e-6, "m");
@@ -72,7 +88,8 @@ TEST_P(Lamb, WithoutAnyStepChangesNothing) {
   const Tensor g = zeros({3}), w = tensor({3}, {1, 2, 3}), m = zeros({3}), v = zeros({3});
   kernels().add_squares(g, *state_);
   kernels().finish_gradients(1.0f, *state_);
-  kernels().lamb(w, g, m, v, std::vector<UpdateRange>{{.begin = 0, .end = 3}}, {}, *state_);
+  const UpdateRange range{.w = w, .g = g, .m = m, .v = v};
+  kernels().lamb({&range, 1}, {}, *state_);
   expect_near(w, {1, 2, 3}, 0, "w");
 }
 

@@ -8,7 +8,7 @@ using reference::Vector;
 // x [T,K] through a [R,K] and b [N,R] into columns [kColumn, kColumn + N) of y [T,W].
 class LowRank : public KernelsTest {
  protected:
-  static constexpr double kScale = 2;
+  static constexpr float kScale = 2;
   static constexpr int64_t kTokens = 37, kInputs = 24, kOutputs = 20, kWide = 70, kColumn = 40;
 
   void prepare(int64_t rank) {
@@ -16,14 +16,15 @@ class LowRank : public KernelsTest {
     x_ = random(kTokens * kInputs);
     a_ = random(rank * kInputs);
     b_ = random(kOutputs * rank);
-    a_weight_ = weight({rank, kInputs}, a_);
-    b_weight_ = weight({kOutputs, rank}, b_);
+    adapter_ = {.a = tensor({rank, kInputs}, a_),
+                .b = tensor({kOutputs, rank}, b_),
+                .scale = kScale,
+                .column = kColumn};
     down_ = garbage({kTokens, rank});
   }
   Tensor forward(const Vector& y) {
     const Tensor result = tensor({kTokens, kWide}, y);
-    kernels().low_rank_forward(tensor({kTokens, kInputs}, x_), *a_weight_, *b_weight_, kScale,
-                               kColumn, down_, result);
+    kernels().low_rank_forward(tensor({kTokens, kInputs}, x_), adapter_, down_, result);
     return result;
   }
   // The adapted columns of each row of y [T,W].
@@ -38,7 +39,7 @@ class LowRank : public KernelsTest {
 
   int64_t rank_ = 0;
   Vector x_, a_, b_;
-  std::unique_ptr<Weight> a_weight_, b_weight_;
+  LowRankFactors adapter_{};
   Tensor down_;
 };
 
@@ -68,9 +69,9 @@ TEST_P(LowRank, GradientsAreThoseOfTheDefinition) {
     const Tensor dx = tensor({kTokens, kInputs}, dx_before),
                  da = tensor({rank, kInputs}, da_before);
     const Tensor db = tensor({kOutputs, rank}, db_before);
-    kernels().low_rank_backward(tensor({kTokens, kWide}, dy), kColumn,
-                                tensor({kTokens, kInputs}, x_), down_, *a_weight_, *b_weight_,
-                                kScale, garbage({kTokens, rank}), dx, Into::kAdd, da, db);
+    kernels().low_rank_backward(
+        tensor({kTokens, kWide}, dy), tensor({kTokens, kInputs}, x_), down_, adapter_,
+        {.ddown = garbage({kTokens, rank}), .dx = dx, .into_dx = Into::kAdd, .da = da, .db = db});
     const auto expect_added = [&](Tensor actual, const Vector& before, const Vector& at,
                                   const std::function<Vector(const Vector&)>& f, const char* what) {
       Vector expected = reference::numeric_gradient(f, at, cotangent);
@@ -96,9 +97,10 @@ TEST_P(LowRank, TheGradientMayReplaceTheInput) {
   const Tensor apart = garbage({kTokens, kInputs}), x = tensor({kTokens, kInputs}, x_);
   const Tensor da = zeros({4, kInputs}), da_in_place = zeros({4, kInputs});
   for (const bool in_place : {false, true}) {
-    kernels().low_rank_backward(tensor({kTokens, kWide}, dy), kColumn, x, down_, *a_weight_,
-                                *b_weight_, kScale, garbage({kTokens, 4}), in_place ? x : apart,
-                                Into::kOverwrite, in_place ? da_in_place : da, {});
+    kernels().low_rank_backward(tensor({kTokens, kWide}, dy), x, down_, adapter_,
+                                {.ddown = garbage({kTokens, 4}),
+                                 .dx = in_place ? x : apart,
+                                 .da = in_place ? da_in_place : da});
   }
   EXPECT_EQ(floats(x), floats(apart));
   EXPECT_EQ(floats(da_in_place), floats(da));

@@ -65,14 +65,26 @@ class WholeGradient : public KernelsTest {
       } else {
         kernels().upload(place, numbers.data());
       }
-      std::vector<UpdateRange> ranges = {
-          {0, kBegin}, {kBegin, kEnd, 0.1f, 0.5f}, {kEnd, kAll, 0.1f}};
-      if (is_apart) ranges[1].gradient = whole;
+      const auto range_of = [&](int64_t from, int64_t to, float weight_decay, float rate_scale) {
+        return UpdateRange{.w = side.w.slice(from, to - from),
+                           .g = side.g.slice(from, to - from),
+                           .m = side.m.slice(from, to - from),
+                           .v = side.v.slice(from, to - from),
+                           .weight_decay = weight_decay,
+                           .rate_scale = rate_scale};
+      };
+      std::vector<UpdateRange> ranges = {range_of(0, kBegin, 0, 1),
+                                         range_of(kBegin, kEnd, 0.1f, 0.5f),
+                                         range_of(kEnd, kAll, 0.1f, 1)};
+      if (is_apart) {
+        ranges[1].g = whole;
+        ranges[1].zeroes_gradient = false;
+      }
       begin({.seed = 1, .step = 3, .learning_rate = 0.01f});
       count_examples(2);
       kernels().add_squares(is_apart ? whole : place, *state_);
       kernels().finish_gradients(1, *state_);
-      kernels().adamw(side.w, side.g, side.m, side.v, ranges, {}, *state_);
+      kernels().adamw(ranges, {}, *state_);
       side.norm = kernels().read_step(*state_).grad_norm;
     }
     EXPECT_NEAR(sides[1].norm / sides[0].norm, 1, 1e-6);

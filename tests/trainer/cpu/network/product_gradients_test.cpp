@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "storage/base/error.h"
@@ -29,7 +30,7 @@ void PrintTo(const Expected& expected, std::ostream* out) { *out << expected.mod
 constexpr int64_t kSummed = 0, kFactored = 40, kWhole = 1000;
 
 struct Trained {
-  std::vector<float> values, first_moment, second_moment;
+  std::vector<float> values, first_moments, second_moments;
   std::vector<double> norms;
   int64_t products = 0;
 };
@@ -54,8 +55,8 @@ class ProductGradients : public testing::TestWithParam<Expected> {
   }
 
   Parameters make_parameters(int64_t update_tokens) {
-    Parameters parameters(parameter_table(config_), /*with_gradients=*/true, *kernels_,
-                          update_tokens);
+    Parameters parameters(parameter_table(config_, lora_, first_depth_), /*with_gradients=*/true,
+                          *kernels_, update_tokens);
     std::vector<size_t> all(parameters.specs().size());
     std::iota(all.begin(), all.end(), size_t{0});
     initialize(parameters, all, /*initializer_range=*/0.05, /*seed=*/3);
@@ -109,9 +110,9 @@ class ProductGradients : public testing::TestWithParam<Expected> {
       trained.norms.push_back(kernels_->read_step(*state).grad_norm);
     }
     trained.values = read(parameters.values());
-    trained.first_moment = read(optimizer.first_moment());
-    trained.second_moment = read(optimizer.second_moment());
-    trained.products = static_cast<int64_t>(parameters.products().size());
+    trained.first_moments = read(parameters.first_moments());
+    trained.second_moments = read(parameters.second_moments());
+    trained.products = std::ranges::count_if(parameters.handles(), &Parameter::keeps_product);
     return trained;
   }
 
@@ -136,12 +137,14 @@ class ProductGradients : public testing::TestWithParam<Expected> {
       EXPECT_NEAR(factored.norms[i] / summed.norms[i], 1, 1e-4);
     }
     expect_near(factored.values, summed.values, "value");
-    expect_near(factored.first_moment, summed.first_moment, "first moment");
-    expect_near(factored.second_moment, summed.second_moment, "second moment");
+    expect_near(factored.first_moments, summed.first_moments, "first moment");
+    expect_near(factored.second_moments, summed.second_moments, "second moment");
   }
   void use_bf16() { kernels_ = make_cpu_kernels(pool_, "baseline", Precision::kBf16); }
 
   ModelConfig config_;
+  const LoraOptions lora_{};
+  int64_t first_depth_ = 0;
   OptimizerOptions options_{};
   PackedBatch batch_;
   bool recomputes_ = false;
@@ -166,8 +169,8 @@ TEST_P(ProductGradients, AreRoundedOnce) {
   EXPECT_GT(rounded.products, 0);
   EXPECT_NEAR(rounded.norms[0] / summed.norms[0], 1, 1e-4);
   int64_t others = 0;
-  for (size_t i = 0; i < summed.first_moment.size(); ++i) {
-    const float one = summed.first_moment[i], other = rounded.first_moment[i];
+  for (size_t i = 0; i < summed.first_moments.size(); ++i) {
+    const float one = summed.first_moments[i], other = rounded.first_moments[i];
     ASSERT_NEAR(other, one, 0x1.1p-8f * std::abs(one) + 1e-9f) << i;
     ASSERT_NEAR(rounded.values[i], summed.values[i], 2e-4f) << i;
     if (other != one) ++others;
@@ -178,7 +181,7 @@ TEST_P(ProductGradients, AreRoundedOnce) {
 TEST_P(ProductGradients, OfWhatIsFrozenAreNotRoundedInVain) {
   use_bf16();
   updates_ = 1;
-  options_.first_depth = 2;
+  first_depth_ = 2;
   const Trained summed = train(kSummed), rounded = train(kWhole);
   EXPECT_NEAR(rounded.norms[0] / summed.norms[0], 1, 1e-4);
 }
@@ -188,7 +191,7 @@ TEST_P(ProductGradients, InFp32AreTheSums) {
   const Trained summed = train(kSummed), whole = train(kWhole);
   EXPECT_GT(whole.products, 0);
   EXPECT_EQ(whole.values, summed.values);
-  EXPECT_EQ(whole.second_moment, summed.second_moment);
+  EXPECT_EQ(whole.second_moments, summed.second_moments);
 }
 
 // Where a batch's activations take more than its gradients, these come to lie where those were.
@@ -216,14 +219,15 @@ TEST_P(ProductGradients, SurviveRecomputation) {
 }
 
 TEST_P(ProductGradients, OfWhatIsFrozenAreNotWanted) {
-  options_.first_depth = 2;
+  first_depth_ = 2;
   expect_the_same();
 }
 
 // Layers' matrices that one product makes; the head's dense layer, too.
 TEST_P(ProductGradients, AreOfMatricesThatOneProductMakes) {
   for (const int64_t update_tokens : {kFactored, kWhole}) {
-    const Parameters parameters(parameter_table(config_), update_tokens, DType::kBF16);
+    const Parameters parameters = Parameters::plan(
+        parameter_table(config_), /*with_gradients=*/true, *kernels_, update_tokens);
     const GradientForm form =
         update_tokens == kFactored ? GradientForm::kFactored : GradientForm::kWhole;
     int64_t in_layers = 0;
@@ -271,7 +275,12 @@ TEST_P(ProductGradients, MayBeOfNoTokens) {
     const Model model = make_model(parameters);
     options_.weight_decay = 0;
     Optimizer optimizer(options_, parameters, *kernels_);
-    for (ProductGradient& product : parameters.products()) product.tokens = 0;
+    for (Parameter& each : parameters.handles()) {
+      const Tensor value = each.value().as_matrix();
+      const Tensor dy{.rank = 2, .shape = {0, value.rows()}};
+      const Tensor x{.rank = 2, .shape = {0, value.columns()}};
+      each.take_product(*kernels_, dy, x);
+    }
     const std::vector<float> before = read(parameters.values());
     const auto state = std::make_unique<StepState>();
     kernels_->begin_step(*state, {.learning_rate = 1e-2f});
@@ -315,8 +324,12 @@ TEST_P(ProductGradientsOfSharedLayers, SpareTheirActivations) {
 }
 
 TEST_P(ProductGradients, OfLongBatchesAreNotRounded) {
-  const Parameters parameters(parameter_table(config_), /*update_tokens=*/8192, DType::kBF16);
-  const Parameters longer(parameter_table(config_), /*update_tokens=*/8193, DType::kBF16);
+  use_bf16();
+  const auto plan = [&](int64_t update_tokens) {
+    return Parameters::plan(parameter_table(config_), /*with_gradients=*/true, *kernels_,
+                            update_tokens);
+  };
+  const Parameters parameters = plan(8192), longer = plan(8193);
   EXPECT_EQ(longer.kept_bytes(), 2 * parameters.kept_bytes());
 }
 

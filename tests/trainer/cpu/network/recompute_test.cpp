@@ -91,7 +91,8 @@ TEST_P(RecomputeAdapted, ChangesNoGradient) {
 
 TEST_P(Recompute, TakesAboutOneLayersActivations) {
   const auto planned_bytes = [this](bool recomputes) {
-    Parameters planned(parameter_table(config_));
+    Parameters planned =
+        Parameters::plan(parameter_table(config_), /*with_gradients=*/false, *kernels_);
     return Model::planned_bytes(config_, limits(recomputes), planned, *kernels_);
   };
   const size_t kept = planned_bytes(false), again = planned_bytes(true);

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "trainer/cpu/gradient_form.h"
+#include "trainer/cpu/kernels/kernels.h"
+
+namespace berth {
+
+// What a layer holds of one parameter: its values, its packed copies, and the place of its
+// gradient. A handle may also stand for neighbours of the parameter table that one product computes
+// together, as query, key and value: their rows then lie end to end. Parameters makes the handles,
+// owns the memory behind them, and must outlive them.
+//
+// Handles may overlap where gradients are summed: DeBERTa's query and key are one handle for the
+// products of positions, besides being a part of the handle for the products of tokens. Each handle
+// has packed copies of its own, of the same values.
+class Parameter {
+ public:
+  // The fp32 values, [rows, ...] in the table's shape.
+  Tensor value() const { return value_; }
+
+  // The values as the right factor of products, with their packed copies. Only of a handle that
+  // Parameters::factor() returned.
+  const Weight& weight() const { return *weight_; }
+
+  GradientForm form() const { return form_; }
+  bool trains() const { return form_ != GradientForm::kNone; }
+
+  // The tensor that backward writes, in the shape of value(): it adds to a kSummed one, and
+  // overwrites a kWhole one. Null where the gradient has another form. A kWhole one is also null
+  // until a model has placed it (Parameters::keep_products).
+  Tensor gradient() const { return gradient_; }
+
+  // The RowMarks of a table that is looked up, int32 [rows]; null for other parameters and without
+  // gradients. Whoever writes to gradients or moments keeps them true.
+  Tensor marks() const { return marks_; }
+
+  // Whether the gradient is one product that is kept until the update: kWhole or kFactored.
+  bool keeps_product() const {
+    return form_ == GradientForm::kWhole || form_ == GradientForm::kFactored;
+  }
+  // Backward tells that this update's gradient is dy^T x, which it has written where the form is
+  // kWhole. Copies the factors where the form is kFactored. Does nothing for the other forms.
+  // Throws kInternal where the update already has a product.
+  void take_product(Kernels& kernels, Tensor dy, Tensor x);
+  // The tokens of the product that the update has; nullopt: backward has not made it. There are 0
+  // where nothing was picked or masked.
+  std::optional<int64_t> product_tokens() const { return tokens_; }
+  // The factors of a kFactored gradient that the update has.
+  FactoredGradient factors() const;
+  // The update has used the product.
+  void drop_product() { tokens_.reset(); }
+
+  // The first of its parameters in the table, and the number of them.
+  size_t index() const { return index_; }
+  int count() const { return count_; }
+
+ private:
+  friend class Parameters;
+
+  size_t index_ = 0;
+  int count_ = 1;
+  Tensor value_{}, gradient_{}, marks_{};
+  GradientForm form_ = GradientForm::kNone;
+  FactoredGradient factors_{};  // room for the tokens of any update
+  std::optional<int64_t> tokens_{};
+  std::unique_ptr<Weight> weight_{};
+};
+
+}  // namespace berth
