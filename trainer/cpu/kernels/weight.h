@@ -8,14 +8,16 @@
 
 namespace berth {
 
-// A matrix [N,K] as products take it: the fp32 master, and, for products in bf16, copies of it that
-// are packed. Made by Kernels::make_weight(); refresh() packs anew after the master has changed.
+// A matrix [N,K] as products take it: the fp32 values, and packed copies of them for products in
+// bf16. Kernels::make_weight() makes it, and refresh() packs the copies again after the values have
+// changed. The values must outlive it.
 struct Weight {
-  Weight(Tensor w, WeightUse use, const Bf16Products* products);  // products null: in fp32
+  // Products are in fp32 where `products` is null.
+  Weight(Tensor w, WeightUse use, const Bf16Products* products);
   Tensor master() const { return values; }
 
   Tensor values;
-  bool in_bf16;                                 // whether its products are
+  bool in_bf16;                                 // whether its products are in bf16
   std::optional<Bf16Matrix> forward, backward;  // w^T and w as right factors
 };
 

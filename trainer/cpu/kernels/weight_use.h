@@ -2,8 +2,8 @@
 
 namespace berth {
 
-// What a weight is for: how often it changes, and how many tokens meet it meanwhile. By that a
-// backend keeps copies of it that are packed once, or packs it anew in every product.
+// What a weight is used for: how often it changes, and how many tokens are multiplied by it between
+// two changes. It decides whether packed copies are kept, or each product packs the weight again.
 enum class WeightUse { kInference, kTraining, kTrainingOfFewTokens };
 
 }  // namespace berth

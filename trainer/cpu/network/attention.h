@@ -17,19 +17,20 @@ namespace berth {
 //   y = layer_norm(x + dropout(output(self_attention(query(x), key(x), value(x)))))
 class SelfAttention {
  public:
-  // With `positions`, which it borrows, attention is disentangled.
+  // Attention is disentangled where `positions` is given. Borrows it.
   SelfAttention(const ModelConfig& config, const LoraOptions& lora, int64_t layer,
                 RelativePositions* positions, Parameters& parameters, Kernels& kernels);
-  // With the parameters of `other`, for another layer.
+  // Another layer with the parameters of `other`.
   SelfAttention(const SelfAttention& other, int64_t layer);
 
-  // For batches of so many tokens, of which so many at most are picked.
+  // For batches of at most `tokens` tokens that pick at most `most_picked` of them.
   void allocate(Arena& arena, int64_t tokens, int64_t most_picked);
-  // x [T,H]; y [R,H], of the tokens `picked` [R], increasing; null: of all.
+  // x [T,H]. y [R,H] has the rows of the tokens `picked` [R], which increase; null: of all tokens.
   void forward(const StepContext& step, Tensor x, Tensor picked, Tensor y,
                const LayerScratch& scratch);
   void recompute_output(Tensor y);  // y of the last forward pass, the same to the bit
-  // x and picked as in forward. Uses dy up; dx [T,H] is dy where all are picked.
+  // x and picked are those of forward. Overwrites dy. dx [T,H] is the same tensor as dy where all
+  // tokens are picked.
   void backward(const StepContext& step, Tensor x, Tensor picked, Tensor dy, Tensor dx,
                 const LayerScratch& scratch);
 
@@ -48,7 +49,7 @@ class SelfAttention {
   const ModelConfig& config_;
   int64_t layer_;
   Kernels& kernels_;
-  std::optional<Linear> qkv_linear_;  // where all tokens ask; else picked_
+  std::optional<Linear> qkv_linear_;  // where all tokens have queries; picked_ otherwise
   Linear output_linear_;
   struct Adapted {
     LayerPart part;

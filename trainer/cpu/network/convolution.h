@@ -7,20 +7,21 @@
 
 namespace berth {
 
-// What the larger DeBERTa-v2 have beside their first layer (He et al. 2020, arXiv:2006.03654, and
-// its published code): neighbouring tokens see each other before attention mixes them.
+// The convolution that the larger DeBERTa-v2 models have beside their first layer (He et al. 2020,
+// arXiv:2006.03654, and its published code). It mixes neighbouring tokens.
 //   y = layer_norm(layer(x) + activation(dropout(convolution(x))))
 class Convolution {
  public:
   Convolution(const ModelConfig& config, Parameters& parameters, Kernels& kernels);
 
   void allocate(Arena& arena, const BatchLimits& limits);
-  // x: what the first layer was given; layer_output: what it made of it. Both [T,H], as is the
-  // result, which is valid until the next forward.
+  // x is the input of the first layer, and layer_output is its output. Both are [T,H], and so is
+  // the result, which is valid until the next forward.
   Tensor forward(const StepContext& step, Tensor x, Tensor layer_output);
   // d holds dy and becomes the gradient of layer_output.
   void backward(const StepContext& step, Tensor d, const LayerScratch& scratch);
-  // Adds what the last backward left for x into dx, once the layer's own is there.
+  // Adds the gradient of x, which the last backward computed, to dx. To be called after the layer's
+  // own backward has written dx.
   void add_input_gradient(Tensor dx);
 
  private:

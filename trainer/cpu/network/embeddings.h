@@ -9,16 +9,16 @@
 
 namespace berth {
 
-// Word + position + token type embeddings, layer normalization, dropout (Devlin et al. 2018,
-// arXiv:1810.04805, section 3); where they are factorised, a projection to the hidden size (Lan et
-// al. 2019, arXiv:1909.11942, section 3.1).
+// The sum of word, position and token type embeddings, layer normalization and dropout (Devlin et
+// al. 2018, arXiv:1810.04805, section 3). Factorised embeddings are then projected to the hidden
+// size (Lan et al. 2019, arXiv:1909.11942, section 3.1).
 class Embeddings {
  public:
   Embeddings(const ModelConfig& config, Parameters& parameters, Kernels& kernels);
 
   void allocate(Arena& arena, const BatchLimits& limits);
   void forward(const StepContext& step, Tensor y);    // y [T,H]
-  void backward(const StepContext& step, Tensor dy);  // dy is used up
+  void backward(const StepContext& step, Tensor dy);  // overwrites dy
 
  private:
   const ModelConfig& config_;

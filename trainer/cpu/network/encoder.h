@@ -11,26 +11,28 @@
 
 namespace berth {
 
-// BERT's encoder (Devlin et al. 2018, arXiv:1810.04805) and those of its kin: embeddings and L
-// layers, post-normalized, which may share their parameters (Lan et al. 2019, arXiv:1909.11942).
+// The encoder of BERT (Devlin et al. 2018, arXiv:1810.04805) and of the architectures that follow
+// it: embeddings and L post-normalized layers. Layers may share their parameters (Lan et al. 2019,
+// arXiv:1909.11942). Borrows what it is made from. Not thread-safe.
 class Encoder {
  public:
   Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters& parameters,
           Kernels& kernels);
 
-  // `most_picked`: the longest that batches' `picked` gets; 0: that is null.
+  // `most_picked` is the most tokens that a batch picks; 0 where `picked` is always null.
   void allocate(Arena& arena, const BatchLimits& limits, int64_t most_picked);
-  // Returns the last hidden states [R,H], of the tokens that the batch has picked: the last layer
-  // computes no others. Valid until backward, or the next forward.
+  // Returns the last hidden states [R,H] of the tokens that the batch picks; the last layer
+  // computes no others. The result is valid until backward or the next forward.
   Tensor forward(const StepContext& step);
-  // d [R,H] holds their gradient and is used up. Goes no farther down than what trains.
+  // d [R,H] holds the gradient of the last hidden states, and is overwritten. Stops above the
+  // layers that do not train.
   void backward(const StepContext& step, Tensor d);
 
  private:
   struct Layer {
     SelfAttention attention;
     FeedForward feed_forward;
-    bool shares;               // the parameters of the layer before
+    bool shares;               // whether it has the parameters of the layer before
     Tensor input{}, output{};  // [T,H], of the last forward
   };
 
@@ -51,13 +53,13 @@ class Encoder {
   std::vector<Layer> layers_;
   std::unique_ptr<Convolution> convolution_;  // DeBERTa-v2-xlarge's
   Tensor embedded_;                           // [T,H]
-  // Without recomputation all layers' outputs are the one `hidden_`: what backward wants of it, and
-  // of `middle_`, what attention made of a layer's input, is normalized again.
+  // Without recomputation, all layers write their outputs to the one `hidden_`, and their attention
+  // writes to the one `middle_`. Backward normalizes the sums again to restore both.
   Tensor hidden_, middle_;  // [T,H]
-  Tensor spread_;           // [T,H], the gradient of the last layer's input, where it has picked
+  Tensor spread_;           // [T,H], the gradient of the last layer's input, where it picks tokens
   LayerScratch scratch_;
-  bool recomputes_ = false;   // layers share the memory of all but their outputs
-  size_t first_trained_ = 0;  // the first layer that has something to learn
+  bool recomputes_ = false;   // layers share the memory of all activations but their outputs
+  size_t first_trained_ = 0;  // the first layer with parameters that train
   bool embeddings_train_ = false;
 };
 

@@ -16,15 +16,15 @@ class FeedForward {
  public:
   FeedForward(const ModelConfig& config, const LoraOptions& lora, int64_t layer,
               Parameters& parameters, Kernels& kernels);
-  // With the parameters of `other`, for another layer.
+  // Another layer with the parameters of `other`.
   FeedForward(const FeedForward& other, int64_t layer);
 
   void allocate(Arena& arena, int64_t most_rows);
-  // x, y [R,H], of the tokens `picked` [R]; null: of all.
+  // x and y [R,H] are rows of the tokens `picked` [R]; null: of all tokens.
   void forward(const StepContext& step, Tensor x, Tensor picked, Tensor y,
                const LayerScratch& scratch);
   void recompute_output(Tensor y);  // y of the last forward pass, the same to the bit
-  // x and picked as in forward. d holds dy and becomes dx.
+  // x and picked are those of forward. d holds dy and becomes dx.
   void backward(const StepContext& step, Tensor x, Tensor picked, Tensor d,
                 const LayerScratch& scratch);
 

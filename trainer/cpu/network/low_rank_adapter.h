@@ -9,19 +9,20 @@
 
 namespace berth {
 
-// What LoRA adds to one dense layer: columns [column, column + N) of y += alpha / rank * dropout(x)
-// A^T B^T. Copies share the parameters, not the activations.
+// The adapter that LoRA adds to one dense layer (Hu et al. 2021, arXiv:2106.09685). It adds alpha /
+// rank * dropout(x) A^T B^T to columns [column, column + N) of y. Copies share the parameters, but
+// not the activations.
 class LowRankAdapter {
  public:
-  // Of the layer `target`, whose outputs stand at `column` of what it computes together with
-  // others.
+  // `target` is the name of the dense layer. Its outputs begin at `column` where one product
+  // computes several layers.
   LowRankAdapter(const LoraOptions& lora, const std::string& target, int64_t column,
                  Parameters& parameters, Kernels& kernels);
 
   void allocate(Arena& arena, int64_t rows);
-  // `dropout` as a place of its own drops: its p is the adapter's.
+  // `dropout` says which place drops; the probability is the adapter's own.
   void forward(const StepContext& step, Dropout dropout, Tensor x, Tensor y);
-  // x, y as in forward; adds to dx.
+  // x is that of forward; dy has the shape of y. Adds to dx.
   void backward(const StepContext& step, Dropout dropout, Tensor x, Tensor dy, Tensor dx);
 
  private:
@@ -34,11 +35,11 @@ class LowRankAdapter {
   Parameter& a_;
   Parameter& b_;
   Tensor down_, ddown_;  // [rows,R]
-  Tensor dropped_;       // [rows,K], where it drops
+  Tensor dropped_;       // [rows,K], where there is dropout
 };
 
-// That of a part of an encoder layer, where LoRA adapts it. Query, key and value are computed
-// together, so that their columns follow each other.
+// The adapter of a part of an encoder layer; nullopt where LoRA does not adapt it. One product
+// computes query, key and value, so their columns follow each other.
 std::optional<LowRankAdapter> make_adapter(const ModelConfig& config, const LoraOptions& lora,
                                            int64_t layer, LayerPart part, Parameters& parameters,
                                            Kernels& kernels);

@@ -9,39 +9,41 @@
 
 namespace berth {
 
-// Whether forward drops and keeps what backward needs.
+// kTraining applies dropout and saves activations for backward; kEvaluation does neither.
 enum class Phase { kTraining, kEvaluation };
 
-// An encoder with the head of the config's task over packed batches. Its activations are one
-// block, sized when built, and have the gradients in them that Parameters keep of products: these
-// are there until the next forward. Borrows config, parameters and kernels. Not thread-safe.
+// An encoder with the head of the config's task, over packed batches. Activations are one block of
+// memory, whose size is known when the model is built. Gradients that Parameters keep as products
+// lie in the same block and are valid until the next forward. Borrows config, parameters and
+// kernels. Not thread-safe.
 class Model {
  public:
-  // Parameters with adapters want their options. Throws kMemory when the activations of `limits` do
-  // not fit.
+  // `lora` is what the parameter table was made with. Throws kMemory where the activations of a
+  // batch of `limits` do not fit.
   Model(const ModelConfig& config, const BatchLimits& limits, Parameters& parameters,
         Kernels& kernels, LossOptions loss = {}, const LoraOptions& lora = {});
-  // activation_bytes() of such a model, without making it. `planned` is a plan, which is then used
-  // up.
+  // The activation_bytes() of such a model, without its memory. `planned` is a plan of the
+  // parameters, and has the handles of all layers afterwards.
   static size_t planned_bytes(const ModelConfig& config, const BatchLimits& limits,
                               Parameters& planned, Kernels& kernels, const LoraOptions& lora = {});
 
-  // Adds a labelled batch's loss to the state. `batch` lies inside the limits, its labels are of
-  // the config's task. Throws kBadData on an id that the embeddings have not.
+  // Adds the loss of a labelled batch to the state. The batch must lie inside the limits, and its
+  // labels must be of the config's task. Throws kBadData where the embeddings lack an id.
   void forward(const PackedBatch& batch, StepState& state, Phase phase);
-  // Adds the gradients of the batch that forward last saw, in training and labelled.
+  // Computes the gradients of the last forward's batch, which must have been labelled and in
+  // kTraining.
   void backward(StepState& state);
-  // After the optimizer changed the parameters.
+  // Packs the weights again. To be called after parameters have changed.
   void refresh();
 
-  // Logits of the last forward, row-major: [B,C], [T,C] ([T,2] of question answering:
-  // start, end) or [M,V].
+  // The logits of the last forward, row-major: [B,C], [T,C] or [M,V]. Question answering has [T,2]:
+  // start, end.
   std::vector<float> logits() const;
 
   size_t activation_bytes() const { return activations_.size_bytes(); }
 
  private:
-  // Without activations.
+  // Makes the layers, without activations.
   Model(const ModelConfig& config, Parameters& parameters, Kernels& kernels, LossOptions loss,
         const LoraOptions& lora);
 

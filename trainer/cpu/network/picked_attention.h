@@ -6,21 +6,21 @@
 
 namespace berth {
 
-// Self-attention whose queries are those of some tokens alone: of the last layer, where the head
-// reads no others. Keys and values are those of all.
+// Self-attention with the queries of some tokens only, and the keys and values of all. The last
+// layer uses it where the head reads no other tokens.
 class PickedAttention {
  public:
   PickedAttention(const ModelConfig& config, int64_t layer, Parameters& parameters,
                   Kernels& kernels);
 
-  // For batches of so many tokens, of which so many at most are picked.
+  // For batches of at most `tokens` tokens that pick at most `most_picked` of them.
   void allocate(Arena& arena, int64_t tokens, int64_t most_picked);
-  // x [T,H], picked_x [R,H] its rows `picked` [R], increasing; out [R,H].
+  // x [T,H]. picked_x [R,H] holds its rows `picked` [R], which increase. out [R,H].
   void forward(const StepContext& step, Dropout dropout, Tensor x, Tensor picked, Tensor picked_x,
                Tensor out, const LayerScratch& scratch);
-  // x, picked and out as in forward. Adds the queries' gradient to dpicked_x [R,H]; overwrites dx
-  // [T,H] with that, spread, and the keys' and values'. dout may lie in scratch.second_hidden: the
-  // scratch's other buffers are used.
+  // x, picked and out are those of forward. Adds the gradient through the queries to dpicked_x
+  // [R,H]. Overwrites dx [T,H] with dpicked_x at the picked rows, plus the gradient through keys
+  // and values. Uses all of the scratch but second_hidden, where dout may lie.
   void backward(const StepContext& step, Dropout dropout, Tensor dout, Tensor x, Tensor picked,
                 Tensor out, Tensor dpicked_x, Tensor dx, const LayerScratch& scratch);
 

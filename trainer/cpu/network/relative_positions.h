@@ -10,39 +10,39 @@
 
 namespace berth {
 
-// The row of the table that a distance (query minus key) means, from 0 to 2 * relative_span() - 1.
-// Near ones have rows of their own, far ones share them, the more the farther (He et al. 2021,
-// arXiv:2111.09543, and its published code). Does not decrease.
+// The row of the table for a distance (query minus key), from 0 to 2 * relative_span() - 1. Short
+// distances have a row each; long ones share rows, the more the longer they are (He et al. 2021,
+// arXiv:2111.09543, and its published code). The row does not decrease with the distance.
 int32_t relative_row(const ModelConfig& config, int64_t distance);
 
-// The embeddings of relative positions, which all layers share, normalized where the config says
-// so (He et al. 2020, arXiv:2006.03654). P rows are in reach of a batch: those that distances
-// inside its longest sequence mean.
+// The embeddings of relative positions (He et al. 2020, arXiv:2006.03654). All layers share them,
+// and the config says whether they are normalized. A batch uses P of the rows: those of the
+// distances inside its longest sequence.
 class RelativePositions {
  public:
   RelativePositions(const ModelConfig& config, Parameters& parameters, Kernels& kernels);
 
   void allocate(Arena& arena);
   void forward(const StepContext& step);
-  // Around the layers' backward passes, which add to gradient().
+  // To be called before and after the backward passes of the layers, which add_gradient().
   void begin_backward();
   void finish_backward();
 
-  // Of the last forward, with dropout of their own for each place that uses them: [P,H], valid
-  // until the next call.
+  // The rows of the last forward [P,H] with dropout. Each place that uses them has a `site` of its
+  // own. The result is valid until the next call.
   Tensor dropped(const StepContext& step, uint32_t site);
-  // Adds what a place's [P,H] gradient comes to; uses d up.
+  // Adds the gradient d [P,H] of what dropped() returned for the site. Overwrites d.
   void add_gradient(const StepContext& step, uint32_t site, Tensor d);
 
-  // `dropout` with the rows of the last forward counting from the table's first.
+  // The same dropout, with the rows of the last forward counted from the first row of the table.
   Dropout counted(Dropout dropout) const;
 
-  // Scratch for the backward passes of places, one at a time: [P,2H].
+  // Scratch for the backward pass of one place at a time: [P,2H].
   Tensor dqk() const { return dqk_.first(num_rows_); }
   Tensor dpositions() const { return dpositions_.first(num_rows_); }  // [P,H]
 
   int64_t num_rows() const { return num_rows_; }    // P
-  int64_t most_rows() const;                        // that P may be
+  int64_t most_rows() const;                        // the largest P
   Tensor row_of_distance() const { return rows_; }  // RelativePositionInputs::rows
 
  private:
