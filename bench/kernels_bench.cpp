@@ -20,7 +20,7 @@ class Bench {
   Bench(int threads, const std::string& instruction_set, Precision precision)
       : pool_(threads), kernels_(make_cpu_kernels(pool_, instruction_set, precision)) {
     state_ = std::make_unique<StepState>();
-    kernels_->begin_step(*state_, {.seed = 1, .step = 1, .learning_rate = 1e-4f});
+    state_->begin({.seed = 1, .step = 1, .learning_rate = 1e-4f});
     print_head(cat("kernels ", kernels_->description()));
   }
 
@@ -145,8 +145,8 @@ class Bench {
       moves(cat(name, "_forward (K=1)"), wide_shape, 2 * pre.size_bytes(),
             [&] { kernels_->linear_activation_forward(thin, *one, dbias, activation, pre, z); });
       moves(cat(name, "_backward"), wide_shape, 3 * pre.size_bytes(), [&] {
-        kernels_->linear_activation_backward(z, pre, activation, thin, *one, {}, Into::kOverwrite,
-                                             {});
+        kernels_->activation_backward(pre, activation, z);
+        kernels_->linear_backward(z, thin, *one, {}, Into::kOverwrite, {});
       });
     }
     moves("bias gradient", wide_shape, z.size_bytes(), [&] {
@@ -175,7 +175,7 @@ class Bench {
     const std::string shape = cat(parameters, " parameters");
     const UpdateRange all{.w = w, .g = g, .m = m, .v = v, .weight_decay = 0.01f};
     moves("add_squares", shape, g.size_bytes(), [&] { kernels_->add_squares(g, *state_); });
-    kernels_->finish_gradients(1, *state_);
+    state_->finish_gradients(1);
     const auto update = [&] { kernels_->adamw({&all, 1}, {}, *state_); };
     update();
     moves("adamw, g = 0", shape, 7 * g.size_bytes(), update);
@@ -210,7 +210,7 @@ class Bench {
   Tensor make(DType dtype, std::initializer_list<int64_t> shape) {
     Arena plan;
     plan.make(dtype, shape);
-    memory_.push_back(kernels_->allocate(plan.used_bytes()));
+    memory_.push_back(std::make_unique<Memory>(plan.used_bytes()));
     return Arena(*memory_.back()).make(dtype, shape);
   }
   Tensor floats(std::initializer_list<int64_t> shape) {

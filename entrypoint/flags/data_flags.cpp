@@ -10,8 +10,6 @@ constexpr RealRange kSplit{0, 1, true, false, "a number from 0 up to, not includ
 constexpr RealRange kFraction{0, 1, false, true, "a number above 0, at most 1"};
 constexpr RealRange kReal{-1e9, 1e9, true, true, "a number"};
 
-auto data_option(auto member) { return place(&CommandLine::settings, &Settings::data, member); }
-
 std::vector<Flag> file_flags() {
   using enum FlagGroup;
   return {

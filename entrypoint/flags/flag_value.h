@@ -50,6 +50,19 @@ template <typename... Members>
 auto place(Members... members) {
   return [=](auto& line) -> auto& { return (line.*....*members); };
 }
+// The places of the options of one group, by a member of its struct.
+inline auto data_option(auto member) {
+  return place(&CommandLine::settings, &Settings::data, member);
+}
+inline auto model_option(auto member) {
+  return place(&CommandLine::settings, &Settings::model, member);
+}
+inline auto output_option(auto member) {
+  return place(&CommandLine::settings, &Settings::output, member);
+}
+inline auto training_option(auto member) {
+  return place(&CommandLine::settings, &Settings::training, member);
+}
 
 template <typename Place>
 FlagValue text_value(std::string hint, Place at) {

@@ -1,13 +1,6 @@
 #include "entrypoint/flags/flag_table.h"
 
 namespace berth {
-namespace {
-
-auto data(auto member) { return place(&CommandLine::settings, &Settings::data, member); }
-auto model(auto member) { return place(&CommandLine::settings, &Settings::model, member); }
-
-}  // namespace
-
 std::vector<Flag> model_flags() {
   using enum FlagGroup;
   return {
@@ -16,37 +9,38 @@ std::vector<Flag> model_flags() {
        kModel,
        "The model to start from: a directory, archive (.tar.gz, .zip) or file in Hugging Face "
        "layout, a TensorFlow checkpoint, or the job directory of an earlier job.",
-       text_value("PATH", model(&ModelOptions::model)),
+       text_value("PATH", model_option(&ModelOptions::model)),
        "the bundled tiny model"},
       {"init",
        {},
        kModel,
        "Start from the parameters of the model, or from random parameters of the same shapes.",
-       choice_value<Init>(model(&ModelOptions::init),
+       choice_value<Init>(model_option(&ModelOptions::init),
                           {{"pretrained", Init::kPretrained}, {"random", Init::kRandom}})},
       {"model-config",
        {"bert-config-file", "config", "config-name"},
        kModel,
        "A config.json or bert_config.json that describes the encoder.",
-       text_value("FILE", model(&ModelOptions::model_config)),
+       text_value("FILE", model_option(&ModelOptions::model_config)),
        "the model's own"},
       {"vocab-file",
        {},
        kModel,
        "A vocab.txt that lies outside the model's directory.",
-       text_value("FILE", model(&ModelOptions::vocab_file)),
+       text_value("FILE", model_option(&ModelOptions::vocab_file)),
        "the model's own"},
       {"do-lower-case",
        {},
        kModel,
        "Convert the text to lower case and strip accents.",
-       switch_value(model(&ModelOptions::do_lower_case)),
+       switch_value(model_option(&ModelOptions::do_lower_case)),
        "what the model's tokenizer says"},
       {"max-seq-length",
        {"max-seq-len", "max-length"},
        kModel,
        "The longest input in tokens, including [CLS] and [SEP]. Longer texts are truncated.",
-       integer_value(data(&DataOptions::max_seq_length), {kShortestSequence, kLongestSequence})},
+       integer_value(data_option(&DataOptions::max_seq_length),
+                     {kShortestSequence, kLongestSequence})},
   };
 }
 

@@ -1,13 +1,6 @@
 #include "entrypoint/flags/flag_table.h"
 
 namespace berth {
-namespace {
-
-auto training(auto member) { return place(&CommandLine::settings, &Settings::training, member); }
-auto output(auto member) { return place(&CommandLine::settings, &Settings::output, member); }
-
-}  // namespace
-
 std::vector<Flag> output_flags() {
   using enum FlagGroup;
   return {
@@ -16,36 +9,36 @@ std::vector<Flag> output_flags() {
        kOutput,
        "The job directory, for checkpoints, summaries and the finished model. The same command "
        "resumes an interrupted job there.",
-       text_value("DIR", output(&OutputOptions::job_dir)),
+       text_value("DIR", output_option(&OutputOptions::job_dir)),
        "the parent of AIP_MODEL_DIR, if set"},
       {"reuse-job-dir",
        {},
        kOutput,
        "Resume in a job directory that was used before. With --no-reuse-job-dir that is an error.",
-       switch_value(output(&OutputOptions::reuse_job_dir))},
+       switch_value(output_option(&OutputOptions::reuse_job_dir))},
       {"export-dir",
        {"model-export-path"},
        kOutput,
        "The directory for the finished model.",
-       text_value("DIR", output(&OutputOptions::export_dir)),
+       text_value("DIR", output_option(&OutputOptions::export_dir)),
        "AIP_MODEL_DIR or JOB_DIR/model"},
       {"checkpoint-dir",
        {},
        kOutput,
        "The directory for checkpoints.",
-       text_value("DIR", output(&OutputOptions::checkpoint_dir)),
+       text_value("DIR", output_option(&OutputOptions::checkpoint_dir)),
        "AIP_CHECKPOINT_DIR or JOB_DIR/checkpoints"},
       {"summary-dir",
        {"logging-dir"},
        kOutput,
        "The directory for TensorBoard summaries.",
-       text_value("DIR", output(&OutputOptions::summary_dir)),
+       text_value("DIR", output_option(&OutputOptions::summary_dir)),
        "AIP_TENSORBOARD_LOG_DIR or JOB_DIR/summaries"},
       {"logging-steps",
        {"log-steps"},
        kOutput,
        "Log the loss after every so many updates.",
-       integer_value(training(&TrainingOptions::logging_steps), {1, kAnyCount})},
+       integer_value(training_option(&TrainingOptions::logging_steps), {1, kAnyCount})},
       {.name = "log-format",
        .aliases = {},
        .group = kOutput,

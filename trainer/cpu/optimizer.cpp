@@ -95,14 +95,14 @@ Optimizer::Optimizer(const OptimizerOptions& options, Parameters& parameters, Ke
   }
   for (const UpdateRange& range : all_) {
     if (!range.marks) continue;
-    kernels.expect_sparse(range.m);
-    kernels.expect_sparse(range.v);
+    expect_sparse(range.m.data, range.m.size_bytes());
+    expect_sparse(range.v.data, range.v.size_bytes());
   }
 }
 
 void Optimizer::step(StepState& state) {
   add_squares(state);
-  kernels_.finish_gradients(static_cast<float>(options_.max_grad_norm), state);
+  state.finish_gradients(static_cast<float>(options_.max_grad_norm));
   if (!std::isfinite(state.loss_sum) || !std::isfinite(state.grad_norm)) {
     parameters_.clear_gradients();
     return;

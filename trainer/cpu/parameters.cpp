@@ -71,16 +71,17 @@ Parameters Parameters::plan(std::vector<ParameterSpec> specs, bool with_gradient
 }
 
 void Parameters::allocate() {
-  values_ = kernels_->allocate(fp32_bytes(size_));
+  values_ = std::make_unique<Memory>(fp32_bytes(size_));
   if (!with_gradients_) return;
-  gradients_ = kernels_->allocate(fp32_bytes(summed_));
-  first_moments_ = kernels_->allocate(fp32_bytes(trained_elements()));
-  second_moments_ = kernels_->allocate(fp32_bytes(trained_elements()));
+  gradients_ = std::make_unique<Memory>(fp32_bytes(summed_));
+  first_moments_ = std::make_unique<Memory>(fp32_bytes(trained_elements()));
+  second_moments_ = std::make_unique<Memory>(fp32_bytes(trained_elements()));
   for (size_t i = first_trained_; i < specs_.size(); ++i) {
     if (!specs_[i].is_looked_up) continue;
     entries_[i].marks =
-        kernels_->allocate(static_cast<size_t>(specs_[i].shape[0]) * sizeof(int32_t));
-    kernels_->expect_sparse(gradient(i));  // the rows of few ids
+        std::make_unique<Memory>(static_cast<size_t>(specs_[i].shape[0]) * sizeof(int32_t));
+    const Tensor summed = gradient(i);  // The rows of few ids are ever written.
+    expect_sparse(summed.data, summed.size_bytes());
   }
 }
 
@@ -176,7 +177,7 @@ void Parameters::mark_all_rows() {
     const Tensor rows = marks(i);
     if (!rows) continue;
     const std::vector<int32_t> all(static_cast<size_t>(rows.rows()), kHasGradient | kHasMoments);
-    kernels_->upload(rows, all.data());
+    copy_in(rows, all.data());
   }
 }
 

@@ -70,7 +70,7 @@ class OptimizerTest : public testing::Test {
   }
   void upload(Tensor tensor, const std::vector<double>& values) {
     const std::vector<float> single(values.begin(), values.end());
-    kernels_->upload(tensor, single.data());
+    copy_in(tensor, single.data());
   }
   void upload_gradients(const std::vector<double>& values) {
     upload(parameters_.gradients(), values);
@@ -78,12 +78,12 @@ class OptimizerTest : public testing::Test {
   }
   std::vector<float> read(Tensor tensor) {
     std::vector<float> host(static_cast<size_t>(tensor.elements()));
-    kernels_->download(host.data(), tensor);
+    copy_out(tensor, host.data());
     return host;
   }
   // Lets kExamples examples pass, as a forward does.
   void count_examples() {
-    const auto memory = kernels_->allocate(4096);
+    const auto memory = std::make_unique<Memory>(4096);
     Arena arena(*memory);
     const Tensor logits = arena.make(DType::kF32, {kExamples, 2});
     const Tensor labels = arena.make(DType::kI32, {kExamples});
@@ -93,16 +93,16 @@ class OptimizerTest : public testing::Test {
   void step_both(Optimizer& optimizer, double gradient_scale, float rate) {
     const auto index = static_cast<uint32_t>(naive_.steps);
     const std::vector<double> gradients = random(1 + index, gradient_scale);
-    kernels_->begin_step(*state_, {.step = index, .learning_rate = rate});
+    state_->begin({.step = index, .learning_rate = rate});
     count_examples();
     upload_gradients(gradients);
     const double norm = naive_.step({gradients.begin(), gradients.end()}, kExamples, rate);
     optimizer.step(*state_);
-    EXPECT_NEAR(kernels_->read_step(*state_).grad_norm, norm, 1e-5 * norm);
+    EXPECT_NEAR(state_->outcome().grad_norm, norm, 1e-5 * norm);
   }
   // One step of ours with every gradient of kExamples examples the same; returns the parameters.
   std::vector<float> step_evenly(Optimizer& optimizer, double gradient_sum, float rate) {
-    kernels_->begin_step(*state_, {.learning_rate = rate});
+    state_->begin({.learning_rate = rate});
     count_examples();
     upload_gradients(std::vector<double>(naive_.w.size(), gradient_sum));
     optimizer.step(*state_);
@@ -150,7 +150,7 @@ TEST_F(OptimizerTest, DecayAloneShrinksMatricesAndNothingElse) {
   Optimizer optimizer({.adamw = {}, .weight_decay = 0.5, .max_grad_norm = 1}, parameters_,
                       *kernels_);
   const std::vector<float> before = read(parameters_.values());
-  kernels_->begin_step(*state_, {.learning_rate = 0.1f});
+  state_->begin({.learning_rate = 0.1f});
   count_examples();
   optimizer.step(*state_);  // all gradients are 0
   const std::vector<float> after = read(parameters_.values());
@@ -236,10 +236,10 @@ void OptimizerTest::check_that_only_what_trains_changes(std::vector<ParameterSpe
     EXPECT_GE(spec.depth, 2) << spec.name;
     upload(adapted.gradient(i), std::vector<double>(static_cast<size_t>(spec.elements()), 3.0));
   }
-  kernels_->begin_step(*state_, {.learning_rate = 0.1f});
+  state_->begin({.learning_rate = 0.1f});
   count_examples();
   optimizer.step(*state_);
-  EXPECT_NEAR(kernels_->read_step(*state_).grad_norm, std::sqrt(static_cast<double>(learning)),
+  EXPECT_NEAR(state_->outcome().grad_norm, std::sqrt(static_cast<double>(learning)),
               1e-5 * static_cast<double>(learning));
   EXPECT_THAT(read(adapted.gradients()), Each(0));
   for (size_t i = 0; i < adapted.specs().size(); ++i) {

@@ -97,7 +97,7 @@ class ParametersTest : public testing::Test {
  protected:
   std::vector<float> read(Tensor tensor) {
     std::vector<float> host(static_cast<size_t>(tensor.elements()));
-    kernels_->download(host.data(), tensor);
+    copy_out(tensor, host.data());
     return host;
   }
   Parameters make(bool with_gradients = true) {
@@ -273,8 +273,8 @@ TEST_F(ParametersTest, APlanKnowsWhatTheParametersTake) {
 TEST_F(ParametersTest, ClearingMomentsSkipsRowsThatHaveNone) {
   Parameters parameters = make();
   const std::vector<float> ones(static_cast<size_t>(parameters.first_moments().elements()), 1);
-  kernels_->upload(parameters.first_moments(), ones.data());
-  kernels_->upload(parameters.second_moments(), ones.data());
+  copy_in(parameters.first_moments(), ones.data());
+  copy_in(parameters.second_moments(), ones.data());
   parameters.marks(0).i32()[3] = kHasMoments;
   parameters.marks(0).i32()[4] = kHasGradient;
   parameters.clear_moments();

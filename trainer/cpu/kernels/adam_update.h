@@ -23,7 +23,7 @@ struct BiasCorrection {
   double first, second;
 };
 
-// Of one AdamW update of a range; `gradient_scale` as finish_gradients left it.
+// Of one AdamW update of a range; `gradient_scale` as StepState::finish_gradients() left it.
 inline AdamWFactors adamw_factors(const UpdateRange& range, const AdamWOptions& options,
                                   const StepInputs& inputs, float gradient_scale) {
   const BiasCorrection correction(options, inputs.step);

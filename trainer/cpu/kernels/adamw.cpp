@@ -65,15 +65,6 @@ void Kernels::add_squares_of_rows(Tensor x, Tensor marks, StepState& state) {
   for (const double sum : sums) state.squares += sum;
 }
 
-void Kernels::finish_gradients(float max_grad_norm, StepState& state) {
-  StepState& cpu = state;
-  const double mean = cpu.examples > 0 ? 1 / cpu.examples : 0;
-  cpu.grad_norm = std::sqrt(cpu.squares) * mean;
-  const bool clips = max_grad_norm > 0 && cpu.grad_norm > static_cast<double>(max_grad_norm);
-  const double clip = clips ? static_cast<double>(max_grad_norm) / cpu.grad_norm : 1;
-  cpu.gradient_scale = static_cast<float>(mean * clip);
-}
-
 namespace {
 
 // Rows [begin, end) of a table that has marks.

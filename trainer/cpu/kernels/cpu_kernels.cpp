@@ -63,8 +63,6 @@ void Kernels::parallel(int64_t count, int64_t grain, const ThreadPool::Range& fn
   });
 }
 
-void Kernels::expect_sparse(Tensor x) { berth::expect_sparse(x.data, x.size_bytes()); }
-
 void Kernels::zero(Tensor x) {
   parallel(static_cast<int64_t>(x.size_bytes()), 1 << 18, [&](int64_t begin, int64_t end, int) {
     std::memset(x.data + begin, 0, static_cast<size_t>(end - begin));

@@ -114,19 +114,7 @@ class Kernels {
   void add(ConstTensor x, Tensor y);      // y += x, of the same shape
   void convert(ConstTensor x, Tensor y);  // y = x, of the same shape; each in fp32 or bf16
 
-  // ---- Thin forms of Memory, copy_in(), copy_out() and StepState, for callers that still use them
-  std::unique_ptr<Memory> allocate(size_t size_bytes) {
-    return std::make_unique<Memory>(size_bytes);
-  }
-  void upload(Tensor to, const void* from) { copy_in(to, from); }
-  void download(void* to, ConstTensor from) { copy_out(from, to); }
-  void begin_step(StepState& state, const StepInputs& inputs) { state.begin(inputs); }
-  StepOutcome read_step(const StepState& state) { return state.outcome(); }
-
   // ---- Memory and weights --------------------------------------------------------------------
-  // Much of x, to which nothing was written yet, may never be: that should take no memory.
-  void expect_sparse(Tensor x);
-
   // [N,K]; packs nothing where its data are null, as a plan's (Parameters) are. Products are the
   // same to the bit whatever its use.
   std::unique_ptr<Weight> make_weight(Tensor master, WeightUse use);
@@ -186,10 +174,6 @@ class Kernels {
   // approximation (kGeluTanh).
   void linear_activation_forward(Tensor x, const Weight& w, Tensor bias, Activation activation,
                                  Tensor pre, Tensor y);
-  // dy becomes the gradient of pre, in place; then as linear_backward.
-  void linear_activation_backward(Tensor dy, Tensor pre, Activation activation, Tensor x,
-                                  const Weight& w, Tensor dx, Into into,
-                                  const LinearGradients& gradients);
 
   // y = activation(x); y may be x. Where `kept` is given, x is kept there (in its dtype, fp32 or
   // kept_dtype()), and y is computed from what was kept: a later call on it gives the same bits.
@@ -265,13 +249,10 @@ class Kernels {
   // The same of gradients that are not computed: |dy^T x|^2 is the sum of the products of dy dy^T's
   // elements and those of x x^T (Li et al. 2022, arXiv:2110.05679, section 4).
   void add_squares_of_products(std::span<const FactoredGradient> gradients, StepState& state);
-  // From the sums: grad_norm = sqrt(squares) / examples, and the factor 1/examples, times
-  // max_grad_norm/grad_norm where the norm exceeds it (max_grad_norm 0: no clipping).
-  void finish_gradients(float max_grad_norm, StepState& state);
   // AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101) with bias correction, as
   // torch.optim.AdamW: w -= rate * decay * w; w -= rate * m_hat / (sqrt(v_hat) + epsilon). g is
-  // taken times the factor of finish_gradients. Ranges are disjoint. Keeps their marks true: rows
-  // that have no mark are decayed, and nothing else of them is read or written.
+  // taken times the factor of StepState::finish_gradients(). Ranges are disjoint. Keeps their marks
+  // true: rows that have no mark are decayed, and nothing else of them is read or written.
   void adamw(std::span<const UpdateRange> ranges, const AdamWOptions& options,
              const StepState& state);
   // The same for matrices whose gradients are made piece by piece and are never whole in memory.

@@ -103,13 +103,6 @@ void Kernels::weight_gradient(const Weight& weight, Tensor dy, Tensor x, Tensor 
   multiply_by(weight, std::nullopt, product);
 }
 
-void Kernels::linear_activation_backward(Tensor dy, Tensor pre, Activation activation, Tensor x,
-                                         const Weight& w, Tensor dx, Into into,
-                                         const LinearGradients& gradients) {
-  activation_backward(pre, activation, dy);
-  linear_backward(dy, x, w, dx, into, gradients);
-}
-
 // Each thread has columns of its own; sums in fp32 over blocks of rows, of blocks in double.
 void Kernels::add_column_sums(Tensor x, Tensor sums) {
   constexpr int64_t kRows = 32, kColumns = 64;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 namespace berth {
@@ -31,6 +32,15 @@ struct StepState {
   void begin_micro_batch(uint64_t tokens_before, uint64_t sequences_before) {
     first_token = tokens_before;
     first_sequence = sequences_before;
+  }
+  // Ends the sums: computes grad_norm, and gradient_scale = 1 / examples, which is smaller by
+  // max_grad_norm / grad_norm where the norm exceeds max_grad_norm (0: no clipping).
+  void finish_gradients(float max_grad_norm) {
+    const double mean = examples > 0 ? 1 / examples : 0;
+    grad_norm = std::sqrt(squares) * mean;
+    const bool clips = max_grad_norm > 0 && grad_norm > static_cast<double>(max_grad_norm);
+    const double clip = clips ? static_cast<double>(max_grad_norm) / grad_norm : 1;
+    gradient_scale = static_cast<float>(mean * clip);
   }
   StepOutcome outcome() const {
     return {.loss_sum = loss_sum, .examples = examples, .grad_norm = grad_norm};

@@ -9,8 +9,8 @@ void Linear::backward(Kernels& kernels, Tensor dy, Tensor x, Tensor dx, Into int
 
 void Linear::activation_backward(Kernels& kernels, Tensor dy, Tensor pre, Activation activation,
                                  Tensor x, Tensor dx, Into into) const {
-  kernels.linear_activation_backward(dy, pre, activation, x, weight.weight(), dx, into,
-                                     gradients());
+  kernels.activation_backward(pre, activation, dy);
+  kernels.linear_backward(dy, x, weight.weight(), dx, into, gradients());
   weight.take_product(kernels, dy, x);
 }
 

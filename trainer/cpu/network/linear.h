@@ -26,8 +26,8 @@ struct Linear {
                           Tensor y) const {
     kernels.linear_activation_forward(x, weight.weight(), bias.value(), activation, pre, y);
   }
-  // As Kernels::linear_backward and linear_activation_backward. The gradients of the parameters go
-  // to where these hold them.
+  // As Kernels::linear_backward, the second after Kernels::activation_backward. The gradients of
+  // the parameters go to where these hold them.
   void backward(Kernels& kernels, Tensor dy, Tensor x, Tensor dx, Into into) const;
   void activation_backward(Kernels& kernels, Tensor dy, Tensor pre, Activation activation, Tensor x,
                            Tensor dx, Into into) const;

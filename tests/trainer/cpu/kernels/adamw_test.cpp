@@ -49,10 +49,10 @@ TEST_P(AdamW, AgreesWithItsDefinitionOverSeveralSteps) {
     for (size_t i = 100; i < 300; ++i) g[i] = 0;  // some rows see no gradient
     if (step > 2) std::fill(g.begin() + 750, g.end(), 0.0);
     std::vector<float> single(g.begin(), g.end());
-    kernels().upload(gt, single.data());
+    copy_in(gt, single.data());
     count_examples(4);
     kernels().add_squares(gt, *state_);
-    kernels().finish_gradients(0, *state_);
+    state_->finish_gradients(0);
     kernels().adamw(ranges, {}, *state_);
     for (const Part& part : parts) {
       for (auto i = static_cast<size_t>(part.begin); i < static_cast<size_t>(part.end); ++i) {
@@ -89,7 +89,7 @@ TEST_P(AdamW, OfMarkedRowsIsThatOfAll) {
       const Vector g = random(kColumns);
       const std::vector<float> single(g.begin(), g.end());
       for (const UpdateRange& side : {all, marked}) {
-        kernels().upload(side.g.slice(row * kColumns, kColumns), single.data());
+        copy_in(side.g.slice(row * kColumns, kColumns), single.data());
       }
       marks[row] |= kHasGradient;
     }
@@ -98,8 +98,8 @@ TEST_P(AdamW, OfMarkedRowsIsThatOfAll) {
       begin({.seed = 1, .step = step, .learning_rate = 0.01f});
       count_examples(1);
       kernels().add_squares_of_rows(marked.g, which, *state_);
-      kernels().finish_gradients(0, *state_);
-      norms.push_back(kernels().read_step(*state_).grad_norm);
+      state_->finish_gradients(0);
+      norms.push_back(state_->outcome().grad_norm);
     }
     EXPECT_GT(norms[0], 0);
     EXPECT_EQ(norms[1], norms[0]);
@@ -122,8 +122,8 @@ TEST_P(AdamW, ClipsTheGlobalNorm) {
   count_examples(2);
   kernels().add_squares(a, *state_);
   kernels().add_squares(b, *state_);
-  kernels().finish_gradients(1.0f, *state_);
-  EXPECT_NEAR(kernels().read_step(*state_).grad_norm, 5, 1e-9);  // 10 over 2 examples
+  state_->finish_gradients(1.0f);
+  EXPECT_NEAR(state_->outcome().grad_norm, 5, 1e-9);  // 10 over 2 examples
   const Tensor w = zeros({2}), m = zeros({2}), v = zeros({2});
   update({.w = w, .g = a, .m = m, .v = v});
   expect_near(m, {0.1 * 0.6, 0}, 1e-6, "m");
@@ -134,7 +134,7 @@ TEST_P(AdamW, LeavesASmallNormAlone) {
   const Tensor g = tensor({2}, {0.3, 0.4});
   count_examples(1);
   kernels().add_squares(g, *state_);
-  kernels().finish_gradients(1.0f, *state_);
+  state_->finish_gradients(1.0f);
   const Tensor w = zeros({2}), m = zeros({2}), v = zeros({2});
   update({.w = w, .g = g, .m = m, .v = v});
   expect_near(m, {0.03, 0.04}, 1e-6, "m");
@@ -144,7 +144,7 @@ TEST_P(AdamW, WithoutExamplesChangesNothingButDecay) {
   begin({.step = 0, .learning_rate = 0.1f});
   const Tensor g = zeros({3}), w = tensor({3}, {1, 2, 3}), m = zeros({3}), v = zeros({3});
   kernels().add_squares(g, *state_);
-  kernels().finish_gradients(1.0f, *state_);
+  state_->finish_gradients(1.0f);
   update({.w = w, .g = g, .m = m, .v = v, .weight_decay = 0.5f});
   expect_near(w, {0.95, 1.9, 2.85}, 1e-6, "w");
 }
@@ -155,8 +155,8 @@ TEST_P(AdamW, SumsSquaresWithoutLosingSmallOnes) {
   x[0] = 1e4;
   count_examples(1);
   kernels().add_squares(tensor({n}, x), *state_);
-  kernels().finish_gradients(0, *state_);
-  EXPECT_NEAR(kernels().read_step(*state_).grad_norm, std::sqrt(1e8 + 100002e-6), 1e-6);
+  state_->finish_gradients(0);
+  EXPECT_NEAR(state_->outcome().grad_norm, std::sqrt(1e8 + 100002e-6), 1e-6);
 }
 
 // A moment that no gradient feeds must not linger as a denormal number, which is slow.
@@ -164,7 +164,7 @@ TEST_P(AdamW, LetsForgottenMomentsReachZero) {
   const Tensor w = zeros({8}), g = zeros({8}), v = zeros({8});
   const Tensor m = tensor({8}, Vector(8, 1.2e-38));
   count_examples(1);
-  kernels().finish_gradients(0, *state_);
+  state_->finish_gradients(0);
   for (int i = 0; i < 3; ++i) update({.w = w, .g = g, .m = m, .v = v});
   expect_near(m, Vector(8, 0.0), 0, "m");
 }

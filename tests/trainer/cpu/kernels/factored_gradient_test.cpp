@@ -42,8 +42,8 @@ class Factored : public KernelsTest {
     begin({.seed = 1, .step = 3, .learning_rate = 0.01f});
     count_examples(2);
     add();
-    kernels().finish_gradients(1, *state_);
-    return kernels().read_step(*state_).grad_norm;
+    state_->finish_gradients(1);
+    return state_->outcome().grad_norm;
   }
   void check_norms();
   void check_updates();
@@ -134,13 +134,13 @@ void Factored::check_updates() {
     ranges.push_back(range_of(sides[1], begin_of, size, weight_decay));
     ranges.back().g = gradient.slice(begin_of, size);
     const std::vector<float> dw = floats(product(factors_of_all.back()));
-    kernels().upload(gradient.slice(begin_of, size), dw.data());
+    copy_in(gradient.slice(begin_of, size), dw.data());
     begin_of += size + 5;
   }
   begin({.seed = 1, .step = 3, .learning_rate = 0.01f});
   count_examples(2);
   kernels().add_squares_of_products(factors_of_all, *state_);
-  kernels().finish_gradients(1, *state_);
+  state_->finish_gradients(1);
   kernels().adamw_of_products(updates, {}, *state_);
   kernels().adamw(ranges, {}, *state_);
   expect_near(sides[0].w, values(sides[1].w), 1e-6, "w");

@@ -64,10 +64,10 @@ TEST_P(Lamb, AgreesWithItsDefinitionOverSeveralSteps) {
     begin({.seed = 1, .step = step, .learning_rate = 0.01f});
     Vector g = random(n);
     std::vector<float> single(g.begin(), g.end());
-    kernels().upload(gt, single.data());
+    copy_in(gt, single.data());
     count_examples(4);
     kernels().add_squares(gt, *state_);
-    kernels().finish_gradients(0, *state_);
+    state_->finish_gradients(0);
     kernels().lamb(ranges, {}, *state_);
     for (double& value : g) value /= 4;
     for (const Part& part : parts) {
@@ -87,7 +87,7 @@ TEST_P(Lamb, WithoutAnyStepChangesNothing) {
   begin({.step = 0, .learning_rate = 0.1f});
   const Tensor g = zeros({3}), w = tensor({3}, {1, 2, 3}), m = zeros({3}), v = zeros({3});
   kernels().add_squares(g, *state_);
-  kernels().finish_gradients(1.0f, *state_);
+  state_->finish_gradients(1.0f);
   const UpdateRange range{.w = w, .g = g, .m = m, .v = v};
   kernels().lamb({&range, 1}, {}, *state_);
   expect_near(w, {1, 2, 3}, 0, "w");

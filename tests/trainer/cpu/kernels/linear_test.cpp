@@ -112,8 +112,8 @@ TEST_P(Bf16Linear, ActivatesWhatItKeeps) {
   EXPECT_EQ(floats(sums), floats(y));
 
   const Tensor dy = tensor({kTokens, kOutputs}, Vector(kTokens * kOutputs, 1));
-  kernels().linear_activation_backward(dy, pre, Activation::kGelu, inputs, *weights, {},
-                                       Into::kOverwrite, {});
+  kernels().activation_backward(pre, Activation::kGelu, dy);
+  kernels().linear_backward(dy, inputs, *weights, {}, Into::kOverwrite, {});
   const auto gelu = [](const Vector& a) { return reference::activation(Activation::kGelu, a); };
   expect_near(dy, numeric_gradient(gelu, nearest, Vector(nearest.size(), 1)), 2e-5, "dpre");
 }
@@ -128,7 +128,7 @@ TEST_P(Bf16Linear, KeepsTheNearestNumber) {
   EXPECT_EQ(values(back), nearest);
   const float nan = std::bit_cast<float>(0x7f800001u);  // of low bits alone
   const Tensor one = garbage({1}), one_kept = kept({1});
-  kernels().upload(one, &nan);
+  copy_in(one, &nan);
   kernels().convert(one, one_kept);
   kernels().convert(one_kept, one);
   EXPECT_TRUE(std::isnan(floats(one)[0]));
@@ -137,7 +137,7 @@ TEST_P(Bf16Linear, KeepsTheNearestNumber) {
 TEST_P(Bf16Linear, SeesAChangedMasterAfterRefresh) {
   const auto w = weight({32, 1}, Vector(32, 1));
   const std::vector<float> changed(32, 2);
-  kernels().upload(w->master(), changed.data());
+  copy_in(w->master(), changed.data());
   kernels().refresh(*w);
   const Tensor y = garbage({3, 32}), dx = garbage({3, 1});
   kernels().linear_forward(tensor({3, 1}, Vector(3, 1)), *w, zeros({32}), y);
@@ -152,7 +152,7 @@ TEST_P(Bf16Linear, IsTheSameForEveryUseOfAWeight) {
     const Tensor master = tensor({48, 40}, random(48 * 40)), bias = tensor({48}, random(48));
     const auto of_few = kernels().make_weight(master, WeightUse::kTrainingOfFewTokens);
     const std::vector<float> changed = floats(tensor({48, 40}, random(48 * 40)));
-    kernels().upload(master, changed.data());
+    copy_in(master, changed.data());
     const auto training = kernels().make_weight(master, WeightUse::kTraining);
     const auto inference = kernels().make_weight(master, WeightUse::kInference);
     const Tensor x = tensor({tokens, 40}, random(tokens * 40));
@@ -258,7 +258,7 @@ TEST_P(Linear, SeesAChangedMasterAfterRefresh) {
   const Tensor x = tensor({1, 2}, {1, 2}), y = garbage({1, 1});
   const auto w = weight({1, 2}, {3, 4});
   const std::vector<float> changed{5, 6};
-  kernels().upload(w->master(), changed.data());
+  copy_in(w->master(), changed.data());
   kernels().refresh(*w);
   kernels().linear_forward(x, *w, zeros({1}), y);
   expect_near(y, {17}, 0, "y");
@@ -311,8 +311,8 @@ TEST_P(Linear, WithActivationAgrees) {
 
     const Tensor dx = garbage({tokens, inputs}), dw = zeros({outputs, inputs});
     const Tensor dyt = tensor({tokens, outputs}, dy), dbias = zeros({outputs});
-    kernels().linear_activation_backward(dyt, pre, kind, xt, *wt, dx, Into::kOverwrite,
-                                         {dw, dbias});
+    kernels().activation_backward(pre, kind, dyt);
+    kernels().linear_backward(dyt, xt, *wt, dx, Into::kOverwrite, {dw, dbias});
     const Vector z = reference::linear(x, w, bias);
     expect_near(
         dyt,
@@ -337,7 +337,8 @@ TEST_P(Linear, ActivationsAreRightFarFromZero) {
     const Tensor xt = tensor({count, 1}, x);
     kernels().linear_activation_forward(xt, *one, zeros({1}), kind, pre, y);
     const Tensor dy = tensor({count, 1}, Vector(x.size(), 1.0));
-    kernels().linear_activation_backward(dy, pre, kind, xt, *one, {}, Into::kOverwrite, {});
+    kernels().activation_backward(pre, kind, dy);
+    kernels().linear_backward(dy, xt, *one, {}, Into::kOverwrite, {});
     const Vector got = values(y), slope = values(dy);
     for (size_t i = 0; i < x.size(); ++i) {
       const double expected = reference::activation(kind, x[i]);

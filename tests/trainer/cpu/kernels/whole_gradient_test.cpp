@@ -63,7 +63,7 @@ class WholeGradient : public KernelsTest {
       if (is_apart) {
         fill(place, std::numeric_limits<double>::quiet_NaN());  // not read
       } else {
-        kernels().upload(place, numbers.data());
+        copy_in(place, numbers.data());
       }
       const auto range_of = [&](int64_t from, int64_t to, float weight_decay, float rate_scale) {
         return UpdateRange{.w = side.w.slice(from, to - from),
@@ -83,9 +83,9 @@ class WholeGradient : public KernelsTest {
       begin({.seed = 1, .step = 3, .learning_rate = 0.01f});
       count_examples(2);
       kernels().add_squares(is_apart ? whole : place, *state_);
-      kernels().finish_gradients(1, *state_);
+      state_->finish_gradients(1);
       kernels().adamw(ranges, {}, *state_);
-      side.norm = kernels().read_step(*state_).grad_norm;
+      side.norm = state_->outcome().grad_norm;
     }
     EXPECT_NEAR(sides[1].norm / sides[0].norm, 1, 1e-6);
     expect_near(sides[1].w, values(sides[0].w), 1e-6, "w");
@@ -103,8 +103,8 @@ class WholeGradient : public KernelsTest {
       g[4999] = bad;
       count_examples(2);
       kernels().add_squares(in_kept_dtype(tensor({50, 100}, g)), *state_);
-      kernels().finish_gradients(1, *state_);
-      EXPECT_FALSE(std::isfinite(kernels().read_step(*state_).grad_norm));
+      state_->finish_gradients(1);
+      EXPECT_FALSE(std::isfinite(state_->outcome().grad_norm));
       begin(inputs_);
     }
   }

@@ -62,25 +62,25 @@ class Lora : public testing::TestWithParam<std::string> {
 
   Model model() { return Model(config_, kLimits, *adapted_, *kernels_, {}, lora_); }
   std::vector<float> logits(Model&& model, Phase phase = Phase::kEvaluation) {
-    kernels_->begin_step(*state_, {.seed = 3});
+    state_->begin({.seed = 3});
     model.forward(batch(), *state_, phase);
     return model.logits();
   }
   double loss(Phase phase) {
     logits(model(), phase);
-    const StepOutcome outcome = kernels_->read_step(*state_);
+    const StepOutcome outcome = state_->outcome();
     return outcome.loss_sum / outcome.examples;
   }
   void compute_gradients() {
     Model trained = model();
     kernels_->zero(adapted_->gradients());
-    kernels_->begin_step(*state_, {.seed = 3, .learning_rate = 1e-2f});
+    state_->begin({.seed = 3, .learning_rate = 1e-2f});
     trained.forward(batch(), *state_, Phase::kTraining);
     trained.backward(*state_);
   }
   std::vector<float> read(Tensor tensor) {
     std::vector<float> host(static_cast<size_t>(tensor.elements()));
-    kernels_->download(host.data(), tensor);
+    copy_out(tensor, host.data());
     return host;
   }
 
@@ -116,7 +116,7 @@ TEST_P(Lora, ComputesPeftsLogitsAndLoss) {
 
 TEST_P(Lora, ComputesPeftsGradientsAndNoOthers) {
   compute_gradients();
-  const double examples = kernels_->read_step(*state_).examples;
+  const double examples = state_->outcome().examples;
   for (size_t p = 0; p < adapted_->specs().size(); ++p) {
     const ParameterSpec& spec = adapted_->specs()[p];
     EXPECT_EQ(spec.trains, spec.is_adapter || spec.is_head) << spec.name;
@@ -174,7 +174,7 @@ TEST_P(Lora, WritesPeftsFiles) {
 TEST_P(Lora, GradientsFitTheLossWithDropout) {
   lora_.dropout = 0.4;
   compute_gradients();
-  const double examples = kernels_->read_step(*state_).examples;
+  const double examples = state_->outcome().examples;
   for (size_t p = 0; p < adapted_->specs().size(); ++p) {
     if (!adapted_->specs()[p].is_adapter) continue;
     const std::vector<float> values = read(adapted_->value(p));
@@ -188,10 +188,10 @@ TEST_P(Lora, GradientsFitTheLossWithDropout) {
     for (const int side : {0, 1}) {
       std::vector<float> moved = values;
       moved[i] += side == 0 ? -kStep : kStep;
-      kernels_->upload(adapted_->value(p), moved.data());
+      copy_in(adapted_->value(p), moved.data());
       losses[side] = loss(Phase::kTraining);
     }
-    kernels_->upload(adapted_->value(p), values.data());
+    copy_in(adapted_->value(p), values.data());
     const double numeric = (losses[1] - losses[0]) / (2 * static_cast<double>(kStep));
     EXPECT_NEAR(ours[i] / examples, numeric, 1e-2 * std::abs(numeric) + 2e-4)
         << adapted_->specs()[p].name;

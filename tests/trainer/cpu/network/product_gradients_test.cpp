@@ -92,7 +92,7 @@ class ProductGradients : public testing::TestWithParam<Expected> {
     label_batch();
   }
   void forward_and_backward(Model& model, StepState& state, uint64_t step) {
-    kernels_->begin_step(state, {.seed = 5, .step = step, .learning_rate = 1e-2f});
+    state.begin({.seed = 5, .step = step, .learning_rate = 1e-2f});
     model.forward(batch_, state, Phase::kTraining);
     model.backward(state);
   }
@@ -107,7 +107,7 @@ class ProductGradients : public testing::TestWithParam<Expected> {
       forward_and_backward(model, *state, step);
       optimizer.step(*state);
       model.refresh();
-      trained.norms.push_back(kernels_->read_step(*state).grad_norm);
+      trained.norms.push_back(state->outcome().grad_norm);
     }
     trained.values = read(parameters.values());
     trained.first_moments = read(parameters.first_moments());
@@ -118,7 +118,7 @@ class ProductGradients : public testing::TestWithParam<Expected> {
 
   std::vector<float> read(Tensor x) {
     std::vector<float> host(static_cast<size_t>(x.elements()));
-    kernels_->download(host.data(), x);
+    copy_out(x, host.data());
     return host;
   }
 
@@ -283,9 +283,9 @@ TEST_P(ProductGradients, MayBeOfNoTokens) {
     }
     const std::vector<float> before = read(parameters.values());
     const auto state = std::make_unique<StepState>();
-    kernels_->begin_step(*state, {.learning_rate = 1e-2f});
+    state->begin({.learning_rate = 1e-2f});
     optimizer.step(*state);
-    EXPECT_EQ(kernels_->read_step(*state).grad_norm, 0);
+    EXPECT_EQ(state->outcome().grad_norm, 0);
     EXPECT_EQ(read(parameters.values()), before);
   }
 }

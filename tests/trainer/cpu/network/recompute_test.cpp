@@ -53,7 +53,7 @@ class Recompute : public testing::TestWithParam<std::string> {
     initialize(parameters, all, /*initializer_range=*/0.2, /*seed=*/3);
     Model model(config_, limits(recomputes), parameters, *kernels_, {}, lora_);
     const auto state = std::make_unique<StepState>();
-    kernels_->begin_step(*state, {.seed = 5, .step = 2});
+    state->begin({.seed = 5, .step = 2});
     for (const uint64_t first : {0, 100}) {
       batch_.first_token = batch_.first_sequence = first;
       model.forward(batch_, *state, Phase::kTraining);
@@ -61,8 +61,8 @@ class Recompute : public testing::TestWithParam<std::string> {
     }
     Learnt learnt{.logits = model.logits(),
                   .gradients = std::vector<float>(static_cast<size_t>(parameters.size())),
-                  .loss = kernels_->read_step(*state).loss_sum};
-    kernels_->download(learnt.gradients.data(), parameters.gradients());
+                  .loss = state->outcome().loss_sum};
+    copy_out(parameters.gradients(), learnt.gradients.data());
     return learnt;
   }
 
