@@ -62,7 +62,9 @@ class Predictions {
                                  answer_options(finished_.settings().data));
   }
   // The same in the format of run_classifier.py.
-  std::unique_ptr<PredictionLines> test_results() const { return results_of(data_.task()).test_results(); }
+  std::unique_ptr<PredictionLines> test_results() const {
+    return results_of(data_.task()).test_results();
+  }
 
  private:
   const Job& job_;
