@@ -6,7 +6,7 @@ namespace berth {
 
 int64_t one_batch_tokens(const EngineOptions& options) {
   const bool is_one_batch = options.trains && options.micro_batches == 1;
-  // LAMB reads a gradient twice, so it wants the sum in memory.
+  // LAMB stores its step in the gradient's place, so it needs an fp32 sum in memory.
   return is_one_batch && options.optimizer.type == OptimizerType::kAdamW ? options.update_tokens
                                                                          : 0;
 }
