@@ -11,8 +11,8 @@
 namespace berth {
 
 // AdamW or LAMB over the parameters that train, with clipping by their global norm. The moments are
-// the parameters' own. LAMB reads a gradient twice, so it needs all gradients summed. Borrows
-// parameters and kernels. Not thread-safe.
+// the parameters' own. LAMB stores its step in the gradient's place, so it needs all gradients
+// summed. Borrows parameters and kernels. Not thread-safe.
 class Optimizer {
  public:
   // The parameters must have gradients. Throws kInternal where LAMB meets gradients that are kept
