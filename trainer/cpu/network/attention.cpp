@@ -86,7 +86,7 @@ void SelfAttention::attend(const StepContext& step, Tensor x, Tensor attended,
                              log_sum_exp_.first(tokens));
 }
 
-// Adds to dx, which holds the residual's share.
+// Adds to dx, which already holds the gradient of the residual.
 void SelfAttention::attend_backward(const StepContext& step, Tensor x, Tensor attended,
                                     Tensor dattended, Tensor dx, const LayerScratch& scratch) {
   const int64_t tokens = step.batch.num_tokens;
@@ -131,7 +131,7 @@ void SelfAttention::forward(const StepContext& step, Tensor x, Tensor picked, Te
                                   {.sum = sum, .y = y, .statistics = norm_.statistics(rows)});
 }
 
-// Those rows of x, in `room`; null: x.
+// Returns the rows `picked` of x, copied to `room`. Returns x itself if `picked` is null.
 Tensor SelfAttention::pick(Tensor x, Tensor picked, Tensor room) {
   if (!picked) return x;
   const Tensor rows = room.first(picked.rows());
@@ -166,7 +166,7 @@ void SelfAttention::backward(const StepContext& step, Tensor x, Tensor picked, T
   }
   if (picked) {
     const Tensor dcontext = dattended;
-    dattended = scratch.hidden.first(tokens);  // dprojected has been used up
+    dattended = scratch.hidden.first(tokens);  // dprojected is no longer needed
     kernels_.scatter_rows(dcontext, picked, dattended);
     kernels_.scatter_rows(dy, picked, dx);
   }

@@ -73,9 +73,10 @@ int64_t Encoder::depth_of(size_t i) const {
                        [](const Layer& layer) { return !layer.shares; });
 }
 
-// Backward uses up a layer's activations, from the last layer to the first, while it makes the
-// gradients that are kept until the update: so these lie where the activations of the layers behind
-// were, and only where that does not suffice, before them.
+// Backward goes from the last layer to the first. A layer's activations are dead after its backward
+// pass, which makes the gradients that are kept until the update. The gradients of a layer are
+// therefore placed where the activations of later layers were. The first gradients, and those that
+// need more room, lie before the activations.
 void Encoder::allocate_layers(Arena& arena, const BatchLimits& limits, int64_t most_picked) {
   const int64_t tokens = limits.tokens;
   const size_t begin = arena.position();
@@ -83,7 +84,7 @@ void Encoder::allocate_layers(Arena& arena, const BatchLimits& limits, int64_t m
   parameters_.keep_products(kept.data);
   arena.go_back(begin);
   for (size_t i = layers_.size(); i-- > 0;) {
-    if (recomputes_) arena.go_back(begin);  // no layer takes less than a later one
+    if (recomputes_) arena.go_back(begin);  // an earlier layer needs no less than a later one
     arena.go_on_to(begin + parameters_.kept_bytes(depth_of(i)));
     const int64_t rows = is_last(i) && most_picked > 0 ? std::min(most_picked, tokens) : tokens;
     layers_[i].attention.allocate(arena, tokens, rows);
@@ -92,7 +93,7 @@ void Encoder::allocate_layers(Arena& arena, const BatchLimits& limits, int64_t m
   arena.go_on_to(begin + parameters_.kept_bytes());
 }
 
-// The tokens that a layer computes; null: all.
+// The tokens whose rows a layer computes; null: all tokens.
 Tensor Encoder::picked_of(const StepContext& step, size_t i) const {
   return is_last(i) ? step.batch.picked : Tensor();
 }
@@ -109,15 +110,17 @@ Tensor Encoder::forward_layer(const StepContext& step, size_t i) {
 }
 
 // Whether a layer's input is the output of the layer before it. The first layer reads the
-// embeddings, and the second one what the convolution made, where there is one.
+// embeddings. If the model has a convolution, the second layer reads the convolution's output.
 bool Encoder::reads_layer_before(size_t i) const { return i > (convolution_ ? 1u : 0u); }
 
-// Makes again what backward wants of a layer and later ones have overwritten: its input and
-// `middle_`. The last layer's are still there.
+// Restores what the backward pass of a layer needs and the forward passes of later layers have
+// overwritten. With recomputation, that is `middle_` and the layer's activations; without it,
+// `middle_` and the layer's input. Nothing has overwritten `middle_` and the activations of the
+// last layer.
 void Encoder::restore_layer(const StepContext& step, size_t i) {
   Layer& layer = layers_[i];
   if (recomputes_) {
-    if (!is_last(i)) forward_layer(step, i);  // dropout falls where it fell
+    if (!is_last(i)) forward_layer(step, i);  // dropout draws the same masks again
     return;
   }
   if (!is_last(i)) layer.attention.recompute_output(middle_.first(step.batch.num_tokens));

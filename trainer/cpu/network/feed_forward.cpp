@@ -88,10 +88,10 @@ void FeedForward::backward(const StepContext& step, Tensor x, Tensor picked, Ten
     output_adapter_->backward(step, adapter_dropout(LayerPart::kOutput, picked), activated, doutput,
                               dactivated);
   }
-  // The residual: d already holds its share.
+  // d already holds the gradient of the residual.
   intermediate_.activation_backward(kernels_, dactivated, pre, config_.hidden_act, x, d,
                                     Into::kAdd);
-  if (intermediate_adapter_) {  // dactivated has become the gradient before the activation
+  if (intermediate_adapter_) {  // dactivated now holds the gradient of `pre`
     intermediate_adapter_->backward(step, adapter_dropout(LayerPart::kIntermediate, picked), x,
                                     dactivated, d);
   }

@@ -50,7 +50,7 @@ void LowRankAdapter::backward(const StepContext& step, Dropout dropout, Tensor x
     kernels_.low_rank_backward(dy, x, down, values(), gradients);
     return;
   }
-  const Tensor dropped = dropped_.first(x.rows());  // becomes its own gradient
+  const Tensor dropped = dropped_.first(x.rows());  // is overwritten with its gradient
   gradients.dx = dropped;
   gradients.into_dx = Into::kOverwrite;
   kernels_.low_rank_backward(dy, dropped, down, values(), gradients);

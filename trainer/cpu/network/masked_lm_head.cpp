@@ -64,9 +64,9 @@ class MaskedLmHead final : public Head {
   Kernels& kernels_;
   Linear dense_;
   LayerNorm norm_;
-  Parameter& word_;  // [V,E], of the embeddings
+  Parameter& word_;  // [V,E], shared with the embeddings
   Parameter& bias_;
-  Tensor hidden_;                                      // [M,H], of the last forward
+  Tensor hidden_;                                      // [M,H], the input of the last forward
   Tensor pre_, activated_, normalized_, dnormalized_;  // [M,E]
   Tensor logits_, dlogits_;                            // [M,V]
 };

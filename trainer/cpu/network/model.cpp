@@ -9,12 +9,13 @@
 namespace berth {
 namespace {
 
-// Data may come with ids of its own.
+// Throws Error{kBadData} for an id that the model's tables lack. Rows may hold token ids instead of
+// texts, and another tokenizer may have made those.
 void check_ids(const PackedBatch& batch, const ModelConfig& config) {
   const auto check = [](const std::vector<int32_t>& ids, int64_t size, const char* what) {
     for (const int32_t id : ids) {
       if (id >= 0 && id < size) continue;
-      throw Error(Code::kBadData, cat("a ", what, " ", id, " where the model knows ", size));
+      throw Error(Code::kBadData, cat(what, " ", id, " is outside the model's table of ", size));
     }
   };
   check(batch.input_ids, config.vocab_size, "token id");
@@ -24,7 +25,8 @@ void check_ids(const PackedBatch& batch, const ModelConfig& config) {
   }
 }
 
-// RoBERTa's: tokens but padding count from behind the padding's id, which is padding's own place.
+// RoBERTa's positions: the tokens of a sequence are numbered from pad_token_id + 1. Padding tokens
+// are not counted; their position is pad_token_id.
 std::vector<int32_t> positions_behind_padding(const PackedBatch& batch, const ModelConfig& config) {
   const auto padding = static_cast<int32_t>(config.pad_token_id);
   std::vector<int32_t> positions(batch.input_ids.size());

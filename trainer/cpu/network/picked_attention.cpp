@@ -50,7 +50,7 @@ void PickedAttention::backward(const StepContext& step, Dropout dropout, Tensor 
   if (!keeps_as_computed()) kernels_.convert(kept, kv);
   kernels_.attention_backward(dout, inputs(step, kv, picked, dropout), step.state, out,
                               log_sum_exp_.first(rows), {.dqkv = dkv, .dq = dq});
-  const Tensor picked_x = scratch.second_wide_as(rows, hidden);  // kv has been used up
+  const Tensor picked_x = scratch.second_wide_as(rows, hidden);  // kv is no longer needed
   kernels_.gather_rows(x, picked, picked_x);
   q_linear_.backward(kernels_, dq, picked_x, dpicked_x, Into::kAdd);
   kernels_.scatter_rows(dpicked_x, picked, dx);

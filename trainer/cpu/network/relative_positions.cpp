@@ -8,7 +8,8 @@
 namespace berth {
 namespace {
 
-// In fp32, as the published models were trained.
+// The bucket of a distance. It is computed in fp32 because the published code does so: rounding
+// decides the bucket of some distances.
 int64_t bucket_of(int64_t distance, int64_t buckets, int64_t most) {
   const int64_t middle = buckets / 2, size = std::abs(distance);
   if (size <= middle) return distance;

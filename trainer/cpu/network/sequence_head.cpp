@@ -83,7 +83,7 @@ class SequenceHead final : public Head {
   const SequenceHeadNames names_;
   Kernels& kernels_;
   Linear dense_, classifier_;
-  Tensor first_;                             // [B,H], what the dense layer last saw
+  Tensor first_;                             // [B,H], the dense layer's input in the last forward
   Tensor dropped_, pre_, pooled_, dpooled_;  // [B,H]
   Tensor logits_, dlogits_;                  // [B,C]
 };
