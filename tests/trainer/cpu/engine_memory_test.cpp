@@ -45,7 +45,7 @@ class EngineMemoryTest : public testing::Test {
   std::unique_ptr<Kernels> kernels_ = make_cpu_kernels(pool_);
 };
 
-TEST_F(EngineMemoryTest, InBf16WeightsArePackedTwice) {
+TEST_F(EngineMemoryTest, InBf16TrainingPacksWeightsTwice) {
   config_.hidden_size = 64;
   config_.intermediate_size = 128;
   const size_t in_fp32 = estimate().scratch;
@@ -53,12 +53,12 @@ TEST_F(EngineMemoryTest, InBf16WeightsArePackedTwice) {
   const int64_t a_layer = 64 * 64 * 4 + 2 * 64 * 128;
   const size_t training = estimate().scratch;
   EXPECT_GT(training, in_fp32 + static_cast<size_t>(config_.num_hidden_layers * a_layer) * 4);
-  trains_ = false;  // once
+  trains_ = false;  // packs each weight once
   EXPECT_LT(estimate().scratch,
             training - static_cast<size_t>(config_.num_hidden_layers * a_layer) * 2 + 1);
 }
 
-TEST_F(EngineMemoryTest, GradientsOfOneBatchTakeThePlaceOfActivations) {
+TEST_F(EngineMemoryTest, WholeGradientsReuseTheMemoryOfActivations) {
   config_.hidden_size = 384;
   config_.intermediate_size = 512;
   limits_ = {.tokens = 4000, .sequences = 4};
@@ -70,14 +70,15 @@ TEST_F(EngineMemoryTest, GradientsOfOneBatchTakeThePlaceOfActivations) {
     const EngineMemory summed = estimate();
     update_tokens_ = 4000;
     EXPECT_EQ(estimate().gradients, summed.gradients - fp32(matrices));
-    // Those of the last layer and the head, which are made before any activations were used up.
+    // The gradients of the last layer and of the head are made before any activations are dead, so
+    // they need memory of their own.
     const size_t first = static_cast<size_t>(a_layer + square) * size_of(kernels_->kept_dtype());
     EXPECT_EQ(estimate().activations, summed.activations + first);
   }
 }
 
 TEST_F(EngineMemoryTest, ActivationsAreWhatTheModelAllocates) {
-  config_.hidden_size = 384;  // so that gradients of one batch are kept
+  config_.hidden_size = 384;  // large enough for factored and whole gradients
   for (const ModelType type : {ModelType::kBert, ModelType::kDistilBert}) {
     for (const int64_t update_tokens : {0, 16, 4000}) {
       config_.type = type;
@@ -95,7 +96,7 @@ TEST_F(EngineMemoryTest, ActivationsAreWhatTheModelAllocates) {
   EXPECT_EQ(estimate().activations, model.activation_bytes());
 }
 
-TEST_F(EngineMemoryTest, OfFewTokensGradientsAreTheirFactors) {
+TEST_F(EngineMemoryTest, GradientsOfFewTokensAreKeptAsFactors) {
   config_.hidden_size = 384;
   config_.intermediate_size = 512;
   const EngineMemory summed = estimate();
@@ -116,8 +117,8 @@ TEST_F(EngineMemoryTest, ActivationsGrowWithTheBatch) {
   EXPECT_GT(estimate().activations, before * 19 / 10);
 }
 
-TEST_F(EngineMemoryTest, WhatKeepsItsValuesHasNeitherGradientsNorMoments) {
-  optimizer_.first_depth = 1;  // the embeddings
+TEST_F(EngineMemoryTest, FrozenParametersHaveNeitherGradientsNorMoments) {
+  optimizer_.first_depth = 1;  // freezes the embeddings
   const EngineMemory memory = estimate();
   const int64_t trained = size_of_those([](const ParameterSpec& spec) { return spec.depth >= 1; });
   EXPECT_LT(trained, size(false));

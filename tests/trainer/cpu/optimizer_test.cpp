@@ -18,8 +18,8 @@ namespace {
 
 using testing::Each;
 
-// AdamW in double precision, number by number: Loshchilov and Hutter 2019, algorithm 2, as
-// torch.optim.AdamW does it; gradients are clipped to a global norm before.
+// AdamW in double precision, one number after the other: algorithm 2 of Loshchilov and Hutter 2019
+// in the form of torch.optim.AdamW. Gradients are clipped to a global norm first.
 struct NaiveAdamW {
   OptimizerOptions options;
   std::vector<double> w, m, v;
@@ -81,7 +81,7 @@ class OptimizerTest : public testing::Test {
     copy_out(tensor, host.data());
     return host;
   }
-  // Lets kExamples examples pass, as a forward does.
+  // Counts kExamples examples in the state, as a forward pass does.
   void count_examples() {
     const auto memory = std::make_unique<Memory>(4096);
     Arena arena(*memory);
@@ -89,7 +89,7 @@ class OptimizerTest : public testing::Test {
     const Tensor labels = arena.make(DType::kI32, {kExamples});
     kernels_->cross_entropy({logits, labels}, 0, *state_, {});
   }
-  // Both optimizers take one step; returns the norm that ours reports.
+  // Both optimizers take one step, and must report the same norm.
   void step_both(Optimizer& optimizer, double gradient_scale, float rate) {
     const auto index = static_cast<uint32_t>(naive_.steps);
     const std::vector<double> gradients = random(1 + index, gradient_scale);
@@ -100,7 +100,8 @@ class OptimizerTest : public testing::Test {
     optimizer.step(*state_);
     EXPECT_NEAR(state_->outcome().grad_norm, norm, 1e-5 * norm);
   }
-  // One step of ours with every gradient of kExamples examples the same; returns the parameters.
+  // Our optimizer takes one step in which all gradients are `gradient_sum`, summed over kExamples
+  // examples. Returns the parameters.
   std::vector<float> step_evenly(Optimizer& optimizer, double gradient_sum, float rate) {
     state_->begin({.learning_rate = rate});
     count_examples();
@@ -173,7 +174,7 @@ TEST_F(OptimizerTest, ARateOfZeroMovesTheMomentsOnly) {
   EXPECT_THAT(read(parameters_.first_moments()), Each(testing::Ne(0.0f)));
 }
 
-// The first step of AdamW is the rate itself, whatever the gradient's size.
+// AdamW's first step has the size of the rate, whatever the size of the gradient.
 TEST_F(OptimizerTest, LowerLayersMayLearnMoreSlowly) {
   Optimizer optimizer({.weight_decay = 0, .layerwise_decay = 0.5}, parameters_, *kernels_);
   const std::vector<float> before = read(parameters_.values());
@@ -188,8 +189,9 @@ TEST_F(OptimizerTest, LowerLayersMayLearnMoreSlowly) {
   }
 }
 
-// Biases and layer norms take AdamW's step, matrices one of their own size.
-TEST_F(OptimizerTest, LambMovesMatricesByAPartOfTheirSize) {
+// Biases and layer norms take AdamW's step. The step of a matrix has the rate times the matrix's
+// norm.
+TEST_F(OptimizerTest, LambMovesMatricesInProportionToTheirNorm) {
   Optimizer optimizer({.type = OptimizerType::kLamb, .weight_decay = 0}, parameters_, *kernels_);
   const std::vector<float> before = read(parameters_.values());
   const std::vector<float> after = step_evenly(optimizer, 1.0, 0.125f);

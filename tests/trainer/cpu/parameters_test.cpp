@@ -23,8 +23,8 @@ using testing::ElementsAre;
 
 using Shape = std::vector<int64_t>;
 
-// What transformers' BertForSequenceClassification names its parameters, but with query, key and
-// value together.
+// The names are those of transformers' BertForSequenceClassification, except that query, key and
+// value are one parameter.
 TEST(ParameterTable, NamesAndShapesAreTransformers) {
   const std::pair<const char*, Shape> expected[] = {
       {"bert.embeddings.word_embeddings.weight", {32, 8}},
@@ -145,7 +145,7 @@ TEST_F(ParametersTest, AnEvaluationHasNoGradients) {
   EXPECT_TRUE(parameters.value("classifier.bias"));
 }
 
-TEST_F(ParametersTest, RowsThatAreLookedUpAloneHaveMarks) {
+TEST_F(ParametersTest, RowsThatAreOnlyLookedUpHaveMarks) {
   const std::string word = "bert.embeddings.word_embeddings.weight";
   ModelConfig config = tiny_config();
   Parameters parameters(parameter_table(config), true, *kernels_);
@@ -158,7 +158,7 @@ TEST_F(ParametersTest, RowsThatAreLookedUpAloneHaveMarks) {
   EXPECT_FALSE(parameters.marks(1));
   EXPECT_FALSE(Parameters(parameter_table(config), false, *kernels_).marks(0));
   EXPECT_FALSE(Parameters(parameter_table(config, {.rank = 2}), true, *kernels_).marks(0));
-  config.task = Task::kMaskedLm;  // whose head gives every row a gradient
+  config.task = Task::kMaskedLm;  // its head gives every row a gradient
   EXPECT_FALSE(Parameters(parameter_table(config), true, *kernels_).marks(0));
 }
 
@@ -195,7 +195,7 @@ TEST_F(ParametersTest, InitialMatricesAreNormal) {
     variance += std::pow(value - mean, 2) / n;
     fourth += std::pow(value - mean, 4) / n;
   }
-  // Five standard errors of 160000 draws.
+  // The tolerance is five standard errors of 160,000 draws.
   EXPECT_NEAR(mean, 0, 5 * 0.2 / std::sqrt(n));
   EXPECT_NEAR(std::sqrt(variance), 0.2, 5 * 0.2 / std::sqrt(2 * n));
   EXPECT_NEAR(fourth / (variance * variance), 3, 5 * std::sqrt(24 / n));
@@ -238,12 +238,12 @@ TEST_F(ParametersTest, AHandleIsTheSameForTheSameName) {
   const std::string query = "bert.encoder.layer.0.attention.self.query.weight";
   Parameter& all = parameters.factor(query, 3);
   EXPECT_EQ(&parameters.parameter(query, 3), &all);
-  EXPECT_NE(&parameters.parameter(query, 2), &all);  // the same values, in part
+  EXPECT_NE(&parameters.parameter(query, 2), &all);  // a part of the same values
   EXPECT_EQ(parameters.parameter(query, 2).value().data, all.value().data);
   EXPECT_EQ(parameters.handles().size(), 2u);
 }
 
-TEST_F(ParametersTest, OnlyWhatTrainsTakesGradientsAndMoments) {
+TEST_F(ParametersTest, OnlyTrainedParametersHaveGradientsAndMoments) {
   const LoraOptions none;
   const std::vector<ParameterSpec> table = parameter_table(config_, none, /*first_depth=*/1);
   const Parameters parameters(table, true, *kernels_);
@@ -253,13 +253,13 @@ TEST_F(ParametersTest, OnlyWhatTrainsTakesGradientsAndMoments) {
   EXPECT_EQ(bytes.gradients, fp32(trained_elements(table)));
   EXPECT_EQ(bytes.moments, 2 * bytes.gradients);
   EXPECT_LT(bytes.gradients, bytes.values);
-  EXPECT_EQ(parameters.first_trained(), 5u);  // behind the embeddings
+  EXPECT_EQ(parameters.first_trained(), 5u);  // the first one after the embeddings
   EXPECT_FALSE(parameters.second_moment(4));
   EXPECT_TRUE(parameters.second_moment(5));
   EXPECT_FALSE(parameters.marks(0));
 }
 
-TEST_F(ParametersTest, APlanKnowsWhatTheParametersTake) {
+TEST_F(ParametersTest, APlanKnowsTheSizeOfTheParameters) {
   const ParameterBytes bytes = make().bytes();
   Parameters plan = Parameters::plan(parameter_table(config_), true, *kernels_);
   EXPECT_FALSE(plan.values());
@@ -269,7 +269,7 @@ TEST_F(ParametersTest, APlanKnowsWhatTheParametersTake) {
   EXPECT_EQ(plan.bytes().moments, bytes.moments);
 }
 
-// Rows without moments are not written to, so that they take no memory.
+// Clearing does not write to rows without moments, so those rows take no memory.
 TEST_F(ParametersTest, ClearingMomentsSkipsRowsThatHaveNone) {
   Parameters parameters = make();
   const std::vector<float> ones(static_cast<size_t>(parameters.first_moments().elements()), 1);
@@ -289,7 +289,7 @@ TEST_F(ParametersTest, ClearingMomentsSkipsRowsThatHaveNone) {
   }
 }
 
-TEST_F(ParametersTest, ATableThatFreezesItsEndIsOurBug) {
+TEST_F(ParametersTest, FreezingTheLastParameterIsOurBug) {
   std::vector<ParameterSpec> table = parameter_table(config_);
   table.back().trains = false;
   EXPECT_THAT([&] { Parameters(table, true, *kernels_); }, ThrowsCode(Code::kInternal));

@@ -11,7 +11,7 @@
 #include "trainer/weights/pretrained.h"
 #include "trainer/weights/write_tensors.h"
 
-// The functions of trainer/weights over the CPU's parameters without an engine around them.
+// Calls the functions of trainer/weights on the CPU's parameters, without an engine.
 namespace berth {
 
 inline LoadReport load_parameters(const TensorReader& file, Parameters& parameters) {

@@ -9,7 +9,8 @@ class AdamW : public KernelsTest {
  protected:
   void update(const UpdateRange& range) { kernels().adamw({&range, 1}, {}, *state_); }
 
-  // Kingma and Ba's moments, decoupled decay, in the order of torch.optim.AdamW.
+  // One update with Kingma and Ba's moments and decoupled weight decay, in the order of operations
+  // of torch.optim.AdamW.
   static void reference_step(double& w, double g, double& m, double& v, double t, double rate,
                              double decay) {
     const AdamWOptions options;
@@ -62,15 +63,16 @@ TEST_P(AdamW, AgreesWithItsDefinitionOverSeveralSteps) {
         g[i] = 0;
       }
     }
-    expect_near(gt, g, 0, "g");  // zeroed inside the ranges, left alone outside
+    expect_near(gt, g, 0, "g");  // 0 inside the ranges, unchanged outside
     expect_near(wt, w, 2e-6, "w");
     expect_near(mt, m, 1e-6, "m");
     expect_near(vt, v, 1e-6, "v");
   }
 }
 
-// Of a table's rows only those that have marks are read; the result is that of all, to the bit.
-TEST_P(AdamW, OfMarkedRowsIsThatOfAll) {
+// The update reads only the marked rows of a table. The result equals that of an update that reads
+// all rows, to the bit.
+TEST_P(AdamW, OfMarkedRowsEqualsThatOfAllRows) {
   constexpr int64_t kRows = 200, kColumns = 193, n = kRows * kColumns;
   const Vector values = random(n);
   const auto table = [&] {
@@ -123,13 +125,13 @@ TEST_P(AdamW, ClipsTheGlobalNorm) {
   kernels().add_squares(a, *state_);
   kernels().add_squares(b, *state_);
   state_->finish_gradients(1.0f);
-  EXPECT_NEAR(state_->outcome().grad_norm, 5, 1e-9);  // 10 over 2 examples
+  EXPECT_NEAR(state_->outcome().grad_norm, 5, 1e-9);  // 10 divided by 2 examples
   const Tensor w = zeros({2}), m = zeros({2}), v = zeros({2});
   update({.w = w, .g = a, .m = m, .v = v});
   expect_near(m, {0.1 * 0.6, 0}, 1e-6, "m");
 }
 
-TEST_P(AdamW, LeavesASmallNormAlone) {
+TEST_P(AdamW, DoesNotScaleASmallNorm) {
   begin({.step = 0, .learning_rate = 0.1f});
   const Tensor g = tensor({2}, {0.3, 0.4});
   count_examples(1);
@@ -140,7 +142,7 @@ TEST_P(AdamW, LeavesASmallNormAlone) {
   expect_near(m, {0.03, 0.04}, 1e-6, "m");
 }
 
-TEST_P(AdamW, WithoutExamplesChangesNothingButDecay) {
+TEST_P(AdamW, WithoutExamplesOnlyDecays) {
   begin({.step = 0, .learning_rate = 0.1f});
   const Tensor g = zeros({3}), w = tensor({3}, {1, 2, 3}), m = zeros({3}), v = zeros({3});
   kernels().add_squares(g, *state_);
@@ -159,8 +161,9 @@ TEST_P(AdamW, SumsSquaresWithoutLosingSmallOnes) {
   EXPECT_NEAR(state_->outcome().grad_norm, std::sqrt(1e8 + 100002e-6), 1e-6);
 }
 
-// A moment that no gradient feeds must not linger as a denormal number, which is slow.
-TEST_P(AdamW, LetsForgottenMomentsReachZero) {
+// A moment without new gradients decays. It must become 0 and not a denormal number, because
+// arithmetic on denormal numbers is slow.
+TEST_P(AdamW, LetsUnfedMomentsReachZero) {
   const Tensor w = zeros({8}), g = zeros({8}), v = zeros({8});
   const Tensor m = tensor({8}, Vector(8, 1.2e-38));
   count_examples(1);

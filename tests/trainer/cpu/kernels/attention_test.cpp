@@ -48,8 +48,9 @@ class Attention : public KernelsTest {
                 2 * tolerance_, "dqkv");
   }
 
-  // Only some tokens ask. Their outputs are those that they have when all tokens ask. So are the
-  // gradients, when only the outputs of these tokens have a gradient.
+  // Only the tokens `picked` have queries. Their outputs must equal those of attention over all
+  // queries. The gradients must equal those of attention over all queries when the outputs of all
+  // other tokens have the gradient 0.
   void check_picked(const AttentionShape& shape, const std::vector<int32_t>& picked) {
     const int64_t tokens = shape.tokens(), hidden = shape.hidden();
     const auto rows = static_cast<int64_t>(picked.size());
@@ -105,8 +106,8 @@ class Attention : public KernelsTest {
   double tolerance_ = 1e-5;
 };
 
-// None, one, some and all tokens of a sequence; more queries than are handled at a time.
-TEST_P(Attention, OfPickedQueriesIsWhatItIsAmongAll) {
+// Picks none, one, some and all tokens of a sequence, and more queries than a block holds.
+TEST_P(Attention, OfPickedQueriesEqualsThatOfAllQueries) {
   check_picked({{0, 3, 3, 7, 12, 14}, 2, 8, {}, {}}, {0, 2, 7, 12, 13});
   check_picked({{0, 6, 9}, 2, 8, {.p = 0.3f, .site = 12}, {.seed = 3, .step = 4}, 1000}, {0, 6});
   std::vector<int32_t> most;
@@ -132,14 +133,14 @@ TEST_P(Attention, AgreesUnderDropout) {
   check({{0, 18}, 1, 4, {.p = 0.1f, .site = 13}, inputs, 0xffffffff});
 }
 
-// More queries than are handled at a time, and more keys than one draw decides.
+// Takes more queries than a block holds, and more keys than one random draw decides.
 TEST_P(Attention, OfLongSequencesAgrees) {
   const AttentionShape shape{{0, 301, 320}, 2, 8, {.p = 0.1f, .site = 1}, {.seed = 1}, 5};
   const Vector qkv = random(shape.tokens() * 3 * shape.hidden());
   const Vector dout = random(shape.tokens() * shape.hidden());
   const Forward made = forward(shape, qkv);
   expect_near(made.out, reference::attention(shape, qkv), 1e-5, "out");
-  // Along one random direction of the whole input.
+  // Finite differences along one random direction of the whole input.
   const Vector direction = random(static_cast<int64_t>(qkv.size()));
   const Vector slope = reference::numeric_gradient(
       [&](const Vector& step) {
@@ -179,7 +180,7 @@ TEST_P(Attention, OfASequenceDoesNotDependOnItsNeighbours) {
             std::vector<float>(dqkv.begin() + 4 * 48, dqkv.end()));
 }
 
-// Its products in bf16; probabilities, and all sums, in fp32.
+// Computes products in bf16, and probabilities and all sums in fp32.
 using Bf16Attention = InBf16<Attention>;
 
 TEST_P(Bf16Attention, IsNearItsDefinition) {
@@ -189,7 +190,7 @@ TEST_P(Bf16Attention, IsNearItsDefinition) {
   check({{0, 6, 9}, 2, 8, {.p = 0.3f, .site = 12}, {.seed = 3, .step = 4}, 1000});
 }
 
-TEST_P(Bf16Attention, OfPickedQueriesIsNearWhatItIsAmongAll) {
+TEST_P(Bf16Attention, OfPickedQueriesIsNearThatOfAllQueries) {
   check_picked({{0, 3, 3, 7, 12, 14}, 2, 16, {}, {}}, {0, 2, 7, 12, 13});
 }
 

@@ -1,4 +1,4 @@
-// Products of bf16 by every set of loops that this CPU runs.
+// Products in bf16 with every set of loops that this CPU can run.
 
 #include "trainer/cpu/kernels/bf16/bf16_products.h"
 
@@ -21,7 +21,7 @@ struct Shape {
   int64_t m, n, k;
 };
 
-// Small integers, which bf16 holds, as their sums are held by fp32.
+// Small integers. bf16 represents them exactly, and fp32 represents their sums exactly.
 std::vector<float> small_integers(int64_t count, int salt) {
   std::vector<float> values(static_cast<size_t>(count));
   for (size_t i = 0; i < values.size(); ++i) {
@@ -35,7 +35,8 @@ std::vector<std::byte> bytes_of(const Bf16Matrix& matrix) {
 }
 
 #if defined(__x86_64__)
-// By the CPU alone: loops that are wrong must fail, not be skipped.
+// Asks the CPU and not multiplies(): loops that multiply wrongly must fail their tests and not be
+// skipped.
 bool has_avx512_bf16() { return __builtin_cpu_supports("avx512bf16"); }
 #endif
 
@@ -53,7 +54,7 @@ class Bf16ProductsTest : public testing::TestWithParam<const char*> {
 #if defined(__x86_64__)
     if (!has_avx512_bf16()) return nullptr;
     if (name == "AVX512_BF16") return &bf16_avx512::loops;
-    const auto native = native_bf16_loops();  // which asks for the tiles, too
+    const auto native = native_bf16_loops();  // also asks the operating system for the tiles
     if (native.empty() || native.front() != &bf16_amx::loops) trapped_.emplace();
     return &bf16_amx::loops;
 #else
@@ -61,13 +62,13 @@ class Bf16ProductsTest : public testing::TestWithParam<const char*> {
 #endif
   }
 
-  // C by definition and by Bf16Products, on a pool with a right factor that is packed before, or on
-  // the pool and alone without it.
+  // Compares C with its definition. With `packed`, the pool multiplies by a right factor that was
+  // packed before. Otherwise both the pool and one thread alone multiply by an unpacked factor.
   enum class Start { kZero, kC, kBias };
   void check(const Shape& shape, bool left_transposed, bool right_transposed, Start start,
              bool packed) {
     const auto [m, n, k] = shape;
-    // Rows that are longer than the factor, as a part of a larger matrix has.
+    // The strides exceed the rows, as in a part of a larger matrix.
     const int64_t a_stride = (left_transposed ? m : k) + 3;
     const int64_t b_stride = (right_transposed ? k : n) + 5, c_stride = n + 2;
     const auto a = small_integers((left_transposed ? k : m) * a_stride, 1);
@@ -118,13 +119,13 @@ class Bf16ProductsTest : public testing::TestWithParam<const char*> {
 
   const Bf16Loops* loops_ = nullptr;
 #if defined(__x86_64__)
-  std::optional<TrappedTiles> trapped_;  // where the CPU has no AMX
+  std::optional<TrappedTiles> trapped_;  // emulates tiles if the CPU has no AMX
 #endif
   ThreadPool pool_{3};
   std::optional<Bf16Products> products_;
 };
 
-TEST_P(Bf16ProductsTest, PassTheTestOfTheirStart) { EXPECT_TRUE(multiplies(*loops_)); }
+TEST_P(Bf16ProductsTest, PassTheCheckBeforeUse) { EXPECT_TRUE(multiplies(*loops_)); }
 
 TEST_P(Bf16ProductsTest, AgreeWithTheirDefinitionAtEveryEdge) {
   for (const int64_t m : {1, 5, 12, 13, 32, 39}) {
@@ -141,16 +142,16 @@ TEST_P(Bf16ProductsTest, AgreeOverSeveralSlabs) {
   check_all({3, 33, 2601});
 }
 
-// 1,056 rows at most are kept packed while columns are packed panel by panel.
-TEST_P(Bf16ProductsTest, AgreeOfAsManyRowsAsAreFewAndOfMore) {
+// Products of at most 1,056 rows keep all rows packed and pack the columns panel by panel.
+TEST_P(Bf16ProductsTest, AgreeAtAndAboveTheLimitOfFewRows) {
   check_all({1056, 33, 34});
   check_all({1056, 3, 330});
   check_all({1089, 33, 34});
 }
 
-TEST_P(Bf16ProductsTest, OfNoDepthAreZeroOrChangeNothing) { check_all({5, 40, 0}); }
+TEST_P(Bf16ProductsTest, OfDepthZeroEqualTheirAddend) { check_all({5, 40, 0}); }
 
-TEST_P(Bf16ProductsTest, RoundTheirFactorsToTheNearestTiesToEven) {
+TEST_P(Bf16ProductsTest, RoundFactorsToNearestTiesToEven) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   // 1 + 2^-8 lies between two neighbours, 1 and 1 + 2^-7; so does 1 + 3 * 2^-8.
   const std::vector<float> x = {1 + 0x1p-8f, 1 + 3 * 0x1p-8f, 1 + 0x1.1p-8f, -1 - 0x1.1p-8f,
@@ -163,7 +164,7 @@ TEST_P(Bf16ProductsTest, RoundTheirFactorsToTheNearestTiesToEven) {
   products_->multiply({1, 8, 1, {one.data(), 1}, {x.data(), 8}, right.data(), 8}, nullptr);
   EXPECT_EQ(left, rounded);
   EXPECT_EQ(right, rounded);
-  const std::vector<float> nan = {std::bit_cast<float>(0x7f800001u)};  // of low bits alone
+  const std::vector<float> nan = {std::bit_cast<float>(0x7f800001u)};  // has only low bits set
   products_->multiply({1, 1, 1, {nan.data(), 1}, {one.data(), 1}, left.data(), 1}, nullptr);
   EXPECT_TRUE(std::isnan(left[0]));
 }
@@ -188,7 +189,7 @@ TEST_P(Bf16ProductsTest, PackAFactorAndItsTransposeTheSameEitherWay) {
   }
 }
 
-// Those are written past the caches.
+// Packed factors of this size are written past the caches.
 TEST_P(Bf16ProductsTest, PackLargeFactorsAsThePortableLoopsDo) {
   constexpr int64_t kDepth = 1024, kColumns = 992;
   const auto values = small_integers(kDepth * kColumns, 4);
@@ -205,7 +206,7 @@ TEST_P(Bf16ProductsTest, PackLargeFactorsAsThePortableLoopsDo) {
   EXPECT_EQ(packed[1], packed[3]);
 }
 
-TEST_P(Bf16ProductsTest, InTilesAreThoseThatMultiplyWrites) {
+TEST_P(Bf16ProductsTest, SumsInTilesEqualThoseOfMultiply) {
   constexpr TileSize kMost{96, 64};
   std::vector<float> room(kMost.rows * kMost.columns);
   for (const auto& [m, n, k] : std::vector<Shape>{
@@ -228,8 +229,9 @@ TEST_P(Bf16ProductsTest, InTilesAreThoseThatMultiplyWrites) {
   }
 }
 
-// The deepest are of more than there is room for, and of room for some columns at a time.
-TEST_P(Bf16ProductsTest, InTilesOnThePoolAreThoseThatMultiplyWrites) {
+// The largest depth needs more scratch memory than there is, and takes one panel of columns at a
+// time.
+TEST_P(Bf16ProductsTest, SumsInTilesOnThePoolEqualThoseOfMultiply) {
   for (const auto& [m, n, k] : std::vector<Shape>{{5, 3, 1},
                                                   {200, 65, 330},
                                                   {300, 1601, 7},
@@ -300,12 +302,12 @@ void expect_equal_packing(const Bf16Loops& loops, const Bf16Loops& slow) {
   }
 }
 
-TEST(Bf16Loops, OfAvx512PackAsThePortableOnes) {
+TEST(Bf16Loops, ForAvx512PackAsThePortableOnes) {
   if (!has_avx512_bf16()) GTEST_SKIP() << "NOT TESTED HERE: this CPU has no AVX512_BF16";
   expect_equal_packing(bf16_avx512::loops, bf16_portable::loops);
 }
 
-// Packing for AMX needs none.
+// Packing for AMX runs without AMX, so any CPU with AVX512_BF16 tests it.
 TEST(Bf16Loops, ForAmxPackAsTheEmulatedOnes) {
   if (!has_avx512_bf16()) GTEST_SKIP() << "NOT TESTED HERE: this CPU has no AVX512_BF16";
   expect_equal_packing(bf16_amx::loops, emulated_tile_loops);
@@ -313,7 +315,7 @@ TEST(Bf16Loops, ForAmxPackAsTheEmulatedOnes) {
 
 #endif
 
-TEST(Bf16Loops, ThatMultiplyWronglyAreFoundOut) {
+TEST(Bf16Loops, ThatMultiplyWronglyFailTheCheck) {
   Bf16Loops wrong = bf16_portable::loops;
   wrong.multiply = [](const uint16_t* a, const uint16_t* b, int64_t depth, int64_t rows,
                       int64_t columns, const Addend& addend, float* c, int64_t c_stride) {

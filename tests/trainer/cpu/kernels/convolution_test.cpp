@@ -7,7 +7,8 @@ using reference::ConvolutionShape;
 using reference::numeric_gradient;
 using reference::Vector;
 
-// A convolution over the tokens of a sequence, made of the operations of which it consists.
+// A convolution over the tokens of a sequence: unfolded windows, a linear layer, dropout and
+// activation.
 class Convolution : public KernelsTest {
  protected:
   struct Parts {
@@ -86,7 +87,7 @@ TEST_P(Convolution, SkipsEmptySequences) {
   check({{0, 0, 4, 4, 6, 6}, 3, 4, 3, Activation::kGelu, {}, {}});
 }
 
-// Before the activation, as DeBERTa does.
+// Dropout comes before the activation, as in DeBERTa.
 TEST_P(Convolution, AgreesUnderDropout) {
   check({{0, 6, 9},
          4,

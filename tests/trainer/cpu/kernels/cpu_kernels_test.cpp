@@ -22,13 +22,13 @@ TEST(CpuKernels, DescribeThemselves) {
   EXPECT_THAT(make_cpu_kernels(two)->description(), HasSubstr("2 threads"));
 }
 
-TEST(CpuKernels, RefuseAnInstructionSetThatIsNotThere) {
+TEST(CpuKernels, RefuseAnUnknownInstructionSet) {
   ThreadPool pool(1);
   EXPECT_THAT([&] { make_cpu_kernels(pool, "mmx"); }, ThrowsCode(Code::kUsage, "mmx"));
 }
 
 // OpenBLAS's own buffers would not stand this: blas_buffer.h.
-TEST(CpuKernels, MayMultiplyOnManyThreadsAtOnce) {
+TEST(CpuKernels, MultiplyOnManyThreadsAtOnce) {
   constexpr int kThreads = 64;
   constexpr int64_t kSize = 96;
   const std::vector<float> a(kSize * kSize, 1.5f), b(kSize * kSize, 2.0f);
@@ -71,8 +71,8 @@ TEST(CpuKernels, AddTensors) {
   EXPECT_EQ(x.back(), 1.5f);
 }
 
-// Dropout decisions and what derives from them are the same on every instruction set.
-TEST(CpuKernels, DropTheSameOnEveryInstructionSet) {
+// Dropout keeps the same elements on every instruction set.
+TEST(CpuKernels, DropTheSameElementsOnEveryInstructionSet) {
   ThreadPool pool(2);
   std::vector<float> first;
   for (const CpuLoops* loops : supported_loops()) {

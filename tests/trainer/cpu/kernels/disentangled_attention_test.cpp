@@ -6,7 +6,8 @@ namespace {
 using reference::AttentionShape;
 using reference::Vector;
 
-// Rows for distances up to `longest` - 1 either way: far ones share a row, `near` do not.
+// The row of each distance from 1 - longest to longest - 1. Distances of at most `near` have a row
+// each; longer distances share rows, three to a row.
 std::vector<int32_t> bucketed(int32_t longest, int32_t near) {
   const auto row_of = [near](int32_t distance) {
     const int32_t far = near + (std::abs(distance) - near) / 3;
@@ -96,7 +97,7 @@ TEST_P(DisentangledAttention, AgreesWithItsDefinition) {
   check({{0, 3, 4, 11}, 2, 16, {}, {}}, bucketed(7, 7));
 }
 
-TEST_P(DisentangledAttention, FarDistancesShareTheirRow) {
+TEST_P(DisentangledAttention, FarDistancesShareRows) {
   check({{0, 12}, 1, 5, {}, {}}, bucketed(12, 3));
   check({{0, 6}, 2, 4, {}, {}}, std::vector<int32_t>(11, 0));
 }
@@ -114,7 +115,7 @@ TEST_P(DisentangledAttention, AgreesUnderDropout) {
   check({{0, 6, 9}, 2, 8, {.p = 0.3f, .site = 12}, inputs, 1000}, bucketed(6, 2));
 }
 
-// More queries than are handled at a time.
+// Takes more queries than a block holds.
 TEST_P(DisentangledAttention, OfLongSequencesAgrees) {
   const AttentionShape shape{{0, 301, 320}, 2, 8, {.p = 0.1f, .site = 1}, {.seed = 1}, 5};
   const std::vector<int32_t> rows = bucketed(301, 40);
@@ -124,7 +125,7 @@ TEST_P(DisentangledAttention, OfLongSequencesAgrees) {
   const Forward made = forward(shape, qkv, position_qk, rows);
   expect_near(made.out, reference::disentangled_attention(shape, qkv, position_qk, rows), 1e-5,
               "out");
-  // Along one random direction of both inputs.
+  // Finite differences along one random direction of both inputs.
   const Vector qkv_way = random(static_cast<int64_t>(qkv.size()));
   const Vector position_way = random(static_cast<int64_t>(position_qk.size()));
   const Vector slope = reference::numeric_gradient(
@@ -160,7 +161,7 @@ TEST_P(DisentangledAttention, OfASequenceDoesNotDependOnItsNeighbours) {
   EXPECT_EQ(floats(alone.out), std::vector<float>(out.begin() + 4 * 16, out.end()));
 }
 
-// Its products in bf16; probabilities, and all sums, in fp32.
+// Computes products in bf16, and probabilities and all sums in fp32.
 using Bf16DisentangledAttention = InBf16<DisentangledAttention>;
 
 TEST_P(Bf16DisentangledAttention, IsNearItsDefinition) {

@@ -18,7 +18,7 @@ class DropoutTest : public KernelsTest {
 TEST_P(DropoutTest, DecidesAsTheContractSays) {
   const Dropout dropout{.p = 0.3f, .site = 9};
   for (const int64_t columns : {1, 7, 8, 64, 100, 128, 129, 300}) {
-    begin(inputs_, 0xfffffffeull);  // the counter crosses 32 bits
+    begin(inputs_, 0xfffffffeull);  // the row number grows beyond 32 bits
     const Vector x = random(5 * columns);
     const Tensor y = garbage({5, columns});
     kernels().dropout(tensor({5, columns}, x), dropout, *state_, y);
@@ -57,7 +57,7 @@ TEST_P(DropoutTest, IsItsOwnBackwardInPlace) {
   EXPECT_EQ(floats(dy), mask);
 }
 
-TEST_P(DropoutTest, OfATableCountsFromItsOwnRows) {
+TEST_P(DropoutTest, NumbersTheRowsOfATableFromItsFirst) {
   const Dropout part{.p = 0.3f, .site = 4, .rows = DropoutRows::kTable, .first_row = 7};
   begin(inputs_, 1000, 100);
   const Vector x = random(5 * 40);
@@ -75,7 +75,7 @@ TEST_P(DropoutTest, DoesNotDependOnHowTheUpdateIsCut) {
   EXPECT_TRUE(std::equal(rest.begin(), rest.end(), whole.begin() + 13 * 50));
 }
 
-TEST_P(DropoutTest, OfSomeTokensFallsAsAmongAll) {
+TEST_P(DropoutTest, OfSomeTokensHasTheMaskOfAllTokens) {
   const std::vector<int32_t> tokens = {0, 3, 4, 11, 17, 18, 19};
   begin(inputs_, 100, 7);
   const std::vector<float> all = drop(20, 300, {.p = 0.4f, .site = 2});
@@ -86,7 +86,7 @@ TEST_P(DropoutTest, OfSomeTokensFallsAsAmongAll) {
   }
 }
 
-TEST_P(DropoutTest, CountsSequencesWhereTold) {
+TEST_P(DropoutTest, NumbersRowsBySequenceIfAsked) {
   const Dropout dropout{.p = 0.4f, .site = 2, .rows = DropoutRows::kSequences};
   begin(inputs_, 100, 7);
   const std::vector<float> whole = drop(20, 50, dropout);
@@ -111,7 +111,7 @@ TEST_P(DropoutTest, DiffersBySeedStepSiteAndRow) {
   EXPECT_EQ(drop(1, 512, dropout), mask);
 }
 
-TEST_P(DropoutTest, OfNearlyOneStaysFinite) {
+TEST_P(DropoutTest, OfProbabilityNearOneStaysFinite) {
   for (const float value : drop(4, 100, {.p = 0.9999999f, .site = 1})) {
     EXPECT_TRUE(std::isfinite(value));
   }

@@ -7,7 +7,7 @@ using reference::Vector;
 
 class Embedding : public KernelsTest {
  protected:
-  // Three tables of `hidden` columns, `tokens` ids into each.
+  // Sums the rows of three tables of `hidden` columns for `tokens` ids each.
   void check(int64_t tokens, int64_t hidden, bool with_types) {
     const Vector word = random(11 * hidden), position = random(5 * hidden),
                  type = random(2 * hidden);
@@ -71,7 +71,7 @@ TEST_P(Embedding, WorksWithoutPositions) {
   expect_near(y, expected, 1e-6, "words and types");
 }
 
-TEST_P(Embedding, BackwardSkipsTablesThatNobodyTrains) {
+TEST_P(Embedding, BackwardSkipsNullGradients) {
   const Tensor dy = tensor({2, 8}, random(16)), some = ids({0, 1});
   const Tensor dposition = zeros({2, 8});
   kernels().embedding_backward(dy, {some, some, some}, /*padding=*/{},
@@ -79,7 +79,7 @@ TEST_P(Embedding, BackwardSkipsTablesThatNobodyTrains) {
   EXPECT_EQ(floats(dposition), floats(dy));
 }
 
-TEST_P(Embedding, PaddingLearnsNothing) {
+TEST_P(Embedding, PaddingHasNoGradient) {
   const std::vector<float> ones(16, 1), second = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1};
   const Tensor dy = tensor({2, 8}, reference::Vector(16, 1)), some = ids({0, 1});
   const Tensor dword = zeros({2, 8}), dposition = zeros({2, 8}), dtype = zeros({2, 8});

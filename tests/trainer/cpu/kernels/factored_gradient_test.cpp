@@ -13,13 +13,14 @@ struct FactoredShape {
   int64_t tokens, rows, columns;
 };
 
-// Less than a tile of any loops, edges of all kinds, several tiles, and several slabs of depth.
+// These shapes cover less than a tile, partial tiles at every edge, several tiles, and several
+// slabs of depth.
 const std::vector<FactoredShape> kFactoredShapes = {{1, 5, 3},    {7, 33, 65},     {64, 96, 32},
                                                     {65, 97, 33}, {130, 200, 800}, {333, 40, 48}};
 
 class Factored : public KernelsTest {
  protected:
-  // Both as the gradient is kept, and rounded to it.
+  // Two random factors in the type in which gradients are kept.
   FactoredGradient factors(const FactoredShape& shape, double scale = 1) {
     const FactoredGradient g{kept({shape.tokens, shape.rows}), kept({shape.tokens, shape.columns})};
     kernels().convert(tensor({shape.tokens, shape.rows}, random(g.dy.elements(), scale)), g.dy);
@@ -31,7 +32,7 @@ class Factored : public KernelsTest {
     kernels().convert(x, y);
     return y;
   }
-  // The gradient itself, as linear_backward makes it.
+  // The gradient that the factors stand for, computed by linear_backward.
   Tensor product(const FactoredGradient& g) {
     const Tensor dw = zeros({g.dy.columns(), g.x.columns()});
     const auto w = weight({dw.rows(), dw.columns()}, Vector(static_cast<size_t>(dw.elements())));
@@ -67,7 +68,7 @@ void Factored::check_norms() {
     });
     EXPECT_GT(one, 0);
     EXPECT_NEAR(other / one, 1, 2e-6);
-    squares += 4 * one * one;  // of two examples
+    squares += 4 * one * one;  // of the sum over two examples
   }
   const double together = norm_of([&] {
     kernels().add_squares(alone, *state_);
@@ -76,8 +77,9 @@ void Factored::check_norms() {
   EXPECT_NEAR(together / (std::sqrt(squares) / 2), 1, 2e-6);
 }
 
-// Two tokens that cancel out leave rounding, which may be below zero.
-TEST_P(Factored, NothingIsNoNegativeSquare) {
+// The gradients of two tokens cancel out. Rounding alone could make the squared norm negative, and
+// its root NaN.
+TEST_P(Factored, SquaredNormIsNotNegative) {
   const FactoredGradient g{kept({2, 40}), kept({2, 24})};
   Vector dy = random(40), x = random(24);
   for (Vector* each : {&dy, &x}) each->insert(each->end(), each->begin(), each->end());
@@ -89,7 +91,7 @@ TEST_P(Factored, NothingIsNoNegativeSquare) {
   EXPECT_LT(norm, 1e-2);
 }
 
-TEST_P(Factored, ANumberThatIsNoneIsSeen) {
+TEST_P(Factored, NonFiniteGradientsMakeTheNormNonFinite) {
   for (const double bad :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     const FactoredGradient g = factors({70, 40, 24});
@@ -101,8 +103,8 @@ TEST_P(Factored, ANumberThatIsNoneIsSeen) {
   }
 }
 
-// The update is the one from the gradients. All matrices at once, with other parameters between
-// them.
+// Compares updates from factors with updates from their products. One call updates all matrices and
+// the parameters that lie between them.
 void Factored::check_updates() {
   int64_t all = 0;
   for (const FactoredShape& shape : kFactoredShapes) all += shape.rows * shape.columns + 5;
@@ -149,8 +151,8 @@ void Factored::check_updates() {
   EXPECT_NE(floats(sides[0].w), std::vector<float>(w.begin(), w.end()));
 }
 
-TEST_P(Factored, TheNormIsThatOfTheProducts) { check_norms(); }
-TEST_P(Factored, TheUpdateIsThatFromTheProduct) { check_updates(); }
+TEST_P(Factored, NormEqualsThatOfTheProducts) { check_norms(); }
+TEST_P(Factored, UpdateEqualsThatFromTheProducts) { check_updates(); }
 
 BERTH_INSTANTIATE_KERNELS(Factored);
 
@@ -159,8 +161,8 @@ class Bf16Factored : public Factored {
   void SetUp() override { set_up(Precision::kBf16); }
 };
 
-TEST_P(Bf16Factored, TheNormIsThatOfTheProducts) { check_norms(); }
-TEST_P(Bf16Factored, TheUpdateIsThatFromTheProduct) { check_updates(); }
+TEST_P(Bf16Factored, NormEqualsThatOfTheProducts) { check_norms(); }
+TEST_P(Bf16Factored, UpdateEqualsThatFromTheProducts) { check_updates(); }
 
 BERTH_INSTANTIATE_KERNELS(Bf16Factored);
 

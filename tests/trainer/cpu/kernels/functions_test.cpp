@@ -13,7 +13,7 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// The loops' own exp, tanh and erf as each instruction set compiled them.
+// The loops' own exp, tanh and erf, compiled for each instruction set.
 class Functions : public testing::TestWithParam<const CpuLoops*> {
  protected:
   static std::vector<float> range(double begin, double end, double step) {
@@ -75,7 +75,7 @@ TEST_P(Functions, TanhIsCloseAndSaturates) {
   EXPECT_TRUE(std::isnan(ends[3]));
 }
 
-TEST_P(Functions, GeluIsCloseInProportion) {
+TEST_P(Functions, GeluHasASmallRelativeError) {
   const std::vector<float> x = range(-8, 8, 1e-4);
   for (const Activation kind : {Activation::kGelu, Activation::kGeluTanh}) {
     const std::vector<float> y = activate(kind, x);
@@ -89,7 +89,7 @@ TEST_P(Functions, GeluIsCloseInProportion) {
   }
 }
 
-TEST_P(Functions, GeluKeepsNaN) {
+TEST_P(Functions, ActivationsKeepNaN) {
   EXPECT_TRUE(std::isnan(activate(Activation::kGelu, {kNaN})[0]));
   EXPECT_TRUE(std::isnan(activate(Activation::kGeluTanh, {kNaN})[0]));
   EXPECT_TRUE(std::isnan(activate(Activation::kRelu, {kNaN})[0]));

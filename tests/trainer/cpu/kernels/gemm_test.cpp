@@ -1,4 +1,4 @@
-// Products made on several threads at once, by hand and by the pool.
+// Products that several threads make at the same time.
 
 #include "trainer/cpu/kernels/gemm.h"
 
@@ -11,14 +11,14 @@
 namespace berth {
 namespace {
 
-// Small integers: every order of addition gives the same sum.
+// Small integers, whose fp32 sum is the same in every order of addition.
 std::vector<float> integers(size_t count, int salt) {
   std::vector<float> values(count);
   for (size_t i = 0; i < count; ++i) values[i] = static_cast<float>((i * 7 + salt) % 11) - 5;
   return values;
 }
 
-// OpenBLAS's own buffers failed this in one product of a thousand.
+// With OpenBLAS's own buffers, about one product in a thousand was wrong here.
 TEST(GemmTest, ThreadsThatMultiplyAtOnceDoNotDisturbEachOther) {
   constexpr int kThreads = 4, kProducts = 40'000;
   constexpr int64_t kSize = 48;

@@ -23,7 +23,7 @@ inline void PrintTo(const Backend& backend, std::ostream* out) {
   *out << backend.instruction_set << ", " << backend.threads << " threads";
 }
 
-// Every case runs on every instruction set of this CPU, by one thread and by three.
+// Runs every case on every instruction set of this CPU, with one thread and with three.
 class KernelsTest : public testing::TestWithParam<Backend> {
  protected:
   void SetUp() override { set_up(Precision::kFp32); }
@@ -47,7 +47,7 @@ class KernelsTest : public testing::TestWithParam<Backend> {
     state_->begin_micro_batch(first_token, first_sequence);
   }
 
-  // Lets `examples` examples pass, so that gradients are divided by them.
+  // Counts `examples` examples in the state, so that gradients are divided by their number.
   void count_examples(int64_t examples) {
     const std::vector<int32_t> labels(static_cast<size_t>(examples));
     kernels().cross_entropy({zeros({examples, 2}), ids(labels)}, 0, *state_, {});
@@ -60,7 +60,7 @@ class KernelsTest : public testing::TestWithParam<Backend> {
     copy_in(made, floats.data());
     return made;
   }
-  // Full of NaN, so that a test sees what an operation does not overwrite.
+  // A tensor of NaN. It shows a test which elements an operation failed to overwrite.
   Tensor garbage(std::initializer_list<int64_t> shape) {
     const Tensor made = make(DType::kF32, shape);
     fill(made, std::numeric_limits<double>::quiet_NaN());
@@ -92,7 +92,8 @@ class KernelsTest : public testing::TestWithParam<Backend> {
     return {single.begin(), single.end()};
   }
 
-  // Numbers that fp32 holds exactly, of standard deviation `scale`, the same in every run.
+  // Normal numbers of standard deviation `scale` that fp32 represents exactly. They are the same in
+  // every run.
   reference::Vector random(int64_t count, double scale = 1) {
     std::normal_distribution<double> normal(0, scale);
     reference::Vector x(static_cast<size_t>(count));
@@ -105,7 +106,8 @@ class KernelsTest : public testing::TestWithParam<Backend> {
     return x;
   }
 
-  // Within `tolerance` of the largest expected magnitude (at least 1e-3 of one).
+  // Every element must be within `tolerance` times the largest expected magnitude, or times 1e-3 if
+  // that is larger.
   void expect_near(Tensor actual, const reference::Vector& expected, double tolerance,
                    const std::string& what) {
     const reference::Vector x = values(actual);
@@ -135,7 +137,7 @@ class KernelsTest : public testing::TestWithParam<Backend> {
   std::vector<Memory> memory_;
 };
 
-// A suite with products in bf16, near the definition within 1 %.
+// A suite whose products are in bf16. Its results must be within 1 % of the definition.
 template <typename Suite>
 class InBf16 : public Suite {
  protected:

@@ -7,7 +7,7 @@ using reference::Vector;
 
 class Lamb : public KernelsTest {};
 
-// Algorithm 2 of You et al. 2019, with the bias correction of its appendix.
+// LAMB: algorithm 2 of You et al. 2019, with the bias correction of the paper's appendix.
 struct Part {
   int64_t begin, end;
   float weight_decay = 0, rate_scale = 1;
@@ -43,7 +43,7 @@ TEST_P(Lamb, AgreesWithItsDefinitionOverSeveralSteps) {
   const int64_t n = 40007;
   const auto size = static_cast<size_t>(n);
   Reference reference{random(n), Vector(size), Vector(size)};
-  std::fill_n(reference.w.begin() + 600, 100, 0.0);  // a bias before it learned anything
+  std::fill_n(reference.w.begin() + 600, 100, 0.0);  // a bias with its initial values
   const Tensor wt = tensor({n}, reference.w), gt = zeros({n}), mt = zeros({n}), vt = zeros({n});
   const std::vector<Part> parts{{.begin = 0, .end = 500, .weight_decay = 0.01f},
                                 {.begin = 500, .end = 600, .adapts = false},
@@ -83,7 +83,7 @@ TEST_P(Lamb, AgreesWithItsDefinitionOverSeveralSteps) {
   }
 }
 
-TEST_P(Lamb, WithoutAnyStepChangesNothing) {
+TEST_P(Lamb, ZeroGradientsChangeNothing) {
   begin({.step = 0, .learning_rate = 0.1f});
   const Tensor g = zeros({3}), w = tensor({3}, {1, 2, 3}), m = zeros({3}), v = zeros({3});
   kernels().add_squares(g, *state_);

@@ -5,12 +5,13 @@ namespace {
 
 using reference::Vector;
 
-// The double-precision statistics come from the kernel's own forward.
+// Compares layer normalization with its definition. Backward uses the statistics that the kernel's
+// forward computed.
 class LayerNorm : public KernelsTest {
  protected:
   static constexpr float kEpsilon = 1e-12f;
 
-  // Forward then backward of x [rows, columns], compared with the reference.
+  // Compares forward and backward of a random x [rows, columns] with the reference.
   void check(int64_t rows, int64_t columns) {
     const Vector x = random(rows * columns, 2), gamma = random(columns), beta = random(columns);
     const Vector dy = random(rows * columns), before = random(columns);
@@ -75,7 +76,7 @@ TEST_P(LayerNorm, OfNoRowsDoesNothing) {
   expect_near(gamma, Vector(8, 0.0), 0, "dgamma");
 }
 
-TEST_P(LayerNorm, SkipsGradientsThatNobodyWants) {
+TEST_P(LayerNorm, SkipsNullGradients) {
   const Tensor x = tensor({4, 8}, random(32)), dy = tensor({4, 8}, random(32));
   const NormalizedRows rows{x, zeros({4}), tensor({4}, {1, 1, 1, 1})};
   const LayerNormParameters parameters{.gamma = tensor({8}, random(8)), .beta = zeros({8})};
@@ -126,7 +127,7 @@ class AddLayerNorm : public LayerNorm {
         numeric_gradient([&](const Vector& a) { return forward(x, residual, a); }, gamma, dy), 2e-5,
         "dgamma");
 
-    // Only the gradient of x is wanted.
+    // A call without the other gradients computes the same dx.
     const Tensor dx_alone = garbage({rows, columns});
     kernels().add_layer_norm_backward(tensor({rows, columns}, dy), normalized, dropout, *state_,
                                       parameters, {dx_alone, {}, {}});
@@ -145,8 +146,8 @@ TEST_P(AddLayerNorm, AgreesWithItsDefinitionUnderDropout) {
   check_fused(3, 140, {.p = 0.1f, .site = 5});
 }
 
-// More rows than a thread takes at a time.
-TEST_P(AddLayerNorm, OfSomeTokensDropsAsAmongAll) {
+// Takes more rows than a thread takes at a time.
+TEST_P(AddLayerNorm, OfSomeTokensHasTheDropoutOfAllTokens) {
   constexpr int64_t kTokens = 120, kColumns = 140;
   std::vector<int32_t> tokens;
   for (int32_t token = 1; token < kTokens; token += 1 + token % 3) tokens.push_back(token);

@@ -47,12 +47,12 @@ class Linear : public KernelsTest {
   }
 };
 
-// Products in bf16, whose factors are rounded and whose sums are not.
+// Linear layers with products in bf16: factors are rounded to bf16, sums stay in fp32.
 class Bf16Linear : public KernelsTest {
  protected:
   void SetUp() override { set_up(Precision::kBf16); }
 
-  // Numbers that bf16 holds.
+  // Random numbers that bf16 represents exactly.
   Vector rounded(int64_t count) {
     Vector x = random(count);
     for (double& value : x) value = std::round(value * 16) / 16;
@@ -91,8 +91,8 @@ TEST_P(Bf16Linear, RoundsItsFactors) {
   EXPECT_EQ(kernels().product_dtype(), DType::kBF16);
 }
 
-// What is kept of a sum is its nearest bf16: all else is of that.
-TEST_P(Bf16Linear, ActivatesWhatItKeeps) {
+// The sums are kept rounded to bf16. The activation and its gradient are those of the rounded sums.
+TEST_P(Bf16Linear, ActivatesTheRoundedSums) {
   EXPECT_EQ(kernels().kept_dtype(), DType::kBF16);
   const Vector x = rounded(kTokens * kInputs), w = rounded(kOutputs * kInputs);
   const auto weights = weight({kOutputs, kInputs}, w);
@@ -126,7 +126,7 @@ TEST_P(Bf16Linear, KeepsTheNearestNumber) {
   kernels().convert(tensor({6}, x), there);
   kernels().convert(there, back);
   EXPECT_EQ(values(back), nearest);
-  const float nan = std::bit_cast<float>(0x7f800001u);  // of low bits alone
+  const float nan = std::bit_cast<float>(0x7f800001u);  // has only low bits set
   const Tensor one = garbage({1}), one_kept = kept({1});
   copy_in(one, &nan);
   kernels().convert(one, one_kept);
@@ -134,7 +134,7 @@ TEST_P(Bf16Linear, KeepsTheNearestNumber) {
   EXPECT_TRUE(std::isnan(floats(one)[0]));
 }
 
-TEST_P(Bf16Linear, SeesAChangedMasterAfterRefresh) {
+TEST_P(Bf16Linear, UsesChangedValuesAfterRefresh) {
   const auto w = weight({32, 1}, Vector(32, 1));
   const std::vector<float> changed(32, 2);
   copy_in(w->master(), changed.data());
@@ -146,8 +146,8 @@ TEST_P(Bf16Linear, SeesAChangedMasterAfterRefresh) {
   expect_near(dx, Vector(3, 128), 0, "dx");
 }
 
-// Of few tokens and many; one for few tokens needs no refresh.
-TEST_P(Bf16Linear, IsTheSameForEveryUseOfAWeight) {
+// Takes few and many tokens. A weight for few tokens is never packed, so it needs no refresh.
+TEST_P(Bf16Linear, GivesTheSameResultForEveryUseOfAWeight) {
   for (const int64_t tokens : {1, 70, 1090}) {
     const Tensor master = tensor({48, 40}, random(48 * 40)), bias = tensor({48}, random(48));
     const auto of_few = kernels().make_weight(master, WeightUse::kTrainingOfFewTokens);
@@ -172,7 +172,7 @@ TEST_P(Bf16Linear, IsTheSameForEveryUseOfAWeight) {
   }
 }
 
-TEST_P(Bf16Linear, ForInferenceIsPackedOnceAndForFewTokensNever) {
+TEST_P(Bf16Linear, PacksOnceForInferenceAndNeverForFewTokens) {
   const size_t bf16 = 64 * 96 * 2;
   EXPECT_EQ(kernels().packed_bytes(64, 96, WeightUse::kInference), bf16);
   EXPECT_EQ(kernels().packed_bytes(64, 96, WeightUse::kTrainingOfFewTokens), 0u);
@@ -195,7 +195,7 @@ TEST_P(Linear, ForwardAgreesWithItsDefinition) {
 
 TEST_P(Linear, ForwardOfManyTilesAgrees) {
   check_forward(203, 129, 171);
-  check_forward(3, 100, 4001);  // wide: cut along its columns
+  check_forward(3, 100, 4001);  // so wide that its columns are cut into tiles
   check_forward(1999, 60, 7);
 }
 
@@ -230,7 +230,7 @@ TEST_P(Linear, BackwardOfManyTilesAgrees) {
   expect_near(dbias, expected_dbias, 1e-5, "dbias");
 }
 
-TEST_P(Linear, BackwardSkipsGradientsThatNobodyWants) {
+TEST_P(Linear, BackwardSkipsNullGradients) {
   const Tensor dy = tensor({4, 6}, random(24)), x = tensor({4, 8}, random(32));
   const auto w = weight({6, 8}, random(48));
   const Tensor dx = garbage({4, 8}), dw = zeros({6, 8}), dbias = zeros({6});
@@ -244,7 +244,7 @@ TEST_P(Linear, BackwardSkipsGradientsThatNobodyWants) {
   EXPECT_EQ(floats(dbias_alone), floats(dbias));
 }
 
-TEST_P(Linear, OfNoTokensLeavesGradientsAlone) {
+TEST_P(Linear, OfNoTokensChangesNoGradient) {
   const Tensor x = zeros({0, 8}), y = zeros({0, 6});
   const auto w = weight({6, 8}, random(48));
   const Vector before = random(48);
@@ -254,7 +254,7 @@ TEST_P(Linear, OfNoTokensLeavesGradientsAlone) {
   expect_near(dw, before, 0, "dw");
 }
 
-TEST_P(Linear, SeesAChangedMasterAfterRefresh) {
+TEST_P(Linear, UsesChangedValuesAfterRefresh) {
   const Tensor x = tensor({1, 2}, {1, 2}), y = garbage({1, 1});
   const auto w = weight({1, 2}, {3, 4});
   const std::vector<float> changed{5, 6};

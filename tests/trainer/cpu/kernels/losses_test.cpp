@@ -5,13 +5,14 @@ namespace {
 
 using reference::Vector;
 
-// Compares every loss with its definition, and its gradient with finite differences of that.
+// Compares every loss with its definition, and its gradient with finite differences of the
+// definition.
 class LossesTest : public KernelsTest {
  protected:
-  using Definition = std::function<Vector(const Vector& logits)>;  // the rows' losses
+  using Definition = std::function<Vector(const Vector& logits)>;  // the loss of each row
   using Loss = std::function<void(Tensor logits, Tensor weights, Tensor dlogits)>;
 
-  // `weights`: those of the rows, 0 for rows without a loss.
+  // `weights` are the rows' weights. A row without a loss has the weight 0.
   void check(std::initializer_list<int64_t> shape, const Vector& logits, const Vector& weights,
              Tensor weights_or_null, const Loss& loss, const Definition& definition) {
     begin(inputs_);
@@ -30,7 +31,7 @@ class LossesTest : public KernelsTest {
     expect_near(dlogits, reference::numeric_gradient(definition, logits, weights), 1e-5, "dlogits");
   }
 
-  // Once without weights, once with.
+  // Checks once without weights and once with random ones.
   void check_both(std::initializer_list<int64_t> shape, const Vector& logits,
                   const std::vector<bool>& has_loss, const Loss& loss,
                   const Definition& definition) {
@@ -76,7 +77,8 @@ TEST_P(CrossEntropy, OfAVocabularyAgrees) {
   check(3, 30522, 2, 0.1);
 }
 
-// torch.nn.CrossEntropyLoss(label_smoothing=0.1, reduction="sum"), torch 1.13.
+// The expected values are those of torch 1.13's CrossEntropyLoss(label_smoothing=0.1,
+// reduction="sum").
 TEST_P(CrossEntropy, IsSmoothedAsTorchDoes) {
   const Tensor logits = tensor({2, 3}, {1, -2, 0.5, 0, 3, -1}), dlogits = garbage({2, 3});
   kernels().cross_entropy({logits, ids({0, 2})}, 0.1f, *state_, dlogits);

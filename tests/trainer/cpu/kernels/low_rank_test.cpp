@@ -5,7 +5,8 @@ namespace {
 
 using reference::Vector;
 
-// x [T,K] through a [R,K] and b [N,R] into columns [kColumn, kColumn + N) of y [T,W].
+// An adapter adds scale * x a^T b^T to columns [kColumn, kColumn + N) of y [T,W]. x is [T,K], a
+// [R,K] and b [N,R].
 class LowRank : public KernelsTest {
  protected:
   static constexpr float kScale = 2;
@@ -43,7 +44,7 @@ class LowRank : public KernelsTest {
   Tensor down_;
 };
 
-TEST_P(LowRank, AddsToItsColumnsAlone) {
+TEST_P(LowRank, AddsOnlyToItsColumns) {
   for (const int64_t rank : {1, 4, 8}) {
     prepare(rank);
     const Vector before = random(kTokens * kWide);
@@ -59,7 +60,7 @@ TEST_P(LowRank, AddsToItsColumnsAlone) {
   }
 }
 
-TEST_P(LowRank, GradientsAreThoseOfTheDefinition) {
+TEST_P(LowRank, GradientsAgreeWithFiniteDifferences) {
   for (const int64_t rank : {1, 4}) {
     prepare(rank);
     forward(random(kTokens * kWide));
@@ -90,7 +91,7 @@ TEST_P(LowRank, GradientsAreThoseOfTheDefinition) {
   }
 }
 
-TEST_P(LowRank, TheGradientMayReplaceTheInput) {
+TEST_P(LowRank, TheGradientMayOverwriteTheInput) {
   prepare(4);
   forward(random(kTokens * kWide));
   const Vector dy = random(kTokens * kWide);

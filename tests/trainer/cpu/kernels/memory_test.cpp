@@ -17,7 +17,7 @@ constexpr size_t kBlockBytes = size_t{16} << 20, kPartBytes = size_t{6} << 20;
 
 size_t page_bytes() { return static_cast<size_t>(::sysconf(_SC_PAGESIZE)); }
 
-// How much of these whole pages takes memory.
+// The bytes of these whole pages that take physical memory.
 size_t resident_bytes(std::byte* data, size_t size_bytes) {
   std::vector<unsigned char> pages(size_bytes / page_bytes());
   EXPECT_EQ(::mincore(data, size_bytes, pages.data()), 0);
@@ -52,16 +52,16 @@ TEST(MemoryTest, MovesWithItsOwner) {
   EXPECT_FALSE(first);
 }
 
-TEST(MemoryTest, OfASparsePartTakesWhatIsWritten) {
+TEST(MemoryTest, SparsePagesTakeMemoryWhenWritten) {
   const Memory memory(kBlockBytes);
   std::byte* const part = memory.data() + 4 * page_bytes();
-  expect_sparse(part - 8, kPartBytes + 16);  // only its whole pages become sparse
+  expect_sparse(part - 8, kPartBytes + 16);  // applies to whole pages only
   part[0] = part[kPartBytes / 2] = std::byte{1};
   EXPECT_EQ(part[kPartBytes / 2 + 1], std::byte{0});
   EXPECT_LE(resident_bytes(part, kPartBytes), 3 * page_bytes());
 }
 
-TEST(MemoryTest, OfASmallPartStaysAsItIs) {
+TEST(MemoryTest, SparsityDoesNotChangeASmallBlock) {
   const Memory memory(1000);
   expect_sparse(memory.data(), 1000);
   memory.data()[999] = std::byte{1};

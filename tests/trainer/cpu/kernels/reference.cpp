@@ -109,10 +109,11 @@ Vector activation(Activation kind, const Vector& x) {
 
 namespace {
 
-// Of query i and key j, tokens of one sequence, in one head.
+// The score of the query of token i and the key of token j, in one head. Both tokens belong to one
+// sequence.
 using Score = std::function<double(int64_t i, int64_t j, int64_t head)>;
 
-// Element d of token's query (which 0), key (1) or value (2).
+// Element d of a token's query (if `which` is 0), key (1) or value (2) in one head.
 double element(const AttentionShape& shape, const Vector& qkv, int64_t token, int64_t which,
                int64_t head, int64_t d) {
   return qkv[static_cast<size_t>((token * 3 + which) * shape.hidden() + head * shape.head_size +

@@ -6,27 +6,28 @@
 
 #include "trainer/cpu/kernels/kernels.h"
 
-// The operations as their papers write them: double precision, one plain loop after the other,
-// nothing shared with the kernels but Philox.
+// The operations as their papers define them, in double precision and in plain loops. They share no
+// code with the kernels except Philox. T, H, A and the other letters are those of kernels.h.
 namespace berth::reference {
 
 using Vector = std::vector<double>;
 
-// d sum(cotangent * f(x)) / dx by central differences.
+// The gradient of sum(cotangent * f(x)) with respect to x, by central differences.
 Vector numeric_gradient(const std::function<Vector(const Vector&)>& f, const Vector& x,
                         const Vector& cotangent);
 
-// 0 or 1/(1-p), for element `element` of row `row`, by the contract of Dropout.
+// The factor of one element under dropout, as the contract of Dropout defines it: 0 or 1/(1-p).
+// `row` is the row's number in the update. `stream` is the attention head, or 0.
 double dropout_factor(const Dropout& dropout, const StepInputs& inputs, uint64_t row,
                       uint32_t stream, uint64_t element);
-// x [rows, columns] times its factors.
+// Applies dropout to x [rows, columns], whose first row has the number `first_row`.
 Vector dropout(const Vector& x, int64_t columns, const Dropout& dropout, const StepInputs& inputs,
                uint64_t first_row);
 
 Vector layer_norm(const Vector& x, const Vector& gamma, const Vector& beta, double epsilon);
-// x [T,K], w [N,K], bias [N]
+// Returns x w^T + bias [T,N] of x [T,K], w [N,K] and bias [N].
 Vector linear(const Vector& x, const Vector& w, const Vector& bias);
-// x [T,K], a [R,K], b [N,R] -> [T,N], `scale` times x a^T b^T.
+// Returns scale * x a^T b^T [T,N] of x [T,K], a [R,K] and b [N,R].
 Vector low_rank(const Vector& x, const Vector& a, const Vector& b, int64_t rank, double scale);
 double activation(Activation activation, double x);
 Vector activation(Activation activation, const Vector& x);
@@ -41,7 +42,8 @@ struct ConvolutionShape {
 
   int64_t tokens() const { return cu_seqlens.back(); }
 };
-// x [T,inputs], w [outputs,inputs,size], bias [outputs] -> [T,outputs], dropped and activated.
+// Convolves x [T,inputs] with w [outputs,inputs,size] inside each sequence and adds bias [outputs].
+// Applies dropout and then the activation. Returns [T,outputs].
 Vector convolution(const ConvolutionShape& shape, const Vector& x, const Vector& w,
                    const Vector& bias);
 
@@ -55,20 +57,21 @@ struct AttentionShape {
   int64_t tokens() const { return cu_seqlens.back(); }
   int64_t hidden() const { return heads * head_size; }
 };
-// qkv [T,3H] -> out [T,H]; log_sum_exp [T,A] where not null.
+// Returns attention's output [T,H] for qkv [T,3H]. Writes log_sum_exp [T,A] if it is not null.
 Vector attention(const AttentionShape& shape, const Vector& qkv, Vector* log_sum_exp = nullptr);
-// position_qk [P,2H]; rows [2N-1], by distance.
+// The same with scores from relative positions. `rows` [2N-1] names the row of position_qk [P,2H]
+// for each distance from 1-N to N-1.
 Vector disentangled_attention(const AttentionShape& shape, const Vector& qkv,
                               const Vector& position_qk, const std::vector<int32_t>& rows,
                               Vector* log_sum_exp = nullptr);
 
-// Losses of logits [B,C]; a row with a negative label has none: 0.
+// The loss of each row of logits [B,C]. A row with a negative label has the loss 0.
 Vector cross_entropy(const Vector& logits, const std::vector<int32_t>& labels,
                      double smoothing = 0);
 Vector squared_error(const Vector& logits, const Vector& targets);
-// The means over C of logits, targets [B,C].
+// The loss of each row of logits [B,C]: the mean over the C classes. Targets are [B,C].
 Vector binary_cross_entropy(const Vector& logits, const Vector& targets, int64_t classes);
-// Of logits [T,2].
+// The loss of each sequence. Column 0 of logits [T,2] scores starts, column 1 ends.
 Vector span_cross_entropy(const Vector& logits, const std::vector<int32_t>& cu_seqlens,
                           const std::vector<int32_t>& starts, const std::vector<int32_t>& ends);
 

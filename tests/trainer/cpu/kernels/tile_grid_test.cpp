@@ -44,12 +44,13 @@ TEST(SmallTiles, CoverEachElementOnce) {
   }
 }
 
-TEST(SmallTiles, AreAsManyForEachThreadThatIsWorthWaking) {
+TEST(SmallTiles, GiveEachWokenThreadTheSameNumber) {
   EXPECT_EQ(small_tiles(4, 12, 32, 10).size(), 1u);
   EXPECT_EQ(small_tiles(4, 1024, 768, 768).size(), 8u);
   EXPECT_EQ(small_tiles(4, 416, 768, 768).size(), 4u);
-  EXPECT_EQ(small_tiles(6, 100, 768, 768).size(), 6u);  // two below each other, three beside
-  EXPECT_EQ(small_tiles(4, 12, 768, 768).size(), 4u);   // rows are few: columns are cut
+  EXPECT_EQ(small_tiles(6, 100, 768, 768).size(), 6u);  // two strips of rows, three of columns
+  EXPECT_EQ(small_tiles(4, 12, 768, 768).size(),
+            4u);  // too few rows to cut, so the columns are cut
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Updates from matrices' gradients of one batch, which are written once: in fp32, or rounded to
-// bf16.
+// Whole gradients of matrices. The product of one batch writes each of them once, in fp32 or
+// rounded to bf16, and the update reads it.
 
 #include "tests/trainer/cpu/kernels/kernels_fixture.h"
 
@@ -21,7 +21,8 @@ class WholeGradient : public KernelsTest {
     return y;
   }
 
-  // Whatever was there; of one piece of columns, several, and of more rows than a tile has.
+  // Writes over garbage. The shapes have one or several pieces of columns, more rows than a tile,
+  // and no tokens.
   void expect_the_sums() {
     struct Shape {
       int64_t tokens, outputs, inputs;
@@ -44,8 +45,8 @@ class WholeGradient : public KernelsTest {
     }
   }
 
-  // The norm is told, and the moments and weights are changed, as by the same numbers in the block
-  // of all gradients.
+  // The norm, the moments and the weights must be those of an update that reads the same numbers
+  // from the block of all summed gradients.
   void expect_the_update() {
     constexpr int64_t kRows = 150, kColumns = 331, kSize = kRows * kColumns, kAll = kSize + 70;
     constexpr int64_t kBegin = 33, kEnd = kBegin + kSize;
@@ -61,7 +62,7 @@ class WholeGradient : public KernelsTest {
       side = {tensor({kAll}, w), tensor({kAll}, m), zeros({kAll}), tensor({kAll}, others)};
       const Tensor place = side.g.slice(kBegin, kSize);
       if (is_apart) {
-        fill(place, std::numeric_limits<double>::quiet_NaN());  // not read
+        fill(place, std::numeric_limits<double>::quiet_NaN());  // must not be read
       } else {
         copy_in(place, numbers.data());
       }
@@ -92,8 +93,8 @@ class WholeGradient : public KernelsTest {
     expect_near(sides[1].m, values(sides[0].m), 1e-6, "m");
     expect_near(sides[1].v, values(sides[0].v), 1e-6, "v");
     EXPECT_NE(floats(sides[1].w), std::vector<float>(w.begin(), w.end()));
-    EXPECT_EQ(values(sides[1].g.first(kBegin)), Vector(kBegin));  // used up
-    EXPECT_EQ(floats(single(whole)), numbers);                    // not used up
+    EXPECT_EQ(values(sides[1].g.first(kBegin)), Vector(kBegin));  // zeroed by the update
+    EXPECT_EQ(floats(single(whole)), numbers);                    // unchanged
   }
 
   void expect_bad_numbers_seen() {
@@ -115,14 +116,14 @@ class WholeGradientInBf16 : public WholeGradient {
   void SetUp() override { set_up(Precision::kBf16); }
 };
 
-TEST_P(WholeGradient, IsTheSums) { expect_the_sums(); }
-TEST_P(WholeGradientInBf16, IsTheSumsRounded) { expect_the_sums(); }
+TEST_P(WholeGradient, EqualsTheSummedGradient) { expect_the_sums(); }
+TEST_P(WholeGradientInBf16, EqualsTheRoundedSummedGradient) { expect_the_sums(); }
 
-TEST_P(WholeGradient, UpdatesAsAmongAll) { expect_the_update(); }
-TEST_P(WholeGradientInBf16, UpdatesAsAmongAll) { expect_the_update(); }
+TEST_P(WholeGradient, UpdateEqualsThatFromTheSummedGradient) { expect_the_update(); }
+TEST_P(WholeGradientInBf16, UpdateEqualsThatFromTheSummedGradient) { expect_the_update(); }
 
-TEST_P(WholeGradient, ANumberThatIsNoneIsSeen) { expect_bad_numbers_seen(); }
-TEST_P(WholeGradientInBf16, ANumberThatIsNoneIsSeen) { expect_bad_numbers_seen(); }
+TEST_P(WholeGradient, NonFiniteGradientsMakeTheNormNonFinite) { expect_bad_numbers_seen(); }
+TEST_P(WholeGradientInBf16, NonFiniteGradientsMakeTheNormNonFinite) { expect_bad_numbers_seen(); }
 
 BERTH_INSTANTIATE_KERNELS(WholeGradient);
 BERTH_INSTANTIATE_KERNELS(WholeGradientInBf16);

@@ -1,4 +1,4 @@
-// Every architecture with every head against values recorded from PyTorch and transformers.
+// Compares every architecture with every head to values recorded from PyTorch and transformers.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ namespace berth {
 namespace {
 
 constexpr double kLogitTolerance = 1e-4;     // relative to the largest value of the tensor
-constexpr double kGradientTolerance = 1e-3;  // too
+constexpr double kGradientTolerance = 1e-3;  // likewise
 
 Task task_of(std::string_view recorded) {
   for (const auto& [end, task] :
@@ -39,7 +39,8 @@ Task task_of(std::string_view recorded) {
   return Task::kSequenceClassification;
 }
 
-// scripts/test-peers.sh records anew, with other values.
+// The folder of the recordings. scripts/test-peers.sh makes new ones with other random values and
+// names their folder in the environment.
 std::string recordings() {
   const char* const anew = std::getenv("BERTH_RECORDED_ARCHITECTURES");
   return anew != nullptr ? anew : BERTH_TESTDATA "/architectures";
@@ -67,8 +68,9 @@ class Architectures : public testing::TestWithParam<std::string> {
     return packed;
   }
 
-  // What moves every score of a softmax alike has a true gradient of 0: the key's bias, of a
-  // query's scores; of answers', all that adds to every token the same.
+  // Whether the parameter adds the same to every score of a softmax. Its true gradient is then 0,
+  // so its computed gradient is rounding. The key's bias does so to the scores of a query. In
+  // question answering, so does every bias that adds the same to all tokens.
   bool moves_all_alike(const std::string& name) const {
     if (name.ends_with("key.bias") || name.ends_with("k_lin.bias")) return true;
     if (config_.task != Task::kQuestionAnswering) return false;
@@ -164,7 +166,7 @@ TEST_P(Architectures, WritesItsConfigurationBack) {
   const auto before = parse_json(recorded_.metadata().at("config"));
   const auto after = parse_json(to_config_json(config_));
   for (const auto& [key, value] : before.items()) {
-    // What transformers derives or adds itself.
+    // transformers derives or adds these keys itself.
     if (key == "transformers_version" || key == "_name_or_path" || key == "torch_dtype" ||
         key == "architectures" || key == "finetuning_task") {
       continue;
@@ -174,7 +176,7 @@ TEST_P(Architectures, WritesItsConfigurationBack) {
   }
 }
 
-TEST_P(Architectures, RefusesIdsThatItHasNot) {
+TEST_P(Architectures, RefusesIdsOutsideItsTables) {
   PackedBatch wrong = batch();
   wrong.input_ids[2] = static_cast<int32_t>(config_.vocab_size);
   EXPECT_THROW(model_->forward(wrong, *state_, Phase::kEvaluation), Error);

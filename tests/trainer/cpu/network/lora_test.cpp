@@ -1,4 +1,4 @@
-// LoRA's adapters against values recorded from Hugging Face's PEFT.
+// Compares LoRA's adapters to values recorded from Hugging Face's PEFT.
 
 #include "trainer/model/lora.h"
 
@@ -95,7 +95,7 @@ class Lora : public testing::TestWithParam<std::string> {
   std::unique_ptr<StepState> state_;
 };
 
-TEST_P(Lora, AModelsFileLacksTheAdaptersAlone) {
+TEST_P(Lora, AModelFileLacksOnlyTheAdapters) {
   EXPECT_THAT(base_report_.ignored, IsEmpty());
   EXPECT_THAT(report_.missing, IsEmpty());
   size_t adapters = 0;
@@ -132,20 +132,20 @@ TEST_P(Lora, ComputesPeftsGradientsAndNoOthers) {
   }
 }
 
-TEST_P(Lora, BeginsAsTheModelWas) {
+TEST_P(Lora, StartsWithTheLogitsOfTheModel) {
   Parameters base(parameter_table(config_), false, *kernels_);
   load_parameters(Selected(recorded_, "param."), base);
   Parameters fresh(parameter_table(config_, lora_), false, *kernels_);
   const LoadReport report = load_parameters(Selected(recorded_, "param."), fresh);
   initialize(fresh, report.missing, 0.02, /*seed=*/1);
-  // Without adapters the last layer's queries are those of fewer tokens, whose sums a BLAS may add
-  // up in another order.
+  // Without adapters, the last layer computes the queries of fewer tokens. A BLAS may add up the
+  // terms of a smaller product in another order.
   const std::vector<float> expected = logits(Model(config_, kLimits, base, *kernels_));
   EXPECT_THAT(logits(Model(config_, kLimits, fresh, *kernels_, {}, lora_)),
               Pointwise(FloatNear(1e-6f * static_cast<float>(largest(expected))), expected));
 }
 
-TEST_P(Lora, MergedIsUnmerged) {
+TEST_P(Lora, MergingKeepsTheLogits) {
   Parameters merged(parameter_table(config_), false, *kernels_);
   merge_adapters(lora_, *adapted_, merged);
   const std::vector<float> expected = logits(model());
@@ -170,8 +170,8 @@ TEST_P(Lora, WritesPeftsFiles) {
   EXPECT_EQ(again.alpha, 5);
 }
 
-// By central differences of the loss, dropout deciding alike each time.
-TEST_P(Lora, GradientsFitTheLossWithDropout) {
+// Takes central differences of the loss. Dropout drops the same elements in every forward.
+TEST_P(Lora, GradientsWithDropoutAgreeWithFiniteDifferences) {
   lora_.dropout = 0.4;
   compute_gradients();
   const double examples = state_->outcome().examples;
@@ -198,14 +198,14 @@ TEST_P(Lora, GradientsFitTheLossWithDropout) {
   }
 }
 
-TEST_P(Lora, DropsInTrainingAlone) {
+TEST_P(Lora, DropsOnlyInTraining) {
   const std::vector<float> plain = logits(model());
   lora_.dropout = 0.4;
   EXPECT_EQ(logits(model()), plain);
   EXPECT_NE(logits(model(), Phase::kTraining), plain);
 }
 
-TEST_P(Lora, AnUpdateChangesAdaptersAndHeadAlone) {
+TEST_P(Lora, AnUpdateChangesOnlyAdaptersAndHead) {
   Optimizer optimizer({}, *adapted_, *kernels_);
   compute_gradients();
   const std::vector<float> before = read(adapted_->values());
@@ -275,7 +275,7 @@ TEST(LoraTargets, AreNamedByTheEndOfTheirNames) {
   EXPECT_THAT(parts(ModelType::kDebertaV2, "all-linear"), testing::SizeIs(6));
 }
 
-TEST(LoraTargets, ThatAreNoneAreRefused) {
+TEST(LoraTargets, OfUnknownNamesAreRefused) {
   EXPECT_THAT([] { parts(ModelType::kBert, "query,pooler"); },
               ThrowsCode(Code::kUsage, R"(--lora-target-modules: "pooler" is no dense layer)"));
   EXPECT_THAT([] { parts(ModelType::kDistilBert, "query"); },

@@ -29,7 +29,7 @@ class ModelTest : public testing::Test {
  protected:
   static constexpr int kExamples = 7;
 
-  // The recorded model with dropout of 0.2 everywhere.
+  // The recorded model with a dropout of 0.2 everywhere.
   ModelTest() { drop(recorded_); }
   static void drop(RecordedModel& recorded) {
     recorded.config.hidden_dropout_prob = recorded.config.attention_probs_dropout_prob = 0.2;
@@ -101,7 +101,7 @@ TEST_F(ModelTest, AWeightOfTwoCountsAnExampleTwice) {
   expect_close(once.gradients, twice.gradients, 1e-5f);
 }
 
-TEST_F(ModelTest, LabelsAreSmoothedInTrainingAlone) {
+TEST_F(ModelTest, LabelsAreSmoothedOnlyInTraining) {
   Model smoothed(recorded_.config, BatchLimits{.tokens = 256, .sequences = 16},
                  *recorded_.parameters, *recorded_.kernels, {.label_smoothing = 0.2});
   const auto loss = [&](Model& model, Phase phase) {
@@ -113,7 +113,7 @@ TEST_F(ModelTest, LabelsAreSmoothedInTrainingAlone) {
   EXPECT_NE(loss(smoothed, Phase::kTraining), loss(*recorded_.model, Phase::kTraining));
 }
 
-TEST_F(ModelTest, AMicroBatchWithoutItsPlaceDropsOtherwise) {
+TEST_F(ModelTest, DropoutDependsOnThePlaceInTheUpdate) {
   PackedBatch second = recorded_.batch(0, 3);
   const StepInputs inputs{.seed = 9};
   const std::vector<float> placed = logits(second, Phase::kTraining, inputs);
@@ -134,8 +134,8 @@ TEST_F(ModelTest, SequencesOfAPackedBatchDoNotSeeEachOther) {
   expect_close(packed, alone, 1e-5f);
 }
 
-// The last layer computes no others.
-TEST_F(ModelTest, AMaskedTokenIsToldAsAmongAll) {
+// The last layer computes only the rows of the masked tokens.
+TEST_F(ModelTest, LogitsOfSomeMaskedTokensEqualThoseOfAll) {
   ModelConfig config = recorded_.config;
   config.task = Task::kMaskedLm;
   Kernels& kernels = *recorded_.kernels;
@@ -196,7 +196,7 @@ TEST_F(ModelTest, OneThreadComputesWhatTwoDo) {
   expect_close(one.gradients, two.gradients, 1e-5f);
 }
 
-// The loss along a random direction, by central differences of the whole model.
+// Compares the gradients with central differences of the loss along a random direction.
 TEST_F(ModelTest, GradientsAreTheSlopesOfTheLoss) {
   const Outcome at = run();
   Tensor values = recorded_.parameters->values();
@@ -226,7 +226,7 @@ TEST_F(ModelTest, GradientsAreTheSlopesOfTheLoss) {
   }
 }
 
-TEST_F(ModelTest, ParametersOfNoTokenHaveNoGradient) {
+TEST_F(ModelTest, EmbeddingsOfUnusedIdsHaveNoGradient) {
   const Outcome outcome = run();
   const Tensor words = recorded_.parameters->value(0);
   const std::vector<int32_t> used = recorded_.batch(0).input_ids;
@@ -258,7 +258,7 @@ TEST_F(ModelTest, ASmallerBatchAfterALargerOneSeesNothingOfIt) {
   EXPECT_EQ(logits(recorded_.batch(1, 0, 2), Phase::kEvaluation), alone);
 }
 
-TEST_F(ModelTest, RefreshIsWhatMakesNewParametersCount) {
+TEST_F(ModelTest, NewParametersCountAfterRefresh) {
   const auto before = logits(recorded_.batch(0), Phase::kEvaluation);
   const Tensor weight = recorded_.parameters->value("classifier.weight");
   copy_in(weight, std::vector<float>(3 * 24).data());

@@ -1,4 +1,4 @@
-// The whole model against values recorded from PyTorch and transformers.
+// Compares the whole model to values recorded from PyTorch and transformers.
 
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ TEST(BertParityTest, EveryGradientIsTorchs) {
     const std::string& name = recorded.parameters->specs()[p].name;
     const auto expected = recorded.values<float>("grad." + name);
     const float* ours = gradients.data() + recorded.parameters->offset(p);
-    // The key's bias moves every score of a query alike: its true gradient is 0.
+    // The key's bias adds the same to every score of a query, so its true gradient is 0.
     const double scale = std::max(largest(expected), name.ends_with("key.bias") ? 1.0 : 0.0);
     for (size_t i = 0; i < expected.size(); ++i) {
       ASSERT_NEAR(ours[i] / examples, expected[i], kTolerance * scale) << name << "[" << i << "]";
@@ -57,7 +57,7 @@ void expect_ten_losses(RecordedModel& recorded, double tolerance) {
   for (int step = 0; step < RecordedModel::kUpdates; ++step) {
     recorded.state->begin({.step = static_cast<uint64_t>(step),
                            .learning_rate = static_cast<float>(schedule.rate(step))});
-    // As two micro-batches of 3 and 4 examples: the sum is over the whole update.
+    // Two micro-batches of 3 and 4 examples make one update; the loss is summed over both.
     for (const PackedBatch& batch : {recorded.batch(step, 0, 3), recorded.batch(step, 3)}) {
       recorded.model->forward(batch, *recorded.state, Phase::kTraining);
       recorded.model->backward(*recorded.state);

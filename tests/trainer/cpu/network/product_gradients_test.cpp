@@ -1,5 +1,5 @@
-// Updates whose matrices' gradients are products that are kept, as factors or whole: those of
-// gradients that are summed.
+// Whole and factored gradients of matrices in the whole model. Updates from them must equal updates
+// from summed gradients.
 
 #include <gtest/gtest.h>
 
@@ -18,15 +18,16 @@
 namespace berth {
 namespace {
 
-// How much of each kind of layer has such gradients.
+// How many matrices of a model's layer have whole or factored gradients.
 struct Expected {
   std::string model;
-  int64_t matrices;  // of the four of a layer: queries with keys and values count as one
+  int64_t matrices;  // of four: queries, keys and values are one matrix
 };
 
 void PrintTo(const Expected& expected, std::ostream* out) { *out << expected.model; }
 
-// What updates are told of the largest batch: where sums are kept, factors, or products.
+// The most tokens of an update, as the parameters are told. The number decides whether gradients
+// are summed, factored or whole.
 constexpr int64_t kSummed = 0, kFactored = 40, kWhole = 1000;
 
 struct Trained {
@@ -45,10 +46,11 @@ class ProductGradients : public testing::TestWithParam<Expected> {
     config_.task = Task::kSequenceClassification;
     config_.labels = {"a", "b", "c"};
     config_.num_hidden_layers = 3;
-    config_.hidden_size = 384;  // wide enough for the factors to be the less
+    config_.hidden_size = 384;  // so wide that factors are cheaper than their product
     config_.intermediate_size = 512;
     config_.hidden_dropout_prob = config_.attention_probs_dropout_prob = 0.1;
-    // A gradient that is rounding alone, as the keys' biases have, is no step of the whole rate.
+    // The keys' biases have gradients that are only rounding. With a small epsilon, AdamW would
+    // take a step of the whole rate for them.
     options_.adamw.epsilon = 1e-4f;
     batch_ = recorded_inputs(recorded);
     label_batch();
@@ -74,7 +76,7 @@ class ProductGradients : public testing::TestWithParam<Expected> {
     for (size_t i = 0; i < classes.size(); ++i) classes[i] = static_cast<int32_t>(i % 3);
     batch_.labels = classes;
   }
-  // All its sequences so many times.
+  // Makes a batch that has all sequences `times` times.
   void repeat_batch(int times) {
     const PackedBatch once = batch_;
     const auto append = [](std::vector<int32_t>& to, const std::vector<int32_t>& from) {
@@ -157,11 +159,12 @@ TEST_P(ProductGradients, TrainAsSummedOnes) { expect_the_same(); }
 
 TEST_P(ProductGradients, TrainAsSummedOnesInBf16) {
   use_bf16();
-  updates_ = 1;  // the next one's weights may be rounded to other neighbours
+  updates_ = 1;  // a second forward may round the weights differently
   expect_the_same();
 }
 
-// To the nearest bf16, and in one update both moments are the gradient's alone.
+// Gradients are rounded once, to the nearest bf16. After one update, the moments depend only on its
+// gradient.
 TEST_P(ProductGradients, AreRoundedOnce) {
   use_bf16();
   updates_ = 1;
@@ -178,7 +181,7 @@ TEST_P(ProductGradients, AreRoundedOnce) {
   EXPECT_GT(others, 0);
 }
 
-TEST_P(ProductGradients, OfWhatIsFrozenAreNotRoundedInVain) {
+TEST_P(ProductGradients, FrozenMatricesAddNothingToTheNorm) {
   use_bf16();
   updates_ = 1;
   first_depth_ = 2;
@@ -186,16 +189,17 @@ TEST_P(ProductGradients, OfWhatIsFrozenAreNotRoundedInVain) {
   EXPECT_NEAR(rounded.norms[0] / summed.norms[0], 1, 1e-4);
 }
 
-TEST_P(ProductGradients, InFp32AreTheSums) {
-  options_.max_grad_norm = 0;  // a norm is summed up in another order
+TEST_P(ProductGradients, InFp32EqualSummedOnes) {
+  options_.max_grad_norm = 0;  // clipping would depend on the norm's order of addition
   const Trained summed = train(kSummed), whole = train(kWhole);
   EXPECT_GT(whole.products, 0);
   EXPECT_EQ(whole.values, summed.values);
   EXPECT_EQ(whole.second_moments, summed.second_moments);
 }
 
-// Where a batch's activations take more than its gradients, these come to lie where those were.
-TEST_P(ProductGradients, TakeThePlaceOfActivations) {
+// If the activations of a batch take more memory than the gradients, most gradients are placed
+// where activations were.
+TEST_P(ProductGradients, ReuseTheMemoryOfActivations) {
   repeat_batch(20);
   if (GetParam().matrices > 0) {
     Parameters summed = make_parameters(kSummed), whole = make_parameters(kWhole);
@@ -207,7 +211,7 @@ TEST_P(ProductGradients, TakeThePlaceOfActivations) {
   EXPECT_EQ(train(kWhole).values, train(kSummed).values);
 }
 
-TEST_P(ProductGradients, SurviveRecomputation) {
+TEST_P(ProductGradients, AreTheSameWithRecomputation) {
   use_bf16();
   updates_ = 1;
   for (const int64_t update_tokens : {kFactored, kWhole}) {
@@ -218,13 +222,13 @@ TEST_P(ProductGradients, SurviveRecomputation) {
   }
 }
 
-TEST_P(ProductGradients, OfWhatIsFrozenAreNotWanted) {
+TEST_P(ProductGradients, TrainAsSummedOnesAboveFrozenLayers) {
   first_depth_ = 2;
   expect_the_same();
 }
 
-// Layers' matrices that one product makes; the head's dense layer, too.
-TEST_P(ProductGradients, AreOfMatricesThatOneProductMakes) {
+// The gradients of the layers' matrices and of the head's dense layer are each one product.
+TEST_P(ProductGradients, CoverTheMatricesOfOneProduct) {
   for (const int64_t update_tokens : {kFactored, kWhole}) {
     const Parameters parameters = Parameters::plan(
         parameter_table(config_), /*with_gradients=*/true, *kernels_, update_tokens);
@@ -245,7 +249,7 @@ TEST_P(ProductGradients, AreOfMatricesThatOneProductMakes) {
   }
 }
 
-TEST_P(ProductGradients, TakeOneBackwardAnUpdate) {
+TEST_P(ProductGradients, RefuseASecondBackwardInAnUpdate) {
   if (GetParam().matrices == 0) return;
   use_bf16();
   for (const int64_t update_tokens : {kFactored, kWhole}) {
@@ -257,7 +261,7 @@ TEST_P(ProductGradients, TakeOneBackwardAnUpdate) {
   }
 }
 
-TEST_P(ProductGradients, AreOneModels) {
+TEST_P(ProductGradients, RefuseASecondModel) {
   if (GetParam().matrices == 0) return;
   use_bf16();
   for (const int64_t update_tokens : {kFactored, kWhole}) {
@@ -267,8 +271,8 @@ TEST_P(ProductGradients, AreOneModels) {
   }
 }
 
-// Of a batch that has no masked token.
-TEST_P(ProductGradients, MayBeOfNoTokens) {
+// A batch without masked tokens makes products of no rows.
+TEST_P(ProductGradients, OfNoTokensChangeNothing) {
   for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
     kernels_ = make_cpu_kernels(pool_, "baseline", precision);
     Parameters parameters = make_parameters(kFactored);
@@ -290,7 +294,7 @@ TEST_P(ProductGradients, MayBeOfNoTokens) {
   }
 }
 
-TEST_P(ProductGradients, AreMissed) {
+TEST_P(ProductGradients, AnUpdateWithoutBackwardIsRefused) {
   if (GetParam().matrices == 0) return;
   use_bf16();
   for (const int64_t update_tokens : {kFactored, kWhole}) {
@@ -302,7 +306,7 @@ TEST_P(ProductGradients, AreMissed) {
   }
 }
 
-TEST_P(ProductGradients, AreNotForLamb) {
+TEST_P(ProductGradients, AreRefusedByLamb) {
   use_bf16();
   for (const int64_t update_tokens : {kFactored, kWhole}) {
     Parameters parameters = make_parameters(update_tokens);
@@ -312,8 +316,8 @@ TEST_P(ProductGradients, AreNotForLamb) {
 
 class ProductGradientsOfSharedLayers : public ProductGradients {};
 
-// More layers than differ: the head is less deep than there are layers.
-TEST_P(ProductGradientsOfSharedLayers, SpareTheirActivations) {
+// All layers share one set of parameters, so the head's depth is less than the number of layers.
+TEST_P(ProductGradientsOfSharedLayers, TrainAsSummedOnes) {
   config_.num_hidden_groups = 1;
   options_.max_grad_norm = 0;
   for (const bool recomputes : {false, true}) {
@@ -323,7 +327,7 @@ TEST_P(ProductGradientsOfSharedLayers, SpareTheirActivations) {
   }
 }
 
-TEST_P(ProductGradients, OfLongBatchesAreNotRounded) {
+TEST_P(ProductGradients, OfMoreThan8192TokensStayInFp32) {
   use_bf16();
   const auto plan = [&](int64_t update_tokens) {
     return Parameters::plan(parameter_table(config_), /*with_gradients=*/true, *kernels_,
@@ -333,7 +337,7 @@ TEST_P(ProductGradients, OfLongBatchesAreNotRounded) {
   EXPECT_EQ(longer.kept_bytes(), 2 * parameters.kept_bytes());
 }
 
-// The deepest first, as backward makes them.
+// The gradients of the deepest parameters come first, because backward makes them first.
 TEST_P(ProductGradients, AreLaidOutByDepth) {
   Parameters parameters = make_parameters(kWhole);
   std::vector<std::byte> room(parameters.kept_bytes());

@@ -1,4 +1,4 @@
-// Activations computed again in backward: the same gradients to the bit, in less memory.
+// Recomputation in backward gives the same gradients to the bit and takes less memory.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ struct Learnt {
   bool operator==(const Learnt&) const = default;
 };
 
-// Each architecture's smallest model, deeper than one layer and with dropout.
+// The recorded model of an architecture, with four layers and with dropout.
 class Recompute : public testing::TestWithParam<std::string> {
  protected:
   Recompute() {
@@ -38,14 +38,14 @@ class Recompute : public testing::TestWithParam<std::string> {
     batch_.labels = classes;
   }
 
-  // More sequences than tokens could make.
+  // Allows more sequences than tokens, so that a head may pick more rows than there are tokens.
   BatchLimits limits(bool recomputes) const {
     return {.tokens = batch_.num_tokens() + 3,
             .sequences = 3 * batch_.num_tokens(),
             .recomputes = recomputes};
   }
 
-  // Two updates' gradients, the second micro-batch at a place of its own.
+  // The gradients of an update of two micro-batches, which differ in their place in the update.
   Learnt learn(bool recomputes) {
     Parameters parameters(parameter_table(config_, lora_), /*with_gradients=*/true, *kernels_);
     std::vector<size_t> all(parameters.specs().size());
@@ -81,7 +81,7 @@ TEST_P(Recompute, ChangesNoGradient) {
   EXPECT_FALSE(learn(/*recomputes=*/true) == kept) << "the comparison sees dropout";
 }
 
-// Models with a convolution cannot be adapted.
+// LoRA does not support models with a convolution, so this suite leaves them out.
 class RecomputeAdapted : public Recompute {};
 
 TEST_P(RecomputeAdapted, ChangesNoGradient) {

@@ -11,7 +11,7 @@
 
 namespace berth {
 
-// The tensors of a file whose names begin with `prefix`, which is dropped.
+// The tensors of a file whose names begin with `prefix`. Their names lose the prefix.
 class Selected final : public TensorReader {
  public:
   Selected(const TensorReader& file, std::string_view prefix) {
