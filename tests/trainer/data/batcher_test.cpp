@@ -21,7 +21,7 @@ class BatcherTest : public testing::Test {
   UpdateBatch next(const BatchOptions& options, DataCursor cursor = {}) {
     return Batcher(options, *data_.dataset).next(cursor);
   }
-  // The texts' ids of an update, micro-batch borders forgotten.
+  // The ids of all texts of an update, whatever its micro-batches.
   static std::vector<int32_t> ids(const UpdateBatch& update) {
     std::vector<int32_t> all;
     for (const PackedBatch& batch : update.micro_batches) {
@@ -80,7 +80,7 @@ TEST_F(BatcherTest, SkippedExamplesAreInNoLaterEpoch) {
   }
 }
 
-TEST_F(BatcherTest, WhereAllIsSkippedLaterEpochsHaveIt) {
+TEST_F(BatcherTest, WhenAllIsSkippedLaterEpochsStillHaveIt) {
   Batcher batcher({.batch_size = 10, .skipped = {{{}, {.epoch = 1}}}}, *data_.dataset);
   const UpdateBatch update = batcher.next({});
   EXPECT_EQ(update.examples, 10);
@@ -110,12 +110,12 @@ TEST_F(BatcherTest, TheRemainderMayBeDropped) {
     cursor = update.after;
     epochs.push_back(cursor.epoch);
   }
-  EXPECT_THAT(epochs, ElementsAre(0, 1, 1, 2, 2));  // the next one begins behind the remainder
+  EXPECT_THAT(epochs, ElementsAre(0, 1, 1, 2, 2));  // an epoch ends before its remainder
   Batcher whole({.batch_size = 16, .drop_remainder = true}, *data_.dataset);
   EXPECT_EQ(whole.next({}).examples, 10);
 }
 
-TEST_F(BatcherTest, WhatIsSkippedBeforeARemainderIsTheUpdateAlone) {
+TEST_F(BatcherTest, SkippedExamplesDoNotChangeWhatIsARemainder) {
   BatchOptions options{.batch_size = 4, .drop_remainder = true};
   const UpdateBatch first = next(options), second = next(options, first.after);
   EXPECT_EQ(second.end, (DataCursor{.index = 8}));
@@ -123,7 +123,7 @@ TEST_F(BatcherTest, WhatIsSkippedBeforeARemainderIsTheUpdateAlone) {
   options.skipped = {{.from = second.begin, .to = second.end}};
   EXPECT_EQ(next(options).after, (DataCursor{.epoch = 1}));
   EXPECT_EQ(next(options, second.begin).begin.epoch, 1);  // from an older checkpoint
-  // Six are left, one update and a remainder of two, also where they end no epoch of their own.
+  // Every later epoch has six examples left: one update, and a remainder of two that is dropped.
   DataCursor cursor{.epoch = 1};
   for (int64_t number = 1; number < 6; ++number) {
     const UpdateBatch update = next(options, cursor);
@@ -133,7 +133,7 @@ TEST_F(BatcherTest, WhatIsSkippedBeforeARemainderIsTheUpdateAlone) {
   }
 }
 
-TEST_F(BatcherTest, AnEpochThatSkippingLeftTooSmallIsOneUpdate) {
+TEST_F(BatcherTest, AnEpochThatSkippingMakesTooSmallIsOneUpdate) {
   const BatchOptions all{.batch_size = 6, .drop_remainder = true};
   BatchOptions options = all;
   options.skipped = {{.from = {}, .to = next(all).end}};
@@ -175,7 +175,7 @@ TEST_F(BatcherTest, ABatchLargerThanTheDataIsAnEpoch) {
   EXPECT_EQ(update.after, (DataCursor{.epoch = 1}));
 }
 
-TEST_F(BatcherTest, AnUpdateDependsOnItsCursorAndTheSeedAlone) {
+TEST_F(BatcherTest, AnUpdateDependsOnlyOnItsCursorAndTheSeed) {
   Batcher batcher({.batch_size = 3}, *data_.dataset);
   const UpdateBatch first = batcher.next({});
   const UpdateBatch second = batcher.next(first.after);
@@ -185,7 +185,7 @@ TEST_F(BatcherTest, AnUpdateDependsOnItsCursorAndTheSeedAlone) {
   EXPECT_NE(ids(next({.batch_size = 3}, {.epoch = 1})), ids(first));
 }
 
-// Updates of an epoch by their tokens, each checked against the budget.
+// Makes the updates of an epoch with a token budget, and checks each against the budget.
 class TokenBudgetTest : public BatcherTest {
  protected:
   std::vector<UpdateBatch> epoch(const BatchOptions& options, int64_t number = 0) {
@@ -216,7 +216,7 @@ TEST_F(TokenBudgetTest, AnUpdateHasAsManyExamplesAsFit) {
   }
 }
 
-TEST_F(TokenBudgetTest, AnExampleAboveItIsAnUpdateOfItsOwn) {
+TEST_F(TokenBudgetTest, AnExampleAboveTheBudgetIsAnUpdateOfItsOwn) {
   const std::vector<UpdateBatch> updates = epoch({.batch_size = 99, .token_budget = 1});
   ASSERT_THAT(updates, SizeIs(10));
   for (const UpdateBatch& update : updates) EXPECT_EQ(update.examples, 1);
@@ -228,14 +228,14 @@ TEST_F(TokenBudgetTest, TheBatchSizeBoundsTheExamples) {
   for (const UpdateBatch& update : updates) EXPECT_EQ(update.examples, 2);
 }
 
-TEST_F(TokenBudgetTest, AnUpdateDependsOnItsCursorAlone) {
+TEST_F(TokenBudgetTest, AnUpdateDependsOnlyOnItsCursor) {
   const BatchOptions options{.batch_size = 99, .token_budget = 15};
   for (const UpdateBatch& update : epoch(options, 3)) {
     const UpdateBatch again = next(options, update.begin);
     EXPECT_EQ(ids(again), ids(update));
     EXPECT_EQ(again.after, update.after);
   }
-  // Counted lengths, and those of the features.
+  // Lengths that were counted beforehand give the same updates as the features.
   const std::vector<UpdateBatch> before = epoch(options);
   const std::atomic<bool> stop = false;
   const auto counted = data_.data->some(data_.all_rows());
@@ -261,7 +261,7 @@ TEST_F(TokenBudgetTest, UpdatesAreCountedAsTheyWillBeMade) {
   }
 }
 
-TEST_F(TokenBudgetTest, ARemainderIsWhatTheEpochsEndCutShort) {
+TEST_F(TokenBudgetTest, ARemainderIsTheUpdateThatTheEpochsEndCutsShort) {
   const BatchOptions keeps{.batch_size = 99, .token_budget = 20};
   BatchOptions drops = keeps;
   drops.drop_remainder = true;
@@ -270,9 +270,9 @@ TEST_F(TokenBudgetTest, ARemainderIsWhatTheEpochsEndCutShort) {
   ASSERT_GT(all.size(), 1u);
   Batcher batcher(drops, *data_.dataset);
   EXPECT_EQ(batcher.updates_of(0), static_cast<int64_t>(all.size()) - 1);
-  // In its place comes the next epoch's first.
+  // The first update of the next epoch takes its place.
   EXPECT_EQ(ids(batcher.next(all.back().begin)), ids(epoch(keeps, 1).front()));
-  // The only one of its epoch stays.
+  // The only update of an epoch is never dropped.
   drops.token_budget = 10000;
   EXPECT_EQ(next(drops).examples, 10);
 }

@@ -22,7 +22,7 @@ class DatasetTest : public testing::Test {
   LetterTokenizer tokenizer_;
 };
 
-TEST_F(DatasetTest, IsSomeRowsOfATable) {
+TEST_F(DatasetTest, HoldsTheGivenRowsOfATable) {
   const TableData table(table_of(texts_, labels_), tokenizer_, 16);
   const auto data = table.some({1, 3});
   EXPECT_EQ(data->size(), 2);
@@ -42,7 +42,7 @@ TEST_F(DatasetTest, TokenizesEachRowOnceWhenAskedFor) {
   EXPECT_FALSE(table.dataset->labelled());
 }
 
-TEST_F(DatasetTest, JudgesItsMemoryBySomeRows) {
+TEST_F(DatasetTest, EstimatesItsMemoryFromSomeRows) {
   const LetterData few(64), many(6400);
   const size_t of_few = few.dataset->memory_bytes(), of_many = many.dataset->memory_bytes();
   EXPECT_GT(of_few, 64 * (sizeof(Features) + 2 * 3 * sizeof(int32_t)));
@@ -98,7 +98,7 @@ TEST_F(DatasetTest, OfATableOnDiskIsTheSame) {
   for (int64_t index = 0; index < 100; ++index) {
     EXPECT_EQ(on_disk.dataset->length(index), data.dataset->length(index));
   }
-  // A batch that is packed and then looked at again is tokenized once.
+  // A row is tokenized once, even if its features are read again after its batch is packed.
   tokenizer_.calls = 0;
   const auto fresh = on_disk.some({10, 11, 12});
   for (int pass = 0; pass < 2; ++pass) {

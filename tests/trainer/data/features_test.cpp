@@ -16,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::SizeIs;
 
-// A token for each letter; spaces part them and are none. [CLS] is 1, [SEP] 2.
+// Makes a token of each letter. Spaces separate tokens and are dropped. [CLS] is 1 and [SEP] is 2.
 class SpelledTokenizer final : public Tokenizer {
  public:
   int32_t vocab_size() const override { return 29; }
@@ -63,7 +63,7 @@ class FeaturesTest : public testing::Test {
   SpelledTokenizer tokenizer_;
 };
 
-TEST_F(FeaturesTest, AClassIsWeighed) {
+TEST_F(FeaturesTest, AClassHasAWeight) {
   const auto features = make({.classes = {1, 0}, .num_classes = 2, .class_weights = {3, 5}},
                              {.texts = {"ab"}, .labels = {0}, .weight = 2});
   ASSERT_THAT(features, SizeIs(1));
@@ -100,7 +100,7 @@ TEST_F(FeaturesTest, AWordsFirstTokenHasItsTag) {
   EXPECT_THAT(features.classes, ElementsAre(-1, 4, -1, 5, 6, -1, -1));
 }
 
-TEST_F(FeaturesTest, TokensMadeElsewhereAreWordsEach) {
+TEST_F(FeaturesTest, TokensMadeElsewhereAreOneWordEach) {
   const Features features =
       make({.task = Task::kTokenClassification, .classes = {3}},
            {.token_ids = {1, 7, 2}, .token_types = {0, 0, 0}, .labels = {-1, 0, -1}})[0];
@@ -124,7 +124,7 @@ TEST_F(FeaturesTest, ARowThatDoesNotFitIsNamedWithItsTable) {
 
 class WindowsTest : public FeaturesTest {
  protected:
-  // [CLS] q [SEP] and [SEP] take 4 of the length.
+  // [CLS] q [SEP] and the last [SEP] take 4 tokens of the length.
   std::vector<Features> windows(const Example& example, int32_t length,
                                 std::optional<int64_t> stride) {
     return make({.task = Task::kQuestionAnswering, .max_seq_length = length, .doc_stride = stride},
@@ -143,14 +143,14 @@ TEST_F(WindowsTest, CoverTheContextAndOverlap) {
   EXPECT_EQ(made[1].context[1], Span());
 }
 
-TEST_F(WindowsTest, AContextThatFitsIsOne) {
+TEST_F(WindowsTest, AContextThatFitsIsOneWindow) {
   EXPECT_THAT(windows({.texts = {"q", "abcd"}}, 8, 1), SizeIs(1));
   EXPECT_THAT(windows({.texts = {"q", ""}}, 8, 1), SizeIs(1));
 }
 
-TEST_F(WindowsTest, TheAnswerIsWhereAllOfItIs) {
+TEST_F(WindowsTest, AnAnswerIsInTheWindowsThatHoldAllOfIt) {
   const auto made = windows({.texts = {"q", "abcdefgh"}, .answers = {{"de", 3}}}, 8, 1);
-  EXPECT_THAT(made[0].classes, ElementsAre(0, 0));  // holds "d" alone
+  EXPECT_THAT(made[0].classes, ElementsAre(0, 0));  // holds only "d" of the answer
   EXPECT_THAT(made[1].classes, ElementsAre(3, 4));
   EXPECT_THAT(made[2].classes, ElementsAre(0, 0));
   EXPECT_THAT(windows({.texts = {"q", "abcd"}}, 8, 1)[0].classes, ElementsAre(0, 0));

@@ -28,7 +28,7 @@ TEST(FindColumns, TextAndLabelAreFoundByTheFieldsNames) {
   EXPECT_EQ(found.text_pair, std::nullopt);
 }
 
-TEST(FindColumns, CaseDoesNotMatterUnlessItDecides) {
+TEST(FindColumns, CaseMattersOnlyBetweenEqualNames) {
   EXPECT_EQ(find({"Text", "LABEL"}).text, 0u);
   EXPECT_EQ(find({"TEXT", "text", "label"}).text, 1u);
 }
@@ -56,14 +56,14 @@ TEST(FindColumns, PairsAreFoundByTheirNames) {
   }
 }
 
-TEST(FindColumns, AQuestionStandsBeforeItsSentenceUnlessFlagsSayOtherwise) {
+TEST(FindColumns, FlagsMayPutTheSentenceBeforeTheQuestion) {
   const FoundColumns found = find({"sentence", "question", "label"}, {.text = "sentence"});
   EXPECT_EQ(found.text, 0u);
   EXPECT_THAT(found.text_pair, Optional(Eq(1u)));
   EXPECT_EQ(find({"sentence", "question", "label"}, {.text_pair = "question"}).text, 0u);
 }
 
-TEST(FindColumns, NamesGivenGoBeforeNamesKnown) {
+TEST(FindColumns, NamesFromFlagsBeatKnownNames) {
   const FoundColumns found =
       find({"text", "label", "a", "b", "c"}, {.text = "a", .text_pair = "b", .label = "c"});
   EXPECT_EQ(found.text, 2u);
@@ -71,7 +71,7 @@ TEST(FindColumns, NamesGivenGoBeforeNamesKnown) {
   EXPECT_THAT(found.labels, ElementsAre(4u));
 }
 
-TEST(FindColumns, AnAbsentOneIsNamedWithItsFlagAndWhatThereIs) {
+TEST(FindColumns, AnAbsentColumnIsNamedWithItsFlagAndTheColumns) {
   EXPECT_THAT(
       [] {
         find({"text", "label"}, {.text = "txt"});
@@ -90,7 +90,7 @@ TEST(FindColumns, AnAbsentOneIsNamedWithItsFlagAndWhatThereIs) {
       ThrowsCode(Code::kBadData, "--text-pair-column"));
 }
 
-TEST(FindColumns, WhatCannotBeFoundIsAskedFor) {
+TEST(FindColumns, AColumnThatCannotBeFoundIsAskedFor) {
   EXPECT_THAT([] { find({"a", "b", "label"}); }, ThrowsCode(Code::kBadData, "--text-column"));
   EXPECT_THAT([] { find({"text", "b"}); }, ThrowsCode(Code::kBadData, "--label-column"));
   EXPECT_THAT([] { find({}); }, ThrowsCode(Code::kBadData, "the table has no columns"));

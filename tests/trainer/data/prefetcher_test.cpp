@@ -9,7 +9,7 @@
 namespace berth {
 namespace {
 
-// Throws at the text "boom".
+// Throws when it meets the text "boom".
 class FragileTokenizer final : public Tokenizer {
  public:
   int32_t vocab_size() const override { return 29; }
@@ -61,7 +61,7 @@ TEST_F(PrefetcherTest, StartsAnywhere) {
   ASSERT_TRUE(prefetcher.next(update));
   EXPECT_TRUE(same(update, reference_.next(start)));
   EXPECT_FALSE(prefetcher.next(update));
-  EXPECT_FALSE(prefetcher.next(update));  // and stays at its end
+  EXPECT_FALSE(prefetcher.next(update));  // stays at the end
 }
 
 TEST_F(PrefetcherTest, NoUpdatesEndAtOnce) {
@@ -77,10 +77,10 @@ TEST_F(PrefetcherTest, MayBeDestroyedAtAnyTime) {
     UpdateBatch update;
     EXPECT_TRUE(begun.next(update));
   }
-  EXPECT_TRUE(same(batcher_.next({}), reference_.next({})));  // the batcher is ours again
+  EXPECT_TRUE(same(batcher_.next({}), reference_.next({})));  // the batcher is idle again
 }
 
-TEST(Prefetcher, WhatItsThreadThrowsComesAfterTheUpdatesBefore) {
+TEST(Prefetcher, AnErrorComesAfterTheUpdatesBeforeIt) {
   const FragileTokenizer tokenizer;
   const TableData data(table_of({"fine", "fine", "fine", "boom"}), tokenizer, 8);
   Batcher batcher({.batch_size = 1}, *data.dataset);

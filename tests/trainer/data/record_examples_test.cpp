@@ -10,7 +10,7 @@ namespace {
 
 using Numbers = std::vector<int64_t>;
 
-// A tf.Example of integer features.
+// A serialized tf.Example of integer features.
 std::vector<std::byte> example(const std::vector<std::pair<std::string, Numbers>>& integers) {
   ProtoWriter features, made;
   for (const auto& [name, numbers] : integers) {
@@ -30,7 +30,7 @@ class TokenRows : public testing::Test {
   void add(const std::vector<std::pair<std::string, Numbers>>& integers) {
     append_tfrecord(file_, example(integers));
   }
-  // All examples, their labels as text.
+  // Reads all examples. Their labels are texts.
   std::vector<Example> read(std::optional<Task> task = std::nullopt, TokenLimits limits = {}) {
     const RecordExamples records = make_record_examples(std::make_unique<MemorySource>(file_),
                                                         {.task = task, .limits = limits});
@@ -52,7 +52,7 @@ TEST(EmptyRecords, AreAFileWithoutRows) {
   EXPECT_EQ(make_record_examples(std::make_unique<MemorySource>(Bytes()), {}).reader, nullptr);
 }
 
-TEST_F(TokenRows, HoldWhatIsNotMasked) {
+TEST_F(TokenRows, HoldTheTokensThatAreNotMasked) {
   add({{"input_ids", {101, 7, 102, 0, 0}},
        {"input_mask", {1, 1, 1, 0, 0}},
        {"segment_ids", {0, 0, 1, 0, 0}},
@@ -80,7 +80,7 @@ TEST_F(TokenRows, KnowModelGardensNames) {
   EXPECT_FALSE(labelled_);
 }
 
-TEST_F(TokenRows, LeaveOutWhatOnlyFillsABatch) {
+TEST_F(TokenRows, LeaveOutRowsThatOnlyFillABatch) {
   add({{"input_ids", {0, 0}}, {"input_mask", {0, 0}}, {"is_real_example", {0}}});
   add({{"input_ids", {5, 6}}, {"input_mask", {1, 1}}, {"is_real_example", {1}}});
   const std::vector<Example> rows = read();
@@ -88,7 +88,7 @@ TEST_F(TokenRows, LeaveOutWhatOnlyFillsABatch) {
   EXPECT_EQ(rows[0].token_ids, (std::vector<int32_t>{5, 6}));
 }
 
-TEST_F(TokenRows, NameTheRecordThatIsNone) {
+TEST_F(TokenRows, NameAMalformedRecord) {
   add({{"input_ids", {5, 6}}, {"input_mask", {1}}});
   EXPECT_THAT([&] { read(Task::kSequenceClassification); },
               ThrowsCode(Code::kBadData, "record at byte 0"));
@@ -105,7 +105,7 @@ TEST_F(TokenRows, NameTheRecordThatIsNone) {
   EXPECT_THAT([&] { read(Task::kSequenceClassification); }, ThrowsCode(Code::kBadData, "2 labels"));
 }
 
-TEST_F(TokenRows, HoldWhatTheModelKnows) {
+TEST_F(TokenRows, RefuseIdsThatTheModelLacks) {
   add({{"input_ids", {5, 9, 12}}, {"input_mask", {1, 1, 0}}, {"segment_ids", {0, 1, 4}}});
   EXPECT_EQ(read({}, {.vocab_size = 10, .type_vocab_size = 2}).size(), 1u);
   EXPECT_THAT(
@@ -115,7 +115,7 @@ TEST_F(TokenRows, HoldWhatTheModelKnows) {
               ThrowsCode(Code::kBadData, "token type 1 is too large: the model has 1"));
 }
 
-TEST_F(TokenRows, TagsAreOfTheTokensThatAreNotMasked) {
+TEST_F(TokenRows, TagsBelongToTheTokensThatAreNotMasked) {
   add({{"input_ids", {101, 7, 8, 102, 0}},
        {"input_mask", {1, 1, 1, 1, 0}},
        {"label_ids", {-1, 3, -100, -1, 5}}});

@@ -43,7 +43,7 @@ TEST(Permutation, HasEveryNumberOnce) {
   }
 }
 
-TEST(Permutation, DependsOnSeedEpochAndStreamAlone) {
+TEST(Permutation, DependsOnlyOnSeedEpochAndStream) {
   const auto order = permutation(100, 42, 3, 5);
   EXPECT_EQ(permutation(100, 42, 3, 5), order);
   EXPECT_NE(permutation(100, 43, 3, 5), order);
@@ -86,7 +86,7 @@ TEST(Sampler, FinishesABlockBeforeTheNext) {
   EXPECT_FALSE(std::is_sorted(blocks.begin(), blocks.end()));
 }
 
-TEST(Sampler, GoesOnFromAnyCursorAsIfNeverInterrupted) {
+TEST(Sampler, ContinuesFromAnyCursor) {
   constexpr int64_t kRows = 23, kBlock = 5;
   Sampler uninterrupted(kRows, kBlock, 3);
   DataCursor cursor;

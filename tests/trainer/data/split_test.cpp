@@ -73,12 +73,12 @@ TEST(StratifiedSplit, EqualTextsStayTogether) {
     EXPECT_LE(split.held_out.size(), 6u + static_cast<size_t>(copies));
     for (const uint32_t row : split.held_out) EXPECT_FALSE(trained.contains(texts[row])) << row;
   }
-  // But a class of one text is on both sides.
+  // A class whose rows all have the same text is on both sides nevertheless.
   const Split split = stratified_split({.hashes = {5, 5, 5}, .strata = {0, 0, 0}}, 0.1);
   EXPECT_THAT(split.held_out, ElementsAre(0));
 }
 
-TEST(StratifiedSplit, AreWholeTextsWhereTheLastIsMost) {
+TEST(StratifiedSplit, NeverSplitsTheRowsOfOneText) {
   const Split split = stratified_split({.hashes = {1, 9, 9, 9}, .strata = {0, 0, 0, 0}}, 0.5);
   EXPECT_THAT(split.held_out, ElementsAre(0));
 }
@@ -121,7 +121,7 @@ TEST(StratifiedSplit, TheSameTextsAreHeldOutWhateverTheOrder) {
   EXPECT_EQ(data.at(stratified_split(data.keys(), 0.2).held_out), before);
 }
 
-TEST(StratifiedSplit, DoesNotTakeRunsOfTheFile) {
+TEST(StratifiedSplit, HoldsOutRowsFromAllOverTheFile) {
   const Texts data(1000, 1);
   const Split split = stratified_split(data.keys(), 0.5);
   int front = 0;

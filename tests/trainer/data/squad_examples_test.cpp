@@ -29,7 +29,7 @@ constexpr std::string_view kFile = R"({"version": "v2.0", "data": [
   {"title": "u", "paragraphs": [{"context": "x", "qas": []},
     {"context": "y", "qas": [{"id": "3", "question": "z", "answers": []}]}]}]})";
 
-TEST(SquadExamples, AreTheQuestionsOfAllParagraphs) {
+TEST(SquadExamples, HoldTheQuestionsOfAllParagraphs) {
   bool labelled = false;
   const std::vector<Example> examples = read(kFile, &labelled);
   EXPECT_TRUE(labelled);
@@ -49,7 +49,7 @@ TEST(SquadExamples, MayLackAnswers) {
   EXPECT_FALSE(labelled);
 }
 
-TEST(SquadExamples, AnswersStandWhereTheySay) {
+TEST(SquadExamples, AnswersMustStandWhereTheySay) {
   EXPECT_THAT(
       [] {
         read(
@@ -65,7 +65,7 @@ TEST(SquadExamples, AnswersStandWhereTheySay) {
       ThrowsCode(Code::kBadData, "does not stand at 700"));
 }
 
-TEST(SquadExamples, SayWhereTheyAreNone) {
+TEST(SquadExamples, SayWhereTheFileIsMalformed) {
   EXPECT_THAT([] { read("[]"); }, ThrowsCode(Code::kBadData, "no \"data\""));
   EXPECT_THAT([] { read("{"); }, ThrowsCode(Code::kBadData, "is not JSON"));
   EXPECT_THAT([] { read(R"({"data": 3})"); }, ThrowsCode(Code::kBadData, "not a list"));

@@ -98,7 +98,7 @@ TEST(Tasks, WordsHaveATagEach) {
       ThrowsCode(Code::kBadData, "row 0: 2 words, but 1 tags"));
 }
 
-TEST(Tasks, AnswersArePlacesAndTexts) {
+TEST(Tasks, AnswersAreOffsetsAndTexts) {
   const std::vector<Column> columns = {
       {"id", {}}, {"question", {}}, {"context", {}}, {"answers", {}}};
   const Example example = one(Task::kQuestionAnswering, columns,

@@ -19,7 +19,7 @@ const Cell kMissing;
 Cell text(const std::string& value) { return value; }
 Cell integer(int64_t value) { return value; }
 
-// What was read, as tests look at it.
+// A loaded table in a form that tests can compare.
 struct ReadTable {
   explicit ReadTable(TableLoader& loader) : table(loader.finish()), columns(loader.columns()) {
     for (uint32_t row = 0; row < table->rows(); ++row) {
@@ -50,7 +50,7 @@ ReadTable read(std::vector<Column> columns, std::vector<Row> rows, const ColumnC
   return ReadTable(loader);
 }
 
-// A table of these labels, each with some text.
+// Reads a table that has one row with some text for each label.
 ReadTable labelled(const std::vector<Cell>& labels, std::vector<std::string> categories = {}) {
   std::vector<Row> rows;
   for (const Cell& label : labels) rows.push_back({text("some text"), label});
@@ -86,7 +86,7 @@ TEST(TableLoader, HasASecondTextForEveryRow) {
   EXPECT_THAT(table.label_names, IsEmpty());
 }
 
-TEST(TableLoader, AnEmptyTextIsOneAndAMissingTextIsNot) {
+TEST(TableLoader, AnEmptyTextIsAcceptedAndAMissingTextIsNot) {
   EXPECT_THAT(read({{"text", {}}}, {{text("")}}, {}, LabelNeed::kIfPresent).texts, ElementsAre(""));
   EXPECT_THAT(
       [] {
@@ -122,7 +122,7 @@ TEST(TableLoader, WholeFloatsAreIntegers) {
   EXPECT_THAT(labelled({text("1.0"), text("0.0"), text("1")}).label_names, ElementsAre("0", "1"));
 }
 
-TEST(TableLoader, BlanksAroundALabelAreNoPartOfIt) {
+TEST(TableLoader, BlanksAroundALabelAreRemoved) {
   EXPECT_THAT(labelled({text(" 1"), text("0"), text("1"), text("+0 ")}).label_names,
               ElementsAre("0", "1"));
   EXPECT_THAT(labelled({text(" pos"), text("pos")}).label_names, ElementsAre("pos"));
@@ -140,7 +140,7 @@ TEST(TableLoader, LargeIntegersStayApart) {
               ElementsAre("12345678901234567890123", "12345678901234567890124"));
 }
 
-TEST(TableLoader, CategoriesKeepTheirOrderAndUnusedOnesGo) {
+TEST(TableLoader, CategoriesKeepTheirOrderAndUnusedOnesAreDropped) {
   EXPECT_THAT(labelled({text("mid"), text("low"), text("high")}, {"low", "mid", "high", "never"})
                   .label_names,
               ElementsAre("low", "mid", "high"));
@@ -183,7 +183,7 @@ TEST(TableLoader, ATableWithoutRowsIsRefused) {
   EXPECT_THAT([] { labelled({}); }, ThrowsCode(Code::kBadData, "has no rows"));
 }
 
-// Tables that are read as one.
+// Reads several tables as one.
 ReadTable joined(std::vector<RowsInMemory> parts, LabelNeed need = LabelNeed::kRequired) {
   TableLoader loader({.task = kClasses, .need = need});
   for (RowsInMemory& part : parts) {
@@ -192,7 +192,7 @@ ReadTable joined(std::vector<RowsInMemory> parts, LabelNeed need = LabelNeed::kR
   return ReadTable(loader);
 }
 
-TEST(TableLoader, ClassesAreSplitByWhatTheyAreNotHowTheyAreWritten) {
+TEST(TableLoader, ClassesAreSplitByValueAndNotBySpelling) {
   TableLoader loader({.task = kClasses, .keeps_keys = true});
   loader.append_rows(std::make_unique<RowsInMemory>(
       std::vector<Column>{{"text", {}}, {"label", {}}},
@@ -209,7 +209,7 @@ TEST(TableParts, FollowEachOther) {
   EXPECT_THAT(table.label_names, ElementsAre("w", "x"));
 }
 
-TEST(TableParts, LabelsAreNumbersWhenTheyAreSoEverywhere) {
+TEST(TableParts, LabelsAreNumbersIfAllPartsHaveNumbers) {
   const std::vector<Column> columns = {{"text", {}}, {"label", {}}};
   EXPECT_THAT(joined({{columns, {{text("a"), text("10")}}}, {columns, {{text("b"), text("9.0")}}}})
                   .label_names,
@@ -270,7 +270,7 @@ TEST(TableLoader, IgnoredLabelsAndWeightsAreNotRead) {
   EXPECT_EQ(table.table->read(1).weight, 1);
 }
 
-TEST(TableLoader, AnIgnoredLabelsColumnIsStillNoText) {
+TEST(TableLoader, AnIgnoredLabelColumnIsNotTakenAsText) {
   const ReadTable table = read({{"stars", {}}, {"words", {}}}, {{kMissing, text("a")}},
                                {.label = "stars"}, LabelNeed::kIgnored);
   EXPECT_THAT(table.texts, ElementsAre("a"));
@@ -290,7 +290,7 @@ TEST(LabelDictionary, AForeignLabelIsNamedWithItsRow) {
       ThrowsCode(Code::kBadData, R"(row 1: label "maybe" is not one of "a", "b")"));
 }
 
-TEST(BadRows, AreLeftOutAsManyAsMayBe) {
+TEST(BadRows, AreSkippedUpToTheGivenNumber) {
   const std::vector<Column> columns = {{"text", {}}, {"label", {}}};
   const std::vector<Row> rows = {
       {text("a"), text("x")}, {text("b"), kMissing}, {text("c"), text("y")}, {kMissing, text("x")}};
@@ -308,7 +308,7 @@ TEST(BadRows, AreLeftOutAsManyAsMayBe) {
   EXPECT_THAT([&] { load(1); }, ThrowsCode(Code::kBadData, "row 3: column \"text\" has no text"));
 }
 
-TEST(BadRows, AreThoseOfUnknownLabels) {
+TEST(BadRows, IncludeRowsWithUnknownLabels) {
   const std::vector<Column> columns = {{"text", {}}, {"label", {}}};
   const std::vector<Row> rows = {
       {text("a"), text("1.0")}, {text("b"), text("-")}, {text("c"), text("x")}};
@@ -333,7 +333,7 @@ TEST(LabelDictionary, KnownLabelsStayAsTheyAre) {
   EXPECT_THAT(labels.classes({"01", "02"}), ElementsAre(1, 0));
 }
 
-TEST(BadRows, ThatStopTheReaderAreNotSkippedForEver) {
+TEST(BadRows, ThatStopTheReaderEndTheLoading) {
   class Stuck final : public RowReader {
    public:
     std::span<const Column> columns() const override { return columns_; }

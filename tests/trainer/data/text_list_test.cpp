@@ -10,7 +10,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Optional;
 
-TEST(TextList, IsJsonsOrPythons) {
+TEST(TextList, IsWrittenAsInJsonOrPython) {
   EXPECT_THAT(parse_text_list(R"(["a", 1, 2.5, true])"),
               Optional(ElementsAre("a", "1", "2.5", "true")));
   EXPECT_THAT(parse_text_list(R"( ['a', "it's", -1, 2.5, True,] )"),
@@ -32,14 +32,14 @@ TEST(TextList, KnowsPythonsEscapes) {
   }
 }
 
-TEST(TextList, HoldsTextsAndNumbersAlone) {
+TEST(TextList, HoldsOnlyTextsAndNumbers) {
   for (const char* bad : {R"(["a",null])", "['a', None]", "['a', nan]", "['a', inf]", "[['a']]",
                           "['a', {}]", "['a' ... 'b']", "[a, b]", "{'a'}", "a", ""}) {
     EXPECT_EQ(parse_text_list(bad), std::nullopt) << bad;
   }
 }
 
-TEST(TextList, EndsWhereItsTextDoes) {
+TEST(TextList, MustEndAtTheEndOfTheText) {
   const std::string whole = R"(['a\'b', "c\u00e9", 1.5])";
   ASSERT_TRUE(parse_text_list(whole));
   for (size_t size = 0; size < whole.size(); ++size) {
@@ -51,7 +51,7 @@ TEST(TextList, EndsWhereItsTextDoes) {
   EXPECT_EQ(parse_text_list(std::string("['a'\0]", 6)), std::nullopt);
 }
 
-TEST(TextList, IsToldByItsBrackets) {
+TEST(TextList, IsRecognizedByItsBrackets) {
   EXPECT_TRUE(is_bracketed(" [a] "));
   EXPECT_TRUE(is_bracketed("{}"));
   EXPECT_FALSE(is_bracketed("[ Reuters ] said"));

@@ -32,7 +32,7 @@ class TokenRecords : public testing::Test {
     return {};
   }
 
-  // What the program reads of a file of this one record; its labels as names.
+  // The example that the program reads from a file of this one record. Its labels are names.
   Example read_back(std::optional<Task> task) {
     std::vector<std::byte> file;
     append_tfrecord(file, serialize_tf_example(token_record(features_, options_)));
@@ -90,7 +90,7 @@ TEST_F(TokenRecords, OfTagsHoldOneForEachToken) {
   EXPECT_THAT(labels_.names(), ElementsAre("bad", "good"));
 }
 
-TEST_F(TokenRecords, OfSeveralLabelsMarkEach) {
+TEST_F(TokenRecords, OfSeveralLabelsHaveAMarkForEachLabel) {
   options_.task = Task::kMultiLabel;
   features_.targets = {1, 0, 1};
   EXPECT_THAT(value<Numbers>("label_ids"), ElementsAre(1, 0, 1));
@@ -108,7 +108,7 @@ TEST_F(TokenRecords, UnlabelledOnesHaveTheLabelsThatReadersAskFor) {
   EXPECT_THAT(value<std::vector<float>>("label_ids"), ElementsAre(0));
 }
 
-TEST_F(TokenRecords, ALabelWithoutNameIsNone) {
+TEST_F(TokenRecords, ALabelWithoutNameIsRefused) {
   features_.classes = {3};
   EXPECT_THAT([&] { read_back(std::nullopt); }, ThrowsCode(Code::kBadData, "label 3"));
   features_.classes.clear();
@@ -118,7 +118,7 @@ TEST_F(TokenRecords, ALabelWithoutNameIsNone) {
               ThrowsCode(Code::kBadData, "2 marks for 3 labels"));
 }
 
-TEST_F(TokenRecords, AsLinesTellTokensAndNames) {
+TEST_F(TokenRecords, AsJsonLinesNameTokensAndLabels) {
   features_.classes = {1};
   EXPECT_EQ(line(), R"({"tokens":["","a","b",""],"input_ids":[1,3,4,2],"segment_ids":[0,0,1,1],)"
                     R"("label":"fair"})"

@@ -20,8 +20,8 @@ TEST(AnnotatedWords, EndAtBlanksPunctuationAndIdeographs) {
   EXPECT_THAT(annotated_words(" \t", "[]").words, IsEmpty());
 }
 
-TEST(AnnotatedWords, AreTaggedByPlacesInAnyOrder) {
-  // Z is two bytes; the places count characters.
+TEST(AnnotatedWords, AreTaggedByOffsetsInAnyOrder) {
+  // The first letter takes two bytes. Offsets count characters and not bytes.
   const AnnotatedWords words =
       annotated_words("\xC5\xBDofia Kov\xC3\xA1\xC4\x8D left New York.",
                       R"([{"startOffset": "17", "endOffset": "25", "displayName": "LOC"},
@@ -31,7 +31,7 @@ TEST(AnnotatedWords, AreTaggedByPlacesInAnyOrder) {
   EXPECT_THAT(words.tags, ElementsAre("B-PER", "I-PER", "O", "B-LOC", "I-LOC", "O"));
 }
 
-TEST(AnnotatedWords, NeighboursBeginAnewAndPartsOfAWordAreWords) {
+TEST(AnnotatedWords, AdjacentSegmentsBeginAnewAndPartsOfAWordAreWords) {
   const AnnotatedWords words =
       annotated_words("aabbcc d", R"([{"startOffset": 2, "endOffset": 4, "displayName": "x"},
                                       {"startOffset": 4, "endOffset": 8, "displayName": "x"}])");
@@ -45,7 +45,7 @@ TEST(AnnotatedWords, MayBeginOrEndWithBlanks) {
   EXPECT_THAT(words.tags, ElementsAre("O", "B-x", "O"));
 }
 
-TEST(AnnotatedWords, WhatIsNoneSaysSo) {
+TEST(AnnotatedWords, MalformedAnnotationsAreRefused) {
   const auto refused = [](const std::string& annotations, const char* what) {
     EXPECT_THAT([&] { annotated_words("one two", annotations); }, ThrowsCode(Code::kBadData, what))
         << annotations;

@@ -23,7 +23,7 @@ BestRule rule(const std::string& metric, int64_t patience = 0,
   return BestRule(options, metrics);
 }
 
-TEST(BestRule, MoreIsBetterAndTheFirstOfEqualsStays) {
+TEST(BestRule, AHigherScoreIsBetterAndTheFirstOfEqualsStays) {
   const BestRule best = rule("accuracy");
   const auto first = best.better(evaluation(1, 0.5), 50, std::nullopt);
   ASSERT_TRUE(first);
@@ -33,7 +33,7 @@ TEST(BestRule, MoreIsBetterAndTheFirstOfEqualsStays) {
   EXPECT_EQ(best.better(evaluation(2, 0.6), 150, first)->step, 150);
 }
 
-TEST(BestRule, OfLossLessIsBetter) {
+TEST(BestRule, ALowerLossIsBetter) {
   const BestRule best = rule("eval_loss");
   const auto first = best.better(evaluation(1, 0.5), 50, std::nullopt);
   EXPECT_EQ(first->metric, "loss");
@@ -42,7 +42,7 @@ TEST(BestRule, OfLossLessIsBetter) {
   EXPECT_EQ(best.better(evaluation(0.9, 0.1), 100, first)->value, 0.9);
 }
 
-TEST(BestRule, WhatIsNoNumberIsNeverTheBest) {
+TEST(BestRule, ANonFiniteValueIsNeverTheBest) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_FALSE(rule("loss").better(evaluation(nan, 1), 50, std::nullopt));
   EXPECT_FALSE(rule("accuracy").better(evaluation(1, nan), 50, std::nullopt));
@@ -74,7 +74,7 @@ TEST(BestRule, TheTasksMainMetricIsTheDefault) {
   EXPECT_EQ(best->metric, "f1");
 }
 
-TEST(BestRule, OfAnErrorLessIsBetter) {
+TEST(BestRule, ALowerErrorIsBetter) {
   const BestRule best = rule("mse", 0, {"pearson", "mse"});
   const auto first = best.better(evaluation(1, 0.5), 50, std::nullopt);
   EXPECT_TRUE(best.better(evaluation(1, 0.4), 100, first));

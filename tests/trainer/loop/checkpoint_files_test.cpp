@@ -35,7 +35,7 @@ TEST(StateJson, SurvivesWritingAndReading) {
   EXPECT_EQ(state.cursor, kState.cursor);
   EXPECT_EQ(state.examples, 96);
   EXPECT_EQ(state.tokens, 4001);
-  EXPECT_EQ(state.loss_sum, 0.1 + 0.2);  // every bit: sums go on from here
+  EXPECT_EQ(state.loss_sum, 0.1 + 0.2);  // to the bit, because a resumed run adds to this sum
   EXPECT_EQ(state.loss_weight, 95.5);
   EXPECT_EQ(state.evaluated_step, 10);
   ASSERT_TRUE(state.best);
@@ -60,7 +60,7 @@ TEST(StateJson, MayHaveNoBest) {
 
 TEST(StateJson, TruncatedIsCorrupt) {
   const std::string json = to_json(kState);
-  // Only the final newline can be spared.
+  // Of all prefixes, only the one without the final newline is accepted.
   EXPECT_THAT(accepted_prefixes(as_bytes(json), read_state), Each(Ge(json.size() - 1)));
 }
 

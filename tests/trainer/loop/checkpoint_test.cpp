@@ -29,7 +29,7 @@ class CheckpointTest : public testing::Test {
     return CheckpointStore(storage, Uri::parse(scratch_ / "checkpoints"), limit);
   }
 
-  // Saves what a model of that seed would be after `step` updates.
+  // Saves a random model whose seed is `step`, as if it had made `step` updates.
   Learned save(int64_t step, int64_t limit = 0, std::optional<Best> best = {}) {
     CheckpointStore checkpoints = store(limit);
     return save_to(checkpoints, step, std::move(best));
@@ -68,7 +68,7 @@ class CheckpointTest : public testing::Test {
   TinyModel tiny_{100};
 };
 
-TEST_F(CheckpointTest, NoneIsNoError) { EXPECT_EQ(restore(), std::nullopt); }
+TEST_F(CheckpointTest, AnEmptyDirectoryIsNoError) { EXPECT_EQ(restore(), std::nullopt); }
 
 TEST_F(CheckpointTest, TheBestIsPreferredToTheNewest) {
   EXPECT_EQ(store().preferred_step(), std::nullopt);
@@ -104,8 +104,9 @@ TEST_F(CheckpointTest, RestoresTheState) {
   EXPECT_EQ(to_json(restore().value()), to_json(state));
 }
 
-// Without a copy, of adapters' moments alone, too.
-TEST_F(CheckpointTest, OfATrainingThatWaitsAreTheSame) {
+// A save during which training waits makes no copy. It must write the same files, for whole models
+// and for adapters.
+TEST_F(CheckpointTest, SavesThatTrainingWaitsForWriteTheSameFiles) {
   for (const LoraOptions& lora : {LoraOptions{}, LoraOptions{.rank = 2, .alpha = 8}}) {
     TinyModel tiny(5, tiny_config(), /*threads=*/2, lora);
     std::vector<std::string> files;
@@ -121,7 +122,7 @@ TEST_F(CheckpointTest, OfATrainingThatWaitsAreTheSame) {
   }
 }
 
-TEST_F(CheckpointTest, ATrainingThatWaitsIsToldAtOnce) {
+TEST_F(CheckpointTest, ASaveThatTrainingWaitsForIsReportedAtOnce) {
   CheckpointStore checkpoints(*storage_, Uri::parse(scratch_ / "checkpoints"), 0,
                               Saving::kWhileTrainingWaits);
   checkpoints.start_save({.step = 1}, *tiny_.engine);
@@ -183,17 +184,17 @@ TEST_F(CheckpointTest, LeftoversOfAKilledSaveAreReplaced) {
   EXPECT_EQ(tiny_.learned(), saved);
 }
 
-TEST_F(CheckpointTest, ReplacingACheckpointLeavesNoMomentOfHalfAndHalf) {
+TEST_F(CheckpointTest, AHalfReplacedCheckpointIsNotComplete) {
   save(1);
   save(2);
-  FailingStorage storage(*storage_, 1);  // the new model, and not the new moments
+  FailingStorage storage(*storage_, 1);  // stores the new model and fails on the new moments
   CheckpointStore checkpoints = store_in(storage);
   EXPECT_THAT([&] { save_to(checkpoints, 2); }, ThrowsCode(Code::kUnavailable));
   const CapturedLog log;
   EXPECT_EQ(restore()->step, 1);
 }
 
-// What may happen to a file after it was written.
+// The ways in which a file may be damaged after it was written.
 struct Damage {
   const char* name;
   std::function<void(const fs::path&)> inflict;
@@ -209,7 +210,7 @@ const Damage kDamages[] = {
        write_text(path, text);
      }}};
 
-TEST_F(CheckpointTest, ADamagedOneIsPassedOverForTheOneBefore) {
+TEST_F(CheckpointTest, ADamagedCheckpointIsPassedOverForTheOneBefore) {
   for (const char* name :
        {"model.safetensors", "optimizer.safetensors", "state.json", "MANIFEST.json"}) {
     for (const Damage& damage : kDamages) {
@@ -233,7 +234,7 @@ TEST_F(CheckpointTest, WhenAllAreDamagedThereIsNone) {
   EXPECT_EQ(restore(), std::nullopt);
 }
 
-TEST_F(CheckpointTest, AnotherModelsIsIncompatible) {
+TEST_F(CheckpointTest, ACheckpointOfAnotherModelIsIncompatible) {
   save(4);
   ModelConfig config = tiny_config();
   config.intermediate_size = 20;
@@ -270,7 +271,7 @@ TEST_F(CheckpointTest, WithoutALimitAllStay) {
   EXPECT_THAT(entries(), ElementsAre("step-00000001", "step-00000002", "step-00000003"));
 }
 
-TEST_F(CheckpointTest, ASaveIsOfTheMomentWhenItStarted) {
+TEST_F(CheckpointTest, ASaveHoldsTheStateOfItsStart) {
   CheckpointStore checkpoints = store();
   TinyModel tiny(3);
   const Learned before = tiny.learned();
@@ -282,8 +283,8 @@ TEST_F(CheckpointTest, ASaveIsOfTheMomentWhenItStarted) {
   EXPECT_EQ(tiny_.learned(), before);
 }
 
-// What was known of the moments before does not hold for those that are read.
-TEST_F(CheckpointTest, UpdatesGoOnFromTheMomentsThatWereRestored) {
+// Row marks say which rows have no moments. They must not be trusted after moments were restored.
+TEST_F(CheckpointTest, UpdatesUseTheRestoredMoments) {
   const auto update = [](TinyModel& tiny) {
     const std::atomic<bool> stop = false;
     tiny.engine->start_update({}, {.learning_rate = 0.1f}, stop);
@@ -291,7 +292,7 @@ TEST_F(CheckpointTest, UpdatesGoOnFromTheMomentsThatWereRestored) {
   };
   save(3);
   TinyModel fresh(4);
-  update(tiny_);  // without gradients: all moments are known to be zeros
+  update(tiny_);  // has no gradients, so no row is marked as having moments
   for (TinyModel* tiny : {&tiny_, &fresh}) {
     store().restore(*tiny->engine);
     update(*tiny);
@@ -299,7 +300,7 @@ TEST_F(CheckpointTest, UpdatesGoOnFromTheMomentsThatWereRestored) {
   EXPECT_EQ(tiny_.learned(), fresh.learned());
 }
 
-TEST_F(CheckpointTest, TheEndOfASaveIsToldOnce) {
+TEST_F(CheckpointTest, TheEndOfASaveIsReportedOnce) {
   CheckpointStore checkpoints = store();
   EXPECT_FALSE(checkpoints.poll());
   EXPECT_FALSE(checkpoints.wait());
@@ -308,7 +309,7 @@ TEST_F(CheckpointTest, TheEndOfASaveIsToldOnce) {
   EXPECT_FALSE(checkpoints.poll());
 }
 
-TEST_F(CheckpointTest, AStoreThatGoesFinishesItsSave) {
+TEST_F(CheckpointTest, DestroyingTheStoreFinishesItsSave) {
   {
     CheckpointStore checkpoints = store();
     checkpoints.start_save({.step = 3}, *tiny_.engine);
@@ -316,7 +317,7 @@ TEST_F(CheckpointTest, AStoreThatGoesFinishesItsSave) {
   EXPECT_EQ(restore()->step, 3);
 }
 
-TEST_F(CheckpointTest, AFailedSaveCostsNoOlderCheckpoint) {
+TEST_F(CheckpointTest, AFailedSaveRemovesNoOlderCheckpoint) {
   save(1, 2);
   save(2, 2);
   {
@@ -337,7 +338,7 @@ TEST_F(CheckpointTest, ALostUploadIsWrittenAgain) {
   EXPECT_EQ(tiny_.learned(), saved);
 }
 
-TEST_F(CheckpointTest, TheBestIsNamedOnceItsCheckpointIsThere) {
+TEST_F(CheckpointTest, TheBestIsNamedAfterItsCheckpointIsWritten) {
   const Best best{.step = 2, .metric = "accuracy", .value = 1};
   for (int published = 0; published < 5; ++published) {
     FailingStorage storage(*storage_, published);
@@ -352,7 +353,7 @@ TEST_F(CheckpointTest, TheBestIsNamedOnceItsCheckpointIsThere) {
   EXPECT_FALSE(fs::exists(scratch_ / "checkpoints/best.json"));
 }
 
-TEST_F(CheckpointTest, TheBestIsWrittenForPeople) {
+TEST_F(CheckpointTest, TheBestIsWrittenAsReadableJson) {
   store().record_best({.step = 500, .metric = "accuracy", .value = 0.75});
   EXPECT_EQ(read_text(scratch_ / "checkpoints/best.json"),
             "{\n  \"step\": 500,\n  \"metric\": \"accuracy\",\n  \"value\": 0.75\n}\n");

@@ -1,4 +1,4 @@
-// Data that makes the loss no number.
+// Data that makes the loss NaN or infinite.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,10 +19,10 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// The end of a process that has no say in it.
+// Stands for the death of a process that is killed.
 struct Kill {};
 
-// Gives some texts a weight that no sum survives.
+// Gives some texts an infinite weight, so that the loss is not finite.
 class PoisonedMaker final : public FeatureMaker {
  public:
   PoisonedMaker(const FeatureMaker& inner, std::set<std::string> poisoned)
@@ -40,7 +40,7 @@ class PoisonedMaker final : public FeatureMaker {
   const std::set<std::string> poisoned_;
 };
 
-// The letters of TinyJob, with poison at these places of the first epoch's order.
+// The letters of TinyJob. The texts at these places of the first epoch's order are poisoned.
 struct PoisonedData {
   explicit PoisonedData(const std::vector<int64_t>& places)
       : maker(*letters.data->maker, texts_at(places)),
@@ -80,7 +80,7 @@ class DivergenceTest : public testing::Test {
     job->train_data = &data.dataset;
     return job;
   }
-  // What is learned where the bad updates are known beforehand.
+  // The result of a run that skips this data from the beginning.
   Learned without(const std::vector<SkippedData>& skipped) {
     const ScratchDirectory scratch;
     TinyJob job(options_, scratch / "job", *storage_, false);
@@ -120,7 +120,7 @@ TEST_F(DivergenceTest, WithoutACheckpointItGoesBackToTheStart) {
   EXPECT_EQ(job->tiny.learned(), without(skipped));
 }
 
-TEST_F(DivergenceTest, TheThirdEndsTheJob) {
+TEST_F(DivergenceTest, TheThirdBadUpdateEndsTheJob) {
   PoisonedData data({1, 9, 17});
   const ScratchDirectory scratch;
   const auto job = make_job(data, scratch);

@@ -9,9 +9,9 @@
 
 namespace berth {
 
-// An engine of one number: each update adds the tokens of its batch to it, unless the update is to
-// go wrong. It computes nothing, so that the loop's own rules can be tested in milliseconds, and
-// outcomes may be learned as late as on a device.
+// An engine with one parameter. Each update adds the number of its batch's tokens to the parameter,
+// unless the update is one of `wrong`. The engine computes nothing else, so tests of the loop's
+// rules take milliseconds. Several updates may be in flight, as on a device.
 class FakeEngine final : public Engine {
  public:
   explicit FakeEngine(size_t updates_in_flight = 0)
@@ -51,8 +51,9 @@ class FakeEngine final : public Engine {
     state_[0].write(0, 0, std::as_bytes(std::span<const float>(&value, 1)));
   }
 
-  std::set<int64_t> wrong;        // The updates that go wrong, as counted from 1 when started.
-  std::vector<uint64_t> started;  // UpdateInputs::step of each.
+  std::set<int64_t>
+      wrong;  // The updates that diverge, counted from 1 in the order of their starts.
+  std::vector<uint64_t> started;  // UpdateInputs::step of each started update.
   size_t most_in_flight = 0;
   double evaluation_loss = 1;
 

@@ -45,7 +45,7 @@ TEST(JobRecord, SaysWhatWasAskedReadAndUsed) {
   EXPECT_EQ(object["kernels"], "cpu-fp32");
 }
 
-TEST(JobRecord, GoesOnAsItself) {
+TEST(JobRecord, MatchesItself) {
   EXPECT_NO_THROW(check_settings_match(to_json(record()), record()));
   EXPECT_NO_THROW(check_sources_match(to_json(record()), record()));
 }
@@ -73,7 +73,7 @@ TEST(JobRecord, EveryDifferenceIsNamed) {
               ThrowsCode(Code::kIncompatible, R"(--learning-rate was "5e-05" and is now "1e-4")"));
 }
 
-TEST(JobRecord, SettingsThatDoNotTouchTheWeightsAreFree) {
+TEST(JobRecord, SettingsThatDoNotAffectTheWeightsMayChange) {
   JobRecord before = record(), now = record();
   for (const char* name :
        {"export-dir", "checkpoint-dir", "summary-dir", "save-steps", "save-total-limit",
@@ -86,7 +86,7 @@ TEST(JobRecord, SettingsThatDoNotTouchTheWeightsAreFree) {
   EXPECT_NO_THROW(check_settings_match(to_json(before), now));
 }
 
-TEST(JobRecord, WhenToEvaluateIsFreeWhereNothingHeedsIt) {
+TEST(JobRecord, EvalStepsMayChangeIfNothingDependsOnEvaluations) {
   for (const auto& [name, value, heeds] : {std::tuple("early-stopping-patience", "2", true),
                                            std::tuple("early-stopping-patience", "0", false),
                                            std::tuple("load-best-model-at-end", "true", true),
@@ -106,17 +106,17 @@ TEST(JobRecord, WhenToEvaluateIsFreeWhereNothingHeedsIt) {
   }
 }
 
-TEST(JobRecord, TheLengthThatWasUsedTellsJobsApart) {
+TEST(JobRecord, JobsWithDifferentUsedLengthsDiffer) {
   JobRecord one = record(), other = record();
   one.settings.emplace_back("max-seq-length", "128");
   other.settings.emplace_back("max-seq-length", "128");
   one.max_seq_length = 128;
-  EXPECT_EQ(job_identity(one), job_identity(other));  // of an older version, which wrote none
+  EXPECT_EQ(job_identity(one), job_identity(other));  // an older version wrote no length
   other.max_seq_length = 384;
   EXPECT_NE(job_identity(one), job_identity(other));
 }
 
-TEST(JobRecord, TheModeIsFreeWhereItChangesNoTrainingRow) {
+TEST(JobRecord, TheModeMayChangeIfItChangesNoTrainingRow) {
   const auto with = [](const std::string& mode, const std::string& name, const std::string& value) {
     JobRecord job = record();
     job.settings.emplace_back("mode", mode);
@@ -137,7 +137,7 @@ TEST(JobRecord, TheModeIsFreeWhereItChangesNoTrainingRow) {
   EXPECT_NE(job_identity(before), job_identity(now));
 }
 
-TEST(JobRecord, ItsIdentityIsOfWhatChangesTheResult) {
+TEST(JobRecord, ItsIdentityCoversWhatChangesTheResult) {
   const std::string identity = job_identity(record());
   JobRecord moved = record();
   set(moved, "job-dir", "runs/b");
@@ -170,7 +170,7 @@ TEST(JobRecord, SourcesMayMoveButNotChange) {
               ThrowsCode(Code::kIncompatible, "other contents"));
 }
 
-TEST(JobRecord, ASourceMoreOrLessIsAnotherJob) {
+TEST(JobRecord, AMissingSourceIsIncompatible) {
   JobRecord now = record();
   now.sources.pop_back();
   EXPECT_THAT([&] { check_sources_match(to_json(record()), now); },

@@ -1,4 +1,4 @@
-// What the loop does with an engine whose updates' outcomes are learned late.
+// The loop with an engine whose outcomes are collected after later updates were started.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ class LateOutcomes : public testing::TestWithParam<size_t> {
     float value = 0;
     RecordingObserver observer;
   };
-  // A process of the job that trains `engine`.
+  // Trains `engine` as one process of the job in `directory` does.
   Run run(FakeEngine& engine, const std::string& directory) {
     CheckpointStore checkpoints(*storage_, Uri::parse(scratch_ / directory), 0);
     TrainingState state = checkpoints.restore(engine).value_or(TrainingState());
@@ -71,7 +71,7 @@ TEST_P(LateOutcomes, EveryUpdateIsMadeOnceAndReportedInOrder) {
   EXPECT_EQ(engine.most_in_flight, GetParam() + 1);
 }
 
-// The state that is saved or evaluated must hold exactly the updates that were counted.
+// The state that is saved or evaluated must contain the counted updates and no later ones.
 TEST_P(LateOutcomes, NothingIsInFlightWhileItSavesOrEvaluates) {
   options_.save_steps = 2;
   options_.eval_steps = 3;
@@ -85,7 +85,7 @@ TEST_P(LateOutcomes, NothingIsInFlightWhileItSavesOrEvaluates) {
   EXPECT_EQ(restored.value(), static_cast<float>(state.tokens));
 }
 
-TEST_P(LateOutcomes, ABadUpdateEndsWithTheSameStateHoweverLateItIsLearned) {
+TEST_P(LateOutcomes, ABadUpdateLeadsToTheSameStateHoweverLateItIsCollected) {
   options_.save_steps = 2;
   FakeEngine at_once;
   at_once.wrong = {3};

@@ -54,7 +54,7 @@ TEST_F(LoadTableTest, RecordsMayBeGzippedWhateverTheirName) {
   EXPECT_THAT(load("b.tf_record").table->read(0).token_ids, ElementsAre(101, 7, 102));
 }
 
-TEST_F(LoadTableTest, AFileIsATableAndASource) {
+TEST_F(LoadTableTest, AFileGivesATableAndASource) {
   put("a.csv", "text,label\none,1\ntwo,2\n");
   const LoadedTable loaded = load("a.csv");
   EXPECT_THAT(texts(loaded), ElementsAre("one", "two"));
@@ -80,7 +80,8 @@ TEST_F(LoadTableTest, ManyFilesAreOneTableInTheOrderOfTheirNames) {
   }
 }
 
-// Far away, and damaged on the way the first time that it is read.
+// A remote object that arrives damaged the first time it is read. With `is_bad`, the stored object
+// itself is damaged.
 class OnceDamaged final : public Storage {
  public:
   std::unique_ptr<ByteSource> open(const Uri&, const ReadOptions&) override {
@@ -93,13 +94,13 @@ class OnceDamaged final : public Storage {
   std::vector<Stat> list(const Uri&, size_t) override { return {}; }
   void remove(const Uri&, std::optional<Generation>) override {}
 
-  bool is_bad = false;  // what is stored
+  bool is_bad = false;  // whether the stored object is damaged
 
  private:
   int opened_ = 0;
 };
 
-TEST_F(LoadTableTest, DamageOnTheWayIsNotTakenForBadData) {
+TEST_F(LoadTableTest, DamageInTransitIsNotTakenForBadData) {
   const auto load_remote = [](Storage& storage) {
     load_table(storage, {.role = "train", .path = "gs://bucket/a.csv"});
   };
@@ -127,7 +128,7 @@ TEST_F(LoadTableTest, RowsMayBeInOneFileOnly) {
   EXPECT_THAT([&] { load("data"); }, ThrowsCode(Code::kBadData, "data: has no rows"));
 }
 
-// A folder as TensorFlow Datasets write it: two texts to train on, one to test with.
+// A folder that TensorFlow Datasets wrote. It has two texts for training and one for testing.
 class TfdsFolderTest : public LoadTableTest {
  protected:
   TfdsFolderTest() {
@@ -151,7 +152,7 @@ class TfdsFolderTest : public LoadTableTest {
   }
 };
 
-TEST_F(TfdsFolderTest, TheSplitIsTheOneToTrainOn) {
+TEST_F(TfdsFolderTest, TrainingReadsTheTrainSplit) {
   const LoadedTable loaded = load("ag");
   EXPECT_THAT(texts(loaded), ElementsAre("a", "b"));
   EXPECT_THAT(loaded.table->labels.names(), ElementsAre("World", "Sports"));
@@ -181,7 +182,7 @@ TEST_F(TfdsFolderTest, SquadsAnswersAreRead) {
   EXPECT_TRUE(loaded.table->read(1).answers.empty());
 }
 
-TEST_F(TfdsFolderTest, OrToTestWith) {
+TEST_F(TfdsFolderTest, EvaluationReadsTheTestSplit) {
   EXPECT_THAT(texts(load_table(*storage_, {.role = "eval", .path = scratch_ / "ag"})),
               ElementsAre("c"));
   EXPECT_THAT(texts(load("ag/*-test.tfrecord*")), ElementsAre("c"));

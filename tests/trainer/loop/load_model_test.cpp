@@ -23,7 +23,7 @@ TEST(KnownLabels, TakeTheModelsOrder) {
   EXPECT_EQ(in_order_of({}, {}), Names());
 }
 
-TEST(KnownLabels, ReplaceOthersAndSaySo) {
+TEST(KnownLabels, ReplaceOtherLabelsWithAWarning) {
   ModelConfig config;
   CapturedLog log;
   EXPECT_EQ(order_labels(config, kMnli), kMnli);

@@ -32,7 +32,7 @@ class ManagedRowsTest : public testing::Test {
 
   ScratchDirectory scratch_;
   std::unique_ptr<Storage> files_ = make_local_storage();
-  Checksum objects_;  // of the texts that were
+  Checksum objects_;  // of the objects that were read
   BucketOfFiles bucket_{*files_, scratch_.path().string()};
 };
 
@@ -52,7 +52,7 @@ TEST_F(ManagedRowsTest, AreTextsWithLabels) {
 TEST_F(ManagedRowsTest, ATextMayBeAnObject) {
   std::string lines;
   std::filesystem::create_directories(scratch_ / "b");
-  for (int i = 0; i < 40; ++i) {  // more than are read at once
+  for (int i = 0; i < 40; ++i) {  // more than are read at the same time
     const std::string name = std::to_string(i) + ".txt";
     write_text(std::filesystem::path(scratch_ / ("b/" + name)), "text of " + name);
     lines += R"({"textContent": "gs://b/)" + name + "\"}\n";
@@ -107,7 +107,7 @@ TEST_F(ManagedRowsTest, SentimentsAreClasses) {
       ElementsAre(Row{"bad", int64_t{0}}, Row{"good", int64_t{4}}, Row{"who knows", Cell()}));
 }
 
-TEST_F(ManagedRowsTest, WhatIsNoneIsNamedByItsLine) {
+TEST_F(ManagedRowsTest, AMalformedRowIsNamedByItsLine) {
   EXPECT_THAT([&] { read(kLine + R"({"classificationAnnotations": []})"); },
               ThrowsCode(Code::kBadData, "line 2"));
   EXPECT_THAT(
@@ -119,7 +119,7 @@ TEST_F(ManagedRowsTest, WhatIsNoneIsNamedByItsLine) {
               ThrowsCode(Code::kBadData, "line 3"));
 }
 
-TEST_F(ManagedRowsTest, LoadAsAnyTable) {
+TEST_F(ManagedRowsTest, LoadAsATable) {
   write_text(std::filesystem::path(scratch_ / "training-0.jsonl"), kLine);
   const LoadedTable loaded =
       load_table(*files_, {.role = "train", .path = scratch_ / "training-*.jsonl"});
@@ -127,7 +127,7 @@ TEST_F(ManagedRowsTest, LoadAsAnyTable) {
   EXPECT_THAT(loaded.table->labels.names(), ElementsAre("a"));
 }
 
-TEST_F(ManagedRowsTest, TellTheTaskByTheirAnnotations) {
+TEST_F(ManagedRowsTest, GiveTheTaskByTheirAnnotations) {
   write_text(std::filesystem::path(scratch_ / "training-0.jsonl"), kSegments);
   const LoadedTable loaded =
       load_table(*files_, {.role = "train", .path = scratch_ / "training-*.jsonl"});

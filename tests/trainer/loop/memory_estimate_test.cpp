@@ -41,7 +41,7 @@ class MemoryEstimateTest : public testing::Test {
   std::unique_ptr<Device> device_ = make_cpu_device(/*threads=*/2);
 };
 
-TEST_F(MemoryEstimateTest, OfAWholeModelIsSevenTimesItsParametersAndTheActivations) {
+TEST_F(MemoryEstimateTest, AWholeModelTakesSevenTimesItsParametersAndTheActivations) {
   const MemoryEstimate memory = estimate();
   const size_t parameters = fp32(size(/*adapted=*/false));
   EXPECT_EQ(memory.engine.parameters, parameters);
@@ -52,7 +52,7 @@ TEST_F(MemoryEstimateTest, OfAWholeModelIsSevenTimesItsParametersAndTheActivatio
   EXPECT_EQ(memory.total(), 7 * parameters + memory.engine.activations + memory.engine.scratch);
 }
 
-TEST_F(MemoryEstimateTest, AdaptersSpareGradientsButTheMergedModelIsCopied) {
+TEST_F(MemoryEstimateTest, AdaptersNeedFewGradientsButTheMergedModelIsCopied) {
   lora_ = {.rank = 2, .alpha = 8, .dropout = 0};
   const MemoryEstimate memory = estimate();
   const int64_t trained = size_of_those([](const ParameterSpec& spec) { return spec.trains; });
@@ -62,7 +62,7 @@ TEST_F(MemoryEstimateTest, AdaptersSpareGradientsButTheMergedModelIsCopied) {
   EXPECT_GT(memory.saving, fp32(size(false)));
 }
 
-TEST_F(MemoryEstimateTest, ATrainingThatWaitsCopiesATensorAtATime) {
+TEST_F(MemoryEstimateTest, SavingWhileTrainingWaitsCopiesATensorAtATime) {
   const MemoryEstimate beside = estimate();
   saves_ = Saving::kWhileTrainingWaits;
   size_t largest = 0;

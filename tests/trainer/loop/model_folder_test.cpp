@@ -75,7 +75,7 @@ TEST_F(ModelFolderTest, FilesBesideAnArchiveAreSourcesToo) {
   EXPECT_EQ(found.sources().size(), 2u);
 }
 
-TEST_F(ModelFolderTest, ATokenizerNeedsNothingBesideIt) {
+TEST_F(ModelFolderTest, ATokenizerNeedsNoOtherFiles) {
   fs::create_directories(scratch_ / "words");
   write_text(scratch_ / "words/vocab.txt", "w\n");
   fs::create_directories(scratch_ / "job");
@@ -91,7 +91,7 @@ TEST_F(ModelFolderTest, ATokenizerNeedsNothingBesideIt) {
   EXPECT_THAT([&] { folder("words"); }, ThrowsCode(Code::kNotFound, "no config.json"));
 }
 
-TEST_F(ModelFolderTest, WhatIsThereIsToldFromNamesAlone) {
+TEST_F(ModelFolderTest, RequireModelLooksOnlyAtNames) {
   EXPECT_NO_THROW(require_model(*storage_, {.model = scratch_ / "model"}));
   EXPECT_NO_THROW(require_model(*storage_, {.model = scratch_ / "flat.tar"}));
   EXPECT_THAT([&] { require_model(*storage_, {.model = scratch_ / "modle"}); },

@@ -18,7 +18,7 @@ using testing::ElementsAre;
 
 namespace fs = std::filesystem;
 
-// A folder of files that hold one tensor each, named as the file.
+// A folder of files. Each file holds one tensor, which has the file's name.
 class ParameterFilesTest : public testing::Test {
  protected:
   ParameterFilesTest() { write_text(scratch_ / "config.json", "{}"); }
@@ -51,7 +51,7 @@ class ParameterFilesTest : public testing::Test {
 
   ScratchDirectory scratch_;
   std::unique_ptr<Storage> storage_ = make_local_storage();
-  std::vector<std::string> sources_;  // of the last names()
+  std::vector<std::string> sources_;  // those that the last names() reported
 };
 
 TEST_F(ParameterFilesTest, AreLookedForInTheOrderOfTransformers) {
@@ -73,7 +73,7 @@ TEST_F(ParameterFilesTest, AreLookedForInTheOrderOfTransformers) {
   EXPECT_THAT(sources_, ElementsAre("model.safetensors"));
 }
 
-TEST_F(ParameterFilesTest, OfEachLayoutSatisfyTheCheckByNames) {
+TEST_F(ParameterFilesTest, OfEachLayoutSatisfyRequireModel) {
   const ModelOptions options{.model = scratch_.path().string()};
   EXPECT_THAT([&] { require_model(*storage_, options); },
               ThrowsCode(Code::kNotFound, "no model.safetensors or pytorch_model.bin"));
@@ -84,7 +84,7 @@ TEST_F(ParameterFilesTest, OfEachLayoutSatisfyTheCheckByNames) {
   }
 }
 
-TEST_F(ParameterFilesTest, MayBeNamedThemselves) {
+TEST_F(ParameterFilesTest, MayBeNamedDirectly) {
   put_tensor("model.safetensors", "whole");
   put_torch("small.bin");
   EXPECT_THAT(names(scratch_ / "small.bin"), ElementsAre("weight", "bias"));

@@ -12,7 +12,7 @@ Plan plan_of(const TrainingOptions& options, int rows) {
   return make_plan(options, *data.dataset);
 }
 
-TEST(Plan, CountsAnEpochsLastUpdateWhole) {
+TEST(Plan, CountsAnEpochsPartialLastUpdate) {
   TrainingOptions options;
   options.batch_size = 8;
   options.epochs = 3;
@@ -27,14 +27,14 @@ TEST(Plan, TakesPartsOfAnEpochAndMaxSteps) {
   options.batch_size = 8;
   options.epochs = 0.5;
   EXPECT_EQ(plan_of(options, 80).total_steps, 5);
-  EXPECT_EQ(plan_of(options, 72).total_steps, 5);  // 4.5
+  EXPECT_EQ(plan_of(options, 72).total_steps, 5);  // 4.5 rounded up
   options.epochs = 0.01;
   EXPECT_EQ(plan_of(options, 8).total_steps, 1);
   options.max_steps = 100;
   EXPECT_EQ(plan_of(options, 8).total_steps, 100);
 }
 
-// Updates of a job of so many epochs, as the loop makes them.
+// Counts the updates of so many epochs by making them as the loop does.
 int64_t updates_made(const TrainingOptions& options, int rows, int64_t epochs) {
   const LetterData data(rows);
   Batcher batcher({.batch_size = options.batch_size,
@@ -54,7 +54,7 @@ TEST(Plan, OfATokenBudgetCountsEveryEpoch) {
   EXPECT_EQ(plan.total_steps, updates_made(options, 100, 7));
   EXPECT_EQ(plan.epochs, 7);
   EXPECT_EQ(plan.steps_per_epoch, plan.total_steps / 7);
-  // Epochs differ, so that one times their number would not do.
+  // Epochs have different numbers of updates, so a multiple of the first epoch's would be wrong.
   EXPECT_NE(plan.total_steps, 7 * updates_made(options, 100, 1));
 }
 

@@ -17,7 +17,7 @@ using testing::SizeIs;
 
 class PredictionsTest : public testing::Test {
  protected:
-  // Fields of every line; empty when nothing was finished.
+  // Returns the fields of every line, or nothing if no prediction file was finished.
   std::vector<std::vector<std::string>> predict(Dataset& data,
                                                 const std::vector<std::string>& labels) {
     MemorySink sink;

@@ -1,4 +1,5 @@
-// N steps equal k + (N - k), bit for bit, however the first process ended.
+// A job of N steps gives the same bits in one process as in two that make k and N - k steps,
+// however the first process ended.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,12 +17,12 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// The end of a process that has no say in it.
+// Stands for the death of a process that is killed.
 struct Killed {};
 
 class ResumeTest : public testing::Test {
  protected:
-  static constexpr int64_t kSteps = 9;  // over the end of the first epoch
+  static constexpr int64_t kSteps = 9;  // ends in the second epoch
 
   ResumeTest() {
     options_.max_steps = kSteps;
@@ -49,7 +50,7 @@ class ResumeTest : public testing::Test {
     TinyJob job(options_, scratch / "job", *storage_);
     return finish(job);
   }
-  // Goes on in `scratch` as a new process would, to the end.
+  // Resumes the job in `scratch` as a new process and runs it to its end.
   void expect_resumes(const ScratchDirectory& scratch, const End& expected, int64_t from,
                       const std::string& what) {
     TinyJob job(options_, scratch / "job", *storage_);
@@ -58,7 +59,8 @@ class ResumeTest : public testing::Test {
     const Best best = parse_training_state(expected.state).best.value();
     EXPECT_EQ(read_text(scratch / "job/best.json"), to_json(best)) << what;
   }
-  // Killed after each step in turn, goes on from the last one that was saved.
+  // Kills the job after each step in turn. It must resume from the last checkpoint and reach the
+  // same end.
   void expect_survives_kills() {
     const End expected = uninterrupted();
     for (int64_t k = 1; k < kSteps; ++k) {
@@ -79,7 +81,7 @@ class ResumeTest : public testing::Test {
 
 TEST_F(ResumeTest, TwoWholeRunsAreEqual) { expect_same(uninterrupted(), uninterrupted(), "again"); }
 
-TEST_F(ResumeTest, AStoppedRunSavesAndGoesOn) {
+TEST_F(ResumeTest, AStoppedRunSavesAndResumes) {
   const End expected = uninterrupted();
   for (int64_t k = 1; k < kSteps; ++k) {
     const ScratchDirectory scratch;
@@ -91,7 +93,7 @@ TEST_F(ResumeTest, AStoppedRunSavesAndGoesOn) {
   }
 }
 
-TEST_F(ResumeTest, AdaptersGoOnTooAndTheRestKeepsNoMoments) {
+TEST_F(ResumeTest, AdaptersResumeAndFrozenParametersHaveNoMoments) {
   options_.optimization.lora = {.rank = 2, .alpha = 8, .dropout = 0.2};
   const End expected = uninterrupted();
   const ScratchDirectory scratch;
@@ -105,7 +107,7 @@ TEST_F(ResumeTest, AdaptersGoOnTooAndTheRestKeepsNoMoments) {
   EXPECT_THAT(moments, Not(HasSubstr("query.weight")));
   expect_resumes(scratch, expected, 3, "with adapters");
 
-  size_t adapters = 0;  // The elements before the first one that trains.
+  size_t adapters = 0;  // the elements before the first parameter that trains
   for (const ParameterSpec& spec : job.tiny.values().specs()) {
     if (spec.trains) break;
     adapters += static_cast<size_t>(spec.elements());
@@ -148,13 +150,13 @@ TEST_F(ResumeTest, MayBeStoppedAgainAndAgain) {
   expect_resumes(scratch, expected, kSteps - 1, "a step a process");
 }
 
-TEST_F(ResumeTest, AKilledRunGoesOnFromItsLastCheckpoint) {
+TEST_F(ResumeTest, AKilledRunResumesFromItsLastCheckpoint) {
   options_.save_steps = 3;
   options_.eval_steps = kSteps;
   expect_survives_kills();
 }
 
-TEST_F(ResumeTest, AKillWhileSavingLosesNothingButTime) {
+TEST_F(ResumeTest, AKillWhileSavingDoesNotChangeTheResult) {
   options_.max_steps = 4;
   options_.save_steps = 1;
   options_.eval_steps = 2;
@@ -179,11 +181,13 @@ TEST_F(ResumeTest, AKillWhileSavingLosesNothingButTime) {
   }
 }
 
-// Saves that fall due meanwhile are put off, and training goes on, to the same end.
-TEST_F(ResumeTest, ASlowSaveDoesNotHoldTrainingUp) {
+// A save that becomes due while another one is written is postponed. Training continues and ends
+// with the same result.
+TEST_F(ResumeTest, ASlowSaveDoesNotDelayTraining) {
   options_.save_steps = 2;
   options_.save_patience_s = 0.01;
-  options_.eval_steps = kSteps;  // the best one's checkpoint would be waited for
+  // Evaluates only at the end, because training waits for the checkpoint of the best evaluation.
+  options_.eval_steps = kSteps;
   const End expected = uninterrupted();
   const CapturedLog log;
   const ScratchDirectory scratch;
@@ -200,7 +204,7 @@ TEST_F(ResumeTest, ASlowSaveDoesNotHoldTrainingUp) {
   EXPECT_EQ(job.observer.checkpoints.back(), kSteps);
 }
 
-TEST_F(ResumeTest, ByTokensAKillChangesNothing) {
+TEST_F(ResumeTest, WithATokenBudgetAKillChangesNothing) {
   options_.token_budget = 20;
   options_.batch_size = 5;
   options_.drop_remainder = true;
@@ -208,7 +212,7 @@ TEST_F(ResumeTest, ByTokensAKillChangesNothing) {
   expect_survives_kills();
 }
 
-TEST_F(ResumeTest, ByTokensTheCutDoesNotMoveTheData) {
+TEST_F(ResumeTest, WithATokenBudgetAccumulationDoesNotMoveTheData) {
   options_.token_budget = options_.batch_size = 20;
   options_.gradient_accumulation_steps = 1;
   const End whole = uninterrupted();
@@ -230,7 +234,7 @@ TEST_F(ResumeTest, AFinishedRunIsEvaluatedAndLeftAsItIs) {
   EXPECT_TRUE(again.observer.checkpoints.empty());
 }
 
-TEST_F(ResumeTest, HowOftenToSaveAndEvaluateDoesNotTouchTheWeights) {
+TEST_F(ResumeTest, SavingAndEvaluatingDoNotAffectTheWeights) {
   const End rarely = uninterrupted();
   options_.save_steps = 1;
   options_.eval_steps = 1;
@@ -238,7 +242,7 @@ TEST_F(ResumeTest, HowOftenToSaveAndEvaluateDoesNotTouchTheWeights) {
   EXPECT_TRUE(uninterrupted().learned == rarely.learned);
 }
 
-TEST_F(ResumeTest, TheSeedDoes) {
+TEST_F(ResumeTest, TheSeedAffectsTheWeights) {
   const End before = uninterrupted();
   options_.seed = 43;
   EXPECT_FALSE(uninterrupted().learned == before.learned);

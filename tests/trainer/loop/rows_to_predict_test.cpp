@@ -12,7 +12,7 @@
 namespace berth {
 namespace {
 
-// A file of two rows whose labels are none.
+// A file of two rows whose labels are invalid.
 struct UnlabelledFile {
   const char* name;
   Task task;
@@ -82,7 +82,7 @@ class RowsToPredict : public testing::TestWithParam<UnlabelledFile> {
   LoadedTable load(LabelNeed need) {
     const UnlabelledFile& file = GetParam();
     std::string content = file.content;
-    // JSON lines begin at the line's first column.
+    // Removes the source code's indentation: every JSON line begins in the first column.
     for (size_t at; (at = content.find("\n          ")) != std::string::npos;) {
       content.erase(at + 1, 10);
     }
@@ -98,7 +98,7 @@ class RowsToPredict : public testing::TestWithParam<UnlabelledFile> {
   std::unique_ptr<Storage> storage_ = make_local_storage();
 };
 
-TEST_P(RowsToPredict, AreReadWhateverTheirLabelsAre) {
+TEST_P(RowsToPredict, AreReadEvenIfTheirLabelsAreInvalid) {
   const LoadedTable loaded = load(LabelNeed::kIgnored);
   EXPECT_EQ(loaded.table->rows(), 2u);
   EXPECT_FALSE(loaded.table->labelled);

@@ -21,15 +21,16 @@ std::vector<double> rates(const Schedule& schedule, int64_t count) {
   return result;
 }
 
-// The numbers that transformers' own tests expect of get_linear_schedule_with_warmup.
-TEST(LinearSchedule, IsTransformers) {
+// The rates that transformers' own tests expect of get_linear_schedule_with_warmup.
+TEST(LinearSchedule, AgreesWithTransformers) {
   EXPECT_THAT(
       rates(linear(10, 2, 10), 10),
       Pointwise(DoubleNear(1e-12), {0.0, 5.0, 10.0, 8.75, 7.5, 6.25, 5.0, 3.75, 2.5, 1.25}));
 }
 
-// As tests/optimization/test_optimization.py of transformers has them, to its two digits.
-TEST(Schedule, OthersAreTransformersToo) {
+// The rates that tests/optimization/test_optimization.py of transformers expects, to its two
+// digits.
+TEST(Schedule, OtherSchedulesAgreeWithTransformers) {
   ScheduleOptions options{.peak_rate = 10, .warmup_steps = 2, .total_steps = 10};
   options.type = ScheduleType::kCosine;
   EXPECT_THAT(
@@ -81,7 +82,7 @@ TEST(LinearSchedule, StaysAtZeroPastTheEnd) {
   EXPECT_EQ(linear(1, 2, 10).rate(1000), 0);
 }
 
-// math.ceil(total * ratio), floating point and all.
+// The trainer of transformers computes math.ceil(total * ratio) in floating point.
 TEST(WarmupSteps, RoundUpAsTheTrainerDoes) {
   EXPECT_EQ(warmup_steps(0.1, 30), 3);
   EXPECT_EQ(warmup_steps(0.1, 70), 7);

@@ -46,20 +46,20 @@ class TensorflowFilesTest : public testing::Test {
   ScratchDirectory scratch_;
   const std::string prefix_ = scratch_ / "tf1.ckpt";
   std::unique_ptr<Storage> storage_ = make_local_storage();
-  std::map<std::string, std::string> opened_;  // whole when the parameters are verified
+  std::map<std::string, std::string> opened_;  // complete once the parameters are verified
 };
 
-TEST_F(TensorflowFilesTest, AreToldWholeWhenVerified) {
+TEST_F(TensorflowFilesTest, VerifyReportsTheWholeFiles) {
   const ModelParameters parameters = open();
   parameters.verify();
   EXPECT_THAT(opened_,
               UnorderedElementsAre(Key("tf1.ckpt.index"), Key("tf1.ckpt.data-00000-of-00001")));
   EXPECT_EQ(opened_["tf1.ckpt.index"], files_.index);
   EXPECT_EQ(opened_["tf1.ckpt.data-00000-of-00001"], files_.data);
-  parameters.verify();  // once more, at no cost
+  parameters.verify();  // a second call does nothing
 }
 
-TEST_F(TensorflowFilesTest, AreWrittenAgainWhereAnUploadIsLost) {
+TEST_F(TensorflowFilesTest, ALostUploadIsWrittenAgain) {
   const CapturedLog log;
   const ModelParameters parameters = open();
   for (int lost = 0; lost <= 2; ++lost) {
@@ -76,19 +76,19 @@ TEST_F(TensorflowFilesTest, NameTheTensorThatIsDamaged) {
   damage("bert/embeddings/word_embeddings");
   const ModelParameters parameters = open();
   EXPECT_EQ(parameters.tensors->tensors().size(), 5u + 2 * 16 + 2 + 2);
-  for (int i = 0; i < 2; ++i) {  // as often as one asks
+  for (int i = 0; i < 2; ++i) {  // every call throws
     EXPECT_THAT([&] { parameters.verify(); },
                 ThrowsCode(Code::kCorrupt,
                            prefix_ + ": tensor \"bert/embeddings/word_embeddings\": the checksum"));
   }
 }
 
-TEST_F(TensorflowFilesTest, WithDamageInWhatIsNotReadAreWhole) {
+TEST_F(TensorflowFilesTest, DamageInUnusedTensorsIsIgnored) {
   damage("bert/embeddings/word_embeddings/adam_m");
   EXPECT_NO_THROW(open().verify());
 }
 
-TEST_F(TensorflowFilesTest, AreWaitedForWhereNobodyVerifies) {
+TEST_F(TensorflowFilesTest, AreReadToTheEndWithoutVerify) {
   for (int i = 0; i < 20; ++i) {
     opened_.clear();
     open();

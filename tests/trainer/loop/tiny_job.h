@@ -15,7 +15,7 @@
 
 namespace berth {
 
-// Keeps what the loop tells; a test may act when told.
+// Records what the loop reports. A test may set functions to be called on a report.
 class RecordingObserver final : public Observer {
  public:
   void on_step(const StepReport& report) override {
@@ -43,7 +43,8 @@ class RecordingObserver final : public Observer {
   std::function<void(int64_t)> when_step, when_evaluating, when_checkpoint;
 };
 
-// 22 texts, 4 an update in two micro-batches, dropout on: 6 updates an epoch, the last of two.
+// 22 texts in updates of 4 and micro-batches of 2, with dropout. An epoch has 6 updates, the last
+// of 2 texts.
 inline TrainingOptions tiny_options() {
   TrainingOptions options;
   options.epochs = 2;
@@ -54,7 +55,7 @@ inline TrainingOptions tiny_options() {
   return options;
 }
 
-// One process of a tiny job: restores what the directory holds, trains, and forgets.
+// One process of a tiny job. It restores the newest checkpoint of the directory and trains.
 class TinyJob {
  public:
   TinyJob(const TrainingOptions& options, const std::string& directory, Storage& storage,
@@ -89,8 +90,8 @@ class TinyJob {
   RecordingObserver observer;
   std::atomic<bool> stop = false;
   int64_t first_step = 0;         // of the last run
-  TrainingState begin{};          // where there is no checkpoint
-  Dataset* train_data = nullptr;  // of as many rows, in place of the letters
+  TrainingState begin{};          // used if there is no checkpoint
+  Dataset* train_data = nullptr;  // replaces the letters; has as many rows
 
  private:
   TrainingOptions options_;

@@ -10,7 +10,7 @@
 
 namespace berth {
 
-// Everything a run has learned, to the bit.
+// The parameters and moments of a model, compared to the bit.
 struct Learned {
   std::vector<float> parameters, first_moment, second_moment;
   bool operator==(const Learned&) const = default;
@@ -40,7 +40,7 @@ struct TinyModel {
             .first_moment = read(StateTensors::kFirstMoments),
             .second_moment = read(StateTensors::kSecondMoments)};
   }
-  // All elements one after the other; of moments those of what trains.
+  // Returns all elements, one tensor after the other. Moments are those of parameters that train.
   std::vector<float> read(StateTensors which) {
     std::vector<float> all;
     for (size_t i = 0; i < values().specs().size(); ++i) {

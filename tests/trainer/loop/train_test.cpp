@@ -1,4 +1,4 @@
-// What the loop does when nothing interrupts it.
+// The training loop without interruptions.
 
 #include "trainer/loop/train.h"
 
@@ -66,7 +66,7 @@ TEST_F(TrainTest, Learns) {
 }
 
 TEST_F(TrainTest, CountsWhatItSaw) {
-  options_.max_steps = 7;  // an epoch of 22 texts, and 4
+  options_.max_steps = 7;  // an epoch of 22 texts, and 4 texts more
   const auto job = make_job(true);
   const TrainResult result = job->run();
   EXPECT_EQ(result.state.step, 7);
@@ -100,14 +100,14 @@ TEST_F(TrainTest, ReportsEveryStep) {
 }
 
 TEST_F(TrainTest, WarmsUpFromZero) {
-  options_.optimization.warmup_ratio = 0.4;  // 2 of 5
+  options_.optimization.warmup_ratio = 0.4;  // 2 of 5 updates
   std::vector<double> rates;
   for (const StepReport& report : run().steps) rates.push_back(report.learning_rate * 100);
   const std::vector<double> expected = {0, 0.5, 1, 2.0 / 3, 1.0 / 3};
   EXPECT_THAT(rates, testing::Pointwise(testing::DoubleNear(1e-12), expected));
 }
 
-TEST_F(TrainTest, AccumulationIsOneUpdate) {
+TEST_F(TrainTest, AccumulatedBatchesAreOneUpdate) {
   const RecordingObserver two = run();
   ScratchDirectory other;
   options_.gradient_accumulation_steps = 1;
@@ -235,7 +235,7 @@ TEST_F(TrainTest, MayEndWithTheBestParameters) {
   options_.eval_steps = 1;
   options_.metric_for_best_model = "loss";
   options_.load_best_model_at_end = true;
-  options_.optimization.learning_rate = 2;  // soon gets worse
+  options_.optimization.learning_rate = 2;  // so high that the loss grows
   options_.optimization.warmup_ratio = 0;
   const auto job = make_job(true);
   const TrainResult result = job->run();
@@ -255,7 +255,7 @@ TEST_F(TrainTest, MayEndWithTheBestParameters) {
       ThrowsCode(Code::kNotFound, "step-00000099"));
 }
 
-TEST_F(TrainTest, ALossThatStaysNoNumberEndsTheJobUnsaved) {
+TEST_F(TrainTest, ALossThatStaysNaNEndsTheJobUnsaved) {
   options_.save_steps = 2;
   const auto job = make_job(false);
   TinyModel& tiny = job->tiny;
@@ -267,7 +267,7 @@ TEST_F(TrainTest, ALossThatStaysNoNumberEndsTheJobUnsaved) {
   };
   EXPECT_THAT([&] { job->run(); }, ThrowsCode(Code::kDiverged, "at step 4 the loss is nan"));
   EXPECT_THAT(job->observer.checkpoints, ElementsAre(2));
-  EXPECT_THAT(job->observer.steps, SizeIs(5));  // the third twice again
+  EXPECT_THAT(job->observer.steps, SizeIs(5));  // step 3 is reported three times
 
   const auto again = make_job(false);
   EXPECT_EQ(again->run().state.step, 5);
@@ -283,10 +283,10 @@ TEST_F(TrainTest, AnInfiniteGradientEndsTheJobToo) {
   EXPECT_THAT([&] { job->run(); }, ThrowsCode(Code::kDiverged, "lower --learning-rate"));
 }
 
-// Saves that fail on the way.
+// Saves that fail during training.
 class SavingTest : public TrainTest {
  protected:
-  // Fails to write "step-0000000N/..." for the steps that it is told.
+  // Fails to write "step-0000000N/..." for the given steps.
   class RefusingStorage final : public BorrowedStorage {
    public:
     RefusingStorage(Storage& inner, std::vector<int> steps, Code code)
@@ -315,7 +315,7 @@ class SavingTest : public TrainTest {
   std::optional<RefusingStorage> storage_that_refuses_;
 };
 
-TEST_F(SavingTest, AFailureOnTheWayIsAWarning) {
+TEST_F(SavingTest, AFailureDuringTrainingIsAWarning) {
   for (const Code code : {Code::kUnavailable, Code::kNoSpace, Code::kNotPermitted}) {
     const auto job = make_job({2, 3}, code);
     CapturedLog log;
@@ -330,7 +330,7 @@ TEST_F(SavingTest, AFailureOnTheWayIsAWarning) {
   }
 }
 
-TEST_F(SavingTest, ABugOfOursIsNone) {
+TEST_F(SavingTest, ABugOfOursIsThrown) {
   EXPECT_THAT([&] { make_job({2}, Code::kInternal)->run(); }, ThrowsCode(Code::kInternal));
 }
 
@@ -347,7 +347,7 @@ TEST_F(SavingTest, AFailureOfAStoppedJobIsThrown) {
   EXPECT_THAT([&] { job->run(); }, ThrowsCode(Code::kUnavailable, "step-00000003"));
 }
 
-TEST_F(SavingTest, ABestWhoseCheckpointFailedIsNone) {
+TEST_F(SavingTest, ABestWhoseCheckpointFailedDoesNotCount) {
   options_.eval_steps = 1;
   options_.max_steps = 1;
   const auto whole = TrainTest::make_job(true);

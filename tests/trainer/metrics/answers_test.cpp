@@ -10,7 +10,7 @@ namespace {
 
 using Golds = std::vector<std::string>;
 
-TEST(AnswerMetrics, AreThoseOfSquadsScripts) {
+TEST(AnswerMetrics, AgreeWithSquadsScripts) {
   for (const Json& recorded : recorded_cases("answers")) {
     AnswerMetrics all;
     double exact_sum = 0, f1_sum = 0;
@@ -39,7 +39,7 @@ TEST(AnswerMetrics, NoQuestionsAreNoError) {
   EXPECT_EQ(AnswerMetrics().metrics().at("f1"), 0);
 }
 
-TEST(AnswerMetrics, WhatIsNoUtf8IsNoError) {
+TEST(AnswerMetrics, InvalidUtf8IsNoError) {
   EXPECT_EQ(normalized_answer("a \xC3 b\xFF"), "\xEF\xBF\xBD b\xEF\xBF\xBD");
   EXPECT_EQ(normalized_answer("\xE4\xB8"), "\xEF\xBF\xBD\xEF\xBF\xBD");
   EXPECT_EQ(normalized_answer("\xC0\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD");
@@ -51,7 +51,8 @@ TEST(PythonText, CodePointsSurviveTheRoundTrip) {
   EXPECT_EQ(code_points(text).size(), 8u);
 }
 
-// Counted by Python 3.11 over all code points below 0x20000: the tables are whole.
+// The expected counts are those of Python 3.11 over all code points below 0x20000. They show that
+// no character is missing from the tables.
 TEST(PythonText, KnowsAsManyCharactersAsPython) {
   int64_t alphanumeric = 0, spaces = 0, cased = 0;
   uint64_t lower_sum = 0;

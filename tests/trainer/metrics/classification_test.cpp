@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::Key;
 
-// The matrix of these (true, predicted) pairs.
+// The confusion matrix of these (true, predicted) pairs.
 ConfusionMatrix confusion(int64_t classes, const std::vector<std::pair<int, int>>& pairs) {
   ConfusionMatrix matrix(classes);
   for (const auto& [truth, prediction] : pairs) {
@@ -38,8 +38,8 @@ TEST(ConfusionMatrix, TwoClassesHavePrecisionRecallAndF1OfTheSecond) {
   EXPECT_DOUBLE_EQ(metrics["f1"], 2 * 0.75 * 0.6 / (0.75 + 0.6));
 }
 
-// sklearn.metrics' example: y_true = [0, 1, 2, 0, 1, 2], y_pred = [0, 2, 1, 0, 0, 1]; its f1_score
-// with average="macro" is 0.26...
+// The example in the documentation of scikit-learn's f1_score: y_true = [0, 1, 2, 0, 1, 2] and
+// y_pred = [0, 2, 1, 0, 0, 1]. With average="macro" the score is 0.26...
 TEST(ConfusionMatrix, MoreClassesHaveTheMeanOfTheirF1) {
   auto metrics = confusion(3, {{0, 0}, {1, 2}, {2, 1}, {0, 0}, {1, 0}, {2, 1}}).metrics();
   EXPECT_THAT(metrics, ElementsAre(Key("accuracy"), Key("f1_macro")));
@@ -47,7 +47,7 @@ TEST(ConfusionMatrix, MoreClassesHaveTheMeanOfTheirF1) {
   EXPECT_DOUBLE_EQ(metrics["f1_macro"], 0.8 / 3);
 }
 
-TEST(ConfusionMatrix, IsScikitLearns) {
+TEST(ConfusionMatrix, AgreesWithScikitLearn) {
   for (const Json& recorded : recorded_cases("classification")) {
     const auto truths = recorded["truths"].get<std::vector<int>>();
     const auto predictions = recorded["predictions"].get<std::vector<int>>();
@@ -80,7 +80,7 @@ TEST(ConfusionMatrix, CountsPairs) {
   EXPECT_EQ(matrix.count(0, 0), 0);
 }
 
-TEST(ConfusionMatrix, AClassThatNobodySawIsNoPartOfTheMean) {
+TEST(ConfusionMatrix, AClassWithoutExamplesIsNotInTheMean) {
   auto metrics = confusion(4, {{0, 0}, {1, 1}, {2, 2}}).metrics();
   EXPECT_DOUBLE_EQ(metrics["accuracy"], 1);
   EXPECT_DOUBLE_EQ(metrics["f1_macro"], 1);

@@ -20,7 +20,7 @@ TEST(Entities, AreReadFromEveryScheme) {
   EXPECT_EQ(entities_of(Tags{"B-PER", "E-PER", "S-LOC", "S-LOC", "O"}), expected);  // BIOES
 }
 
-TEST(Entities, WithoutAPrefixAreRunsOfATag) {
+TEST(Entities, WithoutPrefixesAreRunsOfATag) {
   EXPECT_THAT(entities_of(Tags{"ORG", "ORG", "O", "ORG", "EVENT"}),
               ElementsAre(Entity{"ORG", 0, 1}, Entity{"ORG", 3, 3}, Entity{"EVENT", 4, 4}));
 }
@@ -30,7 +30,7 @@ TEST(Entities, AreNotInEmptyOrOutsideTags) {
   EXPECT_THAT(entities_of(Tags{"O", ".", "", "O"}), IsEmpty());
 }
 
-TEST(EntityMetrics, AreSeqevals) {
+TEST(EntityMetrics, AgreeWithSeqeval) {
   for (const Json& recorded : recorded_cases("entities")) {
     const auto truths = recorded["truths"].get<std::vector<Tags>>();
     const auto predictions = recorded["predictions"].get<std::vector<Tags>>();
@@ -51,7 +51,7 @@ TEST(EntityMetrics, AreSeqevals) {
   }
 }
 
-TEST(EntityMetrics, HalfAnEntityIsNone) {
+TEST(EntityMetrics, HalfAnEntityDoesNotCount) {
   EntityMetrics counted;
   counted.add(Tags{"B-PER", "I-PER", "O"}, Tags{"B-PER", "O", "O"});
   EXPECT_EQ(counted.metrics().at("entity_f1"), 0);

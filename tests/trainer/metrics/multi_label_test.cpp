@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-TEST(MultiLabelMetrics, AreScikitLearns) {
+TEST(MultiLabelMetrics, AgreeWithScikitLearn) {
   for (const Json& recorded : recorded_cases("multi_label")) {
     const auto logits = recorded["logits"].get<std::vector<std::vector<float>>>();
     const auto targets = recorded["targets"].get<std::vector<std::vector<float>>>();
@@ -28,7 +28,7 @@ TEST(MultiLabelMetrics, AreScikitLearns) {
   }
 }
 
-TEST(MultiLabelMetrics, AProbabilityOfAHalfIsNotEnough) {
+TEST(MultiLabelMetrics, ALabelNeedsAProbabilityAboveOneHalf) {
   MultiLabelMetrics counted(2);
   counted.add(std::vector<float>{0, 1e-3f}, std::vector<float>{0.5f, 0.6f});
   EXPECT_EQ(counted.of_label(0).predicted, 0);

@@ -12,13 +12,13 @@
 
 namespace berth {
 
-// What tests/record/record_metrics.py wrote.
+// The cases that tests/record/record_metrics.py recorded.
 inline Json recorded_cases(const std::string& name) {
   std::ifstream file(BERTH_TESTDATA "/metrics/" + name + ".json");
   return parse_json(std::string(std::istreambuf_iterator<char>(file), {}));
 }
 
-// Rates as lists by class.
+// Compares the rates of class `label`; `recorded` has a list over the classes for each rate.
 inline void expect_counts(const ClassCounts& counts, const Json& recorded, size_t label) {
   EXPECT_NEAR(counts.precision(), recorded["precision"][label].get<double>(), 1e-12) << label;
   EXPECT_NEAR(counts.recall(), recorded["recall"][label].get<double>(), 1e-12) << label;

@@ -21,7 +21,7 @@ RegressionMetrics of(const std::vector<double>& predictions, const std::vector<d
   return metrics;
 }
 
-TEST(RegressionMetrics, AreScipys) {
+TEST(RegressionMetrics, AgreeWithScipy) {
   for (const Json& recorded : recorded_cases("regression")) {
     auto metrics = of(recorded["predictions"].get<std::vector<double>>(),
                       recorded["truths"].get<std::vector<double>>())

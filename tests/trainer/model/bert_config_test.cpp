@@ -11,7 +11,7 @@
 namespace berth {
 namespace {
 
-TEST(BertConfig, HasGooglesKeysAlone) {
+TEST(BertConfig, HasOnlyGooglesKeys) {
   const ModelConfig config = tiny_config();
   const auto json = parse_json(to_bert_config_json(config));
   EXPECT_EQ(json.size(), 11u);

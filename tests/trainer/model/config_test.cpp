@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// The config.json of bert-base-uncased, cut to what an architecture needs.
+// The config.json of bert-base-uncased, reduced to the keys that describe the architecture.
 OrderedJson base() {
   return {
       {"model_type", "bert"},           {"vocab_size", 30522},       {"hidden_size", 768},
@@ -46,7 +46,7 @@ TEST(ModelConfig, ReadsTheArchitecture) {
   EXPECT_THAT(config.labels, IsEmpty());
 }
 
-TEST(ModelConfig, DefaultsAreTransformers) {
+TEST(ModelConfig, DefaultsAreThoseOfTransformers) {
   OrderedJson object = base();
   for (const char* key : {"type_vocab_size", "pad_token_id", "hidden_act", "layer_norm_eps",
                           "hidden_dropout_prob", "model_type"}) {
@@ -69,7 +69,7 @@ TEST(ModelConfig, KnowsTheActivationsOfBert) {
   EXPECT_EQ(parse_with("hidden_act", "tanh").hidden_act, Activation::kTanh);
 }
 
-TEST(ModelConfig, TheHeadDropsAsItsOwnKeySaysElseAsTheEncoder) {
+TEST(ModelConfig, TheHeadHasItsOwnDropoutOrThatOfTheEncoder) {
   EXPECT_EQ(parse(base()).head_dropout(), 0.1);
   EXPECT_EQ(parse_with("classifier_dropout", nullptr).head_dropout(), 0.1);
   EXPECT_EQ(parse_with("classifier_dropout", 0.3).head_dropout(), 0.3);
@@ -96,7 +96,7 @@ TEST(ModelConfig, SaysWhichValueItCannotTake) {
       {"vocab_size", 18446744073709551615u},
       {"hidden_size", "768"},
       {"hidden_size", 768.5},
-      {"hidden_size", 770},  // 12 heads
+      {"hidden_size", 770},  // not a multiple of 12 heads
       {"num_hidden_layers", 0},
       {"num_attention_heads", OrderedJson::array()},
       {"intermediate_size", 1e300},
@@ -132,7 +132,7 @@ TEST(ModelConfig, NullIsTheDefault) {
   }
 }
 
-TEST(ModelConfig, WhatIsNoJsonObjectIsCorrupt) {
+TEST(ModelConfig, AnythingButAJsonObjectIsCorrupt) {
   for (const char* text : {"", "{", "[1]", "null", "{\"vocab_size\": 3,}", "\xff\xfe{}"}) {
     EXPECT_THAT([&] { parse_config(text); }, ThrowsCode(Code::kCorrupt)) << text;
   }
@@ -170,7 +170,7 @@ TEST(ModelConfig, WritesBothDirectionsOfTheLabels) {
   EXPECT_EQ(object["problem_type"], "single_label_classification");
 }
 
-TEST(ModelConfig, KeepsKeysItDoesNotUseAndDropsThoseThatWouldLie) {
+TEST(ModelConfig, KeepsUnusedKeysAndDropsOutdatedOnes) {
   OrderedJson object = base();
   object["directionality"] = "bidi";
   object["pooler_num_fc_layers"] = 3;
@@ -223,7 +223,7 @@ TEST(ModelConfig, ASavedScoreIsCalledScoreUnlessItHasAName) {
   EXPECT_THAT(parse(object).labels, ElementsAre("score"));
 }
 
-TEST(ModelConfig, EveryTaskIsWrittenAsItWasSavedFor) {
+TEST(ModelConfig, EveryTaskIsReadBackAsTheSavedTask) {
   for (const Task task : {Task::kSequenceClassification, Task::kRegression, Task::kMultiLabel,
                           Task::kTokenClassification, Task::kQuestionAnswering, Task::kMaskedLm}) {
     ModelConfig config = parse(saved_for("BertForSequenceClassification", "regression", 1));
@@ -259,7 +259,7 @@ TEST(ModelConfig, OutputsFollowFromTheTask) {
   EXPECT_EQ(config.head_dropout(), 0);
 }
 
-TEST(ModelConfig, DistilBertAloneDropsBeforeAnswers) {
+TEST(ModelConfig, OnlyDistilBertHasDropoutBeforeAnswers) {
   OrderedJson object = {{"model_type", "distilbert"},
                         {"vocab_size", 9},
                         {"dim", 4},
@@ -276,7 +276,7 @@ TEST(ModelConfig, DistilBertAloneDropsBeforeAnswers) {
   EXPECT_EQ(config.head_dropout(), 0.25);
 }
 
-TEST(ModelConfig, IsWrittenWithoutASourceToo) {
+TEST(ModelConfig, CanBeWrittenWithoutASource) {
   const ModelConfig config{.vocab_size = 10,
                            .hidden_size = 4,
                            .num_hidden_layers = 1,

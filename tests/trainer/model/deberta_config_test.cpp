@@ -42,7 +42,7 @@ TEST(DebertaConfig, ReadsThePublishedModel) {
   EXPECT_EQ(config.type_vocab_size, 0);
 }
 
-TEST(DebertaConfig, RefusesWhatWasNeverPublished) {
+TEST(DebertaConfig, RefusesVariantsThatWereNeverPublished) {
   const std::pair<const char*, OrderedJson> kOthers[] = {
       {"relative_attention", false},  {"share_att_key", nullptr},
       {"pos_att_type", "c2p"},        {"pos_att_type", OrderedJson::array({"p2c"})},
@@ -56,12 +56,12 @@ TEST(DebertaConfig, RefusesWhatWasNeverPublished) {
   }
 }
 
-// The keys that deberta-v2-xlarge and xxlarge have besides.
+// deberta-v2-xlarge and xxlarge have these keys in addition.
 TEST(DebertaConfig, ReadsTheConvolutionOfThePublishedXlarge) {
   OrderedJson object = published();
   EXPECT_EQ(parse_config(to_text(object)).conv_kernel_size, 0);
   object["conv_kernel_size"] = 3;
-  EXPECT_EQ(parse_config(to_text(object)).conv_act, Activation::kTanh);  // as transformers'
+  EXPECT_EQ(parse_config(to_text(object)).conv_act, Activation::kTanh);  // transformers' default
   object["conv_act"] = "gelu";
   object["attention_head_size"] = 64;
   const ModelConfig config = parse_config(to_text(object));
@@ -79,7 +79,7 @@ TEST(DebertaConfig, RefusesAConvolutionInGroups) {
   EXPECT_THAT([&] { parse_config(to_text(object)); }, ThrowsCode(Code::kUsage, "conv_groups"));
 }
 
-TEST(DebertaConfig, RefusesAConvolutionBesideTheOnlyLayer) {
+TEST(DebertaConfig, RefusesAConvolutionInAModelOfOneLayer) {
   OrderedJson object = published();
   object["conv_kernel_size"] = 3;
   object["num_hidden_layers"] = 1;

@@ -40,7 +40,7 @@ TEST(GlueTasks, AreFoundInAnySpelling) {
   }
 }
 
-// Features that stand for no text.
+// Returns given features for every text.
 class MadeFeatures final : public FeatureMaker {
  public:
   std::vector<Features> made;
@@ -68,7 +68,7 @@ TaskScores scores(OneRow& row, const std::vector<std::string>& labels,
   return evaluator->finish();
 }
 
-TEST(Evaluator, TellsWhatItsTaskHas) {
+TEST(Evaluator, ReportsTheScoresOfItsTask) {
   OneRow one_class(Task::kSequenceClassification,
                    {{.input_ids = {1}, .token_type_ids = {0}, .classes = {1}}});
   const TaskScores classes = scores(one_class, {"a", "b", "c"}, {{0, 1, 0}});
@@ -105,7 +105,7 @@ Features window() {
           .context = {{}, {}, {}, {0, 2}, {3, 6}, {7, 9}, {}}};
 }
 
-// Logits of the window's tokens: start and end of one token raised.
+// Logits [7,2] of the window's tokens: 0, except `by` for the start and the end of the answer.
 std::vector<float> logits(size_t start, size_t end, float by = 5) {
   std::vector<float> values(14, 0);
   values[2 * start] += by;
@@ -121,7 +121,7 @@ TEST(AnswerPicker, TakesTheHighestSpanInsideTheContext) {
   EXPECT_EQ(answer.begin, 3u);
   EXPECT_EQ(answer.end, 9u);
   EXPECT_GT(answer.probability, 0.9);
-  picker.add(window(), logits(1, 6));  // neither is of the context
+  picker.add(window(), logits(1, 6));  // both tokens are outside the context
   EXPECT_NE(picker.pick("it was me").text, "");
 }
 
@@ -162,7 +162,7 @@ TEST(AnswerPicker, CountsCodePoints) {
   EXPECT_EQ(picker.pick("é ü à me").text, " m");
 }
 
-TEST(PredictionLines, OfEachTask) {
+TEST(PredictionLines, HaveTheColumnsOfTheTask) {
   OneRow score(Task::kRegression, {{.input_ids = {1}, .token_type_ids = {0}}});
   const auto scores = make_prediction_lines(*score.data, {"score"}, {});
   EXPECT_EQ(scores->header(), "id\tscore\n");
@@ -180,7 +180,7 @@ TEST(PredictionLines, OfEachTask) {
   EXPECT_EQ(tags->add(0, std::vector<float>{0, 0, 0, 100, 0, 0}), "0\t0\tB\t1.000000000\n");
 }
 
-TEST(PredictionLines, AreThereForEveryWord) {
+TEST(PredictionLines, OfTagsHaveALineForEveryWord) {
   OneRow words(Task::kTokenClassification,
                {{.input_ids = {1, 5, 2}, .token_type_ids = {0, 0, 0}, .words = {-1, 1, -1}}},
                {.texts = {"\xEF\xB8\x8F", "b", "c"}});
@@ -207,7 +207,7 @@ TEST(PredictionLines, CountTheRowsLeftOut) {
   EXPECT_EQ(lines->add(1, std::vector<float>{2}), "3\t2.000000000\n");
 }
 
-TEST(PredictionLines, AQuestionsComeAfterItsLastWindow) {
+TEST(PredictionLines, OfAQuestionComeAfterItsLastWindow) {
   OneRow question(Task::kQuestionAnswering, {window(), window()},
                   {.id = "q7", .texts = {"who?", "it was me"}});
   const auto lines = make_prediction_lines(*question.data, {}, {});
@@ -216,7 +216,7 @@ TEST(PredictionLines, AQuestionsComeAfterItsLastWindow) {
   EXPECT_EQ(lines->add(1, logits(4, 4, 20)), "q7\tme\t7\t9\t1.000000000\n");
 }
 
-TEST(TestResults, AreProbabilitiesAlone) {
+TEST(TestResults, HoldOnlyProbabilities) {
   OneRow row(Task::kSequenceClassification, {{.input_ids = {1}, .token_type_ids = {0}}});
   const auto results = results_of(Task::kSequenceClassification).test_results();
   EXPECT_EQ(results->header(), "");

@@ -30,11 +30,11 @@ TEST_F(BertTokenizerTest, AnEmptySecondTextKeepsItsSeparator) {
   EXPECT_THAT(pair("a", "", 9), ElementsAre(2, 5, 3, 3));
 }
 
-TEST_F(BertTokenizerTest, TypesTellTheSecondText) {
+TEST_F(BertTokenizerTest, TokenTypesMarkTheSecondText) {
   EXPECT_THAT(tokenizer_->encode("a", "b", 9).token_type_ids, ElementsAre(0, 0, 0, 1, 1));
 }
 
-TEST_F(BertTokenizerTest, EqualTextsLeaveTheOddPlaceToTheSecond) {
+TEST_F(BertTokenizerTest, OfTwoEqualTextsTheSecondGetsTheOddPlace) {
   EXPECT_THAT(pair("a a a", "b b b", 6), ElementsAre(2, 5, 3, 6, 6, 3));
 }
 

@@ -21,7 +21,7 @@ std::vector<std::string> words(std::string_view text) {
   return found;
 }
 
-TEST(ByteLevelTest, EveryByteHasItsCharacter) {
+TEST(ByteLevelTest, EveryByteHasACharacterOfItsOwn) {
   EXPECT_EQ(byte_to_character('a'), U'a');
   EXPECT_EQ(byte_to_character(' '), U'\u0120');
   EXPECT_EQ(byte_to_character('\n'), U'\u010A');
@@ -48,7 +48,7 @@ const Files kSmallByteLevel = {
      R"({"<s>": 0, "</s>": 1, "<mask>": 2, "a": 3, "b": 4, "ab": 5, "Ġ": 6, "Ġab": 7})"},
     {"merges.txt", "#version: 0.2\na b\nĠ ab\n"}};
 
-TEST(ByteLevelTest, MergesAndLeavesOutWhatHasNoToken) {
+TEST(ByteLevelTest, MergesAndDropsCharactersWithoutAToken) {
   const auto tokenizer = load(kSmallByteLevel);
   EXPECT_THAT(ids(*tokenizer, "ab ab?b"), ElementsAre(0, 5, 7, 4, 1));
   EXPECT_THAT(tokenizer->encode("a", "b", 9).input_ids, ElementsAre(0, 3, 1, 1, 4, 1));
@@ -58,7 +58,7 @@ TEST(ByteLevelTest, TheMaskSwallowsTheSpaceBeforeIt) {
   EXPECT_THAT(ids(*load(kSmallByteLevel), "a <mask> a"), ElementsAre(0, 3, 2, 6, 3, 1));
 }
 
-TEST(ByteLevelTest, APrefixSpaceIsAddedWhereTheConfigSays) {
+TEST(ByteLevelTest, APrefixSpaceIsAddedIfTheConfigSaysSo) {
   Files files = kSmallByteLevel;
   files["tokenizer_config.json"] = R"({"add_prefix_space": true})";
   EncodeOptions options(99);
@@ -68,7 +68,7 @@ TEST(ByteLevelTest, APrefixSpaceIsAddedWhereTheConfigSays) {
   EXPECT_EQ(encoding.offsets[1], (Span{0, 2}));
 }
 
-TEST(ByteLevelTest, ALongWordTakesNoQuadraticTime) {
+TEST(ByteLevelTest, ALongWordDoesNotTakeQuadraticTime) {
   const std::string text(1 << 19, 'a');
   EXPECT_EQ(ids(*load(kSmallByteLevel), text).size(), (1u << 19) + 2);
 }

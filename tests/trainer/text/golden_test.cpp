@@ -5,7 +5,8 @@
 #include "storage/base/json.h"
 #include "tests/trainer/text/tokenizer_fixture.h"
 
-// The torture list, against `tokenizers` 0.23 (tests/record/record_tokenizer.py).
+// Tokenizes the torture list and compares with `tokenizers` 0.23, whose results
+// tests/record/record_tokenizer.py recorded.
 namespace berth {
 namespace {
 

@@ -21,18 +21,18 @@ Files with_config(const std::string& config, const std::string& vocabulary = kSm
   return {{"vocab.txt", vocabulary}, {"tokenizer_config.json", config}};
 }
 
-TEST(LoadTokenizerTest, CaseComesFromTheVocabularyWhereNothingSays) {
+TEST(LoadTokenizerTest, WithoutASettingTheVocabularyDecidesTheCase) {
   EXPECT_THAT(ids(*load({{"vocab.txt", kSmallVocabulary}}), "A"), ElementsAre(1, 3, 2));
   EXPECT_THAT(ids(*load({{"vocab.txt", kCased}}), "A B"), ElementsAre(1, 0, 6, 2));
 }
 
-TEST(LoadTokenizerTest, CaseOfTheConfigBeatsTheVocabularyAndTheOverrideBoth) {
+TEST(LoadTokenizerTest, TheOverrideBeatsTheConfigAndTheConfigTheVocabulary) {
   const Files files = with_config(R"({"do_lower_case": true})", kCased);
   EXPECT_THAT(ids(*load(files), "A"), ElementsAre(1, 3, 2));
   EXPECT_THAT(ids(*load(files, {.do_lower_case = false}), "A"), ElementsAre(1, 0, 2));
 }
 
-TEST(LoadTokenizerTest, AccentsFollowCaseUnlessTheConfigSays) {
+TEST(LoadTokenizerTest, AccentsFollowCaseUnlessTheConfigSaysOtherwise) {
   EXPECT_THAT(ids(*load(with_config(R"({"do_lower_case": true})")), "É"), ElementsAre(1, 5, 2));
   EXPECT_THAT(ids(*load(with_config(R"({"do_lower_case": true, "strip_accents": false})")), "É"),
               ElementsAre(1, 4, 2));
@@ -69,7 +69,7 @@ TEST(LoadTokenizerTest, AddedTokensWithoutAnIdComeLast) {
   EXPECT_THAT(ids(*load(files), "<x>a"), ElementsAre(1, 6, 3, 2));
 }
 
-// Its model takes no token types, which transformers' BertTokenizer would give it.
+// DistilBERT takes no token types. transformers' BertTokenizer would pass them to it.
 TEST(LoadTokenizerTest, DistilBertStaysDistilBert) {
   const auto saved_class = [](const Files& files) {
     for (const auto& [name, content] : load(files)->files()) {
@@ -111,7 +111,7 @@ TEST(LoadTokenizerTest, ErrorsNameTheFile) {
   }
 }
 
-TEST(LoadTokenizerTest, ConfigsThatAreNoObjectsAreCorrupt) {
+TEST(LoadTokenizerTest, AConfigThatIsNoObjectIsCorrupt) {
   for (const char* config : {"", "[]", "{", "{\"a\": \"\xFF\"}"}) {
     EXPECT_THAT([&] { load(with_config(config)); }, ThrowsCode(Code::kCorrupt));
   }
@@ -132,7 +132,7 @@ TEST(LoadTokenizerTest, IdsFarBeyondTheVocabularyAreRefused) {
   EXPECT_THAT([&] { load({{"tokenizer.json", json}}); }, ThrowsCode(Code::kBadData));
 }
 
-// Each change of a file is an Error or a tokenizer that works.
+// A damaged file must lead to an Error or to a tokenizer that works.
 void expect_error_or_tokenizer(const Files& files) {
   try {
     const auto tokenizer = load(files);

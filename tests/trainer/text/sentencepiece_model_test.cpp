@@ -20,7 +20,7 @@ struct Piece {
   Type type = Type::kNormal;
 };
 
-// A model of these pieces that normalizes nothing but spaces.
+// A serialized model of these pieces. Its normalizer changes only spaces.
 std::string model_of(std::initializer_list<Piece> pieces, uint64_t algorithm = 1) {
   ProtoWriter model;
   for (const Piece& piece : pieces) {
@@ -62,7 +62,7 @@ TEST(SentencePieceModelTest, ReadsPiecesAndDefaults) {
   EXPECT_TRUE(model.add_dummy_prefix && model.remove_extra_whitespaces);
 }
 
-TEST(SentencePieceModelTest, ABareModelGivesItsOwnIds) {
+TEST(SentencePieceModelTest, AModelWithoutAConfigGivesItsOwnIds) {
   const auto tokenizer = load({{"spiece.model", kSmallModel}});
   EXPECT_THAT(plain_ids(*tokenizer, "ab  b"), ElementsAre(3, 4, 6, 4));
   EXPECT_THAT(ids(*tokenizer, "ab"), ElementsAre(1, 3, 4, 2));
@@ -102,7 +102,7 @@ TEST(SentencePieceModelTest, AlbertLowersAndStripsAccentsFirst) {
   EXPECT_EQ(encoding.offsets[1], (Span{0, 1}));
 }
 
-TEST(SentencePieceModelTest, DebertaLowersWhereItSaysAndHasAMask) {
+TEST(SentencePieceModelTest, DebertaLowersCaseIfItSaysSoAndHasAMask) {
   Files files = {{"spm.model", model_of({{"[PAD]", 0, Type::kControl},
                                          {"[CLS]", 0, Type::kControl},
                                          {"[SEP]", 0, Type::kControl},
@@ -117,9 +117,10 @@ TEST(SentencePieceModelTest, DebertaLowersWhereItSaysAndHasAMask) {
   EXPECT_THAT(plain_ids(*load(files), "A[MASK]"), ElementsAre(4, 5, 7));
 }
 
-// Sums are rounded, so which of two equal ways wins depends on what stands before them. The ids are
-// libsentencepiece 0.2.3's; with its older bonus of -0.1 they would end in 4, 4, 3.
-TEST(SentencePieceModelTest, UserDefinedPiecesScoreNothingWhateverTheModelSays) {
+// Scores are added in fp32. Two ways to cut the last slashes have equal scores, so rounding decides
+// between them, and rounding depends on the score of the pieces before. The ids are those of
+// libsentencepiece 0.2.3. With the bonus of -0.1 of older versions they would end in 4, 4, 3.
+TEST(SentencePieceModelTest, UserDefinedPiecesScoreZeroWhateverTheModelSays) {
   for (const float score : {0.0F, -5.0F}) {
     const std::string model = model_of({kUnknown,
                                         {"\u2581", -4},
@@ -132,7 +133,7 @@ TEST(SentencePieceModelTest, UserDefinedPiecesScoreNothingWhateverTheModelSays) 
   }
 }
 
-TEST(SentencePieceModelTest, FilesAreThoseItWasMadeOf) {
+TEST(SentencePieceModelTest, FilesAreThoseOfItsFolder) {
   const Files folder = {{"spm.model", kSmallModel}, {"special_tokens_map.json", "{}"}};
   Files saved;
   for (const auto& [name, content] : load(folder)->files()) saved[name] = content;
@@ -148,7 +149,7 @@ TEST(SentencePieceModelTest, WhatLibsentencepieceRefusesIsBadData) {
   }
 }
 
-// Damage gives an Error or a tokenizer that works.
+// A damaged file must lead to an Error or to a tokenizer that works.
 void load_and_encode(Bytes bytes) {
   const std::string content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const auto tokenizer = load({{"spiece.model", content}});

@@ -5,8 +5,9 @@
 #include "storage/base/json.h"
 #include "tests/trainer/text/tokenizer_fixture.h"
 
-// Ids and offsets of byte-level BPE, SentencePiece and tokenizer.json on the torture list, against
-// `tokenizers` 0.23 and libsentencepiece 0.2.3 (tests/record/record_subword.py).
+// Tokenizes the torture list with byte-level BPE, SentencePiece and tokenizer.json. Compares ids
+// and offsets with those of `tokenizers` 0.23 and libsentencepiece 0.2.3, which
+// tests/record/record_subword.py recorded.
 namespace berth {
 namespace {
 

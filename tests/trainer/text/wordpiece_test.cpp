@@ -33,12 +33,12 @@ TEST(WordPieceTest, PiecesWithinCharactersDoNotMatch) {
   EXPECT_THAT(split(wordpiece, "è"), ElementsAre(0));
 }
 
-TEST(WordPieceTest, TheLastOfEqualPiecesCounts) {
+TEST(WordPieceTest, TheLastOfEqualPiecesIsUsed) {
   const WordPiece wordpiece({"[UNK]", "a", "b", "a"});
   EXPECT_THAT(split(wordpiece, "a"), ElementsAre(3));
 }
 
-TEST(WordPieceTest, HolesAreNeverFound) {
+TEST(WordPieceTest, EmptyPiecesAreNeverFound) {
   const WordPiece wordpiece({"[UNK]", "", "##", "a", ""});
   EXPECT_EQ(wordpiece.find(""), -1);
   EXPECT_THAT(split(wordpiece, "ab"), ElementsAre(0));

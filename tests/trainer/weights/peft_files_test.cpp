@@ -25,7 +25,7 @@ LoraOptions parse_adapter(const OrderedJson& object) {
   return parse_adapter_config(tiny_config(), to_text(object));
 }
 
-TEST(AdapterConfig, IsPefts) {
+TEST(AdapterConfig, AgreesWithPeft) {
   const OrderedJson object = adapter_config();
   EXPECT_EQ(object["peft_type"], "LORA");
   EXPECT_EQ(object["task_type"], "SEQ_CLS");
@@ -52,7 +52,7 @@ TEST(AdapterConfig, SurvivesWritingAndReading) {
   EXPECT_EQ(again.dropout, 0.1);
 }
 
-TEST(AdapterConfig, WholeNamesOfTargetsDoToo) {
+TEST(AdapterConfig, TargetsMayBeWholeNames) {
   OrderedJson object = adapter_config();
   object["target_modules"] = OrderedJson::array({"attention.self.value", "attention.self.query"});
   EXPECT_NO_THROW(parse_adapter(object));
@@ -69,8 +69,8 @@ OrderedJson written_targets(const std::string& targets, Task task = Task::kSeque
   return parse_ordered_json(json)["target_modules"];
 }
 
-// Names that PEFT takes for what berth adapts, and for nothing else.
-TEST(AdapterConfig, NamesWhatIsAdapted) {
+// The written names must make PEFT adapt what berth adapts and nothing else.
+TEST(AdapterConfig, NamesTheAdaptedMatrices) {
   EXPECT_EQ(written_targets(""), OrderedJson::array({"query", "value"}));
   EXPECT_EQ(written_targets("key,attention.self.query"), OrderedJson::array({"query", "key"}));
   EXPECT_EQ(written_targets("attention.output.dense"),
@@ -81,12 +81,12 @@ TEST(AdapterConfig, NamesWhatIsAdapted) {
       OrderedJson::array({"query", "key", "value", "output.dense", "intermediate.dense"});
   EXPECT_EQ(written_targets("all-linear"), all);
   EXPECT_EQ(written_targets("query,key,value,dense"), all);
-  // Without a pooler there is no other dense.
+  // Without a pooler, every matrix named "dense" is adapted.
   EXPECT_EQ(written_targets("all-linear", Task::kTokenClassification),
             OrderedJson::array({"query", "key", "value", "dense"}));
 }
 
-TEST(AdapterConfig, WhatIsOtherThanOursIsRefused) {
+TEST(AdapterConfig, OtherKindsOfAdaptersAreRefused) {
   const std::pair<const char*, OrderedJson> refused[] = {
       {"peft_type", "IA3"},
       {"peft_type", nullptr},
@@ -101,7 +101,8 @@ TEST(AdapterConfig, WhatIsOtherThanOursIsRefused) {
       {"rank_pattern", {{"query", 8}}},
       {"target_modules", OrderedJson::array()},
       {"target_modules", OrderedJson::array({"query", "word_embeddings"})},
-      {"target_modules", OrderedJson::array({"query", "dense"})},  // the pooler's, too
+      {"target_modules",
+       OrderedJson::array({"query", "dense"})},  // PEFT would adapt the pooler, too
       {"target_modules", OrderedJson::array({"query", 1})},
       {"target_modules", "all-linear"}};
   for (const auto& [key, value] : refused) {

@@ -21,7 +21,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// A file of tensors that a test makes up.
+// Tensors that a test makes, in place of a file.
 class TensorsInMemory final : public TensorReader {
  public:
   template <typename T>
@@ -81,7 +81,7 @@ class PretrainedTest : public testing::Test {
   TensorsInMemory file_;
 };
 
-TEST_F(PretrainedTest, AFileWhoseBytesProveWrongIsRefused) {
+TEST_F(PretrainedTest, ADamagedFileIsRefused) {
   file_.is_damaged = true;
   EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kCorrupt, "damaged"));
 }
@@ -110,10 +110,10 @@ TEST_F(PretrainedTest, EveryBitSurvivesSavingAndLoading) {
     const std::vector<float> expected = values_.read(i), loaded = again.read(i);
     EXPECT_EQ(std::memcmp(loaded.data(), expected.data(), expected.size() * sizeof(float)), 0);
   }
-  EXPECT_EQ(reader.metadata().at("format"), "pt");  // what transformers asks for
+  EXPECT_EQ(reader.metadata().at("format"), "pt");  // transformers requires this
 }
 
-TEST_F(PretrainedTest, TheWrapperOfDataParallelIsSeenThrough) {
+TEST_F(PretrainedTest, TheWrapperOfDataParallelIsRemoved) {
   for (const std::string& name : file_.names()) file_.rename(name, "module." + name);
   EXPECT_THAT(load().missing, IsEmpty());
   const std::string first = file_.names().front();
@@ -121,7 +121,7 @@ TEST_F(PretrainedTest, TheWrapperOfDataParallelIsSeenThrough) {
   EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kBadData, "module."));
 }
 
-TEST_F(PretrainedTest, NamesOf2018AreUnderstood) {
+TEST_F(PretrainedTest, NamesOf2018AreKnown) {
   for (const std::string& name : file_.names()) {
     if (name.ends_with("LayerNorm.weight")) {
       file_.rename(name, name.substr(0, name.size() - 6) + "gamma");
@@ -174,7 +174,7 @@ TEST_F(PretrainedTest, HalfPrecisionIsWidened) {
               ElementsAre(1.0f, -2.5f, 0.0f, -0.0f, 0x1p-133f, 0x1.fep127f, kInfinity, 0.25f));
 }
 
-TEST_F(PretrainedTest, AHalfPrecisionNanStaysOne) {
+TEST_F(PretrainedTest, AHalfPrecisionNanStaysNan) {
   file_.erase("classifier.bias");
   file_.add<uint16_t>("classifier.bias", DType::kF16, {2}, {0x7e00, 0xfc01});
   load();
@@ -209,18 +209,18 @@ TEST_F(PretrainedTest, AnotherShapeIsNamedWithBothShapes) {
   EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kBadData, "[2, 8]"));
 }
 
-TEST_F(PretrainedTest, IntegersAreNoParameters) {
+TEST_F(PretrainedTest, IntegerTensorsAreRefused) {
   file_.erase("classifier.bias");
   file_.add<int32_t>("classifier.bias", DType::kI32, {2}, {1, 2});
   EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kBadData, "classifier.bias is I32"));
 }
 
-TEST_F(PretrainedTest, AParameterUnderTwoNamesIsNotGuessedAt) {
+TEST_F(PretrainedTest, AParameterUnderTwoNamesIsRefused) {
   file_.add<float>("embeddings.LayerNorm.bias", DType::kF32, {8}, std::vector<float>(8));
   EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kBadData, "embeddings.LayerNorm.bias"));
 }
 
-TEST_F(PretrainedTest, AWrongFileIsSummedUp) {
+TEST_F(PretrainedTest, ManyWrongTensorsAreSummarized) {
   TensorsInMemory other;
   for (int i = 0; i < 15; ++i) {
     other.add<float>("layer." + std::to_string(i), DType::kF32, {1}, {0});

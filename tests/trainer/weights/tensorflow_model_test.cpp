@@ -32,8 +32,8 @@ TensorflowModel model_of(const BundleFiles& files) {
   return TensorflowModel(files.parsed(), [&](int32_t) { return as_bytes(files.data); });
 }
 
-// What record_tensorflow.py put into the variable behind this tensor, as Hugging Face lays it out:
-// whole numbers from the sum of the TF1 name's bytes on.
+// The values of this tensor in Hugging Face's layout. record_tensorflow.py filled each variable
+// with consecutive whole numbers. The first one is the sum of the bytes of the variable's TF1 name.
 std::vector<float> expected_values(const NamedTensor& tensor) {
   const auto variable = to_tensorflow1(tensor.name, TensorflowDialect::kBert);
   const std::string& name = variable->name;
@@ -98,7 +98,7 @@ TEST(TensorflowModel, Tf2AttributesAreTheSameModelWithItsHeads) {
   EXPECT_NE(model.find("bert.pooler.dense.weight"), nullptr);
 }
 
-TEST(TensorflowModel, Tf2PathsThatNobodyKnowsGoByTheirFullNames) {
+TEST(TensorflowModel, UnknownTf2PathsAreMatchedByTheirFullNames) {
   const BundleFiles files = recorded_bundle("tf2_other");
   const TensorflowModel model = model_of(files);
   EXPECT_EQ(model.tensors().size(), 5u + 16 + 2);
@@ -118,7 +118,7 @@ TEST(TensorflowModel, OnlyKernelsAreCopiedAndOnlyWhenRead) {
   EXPECT_LT(words.data(), as_bytes(files.data).data() + files.data.size());
 }
 
-// Tensors of whole numbers, under any names, as a checkpoint.
+// A checkpoint of variables with any names, filled with whole numbers.
 class MadeUpCheckpoint : public testing::Test {
  protected:
   void add(const std::string& name, std::vector<int64_t> shape) {
@@ -142,7 +142,7 @@ TEST_F(MadeUpCheckpoint, OfUnknownVariablesKeepsTheirNames) {
   EXPECT_THAT(names_of(model()), ElementsAre("my/variable"));
 }
 
-TEST_F(MadeUpCheckpoint, OfAlbertIsAlberts) {
+TEST_F(MadeUpCheckpoint, OfAlbertHasAlbertsNames) {
   add("module/bert/embeddings/word_embeddings", {5, 2});
   add("module/bert/encoder/embedding_hidden_mapping_in/kernel", {2, 4});
   add("module/bert/encoder/transformer/group_0/inner_group_0/ffn_1/intermediate/dense/kernel",
@@ -162,12 +162,12 @@ TEST_F(MadeUpCheckpoint, OfAlbertZhIsRefused) {
   EXPECT_THAT([&] { model(); }, ThrowsCode(Code::kBadData, "albert_zh"));
 }
 
-TEST_F(MadeUpCheckpoint, NamesAKernelThatIsNone) {
+TEST_F(MadeUpCheckpoint, NamesAKernelThatIsNoMatrix) {
   add("bert/pooler/dense/kernel", {4});
   EXPECT_THAT([&] { model(); }, ThrowsCode(Code::kBadData, "\"bert/pooler/dense/kernel\""));
 }
 
-TEST_F(MadeUpCheckpoint, NamesVariablesThatClaimOneName) {
+TEST_F(MadeUpCheckpoint, NamesVariablesThatMapToOneName) {
   add("bert/pooler/dense/bias", {4});
   add("module/bert/pooler/dense/bias", {4});
   EXPECT_THAT([&] { model(); }, ThrowsCode(Code::kBadData, "\"module/bert/pooler/dense/bias\""));
@@ -183,7 +183,7 @@ TEST_F(MadeUpCheckpoint, PrefersThePoolerOfTheHead) {
   EXPECT_THAT(both.ignored(), ElementsAre("encoder/_pooler_layer/bias" + end));
 }
 
-TEST(TensorflowVariables, AreWhatTheModelCameFrom) {
+TEST(TensorflowVariables, AreThoseThatTheModelCameFrom) {
   const BundleFiles files = recorded_bundle("tf1");
   const TensorBundleReader original = files.read(
       [&](const BundleEntry& entry) { return !is_training_state(files.parsed(), entry); });

@@ -19,7 +19,7 @@ std::string albert_name(std::string_view name) {
   return mapped ? mapped->name : "";
 }
 
-TEST(TensorflowNames, AreBertsOf2018) {
+TEST(TensorflowNames, AreThoseOfBertIn2018) {
   EXPECT_EQ(bert_name("bert/embeddings/token_type_embeddings"),
             "bert.embeddings.token_type_embeddings.weight");
   EXPECT_EQ(bert_name("bert/embeddings/LayerNorm/gamma"), "bert.embeddings.LayerNorm.weight");
@@ -46,7 +46,7 @@ TEST(TensorflowNames, OutputsAreNotTransposed) {
             Layout::kInputsFirst);
 }
 
-TEST(TensorflowNames, AreAlberts) {
+TEST(TensorflowNames, MayBeThoseOfAlbert) {
   const std::string layer = "bert/encoder/transformer/group_0/inner_group_0/";
   const std::string same = "albert.encoder.albert_layer_groups.0.albert_layers.0.";
   EXPECT_EQ(albert_name(layer + "attention_1/self/key/bias"), same + "attention.key.bias");
@@ -62,11 +62,11 @@ TEST(TensorflowNames, AreAlberts) {
   EXPECT_EQ(albert_name("bert/pooler/dense/kernel"), "albert.pooler.weight");
 }
 
-TEST(TensorflowNames, MayStandInAHubModule) {
+TEST(TensorflowNames, MayHaveThePrefixOfAHubModule) {
   EXPECT_EQ(bert_name("module/bert/pooler/dense/bias"), "bert.pooler.dense.bias");
 }
 
-TEST(TensorflowNames, OfOtherThingsAreNone) {
+TEST(TensorflowNames, OfOtherVariablesAreUnknown) {
   for (const char* name :
        {"", "global_step", "bert/pooler/dense", "bert/encoder/layer_/output/dense",
         "bert/encoder/layer_x/output/dense/bias", "bert/pooler/dense/bias/adam_m",
@@ -121,7 +121,7 @@ TEST_F(ModelGardenNames, CountLayersFromTheFirstBlock) {
   }
 }
 
-TEST_F(ModelGardenNames, AProjectionShiftsTheBlocks) {
+TEST_F(ModelGardenNames, AProjectionShiftsTheNumbersOfTheBlocks) {
   keys_ = {"encoder/layer_with_weights-1/embeddings",
            "encoder/layer_with_weights-5/_attention_layer/_key_dense/bias"};
   EXPECT_EQ(name("encoder/layer_with_weights-4/kernel"), "bert.embeddings_project.weight");

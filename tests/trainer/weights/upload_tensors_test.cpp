@@ -18,7 +18,7 @@
 namespace berth {
 namespace {
 
-// Holds what it is given; a test may watch it being read.
+// Tensors in memory. A test may set a function that is called before rows are read.
 class WatchedTensors final : public TensorReader {
  public:
   template <typename T>
@@ -36,7 +36,7 @@ class WatchedTensors final : public TensorReader {
                   std::vector<std::byte>& memory) const override {
     if (watch) watch(tensor, first_row, count);
     const Bytes bytes = TensorReader::read_rows(tensor, first_row, count, memory);
-    memory.assign(bytes.begin(), bytes.end());  // as of a file in another order
+    memory.assign(bytes.begin(), bytes.end());  // as if the file stored the tensor transposed
     return memory;
   }
 
@@ -68,7 +68,7 @@ TEST_F(UploadTensors, EveryElementArrivesWhateverItsTensorsShape) {
   file_.add<float>(DType::kF32, {1700, 1300});
   file_.add<double>(DType::kF64, {5});
   file_.add<float>(DType::kF32, {3, 4, 7});
-  file_.add<float>(DType::kF32, {2, 600'000});  // a row is more than a block
+  file_.add<float>(DType::kF32, {2, 600'000});  // a row is larger than a block
   file_.add<float>(DType::kF32, {0, 4});
   file_.add<double>(DType::kF64, {200'001});
   file_.add<float>(DType::kF32, {1});
@@ -95,8 +95,8 @@ TEST_F(UploadTensors, AThreadHoldsFewMegabytesOfALargeTensor) {
   EXPECT_LE(most * 1000 * 4, 1 << 20);
 }
 
-// The first of the failing ones takes longest to fail.
-TEST_F(UploadTensors, ThrowsWhatTheFirstTensorInOrderHasThrown) {
+// Several tensors fail. The first of them in order takes longest to fail.
+TEST_F(UploadTensors, ThrowsTheErrorOfTheFirstTensorInOrder) {
   for (int i = 0; i < 12; ++i) file_.add<float>(DType::kF32, {400'000});
   file_.watch = [](const NamedTensor& tensor, int64_t first_row, int64_t) {
     const bool is_first = tensor.name == "tensor 5";
