@@ -9,7 +9,8 @@
 #include <string_view>
 #include <vector>
 
-// The floors of ARCHITECTURE.md: which folder may include what. Read from the sources themselves.
+// The floors of ARCHITECTURE.md, which say what each folder may include. The tests read the
+// sources.
 namespace berth {
 namespace {
 
@@ -17,10 +18,10 @@ namespace fs = std::filesystem;
 
 struct Floor {
   std::string folder;
-  std::vector<std::string> may_include;  // besides itself: folders, or single headers
+  std::vector<std::string> may_include;  // folders or single headers, in addition to itself
 };
 
-// A file stands on the floor with the longest folder that holds it.
+// A file belongs to the floor with the longest folder path that contains it.
 const std::vector<Floor> kFloors = {
     {"storage/base", {}},
     {"storage/http", {"storage/base", "storage/storage.h"}},
@@ -63,7 +64,8 @@ const std::vector<Library> kLibraries = {
     {"zlib.h", "storage/gzip_"},  // gzip_source.cpp, gzip_writer.cpp
 };
 
-// Neither third-party nor the standard library: the kernel, the C library, the compiler.
+// Headers of the kernel, the C library and the compiler. They count neither as third-party nor as
+// the standard library.
 const std::vector<std::string> kSystem = {
     "arm_",     "cpuid.h",  "dirent.h", "errno.h",     "fcntl.h",    "immintrin.h", "linux/",
     "locale.h", "malloc.h", "netdb.h",  "nmmintrin.h", "poll.h",     "pthread.h",   "sched.h",
@@ -105,12 +107,12 @@ const Floor* floor_of(const std::string& file) {
       best = &floor;
     }
   }
-  // storage/ and its subfolders are floors of their own: a new subfolder needs a row.
+  // The floor of storage/ does not cover its subfolders, so a new subfolder needs a row.
   return best != nullptr && best->folder == "storage" && folder_of(file) != "storage" ? nullptr
                                                                                       : best;
 }
 
-// What is wrong with one include, or "".
+// Says what is wrong with an include. Returns "" if the include is allowed.
 std::string complaint(const std::string& file, const Include& include) {
   const Floor* floor = floor_of(file);
   if (floor == nullptr) return "the file's folder has no row in the floor table";
@@ -141,7 +143,7 @@ std::string read(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Paths from the project's root, of the sources under `folders`.
+// The sources under `folders`, as paths relative to the project's root.
 std::vector<std::string> sources_under(const std::vector<std::string>& folders) {
   std::vector<std::string> files;
   for (const std::string& folder : folders) {
@@ -191,7 +193,7 @@ TEST(Floors, GetenvIsCalledByThePlatformAlone) {
   }
 }
 
-// The rules themselves, on made-up files.
+// These cases test the rules with made-up files.
 TEST(FloorRules, DownAndSidewaysIsAllowed) {
   EXPECT_EQ(complaint("storage/local_file.cpp", {"storage/base/error.h", true}), "");
   EXPECT_EQ(complaint("trainer/cpu/kernels/gemm.cpp", {"trainer/cpu/kernels/tensor.h", true}), "");

@@ -3,7 +3,7 @@
 #include "storage/formats/utf8.h"
 #include "trainer/loop/annotated_words.h"
 
-// A line of text and, behind it, its annotations.
+// The input is a line of text, followed by its annotations.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input = berth::as_text(std::as_bytes(std::span(data, size)));
   const size_t end = std::min(input.find('\n'), size);

@@ -6,7 +6,7 @@
 
 namespace {
 
-// All that unpack() does, but for the files.
+// Does what unpack() does without writing files.
 void read(berth::LibarchiveReader reader) {
   berth::EntryPaths paths;
   std::array<std::byte, 4096> buffer;
@@ -21,7 +21,7 @@ void read(berth::LibarchiveReader reader) {
 
 }  // namespace
 
-// The first byte chooses: tar, zip, or one of the decompressors.
+// The first byte chooses between tar, zip and the decompressors.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const berth::Bytes bytes = std::as_bytes(std::span(data + 1, size - 1));

@@ -4,7 +4,7 @@
 #include "storage/google/credential_types.h"
 #include "storage/google/token_answer.h"
 
-// A credential file, and what a token server answers: the same bytes as either.
+// Reads the same bytes once as a credential file and once as the answer of a token server.
 namespace {
 
 class NoHttp final : public berth::HttpClient {

@@ -7,8 +7,8 @@ namespace {
 
 using namespace berth;
 
-// By the first byte: 0 lines of words, 1 SQuAD's JSON, 2 a tf.Example, 3 JSON lines of any task, 4
-// a tf.Example of TensorFlow Datasets.
+// The first byte chooses how the rest is read: 0 as lines of words, 1 as SQuAD's JSON, 2 as a
+// tf.Example, 3 as JSON lines of any task, 4 as a tf.Example of TensorFlow Datasets.
 void load(uint8_t kind, Bytes bytes) {
   TableLoader loader({.need = LabelNeed::kIfPresent, .skip_bad_rows = 3});
   auto source = std::make_unique<MemorySource>(bytes);

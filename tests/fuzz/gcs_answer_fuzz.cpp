@@ -1,7 +1,8 @@
 #include "storage/base/error.h"
 #include "storage/google/gcs_requests.h"
 
-// What Google Cloud Storage answers: an object's JSON, an error's body, a checksum.
+// Reads the input as each kind of answer of Google Cloud Storage: an object's JSON, the body of an
+// error, and a checksum.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const berth::Uri uri = berth::Uri::parse("gs://bucket/object");
   const std::string_view text = berth::as_text(std::as_bytes(std::span(data, size)));

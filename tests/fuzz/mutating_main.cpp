@@ -80,7 +80,7 @@ class Mutator {
     }
   }
 
-  // A size or offset that readers had better not believe.
+  // Writes a size or an offset that no reader may trust.
   void write_number(std::string& input, size_t at) {
     constexpr uint64_t kNumbers[] = {0,
                                      1,
@@ -104,7 +104,7 @@ class Mutator {
 };
 
 void feed(const std::string& input) {
-  // A copy of just that size: reading past it shows.
+  // The copy has exactly this size, so that AddressSanitizer detects a read past its end.
   const std::vector<uint8_t> bytes(input.begin(), input.end());
   LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
 }

@@ -3,14 +3,14 @@
 
 namespace {
 
-// Every payload is tried as a message of its own, as a schema would have it.
+// Reads every payload as a nested message, too, as a reader with a schema would.
 void read(berth::Bytes message, int depth) {
   berth::ProtoReader reader(message);
   for (berth::ProtoField field; reader.next(field);) {
     if (field.type == berth::WireType::kLengthDelimited && depth > 0) {
       try {
         read(field.payload, depth - 1);
-      } catch (const berth::Error&) {  // it was text
+      } catch (const berth::Error&) {  // the payload was text
       }
     }
   }

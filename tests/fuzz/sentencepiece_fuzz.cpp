@@ -5,7 +5,8 @@
 #include "storage/base/error.h"
 #include "trainer/text/load_tokenizer.h"
 
-// Loads the bytes as spiece.model, of a bare model or of XLM-RoBERTa, and encodes with it.
+// Loads the bytes as the spiece.model of a folder without a config or of XLM-RoBERTa, and encodes a
+// text with it.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::string_view model(reinterpret_cast<const char*>(data) + 1, size - 1);

@@ -9,8 +9,8 @@
 namespace berth {
 namespace {
 
-// One raw or compressed block of entries as a whole table, its checksums right, so that what lies
-// behind them is reached.
+// A whole table around one raw or compressed block of entries. Its checksums are correct, so that
+// the code behind the checksums is reached.
 std::vector<std::byte> table_around(Bytes content, std::byte type) {
   std::vector<std::byte> file;
   const auto append = [&](Bytes bytes) { file.insert(file.end(), bytes.begin(), bytes.end()); };

@@ -5,7 +5,8 @@
 #include "storage/base/error.h"
 #include "trainer/text/load_tokenizer.h"
 
-// The first byte chooses: encode the rest with a fixed vocabulary, or load it as one of the files.
+// The first byte chooses whether the rest is encoded with a fixed vocabulary or loaded as one of
+// the tokenizer's files.
 namespace {
 
 constexpr std::string_view kVocabulary =

@@ -52,7 +52,7 @@ TEST_F(ArchivedStorageTest, ReadsInsideAnArchive) {
   EXPECT_EQ(stat->size, 9u);
 }
 
-TEST_F(ArchivedStorageTest, AbsentInsideIsAbsent) {
+TEST_F(ArchivedStorageTest, AnAbsentFileInAnArchiveIsAbsent) {
   EXPECT_EQ(text("gs://b/data.tar/c.csv"), "absent");
   EXPECT_EQ(storage_->stat(Uri::parse("gs://b/data.tar/part")), std::nullopt);
   EXPECT_THAT([&] { storage_->open(Uri::parse("gs://b/data.tar/c.csv"), {}); },
@@ -105,14 +105,14 @@ TEST_F(ArchivedStorageTest, ADirectoryMayBeNamedAsAnArchive) {
   EXPECT_EQ(read_text(scratch_ / "b/folder.zip/new.csv"), "new");
 }
 
-TEST_F(ArchivedStorageTest, WhatIsUnpackedIsMapped) {
+TEST_F(ArchivedStorageTest, UnpackedFilesAreMapped) {
   const auto source = storage_->open(Uri::parse("gs://b/data.tar/a.csv"), {});
   const auto mapped = source->map();
   ASSERT_NE(mapped, nullptr);
   EXPECT_EQ(as_text(*mapped->view()), "text\none\n");
 }
 
-TEST_F(ArchivedStorageTest, ADamagedArchiveIsNamedAndTriedAgain) {
+TEST_F(ArchivedStorageTest, ADamagedArchiveIsNamedAndReadAgain) {
   const std::string whole = read_text(scratch_ / "b/data.tar");
   write_text(scratch_ / "b/data.tar", whole.substr(0, 600));
   EXPECT_THAT([&] { text("gs://b/data.tar/a.csv"); },

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-// A disk that fills up, or may not be written at all.
+// A disk that becomes full or refuses every write.
 class FailingDisk final : public BorrowedStorage {
  public:
   enum class When { kNever, kCreate, kWrite, kClose };
@@ -69,7 +69,7 @@ class CachedStorageTest : public testing::Test {
     if (has_crc_) stat.crc32c = crc32c(as_bytes(read_text(scratch_ / "b/o.csv")));
     stat.content_encoding = encoding_;
   }
-  // As a process that was just started reads it.
+  // Reads the object as a newly started process does.
   std::string read(const ReadOptions& options = {}) {
     const auto storage = start();
     return std::string(as_text(read_all(*storage->open(uri_, options), 1 << 20, "o")));
@@ -102,7 +102,7 @@ TEST_F(CachedStorageTest, FetchesOnce) {
   EXPECT_THAT(cached()[0].filename().string(), testing::StartsWith("b-o.csv."));
 }
 
-TEST_F(CachedStorageTest, ANewGenerationTakesTheOldOnesPlace) {
+TEST_F(CachedStorageTest, ANewGenerationReplacesTheOldOne) {
   read();
   put("other bytes");
   EXPECT_EQ(read(), "other bytes");
@@ -127,7 +127,7 @@ TEST_F(CachedStorageTest, DamageIsFetchedAgain) {
   }
 }
 
-TEST_F(CachedStorageTest, WithoutACrcTheGenerationTells) {
+TEST_F(CachedStorageTest, WithoutACrcTheGenerationDecides) {
   has_crc_ = false;
   read();
   EXPECT_EQ(read(), "some bytes");
@@ -136,13 +136,14 @@ TEST_F(CachedStorageTest, WithoutACrcTheGenerationTells) {
   EXPECT_EQ(read(), "other bytes");
 }
 
-TEST_F(CachedStorageTest, WithNeitherNothingIsKept) {
+TEST_F(CachedStorageTest, WithoutCrcAndGenerationNothingIsKept) {
   bucket_.describe = [](Stat& stat) { stat.generation = 0; };
   EXPECT_EQ(read(), "some bytes");
   EXPECT_TRUE(cached().empty());
 }
 
-// What is stored of them are other bytes, which only `inner` sees: they are kept as they are read.
+// The stored bytes of an encoded object are compressed, and only `inner` sees them. The cache keeps
+// the bytes that are read.
 TEST_F(CachedStorageTest, EncodedObjectsAreKeptDecoded) {
   encoding_ = "gzip";
   bucket_.describe = [this](Stat& stat) {
@@ -186,13 +187,13 @@ TEST_F(CachedStorageTest, AbsentIsNotFound) {
   EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kNotFound));
 }
 
-TEST_F(CachedStorageTest, WhatIsCachedIsMapped) {
+TEST_F(CachedStorageTest, CachedFilesAreMapped) {
   EXPECT_NE(start()->open(uri_, {})->map(), nullptr);
   EXPECT_NE(start()->open(uri_, {})->map(), nullptr);
   EXPECT_EQ(as_text(WholeFile(*start(), uri_).bytes()), "some bytes");
 }
 
-TEST_F(CachedStorageTest, ADiskThatCannotBeWrittenWarnsOnceAndIsReadAround) {
+TEST_F(CachedStorageTest, WithoutAWritableDiskItWarnsOnceAndReadsTheObject) {
   for (const auto when :
        {FailingDisk::When::kCreate, FailingDisk::When::kWrite, FailingDisk::When::kClose}) {
     disk_.when = when;
@@ -205,14 +206,14 @@ TEST_F(CachedStorageTest, ADiskThatCannotBeWrittenWarnsOnceAndIsReadAround) {
   }
 }
 
-TEST_F(CachedStorageTest, AReadOnlyCacheIsReadAllTheSame) {
+TEST_F(CachedStorageTest, AReadOnlyCacheIsRead) {
   read();
   disk_.when = FailingDisk::When::kCreate;
   EXPECT_EQ(read(), "some bytes");
   EXPECT_EQ(bucket_.opens, 1);
 }
 
-TEST_F(CachedStorageTest, WhatDoesNotArriveWholeIsNotKept) {
+TEST_F(CachedStorageTest, AnIncompleteObjectIsNotKept) {
   bucket_.describe = [](Stat& stat) { stat.crc32c = 1; };
   EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUnavailable, "gs://b/o.csv"));
   EXPECT_TRUE(cached().empty());

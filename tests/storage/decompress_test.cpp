@@ -19,7 +19,7 @@ std::string unpacked(const std::string& packed, Compression compression) {
   return unpacked(as_bytes(packed), compression);
 }
 
-TEST(Compression, IsToldByTheName) {
+TEST(Compression, IsRecognizedByTheName) {
   EXPECT_EQ(compression_of("a.csv.GZ"), Compression::kGzip);
   EXPECT_EQ(compression_of("a.bz2"), Compression::kBzip2);
   EXPECT_EQ(compression_of("a.xz"), Compression::kXz);
@@ -55,13 +55,13 @@ TEST_P(EveryCompression, EveryPrefixIsRefused) {
 }
 
 TEST_P(EveryCompression, AFlippedBitIsRefusedOrHarmless) {
-  // Harmless: the time and name in gzip's header, and zstd's choice of window.
+  // Some flips are harmless: the time and the name in gzip's header, and zstd's choice of window.
   accepted_flips(as_bytes(packed_), [&](Bytes bytes) {
     if (unpacked(bytes, compression_) != kText) ADD_FAILURE() << "silently wrong";
   });
 }
 
-TEST_P(EveryCompression, RefusesWhatFollowsTheLastMember) {
+TEST_P(EveryCompression, RefusesBytesAfterTheLastMember) {
   EXPECT_THAT([&] { unpacked(packed_ + "junk", compression_); }, ThrowsCode(Code::kCorrupt));
 }
 

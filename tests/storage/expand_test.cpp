@@ -16,7 +16,7 @@ using testing::ElementsAre;
 
 bool is_csv(std::string_view name) { return name.ends_with(".csv") || name.ends_with(".csv.gz"); }
 
-// Each case once with files of this machine and once with objects of a bucket.
+// Runs each case once with files of this machine and once with objects of a bucket.
 class ExpandTest : public testing::TestWithParam<bool> {
  protected:
   void put(const std::string& name) {
@@ -64,7 +64,7 @@ TEST_P(ExpandTest, AnExistingNameIsNoPattern) {
   EXPECT_THAT(names("/data/[1].csv"), ElementsAre("data/[1].csv"));
 }
 
-TEST_P(ExpandTest, APatternIsWhatMatchesInOrder) {
+TEST_P(ExpandTest, APatternGivesItsMatchesInOrder) {
   for (const char* name : {"data/train-2.csv", "data/train-10.csv", "data/train-1.csv",
                            "data/eval.csv", "data/more/train-3.csv"}) {
     put(name);
@@ -77,13 +77,13 @@ TEST_P(ExpandTest, APatternIsWhatMatchesInOrder) {
               ElementsAre("data/more/train-3.csv", "data/train-2.csv"));
 }
 
-TEST_P(ExpandTest, APatternPassesOverHiddenNamesUnlessItSaysThem) {
+TEST_P(ExpandTest, APatternSkipsHiddenNamesUnlessItNamesThem) {
   for (const char* name : {"data/a.csv", "data/_SUCCESS", "data/.b.csv", "data/_c.csv"}) put(name);
   EXPECT_THAT(names("/data/*"), ElementsAre("data/a.csv"));
   EXPECT_THAT(names("/data/_*.csv"), ElementsAre("data/_c.csv"));
 }
 
-TEST_P(ExpandTest, ADirectoryIsItsDataFilesAtAnyDepth) {
+TEST_P(ExpandTest, ADirectoryGivesItsDataFilesAtAnyDepth) {
   for (const char* name : {"data/b.csv", "data/a.csv.gz", "data/README.md", "data/more/c.csv",
                            "data/_SUCCESS", "data/_temporary/d.csv", "data/.e.csv"}) {
     put(name);
@@ -93,7 +93,7 @@ TEST_P(ExpandTest, ADirectoryIsItsDataFilesAtAnyDepth) {
   }
 }
 
-TEST_P(ExpandTest, NothingIsNotFound) {
+TEST_P(ExpandTest, NoMatchIsNotFound) {
   put("data/train.csv");
   EXPECT_THAT([&] { names("/data/nothing-like-it.csv"); },
               ThrowsCode(Code::kNotFound, "data/nothing-like-it.csv: no such file"));
@@ -101,7 +101,7 @@ TEST_P(ExpandTest, NothingIsNotFound) {
   EXPECT_THAT([&] { names("/elsewhere/"); }, ThrowsCode(Code::kNotFound, "no such file"));
 }
 
-TEST_P(ExpandTest, ASimilarNameIsOffered) {
+TEST_P(ExpandTest, ASimilarNameIsSuggested) {
   put("data/train.csv");
   EXPECT_THAT([&] { names("/data/tran.csv"); },
               ThrowsCode(Code::kNotFound, "did you mean " + root() + "/data/train.csv?"));

@@ -13,7 +13,7 @@
 namespace berth {
 namespace {
 
-TEST(FileLock, OneHoldsIt) {
+TEST(FileLock, OnlyOneHoldsIt) {
   const ScratchDirectory scratch;
   const std::string path = scratch / "lease.json";
   {
@@ -26,7 +26,7 @@ TEST(FileLock, OneHoldsIt) {
   EXPECT_TRUE(FileLock::take(path, "second"));
 }
 
-TEST(FileLock, IsLetGoWhenItsProcessIsKilled) {
+TEST(FileLock, IsReleasedWhenItsProcessIsKilled) {
   const ScratchDirectory scratch;
   const std::string path = scratch / "lease.json";
   int ready[2];
@@ -51,7 +51,7 @@ TEST(FileLock, IsLetGoWhenItsProcessIsKilled) {
   ::close(ready[1]);
 }
 
-TEST(FileLock, IsNoneWhereThereIsNoDirectory) {
+TEST(FileLock, CannotBeTakenWithoutADirectory) {
   EXPECT_FALSE(FileLock::take("/no/such/directory/lease.json", "anyone"));
 }
 

@@ -70,7 +70,7 @@ TEST(Glob, HostilePatternsTakeNoLonger) {
   EXPECT_TRUE(matches(pattern, std::string(2000, 'a')));
 }
 
-TEST(Glob, WildcardsAreToldFromPlainText) {
+TEST(Glob, WildcardsAreRecognized) {
   EXPECT_TRUE(has_wildcards("a*"));
   EXPECT_TRUE(has_wildcards("a?b"));
   EXPECT_TRUE(has_wildcards("a[b"));

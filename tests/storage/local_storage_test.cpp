@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Root may write anywhere, so the permission cases run as somebody else.
+// Root may write anywhere, so the cases about permissions run as another user.
 class AsNobody {
  public:
   AsNobody() {
@@ -76,7 +76,7 @@ TEST_F(LocalStorageTest, NothingAppearsBeforeClose) {
     const auto sink = storage_->create(at("a.txt"), {});
     sink->write(as_bytes("new"));
     EXPECT_EQ(get("a.txt"), "old");
-    EXPECT_EQ(storage_->list(at("")).size(), 1u);  // the temporary is not listed
+    EXPECT_EQ(storage_->list(at("")).size(), 1u);  // the temporary file is not listed
     EXPECT_EQ(files().size(), 2u);
   }
   EXPECT_EQ(get("a.txt"), "old");
@@ -90,14 +90,14 @@ TEST_F(LocalStorageTest, WritesFilesThatOthersMayRead) {
   EXPECT_EQ(fs::status(scratch_ / "a.txt").permissions(), fs::perms(0644));
 }
 
-TEST_F(LocalStorageTest, WritesTheLongestNameThereIs) {
+TEST_F(LocalStorageTest, WritesTheLongestPossibleName) {
   const std::string name(255, 'n');
   put(name, "x");
   EXPECT_EQ(get(name), "x");
   EXPECT_THAT([&] { put(std::string(256, 'n'), "x"); }, ThrowsCode(Code::kUsage, "too long"));
 }
 
-TEST_F(LocalStorageTest, ReadsARangeAsFarAsThereIsOne) {
+TEST_F(LocalStorageTest, ReadsARangeUpToTheEndOfTheFile) {
   put("a.txt", "0123456789");
   EXPECT_EQ(get("a.txt", {.offset = 3, .length = 4, .generation = {}}), "3456");
   EXPECT_EQ(get("a.txt", {.offset = 8, .length = 4, .generation = {}}), "89");

@@ -25,7 +25,7 @@ class ParallelSinkTest : public testing::Test {
   RemoteStorage remote_;
 };
 
-TEST_F(ParallelSinkTest, PartsBecomeOneObjectAndAreGone) {
+TEST_F(ParallelSinkTest, PartsBecomeOneObjectAndAreRemoved) {
   const std::string bytes = noise(10 * kPart + 7);
   const Stat stat = store("a", bytes);
   EXPECT_EQ(remote_.gcs.get("a"), bytes);
@@ -38,7 +38,8 @@ TEST_F(ParallelSinkTest, PartsBecomeOneObjectAndAreGone) {
   EXPECT_EQ(remote_.get("a"), bytes);
 }
 
-// Some lent, some copied, across the ends of parts; and one part fails, and is sent again.
+// Some pieces are lent and some are copied, and they cross the ends of parts. One part fails and is
+// sent again.
 TEST_F(ParallelSinkTest, LentBytesAreSentAsCopiedOnes) {
   fail(GcsFault::answers(503), GcsCall::kUpload, 4);
   const std::string bytes = noise(10 * kPart + 7);
@@ -60,7 +61,7 @@ TEST_F(ParallelSinkTest, LentBytesAreSentAsCopiedOnes) {
   EXPECT_EQ(remote_.gcs.get("a"), bytes);
 }
 
-TEST_F(ParallelSinkTest, MoreThanCanBeJoinedAtOnceAreJoinedInGroups) {
+TEST_F(ParallelSinkTest, ManyPartsAreJoinedInGroups) {
   const std::string bytes = noise(70 * kPart);
   store("a", bytes);
   EXPECT_EQ(remote_.gcs.count(GcsCall::kJoin), 4u);  // 32, 32 and 6 parts; then three groups
@@ -137,27 +138,27 @@ TEST_F(ParallelSinkTest, AnotherWritersVersionStays) {
   EXPECT_EQ(names(), std::vector<std::string>{"a"});
 }
 
-TEST_F(ParallelSinkTest, WhatAKilledUploadLeftIsRemovedByTheNext) {
+TEST_F(ParallelSinkTest, PartsOfAKilledUploadAreRemovedByTheNextUpload) {
   remote_.gcs.put("a.parts/killed-3", "left");
   store("a", noise(9 * kPart));
   EXPECT_EQ(names(), std::vector<std::string>{"a"});
 }
 
-TEST_F(ParallelSinkTest, ThatLeftPartsCannotBeListedDoesNotMatter) {
+TEST_F(ParallelSinkTest, OldPartsThatCannotBeListedAreIgnored) {
   remote_.gcs.deny("storage.objects.list");
   const std::string bytes = noise(9 * kPart);
   store("a", bytes);
   EXPECT_EQ(remote_.gcs.get("a"), bytes);
 }
 
-TEST_F(ParallelSinkTest, ARefusalIsTheJobs) {
+TEST_F(ParallelSinkTest, ARefusalEndsTheUpload) {
   remote_.gcs.deny("storage.objects.create");
   EXPECT_THAT([&] { store("a", noise(20 * kPart)); },
               ThrowsCode(Code::kNotPermitted, "storage.objects.create"));
   EXPECT_TRUE(names().empty());
 }
 
-TEST_F(ParallelSinkTest, LeftUnclosedItPublishesNothing) {
+TEST_F(ParallelSinkTest, WithoutCloseNothingIsPublished) {
   const auto bytes = noise(20 * kPart);
   remote_.storage->create(remote_.at("a"), RemoteStorage::about(bytes.size()))
       ->write(as_bytes(bytes));

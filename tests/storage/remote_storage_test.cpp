@@ -15,7 +15,7 @@
 namespace berth {
 namespace {
 
-// Retries and checksums above the transport.
+// Tests retries and checksums, which are above the transport.
 class RemoteStorageTest : public testing::Test {
  protected:
   void fail(const GcsFault& fault, std::optional<GcsCall> call, int times = 1, int skip = 0) {
@@ -46,7 +46,7 @@ TEST_F(RemoteStorageTest, LargeObjectsAreReadInParallelRangesOfOneGeneration) {
   }
 }
 
-TEST_F(RemoteStorageTest, AReadGoesOnWhereItWasCut) {
+TEST_F(RemoteStorageTest, AReadResumesAfterACut) {
   const std::string bytes = noise(kPart);
   remote_.gcs.put("a", bytes);
   fail(GcsFault::cuts_at(1000), GcsCall::kDownload, 3);
@@ -89,7 +89,7 @@ TEST_F(RemoteStorageTest, ASmallObjectThatArrivesDamagedIsReadAgain) {
   EXPECT_THAT([&] { remote_.get("a"); }, ThrowsCode(Code::kUnavailable, "arrived damaged"));
 }
 
-TEST_F(RemoteStorageTest, ASourceThatIsLeftEarlyEndsAtOnce) {
+TEST_F(RemoteStorageTest, DestroyingASourceEarlyEndsItsRequests) {
   remote_.gcs.put("a", noise(20 * kPart));
   fail(GcsFault::stalls(30), GcsCall::kDownload, 100, 4);
   const auto source = remote_.storage->open(remote_.at("a"));
@@ -97,12 +97,12 @@ TEST_F(RemoteStorageTest, ASourceThatIsLeftEarlyEndsAtOnce) {
   source->read(buffer);
 }
 
-TEST_F(RemoteStorageTest, WhatTheStoreCompressedArrivesAsItWas) {
+TEST_F(RemoteStorageTest, ObjectsThatTheStoreCompressedArriveDecompressed) {
   const std::string text(100'000, 'x');
   remote_.gcs.put("a.csv", gzipped(text), "gzip");
   EXPECT_EQ(remote_.get("a.csv"), text);
   remote_.gcs.put("a.csv.gz", gzipped(text), "gzip");
-  EXPECT_EQ(remote_.get("a.csv.gz"), gzipped(text));  // whoever reads it goes by the name
+  EXPECT_EQ(remote_.get("a.csv.gz"), gzipped(text));  // readers decompress it by its name
 }
 
 TEST_F(RemoteStorageTest, DamageToACompressedObjectIsNoticed) {
@@ -133,7 +133,7 @@ TEST_F(RemoteStorageTest, TransientFailuresOfEveryVerbAreRetried) {
   }
 }
 
-TEST_F(RemoteStorageTest, WhatCannotBeMendedFailsOnTheFirstAttempt) {
+TEST_F(RemoteStorageTest, PermanentFailuresAreNotRetried) {
   remote_.gcs.put("a", "hello");
   for (const int status : {400, 401, 403, 409, 411, 413, 501}) {
     remote_.gcs.forget_requests();
@@ -154,8 +154,8 @@ TEST_F(RemoteStorageTest, AttemptsAreBoundedByTheDeadline) {
   EXPECT_LE(remote_.gcs.count(GcsCall::kMetadata), 64u);
 }
 
-// Each time a little more arrives: the budget is for failures without progress.
-TEST_F(RemoteStorageTest, AnUploadThatArrivesLittleByLittleIsNotGivenUp) {
+// A few more bytes arrive in each attempt. Only failures without progress count against the limit.
+TEST_F(RemoteStorageTest, AnUploadThatMakesProgressIsNotGivenUp) {
   fail(GcsFault::keeps_then_resets(256 << 10), GcsCall::kChunk, 70);
   const std::string bytes = noise(20 << 20);
   remote_.put("a", bytes);
@@ -181,7 +181,8 @@ TEST_F(RemoteStorageTest, TheSameNameIsWrittenAtMostOnceASecond) {
 
 TEST_F(RemoteStorageTest, AnUploadWhoseSessionIsGoneIsWrittenAgain) {
   const std::string bytes = noise(40 << 20);
-  RemoteStorage patient;  // a chunk that was given up as stalled would have met the fault in vain
+  // Has the default timeouts. If a chunk were given up as stalled, the fault would be used up.
+  RemoteStorage patient;
   patient.gcs.faults().add(
       {.fault = GcsFault::loses_session(410), .call = GcsCall::kChunk, .skip = 1, .times = 1});
   store_object(*patient.storage, patient.at("a"),
@@ -199,8 +200,8 @@ TEST_F(RemoteStorageTest, NoLogLineShowsASession) {
   EXPECT_THAT(log.lines(), testing::Not(testing::HasSubstr("upload_id")));
 }
 
-// Reads, writes, lists and removes under faults of every kind, drawn by seed: what comes out is
-// right or an error, and nothing half-written is ever seen.
+// Reads, writes, lists and removes objects under random faults of every kind. Each result must be
+// right or an error, and no half-written object may ever be visible.
 class RandomFaults : public testing::TestWithParam<int> {};
 
 TEST_P(RandomFaults, NeverShowWrongOrPartialContent) {
@@ -215,7 +216,7 @@ TEST_P(RandomFaults, NeverShowWrongOrPartialContent) {
     const uint64_t size = seed % 12 == 11 ? (17 << 20) + seed
                           : seed % 2 == 0 ? 5 * kPart + seed
                                           : 10;
-    // Every third object of some size goes up in parts.
+    // For every third seed, large objects are uploaded in parts.
     const auto hint = [&](uint64_t bytes) {
       return seed % 3 == 0 ? RemoteStorage::about(4 * bytes) : WriteOptions{};
     };
@@ -258,7 +259,7 @@ TEST_P(RandomFaults, NeverShowWrongOrPartialContent) {
     if (remote.gcs.find(name)) remote.gcs.erase(name);
     remote.gcs.forget_requests();
   }
-  EXPECT_GT(right, kSequences / 2);  // most faults can be mended, and were
+  EXPECT_GT(right, kSequences / 2);  // most operations must succeed in spite of faults
   EXPECT_GT(remote.gcs.faults().hits(), 0u);
   EXPECT_GT(accounts.requests("/computeMetadata/v1/instance/service-accounts/default/token"), 1u);
 }

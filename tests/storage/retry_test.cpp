@@ -20,7 +20,7 @@ class RetryTest : public testing::Test {
     options_.random = [] { return 1.0; };
   }
 
-  // The pauses of `failures` failures in a row.
+  // The pause after each of `failures` successive failures.
   std::vector<double> pauses(Retry& retry, int failures, const Error& error) {
     std::vector<double> found;
     for (int i = 0; i < failures; ++i) {
@@ -41,7 +41,7 @@ TEST_F(RetryTest, PausesDoubleUpToTheLongest) {
   EXPECT_EQ(pauses(retry, 8, busy_), (std::vector<double>{1, 2, 4, 8, 16, 32, 32, 32}));
 }
 
-TEST_F(RetryTest, PausesAreDrawnFromZeroOn) {
+TEST_F(RetryTest, PausesAreDrawnFromZeroUpwards) {
   options_.random = [] { return 0.25; };
   Retry retry(options_, "read");
   EXPECT_EQ(pauses(retry, 3, busy_), (std::vector<double>{0.25, 0.5, 1}));
@@ -53,7 +53,7 @@ TEST_F(RetryTest, RetryAfterIsALowerBoundOfAtMostAMinute) {
   EXPECT_EQ(pauses(retry, 1, busy_.after(1e9)), (std::vector<double>{60}));
 }
 
-TEST_F(RetryTest, WhatCannotBeMendedIsThrownAtOnce) {
+TEST_F(RetryTest, PermanentFailuresAreThrownAtOnce) {
   for (const Code code : {Code::kNotFound, Code::kNotPermitted, Code::kInUse, Code::kBadData,
                           Code::kUsage, Code::kCorrupt}) {
     Retry retry(options_, "read");

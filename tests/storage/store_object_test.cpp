@@ -31,7 +31,7 @@ class StoreObjectTest : public testing::Test {
   int fills_ = 0;
 };
 
-TEST_F(StoreObjectTest, PublishesWhatWasFilledIn) {
+TEST_F(StoreObjectTest, PublishesWhatTheCallbackWrites) {
   EXPECT_EQ(store(*local_).size, 10u);
   EXPECT_EQ(content(), "some bytes");
   EXPECT_EQ(fills_, 1);
@@ -44,7 +44,7 @@ TEST_F(StoreObjectTest, ALostUploadIsWrittenAgainFromItsStart) {
   EXPECT_EQ(fills_, 3);
 }
 
-TEST_F(StoreObjectTest, ThriceLostIsGivenUp) {
+TEST_F(StoreObjectTest, AnUploadLostThreeTimesIsGivenUp) {
   LossyStorage storage(*local_, 3);
   EXPECT_THAT([&] { store(storage); }, ThrowsCode(Code::kUnavailable, uri_.to_string()));
   EXPECT_EQ(content(), "absent");
@@ -58,7 +58,7 @@ TEST_F(StoreObjectTest, OtherFailuresAreFinal) {
   EXPECT_EQ(fills_, 1);
 }
 
-TEST_F(StoreObjectTest, AFillThatThrowsLeavesNothing) {
+TEST_F(StoreObjectTest, ACallbackThatThrowsLeavesNothing) {
   const auto fill = [](ByteSink& sink) {
     sink.write(as_bytes("half"));
     throw Error(Code::kStopped, "stopped");
@@ -69,7 +69,7 @@ TEST_F(StoreObjectTest, AFillThatThrowsLeavesNothing) {
 
 class WholeFileTest : public StoreObjectTest {};
 
-// A storage whose sources know nothing of files.
+// A storage whose sources cannot be mapped.
 class FarStorage final : public Storage {
  public:
   std::unique_ptr<ByteSource> open(const Uri&, const ReadOptions&) override {
@@ -88,7 +88,7 @@ TEST_F(WholeFileTest, IsMappedOrRead) {
   EXPECT_EQ(as_text(WholeFile(far, Uri::parse("gs://bucket/object")).bytes()), "far away");
 }
 
-TEST_F(WholeFileTest, StaysWhenTheFileIsReplaced) {
+TEST_F(WholeFileTest, StaysValidWhenTheFileIsReplaced) {
   store(*local_);
   const WholeFile file(*local_, uri_);
   write_text(*local_, uri_, "others");

@@ -33,7 +33,7 @@ class TemporaryDirectoryTest : public testing::Test {
     }
   }
 
-  // Of a process that was killed, with a file in it.
+  // Makes a process create a directory with a file in it, and kills the process.
   fs::path leave_one() {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -56,7 +56,7 @@ class TemporaryDirectoryTest : public testing::Test {
   std::optional<std::string> before_;
 };
 
-TEST_F(TemporaryDirectoryTest, GoesWithItsOwner) {
+TEST_F(TemporaryDirectoryTest, IsRemovedWithItsOwner) {
   fs::path path;
   {
     const TemporaryDirectory temporary("model");
@@ -68,7 +68,7 @@ TEST_F(TemporaryDirectoryTest, GoesWithItsOwner) {
   EXPECT_FALSE(fs::exists(path));
 }
 
-TEST_F(TemporaryDirectoryTest, WhatAKilledProcessLeftIsRemovedByTheNext) {
+TEST_F(TemporaryDirectoryTest, OneOfAKilledProcessIsRemovedByTheNext) {
   const fs::path left = leave_one();
   ASSERT_TRUE(fs::exists(left / "model" / "weights"));
   const TemporaryDirectory soon("model");
@@ -78,7 +78,7 @@ TEST_F(TemporaryDirectoryTest, WhatAKilledProcessLeftIsRemovedByTheNext) {
   EXPECT_FALSE(fs::exists(left));
 }
 
-TEST_F(TemporaryDirectoryTest, WhatIsInUseOrNobodysStays) {
+TEST_F(TemporaryDirectoryTest, DirectoriesInUseAndForeignOnesStay) {
   const TemporaryDirectory used("model");
   const fs::path parent = used.path().parent_path(), others = parent / "berth-model-others";
   fs::create_directory(others);
@@ -89,7 +89,7 @@ TEST_F(TemporaryDirectoryTest, WhatIsInUseOrNobodysStays) {
   EXPECT_TRUE(fs::exists(others));
 }
 
-TEST_F(TemporaryDirectoryTest, WhatAnotherMachineLeftStays) {
+TEST_F(TemporaryDirectoryTest, OneOfAnotherMachineStays) {
   const fs::path left = leave_one();
   write_text(left / "in-use-by-berth", "a process of elsewhere");
   make_old(left);
@@ -108,7 +108,7 @@ TEST_F(TemporaryDirectoryTest, ALinkIsNotFollowed) {
   EXPECT_TRUE(fs::exists(elsewhere / "model" / "weights"));
 }
 
-TEST_F(TemporaryDirectoryTest, WantsAWritablePlace) {
+TEST_F(TemporaryDirectoryTest, NeedsAWritablePlace) {
   ::setenv("TMPDIR", "/proc", 1);
   EXPECT_THAT([] { TemporaryDirectory("model"); },
               ThrowsCode(Code::kNotPermitted, "cannot make a temporary directory"));

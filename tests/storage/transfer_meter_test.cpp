@@ -28,13 +28,13 @@ class TransferMeterTest : public testing::Test {
   std::optional<TransferMeter> meter_;
 };
 
-TEST_F(TransferMeterTest, AShortTransferIsNotWorthAWord) {
+TEST_F(TransferMeterTest, AShortTransferIsNotReported) {
   move(1.9, 100);
   meter_->finish();
   EXPECT_TRUE(told_.empty());
 }
 
-TEST_F(TransferMeterTest, ALongOneIsToldAfterTwoSecondsThenEveryFiveAndAtItsEnd) {
+TEST_F(TransferMeterTest, ALongTransferIsReportedAfterTwoSecondsThenEveryFiveAndAtItsEnd) {
   for (int tenth = 0; tenth <= 100; ++tenth) move(tenth / 10.0, 1);
   ASSERT_EQ(told_.size(), 2u);
   EXPECT_EQ(told_[0].bytes, 21u);
@@ -48,7 +48,7 @@ TEST_F(TransferMeterTest, ALongOneIsToldAfterTwoSecondsThenEveryFiveAndAtItsEnd)
   EXPECT_EQ(told_[2].bytes, 101u);
 }
 
-TEST_F(TransferMeterTest, OneThatFailedIsNotToldAsFinished) {
+TEST_F(TransferMeterTest, AFailedTransferIsNotReportedAsFinished) {
   move(3, 50);
   meter_.reset();
   ASSERT_EQ(told_.size(), 1u);

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Every entry and all its data, without a file system.
+// Reads every entry and all its data without writing files.
 void read_tar(Bytes bytes) {
   MemorySource source(bytes);
   LibarchiveReader reader = LibarchiveReader::tar(source);
@@ -36,7 +36,7 @@ class UnpackTest : public testing::Test {
     unpack_bytes(as_bytes(bytes), name, limits);
   }
 
-  // That `bytes` are refused with `says` in the message, and leave nothing behind.
+  // `bytes` must be refused with `says` in the message, and must leave no files behind.
   void expect_refused(const std::string& bytes, const std::string& says,
                       const UnpackLimits& limits = {}, const std::string& name = "a.tar") {
     EXPECT_THAT([&] { unpack_text(bytes, name, limits); }, ThrowsCode(Code::kCorrupt, says));
@@ -55,7 +55,8 @@ TEST_F(UnpackTest, UnpacksFilesAndDirectories) {
   EXPECT_EQ(content("d/e/a"), "one");
   EXPECT_TRUE(fs::is_regular_file(target_ / "b"));
   EXPECT_EQ(fs::status(target_).permissions(), fs::perms(0700));
-  EXPECT_EQ(std::distance(fs::directory_iterator(scratch_.path()), {}), 1);  // no staging is left
+  EXPECT_EQ(std::distance(fs::directory_iterator(scratch_.path()), {}),
+            1);  // no staging directory is left
 }
 
 TEST_F(UnpackTest, UnpacksWhatPythonsTarfilePacked) {
@@ -70,7 +71,7 @@ TEST_F(UnpackTest, UnpacksWhatPythonsZipfilePacked) {
   EXPECT_EQ(content("model/vocab-\xC3\xA9.txt"), read_text(BERTH_TESTDATA "/packed.txt"));
 }
 
-TEST_F(UnpackTest, NamesTellWhatIsAnArchive) {
+TEST_F(UnpackTest, ArchivesAreRecognizedByTheirNames) {
   for (const char* name :
        {"a.tar", "a.tar.gz", "a.TGZ", "a.tar.bz2", "a.tar.xz", "a.tar.zst", "a.zip"}) {
     EXPECT_TRUE(is_archive(name)) << name;
@@ -130,10 +131,10 @@ TEST_F(UnpackTest, RefusesSparseFiles) {
 
 TEST_F(UnpackTest, RefusesATarThatIsCut) {
   const std::string whole = TarBytes().file("a", "one").file("b", std::string(600, '\0')).end();
-  expect_refused(whole.substr(0, 1024), "ends early");  // exactly after a member
+  expect_refused(whole.substr(0, 1024), "ends early");  // ends exactly after a member
   expect_refused(TarBytes().file("a", "one").file("b", std::string(1024, '\0')).without_end(),
-                 "ends early");  // zeros that are data are not the end
-  // Of the two blocks of zeros at the end, the second may be missing.
+                 "ends early");  // zeros inside of data do not end an archive
+  // An archive ends with two blocks of zeros. The second one may be missing.
   EXPECT_GE(accepted_prefixes(as_bytes(whole), read_tar).front(), whole.size() - 512);
 }
 
@@ -161,14 +162,14 @@ TEST_F(UnpackTest, ComparesTheChecksumOfACompressedTar) {
   expect_refused(packed, "data check", {}, "a.tar.gz");
 }
 
-TEST_F(UnpackTest, RefusesWhatStandsAroundAZip) {
+TEST_F(UnpackTest, RefusesBytesAroundAZip) {
   const std::string zip = read_text(BERTH_TESTDATA "/packed.zip");
   expect_refused(zip + "x", "before or after", {}, "a.zip");
   expect_refused(zip + std::string(400, '\0'), "before or after", {}, "a.zip");
   expect_refused("x" + zip, "before or after", {}, "a.zip");
 }
 
-TEST_F(UnpackTest, KeepsToItsLimits) {
+TEST_F(UnpackTest, ObeysItsLimits) {
   const std::string tar = TarBytes().file("a", "x").file("b", std::string(5000, 'x')).end();
   expect_refused(tar, "more than 1 entries", {.entries = 1});
   expect_refused(tar, "more than 4.0 KiB", {.total_bytes = 4096});

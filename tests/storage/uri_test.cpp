@@ -40,11 +40,11 @@ TEST(Uri, KeepsPortAndQueryOfWebAddresses) {
   EXPECT_EQ(uri.scheme(), "https");
   EXPECT_EQ(uri.host(), "host:8080");
   EXPECT_EQ(uri.url(), "https://host:8080/a?b=c/d");
-  EXPECT_EQ(uri.to_string(), "https://host:8080/a");  // a query may be a key
+  EXPECT_EQ(uri.to_string(), "https://host:8080/a");  // a query may hold a secret
   EXPECT_EQ(uri.file_name(), "a");
 }
 
-TEST(Uri, RefusesWhatCannotBeMeant) {
+TEST(Uri, RefusesInvalidUris) {
   for (const std::string& text : {""s, "gs://"s, "gs:///a"s, "http://"s, "s3://bucket/a"s, "a\0b"s,
                                   "file://"s, "file://elsewhere/a"s, "gs:/bucket/a"s}) {
     EXPECT_THAT([&] { Uri::parse(text); }, ThrowsCode(Code::kUsage)) << text;

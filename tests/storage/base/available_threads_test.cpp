@@ -37,7 +37,7 @@ TEST_F(CgroupCpuLimit, IsTheSmallestAlongANestedPath) {
   EXPECT_EQ(limit(), 2.0);
 }
 
-TEST_F(CgroupCpuLimit, IsReadAtTheMountWhereThePathIsTheHosts) {
+TEST_F(CgroupCpuLimit, IsReadAtTheMountIfThePathIsThatOfTheHost) {
   write("proc/self/cgroup", "4:cpu,cpuacct:/docker/1234\n3:cpuset:/docker/1234\n");
   write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "300000\n");
   write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");

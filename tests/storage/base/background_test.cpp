@@ -12,7 +12,7 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(Background, DoesWhatItIsGivenInOrder) {
+TEST(Background, RunsItsTasksInOrder) {
   std::vector<int> done;
   Background background;
   for (int i = 0; i < 5; ++i) background.submit([&done, i] { done.push_back(i); });
@@ -20,7 +20,7 @@ TEST(Background, DoesWhatItIsGivenInOrder) {
   EXPECT_THAT(done, ElementsAre(0, 1, 2, 3, 4));
 }
 
-TEST(Background, LetsItsUserGoOn) {
+TEST(Background, DoesNotBlockItsUser) {
   std::latch go(1);
   Background background;
   EXPECT_TRUE(background.idle());
@@ -31,7 +31,7 @@ TEST(Background, LetsItsUserGoOn) {
   EXPECT_TRUE(background.idle());
 }
 
-TEST(Background, EndsWhenAllIsDone) {
+TEST(Background, EndsAfterAllTasks) {
   std::vector<int> done;
   {
     Background background;
@@ -40,7 +40,7 @@ TEST(Background, EndsWhenAllIsDone) {
   EXPECT_THAT(done, ElementsAre(0, 1, 2));
 }
 
-TEST(Background, TellsTheFirstFailureOnceAndGoesOn) {
+TEST(Background, ReportsTheFirstFailureOnceAndContinues) {
   std::vector<int> done;
   Background background;
   background.submit([] { throw Error(Code::kNoSpace, "first"); });
@@ -51,7 +51,7 @@ TEST(Background, TellsTheFirstFailureOnceAndGoesOn) {
   EXPECT_NO_THROW(background.wait());
 }
 
-TEST(Background, AFailureThatNobodyAskedForIsForgotten) {
+TEST(Background, AFailureWithoutAWaitIsDropped) {
   Background background;
   background.submit([] { throw Error(Code::kNoSpace, "nobody asks"); });
 }

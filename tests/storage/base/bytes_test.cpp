@@ -74,7 +74,7 @@ TEST(ReadAll, ReturnsEverythingUpToTheLimit) {
   EXPECT_EQ(as_text(read_all(source, text.size(), "text")), text);
 }
 
-TEST(ReadAll, SaysWhatIsTooLarge) {
+TEST(ReadAll, NamesWhatIsTooLarge) {
   const std::string text(200'000, 'x');
   MemorySource source(as_bytes(text));
   EXPECT_THAT([&] { read_all(source, text.size() - 1, "vocabulary"); },

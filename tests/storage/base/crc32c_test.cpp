@@ -15,7 +15,7 @@ std::vector<std::byte> counting(size_t size) {
   return bytes;
 }
 
-// RFC 3720 B.4.
+// The vectors are those of RFC 3720, section B.4.
 TEST(Crc32c, MatchesTheVectorsOfRfc3720) {
   std::vector<std::byte> bytes(32, std::byte{0});
   EXPECT_EQ(crc32c(bytes), 0x8A9136AAu);
@@ -32,8 +32,8 @@ TEST(Crc32c, HasTheUsualCheckValue) {
   EXPECT_EQ(crc32c(as_bytes("")), 0u);
 }
 
-// Whatever a CPU has, tables are what all is compared with.
-TEST(Crc32c, IsTheSameByEveryInstruction) {
+// Compares every implementation that this CPU supports with the last one, which uses tables.
+TEST(Crc32c, IsTheSameWithEveryInstruction) {
   const std::vector<std::byte> bytes = counting(100003);
   const std::vector<Crc32cFunction> functions = supported_crc32c();
   const auto expect_the_same = [&](size_t begin, size_t size) {
@@ -45,7 +45,7 @@ TEST(Crc32c, IsTheSameByEveryInstruction) {
   };
   for (size_t begin = 0; begin < 9; ++begin) {
     for (size_t size = 0; size <= 80; ++size) expect_the_same(begin, size);
-    for (size_t blocks = 1; blocks <= 5; ++blocks) {  // of 256 bytes
+    for (size_t blocks = 1; blocks <= 5; ++blocks) {  // blocks of 256 bytes
       for (size_t size = blocks * 256 - 2; size <= blocks * 256 + 2; ++size) {
         expect_the_same(begin, size);
       }
@@ -72,7 +72,7 @@ TEST(Crc32c, CombinesChecksumsWithoutTheBytes) {
 }
 
 TEST(Crc32c, CombinesSizesBeyond32Bits) {
-  // 2^33 zero bytes, put together from 2^10 of them by doubling.
+  // Combines the checksum of 2^10 zero bytes with itself until it is that of 2^33 zero bytes.
   const std::vector<std::byte> zeros(1024);
   uint32_t crc = crc32c(zeros);
   for (uint64_t size = 1024; size < uint64_t{1} << 33; size *= 2) {

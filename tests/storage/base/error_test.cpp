@@ -27,7 +27,7 @@ TEST(Error, LeavesOutWhatIsNotGiven) {
                "no data file; pass one");
 }
 
-TEST(Error, IsLocatedFromTheOutside) {
+TEST(Error, GetsItsPlaceFromOutside) {
   const Error inner(Code::kCorrupt, "ends early", "byte 7", "fetch it again");
   const Error outer = inner.at("a.bin").at("model.tar");
   EXPECT_STREQ(outer.what(), "model.tar: a.bin: byte 7: ends early; fetch it again");

@@ -12,7 +12,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-TEST(Half, EveryValueSurvivesTheWayThroughFloat) {
+TEST(Half, EveryValueIsTheSameAfterAFloat) {
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {
     const auto half = static_cast<uint16_t>(bits);
     if (std::isnan(from_f16(half))) {
@@ -28,7 +28,8 @@ TEST(Half, EveryValueSurvivesTheWayThroughFloat) {
   }
 }
 
-// Between two neighbours: the nearer one, and of two equally near the even one.
+// A number between two neighbours becomes the nearer one. Halfway between them it becomes the even
+// one.
 template <typename To, typename From>
 void expect_nearest(To to, From from, uint16_t low) {
   const auto high = static_cast<uint16_t>(low + 1);
@@ -45,7 +46,7 @@ TEST(Half, RoundsToTheNearest) {
   }
 }
 
-TEST(Half, WhatIsTooLargeBecomesInfinite) {
+TEST(Half, ANumberThatIsTooLargeBecomesInfinite) {
   EXPECT_EQ(from_f16(to_f16(65519.0f)), 65504.0f);
   EXPECT_EQ(from_f16(to_f16(65520.0f)), kInfinity);
   EXPECT_EQ(from_f16(to_f16(-1e30f)), -kInfinity);
@@ -53,7 +54,7 @@ TEST(Half, WhatIsTooLargeBecomesInfinite) {
   EXPECT_EQ(from_bf16(to_bf16(-kInfinity)), -kInfinity);
 }
 
-TEST(Half, ANanOfLowBitsAloneStaysOne) {
+TEST(Half, ANanWithOnlyLowBitsStaysNan) {
   const auto nan = std::bit_cast<float>(0x7f800001u);
   EXPECT_TRUE(std::isnan(from_bf16(to_bf16(nan))));
   EXPECT_TRUE(std::isnan(from_f16(to_f16(nan))));

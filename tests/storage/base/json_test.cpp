@@ -9,14 +9,14 @@ namespace {
 
 std::string nested(size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
 
-TEST(Json, ValuesGoThereAndBack) {
+TEST(Json, ValuesSurviveWritingAndReading) {
   const std::string text = R"({"b":[1,-2.5,null,true],"a":"x\n\u0000é"})";
   EXPECT_EQ(to_text(parse_ordered_json(text)), text);
   EXPECT_EQ(to_text(parse_json(text)), R"({"a":"x\n\u0000é","b":[1,-2.5,null,true]})");
   EXPECT_EQ(to_text(parse_json("[1]"), 2), "[\n  1\n]");
 }
 
-TEST(Json, WhatIsNotJsonIsDiscarded) {
+TEST(Json, InvalidJsonIsDiscarded) {
   for (const char* text : {"", "{", "{}x", "[1,]", "nul", "'a'", "\"\xFF\"", "{\"a\" 1}"}) {
     EXPECT_TRUE(parse_json(text).is_discarded()) << text;
     EXPECT_TRUE(parse_ordered_json(text).is_discarded()) << text;
@@ -24,7 +24,7 @@ TEST(Json, WhatIsNotJsonIsDiscarded) {
   EXPECT_TRUE(parse_json("null").is_null());
 }
 
-TEST(Json, WhatNestsTooDeeplyIsDiscarded) {
+TEST(Json, TooDeepNestingIsDiscarded) {
   EXPECT_TRUE(parse_json(nested(kDeepestJson)).is_array());
   EXPECT_TRUE(parse_json(nested(kDeepestJson + 1)).is_discarded());
   EXPECT_TRUE(parse_ordered_json(nested(kDeepestJson)).is_array());
@@ -44,7 +44,7 @@ TEST(Json, BytesThatAreNotUtf8AreReplaced) {
   EXPECT_EQ(to_text(OrderedJson("\xC3")), "\"\xEF\xBF\xBD\"");
 }
 
-TEST(Json, WhatIsNotAsciiCanBeEscaped) {
+TEST(Json, NonAsciiCharactersCanBeEscaped) {
   EXPECT_EQ(to_ascii_text(Json("é/\x7f😀")), R"("\u00e9/\u007f\ud83d\ude00")");
 }
 

@@ -20,7 +20,7 @@ class MemoryLimitTest : public testing::Test {
   FakeRoot root_;
 };
 
-TEST_F(MemoryLimitTest, IsAbsentWhereNothingTells) {
+TEST_F(MemoryLimitTest, IsAbsentWithoutAnySource) {
   EXPECT_EQ(memory_limit(root_.path()), std::nullopt);
   write("proc/self/cgroup", "0::/job\n4:memory:/job\n");
   write("sys/fs/cgroup/job/memory.max", "max\n");
@@ -28,7 +28,7 @@ TEST_F(MemoryLimitTest, IsAbsentWhereNothingTells) {
   EXPECT_EQ(memory_limit(root_.path()), std::nullopt);
 }
 
-TEST_F(MemoryLimitTest, IsTheMachinesWithoutCgroups) {
+TEST_F(MemoryLimitTest, IsThatOfTheMachineWithoutCgroups) {
   write_machine();
   EXPECT_EQ(limit(), 1024000u);
   EXPECT_EQ(memory_limit(root_.path())->what, "this machine's memory");
@@ -48,12 +48,12 @@ TEST_F(MemoryLimitTest, OfVersion2IsTheSmallestAlongThePath) {
 TEST_F(MemoryLimitTest, OfVersion1IsReadAtItsMount) {
   write_machine();
   write("proc/self/cgroup", "4:cpu:/docker/1\n3:memory:/docker/1\n");
-  write("sys/fs/cgroup/cpu/memory.limit_in_bytes", "5\n");  // not memory's controller
+  write("sys/fs/cgroup/cpu/memory.limit_in_bytes", "5\n");  // not the controller of memory
   write("sys/fs/cgroup/memory/memory.limit_in_bytes", "400000\n");
   EXPECT_EQ(limit(), 400000u);
 }
 
-TEST_F(MemoryLimitTest, BeyondTheMachineIsTheMachines) {
+TEST_F(MemoryLimitTest, AboveTheMachinesMemoryIsTheMachinesMemory) {
   write_machine();
   write("proc/self/cgroup", "3:memory:/\n");
   write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
@@ -71,7 +71,7 @@ TEST_F(MemoryLimitTest, NonsenseIsNoLimit) {
   EXPECT_EQ(memory_limit(root_.path()), std::nullopt);
 }
 
-TEST(ResidentBytes, GrowWithWhatIsHeld) {
+TEST(ResidentBytes, GrowWithTheMemoryInUse) {
   const uint64_t before = resident_bytes();
   const std::vector<char> held(size_t{64} << 20, 'x');
   EXPECT_GT(resident_bytes(), before + (held.size() >> 1));

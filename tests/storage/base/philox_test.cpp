@@ -7,7 +7,7 @@ namespace {
 
 using Words = std::array<uint32_t, 4>;
 
-// Random123's kat_vectors, "philox4x32 10".
+// The answers are those of "philox4x32 10" in Random123's kat_vectors.
 TEST(Philox, GivesTheKnownAnswers) {
   EXPECT_EQ(philox4x32({0, 0, 0, 0}, {0, 0}),
             (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));

@@ -16,7 +16,7 @@ std::string read(const SpillFile& file, uint64_t offset, size_t size) {
   return text;
 }
 
-TEST(SpillFile, GivesBackWhatItWasGiven) {
+TEST(SpillFile, ReadsWhatItWrote) {
   SpillFile file;
   EXPECT_EQ(file.size(), 0u);
   file.append(as_bytes("one "));

@@ -23,8 +23,8 @@ TEST(Quoted, CutsLongTextAtACodePoint) {
   EXPECT_EQ(quoted("", 4), "\"\"");
 }
 
-TEST(Quoted, IsNotTakenForTheStandardLibrarysOwn) {
-  const std::string text = "a\"b\n";  // std::quoted would escape the one and keep the other
+TEST(Quoted, IsNotMistakenForStdQuoted) {
+  const std::string text = "a\"b\n";  // std::quoted would escape the quote and keep the newline
   EXPECT_EQ(cat(quoted(text)), "\"a\"b\\x0a\"");
   std::string changeable = text;
   EXPECT_EQ(cat(quoted(changeable)), cat(quoted(text)));

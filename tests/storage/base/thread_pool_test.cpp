@@ -72,7 +72,7 @@ TEST(ThreadPool, RethrowsTheFirstExceptionByThreadAfterAllPartsEnded) {
     EXPECT_STREQ(error.what(), "1");
   }
   EXPECT_EQ(ended, 3);
-  EXPECT_EQ(parts_of(pool, 3, 1).size(), 3u);  // and it works on
+  EXPECT_EQ(parts_of(pool, 3, 1).size(), 3u);  // the pool still works
 }
 
 TEST(ThreadPool, RunsANestedCallOnThePartsOwnThread) {
@@ -89,7 +89,7 @@ TEST(ThreadPool, RunsANestedCallOnThePartsOwnThread) {
   EXPECT_EQ(sum, 200);
 }
 
-TEST(ThreadPool, OfNoThreadsHasTheCaller) {
+TEST(ThreadPool, OfNoThreadsRunsOnTheCaller) {
   ThreadPool pool(0);
   EXPECT_EQ(parts_of(pool, 5, 1), (std::set<Part>{{0, 5, 0}}));
 }

@@ -52,7 +52,7 @@ TEST(CheckpointState, UnderstandsEscapes) {
   EXPECT_THAT(latest_checkpoint_prefixes("  model_checkpoint_path :'x'\r\n"), ElementsAre("x"));
 }
 
-TEST(CheckpointState, NamesTheLineThatIsNone) {
+TEST(CheckpointState, NamesAMalformedLine) {
   EXPECT_THAT([] { latest_checkpoint_prefixes("\nnonsense\n"); },
               ThrowsCode(Code::kCorrupt, "line 2"));
   EXPECT_THAT([] { latest_checkpoint_prefixes("model_checkpoint_path: model"); },

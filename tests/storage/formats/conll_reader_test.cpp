@@ -10,7 +10,7 @@ namespace {
 using testing::ElementsAre;
 using testing::SizeIs;
 
-// Every row, its cells as text.
+// Reads every row. Its cells become texts.
 std::vector<std::vector<std::string>> rows_of(RowReader& reader) {
   std::vector<std::vector<std::string>> rows;
   for (Row row; reader.next(row);) {
@@ -52,11 +52,11 @@ TEST(ConllReader, IgnoredTagsMayBeMissingFromSomeLines) {
               ElementsAre(ElementsAre(R"(["a","b","c"])"), ElementsAre(R"(["d"])")));
 }
 
-TEST(ConllReader, DocumentsBordersAreNoSentences) {
+TEST(ConllReader, DocumentMarkersAreNoSentences) {
   EXPECT_THAT(read_words("-DOCSTART- -X- -X- O\n\nEU NNP I-NP B-ORG\n"), SizeIs(1));
 }
 
-TEST(ConllReader, ALineOfAnotherWidthIsNamedAndItsSentenceLeftBehind) {
+TEST(ConllReader, ALineOfAnotherWidthIsNamedAndItsSentenceIsSkipped) {
   const auto reader =
       make_conll_reader(std::make_unique<MemorySource>(as_bytes("a O\n\nb\nc O\n\nd O\n")));
   Row row;
@@ -68,7 +68,7 @@ TEST(ConllReader, ALineOfAnotherWidthIsNamedAndItsSentenceLeftBehind) {
   EXPECT_EQ(reader->position(), "line 6");
 }
 
-TEST(ConllReader, NothingIsNoTable) {
+TEST(ConllReader, AFileWithoutSentencesIsBadData) {
   EXPECT_THAT([] { read_words("\n\n"); }, ThrowsCode(Code::kBadData, "is empty"));
 }
 

@@ -48,7 +48,7 @@ TEST_F(ConvertedTensorsTest, WidensAgainExactly) {
   EXPECT_EQ(floats_of(wide.tensors()[0]), floats_of(halves.tensors()[0]));
 }
 
-TEST_F(ConvertedTensorsTest, WhatNeedNotChangeIsBorrowed) {
+TEST_F(ConvertedTensorsTest, UnchangedTensorsAreBorrowed) {
   const NamedTensor tensor = floats("w");
   const ConvertedTensors same(std::span(&tensor, 1), DType::kF32);
   EXPECT_EQ(same.tensors()[0].data.data(), tensor.data.data());

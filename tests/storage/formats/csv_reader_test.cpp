@@ -16,7 +16,7 @@ std::vector<Row> rows_of(std::string_view csv) {
   return read_rows(*make_csv_reader(source_of(csv)));
 }
 
-// `size` letters without a newline, then the end.
+// A source of `size` letters without a newline.
 class Endless final : public ByteSource {
  public:
   Endless(std::string_view start, size_t size) : start_(start), left_(size) {}
@@ -72,7 +72,7 @@ TEST(CsvReader, UnnamedIndexColumnHasAnEmptyName) {
   EXPECT_THAT(column_names(*make_csv_reader(source_of(",text\n0,a\n"))), ElementsAre("", "text"));
 }
 
-TEST(CsvReader, HeaderWithoutRowsIsATableOfNone) {
+TEST(CsvReader, AHeaderWithoutRowsIsAnEmptyTable) {
   EXPECT_THAT(rows_of("text,label\n"), IsEmpty());
 }
 
@@ -110,7 +110,7 @@ TEST(CsvReader, InvalidUtf8IsBadDataWithLineAndByte) {
               ThrowsCode(Code::kBadData, "line 2: byte 1 is not UTF-8"));
 }
 
-TEST(CsvReader, AQuoteThatTookOtherRowsIsDamageWhereItOpened) {
+TEST(CsvReader, AQuoteThatSwallowsRowsIsNamedWhereItOpens) {
   EXPECT_THAT([] { rows_of("a,b\n1,2\n3,\"x\ny\nz"); },
               ThrowsCode(Code::kCorrupt, "line 3: a quote opens here and is never closed"));
   EXPECT_THAT([] { rows_of("a,b\n3,\"x\ny,1\nz\"t,2\n"); },
@@ -124,7 +124,7 @@ TEST(CsvReader, TextBehindAClosingQuoteIsBadData) {
               ThrowsCode(Code::kBadData, "line 2: text follows the closing quote at byte 3"));
 }
 
-TEST(CsvReader, BlanksAroundAColumnsNameAreNoPartOfIt) {
+TEST(CsvReader, BlanksAroundAColumnsNameAreRemoved) {
   EXPECT_THAT(column_names(*make_csv_reader(source_of("text, label \na, b\n"))),
               ElementsAre("text", "label"));
 }

@@ -7,7 +7,7 @@
 namespace berth {
 namespace {
 
-// The bytes of each record of tests/testdata/small.tfevents, made by tensorboard's own writer.
+// The bytes of each record of tests/testdata/small.tfevents, which tensorboard's own writer made.
 class EventFileTest : public testing::Test {
  protected:
   void expect_next(const std::vector<std::byte>& record) {

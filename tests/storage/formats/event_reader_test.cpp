@@ -34,7 +34,7 @@ TEST(EventReader, ReadsWhatTensorboardWrote) {
   EXPECT_FALSE(events[3].values[0].scalar) << "a text";
 }
 
-// What tf.summary.scalar of TensorFlow 2 writes: a tensor of one float, without dimensions.
+// tf.summary.scalar of TensorFlow 2 writes a tensor of one float without dimensions.
 TEST(EventReader, ATensorOfOneNumberIsAScalar) {
   const float number = 2.5f;
   for (const bool in_content : {false, true}) {
@@ -57,7 +57,7 @@ TEST(EventReader, ATensorOfOneNumberIsAScalar) {
   }
 }
 
-TEST(EventReader, ATensorOfMoreIsNone) {
+TEST(EventReader, ATensorOfSeveralNumbersIsNoScalar) {
   ProtoWriter dimension, shape, tensor, value, summary, event;
   dimension.varint(1, 2);
   shape.message(2, dimension);

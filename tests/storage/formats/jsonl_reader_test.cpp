@@ -53,14 +53,14 @@ TEST(JsonlReader, BlankLinesAreSkippedButCounted) {
   EXPECT_EQ(reader->position(), "line 4");
 }
 
-TEST(JsonlReader, WhatIsNotJsonIsBadDataWithItsLine) {
+TEST(JsonlReader, InvalidJsonIsBadDataWithItsLine) {
   EXPECT_THAT([] { jsonl_rows("{\"a\":1}\n{\"a\":}\n"); },
               ThrowsCode(Code::kBadData, "line 2: is not valid JSON"));
   EXPECT_THAT([] { jsonl_rows("{\"a\":1} x\n"); }, ThrowsCode(Code::kBadData, "line 1"));
   EXPECT_THAT([] { jsonl_rows("{\"a\":\"\\ud800\"}\n"); }, ThrowsCode(Code::kBadData, "line 1"));
 }
 
-TEST(JsonlReader, WhatIsNoObjectIsBadDataWithItsLine) {
+TEST(JsonlReader, AnythingButAnObjectIsBadDataWithItsLine) {
   EXPECT_THAT([] { jsonl_rows("{\"a\":1}\n[1]\n"); },
               ThrowsCode(Code::kBadData, "line 2: is not a JSON object"));
   EXPECT_THAT([] { jsonl_rows("\"text\"\n"); },

@@ -14,7 +14,7 @@ using testing::IsEmpty;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
-// A node with one child and, where it has a key, one attribute.
+// A node with one child. If `key` is not empty, the node also has one attribute.
 ProtoWriter node(uint64_t child, const std::string& full_name = "", const std::string& key = "") {
   ProtoWriter node, edge, attribute;
   edge.varint(1, child);

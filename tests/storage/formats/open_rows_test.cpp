@@ -23,7 +23,7 @@ TEST(OpenRows, AnotherSuffixIsBadDataThatNamesThese) {
       ThrowsCode(Code::kBadData, ".csv, .tsv, .jsonl, .ndjson, .json, .conll, .pickle or .pkl"));
 }
 
-TEST(OpenRows, TablesAreToldByTheirNames) {
+TEST(OpenRows, TablesAreRecognizedByTheirNames) {
   for (const char* name :
        {"x.csv", "X.TSV", "x.jsonl", "x.ndjson", "x.json", "x.pickle", "x.pkl"}) {
     EXPECT_TRUE(is_table(name)) << name;

@@ -95,7 +95,7 @@ TEST(ProtoReader, SurvivesEveryPrefixAndFlippedBit) {
   writer.fixed32(3, 7);
   writer.fixed64(4, 7);
   const auto read_it = [](Bytes bytes) { read(bytes); };
-  // A prefix is taken only where a field ends.
+  // A prefix is accepted only if it ends between two fields.
   EXPECT_THAT(accepted_prefixes(writer.written(), read_it), testing::ElementsAre(0, 11, 16, 21));
   accepted_flips(writer.written(), read_it);
 }

@@ -99,7 +99,7 @@ TEST(Safetensors, RefusesDataThatTheTensorsDoNotTile) {
       ThrowsCode(Code::kCorrupt, "\"w\": begins at byte 1"));
 }
 
-TEST(Safetensors, RefusesASizeThatIsNotTheShapes) {
+TEST(Safetensors, RefusesASizeThatDoesNotFitTheShape) {
   EXPECT_THAT(
       [] { read_safetensors(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", "xxxx"); },
       ThrowsCode(Code::kCorrupt, "needs 8"));
@@ -155,7 +155,7 @@ TEST(Safetensors, RefusesHeadersThatAreNotTables) {
   }
 }
 
-TEST(Safetensors, RefusesANameThatStandsTwice) {
+TEST(Safetensors, RefusesADuplicateName) {
   EXPECT_THAT(
       [] {
         read_safetensors(R"({"w":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)"
@@ -182,7 +182,7 @@ TEST(Safetensors, RefusesAHugeHeaderBeforeReadingIt) {
   EXPECT_THAT([&] { read_safetensors(as_bytes(file)); }, ThrowsCode(Code::kCorrupt, "100000001"));
 }
 
-TEST(Safetensors, NamesAnElementTypeThatBerthHasNot) {
+TEST(Safetensors, NamesAnUnsupportedElementType) {
   EXPECT_THAT(
       [] {
         read_safetensors(R"({"w":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]}})", "x");

@@ -15,7 +15,7 @@ constexpr const char* kIndex =
     R"({"metadata":{"total_size":8,"more":[{"a":null}]},)"
     R"("weight_map":{"b":"2.safetensors","a":"1.safetensors","c":"2.safetensors"}})";
 
-TEST(ShardIndex, TellsWhichFileHoldsWhichTensor) {
+TEST(ShardIndex, SaysWhichFileHoldsATensor) {
   const ShardIndex index = parse_shard_index(kIndex);
   EXPECT_THAT(index.files(), ElementsAre("1.safetensors", "2.safetensors"));
   EXPECT_EQ(index.file_of.at("c"), "2.safetensors");
@@ -38,7 +38,7 @@ TEST(ShardIndex, AFileLiesBesideTheIndex) {
   }
 }
 
-TEST(ShardIndex, RefusesWhatIsNoIndex) {
+TEST(ShardIndex, RefusesFilesThatAreNoIndex) {
   for (const std::string& json : std::vector<std::string>{
            "", "1", "[]", "{}", R"({"weight_map":{}})", R"({"weight_map":["a"]})",
            R"({"weight_map":1})", R"({"weight_map":{"w":1}})", R"({"weight_map":{"w":{}}})",
@@ -54,7 +54,7 @@ TEST(ShardIndex, ANestingBombCostsNothing) {
               ThrowsCode(Code::kCorrupt, "not JSON"));
 }
 
-// Tensors without data, by name.
+// Tensors that have names and no data.
 class NamesOnly final : public TensorReader {
  public:
   explicit NamesOnly(const std::vector<std::string>& names) {

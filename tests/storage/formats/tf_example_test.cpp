@@ -98,8 +98,8 @@ TEST(TfExample, NamesTheFeatureThatIsBroken) {
 TEST(TfExample, SurvivesEveryDamage) {
   const auto read = [](Bytes bytes) { parse_tf_example(bytes); };
   const auto record = example({entry("weight", 2, one_float(0.5f)), entry("ids", 3, packed_ids())});
-  accepted_flips(record, read);  // most are other examples
-  // A prefix is an example only where it ends between fields; here it has only one.
+  accepted_flips(record, read);  // most flips give other valid examples
+  // A prefix is accepted only if it ends between two fields. This message has only one field.
   EXPECT_EQ(accepted_prefixes(record, read), std::vector<size_t>{0});
 }
 

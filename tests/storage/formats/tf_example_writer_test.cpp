@@ -11,7 +11,7 @@ using Int64s = std::vector<int64_t>;
 using Floats = std::vector<float>;
 using Texts = std::vector<std::string>;
 
-// Of tests/record/record_tensorflow.py.
+// The features that tests/record/record_tensorflow.py recorded.
 const std::vector<TfFeature> kFeatures = {
     {.name = "input_ids", .values = Int64s{101, 30521, int64_t{1} << 40, -1, 0}},
     {.name = "input_mask", .values = Int64s{1, 1, 1, 1, 0}},

@@ -13,7 +13,7 @@
 namespace berth {
 namespace {
 
-// Tokens "t1", "t2", ... of `life_s`; or what `fails` says.
+// Makes tokens "t1", "t2", ... that live for `life_s`. Throws `fails` if it is set.
 class CountingSource final : public TokenSource {
  public:
   CountingSource(std::atomic<int>& fetches, Clock now) : fetches_(fetches), now_(std::move(now)) {}
@@ -70,23 +70,23 @@ TEST_F(CachedCredentialsTest, KeepATokenUntil225SecondsBeforeItsEnd) {
   EXPECT_EQ(fetches, 2);
 }
 
-TEST_F(CachedCredentialsTest, DoNotAskOnAndOnForATokenThatStaysTheSame) {
+TEST_F(CachedCredentialsTest, DoNotAskAgainAndAgainForAnUnchangedToken) {
   source->life_s = 200;
   source->always = "same";
   for (int i = 0; i < 100; ++i) EXPECT_EQ(token(), "Bearer same");
   EXPECT_EQ(fetches, 1);
-  time_s = 1e9 + 100;  // half of what was left
+  time_s = 1e9 + 100;  // half of the token's remaining life has passed
   for (int i = 0; i < 100; ++i) token();
   EXPECT_EQ(fetches, 2);
 }
 
-TEST_F(CachedCredentialsTest, HandOutATokenThatIsAboutToEndAllTheSame) {
+TEST_F(CachedCredentialsTest, HandOutATokenEvenIfItIsAboutToExpire) {
   source->life_s = 0;
   EXPECT_EQ(token(), "Bearer t1");
   EXPECT_EQ(token(), "Bearer t2");
 }
 
-TEST_F(CachedCredentialsTest, GoOnWithAValidTokenWhenThereIsNoNewOne) {
+TEST_F(CachedCredentialsTest, KeepAValidTokenIfThereIsNoNewOne) {
   const CapturedLog log;
   token();
   time_s = 1e9 + 3500;
@@ -104,7 +104,7 @@ TEST_F(CachedCredentialsTest, GoOnWithAValidTokenWhenThereIsNoNewOne) {
   EXPECT_EQ(token(), "Bearer t5");
 }
 
-TEST_F(CachedCredentialsTest, PassAFailureOnAsItCame) {
+TEST_F(CachedCredentialsTest, PassOnAFailureUnchanged) {
   source->fails = Error(Code::kUnavailable, "busy").after(9);
   try {
     token();
@@ -179,7 +179,7 @@ TEST_F(CachedCredentialsTest, ShareAFailureAmongThoseWhoWait) {
   EXPECT_EQ(failures, 8);
 }
 
-TEST_F(CachedCredentialsTest, KeepNobodyWaitingWhileTheOldTokenIsValid) {
+TEST_F(CachedCredentialsTest, LetNobodyWaitWhileTheOldTokenIsValid) {
   token();
   time_s = 1e9 + 3500;
   std::promise<void> fetching, go_on;

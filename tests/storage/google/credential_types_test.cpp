@@ -10,7 +10,7 @@
 #include "tests/support/scratch_directory.h"
 #include "tests/support/throws_code.h"
 
-// Each type of credential file, over HTTP to servers on loopback.
+// Uses each type of credential file over HTTP with servers on loopback.
 namespace berth {
 namespace {
 

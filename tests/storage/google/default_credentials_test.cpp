@@ -28,7 +28,7 @@ class DefaultCredentialsTest : public testing::Test {
  protected:
   std::unique_ptr<Credentials> find() { return default_credentials(options, http); }
 
-  // Whose token is asked for first.
+  // The body of the first request for a token, or its URL if the body is empty.
   std::string who_asks() {
     find()->headers();
     const std::string body = http.asked().back().body;
@@ -62,13 +62,13 @@ TEST_F(DefaultCredentialsTest, AreTheNamedFileFirst) {
   EXPECT_THAT(who_asks(), testing::HasSubstr("client_id=named"));
 }
 
-TEST_F(DefaultCredentialsTest, ThenGclouds) {
+TEST_F(DefaultCredentialsTest, AreThoseOfGcloudSecond) {
   fs::create_directory(scratch / "gcloud");
   write_text(scratch / "gcloud/application_default_credentials.json", to_text(user("gcloud")));
   EXPECT_THAT(who_asks(), testing::HasSubstr("client_id=gcloud"));
 }
 
-TEST_F(DefaultCredentialsTest, ThenTheMetadataServers) {
+TEST_F(DefaultCredentialsTest, AreThoseOfTheMetadataServerLast) {
   EXPECT_EQ(who_asks(),
             "http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/"
             "default/token");
@@ -79,7 +79,7 @@ TEST_F(DefaultCredentialsTest, AskNobodyBeforeTheyAreNeeded) {
   EXPECT_EQ(http.requests(), 0u);
 }
 
-TEST_F(DefaultCredentialsTest, WithoutAnyAreOneSentence) {
+TEST_F(DefaultCredentialsTest, WithoutAnyThrowOneSentence) {
   options.metadata_server = false;
   const std::string sentence =
       "no credentials for Google Cloud: GOOGLE_APPLICATION_CREDENTIALS is not set, " +
@@ -90,7 +90,7 @@ TEST_F(DefaultCredentialsTest, WithoutAnyAreOneSentence) {
   EXPECT_THAT([&] { find(); }, ThrowsCode(Code::kNotPermitted, sentence));
 }
 
-TEST_F(DefaultCredentialsTest, PassOverNoNamedFileThatIsAbsent) {
+TEST_F(DefaultCredentialsTest, DoNotIgnoreAnAbsentNamedFile) {
   options.application_credentials = scratch / "absent.json";
   EXPECT_THAT([&] { find(); },
               ThrowsCode(Code::kUsage,
@@ -100,7 +100,7 @@ TEST_F(DefaultCredentialsTest, PassOverNoNamedFileThatIsAbsent) {
   EXPECT_THAT([&] { find(); }, ThrowsCode(Code::kUsage, "is a directory"));
 }
 
-TEST_F(DefaultCredentialsTest, PassOverNoBadFileOfGcloud) {
+TEST_F(DefaultCredentialsTest, DoNotIgnoreABadFileOfGcloud) {
   fs::create_directory(scratch / "gcloud");
   write_text(scratch / "gcloud/application_default_credentials.json", "{");
   EXPECT_THAT([&] { find(); },

@@ -59,7 +59,7 @@ TEST_F(GcsRequestsTest, WithoutAnythingToRefreshTheFirstRefusalIsFinal) {
   EXPECT_EQ(gcs_.count(GcsCall::kMetadata), 1u);
 }
 
-TEST_F(GcsRequestsTest, ARefusalInMidJobIsAnsweredByAFreshToken) {
+TEST_F(GcsRequestsTest, ARefusalDuringAJobLeadsToANewToken) {
   gcs_.put("a", "hello");
   gcs_.faults().add({.fault = GcsFault::expires_token(), .call = GcsCall::kMetadata});
   EXPECT_EQ(status_of("a"), 200);
@@ -71,7 +71,7 @@ TEST_F(GcsRequestsTest, ATokenNeverTravelsInTheClear) {
               ThrowsCode(Code::kUsage, "must not travel"));
 }
 
-// A proxy would read what goes to this machine itself.
+// Requests to this machine itself use plain HTTP. A proxy could read the token in them.
 TEST_F(GcsRequestsTest, ATokenOverPlainHttpPassesNoProxy) {
   ::setenv("http_proxy", "http://127.0.0.1:9", 1);  // nobody listens there
   gcs_.put("a", "hello");

@@ -18,7 +18,7 @@ using testing::IsEmpty;
 
 constexpr uint64_t kMebibyte = uint64_t{1} << 20;
 
-// The transport alone: what it does in one try.
+// Tests the transport alone. It makes one attempt for each request.
 class GcsStorageTest : public testing::Test {
  protected:
   Uri at(const std::string& name) const { return Uri::parse("gs://bucket/" + name); }
@@ -131,7 +131,7 @@ TEST_F(GcsStorageTest, RemovesOneVersion) {
   EXPECT_THAT([&] { storage_->remove(at("a"), first); }, ThrowsCode(Code::kInUse));
   storage_->remove(at("a"));
   EXPECT_FALSE(gcs_.get("a"));
-  storage_->remove(at("a"));  // absent already
+  storage_->remove(at("a"));  // is already absent, which is no error
 }
 
 TEST_F(GcsStorageTest, EveryWriteCarriesAPrecondition) {
@@ -192,7 +192,7 @@ TEST_F(GcsStorageTest, ALostAnswerOfASmallUploadIsFoundByItsMark) {
   const auto sink = storage_->create(at("a"));
   sink->write(as_bytes("hello"));
   try {
-    sink->close();  // libcurl may itself have asked again, on a fresh connection
+    sink->close();  // libcurl may have repeated the request on a new connection
   } catch (const Error& error) {
     ASSERT_EQ(error.code(), Code::kUnavailable);
     sink->close();
@@ -213,7 +213,7 @@ TEST_F(GcsStorageTest, ALostFinalAnswerIsAskedOfTheSession) {
   EXPECT_EQ(gcs_.get("a"), bytes);
 }
 
-TEST_F(GcsStorageTest, WhatAChunkLostIsSentAgain) {
+TEST_F(GcsStorageTest, LostBytesOfAChunkAreSentAgain) {
   const std::string bytes = noise(20 * kMebibyte);
   for (const uint64_t kept : {uint64_t{0}, uint64_t{1} << 18, uint64_t{8} << 20}) {
     fail_once(GcsFault::keeps_then_resets(kept), GcsCall::kChunk);
@@ -225,7 +225,7 @@ TEST_F(GcsStorageTest, WhatAChunkLostIsSentAgain) {
   }
 }
 
-TEST_F(GcsStorageTest, AFailedChunkIsToldByTheCallThatHasTheNext) {
+TEST_F(GcsStorageTest, AFailedChunkIsReportedWithTheNextOne) {
   const std::string bytes = noise(40 * kMebibyte);
   fail_once(GcsFault::answers(503), GcsCall::kChunk);
   const auto sink = storage_->create(at("a"));
@@ -255,7 +255,7 @@ TEST_F(GcsStorageTest, ASessionGoneLaterIsLost) {
   EXPECT_FALSE(gcs_.get("a"));
 }
 
-TEST_F(GcsStorageTest, DamageOnTheWayUpIsNeverPublished) {
+TEST_F(GcsStorageTest, DamageDuringAnUploadIsNeverPublished) {
   fail_once(GcsFault::damages_upload_at(3), GcsCall::kUpload);
   EXPECT_THROW(put("a", "hello"), Error);
   EXPECT_FALSE(gcs_.get("a"));
@@ -264,7 +264,7 @@ TEST_F(GcsStorageTest, DamageOnTheWayUpIsNeverPublished) {
   EXPECT_FALSE(gcs_.get("b"));
 }
 
-TEST_F(GcsStorageTest, StatusesMeanWhatTheyMean) {
+TEST_F(GcsStorageTest, EveryStatusHasItsCode) {
   gcs_.put("a", "1");
   const std::pair<int, Code> expected[] = {
       {400, Code::kBadData},     {401, Code::kNotPermitted}, {403, Code::kNotPermitted},
@@ -277,7 +277,7 @@ TEST_F(GcsStorageTest, StatusesMeanWhatTheyMean) {
   }
 }
 
-TEST_F(GcsStorageTest, RetryAfterIsHandedOn) {
+TEST_F(GcsStorageTest, RetryAfterIsPassedOn) {
   fail_once(GcsFault::answers(429, 7));
   try {
     get("a");
@@ -299,7 +299,7 @@ TEST_F(GcsStorageTest, AMissingPermissionIsNamed) {
   EXPECT_THAT([&] { put("a", "1"); }, ThrowsCode(Code::kNotPermitted, "storage.objects.create"));
 }
 
-TEST_F(GcsStorageTest, AMissingBucketIsNoMissingObject) {
+TEST_F(GcsStorageTest, AMissingBucketIsNotReportedAsAMissingObject) {
   const Uri uri = Uri::parse("gs://other/a");
   EXPECT_THAT([&] { storage_->stat(uri); }, ThrowsCode(Code::kNotFound, "no such bucket"));
   EXPECT_THAT([&] { storage_->open(uri); }, ThrowsCode(Code::kNotFound, "no such bucket"));
@@ -313,7 +313,7 @@ TEST_F(GcsStorageTest, SilenceIsAStall) {
   EXPECT_THAT([&] { get("a"); }, ThrowsCode(Code::kUnavailable, "stalled"));
 }
 
-TEST_F(GcsStorageTest, WhatArrivedBeforeTheCutIsGivenOut) {
+TEST_F(GcsStorageTest, BytesBeforeACutAreReturned) {
   gcs_.put("a", "0123456789");
   fail_once(GcsFault::cuts_at(5), GcsCall::kDownload);
   const auto source = storage_->open(at("a"));

@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-// RFC 4648, section 10.
+// The vectors are those of RFC 4648, section 10.
 TEST(Base64, EncodesAsTheRfcShows) {
   EXPECT_EQ(base64(""), "");
   EXPECT_EQ(base64("f"), "Zg==");
@@ -48,7 +48,7 @@ TEST(RsaKey, OtherKeysAreRefusedWithTheFilesName) {
   EXPECT_THAT(reading(test_elliptic_key_pem()), ThrowsCode(Code::kUsage, "not an RSA key"));
 }
 
-TEST(RsaKey, BehindAPassphraseIsRefusedAndNobodyAsked) {
+TEST(RsaKey, WithAPassphraseIsRefusedWithoutAskingForIt) {
   EXPECT_THAT([] { RsaKey(test_encrypted_key_pem(), "key.json"); },
               ThrowsCode(Code::kUsage, "without a passphrase"));
 }

@@ -32,7 +32,7 @@ class MetadataServerTest : public testing::Test {
   FakeHttp http{[this](const AskedRequest&) { return answer(); }};
 };
 
-TEST_F(MetadataServerTest, IsAskedShortlyAndPastTheProxy) {
+TEST_F(MetadataServerTest, IsAskedWithAShortTimeoutAndWithoutAProxy) {
   const AccessToken token = server()->fetch();
   EXPECT_EQ(token.value, "t");
   EXPECT_EQ(token.expires_at_s, 4599);
@@ -44,7 +44,7 @@ TEST_F(MetadataServerTest, IsAskedShortlyAndPastTheProxy) {
   EXPECT_EQ(asked.request.timeout_s, 3);
 }
 
-TEST_F(MetadataServerTest, HasAMinuteToComeUp) {
+TEST_F(MetadataServerTest, HasAMinuteToStart) {
   const auto machine = server();
   fails = true;
   for (; time_s < 1060; time_s += 5) {
@@ -58,7 +58,7 @@ TEST_F(MetadataServerTest, HasAMinuteToComeUp) {
                  "metadata.google.internal: no answer); set GOOGLE_APPLICATION_CREDENTIALS"));
 }
 
-TEST_F(MetadataServerTest, ComesUpWithinTheMinute) {
+TEST_F(MetadataServerTest, StartsWithinTheMinute) {
   const auto machine = server();
   status = 503;
   EXPECT_THAT([&] { machine->fetch(); }, ThrowsCode(Code::kUnavailable, "answered 503"));
@@ -67,7 +67,7 @@ TEST_F(MetadataServerTest, ComesUpWithinTheMinute) {
   EXPECT_NO_THROW(machine->fetch());
 }
 
-TEST_F(MetadataServerTest, ThatOnceAnsweredIsOnlyEverUnavailable) {
+TEST_F(MetadataServerTest, IsUnavailableIfItFailsAfterAnAnswer) {
   const auto machine = server();
   machine->fetch();
   fails = true;
@@ -76,7 +76,7 @@ TEST_F(MetadataServerTest, ThatOnceAnsweredIsOnlyEverUnavailable) {
   }
 }
 
-TEST_F(MetadataServerTest, WithoutAnAddressIsNoneAtOnce) {
+TEST_F(MetadataServerTest, WithoutAnAddressDoesNotExist) {
   fails = true;
   has_address = false;
   EXPECT_THAT([&] { server()->fetch(); },
@@ -91,7 +91,7 @@ TEST_F(MetadataServerTest, WithoutAnAddressIsWaitedForOnGooglesMachines) {
   EXPECT_THAT([&] { server()->fetch(); }, ThrowsCode(Code::kUnavailable));
 }
 
-TEST_F(MetadataServerTest, ThatIsNotGooglesIsNone) {
+TEST_F(MetadataServerTest, OfAnotherCloudIsRefused) {
   headers = {};
   EXPECT_THAT([&] { server()->fetch(); },
               ThrowsCode(Code::kNotPermitted, "answers, but is not Google's"));

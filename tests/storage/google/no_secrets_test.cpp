@@ -13,13 +13,14 @@
 #include "tests/support/rsa_key.h"
 #include "tests/support/scratch_directory.h"
 
-// Whatever goes right or wrong: no key, token or assertion is in a log line or an error.
+// No key, token or assertion may appear in a log line or an error, whatever succeeds or fails.
 namespace berth {
 namespace {
 
 class NoSecretsTest : public testing::Test {
  protected:
-  // Asks as often as needed for one refresh and one refusal, and notes what was said.
+  // Asks for headers until a token was dropped once and renewed once. Records the messages of
+  // errors.
   void use(const std::string& file) {
     const std::string path = scratch / "key.json";
     write_text(path, file);
@@ -77,14 +78,14 @@ class NoSecretsTest : public testing::Test {
   std::string said;
 };
 
-TEST_F(NoSecretsTest, WhereAllGoesWell) {
+TEST_F(NoSecretsTest, IfAllSucceeds) {
   for (const Json& file : files()) use(to_text(file));
   EXPECT_EQ(said, "");
   EXPECT_THAT(log.lines(), testing::HasSubstr("got an access token"));
   expect_nothing_secret();
 }
 
-TEST_F(NoSecretsTest, WhereServersEchoWhatTheyWereSent) {
+TEST_F(NoSecretsTest, IfServersEchoTheRequest) {
   const auto echo = [](int status) {
     return [status](const ServedRequest& request) {
       std::string all = percent_decoded(request.body.view());
@@ -113,7 +114,7 @@ TEST_F(NoSecretsTest, WhereServersEchoWhatTheyWereSent) {
   expect_nothing_secret();
 }
 
-TEST_F(NoSecretsTest, WhereTheAnswerIsNoToken) {
+TEST_F(NoSecretsTest, IfTheAnswerHasNoToken) {
   for (const char* path : {"/token", "/sts", "/iam/robot@p:generateAccessToken", "/subject"}) {
     accounts.answer(path, [](const ServedRequest& request) {
       return ServedAnswer{.body = cat("access_token=", request.body.view())};
@@ -124,7 +125,7 @@ TEST_F(NoSecretsTest, WhereTheAnswerIsNoToken) {
   expect_nothing_secret();
 }
 
-TEST_F(NoSecretsTest, WhereTheConnectionBreaks) {
+TEST_F(NoSecretsTest, IfTheConnectionBreaks) {
   for (const char* path : {"/token", "/sts", "/iam/robot@p:generateAccessToken", "/subject"}) {
     accounts.answer(path,
                     [](const ServedRequest&) { return ServedAnswer{.fault = {.reset = true}}; });
@@ -135,7 +136,7 @@ TEST_F(NoSecretsTest, WhereTheConnectionBreaks) {
   expect_nothing_secret();
 }
 
-TEST_F(NoSecretsTest, WhereAFieldIsOfAnotherKind) {
+TEST_F(NoSecretsTest, IfAFieldHasAnotherType) {
   for (const Json& file : files()) {
     for (const auto& [name, value] : file.items()) {
       Json other = file;
@@ -151,8 +152,8 @@ TEST_F(NoSecretsTest, WhereAFieldIsOfAnotherKind) {
   expect_nothing_secret();
 }
 
-// Reading alone: a request for every byte would take minutes.
-TEST_F(NoSecretsTest, WhereAnyByteOfAFileIsWrongOrAnyEndCutOff) {
+// This case only reads the files, because a request for every byte would take minutes.
+TEST_F(NoSecretsTest, IfAnyByteOfAFileIsWrongOrItsEndIsMissing) {
   const TokenContext context{*http, wall_clock_s, ""};
   const auto read = [&](Bytes bytes) {
     try {

@@ -16,7 +16,7 @@ TEST(PrivateUrl, IsHttps) {
   EXPECT_NO_THROW(check("HTTPS://oauth2.googleapis.com:443"));
 }
 
-TEST(PrivateUrl, OrHttpToThisMachine) {
+TEST(PrivateUrl, MayBeHttpToThisMachine) {
   EXPECT_NO_THROW(check("http://localhost/token"));
   EXPECT_NO_THROW(check("http://LOCALHOST:80/token"));
   EXPECT_NO_THROW(check("http://127.0.0.1:8080/token"));
@@ -24,13 +24,13 @@ TEST(PrivateUrl, OrHttpToThisMachine) {
   EXPECT_NO_THROW(check("http://[::1]:8080/token"));
 }
 
-TEST(PrivateUrl, OrHttpToAMetadataServer) {
+TEST(PrivateUrl, MayBeHttpToAMetadataServer) {
   EXPECT_NO_THROW(check("http://metadata.google.internal/x"));
   EXPECT_NO_THROW(check("http://169.254.169.254/metadata/identity/oauth2/token"));
   EXPECT_NO_THROW(check("http://meta.example/x"));
 }
 
-TEST(PrivateUrl, NoOtherHttp) {
+TEST(PrivateUrl, IsNoOtherHttp) {
   for (const char* url :
        {"http://oauth2.googleapis.com/token", "http://localhost.evil.example/",
         "http://127.0.0.1.evil.example/", "http://127.0.0.evil/", "http://127.1/", "http://[::2]/",
@@ -41,7 +41,7 @@ TEST(PrivateUrl, NoOtherHttp) {
   }
 }
 
-TEST(PrivateUrl, NothingThatMayBeReadInTwoWays) {
+TEST(PrivateUrl, IsNotAmbiguous) {
   for (const char* url :
        {"", "token", "//host/x", "ftp://localhost/", "file:///etc/passwd", "https:///x", "https://",
         "http://localhost@evil.example/", "http://localhost\\@evil.example/", "https://host name/",

@@ -12,7 +12,7 @@ TEST(WithoutSecrets, KeepsWhatIsNotSecret) {
   EXPECT_EQ(without_secrets("text", {}, 200), "text");
 }
 
-TEST(WithoutSecrets, TakesOutWhatIsEchoedWhollyOrInPart) {
+TEST(WithoutSecrets, RemovesWholeAndPartialEchoes) {
   const std::vector<std::string> secrets = {"1//0abcdefghijklmnop", "GOCSPX-qrstuvw"};
   EXPECT_EQ(without_secrets("bad 1//0abcdefghijklmnop!", secrets, 200), "bad ...!");
   EXPECT_EQ(without_secrets("bad defghijklmn here", secrets, 200), "bad ... here");

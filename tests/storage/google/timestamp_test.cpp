@@ -18,7 +18,7 @@ TEST(Timestamp, MayHaveAFractionAndAnOffset) {
   EXPECT_EQ(parse_timestamp("1969-12-31T19:00:00-05:00"), 0);
 }
 
-TEST(Timestamp, AnythingElseIsNone) {
+TEST(Timestamp, AnythingElseIsRefused) {
   for (const char* text :
        {"", "1970", "1970-01-01", "1970-01-01T00:00:00", "1970-13-01T00:00:00Z",
         "1970-02-30T00:00:00Z", "1970-01-01T24:00:00Z", "1970-01-01T00:60:00Z",

@@ -120,7 +120,7 @@ TEST(TokenExchange, EndsAtAMebibyte) {
               ThrowsCode(Code::kNotPermitted, "more than 1.0 MiB"));
 }
 
-TEST(TokenExchange, TellsWhoseItWas) {
+TEST(TokenExchange, NamesItsCredentials) {
   FakeHttp http([](const AskedRequest&) -> HttpAnswer {
     throw Error(Code::kUnavailable, "no answer", "oauth.example").after(3);
   });

@@ -15,7 +15,7 @@ std::string text_of(const std::vector<Bytes>& pieces) {
   return text;
 }
 
-// Three copies, of which two are adjacent, and two loans.
+// Three copied pieces, of which two are adjacent, and two lent pieces.
 class UploadBytesTest : public testing::Test {
  protected:
   UploadBytesTest() {

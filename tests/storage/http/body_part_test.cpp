@@ -32,7 +32,7 @@ class FakeStream final : public HttpStream {
 
 const Uri kUri = Uri::parse("gs://b/o");
 
-// What is read of "0123456789" answered so.
+// The bytes that are read when a server answers like this with `body`.
 std::string part(int status, const std::string& range, const ReadOptions& options,
                  const std::string& body = "0123456789") {
   HttpHeaders headers;
@@ -41,7 +41,7 @@ std::string part(int status, const std::string& range, const ReadOptions& option
   return std::string(as_text(read_all(*source, 1000, "part")));
 }
 
-TEST(BodyPart, IsWhatWasAskedFor) {
+TEST(BodyPart, IsTheRequestedPart) {
   EXPECT_EQ(part(200, "", {}), "0123456789");
   EXPECT_EQ(part(200, "", {.offset = 7}), "789");
   EXPECT_EQ(part(200, "", {.offset = 2, .length = 4}), "2345");

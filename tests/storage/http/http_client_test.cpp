@@ -15,7 +15,7 @@ namespace {
 
 class HttpClientTest : public testing::Test {
  protected:
-  // Answers everything with what `answer` makes of it.
+  // Starts a server that answers every request by calling `answer`.
   HttpServer& serve(HttpServer::Handle answer) { return server_.emplace(std::move(answer)); }
 
   HttpAnswer get(const std::string& target) {
@@ -75,7 +75,7 @@ TEST_F(HttpClientTest, ChunkedBodiesArrive) {
 }
 
 TEST_F(HttpClientTest, ASlowReaderIsNoStall) {
-  // Long enough for a server on a busy machine.
+  // The time must be long enough for a server on a busy machine.
   client_ = make_http_client({.stall_timeout_s = 1.5});
   serve([](const ServedRequest&) { return ServedAnswer{.body = std::string(20 << 20, 'x')}; });
   const auto stream = client_->open({.url = server_->url()});
@@ -88,7 +88,7 @@ TEST_F(HttpClientTest, ASlowReaderIsNoStall) {
   EXPECT_EQ(size, size_t{20} << 20);
 }
 
-TEST_F(HttpClientTest, WhatGoesWrongOnTheWayIsTransient) {
+TEST_F(HttpClientTest, BrokenConnectionsAreTransient) {
   const WireFault faults[] = {{.reset = true},  {.cut_header = true},
                               {.cut_after = 3}, {.cut_after = 3, .cut_resets = true},
                               {.stall_s = 3},   {.stall_s = 3, .stall_at = 4}};
@@ -102,7 +102,7 @@ TEST_F(HttpClientTest, WhatGoesWrongOnTheWayIsTransient) {
   }
 }
 
-TEST_F(HttpClientTest, NobodyThereIsTransientToo) {
+TEST_F(HttpClientTest, AnAbsentServerIsTransient) {
   const std::string url = serve([](const ServedRequest&) { return ServedAnswer{}; }).url();
   server_.reset();
   EXPECT_THAT([&] { client_->send({.url = url}); }, ThrowsCode(Code::kUnavailable, "127.0.0.1"));
@@ -110,7 +110,7 @@ TEST_F(HttpClientTest, NobodyThereIsTransientToo) {
               ThrowsCode(Code::kUnavailable, "nowhere.invalid"));
 }
 
-TEST_F(HttpClientTest, WhatIsNoUrlIsUsage) {
+TEST_F(HttpClientTest, AnInvalidUrlIsAUsageError) {
   for (const char* url : {"", "http://", "file:///etc/passwd", "ftp://a/b", "http://a:b:c/"}) {
     EXPECT_THAT([&] { client_->send({.url = url}); }, ThrowsCode(Code::kUsage)) << url;
   }

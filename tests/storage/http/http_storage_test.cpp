@@ -12,7 +12,7 @@
 namespace berth {
 namespace {
 
-// A server of one file, of a few habits.
+// A server of one file, whose behaviour the tests can change.
 class HttpStorageTest : public testing::Test {
  protected:
   HttpStorageTest() {
@@ -50,7 +50,7 @@ class HttpStorageTest : public testing::Test {
   }
 
   const std::string content_ = noise(5000);
-  // Looked at by the server's threads, one a connection.
+  // The server reads these members from several threads, one for each connection.
   std::atomic<int> version_ = 1, requests_ = 0, failures_ = 0;
   std::atomic<bool> knows_ranges_ = true, cut_once_ = false;
   HttpServer server_{[this](const ServedRequest& request) { return answer(request); }};
@@ -63,12 +63,12 @@ TEST_F(HttpStorageTest, ReadsAFile) {
   EXPECT_EQ(storage_->stat(at("/file.csv"))->size, content_.size());
 }
 
-TEST_F(HttpStorageTest, GoesOnWhereItWasCut) {
+TEST_F(HttpStorageTest, ResumesAfterACut) {
   cut_once_ = true;
   EXPECT_EQ(get("/file.csv"), content_);
 }
 
-TEST_F(HttpStorageTest, GoesOnWithAServerThatKnowsNoRanges) {
+TEST_F(HttpStorageTest, ResumesWithAServerWithoutRanges) {
   knows_ranges_ = false;
   cut_once_ = true;
   EXPECT_EQ(get("/file.csv"), content_);

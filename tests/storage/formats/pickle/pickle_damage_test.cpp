@@ -1,4 +1,5 @@
-// Damaged pickles: an Error or a clean table, never a crash, a hang or a huge allocation.
+// Reads damaged pickles. Each must give an Error or a clean table, and never a crash, a hang or a
+// huge allocation.
 #include <gmock/gmock.h>
 
 #include "storage/formats/pickle.h"
@@ -13,8 +14,8 @@ bool is_data_error(const Error& error) {
   return error.code() == Code::kCorrupt || error.code() == Code::kBadData;
 }
 
-// The recorded files of one pandas: each version is a case of its own, so that they share the
-// cores.
+// The recorded files of one version of pandas. Each version is a case of its own, so that the cases
+// can run at the same time.
 class PickleDamage : public testing::TestWithParam<const char*> {
  protected:
   static std::vector<std::filesystem::path> files() {
@@ -40,7 +41,7 @@ TEST_P(PickleDamage, EveryPrefixIsAnError) {
   }
 }
 
-// A damaged length or type may well give another table: what counts is that it is one.
+// A damaged length or type may give another table. That table must be consistent.
 void read_flipped(const std::string& pickle, const std::filesystem::path& path, size_t at) {
   try {
     const auto reader = read_pickle(as_bytes(pickle));

@@ -1,4 +1,4 @@
-// Pickles of real pandas and of old layouts, each read as pandas itself reads it.
+// Pickles that pandas wrote, some in old layouts. Each must be read as pandas reads it.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// Pickles made to run code or to exhaust memory, time or stack.
+// Pickles that try to run code or to exhaust memory, time or the stack.
 #include <gmock/gmock.h>
 
 #include "tests/support/pickle_text.h"
@@ -56,7 +56,7 @@ TEST(HostilePickle, GetattrIsOnlyForTimeZones) {
       refused("calls builtins.getattr"));
 }
 
-TEST(HostilePickle, PartialIsOnlyForNewBlockAlsoByItsState) {
+TEST(HostilePickle, PartialIsOnlyForNewBlockWithTheStateOfPandas) {
   const std::string partial = global("functools", "partial");
   const std::string new_block = global("pandas.core.internals.blocks", "new_block");
   EXPECT_THAT([&] { read(reduce(partial, tuple(global("numpy", "dtype")))); },
@@ -66,11 +66,11 @@ TEST(HostilePickle, PartialIsOnlyForNewBlockAlsoByItsState) {
         read(build(reduce(partial, tuple(new_block)), tuple(global("numpy", "dtype"), ")}N")));
       },
       refused("calls functools.partial"));
-  // Without its state it is not the one that pandas makes.
+  // pandas always gives the partial object a state, so one without a state is refused.
   EXPECT_THAT([&] { read(reduce(reduce(partial, tuple(new_block)), ")")); }, refused("calls"));
 }
 
-TEST(HostilePickle, SizesAreNoBytes) {
+TEST(HostilePickle, BytesCannotBeMadeFromASize) {
   EXPECT_THAT([] { read(reduce(global("builtins", "bytearray"), tuple(number(1LL << 40)))); },
               refused("calls builtins.bytearray"));
   EXPECT_THAT([] { read(reduce(global("builtins", "bytes"), tuple(number(1LL << 40)))); },
@@ -106,7 +106,7 @@ TEST(HostilePickle, DeepNestingCostsNoStack) {
   EXPECT_EQ(read_rows(*reader).at(0).at(0), Cell("[null]"));
 }
 
-TEST(HostilePickle, CyclesAreLegalAndEndless) {
+TEST(HostilePickle, CyclesDoNotHang) {
   EXPECT_THAT([] { read("]q\1h\1a"); }, refused("holds a list of 1, not a table"));
 }
 

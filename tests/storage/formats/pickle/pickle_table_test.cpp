@@ -1,4 +1,4 @@
-// What a pickle's table is made of, where pandas' own files do not show it.
+// Details of the tables in pickles that the files recorded from pandas do not cover.
 #include <gmock/gmock.h>
 
 #include "tests/support/pickle_text.h"
@@ -65,7 +65,7 @@ TEST(PickleTable, FixedWidthTextLosesItsPadding) {
               ElementsAre(ElementsAre(text("\xE2\x82\xAC")), ElementsAre(text(""))));
 }
 
-TEST(PickleTable, OldBytesAreUtf8WhereTheyAreAndElseLatin1) {
+TEST(PickleTable, OldBytesAreUtf8IfValidAndElseLatin1) {
   EXPECT_THAT(cells_of(objects("U\2\xC3\xA9U\1\xE9", 2)),
               ElementsAre(ElementsAre(text("\xC3\xA9")), ElementsAre(text("\xC3\xA9"))));
 }
@@ -97,7 +97,7 @@ TEST(PickleTable, ListsAndDictsOfThemAreJsonText) {
   EXPECT_THAT(read_rows(*reader), ElementsAre(ElementsAre(text(R"(["a"])"))));
 }
 
-TEST(PickleTable, AListInAListIsNoText) {
+TEST(PickleTable, AListInsideAListBecomesNull) {
   EXPECT_THAT(cells_of(objects(list(list(unicode("a")), "]"), 1)),
               ElementsAre(ElementsAre(text("[null,null]"))));
 }

@@ -9,7 +9,7 @@
 #include "tests/support/bundle_files.h"
 #include "tests/support/throws_code.h"
 
-// Files whose checksums are right and whose contents lie.
+// Files whose checksums are correct and whose contents are wrong on purpose.
 namespace berth {
 namespace {
 
@@ -17,7 +17,7 @@ using testing::ElementsAre;
 
 constexpr int kFloat = 1, kString = 7;
 
-// One entry's message, field by field.
+// Builds the message of one entry, field by field.
 struct Entry {
   ProtoWriter message, shape;
 
@@ -96,7 +96,7 @@ TEST_F(HostileBundle, RefusesAVersionThatRefusesIt) {
   }
 }
 
-TEST_F(HostileBundle, RefusesShardsThatAreNot) {
+TEST_F(HostileBundle, RefusesShardsThatDoNotExist) {
   add("w", Entry().type(kFloat).dim(1).shard(1).at(0, 4));
   EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kCorrupt, "\"w\": lies in shard 1 of 1"));
   add("w", Entry().type(kFloat).dim(1).shard(-1).at(0, 4));
@@ -108,7 +108,7 @@ TEST_F(HostileBundle, RefusesShardsThatAreNot) {
   EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kCorrupt, "2000000000 shards"));
 }
 
-TEST_F(HostileBundle, RefusesASizeThatIsNotTheShapes) {
+TEST_F(HostileBundle, RefusesASizeThatDoesNotFitTheShape) {
   add("w", Entry().type(kFloat).dim(2).at(0, 4));
   EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kCorrupt, "has 4 bytes, but its shape needs 8"));
 }
@@ -146,7 +146,7 @@ TEST_F(HostileBundle, AllowsGapsForAlignment) {
   EXPECT_EQ(read().tensors().size(), 1u);
 }
 
-TEST_F(HostileBundle, RefusesTypesThatAreNone) {
+TEST_F(HostileBundle, RefusesUnknownTypes) {
   for (const int type : {0, 24, 101, 1000}) {
     add("w", Entry().type(type).dim(1).at(0, 4));
     EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kCorrupt, cat("type ", type))) << type;
@@ -158,14 +158,15 @@ TEST_F(HostileBundle, RefusesAChecksumThatDoesNotMatch) {
   EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kCorrupt, "\"w\": the checksum of its 4 bytes"));
 }
 
-TEST_F(HostileBundle, RefusesAChecksumLaterWhereToldTo) {
+TEST_F(HostileBundle, ChecksOnlyInVerifyIfAskedTo) {
   add("v", Entry().type(kFloat).dim(1).at(4, 4));
   add("w", Entry().type(kFloat).dim(1).at(0, 4).crc(as_bytes("other")));
   const TensorBundleReader reader = read(Verification::kLater);
   EXPECT_EQ(reader.tensors().size(), 2u);
   EXPECT_THAT([&] { reader.verify(); },
               ThrowsCode(Code::kCorrupt, "tensor \"w\": the checksum of its 4 bytes"));
-  add("w", Entry().type(101).dim(1).at(0, 4).crc(as_bytes("other")));  // of a type that is left out
+  // The reader leaves out tensors of this type, and still verifies them.
+  add("w", Entry().type(101).dim(1).at(0, 4).crc(as_bytes("other")));
   EXPECT_THAT([&] { read(Verification::kLater).verify(); }, ThrowsCode(Code::kCorrupt, "\"w\""));
 }
 
@@ -189,7 +190,7 @@ TEST_F(HostileBundle, RefusesSlicesThatAreMissing) {
 
 class HostileSlices : public HostileBundle {
  protected:
-  // A vector of `size`, in slices of one float each that claim to begin at `starts`.
+  // Adds a vector of `size` floats. Its slices have one float each and claim to begin at `starts`.
   void add_vector(int64_t size, const std::vector<int64_t>& starts) {
     Entry whole;
     whole.type(kFloat).dim(size);
@@ -202,7 +203,7 @@ class HostileSlices : public HostileBundle {
   }
 };
 
-TEST_F(HostileSlices, AreFineWhereTheyTile) {
+TEST_F(HostileSlices, AreAcceptedIfTheyTileTheTensor) {
   add_vector(2, {1, 0});
   const TensorBundleReader reader = read();
   EXPECT_EQ(as_text(reader.find("w")->data), "56781234");

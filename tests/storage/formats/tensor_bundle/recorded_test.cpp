@@ -7,7 +7,7 @@
 #include "tests/support/bundle_files.h"
 #include "tests/support/throws_code.h"
 
-// Files that TensorFlow wrote: tests/record/record_tensorflow.py.
+// Files that TensorFlow wrote. tests/record/record_tensorflow.py recorded them.
 namespace berth {
 namespace {
 
@@ -64,7 +64,7 @@ TEST_F(RecordedTypes, StringsAreReadApart) {
   EXPECT_THAT(reader_.strings("float"), IsEmpty());
 }
 
-TEST_F(RecordedTypes, OneThatBerthHasNotIsListedInTheIndexAlone) {
+TEST_F(RecordedTypes, AnUnsupportedTypeIsOnlyInTheIndex) {
   EXPECT_EQ(reader_.find("complex"), nullptr);
   const BundleEntry* entry = reader_.index().find("complex");
   ASSERT_NE(entry, nullptr);
@@ -81,7 +81,7 @@ TEST_F(RecordedTypes, DataIsBorrowed) {
   }
 }
 
-TEST(RecordedPartitions, AreWholeTensorsAgain) {
+TEST(RecordedPartitions, AreJoinedIntoWholeTensors) {
   const BundleFiles files = recorded_bundle("partitioned");
   const TensorBundleReader reader = files.read();
   ASSERT_EQ(reader.tensors().size(), 3u);

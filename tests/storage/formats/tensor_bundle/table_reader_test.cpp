@@ -37,7 +37,7 @@ std::string entry(size_t shared, const std::string& rest, const std::string& val
 
 const std::string kNoRestarts = fixed32(0);
 
-// A table written by hand, block by block.
+// A table that the test writes block by block.
 class HandMadeTable : public testing::Test {
  protected:
   struct Handle {
@@ -91,7 +91,7 @@ TEST_F(HandMadeTable, RefusesKeysOutOfOrder) {
   EXPECT_THAT([&] { read({data}); }, ThrowsCode(Code::kCorrupt, "key \"a\" after \"b\""));
 }
 
-TEST_F(HandMadeTable, RefusesAKeyThatSharesWhatIsNotThere) {
+TEST_F(HandMadeTable, RefusesAKeyThatSharesMoreThanTheLastKey) {
   const Handle data = block(entry(0, "a", "") + entry(2, "b", "") + kNoRestarts);
   EXPECT_THAT([&] { read({data}); }, ThrowsCode(Code::kCorrupt, "shares 2 bytes with one of 1"));
 }
@@ -115,7 +115,7 @@ TEST_F(HandMadeTable, RefusesBlocksOutsideTheFile) {
   }
 }
 
-TEST_F(HandMadeTable, RefusesABlockThatStandsTwice) {
+TEST_F(HandMadeTable, RefusesADuplicateBlock) {
   const Handle data = block(kNoRestarts);
   EXPECT_THAT([&] { read({data, data}); }, ThrowsCode(Code::kCorrupt, "before the one before it"));
 }
@@ -135,7 +135,7 @@ TEST_F(HandMadeTable, RefusesKeysThatAddUpToMuch) {
               ThrowsCode(Code::kMemory, "128.0 MiB of names"));
 }
 
-TEST_F(HandMadeTable, RefusesAPacketOfZeros) {
+TEST_F(HandMadeTable, RefusesADecompressionBomb) {
   std::string bomb = varint(uint64_t{1} << 31);
   for (int i = 0; i < 1000; ++i) bomb += std::string("\xFE\1\0", 3);
   EXPECT_THAT([&] { read({block(bomb, 1)}); }, ThrowsCode(Code::kCorrupt, "claim to hold"));

@@ -14,15 +14,15 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(WrittenBundle, IsByteForByteTensorFlows) {
-  // Whose own file this is: one without strings, saved in the order of the names.
+TEST(WrittenBundle, EqualsTensorFlowsFileByteForByte) {
+  // TensorFlow wrote this file. It has no strings, and its tensors are in the order of their names.
   const BundleFiles recorded = recorded_bundle("tf1");
   const BundleFiles written = written_bundle(recorded.read().tensors());
   EXPECT_TRUE(written.data == recorded.data);
   EXPECT_TRUE(written.index == recorded.index);
 }
 
-TEST(WrittenBundle, IsByteForByteTensorFlowsWhereItHasSeveralBlocks) {
+TEST(WrittenBundle, WithSeveralBlocksEqualsTensorFlowsFileByteForByte) {
   const BundleFiles recorded = recorded_blocks();
   EXPECT_GT(recorded.index.size(), 262144u);
   const BundleFiles written = written_bundle(recorded.read().tensors());
@@ -102,7 +102,7 @@ TEST(SliceKey, IsOrderedCode) {
 TEST(SliceKey, GrowsWithItsNumbers) {
   const auto start = [](int64_t value) {
     const std::string key = slice_key("", {{.start = value, .length = 0}});
-    return key.substr(5, key.size() - 6);  // between the front and the length's one byte
+    return key.substr(5, key.size() - 6);  // without the front and the one byte of the length
   };
   EXPECT_EQ(start(63), bytes({0xBF}));
   EXPECT_EQ(start(64), bytes({0xC0, 0x40}));

@@ -22,7 +22,7 @@ TEST(StoredZip, GivesItsEntriesByName) {
   EXPECT_EQ(zip.find("a"), nullptr);
 }
 
-TEST(StoredZip, HasNoEntriesInAnEmptyOne) { EXPECT_NO_THROW(read_zip(stored_zip({}))); }
+TEST(StoredZip, MayBeEmpty) { EXPECT_NO_THROW(read_zip(stored_zip({}))); }
 
 TEST(StoredZip, TakesACommentAtTheEnd) {
   std::string file = stored_zip({{"a", "first"}});
@@ -43,7 +43,7 @@ TEST(StoredZip, RefusesCompressedAndEncryptedEntries) {
               ThrowsCode(Code::kBadData, "\"a\": is encrypted"));
 }
 
-TEST(StoredZip, RefusesANameThatStandsTwice) {
+TEST(StoredZip, RefusesADuplicateName) {
   EXPECT_THAT(
       [] {
         read_zip(stored_zip({{"a", "x"}, {"a", "y"}}));
@@ -51,7 +51,8 @@ TEST(StoredZip, RefusesANameThatStandsTwice) {
       ThrowsCode(Code::kCorrupt, "\"a\": appears twice"));
 }
 
-// As zip bombs do: one entry's data is another's header, or is read by many entries.
+// Zip bombs do this: the data of one entry is the header of another, or several entries share their
+// data.
 TEST(StoredZip, RefusesEntriesThatOverlap) {
   const std::string inner = stored_zip({{"b", "x"}});
   EXPECT_THAT(

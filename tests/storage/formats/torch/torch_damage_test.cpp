@@ -1,5 +1,5 @@
-// Damaged and hostile files of torch.save: an Error or clean tensors, never a crash, a hang or a
-// huge allocation.
+// Reads damaged and hostile files of torch.save. Each must give an Error or clean tensors, and
+// never a crash, a hang or a huge allocation.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -63,7 +63,7 @@ TEST(TorchChecksum, AFlippedBitOfATensorIsRefused) {
   EXPECT_THAT([&] { read_torch(as_bytes(file)); }, ThrowsCode(Code::kCorrupt, "CRC-32"));
 }
 
-// Opcodes of a storage and of tensors over it.
+// The opcodes of a storage. The functions below make those of tensors that use it.
 std::string storage(const std::string& elements, const std::string& type = "FloatStorage",
                     const std::string& key = "0") {
   return tuple(unicode("storage"), global("torch", type), unicode(key), unicode("cpu"), elements) +
@@ -78,7 +78,7 @@ std::string ordinary() {
   return tensor(storage(number(4)), number(0), tuple(number(2), number(2)),
                 tuple(number(2), number(1)));
 }
-// A zip file of this object, with one storage of four floats.
+// A zip file that holds this object and one storage of four floats.
 std::string zip_of(const std::string& opcodes, std::vector<ZipEntry> more = {}) {
   more.push_back({"m/data.pkl", "\x80\x02" + opcodes + "."});
   more.push_back({"m/data/0", std::string(16, '\1')});
@@ -87,7 +87,7 @@ std::string zip_of(const std::string& opcodes, std::vector<ZipEntry> more = {}) 
 void read_object(const std::string& opcodes) { read_torch(as_bytes(zip_of(opcodes))); }
 void read_tensor(const std::string& opcodes) { read_object(dict(unicode("w"), opcodes)); }
 
-TEST(HostileTorch, AnOrdinaryOneIsRead) { EXPECT_NO_THROW(read_tensor(ordinary())); }
+TEST(HostileTorch, AnOrdinaryFileIsRead) { EXPECT_NO_THROW(read_tensor(ordinary())); }
 
 TEST(HostileTorch, Python2MakesAnOrderedDictOfPairs) {
   EXPECT_NO_THROW(read_object(
@@ -135,7 +135,7 @@ TEST(HostileTorch, APersistentIdIsAStorageOrNothing) {
               ThrowsCode(Code::kCorrupt, "which a state dict's pickle never has"));
 }
 
-TEST(HostileTorch, AStorageHasOneSizeThatIsTheFiles) {
+TEST(HostileTorch, TheSizeOfAStorageIsThatOfItsFile) {
   for (const char* elements : {"3", "5", "-1", "4611686018427387904", "9223372036854775807"}) {
     const std::string count = "I" + std::string(elements) + "\n";
     EXPECT_THAT([&] { read_tensor(tensor(storage(count), number(0), tuple(), tuple())); },
@@ -173,7 +173,7 @@ TEST(HostileTorch, ATensorStaysWithinItsStorage) {
   }
 }
 
-TEST(HostileTorch, AStrideBesideASizeOfOneMeansNothing) {
+TEST(HostileTorch, TheStrideOfADimensionOfOneIsIgnored) {
   EXPECT_NO_THROW(
       read_tensor(tensor(storage(number(4)), number(0), tuple(number(2), number(1), number(2)),
                          tuple(number(1), number(INT64_MAX), number(2)))));
@@ -198,7 +198,7 @@ TEST(HostileTorch, AllExpandedTensorsTogetherAreLimited) {
   EXPECT_THAT([&] { read_object(dict(items)); }, ThrowsCode(Code::kBadData, "repeats its storage"));
 }
 
-TEST(HostileTorch, ATopThatIsNoStateDictIsNamed) {
+TEST(HostileTorch, AnythingButAStateDictIsNamed) {
   EXPECT_THAT([] { read_object(ordinary()); },
               ThrowsCode(Code::kBadData, "holds a torch._utils._rebuild_tensor_v2"));
   EXPECT_THAT([] { read_object(list()); }, ThrowsCode(Code::kBadData, "holds a list of 0"));
@@ -238,7 +238,8 @@ TEST(HostileTorch, AZipFileOfSomethingElseIsNamed) {
       ThrowsCode(Code::kCorrupt, "b/data.pkl"));
 }
 
-// The older form: magic, protocol, machine, then the object and what is given here.
+// A file in the older format: magic number, protocol version, machine, object, storage keys and
+// data.
 std::string legacy_of(const std::string& opcodes, const std::string& keys,
                       const std::string& data) {
   const std::string magic = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
