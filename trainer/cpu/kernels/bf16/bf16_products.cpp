@@ -192,16 +192,16 @@ uint16_t* Bf16Matrix::panel(int64_t column) const {
 Bf16Products::Bf16Products(ThreadPool& pool, const Bf16Loops& loops)
     : pool_(pool),
       loops_(loops),
-      rows_(static_cast<size_t>(pool.size()) * kRowsScratch),
-      columns_(static_cast<size_t>(pool.size()) * kColumnsScratch),
-      sums_(static_cast<size_t>(pool.size()) * kTileSums) {
+      rows_(static_cast<size_t>(pool.size()) * kRowsScratch * sizeof(uint16_t)),
+      columns_(static_cast<size_t>(pool.size()) * kColumnsScratch * sizeof(uint16_t)),
+      sums_(static_cast<size_t>(pool.size()) * kTileSums * sizeof(float)) {
   assert(kWideTile.rows % loops.panel_rows == 0 && kTallTile.rows % loops.panel_rows == 0);
   assert(kFewRows % loops.panel_rows == 0);
   assert(kSlabDepth % loops.depth_multiple == 0);
 }
 
 size_t Bf16Products::scratch_bytes() const {
-  return (rows_.size() + columns_.size()) * sizeof(uint16_t) + sums_.size() * sizeof(float);
+  return rows_.size_bytes() + columns_.size_bytes() + sums_.size_bytes();
 }
 
 Bf16Matrix Bf16Products::make_matrix(int64_t depth, int64_t columns) const {
@@ -284,8 +284,8 @@ void Bf16Products::multiply(const Product& p, const Bf16Matrix* right, const Til
                         });
     return;
   }
-  for_each_block(loops_, p, kStripeColumns, columns_.data(), columns_.size(),
-                 [&](const Block& block) {
+  for_each_block(loops_, p, kStripeColumns, column_panels(0),
+                 columns_.size_bytes() / sizeof(uint16_t), [&](const Block& block) {
                    pack_block(pool_, loops_, p, block);
                    multiply_block(block);
                  });
@@ -354,29 +354,31 @@ void Bf16Products::multiply_in_tiles(const Product& p, TileSize most, float* roo
 void Bf16Products::multiply_in_tiles(const Product& p, const SumsFunction& use) {
   assert(p.scale == 1);
   const int64_t slab = slab_depth(loops_, p.k), depth = pieces_of(p.k, slab) * slab;
-  const auto least_room = static_cast<size_t>(depth * kPanelColumns);
-  if (columns_.size() < least_room) columns_.resize(least_room);
-  const auto fit = static_cast<int64_t>(columns_.size()) / std::max<int64_t>(1, depth);
+  const size_t least_bytes = static_cast<size_t>(depth * kPanelColumns) * sizeof(uint16_t);
+  if (columns_.size_bytes() < least_bytes) columns_ = Memory(least_bytes);
+  const size_t room = columns_.size_bytes() / sizeof(uint16_t);
+  const int64_t fit = static_cast<int64_t>(room) / std::max<int64_t>(1, depth);
   const int64_t stripe = std::min(kStripeColumns, fit / kPanelColumns * kPanelColumns);
-  for_each_block(loops_, p, stripe, columns_.data(), columns_.size(), [&](const Block& block) {
+  for_each_block(loops_, p, stripe, column_panels(0), room, [&](const Block& block) {
     pack_block(pool_, loops_, p, block);
     for_each_small_tile(pool_, p.m, block.columns, block.depth, {loops_.panel_rows, kPanelColumns},
                         tile_for(block.columns), [&](Tile tile, int thread) {
-                          float* const room =
-                              sums_.data() + static_cast<int64_t>(thread) * kTileSums;
+                          float* const sums =
+                              reinterpret_cast<float*>(sums_.data()) + thread * kTileSums;
                           tile.column += block.column;
-                          sum_tile(loops_, p, block, tile, row_panels(thread), room);
-                          use(tile, room);
+                          sum_tile(loops_, p, block, tile, row_panels(thread), sums);
+                          use(tile, sums);
                         });
   });
 }
 
 uint16_t* Bf16Products::column_panels(int thread) {
-  return columns_.data() + static_cast<size_t>(thread) * kColumnsScratch;
+  return reinterpret_cast<uint16_t*>(columns_.data()) +
+         static_cast<size_t>(thread) * kColumnsScratch;
 }
 
 uint16_t* Bf16Products::row_panels(int thread) {
-  return rows_.data() + static_cast<size_t>(thread) * kRowsScratch;
+  return reinterpret_cast<uint16_t*>(rows_.data()) + static_cast<size_t>(thread) * kRowsScratch;
 }
 
 }  // namespace berth

@@ -68,8 +68,10 @@ class Bf16Products {
 
   ThreadPool& pool_;
   const Bf16Loops& loops_;
-  std::vector<uint16_t> rows_, columns_;  // panels, a part for each thread
-  std::vector<float> sums_;               // of a tile, for each thread
+  // Scratch of the threads, a part for each. All parts begin at cache lines: vectors that lie
+  // across two lines would slow the loops.
+  Memory rows_, columns_;  // panels, bf16
+  Memory sums_;            // of a tile, fp32
 };
 
 }  // namespace berth
