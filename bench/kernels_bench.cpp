@@ -40,7 +40,7 @@ class Bench {
     const Tensor x = floats({tokens, inputs}), y = floats({tokens, outputs});
     const Tensor sums = floats({outputs, inputs}), bias = floats({outputs});
     const Tensor dw =
-        make(kernels_->kept_dtype(), {outputs, inputs});  // as without gradient accumulation
+        make(kernels_->product_dtype(), {outputs, inputs});  // as without gradient accumulation
     const auto w = kernels_->make_weight(floats({outputs, inputs}), WeightUse::kTraining);
     const double flops = 2.0 * static_cast<double>(tokens * inputs * outputs);
     const auto row = [&](const char* name, const Product& plain,
@@ -51,7 +51,7 @@ class Bench {
                 sgemm_s / timing.median_s, "sgemm");
     };
     const float* a = x.f32();
-    const float* b = w->master().f32();
+    const float* b = w->values().f32();
     row("linear_forward",
         {.m = tokens,
          .n = outputs,
@@ -173,8 +173,11 @@ class Bench {
     const Tensor w = floats({parameters}), g = floats({parameters}), m = floats({parameters});
     const Tensor v = floats({parameters});
     const std::string shape = cat(parameters, " parameters");
+    const Gradient gradient{.values = g};
     const UpdateRange all{.w = w, .g = g, .m = m, .v = v, .weight_decay = 0.01f};
-    moves("add_squares", shape, g.size_bytes(), [&] { kernels_->add_squares(g, *state_); });
+    moves("add_squares", shape, g.size_bytes(), [&] {
+      kernels_->add_squares({&gradient, 1}, *state_);
+    });
     state_->finish_gradients(1);
     const auto update = [&] { kernels_->adamw({&all, 1}, {}, *state_); };
     update();

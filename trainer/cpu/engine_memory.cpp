@@ -8,23 +8,24 @@
 namespace berth {
 namespace {
 
-AttentionExtent attention_extent(const EngineOptions& options) {
+FactoredExtent factored_extent(const EngineOptions& options, Parameters& parameters) {
+  FactoredExtent extent;
+  for (const Parameter& parameter : parameters.handles()) {
+    if (parameter.form() != GradientForm::kFactored) continue;
+    const int64_t size = parameter.value().rows() + parameter.value().columns();
+    extent = {.tokens = one_batch_tokens(options),
+              .rows_and_columns = std::max(extent.rows_and_columns, size)};
+  }
+  return extent;
+}
+
+ScratchExtent scratch_extent(const EngineOptions& options, Parameters& parameters) {
   const ModelConfig& config = options.config;
   return {.longest = options.longest,
           .heads = config.num_attention_heads,
           .head_size = config.head_size(),
-          .positions = 2 * config.relative_span()};
-}
-
-// The scratch of factored gradients: the widest matrix takes most.
-size_t factored_bytes(const EngineOptions& options, Parameters& parameters,
-                      const Kernels& kernels) {
-  int64_t widest = 0;
-  for (const Parameter& parameter : parameters.handles()) {
-    if (parameter.form() != GradientForm::kFactored) continue;
-    widest = std::max(widest, parameter.value().rows() + parameter.value().columns());
-  }
-  return widest == 0 ? 0 : kernels.factored_scratch_bytes(one_batch_tokens(options), widest);
+          .positions = 2 * config.relative_span(),
+          .factored = factored_extent(options, parameters)};
 }
 
 }  // namespace
@@ -40,8 +41,7 @@ EngineMemory engine_memory(const EngineOptions& options, Kernels& kernels) {
           .gradients = bytes.gradients,
           .moments = bytes.moments,
           .activations = activations,
-          .scratch = kernels.scratch_bytes(attention_extent(options)) + bytes.packed +
-                     factored_bytes(options, parameters, kernels)};
+          .scratch = kernels.scratch_bytes(scratch_extent(options, parameters)) + bytes.packed};
 }
 
 }  // namespace berth

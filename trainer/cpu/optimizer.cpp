@@ -80,9 +80,13 @@ Optimizer::Optimizer(const OptimizerOptions& options, Parameters& parameters, Ke
       [&](const UpdateRange& a, const UpdateRange& b) {
         return !is_lamb && are_treated_alike(a, b);
       });
-  squared_ = join(
+  const std::vector<UpdateRange> without_marks = join(
       all_, [](const UpdateRange& range) { return !range.marks; },
       [](const UpdateRange&, const UpdateRange&) { return true; });
+  for (const UpdateRange& range : without_marks) summed_gradients_.push_back({.values = range.g});
+  for (const UpdateRange& range : ranges_) {
+    if (range.marks) summed_gradients_.push_back({.values = range.g, .marks = range.marks});
+  }
   for (const UpdateRange& range : all_) {
     if (!range.g) product_elements_ += range.w.elements();
   }
@@ -111,52 +115,45 @@ void Optimizer::step(StepState& state) {
     kernels_.lamb(ranges_, options_.adamw, state);
     return;
   }
-  kernels_.adamw(ranges_, options_.adamw, state);
-  update_products(state);
+  std::vector<UpdateRange> ranges = ranges_;
+  add_products(ranges);
+  kernels_.adamw(ranges, options_.adamw, state);
+  for (Parameter& parameter : parameters_.handles()) parameter.drop_product();
 }
 
 // A product is the gradient of all neighbours that its handle stands for. Their values, and their
 // moments, lie end to end.
-void Optimizer::update_products(const StepState& state) {
-  std::vector<UpdateRange> whole;
-  std::vector<FactoredUpdate> factored;
-  for (Parameter& parameter : parameters_.handles()) {
+void Optimizer::add_products(std::vector<UpdateRange>& ranges) const {
+  for (const Parameter& parameter : parameters_.handles()) {
     if (!parameter.keeps_product()) continue;
     UpdateRange range = all_[parameter.index() - parameters_.first_trained()];
     extend(range, parameter.value().elements() - range.w.elements());
     if (parameter.form() == GradientForm::kFactored) {
-      factored.push_back({parameter.factors(), range});
+      range.factors = parameter.factors();
     } else {
       range.g = flat(parameter.gradient());
       range.zeroes_gradient = false;  // the next product overwrites it
-      whole.push_back(range);
     }
+    ranges.push_back(range);
   }
-  kernels_.adamw(whole, options_.adamw, state);
-  kernels_.adamw_of_products(factored, options_.adamw, state);
-  for (Parameter& parameter : parameters_.handles()) parameter.drop_product();
 }
 
 void Optimizer::add_squares(StepState& state) {
-  for (const UpdateRange& range : squared_) kernels_.add_squares(range.g, state);
-  for (const UpdateRange& range : ranges_) {
-    if (range.marks) kernels_.add_squares_of_rows(range.g, range.marks, state);
-  }
-  std::vector<FactoredGradient> factors;
+  std::vector<Gradient> gradients = summed_gradients_;
   int64_t elements = 0;
   for (const Parameter& parameter : parameters_.handles()) {
     if (!parameter.keeps_product() || !parameter.product_tokens()) continue;
     if (parameter.form() == GradientForm::kFactored) {
-      factors.push_back(parameter.factors());
+      gradients.push_back({.factors = parameter.factors()});
     } else {
-      kernels_.add_squares(parameter.gradient(), state);
+      gradients.push_back({.values = parameter.gradient()});
     }
     elements += parameter.value().elements();
   }
   if (elements != product_elements_) {
     throw Error(Code::kInternal, "an update lacks a gradient");
   }
-  kernels_.add_squares_of_products(factors, state);
+  kernels_.add_squares(gradients, state);
 }
 
 }  // namespace berth

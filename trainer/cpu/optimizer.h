@@ -27,15 +27,16 @@ class Optimizer {
 
  private:
   void add_squares(StepState& state);
-  void update_products(const StepState& state);
+  // Appends the ranges of gradients that are kept as products.
+  void add_products(std::vector<UpdateRange>& ranges) const;
 
   OptimizerOptions options_;
   Parameters& parameters_;
   Kernels& kernels_;
-  std::vector<UpdateRange> all_;      // one for each parameter that trains
-  std::vector<UpdateRange> ranges_;   // of summed gradients, neighbours joined
-  std::vector<UpdateRange> squared_;  // the same without tables that are looked up
-  int64_t product_elements_ = 0;      // of all gradients that are kept as products
+  std::vector<UpdateRange> all_;            // one for each parameter that trains
+  std::vector<UpdateRange> ranges_;         // of summed gradients, neighbours joined
+  std::vector<Gradient> summed_gradients_;  // the same gradients, with more neighbours joined
+  int64_t product_elements_ = 0;            // of all gradients that are kept as products
 };
 
 }  // namespace berth

@@ -4,18 +4,17 @@
 
 namespace berth {
 
-void Parameter::take_product(Kernels& kernels, Tensor dy, Tensor x) {
+void Parameter::take_product(Kernels& kernels, ConstTensor dy, ConstTensor x) {
   if (!keeps_product()) return;
   if (tokens_) throw Error(Code::kInternal, "the gradient of an update was made twice");
   tokens_ = dy.rows();
   if (form_ != GradientForm::kFactored) return;
-  const FactoredGradient kept = factors();
-  kernels.convert(dy, kept.dy);
-  kernels.convert(x, kept.x);
+  kernels.convert(dy, kept_dy_.first(*tokens_));
+  kernels.convert(x, kept_x_.first(*tokens_));
 }
 
 FactoredGradient Parameter::factors() const {
-  return {factors_.dy.first(*tokens_), factors_.x.first(*tokens_)};
+  return {kept_dy_.first(*tokens_), kept_x_.first(*tokens_)};
 }
 
 }  // namespace berth

@@ -45,7 +45,7 @@ class Parameter {
   // Backward tells that this update's gradient is dy^T x, which it has written where the form is
   // kWhole. Copies the factors where the form is kFactored. Does nothing for the other forms.
   // Throws kInternal where the update already has a product.
-  void take_product(Kernels& kernels, Tensor dy, Tensor x);
+  void take_product(Kernels& kernels, ConstTensor dy, ConstTensor x);
   // The tokens of the product that the update has; nullopt: backward has not made it. There are 0
   // where nothing was picked or masked.
   std::optional<int64_t> product_tokens() const { return tokens_; }
@@ -65,7 +65,7 @@ class Parameter {
   int count_ = 1;
   Tensor value_{}, gradient_{}, marks_{};
   GradientForm form_ = GradientForm::kNone;
-  FactoredGradient factors_{};  // room for the tokens of any update
+  Tensor kept_dy_{}, kept_x_{};  // the factors of a kFactored one, for the most tokens of an update
   std::optional<int64_t> tokens_{};
   std::unique_ptr<Weight> weight_{};
 };

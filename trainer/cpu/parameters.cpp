@@ -34,7 +34,7 @@ Parameters::Parameters(Kernels& kernels, std::vector<ParameterSpec> specs, bool 
       entries_(specs_.size()),
       with_gradients_(with_gradients),
       update_tokens_(update_tokens),
-      kept_dtype_(kept_gradient_dtype(kernels.kept_dtype(), update_tokens)),
+      kept_dtype_(kept_gradient_dtype(kernels.product_dtype(), update_tokens)),
       first_trained_(with_gradients ? first_that_trains(specs_) : specs_.size()) {
   int64_t deepest = 0;
   for (size_t i = 0; i < specs_.size(); ++i) {
@@ -115,8 +115,8 @@ void Parameters::place(Parameter& handle) const {
   const int64_t offset = entries_[handle.index_].kept;
   const int64_t rows = handle.value_.rows(), columns = handle.value_.columns();
   if (handle.form_ == GradientForm::kFactored) {
-    handle.factors_.dy = kept_at(offset, update_tokens_, rows);
-    handle.factors_.x = kept_at(offset + update_tokens_ * rows, update_tokens_, columns);
+    handle.kept_dy_ = kept_at(offset, update_tokens_, rows);
+    handle.kept_x_ = kept_at(offset + update_tokens_ * rows, update_tokens_, columns);
   } else {
     handle.gradient_ = gradient_of(handle.index_, handle.count_);
   }
@@ -149,7 +149,7 @@ Parameter& Parameters::factor(std::string_view name, int count) {
   if (handle.weight_ == nullptr) {
     handle.weight_ = kernels_->make_weight(handle.value_.as_matrix(), use_of(handle));
   } else {
-    kernels_->refresh(*handle.weight_);  // values may have changed since another model was made
+    handle.weight_->refresh();  // values may have changed since another model was made
   }
   return handle;
 }
@@ -161,7 +161,7 @@ WeightUse Parameters::use_of(const Parameter& handle) const {
 
 void Parameters::refresh() {
   for (Parameter& handle : handles_) {
-    if (handle.weight_ != nullptr) kernels_->refresh(*handle.weight_);
+    if (handle.weight_ != nullptr) handle.weight_->refresh();
   }
 }
 
@@ -213,13 +213,8 @@ Tensor Parameters::gradient(size_t index) const { return gradient_of(index, 1); 
 Tensor Parameters::first_moment(size_t index) const { return moment_of(first_moments_, index); }
 Tensor Parameters::second_moment(size_t index) const { return moment_of(second_moments_, index); }
 
-Tensor Parameters::value(std::string_view name, int count) const {
-  return value_of(index_of(name), count);
-}
-
-Tensor Parameters::gradient(std::string_view name, int count) const {
-  return gradient_of(index_of(name), count);
-}
+Tensor Parameters::value(std::string_view name) const { return value(index_of(name)); }
+Tensor Parameters::gradient(std::string_view name) const { return gradient(index_of(name)); }
 
 size_t Parameters::index_of(std::string_view name) const {
   for (size_t i = 0; i < specs_.size(); ++i) {
@@ -269,9 +264,7 @@ ParameterBytes Parameters::bytes() const {
                        .gradients = fp32_bytes(summed_),
                        .moments = 2 * fp32_bytes(trained_elements())};
   for (const Parameter& handle : handles_) {
-    if (handle.weight_ == nullptr) continue;
-    const Tensor matrix = handle.weight_->master();
-    bytes.packed += kernels_->packed_bytes(matrix.rows(), matrix.columns(), use_of(handle));
+    if (handle.weight_ != nullptr) bytes.packed += handle.weight_->packed_bytes();
   }
   return bytes;
 }

@@ -66,9 +66,9 @@ class Parameters {
   // of the call, and again in refresh(). A parameter of three dimensions is taken as a matrix of as
   // many rows.
   Parameter& factor(std::string_view name, int count = 1);
-  // The values and the gradient alone, as a handle has them.
-  Tensor value(std::string_view name, int count = 1) const;
-  Tensor gradient(std::string_view name, int count = 1) const;
+  // The values and the gradient of one parameter, without a handle.
+  Tensor value(std::string_view name) const;
+  Tensor gradient(std::string_view name) const;
   // All that were asked for, in that order.
   std::deque<Parameter>& handles() { return handles_; }
 

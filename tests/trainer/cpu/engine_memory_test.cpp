@@ -72,7 +72,7 @@ TEST_F(EngineMemoryTest, WholeGradientsReuseTheMemoryOfActivations) {
     EXPECT_EQ(estimate().gradients, summed.gradients - fp32(matrices));
     // The gradients of the last layer and of the head are made before any activations are dead, so
     // they need memory of their own.
-    const size_t first = static_cast<size_t>(a_layer + square) * size_of(kernels_->kept_dtype());
+    const size_t first = static_cast<size_t>(a_layer + square) * size_of(kernels_->product_dtype());
     EXPECT_EQ(estimate().activations, summed.activations + first);
   }
 }
@@ -127,8 +127,8 @@ TEST_F(EngineMemoryTest, FrozenParametersHaveNeitherGradientsNorMoments) {
 }
 
 TEST_F(EngineMemoryTest, ScratchGrowsWithTheLength) {
-  const AttentionExtent extent{.longest = 128, .heads = 4, .head_size = 8};
-  AttentionExtent longer = extent, relative = extent;
+  const ScratchExtent extent{.longest = 128, .heads = 4, .head_size = 8};
+  ScratchExtent longer = extent, relative = extent;
   longer.longest = 512;
   relative.positions = 64;
   EXPECT_GT(kernels_->scratch_bytes(longer), 3 * kernels_->scratch_bytes(extent));

@@ -127,14 +127,14 @@ TEST_F(ParametersTest, StartAsZerosWithoutGaps) {
 }
 
 TEST_F(ParametersTest, QueryKeyAndValueAreOneMatrix) {
-  const Parameters parameters = make();
+  Parameters parameters = make();
   const std::string self = "bert.encoder.layer.0.attention.self.";
-  const Tensor all = parameters.value(self + "query.weight", 3);
+  const Tensor all = parameters.parameter(self + "query.weight", 3).value();
   EXPECT_EQ(all.rows(), 24);
   EXPECT_EQ(all.columns(), 8);
   EXPECT_EQ(all.slice(8, 8).data, parameters.value(self + "key.weight").data);
   EXPECT_EQ(all.slice(16, 8).data, parameters.value(self + "value.weight").data);
-  const Tensor biases = parameters.gradient(self + "query.bias", 3);
+  const Tensor biases = parameters.parameter(self + "query.bias", 3).gradient();
   EXPECT_EQ(biases.slice(16, 8).data, parameters.gradient(self + "value.bias").data);
 }
 

@@ -11,7 +11,8 @@ namespace {
 
 // Calls fn(values, at, count) for copies in fp32 of pieces of x's elements [begin, end).
 template <typename Fn>
-void for_each_piece(const CpuLoops& loops, Tensor x, int64_t begin, int64_t end, const Fn& fn) {
+void for_each_piece(const CpuLoops& loops, ConstTensor x, int64_t begin, int64_t end,
+                    const Fn& fn) {
   constexpr int64_t kPiece = 2048;
   alignas(64) float values[kPiece];
   for (int64_t at = begin; at < end; at += kPiece) {
@@ -27,8 +28,8 @@ void for_each_piece(const CpuLoops& loops, Tensor x, int64_t begin, int64_t end,
 
 }  // namespace
 
-// Block by block in double, so that neither threads nor their number change the sum.
-void Kernels::add_squares(Tensor x, StepState& state) {
+// Blocks are summed in double, so the number of threads does not change the sum.
+std::vector<double> Kernels::squares_of_blocks(ConstTensor x) {
   const int64_t count = x.elements(), blocks = (count + kUpdateGrain - 1) / kUpdateGrain;
   std::vector<double> sums(static_cast<size_t>(blocks));
   parallel(blocks, 1, [&](int64_t begin, int64_t end, int) {
@@ -44,12 +45,11 @@ void Kernels::add_squares(Tensor x, StepState& state) {
       }
     }
   });
-  for (const double sum : sums) state.squares += sum;
+  return sums;
 }
 
-// Each block row by row, so that one which is left out, or summed though it is zero, changes
-// nothing.
-void Kernels::add_squares_of_rows(Tensor x, Tensor marks, StepState& state) {
+// Each block is summed row by row, so a row of zeros changes nothing, whether it is summed or not.
+std::vector<double> Kernels::squares_of_marked_rows(ConstTensor x, ConstTensor marks) {
   const int64_t rows = marks.rows(), columns = x.elements() / rows;
   const int64_t height = std::max<int64_t>(1, kUpdateGrain / columns);
   const int64_t blocks = (rows + height - 1) / height;
@@ -62,7 +62,22 @@ void Kernels::add_squares_of_rows(Tensor x, Tensor marks, StepState& state) {
           loops_.sum_of_squares(x.f32() + r * columns, columns);
     }
   });
-  for (const double sum : sums) state.squares += sum;
+  return sums;
+}
+
+void Kernels::add_squares(std::span<const Gradient> gradients, StepState& state) {
+  std::vector<FactoredGradient> factored;
+  for (const Gradient& gradient : gradients) {
+    if (gradient.factors) {
+      factored.push_back(gradient.factors);
+      continue;
+    }
+    const std::vector<double> sums = gradient.marks
+                                         ? squares_of_marked_rows(gradient.values, gradient.marks)
+                                         : squares_of_blocks(gradient.values);
+    for (const double sum : sums) state.squares += sum;
+  }
+  for (const double sum : squares_of_products(factored)) state.squares += sum;
 }
 
 namespace {
@@ -88,7 +103,6 @@ void update_rows(const CpuLoops& loops, const UpdateRange& table, int64_t begin,
 
 }  // namespace
 
-// The elements [begin, end) of a range, on the calling thread.
 void Kernels::update_range(const UpdateRange& range, int64_t begin, int64_t end,
                            const AdamWFactors& factors) {
   const auto update = [&](float* g, int64_t at, int64_t count) {
@@ -108,12 +122,16 @@ void Kernels::update_range(const UpdateRange& range, int64_t begin, int64_t end,
 
 void Kernels::adamw(std::span<const UpdateRange> ranges, const AdamWOptions& options,
                     const StepState& state) {
+  std::vector<UpdateRange> with_values, with_factors;
   int64_t total = 0;
-  for (const UpdateRange& range : ranges) total += range.w.elements();
-  // Threads share the elements of all ranges, as if these stood end to end.
+  for (const UpdateRange& range : ranges) {
+    (range.factors ? with_factors : with_values).push_back(range);
+    if (!range.factors) total += range.w.elements();
+  }
+  // The threads share the elements of all ranges as if the ranges stood end to end.
   parallel(total, kUpdateGrain, [&](int64_t begin, int64_t end, int) {
     int64_t passed = 0;
-    for (const UpdateRange& range : ranges) {
+    for (const UpdateRange& range : with_values) {
       const int64_t from = std::max<int64_t>(0, begin - passed);
       const int64_t to = std::min(range.w.elements(), end - passed);
       passed += range.w.elements();
@@ -122,6 +140,7 @@ void Kernels::adamw(std::span<const UpdateRange> ranges, const AdamWOptions& opt
                    adamw_factors(range, options, state.inputs, state.gradient_scale));
     }
   });
+  adamw_of_products(with_factors, options, state);
 }
 
 }  // namespace berth

@@ -107,11 +107,19 @@ struct AttentionGradients {
   Tensor drelative_qk{};  // [P,2H], where relative positions are given
 };
 
-// The largest attention of a model, which determines how much scratch memory is needed.
-struct AttentionExtent {
+// The most tokens that a factored gradient has, and the most rows and columns together that its
+// matrix has.
+struct FactoredExtent {
+  int64_t tokens = 0, rows_and_columns = 0;
+};
+
+// What determines how much scratch memory a model's operations need: its largest attention and its
+// largest factored gradient.
+struct ScratchExtent {
   int64_t longest = 0;  // tokens of a sequence
   int64_t heads = 1, head_size = 0;
-  int64_t positions = 0;  // relative positions of disentangled attention; 0: none
+  int64_t positions = 0;      // relative positions of disentangled attention; 0: none
+  FactoredExtent factored{};  // no tokens: there are no factored gradients
 };
 
 // The logits of B rows, and what they should have been.

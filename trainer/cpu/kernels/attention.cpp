@@ -7,7 +7,7 @@ namespace berth {
 
 // The backward pass takes more than the forward pass: what AttentionHead::backward takes for each
 // thread, and the gradients of relative positions. A head that two threads share is summed by both.
-size_t Kernels::scratch_bytes(const AttentionExtent& extent) const {
+size_t Kernels::scratch_bytes(const ScratchExtent& extent) const {
   const int64_t length = extent.longest, queries = std::min(kQueries, length);
   const int64_t rows = std::min(extent.positions, std::max<int64_t>(0, 2 * length - 1));
   const int64_t threads = pool_.size();
@@ -15,6 +15,7 @@ size_t Kernels::scratch_bytes(const AttentionExtent& extent) const {
       queries * (2 * score_stride(length) + 1) + 2 * (length + queries) * rows;
   const int64_t sums = (extent.heads + threads - 1) * extent.positions * 2 * extent.head_size;
   return static_cast<size_t>(threads * of_thread + sums) * sizeof(float) +
+         static_cast<size_t>(threads * factored_room(extent.factored)) * sizeof(float) +
          (bf16_ ? bf16_->scratch_bytes() : 0);
 }
 

@@ -11,10 +11,6 @@
 namespace berth {
 namespace {
 
-// Products of matrices with fewer outputs, such as a classifier's, stay in fp32: they cost little,
-// and a job reports their results.
-constexpr int64_t kLeastBf16Outputs = kPanelColumns / 2;
-
 const Bf16Loops* pick_bf16_loops(Precision precision, std::string_view instruction_set) {
   if (precision == Precision::kFp32) return nullptr;
   const bool is_avx512 = instruction_set == "avx512";
@@ -40,14 +36,6 @@ std::unique_ptr<Kernels> make_cpu_kernels(ThreadPool& pool, std::string_view ins
 Kernels::Kernels(ThreadPool& pool, const CpuLoops& loops, const Bf16Loops* bf16)
     : pool_(pool), loops_(loops) {
   if (bf16 != nullptr) bf16_.emplace(pool, *bf16);
-}
-
-Weight::Weight(Tensor w, WeightUse use, const Bf16Products* products)
-    : values(w), in_bf16(products != nullptr && w.rows() >= kLeastBf16Outputs) {
-  if (!w || !in_bf16) return;  // null: a plan's
-  const auto [packs_forward, packs_backward] = products->packs(use);
-  if (packs_forward) forward = products->make_matrix(w.columns(), w.rows());
-  if (packs_backward) backward = products->make_matrix(w.rows(), w.columns());
 }
 
 std::string Kernels::description() const {
@@ -90,25 +78,8 @@ void Kernels::convert(ConstTensor x, Tensor y) {
   });
 }
 
-std::unique_ptr<Weight> Kernels::make_weight(Tensor master, WeightUse use) {
-  assert(master.rank == 2);
-  auto weight = std::make_unique<Weight>(master, use, bf16_ ? &*bf16_ : nullptr);
-  refresh(*weight);
-  return weight;
-}
-
-void Kernels::refresh(Weight& weight) {
-  if (!weight.forward) return;
-  const Tensor master = weight.master();
-  bf16_->pack({master.f32(), master.columns(), true}, *weight.forward,
-              weight.backward ? &*weight.backward : nullptr);
-}
-
-size_t Kernels::packed_bytes(int64_t rows, int64_t columns, WeightUse use) const {
-  if (!bf16_ || rows < kLeastBf16Outputs) return 0;
-  const auto [forward, backward] = bf16_->packs(use);
-  return (forward ? bf16_->matrix_bytes(columns, rows) : 0) +
-         (backward ? bf16_->matrix_bytes(rows, columns) : 0);
+std::unique_ptr<Weight> Kernels::make_weight(ConstTensor values, WeightUse use) {
+  return std::make_unique<Weight>(values, use, bf16_ ? &*bf16_ : nullptr);
 }
 
 }  // namespace berth

@@ -15,6 +15,7 @@
 #include "trainer/cpu/kernels/loops.h"
 #include "trainer/cpu/kernels/step_state.h"
 #include "trainer/cpu/kernels/tensor.h"
+#include "trainer/cpu/kernels/update_range.h"
 #include "trainer/cpu/kernels/weight.h"
 #include "trainer/model/activation.h"
 #include "trainer/model/optimizer_options.h"
@@ -30,7 +31,7 @@ enum class Into { kOverwrite, kAdd };
 
 // Where the gradients of a dense layer's parameters go; null: nobody wants them.
 struct LinearGradients {
-  Tensor dw{};                // [N,K], fp32 or kept_dtype()
+  Tensor dw{};                // [N,K], fp32 or product_dtype()
   Tensor dbias{};             // [N], added to
   Into into_dw = Into::kAdd;  // kOverwrite where dw is not fp32
 };
@@ -50,43 +51,14 @@ struct LowRankGradients {
   Tensor da{}, db{};  // [R,K], [N,R], added to
 };
 
-// What is known of a row of an embedding table's gradient and moments: bits of an int32 a row. What
-// has no bit holds zeros, so that an update need not read it: most rows are in no text. To have
-// bits too many is safe.
-enum RowMark : int32_t { kHasGradient = 1, kHasMoments = 2 };
-
-// One parameter, or neighbours in memory that are updated alike: what an update reads and writes,
-// and how. All tensors have the same number of elements; w, m and v are fp32.
-struct UpdateRange {
-  Tensor w, g{};   // values and gradient; g is fp32 or kept_dtype(), and null in a FactoredUpdate
-  Tensor m, v;     // the first and the second moment
-  Tensor marks{};  // the RowMarks of a table that is looked up; null for other parameters
-  float weight_decay = 0;
-  float rate_scale = 1;  // times the step's learning rate
-  bool adapts = true;    // whether LAMB scales the step by the size of the weights
-  // Whether g is made zeros, for the next update to add to. Only an fp32 gradient can be.
-  bool zeroes_gradient = true;
-};
-
-// A matrix's gradient as the factors of the one product that it is, dy^T x [N,K]: of a batch with
-// few tokens these are smaller, and quicker to keep until the update than what they come to.
-struct FactoredGradient {
-  Tensor dy, x;  // [T,N], [T,K], both in kept_dtype()
-};
-
-struct FactoredUpdate {
-  FactoredGradient gradient;
-  UpdateRange range;  // the matrix
-};
-
 // The CPU's operations of a BERT-family training step. Products are made by OpenBLAS (fp32) or by
 // our own micro-kernels (bf16); everything else is made by loops that were compiled for several
 // instruction sets.
 //
 // Shape letters: T tokens of a packed batch, B sequences, R rows (T, or those of some tokens), H
 // hidden, A heads, D = H/A, F feed-forward, V vocabulary, C classes, N and K a matrix's outputs and
-// inputs. Tensors are fp32 where nothing else is said; ids are int32. Some matrices that only
-// products read may be in kept_dtype(), which says so where it is possible.
+// inputs. Tensors are fp32 where nothing else is said; ids are int32. A matrix that only products
+// read may be in product_dtype() where its comment says so.
 //
 // An operation writes its Tensor arguments, and only reads its ConstTensor arguments. Forward
 // operations overwrite their results. Backward operations overwrite gradients of activations (or
@@ -104,10 +76,8 @@ class Kernels {
   // Such as "cpu-fp32-avx2, OpenBLAS Haswell, 2 threads", for people and for state.json.
   std::string description() const;
   // The type to which products round their factors, except for matrices of few outputs. Products
-  // sum in fp32.
+  // sum in fp32. Activations that only products read in backward are kept in this type.
   DType product_dtype() const { return bf16_ ? DType::kBF16 : DType::kF32; }
-  // The type in which activations are kept for backward when only products will read them.
-  DType kept_dtype() const { return product_dtype(); }
 
   // ---- Elements ------------------------------------------------------------------------------
   void zero(Tensor x);
@@ -115,19 +85,13 @@ class Kernels {
   void convert(ConstTensor x, Tensor y);  // y = x, of the same shape; each in fp32 or bf16
 
   // ---- Memory and weights --------------------------------------------------------------------
-  // [N,K]; packs nothing where its data are null, as a plan's (Parameters) are. Products are the
-  // same to the bit whatever its use.
-  std::unique_ptr<Weight> make_weight(Tensor master, WeightUse use);
-  void refresh(Weight& weight);
-
+  // A matrix [N,K] as the right factor of products, packed from `values`, which must outlive it.
+  // Null values are not packed, but the result still knows its packed_bytes(). Products are the
+  // same to the bit whatever the use. The kernels must outlive the result.
+  std::unique_ptr<Weight> make_weight(ConstTensor values, WeightUse use);
   // Upper bound, in bytes, of the scratch memory that a training step uses beyond its tensors and
   // packed weights.
-  size_t scratch_bytes(const AttentionExtent& extent) const;
-  // What a Weight of this shape holds beside its master.
-  size_t packed_bytes(int64_t rows, int64_t columns, WeightUse use) const;
-  // What operations on factored gradients hold, of so many tokens and matrices of at most so many
-  // rows and columns together.
-  size_t factored_scratch_bytes(int64_t tokens, int64_t rows_and_columns) const;
+  size_t scratch_bytes(const ScratchExtent& extent) const;
 
   // ---- Embeddings ----------------------------------------------------------------------------
   // y [T,H] = word[ids.words] + position[ids.positions] + type[ids.types], row by row.
@@ -164,30 +128,30 @@ class Kernels {
 
   // ---- Matrix products -----------------------------------------------------------------------
   // y [T,N] = x [T,K] w^T + bias [N].
-  void linear_forward(Tensor x, const Weight& w, Tensor bias, Tensor y);
-  // dx [T,K] = dy [T,N] w; dw = or += dy^T x, summed up in fp32; dbias += column sums
-  // of dy.
-  void linear_backward(Tensor dy, Tensor x, const Weight& w, Tensor dx, Into into,
+  void linear_forward(ConstTensor x, const Weight& w, ConstTensor bias, Tensor y);
+  // dx [T,K] = dy [T,N] w, or that is added to dx. dw = dy^T x, summed in fp32, or that is added to
+  // dw. The column sums of dy are added to dbias.
+  void linear_backward(ConstTensor dy, ConstTensor x, const Weight& w, Tensor dx, Into into,
                        const LinearGradients& gradients);
-  // pre = x w^T + bias, kept for backward in fp32 or kept_dtype(); y = activation(pre), of what was
-  // kept. GELU: Hendrycks and Gimpel 2016, arXiv:1606.08415, by erf (kGelu) or its tanh
-  // approximation (kGeluTanh).
-  void linear_activation_forward(Tensor x, const Weight& w, Tensor bias, Activation activation,
-                                 Tensor pre, Tensor y);
+  // pre = x w^T + bias, kept for backward in fp32 or product_dtype(). y = activation(pre), computed
+  // from the kept values. GELU (Hendrycks and Gimpel 2016, arXiv:1606.08415) uses erf (kGelu) or
+  // its tanh approximation (kGeluTanh).
+  void linear_activation_forward(ConstTensor x, const Weight& w, ConstTensor bias,
+                                 Activation activation, Tensor pre, Tensor y);
 
-  // y = activation(x); y may be x. Where `kept` is given, x is kept there (in its dtype, fp32 or
-  // kept_dtype()), and y is computed from what was kept: a later call on it gives the same bits.
-  // GELU: see above.
+  // y = activation(x); y may be x. Where `kept` is given, x is stored there (in fp32 or
+  // product_dtype()), and y is computed from the stored values: a later call on them gives the same
+  // bits.
   void activation_forward(ConstTensor x, Activation activation, Tensor y, Tensor kept = {});
   // Turns dy into the gradient of x, in place.
   void activation_backward(ConstTensor x, Activation activation, Tensor dy);
 
   // Low-rank adaptation of a matrix (Hu et al. 2021, arXiv:2106.09685): down = x a^T; the
   // adapter's columns of y += scale * down b^T. x [T,K]. down [T,R] is kept for backward.
-  void low_rank_forward(Tensor x, const LowRankFactors& adapter, Tensor down, Tensor y);
+  void low_rank_forward(ConstTensor x, const LowRankFactors& adapter, Tensor down, Tensor y);
   // dy has the shape of y. x and down are those of forward.
-  void low_rank_backward(Tensor dy, Tensor x, Tensor down, const LowRankFactors& adapter,
-                         const LowRankGradients& gradients);
+  void low_rank_backward(ConstTensor dy, ConstTensor x, ConstTensor down,
+                         const LowRankFactors& adapter, const LowRankGradients& gradients);
 
   // ---- Convolution ---------------------------------------------------------------------------
   // Lays the S neighbours of each token (S odd, the token itself in the middle) side by side, so
@@ -241,23 +205,17 @@ class Kernels {
   void span_cross_entropy(const SpanLossInputs& inputs, StepState& state, Tensor dlogits);
 
   // ---- Optimizer -----------------------------------------------------------------------------
-  // Adds the sum of squares of x (any shape, fp32 or kept_dtype()) to the state.
-  void add_squares(Tensor x, StepState& state);
-  // The same of the rows of x that have kHasGradient; the others are zeros. x: as many rows of one
-  // length as there are marks.
-  void add_squares_of_rows(Tensor x, Tensor marks, StepState& state);
-  // The same of gradients that are not computed: |dy^T x|^2 is the sum of the products of dy dy^T's
-  // elements and those of x x^T (Li et al. 2022, arXiv:2110.05679, section 4).
-  void add_squares_of_products(std::span<const FactoredGradient> gradients, StepState& state);
+  // Adds the sum of the squares of all gradients to the state. A factored gradient is not
+  // multiplied out: |dy^T x|^2 is the sum of the elements of dy dy^T times those of x x^T (Li et
+  // al. 2022, arXiv:2110.05679, section 4).
+  void add_squares(std::span<const Gradient> gradients, StepState& state);
   // AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101) with bias correction, as
-  // torch.optim.AdamW: w -= rate * decay * w; w -= rate * m_hat / (sqrt(v_hat) + epsilon). g is
-  // taken times the factor of StepState::finish_gradients(). Ranges are disjoint. Keeps their marks
-  // true: rows that have no mark are decayed, and nothing else of them is read or written.
+  // torch.optim.AdamW: w -= rate * decay * w; w -= rate * m_hat / (sqrt(v_hat) + epsilon). The
+  // gradient is multiplied by StepState::gradient_scale. Ranges are disjoint. Rows of a table that
+  // have no mark are decayed, and nothing else of them is read or written; the marks are updated.
+  // A factored gradient is multiplied out piece by piece and is never whole in memory.
   void adamw(std::span<const UpdateRange> ranges, const AdamWOptions& options,
              const StepState& state);
-  // The same for matrices whose gradients are made piece by piece and are never whole in memory.
-  void adamw_of_products(std::span<const FactoredUpdate> updates, const AdamWOptions& options,
-                         const StepState& state);
   // LAMB (You et al. 2019, arXiv:1904.00962), with bias correction. As adamw, but the whole step of
   // a range, u = m_hat / (sqrt(v_hat) + epsilon) + decay * w, is scaled by |w| / |u| where the
   // range adapts and neither is 0. So each range is one parameter. All of g, m and v are read and
@@ -274,18 +232,28 @@ class Kernels {
   void multiply_by(const Weight& weight, const std::optional<Bf16Matrix>& right,
                    const Product& product, const TileFunction& after = {});
   // dw = dy^T x, or that added; of bf16 overwritten.
-  void weight_gradient(const Weight& weight, Tensor dy, Tensor x, Tensor dw, Into into);
+  void weight_gradient(const Weight& weight, ConstTensor dy, ConstTensor x, Tensor dw, Into into);
   // A small one, in bf16 where large ones are, on the calling thread, `thread` of the pool's.
   void multiply_alone(const Product& product, int thread);
-  // Of each thread, for gradients of so many tokens and matrices of so many rows and columns.
-  int64_t factored_room(int64_t tokens, int64_t rows_and_columns) const;
-  int64_t make_factored_room(int64_t tokens, int64_t rows_and_columns);
-  // Both in fp32: where they lie, or made in `room`.
+  // The sums of squares of blocks of a gradient, which do not depend on the number of threads.
+  std::vector<double> squares_of_blocks(ConstTensor x);
+  std::vector<double> squares_of_marked_rows(ConstTensor x, ConstTensor marks);
+  // |dy^T x|^2 of each of them.
+  std::vector<double> squares_of_products(std::span<const FactoredGradient> gradients);
+  // Elements of scratch that each thread needs for factored gradients.
+  int64_t factored_room(const FactoredExtent& extent) const;
+  int64_t make_factored_room(const FactoredExtent& extent);
+  float* room_of(int thread, int64_t room) const {
+    return reinterpret_cast<float*>(factored_.data()) + thread * room;
+  }
+  // Both factors in fp32: the same memory where they are fp32, else copies in `room`.
   FactoredGradient in_fp32(const FactoredGradient& g, float* room) const;
-  // |dy^T x|^2; `room`: for what is computed on the way.
+  // |dy^T x|^2. `room` is scratch memory.
   double squares_of(const FactoredGradient& g, float* room, int thread);
-  // Rows [begin, end) of the matrix, on the calling thread.
-  void update_matrix(const FactoredUpdate& update, int64_t begin, int64_t end,
+  void adamw_of_products(std::span<const UpdateRange> ranges, const AdamWOptions& options,
+                         const StepState& state);
+  // Updates rows [begin, end) of a matrix with a factored gradient, on the calling thread.
+  void update_matrix(const UpdateRange& range, int64_t begin, int64_t end,
                      const AdamWFactors& factors, float* room, int thread);
   // Elements [begin, end) of the range, on the calling thread.
   void update_range(const UpdateRange& range, int64_t begin, int64_t end,
@@ -306,14 +274,14 @@ class Kernels {
                              const LayerNormParameters& parameters,
                              const std::optional<DropoutDraw>& draw,
                              const AddLayerNormGradients& gradients);
-  void add_column_sums(Tensor x, Tensor sums);
+  void add_column_sums(ConstTensor x, Tensor sums);
 
   ThreadPool& pool_;
   const CpuLoops& loops_;
   std::optional<Bf16Products> bf16_;
   std::vector<std::vector<float>> attention_scratch_;  // one for each thread
   std::vector<std::vector<float>> relative_sums_;      // of its backward pass, one for each part
-  std::vector<float> factored_;                        // scratch of factored gradients
+  Memory factored_;  // scratch of factored gradients; cache lines begin at its tiles
 };
 
 }  // namespace berth

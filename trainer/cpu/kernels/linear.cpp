@@ -5,7 +5,7 @@ namespace berth {
 namespace {
 
 // y = x w^T + bias.
-Product forward_product(const Tensor& x, const Tensor& w, const Tensor& bias, const Tensor& y) {
+Product forward_product(ConstTensor x, ConstTensor w, ConstTensor bias, Tensor y) {
   assert(x.columns() == w.columns() && y.rows() == x.rows() && y.columns() == w.rows());
   return {.m = x.rows(),
           .n = w.rows(),
@@ -21,7 +21,7 @@ Product forward_product(const Tensor& x, const Tensor& w, const Tensor& bias, co
 
 void Kernels::multiply_by(const Weight& weight, const std::optional<Bf16Matrix>& right,
                           const Product& product, const TileFunction& after) {
-  if (weight.in_bf16) {
+  if (weight.multiplies_in_bf16()) {
     bf16_->multiply(product, right ? &*right : nullptr, after);
   } else {
     multiply(pool_, product, after);
@@ -36,51 +36,48 @@ void Kernels::multiply_alone(const Product& product, int thread) {
   }
 }
 
-void Kernels::linear_forward(Tensor x, const Weight& w, Tensor bias, Tensor y) {
-  const Weight& weight = w;
-  multiply_by(weight, weight.forward, forward_product(x, w.master(), bias, y));
+void Kernels::linear_forward(ConstTensor x, const Weight& w, ConstTensor bias, Tensor y) {
+  multiply_by(w, w.forward(), forward_product(x, w.values(), bias, y));
 }
 
-void Kernels::linear_activation_forward(Tensor x, const Weight& w, Tensor bias,
+void Kernels::linear_activation_forward(ConstTensor x, const Weight& w, ConstTensor bias,
                                         Activation activation, Tensor pre, Tensor y) {
-  const Weight& weight = w;
   const Tensor sums = pre.dtype == DType::kF32 ? pre : y;
-  multiply_by(weight, weight.forward, forward_product(x, w.master(), bias, sums),
-              [&](const Tile& tile) {
-                for (int64_t t = tile.row; t < tile.row + tile.rows; ++t) {
-                  const int64_t at = t * y.columns() + tile.column;
-                  keep_row(sums.f32() + at, pre, at, tile.columns);
-                  activate_row(pre, activation, at, tile.columns, y.f32() + at);
-                }
-              });
+  multiply_by(w, w.forward(), forward_product(x, w.values(), bias, sums), [&](const Tile& tile) {
+    for (int64_t t = tile.row; t < tile.row + tile.rows; ++t) {
+      const int64_t at = t * y.columns() + tile.column;
+      keep_row(sums.f32() + at, pre, at, tile.columns);
+      activate_row(pre, activation, at, tile.columns, y.f32() + at);
+    }
+  });
 }
 
-void Kernels::linear_backward(Tensor dy, Tensor x, const Weight& w, Tensor dx, Into into,
+void Kernels::linear_backward(ConstTensor dy, ConstTensor x, const Weight& w, Tensor dx, Into into,
                               const LinearGradients& gradients) {
-  const Weight& weight = w;
-  const Tensor master = w.master();
-  const int64_t tokens = dy.rows(), outputs = dy.columns(), inputs = master.columns();
-  assert(master.rows() == outputs);
+  const ConstTensor values = w.values();
+  const int64_t tokens = dy.rows(), outputs = dy.columns(), inputs = values.columns();
+  assert(values.rows() == outputs);
   if (dx) {
     assert(dx.columns() == inputs);
     const Product data_gradient{.m = tokens,
                                 .n = inputs,
                                 .k = outputs,
                                 .a = {dy.f32(), outputs},
-                                .b = {master.f32(), inputs},
+                                .b = {values.f32(), inputs},
                                 .c = dx.f32(),
                                 .c_stride = inputs,
                                 .add = into == Into::kAdd};
-    multiply_by(weight, weight.backward, data_gradient);
+    multiply_by(w, w.backward(), data_gradient);
   }
   if (gradients.dw) {
     assert(x.columns() == inputs && x.rows() == tokens);
-    weight_gradient(weight, dy, x, gradients.dw, gradients.into_dw);
+    weight_gradient(w, dy, x, gradients.dw, gradients.into_dw);
   }
   if (gradients.dbias) add_column_sums(dy, gradients.dbias);
 }
 
-void Kernels::weight_gradient(const Weight& weight, Tensor dy, Tensor x, Tensor dw, Into into) {
+void Kernels::weight_gradient(const Weight& weight, ConstTensor dy, ConstTensor x, Tensor dw,
+                              Into into) {
   Product product{.m = dy.columns(),
                   .n = x.columns(),
                   .k = dy.rows(),
@@ -104,7 +101,7 @@ void Kernels::weight_gradient(const Weight& weight, Tensor dy, Tensor x, Tensor 
 }
 
 // Each thread has columns of its own; sums in fp32 over blocks of rows, of blocks in double.
-void Kernels::add_column_sums(Tensor x, Tensor sums) {
+void Kernels::add_column_sums(ConstTensor x, Tensor sums) {
   constexpr int64_t kRows = 32, kColumns = 64;
   const int64_t rows = x.rows(), columns = x.columns();
   const int64_t strips = (columns + kColumns - 1) / kColumns;

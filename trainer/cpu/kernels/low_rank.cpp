@@ -3,7 +3,8 @@
 
 namespace berth {
 
-void Kernels::low_rank_forward(Tensor x, const LowRankFactors& adapter, Tensor down, Tensor y) {
+void Kernels::low_rank_forward(ConstTensor x, const LowRankFactors& adapter, Tensor down,
+                               Tensor y) {
   const auto& [a, b, scale, column] = adapter;
   const int64_t tokens = x.rows(), inputs = x.columns(), rank = a.rows();
   assert(a.columns() == inputs && b.columns() == rank && down.columns() == rank);
@@ -26,8 +27,8 @@ void Kernels::low_rank_forward(Tensor x, const LowRankFactors& adapter, Tensor d
                    .add = true});
 }
 
-void Kernels::low_rank_backward(Tensor dy, Tensor x, Tensor down, const LowRankFactors& adapter,
-                                const LowRankGradients& gradients) {
+void Kernels::low_rank_backward(ConstTensor dy, ConstTensor x, ConstTensor down,
+                                const LowRankFactors& adapter, const LowRankGradients& gradients) {
   const auto& [a, b, scale, column] = adapter;
   const auto& [ddown, dx, into_dx, da, db] = gradients;
   const int64_t tokens = x.rows(), inputs = x.columns(), rank = a.rows(), outputs = b.rows();

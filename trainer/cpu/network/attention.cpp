@@ -36,7 +36,7 @@ void SelfAttention::allocate(Arena& arena, int64_t tokens, int64_t most_picked) 
   if (picked_) {
     picked_->allocate(arena, tokens, most_picked);
   } else {
-    qkv_ = arena.make(kernels_.kept_dtype(), {tokens, 3 * hidden});
+    qkv_ = arena.make(kernels_.product_dtype(), {tokens, 3 * hidden});
     log_sum_exp_ = arena.make(DType::kF32, {tokens, config_.num_attention_heads});
   }
   attended_ = arena.make(DType::kF32, {picked_ ? most_picked : tokens, hidden});

@@ -22,7 +22,7 @@ FeedForward::FeedForward(const FeedForward& other, int64_t layer) : FeedForward(
 }
 
 void FeedForward::allocate(Arena& arena, int64_t most_rows) {
-  pre_ = arena.make(kernels_.kept_dtype(), {most_rows, config_.intermediate_size});
+  pre_ = arena.make(kernels_.product_dtype(), {most_rows, config_.intermediate_size});
   sum_ = arena.make(DType::kF32, {most_rows, config_.hidden_size});
   norm_.allocate(arena, most_rows);
   for (auto* adapter : {&intermediate_adapter_, &output_adapter_}) {
@@ -89,7 +89,7 @@ void FeedForward::backward(const StepContext& step, Tensor x, Tensor picked, Ten
                               dactivated);
   }
   // d already holds the gradient of the residual.
-  intermediate_.activation_backward(kernels_, dactivated, pre, config_.hidden_act, x, d,
+  intermediate_.activation_backward(kernels_, dactivated, {pre, config_.hidden_act}, x, d,
                                     Into::kAdd);
   if (intermediate_adapter_) {  // dactivated now holds the gradient of `pre`
     intermediate_adapter_->backward(step, adapter_dropout(LayerPart::kIntermediate, picked), x,

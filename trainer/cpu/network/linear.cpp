@@ -2,16 +2,15 @@
 
 namespace berth {
 
-void Linear::backward(Kernels& kernels, Tensor dy, Tensor x, Tensor dx, Into into) const {
+void Linear::backward(Kernels& kernels, ConstTensor dy, ConstTensor x, Tensor dx, Into into) const {
   kernels.linear_backward(dy, x, weight.weight(), dx, into, gradients());
   weight.take_product(kernels, dy, x);
 }
 
-void Linear::activation_backward(Kernels& kernels, Tensor dy, Tensor pre, Activation activation,
-                                 Tensor x, Tensor dx, Into into) const {
-  kernels.activation_backward(pre, activation, dy);
-  kernels.linear_backward(dy, x, weight.weight(), dx, into, gradients());
-  weight.take_product(kernels, dy, x);
+void Linear::activation_backward(Kernels& kernels, Tensor dy, const Preactivation& pre,
+                                 ConstTensor x, Tensor dx, Into into) const {
+  kernels.activation_backward(pre.values, pre.activation, dy);
+  backward(kernels, dy, x, dx, into);
 }
 
 LinearGradients Linear::gradients() const {

@@ -7,6 +7,12 @@
 
 namespace berth {
 
+// The input of an activation, as forward kept it.
+struct Preactivation {
+  ConstTensor values;
+  Activation activation;
+};
+
 // One dense layer: y = x w^T + bias. Copies share the parameters.
 struct Linear {
   // The parameters `name`.weight and `name`.bias. `count` > 1 joins that many neighbours (query,
@@ -19,17 +25,17 @@ struct Linear {
   bool reads_input() const { return weight.trains(); }
 
   // As Kernels::linear_forward and linear_activation_forward.
-  void forward(Kernels& kernels, Tensor x, Tensor y) const {
+  void forward(Kernels& kernels, ConstTensor x, Tensor y) const {
     kernels.linear_forward(x, weight.weight(), bias.value(), y);
   }
-  void activation_forward(Kernels& kernels, Tensor x, Activation activation, Tensor pre,
+  void activation_forward(Kernels& kernels, ConstTensor x, Activation activation, Tensor pre,
                           Tensor y) const {
     kernels.linear_activation_forward(x, weight.weight(), bias.value(), activation, pre, y);
   }
-  // As Kernels::linear_backward, the second after Kernels::activation_backward. The gradients of
-  // the parameters go to where these hold them.
-  void backward(Kernels& kernels, Tensor dy, Tensor x, Tensor dx, Into into) const;
-  void activation_backward(Kernels& kernels, Tensor dy, Tensor pre, Activation activation, Tensor x,
+  // As Kernels::linear_backward. The gradients of the parameters go where their handles hold them.
+  void backward(Kernels& kernels, ConstTensor dy, ConstTensor x, Tensor dx, Into into) const;
+  // The same for y = activation(x w^T + bias). Turns dy into the gradient of the preactivation.
+  void activation_backward(Kernels& kernels, Tensor dy, const Preactivation& pre, ConstTensor x,
                            Tensor dx, Into into) const;
 
   Parameter& weight;

@@ -54,7 +54,7 @@ class MaskedLmHead final : public Head {
                              Into::kOverwrite, {word_.gradient(), bias_.gradient()});
     kernels_.layer_norm_backward(d, norm_.normalized(activated_.first(rows)), norm_.parameters(), d,
                                  norm_.gradients());
-    dense_.activation_backward(kernels_, d, pre_.first(rows), names_.activation, hidden_, dhidden,
+    dense_.activation_backward(kernels_, d, {pre_.first(rows), names_.activation}, hidden_, dhidden,
                                Into::kOverwrite);
   }
 

@@ -14,7 +14,7 @@ PickedAttention::PickedAttention(const ModelConfig& config, int64_t layer, Param
 void PickedAttention::allocate(Arena& arena, int64_t tokens, int64_t most_picked) {
   const int64_t hidden = config_.hidden_size;
   q_ = arena.make(DType::kF32, {most_picked, hidden});
-  kv_ = arena.make(kernels_.kept_dtype(), {tokens, 2 * hidden});
+  kv_ = arena.make(kernels_.product_dtype(), {tokens, 2 * hidden});
   log_sum_exp_ = arena.make(DType::kF32, {most_picked, config_.num_attention_heads});
 }
 

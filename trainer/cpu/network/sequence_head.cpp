@@ -52,8 +52,8 @@ class SequenceHead final : public Head {
     classifier_.backward(kernels_, dlogits_.first(sequences), pooled_.first(sequences), dpooled,
                          Into::kOverwrite);
     kernels_.dropout(dpooled, after(step), step.state, dpooled);
-    dense_.activation_backward(kernels_, dpooled, pre_.first(sequences), names_.activation, first_,
-                               dhidden, Into::kOverwrite);
+    dense_.activation_backward(kernels_, dpooled, {pre_.first(sequences), names_.activation},
+                               first_, dhidden, Into::kOverwrite);
     if (names_.drops_before_dense) kernels_.dropout(dhidden, before(step), step.state, dhidden);
   }
 

@@ -52,7 +52,7 @@ TEST_P(AdamW, AgreesWithItsDefinitionOverSeveralSteps) {
     std::vector<float> single(g.begin(), g.end());
     copy_in(gt, single.data());
     count_examples(4);
-    kernels().add_squares(gt, *state_);
+    add_squares(gt);
     state_->finish_gradients(0);
     kernels().adamw(ranges, {}, *state_);
     for (const Part& part : parts) {
@@ -99,7 +99,8 @@ TEST_P(AdamW, OfMarkedRowsEqualsThatOfAllRows) {
     for (const Tensor& which : {ids(std::vector<int32_t>(kRows, kHasGradient)), marked.marks}) {
       begin({.seed = 1, .step = step, .learning_rate = 0.01f});
       count_examples(1);
-      kernels().add_squares_of_rows(marked.g, which, *state_);
+      const Gradient gradient{.values = marked.g, .marks = which};
+      kernels().add_squares({&gradient, 1}, *state_);
       state_->finish_gradients(0);
       norms.push_back(state_->outcome().grad_norm);
     }
@@ -122,8 +123,8 @@ TEST_P(AdamW, ClipsTheGlobalNorm) {
   begin({.step = 0, .learning_rate = 0.1f});
   const Tensor a = tensor({2}, {6, 0}), b = tensor({1}, {8});
   count_examples(2);
-  kernels().add_squares(a, *state_);
-  kernels().add_squares(b, *state_);
+  add_squares(a);
+  add_squares(b);
   state_->finish_gradients(1.0f);
   EXPECT_NEAR(state_->outcome().grad_norm, 5, 1e-9);  // 10 divided by 2 examples
   const Tensor w = zeros({2}), m = zeros({2}), v = zeros({2});
@@ -135,7 +136,7 @@ TEST_P(AdamW, DoesNotScaleASmallNorm) {
   begin({.step = 0, .learning_rate = 0.1f});
   const Tensor g = tensor({2}, {0.3, 0.4});
   count_examples(1);
-  kernels().add_squares(g, *state_);
+  add_squares(g);
   state_->finish_gradients(1.0f);
   const Tensor w = zeros({2}), m = zeros({2}), v = zeros({2});
   update({.w = w, .g = g, .m = m, .v = v});
@@ -145,7 +146,7 @@ TEST_P(AdamW, DoesNotScaleASmallNorm) {
 TEST_P(AdamW, WithoutExamplesOnlyDecays) {
   begin({.step = 0, .learning_rate = 0.1f});
   const Tensor g = zeros({3}), w = tensor({3}, {1, 2, 3}), m = zeros({3}), v = zeros({3});
-  kernels().add_squares(g, *state_);
+  add_squares(g);
   state_->finish_gradients(1.0f);
   update({.w = w, .g = g, .m = m, .v = v, .weight_decay = 0.5f});
   expect_near(w, {0.95, 1.9, 2.85}, 1e-6, "w");
@@ -156,7 +157,7 @@ TEST_P(AdamW, SumsSquaresWithoutLosingSmallOnes) {
   Vector x(static_cast<size_t>(n), 1e-3);
   x[0] = 1e4;
   count_examples(1);
-  kernels().add_squares(tensor({n}, x), *state_);
+  add_squares(tensor({n}, x));
   state_->finish_gradients(0);
   EXPECT_NEAR(state_->outcome().grad_norm, std::sqrt(1e8 + 100002e-6), 1e-6);
 }

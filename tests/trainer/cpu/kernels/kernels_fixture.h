@@ -67,7 +67,10 @@ class KernelsTest : public testing::TestWithParam<Backend> {
     return made;
   }
   Tensor zeros(std::initializer_list<int64_t> shape) { return make(DType::kF32, shape); }
-  Tensor kept(std::initializer_list<int64_t> shape) { return make(kernels().kept_dtype(), shape); }
+  // Memory for an activation that only products read.
+  Tensor kept(std::initializer_list<int64_t> shape) {
+    return make(kernels().product_dtype(), shape);
+  }
   Tensor ids(const std::vector<int32_t>& values) {
     const Tensor made = make(DType::kI32, {static_cast<int64_t>(values.size())});
     copy_in(made, values.data());
@@ -80,6 +83,11 @@ class KernelsTest : public testing::TestWithParam<Backend> {
   std::unique_ptr<Weight> weight(std::initializer_list<int64_t> shape,
                                  const reference::Vector& values) {
     return kernels().make_weight(tensor(shape, values), WeightUse::kTraining);
+  }
+
+  void add_squares(ConstTensor gradient) {
+    const Gradient whole{.values = gradient};
+    kernels().add_squares({&whole, 1}, *state_);
   }
 
   std::vector<float> floats(Tensor x) {

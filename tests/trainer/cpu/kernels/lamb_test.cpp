@@ -66,7 +66,7 @@ TEST_P(Lamb, AgreesWithItsDefinitionOverSeveralSteps) {
     std::vector<float> single(g.begin(), g.end());
     copy_in(gt, single.data());
     count_examples(4);
-    kernels().add_squares(gt, *state_);
+    add_squares(gt);
     state_->finish_gradients(0);
     kernels().lamb(ranges, {}, *state_);
     for (double& value : g) value /= 4;
@@ -86,7 +86,7 @@ TEST_P(Lamb, AgreesWithItsDefinitionOverSeveralSteps) {
 TEST_P(Lamb, ZeroGradientsChangeNothing) {
   begin({.step = 0, .learning_rate = 0.1f});
   const Tensor g = zeros({3}), w = tensor({3}, {1, 2, 3}), m = zeros({3}), v = zeros({3});
-  kernels().add_squares(g, *state_);
+  add_squares(g);
   state_->finish_gradients(1.0f);
   const UpdateRange range{.w = w, .g = g, .m = m, .v = v};
   kernels().lamb({&range, 1}, {}, *state_);

@@ -93,7 +93,7 @@ TEST_P(Bf16Linear, RoundsItsFactors) {
 
 // The sums are kept rounded to bf16. The activation and its gradient are those of the rounded sums.
 TEST_P(Bf16Linear, ActivatesTheRoundedSums) {
-  EXPECT_EQ(kernels().kept_dtype(), DType::kBF16);
+  EXPECT_EQ(kernels().product_dtype(), DType::kBF16);
   const Vector x = rounded(kTokens * kInputs), w = rounded(kOutputs * kInputs);
   const auto weights = weight({kOutputs, kInputs}, w);
   const Tensor inputs = tensor({kTokens, kInputs}, x), bias = tensor({kOutputs}, random(kOutputs));
@@ -135,10 +135,10 @@ TEST_P(Bf16Linear, KeepsTheNearestNumber) {
 }
 
 TEST_P(Bf16Linear, UsesChangedValuesAfterRefresh) {
-  const auto w = weight({32, 1}, Vector(32, 1));
-  const std::vector<float> changed(32, 2);
-  copy_in(w->master(), changed.data());
-  kernels().refresh(*w);
+  const Tensor values = tensor({32, 1}, Vector(32, 1));
+  const auto w = kernels().make_weight(values, WeightUse::kTraining);
+  fill(values, 2);
+  w->refresh();
   const Tensor y = garbage({3, 32}), dx = garbage({3, 1});
   kernels().linear_forward(tensor({3, 1}, Vector(3, 1)), *w, zeros({32}), y);
   kernels().linear_backward(y, {}, *w, dx, Into::kOverwrite, {});
@@ -174,9 +174,13 @@ TEST_P(Bf16Linear, GivesTheSameResultForEveryUseOfAWeight) {
 
 TEST_P(Bf16Linear, PacksOnceForInferenceAndNeverForFewTokens) {
   const size_t bf16 = 64 * 96 * 2;
-  EXPECT_EQ(kernels().packed_bytes(64, 96, WeightUse::kInference), bf16);
-  EXPECT_EQ(kernels().packed_bytes(64, 96, WeightUse::kTrainingOfFewTokens), 0u);
-  const size_t training = kernels().packed_bytes(64, 96, WeightUse::kTraining);
+  const auto packed_bytes = [&](WeightUse use) {
+    const ConstTensor without_data{.rank = 2, .shape = {64, 96}};
+    return kernels().make_weight(without_data, use)->packed_bytes();
+  };
+  EXPECT_EQ(packed_bytes(WeightUse::kInference), bf16);
+  EXPECT_EQ(packed_bytes(WeightUse::kTrainingOfFewTokens), 0u);
+  const size_t training = packed_bytes(WeightUse::kTraining);
   EXPECT_TRUE(training == 0 || training == 2 * bf16) << training;
 }
 
@@ -256,10 +260,11 @@ TEST_P(Linear, OfNoTokensChangesNoGradient) {
 
 TEST_P(Linear, UsesChangedValuesAfterRefresh) {
   const Tensor x = tensor({1, 2}, {1, 2}), y = garbage({1, 1});
-  const auto w = weight({1, 2}, {3, 4});
+  const Tensor values = tensor({1, 2}, {3, 4});
+  const auto w = kernels().make_weight(values, WeightUse::kTraining);
   const std::vector<float> changed{5, 6};
-  copy_in(w->master(), changed.data());
-  kernels().refresh(*w);
+  copy_in(values, changed.data());
+  w->refresh();
   kernels().linear_forward(x, *w, zeros({1}), y);
   expect_near(y, {17}, 0, "y");
 }

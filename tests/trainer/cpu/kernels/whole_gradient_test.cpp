@@ -83,7 +83,7 @@ class WholeGradient : public KernelsTest {
       }
       begin({.seed = 1, .step = 3, .learning_rate = 0.01f});
       count_examples(2);
-      kernels().add_squares(is_apart ? whole : place, *state_);
+      add_squares(is_apart ? whole : place);
       state_->finish_gradients(1);
       kernels().adamw(ranges, {}, *state_);
       side.norm = state_->outcome().grad_norm;
@@ -103,7 +103,7 @@ class WholeGradient : public KernelsTest {
       Vector g = random(5000);
       g[4999] = bad;
       count_examples(2);
-      kernels().add_squares(in_kept_dtype(tensor({50, 100}, g)), *state_);
+      add_squares(in_kept_dtype(tensor({50, 100}, g)));
       state_->finish_gradients(1);
       EXPECT_FALSE(std::isfinite(state_->outcome().grad_norm));
       begin(inputs_);

@@ -1,0 +1,36 @@
+#include "trainer/cpu/kernels/weight.h"
+
+namespace berth {
+namespace {
+
+// Products of matrices with fewer outputs, such as a classifier's, stay in fp32: they cost little,
+// and a job reports their results.
+constexpr int64_t kLeastBf16Outputs = kPanelColumns / 2;
+
+}  // namespace
+
+Weight::Weight(ConstTensor values, WeightUse use, Bf16Products* products)
+    : values_(values),
+      use_(use),
+      products_(values.rows() >= kLeastBf16Outputs ? products : nullptr) {
+  if (!values || products_ == nullptr) return;
+  const auto [packs_forward, packs_backward] = products_->packs(use);
+  if (packs_forward) forward_ = products_->make_matrix(values.columns(), values.rows());
+  if (packs_backward) backward_ = products_->make_matrix(values.rows(), values.columns());
+  refresh();
+}
+
+void Weight::refresh() {
+  if (!forward_) return;
+  products_->pack({values_.f32(), values_.columns(), true}, *forward_,
+                  backward_ ? &*backward_ : nullptr);
+}
+
+size_t Weight::packed_bytes() const {
+  if (products_ == nullptr) return 0;
+  const auto [packs_forward, packs_backward] = products_->packs(use_);
+  return (packs_forward ? products_->matrix_bytes(values_.columns(), values_.rows()) : 0) +
+         (packs_backward ? products_->matrix_bytes(values_.rows(), values_.columns()) : 0);
+}
+
+}  // namespace berth
