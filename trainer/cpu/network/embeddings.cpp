@@ -8,21 +8,25 @@ namespace berth {
 Embeddings::Embeddings(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
     : config_(config),
       kernels_(kernels),
+      word_(parameters.parameter(embedding_names(config).word + ".weight")),
       norm_(parameters, embedding_names(config).norm, config.layer_norm_eps) {
   const EmbeddingNames names = embedding_names(config);
-  const Parameter& word = parameters.parameter(names.word + ".weight");
-  tables_.word = word.value();
-  gradients_.dword = word.gradient();
-  gradients_.word_marks = word.marks();
-  if (!names.position.empty()) {
-    tables_.position = parameters.value(names.position + ".weight");
-    gradients_.dposition = parameters.gradient(names.position + ".weight");
-  }
-  if (!names.token_type.empty()) {
-    tables_.type = parameters.value(names.token_type + ".weight");
-    gradients_.dtype = parameters.gradient(names.token_type + ".weight");
-  }
+  if (!names.position.empty()) position_ = &parameters.parameter(names.position + ".weight");
+  if (!names.token_type.empty()) token_type_ = &parameters.parameter(names.token_type + ".weight");
   if (!names.projection.empty()) projection_.emplace(parameters, names.projection);
+}
+
+EmbeddingTables Embeddings::tables() const {
+  return {.word = word_.value(),
+          .position = position_ ? position_->value() : Tensor(),
+          .type = token_type_ ? token_type_->value() : Tensor()};
+}
+
+EmbeddingGradients Embeddings::gradients() const {
+  return {.dword = word_.gradient(),
+          .dposition = position_ ? position_->gradient() : Tensor(),
+          .dtype = token_type_ ? token_type_->gradient() : Tensor(),
+          .word_marks = word_.marks()};
 }
 
 void Embeddings::allocate(Arena& arena, const BatchLimits& limits) {
@@ -38,7 +42,7 @@ void Embeddings::forward(const StepContext& step, Tensor y) {
   const int64_t tokens = batch.num_tokens;
   const Tensor sum = sum_.first(tokens);
   const Tensor normalized = projection_ ? normalized_.first(tokens) : y;
-  kernels_.embedding_forward(batch.embedding_ids(), tables_, sum);
+  kernels_.embedding_forward(batch.embedding_ids(), tables(), sum);
   kernels_.layer_norm_forward(sum, norm_.parameters(), normalized, norm_.statistics(tokens));
   kernels_.dropout(normalized, step.dropout(config_.hidden_dropout_prob, kEmbeddingsSite),
                    step.state, normalized);
@@ -58,7 +62,7 @@ void Embeddings::backward(const StepContext& step, Tensor dy) {
                                norm_.gradients());
   const PaddingRows padding{.word = config_.pad_token_id,
                             .position = config_.counts_from_padding() ? config_.pad_token_id : -1};
-  kernels_.embedding_backward(d, batch.embedding_ids(), padding, gradients_);
+  kernels_.embedding_backward(d, batch.embedding_ids(), padding, gradients());
 }
 
 }  // namespace berth

@@ -21,10 +21,14 @@ class Embeddings {
   void backward(const StepContext& step, Tensor dy);  // overwrites dy
 
  private:
+  EmbeddingTables tables() const;
+  EmbeddingGradients gradients() const;
+
   const ModelConfig& config_;
   Kernels& kernels_;
-  EmbeddingTables tables_;
-  EmbeddingGradients gradients_;
+  Parameter& word_;
+  Parameter* position_ = nullptr;    // null: the model has no table of absolute positions
+  Parameter* token_type_ = nullptr;  // null: the model has no token types
   LayerNorm norm_;
   std::optional<Linear> projection_;
   Tensor sum_;                       // [T,E]

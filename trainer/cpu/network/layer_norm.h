@@ -7,26 +7,28 @@
 
 namespace berth {
 
-// One layer normalization of the network: views of its parameters and their gradients, and the
-// statistics of the rows that the last forward pass normalized. Copies share the parameters, and
+// One layer normalization of the network: its parameters, and the statistics of the rows that the
+// last forward pass normalized. Copies share the parameters, and
 // each copy needs an allocate() of its own.
 class LayerNorm {
  public:
   // The parameters `name`.weight and `name`.bias.
   LayerNorm(Parameters& parameters, const std::string& name, double epsilon)
-      : parameters_{.gamma = parameters.value(name + ".weight"),
-                    .beta = parameters.value(name + ".bias"),
-                    .epsilon = static_cast<float>(epsilon)},
-        gradients_{.dgamma = parameters.gradient(name + ".weight"),
-                   .dbeta = parameters.gradient(name + ".bias")} {}
+      : gamma_(parameters.parameter(name + ".weight")),
+        beta_(parameters.parameter(name + ".bias")),
+        epsilon_(static_cast<float>(epsilon)) {}
 
   void allocate(Arena& arena, int64_t most_rows) {
     statistics_.mean = arena.make(DType::kF32, {most_rows});
     statistics_.rstd = arena.make(DType::kF32, {most_rows});
   }
 
-  const LayerNormParameters& parameters() const { return parameters_; }
-  const LayerNormGradients& gradients() const { return gradients_; }
+  LayerNormParameters parameters() const {
+    return {.gamma = gamma_.value(), .beta = beta_.value(), .epsilon = epsilon_};
+  }
+  LayerNormGradients gradients() const {
+    return {.dgamma = gamma_.gradient(), .dbeta = beta_.gradient()};
+  }
   NormStatistics statistics(int64_t rows) const {
     return {.mean = statistics_.mean.first(rows), .rstd = statistics_.rstd.first(rows)};
   }
@@ -37,8 +39,9 @@ class LayerNorm {
   }
 
  private:
-  LayerNormParameters parameters_;
-  LayerNormGradients gradients_;
+  Parameter& gamma_;
+  Parameter& beta_;
+  float epsilon_;
   NormStatistics statistics_;
 };
 

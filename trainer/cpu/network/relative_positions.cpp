@@ -32,14 +32,14 @@ int32_t relative_row(const ModelConfig& config, int64_t distance) {
 
 RelativePositions::RelativePositions(const ModelConfig& config, Parameters& parameters,
                                      Kernels& kernels)
-    : config_(config), kernels_(kernels) {
+    : config_(config),
+      kernels_(kernels),
+      table_(parameters.parameter(relative_position_names(config).table + ".weight")) {
   const RelativePositionNames names = relative_position_names(config);
-  table_ = parameters.value(names.table + ".weight");
-  dtable_ = parameters.gradient(names.table + ".weight");
   if (!names.norm.empty()) norm_.emplace(parameters, names.norm, config.layer_norm_eps);
 }
 
-int64_t RelativePositions::most_rows() const { return table_.rows(); }
+int64_t RelativePositions::most_rows() const { return table_.value().rows(); }
 
 void RelativePositions::allocate(Arena& arena) {
   all_rows_ = arena.make(DType::kI32, {2 * config_.max_sequence_length() - 1});
@@ -60,7 +60,7 @@ void RelativePositions::forward(const StepContext& step) {
   num_rows_ = host_rows_.back() + 1;
   rows_ = all_rows_.first(2 * longest - 1);
   copy_in(rows_, host_rows_.data());
-  const Tensor table = table_.slice(first_row_, num_rows_);
+  const Tensor table = table_.value().slice(first_row_, num_rows_);
   const Tensor normalized = normalized_.first(num_rows_);
   if (norm_) {
     kernels_.layer_norm_forward(table, norm_->parameters(), normalized,
@@ -75,10 +75,10 @@ void RelativePositions::begin_backward() { kernels_.zero(dnormalized_.first(num_
 void RelativePositions::finish_backward() {
   const Tensor d = dnormalized_.first(num_rows_);
   if (norm_) {
-    kernels_.layer_norm_backward(d, norm_->normalized(table_.slice(first_row_, num_rows_)),
+    kernels_.layer_norm_backward(d, norm_->normalized(table_.value().slice(first_row_, num_rows_)),
                                  norm_->parameters(), d, norm_->gradients());
   }
-  kernels_.add(d, dtable_.slice(first_row_, num_rows_));
+  kernels_.add(d, table_.gradient().slice(first_row_, num_rows_));
 }
 
 Dropout RelativePositions::dropout(const StepContext& step, uint32_t site) const {

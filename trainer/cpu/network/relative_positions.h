@@ -50,7 +50,7 @@ class RelativePositions {
 
   const ModelConfig& config_;
   Kernels& kernels_;
-  Tensor table_, dtable_;  // [2 * span,H]
+  Parameter& table_;  // [2 * span,H]
   std::optional<LayerNorm> norm_;
   Tensor normalized_, dnormalized_, dropped_, dpositions_;  // [P,H]
   Tensor dqk_;                                              // [P,2H]
