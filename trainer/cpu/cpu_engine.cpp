@@ -49,7 +49,7 @@ Model& CpuEngine::network() {
 
 bool CpuEngine::start_update(std::span<const PackedBatch> micro_batches, const UpdateInputs& inputs,
                              const std::atomic<bool>& stop) {
-  step_.begin({.seed = inputs.seed, .step = inputs.step, .learning_rate = inputs.learning_rate});
+  step_.begin(inputs);
   for (const PackedBatch& batch : micro_batches) {
     if (stop) {
       parameters_.clear_gradients();
@@ -59,9 +59,7 @@ bool CpuEngine::start_update(std::span<const PackedBatch> micro_batches, const U
     network().backward(step_);
   }
   optimizer_->step(step_);
-  const StepOutcome done = step_.outcome();
-  outcomes_.push_back(
-      {.loss_sum = done.loss_sum, .examples = done.examples, .grad_norm = done.grad_norm});
+  outcomes_.push_back(step_.outcome());
   if (outcomes_.back().was_applied()) network().refresh();
   return true;
 }

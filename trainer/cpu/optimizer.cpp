@@ -107,7 +107,7 @@ Optimizer::Optimizer(const OptimizerOptions& options, Parameters& parameters, Ke
 void Optimizer::step(StepState& state) {
   add_squares(state);
   state.finish_gradients(static_cast<float>(options_.max_grad_norm));
-  if (!std::isfinite(state.loss_sum) || !std::isfinite(state.grad_norm)) {
+  if (!state.outcome().was_applied()) {
     parameters_.clear_gradients();
     return;
   }

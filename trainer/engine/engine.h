@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -10,6 +9,7 @@
 #include "storage/base/dtype.h"
 #include "trainer/model/batch.h"
 #include "trainer/model/parameter_tensors.h"
+#include "trainer/model/update.h"
 
 namespace berth {
 
@@ -23,24 +23,6 @@ struct EngineInfo {
   // So many updates may be in flight when another one is started. 0 means that an update is done
   // when start_update() returns, so that its outcome costs no waiting.
   size_t updates_in_flight = 0;
-};
-
-// What an update is told besides its batch.
-struct UpdateInputs {
-  uint64_t seed = 0;
-  uint64_t step = 0;  // The number of updates before this one; dropout and bias correction use it.
-  float learning_rate = 0;
-};
-
-// What an update came to.
-struct UpdateOutcome {
-  double loss_sum = 0;   // Over the examples of all micro-batches.
-  double examples = 0;   // The sum of the examples' weights.
-  double grad_norm = 0;  // The norm of the mean loss's gradient, before clipping.
-
-  // False: the loss or the gradient is not a finite number. The engine then left parameters and
-  // optimizer state as they were before this update.
-  bool was_applied() const { return std::isfinite(loss_sum) && std::isfinite(grad_norm); }
 };
 
 // A sum of losses over examples, and the sum of these examples' weights.

@@ -25,7 +25,7 @@ struct BiasCorrection {
 
 // Of one AdamW update of a range; `gradient_scale` as StepState::finish_gradients() left it.
 inline AdamWFactors adamw_factors(const UpdateRange& range, const AdamWOptions& options,
-                                  const StepInputs& inputs, float gradient_scale) {
+                                  const UpdateInputs& inputs, float gradient_scale) {
   const BiasCorrection correction(options, inputs.step);
   const double rate =
       static_cast<double>(inputs.learning_rate) * static_cast<double>(range.rate_scale);

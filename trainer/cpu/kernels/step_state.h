@@ -3,27 +3,15 @@
 #include <cmath>
 #include <cstdint>
 
+#include "trainer/model/update.h"
+
 namespace berth {
-
-// What the loop tells an update.
-struct StepInputs {
-  uint64_t seed = 0;
-  uint64_t step = 0;  // the number of updates before this one
-  float learning_rate = 0;
-};
-
-// What the loop learns from an update.
-struct StepOutcome {
-  double loss_sum = 0;   // over the examples of all micro-batches
-  double examples = 0;   // the sum of the examples' weights
-  double grad_norm = 0;  // L2 norm of the mean loss's gradient, before clipping
-};
 
 // One update while it runs: what it was told, and the sums to which its micro-batches add. Not
 // thread-safe.
 struct StepState {
   // Starts a new update: all sums are zero afterwards.
-  void begin(const StepInputs& told) {
+  void begin(const UpdateInputs& told) {
     *this = {};
     inputs = told;
   }
@@ -42,15 +30,15 @@ struct StepState {
     const double clip = clips ? static_cast<double>(max_grad_norm) / grad_norm : 1;
     gradient_scale = static_cast<float>(mean * clip);
   }
-  StepOutcome outcome() const {
+  UpdateOutcome outcome() const {
     return {.loss_sum = loss_sum, .examples = examples, .grad_norm = grad_norm};
   }
 
-  StepInputs inputs{};
+  UpdateInputs inputs{};
   uint64_t first_token = 0, first_sequence = 0;
   double loss_sum = 0, examples = 0;
   double squares = 0;        // of the summed gradient's elements
-  double grad_norm = 0;      // as in StepOutcome
+  double grad_norm = 0;      // as in UpdateOutcome
   float gradient_scale = 0;  // by which the optimizer multiplies the summed gradient
 };
 

@@ -128,7 +128,7 @@ TEST_P(Attention, OfWideHeadsAgrees) { check({{0, 2, 5}, 1, 64, {}, {}}); }
 TEST_P(Attention, SkipsEmptySequences) { check({{0, 0, 4, 4, 6, 6}, 2, 8, {}, {}}); }
 
 TEST_P(Attention, AgreesUnderDropout) {
-  const StepInputs inputs{.seed = 3, .step = 4};
+  const UpdateInputs inputs{.seed = 3, .step = 4};
   check({{0, 6, 9}, 2, 8, {.p = 0.3f, .site = 12}, inputs, 1000});
   check({{0, 18}, 1, 4, {.p = 0.1f, .site = 13}, inputs, 0xffffffff});
 }

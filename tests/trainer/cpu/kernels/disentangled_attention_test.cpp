@@ -111,7 +111,7 @@ TEST_P(DisentangledAttention, SkipsEmptySequences) {
 }
 
 TEST_P(DisentangledAttention, AgreesUnderDropout) {
-  const StepInputs inputs{.seed = 3, .step = 4};
+  const UpdateInputs inputs{.seed = 3, .step = 4};
   check({{0, 6, 9}, 2, 8, {.p = 0.3f, .site = 12}, inputs, 1000}, bucketed(6, 2));
 }
 

@@ -97,7 +97,7 @@ TEST_P(DropoutTest, NumbersRowsBySequenceIfAsked) {
 
 TEST_P(DropoutTest, DiffersBySeedStepSiteAndRow) {
   const Dropout dropout{.p = 0.5f, .site = 2};
-  const StepInputs base{.seed = 5, .step = 6};
+  const UpdateInputs base{.seed = 5, .step = 6};
   begin(base);
   const std::vector<float> mask = drop(1, 512, dropout);
   EXPECT_NE(drop(1, 512, {.p = 0.5f, .site = 3}), mask);

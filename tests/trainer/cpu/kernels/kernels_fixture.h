@@ -41,7 +41,7 @@ class KernelsTest : public testing::TestWithParam<Backend> {
   Kernels& kernels() { return *kernels_; }
 
   // Starts a new update.
-  void begin(const StepInputs& inputs, uint64_t first_token = 0, uint64_t first_sequence = 0) {
+  void begin(const UpdateInputs& inputs, uint64_t first_token = 0, uint64_t first_sequence = 0) {
     inputs_ = inputs;
     state_->begin(inputs);
     state_->begin_micro_batch(first_token, first_sequence);
@@ -131,7 +131,7 @@ class KernelsTest : public testing::TestWithParam<Backend> {
   ThreadPool pool_{GetParam().threads};
   std::unique_ptr<Kernels> kernels_;
   std::unique_ptr<StepState> state_;
-  StepInputs inputs_{.seed = 0x123456789abcdef0, .step = 7, .learning_rate = 0.01f};
+  UpdateInputs inputs_{.seed = 0x123456789abcdef0, .step = 7, .learning_rate = 0.01f};
 
  private:
   Tensor make(DType dtype, std::initializer_list<int64_t> shape) {

@@ -24,7 +24,7 @@ class LossesTest : public KernelsTest {
       sum += weights[row] * losses[row];
       examples += weights[row];
     }
-    const StepOutcome outcome = state_->outcome();
+    const UpdateOutcome outcome = state_->outcome();
     EXPECT_NEAR(outcome.loss_sum, sum, 1e-6 * (1 + sum));
     EXPECT_NEAR(outcome.examples, examples, 1e-6 * examples);
     if (logits.size() > 1000) return;

@@ -29,7 +29,7 @@ Vector numeric_gradient(const std::function<Vector(const Vector&)>& f, const Vec
   return gradient;
 }
 
-double dropout_factor(const Dropout& dropout, const StepInputs& inputs, uint64_t row,
+double dropout_factor(const Dropout& dropout, const UpdateInputs& inputs, uint64_t row,
                       uint32_t stream, uint64_t element) {
   if (dropout.p == 0) return 1;
   const auto words =
@@ -40,7 +40,7 @@ double dropout_factor(const Dropout& dropout, const StepInputs& inputs, uint64_t
   return draw < threshold ? 0 : 1 / (1 - threshold / 65536);
 }
 
-Vector dropout(const Vector& x, int64_t columns, const Dropout& dropout, const StepInputs& inputs,
+Vector dropout(const Vector& x, int64_t columns, const Dropout& dropout, const UpdateInputs& inputs,
                uint64_t first_row) {
   Vector y = x;
   const auto width = static_cast<size_t>(columns);

@@ -18,10 +18,10 @@ Vector numeric_gradient(const std::function<Vector(const Vector&)>& f, const Vec
 
 // The factor of one element under dropout, as the contract of Dropout defines it: 0 or 1/(1-p).
 // `row` is the row's number in the update. `stream` is the attention head, or 0.
-double dropout_factor(const Dropout& dropout, const StepInputs& inputs, uint64_t row,
+double dropout_factor(const Dropout& dropout, const UpdateInputs& inputs, uint64_t row,
                       uint32_t stream, uint64_t element);
 // Applies dropout to x [rows, columns], whose first row has the number `first_row`.
-Vector dropout(const Vector& x, int64_t columns, const Dropout& dropout, const StepInputs& inputs,
+Vector dropout(const Vector& x, int64_t columns, const Dropout& dropout, const UpdateInputs& inputs,
                uint64_t first_row);
 
 Vector layer_norm(const Vector& x, const Vector& gamma, const Vector& beta, double epsilon);
@@ -37,7 +37,7 @@ struct ConvolutionShape {
   int64_t inputs, outputs, size;
   Activation kind;
   Dropout dropout;
-  StepInputs step;
+  UpdateInputs step;
   uint64_t first_token = 0;
 
   int64_t tokens() const { return cu_seqlens.back(); }
@@ -51,7 +51,7 @@ struct AttentionShape {
   std::vector<int32_t> cu_seqlens;
   int64_t heads, head_size;
   Dropout dropout;
-  StepInputs inputs;
+  UpdateInputs inputs;
   uint64_t first_token = 0;
 
   int64_t tokens() const { return cu_seqlens.back(); }

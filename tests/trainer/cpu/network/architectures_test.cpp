@@ -125,7 +125,7 @@ TEST_P(Architectures, ComputesTorchsLogitsAndLoss) {
   for (size_t i = 0; i < logits.size(); ++i) {
     ASSERT_NEAR(logits[i], expected[i], kLogitTolerance * largest(expected)) << i;
   }
-  const StepOutcome outcome = state_->outcome();
+  const UpdateOutcome outcome = state_->outcome();
   const float loss = recorded_values<float>(recorded_, "loss")[0];
   EXPECT_NEAR(outcome.loss_sum / outcome.examples, loss, kLogitTolerance * loss);
 }

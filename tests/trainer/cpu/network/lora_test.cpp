@@ -68,7 +68,7 @@ class Lora : public testing::TestWithParam<std::string> {
   }
   double loss(Phase phase) {
     logits(model(), phase);
-    const StepOutcome outcome = state_->outcome();
+    const UpdateOutcome outcome = state_->outcome();
     return outcome.loss_sum / outcome.examples;
   }
   void compute_gradients() {

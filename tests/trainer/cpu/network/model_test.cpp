@@ -21,7 +21,7 @@ using testing::Not;
 using testing::Pointwise;
 
 struct Outcome {
-  StepOutcome step;
+  UpdateOutcome step;
   std::vector<float> gradients;
 };
 
@@ -37,7 +37,7 @@ class ModelTest : public testing::Test {
 
   // Forward and backward over one update, cut before each of `cuts`.
   static Outcome run(RecordedModel& recorded, const std::vector<size_t>& cuts = {},
-                     const StepInputs& inputs = {.seed = 9, .step = 4}) {
+                     const UpdateInputs& inputs = {.seed = 9, .step = 4}) {
     Kernels& kernels = *recorded.kernels;
     kernels.zero(recorded.parameters->gradients());
     recorded.state->begin(inputs);
@@ -63,7 +63,8 @@ class ModelTest : public testing::Test {
     return {.step = recorded_.state->outcome(), .gradients = recorded_.gradients()};
   }
 
-  std::vector<float> logits(const PackedBatch& batch, Phase phase, const StepInputs& inputs = {}) {
+  std::vector<float> logits(const PackedBatch& batch, Phase phase,
+                            const UpdateInputs& inputs = {}) {
     recorded_.state->begin(inputs);
     recorded_.model->forward(batch, *recorded_.state, phase);
     return recorded_.model->logits();
@@ -115,7 +116,7 @@ TEST_F(ModelTest, LabelsAreSmoothedOnlyInTraining) {
 
 TEST_F(ModelTest, DropoutDependsOnThePlaceInTheUpdate) {
   PackedBatch second = recorded_.batch(0, 3);
-  const StepInputs inputs{.seed = 9};
+  const UpdateInputs inputs{.seed = 9};
   const std::vector<float> placed = logits(second, Phase::kTraining, inputs);
   second.first_token = 0;
   EXPECT_NE(logits(second, Phase::kTraining, inputs), placed);
@@ -247,7 +248,7 @@ TEST_F(ModelTest, AnUnlabelledBatchAddsNoLoss) {
   const auto labelled = logits(batch, Phase::kEvaluation);
   batch.labels = std::monostate();
   EXPECT_EQ(logits(batch, Phase::kEvaluation), labelled);
-  const StepOutcome outcome = recorded_.state->outcome();
+  const UpdateOutcome outcome = recorded_.state->outcome();
   EXPECT_EQ(outcome.examples, 0);
   EXPECT_EQ(outcome.loss_sum, 0);
 }

@@ -64,7 +64,7 @@ void expect_ten_losses(RecordedModel& recorded, double tolerance) {
     }
     optimizer.step(*recorded.state);
     recorded.model->refresh();
-    const StepOutcome outcome = recorded.state->outcome();
+    const UpdateOutcome outcome = recorded.state->outcome();
     const float loss = expected[static_cast<size_t>(step)];
     EXPECT_NEAR(outcome.loss_sum / outcome.examples, loss, tolerance * loss) << "step " << step;
   }
