@@ -26,7 +26,8 @@ extern "C" void ask_to_stop(int signal_number) {
   ::sigemptyset(&set);
   ::sigaddset(&set, signal_number);
   ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
-  ::_exit(128 + signal_number);  // for the first process of a container, default actions do nothing
+  ::_exit(128 +
+          signal_number);  // the default action does nothing in the first process of a container
 }
 
 void install_signal_handlers() {
@@ -38,8 +39,8 @@ void install_signal_handlers() {
   std::signal(SIGPIPE, SIG_IGN);  // writing to a closed pipe is then an error of write()
 }
 
-// Answers --help, --version and --help-markdown on standard output. False: none was asked for, so
-// there is a job to run.
+// Answers --help, --version and --help-markdown on standard output. Returns false if none of them
+// was given and a job must run.
 bool answer(const CommandLine& command_line, const Platform& platform) {
   const int columns = platform.columns.value_or(terminal_columns(STDOUT_FILENO).value_or(80));
   std::string text;

@@ -74,7 +74,7 @@ void check_places(const OutputOptions& output) {
   }
 }
 
-// Some flags are about evaluations, which the job must then have.
+// Throws kUsage if a flag is about evaluations and the job has none.
 void check_evaluations(const Settings& settings) {
   const DataOptions& data = settings.data;
   const bool has_rows =
@@ -121,7 +121,7 @@ void check_seeds(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
   if (settings.training.seeds == 1) return;
   if (wants_hypertune_file(command_line.tuning, settings.output.hypertune_metric)) {
-    throw Error(Code::kUsage, "hyperparameter tuning expects one run a trial", "--seeds",
+    throw Error(Code::kUsage, "hyperparameter tuning expects one run for each trial", "--seeds",
                 "leave this flag out, or make --seed a parameter of the study");
   }
 }

@@ -34,7 +34,7 @@ bool among(std::span<const std::string_view> words, std::string_view text) {
 }  // namespace
 
 int64_t parse_integer(std::string_view text, IntegerRange range) {
-  constexpr double kExact = 9007199254740992;  // 2^53: larger floats stand for several integers
+  constexpr double kExact = 9007199254740992;  // 2^53; a larger double stands for several integers
   std::optional<int64_t> number = whole_text<int64_t>(text);
   if (!number) {
     const std::optional<double> real = whole_text<double>(text);

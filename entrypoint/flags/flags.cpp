@@ -1,6 +1,7 @@
 #include "entrypoint/flags/flags.h"
 
-#define CXXOPTS_NO_REGEX  // std::regex recurses once a character: a long value would overflow
+#define CXXOPTS_NO_REGEX  // std::regex recurses for each character, so a long value would overflow
+                          // the stack
 #include <algorithm>
 #include <cxxopts.hpp>
 #include <map>
@@ -15,7 +16,7 @@
 namespace berth {
 namespace {
 
-// Canonical name -> what was typed.
+// Maps the canonical name of a flag to what was typed.
 using Typed = std::map<std::string, std::string>;
 
 // The arguments as cxxopts expects them, behind a program name: with canonical names, --no-x as
@@ -48,7 +49,7 @@ std::vector<std::string> canonical_arguments(std::span<const char* const> argume
   return canonical;
 }
 
-// Throws kUsage where a flag stands without its value: cxxopts would take the next flag for it.
+// Throws kUsage if a flag has no value. cxxopts would take the next flag as the value.
 void require_values(const std::vector<std::string>& canonical, const Typed& spellings) {
   for (size_t i = 1; i + 1 < canonical.size(); ++i) {
     const std::string_view argument = canonical[i];
@@ -60,8 +61,8 @@ void require_values(const std::vector<std::string>& canonical, const Typed& spel
   }
 }
 
-// Canonical name -> the last value given. cxxopts pairs the names with their values and finds
-// arguments that are neither.
+// Maps the canonical name of each flag to the last value given. cxxopts pairs names with values and
+// finds arguments that are neither.
 Typed last_values(const std::vector<std::string>& canonical, const Typed& spellings) {
   require_values(canonical, spellings);
   cxxopts::Options options("berth");
@@ -106,8 +107,8 @@ std::string parent_of(std::string directory) {
 }
 
 // All trials of a study get the same flags, so each trial writes below its own number. The
-// platform's own directories already contain the number: a flag that passes one of them on is left
-// alone.
+// directories that the platform names already contain the number, so a flag with one of them is not
+// changed.
 void append_trial(const Platform& platform, OutputOptions& output) {
   std::vector<std::string> own = {platform.checkpoint_dir, platform.tensorboard_log_dir};
   if (!platform.model_dir.empty()) own.push_back(parent_of(platform.model_dir));
@@ -131,7 +132,7 @@ void complete_from(const Platform& platform, OutputOptions& output) {
   fall_back(output.summary_dir, platform.tensorboard_log_dir);
 }
 
-// The platform's data, where no flag names any.
+// Takes the platform's data if no flag names any data.
 void complete_from(const Platform& platform, DataOptions& data) {
   if (!data.train_data_file.empty() || !data.eval_data_file.empty() ||
       !data.predict_data_file.empty() || !data.data_dir.empty()) {
@@ -166,7 +167,7 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
   }
   TrainingOptions& training = command_line.settings.training;
   if (training.token_budget > 0 && !values.contains("batch-size")) {
-    training.batch_size = training.token_budget;  // never reached: every example has a token
+    training.batch_size = training.token_budget;  // no limit, because every example has a token
   }
   const Mode mode = command_line.settings.mode;
   const bool trains = mode == Mode::kTrain || mode == Mode::kTrainAndEval;

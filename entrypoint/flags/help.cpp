@@ -33,7 +33,7 @@ constexpr ExitCode kExitCodes[] = {
     {"143", "stopped by SIGTERM or SIGINT, after saving"},
 };
 
-// The default as help shows it; empty where there is none to show, as for --help itself.
+// The default as help shows it. Empty if there is none to show, as for --help itself.
 std::string default_text(const Flag& flag) {
   const std::string text =
       flag.default_text.empty() ? flag.value.get(CommandLine{}) : flag.default_text;
@@ -45,7 +45,7 @@ std::string left_column(const Flag& flag) {
 }
 
 std::string typed_name(std::string name) {
-  std::ranges::replace(name, '-', '_');  // the programs that it comes from spell it so
+  std::ranges::replace(name, '-', '_');  // the programs that the alias comes from use underscores
   return "--" + name;
 }
 

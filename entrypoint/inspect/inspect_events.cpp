@@ -15,7 +15,7 @@ namespace {
 
 using Points = std::vector<std::pair<int64_t, double>>;  // step and value
 
-// The value was written as a float.
+// Prints the value as the float that the file holds.
 std::string shown(double value) { return cat(static_cast<float>(value)); }
 
 std::string scalar_line(const std::string& tag, const Points& points) {

@@ -61,7 +61,7 @@ std::string shape_text(const NamedTensor& tensor) {
   return text + "]";
 }
 
-// One line about the model that the configuration in `folder` describes; empty where there is none.
+// One line about the model that the configuration in `folder` describes. Empty without one.
 std::string config_line(Storage& storage, const Uri& folder) {
   for (const char* name : {"config.json", "bert_config.json"}) {
     const std::optional<std::string> json = read_text(storage, folder / name);

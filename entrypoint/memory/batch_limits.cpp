@@ -27,9 +27,10 @@ BatchLimits batch_limits(const Settings& settings, bool training, int64_t most_e
   int64_t sequences = options.examples_per_evaluation_batch();
   if (training) sequences = std::max(sequences, options.examples_per_micro_batch());
   sequences = std::min(sequences, most_examples);
-  return {.tokens = sequences * settings.data.max_seq_length,
-          .sequences = sequences,
-          .recomputes = options.recompute || !training};  // no backward, nothing to keep
+  return {
+      .tokens = sequences * settings.data.max_seq_length,
+      .sequences = sequences,
+      .recomputes = options.recompute || !training};  // inference keeps no activations for backward
 }
 
 int64_t update_tokens(const Settings& settings) {

@@ -16,7 +16,7 @@ size_t table_bytes(const TrainingRows& rows) {
   return size_bytes;
 }
 
-// Changes `settings` to updates of so many tokens at once, and evaluations of no more.
+// Changes `settings` to updates of `tokens` tokens at once and to evaluations of at most as many.
 void set_budget(Settings& settings, int64_t tokens) {
   TrainingOptions& training = settings.training;
   training.token_budget = tokens;
@@ -30,7 +30,7 @@ void set_budget(Settings& settings, int64_t tokens) {
 
 size_t program_bytes() {
   constexpr size_t kThreadsAndConnections = size_t{8} << 20;
-  return_freed_memory();  // what the seed before this one has freed
+  return_freed_memory();  // returns what an earlier seed has freed
   return resident_bytes() + kThreadsAndConnections;
 }
 
@@ -110,7 +110,8 @@ void require_training_memory(const Settings& settings, const ModelConfig& config
       .recomputes = training.recompute};
   require_memory(shape, memory, limit, [&](int64_t at_once) {
     Settings smaller = settings;
-    if (at_once < shape.micro_batch()) {  // a part of an update, which is never less
+    // As a micro-batch, so many examples need no less memory than as a whole update.
+    if (at_once < shape.micro_batch()) {
       smaller.training.batch_size = 2 * at_once;
       smaller.training.gradient_accumulation_steps = 2;
     }

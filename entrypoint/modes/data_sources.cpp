@@ -16,17 +16,17 @@ namespace berth {
 namespace {
 
 [[noreturn]] void unknown_task(const std::string& name) {
-  throw Error(Code::kUsage, cat(quoted(name), " is no task"), "--task",
-              cat("there are ", known_tasks(), ", ", known_glue_tasks()));
+  throw Error(Code::kUsage, cat(quoted(name), " is not a task"), "--task",
+              cat("the tasks are ", known_tasks(), ", ", known_glue_tasks()));
 }
 
 constexpr int64_t kMostLabels = 1'000'000;
 
-// What run_classifier.py's data makers write beside their TFRecords.
+// The meta data file beside TFRecords. create_finetuning_data.py and --mode prepare write it.
 struct MetaData {
   std::optional<int64_t> max_seq_length, num_labels;
   std::string task_type{};
-  std::vector<std::string> labels{};  // the numbers' names, which --mode prepare adds
+  std::vector<std::string> labels{};  // the names of the numbers; only --mode prepare writes them
 };
 
 std::vector<std::string> label_names(const Json& object, const std::string& where) {
@@ -36,13 +36,13 @@ std::vector<std::string> label_names(const Json& object, const std::string& wher
   const auto refuse = [&](const char* what) {
     throw Error(Code::kBadData, cat("\"labels\" ", what), where);
   };
-  if (!labels.is_array()) refuse("is no list");
+  if (!labels.is_array()) refuse("is not a list");
   for (const Json& label : labels) {
-    if (!label.is_string()) refuse("holds what is no text");
+    if (!label.is_string()) refuse("holds something other than texts");
     names.push_back(label.get<std::string>());
   }
   if (object.contains("num_labels") && object["num_labels"] != names.size()) {
-    refuse("does not hold num_labels names");
+    refuse("has another number of names than num_labels");
   }
   return names;
 }
@@ -55,14 +55,15 @@ MetaData read_meta_data(Storage& storage, const std::string& path) {
   }
   const Json object = parse_json(*text);
   if (!object.is_object()) {
-    throw Error(Code::kBadData, "is no JSON object", uri.to_string(),
-                "it is what create_finetuning_data.py, or --mode prepare, writes");
+    throw Error(Code::kBadData, "the file is not a JSON object", uri.to_string(),
+                "pass the file that create_finetuning_data.py or --mode prepare wrote");
   }
   const auto number = [&](const char* key, int64_t least, int64_t most) -> std::optional<int64_t> {
     if (!object.contains(key)) return std::nullopt;
     const Json& value = object[key];
     if (value.is_number_integer() && value >= least && value <= most) return value.get<int64_t>();
-    throw Error(Code::kBadData, cat(quoted(key), " is no whole number from ", least, " to ", most),
+    throw Error(Code::kBadData,
+                cat(quoted(key), " is not a whole number from ", least, " to ", most),
                 uri.to_string());
   };
   MetaData meta{.max_seq_length = number("max_seq_length", kShortestSequence, kLongestSequence),
@@ -79,8 +80,8 @@ bool holds_records(const std::string& path) {
   return !path.empty() && names_records(name);
 }
 
-// The task of records with this task_type. nullopt: the records tell. bert_classification is the
-// task_type that records have whose writer knows no other.
+// The task of records with this task_type. Returns nullopt if the records themselves must show it.
+// That includes bert_classification, which some writers use for every task.
 std::optional<Task> task_of(const std::string& task_type) {
   for (const TaskTraits& row : task_table()) {
     const bool is_named = !task_type.empty() && row.record_type == task_type;
@@ -89,14 +90,15 @@ std::optional<Task> task_of(const std::string& task_type) {
   return std::nullopt;
 }
 
-// Returns the names of the records' numbers; empty: themselves.
+// Fills in what `meta` knows and no flag says. Returns the names of the label numbers in the
+// records. If it returns none, each number is its own name.
 std::vector<std::string> apply(const MetaData& meta, const CommandLine& command_line,
                                DataOptions& data, DataSources& sources) {
   if (meta.max_seq_length && !command_line.gives("max-seq-length")) {
     data.max_seq_length = static_cast<int32_t>(*meta.max_seq_length);
   }
   if (!sources.task) sources.task = task_of(meta.task_type);
-  // Of the data that the mode reads; texts have labels of their own.
+  // The meta data name the labels of records only. Tables of texts name their own labels.
   const std::string& first = !data.train_data_file.empty()  ? data.train_data_file
                              : !data.eval_data_file.empty() ? data.eval_data_file
                                                             : data.predict_data_file;
@@ -110,7 +112,8 @@ std::vector<std::string> apply(const MetaData& meta, const CommandLine& command_
   return {};
 }
 
-// Where updates have a token budget, a micro-batch's share of it is enough for an evaluation, too.
+// With a token budget and no --eval-batch-size, an evaluation's batch may have as many tokens as a
+// micro-batch.
 void complete_evaluation(const DataOptions& data, TrainingOptions& training) {
   if (training.token_budget == 0 || training.eval_batch_size > 0) return;
   const int64_t share = training.token_budget / training.gradient_accumulation_steps;
@@ -132,9 +135,10 @@ void complete_data_files(DataOptions& data, Mode mode) {
   if (glue == nullptr && !find_task(data.task)) unknown_task(data.task);
   if (data.data_dir.empty()) return;
   if (glue == nullptr) {
-    throw Error(Code::kUsage,
-                cat(quoted(data.task), " is no GLUE task, whose files' names are known"),
-                "--data-dir", "name the files with --train-data-file and its like");
+    throw Error(
+        Code::kUsage,
+        cat(quoted(data.task), " is not a GLUE task, so the names of its files are unknown"),
+        "--data-dir", "name the files with --train-data-file and the other data flags");
   }
   const Uri directory = Uri::parse(data.data_dir);
   const auto complete = [&](std::string& file, std::string_view name) {
@@ -171,7 +175,7 @@ DataSources resolve_data(Storage& storage, const CommandLine& command_line, Sett
                                .need = need,
                                .skip_bad_rows = data.skip_bad_rows,
                                .record_labels = record_labels}};
-    // A GLUE task's own table, unless its text is another column.
+    // The file is a table in GLUE's own layout, unless a flag names another column of texts.
     const std::string_view file = without_compression_suffix(path);
     const bool is_raw = glue != nullptr && file.ends_with(".tsv") && data.text_column.empty();
     if (!is_raw) return made;
@@ -187,7 +191,7 @@ DataSources resolve_data(Storage& storage, const CommandLine& command_line, Sett
   };
   sources.train = request("train", data.train_data_file, LabelNeed::kRequired);
   sources.eval = request("eval", data.eval_data_file, LabelNeed::kRequired);
-  // Records that are prepared keep the labels that there are.
+  // --mode prepare keeps the labels of the records that have labels.
   const LabelNeed need =
       settings.mode == Mode::kPredict ? LabelNeed::kIgnored : LabelNeed::kIfPresent;
   sources.predict = request("predict", data.predict_data_file, need);

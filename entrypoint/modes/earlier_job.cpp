@@ -27,7 +27,8 @@ EarlierJob::EarlierJob(const Uri& directory, std::string_view job_json) : direct
   for (const auto& [name, value] : record["settings"].items()) {
     if (value.is_string()) settings_[name] = value;
   }
-  // The length may come from a meta data file that is gone by now, so job.json has it apart.
+  // The length may have come from a meta data file that no longer exists, so job.json stores it
+  // separately.
   if (record.contains("max_seq_length") && record["max_seq_length"].is_number_unsigned()) {
     const auto length = record["max_seq_length"].get<uint64_t>();
     if (length > 0) settings_["max-seq-length"] = std::to_string(length);
@@ -53,7 +54,7 @@ LoraOptions EarlierJob::lora() const {
 
 Task EarlierJob::task() const { return find_task(task_).value_or(kDefaultTask); }
 
-// The value of a flag that is a number; 0 where an older version did not know the flag.
+// The value of a numeric flag. 0 if the version that wrote the record did not know the flag.
 double EarlierJob::number(std::string_view name) const {
   const std::string text = setting(name);
   return text.empty() ? 0 : parse_real(text, {0, 1e9, true, true, "a number"});

@@ -19,8 +19,7 @@ namespace berth {
 namespace {
 
 // The class names that rows may have as labels, in the order of the model's logits. Throws kUsage
-// where only some of the task's label names are also the model's, because the rest cannot be
-// matched.
+// if the model has only some of the task's label names, because the rest cannot be matched.
 std::vector<std::string> label_names(const FinishedModel& finished) {
   const ModelConfig& config = finished.config();
   if (!traits(config.task).has_classes) return config.labels;

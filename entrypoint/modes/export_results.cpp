@@ -14,7 +14,7 @@
 namespace berth {
 namespace {
 
-// `base_model`: the model that the adapter belongs to, which its users have to load first.
+// `base_model` is the model that the adapter belongs to. Users of the adapter must load it first.
 void export_adapter(Storage& storage, const Uri& directory, const ModelConfig& config,
                     const LoraOptions& lora, const std::string& base_model, DType dtype,
                     const ParameterTensors& values) {

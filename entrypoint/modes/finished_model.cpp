@@ -9,12 +9,14 @@
 namespace berth {
 namespace {
 
-// Rows to predict may have no labels that would tell the task, so the model's configuration does.
+// Takes the task from the model's configuration, because rows to predict may have no labels from
+// which it could be inferred.
 void complete_task(const DataSources& sources, const std::string& model, ModelConfig& config) {
   config.task = sources.task.value_or(config.saved_task.value_or(kDefaultTask));
   const bool has_classes = traits(config.task).has_classes;
   if (!has_classes) config.labels = output_labels(config.task);
-  if (config.labels.empty()) config.labels = sources.labels;  // TensorFlow's names no labels
+  if (config.labels.empty())
+    config.labels = sources.labels;  // TensorFlow's configuration has no label names
   if (config.labels.empty() && has_classes) {
     throw Error(Code::kUsage, "the model's configuration names no labels (id2label)", model,
                 "give a model that was fine-tuned");

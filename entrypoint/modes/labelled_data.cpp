@@ -69,8 +69,8 @@ std::vector<float> parse_weights(const std::string& text, const std::vector<std:
   for (const std::string& part : parted(text, ", ")) {
     const std::optional<double> weight = parse_real(std::string_view(part));
     if (!weight || !(*weight >= 0) || *weight > 1e6) {
-      throw Error(Code::kUsage, cat(quoted(part), " is no weight"), "--class-weights",
-                  "give balanced, or a number from 0 for each label");
+      throw Error(Code::kUsage, cat(quoted(part), " is not a weight"), "--class-weights",
+                  "give balanced, or a number of at least 0 for each label");
     }
     weights.push_back(static_cast<float>(*weight));
   }
@@ -144,7 +144,7 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
     request.rules.task = rows.task;
     request.rules.token_limits = token_limits(config);
     if (traits(rows.task).has_classes) request.rules.known_labels = rows.labels;
-    // Where neither flags nor task name columns, they are those of the training table.
+    // If neither a flag nor the task names the columns, they are those of the training table.
     if (request.rules.columns.text.empty()) request.rules.columns = rows.train.columns;
     return load_table(storage, request);
   };
@@ -165,7 +165,8 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
   const std::string& weights = settings.training.optimization.class_weights;
   if (weights.empty()) return rows;
   if (traits(rows.task).labels != LabelKind::kClass) {
-    throw Error(Code::kUsage, "is for tasks of one class a text", "--class-weights");
+    throw Error(Code::kUsage, "the flag is only for tasks with one class for each text",
+                "--class-weights");
   }
   rows.class_weights =
       weights == "balanced"

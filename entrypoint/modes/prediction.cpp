@@ -80,7 +80,7 @@ void write_to_standard_output(const Predictions& predictions) {
   output.close();
 }
 
-// Writes predictions.tsv and, for whoever calls as the tutorial does, the tutorial's file.
+// Writes predictions.tsv and, with `with_test_results`, the file test_results.tsv of the tutorial.
 void write_to_directory(Storage& storage, const JobDirectory& directory,
                         const Predictions& predictions, bool with_test_results) {
   std::optional<SpillFile> results;
@@ -95,7 +95,7 @@ void write_to_directory(Storage& storage, const JobDirectory& directory,
   store_object(storage, directory.test_results(), [&](ByteSink& sink) { copy(*results, sink); });
 }
 
-// Whether the tutorial would write test_results.tsv, too.
+// Whether the tutorial's program would also write test_results.tsv.
 bool wants_test_results(Task task, const DataOptions& data) {
   const bool has_results = results_of(task).test_results != nullptr;
   return has_results && !data.input_meta_data_path.empty();

@@ -30,7 +30,7 @@ struct PreparedSet {
   std::vector<uint32_t> rows;
 };
 
-// Whether any row has a weight. Tables of texts have a column for it; records of token ids have to
+// Whether any row has a weight. Tables of texts have a column of weights. Records of token ids must
 // be read to find out.
 bool has_weights(const LoadedTable& loaded) {
   if (!loaded.columns.weight.empty()) return true;
@@ -148,8 +148,8 @@ void run_preparation(Job& job) {
     data.emplace_back(set.table, rows.task, rows.labels, /*wants_labels=*/true, settings,
                       *tokenizer);
   }
-  // The old meta data are removed first and the new ones are written last: their presence means
-  // that the other files are complete.
+  // The meta data's presence means that the other files are complete. The old ones are therefore
+  // removed first, and the new ones are written last.
   const Uri meta = directory / "meta_data.json";
   job.storage.remove(meta);
   for (size_t i = 0; i < sets.size(); ++i) {

@@ -64,7 +64,7 @@ void refuse_leftovers(Storage& storage, const Uri& directory, const std::string&
   const bool is_records = options.format == RecordFormat::kTfRecord;
   for (const Stat& file : storage.list(directory)) {
     const std::string name = Uri::parse(file.name).file_name();
-    if (file.name != (directory / name).to_string()) continue;  // it lies in a folder below
+    if (file.name != (directory / name).to_string()) continue;  // the file lies in a folder below
     const bool is_of_set =
         is_records ? name.starts_with(set + ".tf_record")
                    : name.starts_with(set + ".jsonl") ||

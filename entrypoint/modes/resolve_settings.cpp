@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 10> kReadingFlags = {"task",
                                                             "version-2-with-negative",
                                                             "null-score-diff-threshold"};
 
-// Takes over how `earlier` read rows, where no flag says otherwise.
+// Copies from `earlier` the flags of how rows are read, unless they were given.
 void take_over_reading(const EarlierJob& earlier, CommandLine& command_line) {
   std::string taken;
   for (const Flag& flag : flag_table()) {
@@ -41,8 +41,9 @@ void take_over_reading(const EarlierJob& earlier, CommandLine& command_line) {
   if (!taken.empty()) log_info(cat("rows are read as the job was trained: ", taken));
 }
 
-// The job whose finished model is meant: the one in --job-dir, unless --model is another than the
-// one that it was trained from; else the one whose directory --model names. nullopt: none.
+// The job whose finished model is meant. It is the job in --job-dir, unless --model names another
+// model than the one that the job was trained from. Otherwise it is the job whose directory --model
+// names. nullopt if there is no such job.
 std::optional<EarlierJob> find_meant_job(Storage& storage, const Settings& settings) {
   const std::string &model = settings.model.model, &job_dir = settings.output.job_dir;
   if (!job_dir.empty()) {
@@ -54,9 +55,9 @@ std::optional<EarlierJob> find_meant_job(Storage& storage, const Settings& setti
   return EarlierJob::find(storage, Uri::parse(model));
 }
 
-// For --mode eval and predict. The model of the job that is meant takes the place of
-// `command_line`'s, and so do the flags that say how it read rows, where none was given. Does
-// nothing where no job is meant.
+// For --mode eval and predict. Replaces the model in `command_line` by that of the job that is
+// meant, and copies the job's flags of how rows are read unless they were given. Does nothing if no
+// job is meant.
 void adopt_earlier_job(Storage& storage, CommandLine& command_line) {
   const std::optional<EarlierJob> earlier = find_meant_job(storage, command_line.settings);
   if (!earlier) return;
@@ -77,7 +78,7 @@ void adopt_earlier_job(Storage& storage, CommandLine& command_line) {
 
 bool is_training(Mode mode) { return mode == Mode::kTrain || mode == Mode::kTrainAndEval; }
 
-// The model of a job that names none; empty where none is needed.
+// The model of a job that names none. Empty if the job needs none.
 std::string default_model(const Settings& settings) {
   if (!is_training(settings.mode)) {
     return (Uri::parse(settings.output.job_dir) / kModelFolderName).to_string();

@@ -61,7 +61,7 @@ void say(const std::string& metric, const Spread& spread) {
 
 void run_seeds(Job& job) {
   const TrainingOptions& options = job.command_line.settings.training;
-  if (job.command_line.dry_run) {  // all seeds need the same
+  if (job.command_line.dry_run) {  // every seed needs the same memory and updates
     train_seed(job, options.seed);
     return;
   }

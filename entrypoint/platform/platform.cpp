@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-// `trial`, or "" where it could not be part of a path.
+// Returns `trial`, or "" if it cannot be a part of a path.
 std::string checked_trial(const std::string& trial) {
   const bool is_name =
       trial.find_first_not_of("0123456789-_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") ==
@@ -18,7 +18,7 @@ std::string checked_trial(const std::string& trial) {
   return is_name ? trial : "";
 }
 
-// task.trial of the JSON in TF_CONFIG, where it is a text or a number; else "".
+// Returns task.trial of the JSON in TF_CONFIG if it is a text or a number, and "" otherwise.
 std::string trial_of(const std::string& config) {
   const Json object = parse_json(config);
   const Json::json_pointer place("/task/trial");

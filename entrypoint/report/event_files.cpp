@@ -99,7 +99,7 @@ void EventFiles::on_finish() {
   wait();
 }
 
-// Does nothing while the write before is still running: the new records go with the next one.
+// Does nothing while the last write is still running. The next write includes the new records.
 void EventFiles::flush_when_due() {
   const double now = options_.steady_clock();
   const double pause_s = std::max(kLeastPause_s, kPartOfElapsed * (now - began_s_));

@@ -27,7 +27,7 @@ std::string without_prefix(const std::string& name) {
   return name.starts_with("eval_") ? name.substr(5) : name;
 }
 
-// As json.dumps() writes it: with a space behind ':' and ',', and in ASCII.
+// Writes JSON as Python's json.dumps() does: in ASCII, with a space after ':' and ','.
 std::string record_line(const std::map<std::string, std::string>& values) {
   std::string line;
   for (const auto& [key, value] : values) {

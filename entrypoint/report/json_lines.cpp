@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-// `value` with seven digits, which is all that an fp32 holds; null where it is not finite.
+// `value` with seven digits, which is the precision of fp32. null if it is not finite.
 OrderedJson number(double value) {
   if (!std::isfinite(value)) return nullptr;
   char text[32];

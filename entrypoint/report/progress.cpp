@@ -30,7 +30,7 @@ std::string size_of_update(const JobReport& job) {
   return job.token_budget > 0 ? cat("at most ", job.token_budget, " tokens") : cat(job.batch_size);
 }
 
-// With a token budget it is the average so far.
+// The examples of an update. With a token budget, it is the average so far.
 double examples_of_update(const JobReport& job, const StepReport& report) {
   if (job.token_budget == 0) return static_cast<double>(job.batch_size);
   return report.epoch * static_cast<double>(job.train_examples) / static_cast<double>(report.step);
@@ -70,7 +70,7 @@ Progress::Position Progress::position_of(const StepReport& report) const {
   position.epochs = std::max(position.epoch, count(total / per_epoch));
   const int64_t before = boundary(position.epoch - 1);
   position.step =
-      std::max<int64_t>(1, report.step - before);  // with a token budget, `before` is a guess
+      std::max<int64_t>(1, report.step - before);  // with a token budget, `before` is an estimate
   position.steps = std::max(position.step, boundary(position.epoch) - before);
   return position;
 }
@@ -129,7 +129,7 @@ void Progress::on_evaluation(const EvaluationReport& report) {
 }
 
 void Progress::on_checkpoint(const CheckpointReport& report) {
-  if (line_.redraws()) return;  // a line for each would hide the epochs
+  if (line_.redraws()) return;  // a line for each checkpoint would hide the epochs
   line_.print(cat("Checkpoint ", report.where, "  ", human_bytes(report.size_bytes), "  ",
                   number_text("%.1f s", report.seconds)));
 }

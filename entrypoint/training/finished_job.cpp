@@ -14,8 +14,8 @@
 namespace berth {
 namespace {
 
-// The updates that metrics.json reports; nullopt: it is not there, or does not say that the job is
-// finished. Throws kIncompatible where it is about several seeds.
+// The number of updates that metrics.json reports. nullopt if the file is absent or does not say
+// that the job is finished. Throws kIncompatible if it reports several seeds.
 std::optional<int64_t> steps_in_metrics(Storage& storage, const Uri& metrics_file) {
   const std::optional<std::string> text = read_text(storage, metrics_file);
   if (!text) return std::nullopt;
@@ -32,7 +32,7 @@ std::optional<int64_t> steps_in_metrics(Storage& storage, const Uri& metrics_fil
   return metrics.at(steps).get<int64_t>();
 }
 
-// Throws kIncompatible where `asked` wants something of the finished job that it has not done.
+// Throws kIncompatible if `asked` wants something that the finished job has not done.
 void require_nothing_new(const EarlierJob& finished, const Settings& asked) {
   const auto refuse = [&](const std::string& what, const char* hint) {
     throw Error(Code::kIncompatible, cat("the job is finished: ", what),

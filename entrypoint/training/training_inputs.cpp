@@ -9,8 +9,8 @@
 namespace berth {
 namespace {
 
-// Throws kUsage where the flags would freeze layers that the model does not have, or that have
-// adapters to train.
+// Throws kUsage if the flags would freeze more layers than the model has, or every layer that has
+// adapters.
 void require_layers_to_freeze(const OptimizationOptions& options, const ModelConfig& config) {
   const int64_t layers =
       config.num_hidden_groups > 0 ? config.num_hidden_groups : config.num_hidden_layers;
@@ -25,7 +25,8 @@ void require_layers_to_freeze(const OptimizationOptions& options, const ModelCon
               "--freeze-encoder-layers", cat("freeze at most ", layers));
 }
 
-// The rows to evaluate on: those of their own file, or those that are held out; nullopt: none.
+// The rows to evaluate on: those of the evaluation file, or those that are held out. nullopt if
+// there are none.
 std::optional<Dataset> make_eval_set(const TrainingRows& rows, const LabelledData& examples) {
   if (rows.eval) return examples.all_rows();
   if (rows.split.held_out.empty()) return std::nullopt;

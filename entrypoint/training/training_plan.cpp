@@ -11,8 +11,8 @@
 namespace berth {
 namespace {
 
-// `options` with the metric that tells the best model: the flag's, else the benchmark's, else the
-// task's main one.
+// `options` with the metric that decides which model is the best. The flag's metric comes before
+// the benchmark's, and that before the task's main metric.
 TrainingOptions with_best_metric(TrainingOptions options, const DataSources& sources,
                                  const std::string& main_metric) {
   if (!options.metric_for_best_model.empty()) return options;
@@ -20,8 +20,8 @@ TrainingOptions with_best_metric(TrainingOptions options, const DataSources& sou
   return options;
 }
 
-// Fills in the options and the metrics of `plan`. Throws kUsage where a flag names a metric that
-// the task does not have: now, before the job directory is touched.
+// Fills in the options and the metrics of `plan`. Throws kUsage if a flag names a metric that the
+// task does not have. It does so before the job directory is touched.
 void choose_metrics(const Job& job, const TrainingInputs& inputs, TrainingPlan& plan) {
   const TrainingRows& rows = inputs.rows;
   plan.metrics = metric_names(rows.task, static_cast<int64_t>(rows.labels.size()));

@@ -34,8 +34,8 @@ std::string four_digits(double value) {
   return text;
 }
 
-// Logs the metric that tells the best model. Does nothing where that is the loss, which the
-// evaluation itself has shown.
+// Logs the metric that decides which model is the best. Does nothing if that is the loss, which the
+// evaluation has already shown.
 void log_result(const EvaluationResult& evaluation, const std::string& metric,
                 const std::string& split) {
   const TaskScores& scores = evaluation.scores;

@@ -18,9 +18,9 @@
 namespace berth {
 namespace {
 
-// Takes the directory for this process: two processes in one job directory would delete each
-// other's checkpoints. A gs:// directory cannot be taken, because nothing there would release it
-// when the process is killed.
+// Takes the directory for this process, because two processes in one job directory would delete
+// each other's checkpoints. A gs:// directory cannot be taken, because nothing there would release
+// it when the process is killed.
 std::optional<FileLock> take_lease(const JobDirectory& directory) {
   if (!directory.root().is_local()) return std::nullopt;
   return FileLock::take(directory.lease().path(), cat(R"({"holder": ")", process_name(), "\"}"));
@@ -81,13 +81,14 @@ TrainingRun::TrainingRun(Job& job, const JobDirectory& directory, TrainingInputs
     fill(engine_->tensors(StateTensors::kValues));
     engine_->tensors_written();
   } else if (inputs.settings().model.init == Init::kPretrained) {
-    // Reads the model's file, although a checkpoint is restored: its checksum goes into the record.
+    // Reads the model's file even if a checkpoint is restored, because the record has its checksum.
     if (const auto file = inputs.folder->parameters()) file->verify();
   }
   settle_record();
 }
 
-// The state of the newest checkpoint, whose tensors are now in the engine; else that of a new job.
+// Restores the engine from the newest checkpoint and returns its state. Without a checkpoint,
+// returns the state of a new job.
 TrainingState TrainingRun::restore() {
   std::optional<TrainingState> state = checkpoints_.restore(*engine_);
   if (!state) return {};
@@ -108,7 +109,7 @@ void TrainingRun::fill(ParameterTensors& values) {
                   compute_threads(settings), values);
 }
 
-// Throws kIncompatible where the checkpoints or job.json are of another job; writes job.json where
+// Throws kIncompatible if the checkpoints or job.json belong to another job. Writes job.json if
 // there is none.
 void TrainingRun::settle_record() {
   record_ = make_record(job_, inputs_, engine_->info());

@@ -43,7 +43,7 @@ expect 3 'line 3' --train-data-file missing.csv --task regression --job-dir job
 printf 'a O\nb\n' >words.conll && train 3 'has 1 field' words.conll
 printf '{"tokens": ["a", "b"], "tags": ["O"]}\n' >words.jsonl && train 3 '2 words, but 1 tags' words.jsonl
 printf '{"data": [{"paragraphs": [{"context": "c", "qas": [{"id": "1", "answers": []}]}]}]}' >squad.json && train 3 'no "question"' squad.json
-expect 2 'is no task' --train-data-file good.csv --task translation --job-dir job
+expect 2 'is not a task' --train-data-file good.csv --task translation --job-dir job
 expect 2 'needs a GLUE task' --data-dir . --job-dir job
 expect 4 'train.tsv' --data-dir . --task mrpc --job-dir job
 printf 'text,label\na,1\nb,1\n' >single.csv && train 3 'two classes' single.csv

@@ -9,7 +9,7 @@ namespace {
 
 class FlagsTest : public testing::Test {
  protected:
-  // With what training needs in front, so that a case shows only its own flags.
+  // Puts the flags that training needs in front, so that a case shows only its own flags.
   CommandLine parse(std::vector<const char*> arguments) {
     arguments.insert(arguments.begin(), {"--train-data-file", "a.csv", "--job-dir=out"});
     return parse_alone(arguments);
@@ -27,7 +27,7 @@ class FlagsTest : public testing::Test {
   Platform platform_;
 };
 
-TEST_F(FlagsTest, DefaultsAreTheTrainersAndTheTutorials) {
+TEST_F(FlagsTest, DefaultsAreThoseOfTheTrainerAndTheTutorial) {
   const Settings settings = parse({}).settings;
   EXPECT_EQ(settings.mode, Mode::kTrainAndEval);
   EXPECT_EQ(settings.training.epochs, 3);
@@ -41,14 +41,14 @@ TEST_F(FlagsTest, DefaultsAreTheTrainersAndTheTutorials) {
   EXPECT_TRUE(settings.output.reuse_job_dir);
 }
 
-TEST_F(FlagsTest, ValueStandsBehindEqualsOrAsNextArgument) {
+TEST_F(FlagsTest, ValueFollowsAnEqualsSignOrIsTheNextArgument) {
   EXPECT_EQ(training({"--batch-size=32"}).batch_size, 32);
   EXPECT_EQ(training({"--batch-size", "32"}).batch_size, 32);
   EXPECT_EQ(parse({"--text-column=a=b"}).settings.data.text_column, "a=b");
   EXPECT_EQ(parse({"--text-column", "a b"}).settings.data.text_column, "a b");
 }
 
-TEST_F(FlagsTest, ATokenBudgetTakesTheDefaultBatchSizesPlace) {
+TEST_F(FlagsTest, ATokenBudgetReplacesTheDefaultBatchSize) {
   EXPECT_EQ(training({}).token_budget, 0);
   EXPECT_EQ(training({"--token-budget=4096"}).token_budget, 4096);
   EXPECT_EQ(training({"--token-budget=4096"}).batch_size, 4096);
@@ -135,7 +135,7 @@ TEST_F(FlagsTest, UnknownFlagNamesTheNearest) {
   refuses({"--"}, "unknown flag");
 }
 
-TEST_F(FlagsTest, OptimizationGoesByTheNamesOfTheTrainer) {
+TEST_F(FlagsTest, OptimizationFlagsHaveTheNamesOfTheTrainer) {
   const OptimizationOptions given =
       training({"--lr_scheduler_type=cosine", "--warmup_steps=100", "--optim=lamb",
                 "--adam_beta2=0.98", "--layerwise-lr-decay=0.8", "--freeze-encoder-layers=2",
@@ -188,7 +188,7 @@ TEST_F(FlagsTest, ValueOutOfRangeNamesFlagValueAndRange) {
   EXPECT_EQ(parse({"--validation-split=0"}).settings.data.validation_split, 0);
 }
 
-TEST_F(FlagsTest, WhatIsNoNumberIsRefused) {
+TEST_F(FlagsTest, InvalidNumbersAreRefused) {
   for (const char* rate : {"nan", "inf", "1e999", "1e-999", "abc", "1,0", "0x1", "5e-5x", "+-1"}) {
     refuses({"--learning-rate", rate}, "--learning-rate: \"" + std::string(rate) + "\" is not");
   }
@@ -267,7 +267,7 @@ TEST_F(FlagsTest, HelpWinsOverEverything) {
   EXPECT_TRUE(parse_alone({"--help-markdown"}).help_markdown);
 }
 
-TEST_F(FlagsTest, PlatformPlacesWhatNoFlagPlaces) {
+TEST_F(FlagsTest, PlatformNamesTheDirectoriesThatNoFlagNames) {
   platform_.model_dir = "gs://b/7/model/";
   platform_.checkpoint_dir = "gs://b/7/checkpoints/";
   platform_.tensorboard_log_dir = "gs://b/7/logs/";
@@ -284,7 +284,7 @@ TEST_F(FlagsTest, PlatformPlacesWhatNoFlagPlaces) {
   EXPECT_EQ(output.summary_dir, "z");
 }
 
-TEST_F(FlagsTest, TrialsOfAStudyDoNotWriteOverEachOther) {
+TEST_F(FlagsTest, TrialsOfAStudyDoNotOverwriteEachOther) {
   platform_.tuning.trial = "7";
   const OutputOptions given = parse({"--job-dir=gs://b/study", "--export-dir=x/"}).settings.output;
   EXPECT_EQ(given.job_dir, "gs://b/study/7");
@@ -294,7 +294,7 @@ TEST_F(FlagsTest, TrialsOfAStudyDoNotWriteOverEachOther) {
   const CommandLine reads = parse_alone({"--mode=eval", "--eval-data-file=e", "--job-dir=j"});
   EXPECT_EQ(reads.settings.output.job_dir, "j");
 
-  platform_.model_dir = "gs://b/7/model/";  // the trial is in it
+  platform_.model_dir = "gs://b/7/model/";  // already contains the trial
   platform_.checkpoint_dir = "gs://b/7/checkpoints/";
   const OutputOptions own =
       parse_alone({"--train-data-file=a", "--export-dir=gs://b/7/model/"}).settings.output;
@@ -304,7 +304,7 @@ TEST_F(FlagsTest, TrialsOfAStudyDoNotWriteOverEachOther) {
   EXPECT_EQ(parse({"--job-dir=out"}).settings.output.job_dir, "out/7");
 }
 
-TEST_F(FlagsTest, AdaptersHavePeftsNumbers) {
+TEST_F(FlagsTest, AdaptersHavePeftsDefaults) {
   EXPECT_FALSE(training({}).optimization.lora);
   const LoraOptions lora = training({"--lora_r=4", "--lora-dropout=0.1"}).optimization.lora;
   EXPECT_EQ(lora.rank, 4);
@@ -325,11 +325,11 @@ TEST_F(FlagsTest, PlatformNamesTheDataThatNoFlagNames) {
   EXPECT_EQ(data.train_data_file, "gs://b/training-*");
   EXPECT_EQ(data.eval_data_file, "gs://b/validation-*");
   EXPECT_EQ(data.predict_data_file, "gs://b/test-*");
-  EXPECT_EQ(parse({}).settings.data.eval_data_file,
-            "");  // of another data set than --train-data-file
+  // The platform's data belong together. A flag for one of them replaces them all.
+  EXPECT_EQ(parse({}).settings.data.eval_data_file, "");
 }
 
-TEST_F(FlagsTest, LongAndOddValuesAreCarriedWhole) {
+TEST_F(FlagsTest, LongAndOddValuesArePassedWhole) {
   const std::string path(1'000'000, 'x');
   EXPECT_EQ(parse({("--model=" + path).c_str()}).settings.model.model, path);
   EXPECT_EQ(parse({"--model=a\nb"}).settings.model.model, "a\nb");
@@ -349,7 +349,7 @@ TEST_F(FlagsTest, SettingsTableReadsBackToTheSameSettings) {
   EXPECT_EQ(settings_table(parse_alone(arguments).settings), settings_table(settings));
 }
 
-TEST_F(FlagsTest, HiddenInstructionSetIsTaken) {
+TEST_F(FlagsTest, HiddenInstructionSetFlagIsAccepted) {
   EXPECT_EQ(parse({"--instruction-set=avx2"}).forced_instruction_set, "avx2");
 }
 

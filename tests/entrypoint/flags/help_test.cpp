@@ -33,7 +33,7 @@ TEST(Help, ShowsEveryVisibleFlagWithItsDefault) {
   EXPECT_THAT(help, HasSubstr("--train_batch_size]"));
 }
 
-TEST(Help, TeachesWithAnExampleAndEndsWithExitCodes) {
+TEST(Help, BeginsWithAnExampleAndEndsWithExitCodes) {
   const std::string help = help_text(100);
   EXPECT_THAT(help.substr(0, 300), HasSubstr("berth --train-data-file data/df.pickle"));
   EXPECT_THAT(help, HasSubstr("  143   stopped by SIGTERM or SIGINT, after saving\n"));
@@ -64,7 +64,9 @@ TEST(Help, EveryNameMeansOneFlag) {
   }
 }
 
-TEST(Help, VersionIsTheProjects) { EXPECT_THAT(version_text(), testing::StartsWith("berth 0.")); }
+TEST(Help, VersionIsThatOfTheProject) {
+  EXPECT_THAT(version_text(), testing::StartsWith("berth 0."));
+}
 
 TEST(Readme, ShowsTheCurrentFlags) {
   std::ifstream file(BERTH_TESTDATA "/../../README.md");

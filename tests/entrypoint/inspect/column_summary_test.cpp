@@ -16,11 +16,11 @@ TEST(ColumnSummary, CountsTheValuesThatRepeat) {
   EXPECT_EQ(summary({true, true}), "true or false, 1 value: true (2)");
 }
 
-TEST(ColumnSummary, TellsTheLengthsOfTexts) {
+TEST(ColumnSummary, ShowsTheLengthsOfTexts) {
   EXPECT_EQ(summary({"a", "abc", "\xC3\xA4\xC3\xB6"}), "texts, 1 to 3 characters, median 2");
 }
 
-TEST(ColumnSummary, TellsWhatIsMissing) {
+TEST(ColumnSummary, ShowsHowManyAreMissing) {
   EXPECT_EQ(summary({Cell(), 0.5, 1.5}), "numbers, 1 missing");
   EXPECT_EQ(summary({Cell()}), "nothing, 1 missing");
   EXPECT_EQ(summary({}), "nothing");
@@ -46,7 +46,7 @@ TEST(CutText, CountsCharactersNotBytes) {
   EXPECT_EQ(cut_text("abc", 3), "abc");
 }
 
-TEST(Grouped, SetsCommas) {
+TEST(Grouped, SeparatesThousandsWithCommas) {
   EXPECT_EQ(grouped(999), "999");
   EXPECT_EQ(grouped(1000), "1,000");
   EXPECT_EQ(grouped(1234567), "1,234,567");

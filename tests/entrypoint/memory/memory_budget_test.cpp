@@ -12,7 +12,7 @@ using testing::HasSubstr;
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
-// 100 MiB, and 10 more for each example.
+// A job that needs 100 MiB and 10 MiB more for each example.
 MemoryEstimate linear(int64_t batch) {
   return {
       .engine = {.parameters = 100 * kMiB, .activations = static_cast<size_t>(batch) * 10 * kMiB}};
@@ -39,7 +39,7 @@ TEST(LargestFittingBatch, IsTheLastThatFits) {
   EXPECT_EQ(largest_fitting_batch(1, limit_of(110), linear), 1);
 }
 
-TEST(RequireMemory, PassesWhatFits) {
+TEST(RequireMemory, AcceptsAJobThatFits) {
   EXPECT_EQ(complaint({.batch_size = 32}, 420), "");
   EXPECT_EQ(complaint({.batch_size = 32, .micro_batches = 4}, 180), "");
   EXPECT_EQ(complaint({.batch_size = 3200, .micro_batches = 2, .rows = 30}, 400), "");
@@ -57,12 +57,12 @@ TEST(RequireMemory, SaysTheNumbersAndWhatWouldFit) {
 TEST(RequireMemory, CountsMicroBatches) {
   EXPECT_THAT(complaint({.batch_size = 32, .micro_batches = 2}, 230),
               HasSubstr("; --gradient-accumulation-steps 3 would fit"));
-  // Of fewer rows than a batch.
+  // There are fewer rows than a batch has examples.
   EXPECT_THAT(complaint({.batch_size = 3200, .micro_batches = 16, .rows = 60}, 230),
               HasSubstr("for 60 examples at once"));
 }
 
-TEST(RequireMemory, NamesTheEvaluationWhereItIsWhatTakesTooMuch) {
+TEST(RequireMemory, NamesTheEvaluationIfThatTakesTooMuch) {
   EXPECT_THAT(complaint({.batch_size = 8, .evaluated = 64}, 230),
               HasSubstr("for 64 examples at once"));
   EXPECT_THAT(complaint({.batch_size = 8, .evaluated = 64}, 230),
@@ -71,7 +71,7 @@ TEST(RequireMemory, NamesTheEvaluationWhereItIsWhatTakesTooMuch) {
               HasSubstr("--batch-size 13 with --eval-batch-size 13 would fit"));
 }
 
-TEST(RequireMemory, SpeaksOfTokensWhereThereIsABudget) {
+TEST(RequireMemory, CountsTokensWithATokenBudget) {
   const std::string text = complaint({.batch_size = 32, .tokens_an_example = 4}, 230);
   EXPECT_THAT(text, HasSubstr("for 32 tokens at once"));
   EXPECT_THAT(text, HasSubstr("; --token-budget 13 would fit"));
@@ -79,7 +79,7 @@ TEST(RequireMemory, SpeaksOfTokensWhereThereIsABudget) {
               HasSubstr("; --eval-batch-size 3 would fit"));
 }
 
-TEST(RequireMemory, OfAnInferenceItIsTheEvaluation) {
+TEST(RequireMemory, OfAnInferenceSuggestsAnEvaluationBatchSize) {
   EXPECT_THAT(complaint({.evaluated = 64}, 230), HasSubstr("; --eval-batch-size 13 would fit"));
 }
 
@@ -90,7 +90,7 @@ TEST(RequireMemory, KnowsThatUpdatesOfOneExampleMayTakeLess) {
   EXPECT_THAT(complaint(shape, 120), HasSubstr("--batch-size 2 would fit; so would"));
 }
 
-TEST(RequireMemory, SaysWhereNoBatchFits) {
+TEST(RequireMemory, SaysIfNoBatchFits) {
   EXPECT_THAT(complaint({.batch_size = 4}, 105),
               HasSubstr("not even one example at a time fits: use --recompute, a smaller model"));
   EXPECT_THAT(complaint({.batch_size = 4, .recomputes = true}, 105),

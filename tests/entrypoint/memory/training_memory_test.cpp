@@ -29,7 +29,7 @@ class TrainingMemory : public testing::Test {
   std::unique_ptr<Device> device_ = make_cpu_device(/*threads=*/1);
 };
 
-TEST_F(TrainingMemory, SavesBesideTrainingWhereThereIsRoom) {
+TEST_F(TrainingMemory, SavesBesideTrainingIfMemoryAllows) {
   const MemoryEstimate free = memory(std::nullopt);
   EXPECT_EQ(free.saves, Saving::kBesideTraining);
   EXPECT_EQ(free.program, 1000u);
@@ -37,7 +37,7 @@ TEST_F(TrainingMemory, SavesBesideTrainingWhereThereIsRoom) {
   EXPECT_EQ(memory(limit_of(free.total())).saves, Saving::kBesideTraining);
 }
 
-TEST_F(TrainingMemory, LetsTrainingWaitWhereACopyWouldNotFit) {
+TEST_F(TrainingMemory, LetsTrainingWaitIfACopyWouldNotFit) {
   const MemoryEstimate free = memory(std::nullopt);
   const MemoryEstimate waits = memory(limit_of(free.total() - 1));
   EXPECT_EQ(waits.saves, Saving::kWhileTrainingWaits);

@@ -39,42 +39,42 @@ TEST_F(MetaDataTest, NamesTheNumbersOfRecords) {
   EXPECT_THAT(sources.train.rules.record_labels, ElementsAre("no", "yes"));
 }
 
-TEST_F(MetaDataTest, AFlagsLengthComesFirst) {
+TEST_F(MetaDataTest, AFlagBeatsTheLength) {
   settings_.data.max_seq_length = 32;
   command_line_.given = {"max-seq-length"};
   resolve(R"({"max_seq_length": 64})");
   EXPECT_EQ(settings_.data.max_seq_length, 32);
 }
 
-TEST_F(MetaDataTest, WithoutNamesNumbersAreTheirOwn) {
+TEST_F(MetaDataTest, WithoutNamesNumbersAreTheNames) {
   const DataSources sources = resolve(R"({"num_labels": 3, "task_type": "bert_classification"})");
   EXPECT_THAT(sources.labels, ElementsAre("0", "1", "2"));
   EXPECT_TRUE(sources.train.rules.record_labels.empty());
   EXPECT_EQ(sources.task, std::nullopt);
 }
 
-TEST_F(MetaDataTest, NamesOfTextsAreTheTextsOwn) {
+TEST_F(MetaDataTest, DoesNotNameTheLabelsOfTexts) {
   settings_.data.train_data_file = "a/train.csv";
   const DataSources sources = resolve(R"({"num_labels": 2, "labels": ["no", "yes"]})");
   EXPECT_TRUE(sources.labels.empty());
   EXPECT_TRUE(sources.train.rules.record_labels.empty());
 }
 
-TEST_F(MetaDataTest, TellsTheTask) {
+TEST_F(MetaDataTest, GivesTheTask) {
   EXPECT_EQ(resolve(R"({"task_type": "bert_regression"})").task, Task::kRegression);
   EXPECT_EQ(resolve(R"({"task_type": "bert_tagging"})").task, Task::kTokenClassification);
   EXPECT_EQ(resolve(R"({"task_type": "bert_multi_label"})").task, Task::kMultiLabel);
 }
 
-TEST_F(MetaDataTest, WhatIsNoneIsRefused) {
-  refuses("[]", "no JSON object");
+TEST_F(MetaDataTest, MalformedMetaDataIsRefused) {
+  refuses("[]", "is not a JSON object");
   for (const char* length : {"0", "3", "-64", "64.5", "4294967424", "1e300", "\"64\""}) {
     refuses(cat(R"({"max_seq_length": )", length, "}"), "max_seq_length");
   }
   refuses(R"({"num_labels": 1000000000000})", "num_labels");
-  refuses(R"({"labels": "a"})", "is no list");
-  refuses(R"({"labels": [1]})", "no text");
-  refuses(R"({"num_labels": 2, "labels": ["a"]})", "num_labels names");
+  refuses(R"({"labels": "a"})", "is not a list");
+  refuses(R"({"labels": [1]})", "holds something other than texts");
+  refuses(R"({"num_labels": 2, "labels": ["a"]})", "num_labels");
 }
 
 TEST(DataNeeds, PredictionReadsNoLabels) {
@@ -87,7 +87,7 @@ TEST(DataNeeds, PredictionReadsNoLabels) {
   const DataSources sources = resolve_data(*storage, command_line, settings);
   EXPECT_EQ(sources.predict.rules.need, LabelNeed::kIgnored);
   EXPECT_EQ(sources.eval.rules.need, LabelNeed::kRequired);
-  EXPECT_EQ(sources.predict.rules.columns.text, "sentence");  // test.tsv has a header
+  EXPECT_EQ(sources.predict.rules.columns.text, "sentence");  // only test.tsv has a header
   EXPECT_EQ(sources.predict.layout, RowLayout::kByName);
   settings.data.train_data_file = "CoLA/train.tsv.gz";
   EXPECT_EQ(resolve_data(*storage, command_line, settings).train.layout, RowLayout::kHeadlessTsv);
@@ -96,7 +96,7 @@ TEST(DataNeeds, PredictionReadsNoLabels) {
             LabelNeed::kIfPresent);
 }
 
-TEST(GlueColumns, GiveWayToThoseThatAreNamed) {
+TEST(GlueColumns, AreReplacedByThoseThatFlagsName) {
   const std::unique_ptr<Storage> storage = make_local_storage();
   Settings settings;
   settings.data.task = "mrpc";

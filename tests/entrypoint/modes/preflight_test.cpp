@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-// May be told what not to write below, and where to meet others.
+// Refuses to write below `refused`. With `meeting`, every create() waits until others arrive.
 class GuardedStorage final : public BorrowedStorage {
  public:
   using BorrowedStorage::BorrowedStorage;
@@ -63,7 +63,7 @@ class PreflightTest : public testing::Test {
   Settings settings_;
 };
 
-TEST_F(PreflightTest, AJobThatCanBeDonePassesAndReadsNothing) {
+TEST_F(PreflightTest, AValidJobPassesAndNothingIsRead) {
   settings_.data.eval_data_file = "gs://b/data/*.csv";
   settings_.model.vocab_file = "gs://b/model/vocab.txt";
   settings_.output.export_dir = "gs://b/export";
@@ -77,7 +77,7 @@ TEST_F(PreflightTest, LeavesNothingBehind) {
   EXPECT_TRUE(fs::is_empty(scratch_ / "b/job"));
 }
 
-TEST_F(PreflightTest, WhatIsMissingIsNamedWithItsFlag) {
+TEST_F(PreflightTest, AMissingInputIsNamedWithItsFlag) {
   settings_.data.train_data_file = "gs://b/data/trian.csv";
   EXPECT_THAT([&] { check(); },
               ThrowsCode(Code::kNotFound,
@@ -113,14 +113,14 @@ TEST_F(PreflightTest, EveryPlaceToWriteToIsTried) {
   complaint(settings_.output.job_dir, "--job-dir gs://b/locked");
 }
 
-TEST_F(PreflightTest, TheFirstFlagIsComplainedOf) {
+TEST_F(PreflightTest, TheFirstBadFlagIsReported) {
   settings_.data.train_data_file = "gs://b/elsewhere/a";
   settings_.model.model = "gs://b/elsewhere/b";
   storage_.refused = "gs://b/job";
   EXPECT_THAT([&] { check(); }, ThrowsCode(Code::kNotFound, "--train-data-file"));
 }
 
-TEST_F(PreflightTest, WhatAModeDoesNotUseIsNotLookedFor) {
+TEST_F(PreflightTest, InputsThatAModeDoesNotUseAreNotLookedFor) {
   settings_.data.predict_data_file = "gs://b/elsewhere";
   EXPECT_NO_THROW(check());
   settings_.data.eval_data_file = "gs://b/elsewhere";
@@ -135,7 +135,7 @@ TEST_F(PreflightTest, WhatAModeDoesNotUseIsNotLookedFor) {
 
 TEST_F(PreflightTest, RemotePlacesAreAskedAtTheSameTime) {
   std::barrier<> both(2);
-  storage_.meeting = &both;  // neither goes on before the other came
+  storage_.meeting = &both;  // each write waits for the other
   settings_.output.export_dir = "gs://b/export";
   EXPECT_NO_THROW(check());
 }

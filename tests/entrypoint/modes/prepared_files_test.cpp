@@ -62,11 +62,11 @@ TEST_F(PreparedFiles, MayBeCompressed) {
 TEST_F(PreparedFiles, AreNotMixedWithThoseOfAnotherPreparation) {
   refuse();
   write(3);
-  refuse();  // the same names are replaced
+  refuse();  // files of the same names may be replaced
   options_.num_shards = 2;
   EXPECT_THAT([&] { refuse(); }, ThrowsCode(Code::kIncompatible, "train.tf_record"));
   options_.format = RecordFormat::kJsonl;
-  refuse();  // nothing of that kind
+  refuse();  // there are no files of this format yet
   write(3);
   options_.num_shards = 1;
   EXPECT_THAT([&] { refuse(); }, ThrowsCode(Code::kIncompatible, "train-00000-of-00002.jsonl"));

@@ -20,7 +20,7 @@ class ResolveSettingsTest : public testing::Test {
   }
   std::string in_scratch(const std::string& name) const { return scratch_ / name; }
 
-  // A job that was trained at another length than the default, with its finished model.
+  // Writes a finished job whose length differs from the default, and its model.
   std::string finished_job() {
     write_text(scratch_ / "job.json",
                R"({"settings": {"model": "first", "max-seq-length": "32", "label-column": "kind"},
@@ -42,7 +42,7 @@ TEST_F(ResolveSettingsTest, TrainingKeepsTheModelThatWasNamed) {
 }
 
 // No model is installed beside this test program.
-TEST_F(ResolveSettingsTest, TrainingWithoutAModelWantsTheBundledOne) {
+TEST_F(ResolveSettingsTest, TrainingWithoutAModelUsesTheBundledOne) {
   EXPECT_THAT(
       [&] {
         resolve({"--train-data-file", "a.csv", "--job-dir", "job"});
@@ -73,13 +73,13 @@ TEST_F(ResolveSettingsTest, EvaluationTakesTheJobsModelAndReadsRowsAsItDid) {
   EXPECT_EQ(job.sources.eval.rules.columns.label, "kind");
 }
 
-TEST_F(ResolveSettingsTest, AFlagOutranksTheEarlierJob) {
+TEST_F(ResolveSettingsTest, AFlagBeatsTheEarlierJob) {
   const ResolvedJob job = resolve({"--mode", "eval", "--eval-data-file", "a.csv", "--job-dir",
                                    finished_job(), "--max-seq-length", "64"});
   EXPECT_EQ(job.settings.data.max_seq_length, 64);
 }
 
-TEST_F(ResolveSettingsTest, AnotherModelThanTheJobsIsLeftAlone) {
+TEST_F(ResolveSettingsTest, AnotherModelThanTheJobsIsKept) {
   const ResolvedJob job = resolve({"--mode", "eval", "--eval-data-file", "a.csv", "--job-dir",
                                    finished_job(), "--model", "other"});
   EXPECT_EQ(job.settings.model.model, "other");

@@ -11,14 +11,14 @@ namespace {
 using testing::ElementsAre;
 using testing::Key;
 
-// numpy.std([2, 4, 4, 4, 5, 5, 7, 9], ddof=1).
-TEST(Spread, IsThatOfASample) {
+// The expected value is numpy.std([2, 4, 4, 4, 5, 5, 7, 9], ddof=1).
+TEST(Spread, IsTheSampleStandardDeviation) {
   const Spread spread = spread_of({2, 4, 4, 4, 5, 5, 7, 9});
   EXPECT_EQ(spread.mean, 5);
   EXPECT_DOUBLE_EQ(spread.std, 2.138089935299395);
 }
 
-TEST(Spreads, AreOfEveryNumberThatAllSeedsHave) {
+TEST(Spreads, CoverEveryNumberThatAllSeedsHave) {
   const auto found = spreads(
       {R"({"eval": {"examples": 9, "loss": 0.5, "accuracy": 0.25, "f1": null, "per_class": {}},
            "eval_mm": {"accuracy": 1}, "finished": true})",

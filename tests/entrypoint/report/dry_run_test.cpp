@@ -29,7 +29,7 @@ DryRun example() {
           .limit = MemoryLimit{uint64_t{1} << 30, "the container's limit"}};
 }
 
-TEST(DryRunText, IsALineANumber) {
+TEST(DryRunText, HasALineForEachNumber) {
   EXPECT_EQ(to_text(example()),
             "examples      612 to train on, 68 to evaluate on, 4 labels\n"
             "updates       195 of 16 examples\n"
@@ -48,7 +48,7 @@ TEST(DryRunText, IsALineANumber) {
             "limit         1.0 GiB, the container's limit\n");
 }
 
-TEST(DryRunText, LeavesOutALimitThatIsNot) {
+TEST(DryRunText, LeavesOutAnAbsentLimit) {
   DryRun dry_run = example();
   dry_run.limit.reset();
   EXPECT_EQ(to_text(dry_run).find("limit"), std::string::npos);

@@ -17,7 +17,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Local files, but creating them can be made to fail.
+// Stores local files. Tests can make their creation fail or wait.
 class UnreliableStorage final : public Storage {
  public:
   std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
@@ -37,7 +37,7 @@ class UnreliableStorage final : public Storage {
   }
 
   std::optional<Code> failure;
-  std::latch* held = nullptr;  // no file is created before it opens
+  std::latch* held = nullptr;  // no file is created before this latch opens
 
  private:
   std::unique_ptr<Storage> files_ = make_local_storage();
@@ -82,7 +82,8 @@ class EventFilesTest : public testing::Test {
     }
     return names;
   }
-  // "step tag=value ..." for every event of a run, its files in name order.
+  // Returns "step tag=value ..." for every event of a run. Its files are read in the order of their
+  // names.
   std::vector<std::string> contents(const std::string& run) {
     std::vector<std::string> events;
     for (const std::string& name : names(run)) {
@@ -173,7 +174,7 @@ TEST_F(EventFilesTest, NamesKeepTheirOrderWhenTheClockIsSetBack) {
                                           "events.out.tfevents.1700000100.host.7.000001"));
 }
 
-TEST_F(EventFilesTest, FailedWriteWarnsAndIsTriedAgain) {
+TEST_F(EventFilesTest, AFailedWriteIsAWarningAndIsRepeated) {
   start();
   storage_.failure = Code::kUnavailable;
   step_at(10, 1);
@@ -186,7 +187,7 @@ TEST_F(EventFilesTest, FailedWriteWarnsAndIsTriedAgain) {
   EXPECT_EQ(contents("train").size(), 2u + 1u + 3u);
 }
 
-TEST_F(EventFilesTest, ASlowStorageHoldsNoStepUp) {
+TEST_F(EventFilesTest, ASlowStorageDelaysNoStep) {
   start();
   std::latch held(1);
   storage_.held = &held;
@@ -202,7 +203,7 @@ TEST_F(EventFilesTest, ASlowStorageHoldsNoStepUp) {
   EXPECT_EQ(contents("train").size(), 2u + 1u + 1u + 1u + 3u);
 }
 
-TEST_F(EventFilesTest, RefusedDirectoryEndsTheJobAtItsStartOnly) {
+TEST_F(EventFilesTest, ARefusedDirectoryEndsTheJobOnlyAtItsStart) {
   storage_.failure = Code::kNotPermitted;
   EXPECT_THAT([&] { start(); }, ThrowsCode(Code::kNotPermitted, "refused"));
   step_at(10, 1);

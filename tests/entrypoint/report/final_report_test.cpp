@@ -39,7 +39,7 @@ TEST(FinalReport, OtherFailuresHaveCodesToo) {
   EXPECT_EQ(report_of(5).code, 1);
 }
 
-TEST(FinalReport, StaysWithinATerminationMessageAndIsJson) {
+TEST(FinalReport, IsJsonThatFitsATerminationMessage) {
   for (const char* text : {"x", "\"", "\x01", "\xff", "\xc3\xa4"}) {
     std::string what;
     while (what.size() < 10000) what += text;

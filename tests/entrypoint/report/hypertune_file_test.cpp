@@ -72,7 +72,7 @@ TEST_F(HypertuneFileTest, AFailureToWriteIsAWarning) {
   EXPECT_THAT(log.warnings(), testing::HasSubstr("could not be written to /proc/none/x"));
 }
 
-TEST(HypertuneMetric, IsAskedForOrTheTagsOrTheBestModels) {
+TEST(HypertuneMetric, IsThatOfTheFlagOrTheTagOrTheBestModel) {
   const std::vector<std::string> metrics = {"accuracy", "f1"};
   EXPECT_EQ(hypertune_metric({}, "", "", metrics), "accuracy");
   EXPECT_EQ(hypertune_metric({}, "", "eval_f1", metrics), "f1");
@@ -84,7 +84,7 @@ TEST(HypertuneMetric, IsAskedForOrTheTagsOrTheBestModels) {
       ThrowsCode(Code::kUsage, R"("mse" is not a metric of this task; its metrics are loss, acc)"));
 }
 
-TEST(HypertuneMetric, IsWantedByAServiceOrAUser) {
+TEST(HypertuneMetric, IsWrittenForAServiceOrAUser) {
   EXPECT_FALSE(wants_hypertune_file({}, ""));
   EXPECT_FALSE(wants_hypertune_file({.metric_tag = "f1"}, ""));
   EXPECT_TRUE(wants_hypertune_file({.trial = "1"}, ""));
@@ -92,8 +92,8 @@ TEST(HypertuneMetric, IsWantedByAServiceOrAUser) {
   EXPECT_TRUE(wants_hypertune_file({}, "f1"));
 }
 
-// Each right side is Python's str() of the left.
-TEST(PythonText, HasPythonsDigits) {
+// Each expected text is what Python's str() makes of the number.
+TEST(PythonText, HasTheDigitsOfPython) {
   EXPECT_EQ(python_text(0.1), "0.1");
   EXPECT_EQ(python_text(0), "0.0");
   EXPECT_EQ(python_text(1.0 / 3), "0.3333333333333333");

@@ -73,7 +73,7 @@ TEST_F(JsonLinesTest, StartCheckpointAndFinishAreLines) {
                                        "\n");
 }
 
-TEST_F(JsonLinesTest, LogLineIsAnEventToo) {
+TEST_F(JsonLinesTest, ALogLineIsAnEvent) {
   const LogSink sink = json_log_sink(LogLevel::kWarning, write_, clock_);
   sink(LogLevel::kInfo, "quiet");
   EXPECT_EQ(out_, "");

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 class ProgressTest : public testing::Test {
  protected:
-  // What `act` makes appear.
+  // Returns the output that `act` causes.
   template <typename Act>
   std::string shown(const Act& act) {
     out_.clear();
@@ -147,13 +147,13 @@ TEST_F(ProgressTest, LogLinesStandAboveTheBar) {
   EXPECT_EQ(shown([&] { sink(LogLevel::kDebug, "detail"); }), "");
 }
 
-TEST_F(ProgressTest, BarIsGoneAtTheEnd) {
+TEST_F(ProgressTest, BarIsErasedAtTheEnd) {
   start(282, 3);
   step(125);
   EXPECT_EQ(shown([&] { progress_.reset(), line_.reset(); }), "\r\x1b[K");
 }
 
-TEST_F(ProgressTest, ElsewhereLoggedStepsAreLines) {
+TEST_F(ProgressTest, WithoutATerminalLoggedStepsAreLines) {
   is_terminal_ = false;
   EXPECT_EQ(shown([&] { start(282, 3); }),
             "9000 examples to train on, 1000 to evaluate on, 4 labels; 4386436 parameters; 846 "
@@ -168,7 +168,7 @@ TEST_F(ProgressTest, ElsewhereLoggedStepsAreLines) {
       "Checkpoint c/5  2.0 KiB  0.2 s\n");
 }
 
-TEST(BarLine, NumbersThatAreNoneAreDashes) {
+TEST(BarLine, NonFiniteNumbersAreDashes) {
   EXPECT_EQ(number_text("%.3f", NAN), "-");
   EXPECT_EQ(duration_text(INFINITY), "-");
   EXPECT_EQ(duration_text(-1), "-");

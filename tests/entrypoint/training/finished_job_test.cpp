@@ -23,7 +23,7 @@ class FinishedJobTest : public testing::Test {
     for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
     return parse_flags(pointers, {});
   }
-  // The job's directory after `command` wrote its record.
+  // Writes the record of `command` to the job directory.
   void begin(const CommandLine& command) {
     write_text(*storage_, directory().record(),
                to_json(JobRecord{.settings = settings_table(command.settings)}));
@@ -47,7 +47,7 @@ TEST_F(FinishedJobTest, AnInterruptedJobHasWorkLeft) {
   EXPECT_EQ(look(command()), std::nullopt);
 }
 
-TEST_F(FinishedJobTest, AFinishedJobTellsItsUpdates) {
+TEST_F(FinishedJobTest, AFinishedJobReportsItsUpdates) {
   begin(command());
   finish();
   EXPECT_EQ(look(command()), 7);
@@ -62,7 +62,7 @@ TEST_F(FinishedJobTest, OtherSettingsBelongToAnotherJob) {
       ThrowsCode(Code::kIncompatible, "--learning-rate"));
 }
 
-TEST_F(FinishedJobTest, AUsedDirectoryIsRefusedWhereThatIsAskedFor) {
+TEST_F(FinishedJobTest, AUsedDirectoryIsRefusedIfAFlagAsksForIt) {
   begin(command());
   EXPECT_THAT([&] { look(command({"--no-reuse-job-dir"})); },
               ThrowsCode(Code::kIncompatible, "used before"));
@@ -78,7 +78,7 @@ TEST_F(FinishedJobTest, AFinishedJobDoesNotExportElsewhere) {
       ThrowsCode(Code::kIncompatible, "--mode export_only"));
 }
 
-TEST_F(FinishedJobTest, AJobOfSeveralSeedsIsAnotherJob) {
+TEST_F(FinishedJobTest, AJobOfSeveralSeedsIsIncompatible) {
   write_text(*storage_, directory().metrics(), R"({"seeds": {}, "finished": true})");
   EXPECT_THAT([&] { look(command()); }, ThrowsCode(Code::kIncompatible, "several seeds"));
 }
