@@ -119,7 +119,7 @@ struct ScratchExtent {
   int64_t longest = 0;  // tokens of a sequence
   int64_t heads = 1, head_size = 0;
   int64_t positions = 0;      // relative positions of disentangled attention; 0: none
-  FactoredExtent factored{};  // no tokens: there are no factored gradients
+  FactoredExtent factored{};  // all zeros: there are no factored gradients
 };
 
 // The logits of B rows, and what they should have been.

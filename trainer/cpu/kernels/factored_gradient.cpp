@@ -57,7 +57,7 @@ FactoredGradient Kernels::in_fp32(const FactoredGradient& g, float* room) const 
 }
 
 int64_t Kernels::factored_room(const FactoredExtent& extent) const {
-  if (extent.tokens == 0) return 0;
+  if (extent.rows_and_columns == 0) return 0;
   const int64_t room = std::max(gram_sums(extent.tokens), kUpdateSums) +
                        (bf16_ ? extent.tokens * extent.rows_and_columns : 0);
   return (room + kLineOfFloats - 1) / kLineOfFloats * kLineOfFloats;
