@@ -51,9 +51,8 @@ class FakeEngine final : public Engine {
     state_[0].write(0, 0, std::as_bytes(std::span<const float>(&value, 1)));
   }
 
-  std::set<int64_t>
-      wrong;  // The updates that diverge, counted from 1 in the order of their starts.
-  std::vector<uint64_t> started;  // UpdateInputs::step of each started update.
+  std::set<int64_t> wrong;        // the updates that diverge, counted from 1 as they are started
+  std::vector<uint64_t> started;  // UpdateInputs::step of each started update
   size_t most_in_flight = 0;
   double evaluation_loss = 1;
 

@@ -59,8 +59,8 @@ TEST(UnicodeTest, LowerCaseIsOfTheCharacterAlone) {
   EXPECT_EQ(lower_case(U'Σ').items[0], U'σ');
   EXPECT_EQ(lower_case(0x130).count, 2u);
   EXPECT_EQ(lower_case(0x130).items[1], char32_t{0x307});
-  EXPECT_EQ(lower_case(0x16EA0).items[0],
-            char32_t{0x16EBB});  // utf8proc does not know this character
+  // utf8proc does not know this character.
+  EXPECT_EQ(lower_case(0x16EA0).items[0], char32_t{0x16EBB});
 }
 
 }  // namespace
