@@ -73,7 +73,7 @@ UpdateOutcome CpuEngine::collect_update() {
 std::vector<float> CpuEngine::infer(const PackedBatch& batch, LossSum& loss) {
   StepState state;
   state.begin({});
-  // The sum goes on from where it stood, so that it does not depend on how rows are cut into
+  // The sum continues from its old value, so that it does not depend on how rows are cut into
   // batches.
   state.loss_sum = loss.loss;
   state.examples = loss.weight;

@@ -36,7 +36,8 @@ EngineMemory engine_memory(const EngineOptions& options, Kernels& kernels) {
                        options.trains, kernels, one_batch_tokens(options));
   const size_t activations =
       Model::planned_bytes(options.config, options.limits, parameters, kernels, options.lora);
-  const ParameterBytes bytes = parameters.bytes();  // with the factors that the network asked for
+  // Includes the packed copies and factors of the handles that the network has asked for.
+  const ParameterBytes bytes = parameters.bytes();
   return {.parameters = bytes.values,
           .gradients = bytes.gradients,
           .moments = bytes.moments,

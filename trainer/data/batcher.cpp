@@ -129,7 +129,7 @@ Batcher::Selection Batcher::collect(DataCursor cursor) {
   return selection;
 }
 
-// Whether the update was ended by the end of its epoch before it was full.
+// Whether the end of the epoch ended the update before it was full.
 bool Batcher::is_remainder(const Selection& selection) const {
   if (static_cast<int64_t>(selection.indices.size()) == options_.batch_size) return false;
   return selection.end.epoch != selection.epoch &&
@@ -140,7 +140,7 @@ Batcher::Selection Batcher::select(DataCursor cursor) {
   Selection selection = collect(cursor);
   if (!options_.drop_remainder) return selection;
   const bool is_first = cursor.epoch < selection.epoch || cursor == DataCursor{cursor.epoch};
-  if (!is_first && is_remainder(selection)) {  // data before it may be skipped
+  if (!is_first && is_remainder(selection)) {  // the data before it may all be skipped
     selection = collect({.epoch = selection.epoch + 1});
   }
   if (selection.end.epoch != selection.epoch) return selection;
@@ -159,8 +159,8 @@ int64_t Batcher::updates_of(int64_t epoch) {
   return updates;
 }
 
-// Cuts the examples of an update into parts and returns where each begins, and the end. Parts have
-// nearly equal numbers of examples, or of tokens where there is a token budget.
+// Cuts the examples of an update into parts. Returns where each part begins, and the end. The parts
+// have nearly equal numbers of examples or, with a token budget, of tokens.
 std::vector<size_t> Batcher::cuts_of(const std::vector<int64_t>& indices) {
   const auto examples = static_cast<int64_t>(indices.size());
   std::vector<size_t> cuts;

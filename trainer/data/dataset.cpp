@@ -87,7 +87,7 @@ int64_t Dataset::length(int64_t index) {
   return static_cast<int64_t>(features(index).input_ids.size());
 }
 
-// Called by several threads, each for other rows, so no two write to the same place.
+// Several threads call this for different rows, so no two threads write to the same place.
 void Dataset::count_tokens_of(size_t row) {
   const size_t first = has_windows() ? first_feature_[row] : row;
   const auto count = [](const Features& features) {
@@ -132,7 +132,7 @@ void Dataset::count_tokens(int threads, const std::atomic<bool>& stop) {
 size_t Dataset::memory_bytes() {
   const size_t of_rows =
       (rows_.size() + first_feature_.size() + lengths_.size()) * sizeof(uint32_t);
-  const auto all = static_cast<int64_t>(kept_.size());  // on disk, only a few are cached
+  const auto all = static_cast<int64_t>(kept_.size());  // with rows on disk, only a few are cached
   if (all == 0) return of_rows;
   const int64_t judged = std::min(kJudgedRows, all);
   size_t size_bytes = 0;
@@ -144,7 +144,7 @@ const Features& Dataset::features(int64_t index) {
   const auto at = static_cast<size_t>(index);
   if (!kept_.empty()) {
     Features& kept = kept_[at];
-    // Features that were made have at least one token.
+    // Features without tokens have not been made yet. Made ones have at least one token.
     if (kept.input_ids.empty()) kept = make(rows_[at]).front();
     return kept;
   }

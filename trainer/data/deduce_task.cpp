@@ -9,7 +9,7 @@
 namespace berth {
 namespace {
 
-// The number that a cell holds, which may be written as text; nullopt: it holds none.
+// The number that a cell holds, perhaps as text. nullopt if it holds no number.
 std::optional<double> number_of(const Cell& cell) {
   if (const auto* real = std::get_if<double>(&cell)) return *real;
   if (const auto* text = std::get_if<std::string>(&cell)) return parse_real(*text);
@@ -17,7 +17,8 @@ std::optional<double> number_of(const Cell& cell) {
   return std::nullopt;
 }
 
-// Whether a cell holds several labels. A damaged list counts: reading it reports what is wrong.
+// Whether a cell holds several labels. A damaged list counts too, because reading it then reports
+// what is wrong.
 bool holds_several(const Cell& cell) {
   const auto* text = std::get_if<std::string>(&cell);
   if (text == nullptr) return false;

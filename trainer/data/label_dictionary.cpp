@@ -31,8 +31,8 @@ std::string list(const std::vector<std::string>& names) {
   return text;
 }
 
-// A whole number, written as an integer; nullopt: the label is not one, or is too large for fp64 to
-// tell it from its neighbours.
+// Returns a whole number as the text of an integer. Returns nullopt if the label is no whole
+// number, or is so large that fp64 cannot distinguish it from its neighbours.
 std::optional<std::string> whole_number(std::string_view label) {
   if (const auto integer = as_integer(label)) return std::to_string(*integer);
   const auto number = parse_real(label);
@@ -92,7 +92,7 @@ void LabelDictionary::add_categories(const std::vector<std::string>& categories)
 }
 
 void LabelDictionary::settle() {
-  if (!known_.empty()) return;  // entries have the spelling of the known labels already
+  if (!known_.empty()) return;  // entries already have the spelling of the known labels
   std::vector<std::string> integral;
   std::optional<size_t> fraction;
   for (size_t i = 0; i < entries_.size(); ++i) {

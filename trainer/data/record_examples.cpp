@@ -16,7 +16,7 @@ namespace {
 using Numbers = std::vector<int64_t>;
 using Features = std::vector<TfFeature>;
 
-// The first of the named features that the record has; null: it has none.
+// The first of the named features that the record has. null if it has none of them.
 const TfFeature* find(const Features& features, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
     const auto found = std::find_if(features.begin(), features.end(),
@@ -30,7 +30,7 @@ const TfFeature* label_of(const Features& features) {
   return find(features, {"label_ids", "label_id", "label"});
 }
 
-// The integers of a feature; empty where it is absent.
+// The integers of a feature. Empty if the feature is absent.
 Numbers integers(const TfFeature* feature) {
   if (feature == nullptr) return {};
   if (const auto* numbers = std::get_if<Numbers>(&feature->values)) return *numbers;
@@ -47,8 +47,8 @@ float single_number(const TfFeature& feature) {
   throw Error(Code::kBadData, cat("feature ", quoted(feature.name), " is not one number"));
 }
 
-// The numbers that the mask keeps. Each must be below `size`, unless `size` is 0. `what` names one
-// in messages.
+// The numbers that the mask keeps. Each must be below `size`, unless `size` is 0. `what` is the
+// name of such a number in messages.
 std::vector<int32_t> kept(const Numbers& numbers, const Numbers& mask, int64_t size,
                           const char* what) {
   std::vector<int32_t> ids;
@@ -104,7 +104,7 @@ class RecordReader final : public ExampleReader {
   std::string position() const override { return cat("record at byte ", records_.offset()); }
   bool labelled() const override { return labelled_; }
   Task task() const { return task_; }
-  bool is_empty() const { return !has_first_; }  // may be asked before the first next()
+  bool is_empty() const { return !has_first_; }  // may be called before the first next()
 
  private:
   // Reads the next record that is a real example.

@@ -17,10 +17,10 @@ uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Rounds `count` so that rows with equal texts are not divided, and returns the result. The `count`
-// rows with the lowest hashes stand in front; this moves the others of the last text to them. Where
-// no row would be left then, it takes that text out instead; where all rows have the same text, it
-// returns `count`.
+// Rounds `count` so that rows with equal texts are not divided, and returns the result. On entry,
+// the `count` rows with the lowest hashes are at the front. The other rows of the last text are
+// moved to them. If no row would be left behind them, the rows of that text are taken out instead.
+// If all rows have the same text, `count` is returned.
 size_t whole_texts(std::vector<uint32_t>& rows, size_t count, const std::deque<uint32_t>& hashes) {
   if (count == 0) return 0;
   uint32_t last = 0;
@@ -38,8 +38,8 @@ uint64_t seeded_hash(uint64_t seed, uint32_t row) {
   return mix(mix(seed + 0x9e3779b97f4a7c15) + row);
 }
 
-// Moves the `count` rows with the lowest keys to the front of `rows`. Of rows with equal keys the
-// lower ones count as lower.
+// Moves the `count` rows with the lowest keys to the front of `rows`. Among rows with equal keys,
+// those with lower numbers come first.
 template <typename Key>
 void select_lowest(std::vector<uint32_t>& rows, size_t count, const Key& key) {
   const auto less = [&](uint32_t a, uint32_t b) {

@@ -36,7 +36,7 @@ class SquadReader final : public ExampleReader {
     file_ = parse_json(as_text(bytes));
     if (file_.is_discarded()) throw Error(Code::kBadData, "is not JSON");
     data_ = &list(file_, "data", "");
-    // The first question tells whether the file has answers; a file to predict on has none.
+    // The first question shows whether the file has answers. A file to predict on has none.
     for (const Json& article : *data_) {
       for (const Json& paragraph : list(article, "paragraphs", "data[0]")) {
         for (const Json& question : list(paragraph, "qas", "data[0].paragraphs[0]")) {

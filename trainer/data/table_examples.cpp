@@ -71,8 +71,8 @@ class TableExamples final : public ExampleReader {
     return parted(whole, separators);
   }
 
-  // The same for labels. A label does not begin with the bracket of a list, as a word may, so such
-  // a text must be a list.
+  // The same for labels. A text that begins with a bracket must be a list here, because a label
+  // does not begin with a bracket as a word may.
   std::vector<std::string> label_list(size_t column, std::string_view separators) const {
     const std::string whole = plain_text(cells_[column]).value_or("");
     if (begins_list(whole) && !parse_text_list(whole)) refuse_list(column, whole);

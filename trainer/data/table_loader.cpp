@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-// Rows of which the first thousand can be looked at before they are read.
+// Rows whose first thousand can be looked at before they are read.
 class PeekedRows final : public RowReader {
  public:
   explicit PeekedRows(std::unique_ptr<RowReader> rows) : rows_(std::move(rows)) {
@@ -55,7 +55,7 @@ class PeekedRows final : public RowReader {
   std::optional<Error> failure_;
 };
 
-// The names of the columns that were found, which are the choice for the files that follow.
+// The names of the columns that were found. The files that follow must have the same columns.
 ColumnChoice chosen(std::span<const Column> columns, const FoundColumns& found) {
   ColumnChoice choice{.text = columns[found.text].name};
   if (found.text_pair) choice.text_pair = columns[*found.text_pair].name;
@@ -74,7 +74,7 @@ FoundColumns TableLoader::find(std::span<const Column> columns) {
   if (!has_part_) {
     const FoundColumns found = find_columns(columns, rules_.columns, rules_.need, task);
     ColumnChoice choice = chosen(columns, found);
-    // Another file may have the label column, which must not be taken for a text then.
+    // Another file may have the label column. It must not be taken as a text there.
     if (ignores_labels && choice.label.empty()) choice.label = rules_.columns.label;
     rules_.columns = std::move(choice);
     return found;

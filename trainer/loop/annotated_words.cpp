@@ -27,7 +27,7 @@ uint64_t offset_of(const Json& annotation, const char* key) {
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), offset);
     if (error == std::errc() && end == digits.data() + digits.size()) return offset;
   }
-  throw Error(Code::kBadData, cat(key, " ", to_text(*found), " is no place in a text"));
+  throw Error(Code::kBadData, cat(key, " ", to_text(*found), " is not an offset in a text"));
 }
 
 Segment segment_of(const Json& annotation) {
@@ -40,11 +40,11 @@ std::string described(const Segment& segment) {
   return cat("annotation ", quoted(segment.name), " from ", segment.begin, " to ", segment.end);
 }
 
-// In the order of the text.
+// The segments in the order of the text. Throws kBadData if one is malformed or they overlap.
 std::vector<Segment> segments_of(std::string_view annotations, uint64_t text_size) {
   std::vector<Segment> segments;
   const Json list = parse_json(annotations);
-  if (!list.is_array()) throw Error(Code::kBadData, "textSegmentAnnotations is no list");
+  if (!list.is_array()) throw Error(Code::kBadData, "textSegmentAnnotations is not a list");
   for (const Json& annotation : list) segments.push_back(segment_of(annotation));
   std::sort(segments.begin(), segments.end(),
             [](const Segment& a, const Segment& b) { return a.begin < b.begin; });
@@ -52,8 +52,8 @@ std::vector<Segment> segments_of(std::string_view annotations, uint64_t text_siz
   for (const Segment& segment : segments) {
     if (segment.begin >= segment.end || segment.end > text_size) {
       throw Error(Code::kBadData,
-                  cat(described(segment), " is no part of a text of ", text_size, " characters"),
-                  "", "offsets count characters from 0, and the end is behind the last");
+                  cat(described(segment), " is not a part of a text of ", text_size, " characters"),
+                  "", "offsets count characters from 0, and the end is after the last");
     }
     if (segment.begin < last_end) {
       throw Error(Code::kBadData, described(segment) + " overlaps the one before it", "",
@@ -108,8 +108,8 @@ class WordCutter {
 
   const CharacterClasses& classes_ = CharacterClasses::shared();
   const std::vector<Segment>& segments_;
-  size_t segment_ = 0;     // the first that does not end before the character
-  bool has_word_ = false;  // it has
+  size_t segment_ = 0;     // the first segment that does not end before the character
+  bool has_word_ = false;  // whether a word of that segment has begun
   bool is_open_ = false;   // the next character may belong to the last word
   AnnotatedWords result_;
 };

@@ -29,8 +29,8 @@ std::string step_name(int64_t step) {
   return name;
 }
 
-// Copies the file's tensors, each named `prefix` + a parameter's name, into `target`: those of all
-// parameters, or of those that train.
+// Copies tensors of the file into `target`. `which` says whether those of all parameters or only of
+// those that train are copied. A tensor's name is `prefix` and the parameter's name.
 void restore_tensors(const SafetensorsReader& file, std::string_view prefix, Saved which,
                      ParameterTensors& target) {
   const std::vector<SavedTensor> wanted = saved_tensors(target, prefix, which);
@@ -46,10 +46,10 @@ void restore_tensors(const SafetensorsReader& file, std::string_view prefix, Sav
   for (size_t i = 0; i < wanted.size(); ++i) target.write(wanted[i].parameter, 0, found[i]->data);
 }
 
-// A checkpoint's files, each compared with its manifest.
+// The files of a checkpoint. Each of them matches the manifest.
 class CompleteCheckpoint {
  public:
-  // Throws kCorrupt or kNotFound when it is not complete.
+  // Throws kCorrupt or kNotFound if the checkpoint is not complete.
   CompleteCheckpoint(Storage& storage, const Uri& directory) {
     const std::optional<std::string> manifest = read_text(storage, directory / kManifest);
     if (!manifest) throw Error(Code::kNotFound, "no " + std::string(kManifest));
@@ -146,7 +146,7 @@ std::optional<SaveOutcome> CheckpointStore::wait() {
 void CheckpointStore::save() {
   const TrainingState& state = snapshot_.state();
   const Uri directory = step_directory(state.step);
-  storage_.remove(directory / kManifest);  // of an attempt that this one replaces
+  storage_.remove(directory / kManifest);  // of an earlier attempt
   std::vector<ManifestEntry> entries;
   const auto write = [&](const char* name, uint64_t about_bytes,
                          const std::function<void(ByteSink&)>& fill) {
@@ -175,8 +175,9 @@ void CheckpointStore::save() {
   }
 }
 
-// Counts what is complete, so that a save that failed costs no older checkpoint; what such a save
-// left is removed whatever its number. Newer steps than this one are another run's, and stay.
+// Keeps the newest `limit_` complete checkpoints and the best one. An incomplete checkpoint does
+// not count and is always removed, so a failed save never costs an older checkpoint. Steps newer
+// than this one belong to another run and stay.
 void CheckpointStore::prune(const TrainingState& state) {
   if (limit_ == 0) return;
   std::vector<int64_t> complete;
@@ -197,7 +198,8 @@ void CheckpointStore::prune(const TrainingState& state) {
 
 void CheckpointStore::remove_step(int64_t step) {
   try {
-    storage_.remove(step_directory(step) / kManifest);  // first: then it is none
+    storage_.remove(step_directory(step) /
+                    kManifest);  // without a manifest it is no longer a checkpoint
     for (const Stat& stat : storage_.list(step_directory(step))) {
       storage_.remove(Uri::parse(stat.name));
     }

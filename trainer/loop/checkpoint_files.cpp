@@ -8,7 +8,7 @@
 namespace berth {
 namespace {
 
-// Runs `read`, turning the JSON library's complaints into ours.
+// Runs `read` and converts the JSON library's exceptions to Errors.
 template <typename Read>
 auto parsing(std::string_view json, const Read& read) {
   const OrderedJson value = parse_ordered_json(json);

@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-// Hands each sequence its part of the logits: a row of them, or a row for each of its tokens.
+// Calls `logits` for each sequence with its part of the logits: one row, or one row for each token.
 void hand_out(const std::vector<float>& all, const PackedBatch& batch, Task task,
               std::span<const int64_t> indices, const LogitsCallback& logits) {
   const bool is_of_tokens = traits(task).rows == HeadRows::kTokens;

@@ -7,7 +7,8 @@
 namespace berth {
 namespace {
 
-// `given` is the flag that moves this part elsewhere; empty: the part lies in the job directory.
+// `given` is the value of the flag that moves this part elsewhere. If it is empty, the part lies in
+// the job directory.
 Uri place_of(const std::string& given, const Uri& root, std::string_view part) {
   return given.empty() ? root / part : Uri::parse(given);
 }

@@ -13,8 +13,8 @@
 namespace berth {
 namespace {
 
-// Settings that a resumed job may change: they do not touch the weights, but for those that
-// is_free() looks at.
+// Settings that a resumed job may change, because they do not affect the weights. is_free() knows
+// the exceptions.
 constexpr std::array<std::string_view, 15> kFree = {
     "job-dir",           "export-dir",       "checkpoint-dir", "summary-dir",
     "save-steps",        "save-total-limit", "threads",        "logging-steps",
@@ -43,7 +43,8 @@ OrderedJson source_object(const Source& source) {
           {"crc32c", crc_text(source.checksum.crc)}};
 }
 
-// What identifies a source's bytes. Of any JSON value: a damaged file's identifies nothing.
+// A text that identifies the bytes of a source. `source` may be any JSON value, because the file
+// may be damaged.
 std::string identity(const OrderedJson& source) {
   std::string text;
   for (const char* key : {"role", "size", "crc32c"}) {
@@ -53,7 +54,7 @@ std::string identity(const OrderedJson& source) {
   return text;
 }
 
-// Settings that say where inputs lie, whose bytes tell what they are.
+// Settings that say where inputs lie. They may change, because the checksums identify the inputs.
 constexpr std::array<std::string_view, 7> kPlaces = {
     "train-data-file", "eval-data-file", "data-dir",  "input-meta-data-path",
     "model",           "model-config",   "vocab-file"};
@@ -68,7 +69,8 @@ OrderedJson source_objects(const JobRecord& record) {
   return sources;
 }
 
-// In any order, but for the files of one table: their order is that of its rows.
+// The identities of all sources, sorted. Those of a table's files contain the file's number,
+// because the order of the files is the order of the rows.
 std::vector<std::string> identities(const OrderedJson& sources) {
   std::vector<std::string> found;
   std::map<std::string, int> files;
@@ -82,8 +84,8 @@ std::vector<std::string> identities(const OrderedJson& sources) {
   return found;
 }
 
-// Whether a job with these settings keeps some of its training rows for evaluation: then --mode
-// train, which keeps none, trains on others.
+// Whether a job with these settings holds out some of its training rows for evaluation. --mode
+// train holds out none and would then train on other rows.
 bool holds_rows_out(const JobRecord& record) {
   for (const auto& [name, value] : record.settings) {
     if ((name == "eval-data-file" || name == "data-dir") && !value.empty()) return false;
@@ -92,7 +94,7 @@ bool holds_rows_out(const JobRecord& record) {
   return true;
 }
 
-// Whether its evaluations decide when it ends, or which weights are its result.
+// Whether the job's evaluations decide when it ends or which weights are its result.
 bool heeds_evaluations(const JobRecord& record) {
   for (const auto& [name, value] : record.settings) {
     if (name == "early-stopping-patience" && value != "0") return true;

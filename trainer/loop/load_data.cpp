@@ -28,7 +28,7 @@ class BorrowedSource final : public ByteSource {
   ByteSource& inner_;
 };
 
-// {"version": ..., "data": [{"paragraphs": ...
+// Whether the text begins as SQuAD's JSON does: {"version": ..., "data": [{"paragraphs": ...
 bool begins_squad(std::string_view text) {
   const size_t line_end = std::min(text.find('\n'), text.size());
   return text.find("\"paragraphs\"") != std::string_view::npos ||
@@ -36,7 +36,7 @@ bool begins_squad(std::string_view text) {
           text.substr(0, line_end).find('}') == std::string_view::npos);
 }
 
-// Whether a file of words has a header line, and so a sentence a line.
+// Whether a file of words begins with a header line. Each line is then a sentence, and not a word.
 bool begins_sentence_table(std::string_view text) {
   std::vector<Column> columns;
   const std::string_view line = text.substr(0, std::min(text.find_first_of("\r\n"), text.size()));
@@ -44,7 +44,8 @@ bool begins_sentence_table(std::string_view text) {
   return names_words_and_tags(columns);
 }
 
-// `objects` becomes the checksum of the rows' texts that are objects of their own.
+// Appends the rows of one file. If rows name objects that hold their texts, `objects` becomes the
+// checksum of these objects.
 void append_content(std::unique_ptr<ByteSource> content, const std::string& name,
                     const DataRequest& request, const std::optional<TfdsFolder>& tfds,
                     Storage& storage, TableLoader& table, Checksum& objects) {
@@ -75,8 +76,8 @@ void append_content(std::unique_ptr<ByteSource> content, const std::string& name
   table.append_rows(std::move(rows));
 }
 
-// A large object is read before all of it has arrived, and so before its checksum could be
-// compared: what is wrong with what was read of it may be the transfer's fault.
+// Throws kUnavailable if reading the object again gives other bytes. A large object is parsed while
+// it arrives, before its checksum can be compared, so an error in it may be damage in transit.
 void require_same_again(Storage& storage, const Uri& file, const Checksum& read) {
   const std::unique_ptr<ByteSource> source = storage.open(file);
   std::vector<std::byte> buffer(size_t{1} << 20);
@@ -92,7 +93,7 @@ void require_same_again(Storage& storage, const Uri& file, const Checksum& read)
               "start again");
 }
 
-// Returns what was read: the file and, as one, the objects that it names.
+// Returns the sources that were read: the file and, as one source, all objects that it names.
 std::vector<Source> append_file(Storage& storage, const Uri& file, const DataRequest& request,
                                 const std::optional<TfdsFolder>& tfds, TableLoader& table) {
   Checksum objects;
@@ -103,12 +104,13 @@ std::vector<Source> append_file(Storage& storage, const Uri& file, const DataReq
     auto content = decompress(std::make_unique<BorrowedSource>(stored), compression_of(name));
     append_content(std::move(content), std::string(without_compression_suffix(name)), request, tfds,
                    storage, table, objects);
-    // What a reader left unread (bytes after a pickle's end) belongs to the file's checksum too.
+    // The checksum covers the whole file, also bytes that a reader leaves unread, such as those
+    // after the end of a pickle.
     std::array<std::byte, 4096> rest;
     while (stored.read(rest) > 0) {
     }
   } catch (const Error& error) {
-    if (error.where().starts_with(source.uri)) throw;  // storage's errors name it already
+    if (error.where().starts_with(source.uri)) throw;  // errors of storage already name the file
     const bool is_of_content = error.code() == Code::kBadData || error.code() == Code::kCorrupt;
     if (is_of_content && !file.is_local()) require_same_again(storage, file, source.checksum);
     throw error.at(source.uri);
@@ -120,7 +122,7 @@ std::vector<Source> append_file(Storage& storage, const Uri& file, const DataReq
   return read;
 }
 
-// The folder of TensorFlow Datasets that holds the files, where they are records.
+// The folder of TensorFlow Datasets that holds the files, if there is one and they are records.
 std::optional<TfdsFolder> tfds_of(Storage& storage, const std::vector<Uri>& files) {
   for (const Uri& file : files) {
     const std::string name = file.file_name();

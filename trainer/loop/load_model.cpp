@@ -15,7 +15,7 @@
 namespace berth {
 namespace {
 
-// A trained head of the same size gets other labels.
+// Warns that a trained head gets other labels. Both have the same number of labels.
 void warn_of_new_labels(const std::vector<std::string>& own,
                         const std::vector<std::string>& replaced) {
   if (own.size() != replaced.size() || are_placeholders(own)) return;
@@ -138,7 +138,7 @@ void fill_parameters(ModelFolder& folder, const ModelOptions& options, const Mod
     log_info(cat("not used by the model: ", report.ignored.size(), " tensors of ", folder.name(),
                  " (", report.ignored.front(), report.ignored.size() > 1 ? ", ..." : "", ")"));
   }
-  std::string names;  // adapters are in no model's file
+  std::string names;  // without adapters, which are in no model's file
   for (const size_t index : report.missing) {
     const ParameterSpec& spec = values.specs()[index];
     if (!spec.is_adapter) names += (names.empty() ? "" : ", ") + spec.name;

@@ -18,7 +18,7 @@ namespace {
 constexpr std::array<std::string_view, 2> kTexts = {"textContent", "textGcsUri"};
 constexpr size_t kReadAtOnce = 16;
 
-// What a row's annotations are, by the column that they stand in.
+// The kind of a row's annotations. Their column decides it.
 enum class Annotations { kNone, kClasses, kSentiment, kSegments };
 
 struct AnnotationColumn {
@@ -28,7 +28,7 @@ struct AnnotationColumn {
 
 constexpr std::array<AnnotationColumn, 4> kAnnotationColumns = {
     {{"classificationAnnotations", Annotations::kClasses},
-     {"classificationAnnotation", Annotations::kClasses},  // the import schema's, for one alone
+     {"classificationAnnotation", Annotations::kClasses},  // the import schema's, for one class
      {"sentimentAnnotation", Annotations::kSentiment},
      {"textSegmentAnnotations", Annotations::kSegments}}};
 
@@ -46,14 +46,14 @@ Cell class_of(const std::string& annotations) {
   return to_text(names);
 }
 
-// Protocol Buffers' JSON leaves out a zero.
+// Reads the sentiment as a class. The JSON of Protocol Buffers leaves out a zero.
 Cell sentiment_of(const std::string& annotation) {
   const Json parsed = parse_json(annotation);
   if (parsed.is_object() && !parsed.contains("sentiment")) return int64_t{0};
   if (parsed.is_object() && parsed["sentiment"].is_number_unsigned()) {
     return parsed["sentiment"].get<int64_t>();
   }
-  throw Error(Code::kBadData, "a sentimentAnnotation whose sentiment is no whole number");
+  throw Error(Code::kBadData, "the sentiment of a sentimentAnnotation is not a whole number");
 }
 
 std::string object_text(Storage& storage, const std::string& uri) {
@@ -111,8 +111,8 @@ class ManagedRows final : public RowReader {
  private:
   struct Pending {
     std::string position;
-    std::string text{}, annotations{};  // annotations: empty where there are none
-    std::future<std::string> object{};  // the text, where it is an object's
+    std::string text{}, annotations{};  // annotations are empty if there are none
+    std::future<std::string> object{};  // the text, if an object holds it
     std::optional<Error> failure{};
   };
 
@@ -136,7 +136,7 @@ class ManagedRows final : public RowReader {
       }
       const bool failed = pending.failure.has_value();
       ahead_.push_back(std::move(pending));
-      if (failed) return;  // there may be no row after it
+      if (failed) return;  // the reader may not reach another row
     }
   }
 

@@ -16,8 +16,8 @@ int64_t largest_elements(std::span<const ParameterSpec> specs) {
   return largest;
 }
 
-// What Snapshot takes: a copy of all values and of both moments of what trains, or one tensor after
-// the other.
+// The memory of a Snapshot. It copies all values and the moments of what trains, or only one tensor
+// at a time if training waits.
 size_t snapshot_bytes(const EngineOptions& options, Saving saves) {
   const std::vector<ParameterSpec> specs =
       parameter_table(options.config, options.lora, options.optimizer.first_depth);
@@ -27,8 +27,8 @@ size_t snapshot_bytes(const EngineOptions& options, Saving saves) {
   return fp32_bytes(total_elements(specs) + 2 * trained_elements(specs));
 }
 
-// What export_model() takes; export_tensorflow() takes a copy and a transposed one. Adapters are
-// merged into values of their own before.
+// The memory of export_model(), or of export_tensorflow(), which needs a copy of the values and a
+// transposed copy. Adapters are merged into another copy before that.
 size_t export_bytes(const EngineOptions& options, const SavingPlan& saving) {
   const std::vector<ParameterSpec> specs = parameter_table(options.config);
   const size_t whole = fp32_bytes(total_elements(specs));

@@ -29,7 +29,7 @@ bool holds_model(const fs::path& directory) {
          std::any_of(kParameterFiles.begin(), kParameterFiles.end(), has);
 }
 
-// Archives often hold one folder that holds the files.
+// The folder of the model's files. Archives often contain one folder that contains the files.
 fs::path model_root(const fs::path& unpacked) {
   if (holds_model(unpacked)) return unpacked;
   for (const fs::directory_entry& entry : fs::directory_iterator(unpacked)) {
@@ -44,12 +44,12 @@ bool has_file(const std::vector<Stat>& files, const Uri& directory, const char* 
                      [&](const Stat& file) { return file.name == wanted; });
 }
 
-// Whether to unpack it: a directory may be named as an archive, too.
+// Whether `uri` is an archive. A directory may have the name of an archive, too.
 bool is_packed(Storage& storage, const Uri& uri) {
   return is_archive(uri.file_name()) && storage.stat(uri);
 }
 
-// Whether it is a file of parameters: a directory may be named as one, too.
+// Whether `uri` is a file of parameters. A directory may have such a name, too.
 bool is_parameter_file(Storage& storage, const Uri& uri) {
   return names_parameters(uri.file_name()) && storage.stat(uri);
 }
@@ -59,7 +59,8 @@ bool is_parameter_file(Storage& storage, const Uri& uri) {
       "give a folder (or .tar.gz, .zip) with config.json, vocab.txt and model.safetensors or "
       "pytorch_model.bin";
   if (storage.stat(uri)) {
-    throw Error(Code::kBadData, "is neither a directory nor an archive nor a file of parameters",
+    throw Error(Code::kBadData,
+                "this is neither a directory nor an archive nor a file of parameters",
                 uri.to_string(), layout);
   }
   const std::string similar = similar_name(storage, uri);
@@ -77,7 +78,7 @@ void require_config_beside(Storage& storage, const ModelOptions& options, const 
   throw Error(Code::kNotFound, cat(kNoConfig, " beside it"), file.to_string(), kNoConfigHint);
 }
 
-// The finished model of a job directory stands for it.
+// The directory of the finished model if `uri` is a job directory, and `uri` itself otherwise.
 Uri model_directory(Storage& storage, const Uri& uri) {
   const Uri finished = JobDirectory(uri).model();
   const bool is_job = !storage.stat(uri / "config.json") &&
@@ -86,10 +87,10 @@ Uri model_directory(Storage& storage, const Uri& uri) {
   return is_job ? finished : uri;
 }
 
-// What a model that is no archive consists of.
+// The parts of a model that is not an archive.
 struct Located {
   Uri directory;
-  std::optional<Uri> file{};  // of parameters, or a checkpoint, where the user named one
+  std::optional<Uri> file{};  // the file of parameters or checkpoint, if the user named one
 };
 
 Located locate_files(Storage& storage, const Uri& uri) {
@@ -99,7 +100,7 @@ Located locate_files(Storage& storage, const Uri& uri) {
   return {.directory = model_directory(storage, uri)};
 }
 
-// Throws what require_model() promises.
+// Finds the model's parts. Throws the errors that require_model() documents.
 Located locate_model(Storage& storage, const ModelOptions& options) {
   Located located = locate_files(storage, Uri::parse(options.model));
   if (located.file) {
@@ -168,7 +169,7 @@ std::optional<Uri> ModelFolder::locate(std::string_view name) const {
 
 void ModelFolder::record(const std::string& uri, Bytes bytes) {
   if (temporary_ && uri.starts_with(temporary_->path().string()))
-    return;  // the archive stands for it
+    return;  // the archive itself is the source
   for (const Source& source : sources_) {
     if (source.uri == uri) return;
   }

@@ -24,7 +24,7 @@ std::unique_ptr<TensorReader> make_reader(Bytes file, std::string_view name) {
   return std::make_unique<SafetensorsReader>(file);
 }
 
-// One file and the reader of it.
+// One file and its reader.
 class FileTensors final : public TensorReader {
  public:
   FileTensors(std::unique_ptr<WholeFile> file, std::string_view name)

@@ -11,7 +11,7 @@ namespace berth {
 
 std::unique_ptr<ByteSource> plain_records(std::unique_ptr<ByteSource> stored) {
   auto peeked = std::make_unique<PeekedSource>(std::move(stored));
-  // A record of some lengths begins with the same bytes.
+  // The length at the start of a record may have the same bytes as the start of a gzip file.
   const bool is_gzip = peeked->beginning().starts_with("\x1f\x8b\x08") &&
                        !begins_record(as_bytes(peeked->beginning()));
   return decompress(std::move(peeked), is_gzip ? Compression::kGzip : Compression::kNone);

@@ -11,7 +11,7 @@ int64_t part_of(double epochs, int64_t steps) {
   return static_cast<int64_t>(std::ceil(epochs * static_cast<double>(steps)));
 }
 
-// Of updates that all have as many examples, but an epoch's last.
+// The plan for updates of equally many examples. The last update of an epoch may have fewer.
 Plan plan_by_examples(const TrainingOptions& options, int64_t train_examples) {
   Plan plan;
   const int64_t whole_updates = train_examples / options.batch_size;
@@ -23,7 +23,8 @@ Plan plan_by_examples(const TrainingOptions& options, int64_t train_examples) {
   return plan;
 }
 
-// Of as many tokens: every epoch's order has its own number of updates.
+// The plan for updates with a token budget. Every epoch has another order and may have another
+// number of updates.
 Plan plan_by_tokens(const TrainingOptions& options, Dataset& train_data) {
   Batcher batcher(batch_options(options, {}), train_data);
   Plan plan;
@@ -33,7 +34,7 @@ Plan plan_by_tokens(const TrainingOptions& options, Dataset& train_data) {
     plan.total_steps += part_of(std::min(left, 1.0), updates);
     counted += updates;
     ++epochs;
-    // The average of so many is good enough.
+    // The epochs counted so far give a good average.
     if (options.max_steps > 0 && counted >= options.max_steps) break;
   }
   plan.steps_per_epoch = counted / epochs;

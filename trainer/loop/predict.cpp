@@ -16,9 +16,9 @@ bool write_predictions(Engine& engine, Dataset& data, int64_t batch_size,
   for (const PredictionFile& file : files) file.sink.write(as_bytes(file.lines.header()));
   const auto write = [&](int64_t index, std::span<const float> logits) {
     if (!std::ranges::all_of(logits, [](float logit) { return std::isfinite(logit); })) {
-      throw Error(Code::kBadData, "what the model computes is no number",
+      throw Error(Code::kBadData, "the model computes a number that is not finite",
                   cat("row ", data.source_row(index)),
-                  "its parameters may be damaged, or of a job that diverged");
+                  "its parameters may be damaged, or come from a job that diverged");
     }
     for (const PredictionFile& file : files) {
       file.sink.write(as_bytes(file.lines.add(index, logits)));

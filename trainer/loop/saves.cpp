@@ -62,7 +62,7 @@ void Saves::save() {
   saving_best_ = state_.best;
 }
 
-// A failure is no reason to stop while training goes on.
+// Reports the end of a save. A failure is only a warning, because a later save may succeed.
 void Saves::settle(const std::optional<SaveOutcome>& outcome) {
   if (!outcome) return;
   saving_ = false;

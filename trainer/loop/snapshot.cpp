@@ -11,7 +11,7 @@ namespace {
 
 using Metadata = std::map<std::string, std::string>;
 
-// Moments exist for what trains only.
+// The moments of the parameters that train. No others exist.
 std::vector<SavedTensor> saved_moments(const Engine& engine) {
   std::vector<SavedTensor> moments;
   for (const auto& [which, prefix] : {std::pair(StateTensors::kFirstMoments, kFirstMoment),

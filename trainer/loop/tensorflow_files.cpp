@@ -24,7 +24,7 @@ bool is_checkpoint(Storage& storage, const Uri& prefix) {
   return storage.stat(Uri::parse(cat(prefix.to_string(), kIndex))).has_value();
 }
 
-// Relative to the directory, or whole.
+// `path` may be absolute, a URI, or relative to the directory.
 Uri resolved(const Uri& directory, const std::string& path) {
   const bool is_whole = path.starts_with('/') || path.find("://") != std::string::npos;
   return is_whole ? Uri::parse(path) : directory / path;
@@ -45,7 +45,7 @@ std::optional<Uri> only_checkpoint(Storage& storage, const Uri& directory) {
   return Uri::parse(prefixes[0]);
 }
 
-// A checkpoint's files as they are asked for.
+// The files of a checkpoint. Each is opened when it is first needed.
 class CheckpointFiles {
  public:
   CheckpointFiles(Storage& storage, const Uri& prefix,
@@ -59,7 +59,7 @@ class CheckpointFiles {
   }
   Bytes shard(int32_t shard) { return open(shard_name(prefix_, shard, num_shards_)); }
 
-  // Says what was opened.
+  // Calls `opened` for every file that was opened.
   void report() const {
     for (const auto& [uri, file] : files_) opened_(uri, file->bytes());
   }
@@ -92,8 +92,8 @@ std::unique_ptr<TensorReader> read_model(TensorBundleIndex index, const ShardByt
   return std::make_unique<TensorflowModel>(std::move(index), shards);
 }
 
-// A checkpoint as a reader sees it, with the files that are borrowed; reported and verified on a
-// thread of its own.
+// A reader of a checkpoint together with the files that it borrows. A thread of its own reports and
+// verifies the files.
 class OpenedCheckpoint final : public TensorReader {
  public:
   OpenedCheckpoint(CheckpointFiles files, MakeReader& make)
@@ -114,7 +114,7 @@ class OpenedCheckpoint final : public TensorReader {
  private:
   CheckpointFiles files_;
   std::unique_ptr<TensorReader> reader_;
-  std::shared_future<void> verified_;  // waits, before what it reads goes away
+  std::shared_future<void> verified_;  // declared last: the reader must outlive its thread
 };
 
 ModelParameters open_as(Storage& storage, const Uri& prefix,
@@ -165,7 +165,8 @@ void write_checkpoint(Storage& storage, const Uri& prefix, std::span<const Named
   const TensorflowVariables variables(tensors);
   uint64_t bytes = 0;
   for (const NamedTensor& tensor : variables.tensors()) bytes += tensor.data.size();
-  // The index makes the checkpoint: it goes first and comes last.
+  // Without an index there is no checkpoint. The old index is therefore removed first, and the new
+  // one is written last.
   const std::string name = prefix.to_string();
   storage.remove(Uri::parse(cat(name, kIndex)));
   MemorySink index;

@@ -14,7 +14,7 @@
 namespace berth {
 namespace {
 
-// "train" of "ag_news-train.tfrecord-00000-of-00001"; "" of another name.
+// Returns "train" for "ag_news-train.tfrecord-00000-of-00001", and "" for a name of another form.
 std::string split_of(const Uri& file) {
   const std::string name(without_compression_suffix(file.file_name()));
   const size_t end = name.find(".tfrecord");
@@ -22,7 +22,7 @@ std::string split_of(const Uri& file) {
   return dash == std::string::npos ? "" : name.substr(dash + 1, end - dash - 1);
 }
 
-// The features that are class labels, a sequence's too, as features.json describes them.
+// The names of the features that features.json describes as class labels or sequences of them.
 std::vector<std::string> class_labels(const Json& features) {
   std::vector<std::string> names;
   const Json::json_pointer list("/featuresDict/features");
@@ -41,7 +41,8 @@ std::optional<TfdsFolder> find_tfds_folder(Storage& storage, const Uri& file) {
   if (!text) return std::nullopt;
   const Json features = parse_json(*text);
   if (!features.is_object()) {
-    throw Error(Code::kBadData, "is no JSON object", (folder / "features.json").to_string());
+    throw Error(Code::kBadData, "the file is not a JSON object",
+                (folder / "features.json").to_string());
   }
   TfdsFolder found;
   for (const std::string& name : class_labels(features)) {

@@ -29,7 +29,7 @@ ScheduleOptions schedule_options(const OptimizationOptions& options, int64_t tot
           .end_rate = options.lr_end};
 }
 
-// One run of the loop: the state, and what is counted beside it.
+// One run of the loop, with the training state and the counts of this process.
 class Training {
  public:
   Training(const TrainingParts& parts, const Plan& plan, TrainingState state)
@@ -44,7 +44,7 @@ class Training {
     result_.state.kernels = parts.engine.info().description;
   }
 
-  // However it ends, no save is left half-way.
+  // Trains to the end. Finishes a save in progress even if an exception ends the training.
   TrainResult run() {
     try {
       return train();
@@ -57,7 +57,7 @@ class Training {
  private:
   TrainResult train() {
     TrainingState& state = result_.state;
-    // The process before may have ended before it could do this.
+    // An earlier process may have ended before it recorded the best evaluation.
     if (state.best) parts_.checkpoints.record_best(*state.best);
     for (std::optional<SkippedData> bad; (bad = run_updates());) roll_back(*bad);
     if (state.step < plan_.total_steps) {
@@ -73,8 +73,8 @@ class Training {
     return std::move(result_);
   }
 
-  // Makes updates from where the state stands to the end, or to an update that went wrong, whose
-  // data it returns.
+  // Makes updates from the current state to the end. If an update diverges, it stops there and
+  // returns the data of that update.
   std::optional<SkippedData> run_updates() {
     const TrainingState& state = result_.state;
     Batcher batcher(batch_options(parts_.options, state.skipped), parts_.train_data);
@@ -90,8 +90,8 @@ class Training {
     return std::nullopt;
   }
 
-  // Goes back to where a process that begins now would be. What is skipped is in no checkpoint yet,
-  // but such a process meets the same data and skips them, too.
+  // Goes back to the state from which a new process would begin. No checkpoint lists the skipped
+  // data yet, but a new process would meet the same data and skip them, too.
   void roll_back(const SkippedData& bad) {
     saves_.pause();
     std::vector<SkippedData> skipped = std::move(result_.state.skipped);
@@ -128,8 +128,9 @@ class Training {
     evaluate_final();
   }
 
-  // Starts the batch's update and learns the outcomes that are due: of all updates under way, where
-  // something else is to be done after this one. Returns the data of one that went wrong.
+  // Starts the update of `batch` and collects the outcomes that are due. After the last update, and
+  // before an evaluation or a save, these are the outcomes of all updates in flight. Returns the
+  // data of an update that diverged.
   std::optional<SkippedData> update(const UpdateBatch& batch) {
     result_.evaluation.reset();
     const int64_t step = result_.state.step + static_cast<int64_t>(updates_.in_flight());
@@ -146,8 +147,8 @@ class Training {
     return collect(rests ? 0 : parts_.engine.info().updates_in_flight);
   }
 
-  // The data of an update that went wrong: those after it were made from other parameters than the
-  // state's and are forgotten.
+  // Collects outcomes until at most `most_in_flight` updates are in flight. If an update diverged,
+  // returns its data and discards the later updates, which were computed as if it did not exist.
   std::optional<SkippedData> collect(size_t most_in_flight) {
     while (const auto update = updates_.collect(most_in_flight)) {
       if (!update->outcome.was_applied()) {
@@ -194,7 +195,7 @@ class Training {
     if (report.log) interval_loss_ = interval_examples_ = 0;
   }
 
-  // Passes over the data so far.
+  // The number of passes over the data so far.
   double epoch() { return sampler_.epochs_until(result_.state.cursor); }
 
   bool evaluation_due(int64_t step) const {
@@ -205,8 +206,8 @@ class Training {
     return evaluations_until(step) > evaluations_until(step - 1);
   }
 
-  // The evaluations that are due after so many updates: spread over an epoch as evenly as whole
-  // numbers allow.
+  // The number of evaluations that are due in the first `step` updates. They are spread over an
+  // epoch as evenly as whole numbers allow.
   int64_t evaluations_until(int64_t step) const {
     const TrainingOptions& options = parts_.options;
     if (options.eval_steps > 0) return step / options.eval_steps;
@@ -241,15 +242,16 @@ class Training {
     }
   }
 
-  // Evaluates a finished run again, for its numbers: an earlier process made its last evaluation.
+  // Evaluates the final model. It is called if an earlier process made the last evaluation, and
+  // after the best parameters were restored.
   void evaluate_final() {
     if (parts_.eval_data == nullptr) return;
     result_.evaluation = run_evaluation();
     if (!result_.evaluation) stop();
   }
 
-  // An update under way that goes wrong leaves nothing to save: the process that resumes meets its
-  // data again.
+  // Saves and throws kStopped. Saves nothing if an update in flight diverges, because the process
+  // that resumes meets its data again.
   [[noreturn]] void stop() {
     const bool is_whole = !collect(0);
     const int64_t step = result_.state.step;
@@ -261,7 +263,7 @@ class Training {
                 "start it again with the same command to go on");
   }
 
-  // Throws kDiverged where it happens too often.
+  // Warns of an update that diverged. Throws kDiverged if too many have diverged.
   void diverged(const UpdateOutcome& outcome, int64_t examples) const {
     const std::string what = cat("at step ", result_.state.step + 1, " the loss is ",
                                  mean_loss(outcome.loss_sum, outcome.examples),
@@ -284,11 +286,11 @@ class Training {
   const Plan plan_;
   const Schedule schedule_;
   const BestRule best_rule_;
-  Sampler sampler_;  // Only tells how far the cursor is.
+  Sampler sampler_;  // only used to find the cursor's place in its epoch
   UpdatePipeline updates_;
   double interval_loss_ = 0, interval_examples_ = 0;
   TrainResult result_;
-  Saves saves_;  // Borrows result_.state.
+  Saves saves_;  // borrows result_.state
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace berth {
 namespace {
 
-constexpr char kNone = '?';  // stands for a prefix that is missing
+constexpr char kNone = '?';  // stands for a missing prefix
 
 struct Tag {
   char prefix = 'O';

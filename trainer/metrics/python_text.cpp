@@ -10,7 +10,7 @@ namespace {
 
 constexpr char32_t kReplacement = 0xFFFD;
 
-// Reads the code point at `at` and moves `at` behind it. Where there is no valid one, it returns
+// Reads the code point at `at` and moves `at` behind it. If there is no valid code point, returns
 // kReplacement and moves by one byte.
 char32_t take(std::string_view text, size_t& at) {
   const auto lead = static_cast<unsigned char>(text[at++]);
@@ -46,7 +46,7 @@ void append(char32_t c, std::string& text) {
   put(0x80 | (c & 0x3F));
 }
 
-// The range or run that holds c; null where none does.
+// The range or run that holds c. null if none does.
 template <typename T>
 const T* holding(std::span<const T> sorted, char32_t c) {
   const auto after = std::upper_bound(sorted.begin(), sorted.end(), c,
@@ -58,8 +58,8 @@ const T* holding(std::span<const T> sorted, char32_t c) {
 
 char32_t lower(char32_t c) {
   if (c < 0x80) return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
-  // Runs of every second character may overlap, so the nearest run that begins before c need not be
-  // the one that holds it.
+  // Runs of every second character may overlap, so the nearest run before c may not be the one that
+  // holds it.
   const std::span runs(kLowerCaseRuns, kLowerCaseRunCount);
   for (const LowerCaseRun& run : runs) {
     if (run.first > c) break;

@@ -22,8 +22,8 @@ double mean(const std::vector<double>& x) {
 
 double correlation(const std::vector<double>& x, const std::vector<double>& y) {
   if (has_nan(x) || has_nan(y)) return std::numeric_limits<double>::quiet_NaN();
-  // The values themselves are compared: where all are equal, their distances from the rounded mean
-  // need not be 0.
+  // Compares the values themselves. If all are equal, their distances from the rounded mean need
+  // not be 0.
   if (all_alike(x) || all_alike(y)) return 0;
   const double mean_x = mean(x), mean_y = mean(y);
   double xx = 0, yy = 0, xy = 0;

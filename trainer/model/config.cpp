@@ -83,7 +83,8 @@ std::vector<std::string> parse_labels(const OrderedJson& object) {
   return labels;
 }
 
-// Refuses what berth does not compute: the model would silently be a different one.
+// Refuses settings that berth does not support, because the model would silently be a different
+// one.
 void check_supported(const ConfigReader& read) {
   const std::string position = read.text("position_embedding_type", "absolute");
   if (position != "absolute") {
@@ -96,15 +97,15 @@ void check_supported(const ConfigReader& read) {
   }
 }
 
-// The name of the class that saved the file, such as "BertForMaskedLM"; "" where it does not tell.
+// The name of the class that saved the file, such as "BertForMaskedLM", or "" if the file has none.
 std::string class_of(const OrderedJson& object) {
   const auto classes = object.find("architectures");
   if (classes == object.end() || !classes->is_array() || classes->empty()) return "";
   return classes->front().is_string() ? classes->front().get<std::string>() : "";
 }
 
-// The model_type of a file that has none, as files of 2019 do: it is told by the class's name, such
-// as "RobertaForMaskedLM".
+// The model_type for a file without one. Files of 2019 have none, so it is inferred from the name
+// of the class, such as "RobertaForMaskedLM".
 std::string type_of_class(const OrderedJson& object) {
   const std::string name = class_of(object);
   for (const TypeNames& names : kTypes) {

@@ -9,7 +9,8 @@ namespace {
 
 constexpr const char* kPublished = "; in every published DeBERTa-v2 and v3 it is";
 
-// Refuses what berth does not compute: the model would silently be a different one.
+// Refuses settings that berth does not support, because the model would silently be a different
+// one.
 void check_published(const ConfigReader& read, const ModelConfig& config) {
   for (const char* key : {"relative_attention", "share_att_key"}) {
     if (!read.flag(key, false)) refuse_key(key, cat("is not true", kPublished));

@@ -24,7 +24,7 @@ std::vector<LoraTarget> dense_layers(const ModelConfig& config, int64_t layer) {
 }
 
 // The names of a layer's dense layers for messages: "query, key, value, attention.output.dense,
-// ...". They begin behind the layer's number.
+// ...". The names begin after the layer's number.
 std::string shown(const std::vector<LoraTarget>& layers) {
   const std::string& first = layers.front().name;
   const size_t common =
@@ -59,7 +59,7 @@ std::vector<LoraTarget> lora_targets(const ModelConfig& config, const LoraOption
       is_wanted[i] = is_known = true;
     }
     if (is_known) continue;
-    throw Error(Code::kUsage, cat(quoted(target), " is no dense layer of an encoder layer"),
+    throw Error(Code::kUsage, cat(quoted(target), " is not a dense layer of an encoder layer"),
                 "--lora-target-modules", cat("there are ", shown(all), "; or all-linear"));
   }
   if (std::ranges::find(is_wanted, true) == is_wanted.end()) {

@@ -52,7 +52,7 @@ class TableBuilder {
     layer_norm(names.output_norm, hidden);
   }
 
-  // Adapters stand behind all layers, so that all that trains is at one end of the table.
+  // Adapters follow all layers, so that everything that trains is at one end of the table.
   void adapters(const LoraOptions& lora) {
     for (ParameterSpec& spec : table_) spec.trains = false;
     const int64_t layers = depth_;
@@ -141,7 +141,7 @@ class TableBuilder {
   void classifier(const std::string& name, int64_t outputs, int64_t inputs) {
     dense(name, outputs, inputs, /*is_used_once=*/false);
   }
-  // Files of 2018 to 2020 call them gamma and beta.
+  // Files of 2018 to 2020 call the two parameters gamma and beta.
   void layer_norm(const std::string& name, int64_t size) {
     vector(name + ".weight", size, Initial::kOnes);
     table_.back().aliases.push_back(name + ".gamma");

@@ -73,7 +73,7 @@ EmbeddingNames embedding_names(const ModelConfig& config) {
                        .projection = ""};
   if (config.type_vocab_size == 0) names.token_type.clear();
   if (!config.has_absolute_positions) names.position.clear();
-  if (config.type == ModelType::kAlbert) {  // which projects even where the sizes are equal
+  if (config.type == ModelType::kAlbert) {  // ALBERT projects even if the sizes are equal
     names.projection = base + "encoder.embedding_hidden_mapping_in";
   } else if (config.embedding_width() != config.hidden_size) {
     names.projection = base + "embeddings_project";

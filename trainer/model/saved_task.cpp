@@ -5,7 +5,7 @@
 namespace berth {
 namespace {
 
-// transformers' name for an output that has none.
+// The name that transformers gives to an output without a name.
 std::string placeholder(int64_t output) { return cat("LABEL_", output); }
 
 std::vector<std::string> placeholders(int64_t outputs) {

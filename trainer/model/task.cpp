@@ -9,14 +9,14 @@ namespace {
 
 using Names = std::string_view[];
 
-// Columns of texts.
+// Names of columns that hold texts.
 constexpr Names kTexts = {
     "text",  "sentence", "content", "review",  "document", "sentence1", "text_a",      "text1",
     "tweet", "comment",  "body",    "message", "premise",  "question1", "description", "utterance"};
 constexpr Names kWords = {"tokens", "words", "sentence", "text", "word"};
 constexpr Names kQuestions = {"question", "query"};
 
-// Columns of labels.
+// Names of columns that hold labels.
 constexpr Names kClasses = {"label",     "labels",  "target", "class",    "category", "intent",
                             "sentiment", "emotion", "topic",  "label_id", "y"};
 constexpr Names kScores = {"label",      "score", "target", "labels", "rating",
@@ -26,7 +26,7 @@ constexpr Names kAnswers = {"answers", "answer"};
 
 constexpr std::string_view kOfSequences = "ForSequenceClassification";
 
-// What has no value has the default of TaskTraits.
+// A field without a value here has the default of TaskTraits.
 constexpr TaskTraits kTable[] = {
     {.task = Task::kSequenceClassification,
      .names = {"sequence_classification", "classification", "text_classification",
@@ -127,7 +127,7 @@ Task usual_task(LabelKind labels) {
 std::string_view task_name(Task task) { return traits(task).names[0]; }
 
 std::optional<Task> find_task(std::string_view name) {
-  if (name.empty()) return std::nullopt;  // as unused places of the table are
+  if (name.empty()) return std::nullopt;  // unused places of the table are empty, too
   std::string wanted = lower_ascii(name);
   std::ranges::replace(wanted, '-', '_');
   for (const TaskTraits& row : kTable) {

@@ -20,7 +20,7 @@ std::optional<MappedName> find_whole(std::span<const ModelGardenRow> rows, std::
   return std::nullopt;
 }
 
-// Of the key's ends, each from a "/" on, the longest that a row knows.
+// Finds the row for the longest part of the key that begins after a "/" and ends with the key.
 std::optional<MappedName> find_end(std::span<const ModelGardenRow> rows, std::string_view key) {
   while (true) {
     if (auto found = find_whole(rows, key)) return found;
@@ -30,7 +30,7 @@ std::optional<MappedName> find_end(std::span<const ModelGardenRow> rows, std::st
   }
 }
 
-// What stands before the first key that ends so; with its "/".
+// The part before `end` of the first key that has this end. It includes the last "/".
 std::optional<std::string> prefix_before(const std::set<std::string>& keys, std::string_view end) {
   for (const std::string& key : keys) {
     if (!key.ends_with(end)) continue;
@@ -40,7 +40,8 @@ std::optional<std::string> prefix_before(const std::set<std::string>& keys, std:
   return std::nullopt;
 }
 
-// Numbers the layers of a functional model: what BertEncoderV2 would call each.
+// The layers of a functional model, which are saved by number. Finds the names that BertEncoderV2
+// gives them.
 class LayersByNumber {
  public:
   LayersByNumber(const std::set<std::string>& keys, std::string prefix)
@@ -51,7 +52,7 @@ class LayersByNumber {
     }
   }
 
-  // The key by attributes; nullopt: of another part of the model.
+  // The key with names of attributes. nullopt if the key belongs to another part of the model.
   std::optional<std::string> attributes(std::string_view key) const {
     const auto parts = split(key);
     if (!parts) return std::nullopt;
@@ -90,8 +91,8 @@ class LayersByNumber {
   std::set<uint64_t> blocks_;
 };
 
-// A head's hidden layer, [CLS] to tanh, which is the pooler: beside its out_proj, or saved under
-// the name that checkpoint_items gives it.
+// Finds the pooler, which is the hidden layer of a head: [CLS] to tanh. It stands beside its
+// out_proj, or is saved under the name that checkpoint_items gives it.
 std::optional<MappedName> find_pooler(const std::set<std::string>& keys, std::string_view key) {
   for (const auto& [end, name, layout] :
        {std::tuple("/kernel", "bert.pooler.dense.weight", TensorflowLayout::kInputsFirst),
@@ -105,7 +106,7 @@ std::optional<MappedName> find_pooler(const std::set<std::string>& keys, std::st
   return std::nullopt;
 }
 
-// Finds names of keys, the surest way first.
+// Finds the Hugging Face names of keys. Tries the most reliable way first.
 class KeyNames {
  public:
   KeyNames(const std::set<std::string>& keys,

@@ -25,7 +25,7 @@ bool is_of_numbers(DType dtype) {
          dtype == DType::kF64;
 }
 
-// All modules with a weight that PEFT might take for a target.
+// All modules with a weight, any of which PEFT might take as a target.
 std::vector<std::string> weighted_modules(const ModelConfig& config) {
   constexpr std::string_view kWeight = ".weight";
   std::vector<std::string> names;
@@ -47,8 +47,9 @@ std::set<std::string> adapted_modules(const ModelConfig& config, const LoraOptio
   return names;
 }
 
-// The shortest end of a module's name that PEFT takes for none but adapted ones: "query" of
-// "bert.encoder.layer.0.attention.self.query", but not "dense" where there is a pooler's.
+// The shortest end of a module's name that no module has that is not adapted. For
+// "bert.encoder.layer.0.attention.self.query" it is "query". "dense" is too short if the model has
+// a pooler.
 std::string target_name(const std::string& module, const std::vector<std::string>& modules,
                         const std::set<std::string>& adapted) {
   for (size_t dot = module.rfind('.'); dot != std::string::npos && dot > 0;
@@ -62,7 +63,7 @@ std::string target_name(const std::string& module, const std::vector<std::string
   return module;
 }
 
-// As few as name all that is adapted, in the order of a layer's parts.
+// The fewest names that cover all adapted modules, in the order of a layer's parts.
 std::vector<std::string> target_modules(const ModelConfig& config, const LoraOptions& lora) {
   const std::vector<std::string> modules = weighted_modules(config);
   const std::set<std::string> adapted = adapted_modules(config, lora);
@@ -78,8 +79,7 @@ std::vector<std::string> target_modules(const ModelConfig& config, const LoraOpt
   return names;
 }
 
-// The modules that the head consists of: PEFT wraps each whole, and finds them by their names'
-// ends.
+// The modules of the head. PEFT finds them by the ends of their names and wraps each as a whole.
 std::vector<std::string> head_modules(const ModelConfig& config) {
   const std::string base = base_prefix(config);
   std::vector<std::string> modules;
@@ -93,13 +93,14 @@ std::vector<std::string> head_modules(const ModelConfig& config) {
   return modules;
 }
 
-// PEFT makes its wrapper by it: PeftModelForSequenceClassification, ...
+// The task_type. PEFT chooses its wrapper by it, such as PeftModelForSequenceClassification.
 OrderedJson task_type(Task task) {
   const std::string_view type = traits(task).peft_type;
   return type.empty() ? OrderedJson() : OrderedJson(type);
 }
 
-// Variants of LoRA, and adapters on other parts, would be a silently different model.
+// Refuses variants of LoRA and adapters on other parts, because the model would silently be a
+// different one.
 void check_supported(const ConfigReader& read, const OrderedJson& object) {
   const std::string type = read.text("peft_type", "");
   if (type != "LORA") refuse_key("peft_type", "is " + quoted(type) + "; only LORA is supported");
@@ -115,15 +116,16 @@ void check_supported(const ConfigReader& read, const OrderedJson& object) {
   }
 }
 
-// LoraOptions::target_modules of a list that names dense layers of encoder layers alone.
+// LoraOptions::target_modules for a list of names. The list may name only dense layers of encoder
+// layers.
 std::string named_targets(const ModelConfig& config, const OrderedJson& object) {
   const auto found = object.find("target_modules");
   std::string list;
   if (found == object.end() || !found->is_array() || found->empty()) {
-    refuse_key("target_modules", "is no list of names");
+    refuse_key("target_modules", "is not a list of names");
   }
   for (const OrderedJson& name : *found) {
-    if (!name.is_string()) refuse_key("target_modules", "holds something else than names");
+    if (!name.is_string()) refuse_key("target_modules", "holds something other than names");
     list += (list.empty() ? "" : ",") + name.get<std::string>();
   }
   std::set<std::string> adapted;

@@ -11,8 +11,8 @@
 namespace berth {
 namespace {
 
-// Parts of a file that a model of another task has: heads, poolers, and the position buffers that
-// older releases of transformers saved.
+// Whether a tensor may be ignored: it belongs to the head or pooler of another task, or is a
+// position buffer that older releases of transformers saved.
 bool is_known_extra(const std::string& name) {
   constexpr std::array<std::string_view, 17> kHeads = {"cls.",
                                                        "lm_head.",
@@ -31,7 +31,7 @@ bool is_known_extra(const std::string& name) {
                                                        "generator_lm_head.",
                                                        "lm_predictions.",
                                                        "mask_predictions."};
-  // The first DeBERTas have positions that their configuration does not use.
+  // The first DeBERTa models have position embeddings that their configuration does not use.
   return name.ends_with("embeddings.position_ids") ||
          name.ends_with("embeddings.position_embeddings.weight") ||
          name.ends_with("embeddings.token_type_ids") ||
@@ -45,7 +45,7 @@ std::string shape_text(std::span<const int64_t> shape) {
   return text + "]";
 }
 
-// At most ten of them: a wrong file has hundreds.
+// Lists at most ten names, because a wrong file has hundreds.
 std::string list_of(const std::vector<std::string>& names) {
   constexpr size_t kShown = 10;
   std::string text;
@@ -61,11 +61,11 @@ bool is_readable(DType dtype) {
          dtype == DType::kF64;
 }
 
-// Tensors of a file by name, and which of them were asked for.
+// The tensors of a file by name. It remembers which of them were taken.
 class Lookup {
  public:
   explicit Lookup(const TensorReader& file) {
-    // torch.nn.DataParallel, and its distributed sibling, put this before every name.
+    // torch.nn.DataParallel and DistributedDataParallel put this before every name.
     constexpr std::string_view kWrapper = "module.";
     const auto tensors = file.tensors();
     const bool wrapped = std::ranges::all_of(
@@ -83,7 +83,7 @@ class Lookup {
     return nullptr;
   }
 
-  // Names nobody took, sorted.
+  // The names of tensors that were not taken, sorted.
   std::vector<std::string> rest() const {
     std::vector<std::string> names;
     for (const auto& [name, entry] : by_name_) {

@@ -20,7 +20,8 @@ std::string_view without_end(std::string_view key) {
 
 bool is_graph_key(std::string_view name) { return name.ends_with(kVariableValue); }
 
-// The word embedding's second matrix, which adds positions after the projection.
+// Refuses checkpoints of albert_zh. They have a second matrix of the word embeddings and add
+// positions after the projection.
 void refuse_albert_zh(const TensorBundleIndex& index) {
   for (const BundleEntry& entry : index.tensors()) {
     if (entry.name.find("/encoder/layer_shared/") != std::string::npos ||
@@ -40,7 +41,7 @@ TensorflowDialect dialect_in(std::span<const NamedTensor> tensors) {
   return is_albert ? TensorflowDialect::kAlbert : TensorflowDialect::kBert;
 }
 
-// Names by variable; those of no known model have none.
+// The Hugging Face name of each variable. Unknown variables have none.
 std::map<std::string, MappedName> names_of(const TensorBundleReader& bundle) {
   std::map<std::string, MappedName> names;
   std::set<std::string> graph_keys;
@@ -64,7 +65,7 @@ std::map<std::string, MappedName> names_of(const TensorBundleReader& bundle) {
   return names;
 }
 
-// Rows and columns of a kernel as TensorFlow keeps it.
+// The rows and columns of a kernel in TensorFlow's layout.
 std::pair<int64_t, int64_t> kernel_sides(const NamedTensor& kernel, TensorflowLayout layout) {
   if (kernel.shape.size() < 2 || kernel.shape.size() > 3) {
     throw Error(Code::kBadData,
@@ -81,7 +82,8 @@ bool is_kernel(TensorflowLayout layout) {
   return layout == TensorflowLayout::kInputsFirst || layout == TensorflowLayout::kOutputsLast;
 }
 
-// `source` under another name, in Hugging Face's shape; a kernel without its data.
+// `source` with its Hugging Face name and shape. A kernel has no data here, because it is
+// transposed when it is read.
 NamedTensor converted(const NamedTensor& source, const MappedName& mapped) {
   NamedTensor tensor = source;
   tensor.name = mapped.name;
@@ -94,13 +96,14 @@ NamedTensor converted(const NamedTensor& source, const MappedName& mapped) {
   return tensor;
 }
 
-// A pooler saved with its head was trained; one in an encoder beside it was not.
+// Whether the variable is a pooler that was saved with its head. That pooler was trained; one in
+// the encoder beside it was not.
 bool is_head_pooler(std::string_view variable) {
   return variable.find("..pooler_dense/") != std::string_view::npos ||
          variable.find("/dense/") != std::string_view::npos;
 }
 
-// Of two variables with one name, the ones that give way.
+// The variables to ignore because a trained pooler has the same Hugging Face name.
 std::set<std::string> replaced_variables(const std::map<std::string, MappedName>& names) {
   std::map<std::string, std::string> variable_of;
   std::set<std::string> replaced;
@@ -117,7 +120,7 @@ std::set<std::string> replaced_variables(const std::map<std::string, MappedName>
   return replaced;
 }
 
-// What a model is made of, and the graph that names it.
+// Reads the variables of the model and the object graph that names them.
 TensorBundleReader read_model(TensorBundleIndex index, const ShardBytes& shards,
                               std::vector<std::string>& ignored) {
   refuse_albert_zh(index);

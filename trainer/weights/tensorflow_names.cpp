@@ -24,7 +24,7 @@ class Rows {
     same(tensorflow + "/gamma", hugging_face + ".weight");
     same(tensorflow + "/beta", hugging_face + ".bias");
   }
-  // Variables made by hand, not by a layer: logits = x W^T + b.
+  // BERT's code makes these variables directly and not through a layer: logits = x W^T + b.
   void output(const std::string& tensorflow, const std::string& hugging_face) {
     same(tensorflow + "output_weights", hugging_face + ".weight");
     same(tensorflow + "output_bias", hugging_face + ".bias");

@@ -7,8 +7,8 @@
 namespace berth {
 namespace {
 
-// Wide and tall, so that what is read and what is written goes on for some cache lines: fetching
-// one a row takes two and a half times as long.
+// A tile is so wide and tall that reading and writing each touch several successive cache lines.
+// With one cache line a row, transposing takes two and a half times as long.
 constexpr size_t kTileRows = 64, kTileColumns = 64;
 
 template <typename Element>
@@ -23,7 +23,7 @@ void transpose_tile(const Tile<Element>& from, TransposedTile<Element>& to) {
   }
 }
 
-// In fours, which registers hold: most files are of 32-bit numbers.
+// Transposes blocks of 4 x 4 in registers. This form exists because most files hold 32-bit numbers.
 void transpose_tile(const Tile<uint32_t>& from, TransposedTile<uint32_t>& to) {
   using Four = uint32_t __attribute__((vector_size(16)));
   for (size_t row = 0; row < kTileRows; row += 4) {
@@ -43,8 +43,8 @@ void transpose_tile(const Tile<uint32_t>& from, TransposedTile<uint32_t>& to) {
   }
 }
 
-// Tile by tile through copies of their own: rows whose distance is a power of two share the few
-// lines of one cache set, so a column is never read from the matrix itself.
+// Transposes a copy of one tile after the other and never reads a column from the matrix itself.
+// Rows whose distance is a power of two share one cache set, which has only a few lines.
 template <typename Element>
 void transpose(const std::byte* from, size_t stride, std::byte* to, size_t rows, size_t columns) {
   Tile<Element> in{};

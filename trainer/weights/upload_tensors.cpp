@@ -14,7 +14,7 @@ namespace {
 // The elements that a thread handles at a time. They stay in its core's own cache between being
 // read and being uploaded, and 64 rows of the longest matrices of BERT-large fit.
 constexpr int64_t kBlockElements = int64_t{256} << 10;
-constexpr int64_t kElementsPerThread = int64_t{1} << 20;  // Fewer are not worth a thread.
+constexpr int64_t kElementsPerThread = int64_t{1} << 20;  // fewer are not worth a thread
 
 // Some rows of one upload.
 struct Block {
@@ -36,8 +36,7 @@ std::vector<Block> blocks_of(std::span<const TensorUpload> uploads,
   return blocks;
 }
 
-// F32 goes from the file's bytes to the target without a copy in between, where the bytes are in
-// order.
+// Uploads F32 without a copy if the file has the bytes in order.
 void upload_block(const TensorReader& file, const Block& block, std::vector<std::byte>& memory,
                   ParameterTensors& target) {
   const TensorUpload& upload = *block.upload;

@@ -48,8 +48,8 @@ void write_tensors(ByteSink& sink, std::span<const SavedTensor> tensors, DType d
   });
 }
 
-// The fp32 numbers; where they are converted, ConvertedTensors copies them once more and holds the
-// result twice.
+// The memory holds the fp32 numbers of the largest tensor. If they are converted, ConvertedTensors
+// copies them once more and holds the result twice.
 size_t write_tensors_bytes(int64_t largest_elements, DType dtype) {
   const size_t in_fp32 = sizeof(float), in_dtype = size_of(dtype);
   return static_cast<size_t>(largest_elements) *

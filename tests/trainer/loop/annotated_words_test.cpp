@@ -50,12 +50,12 @@ TEST(AnnotatedWords, MalformedAnnotationsAreRefused) {
     EXPECT_THAT([&] { annotated_words("one two", annotations); }, ThrowsCode(Code::kBadData, what))
         << annotations;
   };
-  refused("{}", "no list");
-  refused("[{", "no list");
+  refused("{}", "not a list");
+  refused("[{", "not a list");
   refused("[1]", "without displayName");
   refused(R"([{"endOffset": 3}])", "without displayName");
   refused(R"([{"endOffset": 3, "displayName": 1}])", "without displayName");
-  refused(R"([{"displayName": "x"}])", "from 0 to 0 is no part of a text of 7 characters");
+  refused(R"([{"displayName": "x"}])", "from 0 to 0 is not a part of a text of 7 characters");
   refused(R"([{"startOffset": 3, "endOffset": 3, "displayName": "x"}])", "no part");
   refused(R"([{"startOffset": 3, "endOffset": 8, "displayName": "x"}])", "no part");
   refused(R"([{"startOffset": -1, "endOffset": 3, "displayName": "x"}])", "startOffset -1");

@@ -277,7 +277,7 @@ TEST(LoraTargets, AreNamedByTheEndOfTheirNames) {
 
 TEST(LoraTargets, OfUnknownNamesAreRefused) {
   EXPECT_THAT([] { parts(ModelType::kBert, "query,pooler"); },
-              ThrowsCode(Code::kUsage, R"(--lora-target-modules: "pooler" is no dense layer)"));
+              ThrowsCode(Code::kUsage, R"(--lora-target-modules: "pooler" is not a dense layer)"));
   EXPECT_THAT([] { parts(ModelType::kDistilBert, "query"); },
               ThrowsCode(Code::kUsage, "there are attention.q_lin, attention.k_lin"));
   EXPECT_THAT([] { parts(ModelType::kBert, "uery"); }, ThrowsCode(Code::kUsage, "uery"));
