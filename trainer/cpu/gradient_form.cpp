@@ -11,20 +11,20 @@ constexpr int64_t kLeastElements = 1 << 17;
 // a matrix. The norm of dy^T x follows from dy dy^T and x x^T, which take T^2 (N + K)
 // multiplications. The matrix must instead be written, read for the norm, read again for the
 // update, and zeroed. Summed fp32 gradients were measured: the two cost the same at about 200
-// multiplications for each element of the matrix. For a batch of one text, factors spare half of
-// the memory traffic of an update.
+// multiplications for each element of the matrix. For a batch of one text, factors save half of the
+// memory traffic of an update.
 bool is_better_factored(const ParameterSpec& spec, int64_t tokens) {
   constexpr int64_t kMultiplicationsPerElement = 200, kMostTokens = 1024;
   return tokens <= kMostTokens && tokens * tokens * (spec.shape[0] + spec.shape[1]) <=
                                       kMultiplicationsPerElement * spec.elements();
 }
 
-// A gradient that is rounded to bf16 must be summed in the cache, over all tokens at once, before
-// it is rounded, as PyTorch's autocast does it. That loses nothing that matters, and the norm and
-// the update then read half as much. But the product is slower than a blocked one where the tokens
-// are more than this. The activations, whose memory such a gradient reuses, then have room for
-// fp32. Rounded gradients and weights that are not packed took BERT-large at batch size 8 from 6.6
-// to 4.8 GiB, and the speed changed by less than the machine's noise.
+// With more tokens than this, whole gradients stay in fp32. A gradient that is rounded to bf16 is
+// summed over all tokens in the cache and rounded once, as PyTorch's autocast does. The norm and
+// the update then read half as many bytes. With more tokens, such a product is slower than a
+// blocked one, and the activations, whose memory the gradient reuses, have room for fp32. Measured
+// with BERT-large at batch size 8: rounded gradients and weights that are not packed lowered the
+// memory from 6.6 to 4.8 GiB, and the speed changed by less than the machine's noise.
 constexpr int64_t kMostTokensRounded = 8192;
 
 // Whether one product of one batch can be the whole gradient of this matrix.
@@ -57,8 +57,8 @@ DType kept_gradient_dtype(DType product_dtype, int64_t update_tokens) {
   return update_tokens > kMostTokensRounded ? DType::kF32 : product_dtype;
 }
 
-// Products with few rows pack each panel of the weight where they use it, so a copy that is packed
-// in every update would cost more than it spares.
+// A product with few rows packs each panel of the weight right before it uses it. A copy that is
+// packed in every update would cost more than it saves.
 WeightUse training_use(const ParameterSpec& spec, int64_t update_tokens) {
   const bool is_of_few_tokens =
       is_one_product(spec, update_tokens) && is_better_factored(spec, update_tokens);

@@ -13,7 +13,7 @@ Tensor flat(Tensor x) {
   return {.data = x.data, .dtype = x.dtype, .rank = 1, .shape = {x.elements()}};
 }
 
-// One for each parameter that trains. The gradient is null where it is no summed one.
+// One range for each parameter that trains. The gradient is null unless it is summed.
 std::vector<UpdateRange> ranges_of(const OptimizerOptions& options, const Parameters& parameters) {
   const std::span<const ParameterSpec> specs = parameters.specs();
   int64_t deepest = 0;
@@ -37,7 +37,7 @@ std::vector<UpdateRange> ranges_of(const OptimizerOptions& options, const Parame
 
 bool follows(const Tensor& a, const Tensor& b) { return a.data + a.size_bytes() == b.data; }
 
-// Whether one range can stand for both: they lie end to end in every block.
+// Whether the two ranges lie end to end in every block, so that one range can stand for both.
 bool are_neighbours(const UpdateRange& a, const UpdateRange& b) {
   return follows(a.w, b.w) && follows(a.g, b.g) && follows(a.m, b.m) && follows(a.v, b.v);
 }
@@ -50,8 +50,8 @@ void extend(UpdateRange& range, int64_t elements) {
   for (Tensor* each : {&range.w, &range.g, &range.m, &range.v}) each->shape[0] += elements;
 }
 
-// The ranges with summed gradients that are wanted(range). Neighbours are joined where
-// joins(range, next).
+// The ranges that have summed gradients and for which wanted(range) is true. Neighbours are joined
+// if joins(range, next) is true.
 template <typename Wanted, typename Joins>
 std::vector<UpdateRange> join(std::span<const UpdateRange> all, const Wanted& wanted,
                               const Joins& joins) {
@@ -91,10 +91,10 @@ Optimizer::Optimizer(const OptimizerOptions& options, Parameters& parameters, Ke
     if (!range.g) product_elements_ += range.w.elements();
   }
   if (is_lamb && product_elements_ > 0) {
-    throw Error(Code::kInternal, "LAMB wants gradients that are summed");
+    throw Error(Code::kInternal, "LAMB needs summed gradients");
   }
   if (is_lamb) {
-    parameters.mark_all_rows();  // it writes to all moments, and keeps no marks
+    parameters.mark_all_rows();  // LAMB writes to all moments and keeps no marks
     return;
   }
   for (const UpdateRange& range : all_) {
@@ -121,8 +121,8 @@ void Optimizer::step(StepState& state) {
   for (Parameter& parameter : parameters_.handles()) parameter.drop_product();
 }
 
-// A product is the gradient of all neighbours that its handle stands for. Their values, and their
-// moments, lie end to end.
+// Adds a range for each whole or factored gradient. It covers all neighbouring parameters that the
+// gradient's handle stands for, because their values and moments lie end to end.
 void Optimizer::add_products(std::vector<UpdateRange>& ranges) const {
   for (const Parameter& parameter : parameters_.handles()) {
     if (!parameter.keeps_product()) continue;

@@ -16,7 +16,7 @@ Tensor block_of(const std::unique_ptr<Memory>& memory, int64_t elements) {
   return {.data = memory ? memory->data() : nullptr, .rank = 1, .shape = {elements}};
 }
 
-// The first parameter that trains, of a table where all behind it train, too.
+// The index of the first parameter that trains. Throws kInternal if a later one does not train.
 size_t first_that_trains(std::span<const ParameterSpec> specs) {
   const auto first = std::ranges::find_if(specs, &ParameterSpec::trains);
   if (!std::ranges::all_of(first, specs.end(), &ParameterSpec::trains)) {
@@ -80,7 +80,7 @@ void Parameters::allocate() {
     if (!specs_[i].is_looked_up) continue;
     entries_[i].marks =
         std::make_unique<Memory>(static_cast<size_t>(specs_[i].shape[0]) * sizeof(int32_t));
-    const Tensor summed = gradient(i);  // The rows of few ids are ever written.
+    const Tensor summed = gradient(i);  // only the rows of a few ids are written
     expect_sparse(summed.data, summed.size_bytes());
   }
 }
@@ -109,8 +109,8 @@ Tensor Parameters::kept_at(int64_t offset, int64_t rows, int64_t columns) const 
           .shape = {rows, columns}};
 }
 
-// Neighbours that are joined have room for their factors end to end. Their one x takes less than
-// they have.
+// Places the gradient of a handle. A handle that joins neighbours uses the room of all of them,
+// which lies end to end. It needs less than that, because its neighbours share one x.
 void Parameters::place(Parameter& handle) const {
   const int64_t offset = entries_[handle.index_].kept;
   const int64_t rows = handle.value_.rows(), columns = handle.value_.columns();
@@ -181,7 +181,8 @@ void Parameters::mark_all_rows() {
   }
 }
 
-// The marks stay: to have too many is safe.
+// Clears the marked rows of x, or all of x without marks. Leaves the marks as they are, because
+// unnecessary marks are harmless.
 void Parameters::clear(Tensor x, Tensor marks, RowMark mark) {
   if (!marks) return kernels_->zero(x);
   for (int64_t row = 0; row < marks.rows(); ++row) {

@@ -41,8 +41,8 @@ void Saves::save_when_due() {
     if (saving_) settle(checkpoints_.poll(options_.save_patience_s));
     if (saving_) {
       log_warning(cat("the checkpoint of step ", saved_step_,
-                      " is still being written: the one of step ", state_.step,
-                      " is put off until it is"));
+                      " is still being written: the save of step ", state_.step,
+                      " is postponed until then"));
     }
   }
   if (owes_save_ && !saving_) save();

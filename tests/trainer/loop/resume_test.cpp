@@ -197,7 +197,7 @@ TEST_F(ResumeTest, ASlowSaveDoesNotDelayTraining) {
     if (step == 7) storage.release();
   };
   expect_same(finish(job), expected, "slow");
-  EXPECT_THAT(log.lines(), HasSubstr("the one of step 4 is put off"));
+  EXPECT_THAT(log.lines(), HasSubstr("the save of step 4 is postponed"));
   EXPECT_THAT(job.observer.checkpoints,
               testing::AllOf(Not(testing::Contains(4)), Not(testing::Contains(6))));
   EXPECT_EQ(job.observer.checkpoints.front(), 2);
