@@ -172,7 +172,7 @@ class TableExamples final : public ExampleReader {
     for (size_t i = 0; i < object["text"].size(); ++i) {
       const Json &words = object["text"][i], &start = object["answer_start"][i];
       if (!words.is_string() || !start.is_number_unsigned()) {
-        throw Error(Code::kBadData, cat("answer ", i, " lacks its text or its place"));
+        throw Error(Code::kBadData, cat("answer ", i, " lacks its text or its start"));
       }
       answers.push_back({words.get<std::string>(), start.get<uint32_t>()});
     }

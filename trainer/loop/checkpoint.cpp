@@ -63,7 +63,7 @@ class CompleteCheckpoint {
       Checksum checksum;
       checksum.add((*file)->bytes());
       if (checksum != entry->checksum) {
-        throw Error(Code::kCorrupt, "size or CRC-32C is not the manifest's", name);
+        throw Error(Code::kCorrupt, "its size or CRC-32C differs from the manifest", name);
       }
     }
   }

@@ -58,7 +58,7 @@ Cell sentiment_of(const std::string& annotation) {
 
 std::string object_text(Storage& storage, const std::string& uri) {
   std::optional<std::string> text = read_text(storage, Uri::parse(uri));
-  if (!text) throw Error(Code::kNotFound, "no such file, which is a row's text", uri);
+  if (!text) throw Error(Code::kNotFound, "no such file, but a row names it as its text", uri);
   if (const auto byte = find_invalid_utf8(*text)) {
     throw Error(Code::kBadData, cat("is not UTF-8 at byte ", *byte), uri);
   }

@@ -76,7 +76,7 @@ class ParameterFolder {
   std::unique_ptr<TensorReader> open_shard(const Uri& uri, const std::string& name,
                                            const std::string& index) const {
     if (!storage_.stat(uri)) {
-      throw Error(Code::kNotFound, cat("no such file, which ", index, " has tensors in"),
+      throw Error(Code::kNotFound, cat("no such file, but ", index, " places tensors in it"),
                   shown(name), "fetch all files of the model");
     }
     return open_file(uri, name);

@@ -12,8 +12,9 @@ namespace berth {
 
 // When the loop saves, and what it does about a save that is slow or fails. Training does not stand
 // still for slow storage: a save that becomes due while the one before is still being written is
-// put off until that is done. The checkpoint of the best evaluation cannot come later, so it waits
-// for the one before. Borrows all of its parts; `state` is the loop's, and its `best` is kept true.
+// postponed until that is done. The checkpoint of the best evaluation cannot come later, so it
+// waits for the one before. Borrows all of its parts; `state` is the loop's, and its `best` is kept
+// true.
 class Saves {
  public:
   Saves(const TrainingOptions& options, CheckpointStore& checkpoints, const Engine& engine,
@@ -22,7 +23,7 @@ class Saves {
   // Learns how the save under way ended, if it has. A save that failed is a warning.
   void poll() { settle(checkpoints_.poll()); }
   // Whether the state after `step` updates is to be saved, by --save-steps or because an earlier
-  // save was put off.
+  // save was postponed.
   bool due(int64_t step) const;
   // Saves where that is due now.
   void save_when_due();

@@ -196,7 +196,7 @@ LoadReport load_adapter(const TensorReader& file, ParameterTensors& values) {
       if (spec.is_adapter) throw Error(Code::kBadData, "has no tensor " + quoted(name));
       report.missing.push_back(i);
     } else if (found->shape != spec.shape || !is_of_numbers(found->dtype)) {
-      throw Error(Code::kBadData, "is not of the model's shape or of no type to compute with",
+      throw Error(Code::kBadData, "has a shape or a type that this model cannot use",
                   "tensor " + quoted(name));
     } else {
       NamedTensor source = *found;
@@ -208,7 +208,7 @@ LoadReport load_adapter(const TensorReader& file, ParameterTensors& values) {
   for (const NamedTensor& tensor : file.tensors()) {
     if (known.count(tensor.name) == 0) {
       throw Error(Code::kBadData,
-                  cat("has a tensor ", quoted(tensor.name), ", of which the model has nothing"));
+                  cat("has a tensor ", quoted(tensor.name), ", which the model does not have"));
     }
   }
   return report;

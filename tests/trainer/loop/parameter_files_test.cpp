@@ -102,7 +102,7 @@ TEST_F(ParameterFilesTest, NameTheShardThatIsAbsent) {
   EXPECT_THAT([&] { names(); },
               ThrowsCode(Code::kNotFound, scratch_ / "2.safetensors" +
                                               ": no such file, which model.safetensors.index.json "
-                                              "has tensors in"));
+                                              "places tensors in it"));
 }
 
 TEST_F(ParameterFilesTest, NameTheFileThatIsDamaged) {
