@@ -101,7 +101,7 @@ TEST_F(ParameterFilesTest, NameTheShardThatIsAbsent) {
   put_tensor("1.safetensors", "a");
   EXPECT_THAT([&] { names(); },
               ThrowsCode(Code::kNotFound, scratch_ / "2.safetensors" +
-                                              ": no such file, which model.safetensors.index.json "
+                                              ": no such file, but model.safetensors.index.json "
                                               "places tensors in it"));
 }
 
