@@ -34,5 +34,5 @@ grep -q 'parameters' out.txt || fail "no dry run of several seeds"
 expect 5 '--learning-rate' "${flags[@]}" --job-dir job --seed 7 --seeds 2 --learning-rate 2e-3
 expect 5 'of one seed' "${flags[@]}" --job-dir alone --seeds 2
 expect 5 'of several seeds' "${flags[@]}" --job-dir job
-CLOUD_ML_TRIAL_ID=1 expect 2 'one run a trial' "${flags[@]}" --job-dir other --seeds 2
+CLOUD_ML_TRIAL_ID=1 expect 2 'one run for each trial' "${flags[@]}" --job-dir other --seeds 2
 finish
