@@ -35,6 +35,7 @@ const std::vector<Floor> kFloors = {
     {"trainer/engine", {"storage/base", "trainer/model"}},
     {"trainer/cpu", {"storage/base", "trainer/cpu/kernels", "trainer/engine", "trainer/model"}},
     {"trainer/xla/stablehlo", {"storage/base"}},
+    {"trainer/xla/network", {"storage/base", "trainer/model", "trainer/xla/stablehlo"}},
     {"trainer/weights", {"storage/base", "storage/formats", "trainer/model"}},
     {"trainer/data",
      {"storage/base", "storage/formats", "trainer/text", "trainer/model/batch.h",

@@ -1,6 +1,5 @@
 #include "trainer/xla/stablehlo/gradients.h"
 
-
 #include "trainer/xla/stablehlo/derivatives.h"
 #include "trainer/xla/stablehlo/operations.h"
 #include "trainer/xla/stablehlo/recomputation.h"
@@ -17,7 +16,7 @@ std::vector<bool> dependence(const Graph& graph, uint32_t last, std::span<const 
   for (uint32_t i = 0; i <= last; ++i) {
     const Node& node = graph.node(i);
     const bool passes = is_float(node.type.element) || node.op == Op::kBarrier;
-    if (!passes || node.op == Op::kReduceMax) continue;
+    if (!passes || node.op == Op::kReduceMax || node.op == Op::kStop) continue;
     for (const uint32_t operand : node.operands) {
       if (depends[operand]) depends[i] = true;
     }

@@ -79,6 +79,7 @@ enum class Op : uint8_t {
   // A barrier has as many results as operands. kBarrierResult picks one: attributes {number}.
   kBarrier,
   kBarrierResult,
+  kStop,  // the operand, without a derivative
 };
 
 enum class Comparison : uint8_t { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual };

@@ -99,4 +99,7 @@ Value all_reduce(Value x, int64_t replicas);
 // for both sides.
 std::vector<Value> barrier(const std::vector<Value>& values);
 
+// x, as a constant for reverse mode.
+Value stop_gradient(Value x);
+
 }  // namespace berth::stablehlo

@@ -83,6 +83,10 @@ Value all_reduce(Value x, int64_t replicas) {
                         .attributes = {Dims{replicas}}});
 }
 
+Value stop_gradient(Value x) {
+  return x.graph().add({.op = Op::kStop, .type = x.type(), .operands = {x.index()}});
+}
+
 std::vector<Value> barrier(const std::vector<Value>& values) {
   if (values.empty()) return {};
   Graph& graph = values[0].graph();

@@ -67,6 +67,8 @@ std::string to_text(std::span<const Value> inputs, std::span<const Value> output
       if (names[i].empty()) throw Error(Code::kInternal, "an input is missing", "to_text");
     } else if (node.op == Op::kBarrierResult) {
       names[i] = names[node.operands[0]] + "#" + std::to_string(node.attributes[0][0]);
+    } else if (node.op == Op::kStop) {
+      names[i] = names[node.operands[0]];
     } else {
       names[i] = "%" + std::to_string(lines++);
       text += names[i];

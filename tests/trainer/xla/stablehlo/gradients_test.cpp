@@ -48,6 +48,15 @@ TEST(Gradients, OfWhatTheLossDoesNotDependOnAreZeros) {
   EXPECT_EQ(interpret(found, inputs)[0].numbers, std::vector<double>(2, 2.0));
 }
 
+TEST(Gradients, EndWhereTheyAreStopped) {
+  Graph graph;
+  const Value x = graph.parameter(ElementType::kF32, {2});
+  const std::vector<Value> wrt = {x};
+  const std::vector<Value> found = gradients(reduce_sum(x * stop_gradient(x)), wrt);
+  const Inputs inputs = {{x.index(), Array::of({2}, {1, 2})}};
+  EXPECT_EQ(interpret(found, inputs)[0].numbers, (std::vector<double>{1, 2}));
+}
+
 TEST(Gradients, OfBf16FactorsAreRoundedToBf16) {
   Graph graph;
   const Value x = graph.parameter(ElementType::kF32, {2});

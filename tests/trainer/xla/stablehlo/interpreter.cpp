@@ -306,6 +306,7 @@ class Interpreter {
         return y;
       }
       case Op::kBarrier:
+      case Op::kStop:
         return *x[0];
       case Op::kBarrierResult:
         return value(

@@ -1,8 +1,10 @@
-#include "trainer/cpu/network/relative_positions.h"
+#include "trainer/model/relative_row.h"
 
 #include <gtest/gtest.h>
 
 #include <utility>
+
+#include "trainer/model/config.h"
 
 namespace berth {
 namespace {

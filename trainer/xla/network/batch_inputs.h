@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trainer/model/config.h"
+#include "trainer/xla/stablehlo/graph.h"
+
+namespace berth {
+
+// The sizes of a micro-batch, which are fixed when a program is compiled. Sequences are packed into
+// R rows of S tokens. Each sequence lies whole in one row and begins at a column that is a multiple
+// of 8; the columns that no sequence takes are padding.
+struct BatchShape {
+  int64_t rows = 0;        // R
+  int64_t row_length = 0;  // S, a multiple of 8
+  int64_t sequences = 0;   // B, the most sequences in all rows
+  int64_t masked = 0;      // M, the most masked tokens; for masked language models only
+
+  int64_t tokens() const { return rows * row_length; }  // T
+  bool operator==(const BatchShape&) const = default;
+};
+
+// A micro-batch as inputs of a program. Tokens are numbered row by row: token t is column t % S of
+// row t / S. What a task does not have is an empty value and no input.
+//
+// Padding must be harmless. Padding tokens have ids and positions inside the tables, a segment of
+// their own, place 0 and any number; as labels they have -1, or weight 0. Padding sequences are
+// token 0 with weight 0, and padding masked tokens are token 0 with label -1.
+struct BatchInputs {
+  // s32 [R,S].
+  stablehlo::Value input_ids, position_ids;
+  stablehlo::Value token_type_ids{};  // where the model has token types
+  stablehlo::Value segment;           // which sequence of its row a token belongs to
+  stablehlo::Value place;             // the token's number in its sequence
+  // The rows of dropout, u32: the numbers of tokens [R,S] and sequences [B] in the update. Without
+  // padding they count as PackedBatch does, from its first_token and first_sequence.
+  stablehlo::Value token_number, sequence_number{};
+  stablehlo::Value first_token{};  // s32 [B], of sequences; tasks of sequences and answers
+  stablehlo::Value masked{};       // s32 [M], tokens; masked language models
+  // By the task's LabelKind: s32 classes [B], f32 numbers [B], f32 sets [B,C], s32 classes [R,S],
+  // s32 ids [M], or the tokens where answers start, s32 [B]. Negative classes, ids and tokens have
+  // no loss.
+  stablehlo::Value labels;
+  stablehlo::Value ends{};   // s32 [B], the last tokens of answers
+  stablehlo::Value weights;  // f32, of each label: [B], [R,S] or [M]
+
+  // One of the inputs, for whoever fills it.
+  struct Named {
+    std::string name;  // the member's
+    stablehlo::Value value;
+  };
+  // The inputs that exist, in the order in which a program takes them.
+  std::vector<Named> in_order() const;
+};
+
+// Adds the inputs of a micro-batch to a program for the config's task.
+BatchInputs batch_inputs(stablehlo::Graph& graph, const ModelConfig& config,
+                         const BatchShape& shape);
+
+}  // namespace berth

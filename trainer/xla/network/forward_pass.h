@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "storage/base/dtype.h"
+#include "trainer/model/activation.h"
+#include "trainer/model/config.h"
+#include "trainer/model/dropout_sites.h"
+#include "trainer/model/lora.h"
+#include "trainer/model/parameter_table.h"
+#include "trainer/xla/network/batch_inputs.h"
+#include "trainer/xla/network/dropout_masks.h"
+#include "trainer/xla/stablehlo/operations.h"
+
+// The network as a function of its parameters and a micro-batch. Only forward passes are written
+// here; reverse mode derives the gradients.
+//
+// Shape letters: R rows of S tokens, T = R S tokens, B sequences, P picked tokens, H hidden, A
+// heads, D = H/A, F feed-forward, E embedding, V vocabulary, C outputs. Activations are f32 [T,H]
+// unless a comment says otherwise.
+namespace berth {
+
+// What all blocks are given.
+struct ForwardPass {
+  const ModelConfig& config;
+  const LoraOptions& lora;
+  DType product_dtype;
+  std::map<std::string, stablehlo::Value> parameters;  // by name
+  const BatchInputs& batch;
+  std::optional<DropoutMasks> masks{};  // empty in inference: nothing is dropped
+
+  stablehlo::Graph& graph() const { return batch.input_ids.graph(); }
+  stablehlo::Value parameter(const std::string& name) const;  // throws kInternal if it is missing
+
+  // y [N,M] = x [N,K] w^T, w [M,K]. The factors are rounded to product_dtype if M is at least 16.
+  stablehlo::Value product(stablehlo::Value x, stablehlo::Value w) const;
+  // y = x w^T + b with the parameters NAME.weight, of which all but the first dimension are joined,
+  // and NAME.bias.
+  stablehlo::Value linear(stablehlo::Value x, const std::string& name) const;
+  // Layer normalization over the last dimension (Ba et al. 2016, arXiv:1607.06450).
+  stablehlo::Value layer_norm(stablehlo::Value x, const std::string& name) const;
+  // Dropout of the rows of x [N,K], whose numbers are `rows`, u32 [N].
+  stablehlo::Value dropout(stablehlo::Value x, double p, uint32_t site, stablehlo::Value rows);
+  // linear() of a dense layer of encoder layer `layer`, with its adapter (Hu et al. 2021,
+  // arXiv:2106.09685) if it has one: + alpha / rank * dropout(x) A^T B^T.
+  stablehlo::Value adapted_linear(stablehlo::Value x, const std::string& name, int64_t layer,
+                                  LayerPart part, stablehlo::Value rows);
+  // y [N,M] = what the adapter of such a layer, if it has one, adds to its output `y`.
+  stablehlo::Value add_adapter(stablehlo::Value y, stablehlo::Value x, int64_t layer,
+                               LayerPart part, uint32_t site, stablehlo::Value rows);
+};
+
+stablehlo::Value activate(stablehlo::Value x, Activation activation);
+
+// x + offsets [K] in each of the rows [N,K]; x times factors.
+stablehlo::Value add_to_rows(stablehlo::Value x, stablehlo::Value offsets);
+stablehlo::Value multiply_rows(stablehlo::Value x, stablehlo::Value factors);
+
+// The rows of tokens [T] with these numbers, u32 [T].
+stablehlo::Value token_rows(const ForwardPass& pass);
+
+// ---- The blocks, in the order of the network ----------------------------------------------------
+
+// Sums of embeddings, normalized: [T,H].
+stablehlo::Value embed(ForwardPass& pass);
+
+// The rows of DeBERTa's table of relative positions, normalized: [P,H].
+stablehlo::Value relative_positions(const ForwardPass& pass);
+// Scores [R,A,S,S] between tokens and relative positions, c2p + p2c of disentangled attention (He
+// et al. 2020, arXiv:2006.03654). q and k are [R,S,A,D].
+stablehlo::Value relative_scores(ForwardPass& pass, int64_t layer, stablehlo::Value positions,
+                                 stablehlo::Value q, stablehlo::Value k);
+
+// The convolution beside the first layer: norm(layer_output + activation(dropout(conv(x)))).
+stablehlo::Value convolve(ForwardPass& pass, stablehlo::Value x, stablehlo::Value layer_output);
+
+// Self-attention of every token inside its sequence, before the output's dense layer: [T,H].
+// `positions` is empty where there are no relative ones.
+stablehlo::Value attend(ForwardPass& pass, int64_t layer, stablehlo::Value x,
+                        stablehlo::Value positions);
+
+// The encoder's last hidden states: of the tokens `picked`, s32 [P], or of all if that is empty. If
+// `recomputes`, each layer is a part of the graph.
+stablehlo::Value encode(ForwardPass& pass, stablehlo::Value picked, bool recomputes);
+
+// The head's logits: [B,C], [T,C] or [M,V]. `hidden` is [B,H], [T,H] or [M,H].
+stablehlo::Value head_logits(ForwardPass& pass, stablehlo::Value hidden);
+// The tokens whose hidden states the head reads; empty: all.
+stablehlo::Value picked_tokens(const ForwardPass& pass);
+
+// The sum of weighted losses and the sum of the weights, of what has labels.
+struct Loss {
+  stablehlo::Value sum, weights;
+};
+Loss loss_of(const ForwardPass& pass, stablehlo::Value logits, double label_smoothing);
+
+}  // namespace berth

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "storage/base/dtype.h"
+#include "trainer/model/config.h"
+#include "trainer/model/lora.h"
+#include "trainer/model/loss_options.h"
+#include "trainer/model/optimizer_options.h"
+#include "trainer/xla/network/batch_inputs.h"
+#include "trainer/xla/stablehlo/graph.h"
+#include "trainer/xla/stablehlo/text.h"
+
+// The programs of the XLA engine, as StableHLO. They compute what the CPU engine computes, with the
+// same dropout masks to the bit.
+namespace berth {
+
+struct ProgramOptions {
+  ModelConfig config{};
+  LoraOptions lora{};
+  LossOptions loss{};
+  OptimizerOptions optimizer{};
+  // The type to which large matrix products round their factors, kF32 or kBF16. Products with fewer
+  // than 16 outputs, sums and everything else are fp32.
+  DType product_dtype = DType::kF32;
+  // Gradient checkpointing: of each layer only the output is kept for the backward pass.
+  bool recomputes = false;
+  // Copies of the program that run at the same time, each on micro-batches of its own. All of them
+  // make the same update, of the sum of their gradients.
+  int64_t replicas = 1;
+};
+
+// A program with its signature. Each function below defines the order of inputs and outputs; those
+// of a kind are one tensor for each parameter, or for each that trains, in the order of
+// parameter_table(config, lora, optimizer.first_depth). Movable.
+struct Program {
+  struct Tensor {
+    std::string name;  // such as "value:bert.pooler.dense.weight", for messages and tests
+    stablehlo::Value value;
+  };
+  std::unique_ptr<stablehlo::Graph> graph;
+  std::vector<Tensor> inputs, outputs;
+  std::vector<stablehlo::Alias> aliases;  // donated inputs
+
+  // As StableHLO. The same options and shape always give the same text.
+  std::string text() const;
+};
+
+// What all training programs are told besides the batch:
+//   step_words     u32 [4]: low and high word of the seed, then of the number of updates before
+//   this learning_rate  f32
+// and what they tell:
+//   outcome        f32 [3]: the sum of the losses, the sum of the examples' weights, and the norm
+//   of
+//                  the mean loss's gradient before clipping; over all replicas.
+// An update whose loss or norm is not finite leaves values and moments as they were.
+
+// A whole update of one micro-batch.
+//   inputs:  values, first moments, second moments, step_words, learning_rate, batch
+//   outputs: values, first moments, second moments, outcome
+// Values and moments are donated: each output takes the memory of its input.
+Program training_program(const ProgramOptions& options, const BatchShape& shape);
+
+// An update of several micro-batches: accumulation for each of them, then one application. The
+// gradients are sums over examples; sums is f32 [2]: of losses, and of the examples' weights. Both
+// must be zeros before the first micro-batch, and are zeros after the application.
+//   accumulation inputs:  values, gradients (donated), sums (donated), step_words, batch
+//   accumulation outputs: gradients, sums
+//   application inputs:   values, first moments, second moments, gradients, sums (all donated),
+//                         step_words, learning_rate
+//   application outputs:  values, first moments, second moments, gradients, sums, outcome
+Program accumulation_program(const ProgramOptions& options, const BatchShape& shape);
+Program application_program(const ProgramOptions& options);
+
+// Logits and plain loss without dropout. Label smoothing does not apply.
+//   inputs:  values, batch
+//   outputs: logits, f32 [B,C], [R,S,C] or [M,V]; sums, f32 [2], as above
+// The sums are those of this replica.
+Program inference_program(const ProgramOptions& options, const BatchShape& shape);
+
+}  // namespace berth
