@@ -8,21 +8,23 @@
 
 namespace berth {
 
-// An annotation's displayName, whatever its kind. Throws kBadData where there is none.
+// Returns the displayName of an annotation of any kind. Throws kBadData if it has none.
 std::string display_name(const Json& annotation);
 
 struct AnnotatedWords {
   std::vector<std::string> words;
-  std::vector<std::string> tags;  // one a word: B-NAME where an annotation begins, I-NAME, or O
+  std::vector<std::string>
+      tags;  // one for each word: B-NAME where an annotation begins, I-NAME, or O
 };
 
-// The words of a text and what its annotations make of them. Words end at whitespace and where an
-// annotation begins or ends; punctuation marks and CJK characters are words of their own, as BERT's
-// tokenizer has them. `annotations` is a JSON list of Vertex AI's textSegmentAnnotations:
-// {"startOffset": 3, "endOffset": 7, "displayName": "NAME"}, in code points of the text, the end
-// excluded, numbers or texts as Protocol Buffers' JSON has them, a start of 0 left out; in any
-// order. `text` is valid UTF-8. Throws kBadData on what is none, on one that is empty, leaves the
-// text or holds no word, and on two that overlap.
+// Cuts a text into words and tags them by its annotations. Words end at whitespace and where an
+// annotation begins or ends. Punctuation marks and CJK characters are words of their own, as in
+// BERT's tokenizer. `text` is valid UTF-8. `annotations` is a JSON list of Vertex AI's
+// textSegmentAnnotations in any order:
+//   {"startOffset": 3, "endOffset": 7, "displayName": "NAME"}
+// Offsets count code points of the text, and the end is excluded. As in the JSON of Protocol
+// Buffers, offsets may be numbers or texts, and a start of 0 may be left out. Throws kBadData if an
+// annotation is malformed or empty, lies outside the text or contains no word, and if two overlap.
 AnnotatedWords annotated_words(std::string_view text, std::string_view annotations);
 
 }  // namespace berth

@@ -11,15 +11,15 @@
 
 namespace berth {
 
-// Which evaluation of a run is the best one, and when to wait for a better one no longer.
+// Decides which evaluation of a run is the best, and when to stop waiting for a better one.
 class BestRule {
  public:
-  // `metrics` are those that the task has, its main one first. Throws kUsage where the options' is
-  // none of them.
+  // `metrics` are those of the task, the main metric first. Throws kUsage if the options name
+  // another one.
   BestRule(const TrainingOptions& options, const std::vector<std::string>& metrics);
 
-  // The evaluation at `step` if it is better than `before`, else nullopt. Of equals the first;
-  // what is no number is none.
+  // Returns the evaluation at `step` if it is better than `before`, and nullopt otherwise. Of equal
+  // values, the first is the best. A value that is not finite is never the best.
   std::optional<Best> better(const EvaluationResult& evaluation, int64_t step,
                              const std::optional<Best>& before) const;
 
@@ -27,8 +27,8 @@ class BestRule {
   bool gives_up(int64_t evaluations) const;
 
  private:
-  std::string metric_;  // "loss", "mse": the lower the better
-  int64_t patience_;    // evaluations; 0: no end of it
+  std::string metric_;  // of "loss" and "mse", lower values are better
+  int64_t patience_;    // in evaluations; 0 means without end
 };
 
 }  // namespace berth

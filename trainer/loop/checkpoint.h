@@ -21,48 +21,51 @@ struct SaveOutcome {
   std::exception_ptr failure{};  // null: the checkpoint is complete
 };
 
-// The checkpoints of a job: DIR/step-00000500/{model,optimizer}.safetensors, state.json, and last
-// of all MANIFEST.json with the size and CRC-32C of each. A checkpoint without a manifest that fits
-// is none. DIR/best.json tells people the best one.
+// The checkpoints of a job. A checkpoint is a folder such as DIR/step-00000500 with
+// model.safetensors, optimizer.safetensors, state.json and MANIFEST.json. The manifest is written
+// last and holds the size and CRC-32C of each file. A checkpoint is complete if its manifest
+// matches its files. DIR/best.json names the best checkpoint for people.
 class CheckpointStore {
  public:
-  // Keeps the newest `limit` checkpoints that are complete, and the best one; 0: all.
+  // Keeps the newest `limit` complete checkpoints and the best one. A limit of 0 keeps all.
   CheckpointStore(Storage& storage, Uri directory, int64_t limit,
                   Saving saving = Saving::kBesideTraining);
 
-  // Copies what there is to save, then writes it on a thread of its own, or returns when it is
-  // written: the checkpoint of `state.step`, best.json where it is the best one, and then removes
-  // what the limit no longer keeps (a failed removal only warns). The save before must have been
-  // told by poll() or wait().
+  // Saves the checkpoint of `state.step`. With kBesideTraining, copies everything and writes it on
+  // a thread of its own; with kWhileTrainingWaits, returns after it is written. Then writes
+  // best.json if this checkpoint is the best one, and removes the checkpoints beyond the limit. A
+  // failed removal is only a warning. poll() or wait() must have returned the outcome of the last
+  // save.
   void start_save(const TrainingState& state, const Engine& engine);
 
-  // How the last save ended, told once. poll() waits so many seconds at most: nullopt while it
-  // runs, too.
+  // Return the outcome of the last save once, and nullopt after that. poll() waits at most `wait_s`
+  // seconds and returns nullopt if the save is still running.
   std::optional<SaveOutcome> poll(double wait_s = 0);
   std::optional<SaveOutcome> wait();
 
-  // Gives the memory of the last copy back, until the next save. No save is under way.
+  // Frees the memory of the last copy. No save may be running.
   void free_copy() { snapshot_.clear(); }
 
-  // Loads the newest complete checkpoint; nullopt: there is none. One that is incomplete or damaged
-  // is passed over with a warning. Throws kIncompatible when its tensors are not this model's.
+  // Loads the newest complete checkpoint into the engine. Returns nullopt if there is none. Passes
+  // over incomplete and damaged ones with a warning. Throws kIncompatible if the tensors belong to
+  // another model.
   std::optional<TrainingState> restore(Engine& engine);
 
-  // Loads the parameters alone, of the checkpoint of `step`. Throws kCorrupt or kNotFound where it
-  // is not complete, else as restore().
+  // Loads only the parameters of the checkpoint of `step`. Throws as restore() does, and kCorrupt
+  // or kNotFound if the checkpoint is not complete.
   void restore_parameters(int64_t step, ParameterTensors& values);
 
-  // The step that best.json names, where its checkpoint is there, else the newest one's; nullopt:
-  // there is none.
+  // The step that best.json names if its checkpoint exists, and otherwise the step of the newest
+  // checkpoint. nullopt if there is no checkpoint.
   std::optional<int64_t> preferred_step();
 
-  // Writes best.json, whose checkpoint must be there.
+  // Writes best.json. The checkpoint that it names must exist.
   void record_best(const Best& best);
 
   Uri step_directory(int64_t step) const;
 
  private:
-  std::map<int64_t, bool> steps();  // that have a directory; whether it has a manifest
+  std::map<int64_t, bool> steps();  // steps with a directory, and whether it has a manifest
   void save();
   void prune(const TrainingState& state);
   void remove_step(int64_t step);
@@ -73,7 +76,7 @@ class CheckpointStore {
   Saving saving_;
   Snapshot snapshot_;
   std::optional<SaveOutcome> outcome_;
-  Background background_;  // last, so that it ends before what it uses
+  Background background_;  // declared last: it uses the members above
 };
 
 }  // namespace berth

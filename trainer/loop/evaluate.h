@@ -18,27 +18,28 @@ namespace berth {
 
 struct EvaluationResult {
   int64_t examples = 0;
-  double loss = 0;  // mean over the examples (their weights; a word's or token's where these count)
+  double loss = 0;  // mean over the examples, words or tokens, by their weights
   TaskScores scores{};
   double seconds = 0;
 };
 
-// How logits are read.
+// What is needed to interpret logits.
 struct ReadingOptions {
-  std::vector<std::string> labels{};  // the classes' names
+  std::vector<std::string> labels{};  // the names of the classes
   AnswerOptions answers{};
 };
 
-// Called with each example's place in the data set and its logits ([C]; of words [tokens,C]; of
-// answers [tokens,2]), in order.
+// Called for each example in order, with its index in the data set and its logits: [C], [tokens,C]
+// for classes of words, or [tokens,2] for answers.
 using LogitsCallback = std::function<void(int64_t index, std::span<const float> logits)>;
 
 // Runs the engine's model over all of `data`, `batch_size` examples at a time, without dropout.
-// Returns the mean loss (0 when unlabelled), or nullopt when `stop` was set meanwhile.
+// Returns the mean loss, which is 0 for unlabelled data, or nullopt if `stop` was set meanwhile.
 std::optional<double> run_forward(Engine& engine, Dataset& data, int64_t batch_size,
                                   const std::atomic<bool>& stop, const LogitsCallback& logits);
 
-// Loss and metrics over labelled `data`; nullopt when `stop` was set meanwhile.
+// Computes the loss and the metrics over labelled `data`. Returns nullopt if `stop` was set
+// meanwhile.
 std::optional<EvaluationResult> evaluate(Engine& engine, Dataset& data, int64_t batch_size,
                                          const ReadingOptions& reading, Observer& observer,
                                          const std::atomic<bool>& stop);

@@ -21,14 +21,14 @@ inline constexpr std::string_view kModelFolderName = "model";
 //     model/              the finished model                     (or --export-dir)
 //     metrics.json        written last of all; says "finished": true
 //     predictions.tsv     written by --mode predict
-//     test_results.tsv    the same in the tutorial's format, where that was asked for
-//     seed-42/ ...        with --seeds, one job directory a seed; metrics.json has their mean
+//     test_results.tsv    the same in the tutorial's format, if flags ask for it
+//     seed-42/ ...        with --seeds, a job directory for each; metrics.json has their mean
 //
-// A value: it names places and looks at none of them.
+// A value type. It only names places and does not access them.
 class JobDirectory {
  public:
-  // The job directory `output.job_dir`, which is not empty. Throws kUsage where a place is not a
-  // valid URI.
+  // The job directory `output.job_dir`, which is not empty. Throws kUsage if a place is not a valid
+  // URI.
   explicit JobDirectory(const OutputOptions& output)
       : JobDirectory(Uri::parse(output.job_dir), output) {}
   // The same for the directory `root`, whatever `places.job_dir` says.

@@ -12,16 +12,16 @@
 
 namespace berth {
 
-// What was read, as job.json records it.
+// An input that was read, as job.json records it.
 struct Source {
   std::string role;  // "train", "eval", "model", ...
   std::string uri;
   Checksum checksum;  // of the bytes as stored
 };
 
-// The rows of some files.
+// Which files to read and how to read their rows.
 struct DataRequest {
-  std::string role;  // of the sources
+  std::string role;  // the role of the sources
   std::string path;
   LoadRules rules{};
   RowLayout layout = RowLayout::kByName;
@@ -30,16 +30,16 @@ struct DataRequest {
 struct LoadedTable {
   std::unique_ptr<ExampleTable> table;
   Task task;
-  ColumnChoice columns;         // the ones that were read
+  ColumnChoice columns;         // the columns that were read
   std::string name;             // as the user gave it
-  std::vector<Source> sources;  // of the files, in the order of their rows
+  std::vector<Source> sources;  // the files in the order of their rows
 };
 
-// The files that a data path names: expand() for tables, compressed or not.
+// The files that a data path names. It is expand() for tables, which may be compressed.
 std::vector<Uri> table_files(Storage& storage, const std::string& path);
 
-// Reads the tables of a path's files as one, in the order of their names, each decompressed by its
-// name's suffix, and says what it left out or deduced. Errors name the file.
+// Reads all files of a path as one table, in the order of their names. The suffix of a name says
+// how the file is compressed. Logs what was left out or inferred. Errors name the file.
 LoadedTable load_table(Storage& storage, const DataRequest& request);
 
 }  // namespace berth

@@ -20,45 +20,45 @@ struct ModelDescription {
   std::unique_ptr<Tokenizer> tokenizer;
 };
 
-// Whether rows of these files are texts: a model without a vocabulary can still take rows of token
-// ids (make_record_examples()). Told by the names.
+// Whether rows of these files are texts, judging by the names of the files. A model without a
+// vocabulary can still take rows of token ids (make_record_examples()).
 bool needs_tokenizer(const DataOptions& data);
 
-// Throws kUsage when vocabulary and configuration disagree or max_seq_length exceeds the positions;
-// kNotFound without a vocabulary that `data` needs. Unneeded and absent, its tokenizer throws that
-// where it is used, and has no files.
+// Reads the model's configuration and tokenizer. Throws kUsage if vocabulary and configuration
+// disagree or max_seq_length exceeds the positions, and kNotFound if `data` needs a vocabulary and
+// there is none. If the vocabulary is absent and not needed, the tokenizer has no files and throws
+// kNotFound when it is used.
 ModelDescription describe_model(ModelFolder& folder, const ModelOptions& options,
                                 const DataOptions& data);
 
-// The label names to train with: the model's own where they are the data's (in another order or
-// more), else the data's, in their order. `config` is what the model file says.
+// The label names to train with. They are the model's own if these contain all of the data's, in
+// any order. Otherwise they are the data's, in their order. `config` is that of the model's file.
 std::vector<std::string> choose_labels(const ModelConfig& config,
                                        const std::vector<std::string>& data_labels);
 
-// `known`, all the class names that there are, in the order of `labels` where those are the same
-// but for case; nullopt where they are not.
+// Returns `known`, which are all class names of the task, in the order of `labels`. Returns nullopt
+// if the two have different names, apart from case.
 std::optional<std::vector<std::string>> in_order_of(const std::vector<std::string>& labels,
                                                     const std::vector<std::string>& known);
 
-// The label names to train with where all are known beforehand: in the model's order where they
-// are its own, else as they are.
+// The label names to train with if all are known beforehand. They are in the model's order if the
+// model has the same names, and otherwise as they are.
 std::vector<std::string> order_labels(const ModelConfig& config,
                                       const std::vector<std::string>& known);
 
-// Whether nobody named a model's labels: they are LABEL_0, LABEL_1, ..., as transformers writes
-// them then.
+// Whether the labels are LABEL_0, LABEL_1, ..., which transformers writes for labels without names.
 bool are_placeholders(const std::vector<std::string>& labels);
 
-// The names that rows to evaluate carry for the config's labels: themselves, or 0, 1, ... where
-// they are placeholders (LABEL_0, LABEL_1, ...).
+// The names that rows to evaluate have for the config's labels. They are the labels themselves, or
+// 0, 1, ... if the labels are placeholders (LABEL_0, LABEL_1, ...).
 std::vector<std::string> evaluation_labels(const ModelConfig& config);
 
 enum class HeadNeed { kOptional, kRequired };
 
-// Fills the parameters' values, on at most `threads` threads: from the folder's file, where the
-// head's missing ones are initialised and the log says so, and adapters are initialised; or all of
-// them at random. Throws kNotFound when --init pretrained finds no file, kBadData when a required
-// head is not in it.
+// Fills the values of the parameters on at most `threads` threads. With --init pretrained, takes
+// them from the folder's file, initialises the adapters and what the file lacks of the head, and
+// logs the latter. With --init random, initialises all of them. Throws kNotFound if --init
+// pretrained finds no file, and kBadData if the file lacks a required head.
 void fill_parameters(ModelFolder& folder, const ModelOptions& options, const ModelConfig& config,
                      uint64_t seed, int threads, ParameterTensors& values,
                      HeadNeed head = HeadNeed::kOptional);

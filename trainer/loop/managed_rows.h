@@ -16,16 +16,17 @@ namespace berth {
 // pipeline exports): textContent or textGcsUri, and annotations of one of three kinds.
 bool names_managed_rows(std::span<const Column> columns);
 
-// Such rows as other tables have them, for `task` or, where it is empty, for what the annotations
-// are for:
-// - classificationAnnotations: columns text and label. Several are a list of labels, none a missing
-//   one.
-// - sentimentAnnotation: text and label, the sentiment's number.
-// - textSegmentAnnotations: words and tags (annotated_words()); without them, words alone where the
-//   task is token classification.
-// There is no column of labels where those are ignored. A text that begins with gs:// is that
-// object's, several of which are read at once; `objects` becomes the checksum of all of them, in
-// order. Borrows `storage` and `objects`. Throws kBadData, naming the line, on a row that is none.
+// Reads such rows in the form that other tables have. The form suits `task` or, if that is empty,
+// the kind of the annotations:
+// - classificationAnnotations give the columns text and label. Several annotations make a list of
+//   labels, and no annotation makes a missing label.
+// - sentimentAnnotation gives the columns text and label. The label is the number of the sentiment.
+// - textSegmentAnnotations give words and tags (annotated_words()). Without annotations, token
+//   classification has only words.
+// If labels are ignored, there is no column of labels. A text that begins with gs:// names an
+// object that holds the text. Several objects are read at the same time, and `objects` becomes the
+// checksum of all of them in order. Borrows `storage` and `objects`. Throws kBadData, naming the
+// line, on a malformed row.
 std::unique_ptr<RowReader> make_managed_rows(std::unique_ptr<RowReader> rows, Storage& storage,
                                              Checksum& objects,
                                              LabelNeed need = LabelNeed::kIfPresent,

@@ -11,10 +11,10 @@ namespace berth {
 // The most memory that a job holds at once, in bytes, part by part. Mapped files do not count,
 // because the system may take their pages back.
 struct MemoryEstimate {
-  size_t program = 0;  // Code, libraries and the tokenizer.
-  size_t tables = 0;   // Rows, and what is kept of their tokens.
+  size_t program = 0;  // code, libraries and the tokenizer
+  size_t tables = 0;   // the rows, and what is kept of their tokens
   EngineMemory engine{};
-  // Copies while a checkpoint or the finished model is written, whichever takes more.
+  // Copies that exist while a checkpoint or the finished model is written, whichever is larger.
   size_t saving = 0;
   Saving saves = Saving::kBesideTraining;
 
@@ -31,10 +31,10 @@ struct SavingPlan {
   Saving saves = Saving::kBesideTraining;
 };
 
-// All but the program and the tables, of a job that trains. Allocates none of it.
+// Estimates a job that trains, without the program and the tables. Allocates nothing.
 MemoryEstimate estimate_memory(const EngineOptions& options, const SavingPlan& saving,
                                Device& device);
-// Of a job that only infers.
+// The same for a job that only infers.
 MemoryEstimate estimate_memory(const EngineOptions& options, Device& device);
 
 }  // namespace berth

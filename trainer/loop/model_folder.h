@@ -14,30 +14,33 @@
 
 namespace berth {
 
-// Throws kNotFound unless `options.model` is an archive, a file of parameters, a TensorFlow
-// checkpoint, or a directory (an earlier job's, too), with what `options` needs of it, kBadData
-// where it is another file. Reads little but names.
+// Checks that `options.model` exists and has what `options` needs of it. It may be an archive, a
+// file of parameters, a TensorFlow checkpoint, or a directory of a model or an earlier job. Throws
+// kNotFound if it is absent or incomplete, and kBadData if it is another kind of file. Reads little
+// more than names.
 void require_model(Storage& storage, const ModelOptions& options);
 
-// What a model is opened for: all of it, or its tokenizer, beside which nothing else need be there.
+// What is needed of a model: all of it, or only its tokenizer. In the latter case, other files may
+// be absent.
 enum class ModelNeed { kWhole, kTokenizer };
 
-// A model's files by name: a directory, or an archive unpacked into a temporary one (removed with
-// this), an earlier job's finished model, or a file of parameters or TensorFlow checkpoint and what
-// lies beside it, each of --model-config and --vocab-file taking the place of its own. Records what
-// was read.
+// The files of a model by name. The model is a directory, the finished model of an earlier job, an
+// archive, or a file of parameters or a TensorFlow checkpoint with the files beside it. An archive
+// is unpacked into a temporary directory, which is removed with this object. --model-config and
+// --vocab-file replace the model's own files. Records what was read.
 class ModelFolder {
  public:
-  // `options.model` is not empty, or at least the config is given (random initialisation). Throws
-  // kNotFound when the model is not there.
+  // `options.model` may be empty only if the config is given (random initialisation). Throws
+  // kNotFound if the model does not exist.
   ModelFolder(Storage& storage, const ModelOptions& options, ModelNeed need = ModelNeed::kWhole);
 
-  // A text file by its Hugging Face name; nullopt when absent.
+  // Reads a text file by its Hugging Face name. Returns nullopt if it is absent.
   std::optional<std::string> text(std::string_view name);
-  // config.json, or bert_config.json. Throws kNotFound.
+  // Reads config.json or bert_config.json. Throws kNotFound if both are absent.
   std::string config_json();
-  // The file or checkpoint that was named, else find_parameters()'s, else find_checkpoint()'s,
-  // which comes under Hugging Face names; nullopt when there is none.
+  // Opens the parameters: the file or checkpoint that the user named, or else what
+  // find_parameters() or find_checkpoint() finds. Tensors of a checkpoint have Hugging Face names.
+  // Returns nullopt if there is nothing to open.
   std::optional<ModelParameters> parameters();
 
   const std::string& name() const { return name_; }  // as the user gave it
@@ -51,7 +54,7 @@ class ModelFolder {
   const ModelOptions options_;
   std::string name_;
   std::optional<Uri> directory_;
-  std::optional<Uri> file_;  // of parameters, where the user named one
+  std::optional<Uri> file_;  // the file of parameters, if the user named one
   std::optional<TemporaryDirectory> temporary_;
   std::vector<Source> sources_;
 };

@@ -7,14 +7,14 @@
 
 namespace berth {
 
-// Known once the data was scanned and the model built.
+// Facts about the job, known after the data were read and the model was built.
 struct JobReport {
   int64_t train_examples = 0, eval_examples = 0;
   int64_t parameters = 0;
   int64_t first_step = 0;  // updates already done by an earlier process
   int64_t total_steps = 0;
-  int64_t batch_size = 0;    // examples of an update at most
-  int64_t token_budget = 0;  // tokens of an update at most; 0: any number
+  int64_t batch_size = 0;    // the most examples of an update
+  int64_t token_budget = 0;  // the most tokens of an update; 0 means no limit
   int64_t num_labels = 0;
   double epochs = 0;
   std::string kernels{};
@@ -38,7 +38,7 @@ struct EvaluationReport {
   int64_t examples = 0;
   double loss = 0, seconds = 0;
   std::map<std::string, double> metrics{};  // "accuracy", ...; names as in metrics.json
-  // The accuracy of always saying the commonest class; of one class a text.
+  // The accuracy of always predicting the most frequent class. Only for one class for each text.
   std::optional<double> majority_rate{};
   std::string split{};  // "validation" (held out of the training file) or "eval"
 };
@@ -50,14 +50,15 @@ struct CheckpointReport {
   double seconds = 0;
 };
 
-// What hangs on the training loop: progress, event files, reports. Called by the training thread,
-// between updates; should take microseconds. An observer that throws ends the job.
+// Receives reports from the training loop: for progress, event files and the like. The training
+// thread calls it between updates, so a call should take only microseconds. An observer that throws
+// ends the job.
 class Observer {
  public:
   virtual ~Observer() = default;
   virtual void on_start(const JobReport&) {}
   virtual void on_step(const StepReport&) {}
-  // Evaluation under way: `done` of `total` examples.
+  // An evaluation has done `done` of `total` examples.
   virtual void on_evaluating(int64_t done, int64_t total) { (void)done, (void)total; }
   virtual void on_evaluation(const EvaluationReport&) {}
   virtual void on_checkpoint(const CheckpointReport&) {}

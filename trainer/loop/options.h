@@ -25,24 +25,24 @@ enum class Mode {
 };
 enum class Init { kPretrained, kRandom };
 
-// Of --max-seq-length.
+// The limits of --max-seq-length.
 inline constexpr int64_t kShortestSequence = 4, kLongestSequence = 1'000'000;
 
-// Where rows come from and how they are read. Files are URIs; empty is "not given".
+// Where rows come from and how they are read. Files are URIs. An empty text means "not given".
 struct DataOptions {
-  std::string task{};      // a task's or GLUE task's name; empty: the data tells
-  std::string data_dir{};  // of a GLUE task, with its files' own names
+  std::string task{};      // a task or a GLUE task; empty: inferred from the data
+  std::string data_dir{};  // the folder of a GLUE task's files
   std::string train_data_file{}, eval_data_file{}, predict_data_file{};
-  std::string input_meta_data_path{};  // run_classifier.py's JSON beside its TFRecords
-  std::string text_column{}, text_pair_column{}, label_column{};  // empty: found by name
+  std::string input_meta_data_path{};  // the JSON beside run_classifier.py's TFRecords
+  std::string text_column{}, text_pair_column{}, label_column{};  // empty: found by their names
   std::string weight_column{};
-  double validation_split = 0.1;  // of the training file, when no eval file is given
-  double data_fraction = 1.0;     // of the training rows
-  int64_t max_train_samples = 0;  // of those; 0: all
-  int64_t skip_bad_rows = 0;      // of each data set, that may be left out
-  int32_t max_seq_length = 128;   // ids, special tokens included
-  // Of questions.
-  std::optional<int64_t> doc_stride{};  // as FeatureOptions has it
+  double validation_split = 0.1;  // fraction of the training rows, without an evaluation file
+  double data_fraction = 1.0;     // fraction of the training rows that is used
+  int64_t max_train_samples = 0;  // the most of these rows; 0: no limit
+  int64_t skip_bad_rows = 0;      // rows of each data set that may be left out
+  int32_t max_seq_length = 128;   // in tokens, with special tokens
+  // For question answering.
+  std::optional<int64_t> doc_stride{};  // see FeatureOptions
   int32_t n_best_size = 20;
   int32_t max_answer_length = 30;  // tokens
   bool has_unanswerable = false;
@@ -61,40 +61,40 @@ struct OptimizationOptions {
   double learning_rate = 5e-5;
   ScheduleType lr_scheduler_type = ScheduleType::kLinear;
   double lr_power = 1;  // of the polynomial schedule
-  double lr_end = 0;    // where the schedules that go down end
+  double lr_end = 0;    // the rate at which decreasing schedules end
   double warmup_ratio = 0.1;
-  std::optional<int64_t> warmup_steps{};  // in place of the ratio
+  std::optional<int64_t> warmup_steps{};  // replaces the ratio
   OptimizerType optimizer = OptimizerType::kAdamW;
   double adam_beta1 = 0.9, adam_beta2 = 0.999, adam_epsilon = 1e-8;
   double weight_decay = 0.01;
   double max_grad_norm = 1.0;         // 0: no clipping
-  double layerwise_lr_decay = 1;      // a layer's rate over that of the one above
-  bool freeze_embeddings = false;     // they keep their values
-  int64_t freeze_encoder_layers = 0;  // so do the lowest layers, and the embeddings with them
+  double layerwise_lr_decay = 1;      // the rate of a layer divided by that of the layer above
+  bool freeze_embeddings = false;     // whether they keep their values
+  int64_t freeze_encoder_layers = 0;  // lowest layers that keep their values, as the embeddings do
   double label_smoothing = 0;
-  std::string class_weights{};  // "balanced", or one number a class; empty: all 1
-  LoraOptions lora{.rank = 0, .alpha = 8, .dropout = 0};  // alpha as PEFT has it
+  std::string class_weights{};  // "balanced", or a number for each class; empty: all 1
+  LoraOptions lora{.rank = 0, .alpha = 8, .dropout = 0};  // PEFT's default alpha
 };
 
 struct TrainingOptions {
   double epochs = 3;
   int64_t max_steps = 0;                    // 0: epochs decide
-  int64_t batch_size = 8;                   // examples an update, over all micro-batches
-  int64_t token_budget = 0;                 // tokens an update at most; 0: any number
-  int64_t eval_batch_size = 0;              // 0: as a micro-batch
-  int64_t gradient_accumulation_steps = 1;  // micro-batches an update
-  bool recompute = false;                   // layers' activations, in backward
-  bool drop_remainder = false;              // leave out an epoch's last, smaller update
+  int64_t batch_size = 8;                   // examples of an update, in all its micro-batches
+  int64_t token_budget = 0;                 // the most tokens of an update; 0: no limit
+  int64_t eval_batch_size = 0;              // 0: that of a micro-batch
+  int64_t gradient_accumulation_steps = 1;  // micro-batches of an update
+  bool recompute = false;                   // whether backward recomputes the activations of layers
+  bool drop_remainder = false;  // whether to leave out a smaller last update of an epoch
   uint64_t seed = 42;
-  int64_t seeds = 1;             // runs, with this seed and those after it
+  int64_t seeds = 1;             // number of runs, with this seed and the following ones
   int64_t save_steps = 500;      // 0: only at the end
-  double save_patience_s = 30;   // so long a save that is due waits for the one before
+  double save_patience_s = 30;   // how long a save waits for an earlier one
   int64_t save_total_limit = 0;  // 0: keep all
   int64_t logging_steps = 50;
   int64_t eval_steps = 0;  // 0: num_eval_per_epoch decides
   int64_t num_eval_per_epoch = 1;
-  std::string metric_for_best_model{};  // empty: the task's main one
-  int64_t early_stopping_patience = 0;  // evaluations without a better one; 0: to the plan's end
+  std::string metric_for_best_model{};  // empty: the task's main metric
+  int64_t early_stopping_patience = 0;  // in evaluations; 0: trains to the plan's end
   bool load_best_model_at_end = false;
   OptimizationOptions optimization{};
 
@@ -108,17 +108,17 @@ struct TrainingOptions {
 
 enum class ExportFormat { kSafetensors, kTensorflow };
 
-// The places a job writes to. URIs; the last three default to parts of job_dir.
+// The places that a job writes to, as URIs. The last three default to parts of job_dir.
 struct OutputOptions {
   std::string job_dir{}, export_dir{}, checkpoint_dir{}, summary_dir{};
   ExportFormat export_format = ExportFormat::kSafetensors;
-  std::optional<DType> export_dtype{};  // of model.safetensors; as trained, or as converted from
-  bool export_adapter = false;          // LoRA's, beside the merged model
-  std::string hypertune_metric{};  // for the tuning service; empty: it tells, or the best model's
-  bool reuse_job_dir = true;       // false: a job_dir that was used before is refused
+  std::optional<DType> export_dtype{};  // of model.safetensors; by default that of the source
+  bool export_adapter = false;          // LoRA's adapter, beside the merged model
+  std::string hypertune_metric{};  // for the tuning service; empty: its own or the best model's
+  bool reuse_job_dir = true;       // false: refuse a job_dir that was used before
 };
 
-// All that a job was asked for, resolved once.
+// All settings of a job.
 struct Settings {
   Mode mode = Mode::kTrainAndEval;
   DataOptions data;
@@ -126,7 +126,7 @@ struct Settings {
   TrainingOptions training;
   OutputOptions output;
   Precision precision = Precision::kFp32;
-  int64_t threads = 0;  // 0: what affinity and cgroup allow
+  int64_t threads = 0;  // 0: as many as affinity and cgroup allow
 };
 
 }  // namespace berth

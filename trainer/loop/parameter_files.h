@@ -12,8 +12,8 @@
 
 namespace berth {
 
-// How folders in Hugging Face layout name their parameters, in the order in which transformers
-// looks.
+// The names of parameter files in Hugging Face layout, in the order in which transformers looks for
+// them.
 inline constexpr std::array kParameterFiles = {"model.safetensors", "model.safetensors.index.json",
                                                "pytorch_model.bin", "pytorch_model.bin.index.json"};
 
@@ -21,22 +21,23 @@ inline constexpr std::array kParameterFiles = {"model.safetensors", "model.safet
 // .bin, .pt, .pth, .index.json.
 bool names_parameters(std::string_view file_name);
 
-// The folder's file of parameters: the first of kParameterFiles that is there, else its only file
-// with the name of one. nullopt: none, or several.
+// The folder's file of parameters: the first of kParameterFiles that exists, or else the only file
+// for which names_parameters() is true. nullopt if there is no such file or if there are several.
 std::optional<Uri> find_parameters(Storage& storage, const Uri& folder);
 
-// A model's tensors, and all that they are borrowed from.
+// A model's tensors and everything from which they are borrowed.
 struct ModelParameters {
-  std::string file;  // where they were found, for messages
+  std::string file;  // the file or folder of the tensors, for messages
   std::unique_ptr<TensorReader> tensors;
 
-  // As the tensors do, naming the file, too.
+  // Calls verify() of the tensors. Errors also name the file.
   void verify() const;
 };
 
-// Opens the file `uri`, whose name is one of names_parameters(), or the shards beside the index
-// that it is. Local files are mapped, not copied. `opened` is told what was read; messages call the
-// folder `shown_folder`. Throws kNotFound for a shard that is not there, and as the readers do.
+// Opens the file `uri`, for which names_parameters() is true. If it is an index, opens the shards
+// beside it. Local files are mapped and not copied. Calls `opened` with each file that was read.
+// Messages call the folder `shown_folder`. Throws kNotFound for a missing shard, and as the readers
+// do.
 ModelParameters open_parameters(Storage& storage, const Uri& uri, const std::string& shown_folder,
                                 const std::function<void(const Uri&, Bytes)>& opened);
 

@@ -6,7 +6,8 @@
 
 namespace berth {
 
-// TFRecords as they are, or out of gzip: TensorFlow's writer compresses whatever the file's name.
+// Decompresses TFRecords if their content is gzip. TensorFlow's writer may compress a file whatever
+// its name is.
 std::unique_ptr<ByteSource> plain_records(std::unique_ptr<ByteSource> stored);
 
 }  // namespace berth

@@ -9,17 +9,17 @@
 
 namespace berth {
 
-// How the training rows are cut into updates, but for what is skipped.
+// The options by which a Batcher cuts the training rows into updates, with the data to skip.
 BatchOptions batch_options(const TrainingOptions& options, std::vector<SkippedData> skipped);
 
 // How many updates a job makes.
 struct Plan {
-  int64_t steps_per_epoch = 0;  // on the average, with a token budget
+  int64_t steps_per_epoch = 0;  // the average, if there is a token budget
   int64_t total_steps = 0;
   double epochs = 0;  // passes over the data
 };
-// With a token budget every epoch's updates are counted, as they will be made; skipped data are not
-// known yet.
+// Counts the updates of a job. With a token budget, it counts those of every epoch as they will be
+// made. It does not account for data that will be skipped, because they are not known yet.
 Plan make_plan(const TrainingOptions& options, Dataset& train_data);
 
 }  // namespace berth

@@ -12,15 +12,15 @@
 
 namespace berth {
 
-// Borrows both.
+// The lines to write and the sink to write them to. Borrows both.
 struct PredictionFile {
   PredictionLines& lines;
   ByteSink& sink;
 };
 
-// Writes the lines of all examples, in order, into each file. Closes no sink. Returns false when
-// `stop` was set meanwhile: then the sinks lack rows. Throws kBadData where the model computes no
-// numbers, naming the row.
+// Writes the lines of all examples to each file, in order. Closes no sink. Returns false if `stop`
+// was set meanwhile; the sinks then lack rows. Throws kBadData, naming the row, if a logit is not
+// finite.
 bool write_predictions(Engine& engine, Dataset& data, int64_t batch_size,
                        std::span<const PredictionFile> files, Observer& observer,
                        const std::atomic<bool>& stop);

@@ -12,25 +12,27 @@
 
 namespace berth {
 
-// metrics.json of a job that finished. `result` absent: nothing was trained (--mode eval).
+// The content of metrics.json of a finished job. Without a training (--mode eval), `result` is
+// absent.
 struct JobMetrics {
   std::optional<TrainResult> result;
   std::optional<EvaluationResult> evaluation;
   std::optional<EvaluationResult> mismatched{};  // MNLI's second set
   Task task = kDefaultTask;
-  DType precision = DType::kF32;  // of products
+  DType precision = DType::kF32;  // that of matrix products
   std::string kernels;
 };
 std::string to_json(const JobMetrics& metrics);
 
-// The finished model in Hugging Face layout: config.json with the labels, model.safetensors of
-// `dtype`, the tokenizer's files, README.md.
+// Writes the finished model in Hugging Face layout: config.json with the labels, model.safetensors
+// in `dtype`, the tokenizer's files and README.md.
 void export_model(Storage& storage, const Uri& directory, const ModelConfig& config,
                   const ParameterTensors& values, DType dtype, const Tokenizer& tokenizer,
                   const JobMetrics& metrics);
 
-// Beside it, as google-research/bert and TF Model Garden have it: the checkpoint bert_model.ckpt
-// and bert_config.json. Throws kUsage for another architecture than BERT and ALBERT.
+// Writes the model beside it in the layout of google-research/bert and TF Model Garden: the
+// checkpoint bert_model.ckpt and bert_config.json. Throws kUsage if the model is neither a BERT nor
+// an ALBERT.
 void export_tensorflow(Storage& storage, const Uri& directory, const ModelConfig& config,
                        const ParameterTensors& values);
 

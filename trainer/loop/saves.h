@@ -10,34 +10,36 @@
 
 namespace berth {
 
-// When the loop saves, and what it does about a save that is slow or fails. Training does not stand
-// still for slow storage: a save that becomes due while the one before is still being written is
-// postponed until that is done. The checkpoint of the best evaluation cannot come later, so it
-// waits for the one before. Borrows all of its parts; `state` is the loop's, and its `best` is kept
-// true.
+// Decides when the loop saves, and handles slow and failed saves. Training does not wait for slow
+// storage: a save that becomes due while an earlier one is being written is postponed until that is
+// done. The checkpoint of the best evaluation cannot be made later, so training waits for the
+// earlier save then. Borrows all of its parts. `state` is the loop's. If the save of the best
+// checkpoint fails, its `best` goes back to the best one that was saved.
 class Saves {
  public:
   Saves(const TrainingOptions& options, CheckpointStore& checkpoints, const Engine& engine,
         Observer& observer, TrainingState& state);
 
-  // Learns how the save under way ended, if it has. A save that failed is a warning.
+  // Reports a save that has ended. A failed save is only a warning.
   void poll() { settle(checkpoints_.poll()); }
-  // Whether the state after `step` updates is to be saved, by --save-steps or because an earlier
-  // save was postponed.
+  // Whether the state after `step` updates must be saved, because of --save-steps or because a save
+  // was postponed.
   bool due(int64_t step) const;
-  // Saves where that is due now.
+  // Saves if that is due now.
   void save_when_due();
-  // Starts a save of the state as it is, once the one before has ended.
+  // Waits for the end of the last save and starts a save of the current state.
   void save();
   bool has_saved(int64_t step) const { return saved_step_ == step; }
-  // Waits for the save under way, and throws its failure.
+  // Waits for the running save and throws its failure.
   void finish();
-  // The same where another failure is what the caller hears of.
+  // The same, but only logs a failure. For callers that are about to throw another one.
   void finish_quietly() noexcept;
 
-  // Waits for the save under way and frees its copy, before the state goes back to a checkpoint.
+  // To be called before the state goes back to a checkpoint. Waits for the running save and frees
+  // its copy.
   void pause();
-  void resume();  // The state is that of a checkpoint, or of the beginning.
+  // To be called after that. The state is now that of a checkpoint or of the start.
+  void resume();
 
  private:
   void settle(const std::optional<SaveOutcome>& outcome);
@@ -47,9 +49,9 @@ class Saves {
   const Engine& engine_;
   Observer& observer_;
   TrainingState& state_;
-  bool saving_ = false;      // A save was started whose end is not known yet.
-  bool owes_save_ = false;   // One is due.
-  int64_t saved_step_ = -1;  // The newest that was saved or is being saved; -1: none.
+  bool saving_ = false;      // whether a save was started whose outcome is not known
+  bool owes_save_ = false;   // whether a postponed save is due
+  int64_t saved_step_ = -1;  // the newest step that was or is being saved; -1: none
   std::optional<Best> saved_best_, saving_best_;
 };
 

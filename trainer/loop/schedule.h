@@ -4,24 +4,25 @@
 
 namespace berth {
 
-// How the learning rate goes, by the names of Hugging Face's --lr_scheduler_type.
+// The shapes of the learning rate, with the names of Hugging Face's --lr_scheduler_type.
 enum class ScheduleType { kLinear, kCosine, kConstant, kConstantWithWarmup, kPolynomial };
 
 struct ScheduleOptions {
   ScheduleType type = ScheduleType::kLinear;
   double peak_rate = 0;
   int64_t warmup_steps = 0, total_steps = 0;
-  double power = 1;     // of kPolynomial
-  double end_rate = 0;  // of those that go down; of kPolynomial at least 1e-7
+  double power = 1;     // for kPolynomial
+  double end_rate = 0;  // for schedules that decrease; at least 1e-7 for kPolynomial
 };
 
-// A linear warm-up from 0 to the peak (but for kConstant), then down to the end rate in a line or
-// half a cosine, or as (1 - progress)^power, or level: as Hugging Face's get_scheduler.
+// The learning rate of each update, as in Hugging Face's get_scheduler. Except with kConstant, the
+// rate first rises linearly from 0 to the peak. Then it stays there, or decreases to the end rate:
+// linearly, as half a cosine, or as (1 - progress)^power.
 class Schedule {
  public:
   explicit Schedule(const ScheduleOptions& options) : options_(options) {}
 
-  // Rate of the update that follows `steps_done` others.
+  // The rate of the update that follows `steps_done` updates.
   double rate(int64_t steps_done) const;
 
  private:

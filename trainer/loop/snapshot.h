@@ -11,26 +11,26 @@
 
 namespace berth {
 
-// Whether training goes on while a checkpoint is written, of a copy, or waits, which takes no
-// memory.
+// Whether training continues while a copy is written as a checkpoint, or waits, which needs no
+// memory for a copy.
 enum class Saving { kBesideTraining, kWhileTrainingWaits };
 
-// All that a run has learned, to be written: a copy in this process's memory, which lets training
-// go on meanwhile, or the engine itself.
+// The parameters, moments and state of a run, to be written as a checkpoint. It is a copy in this
+// process's memory, so that training can continue, or a reference to the engine.
 class Snapshot {
  public:
-  // Takes a copy. The next copy, which must be of the same model, uses its memory again.
+  // Takes a copy. The next copy must be of the same model and reuses the memory.
   void take(const TrainingState& state, const Engine& engine);
   // Copies the state only. The engine must not change until everything is written.
   void refer_to(const TrainingState& state, const Engine& engine);
 
-  void clear() { *this = Snapshot(); }  // Frees the copy.
+  void clear() { *this = Snapshot(); }  // frees the copy
 
   const TrainingState& state() const { return state_; }
   uint64_t parameter_bytes() const { return size_bytes_of(parameters_); }
   uint64_t moment_bytes() const { return size_bytes_of(moments_); }
-  // Neither closes the sink. A copy is lent to the sink (ByteSink::lend), so that the sink must be
-  // closed before the next take() or clear(). Without a copy one tensor is read after the other.
+  // Neither closes the sink. A copy is lent to the sink (ByteSink::lend), so the sink must be
+  // closed before the next take() or clear(). Without a copy, one tensor is read after the other.
   void write_parameters(ByteSink& sink) const;
   void write_moments(ByteSink& sink) const;
 
@@ -40,7 +40,7 @@ class Snapshot {
   std::optional<CopiedTensors> parameter_copy_, moment_copy_;
 };
 
-// The optimizer's file names a moment by this prefix and the name of its parameter.
+// The name of a moment in the optimizer's file is this prefix and the name of its parameter.
 inline constexpr std::string_view kFirstMoment = "exp_avg.", kSecondMoment = "exp_avg_sq.";
 
 }  // namespace berth

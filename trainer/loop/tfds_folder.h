@@ -16,12 +16,13 @@ struct TfdsFolder {
   ClassNames class_names;
 };
 
-// The one that `file` lies in; nullopt: its folder is none. Throws kBadData where features.json is
-// damaged.
+// Returns the folder that contains `file` if TensorFlow Datasets wrote it, and nullopt otherwise.
+// Throws kBadData if features.json is damaged.
 std::optional<TfdsFolder> find_tfds_folder(Storage& storage, const Uri& file);
 
-// Of such a folder's files the records of the split that `role` reads: train; else validation, or
-// test where there is none. All records where they are of one split.
+// Of the files of such a folder, returns the records of the split for `role`. The role "train"
+// reads the split train. Other roles read validation, or test if there is no validation. If all
+// records belong to one split, returns all.
 std::vector<Uri> split_files(const std::vector<Uri>& files, const std::string& role);
 
 }  // namespace berth

@@ -17,14 +17,14 @@
 
 namespace berth {
 
-// All that the loop works on. The loop borrows it.
+// Everything that the loop works with. The loop borrows it.
 struct TrainingParts {
   const TrainingOptions& options;
   Engine& engine;
   Dataset& train_data;
-  Dataset* eval_data;  // Null: there is no evaluation.
+  Dataset* eval_data;  // null: there is no evaluation
   const ReadingOptions& reading;
-  std::vector<std::string> metrics;  // What evaluations tell: metric_names() of the task.
+  std::vector<std::string> metrics;  // the metrics of evaluations: metric_names() of the task
   std::string eval_split;            // "validation" or "eval"
   CheckpointStore& checkpoints;
   Observer& observer;
@@ -35,23 +35,23 @@ struct TrainingParts {
 
 struct TrainResult {
   TrainingState state;
-  std::optional<EvaluationResult> evaluation;  // Of the parameters as training leaves them.
-  // Training steps of this process alone.
+  std::optional<EvaluationResult> evaluation;  // that of the final parameters
+  // The training steps of this process only.
   int64_t examples = 0, tokens = 0;
   double seconds = 0;
-  double epochs = 0;  // Passes over the data, by all processes.
+  double epochs = 0;  // passes over the data, by all processes
 };
 
-// Trains from `state` to the plan's end, or until patience ends (BestRule): it updates, evaluates
-// and saves, each when it is due. The last update is always evaluated (where there is eval data)
-// and saved. Then the parameters become the best checkpoint's, where the options say so.
+// Trains from `state` to the end of the plan, or until BestRule gives up. Evaluates and saves when
+// that is due. The last update is always saved, and evaluated if there are evaluation data. If the
+// options say so, loads the parameters of the best checkpoint at the end.
 //
-// A save that fails on the way is a warning; the failure of the last save, and of the save after
-// `stop` was set, is thrown. When `stop` is set, saves and throws kStopped. When an update's loss
-// or gradient is not finite, goes back to the newest checkpoint, or to the start, and continues
-// without that update's data, as a process that resumes would; the third such update throws
-// kDiverged. Errors of the parts pass through. However training ends, no save is under way
-// afterwards.
+// If `stop` is set, saves and throws kStopped. If the loss or the gradient of an update is not
+// finite, goes back to the newest checkpoint or to the start, and continues without the data of
+// that update, as a process that resumes would. The third such update throws kDiverged. A failed
+// save during training is only a warning. A failure of the last save, or of the save after `stop`
+// was set, is thrown. Errors of the parts pass through. No save is running after the function has
+// ended, even if it throws.
 TrainResult train(const TrainingParts& parts, const Plan& plan, TrainingState state);
 
 }  // namespace berth

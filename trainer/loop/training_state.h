@@ -9,7 +9,7 @@
 
 namespace berth {
 
-// Of a sum over examples that count so much together; 0 where nothing counts.
+// The mean of a sum over examples whose weights add up to `weight`. 0 if the weight is 0.
 inline double mean_loss(double sum, double weight) { return weight == 0 ? 0 : sum / weight; }
 
 // The best evaluation of a job.
@@ -19,19 +19,19 @@ struct Best {
   double value = 0;
 };
 
-// Where a training run stands between two updates; with the parameters and the moments, all there
-// is.
+// The state of a training run between two updates. Together with the parameters and the moments, it
+// is the whole state.
 struct TrainingState {
   int64_t step = 0;  // updates done
   DataCursor cursor{};
   int64_t examples = 0, tokens = 0;    // seen so far, by all processes
   double loss_sum = 0;                 // over those examples
-  double loss_weight = 0;              // what they count in it, together
+  double loss_weight = 0;              // the sum of their weights
   int64_t evaluated_step = -1;         // the last step that was evaluated
-  std::vector<SkippedData> skipped{};  // what made the loss no number, in the order of the data
-  std::optional<Best> best{};          // of those whose checkpoint is there, or this one's
-  std::string kernels{};               // what computed it: results repeat bit for bit on the same
-  std::string job{};                   // job_identity() of whom it belongs to; empty: not known
+  std::vector<SkippedData> skipped{};  // data that made the loss NaN or infinite, in their order
+  std::optional<Best> best{};          // the best evaluation whose checkpoint exists or is this one
+  std::string kernels{};  // the kernels; with the same ones, results repeat bit for bit
+  std::string job{};      // job_identity() of the job; empty if unknown
 };
 
 }  // namespace berth

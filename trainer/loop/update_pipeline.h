@@ -11,9 +11,9 @@
 
 namespace berth {
 
-// Starts updates on an engine and collects their outcomes in order. An engine that computes on a
-// device need not be waited for after every update: the outcome of one is learned while the next is
-// under way. Borrows the engine. Not thread-safe.
+// Starts updates on an engine and collects their outcomes in order. The loop need not wait for a
+// device after every update: it can collect the outcome of one update while the next one runs.
+// Borrows the engine. Not thread-safe.
 class UpdatePipeline {
  public:
   explicit UpdatePipeline(Engine& engine) : engine_(engine) {}
@@ -21,16 +21,17 @@ class UpdatePipeline {
   // An update that was started.
   struct Update {
     int64_t examples = 0, tokens = 0;
-    DataCursor begin{}, end{}, after{};  // As UpdateBatch has them.
+    DataCursor begin{}, end{}, after{};  // those of UpdateBatch
     UpdateOutcome outcome{};
-    double seconds = 0;  // Since it was started, or since the update before it was collected.
+    double seconds = 0;  // since its start, or since the last collected update
   };
 
-  // Returns false where `stop` was set meanwhile: the update was then not made.
+  // Returns false if `stop` was set meanwhile. The update was not made then.
   bool start(const UpdateBatch& batch, const UpdateInputs& inputs, const std::atomic<bool>& stop);
-  // Collects the oldest update, unless at most `most_in_flight` of them are under way.
+  // Waits for the oldest update and returns it. Returns nullopt if at most `most_in_flight` updates
+  // are in flight.
   std::optional<Update> collect(size_t most_in_flight);
-  // Waits for all updates under way, and forgets them.
+  // Waits for all updates in flight and drops their outcomes.
   void discard();
 
   size_t in_flight() const { return updates_.size(); }
@@ -38,7 +39,8 @@ class UpdatePipeline {
  private:
   Engine& engine_;
   std::deque<Update> updates_;
-  std::chrono::steady_clock::time_point since_{};  // From here on the oldest update's time counts.
+  std::chrono::steady_clock::time_point
+      since_{};  // the time from which the oldest update is measured
 };
 
 }  // namespace berth
