@@ -76,9 +76,17 @@ RecordedCase::RecordedCase(const std::string& name, bool drops)
   lay_out();
 }
 
+RecordedCase::RecordedCase(const std::string& name, bool drops, PackedBatch other)
+    : RecordedCase(name, drops) {
+  batch = std::move(other);
+  lay_out();
+}
+
 // Sequences in their order, each behind the one before it or in a new row.
 void RecordedCase::lay_out() {
   int64_t column = kRowLength;
+  rows_ = 0;
+  places_.clear();
   for (size_t b = 0; b + 1 < batch.cu_seqlens.size(); ++b) {
     const int64_t length = batch.cu_seqlens[b + 1] - batch.cu_seqlens[b];
     column = (column + 7) / 8 * 8;

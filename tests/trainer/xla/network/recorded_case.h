@@ -22,6 +22,8 @@ class RecordedCase {
  public:
   // Dropout has probabilities that differ from place to place, or is off.
   RecordedCase(const std::string& name, bool drops);
+  // With another batch than the recorded one.
+  RecordedCase(const std::string& name, bool drops, PackedBatch other);
 
   // To be changed before the first use.
   ProgramOptions options;
@@ -39,7 +41,6 @@ class RecordedCase {
   std::vector<double> tokens_of(const stablehlo::Array& rows) const;
 
  private:
-  int32_t place_of(size_t token) const { return places_[token]; }
   void lay_out();
   void add_labels(const BatchShape& shape, NamedArrays& inputs) const;
 
