@@ -13,8 +13,8 @@ std::string display_name(const Json& annotation);
 
 struct AnnotatedWords {
   std::vector<std::string> words;
-  std::vector<std::string>
-      tags;  // one for each word: B-NAME where an annotation begins, I-NAME, or O
+  // One for each word: B-NAME where an annotation begins, I-NAME inside it, O outside.
+  std::vector<std::string> tags;
 };
 
 // Cuts a text into words and tags them by its annotations. Words end at whitespace and where an

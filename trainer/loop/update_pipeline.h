@@ -39,8 +39,7 @@ class UpdatePipeline {
  private:
   Engine& engine_;
   std::deque<Update> updates_;
-  std::chrono::steady_clock::time_point
-      since_{};  // the time from which the oldest update is measured
+  std::chrono::steady_clock::time_point since_{};  // when the oldest update's time begins
 };
 
 }  // namespace berth

@@ -9,7 +9,8 @@ namespace berth {
 
 namespace {
 
-// Calls fn(values, at, count) for copies in fp32 of pieces of x's elements [begin, end).
+// Cuts the elements [begin, end) of x into pieces and calls fn(values, at, count) for each.
+// `values` are fp32 copies of the `count` elements from `at` on.
 template <typename Fn>
 void for_each_piece(const CpuLoops& loops, ConstTensor x, int64_t begin, int64_t end,
                     const Fn& fn) {

@@ -5,8 +5,9 @@
 
 namespace berth {
 
-// The backward pass takes more than the forward pass: what AttentionHead::backward takes for each
-// thread, and the gradients of relative positions. A head that two threads share is summed by both.
+// The backward pass needs more scratch memory than the forward pass: that of
+// AttentionHead::backward for each thread, and sums for the gradients of relative positions. If two
+// threads share a head, each of them has sums of its own for that head.
 size_t Kernels::scratch_bytes(const ScratchExtent& extent) const {
   const int64_t length = extent.longest, queries = std::min(kQueries, length);
   const int64_t rows = std::min(extent.positions, std::max<int64_t>(0, 2 * length - 1));
@@ -49,7 +50,8 @@ void Kernels::attention_backward(ConstTensor dout, const AttentionInputs& inputs
   using Order = AttentionPairs::Order;
   const AttentionPairs pairs(inputs, out.columns(), pool_.size(),
                              inputs.relative ? Order::kByHeads : Order::kBySequences);
-  // Each part sums the gradients of relative positions of its few heads, [P,2D] for each.
+  // Each part has sums of its own for the gradients of relative positions, [P,2D] for each of its
+  // heads.
   const int64_t of_head = inputs.relative ? inputs.relative.qk.rows() * 2 * pairs.head_size : 0;
   relative_sums_.resize(static_cast<size_t>(pool_.size()));
   parallel(of_head > 0 ? pool_.size() : 0, 1, [&](int64_t begin, int64_t end, int) {
@@ -69,7 +71,7 @@ void Kernels::attention_backward(ConstTensor dout, const AttentionInputs& inputs
   if (of_head > 0) add_relative_sums(pairs, gradients.drelative_qk);
 }
 
-// The parts are added in their order, whichever thread adds them.
+// Adds the parts in their order, so the result does not depend on which thread adds them.
 void Kernels::add_relative_sums(const AttentionPairs& pairs, Tensor drelative_qk) {
   const int64_t positions = drelative_qk.rows(), size = pairs.head_size;
   parallel(positions, row_grain(2 * pairs.hidden), [&](int64_t begin, int64_t end, int) {

@@ -7,7 +7,7 @@
 namespace berth {
 namespace {
 
-// Hands out parts of a thread's scratch memory, one behind the other.
+// Hands out parts of a thread's scratch memory, one after the other.
 class Scratch {
  public:
   Scratch(std::vector<float>& memory, int64_t elements) : memory_(memory) {
@@ -37,9 +37,9 @@ RelativeView::RelativeView(const AttentionInputs& inputs, const AttentionPairs& 
   assert(view.length <= inputs.relative.longest());
 }
 
-// Queries [begin, begin + queries) of the sequence. Scores are the sum of content to content, of
-// content to position (c2p) and of position to content (p2c); the last two are kept by relative
-// row.
+// Queries [begin, begin + queries) of the sequence. A score is the sum of three terms: content to
+// content, content to position (c2p) and position to content (p2c). The last two are stored by
+// relative row.
 struct AttentionHead::Block {
   int64_t begin, queries;
   float* scores;             // [queries, stride_]

@@ -5,7 +5,7 @@ namespace berth {
 void Kernels::embedding_forward(const EmbeddingIds& ids, const EmbeddingTables& tables, Tensor y) {
   const int64_t hidden = y.columns();
   assert(tables.word.columns() == hidden);
-  // The row of a table that token t takes; null where there is no such table.
+  // The row of a table that token t takes. null if the model lacks the table.
   const auto row_of = [hidden](ConstTensor table, ConstTensor rows, int64_t t) -> const float* {
     if (!table) return nullptr;
     const int64_t row = rows.i32()[t];

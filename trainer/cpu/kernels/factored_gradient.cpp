@@ -13,8 +13,8 @@ namespace {
 constexpr TileSize kUpdateTile{96, 768};
 constexpr int64_t kUpdateSums = kUpdateTile.rows * kUpdateTile.columns;
 
-// Scratch memory is handed out in cache lines. The update is slower by 5 % of a step where the sums
-// that it reads and clears lie across two lines.
+// Scratch memory is handed out in whole cache lines. If the sums that the update reads and clears
+// crossed cache lines, a step would take 5 % longer.
 constexpr int64_t kLineOfFloats = 64 / sizeof(float);
 
 // Rows of a symmetric product that are computed at a time, up to the diagonal.
@@ -33,7 +33,7 @@ Product gram_rows(const float* x, int64_t columns, int64_t begin, int64_t end, f
           .c_stride = end};
 }
 
-// Widens the extent to one that holds the gradient, too.
+// Enlarges the extent so that it also covers the gradient.
 void include(const FactoredGradient& gradient, FactoredExtent& extent) {
   extent.tokens = std::max(extent.tokens, gradient.dy.rows());
   extent.rows_and_columns =
@@ -90,7 +90,7 @@ double Kernels::squares_of(const FactoredGradient& g, float* room, int thread) {
     }
     squares += 2 * off_diagonal + diagonal;
   }
-  return squares < 0 ? 0 : squares;  // by rounding; NaN stays
+  return squares < 0 ? 0 : squares;  // rounding may make it negative; NaN stays NaN
 }
 
 std::vector<double> Kernels::squares_of_products(std::span<const FactoredGradient> gradients) {

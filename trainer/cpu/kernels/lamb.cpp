@@ -6,7 +6,8 @@
 namespace berth {
 namespace {
 
-// 1 where the range does not adapt, or has nothing to adapt to.
+// The factor by which LAMB scales a step: the norm of the weights divided by that of the step. It
+// is 1 if the range does not adapt, or if one of the norms is 0.
 double trust_ratio(const UpdateRange& range, double weight_squares, double step_squares) {
   if (!range.adapts || weight_squares <= 0 || step_squares <= 0) return 1;
   return std::sqrt(weight_squares / step_squares);
@@ -14,7 +15,7 @@ double trust_ratio(const UpdateRange& range, double weight_squares, double step_
 
 }  // namespace
 
-// Block by block, so that neither threads nor their number change a sum.
+// Sums are made block by block, so that they do not depend on the number of threads.
 void Kernels::lamb(std::span<const UpdateRange> ranges, const AdamWOptions& options,
                    const StepState& state) {
   const BiasCorrection correction(options, state.inputs.step);

@@ -100,7 +100,8 @@ void Kernels::weight_gradient(const Weight& weight, ConstTensor dy, ConstTensor 
   multiply_by(weight, std::nullopt, product);
 }
 
-// Each thread has columns of its own; sums in fp32 over blocks of rows, of blocks in double.
+// Each thread sums columns of its own. The rows of a block are summed in fp32, and the blocks are
+// added in double.
 void Kernels::add_column_sums(ConstTensor x, Tensor sums) {
   constexpr int64_t kRows = 32, kColumns = 64;
   const int64_t rows = x.rows(), columns = x.columns();

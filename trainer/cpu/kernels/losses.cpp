@@ -47,8 +47,8 @@ void Kernels::cross_entropy(const LossInputs& inputs, float smoothing, StepState
                             Tensor dlogits) {
   const ConstTensor logits = inputs.logits, labels = inputs.targets;
   const int64_t rows = logits.rows(), classes = logits.columns();
-  const float share =
-      smoothing / static_cast<float>(classes);  // of the target for each class, the label's too
+  // The part of the target that smoothing gives to each class, also to the class of the label.
+  const float share = smoothing / static_cast<float>(classes);
   RowLosses losses(rows, inputs.weights);
   parallel(rows, row_grain(classes), [&](int64_t begin, int64_t end, int) {
     for (int64_t b = begin; b < end; ++b) {
@@ -103,7 +103,7 @@ void Kernels::binary_cross_entropy(const LossInputs& inputs, StepState& state, T
       for (int64_t at = b * classes; at < (b + 1) * classes; ++at) {
         const auto x = static_cast<double>(logits.f32()[at]);
         const auto target = static_cast<double>(targets.f32()[at]);
-        const double small = std::exp(-std::abs(x));  // so that nothing overflows
+        const double small = std::exp(-std::abs(x));  // at most 1, so that nothing overflows
         sum += std::max(x, 0.0) - x * target + std::log1p(small);
         if (!dlogits) continue;
         const double sigmoid = (x >= 0 ? 1 : small) / (1 + small);

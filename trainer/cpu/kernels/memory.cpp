@@ -44,7 +44,7 @@ void Memory::map() {
   mapped_ = mapped;
   const auto address = reinterpret_cast<uintptr_t>(mapped);
   data_ = static_cast<std::byte*>(mapped) + (kHugePage - address % kHugePage) % kHugePage;
-  // This is advice: where the system does not take it, the pages are smaller.
+  // This is only advice. If the system does not follow it, the pages are smaller.
   ::madvise(data_, size_bytes_, MADV_HUGEPAGE);
 }
 
@@ -64,7 +64,8 @@ Memory& Memory::operator=(Memory&& other) noexcept {
 }
 
 void expect_sparse(std::byte* data, size_t size_bytes) {
-  if (size_bytes < kHugePage) return;  // the heap's pages are shared, and little would be saved
+  // A small block shares its pages with others on the heap, and little would be saved.
+  if (size_bytes < kHugePage) return;
   const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   const size_t before = (page - reinterpret_cast<uintptr_t>(data) % page) % page;
   ::madvise(data + before, (size_bytes - before) / page * page, MADV_NOHUGEPAGE);

@@ -8,8 +8,7 @@
 namespace berth {
 namespace {
 
-// The number of multiplications and additions that is worth waking a thread: some 10 us of one
-// core.
+// A thread is woken only for this many multiplications and additions. They take a core about 10 us.
 constexpr double kWorkPerThread = 5e5;
 
 int64_t worthy_threads(const ThreadPool& pool, int64_t m, int64_t n, int64_t k) {
@@ -77,7 +76,7 @@ void for_each_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileSize m
 
 // Each thread gets the same number of tiles, in the order of their rows. A thread thus has the same
 // rows in one product and in the next, and finds them in its cache. Threads share columns rather
-// than rows, because a tile packs its own rows. Where rows are so few that packed columns would
+// than rows, because a tile packs its own rows. If there are so few rows that packed columns would
 // hardly be used, threads share rows.
 void for_each_small_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileSize multiple,
                          TileSize most,
@@ -86,7 +85,7 @@ void for_each_small_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, Tile
   if (m == 0 || n == 0) return;
   const int64_t threads = worthy_threads(pool, m, n, k);
   const int64_t high = pieces_of(m, multiple.rows), wide = pieces_of(n, multiple.columns);
-  int64_t down = threads;  // into how many strips of rows the threads cut C; columns get the rest
+  int64_t down = threads;  // strips of rows; the remaining threads cut columns
   while (down > 1 && (threads % down != 0 || high < kLeastHigh * down)) --down;
   const auto tiles = [](int64_t size, int64_t at_most, int64_t cuts) {
     return std::min(size, pieces_of(pieces_of(size, at_most), cuts) * cuts);

@@ -3,8 +3,8 @@
 namespace berth {
 namespace {
 
-// Products of matrices with fewer outputs, such as a classifier's, stay in fp32: they cost little,
-// and a job reports their results.
+// Products with fewer outputs than this, such as a classifier's, stay in fp32, because they cost
+// little and the job reports their results.
 constexpr int64_t kLeastBf16Outputs = kPanelColumns / 2;
 
 }  // namespace

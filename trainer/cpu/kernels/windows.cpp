@@ -11,7 +11,7 @@ class SequenceOfRow {
   explicit SequenceOfRow(ConstTensor cu_seqlens)
       : next_(cu_seqlens.i32()), end_(cu_seqlens.i32() + cu_seqlens.rows()) {}
 
-  // Rows must not decrease.
+  // Moves to `row`, which must not be less than in the last call.
   void find(int64_t row) {
     next_ = std::upper_bound(next_, end_, row);
     assert(next_ != end_ && *next_ > row);
@@ -37,7 +37,8 @@ void fill_windows(ConstTensor x, SequenceOfRow sequence, int64_t begin, int64_t 
   }
 }
 
-// dx[t][h] is the sum of its gradients in all windows that it is in, in the order of the taps.
+// dx[t][h] is the sum of the gradients of x[t][h] in all windows that contain it, in the order of
+// the taps.
 void sum_windows(ConstTensor dwindows, SequenceOfRow sequence, int64_t begin, int64_t end,
                  Tensor dx) {
   const int64_t hidden = dx.columns(), size = dwindows.columns() / hidden;

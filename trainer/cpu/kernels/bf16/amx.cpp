@@ -1,6 +1,6 @@
 // This file is compiled with AVX512_BF16 and contains instructions of AMX_BF16. It runs only where
 // native_bf16_loops() found both. The instructions are written as assembler, because GCC's
-// intrinsics take the numbers of tiles as text.
+// intrinsics are macros that need the number of a tile as a literal.
 #include <immintrin.h>
 
 #include "trainer/cpu/kernels/bf16/avx512_pairs.h"

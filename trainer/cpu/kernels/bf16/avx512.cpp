@@ -48,7 +48,7 @@ void pack_contiguous(const Lanes& lanes, uint16_t* panel) {
 // these may be far away in memory.
 template <typename Store, int64_t kWidth>
 void pack_adjacent(const Lanes& lanes, uint16_t* panels) {
-  constexpr int64_t kAhead = 1024;  // elements; by then a cache line has come from memory
+  constexpr int64_t kAhead = 1024;  // in elements; far enough for a cache line to arrive
   assert(lanes.count > 0);
   const int64_t ahead = std::max<int64_t>(2, kAhead / lanes.count);
   const int64_t panel_size = loops.padded(lanes.depth) * kWidth;

@@ -24,8 +24,8 @@ bool has_amx_bf16() {
          (edx & kAmxTile) != 0;
 }
 
-// Linux lets a process use the tiles, which take 8 KiB for each thread, only after it asked for
-// them (Documentation/arch/x86/xstate.rst in its sources).
+// Asks Linux for permission to use the tiles. A process must ask, because the tiles take 8 KiB for
+// each thread (Documentation/arch/x86/xstate.rst in the sources of Linux).
 bool is_permitted_tiles() {
   constexpr long kRequestPermission = 0x1023, kTileData = 18;
   return ::syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;

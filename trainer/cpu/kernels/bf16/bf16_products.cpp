@@ -67,8 +67,9 @@ struct Block {
   uint16_t* panel(int64_t at) const { return panels + (at - column) * panel_depth; }
 };
 
-// Calls fn(block) for parts of the right factor whose panels fit into `room` elements. A part is
-// whole slabs of depth. All slabs of at most `stripe` columns come before the next columns.
+// Calls fn(block) for parts of the right factor whose panels fit into `room` elements. A part has
+// whole slabs of depth and at most `stripe` columns. All slabs of its columns come before the next
+// columns.
 template <typename Fn>
 void for_each_block(const Bf16Loops& loops, const Product& p, int64_t stripe, uint16_t* panels,
                     size_t room, const Fn& fn) {
@@ -108,8 +109,8 @@ void pack_block(ThreadPool& pool, const Bf16Loops& loops, const Product& p, cons
   });
 }
 
-// Prefetches the elements of which the next panel will be packed into the second-level cache, some
-// cache lines at a time between the products of the current panel.
+// Prefetches the elements of the next panel into the second-level cache, before that panel is
+// packed. It fetches some cache lines at a time, between the products of the current panel.
 class Fetch {
  public:
   explicit Fetch(const Lanes& lanes) : at_(reinterpret_cast<const std::byte*>(lanes.data)) {
@@ -138,7 +139,8 @@ class Fetch {
   int64_t runs_, stride_bytes_, run_bytes_, passed_bytes_ = 0;
 };
 
-// To what the products of a slab are added, from element (row, column) of C on.
+// The addend of a slab's products, from element (row, column) of C on: the bias, nothing or C
+// itself.
 Addend addend_at(const Product& p, bool is_first, int64_t row, int64_t column) {
   if (is_first && p.bias != nullptr) return {p.bias + column, 0};
   if (is_first && !p.add) return {};
@@ -168,7 +170,7 @@ void multiply_tile(const Bf16Loops& loops, const Product& p, const Block& block,
   if (loops.end != nullptr) loops.end();
 }
 
-// The same for a block that has the whole depth. The sums go to `room` and not to C.
+// Makes a whole tile with a block that has the whole depth. Writes the sums to `room` and not to C.
 void sum_tile(const Bf16Loops& loops, const Product& p, const Block& block, const Tile& tile,
               uint16_t* row_panels, float* room) {
   const Tile whole{0, tile.rows, 0, tile.columns};
@@ -229,7 +231,8 @@ Bf16Products::Packs Bf16Products::packs(WeightUse use) const {
   return {};
 }
 
-// A panel of the one is as many depths of each panel of the other.
+// The columns of one panel of `packed` are depths of every panel of `transposed`. Both are packed
+// while the elements of that panel are in the cache.
 void Bf16Products::pack(const Factor& right, Bf16Matrix& packed, Bf16Matrix* transposed) {
   assert(transposed == nullptr ||
          (transposed->depth == packed.columns && transposed->columns == packed.depth));
@@ -314,7 +317,7 @@ void Bf16Products::multiply_few_rows(const Product& p, int thread) {
     for (int64_t column = 0; column < p.n; column += kPanelColumns) {
       const Lanes columns = columns_at(column, first);
       loops_.pack_columns(columns, panel);
-      Lanes following{};  // none
+      Lanes following{};  // none after the last panel
       if (column + kPanelColumns < p.n) {
         following = columns_at(column + kPanelColumns, first);
       } else if (first + slab < p.k) {

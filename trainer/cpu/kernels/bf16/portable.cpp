@@ -55,7 +55,7 @@ void multiply(const uint16_t* a, const uint16_t* b, int64_t depth, int64_t rows,
 const Bf16Loops loops = {.name = "bf16-emulated",
                          .panel_rows = kPanelRows,
                          .depth_multiple = 2,
-                         .wants_packed_weights = true,  // as AMX does, for which it stands in tests
+                         .wants_packed_weights = true,  // like AMX, which it replaces in tests
                          .pack_rows = pack_rows,
                          .pack_columns = pack<kPanelColumns>,
                          .multiply = multiply};

@@ -6,10 +6,11 @@ namespace {
 // A block stays in the first-level cache between the passes over it.
 constexpr int64_t kBlock = 64;
 
+// Ignores the signs, so that -0 counts as zero.
 bool any_nonzero(const float* x, int64_t count) {
   uint32_t bits = 0;
 #pragma omp simd reduction(| : bits)
-  for (int64_t i = 0; i < count; ++i) bits |= __builtin_bit_cast(uint32_t, x[i]) << 1;  // not -0
+  for (int64_t i = 0; i < count; ++i) bits |= __builtin_bit_cast(uint32_t, x[i]) << 1;
   return bits != 0;
 }
 

@@ -44,7 +44,7 @@ void softmax(const float* x, float log_sum_exp, int64_t count, float* y) {
 
 void attention_softmax(float* scores, const ScoreBlock& block, const DropoutDraw* draw,
                        float* log_sum_exp, int64_t log_stride) {
-  // The loops take whole vectors. Elements behind the keys take part as exp(-inf) = 0.
+  // The loops take whole vectors. Elements after the keys count as exp(-inf) = 0.
   const int64_t padded = whole_vectors(block.keys);
   const float scale = block.scale;
   for (int64_t r = 0; r < block.rows; ++r) {
@@ -76,8 +76,8 @@ void attention_softmax(float* scores, const ScoreBlock& block, const DropoutDraw
   }
 }
 
-// Let P be the probabilities and F the factors of dropout, so that PF is what multiplied the
-// values. Then dscores = P (F dPF - delta), where delta = sum over keys of PF dPF = dot(dout, out).
+// Let P be the probabilities and F the factors of dropout, so that forward multiplied the values by
+// PF. Then dscores = P (F dPF - delta), where delta = sum over keys of PF dPF = dot(dout, out).
 void attention_softmax_backward(float* scores, float* dprobabilities, const ScoreBlock& block,
                                 const DropoutDraw* draw, const float* log_sum_exp,
                                 int64_t log_stride, const float* delta) {
