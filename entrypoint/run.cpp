@@ -1,10 +1,10 @@
 #include "entrypoint/run.h"
 
+#include "entrypoint/job/job.h"
 #include "entrypoint/modes/conversion.h"
 #include "entrypoint/modes/evaluation.h"
 #include "entrypoint/modes/export_only.h"
 #include "entrypoint/modes/inspection.h"
-#include "entrypoint/modes/job.h"
 #include "entrypoint/modes/prediction.h"
 #include "entrypoint/modes/preparation.h"
 #include "entrypoint/modes/seeds.h"

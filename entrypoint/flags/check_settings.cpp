@@ -2,8 +2,7 @@
 
 #include <utility>
 
-#include "entrypoint/modes/data_sources.h"
-#include "entrypoint/report/hypertune_file.h"
+#include "entrypoint/flags/data_files.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/storage.h"
@@ -120,7 +119,7 @@ void check_lora(const Settings& settings) {
 void check_seeds(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
   if (settings.training.seeds == 1) return;
-  if (wants_hypertune_file(command_line.tuning, settings.output.hypertune_metric)) {
+  if (command_line.is_tuned()) {
     throw Error(Code::kUsage, "hyperparameter tuning expects one run for each trial", "--seeds",
                 "leave this flag out, or make --seed a parameter of the study");
   }

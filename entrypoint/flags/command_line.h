@@ -6,13 +6,21 @@
 #include <string_view>
 #include <vector>
 
-#include "entrypoint/modes/prepared_files.h"
 #include "entrypoint/platform/platform.h"
 #include "storage/base/log.h"
 #include "storage/open_storage.h"
 #include "trainer/loop/options.h"
 
 namespace berth {
+
+enum class RecordFormat { kTfRecord, kJsonl };
+
+// How --mode prepare lays out the files of a data set.
+struct PreparedFileOptions {
+  RecordFormat format = RecordFormat::kTfRecord;
+  int64_t num_shards = 1;
+  bool gzip = false;
+};
 
 // The flags of the modes that compute nothing.
 struct ToolOptions {
@@ -38,6 +46,12 @@ struct CommandLine {
   Tuning tuning{};                     // what the platform says of hyperparameter tuning
   std::string forced_instruction_set;  // for tests; empty: the best that this CPU has
 
+  // Whether a tuning service waits for a metric: the platform named a trial or a file, or the user
+  // named a metric.
+  bool is_tuned() const {
+    return !tuning.trial.empty() || !tuning.metric_file.empty() ||
+           !settings.output.hypertune_metric.empty();
+  }
   bool gives(std::string_view flag) const {
     return std::find(given.begin(), given.end(), flag) != given.end();
   }

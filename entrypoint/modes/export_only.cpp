@@ -2,11 +2,11 @@
 
 #include <optional>
 
+#include "entrypoint/job/earlier_job.h"
+#include "entrypoint/job/export_results.h"
+#include "entrypoint/job/preflight.h"
+#include "entrypoint/job/resolve_settings.h"
 #include "entrypoint/modes/conversion.h"
-#include "entrypoint/modes/earlier_job.h"
-#include "entrypoint/modes/export_results.h"
-#include "entrypoint/modes/preflight.h"
-#include "entrypoint/modes/resolve_settings.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "entrypoint/modes/job.h"
+#include "entrypoint/job/job.h"
 
 namespace berth {
 

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "entrypoint/modes/finished_model.h"
-#include "entrypoint/modes/labelled_data.h"
+#include "entrypoint/job/finished_model.h"
+#include "entrypoint/job/labelled_data.h"
 #include "entrypoint/report/standard_output.h"
 #include "storage/base/log.h"
 #include "storage/base/spill_file.h"

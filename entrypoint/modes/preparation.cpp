@@ -5,10 +5,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "entrypoint/modes/labelled_data.h"
-#include "entrypoint/modes/open_tokenizer.h"
-#include "entrypoint/modes/preflight.h"
-#include "entrypoint/modes/resolve_settings.h"
+#include "entrypoint/job/labelled_data.h"
+#include "entrypoint/job/open_tokenizer.h"
+#include "entrypoint/job/preflight.h"
+#include "entrypoint/job/resolve_settings.h"
+#include "entrypoint/modes/prepared_files.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/log.h"

@@ -5,18 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "entrypoint/flags/command_line.h"
 #include "storage/storage.h"
 
 namespace berth {
-
-enum class RecordFormat { kTfRecord, kJsonl };
-
-// How --mode prepare lays out the files of a data set.
-struct PreparedFileOptions {
-  RecordFormat format = RecordFormat::kTfRecord;
-  int64_t num_shards = 1;
-  bool gzip = false;
-};
 
 // The names of a set's files, in the order of their rows. The set "train" is train.tf_record or
 // train.jsonl. Its shards are train.tf_record-00000-of-00002, ... or train-00000-of-00002.jsonl,

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "entrypoint/modes/open_tokenizer.h"
+#include "entrypoint/job/open_tokenizer.h"
 #include "entrypoint/report/standard_output.h"
 #include "storage/archive.h"
 #include "storage/base/error.h"

@@ -38,10 +38,6 @@ std::string record_line(const std::map<std::string, std::string>& values) {
 
 }  // namespace
 
-bool wants_hypertune_file(const Tuning& tuning, const std::string& asked) {
-  return !tuning.trial.empty() || !tuning.metric_file.empty() || !asked.empty();
-}
-
 std::string hypertune_metric(const Tuning& tuning, const std::string& asked,
                              const std::string& best_metric,
                              const std::vector<std::string>& metrics) {

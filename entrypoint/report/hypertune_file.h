@@ -10,11 +10,6 @@
 
 namespace berth {
 
-// Whether a tuning service waits for a metric: it named a trial or a file, or the user gave a
-// metric
-// (`asked`).
-bool wants_hypertune_file(const Tuning& tuning, const std::string& asked);
-
 // The metric to report: the one that was asked for, else the one that the service's tag names, else
 // the one that decides which model is best, else the task's main metric. Throws kUsage where the
 // one asked for is neither loss nor one of the task's `metrics`.

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "entrypoint/flags/flags.h"
-#include "entrypoint/modes/earlier_job.h"
+#include "entrypoint/job/earlier_job.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"

@@ -1,8 +1,8 @@
 #include "entrypoint/training/training_inputs.h"
 
-#include "entrypoint/memory/training_memory.h"
-#include "entrypoint/modes/export_results.h"
-#include "entrypoint/modes/preflight.h"
+#include "entrypoint/job/export_results.h"
+#include "entrypoint/job/preflight.h"
+#include "entrypoint/job/training_memory.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 

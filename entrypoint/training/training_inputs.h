@@ -4,9 +4,9 @@
 #include <memory>
 #include <optional>
 
-#include "entrypoint/modes/job.h"
-#include "entrypoint/modes/labelled_data.h"
-#include "entrypoint/modes/resolve_settings.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/job/labelled_data.h"
+#include "entrypoint/job/resolve_settings.h"
 #include "trainer/data/dataset.h"
 #include "trainer/loop/evaluate.h"
 #include "trainer/loop/load_model.h"

@@ -28,11 +28,10 @@ void choose_metrics(const Job& job, const TrainingInputs& inputs, TrainingPlan& 
   plan.options =
       with_best_metric(inputs.settings().training, inputs.resolved.sources, plan.metrics.front());
   BestRule(plan.options, plan.metrics);  // throws on an unknown metric
-  const Tuning& tuning = job.command_line.tuning;
-  const std::string& asked = inputs.settings().output.hypertune_metric;
-  if (!wants_hypertune_file(tuning, asked)) return;
+  if (!job.command_line.is_tuned()) return;
   plan.hypertune_metric =
-      hypertune_metric(tuning, asked, plan.options.metric_for_best_model, plan.metrics);
+      hypertune_metric(job.command_line.tuning, inputs.settings().output.hypertune_metric,
+                       plan.options.metric_for_best_model, plan.metrics);
 }
 
 JobReport make_report(const TrainingInputs& inputs, TrainingData& data, const Plan& updates,

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "entrypoint/memory/training_memory.h"
-#include "entrypoint/modes/job.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/job/training_memory.h"
 #include "entrypoint/training/training_inputs.h"
 #include "storage/base/memory_limit.h"
 #include "trainer/engine/device.h"

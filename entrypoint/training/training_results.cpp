@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "entrypoint/modes/export_results.h"
+#include "entrypoint/job/export_results.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/whole_file.h"

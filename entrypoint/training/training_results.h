@@ -1,6 +1,6 @@
 #pragma once
 
-#include "entrypoint/modes/job.h"
+#include "entrypoint/job/job.h"
 #include "entrypoint/training/training_inputs.h"
 #include "entrypoint/training/training_plan.h"
 #include "trainer/engine/engine.h"

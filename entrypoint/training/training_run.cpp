@@ -4,7 +4,7 @@
 
 #include "entrypoint/flags/flags.h"
 #include "entrypoint/flags/help.h"
-#include "entrypoint/modes/engine_options.h"
+#include "entrypoint/memory/engine_options.h"
 #include "entrypoint/platform/machine_description.h"
 #include "entrypoint/platform/process_name.h"
 #include "entrypoint/report/event_files.h"

@@ -3,7 +3,7 @@
 #include <memory>
 #include <optional>
 
-#include "entrypoint/modes/job.h"
+#include "entrypoint/job/job.h"
 #include "entrypoint/training/training_inputs.h"
 #include "entrypoint/training/training_plan.h"
 #include "storage/file_lock.h"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "entrypoint/flags/command_line.h"
 #include "tests/support/captured_log.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/throws_code.h"
@@ -85,11 +86,17 @@ TEST(HypertuneMetric, IsThatOfTheFlagOrTheTagOrTheBestModel) {
 }
 
 TEST(HypertuneMetric, IsWrittenForAServiceOrAUser) {
-  EXPECT_FALSE(wants_hypertune_file({}, ""));
-  EXPECT_FALSE(wants_hypertune_file({.metric_tag = "f1"}, ""));
-  EXPECT_TRUE(wants_hypertune_file({.trial = "1"}, ""));
-  EXPECT_TRUE(wants_hypertune_file({.metric_file = "/tmp/x"}, ""));
-  EXPECT_TRUE(wants_hypertune_file({}, "f1"));
+  const auto is_tuned = [](const Tuning& tuning, const std::string& asked = "") {
+    CommandLine command_line;
+    command_line.tuning = tuning;
+    command_line.settings.output.hypertune_metric = asked;
+    return command_line.is_tuned();
+  };
+  EXPECT_FALSE(is_tuned({}));
+  EXPECT_FALSE(is_tuned({.metric_tag = "f1"}));
+  EXPECT_TRUE(is_tuned({.trial = "1"}));
+  EXPECT_TRUE(is_tuned({.metric_file = "/tmp/x"}));
+  EXPECT_TRUE(is_tuned({}, "f1"));
 }
 
 // Each expected text is what Python's str() makes of the number.

@@ -1,4 +1,4 @@
-#include "entrypoint/modes/resolve_settings.h"
+#include "entrypoint/job/resolve_settings.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "entrypoint/modes/data_sources.h"
+#include "entrypoint/job/data_sources.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "entrypoint/modes/data_sources.h"
+#include "entrypoint/job/data_sources.h"
 #include "trainer/data/dataset.h"
 #include "trainer/data/features.h"
 #include "trainer/data/split.h"

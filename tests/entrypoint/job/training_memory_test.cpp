@@ -1,4 +1,4 @@
-#include "entrypoint/memory/training_memory.h"
+#include "entrypoint/job/training_memory.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "entrypoint/modes/earlier_job.h"
+#include "entrypoint/job/earlier_job.h"
 
 #include <nlohmann/json.hpp>
 

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "entrypoint/modes/labelled_data.h"
+#include "entrypoint/job/labelled_data.h"
 #include "storage/base/memory_limit.h"
 #include "trainer/data/dataset.h"
 #include "trainer/engine/device.h"

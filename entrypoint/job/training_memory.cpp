@@ -1,10 +1,10 @@
-#include "entrypoint/memory/training_memory.h"
+#include "entrypoint/job/training_memory.h"
 
 #include <algorithm>
 
 #include "entrypoint/memory/batch_limits.h"
+#include "entrypoint/memory/engine_options.h"
 #include "entrypoint/memory/memory_budget.h"
-#include "entrypoint/modes/engine_options.h"
 
 namespace berth {
 namespace {

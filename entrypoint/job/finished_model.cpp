@@ -1,9 +1,9 @@
-#include "entrypoint/modes/finished_model.h"
+#include "entrypoint/job/finished_model.h"
 
-#include "entrypoint/memory/training_memory.h"
-#include "entrypoint/modes/engine_options.h"
-#include "entrypoint/modes/labelled_data.h"
-#include "entrypoint/modes/preflight.h"
+#include "entrypoint/job/labelled_data.h"
+#include "entrypoint/job/preflight.h"
+#include "entrypoint/job/training_memory.h"
+#include "entrypoint/memory/engine_options.h"
 #include "storage/base/error.h"
 
 namespace berth {

@@ -24,13 +24,9 @@ struct DataSources {
 
 // Completes `settings` with what its data flags imply, as part of resolve_settings(): the files of
 // --data-dir, the sequence length of --input-meta-data-path unless `command_line` gives one, and
-// the size of evaluation batches where there is a token budget. Throws kUsage on a task that is
-// none, kNotFound or kBadData where the meta data are not as run_classifier.py's.
+// the size of evaluation batches where there is a token budget. Throws kUsage on an unknown task,
+// kNotFound if the meta data file does not exist, and kBadData if it does not hold what
+// run_classifier.py's does.
 DataSources resolve_data(Storage& storage, const CommandLine& command_line, Settings& settings);
-
-// The part of it that reads no file: replaces --data-dir by the files of the GLUE task, and lets
-// the tutorial predict the rows that it evaluates on, where it names no others. Throws kUsage on an
-// unknown task.
-void complete_data_files(DataOptions& data, Mode mode);
 
 }  // namespace berth

@@ -1,4 +1,4 @@
-#include "entrypoint/modes/labelled_data.h"
+#include "entrypoint/job/labelled_data.h"
 
 #include <deque>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "entrypoint/modes/preflight.h"
+#include "entrypoint/job/preflight.h"
 
 #include <functional>
 #include <future>

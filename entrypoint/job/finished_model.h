@@ -3,9 +3,9 @@
 #include <memory>
 #include <string>
 
-#include "entrypoint/modes/data_sources.h"
-#include "entrypoint/modes/job.h"
-#include "entrypoint/modes/resolve_settings.h"
+#include "entrypoint/job/data_sources.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/job/resolve_settings.h"
 #include "trainer/data/dataset.h"
 #include "trainer/engine/device.h"
 #include "trainer/loop/load_data.h"

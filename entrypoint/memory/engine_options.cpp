@@ -1,4 +1,4 @@
-#include "entrypoint/modes/engine_options.h"
+#include "entrypoint/memory/engine_options.h"
 
 #include "entrypoint/memory/batch_limits.h"
 

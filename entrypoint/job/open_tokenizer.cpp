@@ -1,4 +1,4 @@
-#include "entrypoint/modes/open_tokenizer.h"
+#include "entrypoint/job/open_tokenizer.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "entrypoint/modes/export_results.h"
+#include "entrypoint/job/export_results.h"
 
 #include <optional>
 

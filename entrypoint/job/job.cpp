@@ -1,4 +1,4 @@
-#include "entrypoint/modes/job.h"
+#include "entrypoint/job/job.h"
 
 #include "storage/base/error.h"
 #include "storage/base/log.h"

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "entrypoint/flags/command_line.h"
-#include "entrypoint/modes/data_sources.h"
-#include "entrypoint/modes/earlier_job.h"
+#include "entrypoint/job/data_sources.h"
+#include "entrypoint/job/earlier_job.h"
 #include "storage/storage.h"
 #include "trainer/loop/options.h"
 

@@ -1,8 +1,9 @@
-#include "entrypoint/modes/data_sources.h"
+#include "entrypoint/job/data_sources.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "entrypoint/flags/data_files.h"
 #include "storage/archive.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
@@ -14,11 +15,6 @@
 
 namespace berth {
 namespace {
-
-[[noreturn]] void unknown_task(const std::string& name) {
-  throw Error(Code::kUsage, cat(quoted(name), " is not a task"), "--task",
-              cat("the tasks are ", known_tasks(), ", ", known_glue_tasks()));
-}
 
 constexpr int64_t kMostLabels = 1'000'000;
 
@@ -121,33 +117,6 @@ void complete_evaluation(const DataOptions& data, TrainingOptions& training) {
 }
 
 }  // namespace
-
-void complete_data_files(DataOptions& data, Mode mode) {
-  const bool as_tutorial = !data.input_meta_data_path.empty();
-  if (mode == Mode::kPredict && as_tutorial && data.predict_data_file.empty()) {
-    data.predict_data_file = data.eval_data_file;
-  }
-  if (data.task.empty()) {
-    if (data.data_dir.empty()) return;
-    throw Error(Code::kUsage, "--data-dir needs a GLUE task", "", "name it with --task");
-  }
-  const GlueTask* glue = find_glue_task(data.task);
-  if (glue == nullptr && !find_task(data.task)) unknown_task(data.task);
-  if (data.data_dir.empty()) return;
-  if (glue == nullptr) {
-    throw Error(
-        Code::kUsage,
-        cat(quoted(data.task), " is not a GLUE task, so the names of its files are unknown"),
-        "--data-dir", "name the files with --train-data-file and the other data flags");
-  }
-  const Uri directory = Uri::parse(data.data_dir);
-  const auto complete = [&](std::string& file, std::string_view name) {
-    if (file.empty()) file = (directory / std::string(name)).to_string();
-  };
-  complete(data.train_data_file, glue->train);
-  complete(data.eval_data_file, glue->eval);
-  complete(data.predict_data_file, glue->test);
-}
 
 DataSources resolve_data(Storage& storage, const CommandLine& command_line, Settings& settings) {
   DataOptions& data = settings.data;

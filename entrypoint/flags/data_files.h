@@ -1,0 +1,12 @@
+#pragma once
+
+#include "trainer/loop/options.h"
+
+namespace berth {
+
+// Names the files that the data flags imply, without reading any: the files of the GLUE task in
+// --data-dir, and in prediction the rows to evaluate on if --input-meta-data-path is given and no
+// rows to predict are. Throws kUsage on an unknown task.
+void complete_data_files(DataOptions& data, Mode mode);
+
+}  // namespace berth
