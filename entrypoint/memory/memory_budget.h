@@ -22,8 +22,8 @@ struct BatchShape {
   int64_t evaluated = 0;                      // --eval-batch-size; 0: as large as a micro-batch
   int64_t rows = INT64_MAX;                   // the rows of the largest data set
   int64_t tokens_an_example = 0;              // the most tokens of an example; 0: examples count
-  // The memory that the job needs with one example an update. That may be less than with several
-  // examples an update, one at a time, because gradients then have to be accumulated.
+  // The memory that the job needs if an update has one example. That may be less than with several
+  // examples in an update, one at a time, because gradients must then be accumulated.
   size_t alone_bytes = SIZE_MAX;
   bool recomputes = false;
 

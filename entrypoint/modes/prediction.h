@@ -4,8 +4,8 @@
 
 namespace berth {
 
-// --mode predict: writes one prediction a row, into the job directory or, without one, on standard
-// output. Throws what run() promises.
+// --mode predict: writes one prediction for each row to the job directory or, without one, to
+// standard output. Throws what run() promises.
 void run_prediction(Job& job);
 
 }  // namespace berth

@@ -4,8 +4,8 @@
 
 namespace berth {
 
-// --mode tokenize: prints the tokens of texts, one JSON object a text, on standard output. Throws
-// what run() promises.
+// --mode tokenize: prints the tokens of texts on standard output, one JSON object for each text.
+// Throws what run() promises.
 void run_tokenization(Job& job);
 
 }  // namespace berth

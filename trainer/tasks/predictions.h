@@ -17,11 +17,11 @@ namespace berth {
 //   set         id, prediction (labels joined by '|'), and for each label a column with its
 //               probability
 //   number      id, score
-//   tags        sentence, word, prediction, probability: a line for each word. A word that the
-//   model
-//               did not see, because it was cut off or has no token, has the prediction O (or none
-//               where O is no label) and the probability 0.
+//   tags        sentence, word, prediction, probability: a line for each word
 //   answers     id, answer, start, end (code points of the context), probability
+//
+// The model does not see a word that was cut off or has no token. Such a word has the probability 0
+// and the prediction O, or no prediction if O is not a label.
 //
 // Ids, sentences and words are numbers from 0. An id is the number of a row in its source, which
 // counts rows that were left out; a question that has an id of its own keeps it. Borrows the data

@@ -12,7 +12,7 @@ namespace berth {
 // and the shape only, not on the number of threads.
 void initialize(ParameterTensors& values, std::span<const size_t> indices, double initializer_range,
                 uint64_t seed, int threads);
-// Every parameter.
+// The same for every parameter.
 void initialize(ParameterTensors& values, double initializer_range, uint64_t seed, int threads);
 
 }  // namespace berth

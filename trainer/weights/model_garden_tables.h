@@ -8,20 +8,21 @@
 namespace berth {
 
 // One part of TF Model Garden's BERT (tensorflow/models, official/nlp/modeling) and its Hugging
-// Face name; "{}" in both is the same number.
+// Face name. "{}" stands for the same number in both.
 struct ModelGardenRow {
   std::string key, hugging_face;
   TensorflowLayout layout;
 };
 
-// By the attributes of BertEncoderV2 and of its TransformerEncoderBlock: whole keys behind the
-// encoder's prefix.
+// Whole keys after the prefix of the encoder. They consist of the attributes of BertEncoderV2 and
+// its TransformerEncoderBlock.
 std::span<const ModelGardenRow> model_garden_attributes();
 
-// By the names of the layers' variables, whatever attributes hold them: ends of full names.
+// Ends of full names. They consist of the names of layers and variables, whatever attributes hold
+// them.
 std::span<const ModelGardenRow> model_garden_full_names();
 
-// Heads by their attributes: ends of keys.
+// Ends of the keys of heads. They consist of attributes.
 std::span<const ModelGardenRow> model_garden_heads();
 
 }  // namespace berth

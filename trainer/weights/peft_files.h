@@ -12,27 +12,28 @@
 
 namespace berth {
 
-// What a LoRA adapter is kept as, by Hugging Face's PEFT and by us: a folder with these two files,
-// to be used with the model that it was trained on.
+// The two files of the folder in which Hugging Face's PEFT and berth store a LoRA adapter. The
+// adapter is used with the model on which it was trained.
 inline constexpr const char* kAdapterConfigFile = "adapter_config.json";
 inline constexpr const char* kAdapterModelFile = "adapter_model.safetensors";
 
-// adapter_config.json, as PEFT reads it. `base_model`: a name or path of the model without
-// adapters; may be empty.
+// The text of adapter_config.json, as PEFT reads it. `base_model` is a name or path of the model
+// without adapters, and may be empty.
 std::string to_adapter_config_json(const ModelConfig& config, const LoraOptions& lora,
                                    std::string_view base_model);
 
-// Throws kUsage, naming the key, where it asks for anything but LoRA of the encoder layers' dense
-// layers as berth computes it; kCorrupt when it is not JSON.
+// Parses adapter_config.json. Throws kUsage, naming the key, if it asks for anything but LoRA of
+// the dense layers of encoder layers in the form that berth supports. Throws kCorrupt if it is not
+// JSON.
 LoraOptions parse_adapter_config(const ModelConfig& config, std::string_view json_text);
 
-// adapter_model.safetensors: the adapters and the head, "base_model.model." before their names.
-// Does not close the sink.
+// Writes adapter_model.safetensors: the adapters and the head. Their names begin with
+// "base_model.model.". Does not close the sink.
 void save_adapter(const ParameterTensors& values, DType dtype, ByteSink& sink);
 
-// Copies adapters and head from such a file into parameters with adapters; what the file lacks of
-// the head is reported, not changed. Throws kBadData where adapters are missing, shapes differ or
-// there are tensors besides.
+// Copies the adapters and the head from such a file into parameters with adapters. Parameters of
+// the head that the file lacks stay unchanged and are reported. Throws kBadData if adapters are
+// missing, shapes differ, or the file has other tensors.
 LoadReport load_adapter(const TensorReader& file, ParameterTensors& values);
 
 }  // namespace berth

@@ -9,17 +9,18 @@
 
 namespace berth {
 
-// What a file of tensors gave a model.
+// What happened when a file of tensors was loaded into a model.
 struct LoadReport {
-  std::vector<size_t> missing;  // Parameters of the head, and adapters, that the file lacks.
-  // Tensors of other heads and position buffers. They are known to be useless to the model.
+  std::vector<size_t> missing;  // parameters of the head and adapters that the file lacks
+  // Tensors of other heads and position buffers, which the model does not use.
   std::vector<std::string> ignored;
 };
 
-// Copies every parameter from `file` into `values`, by its name or an alias. All names of a file
-// may begin with "module.". F32, F16, BF16 and F64 are read, on at most `threads` threads. Throws
-// kBadData, listing the names, where parameters of the encoder are missing, tensors are unexpected,
-// or shapes differ; and what file.verify() throws, after all parameters were copied.
+// Copies every parameter from `file` into `values` by its name or an alias, on at most `threads`
+// threads. All names of the file may begin with "module.". Tensors may be F32, F16, BF16 or F64.
+// Throws kBadData, listing the names, if parameters of the encoder are missing, tensors are
+// unexpected, or shapes differ. Calls file.verify() after all parameters were copied and passes on
+// what it throws.
 LoadReport load_parameters(const TensorReader& file, ParameterTensors& values, int threads);
 
 }  // namespace berth

@@ -12,13 +12,13 @@ namespace berth {
 
 // A TensorFlow checkpoint of BERT or ALBERT under Hugging Face names and shapes, for
 // load_parameters(): TF1 variables (google-research/bert and albert) and TF2 object graphs (TF
-// Model Garden). Kernels are transposed when they are read(), all else is borrowed from the shards.
-// Variables that are no part of a known model keep their names. Thread-safe once built.
+// Model Garden). Kernels are transposed when they are read. All other data are borrowed from the
+// shards. Variables that are not part of a known model keep their names. Thread-safe once built.
 class TensorflowModel final : public TensorReader {
  public:
-  // Leaves the checksums to verify(). Throws as TensorBundleReader does; kBadData, naming the
-  // variables, when one's shape is not its layer's, two claim one name, or the model is
-  // albert_zh's, which is not ALBERT's architecture.
+  // Does not compare checksums; verify() does. Throws as TensorBundleReader does. Throws kBadData,
+  // naming the variables, if the shape of a variable does not fit its layer, if two variables map
+  // to one name, or if the model is albert_zh, which has another architecture than ALBERT.
   TensorflowModel(TensorBundleIndex index, const ShardBytes& shards);
 
   std::span<const NamedTensor> tensors() const override { return tensors_; }
@@ -27,19 +27,19 @@ class TensorflowModel final : public TensorReader {
 
   void verify() const override { bundle_.verify(); }
 
-  // What only training needs, not read: optimizer slots, step and save counters; and a pooler that
-  // another, trained one replaces.
+  // The variables that are left out: optimizer slots, counters of steps and saves, and an untrained
+  // pooler if there is a trained one.
   std::span<const std::string> ignored() const { return ignored_; }
 
  private:
   std::vector<std::string> ignored_;
   TensorBundleReader bundle_;
   std::vector<NamedTensor> tensors_;
-  std::map<std::string, Bytes, std::less<>> kernels_;  // as TensorFlow has them, by new name
+  std::map<std::string, Bytes, std::less<>> kernels_;  // in TensorFlow's layout, by their new names
 };
 
-// Whether a variable belongs to training, not to the model: a scalar, a TF2 optimizer's, or a slot
-// of another variable of the index ("<variable>/adam_m").
+// Whether a variable belongs to training and not to the model. Such a variable is a scalar, belongs
+// to a TF2 optimizer, or is a slot of another variable of the index ("<variable>/adam_m").
 bool is_training_state(const TensorBundleIndex& index, const BundleEntry& entry);
 
 }  // namespace berth

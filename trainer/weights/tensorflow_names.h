@@ -6,12 +6,12 @@
 
 namespace berth {
 
-// How TensorFlow lays out what Hugging Face keeps as [outputs, inputs], or as a vector.
+// TensorFlow's layouts of parameters that Hugging Face stores as [outputs, inputs] or as a vector.
 enum class TensorflowLayout {
   kSame,
   kVector,       // any rank, row-major: biases of [heads, size]
-  kInputsFirst,  // [inputs, outputs...]: to transpose
-  kOutputsLast,  // [inputs..., outputs]: to transpose
+  kInputsFirst,  // [inputs, outputs...]; must be transposed
+  kOutputsLast,  // [inputs..., outputs]; must be transposed
 };
 
 struct MappedName {
@@ -19,20 +19,22 @@ struct MappedName {
   TensorflowLayout layout = TensorflowLayout::kSame;
 };
 
-// Google's two programs of 2018 and 2019 name the same parts alike, and Hugging Face does not.
+// Google's programs of 2018 and 2019 give parts of BERT and ALBERT the same names, for which
+// Hugging Face has different names.
 enum class TensorflowDialect { kBert, kAlbert };
 
-// A TF1 variable's Hugging Face name (google-research/bert and albert, modeling.py), a leading
-// "module/" of TF-Hub's apart. nullopt: none of the model's.
+// The Hugging Face name of a TF1 variable (google-research/bert and albert, modeling.py). A leading
+// "module/" of TF-Hub is ignored. nullopt if the variable is not part of the model.
 //   "bert/encoder/layer_0/output/dense/kernel" -> "bert.encoder.layer.0.output.dense.weight"
 //   "output_weights"                           -> "classifier.weight"
 std::optional<MappedName> from_tensorflow1(std::string_view name, TensorflowDialect dialect);
 
-// The reverse; the layout is that of the TensorFlow variable of the returned name.
+// The reverse. The layout is that of the TensorFlow variable.
 std::optional<MappedName> to_tensorflow1(std::string_view name, TensorflowDialect dialect);
 
-// "a/{}/b" where the braces stand for one decimal number. The number's digits where `name` is of
-// that form, empty where the pattern has no braces; nullopt: not of that form.
+// In a pattern such as "a/{}/b", the braces stand for one decimal number. match_numbered() returns
+// the digits of the number in `name`, nothing if the pattern has no braces, and nullopt if `name`
+// does not match. with_number() replaces the braces by a number.
 std::optional<std::string_view> match_numbered(std::string_view pattern, std::string_view name);
 std::string with_number(std::string_view pattern, std::string_view number);
 

@@ -7,13 +7,14 @@
 
 namespace berth {
 
-// A model's tensors, under Hugging Face names, as google-research/bert's (ALBERT: albert's) TF1
-// variables, for write_tensor_bundle(). TF Model Garden's converter and tf.train.load_checkpoint
-// read those. Kernels are transposed into memory of this object; all else is borrowed.
+// Converts a model's tensors, which have Hugging Face names, to the TF1 variables of
+// google-research/bert or albert, for write_tensor_bundle(). TF Model Garden's converter and
+// tf.train.load_checkpoint read these variables. Kernels are transposed into memory of this object.
+// All other data are borrowed.
 class TensorflowVariables final : public TensorReader {
  public:
-  // Left out are what TensorFlow derives: position_ids and the masked-LM decoder, which is the word
-  // embedding. Throws kUsage, naming the tensor, on a model of another architecture.
+  // Leaves out what TensorFlow derives: position_ids, and the decoder of the masked-LM head, which
+  // is the word embedding. Throws kUsage, naming the tensor, if the model has another architecture.
   explicit TensorflowVariables(std::span<const NamedTensor> model);
 
   std::span<const NamedTensor> tensors() const override { return tensors_; }

@@ -12,7 +12,7 @@
 
 namespace berth {
 
-// A parameter's tensor under the name that a file gives it. Borrows `from`.
+// A parameter's tensor with its name in a file. Borrows `from`.
 struct SavedTensor {
   std::string name;
   const ParameterTensors* from = nullptr;
@@ -21,29 +21,29 @@ struct SavedTensor {
   const ParameterSpec& spec() const { return from->specs()[parameter]; }
 };
 
-// The tensors of every parameter, or only of those that train, each named `prefix` + its Hugging
-// Face name.
+// The tensors of all parameters, or only of those that train. Their names are `prefix` and the
+// Hugging Face name.
 enum class Saved { kAll, kTraining };
 std::vector<SavedTensor> saved_tensors(const ParameterTensors& from, std::string_view prefix = "",
                                        Saved which = Saved::kAll);
 
-// Of the tensors in fp32.
+// The size of the tensors in fp32.
 uint64_t size_bytes_of(std::span<const SavedTensor> tensors);
 
-// Writes one safetensors file of `dtype` (kF32, kF16 or kBF16), a tensor at a time: that takes
-// write_tensors_bytes() of the largest one. Does not close the sink.
+// Writes one safetensors file in `dtype` (kF32, kF16 or kBF16), one tensor after the other. It
+// needs write_tensors_bytes() of the largest tensor in memory. Does not close the sink.
 void write_tensors(ByteSink& sink, std::span<const SavedTensor> tensors, DType dtype,
                    const std::map<std::string, std::string>& metadata);
 size_t write_tensors_bytes(int64_t largest_elements, DType dtype);
 
-// A copy of tensors in one block of this process's memory, for a writer that wants all of them.
+// A copy of tensors in one block of memory, for a writer that needs all of them.
 class CopiedTensors {
  public:
   explicit CopiedTensors(std::span<const SavedTensor> tensors);
 
-  // Copies the same tensors again, as they are now.
+  // Copies the current values of the same tensors.
   void copy(std::span<const SavedTensor> tensors);
-  // Over the copy, which must outlive them.
+  // The copied tensors. They borrow this object.
   std::span<const NamedTensor> tensors() const { return named_; }
 
  private:
