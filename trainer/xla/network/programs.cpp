@@ -131,13 +131,8 @@ struct Builder {
       if (spec.trains) signature.add_new_state(kind + spec.name, trained[next++]);
     }
   }
-  // Values that do not train are outputs as well, so that the engine keeps one list of buffers.
   void add_state_outputs(const OptimizerState& state) {
-    size_t next = 0;
-    for (size_t i = 0; i < specs.size(); ++i) {
-      signature.add_new_state("value:" + specs[i].name,
-                              specs[i].trains ? state.values[next++] : values[i]);
-    }
+    add_trained_outputs("value:", state.values);
     add_trained_outputs("first_moment:", state.first_moments);
     add_trained_outputs("second_moment:", state.second_moments);
   }

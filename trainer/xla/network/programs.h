@@ -51,17 +51,16 @@ struct Program {
 
 // What all training programs are told besides the batch:
 //   step_words     u32 [4]: low and high word of the seed, then of the number of updates before
-//   this learning_rate  f32
+//   learning_rate  f32
 // and what they tell:
 //   outcome        f32 [3]: the sum of the losses, the sum of the examples' weights, and the norm
-//   of
-//                  the mean loss's gradient before clipping; over all replicas.
+//                  of the mean loss's gradient before clipping; over all replicas.
 // An update whose loss or norm is not finite leaves values and moments as they were.
 
 // A whole update of one micro-batch.
 //   inputs:  values, first moments, second moments, step_words, learning_rate, batch
-//   outputs: values, first moments, second moments, outcome
-// Values and moments are donated: each output takes the memory of its input.
+//   outputs: trained values, first moments, second moments, outcome
+// Trained values and moments are donated: each output takes the memory of the input of its name.
 Program training_program(const ProgramOptions& options, const BatchShape& shape);
 
 // An update of several micro-batches: accumulation for each of them, then one application. The
@@ -69,9 +68,9 @@ Program training_program(const ProgramOptions& options, const BatchShape& shape)
 // must be zeros before the first micro-batch, and are zeros after the application.
 //   accumulation inputs:  values, gradients (donated), sums (donated), step_words, batch
 //   accumulation outputs: gradients, sums
-//   application inputs:   values, first moments, second moments, gradients, sums (all donated),
-//                         step_words, learning_rate
-//   application outputs:  values, first moments, second moments, gradients, sums, outcome
+//   application inputs:   values, first moments, second moments, gradients, sums, step_words,
+//                         learning_rate; all but the last two and frozen values are donated
+//   application outputs:  trained values, first moments, second moments, gradients, sums, outcome
 Program accumulation_program(const ProgramOptions& options, const BatchShape& shape);
 Program application_program(const ProgramOptions& options);
 

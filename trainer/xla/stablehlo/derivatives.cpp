@@ -87,6 +87,25 @@ Derivatives of_concatenate(const Rule& rule) {
   return all;
 }
 
+// Adding many rows to few is slow on accelerators, and in no fixed order on GPUs. A product with
+// the truth of "row i was gathered at j" does the same.
+constexpr int64_t kFewRows = 64;
+
+Value of_gather(const Rule& rule) {
+  const TensorType& table = rule.type();
+  const Value ids = rule.x(1);
+  const int64_t rows = table.shape[0], count = ids.type().elements();
+  if (rows > kFewRows || count == 0) return scatter_rows(rule.d, ids, rows);
+  Graph& graph = ids.graph();
+  const Value row = iota(graph, ElementType::kS32, {count, rows}, 1);
+  const Value is_row =
+      compare(broadcast(reshape(ids, {count}), {count, rows}, {0}), Comparison::kEqual, row);
+  const Value sums =
+      dot(convert(is_row, rule.d.element()), reshape(rule.d, {count, table.elements() / rows}),
+          {.contracted_x = {0}, .contracted_y = {0}});
+  return convert(reshape(sums, table.shape), table.element);
+}
+
 // By one factor of a product whose result has the dimensions [batch, free of x, free of y]: the
 // product of d with the other factor over the other's free dimensions.
 Value of_factor(const Rule& rule, bool is_first) {
@@ -204,7 +223,7 @@ Derivatives derivatives(Recomputation& values, uint32_t index, Value d) {
     case Op::kDot:
       return both(of_factor(rule, true), of_factor(rule, false));
     case Op::kGatherRows:
-      return first(scatter_rows(d, rule.x(1), rule.type().shape[0]));
+      return first(of_gather(rule));
     case Op::kScatterRows:
       return {{node.operands[2], gather_rows(d, rule.x(1))}};
     case Op::kBarrierResult:

@@ -187,9 +187,8 @@ std::string all_reduce_text(const Line& line) {
   Dims group;
   for (int64_t i = 0; i < replicas; ++i) group.push_back(i);
   return "\"stablehlo.all_reduce\"(" + line.x() + ") <{replica_groups = dense<[" + list(group) +
-         "]> : tensor<1x" + std::to_string(replicas) +
-         "xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> " +
-         line.addition() + line.signature();
+         "]> : tensor<1x" + std::to_string(replicas) + "xi64>}> " + line.addition() +
+         line.signature();
 }
 
 }  // namespace

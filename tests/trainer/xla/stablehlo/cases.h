@@ -124,6 +124,11 @@ inline const std::vector<Case>& cases() {
        [](X x) {
          return gather_rows(x[0], ids(x, {1, 3, 1, 0, 1, 2}, {2, 3}));
        }},
+      {"gather_rows of many",
+       {{70, 2}},
+       [](X x) {
+         return gather_rows(x[0], ids(x, {1, 3, 69, 0, 1, 2}, {2, 3}));
+       }},
       {"scatter_rows",
        {{4, 3}},
        [](X x) {

@@ -18,7 +18,7 @@ std::string text_of(const std::vector<Value>& inputs, const std::vector<Value>& 
 // What stands between the first line of "main" and "return".
 std::string body(const std::string& text) {
   const size_t begin = text.find("{\n", text.find("@main")) + 2;
-  return text.substr(begin, text.find("return ", begin) - begin);
+  return text.substr(begin, text.find("\nreturn ", begin) + 1 - begin);
 }
 
 TEST(Text, IsAModuleWithOneFunction) {
@@ -101,6 +101,17 @@ TEST(Text, OfABarrierNamesItsResults) {
   EXPECT_EQ(body(text_of({x, y}, {exp(z[1])})),
             "%0:2 = stablehlo.optimization_barrier %arg0, %arg1 : tensor<2xf32>, tensor<f32>\n"
             "%1 = stablehlo.exponential %0#1 : tensor<f32>\n");
+}
+
+TEST(Text, OfAnAllReduceNamesAllReplicas) {
+  Graph graph;
+  const Value x = graph.parameter(ElementType::kF32, {2});
+  EXPECT_EQ(all_reduce(x, 1), x);
+  EXPECT_EQ(body(text_of({x}, {all_reduce(x, 3)})),
+            "%0 = \"stablehlo.all_reduce\"(%arg0) <{replica_groups = dense<[[0, 1, 2]]> : "
+            "tensor<1x3xi64>}> ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+            "%sum = stablehlo.add %a, %b : tensor<f32>\nstablehlo.return %sum : tensor<f32>\n}) "
+            ": (tensor<2xf32>) -> tensor<2xf32>\n");
 }
 
 TEST(Text, NeedsAllInputs) {
