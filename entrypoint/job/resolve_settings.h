@@ -18,8 +18,7 @@ struct ResolvedJob {
 // Completes what the flags and the platform ask for, in this order:
 //   1. --mode eval and predict take over the model of the job that they mean, and how it read rows
 //      where no flag says otherwise;
-//   2. a job that names no model gets the bundled one or, to evaluate and to predict,
-//   JOB_DIR/model;
+//   2. a job that names no model gets the bundled one, or JOB_DIR/model to evaluate and predict;
 //   3. --data-dir, --input-meta-data-path and --token-budget supply files, the sequence length and
 //      the evaluation batch size.
 // For the modes that read rows. Reads job.json and the meta data file. Throws kUsage on flags that

@@ -42,12 +42,12 @@ class Parameter {
   bool keeps_product() const {
     return form_ == GradientForm::kWhole || form_ == GradientForm::kFactored;
   }
-  // Backward tells that this update's gradient is dy^T x, which it has written where the form is
-  // kWhole. Copies the factors where the form is kFactored. Does nothing for the other forms.
-  // Throws kInternal where the update already has a product.
+  // Called by backward: the gradient of this update is dy^T x. If the form is kWhole, backward has
+  // already written it. If the form is kFactored, copies the factors. Does nothing for other forms.
+  // Throws kInternal if the update already has a product.
   void take_product(Kernels& kernels, ConstTensor dy, ConstTensor x);
-  // The tokens of the product that the update has; nullopt: backward has not made it. There are 0
-  // where nothing was picked or masked.
+  // The number of tokens of the update's product. nullopt if backward has not made it. It is 0 if
+  // nothing was picked or masked.
   std::optional<int64_t> product_tokens() const { return tokens_; }
   // The factors of a kFactored gradient that the update has.
   FactoredGradient factors() const;

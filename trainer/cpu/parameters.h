@@ -81,27 +81,27 @@ class Parameters {
   Tensor first_moments() const;  // of those that train, as second_moments()
   Tensor second_moments() const;
 
-  // Makes all moments zeros. Rows that have none, by their marks, are not touched, so that they
-  // still take no memory.
+  // Sets all moments to zero. Rows that have none, according to their marks, are not written, so
+  // that they still take no memory.
   void clear_moments();
-  // Forgets the gradients of an update that is abandoned, in the same way: summed ones are zeros
-  // then, and there are no products.
+  // Drops the gradients of an abandoned update. Summed gradients become zero in the same way, and
+  // there are no products afterwards.
   void clear_gradients();
-  // For whoever has written to gradients or moments without keeping marks.
+  // To be called after writing to gradients or moments without marking their rows.
   void mark_all_rows();
 
   // ---- Products that are kept among a model's activations --------------------------------------
-  // What the kept gradients take in all, or those of parameters at `depth` and deeper.
+  // The bytes of all kept gradients, or of those of parameters at `depth` and deeper.
   size_t kept_bytes(int64_t depth = 0) const;
-  // Places them in `room`, which is aligned to 64 bytes and holds kept_bytes(), those of the
-  // deepest parameters first. Null in a plan of a model. Throws kInternal where another model has
-  // placed them.
+  // Places the kept gradients in `room`, those of the deepest parameters first. `room` is aligned
+  // to 64 bytes and has kept_bytes(). It is null while a model is only planned. Throws kInternal if
+  // another model has placed them.
   void keep_products(std::byte* room);
 
   ParameterBytes bytes() const;
 
  private:
-  // Where the parts of one parameter lie, as elements behind the beginning of their block.
+  // The places of the parts of one parameter, in elements from the beginning of their block.
   struct Entry {
     int64_t value = 0, gradient = 0, moment = 0, kept = 0;
     GradientForm form = GradientForm::kNone;

@@ -44,7 +44,7 @@ class AttentionHead {
     ConstTensor dout, out, log_sum_exp;
   };
   // Adds the gradient of this head's queries and keys of relative positions to drelative [P,2D],
-  // which is null where there are none. Overwrites the other gradients of its sequence.
+  // which is null if there are none. Overwrites the other gradients of its sequence.
   void backward(const Kept& kept, const AttentionGradients& gradients, float* drelative,
                 std::vector<float>& scratch) const;
 

@@ -29,7 +29,7 @@ struct HeadView;
 // Whether a result replaces what was there or is added to it, as dx at a residual.
 enum class Into { kOverwrite, kAdd };
 
-// Where the gradients of a dense layer's parameters go; null: nobody wants them.
+// The gradients of a dense layer's parameters. A null one is not computed.
 struct LinearGradients {
   Tensor dw{};                // [N,K], fp32 or product_dtype()
   Tensor dbias{};             // [N], added to
@@ -246,7 +246,7 @@ class Kernels {
   float* room_of(int thread, int64_t room) const {
     return reinterpret_cast<float*>(factored_.data()) + thread * room;
   }
-  // Both factors in fp32: the same memory where they are fp32, else copies in `room`.
+  // Both factors in fp32. These are the factors themselves, or copies in `room` if they are bf16.
   FactoredGradient in_fp32(const FactoredGradient& g, float* room) const;
   // |dy^T x|^2. `room` is scratch memory.
   double squares_of(const FactoredGradient& g, float* room, int thread);

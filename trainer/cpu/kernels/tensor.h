@@ -97,7 +97,7 @@ class Arena {
   // memory of those that were made since.
   size_t position() const { return used_; }
   void go_back(size_t position) { used_ = position; }
-  // Skips to `position`, rounded up to 64 bytes, unless the next tensor begins there or behind it.
+  // Skips to `position`, rounded up to 64 bytes, unless the next tensor begins there or later.
   void go_on_to(size_t position);
   size_t used_bytes() const { return most_used_; }  // the largest extent so far
 
