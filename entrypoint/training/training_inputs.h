@@ -23,7 +23,7 @@ struct TrainingInputs {
 
   const Settings& settings() const { return resolved.settings; }
   ReadingOptions reading() const;  // how predictions become labels or answers
-  // What reports call the rows to evaluate on: of a file of their own, or held out.
+  // The name of the evaluation rows in reports. They have a file of their own, or are held out.
   const char* eval_split() const { return rows.eval ? "eval" : "validation"; }
 };
 

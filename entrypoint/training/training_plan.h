@@ -17,7 +17,7 @@ namespace berth {
 
 // What a training job will come to: known before its directory is touched.
 struct TrainingPlan {
-  TrainingOptions options{};           // the settings', with the metric that tells the best model
+  TrainingOptions options{};           // with the metric that decides which model is best
   std::vector<std::string> metrics{};  // the names of what evaluations compute, the main one first
   std::string hypertune_metric{};      // what to report to a tuning service; empty: nothing
   DataMemory data{};                   // how much memory the rows take

@@ -46,10 +46,10 @@ class Parameters {
   // The first element of parameter `index` in values().
   int64_t offset(size_t index) const { return entries_[index].value; }
 
-  // ---- By index in the table. Every tensor but the value is null where it does not exist: -----
-  // there are gradients and moments of what trains alone.
+  // ---- By index in the table -------------------------------------------------------------------
+  // Only parameters that train have gradients and moments. The others' are null.
   Tensor value(size_t index) const;
-  // Null where the gradient is kFactored; null before a model has placed it where it is kWhole.
+  // Null if the form is kFactored. If it is kWhole, null until a model has placed the gradient.
   Tensor gradient(size_t index) const;
   Tensor first_moment(size_t index) const;   // exp_avg
   Tensor second_moment(size_t index) const;  // exp_avg_sq

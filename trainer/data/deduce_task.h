@@ -8,9 +8,9 @@
 
 namespace berth {
 
-// The usual task of a table's labels. They are told by the names of the columns and by the first
-// rows: answers to questions, tags of words, sets of classes (several in one cell, or a column for
-// each), numbers where any has a fraction, else classes.
+// The usual task for the labels of a table. Their kind is inferred from the names of the columns
+// and from the first rows: answers to questions, tags of words, sets of classes (several in one
+// cell, or a column for each), numbers if any has a fraction, and otherwise classes.
 Task deduce_task(std::span<const Column> columns, std::span<const Row> rows,
                  const ColumnChoice& choice);
 

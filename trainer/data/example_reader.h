@@ -62,7 +62,7 @@ struct RecordExamples {
 // label_ids, is_real_example and weight. Tokens that input_mask hides are padding and are dropped.
 // Examples that only fill up a batch (is_real_example 0) are left out. label_ids is one integer for
 // a class, one float for a number, an integer for each token for tags, and a 0 or 1 for each class
-// of a set. The first three tell the task where `rules` do not.
+// of a set. If `rules` name no task, it is inferred from the first three of these.
 RecordExamples make_record_examples(std::unique_ptr<ByteSource> source, RecordRules rules);
 
 // Reads SQuAD's JSON, version 1.1 or 2.0 (Rajpurkar et al. 2016, arXiv:1606.05250): data,

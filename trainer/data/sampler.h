@@ -14,8 +14,8 @@ struct DataCursor {
 };
 
 // The order of rows. Each epoch permutes the blocks of `block_rows` rows, and the rows inside each
-// block. Both permutations depend only on (seed, epoch, block), so three numbers tell a place, and
-// data larger than memory is read one block at a time. Not thread-safe.
+// block. Both permutations depend only on (seed, epoch, block). Three numbers therefore identify a
+// place, and data larger than memory can be read one block at a time. Not thread-safe.
 class Sampler {
  public:
   Sampler(int64_t rows, int64_t block_rows, uint64_t seed);

@@ -20,8 +20,8 @@ struct EngineOptions {
   bool trains = true;  // False: it only infers, so there are no gradients and no moments.
   OptimizerOptions optimizer{};
   LossOptions loss{};
-  BatchLimits limits{};       // The largest batch: of a micro-batch and of inference.
-  int64_t micro_batches = 1;  // The most that one update has.
+  BatchLimits limits{};       // The largest micro-batch or batch of inference.
+  int64_t micro_batches = 1;  // The most micro-batches of one update.
   int64_t update_tokens = 0;  // The most tokens of one update, over all its micro-batches.
   int64_t longest = 0;        // Tokens of the longest sequence.
 };

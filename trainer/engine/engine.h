@@ -33,7 +33,7 @@ struct LossSum {
 enum class StateTensors { kValues, kFirstMoments, kSecondMoments };
 
 // A model with its optimizer, on whatever device computes it. The loop, evaluation, prediction and
-// checkpoints know this interface alone. Two implementations stand behind it: the CPU's own kernels
+// checkpoints know only this interface. Two implementations stand behind it: the CPU's own kernels
 // (trainer/cpu), and a fake one in the tests; a compiled program is to follow.
 //
 // Not thread-safe: one thread at a time calls, except that tensors() may be read and written by

@@ -63,8 +63,8 @@ struct BatchLimits {
   int64_t tokens = 0;
   int64_t sequences = 0;
   int64_t masked = 0;  // masked tokens; 0: all tokens may be
-  // Gradient checkpointing (Chen et al. 2016, arXiv:1604.06174): of each layer only the output is
-  // kept, and what backward needs besides is recomputed.
+  // Gradient checkpointing (Chen et al. 2016, arXiv:1604.06174): only the output of each layer is
+  // kept, and backward recomputes its other activations.
   bool recomputes = false;
 
   int64_t most_masked() const { return masked > 0 ? masked : tokens; }

@@ -21,7 +21,7 @@ enum class ModelType { kBert, kRoberta, kXlmRoberta, kDistilBert, kElectra, kAlb
 struct ModelConfig {
   ModelType type = ModelType::kBert;
   Task task = kDefaultTask;          // chosen by the caller, not by the file
-  std::optional<Task> saved_task{};  // the task that the file was saved for, where it tells
+  std::optional<Task> saved_task{};  // the task that the file was saved for, if known
   int64_t vocab_size = 0;
   int64_t embedding_size = 0;  // ELECTRA, ALBERT: projected to hidden_size; 0: as hidden_size
   int64_t hidden_size = 0;

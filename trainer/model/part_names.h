@@ -59,8 +59,8 @@ struct MaskedLmHeadNames {
 };
 MaskedLmHeadNames masked_lm_head_names(const ModelConfig& config);
 
-// The prefix of the encoder's parameters ("bert."). Names lack it where the encoder was saved
-// alone.
+// The prefix of the encoder's parameters ("bert."). Names lack it if the encoder was saved without
+// a head.
 std::string base_prefix(const ModelConfig& config);
 
 }  // namespace berth

@@ -12,10 +12,10 @@ namespace berth {
 
 // What transformers' config.json says of a model's task, and what it expects to read there.
 
-// The task that a file was saved for. `class_name` is the first of its architectures ("" where it
-// names none), `problem_type` is "" where it has none, and `num_labels` counts its id2label. As in
-// transformers, a sequence classifier with one output and no problem_type is a regression. nullopt:
-// the file does not tell.
+// The task that a file was saved for. `class_name` is the first of its architectures, and "" if it
+// names none. `problem_type` is "" if it has none. `num_labels` counts its id2label. As in
+// transformers, a sequence classifier with one output and no problem_type is a regression. nullopt
+// if the file does not say.
 std::optional<Task> saved_task(std::string_view class_name, std::string_view problem_type,
                                size_t num_labels);
 

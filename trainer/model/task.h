@@ -82,8 +82,8 @@ struct TaskTraits {
   // The names that a table's columns of texts and of labels usually have, in order of preference.
   std::span<const std::string_view> text_columns{}, label_columns{};
 
-  // How transformers' config.json tells tasks apart: by the end of the class's name
-  // ("ForTokenClassification") and, among tasks of sequences, by the problem_type (else empty).
+  // transformers' config.json identifies the task by the end of the class's name
+  // ("ForTokenClassification"). For tasks of sequences, it also has a problem_type.
   std::string_view class_suffix{}, problem_type{};
   // The name of the head's only dense layer in transformers' models, where the head reads all
   // tokens. Heads of sequences and of masked tokens are named by the architecture (part_names.h).

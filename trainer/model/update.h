@@ -5,14 +5,14 @@
 
 namespace berth {
 
-// What an update is told besides its batch.
+// The inputs of an update besides its batch.
 struct UpdateInputs {
   uint64_t seed = 0;
   uint64_t step = 0;  // The number of updates before this one; dropout and bias correction use it.
   float learning_rate = 0;
 };
 
-// What an update came to.
+// The outcome of an update.
 struct UpdateOutcome {
   double loss_sum = 0;   // Over the examples of all micro-batches.
   double examples = 0;   // The sum of the examples' weights.

@@ -46,7 +46,7 @@ std::vector<ModelGardenRow> attribute_rows() {
   return rows;
 }
 
-// By the names of the layers' variables, whatever attributes hold them.
+// The names of layers and variables, whatever attributes hold them.
 std::vector<ModelGardenRow> full_name_rows() {
   std::vector<ModelGardenRow> rows = {
       {"word_embeddings/embeddings", "bert.embeddings.word_embeddings.weight", Layout::kSame},

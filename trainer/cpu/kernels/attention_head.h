@@ -53,7 +53,7 @@ class AttentionHead {
 
   template <typename Float, typename View>
   HeadRows<Float> rows_of(View qkv, View q) const;
-  // The rows of queries from `begin` on: of out and dout, and of log_sum_exp.
+  // Where the rows of queries from `begin` on begin: in out and dout, and in log_sum_exp.
   int64_t at(int64_t begin) const;
   int64_t log_at(int64_t begin) const;
   ScoreBlock score_block(int64_t queries) const;

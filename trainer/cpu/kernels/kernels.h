@@ -228,12 +228,13 @@ class Kernels {
   void parallel(int64_t count, int64_t grain, const ThreadPool::Range& fn);
   // The least number of rows of `columns` elements worth a thread of its own.
   static int64_t row_grain(int64_t columns) { return std::max<int64_t>(1, 8192 / (columns + 1)); }
-  // In bf16 where products of `weight` are; `right`: its packed form that is b.
+  // In bf16 if products of `weight` are in bf16. `right` is the packed form of the factor b.
   void multiply_by(const Weight& weight, const std::optional<Bf16Matrix>& right,
                    const Product& product, const TileFunction& after = {});
-  // dw = dy^T x, or that added; of bf16 overwritten.
+  // Makes dw = dy^T x, or adds it to dw. A dw in bf16 is always overwritten.
   void weight_gradient(const Weight& weight, ConstTensor dy, ConstTensor x, Tensor dw, Into into);
-  // A small one, in bf16 where large ones are, on the calling thread, `thread` of the pool's.
+  // Makes a small product on the calling thread, which is number `thread` of the pool. It is in
+  // bf16 if large products are.
   void multiply_alone(const Product& product, int thread);
   // The sums of squares of blocks of a gradient, which do not depend on the number of threads.
   std::vector<double> squares_of_blocks(ConstTensor x);

@@ -7,7 +7,7 @@
 
 namespace berth {
 
-// One update while it runs: what it was told, and the sums to which its micro-batches add. Not
+// One update while it runs: its inputs, and the sums to which its micro-batches add. Not
 // thread-safe.
 struct StepState {
   // Starts a new update: all sums are zero afterwards.
