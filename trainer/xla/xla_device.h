@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "storage/base/dtype.h"
+#include "trainer/engine/device.h"
+
+namespace berth {
+
+struct PjrtNamedValue;  // trainer/xla/pjrt/named_value.h
+
+// What make_xla_device() opens.
+struct XlaDeviceOptions {
+  std::string plugin_path{};  // a PJRT plugin: a shared library
+  // The platform that the plugin must have: "cpu", "tpu" or "cuda". Empty: any.
+  std::string platform{};
+  // Options for the plugin's client, such as allocator=bfc. The plugin refuses what it does not
+  // know.
+  std::vector<PjrtNamedValue> client_options;
+  // The type to which large matrix products round their factors, kF32 or kBF16.
+  DType product_dtype = DType::kF32;
+  // So many devices of this process compute together, each on a part of every batch. 0: all of
+  // them.
+  int64_t devices = 0;
+  // A local folder for compiled programs; see trainer/xla/pjrt/executable_cache.h on who may write
+  // to it. Empty: every process compiles its programs anew.
+  std::string cache_directory{};
+  // So long may the plugin take to load, and so long to find its devices.
+  double deadline_s = 60;
+};
+
+// The devices of a PJRT plugin, such as TPUs or GPUs. Loads the plugin, makes its client, and
+// compares a small training program with numbers computed on the host (self_check.h), which takes
+// some seconds.
+//
+// Throws kNotFound where there is no plugin; kUsage where the plugin does not work, computes wrong
+// numbers, has another platform or fewer devices than asked for; kMemory. After a deadline the
+// process is expected to end (pjrt/deadline.h).
+//
+// EngineInfo::description names what decides the bits of results: "xla-cpu-fp32, PJRT 0.115, 2
+// devices". Of the memory that memory_of() tells, `parameters`, `gradients` and `moments` are
+// exact, and the rest is an estimate; it is the memory of one device, each of which has all
+// parameters, and nothing is compiled to know it.
+std::unique_ptr<Device> make_xla_device(const XlaDeviceOptions& options);
+
+}  // namespace berth
