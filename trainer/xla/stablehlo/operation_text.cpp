@@ -9,55 +9,32 @@
 namespace berth::stablehlo {
 namespace {
 
-// The name of an operation whose line is "NAME operands : type", else null.
-const char* plain_name(Op op) {
-  switch (op) {
-    case Op::kNegate:
-      return "stablehlo.negate";
-    case Op::kExp:
-      return "stablehlo.exponential";
-    case Op::kExpm1:
-      return "stablehlo.exponential_minus_one";
-    case Op::kLog:
-      return "stablehlo.log";
-    case Op::kLog1p:
-      return "stablehlo.log_plus_one";
-    case Op::kTanh:
-      return "stablehlo.tanh";
-    case Op::kSqrt:
-      return "stablehlo.sqrt";
-    case Op::kRsqrt:
-      return "stablehlo.rsqrt";
-    case Op::kLogistic:
-      return "stablehlo.logistic";
-    case Op::kNot:
-      return "stablehlo.not";
-    case Op::kAdd:
-      return "stablehlo.add";
-    case Op::kSubtract:
-      return "stablehlo.subtract";
-    case Op::kMultiply:
-      return "stablehlo.multiply";
-    case Op::kDivide:
-      return "stablehlo.divide";
-    case Op::kMaximum:
-      return "stablehlo.maximum";
-    case Op::kMinimum:
-      return "stablehlo.minimum";
-    case Op::kAnd:
-      return "stablehlo.and";
-    case Op::kOr:
-      return "stablehlo.or";
-    case Op::kXor:
-      return "stablehlo.xor";
-    case Op::kShiftLeft:
-      return "stablehlo.shift_left";
-    case Op::kShiftRight:
-      return "stablehlo.shift_right_logical";
-    default:
-      return nullptr;
-  }
-}
+// The operations whose lines are "stablehlo.NAME operands : type".
+struct PlainOperation {
+  Op op;
+  const char* name;
+};
+constexpr PlainOperation kPlain[] = {{Op::kNegate, "negate"},
+                                     {Op::kExp, "exponential"},
+                                     {Op::kLog, "log"},
+                                     {Op::kExpm1, "exponential_minus_one"},
+                                     {Op::kTanh, "tanh"},
+                                     {Op::kLog1p, "log_plus_one"},
+                                     {Op::kSqrt, "sqrt"},
+                                     {Op::kRsqrt, "rsqrt"},
+                                     {Op::kNot, "not"},
+                                     {Op::kLogistic, "logistic"},
+                                     {Op::kAdd, "add"},
+                                     {Op::kSubtract, "subtract"},
+                                     {Op::kDivide, "divide"},
+                                     {Op::kMultiply, "multiply"},
+                                     {Op::kMaximum, "maximum"},
+                                     {Op::kMinimum, "minimum"},
+                                     {Op::kAnd, "and"},
+                                     {Op::kOr, "or"},
+                                     {Op::kXor, "xor"},
+                                     {Op::kShiftRight, "shift_right_logical"},
+                                     {Op::kShiftLeft, "shift_left"}};
 
 std::string list(const Dims& dims) {
   std::string text = "[";
@@ -196,8 +173,9 @@ std::string all_reduce_text(const Line& line) {
 std::string operation_text(const Graph& graph, const Node& node,
                            const std::vector<std::string>& names) {
   const Line line{graph, node, names};
-  if (const char* const name = plain_name(node.op)) {
-    return name + (" " + line.operands()) + " : " + node.type.text();
+  for (const auto& [op, name] : kPlain) {
+    if (op != node.op) continue;
+    return std::string("stablehlo.") + name + " " + line.operands() + " : " + node.type.text();
   }
   const Dims& dims = node.attributes[0];
   switch (node.op) {

@@ -5,17 +5,21 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "tests/trainer/xla/network/recorded_case.h"
 
-// Runs programs by the interpreter, beside the CPU engine.
+// Runs programs beside the CPU engine.
 namespace berth {
 
 constexpr double kTolerance = 1e-4;  // relative to the largest value of the tensor
 
 // Runs a program on the arrays of these names. The results replace inputs of the same name.
+using Run = std::function<void(const Program& program, NamedArrays& arrays)>;
+
+// By the interpreter.
 inline void run(const Program& program, NamedArrays& arrays) {
   stablehlo::Inputs inputs;
   for (const auto& [name, value] : program.inputs) {
@@ -43,7 +47,7 @@ inline void expect_close(const std::vector<double>& found, const std::vector<flo
 
 // `updates` on both. The first moments of the first update are its clipped gradients, up to a
 // factor.
-inline void expect_equal_updates(RecordedCase& recorded, int updates) {
+inline void expect_equal_updates(RecordedCase& recorded, int updates, const Run& run_by = run) {
   Engine& engine = recorded.cpu();
   NamedArrays arrays = recorded.values();
   const Program program = training_program(recorded.options, recorded.shape());
@@ -55,7 +59,7 @@ inline void expect_equal_updates(RecordedCase& recorded, int updates) {
     ASSERT_TRUE(engine.start_update({&recorded.batch, 1}, update, stop));
     const UpdateOutcome outcome = engine.collect_update();
     for (auto& [name, array] : recorded.inputs(update)) arrays[name] = array;
-    run(program, arrays);
+    run_by(program, arrays);
     const std::vector<double>& found = arrays.at("outcome").numbers;
     ASSERT_NEAR(found[0], outcome.loss_sum, kTolerance * outcome.loss_sum);
     ASSERT_NEAR(found[1], outcome.examples, kTolerance);

@@ -33,8 +33,9 @@ class RecordedCase {
   Engine& cpu();
   // The values of all parameters, and the other inputs of programs: of the batch, in rows.
   NamedArrays values();
-  NamedArrays inputs(const UpdateInputs& update) const;
-  // With room for one more sequence than the batch has.
+  NamedArrays inputs(const UpdateInputs& update) const { return inputs(update, shape()); }
+  NamedArrays inputs(const UpdateInputs& update, const BatchShape& shape) const;
+  // With room for one more row and one more sequence than the batch has.
   BatchShape shape() const;
 
   // The elements of rows [R,S,...], in the order of the batch's tokens.
@@ -51,5 +52,8 @@ class RecordedCase {
   int64_t rows_ = 0;
   std::vector<int32_t> places_;  // of each token of the batch: row * row_length + column
 };
+
+// The sequences [first, end) of a batch of classes, as a micro-batch of the same update.
+PackedBatch part_of(const PackedBatch& whole, size_t first, size_t end);
 
 }  // namespace berth
