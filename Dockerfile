@@ -9,6 +9,7 @@ COPY CMakeLists.txt CMakePresets.json ./
 COPY cmake cmake
 COPY storage storage
 COPY trainer trainer
+COPY third_party third_party
 COPY entrypoint entrypoint
 RUN cmake --preset release -DBUILD_TESTING=OFF -DBERTH_BENCH=OFF -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12 \
  && cmake --build --preset release --target berth

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 # Prints "path<TAB>lines" for every hand-written text file of a commit.
 lines_of() {
   git grep -I --count '' "$1" -- '*.h' '*.cpp' '*.py' '*.sh' '*.txt' '*.cmake' '*.md' '*.yaml' \
-    Dockerfile .ci ':!examples' ':!tests/testdata' | sed "s/^$1://; s/:\([0-9]*\)\$/\t\1/"
+    Dockerfile .ci ':!examples' ':!tests/testdata' ':!third_party' | sed "s/^$1://; s/:\([0-9]*\)\$/\t\1/"
 }
 
 day_ago=$(git rev-list -1 --before="$(($(git log -1 --format=%ct) - 86400))" HEAD)
