@@ -36,8 +36,9 @@ const std::vector<Floor> kFloors = {
     {"trainer/cpu", {"storage/base", "trainer/cpu/kernels", "trainer/engine", "trainer/model"}},
     {"trainer/xla/stablehlo", {"storage/base"}},
     {"trainer/xla/network", {"storage/base", "trainer/model", "trainer/xla/stablehlo"}},
+    {"trainer/xla/pjrt", {"storage/base"}},
     {"trainer/xla",
-     {"storage/base", "trainer/engine", "trainer/model", "trainer/xla/network",
+     {"storage/base", "trainer/engine", "trainer/model", "trainer/xla/network", "trainer/xla/pjrt",
       "trainer/xla/stablehlo"}},
     {"trainer/weights", {"storage/base", "storage/formats", "trainer/model"}},
     {"trainer/data",
@@ -76,6 +77,7 @@ const std::vector<Library> kLibraries = {
     {"curl/", "storage/http/curl_client.cpp"},
     {"cxxopts", "entrypoint/flags/flags.cpp"},
     {"openssl/", "storage/google/jwt.cpp"},
+    {"pjrt_c_api.h", "trainer/xla/pjrt/"},
     {"utf8proc", "trainer/text/unicode.cpp"},
     {"zlib.h", "storage/gzip_"},  // gzip_source.cpp, gzip_writer.cpp
 };
@@ -83,9 +85,9 @@ const std::vector<Library> kLibraries = {
 // Headers of the kernel, the C library and the compiler. They count neither as third-party nor as
 // the standard library.
 const std::vector<std::string> kSystem = {
-    "arm_",     "cpuid.h",  "dirent.h", "errno.h",     "fcntl.h",    "immintrin.h", "linux/",
-    "locale.h", "malloc.h", "netdb.h",  "nmmintrin.h", "poll.h",     "pthread.h",   "sched.h",
-    "signal.h", "stdlib.h", "sys/",     "unistd.h",    "xmmintrin.h"};
+    "arm_",        "cpuid.h", "dirent.h", "dlfcn.h",  "elf.h",   "errno.h",     "fcntl.h",
+    "immintrin.h", "linux/",  "locale.h", "malloc.h", "netdb.h", "nmmintrin.h", "poll.h",
+    "pthread.h",   "sched.h", "signal.h", "stdlib.h", "sys/",    "unistd.h",    "xmmintrin.h"};
 
 struct Include {
   std::string path;

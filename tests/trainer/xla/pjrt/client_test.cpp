@@ -1,0 +1,75 @@
+#include "trainer/xla/pjrt/client.h"
+
+#include "tests/trainer/xla/pjrt/fake_plugin_fixture.h"
+
+namespace berth {
+namespace {
+
+struct ClientTest : WithFakePlugin {
+  PjrtPlugin plugin{BERTH_FAKE_PLUGIN};
+};
+
+TEST_F(ClientTest, DescribesItsDevices) {
+  const PjrtClient client(plugin);
+  EXPECT_EQ(client.platform(), "fake");
+  EXPECT_EQ(client.platform_version(), "v7");
+  ASSERT_EQ(client.devices().size(), 2u);
+  EXPECT_EQ(client.devices()[1].id, 11);
+  EXPECT_EQ(client.devices()[1].kind, "abacus");
+  EXPECT_EQ(client.default_device_ids(2), (std::vector<int>{10, 11}));
+  const auto memory = client.memory_of(client.devices()[0]);
+  ASSERT_TRUE(memory.has_value());
+  EXPECT_EQ(memory->in_use, 5);
+  EXPECT_EQ(memory->limit, 100);
+  EXPECT_EQ(memory->peak_in_use, std::nullopt);
+}
+
+TEST_F(ClientTest, PassesOptionsOn) {
+  const PjrtClient client(plugin, {{"allocator", std::string("bfc")},
+                                   {"memory_fraction", 0.5f},
+                                   {"node", int64_t{-3}},
+                                   {"preallocate", false}});
+  EXPECT_EQ(control->create_options, "allocator=bfc memory_fraction=0.5 node=-3 preallocate=0");
+}
+
+TEST_F(ClientTest, FailureIsOneSentenceWithTheOptions) {
+  fail("Client_Create", PJRT_Error_Code_INVALID_ARGUMENT);
+  control->message = "No visible GPU devices.";
+  EXPECT_THAT(
+      [&] {
+        PjrtClient(plugin, {{"preallocate", false}});
+      },
+      ThrowsCode(Code::kUsage,
+                 "Client_Create failed: No visible GPU devices; check the "
+                 "device, its driver and the options (this was with "
+                 "preallocate=false)"));
+}
+
+TEST_F(ClientTest, OutOfMemoryIsTold) {
+  fail("Client_Create", PJRT_Error_Code_RESOURCE_EXHAUSTED);
+  EXPECT_THAT([&] { PjrtClient{plugin}; }, ThrowsCode(Code::kMemory));
+}
+
+TEST_F(ClientTest, NoDevices) {
+  control->devices = 0;
+  EXPECT_THAT([&] { PjrtClient{plugin}; },
+              ThrowsCode(Code::kUsage, "the plugin has no device that this process can use"));
+}
+
+TEST_F(ClientTest, HangingCreationEndsAtTheDeadline) {
+  control->hangs = "Client_Create";
+  EXPECT_THAT([&] { PjrtClient(plugin, {}, 0.05); },
+              ThrowsCode(Code::kUsage, "found no devices within 0.05 s; check that this machine"));
+  control->released = true;
+  EXPECT_TRUE(eventually([&] { return control->alive.size() == 1; }));
+  control->alive.clear();  // the client is left behind with the thread
+}
+
+TEST_F(ClientTest, MemoryIsUnknownIfThePluginFailsToTell) {
+  const PjrtClient client(plugin);
+  fail("Device_MemoryStats", PJRT_Error_Code_UNIMPLEMENTED);
+  EXPECT_EQ(client.memory_of(client.devices()[0]).has_value(), false);
+}
+
+}  // namespace
+}  // namespace berth

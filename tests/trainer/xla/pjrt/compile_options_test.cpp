@@ -1,0 +1,50 @@
+#include "trainer/xla/pjrt/compile_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/throws_code.h"
+
+namespace berth {
+namespace {
+
+using namespace std::string_literals;
+
+// The bytes that jax writes for one replica and one partition.
+TEST(CompileOptions, OneReplica) {
+  EXPECT_EQ(serialized({}),
+            "\x1a\x0f\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x20\x01\x28\x01"s);
+}
+
+TEST(CompileOptions, ManyReplicasTakeALongerVarint) {
+  EXPECT_EQ(serialized({.replicas = 127}).substr(13, 2), "\x20\x7f"s);
+  EXPECT_EQ(serialized({.replicas = 300}).substr(0, 2), "\x1a\x10"s);
+  EXPECT_EQ(serialized({.replicas = 300}).substr(13), "\x20\xac\x02\x28\x01"s);
+}
+
+TEST(CompileOptions, FlagsOfEveryKind) {
+  const std::string one = serialized({});
+  const auto flag = [&](PjrtValue value) {
+    return serialized({.flags = {{"k", std::move(value)}}}).substr(one.size());
+  };
+  EXPECT_EQ(flag("str"s), "\x3a\x0a\x0a\x01k\x12\x05\x0a\x03str"s);
+  EXPECT_EQ(flag(true), "\x3a\x07\x0a\x01k\x12\x02\x10\x01"s);
+  EXPECT_EQ(flag(false), "\x3a\x07\x0a\x01k\x12\x02\x10\x00"s);
+  EXPECT_EQ(flag(int64_t{300}), "\x3a\x08\x0a\x01k\x12\x03\x18\xac\x02"s);
+  EXPECT_EQ(flag(1.5f), "\x3a\x0e\x0a\x01k\x12\x09\x21\x00\x00\x00\x00\x00\x00\xf8\x3f"s);
+  EXPECT_THAT([&] { flag(std::vector<int64_t>{1}); }, ThrowsCode(Code::kInternal, "is a list"));
+}
+
+TEST(CompileOptions, LongNamesTakeALongerLength) {
+  const std::string name(200, 'x');
+  const std::string bytes = serialized({.flags = {{name, true}}}).substr(serialized({}).size());
+  EXPECT_EQ(bytes.substr(0, 6), "\x3a\xcf\x01\x0a\xc8\x01"s);
+  EXPECT_EQ(bytes.size(), 3u + 0xcf);
+}
+
+TEST(CompileOptions, NoReplicaIsABug) {
+  EXPECT_THAT([] { serialized({.replicas = 0}); }, ThrowsCode(Code::kInternal));
+}
+
+}  // namespace
+}  // namespace berth

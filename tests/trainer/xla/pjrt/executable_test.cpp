@@ -1,0 +1,116 @@
+#include "trainer/xla/pjrt/executable.h"
+
+#include <utility>
+
+#include "tests/trainer/xla/pjrt/fake_plugin_fixture.h"
+
+namespace berth {
+namespace {
+
+struct ExecutableTest : WithFakePlugin {
+  PjrtPlugin plugin{BERTH_FAKE_PLUGIN};
+  PjrtClient client{plugin};
+};
+
+TEST_F(ExecutableTest, ReturnsOutputsAndEvents) {
+  const auto program = PjrtExecutable::compile(client, "copy outputs=2");
+  const PjrtBuffer a = upload(client, {1}), b = upload(client, {2});
+  const PjrtArguments arguments = {&a, &b};
+  PjrtResults results = program.execute({&arguments, 1});
+  ASSERT_EQ(results.outputs.size(), 1u);
+  ASSERT_EQ(results.outputs[0].size(), 2u);
+  EXPECT_EQ(download(results.outputs[0][1]), (std::vector<float>{2}));
+  ASSERT_EQ(results.done.size(), 1u);
+  results.done[0].await();
+  EXPECT_FALSE(a.is_deleted());
+}
+
+TEST_F(ExecutableTest, RunsOnADeviceForEachReplica) {
+  const auto program = PjrtExecutable::compile(client, "copy replicas=2", {.replicas = 2});
+  EXPECT_EQ(program.replicas(), 2u);
+  EXPECT_EQ(program.device_ids(), (std::vector<int>{10, 11}));
+  const PjrtBuffer a = upload(client, {1}, 0), b = upload(client, {2}, 1);
+  const std::vector<PjrtArguments> arguments = {{&a}, {&b}};
+  const PjrtResults results = program.execute(arguments);
+  EXPECT_EQ(download(results.outputs[1][0]), (std::vector<float>{2}));
+  EXPECT_EQ(results.done.size(), 2u);
+}
+
+TEST_F(ExecutableTest, DonatedArgumentsAreDeleted) {
+  const auto program = PjrtExecutable::compile(client, "donate outputs=2");
+  const PjrtBuffer a = upload(client, {1}), b = upload(client, {2});
+  const PjrtArguments arguments = {&a, &b};
+  const int64_t keep[] = {1};
+  program.execute({&arguments, 1}, keep);
+  EXPECT_EQ(control->keep, "1");
+  EXPECT_TRUE(a.is_deleted());
+  EXPECT_FALSE(b.is_deleted());
+  EXPECT_THAT([&] { program.execute({&arguments, 1}); }, ThrowsCode(Code::kInternal));
+}
+
+TEST_F(ExecutableTest, ArgumentsMustFitTheReplicas) {
+  const auto program = PjrtExecutable::compile(client, "copy replicas=2", {.replicas = 2});
+  const PjrtBuffer a = upload(client, {1});
+  const std::vector<PjrtArguments> one = {{&a}}, uneven = {{&a}, {&a, &a}};
+  EXPECT_THAT([&] { program.execute(one); },
+              ThrowsCode(Code::kInternal, "of 2 replicas was given arguments for 1"));
+  EXPECT_THAT([&] { program.execute(uneven); },
+              ThrowsCode(Code::kInternal, "different numbers of arguments"));
+}
+
+TEST_F(ExecutableTest, TellsMemoryAndFlops) {
+  const auto program = PjrtExecutable::compile(client, "copy");
+  const auto memory = program.memory();
+  ASSERT_TRUE(memory.has_value());
+  EXPECT_EQ(memory->aliased, 90);
+  EXPECT_EQ(memory->total(), 1000 + 100 - 90 + 8 + 1);
+  EXPECT_EQ(program.flops(), 12);
+}
+
+TEST_F(ExecutableTest, TellsNothingIfThePluginFailsToTell) {
+  const auto program = PjrtExecutable::compile(client, "copy");
+  fail("Executable_GetCompiledMemoryStats", PJRT_Error_Code_UNIMPLEMENTED);
+  EXPECT_FALSE(program.memory().has_value());
+  fail("Executable_GetCostAnalysis", PJRT_Error_Code_UNIMPLEMENTED);
+  EXPECT_FALSE(program.flops().has_value());
+}
+
+TEST_F(ExecutableTest, IsTheSameAfterSerialization) {
+  const std::string bytes = PjrtExecutable::compile(client, "copy replicas=2").serialize();
+  EXPECT_EQ(bytes, "copy replicas=2");
+  EXPECT_EQ(PjrtExecutable::load(client, bytes).replicas(), 2u);
+  fail("Executable_DeserializeAndLoad");
+  EXPECT_THAT([&] { PjrtExecutable::load(client, bytes); },
+              ThrowsCode(Code::kCorrupt, "compile the program again"));
+}
+
+TEST_F(ExecutableTest, FailureOfTheDeviceIsThrownByTheEvent) {
+  const auto program = PjrtExecutable::compile(client, "copy");
+  const PjrtBuffer a = upload(client, {1});
+  const PjrtArguments arguments = {&a};
+  control->event_fails = "LoadedExecutable_Execute";
+  PjrtResults results = program.execute({&arguments, 1});
+  EXPECT_THAT([&] { results.done[0].await(); }, ThrowsCode(Code::kInternal, "Event_Await failed"));
+}
+
+TEST_F(ExecutableTest, AThousandExecutionsLeaveNothingBehind) {
+  const auto program = PjrtExecutable::compile(client, "donate outputs=2");
+  std::vector<PjrtBuffer> state;
+  state.push_back(upload(client, {1}));
+  state.push_back(upload(client, {2}));
+  const size_t before = control->alive.size();
+  for (int i = 0; i < 1000; ++i) {
+    const PjrtArguments arguments = {&state[0], &state[1]};
+    PjrtResults results = program.execute({&arguments, 1});
+    state = std::move(results.outputs[0]);
+    if (i % 3 == 0) results.done[0].await();
+    if (i % 7 == 0) {
+      EXPECT_EQ(download(state[1]), (std::vector<float>{2}));
+    }
+  }
+  EXPECT_EQ(control->alive.size(), before);
+  EXPECT_EQ(control->calls["LoadedExecutable_Execute"], 1000);
+}
+
+}  // namespace
+}  // namespace berth

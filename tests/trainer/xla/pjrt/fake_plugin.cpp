@@ -1,0 +1,147 @@
+#include "tests/trainer/xla/pjrt/fake_plugin.h"
+
+#include "tests/trainer/xla/pjrt/fake_objects.h"
+
+// A PJRT plugin for tests, as a shared library. Its programs are words:
+//
+//   "copy"              every output is a copy of the argument at its place
+//   "donate"            the same, but arguments are deleted unless the execution keeps them
+//   "... outputs=N"     N outputs, 1 without it
+//   "... replicas=N"    runs on the first N devices, 1 without it
+//
+// It counts what is created and destroyed, and fails or hangs where the control says so.
+
+void fake_Error_Destroy(PJRT_Error_Destroy_Args* args) { destroyed("error", args->error); }
+void fake_Error_Message(PJRT_Error_Message_Args* args) {
+  args->message = args->error->message.data();
+  args->message_size = args->error->message.size();
+}
+FAKE(Error_GetCode) {
+  args->code = args->error->code;
+  return nullptr;
+}
+
+FAKE(Plugin_Initialize) { return nullptr; }
+FAKE(Plugin_Attributes) {
+  static const int64_t version[] = {1, 2, 3};
+  static const PJRT_NamedValue value = [] {
+    PJRT_NamedValue attribute = named("stablehlo_current_version", PJRT_NamedValue_kInt64List);
+    attribute.int64_array_value = version;
+    attribute.value_size = 3;
+    return attribute;
+  }();
+  args->attributes = &value;
+  args->num_attributes = 1;
+  return nullptr;
+}
+
+FAKE(Event_Destroy) {
+  destroyed("event", args->event);
+  return nullptr;
+}
+FAKE(Event_IsReady) {
+  args->is_ready = true;
+  return nullptr;
+}
+FAKE(Event_Await) { return args->event->fails ? make_error() : nullptr; }
+
+FAKE(Client_Create) {
+  std::ostringstream options;
+  for (size_t i = 0; i < args->num_options; ++i) {
+    const PJRT_NamedValue& option = args->create_options[i];
+    options << (i == 0 ? "" : " ") << std::string(option.name, option.name_size) << '=';
+    if (option.type == PJRT_NamedValue_kString) {
+      options << std::string(option.string_value, option.value_size);
+    } else if (option.type == PJRT_NamedValue_kInt64) {
+      options << option.int64_value;
+    } else if (option.type == PJRT_NamedValue_kFloat) {
+      options << option.float_value;
+    } else {
+      options << option.bool_value;
+    }
+  }
+  auto* client = new PJRT_Client;
+  {
+    const std::lock_guard lock(control.lock);
+    control.create_options = options.str();
+    for (size_t i = 0; i < control.devices; ++i) {
+      client->devices.push_back({{static_cast<int>(10 + i)}});
+    }
+  }
+  for (PJRT_Device& device : client->devices) client->pointers.push_back(&device);
+  args->client = created("client", client);
+  return nullptr;
+}
+FAKE(Client_Destroy) {
+  destroyed("client", args->client);
+  return nullptr;
+}
+FAKE(Client_PlatformName) {
+  args->platform_name = "fake!";  // the sizes count, not a final zero
+  args->platform_name_size = 4;
+  return nullptr;
+}
+FAKE(Client_PlatformVersion) {
+  args->platform_version = "v7!";
+  args->platform_version_size = 2;
+  return nullptr;
+}
+FAKE(Client_AddressableDevices) {
+  args->addressable_devices = args->client->pointers.data();
+  args->num_addressable_devices = args->client->pointers.size();
+  return nullptr;
+}
+FAKE(Client_DefaultDeviceAssignment) {
+  for (int i = 0; i < args->num_replicas; ++i) args->default_assignment[i] = 10 + i;
+  return nullptr;
+}
+FAKE(Device_GetDescription) {
+  args->device_description = &args->device->description;
+  return nullptr;
+}
+FAKE(DeviceDescription_Id) {
+  args->id = args->device_description->id;
+  return nullptr;
+}
+FAKE(DeviceDescription_Kind) {
+  args->device_kind = "abacus!";
+  args->device_kind_size = 6;
+  return nullptr;
+}
+FAKE(Device_MemoryStats) {
+  args->bytes_in_use = 5;
+  args->bytes_limit = 100;
+  args->bytes_limit_is_set = true;
+  return nullptr;
+}
+
+extern "C" {
+
+__attribute__((visibility("default"))) FakePluginControl* fake_plugin_control() { return &control; }
+
+__attribute__((visibility("default"))) const PJRT_Api* GetPjrtApi() {
+  static PJRT_Api table;
+  table = {};
+  table.struct_size = control.struct_size;
+  table.pjrt_api_version.struct_size = PJRT_Api_Version_STRUCT_SIZE;
+  table.pjrt_api_version.major_version = control.major_version;
+  table.pjrt_api_version.minor_version = control.minor_version;
+#define HAS(name) table.PJRT_##name = fake_##name
+  HAS(Error_Destroy), HAS(Error_Message), HAS(Error_GetCode);
+  HAS(Plugin_Initialize), HAS(Plugin_Attributes);
+  HAS(Event_Destroy), HAS(Event_IsReady), HAS(Event_Await);
+  HAS(Client_Create), HAS(Client_Destroy), HAS(Client_PlatformName), HAS(Client_PlatformVersion);
+  HAS(Client_AddressableDevices), HAS(Client_DefaultDeviceAssignment), HAS(Client_Compile);
+  HAS(Client_BufferFromHostBuffer), HAS(Device_GetDescription), HAS(Device_MemoryStats);
+  HAS(DeviceDescription_Id), HAS(DeviceDescription_Kind);
+  HAS(Buffer_Destroy), HAS(Buffer_Dimensions), HAS(Buffer_ElementType), HAS(Buffer_Delete);
+  HAS(Buffer_OnDeviceSizeInBytes), HAS(Buffer_ToHostBuffer), HAS(Buffer_IsDeleted);
+  HAS(LoadedExecutable_Destroy), HAS(LoadedExecutable_GetExecutable);
+  HAS(LoadedExecutable_AddressableDevices), HAS(LoadedExecutable_Execute);
+  HAS(Executable_Destroy), HAS(Executable_NumOutputs), HAS(Executable_GetCompiledMemoryStats);
+  HAS(Executable_GetCostAnalysis), HAS(Executable_Serialize), HAS(Executable_DeserializeAndLoad);
+#undef HAS
+  return control.has_table ? &table : nullptr;
+}
+
+}  // extern "C"

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "storage/base/dtype.h"
+#include "trainer/xla/pjrt/buffer.h"
+#include "trainer/xla/pjrt/named_value.h"
+#include "trainer/xla/pjrt/plugin.h"
+
+struct PJRT_Client;
+struct PJRT_Device;
+
+namespace berth {
+
+// One device that this process can use. Lives as long as its client.
+struct PjrtDevice {
+  int id = 0;        // global: unique over all processes
+  std::string kind;  // "cpu", "TPU v5 lite", "NVIDIA H100 80GB HBM3"
+  PJRT_Device* handle = nullptr;
+};
+
+// The memory of one device, in bytes, as far as the plugin tells.
+struct PjrtDeviceMemory {
+  int64_t in_use = 0;
+  std::optional<int64_t> peak_in_use{};
+  std::optional<int64_t> limit{};
+};
+
+// A plugin at work: its devices, and the buffers and executables on them.
+//
+// Thread-safe, as PJRT promises. Must be destroyed after all buffers, events and executables that
+// were made with it, and before its plugin.
+class PjrtClient {
+ public:
+  // Takes the devices. Throws kUsage where there is none, where an option is not accepted, or where
+  // it takes longer than `deadline_s` seconds, and kMemory where memory runs out.
+  explicit PjrtClient(const PjrtPlugin& plugin, const std::vector<PjrtNamedValue>& options = {},
+                      double deadline_s = 60);
+  ~PjrtClient();
+  PjrtClient(const PjrtClient&) = delete;
+  PjrtClient& operator=(const PjrtClient&) = delete;
+
+  const PjrtPlugin& plugin() const { return plugin_; }
+  const PjrtApi& api() const { return plugin_.api(); }       // for this folder
+  PJRT_Client* handle() const { return client_; }            // stays owned by this object
+  const std::string& platform() const { return platform_; }  // "cpu", "tpu", "cuda"
+  const std::string& platform_version() const { return platform_version_; }
+
+  // The devices of this process, at least one.
+  std::span<const PjrtDevice> devices() const { return devices_; }
+  // The ids of the devices that `replicas` replicas get if nothing else is asked for.
+  std::vector<int> default_device_ids(int replicas) const;
+  // nullopt where the plugin does not tell.
+  std::optional<PjrtDeviceMemory> memory_of(const PjrtDevice& device) const;
+
+  // Copies a tensor to a device. `values` are row-major, as many as `dimensions` say; no dimensions
+  // make a scalar. bool takes one byte, 0 or 1. `values` may be freed when this returns.
+  PjrtBuffer upload(std::span<const std::byte> values, DType dtype,
+                    std::span<const int64_t> dimensions, const PjrtDevice& device) const;
+  // The same without waiting and, where the plugin can, without another copy on the host.
+  [[nodiscard]] PjrtUpload start_upload(std::span<const std::byte> values, DType dtype,
+                                        std::span<const int64_t> dimensions,
+                                        const PjrtDevice& device) const;
+
+ private:
+  PjrtUpload upload_with(int semantics, std::span<const std::byte> values, DType dtype,
+                         std::span<const int64_t> dimensions, const PjrtDevice& device) const;
+  void read_devices();
+
+  const PjrtPlugin& plugin_;
+  PJRT_Client* client_ = nullptr;
+  std::string platform_, platform_version_;
+  std::vector<PjrtDevice> devices_;
+};
+
+}  // namespace berth

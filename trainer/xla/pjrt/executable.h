@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trainer/xla/pjrt/buffer.h"
+#include "trainer/xla/pjrt/client.h"
+#include "trainer/xla/pjrt/compile_options.h"
+#include "trainer/xla/pjrt/event.h"
+
+struct PJRT_Executable;
+struct PJRT_LoadedExecutable;
+
+namespace berth {
+
+// What one execution needs in the memory of each device, in bytes, as the compiler planned it.
+struct PjrtProgramMemory {
+  int64_t arguments = 0;
+  int64_t outputs = 0;
+  int64_t aliased = 0;  // the outputs that take the place of donated arguments
+  int64_t temporary = 0;
+  int64_t code = 0;
+  // What an execution takes in all.
+  int64_t total() const { return arguments + outputs - aliased + temporary + code; }
+};
+
+// The arguments of one replica, in the order of the program's parameters.
+using PjrtArguments = std::vector<const PjrtBuffer*>;
+
+// What an execution returns, at once and before the devices have computed it.
+struct PjrtResults {
+  std::vector<std::vector<PjrtBuffer>> outputs;  // [replica][output]; usable as arguments at once
+  std::vector<PjrtEvent> done;                   // [replica]
+};
+
+// A compiled program on the devices of a client. The program is a StableHLO module, as text or as
+// MLIR bytecode, whose public function is @main.
+//
+// A parameter with the attribute `tf.aliasing_output = i : i32` is donated: output i takes its
+// memory, and the buffer passed for it is deleted by the execution. Each execution therefore needs
+// another buffer for it, normally output i of the execution before.
+//
+// Thread-safe except for moves. Must be destroyed before the PjrtClient.
+class PjrtExecutable {
+ public:
+  // Compiles. Throws kInternal, with the compiler's message, for a program or an option that the
+  // plugin does not accept, and kMemory where the program does not fit.
+  static PjrtExecutable compile(const PjrtClient& client, std::string_view program,
+                                const PjrtCompileOptions& options = {});
+  // Loads what serialize() returned for a client of the same plugin on the same kind of device.
+  // Throws kCorrupt where the plugin does not accept it, and kUsage where it cannot load. Plugins
+  // trust these bytes: never pass any that were not checked against damage.
+  static PjrtExecutable load(const PjrtClient& client, std::string_view serialized);
+  ~PjrtExecutable();
+  PjrtExecutable(PjrtExecutable&& other) noexcept;
+  PjrtExecutable& operator=(PjrtExecutable&& other) noexcept;
+
+  // Throws kUsage where the plugin cannot.
+  std::string serialize() const;
+
+  // Starts one execution: arguments[r] on the device of replica r. Returns when it is enqueued. The
+  // arguments may be destroyed then. `keep` lists parameters that are not donated this time,
+  // although the program's attributes say so. Throws kInternal for arguments that do not fit the
+  // program, and kMemory. A failure while the devices compute is thrown by `done`, and by downloads
+  // of outputs.
+  PjrtResults execute(std::span<const PjrtArguments> arguments,
+                      std::span<const int64_t> keep = {}) const;
+
+  size_t outputs() const { return outputs_; }
+  size_t replicas() const { return device_ids_.size(); }
+  // The id of the device of each replica.
+  const std::vector<int>& device_ids() const { return device_ids_; }
+
+  // nullopt where the plugin does not tell.
+  std::optional<PjrtProgramMemory> memory() const;
+  std::optional<double> flops() const;  // of one execution on one device, as the compiler counts
+
+ private:
+  PjrtExecutable(const PjrtClient& client, PJRT_LoadedExecutable* loaded);
+  void release() noexcept;
+
+  const PjrtClient* client_;
+  PJRT_LoadedExecutable* loaded_ = nullptr;
+  PJRT_Executable* executable_ = nullptr;
+  size_t outputs_ = 0;
+  std::vector<int> device_ids_;
+};
+
+}  // namespace berth

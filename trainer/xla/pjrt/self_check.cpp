@@ -1,0 +1,134 @@
+#include "trainer/xla/pjrt/self_check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "storage/base/error.h"
+#include "trainer/xla/pjrt/executable.h"
+#include "trainer/xla/pjrt/self_check_program.h"
+
+namespace berth {
+namespace {
+
+constexpr int kSteps = 4;
+// The largest acceptable difference, relative to the size of what is compared. Right plugins differ
+// by 2e-6, the wrong one by 1.3.
+constexpr double kTolerance = 1e-3;
+
+struct Outcome {
+  CheckProgram::State state;
+  std::vector<double> losses;
+};
+
+Outcome on_host() {
+  Outcome outcome{CheckProgram::first_state(), {}};
+  const std::vector<float> x = CheckProgram::x(), t = CheckProgram::t();
+  for (int k = 0; k < kSteps; ++k) {
+    outcome.losses.push_back(CheckProgram::step(outcome.state, x, t));
+  }
+  return outcome;
+}
+
+PjrtBuffer upload(const PjrtClient& client, const std::vector<float>& values,
+                  const std::vector<int64_t>& dimensions) {
+  return client.upload(std::as_bytes(std::span(values)), DType::kF32, dimensions,
+                       client.devices().front());
+}
+
+Outcome on_device(const PjrtClient& client, bool donated, const ExecutableCache& cache) {
+  const PjrtExecutable program = cache.compile(client, CheckProgram::text(donated));
+  Outcome outcome{CheckProgram::first_state(), {}};
+  std::vector<PjrtBuffer> state;
+  for (size_t i = 0; i < outcome.state.size(); ++i) {
+    state.push_back(
+        upload(client, outcome.state[i], CheckProgram::dimensions(i % CheckProgram::kParameters)));
+  }
+  const std::vector<int64_t> dimensions = {CheckProgram::kRows, CheckProgram::kInner};
+  const PjrtBuffer x = upload(client, CheckProgram::x(), dimensions);
+  const PjrtBuffer t = upload(client, CheckProgram::t(), dimensions);
+
+  for (int k = 0; k < kSteps; ++k) {
+    PjrtArguments arguments;
+    for (const PjrtBuffer& buffer : state) arguments.push_back(&buffer);
+    arguments.push_back(&x);
+    arguments.push_back(&t);
+    PjrtResults results = program.execute({&arguments, 1});
+    state = std::move(results.outputs[0]);
+    float loss = 0;
+    state.back().download(std::as_writable_bytes(std::span(&loss, 1)));
+    state.pop_back();
+    outcome.losses.push_back(loss);
+  }
+  for (size_t i = 0; i < state.size(); ++i) {
+    state[i].download(std::as_writable_bytes(std::span(outcome.state[i])));
+  }
+  return outcome;
+}
+
+// The largest difference of any tensor's change since the start, and of any loss, each relative to
+// its size. Infinite where a number is not finite.
+double difference(const Outcome& a, const Outcome& b) {
+  double worst = 0;
+  const auto compare = [&](double squares, double size) {
+    const double relative = std::sqrt(squares / size);
+    worst = std::isfinite(relative) ? std::max(worst, relative) : HUGE_VAL;
+  };
+  const CheckProgram::State start = CheckProgram::first_state();
+  for (size_t i = 0; i < start.size(); ++i) {
+    double squares = 0, size = 0;
+    for (size_t j = 0; j < start[i].size(); ++j) {
+      squares += std::pow(double{a.state[i][j]} - b.state[i][j], 2);
+      size += std::pow(double{b.state[i][j]} - start[i][j], 2);
+    }
+    compare(squares, size);
+  }
+  for (size_t k = 0; k < a.losses.size(); ++k) {
+    compare(std::pow(a.losses[k] - b.losses[k], 2), std::pow(b.losses[k], 2));
+  }
+  return worst;
+}
+
+std::string program_text(bool donated) {
+  return std::string("a small training program ") + (donated ? "with" : "without") +
+         " donated state";
+}
+
+Error refusal(const std::string& problem, const PjrtClient& client) {
+  return Error(Code::kUsage, problem, client.plugin().path(), "use another version of the plugin");
+}
+
+Error wrong_numbers(bool donated, double relative, const PjrtClient& client) {
+  std::string amount = "are not finite";
+  if (std::isfinite(relative)) {
+    char text[64];
+    std::snprintf(text, sizeof text, "differ from the host's by %.2g %%", 100 * relative);
+    amount = text;
+  }
+  return refusal("computes wrong numbers: those of " + std::to_string(kSteps) + " steps of " +
+                     program_text(donated) + " " + amount,
+                 client);
+}
+
+}  // namespace
+
+double check_difference(const PjrtClient& client, bool donated, const ExecutableCache& cache) {
+  return difference(on_device(client, donated, cache), on_host());
+}
+
+void check_computes_correctly(const PjrtClient& client, const ExecutableCache& cache) {
+  for (const bool donated : {true, false}) {
+    double relative = 0;
+    try {
+      relative = check_difference(client, donated, cache);
+    } catch (const Error& error) {
+      if (error.code() == Code::kMemory || error.code() == Code::kUnavailable) throw;
+      throw refusal("cannot run " + program_text(donated) + ": " + error.problem(), client);
+    }
+    if (!(relative <= kTolerance)) throw wrong_numbers(donated, relative, client);
+  }
+}
+
+}  // namespace berth
