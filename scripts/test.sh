@@ -65,6 +65,7 @@ train_twice() {
 
 ! command -v ccache >/dev/null || export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 step "dependencies" bash scripts/install-dependencies.sh --build --test
+step "XLA plugins" bash scripts/install-xla-plugin.sh
 step "format" check_format
 step "dev: AddressSanitizer, UndefinedBehaviorSanitizer" build_and_test dev all
 step "release: what depends on optimization" build_and_test release optimized_tests --label-regex optimized

@@ -1,0 +1,151 @@
+#include <algorithm>
+#include <cmath>
+
+#include "tests/support/captured_log.h"
+#include "tests/support/scratch_directory.h"
+#include "tests/support/throws_code.h"
+#include "tests/trainer/xla/pjrt/plugins/real_plugin.h"
+#include "trainer/xla/pjrt/executable_cache.h"
+#include "trainer/xla/pjrt/self_check.h"
+#include "trainer/xla/pjrt/self_check_program.h"
+
+namespace berth {
+namespace {
+
+// Trains the two layers of the self check.
+class RealTraining : public WithRealPlugin {
+ protected:
+  void SetUp() override {
+    WithRealPlugin::SetUp();
+    if (IsSkipped()) return;
+    const CheckProgram::State first = CheckProgram::first_state();
+    for (size_t i = 0; i < first.size(); ++i) {
+      state.push_back(
+          upload(first[i], DType::kF32, CheckProgram::dimensions(i % CheckProgram::kParameters)));
+    }
+    const std::vector<int64_t> dimensions = {CheckProgram::kRows, CheckProgram::kInner};
+    x = upload(CheckProgram::x(), DType::kF32, dimensions);
+    t = upload(CheckProgram::t(), DType::kF32, dimensions);
+  }
+
+  // Starts one step and returns where its loss will be.
+  PjrtBuffer start_step(const PjrtExecutable& program, std::span<const int64_t> keep = {}) {
+    PjrtArguments arguments;
+    for (const PjrtBuffer& buffer : state) arguments.push_back(&buffer);
+    arguments.push_back(&x);
+    arguments.push_back(&t);
+    PjrtResults results = program.execute({&arguments, 1}, keep);
+    old_state = std::move(state);
+    state = std::move(results.outputs[0]);
+    PjrtBuffer loss = std::move(state.back());
+    state.pop_back();
+    return loss;
+  }
+
+  std::vector<PjrtBuffer> state, old_state;
+  PjrtBuffer x, t;
+};
+INSTANTIATE_TEST_SUITE_P(Plugins, RealTraining, kGoodPlugins, version_name);
+
+TEST_P(RealTraining, DonatedStateTrainsAsTheHostDoes) {
+  const auto program = PjrtExecutable::compile(*client, CheckProgram::text(true));
+  constexpr size_t kSteps = 10;
+  std::vector<float> losses(kSteps);
+  PjrtEvent before;  // each loss is read while the next step runs
+  for (size_t k = 0; k < kSteps; ++k) {
+    const PjrtBuffer loss = start_step(program);
+    before.await();
+    before = loss.start_download(std::as_writable_bytes(std::span(&losses[k], 1)));
+  }
+  before.await();
+
+  CheckProgram::State host = CheckProgram::first_state();
+  for (size_t k = 0; k < kSteps; ++k) {
+    const double loss = CheckProgram::step(host, CheckProgram::x(), CheckProgram::t());
+    EXPECT_NEAR(losses[k] / loss, 1, 1e-5) << k;
+  }
+  for (size_t p = 0; p < CheckProgram::kParameters; ++p) {
+    const std::vector<float> device = download(state[p]);
+    double worst = 0;
+    for (size_t i = 0; i < device.size(); ++i) {
+      worst = std::max(worst, std::abs(double{device[i]} - host[p][i]));
+    }
+    EXPECT_LT(worst, 2e-5) << p;
+    RecordProperty("largest_difference_" + std::to_string(p), std::to_string(worst));
+  }
+}
+
+TEST_P(RealTraining, DonatedBuffersAreDeletedUnlessKept) {
+  const auto program = PjrtExecutable::compile(*client, CheckProgram::text(true));
+  start_step(program);
+  for (const PjrtBuffer& buffer : old_state) EXPECT_TRUE(buffer.is_deleted());
+  EXPECT_FALSE(x.is_deleted());
+  const int64_t keep[] = {0, 1};
+  const std::vector<float> before = download(state[1]);
+  start_step(program, keep);
+  EXPECT_FALSE(old_state[0].is_deleted());
+  EXPECT_TRUE(old_state[2].is_deleted());
+  EXPECT_EQ(download(old_state[1]), before);
+}
+
+TEST_P(RealTraining, MemoryCountsDonatedStateOnce) {
+  int64_t state_bytes = 0;
+  for (const PjrtBuffer& buffer : state) state_bytes += static_cast<int64_t>(buffer.size_bytes());
+  const auto donated = PjrtExecutable::compile(*client, CheckProgram::text(true)).memory();
+  const auto copied = PjrtExecutable::compile(*client, CheckProgram::text(false)).memory();
+  ASSERT_TRUE(donated.has_value() && copied.has_value());
+  EXPECT_EQ(donated->aliased, state_bytes);
+  EXPECT_EQ(copied->aliased, 0);
+  EXPECT_GE(donated->arguments, state_bytes);
+  EXPECT_GT(donated->temporary, 0);
+}
+
+TEST_P(RealTraining, LoadedProgramComputesTheSame) {
+  const auto program = PjrtExecutable::compile(*client, CheckProgram::text(false));
+  const auto loaded = PjrtExecutable::load(*client, program.serialize());
+  EXPECT_EQ(loaded.outputs(), program.outputs());
+  EXPECT_EQ(loaded.device_ids(), program.device_ids());
+  start_step(program);
+  const std::vector<float> compiled = download(state[1]);
+  state = std::move(old_state);
+  start_step(loaded);
+  EXPECT_EQ(download(state[1]), compiled);
+}
+
+TEST_P(RealTraining, BytesThatAreNoProgramAreRefused) {
+  EXPECT_THAT([&] { PjrtExecutable::load(*client, "no program"); }, ThrowsCode(Code::kCorrupt));
+}
+
+TEST_P(RealTraining, CacheServesTheSecondCompilation) {
+  const ScratchDirectory scratch;
+  const ExecutableCache cache(scratch / "cache");
+  CapturedLog log;
+  cache.compile(*client, CheckProgram::text(true));
+  const auto cached = cache.compile(*client, CheckProgram::text(true));
+  EXPECT_EQ(log.lines(), "");
+  CheckProgram::State host = CheckProgram::first_state();
+  const double loss = CheckProgram::step(host, CheckProgram::x(), CheckProgram::t());
+  EXPECT_NEAR(download(start_step(cached))[0] / loss, 1, 1e-5);
+}
+
+TEST_P(RealTraining, SelfCheckAccepts) {
+  const ScratchDirectory scratch;
+  const ExecutableCache cache(scratch / "cache");
+  check_computes_correctly(*client, cache);
+  check_computes_correctly(*client, cache);  // with programs from the cache
+  EXPECT_LT(check_difference(*client, true, cache), 1e-5);
+}
+
+class WrongPlugin : public WithRealPlugin {};
+INSTANTIATE_TEST_SUITE_P(Plugins, WrongPlugin, testing::Values("0.81"), version_name);
+
+TEST_P(WrongPlugin, SelfCheckRefuses) {
+  EXPECT_THAT([&] { check_computes_correctly(*client, ExecutableCache("")); },
+              ThrowsCode(Code::kUsage,
+                         "pjrt-cpu-0.81.so: computes wrong numbers: those of 4 steps of a small "
+                         "training program with donated state differ from the host's by "));
+  EXPECT_LT(check_difference(*client, false, ExecutableCache("")), 1e-5);
+}
+
+}  // namespace
+}  // namespace berth
