@@ -45,10 +45,12 @@ Value softmax(Value scores) {
   return powers / broadcast(reduce_sum(powers, {3}), scores.shape(), rows);
 }
 
-// Whether query and key are of one sequence: kPred [R,A,S,S].
-Value same_sequence(const ForwardPass& pass, const Dims& shape) {
-  return compare(broadcast(pass.batch.segment, shape, {0, 2}), Comparison::kEqual,
-                 broadcast(pass.batch.segment, shape, {0, 3}));
+// Whether query and key are of one sequence: kPred [R,S,S].
+Value same_sequence(const ForwardPass& pass) {
+  const Value segment = pass.batch.segment;
+  const Dims shape = {segment.size(0), segment.size(1), segment.size(1)};
+  return compare(broadcast(segment, shape, {0, 1}), Comparison::kEqual,
+                 broadcast(segment, shape, {0, 2}));
 }
 
 // The number of eight columns with which each token's sequence begins: u32 [R,S].
@@ -63,16 +65,15 @@ Value first_blocks(const ForwardPass& pass) {
 // Vaswani et al. 2017, arXiv:1706.03762, section 3.2.
 Value attend(ForwardPass& pass, int64_t layer, Value x, Value positions) {
   const ModelConfig& config = pass.config;
-  const ElementType factors =
-      pass.product_dtype == DType::kBF16 ? ElementType::kBF16 : ElementType::kF32;
   const auto [q, k, v] = project(pass, layer, x);
   Value scores =
-      dot(convert(q, factors), convert(k, factors),
+      dot(pass.rounded(q), pass.rounded(k),
           {.contracted_x = {3}, .contracted_y = {3}, .batch_x = {0, 2}, .batch_y = {0, 2}});
   if (positions) scores = scores + relative_scores(pass, layer, positions, q, k);
   const double terms = positions ? 3 : 1;
   scores = scores * (1 / std::sqrt(static_cast<double>(config.head_size()) * terms));
-  scores = select(same_sequence(pass, scores.shape()), scores, constant(pass.graph(), -1e30));
+  scores = select(broadcast(same_sequence(pass), scores.shape(), {0, 2, 3}), scores,
+                  constant(pass.graph(), -1e30));
   Value probabilities = softmax(scores);  // [R,A,S,S]
   if (pass.masks) {
     probabilities =
@@ -81,7 +82,7 @@ Value attend(ForwardPass& pass, int64_t layer, Value x, Value positions) {
                                        pass.batch.token_number, first_blocks(pass));
   }
   const Value attended =
-      dot(convert(probabilities, factors), convert(v, factors),
+      dot(pass.rounded(probabilities), pass.rounded(v),
           {.contracted_x = {3}, .contracted_y = {1}, .batch_x = {0, 1}, .batch_y = {0, 2}});
   return reshape(transpose(attended, {0, 2, 1, 3}), x.shape());  // [R,A,S,D] to [T,H]
 }

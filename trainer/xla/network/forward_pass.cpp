@@ -24,10 +24,13 @@ Value ForwardPass::parameter(const std::string& name) const {
   return found->second;
 }
 
+Value ForwardPass::rounded(Value x) const {
+  return product_dtype == DType::kBF16 ? convert(x, ElementType::kBF16) : x;
+}
+
 Value ForwardPass::product(Value x, Value w) const {
-  const bool is_rounded = product_dtype == DType::kBF16 && w.size(0) >= kFewestRoundedOutputs;
-  const ElementType factors = is_rounded ? ElementType::kBF16 : ElementType::kF32;
-  return dot(convert(x, factors), convert(w, factors), {.contracted_x = {1}, .contracted_y = {1}});
+  const stablehlo::DotDims dims{.contracted_x = {1}, .contracted_y = {1}};
+  return w.size(0) < kFewestRoundedOutputs ? dot(x, w, dims) : dot(rounded(x), rounded(w), dims);
 }
 
 Value ForwardPass::linear(Value x, const std::string& name) const {

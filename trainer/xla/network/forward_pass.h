@@ -36,6 +36,7 @@ struct ForwardPass {
   stablehlo::Graph& graph() const { return batch.input_ids.graph(); }
   stablehlo::Value parameter(const std::string& name) const;  // throws kInternal if it is missing
 
+  stablehlo::Value rounded(stablehlo::Value x) const;  // to product_dtype
   // y [N,M] = x [N,K] w^T, w [M,K]. The factors are rounded to product_dtype if M is at least 16.
   stablehlo::Value product(stablehlo::Value x, stablehlo::Value w) const;
   // y = x w^T + b with the parameters NAME.weight, of which all but the first dimension are joined,

@@ -37,8 +37,6 @@ Value relative_scores(ForwardPass& pass, int64_t layer, Value positions, Value q
   const ModelConfig& config = pass.config;
   const LayerNames names = layer_names(config, layer);
   const int64_t length = q.size(1);
-  const ElementType factors =
-      pass.product_dtype == DType::kBF16 ? ElementType::kBF16 : ElementType::kF32;
   const Value numbers = iota(pass.graph(), ElementType::kU32, {positions.size(0)}, 0);
   const Value dropped =
       pass.dropout(positions, config.hidden_dropout_prob,
@@ -52,13 +50,13 @@ Value relative_scores(ForwardPass& pass, int64_t layer, Value positions, Value q
     const Value all = pass.add_adapter(pass.linear(dropped, name), dropped, layer, part,
                                        position_adapter_site(layer, part), numbers);
     const Value each = gather_rows(all, constant(pass.graph(), rows));
-    return convert(reshape(each, {2 * length - 1, config.num_attention_heads, config.head_size()}),
-                   factors);
+    return pass.rounded(
+        reshape(each, {2 * length - 1, config.num_attention_heads, config.head_size()}));
   };
   // x [R,S,A,D] by [2S-1,A,D] to [A,R,S,2S-1], and with rows first.
   const auto multiply = [&](Value x, Value of_positions) {
     const Value scores =
-        dot(convert(x, factors), of_positions,
+        dot(pass.rounded(x), of_positions,
             {.contracted_x = {3}, .contracted_y = {2}, .batch_x = {2}, .batch_y = {1}});
     return transpose(scores, {1, 0, 2, 3});
   };
