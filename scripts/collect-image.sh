@@ -4,7 +4,7 @@
 #   bash scripts/collect-image.sh BINARY ROOT
 #
 #   /usr/local/bin/berth            the stripped binary
-#   /lib/..., /lib64/...            the shared libraries that it loads, and the dynamic loader
+#   /lib/..., /lib64/...            the shared libraries that it loads, the dynamic loader, and what plugins load besides
 #   /usr/local/share/berth/model    the bundled model
 #   /job/data/df.pickle             the sample; /job is the working directory
 #   /etc                            passwd, group, nsswitch.conf and CA certificates
@@ -17,6 +17,9 @@ install -d -m 1777 "$root"/tmp "$root"/job
 strip --strip-all -o "$root/usr/local/bin/berth" "$binary"
 
 libraries=$(ldd "$binary" | grep -o '/[^ ]*')
+# PJRT plugins also name parts of the C library that are empty since glibc 2.34 and that the binary does not name.
+c_library=$(dirname "$(grep -m 1 '/libc\.so' <<<"$libraries")")
+libraries+=" $c_library/libdl.so.2 $c_library/libpthread.so.0 $c_library/librt.so.1"
 for library in $libraries; do
   install -D -m 0755 "$(realpath "$library")" "$root$library"
 done
