@@ -67,11 +67,12 @@ std::string options_text(const std::vector<PjrtNamedValue>& options) {
 
 PJRT_Client* create_within(double deadline_s, const PjrtApi& api,
                            const std::vector<PjrtNamedValue>& options) {
-  // Shared with a thread that may have to be left behind.
+  // A thread that has to be left behind may outlive the plugin, so it has copies and shares
+  // `created`.
   const auto created = std::make_shared<PJRT_Client*>(nullptr);
   try {
     run_within(
-        deadline_s, [&api, created, options] { *created = create(api, options); },
+        deadline_s, [api, created, options] { *created = create(api, options); },
         [&] {
           std::ostringstream text;
           text << "found no devices within " << deadline_s << " s";

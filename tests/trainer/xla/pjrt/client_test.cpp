@@ -65,6 +65,16 @@ TEST_F(ClientTest, HangingCreationEndsAtTheDeadline) {
   control->alive.clear();  // the client is left behind with the thread
 }
 
+TEST_F(ClientTest, HangingCreationMayFailAfterThePluginIsGone) {
+  control->hangs = control->fails = "Client_Create";
+  {
+    const PjrtPlugin passing(BERTH_FAKE_PLUGIN);
+    EXPECT_THAT([&] { PjrtClient(passing, {}, 0.05); }, ThrowsCode(Code::kUsage));
+  }
+  control->released = true;
+  EXPECT_TRUE(eventually([&] { return control->destroyed_errors == 1; }));
+}
+
 TEST_F(ClientTest, MemoryIsUnknownIfThePluginFailsToTell) {
   const PjrtClient client(plugin);
   fail("Device_MemoryStats", PJRT_Error_Code_UNIMPLEMENTED);

@@ -11,7 +11,11 @@
 //
 // It counts what is created and destroyed, and fails or hangs where the control says so.
 
-void fake_Error_Destroy(PJRT_Error_Destroy_Args* args) { destroyed("error", args->error); }
+void fake_Error_Destroy(PJRT_Error_Destroy_Args* args) {
+  destroyed("error", args->error);
+  const std::lock_guard lock(control.lock);
+  ++control.destroyed_errors;
+}
 void fake_Error_Message(PJRT_Error_Message_Args* args) {
   args->message = args->error->message.data();
   args->message_size = args->error->message.size();

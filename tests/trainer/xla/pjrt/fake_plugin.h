@@ -34,9 +34,10 @@ struct FakePluginControl {
   std::map<std::string, int> calls{};    // by function
   std::map<void*, std::string> alive{};  // what was created and not yet destroyed, with its kind
   std::vector<std::string> mistakes{};   // what no caller may do, such as to destroy twice
-  std::string compile_options{};         // of the last compilation
-  std::string create_options{};          // of the last client, as "name=value name=value"
-  std::string keep{};                    // of the last execution: its non-donatable inputs, "0 2"
+  int destroyed_errors = 0;
+  std::string compile_options{};  // of the last compilation
+  std::string create_options{};   // of the last client, as "name=value name=value"
+  std::string keep{};             // of the last execution: its non-donatable inputs, "0 2"
 };
 
 using FakePluginControlFunction = FakePluginControl* (*)();

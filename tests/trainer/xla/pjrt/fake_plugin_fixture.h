@@ -33,6 +33,7 @@ class WithFakePlugin : public testing::Test {
     control->message = "the fake plugin was told to fail";
     control->released = false;
     control->devices = 2;
+    control->destroyed_errors = 0;
     control->calls.clear();
   }
   ~WithFakePlugin() override {

@@ -75,6 +75,40 @@ TEST_P(RealTraining, DonatedStateTrainsAsTheHostDoes) {
   }
 }
 
+TEST_P(RealTraining, ReplicasHaveDonatedStateOfTheirOwn) {
+  const auto program = PjrtExecutable::compile(*client, CheckProgram::text(true), {.replicas = 2});
+  const CheckProgram::State first = CheckProgram::first_state();
+  const std::vector<int64_t> dimensions = {CheckProgram::kRows, CheckProgram::kInner};
+  std::vector<std::vector<PjrtBuffer>> states(2), inputs(2);
+  for (size_t r = 0; r < 2; ++r) {
+    for (size_t i = 0; i < first.size(); ++i) {
+      const auto shape = CheckProgram::dimensions(i % CheckProgram::kParameters);
+      states[r].push_back(upload(first[i], DType::kF32, shape, r));
+    }
+    // The second replica has x and t exchanged, so that it learns something else.
+    inputs[r].push_back(
+        upload(r == 0 ? CheckProgram::x() : CheckProgram::t(), DType::kF32, dimensions, r));
+    inputs[r].push_back(
+        upload(r == 0 ? CheckProgram::t() : CheckProgram::x(), DType::kF32, dimensions, r));
+  }
+  std::vector<CheckProgram::State> hosts(2, first);
+  for (int k = 0; k < 5; ++k) {
+    std::vector<PjrtArguments> arguments(2);
+    for (size_t r = 0; r < 2; ++r) {
+      for (const PjrtBuffer& buffer : states[r]) arguments[r].push_back(&buffer);
+      for (const PjrtBuffer& buffer : inputs[r]) arguments[r].push_back(&buffer);
+    }
+    states = program.execute(arguments).outputs;
+    const std::vector<float> x_host = CheckProgram::x(), t_host = CheckProgram::t();
+    const double losses[] = {CheckProgram::step(hosts[0], x_host, t_host),
+                             CheckProgram::step(hosts[1], t_host, x_host)};
+    for (size_t r = 0; r < 2; ++r) {
+      EXPECT_NEAR(download(states[r].back())[0] / losses[r], 1, 1e-5) << r;
+      states[r].pop_back();
+    }
+  }
+}
+
 TEST_P(RealTraining, DonatedBuffersAreDeletedUnlessKept) {
   const auto program = PjrtExecutable::compile(*client, CheckProgram::text(true));
   start_step(program);
