@@ -3,40 +3,10 @@
 #include <algorithm>
 #include <cassert>
 
-#include "storage/base/error.h"
-#include "storage/base/text.h"
+#include "trainer/model/batch_ids.h"
 
 namespace berth {
 namespace {
-
-// Throws Error{kBadData} for an id that the model's tables lack. Rows may hold token ids instead of
-// texts, and another tokenizer may have made those.
-void check_ids(const PackedBatch& batch, const ModelConfig& config) {
-  const auto check = [](const std::vector<int32_t>& ids, int64_t size, const char* what) {
-    for (const int32_t id : ids) {
-      if (id >= 0 && id < size) continue;
-      throw Error(Code::kBadData, cat(what, " ", id, " is outside the model's table of ", size));
-    }
-  };
-  check(batch.input_ids, config.vocab_size, "token id");
-  check(batch.position_ids, config.max_sequence_length(), "position");
-  if (config.type_vocab_size > 0) {
-    check(batch.token_type_ids, config.type_vocab_size, "token type");
-  }
-}
-
-// RoBERTa's positions: the tokens of a sequence are numbered from pad_token_id + 1. Padding tokens
-// are not counted; their position is pad_token_id.
-std::vector<int32_t> positions_behind_padding(const PackedBatch& batch, const ModelConfig& config) {
-  const auto padding = static_cast<int32_t>(config.pad_token_id);
-  std::vector<int32_t> positions(batch.input_ids.size());
-  int32_t counted = padding;
-  for (size_t i = 0; i < positions.size(); ++i) {
-    if (batch.position_ids[i] == 0) counted = padding;
-    positions[i] = batch.input_ids[i] == padding ? padding : ++counted;
-  }
-  return positions;
-}
 
 int64_t longest_sequence(const PackedBatch& batch) {
   int64_t longest = 0;
@@ -105,9 +75,7 @@ void Model::upload(const PackedBatch& batch) {
             .longest = longest_sequence(batch)};
   copy_in(batch_.input_ids, batch.input_ids.data());
   copy_in(batch_.token_type_ids, batch.token_type_ids.data());
-  copy_in(batch_.position_ids, config_.counts_from_padding()
-                                   ? positions_behind_padding(batch, config_).data()
-                                   : batch.position_ids.data());
+  copy_in(batch_.position_ids, table_positions(batch, config_).data());
   copy_in(batch_.cu_seqlens, batch.cu_seqlens.data());
   upload_labels(batch);
   batch_.picked = head_->picked(batch_);

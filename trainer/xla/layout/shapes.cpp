@@ -1,0 +1,70 @@
+#include "trainer/xla/layout/shapes.h"
+
+#include <algorithm>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+constexpr int64_t kSharedRowLength = 128;
+// Parts of the largest number of rows, in sixteenths. Batches of a training differ little, so the
+// steps are small where most batches are, and large for what remains at the end of the data.
+constexpr int64_t kSixteenths[] = {2, 4, 8, 10, 13, 16};
+
+int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// The most rows that pack_rows() may need.
+int64_t most_rows(const BatchLimits& limits, int64_t longest, int64_t row_length) {
+  const int64_t by_sequences =
+      divided_up(limits.sequences, row_length / (divided_up(longest, 8) * 8));
+  // Of two rows, one is more than half full: the second was begun by a sequence that the first had
+  // no room for. A sequence of n tokens takes at most n + 7 columns, and at most 8 n.
+  const int64_t columns = std::min(limits.tokens + 7 * limits.sequences, 8 * limits.tokens);
+  const int64_t by_tokens = divided_up(2 * columns, row_length) + 1;
+  return std::max<int64_t>(1, std::min(by_sequences, by_tokens));
+}
+
+}  // namespace
+
+int64_t row_length_for(int64_t longest) {
+  const int64_t one = std::max<int64_t>(1, divided_up(longest, 8)) * 8;
+  return one * std::max<int64_t>(1, kSharedRowLength / one);
+}
+
+std::vector<BatchShape> batch_shapes(const BatchLimits& limits, int64_t longest, int64_t replicas) {
+  const int64_t row_length = row_length_for(longest);
+  const int64_t most =
+      divided_up(most_rows(limits, std::max<int64_t>(longest, 1), row_length), replicas);
+  // Masked tokens cost a product with the whole vocabulary, so each replica has room for little
+  // more than its share of them. A batch that has them together takes the largest shape.
+  const int64_t share = divided_up(3 * limits.most_masked(), 2 * replicas);
+  std::vector<BatchShape> shapes;
+  for (const int64_t sixteenths : kSixteenths) {
+    const int64_t rows = divided_up(most * sixteenths, 16);
+    if (!shapes.empty() && shapes.back().rows == rows) shapes.pop_back();
+    const int64_t tokens = rows * row_length;
+    int64_t masked = std::min(tokens, limits.most_masked());
+    if (rows < most) masked = std::min(masked, share);
+    shapes.push_back({.rows = rows,
+                      .row_length = row_length,
+                      .sequences = std::max<int64_t>(1, std::min(tokens / 8, limits.sequences)),
+                      .masked = masked});
+  }
+  return shapes;
+}
+
+const BatchShape& smallest_shape(std::span<const BatchShape> shapes, const BatchShape& needed) {
+  const auto fits = [&](const BatchShape& shape) {
+    return shape.rows >= needed.rows && shape.sequences >= needed.sequences &&
+           shape.masked >= needed.masked;
+  };
+  const auto found = std::find_if(shapes.begin(), shapes.end(), fits);
+  if (found != shapes.end()) return *found;
+  throw Error(Code::kInternal,
+              cat("a batch of ", needed.rows, " rows, ", needed.sequences, " sequences and ",
+                  needed.masked, " masked tokens is larger than the engine's largest"));
+}
+
+}  // namespace berth

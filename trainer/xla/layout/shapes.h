@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "trainer/model/batch.h"
+#include "trainer/xla/network/batch_inputs.h"
+
+namespace berth {
+
+// The columns of rows for sequences of at most `longest` tokens: a multiple of 8. Short sequences
+// share a row of up to 128 columns, because attention takes little of the time there.
+int64_t row_length_for(int64_t longest);
+
+// The shapes to which batches are filled up, smallest first and six at most, for batches within
+// `limits` and sequences of at most `longest` tokens, where each of `replicas` replicas takes the
+// same number of rows. They differ in the number of rows. Every batch within the limits fits the
+// last one, however its sequences are packed by pack_rows() and its rows are dealt out in turn.
+std::vector<BatchShape> batch_shapes(const BatchLimits& limits, int64_t longest, int64_t replicas);
+
+// The first shape that has room for what `needed` says. Throws kInternal where none has.
+const BatchShape& smallest_shape(std::span<const BatchShape> shapes, const BatchShape& needed);
+
+}  // namespace berth
