@@ -13,7 +13,7 @@ using stablehlo::Value;
 
 namespace {
 
-// Queries, keys and values by one product, each [R,S,A,D].
+// Queries, keys and values by one product, each [R,A,S,D].
 struct Projections {
   Value q, k, v;
 };
@@ -32,7 +32,9 @@ Projections project(ForwardPass& pass, int64_t layer, Value x) {
     const int64_t first = static_cast<int64_t>(which) * config.hidden_size;
     const Value y = pass.add_adapter(slice(qkv, 1, first, first + config.hidden_size), x, layer,
                                      which, adapter_site(layer, which), token_rows(pass));
-    return reshape(y, {tokens[0], tokens[1], config.num_attention_heads, config.head_size()});
+    return transpose(
+        reshape(y, {tokens[0], tokens[1], config.num_attention_heads, config.head_size()}),
+        {0, 2, 1, 3});
   };
   return {.q = part(LayerPart::kQuery), .k = part(LayerPart::kKey), .v = part(LayerPart::kValue)};
 }
@@ -66,9 +68,10 @@ Value first_blocks(const ForwardPass& pass) {
 Value attend(ForwardPass& pass, int64_t layer, Value x, Value positions) {
   const ModelConfig& config = pass.config;
   const auto [q, k, v] = project(pass, layer, x);
+  const Dims batch = {0, 1};
   Value scores =
       dot(pass.rounded(q), pass.rounded(k),
-          {.contracted_x = {3}, .contracted_y = {3}, .batch_x = {0, 2}, .batch_y = {0, 2}});
+          {.contracted_x = {3}, .contracted_y = {3}, .batch_x = batch, .batch_y = batch});
   if (positions) scores = scores + relative_scores(pass, layer, positions, q, k);
   const double terms = positions ? 3 : 1;
   scores = scores * (1 / std::sqrt(static_cast<double>(config.head_size()) * terms));
@@ -83,7 +86,7 @@ Value attend(ForwardPass& pass, int64_t layer, Value x, Value positions) {
   }
   const Value attended =
       dot(pass.rounded(probabilities), pass.rounded(v),
-          {.contracted_x = {3}, .contracted_y = {1}, .batch_x = {0, 1}, .batch_y = {0, 2}});
+          {.contracted_x = {3}, .contracted_y = {2}, .batch_x = batch, .batch_y = batch});
   return reshape(transpose(attended, {0, 2, 1, 3}), x.shape());  // [R,A,S,D] to [T,H]
 }
 

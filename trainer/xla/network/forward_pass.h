@@ -72,7 +72,7 @@ stablehlo::Value embed(ForwardPass& pass);
 // The rows of DeBERTa's table of relative positions, normalized: [P,H].
 stablehlo::Value relative_positions(const ForwardPass& pass);
 // Scores [R,A,S,S] between tokens and relative positions, c2p + p2c of disentangled attention (He
-// et al. 2020, arXiv:2006.03654). q and k are [R,S,A,D].
+// et al. 2020, arXiv:2006.03654). q and k are [R,A,S,D].
 stablehlo::Value relative_scores(ForwardPass& pass, int64_t layer, stablehlo::Value positions,
                                  stablehlo::Value q, stablehlo::Value k);
 

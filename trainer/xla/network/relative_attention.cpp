@@ -36,29 +36,29 @@ Value relative_positions(const ForwardPass& pass) {
 Value relative_scores(ForwardPass& pass, int64_t layer, Value positions, Value q, Value k) {
   const ModelConfig& config = pass.config;
   const LayerNames names = layer_names(config, layer);
-  const int64_t length = q.size(1);
+  const int64_t rows = q.size(0), heads = q.size(1), length = q.size(2), size = q.size(3);
   const Value numbers = iota(pass.graph(), ElementType::kU32, {positions.size(0)}, 0);
   const Value dropped =
       pass.dropout(positions, config.hidden_dropout_prob,
                    layer_site(layer, LayerSite::kRelativePositions), numbers);  // [P,H]
-  // [2S-1,A,D]: the query or key of the relative position of each distance, query minus key.
+  // [A,2S-1,D]: the query or key of the relative position of each distance, query minus key.
   const auto of_distances = [&](const std::string& name, LayerPart part, bool grows) {
-    std::vector<int32_t> rows;
+    std::vector<int32_t> taken;
     for (int64_t i = 1 - length; i < length; ++i) {
-      rows.push_back(relative_row(config, grows ? i : -i));
+      taken.push_back(relative_row(config, grows ? i : -i));
     }
     const Value all = pass.add_adapter(pass.linear(dropped, name), dropped, layer, part,
                                        position_adapter_site(layer, part), numbers);
-    const Value each = gather_rows(all, constant(pass.graph(), rows));
-    return pass.rounded(
-        reshape(each, {2 * length - 1, config.num_attention_heads, config.head_size()}));
+    const Value each = gather_rows(all, constant(pass.graph(), taken));
+    return pass.rounded(transpose(reshape(each, {2 * length - 1, heads, size}), {1, 0, 2}));
   };
-  // x [R,S,A,D] by [2S-1,A,D] to [A,R,S,2S-1], and with rows first.
+  // x [R,A,S,D] by [A,2S-1,D] to [R,A,S,2S-1].
   const auto multiply = [&](Value x, Value of_positions) {
+    const Value of_heads = reshape(transpose(x, {1, 0, 2, 3}), {heads, rows * length, size});
     const Value scores =
-        dot(pass.rounded(x), of_positions,
-            {.contracted_x = {3}, .contracted_y = {2}, .batch_x = {2}, .batch_y = {1}});
-    return transpose(scores, {1, 0, 2, 3});
+        dot(pass.rounded(of_heads), of_positions,
+            {.contracted_x = {2}, .contracted_y = {2}, .batch_x = {0}, .batch_y = {0}});
+    return transpose(reshape(scores, {heads, rows, length, 2 * length - 1}), {1, 0, 2, 3});
   };
   // A query at i and a key at j are i - j apart, which falls along a query's row, and grows along a
   // key's.

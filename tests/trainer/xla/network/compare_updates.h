@@ -17,7 +17,7 @@ namespace berth {
 constexpr double kTolerance = 1e-4;  // relative to the largest value of the tensor
 
 // Runs a program on the arrays of these names. The results replace inputs of the same name.
-using Run = std::function<void(const Program& program, NamedArrays& arrays)>;
+using RunProgram = std::function<void(const Program& program, NamedArrays& arrays)>;
 
 // By the interpreter.
 inline void run(const Program& program, NamedArrays& arrays) {
@@ -47,7 +47,8 @@ inline void expect_close(const std::vector<double>& found, const std::vector<flo
 
 // `updates` on both. The first moments of the first update are its clipped gradients, up to a
 // factor.
-inline void expect_equal_updates(RecordedCase& recorded, int updates, const Run& run_by = run) {
+inline void expect_equal_updates(RecordedCase& recorded, int updates,
+                                 const RunProgram& run_by = run) {
   Engine& engine = recorded.cpu();
   NamedArrays arrays = recorded.values();
   const Program program = training_program(recorded.options, recorded.shape());
