@@ -135,7 +135,7 @@ Run download(const Options& options, const Uri& uri) {
       });
 }
 
-int bench(Options options) {
+int bench(const Options& options) {
   print_head("storage: one object, CRC-32C compared");
   Uri uri;
   const Uri folder = Uri::parse("gs://" + options.bucket + "/storage_bench");

@@ -13,6 +13,11 @@ endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "Release")
   target_compile_options(berth_options INTERFACE -Wno-restrict)
 endif()
+# The linker leaves out functions that nothing calls.
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  target_compile_options(berth_options INTERFACE -ffunction-sections -fdata-sections)
+  target_link_options(berth_options INTERFACE LINKER:--gc-sections)
+endif()
 if(BERTH_SANITIZE)
   # The checks null, vptr and object-size are off because they take a third of the compile time. A null dereference also crashes
   # under AddressSanitizer.

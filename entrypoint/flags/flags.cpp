@@ -72,6 +72,7 @@ Typed last_values(const std::vector<std::string>& canonical, const Typed& spelli
     options.add_options()(flag.name, "", value);
   }
   std::vector<const char*> argv;
+  argv.reserve(canonical.size());
   for (const std::string& argument : canonical) argv.push_back(argument.c_str());
   Typed values;
   try {

@@ -13,15 +13,9 @@ namespace berth {
 class LayerNorm {
  public:
   // The parameters `name`.weight and `name`.bias.
-  LayerNorm(Parameters& parameters, const std::string& name, double epsilon)
-      : gamma_(parameters.parameter(name + ".weight")),
-        beta_(parameters.parameter(name + ".bias")),
-        epsilon_(static_cast<float>(epsilon)) {}
+  LayerNorm(Parameters& parameters, const std::string& name, double epsilon);
 
-  void allocate(Arena& arena, int64_t most_rows) {
-    statistics_.mean = arena.make(DType::kF32, {most_rows});
-    statistics_.rstd = arena.make(DType::kF32, {most_rows});
-  }
+  void allocate(Arena& arena, int64_t most_rows);
 
   LayerNormParameters parameters() const {
     return {.gamma = gamma_.value(), .beta = beta_.value(), .epsilon = epsilon_};

@@ -2,6 +2,10 @@
 
 namespace berth {
 
+Linear::Linear(Parameters& parameters, const std::string& name, int count)
+    : weight(parameters.factor(name + ".weight", count)),
+      bias(parameters.parameter(name + ".bias", count)) {}
+
 void Linear::backward(Kernels& kernels, ConstTensor dy, ConstTensor x, Tensor dx, Into into) const {
   kernels.linear_backward(dy, x, weight.weight(), dx, into, gradients());
   weight.take_product(kernels, dy, x);

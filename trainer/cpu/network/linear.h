@@ -17,9 +17,7 @@ struct Preactivation {
 struct Linear {
   // The parameters `name`.weight and `name`.bias. `count` > 1 joins that many neighbours (query,
   // key, value) into one layer. A weight of three dimensions is taken as a matrix of as many rows.
-  Linear(Parameters& parameters, const std::string& name, int count = 1)
-      : weight(parameters.factor(name + ".weight", count)),
-        bias(parameters.parameter(name + ".bias", count)) {}
+  Linear(Parameters& parameters, const std::string& name, int count = 1);
 
   // Whether backward reads the x that forward was given.
   bool reads_input() const { return weight.trains(); }
