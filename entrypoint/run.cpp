@@ -16,6 +16,31 @@
 #include "storage/open_storage.h"
 
 namespace berth {
+namespace {
+
+// What computes in the modes that compute. It is chosen before anything is downloaded, so that a
+// job whose device is missing ends at once.
+DeviceChoice device_for(const CommandLine& command_line) {
+  switch (command_line.settings.mode) {
+    case Mode::kTrain:
+    case Mode::kTrainAndEval:
+    case Mode::kEval:
+    case Mode::kPredict: {
+      const DeviceChoice choice = choose_device(command_line, this_machine());
+      prepare_device(choice, command_line);
+      return choice;
+    }
+    case Mode::kExportOnly:
+    case Mode::kPrepare:
+    case Mode::kTokenize:
+    case Mode::kInspect:
+    case Mode::kConvert:
+      break;
+  }
+  return {};
+}
+
+}  // namespace
 
 void run(const CommandLine& command_line, const Platform& platform, const std::atomic<bool>& stop,
          JobProgress& progress) {
@@ -29,6 +54,7 @@ void run(const CommandLine& command_line, const Platform& platform, const std::a
   JobOutput output(command_line, platform, progress);
   for (const std::string& note : command_line.notes) log_info(note);
   Job job{.command_line = command_line,
+          .device = device_for(command_line),
           .storage = *storage,
           .output = output,
           .progress = progress,

@@ -23,13 +23,10 @@ Flag accepted(const std::string& name, bool is_switch, const std::string& why,
 }  // namespace
 
 std::vector<Flag> accepted_flags() {
-  const std::string on_cpus = "berth computes on the CPUs of one machine";
-  const std::string no_graph = "berth compiles no graph";
+  const std::string no_graph = "--device decides whether programs are compiled";
   return {
-      accepted("distribution-strategy", false, on_cpus),
-      accepted("tpu", false, on_cpus, {"tpu-name", "tpu-zone", "tpu-address"}),
-      accepted("num-gpus", false, on_cpus),
-      accepted("all-reduce-alg", false, on_cpus),
+      accepted("tpu-zone", false, "berth uses the TPU of the machine on which it runs"),
+      accepted("all-reduce-alg", false, "XLA chooses how devices add their gradients"),
       accepted("steps-per-loop", false, "the loop runs one update at a time"),
       accepted("enable-xla", true, no_graph),
       accepted("run-eagerly", true, no_graph),

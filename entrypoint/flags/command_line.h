@@ -31,6 +31,20 @@ struct ToolOptions {
   PreparedFileOptions prepared{};     // prepare
 };
 
+// TensorFlow's --distribution_strategy, as far as it says which devices compute.
+enum class Strategy { kAny, kOneDevice, kTpu, kGpu };
+
+// Which devices compute, besides Settings::device. A job may continue with other ones.
+struct DeviceOptions {
+  std::string plugin{};  // the path of a PJRT plugin; empty: it is looked for
+  int64_t devices = 0;   // how many devices compute together; 0: all that there are
+  // The words of TensorFlow's tutorials, which settle_device() turns into a device.
+  Strategy strategy = Strategy::kAny;
+  std::string tpu{};  // the name of a TPU; only the wish for one counts
+  std::optional<int64_t> num_gpus{};
+  AcceleratorEnvironment environment{};
+};
+
 // What one invocation asked for: the settings of the job, and how the program itself behaves. Flags
 // and platform are in it; what follows from files is not: see resolve_settings().
 struct CommandLine {
@@ -40,6 +54,7 @@ struct CommandLine {
   bool help = false, version = false, help_markdown = false;
   bool dry_run = false;  // stop before the first update
   ToolOptions tool{};
+  DeviceOptions device{};
   std::vector<std::string> given{};    // the canonical names of the flags that were given
   std::vector<std::string> notes{};    // about flags that have no effect; the log says them once
   StorageOptions storage{};            // how to reach remote objects; it does not change results

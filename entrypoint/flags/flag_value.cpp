@@ -72,9 +72,12 @@ std::string parse_text(std::string_view text) {
 }
 
 size_t parse_choice(std::string_view text, const std::vector<std::string>& names) {
-  std::string wanted = lower_ascii(text);
-  std::ranges::replace(wanted, '-', '_');
-  const auto found = std::ranges::find(names, wanted);
+  const auto plain = [](std::string_view word) {
+    std::string lower = lower_ascii(word);
+    std::ranges::replace(lower, '-', '_');
+    return lower;
+  };
+  const auto found = std::ranges::find(names, plain(text), plain);
   if (found == names.end()) {
     std::string accepted = names.size() > 1 ? "one of " : "";
     for (const std::string& name : names) accepted += (&name == &names[0] ? "" : ", ") + name;

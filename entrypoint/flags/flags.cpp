@@ -9,6 +9,7 @@
 
 #include "entrypoint/flags/check_settings.h"
 #include "entrypoint/flags/flag_lookup.h"
+#include "entrypoint/flags/settle_device.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/storage.h"
@@ -178,8 +179,10 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
   complete_from(platform, command_line.settings.output);
   command_line.tuning = platform.tuning;
   complete_from(platform, command_line.settings.data);
+  command_line.device.environment = platform.accelerators;
   command_line.storage.credentials = platform.credentials;
   command_line.storage.emulator_host = platform.emulator_host;
+  settle_device(command_line);
   if (!command_line.version && !command_line.help_markdown) check_settings(command_line);
   return command_line;
 }

@@ -14,7 +14,7 @@ FlagValue precision_value() {
     if (word == "bfloat16") return set(line, "bf16");
     if (word != "fp16" && word != "float16") return set(line, given);
     line.notes.push_back(
-        "--precision fp16 is for GPUs; auto is used instead, which means bf16 if this CPU "
+        "--precision fp16 is not available; auto is used instead, which means bf16 if the device "
         "multiplies it, and fp32 if not");
     set(line, "auto");
   };
@@ -30,8 +30,8 @@ std::vector<Flag> machine_flags() {
        {"dtype"},
        kMachine,
        "The type of the factors in matrix products, and of the activations that are kept for the "
-       "backward pass. Sums, statistics and the optimizer always use fp32. auto means bf16 on a "
-       "CPU that multiplies it (AMX, AVX512_BF16).",
+       "backward pass. Sums, statistics and the optimizer always use fp32. auto means bf16 on "
+       "TPUs, on GPUs and on a CPU that multiplies it (AMX, AVX512_BF16).",
        precision_value()},
       {"threads",
        {"num-threads"},

@@ -16,7 +16,10 @@ std::vector<Flag> storage_flags() {
        .aliases = {},
        .group = kStorage,
        .help = "Keep files that are read from gs:// and https:// in this directory, by version and "
-               "checksum, so that a restarted job does not fetch them again.",
+               "checksum, so that a restarted job does not fetch them again. The programs that are "
+               "compiled "
+               "for a TPU or GPU are kept there too; only users who may run this program should be "
+               "able to write to it.",
        .value = text_value("DIR", storage(&StorageOptions::cache_dir)),
        .default_text = "no cache",
        .in_settings = false},

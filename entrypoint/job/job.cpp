@@ -1,9 +1,13 @@
 #include "entrypoint/job/job.h"
 
+#include <filesystem>
+
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/thread_pool.h"
 #include "trainer/cpu/cpu_device.h"
+#include "trainer/xla/pjrt/named_value.h"
+#include "trainer/xla/xla_device.h"
 
 namespace berth {
 
@@ -18,7 +22,9 @@ int compute_threads(const Settings& settings) {
   return settings.threads > 0 ? static_cast<int>(settings.threads) : available_threads();
 }
 
-std::unique_ptr<Device> make_device(const CommandLine& command_line) {
+namespace {
+
+std::unique_ptr<Device> make_cpu(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
   std::unique_ptr<Device> device = make_cpu_device(
       compute_threads(settings), command_line.forced_instruction_set, settings.precision);
@@ -28,6 +34,38 @@ std::unique_ptr<Device> make_device(const CommandLine& command_line) {
                  : "precision: matrix products use fp32, because this CPU does not multiply bf16");
   }
   return device;
+}
+
+// Compiled programs are kept in --cache-dir and never in the job directory: loading one runs it,
+// and a job directory may come from somebody else, as a model does.
+std::string executables_in(const std::string& cache_dir) {
+  return cache_dir.empty() ? "" : (std::filesystem::path(cache_dir) / "executables").string();
+}
+
+std::unique_ptr<Device> make_xla(const Job& job) {
+  const CommandLine& command_line = job.command_line;
+  const DeviceKind kind = job.device.kind;
+  const bool on_cpu = kind == DeviceKind::kXlaCpu;
+  const Precision precision = command_line.settings.precision;
+  const bool rounds = precision == Precision::kAuto ? !on_cpu : precision == Precision::kBf16;
+  if (precision == Precision::kAuto) {
+    log_info(rounds ? "precision: matrix products use bf16, as on every TPU and GPU"
+                    : "precision: matrix products use fp32, as always with --device xla-cpu");
+  }
+  XlaDeviceOptions options;
+  options.plugin_path = job.device.plugin.string();
+  options.platform = on_cpu ? "cpu" : kind == DeviceKind::kTpu ? "tpu" : "cuda";
+  options.product_dtype = rounds ? DType::kBF16 : DType::kF32;
+  options.devices = command_line.device.devices;
+  if (options.devices == 0 && on_cpu) options.devices = 1;  // the plugin's four are the same CPUs
+  options.cache_directory = executables_in(command_line.storage.cache_dir);
+  return make_xla_device(options);
+}
+
+}  // namespace
+
+std::unique_ptr<Device> make_device(const Job& job) {
+  return job.device.kind == DeviceKind::kCpu ? make_cpu(job.command_line) : make_xla(job);
 }
 
 }  // namespace berth

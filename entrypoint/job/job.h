@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "entrypoint/flags/command_line.h"
+#include "entrypoint/job/device_choice.h"
 #include "entrypoint/report/job_output.h"
 #include "entrypoint/report/job_progress.h"
 #include "storage/storage.h"
@@ -15,6 +16,7 @@ namespace berth {
 struct Job {
   // What was asked for. Modes that read rows or a model complete it first: resolve_settings().
   const CommandLine& command_line;
+  DeviceChoice device;  // what computes, in the modes that compute
   Storage& storage;
   JobOutput& output;
   JobProgress& progress;
@@ -32,8 +34,8 @@ struct Job {
 // The number of threads to compute with: --threads, else all that this process may use.
 int compute_threads(const Settings& settings);
 
-// Makes what a mode computes on, by --threads and --precision, and logs which precision `auto`
-// became.
-std::unique_ptr<Device> make_device(const CommandLine& command_line);
+// Makes what a mode computes on, by `job.device`, --threads and --precision, and logs which
+// precision `auto` became. Throws what make_cpu_device() and make_xla_device() throw.
+std::unique_ptr<Device> make_device(const Job& job);
 
 }  // namespace berth

@@ -28,6 +28,7 @@ JobDirectory train_seed(Job& job, uint64_t seed) {
   command_line.settings = settings_of_seed(job.command_line.settings, seed);
   const OutputOptions& output = command_line.settings.output;
   Job one{.command_line = command_line,
+          .device = job.device,
           .storage = job.storage,
           .output = job.output,
           .progress = job.progress,

@@ -33,7 +33,7 @@ void run_training(Job& job) {
 
   TrainingInputs inputs = read_inputs(job);
   TrainingData data(inputs);
-  const std::unique_ptr<Device> device = make_device(job.command_line);
+  const std::unique_ptr<Device> device = make_device(job);
   const TrainingPlan plan = plan_training(job, inputs, data, *device);
   if (dry_run) print_plan(plan, /*as_json=*/job.command_line.log_format == "json");
   require_memory_for(plan, inputs, *device);

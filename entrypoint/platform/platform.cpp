@@ -53,6 +53,11 @@ Platform read_platform(const Environment& environment) {
   for (const char* name : {"TF_CONFIG", "CLUSTER_SPEC"}) {
     if (platform.tuning.trial.empty()) platform.tuning.trial = trial_of(text(name));
   }
+  platform.accelerators = {.tpu_library = text("TPU_LIBRARY_PATH"),
+                           .named_libraries = text("PJRT_NAMES_AND_LIBRARY_PATHS"),
+                           .tpu_hosts = text("TPU_WORKER_HOSTNAMES"),
+                           .skips_metadata = !text("TPU_SKIP_MDS_QUERY").empty(),
+                           .xla_flags = text("XLA_FLAGS")};
   platform.emulator_host = text("STORAGE_EMULATOR_HOST");
   platform.credentials.application_credentials = text("GOOGLE_APPLICATION_CREDENTIALS");
   platform.credentials.gcloud_directory = text("CLOUDSDK_CONFIG");

@@ -17,6 +17,17 @@ struct Tuning {
   std::string metric_file{}, metric_tag{};  // CLOUD_ML_HP_METRIC_FILE, CLOUD_ML_HP_METRIC_TAG
 };
 
+// What the environment says about accelerators and the plugins that drive them.
+struct AcceleratorEnvironment {
+  std::string tpu_library{};      // TPU_LIBRARY_PATH, libtpu's own variable: the path of libtpu.so
+  std::string named_libraries{};  // JAX's PJRT_NAMES_AND_LIBRARY_PATHS: "tpu:/a.so,cuda:/b.so"
+  std::string tpu_hosts{};        // TPU_WORKER_HOSTNAMES: the hosts of a TPU slice, with commas
+  // TPU_SKIP_MDS_QUERY is set: libtpu does not ask the metadata server, so that it also starts on
+  // machines that do not look like Google's.
+  bool skips_metadata = false;
+  std::string xla_flags{};  // XLA_FLAGS
+};
+
 // What the environment says. It is read once at start, and every flag outranks it.
 struct Platform {
   // The directories of Vertex AI, URIs that end in "/": AIP_MODEL_DIR, AIP_CHECKPOINT_DIR,
@@ -27,6 +38,7 @@ struct Platform {
   std::string training_data, validation_data, test_data;
   std::string term;  // TERM
   Tuning tuning;
+  AcceleratorEnvironment accelerators;
   // GOOGLE_APPLICATION_CREDENTIALS, CLOUDSDK_CONFIG or HOME, GCE_METADATA_HOST, NO_GCE_CHECK.
   CredentialOptions credentials;
   std::string emulator_host;   // STORAGE_EMULATOR_HOST

@@ -27,7 +27,7 @@ std::string job_identity(const JobRecord& record);
 
 // Throws kIncompatible if this job cannot continue the job that left `existing_json`, because
 // settings that change the result differ. The error names each difference. The places to write to,
-// the intervals of saving and logging, and the number of threads may differ.
+// the intervals of saving and logging, the device and the number of threads may differ.
 void check_settings_match(std::string_view existing_json, const JobRecord& record);
 
 // The same for the bytes of the inputs. Compares the role, size and CRC of each source, but not its

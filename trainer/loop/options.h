@@ -25,6 +25,10 @@ enum class Mode {
 };
 enum class Init { kPretrained, kRandom };
 
+// What computes. kAuto takes a TPU if there is one, then a GPU, then the CPU's own kernels. kXlaCpu
+// runs the programs that TPUs and GPUs run on the CPU, for comparison.
+enum class DeviceKind { kAuto, kCpu, kTpu, kGpu, kXlaCpu };
+
 // The limits of --max-seq-length.
 inline constexpr int64_t kShortestSequence = 4, kLongestSequence = 1'000'000;
 
@@ -125,6 +129,7 @@ struct Settings {
   ModelOptions model;
   TrainingOptions training;
   OutputOptions output;
+  DeviceKind device = DeviceKind::kAuto;
   Precision precision = Precision::kFp32;
   int64_t threads = 0;  // 0: as many as affinity and cgroup allow
 };

@@ -212,7 +212,7 @@ TEST_F(FlagsTest, Precision) {
   EXPECT_EQ(parse({"--precision=auto"}).settings.precision, Precision::kAuto);
   const CommandLine half = parse({"--precision=fp16"});
   EXPECT_EQ(half.settings.precision, Precision::kAuto);
-  EXPECT_THAT(half.notes, testing::ElementsAre(testing::HasSubstr("fp16 is for GPUs")));
+  EXPECT_THAT(half.notes, testing::ElementsAre(testing::HasSubstr("fp16 is not available")));
   refuses({"--precision=int3"}, R"("int3" is not one of auto, fp32, bf16)");
 }
 

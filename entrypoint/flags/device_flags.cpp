@@ -1,0 +1,92 @@
+#include <algorithm>
+
+#include "entrypoint/flags/flag_table.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+auto device(auto member) { return place(&CommandLine::device, member); }
+
+// The names of TensorFlow's strategies, as its tutorials and other trainers write them. Strategies
+// of several machines train this one machine's part of them: the whole job.
+FlagValue strategy_value() {
+  FlagValue value = choice_value<Strategy>(device(&DeviceOptions::strategy),
+                                           {{"mirrored", Strategy::kAny},
+                                            {"one_device", Strategy::kOneDevice},
+                                            {"tpu", Strategy::kTpu},
+                                            {"gpu", Strategy::kGpu},
+                                            {"off", Strategy::kOneDevice}});
+  value.hint = "NAME";
+  value.set = [set = value.set](CommandLine& line, std::string_view given) {
+    std::string word = lower_ascii(given);
+    std::erase(word, '_');
+    std::erase(word, '-');
+    if (word.ends_with("strategy")) word.erase(word.size() - 8);
+    if (word == "onedevice") return set(line, "one_device");
+    if (word == "multiworkermirrored" || word == "parameterserver") {
+      line.notes.push_back(cat("--distribution-strategy ", given,
+                               " is for several machines; berth trains the whole job on each "
+                               "machine that it is started on"));
+      return set(line, "mirrored");
+    }
+    set(line, word == "mirrored" || word == "tpu" ? word : std::string(given));
+  };
+  return value;
+}
+
+}  // namespace
+
+std::vector<Flag> device_flags() {
+  using enum FlagGroup;
+  return {
+      {"device",
+       {},
+       kMachine,
+       "What computes. auto takes a TPU, else a GPU, else the CPU. xla-cpu runs the programs for "
+       "TPUs and GPUs on the CPU, through a plugin, for comparison; it is slower than cpu.",
+       choice_value<DeviceKind>(place(&CommandLine::settings, &Settings::device),
+                                {{"auto", DeviceKind::kAuto},
+                                 {"cpu", DeviceKind::kCpu},
+                                 {"tpu", DeviceKind::kTpu},
+                                 {"gpu", DeviceKind::kGpu},
+                                 {"xla-cpu", DeviceKind::kXlaCpu}})},
+      {.name = "devices",
+       .aliases = {},
+       .group = kMachine,
+       .help = "How many TPUs or GPUs of this machine share the work of every batch.",
+       .value = integer_value(device(&DeviceOptions::devices), {1, 1024}),
+       .default_text = "all; one for xla-cpu",
+       .in_settings = false},
+      {.name = "pjrt-plugin",
+       .aliases = {},
+       .group = kMachine,
+       .help = "The PJRT plugin that drives the device: a shared library, such as libtpu.so.",
+       .value = text_value("FILE", device(&DeviceOptions::plugin)),
+       .default_text = "found where it is usually installed",
+       .in_settings = false},
+      {.name = "distribution-strategy",
+       .aliases = {},
+       .group = kMachine,
+       .help = "TensorFlow's name for the devices: tpu and gpu mean --device tpu and gpu, "
+               "one_device and off mean --devices 1, and mirrored means all devices.",
+       .value = strategy_value(),
+       .default_text = "mirrored",
+       .in_settings = false},
+      {.name = "tpu",
+       .aliases = {"tpu-name", "tpu-address"},
+       .group = kMachine,
+       .help = "Means --device tpu, whatever the name. berth uses the TPU of the machine on which "
+               "it runs.",
+       .value = text_value("NAME", device(&DeviceOptions::tpu)),
+       .in_settings = false},
+      {.name = "num-gpus",
+       .aliases = {},
+       .group = kMachine,
+       .help = "Means --device gpu and --devices N; 0 means --device cpu.",
+       .value = optional_integer_value(device(&DeviceOptions::num_gpus), {0, 1024}),
+       .in_settings = false},
+  };
+}
+
+}  // namespace berth

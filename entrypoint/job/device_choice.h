@@ -1,0 +1,34 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "entrypoint/flags/command_line.h"
+
+namespace berth {
+
+// The device of a job.
+struct DeviceChoice {
+  DeviceKind kind = DeviceKind::kCpu;  // never kAuto
+  std::filesystem::path plugin{};      // the PJRT plugin that drives it; empty for kCpu
+};
+
+// Where to look for devices and plugins.
+struct Machine {
+  std::filesystem::path root = "/";
+  std::filesystem::path program_folder{};
+};
+Machine this_machine();
+
+// Chooses what computes: what --device names, or for auto the first of TPU, GPU and CPU that is
+// there with its plugin. Says in one line of the log what it is, unless it is the CPU and there was
+// nothing to choose. Opens no plugin.
+//
+// Throws kUsage if the device that --device names is not there, or if the TPU has several hosts,
+// and kNotFound if its plugin is not there.
+DeviceChoice choose_device(const CommandLine& command_line, const Machine& machine);
+
+// Does what must happen before the chosen plugin is opened; see prepare_cuda().
+void prepare_device(const DeviceChoice& choice, const CommandLine& command_line);
+
+}  // namespace berth

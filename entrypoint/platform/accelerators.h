@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "entrypoint/platform/platform.h"
+
+namespace berth {
+
+// Whether a machine has one kind of accelerator. A plugin is opened only where it has: libtpu waits
+// for minutes on a machine without a TPU.
+struct Presence {
+  bool is_there = false;
+  // If it is not there: why, and what to do about it.
+  std::string problem{}, hint{};
+};
+
+// Looks for devices below `root`, which is "/" but in tests. They start no driver and run nothing.
+//
+// A TPU is there if /dev/accelN or /dev/vfio/N exists, for a number N, and the machine is one of
+// Google Compute Engine's, by /sys/devices/virtual/dmi/id/product_name. TPU_SKIP_MDS_QUERY replaces
+// the second condition.
+Presence find_tpu(const std::filesystem::path& root, const AcceleratorEnvironment& environment);
+// A GPU is there if /dev/nvidiactl or /dev/nvidia0 exists. /proc/driver/nvidia/version only tells
+// that the machine has NVIDIA's driver: a container sees it without having been given a GPU.
+Presence find_gpu(const std::filesystem::path& root);
+
+// Throws kUsage if the TPU belongs to a slice of several hosts, which would wait for each other:
+// berth trains on one.
+void require_one_host(const AcceleratorEnvironment& environment);
+
+}  // namespace berth
