@@ -1,11 +1,78 @@
 #include "trainer/xla/xla_device.h"
 
 #include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "trainer/xla/pjrt/self_check.h"
+#include "trainer/xla/xla_engine.h"
+#include "trainer/xla/xla_memory.h"
 
 namespace berth {
+namespace {
+
+// The devices that the replicas of programs get.
+std::vector<PjrtDevice> devices_for(const PjrtClient& client, int64_t wanted) {
+  const auto available = static_cast<int64_t>(client.devices().size());
+  if (wanted > available || wanted < 0) {
+    throw Error(Code::kUsage, cat(wanted, " devices, where this process can use ", available),
+                client.plugin().path());
+  }
+  std::vector<PjrtDevice> devices;
+  for (const int id :
+       client.default_device_ids(static_cast<int>(wanted > 0 ? wanted : available))) {
+    for (const PjrtDevice& device : client.devices()) {
+      if (device.id == id) devices.push_back(device);
+    }
+  }
+  return devices;
+}
+
+class XlaDevice final : public Device {
+ public:
+  explicit XlaDevice(const XlaDeviceOptions& options)
+      : plugin_(options.plugin_path, options.deadline_s),
+        client_(plugin_, options.client_options, options.deadline_s),
+        cache_(options.cache_directory),
+        replicas_{client_, devices_for(client_, options.devices)} {
+    if (!options.platform.empty() && client_.platform() != options.platform) {
+      throw Error(Code::kUsage,
+                  cat("the plugin is for ", client_.platform(), ", not for ", options.platform),
+                  options.plugin_path);
+    }
+    check_computes_correctly(client_, cache_);
+    const bool is_bf16 = options.product_dtype == DType::kBF16;
+    const std::string& kind = replicas_.devices.front().kind;
+    info_ = {.description = cat("xla-", client_.platform(), is_bf16 ? "-bf16" : "-fp32",
+                                kind == client_.platform() ? "" : ", " + kind, ", PJRT ",
+                                plugin_.api_version(), ", ", replicas_.count(),
+                                replicas_.count() == 1 ? " device" : " devices"),
+             .product_dtype = options.product_dtype,
+             .updates_in_flight = 1};
+  }
+
+  const EngineInfo& info() const override { return info_; }
+  EngineMemory memory_of(const EngineOptions& options) override {
+    return xla_memory(options, replicas_.count());
+  }
+  std::unique_ptr<Engine> make_engine(const EngineOptions& options) override {
+    try {
+      return std::make_unique<XlaEngine>(info_, options, replicas_, cache_);
+    } catch (const Error& error) {
+      throw with_batch_that_fits(error, options, replicas_);
+    }
+  }
+
+ private:
+  const PjrtPlugin plugin_;
+  const PjrtClient client_;
+  const ExecutableCache cache_;
+  const XlaReplicas replicas_;
+  EngineInfo info_;
+};
+
+}  // namespace
 
 std::unique_ptr<Device> make_xla_device(const XlaDeviceOptions& options) {
-  throw Error(Code::kInternal, "XLA devices are not built yet", options.plugin_path);
+  return std::make_unique<XlaDevice>(options);
 }
 
 }  // namespace berth

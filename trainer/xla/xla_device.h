@@ -7,10 +7,9 @@
 
 #include "storage/base/dtype.h"
 #include "trainer/engine/device.h"
+#include "trainer/xla/pjrt/named_value.h"
 
 namespace berth {
-
-struct PjrtNamedValue;  // trainer/xla/pjrt/named_value.h
 
 // What make_xla_device() opens.
 struct XlaDeviceOptions {
@@ -19,7 +18,7 @@ struct XlaDeviceOptions {
   std::string platform{};
   // Options for the plugin's client, such as allocator=bfc. The plugin refuses what it does not
   // know.
-  std::vector<PjrtNamedValue> client_options;
+  std::vector<PjrtNamedValue> client_options{};
   // The type to which large matrix products round their factors, kF32 or kBF16.
   DType product_dtype = DType::kF32;
   // So many devices of this process compute together, each on a part of every batch. 0: all of

@@ -9,6 +9,7 @@ namespace berth {
 namespace {
 
 constexpr int64_t kSharedRowLength = 128;
+constexpr int64_t kFewestRows = 4;
 // Parts of the largest number of rows, in sixteenths. Batches of a training differ little, so the
 // steps are small where most batches are, and large for what remains at the end of the data.
 constexpr int64_t kSixteenths[] = {2, 4, 8, 10, 13, 16};
@@ -28,13 +29,16 @@ int64_t most_rows(const BatchLimits& limits, int64_t longest, int64_t row_length
 
 }  // namespace
 
-int64_t row_length_for(int64_t longest) {
+int64_t row_length_for(const BatchLimits& limits, int64_t longest, int64_t replicas) {
   const int64_t one = std::max<int64_t>(1, divided_up(longest, 8)) * 8;
-  return one * std::max<int64_t>(1, kSharedRowLength / one);
+  const int64_t long_ones =
+      std::min(limits.sequences, limits.tokens / std::max<int64_t>(longest, 1));
+  return one * std::max<int64_t>(
+                   1, std::min(kSharedRowLength / one, long_ones / (kFewestRows * replicas)));
 }
 
 std::vector<BatchShape> batch_shapes(const BatchLimits& limits, int64_t longest, int64_t replicas) {
-  const int64_t row_length = row_length_for(longest);
+  const int64_t row_length = row_length_for(limits, longest, replicas);
   const int64_t most =
       divided_up(most_rows(limits, std::max<int64_t>(longest, 1), row_length), replicas);
   // Masked tokens cost a product with the whole vocabulary, so each replica has room for little

@@ -9,9 +9,10 @@
 
 namespace berth {
 
-// The columns of rows for sequences of at most `longest` tokens: a multiple of 8. Short sequences
-// share a row of up to 128 columns, because attention takes little of the time there.
-int64_t row_length_for(int64_t longest);
+// The columns of rows for batches within `limits` and sequences of at most `longest` tokens: a
+// multiple of 8. Short sequences share a row of up to 128 columns, because attention takes little
+// of the time there, if that leaves four rows or more for each of `replicas` replicas.
+int64_t row_length_for(const BatchLimits& limits, int64_t longest, int64_t replicas);
 
 // The shapes to which batches are filled up, smallest first and six at most, for batches within
 // `limits` and sequences of at most `longest` tokens, where each of `replicas` replicas takes the

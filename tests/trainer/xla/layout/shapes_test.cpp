@@ -13,10 +13,18 @@ namespace berth {
 namespace {
 
 TEST(Shapes, RowsHaveTheLongestSequence) {
-  EXPECT_EQ(row_length_for(512), 512);
-  EXPECT_EQ(row_length_for(65), 72);
-  EXPECT_EQ(row_length_for(1), 128);
-  EXPECT_EQ(row_length_for(40), 120);
+  const BatchLimits many{.tokens = 65536, .sequences = 1000};
+  EXPECT_EQ(row_length_for(many, 512, 1), 512);
+  EXPECT_EQ(row_length_for(many, 65, 1), 72);
+  EXPECT_EQ(row_length_for(many, 1, 1), 128);
+  EXPECT_EQ(row_length_for(many, 40, 1), 120);
+}
+
+TEST(Shapes, EveryReplicaHasRows) {
+  const BatchLimits limits{.tokens = 512, .sequences = 32};
+  EXPECT_EQ(row_length_for(limits, 16, 1), 128);
+  EXPECT_EQ(row_length_for(limits, 16, 2), 64);
+  EXPECT_EQ(row_length_for(limits, 16, 16), 16);
 }
 
 TEST(Shapes, ThereAreSixAtMostAndTheyGrow) {
@@ -29,9 +37,9 @@ TEST(Shapes, ThereAreSixAtMostAndTheyGrow) {
 }
 
 TEST(Shapes, OneRowIsOneShape) {
-  const auto shapes = batch_shapes({.tokens = 16, .sequences = 2}, 8, 1);
+  const auto shapes = batch_shapes({.tokens = 8, .sequences = 1}, 8, 1);
   ASSERT_EQ(shapes.size(), 1u);
-  EXPECT_EQ(shapes[0], (BatchShape{.rows = 1, .row_length = 128, .sequences = 2, .masked = 16}));
+  EXPECT_EQ(shapes[0], (BatchShape{.rows = 1, .row_length = 8, .sequences = 1, .masked = 8}));
 }
 
 TEST(Shapes, ReplicasShareTheRowsAndTheMaskedTokens) {
@@ -63,7 +71,7 @@ TEST(Shapes, EveryBatchWithinTheLimitsFitsTheLargest) {
       if (end > limits.tokens) break;
       ends.push_back(end);
     }
-    const int64_t rows = pack_rows(ends, row_length_for(longest)).rows;
+    const int64_t rows = pack_rows(ends, row_length_for(limits, longest, 1)).rows;
     const auto shapes = batch_shapes(limits, longest, 1);
     ASSERT_LE(rows, shapes.back().rows) << longest << " " << shortest;
     ASSERT_LE(shapes.size(), 6u);

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "trainer/engine/device.h"
+#include "trainer/xla/xla_programs.h"
+#include "trainer/xla/xla_tensors.h"
+
+namespace berth {
+
+// The engine of a PJRT plugin's devices. Its state is in their memory, in buffers that each update
+// donates to its successor. start_update() lays the batch out, starts its upload and the programs,
+// and does not wait for them, so that a batch is laid out while the update before it runs. Borrows
+// replicas and cache.
+class XlaEngine final : public Engine {
+ public:
+  // Throws kMemory where the state does not fit.
+  XlaEngine(const EngineInfo& info, const EngineOptions& options, const XlaReplicas& replicas,
+            const ExecutableCache& cache);
+  ~XlaEngine() override;
+
+  const EngineInfo& info() const override { return info_; }
+  ParameterTensors& tensors(StateTensors which) override;
+  void tensors_written() override;
+  void clear_moments() override;
+  bool start_update(std::span<const PackedBatch> micro_batches, const UpdateInputs& inputs,
+                    const std::atomic<bool>& stop) override;
+  UpdateOutcome collect_update() override;
+  std::vector<float> infer(const PackedBatch& batch, LossSum& loss) override;
+
+ private:
+  struct Work;
+  class Arguments;
+
+  std::unique_ptr<Work> begin_work(const UpdateInputs& inputs) const;
+  // Starts a program on a batch, which is laid out here, or on none.
+  PjrtResults start(XlaPrograms::Kind kind, const PackedBatch* batch, Work& work);
+  void start_training(const PackedBatch& batch, Work& work);
+  void start_accumulation(const PackedBatch& batch, Work& work);
+  void start_application(Work& work);
+  void take_state(PjrtResults& results, size_t replica, size_t& next);
+  void clear_gradients();
+
+  const EngineInfo info_;
+  const EngineOptions options_;
+  const XlaReplicas& replicas_;
+  const std::vector<BatchShape> shapes_;
+  XlaPrograms programs_;
+  XlaTensors values_;
+  std::optional<XlaTensors> first_moments_, second_moments_;  // Absent where it only infers.
+  // Sums over the micro-batches of an update, and of their losses and weights. Each replica has its
+  // own. Absent where every update is one micro-batch.
+  std::optional<XlaTensors> gradients_;
+  std::vector<PjrtBuffer> sums_;
+  std::deque<std::unique_ptr<Work>> started_;  // updates that were not collected
+};
+
+}  // namespace berth

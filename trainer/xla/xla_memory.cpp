@@ -1,0 +1,65 @@
+#include "trainer/xla/xla_memory.h"
+
+#include <algorithm>
+
+#include "storage/base/text.h"
+#include "trainer/xla/layout/shapes.h"
+
+namespace berth {
+namespace {
+
+// What a batch of this shape keeps, in fp32 numbers.
+int64_t kept_numbers(const ModelConfig& config, const BatchShape& shape, bool trains,
+                     bool recomputes) {
+  const int64_t tokens = shape.tokens(), hidden = config.hidden_size;
+  // Of one layer: inputs of its products and normalizations, and three forms of the scores.
+  const int64_t layer = tokens * (10 * hidden + 3 * config.intermediate_size) +
+                        3 * tokens * config.num_attention_heads * shape.row_length;
+  const bool is_masked = traits(config.task).rows == HeadRows::kMasked;
+  const int64_t head = is_masked ? 3 * shape.masked * config.vocab_size : 0;
+  if (!trains) return layer + head;
+  return recomputes ? config.num_hidden_layers * tokens * hidden + layer + head
+                    : config.num_hidden_layers * layer + head;
+}
+
+}  // namespace
+
+EngineMemory xla_memory(const EngineOptions& options, size_t replicas) {
+  const std::vector<ParameterSpec> specs =
+      parameter_table(options.config, options.lora, options.optimizer.first_depth);
+  const auto all = static_cast<size_t>(total_elements(specs)) * sizeof(float);
+  const auto trained =
+      options.trains ? static_cast<size_t>(trained_elements(specs)) * sizeof(float) : 0;
+  const BatchShape largest =
+      batch_shapes(options.limits, options.longest, static_cast<int64_t>(replicas)).back();
+  const auto kept = static_cast<size_t>(
+      kept_numbers(options.config, largest, options.trains, options.limits.recomputes));
+  const bool accumulates = options.micro_batches > 1;
+  return {.parameters = all,
+          .gradients = accumulates ? trained : 0,
+          .moments = 2 * trained,
+          .activations = kept * sizeof(float) + trained,
+          .scratch = 0};
+}
+
+Error with_batch_that_fits(const Error& error, const EngineOptions& options,
+                           const XlaReplicas& replicas) {
+  if (error.code() != Code::kMemory) return error;
+  const auto device = replicas.client.memory_of(replicas.devices.front());
+  if (!device || !device->limit) return error;
+  const EngineMemory memory = xla_memory(options, replicas.count());
+  const size_t state = memory.parameters + memory.gradients + memory.moments;
+  const double room = static_cast<double>(*device->limit) - static_cast<double>(state);
+  const double tokens = static_cast<double>(options.limits.tokens) * room /
+                        static_cast<double>(std::max<size_t>(memory.activations, 1));
+  if (tokens < 1) {
+    return Error(error.code(), error.problem(), error.where(),
+                 "the model with its optimizer is too large for this device");
+  }
+  return Error(error.code(), error.problem(), error.where(),
+               cat("about ", std::min(static_cast<int64_t>(tokens), options.limits.tokens - 1),
+                   " tokens a micro-batch would fit; make the batch smaller or use gradient "
+                   "checkpointing"));
+}
+
+}  // namespace berth

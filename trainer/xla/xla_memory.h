@@ -1,0 +1,20 @@
+#pragma once
+
+#include "storage/base/error.h"
+#include "trainer/engine/device.h"
+#include "trainer/xla/xla_tensors.h"
+
+namespace berth {
+
+// The memory that an XLA engine takes on each of `replicas` devices. Parameters, moments and the
+// gradients of several micro-batches are exact. Activations are an estimate for the largest batch,
+// because only the compiler knows: of what the layers keep for the backward pass, of the scores of
+// attention, of the logits, and of the gradients of a single micro-batch.
+EngineMemory xla_memory(const EngineOptions& options, size_t replicas);
+
+// If `error` is kMemory and the devices tell how much they have: the same error with a hint how
+// many tokens a batch may have. Any other error as it is.
+Error with_batch_that_fits(const Error& error, const EngineOptions& options,
+                           const XlaReplicas& replicas);
+
+}  // namespace berth

@@ -1,0 +1,72 @@
+#include "trainer/xla/xla_programs.h"
+
+#include <chrono>
+#include <cmath>
+
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+Program program_of(XlaPrograms::Kind kind, const ProgramOptions& options, const BatchShape& shape) {
+  switch (kind) {
+    case XlaPrograms::Kind::kTraining:
+      return training_program(options, shape);
+    case XlaPrograms::Kind::kAccumulation:
+      return accumulation_program(options, shape);
+    case XlaPrograms::Kind::kApplication:
+      return application_program(options);
+    case XlaPrograms::Kind::kInference:
+      break;
+  }
+  return inference_program(options, shape);
+}
+
+std::string describe(XlaPrograms::Kind kind, const BatchShape& shape) {
+  constexpr const char* kNames[] = {"training", "gradients", "the update", "inference"};
+  const std::string name = kNames[static_cast<size_t>(kind)];
+  if (shape.rows == 0) return name;
+  return cat(name, " of ", shape.rows, " rows of ", shape.row_length, " tokens");
+}
+
+std::vector<std::string> batch_inputs_of(const Program& program) {
+  std::vector<std::string> names;
+  for (const Program::Tensor& input : program.inputs) {
+    const bool is_state = input.name.find(':') != std::string::npos || input.name == "sums" ||
+                          input.name == "step_words" || input.name == "learning_rate";
+    if (!is_state) names.push_back(input.name);
+  }
+  return names;
+}
+
+std::vector<PjrtNamedValue> flags_for(const std::string& platform) {
+  // Sums whose order changes from run to run would change the results of equal jobs.
+  if (platform == "cuda") return {{"xla_gpu_deterministic_ops", true}};
+  return {};
+}
+
+}  // namespace
+
+XlaPrograms::Compiled XlaPrograms::compile(Kind kind, const BatchShape& shape) const {
+  const std::string what = describe(kind, shape);
+  log_info("compiling " + what);
+  const auto start = std::chrono::steady_clock::now();
+  const Program program = program_of(kind, options_, shape);
+  const PjrtCompileOptions options{.replicas = static_cast<int>(options_.replicas),
+                                   .flags = flags_for(client_.platform())};
+  Compiled compiled{.executable = cache_.compile(client_, program.text(), options),
+                    .batch_inputs = batch_inputs_of(program)};
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  log_info(cat("compiled ", what, " in ", std::llround(seconds.count() * 10) / 10.0, " s"));
+  return compiled;
+}
+
+const XlaPrograms::Compiled& XlaPrograms::get(Kind kind, const BatchShape& shape) {
+  const std::pair key(kind, shape.rows);
+  auto found = compiled_.find(key);
+  if (found == compiled_.end()) found = compiled_.emplace(key, compile(kind, shape)).first;
+  return found->second;
+}
+
+}  // namespace berth

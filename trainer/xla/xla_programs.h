@@ -1,0 +1,40 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trainer/xla/network/programs.h"
+#include "trainer/xla/pjrt/executable.h"
+#include "trainer/xla/pjrt/executable_cache.h"
+
+namespace berth {
+
+// The programs of one engine, each compiled when it is first asked for. That takes from seconds to
+// minutes and is logged. Not thread-safe. Borrows the client and the cache.
+class XlaPrograms {
+ public:
+  enum class Kind { kTraining, kAccumulation, kApplication, kInference };
+
+  struct Compiled {
+    PjrtExecutable executable;
+    std::vector<std::string> batch_inputs;  // in the order of the program's last inputs
+  };
+
+  XlaPrograms(const PjrtClient& client, const ExecutableCache& cache, ProgramOptions options)
+      : client_(client), cache_(cache), options_(std::move(options)) {}
+
+  // An application has no batch: its shape is BatchShape(). Throws what compiling throws.
+  const Compiled& get(Kind kind, const BatchShape& shape);
+
+ private:
+  Compiled compile(Kind kind, const BatchShape& shape) const;
+
+  const PjrtClient& client_;
+  const ExecutableCache& cache_;
+  const ProgramOptions options_;
+  std::map<std::pair<Kind, int64_t>, Compiled> compiled_;  // by the number of rows
+};
+
+}  // namespace berth
