@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <functional>
 #include <stdexcept>
 
 #include "storage/base/half.h"
@@ -28,10 +27,24 @@ void for_each_place(const Dims& shape, const Fn& fn) {
   }
 }
 
-size_t offset(const Dims& shape, const Place& place) {
-  int64_t at = 0;
-  for (size_t d = 0; d < shape.size(); ++d) at = at * shape[d] + place[d];
-  return static_cast<size_t>(at);
+// Where the elements of a tensor lie: that at `place` is number base + sum of place[d] *
+// strides[d].
+struct View {
+  Dims strides;
+  int64_t base = 0;
+
+  size_t at(const Place& place) const {
+    int64_t number = base;
+    for (size_t d = 0; d < strides.size(); ++d) number += place[d] * strides[d];
+    return static_cast<size_t>(number);
+  }
+};
+
+View whole(const Dims& shape) {
+  View view{.strides = Dims(shape.size())};
+  int64_t stride = 1;
+  for (size_t d = shape.size(); d-- > 0; stride *= shape[d]) view.strides[d] = stride;
+  return view;
 }
 
 class Interpreter {
@@ -68,16 +81,6 @@ class Interpreter {
       to.words[j] = from.words[i];
     }
   }
-  // y's element at `place` is x's at from(place).
-  static Array move(const TensorType& type, const Array& x,
-                    const std::function<Place(const Place&)>& from) {
-    Array y = empty(type);
-    for_each_place(type.shape, [&](const Place& place, size_t i) {
-      copy(x, offset(x.type.shape, from(place)), y, i);
-    });
-    return y;
-  }
-
   static uint64_t wrap(uint64_t word, ElementType type) {
     if (type == ElementType::kPred) return word & 1;
     if (type == ElementType::kU32) return word & 0xFFFFFFFFu;
@@ -141,15 +144,12 @@ class Interpreter {
     Array y = empty(node.type);
     const bool is_sum = node.op == Op::kReduceSum;
     if (!is_sum) std::fill(y.numbers.begin(), y.numbers.end(), -INFINITY);
+    View view = whole(node.type.shape);  // of y, by places in x
+    for (const int64_t dim : node.attributes[0]) {
+      view.strides.insert(view.strides.begin() + dim, 0);
+    }
     for_each_place(x.type.shape, [&](const Place& place, size_t i) {
-      Place kept;
-      for (size_t d = 0; d < place.size(); ++d) {
-        const Dims& dims = node.attributes[0];
-        if (std::find(dims.begin(), dims.end(), static_cast<int64_t>(d)) == dims.end()) {
-          kept.push_back(place[d]);
-        }
-      }
-      double& to = y.numbers[offset(node.type.shape, kept)];
+      double& to = y.numbers[view.at(place)];
       to = is_sum ? to + x.numbers[i] : std::max(to, x.numbers[i]);
     });
     return y;
@@ -157,90 +157,117 @@ class Interpreter {
 
   static Array dot(const Node& node, const Array& x, const Array& y) {
     const auto& [cx, cy, bx, by] = node.attributes;
+    // A factor by places in the result, whose dimensions are the batch and the free ones from
+    // `free` on, and by places in the contracted dimensions.
+    const auto views = [&](const Array& factor, const Dims& contracted, const Dims& batch,
+                           size_t& free) {
+      const Dims strides = whole(factor.type.shape).strides;
+      View outer{.strides = Dims(node.type.shape.size())}, inner;
+      for (size_t d = 0; d < strides.size(); ++d) {
+        const auto at = std::find(batch.begin(), batch.end(), static_cast<int64_t>(d));
+        if (at != batch.end()) {
+          outer.strides[static_cast<size_t>(at - batch.begin())] = strides[d];
+        } else if (std::count(contracted.begin(), contracted.end(), static_cast<int64_t>(d)) == 0) {
+          outer.strides[free++] = strides[d];
+        }
+      }
+      for (const int64_t dim : contracted)
+        inner.strides.push_back(strides[static_cast<size_t>(dim)]);
+      return std::pair(outer, inner);
+    };
+    size_t free = bx.size();
+    const auto [outer_x, inner_x] = views(x, cx, bx, free);
+    const auto [outer_y, inner_y] = views(y, cy, by, free);
+    std::vector<std::pair<size_t, size_t>> terms;  // behind the first elements
     Dims contracted;
     for (const int64_t dim : cx) contracted.push_back(x.type.shape[static_cast<size_t>(dim)]);
-    Array result = empty(node.type);
-    for_each_place(node.type.shape, [&](const Place& place, size_t i) {
-      Place at_x(x.type.shape.size(), -1), at_y(y.type.shape.size(), -1);
-      for (size_t d = 0; d < bx.size(); ++d) {
-        at_x[static_cast<size_t>(bx[d])] = at_y[static_cast<size_t>(by[d])] = place[d];
-      }
-      double sum = 0;
-      for_each_place(contracted, [&](const Place& inner, size_t) {
-        Place px = at_x, py = at_y;
-        for (size_t d = 0; d < cx.size(); ++d) {
-          px[static_cast<size_t>(cx[d])] = py[static_cast<size_t>(cy[d])] = inner[d];
-        }
-        size_t free = bx.size();
-        for (Place* p : {&px, &py}) {
-          for (int64_t& d : *p) {
-            if (d < 0) d = place[free++];
-          }
-        }
-        sum += x.numbers[offset(x.type.shape, px)] * y.numbers[offset(y.type.shape, py)];
-      });
-      result.numbers[i] = sum;
+    for_each_place(contracted, [&, &in_x = inner_x, &in_y = inner_y](const Place& place, size_t) {
+      terms.emplace_back(in_x.at(place), in_y.at(place));
     });
+    Array result = empty(node.type);
+    for_each_place(node.type.shape,
+                   [&, &of_x = outer_x, &of_y = outer_y](const Place& place, size_t i) {
+                     const double* const from_x = x.numbers.data() + of_x.at(place);
+                     const double* const from_y = y.numbers.data() + of_y.at(place);
+                     for (const auto& [at_x, at_y] : terms)
+                       result.numbers[i] += from_x[at_x] * from_y[at_y];
+                   });
     return result;
   }
 
-  // The place in a table of the element at `place` of gathered rows.
-  static Place in_table(const Place& place, const Array& ids) {
-    const auto rank = static_cast<std::ptrdiff_t>(ids.type.shape.size());
-    Place at(place.begin() + rank, place.end());
-    const Place of_id(place.begin(), place.begin() + rank);
-    at.insert(at.begin(), static_cast<int64_t>(ids.words[offset(ids.type.shape, of_id)]));
-    return at;
+  // Calls fn(number of the element in the table, number in the rows).
+  template <typename Fn>
+  static void for_each_row_element(const TensorType& rows, const TensorType& table,
+                                   const Array& ids, const Fn& fn) {
+    const View of_ids = whole(ids.type.shape);
+    View of_table = whole(table.shape);
+    const int64_t row = of_table.strides[0];
+    of_table.strides.erase(of_table.strides.begin());
+    of_table.strides.insert(of_table.strides.begin(), ids.type.shape.size(), 0);
+    for_each_place(rows.shape, [&](const Place& place, size_t i) {
+      const auto id = static_cast<int64_t>(ids.words[of_ids.at(place)]);
+      fn(of_table.at(place) + static_cast<size_t>(id * row), i);
+    });
+  }
+
+  static Array gather(const Node& node, const Array& table, const Array& ids) {
+    Array y = empty(node.type);
+    for_each_row_element(node.type, table.type, ids,
+                         [&](size_t from, size_t to) { copy(table, from, y, to); });
+    return y;
+  }
+
+  static Array scatter(const Node& node, const Operands& x) {
+    Array y = *x[0];
+    for_each_row_element(x[2]->type, node.type, *x[1],
+                         [&](size_t to, size_t from) { y.numbers[to] += x[2]->numbers[from]; });
+    return y;
+  }
+
+  // Puts x into y, with its first element at `first`.
+  static void put(const Array& x, const Place& first, Array& y) {
+    View view = whole(y.type.shape);
+    view.base = static_cast<int64_t>(view.at(first));
+    for_each_place(x.type.shape,
+                   [&](const Place& place, size_t i) { copy(x, i, y, view.at(place)); });
   }
 
   static Array concatenate(const Node& node, const Operands& x) {
     Array y = empty(node.type);
+    Place first(node.type.shape.size());
     const auto dimension = static_cast<size_t>(node.attributes[0][0]);
-    int64_t first = 0;
     for (const Array* part : x) {
-      for_each_place(part->type.shape, [&](Place place, size_t i) {
-        place[dimension] += first;
-        copy(*part, i, y, offset(node.type.shape, place));
-      });
-      first += part->type.shape[dimension];
+      put(*part, first, y);
+      first[dimension] += part->type.shape[dimension];
     }
     return y;
   }
 
   static Array pad(const Node& node, const Array& x) {
     Array y = empty(node.type);
-    for_each_place(x.type.shape, [&](Place place, size_t i) {
-      for (size_t d = 0; d < place.size(); ++d) place[d] += node.attributes[0][d];
-      copy(x, i, y, offset(node.type.shape, place));
-    });
+    put(x, node.attributes[0], y);
     return y;
   }
 
-  static Array scatter(const Node& node, const Operands& x) {
-    Array y = *x[0];
-    for_each_place(x[2]->type.shape, [&](const Place& place, size_t i) {
-      y.numbers[offset(node.type.shape, in_table(place, *x[1]))] += x[2]->numbers[i];
-    });
-    return y;
-  }
-
-  static Array moved(const Node& node, const Operands& x) {
+  static Array moved(const Node& node, const Array& x) {
     const Dims& dims = node.attributes[0];
-    const Dims& shape = x[0]->type.shape;
-    return move(node.type, *x[0], [&](const Place& place) {
-      if (node.op == Op::kGatherRows) return in_table(place, *x[1]);
-      Place from(shape.size());
-      for (size_t d = 0; d < from.size(); ++d) {
-        if (node.op == Op::kBroadcast) {
-          from[d] = shape[d] == 1 ? 0 : place[static_cast<size_t>(dims[d])];
-        } else if (node.op == Op::kTranspose) {
-          from[static_cast<size_t>(dims[d])] = place[d];
-        } else {
-          from[d] = place[d] + dims[d];  // slice
-        }
+    const View of_x = whole(x.type.shape);
+    View view{.strides = Dims(node.type.shape.size())};  // of x, by places in the result
+    for (size_t d = 0; d < dims.size(); ++d) {
+      const auto dim = static_cast<size_t>(dims[d]);
+      if (node.op == Op::kBroadcast) {
+        view.strides[dim] = x.type.shape[d] == 1 ? 0 : of_x.strides[d];
+      } else if (node.op == Op::kTranspose) {
+        view.strides[d] = of_x.strides[dim];
+      } else {
+        view.strides[d] = of_x.strides[d];
       }
-      return from;
-    });
+    }
+    if (node.op == Op::kSlice) view.base = static_cast<int64_t>(of_x.at(dims));
+    Array y = empty(node.type);
+    for_each_place(node.type.shape,
+                   [&](const Place& place, size_t i) { copy(x, view.at(place), y, i); });
+    return y;
   }
 
   static Array elementwise(const Node& node, const Operands& x) {
@@ -298,8 +325,9 @@ class Interpreter {
       case Op::kBroadcast:
       case Op::kTranspose:
       case Op::kSlice:
+        return moved(node, *x[0]);
       case Op::kGatherRows:
-        return moved(node, x);
+        return gather(node, *x[0], *x[1]);
       case Op::kAllReduce: {
         Array y = *x[0];
         for (double& number : y.numbers) number *= static_cast<double>(node.attributes[0][0]);
