@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# Runs jobs on the XLA engine, through a plugin for CPUs: training, evaluation and prediction, kills, a change of the device between
+# two starts, and plugins that are none. Without the plugin most of it is skipped; scripts/install-xla-plugin.sh installs it.
+#   xla.sh BERTH
+. "$(dirname "$0")/lib.sh"
+export ASAN_OPTIONS=detect_leaks=0:${ASAN_OPTIONS:-}  # plugins keep memory until the process ends
+plugins=${BERTH_XLA_PLUGINS:-$repository/build/xla-plugins}
+plugin=$plugins/pjrt-cpu-0.115.so
+job=(--train-data-file "$sample" --batch-size 4 --max-seq-length 32 --threads 2 --validation-split 0.05)
+
+"$berth" --help >help.txt
+for flag in --device --devices --pjrt-plugin --distribution-strategy --tpu --num-gpus; do
+  grep -q -- "^  $flag" help.txt || fail "--help does not show $flag"
+done
+
+# Devices that this machine does not have, and flags that contradict each other.
+[ -e /dev/accel0 ] || [ -e /dev/vfio/0 ] || expect 2 'this machine has no TPU' "${job[@]}" --job-dir none --device tpu
+[ -e /dev/nvidiactl ] || expect 2 'no NVIDIA GPU' "${job[@]}" --job-dir none --device gpu
+expect 2 '--num-gpus 2 and --device tpu ask for different devices' "${job[@]}" --job-dir none --num_gpus 2 --device tpu
+expect 2 'need no plugin' "${job[@]}" --job-dir none --device cpu --pjrt-plugin a.so
+[ ! -e none ] || fail "a job without a device left a job directory"
+
+# Files that are no plugins.
+library=$(ldd "$berth" | grep -o '/[^ ]*libz[^ ]*' | head -n 1)
+echo 'no library' >text.so
+head -c 5000 "$library" >short.so
+on() { echo --device xla-cpu --pjrt-plugin "$1"; }
+expect 4 'there is no such file' "${job[@]}" --job-dir none $(on absent.so)
+expect 2 'cannot be loaded' "${job[@]}" --job-dir none $(on "$PWD/text.so")
+expect 2 'cannot be loaded' "${job[@]}" --job-dir none $(on "$PWD/short.so")
+expect 2 'has no function GetPjrtApi' "${job[@]}" --job-dir none $(on "$library")
+
+if [ ! -s "$plugin" ]; then
+  [ "$failures" = 0 ] || finish
+  echo "NOT TESTED: the XLA engine, because there is no $plugin; run scripts/install-xla-plugin.sh, or set BERTH_XLA_PLUGINS"
+  exit 77
+fi
+xla=($(on "$plugin") --cache-dir cache)
+[ ! -s "$plugins/pjrt-cpu-0.81.so" ] ||
+  expect 2 'wrong' "${job[@]}" --job-dir none $(on "$plugins/pjrt-cpu-0.81.so")
+
+# train LOG FLAG...: trains and keeps the log.
+train() {
+  local log=$1
+  shift
+  timeout 300 "$berth" "$@" --logging-steps 1 >/dev/null 2>"$log" || fail "berth $*: $(tail -n 1 "$log")"
+}
+# losses LOG...: "STEP LOSS" for each update, the last log counting where two have the same update.
+losses() {
+  cat "$@" | sed -n 's/.*"event":"step".*"step":\([0-9]*\),.*"loss":\([0-9.e+-]*\),.*/\1 \2/p' |
+    awk '{loss[$1] = $2} END {for (step in loss) print step, loss[step]}' | sort -n
+}
+# same_losses WHAT FILE FILE: fails if the losses of an update differ by more than 1/500.
+same_losses() {
+  [ -s "$2" ] || fail "$1: no losses"
+  join "$2" "$3" | awk -v want="$(wc -l <"$2")" '
+    {d = $2 - $3; if (d < 0) d = -d; if (d > 0.002 * $2) bad = bad " " $1} END {exit bad != "" || NR != want}' ||
+    fail "$1: the losses differ: $(paste "$2" "$3" | head -n 5 | tr '\n\t' ', ')"
+}
+
+short=("${job[@]}" --max-steps 24 --save-steps 3 --eval-steps 8 --learning-rate 1e-3 --gradient-accumulation-steps 2)
+train cpu.log "${short[@]}" --job-dir cpu
+train xla.log "${short[@]}" --job-dir xla "${xla[@]}"
+losses cpu.log | sort >cpu.txt
+losses xla.log | sort >xla.txt
+same_losses "the XLA engine beside the CPU's kernels" cpu.txt xla.txt
+grep -q '"kernels": "xla-cpu-fp32' xla/metrics.json || fail "metrics.json does not name the engine"
+ls cache/executables/*.xla >/dev/null || fail "--cache-dir has no compiled programs"
+expected=$(sha256sum <xla/model/model.safetensors)
+
+# A job that is killed at any moment and started again on the same plugin ends with the same bits.
+for attempt in 1 2 3; do
+  rm -rf killed
+  for wait_for in 3 9 18; do
+    "$berth" "${short[@]}" "${xla[@]}" --job-dir killed >/dev/null 2>err.txt &
+    pid=$!
+    until [ -e "killed/checkpoints/step-000000$(printf %02d $wait_for)" ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
+    sleep 0.0$((attempt * 13 % 10))
+    kill -9 $pid 2>/dev/null
+    wait $pid 2>/dev/null
+  done
+  train err.txt "${short[@]}" "${xla[@]}" --job-dir killed
+  [ "$(sha256sum <killed/model/model.safetensors)" = "$expected" ] || fail "the weights differ after kills (attempt $attempt)"
+done
+
+# A job may change its device: CPU, XLA, CPU. The losses go on as if it had not.
+long=("${job[@]}" --max-steps 200 --save-steps 20 --learning-rate 1e-4)
+start_until() {  # start_until STEP LOG FLAG...: kills the job once the checkpoint of STEP is there
+  local step=$1 log=$2
+  shift 2
+  "$berth" "${long[@]}" --job-dir moved --logging-steps 1 "$@" >/dev/null 2>"$log" &
+  pid=$!
+  until [ -e "moved/checkpoints/step-$(printf %08d "$step")/MANIFEST.json" ] || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
+  kill -9 $pid 2>/dev/null
+  wait $pid 2>/dev/null
+}
+train cpu.log "${long[@]}" --job-dir unmoved
+start_until 40 first.log --device cpu
+start_until 120 second.log "${xla[@]}"
+train third.log "${long[@]}" --job-dir moved --device cpu
+for log in second.log third.log; do
+  grep -q 'the results will not be the same bit for bit' $log || fail "$log does not say that the device changed"
+done
+losses cpu.log | sort >cpu.txt
+losses first.log second.log third.log | sort >moved.txt
+same_losses "a job that changes its device" cpu.txt moved.txt
+
+# Evaluation and prediction.
+for device in cpu xla; do
+  flags=(--device cpu)
+  [ $device = cpu ] || flags=("${xla[@]}")
+  timeout 300 "$berth" --mode eval --eval-data-file "$sample" --job-dir xla "${flags[@]}" >$device.json 2>err.txt ||
+    fail "eval on $device: $(tail -n 1 err.txt)"
+  timeout 300 "$berth" --mode predict --predict-data-file "$sample" --model xla/model "${flags[@]}" >$device.tsv 2>err.txt ||
+    fail "predict on $device: $(tail -n 1 err.txt)"
+  cut -f 1,2 $device.tsv >$device.labels
+  grep -o '"accuracy": *[0-9.]*' $device.json | head -n 1 >$device.accuracy
+done
+[ -s xla.accuracy ] && cmp cpu.accuracy xla.accuracy || fail "eval: $(cat cpu.json xla.json)"
+[ -s xla.labels ] && [ "$(diff cpu.labels xla.labels | grep -c '^<')" -le 2 ] || fail "predict: other labels"
+finish
