@@ -35,7 +35,7 @@ struct EngineMemory {
   size_t scratch = 0;      // Everything else, packed copies of weights included.
 };
 
-// Something that computes: the CPUs that this process may use, later an accelerator. It makes
+// Something that computes: the CPUs that this process may use, or accelerators. It makes
 // engines, which borrow it and must not outlive it. Not thread-safe.
 class Device {
  public:

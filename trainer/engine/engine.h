@@ -33,8 +33,9 @@ struct LossSum {
 enum class StateTensors { kValues, kFirstMoments, kSecondMoments };
 
 // A model with its optimizer, on whatever device computes it. The loop, evaluation, prediction and
-// checkpoints know only this interface. Two implementations stand behind it: the CPU's own kernels
-// (trainer/cpu), and a fake one in the tests; a compiled program is to follow.
+// checkpoints know only this interface. Three implementations stand behind it: the CPU's own
+// kernels (trainer/cpu), compiled programs on TPUs and GPUs (trainer/xla), and a fake one in the
+// tests.
 //
 // Not thread-safe: one thread at a time calls, except that tensors() may be read and written by
 // several threads where ParameterTensors allows it. Failures are thrown as Error.

@@ -1,6 +1,7 @@
 #include "trainer/xla/xla_engine.h"
 
 #include <array>
+#include <exception>
 
 #include "storage/base/error.h"
 #include "trainer/model/batch_ids.h"
@@ -39,12 +40,20 @@ struct XlaEngine::Work {
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
 
-  // Waits for all of it, so that the host's memory is not lent any more. Throws its failure.
+  // Waits for all of it, so that the host's memory is not lent any more. Throws its first failure.
   void finish() {
+    std::exception_ptr failure;
     for (std::vector<PjrtEvent>* events : {&downloads, &done, &lent}) {
-      for (PjrtEvent& event : *events) event.await();
+      for (PjrtEvent& event : *events) {
+        try {
+          event.await();
+        } catch (const Error&) {
+          if (!failure) failure = std::current_exception();
+        }
+      }
       events->clear();
     }
+    if (failure) std::rethrow_exception(failure);
   }
 
   // On each replica's device.

@@ -30,10 +30,14 @@ EngineMemory xla_memory(const EngineOptions& options, size_t replicas) {
   const auto all = static_cast<size_t>(total_elements(specs)) * sizeof(float);
   const auto trained =
       options.trains ? static_cast<size_t>(trained_elements(specs)) * sizeof(float) : 0;
-  const BatchShape largest =
-      batch_shapes(options.limits, options.longest, static_cast<int64_t>(replicas)).back();
+  // Not the largest shape, which only very short texts need.
+  const auto count = static_cast<int64_t>(replicas);
+  const BatchShape usual{.rows = full_rows(options.limits, options.longest, count) * 9 / 8 + 1,
+                         .row_length = row_length_for(options.limits, options.longest, count),
+                         .sequences = options.limits.sequences,
+                         .masked = options.limits.most_masked() / count};
   const auto kept = static_cast<size_t>(
-      kept_numbers(options.config, largest, options.trains, options.limits.recomputes));
+      kept_numbers(options.config, usual, options.trains, options.limits.recomputes));
   const bool accumulates = options.micro_batches > 1;
   return {.parameters = all,
           .gradients = accumulates ? trained : 0,

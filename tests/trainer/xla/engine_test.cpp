@@ -84,6 +84,23 @@ TEST_F(XlaEngines, MicroBatchesAreThoseOfTheCpu) {
                update(recorded.cpu(), {&recorded.batch, 1}, 3), 1e-4);
 }
 
+TEST_F(XlaEngines, AdaptersTrainAndFrozenValuesStay) {
+  RecordedCase adapted("bert-sequence", /*drops=*/true);
+  adapted.options.lora = {.rank = 3, .alpha = 6, .dropout = 0.25, .target_modules = "all-linear"};
+  const auto engine = device->make_engine(engine_options(adapted));
+  copy_state(adapted.cpu(), *engine);
+  const auto before = tensors_of(*engine, StateTensors::kValues);
+  for (uint64_t step = 0; step < 3; ++step) {
+    const UpdateOutcome expected = update(adapted.cpu(), {&adapted.batch, 1}, step);
+    expect_close(update(*engine, {&adapted.batch, 1}, step), expected, 1e-4);
+  }
+  const auto after = tensors_of(*engine, StateTensors::kValues);
+  const auto specs = engine->tensors(StateTensors::kValues).specs();
+  for (size_t i = 0; i < specs.size(); ++i) {
+    EXPECT_EQ(after[i] != before[i], specs[i].trains) << specs[i].name;
+  }
+}
+
 TEST_F(XlaEngines, AnUpdateThatIsNotFiniteChangesNothing) {
   for (const int64_t micro_batches : {1, 2}) {
     const auto engine = make(micro_batches);

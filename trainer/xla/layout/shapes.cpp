@@ -1,6 +1,7 @@
 #include "trainer/xla/layout/shapes.h"
 
 #include <algorithm>
+#include <set>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
@@ -10,9 +11,11 @@ namespace {
 
 constexpr int64_t kSharedRowLength = 128;
 constexpr int64_t kFewestRows = 4;
-// Parts of the largest number of rows, in sixteenths. Batches of a training differ little, so the
-// steps are small where most batches are, and large for what remains at the end of the data.
-constexpr int64_t kSixteenths[] = {2, 4, 8, 10, 13, 16};
+// The numbers of rows, in sixteenths of those that full rows would take. Batches of so many texts
+// need fewer by chance. Batches of a token budget need a little more, because sequences begin at
+// multiples of 8; how much more depends on their lengths.
+constexpr int64_t kOfExamples[] = {4, 6, 8, 10, 12, 16};
+constexpr int64_t kOfTokens[] = {8, 16, 18, 20, 24};
 
 int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -37,17 +40,26 @@ int64_t row_length_for(const BatchLimits& limits, int64_t longest, int64_t repli
                    1, std::min(kSharedRowLength / one, long_ones / (kFewestRows * replicas)));
 }
 
+int64_t full_rows(const BatchLimits& limits, int64_t longest, int64_t replicas) {
+  return std::max<int64_t>(
+      1, divided_up(limits.tokens, replicas * row_length_for(limits, longest, replicas)));
+}
+
 std::vector<BatchShape> batch_shapes(const BatchLimits& limits, int64_t longest, int64_t replicas) {
   const int64_t row_length = row_length_for(limits, longest, replicas);
   const int64_t most =
       divided_up(most_rows(limits, std::max<int64_t>(longest, 1), row_length), replicas);
+  const bool has_budget = limits.tokens < limits.sequences * longest;
+  const int64_t full = has_budget ? full_rows(limits, longest, replicas) : most;
+  std::set<int64_t> all_rows = {most};
+  for (const int64_t sixteenths : has_budget ? std::span<const int64_t>(kOfTokens) : kOfExamples) {
+    all_rows.insert(std::min(divided_up(full * sixteenths, 16), most));
+  }
   // Masked tokens cost a product with the whole vocabulary, so each replica has room for little
   // more than its share of them. A batch that has them together takes the largest shape.
   const int64_t share = divided_up(3 * limits.most_masked(), 2 * replicas);
   std::vector<BatchShape> shapes;
-  for (const int64_t sixteenths : kSixteenths) {
-    const int64_t rows = divided_up(most * sixteenths, 16);
-    if (!shapes.empty() && shapes.back().rows == rows) shapes.pop_back();
+  for (const int64_t rows : all_rows) {
     const int64_t tokens = rows * row_length;
     int64_t masked = std::min(tokens, limits.most_masked());
     if (rows < most) masked = std::min(masked, share);

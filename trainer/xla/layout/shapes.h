@@ -20,6 +20,9 @@ int64_t row_length_for(const BatchLimits& limits, int64_t longest, int64_t repli
 // last one, however its sequences are packed by pack_rows() and its rows are dealt out in turn.
 std::vector<BatchShape> batch_shapes(const BatchLimits& limits, int64_t longest, int64_t replicas);
 
+// The rows that each replica would need for the most tokens if all rows were full.
+int64_t full_rows(const BatchLimits& limits, int64_t longest, int64_t replicas);
+
 // The first shape that has room for what `needed` says. Throws kInternal where none has.
 const BatchShape& smallest_shape(std::span<const BatchShape> shapes, const BatchShape& needed);
 

@@ -31,9 +31,17 @@ TEST(Shapes, ThereAreSixAtMostAndTheyGrow) {
   const auto shapes = batch_shapes({.tokens = 32 * 128, .sequences = 32}, 128, 1);
   std::vector<int64_t> rows;
   for (const BatchShape& shape : shapes) rows.push_back(shape.rows);
-  EXPECT_EQ(rows, (std::vector<int64_t>{4, 8, 16, 20, 26, 32}));
+  EXPECT_EQ(rows, (std::vector<int64_t>{8, 12, 16, 20, 24, 32}));
   EXPECT_EQ(shapes.back().sequences, 32);
   EXPECT_EQ(shapes.front().row_length, 128);
+}
+
+TEST(Shapes, OfATokenBudgetAreALittleLargerThanFullRows) {
+  const auto shapes = batch_shapes({.tokens = 4096, .sequences = 1000}, 128, 1);
+  ASSERT_EQ(shapes.size(), 6u);
+  EXPECT_EQ(shapes[1].rows, 32);
+  EXPECT_EQ(shapes[2].rows, 36);
+  EXPECT_EQ(full_rows({.tokens = 4096, .sequences = 1000}, 128, 4), 8);
 }
 
 TEST(Shapes, OneRowIsOneShape) {
