@@ -1,0 +1,97 @@
+#include "trainer/xla/network/dropout_masks.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "storage/base/philox.h"
+#include "tests/trainer/xla/stablehlo/interpreter.h"
+
+namespace berth {
+namespace {
+
+using stablehlo::Array;
+using stablehlo::ElementType;
+using stablehlo::Graph;
+using stablehlo::Value;
+
+constexpr uint64_t kSeed = 0xFEDCBA9876543210u, kStep = 0x100000007u;
+constexpr uint32_t kLayers = 2;
+
+// What element `i` of a row is multiplied by, as the contract of the CPU's kernels has it: the
+// decision is half i % 2 of word i % 8 / 2 of the Philox counter (i / 8, stream, row).
+double factor(double p, uint32_t site, uint32_t stream, uint64_t row, int64_t i) {
+  const auto words =
+      philox4x32({static_cast<uint32_t>(i / 8), stream, low_word(row), high_word(row)},
+                 philox_key(kSeed, kStep, site));
+  const uint32_t draw = words[static_cast<size_t>(i % 8 / 2)] >> (16 * (i % 2)) & 0xFFFFu;
+  const auto threshold = static_cast<uint32_t>(std::lround(p * 65536));
+  return draw < threshold ? 0
+                          : static_cast<double>(65536.0f / static_cast<float>(65536 - threshold));
+}
+
+class DropoutMasksTest : public testing::Test {
+ protected:
+  Value input(const Array& array) {
+    const Value parameter = graph_.parameter(array.type.element, array.type.shape);
+    inputs_[parameter.index()] = array;
+    return parameter;
+  }
+  std::vector<double> run(Value output) {
+    return interpret(std::span<const Value>(&output, 1), inputs_)[0].numbers;
+  }
+
+  Graph graph_;
+  stablehlo::Inputs inputs_;
+  DropoutMasks masks_{
+      input(Array::ids({4}, {low_word(kSeed), high_word(kSeed), low_word(kStep), high_word(kStep)},
+                       ElementType::kU32)),
+      kLayers};
+};
+
+TEST_F(DropoutMasksTest, OfRowsAreThoseOfTheCpu) {
+  const std::vector<uint64_t> rows = {0, 5, 4294967295u};
+  constexpr int64_t kColumns = 21;
+  const Value numbers = input(Array::ids({3}, rows, ElementType::kU32));
+  const Value ones = constant(graph_, 1, ElementType::kF32, {3, kColumns});
+  for (const uint32_t site : {0u, 3u, 16u + 4u * kLayers - 1, 0x40000003u, 0x50000007u}) {
+    for (const double p : {0.1, 0.5}) {
+      const std::vector<double> found = run(masks_.drop(ones, p, site, numbers));
+      for (int64_t r = 0; r < 3; ++r) {
+        for (int64_t i = 0; i < kColumns; ++i) {
+          ASSERT_EQ(found[static_cast<size_t>(r * kColumns + i)],
+                    factor(p, site, 0, rows[static_cast<size_t>(r)], i))
+              << site << ", row " << r << ", element " << i;
+        }
+      }
+    }
+  }
+}
+
+// A sequence of 16 tokens begins at column 8 of a row of 24. Keys are counted from there.
+TEST_F(DropoutMasksTest, OfProbabilitiesCountKeysInTheirSequence) {
+  constexpr int64_t kHeads = 2, kLength = 24, kFirst = 8;
+  std::vector<uint64_t> rows, blocks(kLength, kFirst / 8);
+  for (uint64_t column = 0; column < kLength; ++column) rows.push_back(1000 + column);
+  const Value ones = constant(graph_, 1, ElementType::kF32, {1, kHeads, kLength, kLength});
+  const std::vector<double> found = run(masks_.drop_probabilities(
+      ones, 0.3, 16, input(Array::ids({1, kLength}, rows, ElementType::kU32)),
+      input(Array::ids({1, kLength}, blocks, ElementType::kU32))));
+  for (uint32_t head = 0; head < kHeads; ++head) {
+    for (int64_t query = kFirst; query < kLength; ++query) {
+      for (int64_t key = kFirst; key < kLength; ++key) {
+        ASSERT_EQ(found[static_cast<size_t>((head * kLength + query) * kLength + key)],
+                  factor(0.3, 16, head, static_cast<uint64_t>(1000 + query), key - kFirst))
+            << head << ", query " << query << ", key " << key;
+      }
+    }
+  }
+}
+
+TEST_F(DropoutMasksTest, DropNothingIfTheProbabilityIsZero) {
+  const Value x = constant(graph_, 2, ElementType::kF32, {3, 4});
+  EXPECT_EQ(masks_.drop(x, 0, 0, input(Array::ids({3}, {0, 1, 2}, ElementType::kU32))), x);
+}
+
+}  // namespace
+}  // namespace berth
