@@ -92,24 +92,4 @@ inline void expect_close(const UpdateOutcome& found, const UpdateOutcome& expect
   EXPECT_NEAR(found.grad_norm, expected.grad_norm, tolerance * expected.grad_norm);
 }
 
-// The sequences [first, end) of a batch of classes.
-inline PackedBatch part_of(const PackedBatch& whole, size_t first, size_t end) {
-  const auto from = whole.cu_seqlens[first], to = whole.cu_seqlens[end];
-  const auto tokens = [&](const std::vector<int32_t>& all) {
-    return std::vector<int32_t>(all.begin() + from, all.begin() + to);
-  };
-  const auto& classes = std::get<PackedBatch::Classes>(whole.labels);
-  PackedBatch part;
-  part.input_ids = tokens(whole.input_ids);
-  part.token_type_ids = tokens(whole.token_type_ids);
-  part.position_ids = tokens(whole.position_ids);
-  part.cu_seqlens.clear();
-  for (size_t b = first; b <= end; ++b) part.cu_seqlens.push_back(whole.cu_seqlens[b] - from);
-  part.labels = PackedBatch::Classes(classes.begin() + static_cast<std::ptrdiff_t>(first),
-                                     classes.begin() + static_cast<std::ptrdiff_t>(end));
-  part.first_token = static_cast<uint64_t>(from);
-  part.first_sequence = first;
-  return part;
-}
-
 }  // namespace berth
