@@ -23,11 +23,12 @@ struct BatchShape {
 };
 
 // A micro-batch as inputs of a program. Tokens are numbered row by row: token t is column t % S of
-// row t / S. What a task does not have is an empty value and no input.
+// row t / S. A member that the task does not have is an empty Value, and the program has no such
+// input.
 //
-// Padding must be harmless. Padding tokens have ids and positions inside the tables, a segment of
-// their own, place 0 and any number; as labels they have -1, or weight 0. Padding sequences are
-// token 0 with weight 0, and padding masked tokens are token 0 with label -1.
+// Padding must not change a result. Padding tokens have ids and positions inside the tables, a
+// segment of their own, place 0 and any number; as labels they have -1, or weight 0. Padding
+// sequences are token 0 with weight 0, and padding masked tokens are token 0 with label -1.
 struct BatchInputs {
   // s32 [R,S].
   stablehlo::Value input_ids, position_ids;

@@ -17,10 +17,11 @@ Value sum_of_squares(Value x) { return reduce_sum(x * x); }
 // What all parameters share: scalars, f32.
 struct Factors {
   const OptimizerOptions& options;
-  Value gradient_scale;  // makes the clipped gradient of the mean loss of that of the sum
+  // Turns the gradient of the sum of losses into the clipped gradient of their mean.
+  Value gradient_scale;
   Value learning_rate;
-  // What the moments lack of their mean after so many updates, from zeros: 1 - beta^t (Kingma and
-  // Ba 2015, arXiv:1412.6980).
+  // 1 - beta^t after t updates. The moments start as zeros, so they are too small by this factor
+  // (Kingma and Ba 2015, arXiv:1412.6980).
   Value first_correction, second_correction;
 };
 

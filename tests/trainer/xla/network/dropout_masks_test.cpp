@@ -49,7 +49,7 @@ class DropoutMasksTest : public testing::Test {
       kLayers};
 };
 
-TEST_F(DropoutMasksTest, OfRowsAreThoseOfTheCpu) {
+TEST_F(DropoutMasksTest, OfRowsMatchPhilox) {
   const std::vector<uint64_t> rows = {0, 5, 4294967295u};
   constexpr int64_t kColumns = 21;
   const Value numbers = input(Array::ids({3}, rows, ElementType::kU32));
@@ -69,7 +69,7 @@ TEST_F(DropoutMasksTest, OfRowsAreThoseOfTheCpu) {
 }
 
 // A sequence of 16 tokens begins at column 8 of a row of 24. Keys are counted from there.
-TEST_F(DropoutMasksTest, OfProbabilitiesCountKeysInTheirSequence) {
+TEST_F(DropoutMasksTest, OfProbabilitiesCountKeysFromTheirSequence) {
   constexpr int64_t kHeads = 2, kLength = 24, kFirst = 8;
   std::vector<uint64_t> rows, blocks(kLength, kFirst / 8);
   for (uint64_t column = 0; column < kLength; ++column) rows.push_back(1000 + column);
@@ -88,7 +88,7 @@ TEST_F(DropoutMasksTest, OfProbabilitiesCountKeysInTheirSequence) {
   }
 }
 
-TEST_F(DropoutMasksTest, DropNothingIfTheProbabilityIsZero) {
+TEST_F(DropoutMasksTest, WithProbabilityZeroDropNothing) {
   const Value x = constant(graph_, 2, ElementType::kF32, {3, 4});
   EXPECT_EQ(masks_.drop(x, 0, 0, input(Array::ids({3}, {0, 1, 2}, ElementType::kU32))), x);
 }

@@ -11,12 +11,12 @@
 namespace berth {
 namespace {
 
-TEST(Options, TenUpdatesOfBertAreThoseOfTheCpu) {
+TEST(Options, TenBertUpdatesMatchTheCpu) {
   RecordedCase recorded("bert-sequence", /*drops=*/true);
   expect_equal_updates(recorded, 10);
 }
 
-TEST(Options, LabelsAreSmoothed) {
+TEST(Options, LabelSmoothingMatchesTheCpu) {
   for (const char* name : {"bert-sequence", "bert-token", "bert-masked"}) {
     SCOPED_TRACE(name);
     RecordedCase recorded(name, /*drops=*/true);
@@ -25,7 +25,7 @@ TEST(Options, LabelsAreSmoothed) {
   }
 }
 
-TEST(Options, LabelsHaveWeights) {
+TEST(Options, LabelWeightsMatchTheCpu) {
   for (const char* name : {"bert-sequence", "bert-score", "bert-sets", "bert-token", "bert-qa"}) {
     SCOPED_TRACE(name);
     RecordedCase recorded(name, /*drops=*/true);
@@ -40,7 +40,7 @@ TEST(Options, LabelsHaveWeights) {
   }
 }
 
-TEST(Options, LambIsThatOfTheCpu) {
+TEST(Options, LambMatchesTheCpu) {
   for (const char* name : {"bert-sequence", "deberta-v2-token"}) {
     SCOPED_TRACE(name);
     RecordedCase recorded(name, /*drops=*/true);
@@ -49,7 +49,7 @@ TEST(Options, LambIsThatOfTheCpu) {
   }
 }
 
-TEST(Options, OfTheOptimizerAreThoseOfTheCpu) {
+TEST(Options, OptimizerOptionsMatchTheCpu) {
   RecordedCase recorded("bert-sequence", /*drops=*/true);
   recorded.options.optimizer = {.adamw = {.beta1 = 0.8f, .beta2 = 0.95f, .epsilon = 1e-6f},
                                 .weight_decay = 0.3,
@@ -63,7 +63,7 @@ TEST(Options, OfTheOptimizerAreThoseOfTheCpu) {
   }
 }
 
-TEST(Options, ShallowParametersMayBeFrozen) {
+TEST(Options, FrozenParametersMatchTheCpu) {
   for (const char* name : {"bert-sequence", "deberta-v2-token", "albert-sequence"}) {
     for (const int64_t depth : {1, 2}) {
       SCOPED_TRACE(name);
@@ -74,7 +74,7 @@ TEST(Options, ShallowParametersMayBeFrozen) {
   }
 }
 
-TEST(Options, AdaptersAreThoseOfTheCpu) {
+TEST(Options, AdaptersMatchTheCpu) {
   for (const char* name : {"bert-sequence", "distilbert-token", "albert-sequence", "deberta-v2-qa",
                            "electra-masked", "roberta-sequence"}) {
     SCOPED_TRACE(name);
@@ -85,7 +85,7 @@ TEST(Options, AdaptersAreThoseOfTheCpu) {
   }
 }
 
-TEST(Options, RecomputationChangesNothing) {
+TEST(Options, RecomputationMatchesTheCpu) {
   for (const char* name : {"bert-sequence", "deberta-v2-convolved-sequence", "albert-token"}) {
     SCOPED_TRACE(name);
     RecordedCase recorded(name, /*drops=*/true);
@@ -96,7 +96,7 @@ TEST(Options, RecomputationChangesNothing) {
   }
 }
 
-// Products of bf16 factors differ from the CPU's, which has no such products here, by rounding.
+// The CPU engine runs in fp32 here, so bf16 is compared with fp32 programs.
 TEST(Options, Bf16IsCloseToFp32) {
   RecordedCase recorded("bert-masked", /*drops=*/true);
   NamedArrays arrays = recorded.values();
@@ -114,7 +114,7 @@ TEST(Options, Bf16IsCloseToFp32) {
   EXPECT_NEAR(found[2], expected[2], 0.05 * expected[2]);
 }
 
-TEST(Options, MicroBatchesMakeTheUpdateOfTheWholeBatch) {
+TEST(Options, MicroBatchesEqualOneBatch) {
   RecordedCase whole("bert-sequence", /*drops=*/true);
   const UpdateInputs update{.seed = 7, .step = 3, .learning_rate = 1e-3f};
   NamedArrays at_once = whole.values();
@@ -141,7 +141,7 @@ TEST(Options, MicroBatchesMakeTheUpdateOfTheWholeBatch) {
   EXPECT_EQ(in_parts.at("sums").numbers, std::vector<double>(2));
 }
 
-TEST(Options, AnUpdateThatIsNotFiniteChangesNothing) {
+TEST(Options, ANonFiniteUpdateChangesNothing) {
   RecordedCase recorded("bert-sequence", /*drops=*/true);
   NamedArrays arrays = recorded.values();
   arrays.merge(recorded.inputs({.seed = 1, .step = 0, .learning_rate = 1e-3f}));
@@ -156,7 +156,7 @@ TEST(Options, AnUpdateThatIsNotFiniteChangesNothing) {
   }
 }
 
-TEST(Options, TextsOfEqualProgramsAreEqual) {
+TEST(Options, EqualProgramsHaveEqualTexts) {
   const RecordedCase recorded("deberta-v2-convolved-sequence", /*drops=*/true);
   const std::string text = training_program(recorded.options, recorded.shape()).text();
   EXPECT_EQ(training_program(recorded.options, recorded.shape()).text(), text);

@@ -11,7 +11,7 @@ namespace {
 
 class Parity : public testing::TestWithParam<std::string> {};
 
-TEST_P(Parity, LogitsAndLossAreThoseOfTheCpu) {
+TEST_P(Parity, LogitsAndLossMatchTheCpu) {
   RecordedCase recorded(GetParam(), /*drops=*/false);
   LossSum loss;
   const std::vector<float> expected = recorded.cpu().infer(recorded.batch, loss);
@@ -30,7 +30,7 @@ TEST_P(Parity, LogitsAndLossAreThoseOfTheCpu) {
   EXPECT_NEAR(arrays.at("sums").numbers[1], loss.weight, kTolerance);
 }
 
-TEST_P(Parity, UpdatesWithDropoutAreThoseOfTheCpu) {
+TEST_P(Parity, UpdatesWithDropoutMatchTheCpu) {
   RecordedCase recorded(GetParam(), /*drops=*/true);
   expect_equal_updates(recorded, 3);
 }

@@ -13,7 +13,7 @@ namespace {
 
 class Gradients : public testing::TestWithParam<size_t> {};
 
-TEST_P(Gradients, AreThoseOfFiniteDifferences) {
+TEST_P(Gradients, MatchFiniteDifferences) {
   const Case& which = cases()[GetParam()];
   SCOPED_TRACE(which.name);
   Program program(which);
@@ -36,7 +36,7 @@ TEST_P(Gradients, AreThoseOfFiniteDifferences) {
 
 INSTANTIATE_TEST_SUITE_P(All, Gradients, testing::Range<size_t>(0, cases().size()));
 
-TEST(Gradients, OfWhatTheLossDoesNotDependOnAreZeros) {
+TEST(Gradients, AreZerosWhereTheLossDoesNotDepend) {
   Graph graph;
   const Value x = graph.parameter(ElementType::kF32, {2}),
               y = graph.parameter(ElementType::kF32, {3});
@@ -48,7 +48,7 @@ TEST(Gradients, OfWhatTheLossDoesNotDependOnAreZeros) {
   EXPECT_EQ(interpret(found, inputs)[0].numbers, std::vector<double>(2, 2.0));
 }
 
-TEST(Gradients, EndWhereTheyAreStopped) {
+TEST(Gradients, EndAtStopGradient) {
   Graph graph;
   const Value x = graph.parameter(ElementType::kF32, {2});
   const std::vector<Value> wrt = {x};
@@ -75,7 +75,7 @@ TEST(Gradients, OfBf16FactorsAreRoundedToBf16) {
 }
 
 // A part's nodes occur twice in the program: once for the loss, and once behind a barrier.
-TEST(Gradients, OfAPartComputeItAgain) {
+TEST(Gradients, OfAPartAreComputedFromACopy) {
   const auto tanhs = [](bool is_part) {
     Graph graph;
     const Value x = graph.parameter(ElementType::kF32, {2});

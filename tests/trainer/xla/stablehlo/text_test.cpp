@@ -46,14 +46,14 @@ TEST(Text, DonatesAliasedInputs) {
   EXPECT_THROW(to_text(inputs, outputs, wrong), Error);
 }
 
-TEST(Text, LeavesOutWhatNoOutputNeeds) {
+TEST(Text, LeavesOutUnusedNodes) {
   Graph graph;
   const Value x = graph.parameter(ElementType::kF32, {2});
   exp(x);
   EXPECT_EQ(body(text_of({x}, {tanh(x)})), "%0 = stablehlo.tanh %arg0 : tensor<2xf32>\n");
 }
 
-TEST(Text, HasEqualExpressionsOnce) {
+TEST(Text, WritesEqualExpressionsOnce) {
   Graph graph;
   const Value x = graph.parameter(ElementType::kF32, {2});
   EXPECT_EQ(body(text_of({x}, {exp(x) * exp(x)})),
@@ -80,7 +80,7 @@ TEST(Text, WritesNumbersExactlyAndWithAPoint) {
             "%0 = stablehlo.constant dense<[3, -1]> : tensor<2xi32>\n");
 }
 
-TEST(Text, OfAProductSaysWhetherFactorsMayBeRounded) {
+TEST(Text, StatesThePrecisionOfProducts) {
   Graph graph;
   const Value x = graph.parameter(ElementType::kF32, {2, 3, 4});
   const Value y = graph.parameter(ElementType::kF32, {2, 5, 4});
@@ -93,7 +93,7 @@ TEST(Text, OfAProductSaysWhetherFactorsMayBeRounded) {
   EXPECT_NE(text_of({x, y}, {bf16}).find("precision = [DEFAULT, DEFAULT]"), std::string::npos);
 }
 
-TEST(Text, OfABarrierNamesItsResults) {
+TEST(Text, NamesTheResultsOfABarrier) {
   Graph graph;
   const Value x = graph.parameter(ElementType::kF32, {2}),
               y = graph.parameter(ElementType::kF32, {});
@@ -103,7 +103,7 @@ TEST(Text, OfABarrierNamesItsResults) {
             "%1 = stablehlo.exponential %0#1 : tensor<f32>\n");
 }
 
-TEST(Text, OfAnAllReduceNamesAllReplicas) {
+TEST(Text, NamesAllReplicasOfAnAllReduce) {
   Graph graph;
   const Value x = graph.parameter(ElementType::kF32, {2});
   EXPECT_EQ(all_reduce(x, 1), x);

@@ -7,7 +7,7 @@
 namespace berth {
 namespace {
 
-// Runs a program on one device for each of `replicas`, which are the arrays of one replica each.
+// Runs a program with one replica for each of `replicas`, which hold the replicas' arrays.
 void run_on(const PjrtClient& client, const PjrtExecutable& executable, const Program& program,
             std::vector<NamedArrays*> replicas) {
   std::vector<std::vector<PjrtBuffer>> buffers(replicas.size());
@@ -42,26 +42,26 @@ class UpdatesOnPlugins : public WithRealPlugin {
 };
 INSTANTIATE_TEST_SUITE_P(Plugins, UpdatesOnPlugins, kGoodPlugins, version_name);
 
-TEST_P(UpdatesOnPlugins, TenOfBertAreThoseOfTheCpu) {
+TEST_P(UpdatesOnPlugins, TenBertUpdatesMatchTheCpu) {
   RecordedCase recorded("bert-sequence", /*drops=*/true);
   expect_equal_updates(recorded, 10, runner());
 }
 
-TEST_P(UpdatesOnPlugins, OfAdaptersInDebertaByLambAreThoseOfTheCpu) {
+TEST_P(UpdatesOnPlugins, DebertaAdaptersWithLambMatchTheCpu) {
   RecordedCase recorded("deberta-v2-qa", /*drops=*/true);
   recorded.options.lora = {.rank = 3, .alpha = 6, .dropout = 0.25, .target_modules = "all-linear"};
   recorded.options.optimizer.type = OptimizerType::kLamb;
   expect_equal_updates(recorded, 3, runner());
 }
 
-TEST_P(UpdatesOnPlugins, WithRecomputationAreThoseOfTheCpu) {
+TEST_P(UpdatesOnPlugins, RecomputationMatchesTheCpu) {
   RecordedCase recorded("albert-masked", /*drops=*/true);
   recorded.options.recomputes = true;
   expect_equal_updates(recorded, 3, runner());
 }
 
 // The interpreter rounds the same factors, and sums in double.
-TEST_P(UpdatesOnPlugins, WithBf16FactorsAreThoseOfTheInterpreter) {
+TEST_P(UpdatesOnPlugins, Bf16FactorsMatchTheInterpreter) {
   for (const char* name : {"bert-masked", "deberta-v2-sequence"}) {
     RecordedCase recorded(name, /*drops=*/true);
     recorded.options.product_dtype = DType::kBF16;
@@ -78,7 +78,7 @@ TEST_P(UpdatesOnPlugins, WithBf16FactorsAreThoseOfTheInterpreter) {
   }
 }
 
-TEST_P(UpdatesOnPlugins, OfTwoReplicasAreThoseOfTheWholeBatch) {
+TEST_P(UpdatesOnPlugins, TwoReplicasEqualOneBatch) {
   RecordedCase whole("bert-sequence", /*drops=*/true);
   const UpdateInputs update{.seed = 7, .step = 3, .learning_rate = 1e-3f};
   NamedArrays expected = whole.values();

@@ -1,4 +1,4 @@
-// Compares what plugins compute of every operation with what the interpreter does.
+// Compares every operation and its derivative, computed by plugins, with the interpreter.
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@ namespace {
 class OperationsOnPlugins : public WithRealPlugin {};
 INSTANTIATE_TEST_SUITE_P(Plugins, OperationsOnPlugins, kGoodPlugins, version_name);
 
-TEST_P(OperationsOnPlugins, AndTheirDerivativesAreThoseOfTheInterpreter) {
+TEST_P(OperationsOnPlugins, AndDerivativesMatchTheInterpreter) {
   for (const Case& each : cases()) {
     SCOPED_TRACE(each.name);
     const Program program(each);
