@@ -43,11 +43,11 @@ build_image() {
   local revision
   revision=$(git rev-parse HEAD 2>/dev/null || echo unknown)
   if [ $engine = docker ]; then
-    docker build --progress plain --build-arg REVISION="$revision" -t berth-test . \
+    docker build --progress plain --target runtime --build-arg REVISION="$revision" -t berth-test . \
       >"$work/build.log" 2>&1 || { tail -n 60 "$work/build.log"; return 1; }
   else
     import_base
-    buildah "${storage[@]}" bud --isolation chroot --pull-never \
+    buildah "${storage[@]}" bud --isolation chroot --pull-never --target runtime \
       --build-arg REVISION="$revision" -t berth-test . >"$work/build.log" 2>&1 ||
       { tail -n 60 "$work/build.log"; return 1; }
   fi

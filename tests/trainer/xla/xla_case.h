@@ -16,12 +16,14 @@
 namespace berth {
 
 // Gives tests devices of a real plugin, and skips them if it is not installed
-// (scripts/install-xla-plugin.sh installs it; CI does so).
+// (scripts/install-xla-plugin.sh installs it; CI does so). scripts/test-device.sh names another
+// plugin and its platform by BERTH_XLA_PLUGIN and BERTH_XLA_PLATFORM.
 class WithXlaDevice : public testing::Test {
  protected:
   void SetUp() override {
     const char* folder = std::getenv("BERTH_XLA_PLUGINS");
     plugin = std::string(folder == nullptr ? BERTH_XLA_PLUGINS : folder) + "/pjrt-cpu-0.115.so";
+    if (const char* other = std::getenv("BERTH_XLA_PLUGIN")) plugin = other;
     if (!std::filesystem::exists(plugin)) {
       GTEST_SKIP() << "NOT TESTED: there is no " << plugin
                    << "; run scripts/install-xla-plugin.sh, or set BERTH_XLA_PLUGINS";
@@ -29,8 +31,9 @@ class WithXlaDevice : public testing::Test {
   }
 
   std::unique_ptr<Device> open(int64_t devices = 1, DType product_dtype = DType::kF32) const {
+    const char* platform = std::getenv("BERTH_XLA_PLATFORM");
     return make_xla_device({.plugin_path = plugin,
-                            .platform = "cpu",
+                            .platform = platform == nullptr ? "cpu" : platform,
                             .client_options = {},
                             .product_dtype = product_dtype,
                             .devices = devices,
