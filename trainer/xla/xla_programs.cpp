@@ -25,7 +25,7 @@ Program program_of(XlaPrograms::Kind kind, const ProgramOptions& options, const 
 
 std::string describe(XlaPrograms::Kind kind, const BatchShape& shape) {
   constexpr const char* kNames[] = {"training", "gradients", "the update", "inference"};
-  const std::string name = kNames[static_cast<size_t>(kind)];
+  std::string name = kNames[static_cast<size_t>(kind)];
   if (shape.rows == 0) return name;
   return cat(name, " of ", shape.rows, " rows of ", shape.row_length, " tokens");
 }

@@ -57,7 +57,7 @@ TEST_F(EngineBf16, TenUpdatesAreCloseToFp32) {
     const UpdateOutcome expected = update(recorded.cpu(), {&recorded.batch, 1}, step);
     const UpdateOutcome found = update(*engine, {&recorded.batch, 1}, step);
     EXPECT_NEAR(found.loss_sum, expected.loss_sum, 0.01 * expected.loss_sum);
-    EXPECT_NEAR(found.grad_norm, expected.grad_norm, 0.05 * expected.grad_norm);
+    EXPECT_NEAR(found.grad_norm, expected.grad_norm, 0.01 * expected.grad_norm);
   }
 }
 

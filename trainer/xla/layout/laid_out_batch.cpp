@@ -73,7 +73,7 @@ class Filler {
  private:
   // Adds an input that is `padding` but for value_of(i) at places[i].
   template <typename ValueOf>
-  void add(const char* name, DType dtype, std::vector<int64_t> dimensions, uint32_t padding,
+  void add(const char* name, DType dtype, const std::vector<int64_t>& dimensions, uint32_t padding,
            const std::vector<Place>& places, const ValueOf& value_of) {
     int64_t elements = 1;
     for (const int64_t dimension : dimensions) elements *= dimension;
@@ -128,13 +128,13 @@ class Filler {
 
   // Labels of one number each, with their weights. Without labels all is padding: there is no loss.
   template <typename ValueOf>
-  void add_labels_at(const std::vector<Place>& places, std::vector<int64_t> rows, DType dtype,
-                     uint32_t padding, const ValueOf& value_of) {
+  void add_labels_at(const std::vector<Place>& places, const std::vector<int64_t>& rows,
+                     DType dtype, uint32_t padding, const ValueOf& value_of) {
     add("labels", dtype, rows, padding, places, value_of);
-    add_weights(places, std::move(rows));
+    add_weights(places, rows);
   }
-  void add_weights(const std::vector<Place>& places, std::vector<int64_t> rows) {
-    add("weights", DType::kF32, std::move(rows), 0, places,
+  void add_weights(const std::vector<Place>& places, const std::vector<int64_t>& rows) {
+    add("weights", DType::kF32, rows, 0, places,
         [&](size_t i) { return batch_.weights.empty() ? 1.0f : batch_.weights[i]; });
   }
 

@@ -30,6 +30,7 @@ TEST(Shapes, EveryReplicaHasRows) {
 TEST(Shapes, ThereAreSixAtMostAndTheyGrow) {
   const auto shapes = batch_shapes({.tokens = 32 * 128, .sequences = 32}, 128, 1);
   std::vector<int64_t> rows;
+  rows.reserve(shapes.size());
   for (const BatchShape& shape : shapes) rows.push_back(shape.rows);
   EXPECT_EQ(rows, (std::vector<int64_t>{8, 12, 16, 20, 24, 32}));
   EXPECT_EQ(shapes.back().sequences, 32);
