@@ -38,7 +38,7 @@ TEST_P(EngineParity, LogitsAndThenTenUpdatesWithDropout) {
 INSTANTIATE_TEST_SUITE_P(Recorded, EngineParity,
                          testing::Values("bert-sequence", "bert-sets", "roberta-score",
                                          "distilbert-qa", "electra-masked", "albert-sequence",
-                                         "deberta-v2-token"),
+                                         "deberta-v2-token", "deberta-v2-convolved-sequence"),
                          [](const testing::TestParamInfo<std::string>& test) {
                            std::string name = test.param;
                            std::replace(name.begin(), name.end(), '-', '_');
