@@ -67,8 +67,8 @@ train_twice() {
 step "dependencies" bash scripts/install-dependencies.sh --build --test
 step "XLA plugins" bash scripts/install-xla-plugin.sh
 step "format" check_format
-step "dev: AddressSanitizer, UndefinedBehaviorSanitizer" build_and_test dev all
-step "release: what depends on optimization" build_and_test release optimized_tests --label-regex optimized
+step "dev: AddressSanitizer, UndefinedBehaviorSanitizer" build_and_test dev all --label-exclude plugins
+step "release: what depends on optimization, and XLA plugins" build_and_test release optimized_tests --label-regex optimized
 step "benches build" build release benches
 step "size" show_sizes
 step "scripts/train-local.sh" train_twice

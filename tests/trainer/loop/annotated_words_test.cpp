@@ -56,8 +56,8 @@ TEST(AnnotatedWords, MalformedAnnotationsAreRefused) {
   refused(R"([{"endOffset": 3}])", "without displayName");
   refused(R"([{"endOffset": 3, "displayName": 1}])", "without displayName");
   refused(R"([{"displayName": "x"}])", "from 0 to 0 is not a part of a text of 7 characters");
-  refused(R"([{"startOffset": 3, "endOffset": 3, "displayName": "x"}])", "no part");
-  refused(R"([{"startOffset": 3, "endOffset": 8, "displayName": "x"}])", "no part");
+  refused(R"([{"startOffset": 3, "endOffset": 3, "displayName": "x"}])", "is not a part");
+  refused(R"([{"startOffset": 3, "endOffset": 8, "displayName": "x"}])", "is not a part");
   refused(R"([{"startOffset": -1, "endOffset": 3, "displayName": "x"}])", "startOffset -1");
   refused(R"([{"startOffset": 0.5, "endOffset": 3, "displayName": "x"}])", "startOffset 0.5");
   refused(R"([{"startOffset": "1x", "endOffset": 3, "displayName": "x"}])", "startOffset");

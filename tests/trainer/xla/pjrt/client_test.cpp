@@ -62,7 +62,7 @@ TEST_F(ClientTest, HangingCreationEndsAtTheDeadline) {
               ThrowsCode(Code::kUsage, "found no devices within 0.05 s; check that this machine"));
   control->released = true;
   EXPECT_TRUE(eventually([&] { return control->alive.size() == 1; }));
-  control->alive.clear();  // the client is left behind with the thread
+  control->leave_behind();  // the client is left behind with the thread
 }
 
 TEST_F(ClientTest, HangingCreationMayFailAfterThePluginIsGone) {

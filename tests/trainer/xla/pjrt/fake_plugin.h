@@ -33,7 +33,14 @@ struct FakePluginControl {
   // ---- What was done. ----
   std::map<std::string, int> calls{};    // by function
   std::map<void*, std::string> alive{};  // what was created and not yet destroyed, with its kind
-  std::vector<std::string> mistakes{};   // what no caller may do, such as to destroy twice
+  // What a test left behind on purpose. It stays reachable, so LeakSanitizer does not report it.
+  std::vector<std::map<void*, std::string>> left_behind{};
+
+  void leave_behind() {
+    left_behind.push_back(std::move(alive));
+    alive.clear();
+  }
+  std::vector<std::string> mistakes{};  // what no caller may do, such as to destroy twice
   int destroyed_errors = 0;
   std::string compile_options{};  // of the last compilation
   std::string create_options{};   // of the last client, as "name=value name=value"

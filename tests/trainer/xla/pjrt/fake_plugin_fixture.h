@@ -39,7 +39,7 @@ class WithFakePlugin : public testing::Test {
   ~WithFakePlugin() override {
     for (const auto& [object, kind] : control->alive) ADD_FAILURE() << "not destroyed: " << kind;
     for (const std::string& mistake : control->mistakes) ADD_FAILURE() << mistake;
-    control->alive.clear();
+    control->leave_behind();
     control->mistakes.clear();
   }
 
