@@ -1,16 +1,19 @@
 // Measures training steps of BERT models with random weights on random tokens: forward, backward,
 // clipping and AdamW. Each shape runs in its own process, so that its peak memory is known.
 //
-//   step_bench [THREADS [PRECISION [MODEL [BATCH [LENGTH]]]]]
+//   step_bench [THREADS [PRECISION [MODEL [BATCH [LENGTH [PLUGIN]]]]]]
 //
 // MODEL is tiny, mini-lm, base or large. LENGTH is a number of tokens, or "news" for the lengths of
-// AG News' texts. Without MODEL, BATCH and LENGTH a grid of them is measured. The printed share is
+// AG News' texts. Without MODEL, BATCH and LENGTH a grid of them is measured. With PLUGIN, the file
+// of a PJRT plugin, the XLA engine computes on its first device; the first update, which compiles
+// the program, is printed apart. The printed share is
 // the rate of the step divided by the peak rate of the machine (peak_rate.h). The nominal work of a
 // step is 6 x the encoder's parameters x tokens + 12 x layers x hidden size x length x tokens.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -24,6 +27,7 @@
 #include "storage/base/thread_pool.h"
 #include "trainer/cpu/cpu_device.h"
 #include "trainer/weights/initial_values.h"
+#include "trainer/xla/xla_device.h"
 
 namespace berth {
 namespace {
@@ -39,6 +43,12 @@ struct Shape {
   std::string model;
   int64_t batch_size = 0;
   std::string length;
+  std::string plugin{};  // empty: the CPU engine
+};
+
+struct StepTiming {
+  double first_s = 0;  // the first update, which is not one of the others
+  Timing others;
 };
 
 PackedBatch batch_of(const Shape& shape, int64_t vocab_size) {
@@ -62,6 +72,14 @@ PackedBatch batch_of(const Shape& shape, int64_t vocab_size) {
   return batch;
 }
 
+int64_t longest_of(const PackedBatch& batch) {
+  int64_t longest = 0;
+  for (size_t b = 1; b < batch.cu_seqlens.size(); ++b) {
+    longest = std::max<int64_t>(longest, batch.cu_seqlens[b] - batch.cu_seqlens[b - 1]);
+  }
+  return longest;
+}
+
 double nominal_flops(const ModelConfig& config, const PackedBatch& batch) {
   const auto hidden = static_cast<double>(config.hidden_size);
   const auto layers = static_cast<double>(config.num_hidden_layers);
@@ -74,12 +92,12 @@ double nominal_flops(const ModelConfig& config, const PackedBatch& batch) {
 }
 
 // Runs at least three steps, and steps for at least five seconds.
-Timing time_steps(const ModelConfig& config, const PackedBatch& batch, Device& device) {
+StepTiming time_steps(const ModelConfig& config, const PackedBatch& batch, Device& device) {
   const BatchLimits limits{.tokens = batch.num_tokens(), .sequences = batch.num_sequences()};
   const auto engine = device.make_engine({.config = config,
                                           .limits = limits,
                                           .update_tokens = batch.num_tokens(),
-                                          .longest = batch.num_tokens()});
+                                          .longest = longest_of(batch)});
   initialize(engine->tensors(StateTensors::kValues), config.initializer_range, 1,
              available_threads());
   engine->tensors_written();
@@ -90,21 +108,29 @@ Timing time_steps(const ModelConfig& config, const PackedBatch& batch, Device& d
                          stop);
     engine->collect_update();
   };
-  take_step();
+  const double first_s = seconds_of(take_step);
   std::vector<double> seconds;
   for (double total = 0; seconds.size() < 3 || total < 5;) {
     total += seconds.emplace_back(seconds_of(take_step));
   }
-  return timing_of(std::move(seconds));
+  return {first_s, timing_of(std::move(seconds))};
+}
+
+std::unique_ptr<Device> make_device(const Shape& shape, int threads, Precision precision) {
+  if (shape.plugin.empty()) return make_cpu_device(threads, "", precision);
+  return make_xla_device(
+      {.plugin_path = shape.plugin,
+       .product_dtype = precision == Precision::kBf16 ? DType::kBF16 : DType::kF32,
+       .devices = 1});
 }
 
 void measure_shape(const Shape& shape, int threads, Precision precision) {
-  const std::unique_ptr<Device> device = make_cpu_device(threads, "", precision);
+  const std::unique_ptr<Device> device = make_device(shape, threads, precision);
   ThreadPool pool(threads);
   const ModelConfig config = bert_of_size(shape.model);
   const PackedBatch batch = batch_of(shape, config.vocab_size);
   const double peak = peak_rate(pool, device->info().product_dtype == DType::kBF16);
-  const Timing timing = time_steps(config, batch, *device);
+  const auto [first_s, timing] = time_steps(config, batch, *device);
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);
   const double rate = nominal_flops(config, batch) / timing.median_s;
@@ -113,8 +139,10 @@ void measure_shape(const Shape& shape, int threads, Precision precision) {
               static_cast<double>(shape.batch_size) / timing.median_s,
               static_cast<double>(batch.num_tokens()) / timing.median_s, rate * 1e-9);
   if (peak > 0) std::printf(" %5.1f %% of %.0f", 100 * rate / peak, peak * 1e-9);
-  std::printf("  +-%.0f%%  %s\n", timing.spread * 100,
+  std::printf("  +-%.0f%%  %s", timing.spread * 100,
               human_bytes(static_cast<uint64_t>(used.ru_maxrss) << 10).c_str());
+  if (!shape.plugin.empty()) std::printf("  first update %.1f s", first_s);
+  std::printf("\n");
   std::fflush(stdout);
 }
 
@@ -137,12 +165,16 @@ bool measure_apart(const Shape& shape, int threads, Precision precision) {
 
 std::vector<Shape> shapes_to_measure(int argc, char** argv) {
   if (argc > 3) {
-    return {{argv[3], argc > 4 ? std::stoll(argv[4]) : 32, argc > 5 ? argv[5] : "128"}};
+    return {{.model = argv[3],
+             .batch_size = argc > 4 ? std::stoll(argv[4]) : 32,
+             .length = argc > 5 ? argv[5] : "128",
+             .plugin = argc > 6 ? argv[6] : ""}};
   }
   std::vector<Shape> shapes;
   for (const char* model : {"tiny", "base", "large"}) {
     for (const char* length : {"128", "512", "news"}) {
-      for (const int64_t batch : {1, 8, 32}) shapes.push_back({model, batch, length});
+      for (const int64_t batch : {1, 8, 32})
+        shapes.push_back({.model = model, .batch_size = batch, .length = length});
     }
   }
   return shapes;
@@ -153,8 +185,9 @@ std::vector<Shape> shapes_to_measure(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace berth;
-  const int threads = threads_asked(argc, argv, available_threads(),
-                                    "step_bench [THREADS [PRECISION [MODEL [BATCH [LENGTH]]]]]");
+  const int threads =
+      threads_asked(argc, argv, available_threads(),
+                    "step_bench [THREADS [PRECISION [MODEL [BATCH [LENGTH [PLUGIN]]]]]]");
   const bool bf16 = argc > 2 && argv[2] == std::string_view("bf16");
   print_head(cat("training steps, ", bf16 ? "bf16" : "fp32", ", threads: ", threads));
   std::fflush(stdout);
