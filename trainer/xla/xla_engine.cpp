@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "storage/base/error.h"
+#include "storage/base/philox.h"
 #include "trainer/model/batch_ids.h"
 #include "trainer/xla/layout/laid_out_batch.h"
 #include "trainer/xla/layout/shapes.h"
@@ -21,9 +22,6 @@ ProgramOptions program_options(const EngineOptions& options, DType product_dtype
           .recomputes = options.limits.recomputes,
           .replicas = static_cast<int64_t>(replicas)};
 }
-
-uint32_t low_word(uint64_t number) { return static_cast<uint32_t>(number); }
-uint32_t high_word(uint64_t number) { return static_cast<uint32_t>(number >> 32); }
 
 }  // namespace
 

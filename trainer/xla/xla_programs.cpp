@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <span>
 
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -32,10 +33,8 @@ std::string describe(XlaPrograms::Kind kind, const BatchShape& shape) {
 
 std::vector<std::string> batch_inputs_of(const Program& program) {
   std::vector<std::string> names;
-  for (const Program::Tensor& input : program.inputs) {
-    const bool is_state = input.name.find(':') != std::string::npos || input.name == "sums" ||
-                          input.name == "step_words" || input.name == "learning_rate";
-    if (!is_state) names.push_back(input.name);
+  for (const Program::Tensor& input : std::span(program.inputs).last(program.batch_inputs)) {
+    names.push_back(input.name);
   }
   return names;
 }

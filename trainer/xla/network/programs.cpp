@@ -76,7 +76,9 @@ struct Builder {
   void add_rate() { learning_rate = signature.add_input("learning_rate", ElementType::kF32, {}); }
   void add_batch(const BatchShape& shape) {
     batch = batch_inputs(*program.graph, options.config, shape);
-    for (const auto& [name, value] : batch.in_order()) signature.add_input(name, value);
+    const std::vector<BatchInputs::Named> inputs = batch.in_order();
+    for (const auto& [name, value] : inputs) signature.add_input(name, value);
+    program.batch_inputs = inputs.size();
   }
 
   std::vector<Value> trained_of(const std::vector<Value>& all) const {

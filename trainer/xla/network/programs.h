@@ -43,6 +43,7 @@ struct Program {
   };
   std::unique_ptr<stablehlo::Graph> graph;
   std::vector<Tensor> inputs, outputs;
+  size_t batch_inputs = 0;                // how many of the last inputs are the micro-batch
   std::vector<stablehlo::Alias> aliases;  // donated inputs
 
   // As StableHLO. The same options and shape always give the same text.
