@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tests/trainer/cpu/network/recorded_tensors.h"
 #include "tests/trainer/xla/xla_case.h"
 
 namespace berth {
@@ -39,11 +40,7 @@ INSTANTIATE_TEST_SUITE_P(Recorded, EngineParity,
                          testing::Values("bert-sequence", "bert-sets", "roberta-score",
                                          "distilbert-qa", "electra-masked", "albert-sequence",
                                          "deberta-v2-token", "deberta-v2-convolved-sequence"),
-                         [](const testing::TestParamInfo<std::string>& test) {
-                           std::string name = test.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         test_name);
 
 class EngineBf16 : public WithXlaDevice {};
 

@@ -64,7 +64,7 @@ class Architectures : public testing::TestWithParam<std::string> {
 
   PackedBatch batch() const {
     PackedBatch packed = recorded_inputs(recorded_);
-    add_labels(packed);
+    packed.labels = recorded_labels(recorded_, config_.task);
     return packed;
   }
 
@@ -76,29 +76,6 @@ class Architectures : public testing::TestWithParam<std::string> {
     if (config_.task != Task::kQuestionAnswering) return false;
     const LayerNames last = layer_names(config_, config_.num_hidden_layers - 1);
     return name == "qa_outputs.bias" || name == last.output_norm + ".bias";
-  }
-
-  void add_labels(PackedBatch& packed) const {
-    if (config_.task == Task::kRegression) {
-      packed.labels = PackedBatch::Scores{recorded_values<float>(recorded_, "labels")};
-      return;
-    }
-    if (config_.task == Task::kMultiLabel) {
-      packed.labels = PackedBatch::ClassSets{recorded_values<float>(recorded_, "labels")};
-      return;
-    }
-    const auto labels = recorded_values<int32_t>(recorded_, "labels");
-    if (config_.task == Task::kTokenClassification) {
-      packed.labels = PackedBatch::TokenClasses{labels};
-    } else if (config_.task == Task::kQuestionAnswering) {
-      packed.labels = PackedBatch::Answers{labels, recorded_values<int32_t>(recorded_, "ends")};
-    } else if (config_.task == Task::kMaskedLm) {
-      PackedBatch::MaskedTokens masked{.tokens = {}, .ids = labels};
-      for (size_t i = 0; i < labels.size(); ++i) masked.tokens.push_back(static_cast<int32_t>(i));
-      packed.labels = masked;
-    } else {
-      packed.labels = labels;
-    }
   }
 
   std::unique_ptr<RandomAccessSource> file_;
@@ -186,22 +163,7 @@ TEST_P(Architectures, RefusesIdsOutsideItsTables) {
   EXPECT_THROW(model_->forward(wrong, *state_, Phase::kEvaluation), Error);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Recorded, Architectures,
-    testing::Values("bert-sequence", "bert-token", "bert-masked", "bert-score", "bert-sets",
-                    "bert-qa", "roberta-sequence", "roberta-token", "roberta-masked",
-                    "roberta-score", "roberta-sets", "roberta-qa", "xlm-roberta-sequence",
-                    "xlm-roberta-qa", "distilbert-sequence", "distilbert-token",
-                    "distilbert-masked", "distilbert-qa", "electra-sequence", "electra-token",
-                    "electra-masked", "electra-qa", "albert-sequence", "albert-token",
-                    "albert-masked", "albert-qa", "deberta-v2-sequence", "deberta-v2-token",
-                    "deberta-v2-masked", "deberta-v2-qa", "deberta-v2-biased-sequence",
-                    "deberta-v2-convolved-sequence"),
-    [](const testing::TestParamInfo<std::string>& test) {
-      std::string name = test.param;
-      std::replace(name.begin(), name.end(), '-', '_');
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(Recorded, Architectures, testing::ValuesIn(kRecordedCases), test_name);
 
 }  // namespace
 }  // namespace berth

@@ -299,11 +299,7 @@ INSTANTIATE_TEST_SUITE_P(Recorded, Lora,
                                          "deberta-v2-sequence", "bert-sequence-all",
                                          "bert-token-dense", "distilbert-sequence-all",
                                          "albert-sequence-all", "deberta-v2-sequence-all"),
-                         [](const testing::TestParamInfo<std::string>& test) {
-                           std::string name = test.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         test_name);
 
 }  // namespace
 }  // namespace berth

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -8,6 +11,7 @@
 
 #include "storage/formats/tensor_file.h"
 #include "trainer/model/batch.h"
+#include "trainer/model/task.h"
 
 namespace berth {
 
@@ -46,6 +50,68 @@ inline PackedBatch recorded_inputs(const TensorReader& file) {
     packed.cu_seqlens.push_back(packed.cu_seqlens.back() + length);
   }
   return packed;
+}
+
+// Their labels, for the task that was recorded.
+inline decltype(PackedBatch::labels) recorded_labels(const TensorReader& file, Task task) {
+  if (task == Task::kRegression) {
+    return PackedBatch::Scores{recorded_values<float>(file, "labels")};
+  }
+  if (task == Task::kMultiLabel) {
+    return PackedBatch::ClassSets{recorded_values<float>(file, "labels")};
+  }
+  const auto labels = recorded_values<int32_t>(file, "labels");
+  if (task == Task::kTokenClassification) return PackedBatch::TokenClasses{labels};
+  if (task == Task::kQuestionAnswering) {
+    return PackedBatch::Answers{labels, recorded_values<int32_t>(file, "ends")};
+  }
+  if (task == Task::kMaskedLm) {  // all tokens are masked
+    PackedBatch::MaskedTokens masked{.tokens = {}, .ids = labels};
+    for (size_t i = 0; i < labels.size(); ++i) masked.tokens.push_back(static_cast<int32_t>(i));
+    return masked;
+  }
+  return labels;
+}
+
+// Every architecture with its heads: the names of the files in testdata/architectures.
+inline const std::vector<std::string> kRecordedCases = {"bert-sequence",
+                                                        "bert-token",
+                                                        "bert-masked",
+                                                        "bert-score",
+                                                        "bert-sets",
+                                                        "bert-qa",
+                                                        "roberta-sequence",
+                                                        "roberta-token",
+                                                        "roberta-masked",
+                                                        "roberta-score",
+                                                        "roberta-sets",
+                                                        "roberta-qa",
+                                                        "xlm-roberta-sequence",
+                                                        "xlm-roberta-qa",
+                                                        "distilbert-sequence",
+                                                        "distilbert-token",
+                                                        "distilbert-masked",
+                                                        "distilbert-qa",
+                                                        "electra-sequence",
+                                                        "electra-token",
+                                                        "electra-masked",
+                                                        "electra-qa",
+                                                        "albert-sequence",
+                                                        "albert-token",
+                                                        "albert-masked",
+                                                        "albert-qa",
+                                                        "deberta-v2-sequence",
+                                                        "deberta-v2-token",
+                                                        "deberta-v2-masked",
+                                                        "deberta-v2-qa",
+                                                        "deberta-v2-biased-sequence",
+                                                        "deberta-v2-convolved-sequence"};
+
+// A recorded case's name as GoogleTest wants it.
+inline std::string test_name(const testing::TestParamInfo<std::string>& test) {
+  std::string name = test.param;
+  std::ranges::replace(name, '-', '_');
+  return name;
 }
 
 }  // namespace berth

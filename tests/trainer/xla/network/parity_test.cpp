@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
+#include "tests/trainer/cpu/network/recorded_tensors.h"
 #include "tests/trainer/xla/network/compare_updates.h"
 
 namespace berth {
@@ -35,22 +34,7 @@ TEST_P(Parity, UpdatesWithDropoutMatchTheCpu) {
   expect_equal_updates(recorded, 3);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Recorded, Parity,
-    testing::Values("bert-sequence", "bert-token", "bert-masked", "bert-score", "bert-sets",
-                    "bert-qa", "roberta-sequence", "roberta-token", "roberta-masked",
-                    "roberta-score", "roberta-sets", "roberta-qa", "xlm-roberta-sequence",
-                    "xlm-roberta-qa", "distilbert-sequence", "distilbert-token",
-                    "distilbert-masked", "distilbert-qa", "electra-sequence", "electra-token",
-                    "electra-masked", "electra-qa", "albert-sequence", "albert-token",
-                    "albert-masked", "albert-qa", "deberta-v2-sequence", "deberta-v2-token",
-                    "deberta-v2-masked", "deberta-v2-qa", "deberta-v2-biased-sequence",
-                    "deberta-v2-convolved-sequence"),
-    [](const testing::TestParamInfo<std::string>& test) {
-      std::string name = test.param;
-      std::replace(name.begin(), name.end(), '-', '_');
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(Recorded, Parity, testing::ValuesIn(kRecordedCases), test_name);
 
 }  // namespace
 }  // namespace berth

@@ -55,24 +55,7 @@ RecordedCase::RecordedCase(const std::string& name, bool drops)
     config.qa_dropout = config.context_pooler_dropout = 0.15;
   }
   batch = recorded_inputs(recorded_);
-  if (config.task == Task::kRegression) {
-    batch.labels = PackedBatch::Scores{recorded_values<float>(recorded_, "labels")};
-  } else if (config.task == Task::kMultiLabel) {
-    batch.labels = PackedBatch::ClassSets{recorded_values<float>(recorded_, "labels")};
-  } else {
-    const auto labels = recorded_values<int32_t>(recorded_, "labels");
-    if (config.task == Task::kTokenClassification) {
-      batch.labels = PackedBatch::TokenClasses{labels};
-    } else if (config.task == Task::kQuestionAnswering) {
-      batch.labels = PackedBatch::Answers{labels, recorded_values<int32_t>(recorded_, "ends")};
-    } else if (config.task == Task::kMaskedLm) {
-      PackedBatch::MaskedTokens masked{.tokens = {}, .ids = labels};
-      for (size_t i = 0; i < labels.size(); ++i) masked.tokens.push_back(static_cast<int32_t>(i));
-      batch.labels = masked;
-    } else {
-      batch.labels = labels;
-    }
-  }
+  batch.labels = recorded_labels(recorded_, config.task);
   lay_out();
 }
 
