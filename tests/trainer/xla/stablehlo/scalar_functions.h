@@ -36,7 +36,8 @@ inline double apply(Op op, double a) {
       throw std::logic_error("no function of one number");
   }
 }
-inline double apply(Op op, double a, double b) {
+template <typename Number>
+Number apply_arithmetic(Op op, Number a, Number b) {
   switch (op) {
     case Op::kAdd:
       return a + b;
@@ -54,20 +55,9 @@ inline double apply(Op op, double a, double b) {
       throw std::logic_error("no function of two numbers");
   }
 }
+inline double apply(Op op, double a, double b) { return apply_arithmetic(op, a, b); }
 inline uint64_t apply(Op op, uint64_t a, uint64_t b) {
   switch (op) {
-    case Op::kAdd:
-      return a + b;
-    case Op::kSubtract:
-      return a - b;
-    case Op::kMultiply:
-      return a * b;
-    case Op::kDivide:
-      return a / b;
-    case Op::kMaximum:
-      return std::max(a, b);
-    case Op::kMinimum:
-      return std::min(a, b);
     case Op::kAnd:
       return a & b;
     case Op::kOr:
@@ -79,7 +69,7 @@ inline uint64_t apply(Op op, uint64_t a, uint64_t b) {
     case Op::kShiftRight:
       return a >> b;
     default:
-      throw std::logic_error("no function of two words");
+      return apply_arithmetic(op, a, b);
   }
 }
 template <typename T>
