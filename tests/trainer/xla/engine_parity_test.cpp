@@ -38,9 +38,45 @@ TEST_P(EngineParity, LogitsAndThenTenUpdatesWithDropout) {
 
 INSTANTIATE_TEST_SUITE_P(Recorded, EngineParity,
                          testing::Values("bert-sequence", "bert-sets", "roberta-score",
-                                         "distilbert-qa", "electra-masked", "albert-sequence",
-                                         "deberta-v2-token", "deberta-v2-convolved-sequence"),
+                                         "xlm-roberta-sequence", "xlm-roberta-qa", "distilbert-qa",
+                                         "electra-masked", "albert-sequence", "deberta-v2-token",
+                                         "deberta-v2-convolved-sequence"),
                          test_name);
+
+// Ten updates with an option of training, of one batch or of its parts as micro-batches.
+class EngineParityOfOptions : public WithXlaDevice {
+ protected:
+  void expect_equal_updates(RecordedCase& recorded, const std::vector<PackedBatch>& parts) {
+    const auto device = open();
+    const auto engine =
+        device->make_engine(engine_options(recorded, static_cast<int64_t>(parts.size())));
+    copy_state(recorded.cpu(), *engine);
+    for (uint64_t step = 0; step < 10; ++step) {
+      SCOPED_TRACE(step);
+      const UpdateOutcome of_cpu = update(recorded.cpu(), parts, step);
+      expect_close(update(*engine, parts, step), of_cpu, 1e-4);
+    }
+  }
+};
+
+TEST_F(EngineParityOfOptions, Lora) {
+  RecordedCase recorded("roberta-sequence", /*drops=*/true);
+  recorded.options.lora = {.rank = 3, .alpha = 6, .dropout = 0.25, .target_modules = "all-linear"};
+  expect_equal_updates(recorded, {recorded.batch});
+}
+
+TEST_F(EngineParityOfOptions, Lamb) {
+  RecordedCase recorded("bert-sequence", /*drops=*/true);
+  recorded.options.optimizer.type = OptimizerType::kLamb;
+  expect_equal_updates(recorded, {recorded.batch});
+}
+
+TEST_F(EngineParityOfOptions, Accumulation) {
+  RecordedCase recorded("bert-sequence", /*drops=*/true);
+  expect_equal_updates(recorded,
+                       {part_of(recorded.batch, 0, 2),
+                        part_of(recorded.batch, 2, recorded.batch.cu_seqlens.size() - 1)});
+}
 
 class EngineBf16 : public WithXlaDevice {};
 

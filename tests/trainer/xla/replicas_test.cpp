@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "tests/trainer/xla/xla_case.h"
 
 namespace berth {
@@ -7,9 +9,13 @@ namespace {
 
 class Replicas : public WithXlaDevice, public testing::WithParamInterface<int> {};
 
-TEST_P(Replicas, MakeTheUpdatesOfOneDevice) {
-  RecordedCase recorded("bert-sequence", /*drops=*/true);
-  const auto one_device = open(1), device = open(GetParam());
+class ReplicasOfCase : public WithXlaDevice,
+                       public testing::WithParamInterface<std::tuple<const char*, int>> {};
+
+TEST_P(ReplicasOfCase, MakeTheUpdatesOfOneDevice) {
+  const auto& [name, devices] = GetParam();
+  RecordedCase recorded(name, /*drops=*/true);
+  const auto one_device = open(1), device = open(devices);
   const auto one = one_device->make_engine(engine_options(recorded)),
              engine = device->make_engine(engine_options(recorded));
   copy_state(recorded.cpu(), *one);
@@ -26,6 +32,10 @@ TEST_P(Replicas, MakeTheUpdatesOfOneDevice) {
   ASSERT_EQ(logits.size(), expected_logits.size());
   for (size_t i = 0; i < logits.size(); ++i) EXPECT_NEAR(logits[i], expected_logits[i], 1e-4);
 }
+
+INSTANTIATE_TEST_SUITE_P(Devices, ReplicasOfCase,
+                         testing::Combine(testing::Values("bert-sequence", "bert-masked"),
+                                          testing::Values(2, 4)));
 
 TEST_P(Replicas, AccumulateTheGradientsOfTheirMicroBatches) {
   RecordedCase recorded("bert-sequence", /*drops=*/true);
