@@ -2,7 +2,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
-#include "trainer/xla/pjrt/self_check.h"
+#include "trainer/xla/self_check.h"
 #include "trainer/xla/xla_engine.h"
 #include "trainer/xla/xla_memory.h"
 

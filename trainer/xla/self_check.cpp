@@ -1,14 +1,17 @@
-#include "trainer/xla/pjrt/self_check.h"
+#include "trainer/xla/self_check.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+#include <iomanip>
 #include <string>
 #include <vector>
 
 #include "storage/base/error.h"
+#include "storage/base/text.h"
 #include "trainer/xla/pjrt/executable.h"
-#include "trainer/xla/pjrt/self_check_program.h"
+#include "trainer/xla/stablehlo/gradients.h"
+#include "trainer/xla/stablehlo/operations.h"
+#include "trainer/xla/stablehlo/text.h"
 
 namespace berth {
 namespace {
@@ -43,8 +46,7 @@ Outcome on_device(const PjrtClient& client, bool donated, const ExecutableCache&
   Outcome outcome{CheckProgram::first_state(), {}};
   std::vector<PjrtBuffer> state;
   for (size_t i = 0; i < outcome.state.size(); ++i) {
-    state.push_back(
-        upload(client, outcome.state[i], CheckProgram::dimensions(i % CheckProgram::kParameters)));
+    state.push_back(upload(client, outcome.state[i], CheckProgram::dimensions(i)));
   }
   const std::vector<int64_t> dimensions = {CheckProgram::kRows, CheckProgram::kInner};
   const PjrtBuffer x = upload(client, CheckProgram::x(), dimensions);
@@ -91,9 +93,8 @@ double difference(const Outcome& a, const Outcome& b) {
   return worst;
 }
 
-std::string program_text(bool donated) {
-  return std::string("a small training program ") + (donated ? "with" : "without") +
-         " donated state";
+std::string description(bool donated) {
+  return cat("a small training program ", donated ? "with" : "without", " donated state");
 }
 
 Error refusal(const std::string& problem, const PjrtClient& client) {
@@ -103,16 +104,49 @@ Error refusal(const std::string& problem, const PjrtClient& client) {
 Error wrong_numbers(bool donated, double relative, const PjrtClient& client) {
   std::string amount = "are not finite";
   if (std::isfinite(relative)) {
-    char text[64];
-    std::snprintf(text, sizeof text, "differ from the host's by %.2g %%", 100 * relative);
-    amount = text;
+    amount = cat("differ from the host's by ", std::setprecision(2), 100 * relative, " %");
   }
-  return refusal("computes wrong numbers: those of " + std::to_string(kSteps) + " steps of " +
-                     program_text(donated) + " " + amount,
+  return refusal(cat("computes wrong numbers: those of ", kSteps, " steps of ",
+                     description(donated), " ", amount),
                  client);
 }
 
 }  // namespace
+
+std::string CheckProgram::text(bool donated) {
+  using namespace stablehlo;
+  Graph graph;
+  std::vector<Value> inputs;
+  for (size_t i = 0; i < 3 * kParameters; ++i) {
+    inputs.push_back(graph.parameter(ElementType::kF32, dimensions(i)));
+  }
+  const Value x = graph.parameter(ElementType::kF32, {kRows, kInner});
+  const Value t = graph.parameter(ElementType::kF32, x.shape());
+  const Value b = inputs[0], f = inputs[1], g = inputs[2];
+  const DotDims columns{.contracted_x = {1}, .contracted_y = {1}};
+  const Value h = tanh(dot(x + broadcast(b, x.shape(), {1}), f, columns));
+  const Value e = dot(h, g, columns) - t;
+  const Value loss = reduce_sum(e * e);
+
+  const std::vector<Value> slopes = gradients(loss, std::span(inputs).first(kParameters));
+  Value squares = constant(graph, 0);
+  for (const Value& slope : slopes) squares = squares + reduce_sum(slope * slope);
+  std::vector<Value> outputs(inputs.size());
+  std::vector<Alias> aliases;
+  for (size_t p = 0; p < kParameters; ++p) {
+    const Value clipped = slopes[p] * rsqrt(squares);
+    const Value m = inputs[kParameters + p] * kBeta1 + clipped * (1 - kBeta1);
+    const Value v = inputs[2 * kParameters + p] * kBeta2 + clipped * clipped * (1 - kBeta2);
+    const Value move = m / (sqrt(v) + kEpsilon) * kRate;
+    outputs[p] = inputs[p] * (1 - kRate * kDecay) - move;
+    outputs[kParameters + p] = m;
+    outputs[2 * kParameters + p] = v;
+  }
+  for (size_t i = 0; donated && i < outputs.size(); ++i) aliases.push_back({i, i});
+  inputs.insert(inputs.end(), {x, t});
+  outputs.push_back(loss);
+  return to_text(inputs, outputs, aliases);
+}
 
 double check_difference(const PjrtClient& client, bool donated, const ExecutableCache& cache) {
   return difference(on_device(client, donated, cache), on_host());
@@ -125,7 +159,7 @@ void check_computes_correctly(const PjrtClient& client, const ExecutableCache& c
       relative = check_difference(client, donated, cache);
     } catch (const Error& error) {
       if (error.code() == Code::kMemory || error.code() == Code::kUnavailable) throw;
-      throw refusal("cannot run " + program_text(donated) + ": " + error.problem(), client);
+      throw refusal(cat("cannot run ", description(donated), ": ", error.problem()), client);
     }
     if (!(relative <= kTolerance)) throw wrong_numbers(donated, relative, client);
   }

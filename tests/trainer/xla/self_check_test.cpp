@@ -1,9 +1,10 @@
-#include "trainer/xla/pjrt/self_check.h"
+#include "trainer/xla/self_check.h"
 
 #include <cmath>
 
+#include "tests/support/scratch_directory.h"
 #include "tests/trainer/xla/pjrt/fake_plugin_fixture.h"
-#include "trainer/xla/pjrt/self_check_program.h"
+#include "tests/trainer/xla/pjrt/plugins/real_plugin.h"
 
 namespace berth {
 namespace {
@@ -64,6 +65,28 @@ TEST(CheckProgramTest, GradientsOnTheHostAreRight) {
   for (size_t k = 0; k < slopes.size(); ++k) {
     EXPECT_NEAR(slopes[k], scale * gradients[k], 1e-3 * std::abs(slopes[0])) << k;
   }
+}
+
+class RightPlugins : public WithRealPlugin {};
+INSTANTIATE_TEST_SUITE_P(Plugins, RightPlugins, kGoodPlugins, version_name);
+
+TEST_P(RightPlugins, SelfCheckAccepts) {
+  const ScratchDirectory scratch;
+  const ExecutableCache cache(scratch / "cache");
+  check_computes_correctly(*client, cache);
+  check_computes_correctly(*client, cache);  // with programs from the cache
+  EXPECT_LT(check_difference(*client, true, cache), 1e-5);
+}
+
+class WrongPlugin : public WithRealPlugin {};
+INSTANTIATE_TEST_SUITE_P(Plugins, WrongPlugin, testing::Values("0.81"), version_name);
+
+TEST_P(WrongPlugin, SelfCheckRefuses) {
+  EXPECT_THAT([&] { check_computes_correctly(*client, ExecutableCache("")); },
+              ThrowsCode(Code::kUsage,
+                         "pjrt-cpu-0.81.so: computes wrong numbers: those of 4 steps of a small "
+                         "training program with donated state differ from the host's by "));
+  EXPECT_LT(check_difference(*client, false, ExecutableCache("")), 1e-5);
 }
 
 }  // namespace
