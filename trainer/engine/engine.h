@@ -68,6 +68,9 @@ class Engine {
                             const std::atomic<bool>& stop) = 0;
   // Waits for the oldest update that was started and not yet collected, and returns its outcome.
   virtual UpdateOutcome collect_update() = 0;
+  // How long start_update() and infer() have compiled programs so far, in seconds. 0 for an engine
+  // that compiles none. An engine compiles each program once, so this is no part of its speed.
+  virtual double compile_seconds() const { return 0; }
 
   // ---- Inference -----------------------------------------------------------------------------
   // The logits of a batch, without dropout, row-major: [B,C] for tasks on sequences, [T,C] for

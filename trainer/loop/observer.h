@@ -20,7 +20,8 @@ struct JobReport {
   std::string kernels{};
 };
 
-// One update. Rates cover the training steps of this process so far.
+// One update. Rates cover the training steps of this process so far, without the time in which an
+// engine compiled its programs.
 struct StepReport {
   int64_t step = 0;  // updates done, this one included
   int64_t total_steps = 0;

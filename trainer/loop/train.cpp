@@ -70,6 +70,7 @@ class Training {
     parts_.checkpoints.free_copy();  // The finished model, which is written next, needs memory.
     if (parts_.options.load_best_model_at_end) load_best();
     result_.epochs = epoch();
+    result_.compile_seconds = parts_.engine.compile_seconds();
     return std::move(result_);
   }
 

@@ -38,8 +38,9 @@ struct TrainResult {
   std::optional<EvaluationResult> evaluation;  // that of the final parameters
   // The training steps of this process only.
   int64_t examples = 0, tokens = 0;
-  double seconds = 0;
-  double epochs = 0;  // passes over the data, by all processes
+  double seconds = 0;          // without the time of compiling
+  double compile_seconds = 0;  // of the engine; 0 where it compiles nothing
+  double epochs = 0;           // passes over the data, by all processes
 };
 
 // Trains from `state` to the end of the plan, or until BestRule gives up. Evaluates and saves when

@@ -23,7 +23,9 @@ class UpdatePipeline {
     int64_t examples = 0, tokens = 0;
     DataCursor begin{}, end{}, after{};  // those of UpdateBatch
     UpdateOutcome outcome{};
-    double seconds = 0;  // since its start, or since the last collected update
+    // Since its start, or since the last collected update. Without the time of compiling, which
+    // only the first updates take.
+    double seconds = 0;
   };
 
   // Returns false if `stop` was set meanwhile. The update was not made then.
@@ -40,6 +42,7 @@ class UpdatePipeline {
   Engine& engine_;
   std::deque<Update> updates_;
   std::chrono::steady_clock::time_point since_{};  // when the oldest update's time begins
+  double compiled_s_ = 0;                          // Engine::compile_seconds() at that time
 };
 
 }  // namespace berth

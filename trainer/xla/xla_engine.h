@@ -29,6 +29,7 @@ class XlaEngine final : public Engine {
   bool start_update(std::span<const PackedBatch> micro_batches, const UpdateInputs& inputs,
                     const std::atomic<bool>& stop) override;
   UpdateOutcome collect_update() override;
+  double compile_seconds() const override { return programs_.compile_seconds(); }
   std::vector<float> infer(const PackedBatch& batch, LossSum& loss) override;
 
  private:

@@ -47,7 +47,7 @@ std::vector<PjrtNamedValue> flags_for(const std::string& platform) {
 
 }  // namespace
 
-XlaPrograms::Compiled XlaPrograms::compile(Kind kind, const BatchShape& shape) const {
+XlaPrograms::Compiled XlaPrograms::compile(Kind kind, const BatchShape& shape) {
   const std::string what = describe(kind, shape);
   log_info("compiling " + what);
   const auto start = std::chrono::steady_clock::now();
@@ -57,6 +57,7 @@ XlaPrograms::Compiled XlaPrograms::compile(Kind kind, const BatchShape& shape) c
   Compiled compiled{.executable = cache_.compile(client_, program.text(), options),
                     .batch_inputs = batch_inputs_of(program)};
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  compile_seconds_ += seconds.count();
   log_info(cat("compiled ", what, " in ", std::llround(seconds.count() * 10) / 10.0, " s"));
   return compiled;
 }

@@ -27,14 +27,17 @@ class XlaPrograms {
 
   // An application has no batch: its shape is BatchShape(). Throws what compiling throws.
   const Compiled& get(Kind kind, const BatchShape& shape);
+  // How long get() has compiled so far, or loaded compiled programs from the cache.
+  double compile_seconds() const { return compile_seconds_; }
 
  private:
-  Compiled compile(Kind kind, const BatchShape& shape) const;
+  Compiled compile(Kind kind, const BatchShape& shape);
 
   const PjrtClient& client_;
   const ExecutableCache& cache_;
   const ProgramOptions options_;
   std::map<std::pair<Kind, int64_t>, Compiled> compiled_;  // by the number of rows
+  double compile_seconds_ = 0;
 };
 
 }  // namespace berth

@@ -41,6 +41,9 @@ class FakeEngine final : public Engine {
     outcomes_.pop_front();
     return outcome;
   }
+  double compile_seconds() const override {
+    return compiles_s * static_cast<double>(started.size());
+  }
   std::vector<float> infer(const PackedBatch& batch, LossSum& loss) override {
     loss = {.loss = loss.loss + evaluation_loss, .weight = loss.weight + 1};
     return std::vector<float>(static_cast<size_t>(2 * batch.num_sequences()));
@@ -55,6 +58,7 @@ class FakeEngine final : public Engine {
   std::vector<uint64_t> started;  // UpdateInputs::step of each started update
   size_t most_in_flight = 0;
   double evaluation_loss = 1;
+  double compiles_s = 0;  // how long each start of an update claims to have compiled
 
  private:
   const EngineInfo info_;

@@ -136,6 +136,15 @@ TEST_P(LateOutcomes, PatienceEndsTheJob) {
   EXPECT_EQ(run(engine, "job").result.state.step, 3);
 }
 
+// The engine claims to have compiled for longer than the updates took.
+TEST_P(LateOutcomes, TheTimeOfCompilingIsNoPartOfTheRates) {
+  FakeEngine engine(GetParam());
+  engine.compiles_s = 1000;
+  const Run done = run(engine, "job");
+  EXPECT_EQ(done.result.compile_seconds, 5000);
+  EXPECT_NEAR(done.result.seconds, -5000, 100);
+}
+
 INSTANTIATE_TEST_SUITE_P(InFlight, LateOutcomes, testing::Values(0, 1, 3));
 
 }  // namespace
