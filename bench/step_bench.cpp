@@ -7,8 +7,8 @@
 // AG News' texts. Without MODEL, BATCH and LENGTH a grid of them is measured. With PLUGIN, the file
 // of a PJRT plugin, the XLA engine computes on its first device; the first update, which compiles
 // the program, is printed apart. The printed share is
-// the rate of the step divided by the peak rate of the machine (peak_rate.h). The nominal work of a
-// step is 6 x the encoder's parameters x tokens + 12 x layers x hidden size x length x tokens.
+// the rate of the step divided by the peak rate of the machine (peak_rate.h). The work of a step
+// is counted as trainer/model/training_flops.h says.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,6 +26,7 @@
 #include "storage/base/text.h"
 #include "storage/base/thread_pool.h"
 #include "trainer/cpu/cpu_device.h"
+#include "trainer/model/training_flops.h"
 #include "trainer/weights/initial_values.h"
 #include "trainer/xla/xla_device.h"
 
@@ -80,17 +81,6 @@ int64_t longest_of(const PackedBatch& batch) {
   return longest;
 }
 
-double nominal_flops(const ModelConfig& config, const PackedBatch& batch) {
-  const auto hidden = static_cast<double>(config.hidden_size);
-  const auto layers = static_cast<double>(config.num_hidden_layers);
-  double flops = 0;
-  for (size_t b = 1; b < batch.cu_seqlens.size(); ++b) {
-    const double length = batch.cu_seqlens[b] - batch.cu_seqlens[b - 1];
-    flops += length * (6 * 12 * layers * hidden * hidden + 12 * layers * hidden * length);
-  }
-  return flops;
-}
-
 // Runs at least three steps, and steps for at least five seconds.
 StepTiming time_steps(const ModelConfig& config, const PackedBatch& batch, Device& device) {
   const BatchLimits limits{.tokens = batch.num_tokens(), .sequences = batch.num_sequences()};
@@ -133,7 +123,7 @@ void measure_shape(const Shape& shape, int threads, Precision precision) {
   const auto [first_s, timing] = time_steps(config, batch, *device);
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);
-  const double rate = nominal_flops(config, batch) / timing.median_s;
+  const double rate = training_flops(config).of(batch) / timing.median_s;
   std::printf("%-8s %5lld x %-5s %9.2f examples/s %9.0f tokens/s %8.1f GFLOP/s",
               shape.model.c_str(), static_cast<long long>(shape.batch_size), shape.length.c_str(),
               static_cast<double>(shape.batch_size) / timing.median_s,

@@ -55,6 +55,17 @@ void JsonLines::on_step(const StepReport& report) {
   line["grad_norm"] = number(report.grad_norm);
   line["examples_per_second"] = number(report.examples_per_second);
   line["tokens_per_second"] = number(report.tokens_per_second);
+  if (report.flops_per_second > 0) {
+    line["flops_per_second"] = number(report.flops_per_second);
+    if (report.peak_flops_per_second > 0) {
+      line["flops_utilization"] = number(report.flops_per_second / report.peak_flops_per_second);
+    }
+  }
+  if (const auto& memory = report.device_memory) {
+    line["device_bytes_in_use"] = memory->in_use;
+    if (memory->peak_in_use) line["device_peak_bytes_in_use"] = *memory->peak_in_use;
+    if (memory->limit) line["device_limit_bytes"] = *memory->limit;
+  }
   write_line(write_, line);
 }
 

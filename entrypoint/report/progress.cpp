@@ -30,6 +30,26 @@ std::string size_of_update(const JobReport& job) {
   return job.token_budget > 0 ? cat("at most ", job.token_budget, " tokens") : cat(job.batch_size);
 }
 
+// "85.3 GFLOP/s", or "1.21 TFLOP/s (38% of peak)".
+std::string flops_text(const StepReport& report) {
+  const double giga = report.flops_per_second * 1e-9;
+  std::string text =
+      giga < 1000 ? number_text("%.3g GFLOP/s", giga) : number_text("%.3g TFLOP/s", giga * 1e-3);
+  if (report.peak_flops_per_second > 0) {
+    const double percent = 100 * report.flops_per_second / report.peak_flops_per_second;
+    text += number_text(" (%.0f%% of peak)", percent);
+  }
+  return text;
+}
+
+// "at most 3.1 GiB of 15.7 GiB on the device".
+std::string memory_text(const DeviceMemory& memory) {
+  std::string text = memory.peak_in_use ? "at most " + human_bytes(*memory.peak_in_use)
+                                        : human_bytes(memory.in_use);
+  if (memory.limit) text += " of " + human_bytes(*memory.limit);
+  return text + " on the device";
+}
+
 // The examples of an update. With a token budget, it is the average so far.
 double examples_of_update(const JobReport& job, const StepReport& report) {
   if (job.token_budget == 0) return static_cast<double>(job.batch_size);
@@ -92,9 +112,12 @@ void Progress::on_step(const StepReport& report) {
   const std::string rate = number_text("%.0f ex/s", report.examples_per_second);
   const double left_s = static_cast<double>(report.total_steps - report.step) *
                         examples_of_update(job_, report) / report.examples_per_second;
-  const std::vector<std::string> details = {rate, "ETA " + duration_text(left_s),
-                                            "loss " + number_text("%.3f", report.interval_loss),
-                                            "lr " + number_text("%.2g", report.learning_rate)};
+  std::vector<std::string> details = {rate, "ETA " + duration_text(left_s),
+                                      "loss " + number_text("%.3f", report.interval_loss),
+                                      "lr " + number_text("%.2g", report.learning_rate)};
+  if (report.flops_per_second > 0) details.push_back(flops_text(report));
+  if (report.device_memory) device_memory_ = memory_text(*report.device_memory);
+  if (!device_memory_.empty()) details.push_back(device_memory_);
   const double fraction = static_cast<double>(at.step) / static_cast<double>(at.steps);
   if (line_.redraws()) {
     if (time_to_draw()) line_.show(bar_line(head, fraction, details, columns_()));

@@ -40,6 +40,7 @@ class Progress final : public Observer {
   double last_drawn_s_ = -1;
   double epoch_began_s_ = 0, loss_sum_ = 0;
   int64_t loss_count_ = 0;
+  std::string device_memory_;   // as the last logged step told it
   std::string finished_epoch_;  // the line of an epoch that waits for its evaluation
 };
 

@@ -14,6 +14,7 @@
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
 #include "trainer/model/task.h"
+#include "trainer/model/training_flops.h"
 
 namespace berth {
 namespace {
@@ -54,6 +55,10 @@ void log_trained_parameters(const LoraOptions& lora, std::span<const ParameterSp
                " parameters learn"));
 }
 
+TrainingFlops flops_of(const EngineOptions& options) {
+  return training_flops(options.config, options.lora, options.optimizer.first_depth);
+}
+
 // The settings as Markdown, for the Text tab of TensorBoard.
 std::string settings_markdown(const JobRecord& record) {
   std::string table = "| flag | value |\n| --- | --- |\n";
@@ -69,6 +74,7 @@ TrainingRun::TrainingRun(Job& job, const JobDirectory& directory, TrainingInputs
       directory_(directory),
       inputs_(inputs),
       plan_(plan),
+      device_(device),
       lease_(take_lease(directory)),
       engine_(device.make_engine(
           training_engine(inputs.settings(), inputs.model.config, plan.data.most_examples))),
@@ -145,17 +151,21 @@ TrainResult TrainingRun::train(TrainingData& data) {
   job_.output.on_start(report);
   job_.saves_on_stop = true;
   const ReadingOptions reading = inputs_.reading();
-  const TrainingParts parts{.options = plan_.options,
-                            .engine = *engine_,
-                            .train_data = data.train(),
-                            .eval_data = data.eval() ? &*data.eval() : nullptr,
-                            .reading = reading,
-                            .metrics = plan_.metrics,
-                            .eval_split = inputs_.eval_split(),
-                            .checkpoints = checkpoints_,
-                            .observer = job_.output,
-                            .stop = job_.stop,
-                            .fill_parameters = [this](ParameterTensors& values) { fill(values); }};
+  const TrainingParts parts{
+      .options = plan_.options,
+      .engine = *engine_,
+      .train_data = data.train(),
+      .eval_data = data.eval() ? &*data.eval() : nullptr,
+      .reading = reading,
+      .metrics = plan_.metrics,
+      .eval_split = inputs_.eval_split(),
+      .checkpoints = checkpoints_,
+      .observer = job_.output,
+      .stop = job_.stop,
+      .fill_parameters = [this](ParameterTensors& values) { fill(values); },
+      .flops = flops_of(
+          training_engine(inputs_.settings(), inputs_.model.config, plan_.data.most_examples)),
+      .device = &device_};
   return berth::train(parts, plan_.updates, std::move(state_));
 }
 

@@ -45,6 +45,7 @@ class TrainingRun {
   const JobDirectory& directory_;
   TrainingInputs& inputs_;
   const TrainingPlan& plan_;
+  const Device& device_;
   const std::optional<FileLock> lease_;
   const std::unique_ptr<Engine> engine_;
   CheckpointStore checkpoints_;

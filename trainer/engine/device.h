@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "trainer/engine/engine.h"
 #include "trainer/model/batch.h"
@@ -35,6 +36,14 @@ struct EngineMemory {
   size_t scratch = 0;      // Everything else, packed copies of weights included.
 };
 
+// The memory of an accelerator at this moment, in bytes. If there are several, that of the one with
+// the least room.
+struct DeviceMemory {
+  uint64_t in_use = 0;
+  std::optional<uint64_t> peak_in_use{};  // since the process began
+  std::optional<uint64_t> limit{};        // of what may be in use
+};
+
 // Something that computes: the CPUs that this process may use, or accelerators. It makes
 // engines, which borrow it and must not outlive it. Not thread-safe.
 class Device {
@@ -44,6 +53,8 @@ class Device {
   virtual const EngineInfo& info() const = 0;
   // The memory of an engine with these options. Allocates none of it.
   virtual EngineMemory memory_of(const EngineOptions& options) = 0;
+  // nullopt where engines use the host's memory, or where the device does not tell.
+  virtual std::optional<DeviceMemory> memory() const { return std::nullopt; }
   // Parameters and moments start as zeros; they are to be written, then tensors_written() called.
   // Throws kMemory where there is not enough.
   virtual std::unique_ptr<Engine> make_engine(const EngineOptions& options) = 0;

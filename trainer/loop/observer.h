@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "trainer/engine/device.h"
+
 namespace berth {
 
 // Facts about the job, known after the data were read and the model was built.
@@ -30,6 +32,10 @@ struct StepReport {
   double interval_loss = 0;  // mean over the examples since the last report with `log` set
   double learning_rate = 0, grad_norm = 0;
   double examples_per_second = 0, tokens_per_second = 0;
+  double flops_per_second = 0;       // achieved, as TrainingFlops counts; 0: not counted
+  double peak_flops_per_second = 0;  // of the devices; 0: not known
+  // At logged steps, where the device tells.
+  std::optional<DeviceMemory> device_memory{};
   bool log = false;  // this step is one of --logging-steps, the first or the last
 };
 

@@ -34,6 +34,7 @@ OrderedJson train_object(const TrainResult& result) {
                         {"examples_per_second", rate(result.examples)},
                         {"real_tokens_per_second", rate(result.tokens)},
                         {"seconds", seconds}};
+  if (result.flops > 0 && seconds > 0) object["flops_per_second"] = result.flops / seconds;
   if (result.compile_seconds > 0) object["compile_seconds"] = result.compile_seconds;
   if (!state.skipped.empty()) object["skipped_updates"] = state.skipped.size();
   return object;

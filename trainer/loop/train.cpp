@@ -38,7 +38,7 @@ class Training {
         schedule_(schedule_options(parts.options.optimization, plan.total_steps)),
         best_rule_(parts.options, parts.metrics),
         sampler_(parts.train_data.size(), parts.train_data.block_size(), parts.options.seed),
-        updates_(parts.engine),
+        updates_(parts.engine, parts.flops),
         result_{.state = std::move(state), .evaluation = {}},
         saves_(parts.options, parts.checkpoints, parts.engine, parts.observer, result_.state) {
     result_.state.kernels = parts.engine.info().description;
@@ -172,6 +172,7 @@ class Training {
     state.loss_weight += update.outcome.examples;
     result_.examples += update.examples;
     result_.tokens += update.tokens;
+    result_.flops += update.flops;
     result_.seconds += update.seconds;
     interval_loss_ += update.outcome.loss_sum;
     interval_examples_ += update.outcome.examples;
@@ -192,6 +193,9 @@ class Training {
     report.tokens_per_second = static_cast<double>(result_.tokens) / result_.seconds;
     report.log = state.step == 1 || state.step == plan_.total_steps ||
                  (every > 0 && state.step % every == 0);
+    report.flops_per_second = result_.flops / result_.seconds;
+    report.peak_flops_per_second = parts_.engine.info().peak_flops;
+    if (report.log && parts_.device != nullptr) report.device_memory = parts_.device->memory();
     parts_.observer.on_step(report);
     if (report.log) interval_loss_ = interval_examples_ = 0;
   }

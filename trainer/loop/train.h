@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "trainer/data/dataset.h"
+#include "trainer/engine/device.h"
 #include "trainer/engine/engine.h"
 #include "trainer/loop/checkpoint.h"
 #include "trainer/loop/evaluate.h"
 #include "trainer/loop/observer.h"
 #include "trainer/loop/options.h"
 #include "trainer/loop/plan.h"
+#include "trainer/model/training_flops.h"
 
 namespace berth {
 
@@ -31,6 +33,8 @@ struct TrainingParts {
   const std::atomic<bool>& stop;
   // Writes the values that the parameters have before the first update.
   std::function<void(ParameterTensors& values)> fill_parameters;
+  TrainingFlops flops{};           // of the model; zeros: reports tell none
+  const Device* device = nullptr;  // whose memory is reported; null: none is
 };
 
 struct TrainResult {
@@ -38,6 +42,7 @@ struct TrainResult {
   std::optional<EvaluationResult> evaluation;  // that of the final parameters
   // The training steps of this process only.
   int64_t examples = 0, tokens = 0;
+  double flops = 0;            // floating-point operations, as TrainingFlops counts them
   double seconds = 0;          // without the time of compiling
   double compile_seconds = 0;  // of the engine; 0 where it compiles nothing
   double epochs = 0;           // passes over the data, by all processes

@@ -9,11 +9,14 @@ bool UpdatePipeline::start(const UpdateBatch& batch, const UpdateInputs& inputs,
     compiled_s_ = engine_.compile_seconds();
   }
   if (!engine_.start_update(batch.micro_batches, inputs, stop)) return false;
+  double flops = 0;
+  for (const PackedBatch& micro_batch : batch.micro_batches) flops += flops_.of(micro_batch);
   updates_.push_back({.examples = batch.examples,
                       .tokens = batch.tokens,
                       .begin = batch.begin,
                       .end = batch.end,
-                      .after = batch.after});
+                      .after = batch.after,
+                      .flops = flops});
   return true;
 }
 

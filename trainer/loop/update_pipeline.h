@@ -8,6 +8,7 @@
 
 #include "trainer/data/batcher.h"
 #include "trainer/engine/engine.h"
+#include "trainer/model/training_flops.h"
 
 namespace berth {
 
@@ -16,12 +17,14 @@ namespace berth {
 // Borrows the engine. Not thread-safe.
 class UpdatePipeline {
  public:
-  explicit UpdatePipeline(Engine& engine) : engine_(engine) {}
+  explicit UpdatePipeline(Engine& engine, const TrainingFlops& flops = {})
+      : engine_(engine), flops_(flops) {}
 
   // An update that was started.
   struct Update {
     int64_t examples = 0, tokens = 0;
     DataCursor begin{}, end{}, after{};  // those of UpdateBatch
+    double flops = 0;
     UpdateOutcome outcome{};
     // Since its start, or since the last collected update. Without the time of compiling, which
     // only the first updates take.
@@ -40,6 +43,7 @@ class UpdatePipeline {
 
  private:
   Engine& engine_;
+  const TrainingFlops flops_;
   std::deque<Update> updates_;
   std::chrono::steady_clock::time_point since_{};  // when the oldest update's time begins
   double compiled_s_ = 0;                          // Engine::compile_seconds() at that time

@@ -2,6 +2,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "trainer/xla/peak_flops.h"
 #include "trainer/xla/self_check.h"
 #include "trainer/xla/xla_engine.h"
 #include "trainer/xla/xla_memory.h"
@@ -46,7 +47,9 @@ class XlaDevice final : public Device {
                                 plugin_.api_version(), ", ", replicas_.count(),
                                 replicas_.count() == 1 ? " device" : " devices"),
              .product_dtype = options.product_dtype,
-             .updates_in_flight = 1};
+             .updates_in_flight = 1,
+             .peak_flops = static_cast<double>(replicas_.count()) *
+                           peak_flops(kind, options.product_dtype).value_or(0)};
   }
 
   const EngineInfo& info() const override { return info_; }

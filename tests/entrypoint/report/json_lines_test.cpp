@@ -40,6 +40,18 @@ TEST_F(JsonLinesTest, LoggedStepIsOneLine) {
                       "\n");
 }
 
+TEST_F(JsonLinesTest, AStepOfAnAcceleratorTellsItsUseAndMemory) {
+  StepReport step{.flops_per_second = 1e12, .log = true};
+  lines_.on_step(step);
+  EXPECT_THAT(out_, testing::HasSubstr(R"("flops_per_second":1000000000000.0})"));
+  step.peak_flops_per_second = 4e12;
+  step.device_memory = {.in_use = 5, .peak_in_use = 7, .limit = 100};
+  lines_.on_step(step);
+  EXPECT_THAT(out_,
+              testing::HasSubstr(R"("flops_utilization":0.25,"device_bytes_in_use":5,)"
+                                 R"("device_peak_bytes_in_use":7,"device_limit_bytes":100})"));
+}
+
 TEST_F(JsonLinesTest, EvaluationCarriesItsMetricsByName) {
   lines_.on_evaluation({.step = 4,
                         .epoch = 1,

@@ -168,6 +168,22 @@ TEST_F(ProgressTest, WithoutATerminalLoggedStepsAreLines) {
       "Checkpoint c/5  2.0 KiB  0.2 s\n");
 }
 
+TEST_F(ProgressTest, LoggedStepsTellTheUseOfTheDeviceAndItsMemory) {
+  is_terminal_ = false;
+  start(282, 3);
+  StepReport step{.step = 1, .total_steps = 846, .epoch = 1.0 / 282, .log = true};
+  const auto line = [&] { return shown([&] { progress().on_step(step); }); };
+  step.flops_per_second = 85.34e9;
+  EXPECT_THAT(line(), testing::EndsWith("  85.3 GFLOP/s\n"));
+  step.flops_per_second = 75.6e12;
+  step.peak_flops_per_second = 197e12;
+  step.device_memory = {.in_use = uint64_t{3} << 30};
+  EXPECT_THAT(line(), testing::EndsWith("  75.6 TFLOP/s (38% of peak)  3.0 GiB on the device\n"));
+  step.device_memory->peak_in_use = uint64_t{4} << 30;
+  step.device_memory->limit = uint64_t{16} << 30;
+  EXPECT_THAT(line(), testing::EndsWith("  at most 4.0 GiB of 16.0 GiB on the device\n"));
+}
+
 TEST(BarLine, NonFiniteNumbersAreDashes) {
   EXPECT_EQ(number_text("%.3f", NAN), "-");
   EXPECT_EQ(duration_text(INFINITY), "-");

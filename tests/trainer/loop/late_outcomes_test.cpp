@@ -43,7 +43,8 @@ class LateOutcomes : public testing::TestWithParam<size_t> {
                         .checkpoints = checkpoints,
                         .observer = run.observer,
                         .stop = stop_,
-                        .fill_parameters = [&](ParameterTensors&) { engine.set_value(0); }},
+                        .fill_parameters = [&](ParameterTensors&) { engine.set_value(0); },
+                        .flops = flops_},
                        make_plan(options_, *data_.dataset), std::move(state));
     run.value = engine.value();
     return run;
@@ -57,6 +58,7 @@ class LateOutcomes : public testing::TestWithParam<size_t> {
   bool evaluates_ = false;
   std::atomic<bool> stop_ = false;
   std::function<void(int64_t)> when_step_;
+  TrainingFlops flops_;
 };
 
 TEST_P(LateOutcomes, EveryUpdateIsMadeOnceAndReportedInOrder) {
@@ -143,6 +145,16 @@ TEST_P(LateOutcomes, TheTimeOfCompilingIsNoPartOfTheRates) {
   const Run done = run(engine, "job");
   EXPECT_EQ(done.result.compile_seconds, 5000);
   EXPECT_NEAR(done.result.seconds, -5000, 100);
+}
+
+TEST_P(LateOutcomes, AreReportedWithTheOperationsOfTheirBatches) {
+  FakeEngine engine(GetParam());
+  flops_ = {.of_token = 1e6};
+  const Run done = run(engine, "job");
+  EXPECT_EQ(done.result.flops, 1e6 * static_cast<double>(done.result.tokens));
+  for (const StepReport& report : done.observer.steps) {
+    EXPECT_NEAR(report.flops_per_second / report.tokens_per_second, 1e6, 1);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(InFlight, LateOutcomes, testing::Values(0, 1, 3));

@@ -1,0 +1,78 @@
+#include "trainer/model/training_flops.h"
+
+#include <variant>
+
+#include "trainer/model/part_names.h"
+
+namespace berth {
+namespace {
+
+// A product with a parameter of one element, for one token.
+constexpr double kForward = 2, kWithInputGradient = 4, kWithBothGradients = 6;
+
+}  // namespace
+
+double TrainingFlops::of(const PackedBatch& batch) const {
+  double flops = of_token * static_cast<double>(batch.num_tokens()) +
+                 of_sequence * static_cast<double>(batch.num_sequences());
+  for (size_t b = 1; b < batch.cu_seqlens.size(); ++b) {
+    const double length = batch.cu_seqlens[b] - batch.cu_seqlens[b - 1];
+    flops += of_squared_length * length * length;
+  }
+  if (const auto* masked = std::get_if<PackedBatch::MaskedTokens>(&batch.labels)) {
+    flops += of_masked_token * static_cast<double>(masked->tokens.size());
+  }
+  return flops;
+}
+
+TrainingFlops training_flops(const ModelConfig& config, const LoraOptions& lora,
+                             int64_t first_depth) {
+  const auto hidden = static_cast<double>(config.hidden_size);
+  const auto intermediate = static_cast<double>(config.intermediate_size);
+  const auto embedding = static_cast<double>(config.embedding_width());
+  // What the gradient reaches, and whether the parameters there train.
+  const auto flops_at = [&](int64_t depth) {
+    if (depth < first_depth) return kForward;
+    return lora ? kWithInputGradient : kWithBothGradients;
+  };
+  TrainingFlops flops;
+  if (config.embedding_width() != config.hidden_size) {
+    flops.of_token += flops_at(0) * embedding * hidden;
+  }
+  int64_t depth = 0;
+  for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    if (!shares_parameters(config, layer)) ++depth;
+    flops.of_token += flops_at(depth) * (4 * hidden * hidden + 2 * hidden * intermediate);
+    if (layer == 0) {
+      const auto kernel = static_cast<double>(config.conv_kernel_size);
+      flops.of_token += flops_at(depth) * hidden * hidden * kernel;
+    }
+    if (lora) {
+      for (const LoraTarget& target : lora_targets(config, lora, layer)) {
+        flops.of_token +=
+            kWithBothGradients * static_cast<double>(lora.rank * (target.inputs + target.outputs));
+      }
+    }
+    // Scores, and the sum of the values that they weigh. Both factors of both products have
+    // gradients. Relative positions have two more products of scores.
+    const double products = config.has_relative_positions() ? 4 : 2;
+    const bool has_gradient = depth >= first_depth;
+    flops.of_squared_length += (has_gradient ? kWithBothGradients : kForward) * products * hidden;
+  }
+  const auto vocabulary = static_cast<double>(config.vocab_size);
+  switch (traits(config.task).rows) {
+    case HeadRows::kSequences:
+      flops.of_sequence =
+          kWithBothGradients * hidden * (hidden + static_cast<double>(config.num_outputs()));
+      break;
+    case HeadRows::kTokens:
+      flops.of_token += kWithBothGradients * hidden * static_cast<double>(config.num_outputs());
+      break;
+    case HeadRows::kMasked:
+      flops.of_masked_token = kWithBothGradients * embedding * (hidden + vocabulary);
+      break;
+  }
+  return flops;
+}
+
+}  // namespace berth
