@@ -1,18 +1,17 @@
 #pragma once
 
-#include <cstdint>
-#include <utility>
 #include <vector>
 
-#include "trainer/xla/stablehlo/recomputation.h"
+#include "trainer/xla/stablehlo/graph.h"
 
 namespace berth::stablehlo {
 
-// The derivatives of a loss by the operands of a node: pairs of an operand's index and what this
-// node adds to that operand's derivative. Operands without derivatives, such as ids, are left out.
-using Derivatives = std::vector<std::pair<uint32_t, Value>>;
+// What a node adds to the derivatives of a loss by its operands, in their order. An operand without
+// a derivative, such as ids, has an empty Value, or none if no other follows.
+using Derivatives = std::vector<Value>;
 
-// `d` is the loss's derivative by node `index`, and `values` has entered that node.
-Derivatives derivatives(Recomputation& values, uint32_t index, Value d);
+// The node computes y of x, and `d` is the loss's derivative by y. y and x may be copies of the
+// node's and its operands'. Throws Error{kInternal} where the operation has no derivative.
+Derivatives derivatives(const Node& node, const std::vector<Value>& x, Value y, Value d);
 
 }  // namespace berth::stablehlo

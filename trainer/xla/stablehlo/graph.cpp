@@ -1,5 +1,6 @@
 #include "trainer/xla/stablehlo/graph.h"
 
+#include <iterator>
 #include <utility>
 
 #include "storage/base/error.h"
@@ -7,25 +8,27 @@
 namespace berth::stablehlo {
 namespace {
 
-const char* name_of(ElementType type) {
-  switch (type) {
-    case ElementType::kPred:
-      return "i1";
-    case ElementType::kS32:
-      return "i32";
-    case ElementType::kU32:
-      return "ui32";
-    case ElementType::kU64:
-      return "ui64";
-    case ElementType::kF32:
-      return "f32";
-    case ElementType::kBF16:
-      return "bf16";
-  }
-  return "";
-}
+// By ElementType.
+constexpr const char* kElementTypes[] = {"i1", "i32", "ui32", "ui64", "f32", "bf16"};
+
+// By Op.
+constexpr const char* kOperations[] = {
+    // clang-format off
+    "parameter", "constant", "iota",
+    "negate", "exponential", "exponential_minus_one", "log", "log_plus_one", "tanh", "sqrt", "rsqrt",
+    "erf", "is_finite",
+    "add", "subtract", "multiply", "divide", "maximum",
+    "and", "or", "xor", "shift_right_logical",
+    "compare", "select", "convert",
+    "broadcast_in_dim", "reshape", "transpose", "slice", "concatenate", "pad",
+    "reduce", "reduce", "dot_general", "gather", "scatter",
+    "all_reduce", "optimization_barrier", "stop"};
+// clang-format on
+static_assert(std::size(kOperations) == static_cast<size_t>(Op::kStop) + 1);
 
 }  // namespace
+
+const char* name_of(Op op) { return kOperations[static_cast<size_t>(op)]; }
 
 int64_t TensorType::elements() const {
   int64_t count = 1;
@@ -36,7 +39,7 @@ int64_t TensorType::elements() const {
 std::string TensorType::text() const {
   std::string text = "tensor<";
   for (const int64_t size : shape) text += std::to_string(size) + "x";
-  return text + name_of(element) + ">";
+  return text + kElementTypes[static_cast<size_t>(element)] + ">";
 }
 
 int64_t Value::size(int64_t dimension) const {
@@ -60,6 +63,13 @@ Value Graph::add(Node node) {
   parts_.push_back(current_part_);
   index_of_.emplace(&nodes_.back(), index);
   return {*this, index};
+}
+
+Value make(Op op, TensorType type, const std::vector<Value>& operands,
+           std::array<Dims, 4> attributes) {
+  Node node{.op = op, .type = std::move(type), .attributes = std::move(attributes)};
+  for (const Value& operand : operands) node.operands.push_back(operand.index());
+  return operands[0].graph().add(std::move(node));
 }
 
 void fail(const std::string& operation, const std::string& problem,

@@ -29,12 +29,12 @@ struct TensorType {
   auto operator<=>(const TensorType&) const = default;
 };
 
-// What a node computes. operations.h defines each operation.
+// What a node computes. operations.h defines each operation. The order matters to elementwise().
 enum class Op : uint8_t {
   kParameter,  // attributes: {number}
   kConstant,   // attributes: {the bits of the only, or of each element}
   kIota,       // attributes: {dimension}
-  // Of one operand, element by element.
+  // Element by element. Of one float:
   kNegate,
   kExp,
   kExpm1,
@@ -44,24 +44,22 @@ enum class Op : uint8_t {
   kSqrt,
   kRsqrt,
   kErf,
-  kLogistic,
   kIsFinite,
-  kNot,
-  kConvert,
-  // Of two operands, element by element.
+  // Of two numbers:
   kAdd,
   kSubtract,
   kMultiply,
   kDivide,
   kMaximum,
-  kMinimum,
+  // Of two words of bits:
   kAnd,
   kOr,
   kXor,
-  kShiftLeft,
   kShiftRight,
+  // Of anything:
   kCompare,  // attributes: {Comparison}
   kSelect,
+  kConvert,
   // These move elements.
   kBroadcast,  // attributes: {the result's dimension of each of the operand's}
   kReshape,
@@ -76,11 +74,12 @@ enum class Op : uint8_t {
   kGatherRows,   // operands: table, ids
   kScatterRows,  // operands: start, ids, rows
   kAllReduce,    // attributes: {number of replicas}
-  // A barrier has as many results as operands. kBarrierResult picks one: attributes {number}.
-  kBarrier,
-  kBarrierResult,
-  kStop,  // the operand, without a derivative
+  kBarrier,      // operand 0, not before operand 1 is computed
+  kStop,         // the operand, without a derivative
 };
+
+// Its name in StableHLO.
+const char* name_of(Op op);
 
 enum class Comparison : uint8_t { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual };
 
@@ -152,6 +151,10 @@ class Graph {
 };
 
 inline const Node& Value::node() const { return graph_->node(index_); }
+
+// A node of the operands' graph. For operations.h, like Graph::add().
+Value make(Op op, TensorType type, const std::vector<Value>& operands,
+           std::array<Dims, 4> attributes = {});
 
 // Throws Error{kInternal} that names the operation and the types of its operands.
 [[noreturn]] void fail(const std::string& operation, const std::string& problem,

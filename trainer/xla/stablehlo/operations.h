@@ -20,45 +20,56 @@ Value constant(Graph& graph, std::span<const int32_t> numbers);
 // Elements that count from 0 along `dimension`.
 Value iota(Graph& graph, ElementType element, Dims shape, int64_t dimension);
 
+// A value, or a number: a constant of the type of the value beside it.
+struct Operand {
+  Operand(Value x) : value(x) {}
+  Operand(double x) : number(x) {}
+  Value beside(Value other) const {
+    return value ? value : constant(other.graph(), number, other.element());
+  }
+
+  Value value{};
+  double number = 0;
+};
+
 // Element by element. Two operands have the same element type and the same shape, or one of them is
-// a scalar. A number beside a value is a constant of the value's type.
-Value negate(Value x);
-Value exp(Value x);
-Value expm1(Value x);  // e^x - 1
-Value log(Value x);
-Value log1p(Value x);  // log(1 + x)
-Value tanh(Value x);
-Value sqrt(Value x);
-Value rsqrt(Value x);  // 1 / sqrt(x)
-Value erf(Value x);
-Value logistic(Value x);   // 1 / (1 + e^-x)
-Value is_finite(Value x);  // kPred
-Value logical_not(Value x);
-Value convert(Value x, ElementType element);
+// a scalar. `op` is one of those from kNegate to kCompare; the functions below name them.
+Value elementwise(Op op, std::vector<Value> operands, Dims attribute = {});
 
-Value operator+(Value a, Value b);
-Value operator-(Value a, Value b);
-Value operator*(Value a, Value b);
-Value operator/(Value a, Value b);
-Value operator+(Value a, double b);
-Value operator-(Value a, double b);
-Value operator*(Value a, double b);
-Value operator/(Value a, double b);
-Value operator-(double a, Value b);
-Value maximum(Value a, Value b);
-Value minimum(Value a, Value b);
+// Of floats.
+inline Value negate(Value x) { return elementwise(Op::kNegate, {x}); }
+inline Value exp(Value x) { return elementwise(Op::kExp, {x}); }
+inline Value expm1(Value x) { return elementwise(Op::kExpm1, {x}); }  // e^x - 1
+inline Value log(Value x) { return elementwise(Op::kLog, {x}); }
+inline Value log1p(Value x) { return elementwise(Op::kLog1p, {x}); }  // log(1 + x)
+inline Value tanh(Value x) { return elementwise(Op::kTanh, {x}); }
+inline Value sqrt(Value x) { return elementwise(Op::kSqrt, {x}); }
+inline Value rsqrt(Value x) { return elementwise(Op::kRsqrt, {x}); }  // 1 / sqrt(x)
+inline Value erf(Value x) { return elementwise(Op::kErf, {x}); }
+inline Value is_finite(Value x) { return elementwise(Op::kIsFinite, {x}); }  // kPred
+// Of numbers.
+inline Value operator+(Value a, Operand b) { return elementwise(Op::kAdd, {a, b.beside(a)}); }
+inline Value operator-(Value a, Operand b) { return elementwise(Op::kSubtract, {a, b.beside(a)}); }
+inline Value operator*(Value a, Operand b) { return elementwise(Op::kMultiply, {a, b.beside(a)}); }
+inline Value operator/(Value a, Operand b) { return elementwise(Op::kDivide, {a, b.beside(a)}); }
+inline Value operator-(double a, Value b) { return Operand(a).beside(b) - b; }
+inline Value maximum(Value a, Operand b) { return elementwise(Op::kMaximum, {a, b.beside(a)}); }
 // Of truth values or unsigned integers.
-Value operator&(Value a, Value b);
-Value operator|(Value a, Value b);
-Value operator^(Value a, Value b);
-Value shift_left(Value x, int64_t bits);
-Value shift_right(Value x, int64_t bits);  // zeros come in
+inline Value operator&(Value a, Operand b) { return elementwise(Op::kAnd, {a, b.beside(a)}); }
+inline Value operator|(Value a, Operand b) { return elementwise(Op::kOr, {a, b.beside(a)}); }
+inline Value operator^(Value a, Operand b) { return elementwise(Op::kXor, {a, b.beside(a)}); }
+inline Value shift_right(Value x, Operand bits) {  // zeros come in
+  return elementwise(Op::kShiftRight, {x, bits.beside(x)});
+}
+// kPred, without a derivative.
+inline Value compare(Value a, Comparison comparison, Operand b) {
+  return elementwise(Op::kCompare, {a, b.beside(a)}, {static_cast<int64_t>(comparison)});
+}
 
-// kPred. They have no derivative.
-Value compare(Value a, Comparison comparison, Value b);
-Value compare(Value a, Comparison comparison, double b);
-// `yes` where the condition holds, else `no`. Each of the three may be a scalar.
-Value select(Value condition, Value yes, Value no);
+// `yes` where the condition holds, else `no`. Each of the three may be a scalar, and one of the
+// last two a number.
+Value select(Value condition, Operand yes, Operand no);
+Value convert(Value x, ElementType element);
 
 // x with more dimensions: dimension i of x becomes dimension dims[i] of the result, and x is
 // repeated along the others. A dimension of size 1 is repeated, too.
@@ -66,7 +77,7 @@ Value broadcast(Value x, Dims shape, Dims dims);
 Value broadcast(Value scalar, Dims shape);
 Value reshape(Value x, Dims shape);
 // Dimension i of the result is dimension permutation[i] of x.
-Value transpose(Value x, Dims permutation);
+Value transpose(Value x, const Dims& permutation);
 // Elements [first, end) along one dimension.
 Value slice(Value x, int64_t dimension, int64_t first, int64_t end);
 Value concatenate(const std::vector<Value>& parts, int64_t dimension);
@@ -74,9 +85,9 @@ Value concatenate(const std::vector<Value>& parts, int64_t dimension);
 Value pad(Value x, int64_t dimension, int64_t before, int64_t behind);
 
 // The dimensions disappear. A maximum has no derivative: subtract it only where it cancels out.
-Value reduce_sum(Value x, Dims dims);
+Value reduce_sum(Value x, const Dims& dims);
 Value reduce_sum(Value x);  // of all elements
-Value reduce_max(Value x, Dims dims);
+Value reduce_max(Value x, const Dims& dims);
 
 // Sums of products over the contracted dimensions. The result has the batch dimensions, then the
 // other dimensions of x, then those of y. The factors are both kF32 or both kBF16; the result and
@@ -95,9 +106,9 @@ Value scatter_rows(Value x, Value ids, int64_t rows);
 // The sum of x over `replicas` replicas of the program. It has no derivative.
 Value all_reduce(Value x, int64_t replicas);
 
-// The values as they are. The compiler computes nothing across this line, neither earlier nor once
-// for both sides.
-std::vector<Value> barrier(const std::vector<Value>& values);
+// x as it is. The compiler computes nothing across this line, neither earlier nor once for both
+// sides, and computes what follows from it behind `start`.
+Value barrier(Value x, Value start);
 
 // x, as a constant for reverse mode.
 Value stop_gradient(Value x);

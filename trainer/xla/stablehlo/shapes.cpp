@@ -1,9 +1,8 @@
-#include <algorithm>
 #include <functional>
-#include <numeric>
 #include <string>
 #include <utility>
 
+#include "trainer/xla/stablehlo/dimensions.h"
 #include "trainer/xla/stablehlo/operations.h"
 
 namespace berth::stablehlo {
@@ -18,19 +17,13 @@ bool increases(const Dims& dims) {
   return std::adjacent_find(dims.begin(), dims.end(), std::greater_equal<>()) == dims.end();
 }
 
-Value reduce(Op op, const char* name, double start, Value x, Dims dims) {
+Value reduce(Op op, double start, Value x, const Dims& dims) {
   if (dims.empty()) return x;
-  if (!is_float(x.element()) || !increases(dims)) fail(name, "wrong dimensions or type", {x});
-  TensorType type{x.element(), {}};
-  for (const int64_t dim : dims) checked(name, x, dim);
-  for (int64_t i = 0; i < x.rank(); ++i) {
-    if (std::find(dims.begin(), dims.end(), i) == dims.end()) type.shape.push_back(x.size(i));
+  if (!is_float(x.element()) || !increases(dims) || !are_distinct(x.rank(), dims)) {
+    fail("reduce", "wrong dimensions or type", {x});
   }
   const Value from = constant(x.graph(), start, x.element());
-  return x.graph().add({.op = op,
-                        .type = std::move(type),
-                        .operands = {x.index(), from.index()},
-                        .attributes = {std::move(dims)}});
+  return make(op, {x.element(), sizes(x.shape(), others(x.rank(), dims))}, {x, from}, {dims});
 }
 
 }  // namespace
@@ -44,10 +37,7 @@ Value broadcast(Value x, Dims shape, Dims dims) {
   }
   TensorType type{x.element(), std::move(shape)};
   if (!fits) fail("broadcast", "the operand does not fit into " + type.text(), {x});
-  return x.graph().add({.op = Op::kBroadcast,
-                        .type = std::move(type),
-                        .operands = {x.index()},
-                        .attributes = {std::move(dims)}});
+  return make(Op::kBroadcast, std::move(type), {x}, {std::move(dims)});
 }
 
 Value broadcast(Value scalar, Dims shape) { return broadcast(scalar, std::move(shape), {}); }
@@ -56,21 +46,16 @@ Value reshape(Value x, Dims shape) {
   if (x.shape() == shape) return x;
   TensorType type{x.element(), std::move(shape)};
   if (type.elements() != x.type().elements()) fail("reshape", "to " + type.text(), {x});
-  return x.graph().add({.op = Op::kReshape, .type = std::move(type), .operands = {x.index()}});
+  return make(Op::kReshape, std::move(type), {x});
 }
 
-Value transpose(Value x, Dims permutation) {
-  Dims sorted = permutation, all(static_cast<size_t>(x.rank()));
-  std::iota(all.begin(), all.end(), 0);
-  std::sort(sorted.begin(), sorted.end());
-  if (sorted != all) fail("transpose", "no permutation of the dimensions", {x});
+Value transpose(Value x, const Dims& permutation) {
+  const Dims all = range(0, x.shape().size());
+  if (permutation.size() != all.size() || !are_distinct(x.rank(), permutation)) {
+    fail("transpose", "no permutation of the dimensions", {x});
+  }
   if (permutation == all) return x;
-  TensorType type{x.element(), {}};
-  for (const int64_t dimension : permutation) type.shape.push_back(x.size(dimension));
-  return x.graph().add({.op = Op::kTranspose,
-                        .type = std::move(type),
-                        .operands = {x.index()},
-                        .attributes = {std::move(permutation)}});
+  return make(Op::kTranspose, {x.element(), sizes(x.shape(), permutation)}, {x}, {permutation});
 }
 
 Value slice(Value x, int64_t dimension, int64_t first, int64_t end) {
@@ -80,55 +65,42 @@ Value slice(Value x, int64_t dimension, int64_t first, int64_t end) {
   }
   if (first == 0 && end == x.size(dimension)) return x;
   TensorType type = x.type();
-  Dims firsts(type.shape.size()), ends = type.shape;
+  type.shape[at] = end - first;
+  Dims firsts(type.shape.size()), ends = x.shape();
   firsts[at] = first;
   ends[at] = end;
-  type.shape[at] = end - first;
-  return x.graph().add({.op = Op::kSlice,
-                        .type = std::move(type),
-                        .operands = {x.index()},
-                        .attributes = {std::move(firsts), std::move(ends)}});
+  return make(Op::kSlice, std::move(type), {x}, {std::move(firsts), std::move(ends)});
 }
 
 Value concatenate(const std::vector<Value>& parts, int64_t dimension) {
   const size_t at = checked("concatenate", parts.at(0), dimension);
-  Node node{.op = Op::kConcatenate, .type = parts[0].type(), .attributes = {Dims{dimension}}};
-  node.type.shape[at] = 0;
+  TensorType all = parts[0].type();
+  all.shape[at] = 0;
   for (const Value& part : parts) {
-    TensorType type = part.type();
     if (part.rank() != parts[0].rank()) fail("concatenate", "the ranks differ", parts);
-    node.type.shape[at] += type.shape[at];
-    type.shape[at] = parts[0].shape()[at];
+    TensorType type = part.type();
+    all.shape[at] += std::exchange(type.shape[at], parts[0].shape()[at]);
     if (type != parts[0].type()) fail("concatenate", "the types do not fit", parts);
-    node.operands.push_back(part.index());
   }
-  return parts.size() == 1 ? parts[0] : parts[0].graph().add(std::move(node));
+  return parts.size() == 1 ? parts[0]
+                           : make(Op::kConcatenate, std::move(all), parts, {Dims{dimension}});
 }
 
 Value pad(Value x, int64_t dimension, int64_t before, int64_t behind) {
   const size_t at = checked("pad", x, dimension);
   if (before < 0 || behind < 0) fail("pad", "negative padding", {x});
   if (before == 0 && behind == 0) return x;
-  Node node{.op = Op::kPad, .type = x.type()};
-  node.type.shape[at] += before + behind;
-  node.operands = {x.index(), constant(x.graph(), 0, x.element()).index()};
-  node.attributes[0].resize(node.type.shape.size());
-  node.attributes[1].resize(node.type.shape.size());
-  node.attributes[0][at] = before;
-  node.attributes[1][at] = behind;
-  return x.graph().add(std::move(node));
+  TensorType type = x.type();
+  type.shape[at] += before + behind;
+  Dims low(type.shape.size()), high = low;
+  low[at] = before;
+  high[at] = behind;
+  return make(Op::kPad, std::move(type), {x, constant(x.graph(), 0, x.element())},
+              {std::move(low), std::move(high)});
 }
 
-Value reduce_sum(Value x, Dims dims) {
-  return reduce(Op::kReduceSum, "reduce_sum", 0, x, std::move(dims));
-}
-Value reduce_sum(Value x) {
-  Dims dims(static_cast<size_t>(x.rank()));
-  std::iota(dims.begin(), dims.end(), 0);
-  return reduce_sum(x, std::move(dims));
-}
-Value reduce_max(Value x, Dims dims) {
-  return reduce(Op::kReduceMax, "reduce_max", -3.0e38, x, std::move(dims));
-}
+Value reduce_sum(Value x, const Dims& dims) { return reduce(Op::kReduceSum, 0, x, dims); }
+Value reduce_sum(Value x) { return reduce_sum(x, range(0, x.shape().size())); }
+Value reduce_max(Value x, const Dims& dims) { return reduce(Op::kReduceMax, -3.0e38, x, dims); }
 
 }  // namespace berth::stablehlo

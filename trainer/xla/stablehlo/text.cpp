@@ -3,6 +3,7 @@
 #include <map>
 
 #include "storage/base/error.h"
+#include "storage/base/text.h"
 #include "trainer/xla/stablehlo/operation_text.h"
 
 namespace berth::stablehlo {
@@ -65,15 +66,15 @@ std::string to_text(std::span<const Value> inputs, std::span<const Value> output
     const Node& node = graph.node(i);
     if (node.op == Op::kParameter) {
       if (names[i].empty()) throw Error(Code::kInternal, "an input is missing", "to_text");
-    } else if (node.op == Op::kBarrierResult) {
-      names[i] = names[node.operands[0]] + "#" + std::to_string(node.attributes[0][0]);
     } else if (node.op == Op::kStop) {
       names[i] = names[node.operands[0]];
     } else {
       names[i] = "%" + std::to_string(lines++);
-      text += names[i];
-      if (node.op == Op::kBarrier) text += ":" + std::to_string(node.operands.size());
-      text += " = " + operation_text(graph, node, names) + "\n";
+      // A barrier has a result for each operand. Its value is the first.
+      const bool is_barrier = node.op == Op::kBarrier;
+      text +=
+          cat(names[i], is_barrier ? ":2" : "", " = ", operation_text(graph, node, names), "\n");
+      if (is_barrier) names[i] += "#0";
     }
   }
   text += "return ";

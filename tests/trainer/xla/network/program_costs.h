@@ -41,7 +41,7 @@ inline ProgramCosts costs_of(const Program& program) {
       costs.elementwise += static_cast<double>(type_of(0).elements());
     } else if (node.op == Op::kScatterRows) {
       costs.elementwise += static_cast<double>(type_of(2).elements());
-    } else if (node.op >= Op::kNegate && node.op <= Op::kSelect) {
+    } else if (node.op >= Op::kNegate && node.op <= Op::kConvert) {
       const bool is_number = is_float(node.type.element) || is_float(type_of(0).element);
       (is_number ? costs.elementwise : costs.integers) += elements;
     }

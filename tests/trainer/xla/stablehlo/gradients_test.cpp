@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "storage/base/error.h"
 #include "tests/trainer/xla/stablehlo/cases.h"
 #include "trainer/xla/stablehlo/operations.h"
 #include "trainer/xla/stablehlo/text.h"
@@ -55,6 +56,12 @@ TEST(Gradients, EndAtStopGradient) {
   const std::vector<Value> found = gradients(reduce_sum(x * stop_gradient(x)), wrt);
   const Inputs inputs = {{x.index(), Array::of({2}, {1, 2})}};
   EXPECT_EQ(interpret(found, inputs)[0].numbers, (std::vector<double>{1, 2}));
+}
+
+TEST(Gradients, OfAnAllReduceDoNotExist) {
+  Graph graph;
+  const std::vector<Value> wrt = {graph.parameter(ElementType::kF32, {})};
+  EXPECT_THROW(gradients(all_reduce(wrt[0], 2), wrt), Error);
 }
 
 TEST(Gradients, OfBf16FactorsAreRoundedToBf16) {

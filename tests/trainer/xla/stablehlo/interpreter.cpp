@@ -277,9 +277,7 @@ class Interpreter {
                                    : apply(node.op, x[0]->numbers[i], x[1]->numbers[i]);
     }
     for (size_t i = 0; i < y.words.size(); ++i) {
-      const uint64_t word =
-          x.size() == 1 ? ~x[0]->words[i] : apply(node.op, x[0]->words[i], x[1]->words[i]);
-      y.words[i] = wrap(word, node.type.element);
+      y.words[i] = wrap(apply(node.op, x[0]->words[i], x[1]->words[i]), node.type.element);
     }
     return y;
   }
@@ -336,9 +334,6 @@ class Interpreter {
       case Op::kBarrier:
       case Op::kStop:
         return *x[0];
-      case Op::kBarrierResult:
-        return value(
-            graph_.node(node.operands[0]).operands[static_cast<size_t>(node.attributes[0][0])]);
       default:
         return elementwise(node, x);
     }

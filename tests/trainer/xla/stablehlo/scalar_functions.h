@@ -30,8 +30,6 @@ inline double apply(Op op, double a) {
       return 1 / std::sqrt(a);
     case Op::kErf:
       return std::erf(a);
-    case Op::kLogistic:
-      return 1 / (1 + std::exp(-a));
     default:
       throw std::logic_error("no function of one number");
   }
@@ -49,8 +47,6 @@ Number apply_arithmetic(Op op, Number a, Number b) {
       return a / b;
     case Op::kMaximum:
       return std::max(a, b);
-    case Op::kMinimum:
-      return std::min(a, b);
     default:
       throw std::logic_error("no function of two numbers");
   }
@@ -64,8 +60,6 @@ inline uint64_t apply(Op op, uint64_t a, uint64_t b) {
       return a | b;
     case Op::kXor:
       return a ^ b;
-    case Op::kShiftLeft:
-      return a << b;
     case Op::kShiftRight:
       return a >> b;
     default:

@@ -93,14 +93,13 @@ TEST(Text, StatesThePrecisionOfProducts) {
   EXPECT_NE(text_of({x, y}, {bf16}).find("precision = [DEFAULT, DEFAULT]"), std::string::npos);
 }
 
-TEST(Text, NamesTheResultsOfABarrier) {
+TEST(Text, NamesTheFirstResultOfABarrier) {
   Graph graph;
   const Value x = graph.parameter(ElementType::kF32, {2}),
-              y = graph.parameter(ElementType::kF32, {});
-  const std::vector<Value> z = barrier({x, y});
-  EXPECT_EQ(body(text_of({x, y}, {exp(z[1])})),
+              start = graph.parameter(ElementType::kF32, {});
+  EXPECT_EQ(body(text_of({x, start}, {exp(barrier(x, start))})),
             "%0:2 = stablehlo.optimization_barrier %arg0, %arg1 : tensor<2xf32>, tensor<f32>\n"
-            "%1 = stablehlo.exponential %0#1 : tensor<f32>\n");
+            "%1 = stablehlo.exponential %0#0 : tensor<2xf32>\n");
 }
 
 TEST(Text, NamesAllReplicasOfAnAllReduce) {
