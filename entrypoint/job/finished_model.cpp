@@ -33,11 +33,11 @@ Storage& checked_storage(const Job& job, const Settings& settings) {
 FinishedModel::FinishedModel(Job& job)
     : job_(job),
       resolved_(resolve_settings(job.storage, job.command_line)),
-      device_(make_device(job)),
       folder_(checked_storage(job, settings()), settings().model),
       model_(describe_model(folder_, settings().model, settings().data)) {
   complete_task(sources(), name(), model_.config);
   program_bytes_ = program_bytes();
+  device_ = make_device(job);  // after that, because it knows itself what a plugin takes
 }
 
 LoadedTable FinishedModel::load(DataRequest request) const {

@@ -42,10 +42,10 @@ class FinishedModel {
 
   Job& job_;
   const ResolvedJob resolved_;
-  const std::unique_ptr<Device> device_;
   ModelFolder folder_;
   ModelDescription model_;
   size_t program_bytes_ = 0;  // as program_bytes() counts them
+  std::unique_ptr<Device> device_;
   std::unique_ptr<Engine> engine_;
   int64_t sequences_ = 0;  // The largest batch that the engine has room for.
 };

@@ -4,7 +4,6 @@
 
 #include "entrypoint/memory/batch_limits.h"
 #include "entrypoint/memory/engine_options.h"
-#include "entrypoint/memory/memory_budget.h"
 
 namespace berth {
 namespace {
@@ -56,8 +55,7 @@ DataMemory data_memory(size_t program, const TrainingRows& rows, Dataset& train,
 }
 
 MemoryEstimate training_memory(const Settings& settings, const ModelConfig& config,
-                               const DataMemory& data, const std::optional<MemoryLimit>& limit,
-                               Device& device) {
+                               const DataMemory& data, const MemoryLimits& limits, Device& device) {
   const EngineOptions options = training_engine(settings, config, data.most_examples);
   SavingPlan saving{
       .export_dtype = settings.output.export_dtype.value_or(DType::kF32),
@@ -69,18 +67,17 @@ MemoryEstimate training_memory(const Settings& settings, const ModelConfig& conf
     return memory;
   };
   const MemoryEstimate memory = estimate();
-  if (!limit || memory.total() <= limit->size_bytes) return memory;
+  if (limits.host_allows(memory)) return memory;
   saving.saves = Saving::kWhileTrainingWaits;
   return estimate();
 }
 
 void require_training_memory(const Settings& settings, const ModelConfig& config,
-                             const DataMemory& data, const std::optional<MemoryLimit>& limit,
-                             Device& device) {
+                             const DataMemory& data, const MemoryLimits& limits, Device& device) {
   const TrainingOptions& training = settings.training;
-  const MemoryEstimate memory = training_memory(settings, config, data, limit, device);
+  const MemoryEstimate memory = training_memory(settings, config, data, limits, device);
   const auto memory_of = [&](const Settings& smaller) {
-    return training_memory(smaller, config, data, limit, device);
+    return training_memory(smaller, config, data, limits, device);
   };
   if (training.token_budget > 0) {
     const int64_t longest = settings.data.max_seq_length;
@@ -92,7 +89,7 @@ void require_training_memory(const Settings& settings, const ModelConfig& config
             std::min(training.examples_per_evaluation_batch(), data.most_examples) * longest,
         .tokens_an_example = longest,
         .recomputes = training.recompute};
-    return require_memory(shape, memory, limit, [&](int64_t tokens) {
+    return require_memory(shape, memory, limits, [&](int64_t tokens) {
       Settings smaller = settings;
       set_budget(smaller, tokens);
       return memory_of(smaller);
@@ -106,9 +103,9 @@ void require_training_memory(const Settings& settings, const ModelConfig& config
       .micro_batches = training.gradient_accumulation_steps,
       .evaluated = std::min(training.examples_per_evaluation_batch(), data.most_examples),
       .rows = data.most_examples,
-      .alone_bytes = memory_of(alone).total(),
+      .fits_alone = limits.allow(memory_of(alone)),
       .recomputes = training.recompute};
-  require_memory(shape, memory, limit, [&](int64_t at_once) {
+  require_memory(shape, memory, limits, [&](int64_t at_once) {
     Settings smaller = settings;
     // As a micro-batch, so many examples need no less memory than as a whole update.
     if (at_once < shape.micro_batch()) {
@@ -133,8 +130,8 @@ void require_inference_memory(const Settings& settings, const ModelConfig& confi
   };
   const int64_t evaluated =
       std::min(settings.training.examples_per_evaluation_batch(), data.most_examples);
-  require_memory({.evaluated = evaluated, .recomputes = true}, memory_of(evaluated), memory_limit(),
-                 memory_of);
+  require_memory({.evaluated = evaluated, .recomputes = true}, memory_of(evaluated),
+                 memory_limits(device), memory_of);
 }
 
 }  // namespace berth

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "entrypoint/job/labelled_data.h"
-#include "storage/base/memory_limit.h"
+#include "entrypoint/memory/memory_budget.h"
 #include "trainer/data/dataset.h"
 #include "trainer/engine/device.h"
 #include "trainer/loop/memory_estimate.h"
@@ -31,16 +31,15 @@ DataMemory data_memory(size_t program, const TrainingRows& rows, Dataset& train,
 
 // The memory that the whole job needs. `config` has its task and labels. Training normally
 // continues while a copy of the weights is written as a checkpoint. Where that copy would exceed
-// the limit (nullopt: there is no limit), the estimate is without it, and its `saves` says that
+// the host's limit, the estimate is without it, and its `saves` says that
 // training waits.
 MemoryEstimate training_memory(const Settings& settings, const ModelConfig& config,
-                               const DataMemory& data, const std::optional<MemoryLimit>& limit,
-                               Device& device);
+                               const DataMemory& data, const MemoryLimits& limits, Device& device);
 
-// Throws kMemory, with the batch size that would fit, where the job needs more than the limit.
+// Throws kMemory, with the batch size that would fit, where the job needs more than the limits
+// allow.
 void require_training_memory(const Settings& settings, const ModelConfig& config,
-                             const DataMemory& data, const std::optional<MemoryLimit>& limit,
-                             Device& device);
+                             const DataMemory& data, const MemoryLimits& limits, Device& device);
 
 // The same for a finished model that runs over rows: throws kMemory, with the batch size that would
 // fit, where that needs more memory than there is.

@@ -8,8 +8,8 @@
 namespace berth {
 namespace {
 
-std::string advice(const BatchShape& shape, int64_t fitting, const MemoryLimit& limit) {
-  if (fitting == 0 && shape.alone_bytes <= limit.size_bytes) {
+std::string advice(const BatchShape& shape, int64_t fitting) {
+  if (fitting == 0 && shape.fits_alone) {
     return "--batch-size 1 with --eval-batch-size 1 would fit";
   }
   if (fitting == 0) {
@@ -29,30 +29,45 @@ std::string advice(const BatchShape& shape, int64_t fitting, const MemoryLimit& 
   return cat("--batch-size ", fitting, also, " would fit; so would the same updates with ", parts);
 }
 
+std::string excess_text(const BatchShape& shape, const MemoryEstimate& memory,
+                        const MemoryLimits& limits) {
+  const bool on_device = !limits.device_allows(memory);
+  const MemoryLimit& limit = on_device ? *limits.device : *limits.host;
+  std::string text =
+      cat("the job needs up to ", human_bytes(on_device ? memory.on_device() : memory.on_host()),
+          on_device ? " of the device's memory" : " of memory");
+  if (on_device || !memory.engine.has_own_memory) {
+    text += cat(", ", human_bytes(memory.engine.activations), " of it for ", shape.at_once(),
+                shape.tokens_an_example > 0 ? " tokens" : " examples", " at once,");
+  }
+  return cat(text, " and ", limit.what, " is ", human_bytes(limit.size_bytes));
+}
+
 }  // namespace
 
-int64_t largest_fitting_batch(int64_t most, const MemoryLimit& limit,
+MemoryLimits memory_limits(const Device& device) {
+  MemoryLimits limits{.host = memory_limit()};
+  const std::optional<DeviceMemory> memory = device.memory();
+  if (memory && memory->limit) limits.device = MemoryLimit{*memory->limit, "the device's limit"};
+  return limits;
+}
+
+int64_t largest_fitting_batch(int64_t most, const MemoryLimits& limits,
                               const std::function<MemoryEstimate(int64_t)>& memory_of) {
   int64_t fits = 0, beyond = most + 1;
   while (beyond - fits > 1) {
     const int64_t middle = fits + (beyond - fits) / 2;
-    (memory_of(middle).total() <= limit.size_bytes ? fits : beyond) = middle;
+    (limits.allow(memory_of(middle)) ? fits : beyond) = middle;
   }
   return fits;
 }
 
 void require_memory(const BatchShape& shape, const MemoryEstimate& memory,
-                    const std::optional<MemoryLimit>& limit,
+                    const MemoryLimits& limits,
                     const std::function<MemoryEstimate(int64_t)>& memory_of) {
-  if (!limit || memory.total() <= limit->size_bytes) return;
-  const int64_t at_once = shape.at_once();
-  const int64_t fitting = largest_fitting_batch(at_once, *limit, memory_of);
-  throw Error(Code::kMemory,
-              cat("the job needs up to ", human_bytes(memory.total()), " of memory, ",
-                  human_bytes(memory.engine.activations), " of it for ", at_once,
-                  shape.tokens_an_example > 0 ? " tokens" : " examples", " at once, and ",
-                  limit->what, " is ", human_bytes(limit->size_bytes)),
-              "", advice(shape, fitting, *limit));
+  if (limits.allow(memory)) return;
+  const int64_t fitting = largest_fitting_batch(shape.at_once(), limits, memory_of);
+  throw Error(Code::kMemory, excess_text(shape, memory, limits), "", advice(shape, fitting));
 }
 
 }  // namespace berth

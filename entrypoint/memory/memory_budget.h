@@ -10,9 +10,28 @@
 
 namespace berth {
 
-// The largest batch size, up to `most`, with which the job needs no more memory than the limit; 0:
+// The memory that a job may use. nullopt: no limit is known.
+struct MemoryLimits {
+  std::optional<MemoryLimit> host{};
+  std::optional<MemoryLimit> device{};  // of each device that has memory of its own
+
+  bool host_allows(const MemoryEstimate& memory) const {
+    return !host || memory.on_host() <= host->size_bytes;
+  }
+  bool device_allows(const MemoryEstimate& memory) const {
+    return !device || memory.on_device() <= device->size_bytes;
+  }
+  bool allow(const MemoryEstimate& memory) const {
+    return host_allows(memory) && device_allows(memory);
+  }
+};
+
+// The limits of this process and of the device, as far as they tell.
+MemoryLimits memory_limits(const Device& device);
+
+// The largest batch size, up to `most`, with which the job needs no more memory than the limits; 0:
 // none fits. `memory_of` must not fall as the batch grows.
-int64_t largest_fitting_batch(int64_t most, const MemoryLimit& limit,
+int64_t largest_fitting_batch(int64_t most, const MemoryLimits& limits,
                               const std::function<MemoryEstimate(int64_t batch)>& memory_of);
 
 // How many examples a job computes at once, in a micro-batch and in an evaluation batch. With a
@@ -22,9 +41,9 @@ struct BatchShape {
   int64_t evaluated = 0;                      // --eval-batch-size; 0: as large as a micro-batch
   int64_t rows = INT64_MAX;                   // the rows of the largest data set
   int64_t tokens_an_example = 0;              // the most tokens of an example; 0: examples count
-  // The memory that the job needs if an update has one example. That may be less than with several
+  // Whether the job fits if an update has one example. That may take less memory than several
   // examples in an update, one at a time, because gradients must then be accumulated.
-  size_t alone_bytes = SIZE_MAX;
+  bool fits_alone = false;
   bool recomputes = false;
 
   int64_t micro_batch() const {
@@ -34,10 +53,10 @@ struct BatchShape {
 };
 
 // Throws kMemory, with a batch size that would fit, where a job of this shape needs more memory
-// than the limit (nullopt: there is no limit). `memory` is what the job needs, `memory_of` what it
-// would need if it computed `at_once` examples at once.
+// than the limits allow on the device or on the host. `memory` is what the job needs, `memory_of`
+// what it would need if it computed `at_once` examples at once.
 void require_memory(const BatchShape& shape, const MemoryEstimate& memory,
-                    const std::optional<MemoryLimit>& limit,
+                    const MemoryLimits& limits,
                     const std::function<MemoryEstimate(int64_t at_once)>& memory_of);
 
 }  // namespace berth

@@ -3,27 +3,50 @@
 #include "storage/base/text.h"
 
 namespace berth {
+namespace {
 
-std::array<std::pair<const char*, size_t>, 8> memory_parts(const MemoryEstimate& memory) {
-  return {{{"program", memory.program},
-           {"tables", memory.tables},
-           {"parameters", memory.engine.parameters},
-           {"gradients", memory.engine.gradients},
-           {"moments", memory.engine.moments},
-           {"activations", memory.engine.activations},
-           {"scratch", memory.engine.scratch},
-           {"saving", memory.saving}}};
+MemoryParts engine_parts(const EngineMemory& engine) {
+  return {{"parameters", engine.parameters},
+          {"gradients", engine.gradients},
+          {"moments", engine.moments},
+          {"activations", engine.activations},
+          {"scratch", engine.scratch}};
 }
 
-std::string memory_text(const MemoryEstimate& memory, const std::optional<MemoryLimit>& limit) {
-  std::string text = "at most " + human_bytes(memory.total());
+std::string total_text(size_t size_bytes, const std::optional<MemoryLimit>& limit,
+                       const MemoryParts& parts) {
+  std::string text = human_bytes(size_bytes);
   if (limit) text += cat(" of ", limit->what, ", ", human_bytes(limit->size_bytes));
   const char* separator = " (";
-  for (const auto& [name, size_bytes] : memory_parts(memory)) {
-    text += cat(separator, name, " ", human_bytes(size_bytes));
+  for (const auto& [name, part_bytes] : parts) {
+    text += cat(separator, name, " ", human_bytes(part_bytes));
     separator = ", ";
   }
   return text + ")";
+}
+
+}  // namespace
+
+MemoryParts host_parts(const MemoryEstimate& memory) {
+  MemoryParts parts = {{"program", memory.program}, {"tables", memory.tables}};
+  if (!memory.engine.has_own_memory) {
+    for (const auto& part : engine_parts(memory.engine)) parts.push_back(part);
+  }
+  if (memory.engine.plugin > 0) parts.emplace_back("plugin", memory.engine.plugin);
+  parts.emplace_back("saving", memory.saving);
+  return parts;
+}
+
+MemoryParts device_parts(const MemoryEstimate& memory) {
+  return memory.engine.has_own_memory ? engine_parts(memory.engine) : MemoryParts();
+}
+
+std::string memory_text(const MemoryEstimate& memory, const MemoryLimits& limits) {
+  const std::string text =
+      "at most " + total_text(memory.on_host(), limits.host, host_parts(memory));
+  if (!memory.engine.has_own_memory) return text;
+  return cat(text, "; on each device at most ",
+             total_text(memory.on_device(), limits.device, device_parts(memory)));
 }
 
 }  // namespace berth

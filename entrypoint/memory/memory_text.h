@@ -1,20 +1,22 @@
 #pragma once
 
-#include <array>
-#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "storage/base/memory_limit.h"
+#include "entrypoint/memory/memory_budget.h"
 #include "trainer/loop/memory_estimate.h"
 
 namespace berth {
 
-// The parts of an estimate with their names.
-std::array<std::pair<const char*, size_t>, 8> memory_parts(const MemoryEstimate& memory);
+// The parts of an estimate with their names: on the host, and on a device that has memory of its
+// own. There are none on a device that uses the host's.
+using MemoryParts = std::vector<std::pair<const char*, size_t>>;
+MemoryParts host_parts(const MemoryEstimate& memory);
+MemoryParts device_parts(const MemoryEstimate& memory);
 
 // One line for the log: "at most 5.4 GiB of this machine's memory, 23.5 GiB (program 41.2 MiB,
-// ...)".
-std::string memory_text(const MemoryEstimate& memory, const std::optional<MemoryLimit>& limit);
+// ...)", and the same for a device that has memory of its own.
+std::string memory_text(const MemoryEstimate& memory, const MemoryLimits& limits);
 
 }  // namespace berth

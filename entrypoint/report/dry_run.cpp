@@ -16,6 +16,26 @@ std::string row(std::string_view name, const std::string& value) {
   return cat(name, std::string(space, ' '), value, "\n");
 }
 
+std::string rows(const MemoryParts& parts) {
+  std::string text;
+  for (const auto& [name, size_bytes] : parts) text += row(name, human_bytes(size_bytes));
+  return text;
+}
+
+std::string limit_row(std::string_view name, const std::optional<MemoryLimit>& limit) {
+  return limit ? row(name, cat(human_bytes(limit->size_bytes), ", ", limit->what)) : "";
+}
+
+OrderedJson memory_object(const MemoryParts& parts, size_t total_bytes,
+                          const std::optional<MemoryLimit>& limit) {
+  OrderedJson object = OrderedJson::object();
+  for (const auto& [name, size_bytes] : parts) object[cat(name, "_bytes")] = size_bytes;
+  object["total_bytes"] = total_bytes;
+  object["limit_bytes"] = nullptr;
+  if (limit) object["limit_bytes"] = limit->size_bytes;
+  return object;
+}
+
 std::string most_of_update(const JobReport& job) {
   if (job.token_budget == 0) return cat(job.batch_size, " examples");
   return cat("at most ", job.token_budget, " tokens and ", job.batch_size, " examples");
@@ -29,24 +49,24 @@ std::string to_text(const DryRun& dry_run) {
                                          " to evaluate on, ", job.num_labels, " labels")) +
                      row("updates", cat(job.total_steps, " of ", most_of_update(job))) +
                      row("parameters", cat(job.parameters)) + row("kernels", job.kernels) + "\n";
-  for (const auto& [name, size_bytes] : memory_parts(dry_run.memory)) {
-    text += row(name, human_bytes(size_bytes));
-  }
-  text += row("memory", human_bytes(dry_run.memory.total()) + " at most");
-  if (!dry_run.limit) return text;
-  return text +
-         row("limit", cat(human_bytes(dry_run.limit->size_bytes), ", ", dry_run.limit->what));
+  text += rows(host_parts(dry_run.memory)) +
+          row("memory", human_bytes(dry_run.memory.on_host()) + " at most") +
+          limit_row("limit", dry_run.limits.host);
+  if (!dry_run.memory.engine.has_own_memory) return text;
+  return text + "\n" + rows(device_parts(dry_run.memory)) +
+         row("device memory",
+             human_bytes(dry_run.memory.on_device()) + " at most, on each device") +
+         limit_row("device limit", dry_run.limits.device);
 }
 
 std::string to_json(const DryRun& dry_run) {
   const JobReport& job = dry_run.job;
-  OrderedJson memory = OrderedJson::object();
-  for (const auto& [name, size_bytes] : memory_parts(dry_run.memory)) {
-    memory[cat(name, "_bytes")] = size_bytes;
+  const MemoryEstimate& estimate = dry_run.memory;
+  OrderedJson memory = memory_object(host_parts(estimate), estimate.on_host(), dry_run.limits.host);
+  if (estimate.engine.has_own_memory) {
+    memory["device"] =
+        memory_object(device_parts(estimate), estimate.on_device(), dry_run.limits.device);
   }
-  memory["total_bytes"] = dry_run.memory.total();
-  memory["limit_bytes"] = nullptr;
-  if (dry_run.limit) memory["limit_bytes"] = dry_run.limit->size_bytes;
   return to_text(OrderedJson{{"train_examples", job.train_examples},
                              {"eval_examples", job.eval_examples},
                              {"num_labels", job.num_labels},

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <optional>
 #include <string>
 
-#include "storage/base/memory_limit.h"
+#include "entrypoint/memory/memory_budget.h"
 #include "trainer/loop/memory_estimate.h"
 #include "trainer/loop/observer.h"
 
@@ -13,7 +12,7 @@ namespace berth {
 struct DryRun {
   JobReport job{};
   MemoryEstimate memory{};
-  std::optional<MemoryLimit> limit{};
+  MemoryLimits limits{};
 };
 
 // For people: one name and one number a line.

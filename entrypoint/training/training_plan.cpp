@@ -61,23 +61,23 @@ TrainingPlan plan_training(const Job& job, const TrainingInputs& inputs, Trainin
   }
   job.stop_point();
   plan.data = data_memory(inputs.program_bytes, inputs.rows, data.train(), data.eval());
-  plan.limit = memory_limit();
-  plan.memory = training_memory(settings, inputs.model.config, plan.data, plan.limit, device);
-  log_info("memory: " + memory_text(plan.memory, plan.limit));
+  plan.limits = memory_limits(device);
+  plan.memory = training_memory(settings, inputs.model.config, plan.data, plan.limits, device);
+  log_info("memory: " + memory_text(plan.memory, plan.limits));
   plan.updates = make_plan(settings.training, data.train());
   plan.report = make_report(inputs, data, plan.updates, device);
   return plan;
 }
 
 void print_plan(const TrainingPlan& plan, bool as_json) {
-  const DryRun dry_run{.job = plan.report, .memory = plan.memory, .limit = plan.limit};
+  const DryRun dry_run{.job = plan.report, .memory = plan.memory, .limits = plan.limits};
   StandardOutput output;
   output.write(as_bytes(as_json ? to_json(dry_run) + "\n" : to_text(dry_run)));
   output.close();
 }
 
 void require_memory_for(const TrainingPlan& plan, const TrainingInputs& inputs, Device& device) {
-  require_training_memory(inputs.settings(), inputs.model.config, plan.data, plan.limit, device);
+  require_training_memory(inputs.settings(), inputs.model.config, plan.data, plan.limits, device);
   if (plan.memory.saves != Saving::kWhileTrainingWaits) return;
   log_info(
       "there is no memory for a copy of the weights: training waits while checkpoints are "

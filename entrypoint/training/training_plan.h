@@ -1,13 +1,12 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/training_memory.h"
+#include "entrypoint/memory/memory_budget.h"
 #include "entrypoint/training/training_inputs.h"
-#include "storage/base/memory_limit.h"
 #include "trainer/engine/device.h"
 #include "trainer/loop/memory_estimate.h"
 #include "trainer/loop/observer.h"
@@ -21,7 +20,7 @@ struct TrainingPlan {
   std::vector<std::string> metrics{};  // the names of what evaluations compute, the main one first
   std::string hypertune_metric{};      // what to report to a tuning service; empty: nothing
   DataMemory data{};                   // how much memory the rows take
-  std::optional<MemoryLimit> limit{};  // nullopt: no limit is known
+  MemoryLimits limits{};               // of the host and of the device
   MemoryEstimate memory{};             // what the whole job takes
   Plan updates{};                      // how many updates, over how many epochs
   JobReport report{};                  // the same for observers and for --dry-run

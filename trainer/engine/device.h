@@ -29,11 +29,20 @@ struct EngineOptions {
 
 // The memory that an engine takes at most, in bytes.
 struct EngineMemory {
+  // On the device. If there are several with memory of their own, on each of them.
   size_t parameters = 0;
   size_t gradients = 0;    // Those that have memory of their own.
   size_t moments = 0;      // The optimizer's, of what trains.
   size_t activations = 0;  // Of the largest batch, with the gradients that reuse their memory.
   size_t scratch = 0;      // Everything else, packed copies of weights included.
+  // On the host, besides what the device takes.
+  size_t loading = 0;  // Copies of the state on its way to the device, before the first update.
+  size_t plugin = 0;   // A plugin that computes, its compiler, and batches on their way.
+  // Whether the device's memory is its own, and no memory of the host.
+  bool has_own_memory = false;
+
+  size_t on_device() const { return parameters + gradients + moments + activations + scratch; }
+  size_t on_host() const { return plugin + (has_own_memory ? 0 : on_device()); }
 };
 
 // The memory of an accelerator at this moment, in bytes. If there are several, that of the one with

@@ -41,13 +41,15 @@ size_t export_bytes(const EngineOptions& options, const SavingPlan& saving) {
 MemoryEstimate estimate_memory(const EngineOptions& options, const SavingPlan& saving,
                                Device& device) {
   MemoryEstimate memory = estimate_memory(options, device);
-  memory.saving = std::max(snapshot_bytes(options, saving.saves), export_bytes(options, saving));
+  memory.saving = std::max(
+      {memory.saving, snapshot_bytes(options, saving.saves), export_bytes(options, saving)});
   memory.saves = saving.saves;
   return memory;
 }
 
 MemoryEstimate estimate_memory(const EngineOptions& options, Device& device) {
-  return {.engine = device.memory_of(options)};
+  const EngineMemory engine = device.memory_of(options);
+  return {.engine = engine, .saving = engine.loading};
 }
 
 }  // namespace berth

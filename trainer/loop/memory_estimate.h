@@ -14,14 +14,14 @@ struct MemoryEstimate {
   size_t program = 0;  // code, libraries and the tokenizer
   size_t tables = 0;   // the rows, and what is kept of their tokens
   EngineMemory engine{};
-  // Copies that exist while a checkpoint or the finished model is written, whichever is larger.
+  // Copies of the state that exist while it is loaded, or while a checkpoint or the finished model
+  // is written, whichever is largest.
   size_t saving = 0;
   Saving saves = Saving::kBesideTraining;
 
-  size_t total() const {
-    return program + tables + engine.parameters + engine.gradients + engine.moments +
-           engine.activations + engine.scratch + saving;
-  }
+  size_t on_host() const { return program + tables + engine.on_host() + saving; }
+  // On each device that has memory of its own.
+  size_t on_device() const { return engine.has_own_memory ? engine.on_device() : 0; }
 };
 
 // How a training job writes what it has learned.

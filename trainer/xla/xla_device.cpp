@@ -1,6 +1,9 @@
 #include "trainer/xla/xla_device.h"
 
+#include <algorithm>
+
 #include "storage/base/error.h"
+#include "storage/base/memory_limit.h"
 #include "storage/base/text.h"
 #include "trainer/xla/peak_flops.h"
 #include "trainer/xla/self_check.h"
@@ -40,6 +43,7 @@ class XlaDevice final : public Device {
                   options.plugin_path);
     }
     check_computes_correctly(client_, cache_);
+    plugin_bytes_ = resident_bytes() - std::min(resident_bytes(), resident_before_);
     const bool is_bf16 = options.product_dtype == DType::kBF16;
     const std::string& kind = replicas_.devices.front().kind;
     info_ = {.description = cat("xla-", client_.platform(), is_bf16 ? "-bf16" : "-fp32",
@@ -54,7 +58,12 @@ class XlaDevice final : public Device {
 
   const EngineInfo& info() const override { return info_; }
   EngineMemory memory_of(const EngineOptions& options) override {
-    return xla_memory(options, replicas_.count());
+    EngineMemory memory = xla_memory(options, replicas_.count(), is_host());
+    memory.plugin += plugin_bytes_;
+    return memory;
+  }
+  std::optional<DeviceMemory> memory() const override {
+    return is_host() ? std::nullopt : replicas_.memory();
   }
   std::unique_ptr<Engine> make_engine(const EngineOptions& options) override {
     try {
@@ -65,11 +74,16 @@ class XlaDevice final : public Device {
   }
 
  private:
+  // Whether the devices' memory is the host's.
+  bool is_host() const { return client_.platform() == "cpu"; }
+
+  const uint64_t resident_before_ = resident_bytes();  // the plugin is opened
   const PjrtPlugin plugin_;
   const PjrtClient client_;
   const ExecutableCache cache_;
   const XlaReplicas replicas_;
   EngineInfo info_;
+  size_t plugin_bytes_ = 0;  // of the host's memory, as the plugin took it to open and to check
 };
 
 }  // namespace

@@ -41,8 +41,9 @@ struct XlaDeviceOptions {
 //
 // EngineInfo::description names what decides the bits of results: "xla-cpu-fp32, PJRT 0.115, 2
 // devices". Of the memory that memory_of() tells, `parameters`, `gradients` and `moments` are
-// exact, and the rest is an estimate; it is the memory of one device, each of which has all
-// parameters, and nothing is compiled to know it.
+// exact, and the rest is an estimate; nothing is compiled to know it. `plugin` is what this process
+// has grown by while the plugin was opened and checked, and an estimate of what its compiler will
+// take. The memory of a plugin for CPUs is the host's.
 std::unique_ptr<Device> make_xla_device(const XlaDeviceOptions& options);
 
 }  // namespace berth

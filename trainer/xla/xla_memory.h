@@ -6,11 +6,14 @@
 
 namespace berth {
 
-// The memory that an XLA engine takes on each of `replicas` devices. Parameters, moments and the
+// The memory that an XLA engine takes on each of `replicas` devices, or on all of them if their
+// memory is the host's (`on_host`). Parameters, moments and the
 // gradients of several micro-batches are exact. Activations are an estimate for the largest batch,
 // because only the compiler knows: of what the layers keep for the backward pass, of the scores of
 // attention, of the logits, and of the gradients of a single micro-batch.
-EngineMemory xla_memory(const EngineOptions& options, size_t replicas);
+//
+// `plugin` is without the plugin itself: it is what its compiler takes to compile the programs.
+EngineMemory xla_memory(const EngineOptions& options, size_t replicas, bool on_host);
 
 // If `error` is kMemory and the devices tell how much they have: the same error with a hint how
 // many tokens a batch may have. Any other error as it is.

@@ -6,6 +6,22 @@
 
 namespace berth {
 
+std::optional<DeviceMemory> XlaReplicas::memory() const {
+  std::optional<DeviceMemory> least;
+  const auto room = [](const DeviceMemory& memory) {
+    return static_cast<int64_t>(memory.limit.value_or(0)) - static_cast<int64_t>(memory.in_use);
+  };
+  for (const PjrtDevice& device : devices) {
+    const auto told = client.memory_of(device);
+    if (!told) return std::nullopt;
+    const DeviceMemory memory{.in_use = static_cast<uint64_t>(told->in_use),
+                              .peak_in_use = told->peak_in_use,
+                              .limit = told->limit};
+    if (!least || room(memory) < room(*least)) least = memory;
+  }
+  return least;
+}
+
 std::vector<PjrtBuffer> XlaReplicas::upload(std::span<const std::byte> values, DType dtype,
                                             std::span<const int64_t> dimensions) const {
   std::vector<PjrtBuffer> buffers;

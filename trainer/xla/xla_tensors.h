@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "trainer/engine/device.h"
 #include "trainer/model/parameter_tensors.h"
 #include "trainer/xla/pjrt/client.h"
 #include "trainer/xla/pjrt/executable.h"
@@ -18,6 +19,8 @@ struct XlaReplicas {
   std::vector<PjrtDevice> devices;
 
   size_t count() const { return devices.size(); }
+  // The memory of the device with the least room. nullopt where a device does not tell.
+  std::optional<DeviceMemory> memory() const;
   // A copy of the same values on the device of each replica.
   std::vector<PjrtBuffer> upload(std::span<const std::byte> values, DType dtype,
                                  std::span<const int64_t> dimensions) const;

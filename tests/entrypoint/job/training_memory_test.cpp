@@ -15,13 +15,15 @@ class TrainingMemory : public testing::Test {
     settings_.data.max_seq_length = 16;
     settings_.training.batch_size = settings_.training.eval_batch_size = 1;
   }
-  MemoryEstimate memory(const std::optional<MemoryLimit>& limit) {
-    return training_memory(settings_, config_, data_, limit, *device_);
+  MemoryEstimate memory(const MemoryLimits& limits) {
+    return training_memory(settings_, config_, data_, limits, *device_);
   }
   void require(size_t size_bytes) {
     require_training_memory(settings_, config_, data_, limit_of(size_bytes), *device_);
   }
-  static MemoryLimit limit_of(size_t size_bytes) { return {size_bytes, "the container's limit"}; }
+  static MemoryLimits limit_of(size_t size_bytes) {
+    return {.host = MemoryLimit{size_bytes, "the container's limit"}};
+  }
 
   Settings settings_;
   ModelConfig config_ = tiny_config();
@@ -30,22 +32,22 @@ class TrainingMemory : public testing::Test {
 };
 
 TEST_F(TrainingMemory, SavesBesideTrainingIfMemoryAllows) {
-  const MemoryEstimate free = memory(std::nullopt);
+  const MemoryEstimate free = memory({});
   EXPECT_EQ(free.saves, Saving::kBesideTraining);
   EXPECT_EQ(free.program, 1000u);
   EXPECT_EQ(free.tables, 100u);
-  EXPECT_EQ(memory(limit_of(free.total())).saves, Saving::kBesideTraining);
+  EXPECT_EQ(memory(limit_of(free.on_host())).saves, Saving::kBesideTraining);
 }
 
 TEST_F(TrainingMemory, LetsTrainingWaitIfACopyWouldNotFit) {
-  const MemoryEstimate free = memory(std::nullopt);
-  const MemoryEstimate waits = memory(limit_of(free.total() - 1));
+  const MemoryEstimate free = memory({});
+  const MemoryEstimate waits = memory(limit_of(free.on_host() - 1));
   EXPECT_EQ(waits.saves, Saving::kWhileTrainingWaits);
-  EXPECT_EQ(waits.total() - waits.saving, free.total() - free.saving);
-  EXPECT_LT(waits.total(), free.total());
-  require(free.total() - 1);
-  require(waits.total());
-  EXPECT_THROW(require(waits.total() - 1), Error);
+  EXPECT_EQ(waits.on_host() - waits.saving, free.on_host() - free.saving);
+  EXPECT_LT(waits.on_host(), free.on_host());
+  require(free.on_host() - 1);
+  require(waits.on_host());
+  EXPECT_THROW(require(waits.on_host() - 1), Error);
 }
 
 }  // namespace

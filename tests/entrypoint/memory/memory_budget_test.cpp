@@ -18,7 +18,9 @@ MemoryEstimate linear(int64_t batch) {
       .engine = {.parameters = 100 * kMiB, .activations = static_cast<size_t>(batch) * 10 * kMiB}};
 }
 
-MemoryLimit limit_of(uint64_t mebibytes) { return {mebibytes * kMiB, "the container's limit"}; }
+MemoryLimits limit_of(uint64_t mebibytes) {
+  return {.host = MemoryLimit{mebibytes * kMiB, "the container's limit"}};
+}
 
 std::string complaint(const BatchShape& shape, uint64_t mebibytes) {
   try {
@@ -43,7 +45,7 @@ TEST(RequireMemory, AcceptsAJobThatFits) {
   EXPECT_EQ(complaint({.batch_size = 32}, 420), "");
   EXPECT_EQ(complaint({.batch_size = 32, .micro_batches = 4}, 180), "");
   EXPECT_EQ(complaint({.batch_size = 3200, .micro_batches = 2, .rows = 30}, 400), "");
-  require_memory({.batch_size = 1'000'000}, linear(1'000'000), std::nullopt, linear);
+  require_memory({.batch_size = 1'000'000}, linear(1'000'000), {}, linear);
 }
 
 TEST(RequireMemory, SaysTheNumbersAndWhatWouldFit) {
@@ -84,9 +86,9 @@ TEST(RequireMemory, OfAnInferenceSuggestsAnEvaluationBatchSize) {
 }
 
 TEST(RequireMemory, KnowsThatUpdatesOfOneExampleMayTakeLess) {
-  const BatchShape shape{.batch_size = 4, .alone_bytes = 105 * kMiB};
+  const BatchShape shape{.batch_size = 4, .fits_alone = true};
   EXPECT_THAT(complaint(shape, 105), HasSubstr("; --batch-size 1 with --eval-batch-size 1 would"));
-  EXPECT_THAT(complaint(shape, 104), HasSubstr("not even one example at a time fits"));
+  EXPECT_THAT(complaint({.batch_size = 4}, 104), HasSubstr("not even one example at a time fits"));
   EXPECT_THAT(complaint(shape, 120), HasSubstr("--batch-size 2 would fit; so would"));
 }
 
@@ -95,6 +97,60 @@ TEST(RequireMemory, SaysIfNoBatchFits) {
               HasSubstr("not even one example at a time fits: use --recompute, a smaller model"));
   EXPECT_THAT(complaint({.batch_size = 4, .recomputes = true}, 105),
               HasSubstr("not even one example at a time fits: use a smaller model"));
+}
+
+// The same job on a device with memory of its own, while the host needs 50 MiB.
+class RequireMemoryOfDevices : public testing::Test {
+ protected:
+  static MemoryEstimate on_device(int64_t batch) {
+    MemoryEstimate memory = linear(batch);
+    memory.engine.has_own_memory = true;
+    memory.engine.plugin = 50 * kMiB;
+    return memory;
+  }
+  std::string complaint(uint64_t host, uint64_t device) {
+    try {
+      require_memory({.batch_size = 32}, on_device(32),
+                     {.host = MemoryLimit{host * kMiB, "the container's limit"},
+                      .device = MemoryLimit{device * kMiB, "the device's limit"}},
+                     on_device);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+};
+
+TEST_F(RequireMemoryOfDevices, ComparesEachMemoryWithItsOwnLimit) {
+  EXPECT_EQ(complaint(50, 420), "");
+  EXPECT_THAT(complaint(9999, 230),
+              HasSubstr("needs up to 420.0 MiB of the device's memory, 320.0 MiB of it for 32 "
+                        "examples at once, and the device's limit is 230.0 MiB; --batch-size 13"));
+  EXPECT_THAT(complaint(49, 420),
+              HasSubstr("needs up to 50.0 MiB of memory and the container's limit is 49.0 MiB; "
+                        "not even one example"));
+}
+
+class FakeDevice final : public Device {
+ public:
+  const EngineInfo& info() const override { return info_; }
+  EngineMemory memory_of(const EngineOptions&) override { return {}; }
+  std::optional<DeviceMemory> memory() const override { return told; }
+  std::unique_ptr<Engine> make_engine(const EngineOptions&) override { return nullptr; }
+  std::optional<DeviceMemory> told;
+
+ private:
+  EngineInfo info_;
+};
+
+TEST(MemoryLimits, AreThoseThatHostAndDeviceTell) {
+  FakeDevice device;
+  EXPECT_EQ(memory_limits(device).host, memory_limit());
+  EXPECT_FALSE(memory_limits(device).device);
+  device.told = {.in_use = 3};
+  EXPECT_FALSE(memory_limits(device).device);
+  device.told->limit = 100;
+  EXPECT_EQ(memory_limits(device).device, (MemoryLimit{100, "the device's limit"}));
 }
 
 }  // namespace

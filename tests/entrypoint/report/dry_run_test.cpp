@@ -26,7 +26,7 @@ DryRun example() {
                                 .activations = size_t{2} << 30,
                                 .scratch = 100},
                      .saving = 12288},
-          .limit = MemoryLimit{uint64_t{1} << 30, "the container's limit"}};
+          .limits = {.host = MemoryLimit{uint64_t{1} << 30, "the container's limit"}}};
 }
 
 TEST(DryRunText, HasALineForEachNumber) {
@@ -48,9 +48,36 @@ TEST(DryRunText, HasALineForEachNumber) {
             "limit         1.0 GiB, the container's limit\n");
 }
 
+DryRun with_own_memory() {
+  DryRun dry_run = example();
+  dry_run.memory.engine.has_own_memory = true;
+  dry_run.memory.engine.plugin = size_t{500} << 20;
+  dry_run.limits.device = MemoryLimit{uint64_t{16} << 30, "the device's limit"};
+  return dry_run;
+}
+
+TEST(DryRunText, TellsTheMemoryOfTheDeviceApart) {
+  const std::string text = to_text(with_own_memory());
+  EXPECT_EQ(text.substr(text.find("program")),
+            "program       40.0 MiB\n"
+            "tables        1.0 KiB\n"
+            "plugin        500.0 MiB\n"
+            "saving        12.0 KiB\n"
+            "memory        540.0 MiB at most\n"
+            "limit         1.0 GiB, the container's limit\n"
+            "\n"
+            "parameters    4.0 KiB\n"
+            "gradients     4.0 KiB\n"
+            "moments       8.0 KiB\n"
+            "activations   2.0 GiB\n"
+            "scratch       100 B\n"
+            "device memory 2.0 GiB at most, on each device\n"
+            "device limit  16.0 GiB, the device's limit\n");
+}
+
 TEST(DryRunText, LeavesOutAnAbsentLimit) {
   DryRun dry_run = example();
-  dry_run.limit.reset();
+  dry_run.limits = {};
   EXPECT_EQ(to_text(dry_run).find("limit"), std::string::npos);
   EXPECT_TRUE(parse_json(to_json(dry_run))["memory"]["limit_bytes"].is_null());
 }
@@ -65,12 +92,28 @@ TEST(DryRunJson, IsOneObjectOnOneLine) {
   EXPECT_EQ(memory["activations_bytes"], size_t{2} << 30);
   EXPECT_EQ(memory["limit_bytes"], uint64_t{1} << 30);
   size_t sum = 0;
-  for (const auto& [name, size_bytes] : memory_parts(example().memory)) sum += size_bytes;
+  for (const auto& [name, size_bytes] : host_parts(example().memory)) sum += size_bytes;
   EXPECT_EQ(memory["total_bytes"], sum);
 }
 
+TEST(DryRunJson, TellsTheMemoryOfTheDeviceApart) {
+  const Json memory = parse_json(to_json(with_own_memory()))["memory"];
+  EXPECT_FALSE(memory.contains("activations_bytes"));
+  EXPECT_EQ(memory["plugin_bytes"], size_t{500} << 20);
+  EXPECT_EQ(memory["device"]["activations_bytes"], size_t{2} << 30);
+  EXPECT_EQ(memory["device"]["limit_bytes"], uint64_t{16} << 30);
+}
+
+TEST(MemoryText, NamesTheMemoryOfTheDevice) {
+  EXPECT_EQ(memory_text(with_own_memory().memory, with_own_memory().limits),
+            "at most 540.0 MiB of the container's limit, 1.0 GiB (program 40.0 MiB, tables 1.0 "
+            "KiB, plugin 500.0 MiB, saving 12.0 KiB); on each device at most 2.0 GiB of the "
+            "device's limit, 16.0 GiB (parameters 4.0 KiB, gradients 4.0 KiB, moments 8.0 KiB, "
+            "activations 2.0 GiB, scratch 100 B)");
+}
+
 TEST(MemoryText, IsOneSentence) {
-  EXPECT_EQ(memory_text(example().memory, example().limit),
+  EXPECT_EQ(memory_text(example().memory, example().limits),
             "at most 2.0 GiB of the container's limit, 1.0 GiB (program 40.0 MiB, tables 1.0 KiB, "
             "parameters 4.0 KiB, gradients 4.0 KiB, moments 8.0 KiB, activations 2.0 GiB, scratch "
             "100 B, saving 12.0 KiB)");

@@ -49,7 +49,7 @@ TEST_F(MemoryEstimateTest, AWholeModelTakesSevenTimesItsParametersAndTheActivati
   EXPECT_EQ(memory.engine.moments, 2 * parameters);
   EXPECT_EQ(memory.saving, 3 * parameters);
   EXPECT_GT(memory.engine.scratch, 0u);
-  EXPECT_EQ(memory.total(), 7 * parameters + memory.engine.activations + memory.engine.scratch);
+  EXPECT_EQ(memory.on_host(), 7 * parameters + memory.engine.activations + memory.engine.scratch);
 }
 
 TEST_F(MemoryEstimateTest, AdaptersNeedFewGradientsButTheMergedModelIsCopied) {
@@ -70,7 +70,7 @@ TEST_F(MemoryEstimateTest, SavingWhileTrainingWaitsCopiesATensorAtATime) {
     largest = std::max(largest, fp32(spec.elements()));
   }
   EXPECT_EQ(estimate().saving, largest);
-  EXPECT_EQ(beside.total() - beside.saving, estimate().total() - largest);
+  EXPECT_EQ(beside.on_host() - beside.saving, estimate().on_host() - largest);
   EXPECT_EQ(estimate().saves, saves_);
   export_dtype_ = DType::kF16;
   EXPECT_EQ(estimate().saving, 3 * largest);
@@ -84,6 +84,35 @@ TEST_F(MemoryEstimateTest, AnInferenceHasNeitherGradientsNorCopies) {
   const MemoryEstimate inference = estimate();
   EXPECT_EQ(inference.engine.parameters, training.engine.parameters);
   EXPECT_EQ(inference.engine.gradients + inference.engine.moments + inference.saving, 0u);
+}
+
+// Has memory of its own.
+class FakeDevice final : public Device {
+ public:
+  const EngineInfo& info() const override { return info_; }
+  EngineMemory memory_of(const EngineOptions&) override {
+    return {.parameters = 1000, .loading = loading, .plugin = 10, .has_own_memory = true};
+  }
+  std::unique_ptr<Engine> make_engine(const EngineOptions&) override { return nullptr; }
+  size_t loading = 7;
+
+ private:
+  EngineInfo info_;
+};
+
+TEST_F(MemoryEstimateTest, OfADeviceWithItsOwnMemoryIsTheHostsAndTheDevices) {
+  device_ = std::make_unique<FakeDevice>();
+  trains_ = false;
+  const MemoryEstimate memory = estimate();
+  EXPECT_EQ(memory.on_device(), 1000u);
+  EXPECT_EQ(memory.on_host(), 17u);
+}
+
+TEST_F(MemoryEstimateTest, CopiesForLoadingAndForSavingDoNotExistAtOnce) {
+  auto device = std::make_unique<FakeDevice>();
+  device->loading = size_t{1} << 40;
+  device_ = std::move(device);
+  EXPECT_EQ(estimate().on_host(), (size_t{1} << 40) + 10);
 }
 
 }  // namespace

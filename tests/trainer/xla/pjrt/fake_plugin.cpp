@@ -113,8 +113,9 @@ FAKE(DeviceDescription_Kind) {
   return nullptr;
 }
 FAKE(Device_MemoryStats) {
-  args->bytes_in_use = 5;
-  args->bytes_limit = 100;
+  const auto device = static_cast<size_t>(args->device->description.id - 10);
+  args->bytes_in_use = control.bytes_in_use[device];
+  args->bytes_limit = control.bytes_limit;
   args->bytes_limit_is_set = true;
   return nullptr;
 }

@@ -29,6 +29,9 @@ struct FakePluginControl {
   std::string hangs{};  // this function does not return until `released`
   std::atomic<bool> released = false;
   size_t devices = 2;
+  std::vector<int64_t> bytes_in_use = {5, 5};  // by device
+  int64_t bytes_limit = 100;                   // of each device
+  int64_t temporary_bytes = 8;                 // of every program
 
   // ---- What was done. ----
   std::map<std::string, int> calls{};    // by function

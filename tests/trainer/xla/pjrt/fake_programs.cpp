@@ -87,7 +87,7 @@ FAKE(Executable_GetCompiledMemoryStats) {
   args->argument_size_in_bytes = 1000;
   args->output_size_in_bytes = 100;
   args->alias_size_in_bytes = 90;
-  args->temp_size_in_bytes = 8;
+  args->temp_size_in_bytes = control.temporary_bytes;
   args->generated_code_size_in_bytes = 1;
   return nullptr;
 }
