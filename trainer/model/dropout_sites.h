@@ -37,4 +37,11 @@ constexpr uint32_t position_adapter_site(int64_t layer, LayerPart part) {
   return adapter_site(layer, part == LayerPart::kQuery ? 3u : 7u);
 }
 
+// The layer of a site; negative for a site beside the layers. The sites of one kind in successive
+// layers differ by 4.
+constexpr int64_t layer_of_site(uint32_t site) {
+  const int64_t number = site & 0x0FFFFFFF;
+  return (site == number ? number - 16 : number) >> 2;
+}
+
 }  // namespace berth

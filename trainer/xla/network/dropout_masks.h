@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include "trainer/xla/stablehlo/operations.h"
 
@@ -14,8 +15,10 @@ namespace berth {
 class DropoutMasks {
  public:
   // `step_words` is u32 [4]: low and high word of the seed, then of the step. `layers` is the
-  // number of the model's layers, which have sites (trainer/model/dropout_sites.h).
-  DropoutMasks(stablehlo::Value step_words, int64_t layers);
+  // number of the model's layers, which have sites (trainer/model/dropout_sites.h). If `together`,
+  // the first request for a kind of site draws the masks of that layer and of all behind it, which
+  // compiles faster than a draw for each layer. A mask takes half a byte for each element.
+  DropoutMasks(stablehlo::Value step_words, int64_t layers, bool together);
 
   // x [N,K], with each element dropped with probability p or else scaled by 1/(1-p). `rows`, u32
   // [N], are the numbers of its rows.
@@ -27,13 +30,25 @@ class DropoutMasks {
                                       stablehlo::Value rows, stablehlo::Value first_block);
 
  private:
-  using Key = std::array<stablehlo::Value, 2>;  // u32, scalars
+  // A block of eight elements: its number in the row, its head, and the row's number. u32, all of
+  // one shape.
+  using Blocks = std::array<stablehlo::Value, 3>;
+  using Key = std::array<stablehlo::Value, 2>;  // u32
+  // Which elements of blocks are dropped at the sites first, first + 4 and so on: u32 [sites,...].
+  struct Draw {
+    uint32_t first_site;
+    stablehlo::Value dropped;
+  };
 
-  Key key_of(uint32_t site);
+  // What the elements of the blocks [...,n] are multiplied by: f32 [...,8*n].
+  stablehlo::Value factors(double p, uint32_t site, const Blocks& blocks);
+  Key keys_of(uint32_t site, int64_t count);
 
   stablehlo::Value step_words_;
-  int64_t sites_;                          // of a range
-  std::map<uint32_t, Key> keys_of_range_;  // u32 [sites_], by the first site
+  int64_t layers_;
+  bool together_;
+  std::map<uint32_t, Key> keys_of_range_;  // [sites / 4, 4], by the first site
+  std::map<std::vector<uint32_t>, Draw> draws_;
 };
 
 }  // namespace berth

@@ -102,7 +102,7 @@ struct Builder {
   // Of this replica's micro-batch.
   SummedGradients compute_gradients() {
     ForwardPass pass = forward_pass();
-    pass.masks.emplace(step_words, options.config.num_hidden_layers);
+    pass.masks.emplace(step_words, options.config.num_hidden_layers, !options.recomputes);
     const Value hidden = encode(pass, picked_tokens(pass), options.recomputes);
     const Loss loss = loss_of(pass, head_logits(pass, hidden), options.loss.label_smoothing);
     return {.gradients = gradients(loss.sum, trained_of(values)),

@@ -43,10 +43,11 @@ class DropoutMasksTest : public testing::Test {
 
   Graph graph_;
   stablehlo::Inputs inputs_;
-  DropoutMasks masks_{
+  const Value step_words_ =
       input(Array::ids({4}, {low_word(kSeed), high_word(kSeed), low_word(kStep), high_word(kStep)},
-                       ElementType::kU32)),
-      kLayers};
+                       ElementType::kU32));
+  DropoutMasks masks_{step_words_, kLayers, /*together=*/true};
+  DropoutMasks masks_of_layers_{step_words_, kLayers, /*together=*/false};
 };
 
 TEST_F(DropoutMasksTest, OfRowsMatchPhilox) {
@@ -54,9 +55,11 @@ TEST_F(DropoutMasksTest, OfRowsMatchPhilox) {
   constexpr int64_t kColumns = 21;
   const Value numbers = input(Array::ids({3}, rows, ElementType::kU32));
   const Value ones = constant(graph_, 1, ElementType::kF32, {3, kColumns});
-  for (const uint32_t site : {0u, 3u, 16u + 4u * kLayers - 1, 0x40000003u, 0x50000007u}) {
+  for (const uint32_t site :
+       {0u, 3u, 16u + 4u * kLayers - 1, 17u, 21u, 0x40000003u, 0x40000007u, 0x50000007u}) {
     for (const double p : {0.1, 0.5}) {
       const std::vector<double> found = run(masks_.drop(ones, p, site, numbers));
+      EXPECT_EQ(run(masks_of_layers_.drop(ones, p, site, numbers)), found);
       for (int64_t r = 0; r < 3; ++r) {
         for (int64_t i = 0; i < kColumns; ++i) {
           ASSERT_EQ(found[static_cast<size_t>(r * kColumns + i)],
