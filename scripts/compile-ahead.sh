@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Compiles training programs for a TPU v5e or an NVIDIA H100 on a machine that has neither, and prints the time of compiling, the
+# memory and the FLOPs that the compiler tells. It shows that the plugin which berth pins accepts its programs, and what would fit.
+# A TPU's compiler is slow on few cores: BERT-tiny takes minutes there.
+#
+#   bash scripts/compile-ahead.sh tpu|gpu [FOLDER]
+#
+#   FOLDER   where scripts/install-device-plugin.sh put the plugin; by default it is downloaded to build/device-plugin
+set -euo pipefail
+cd "$(dirname "$0")/.."
+device=${1:-}
+case $device in
+  tpu) topology=v5e:2x2 file=libtpu/libtpu.so ;;
+  gpu) topology=h100 file=jax_plugins/xla_cuda12/xla_cuda_plugin.so ;;
+  *)
+    echo "usage: bash scripts/compile-ahead.sh tpu|gpu [FOLDER]" >&2
+    exit 2
+    ;;
+esac
+folder=${2:-build/device-plugin/$device}
+[ -e "$folder/$file" ] || bash scripts/install-device-plugin.sh "$device" "$folder"
+bash scripts/install-dependencies.sh --build
+cmake --preset release >build/compile-ahead.log
+cmake --build --preset release --target compile_ahead >>build/compile-ahead.log
+
+export TPU_SKIP_MDS_QUERY=1  # this machine is no TPU VM
+if [ "$device" = gpu ]; then
+  folder=$(cd "$folder" && pwd)
+  export LD_LIBRARY_PATH=$(printf '%s:' "$folder"/nvidia/*/lib)${LD_LIBRARY_PATH:-}
+  export XLA_FLAGS=--xla_gpu_cuda_data_dir=$folder/nvidia/cuda_nvcc
+fi
+for shape in "fp32 tiny 32" "bf16 tiny 32" "bf16 base 32"; do
+  # shellcheck disable=SC2086
+  build/release/bench/compile_ahead "$folder/$file" $topology $shape 128
+done
+if [ "$device" = tpu ]; then
+  build/release/bench/compile_ahead "$folder/$file" $topology fp32 tiny 32 128 4
+fi
