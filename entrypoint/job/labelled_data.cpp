@@ -3,6 +3,7 @@
 #include <deque>
 #include <numeric>
 
+#include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -77,8 +78,10 @@ std::vector<float> parse_weights(const std::string& text, const std::vector<std:
   if (weights.size() == labels.size()) return weights;
   std::string names;
   for (const std::string& label : labels) names += (names.empty() ? "" : ", ") + quoted(label);
-  throw Error(Code::kUsage, cat(weights.size(), " weights for ", labels.size(), " labels: ", names),
-              "--class-weights", "give one for each, in this order");
+  throw Error(
+      Code::kUsage,
+      cat(counted(weights.size(), "weight"), " for ", counted(labels.size(), "label"), ": ", names),
+      "--class-weights", "give one for each, in this order");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 
@@ -37,8 +38,9 @@ std::string excess_text(const BatchShape& shape, const MemoryEstimate& memory,
       cat("the job needs up to ", human_bytes(on_device ? memory.on_device() : memory.on_host()),
           on_device ? " of the device's memory" : " of memory");
   if (on_device || !memory.engine.has_own_memory) {
-    text += cat(", ", human_bytes(memory.engine.activations), " of it for ", shape.at_once(),
-                shape.tokens_an_example > 0 ? " tokens" : " examples", " at once,");
+    text += cat(", ", human_bytes(memory.engine.activations), " of it for ",
+                counted(shape.at_once(), shape.tokens_an_example > 0 ? "token" : "example"),
+                " at once,");
   }
   return cat(text, " and ", limit.what, " is ", human_bytes(limit.size_bytes));
 }

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "entrypoint/job/preflight.h"
+#include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/log.h"
@@ -89,8 +90,8 @@ void convert_model(Storage& storage, const Settings& settings) {
   for (const char* name : kTokenizerFiles) {
     if (const auto text = folder.text(name)) write_text(storage, directory / name, *text);
   }
-  log_info(cat("converted ", file.tensors().size(), " tensors of ", parameters->file, " to ",
-               directory.to_string()));
+  log_info(cat("converted ", counted(file.tensors().size(), "tensor"), " of ", parameters->file,
+               " to ", directory.to_string()));
 }
 
 }  // namespace berth

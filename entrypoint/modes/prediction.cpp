@@ -10,6 +10,7 @@
 #include "entrypoint/job/finished_model.h"
 #include "entrypoint/job/labelled_data.h"
 #include "entrypoint/report/standard_output.h"
+#include "storage/base/counted.h"
 #include "storage/base/log.h"
 #include "storage/base/spill_file.h"
 #include "storage/base/text.h"
@@ -119,7 +120,7 @@ void run_prediction(Job& job) {
                        wants_test_results(config.task, settings.data));
   }
   job.output.on_finish();
-  log_info(cat("predicted ", data.rows(), " rows"));
+  log_info("predicted " + counted(data.rows(), "row"));
 }
 
 }  // namespace berth

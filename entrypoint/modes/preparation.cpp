@@ -10,6 +10,7 @@
 #include "entrypoint/job/preflight.h"
 #include "entrypoint/job/resolve_settings.h"
 #include "entrypoint/modes/prepared_files.h"
+#include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/log.h"
@@ -104,7 +105,7 @@ void write_set(Job& job, const Uri& directory, const PreparedSet& set, const Lab
   const auto rows = static_cast<int64_t>(set.rows.size());
   write_prepared(job.storage, directory, set.name, files, rows, append);
   const std::string first = (directory / prepared_names(set.name, files).front()).to_string();
-  log_info(cat("wrote ", rows, " rows to ", first,
+  log_info(cat("wrote ", counted(rows, "row"), " to ", first,
                files.num_shards > 1 ? cat(" and ", files.num_shards - 1, " more") : ""));
 }
 

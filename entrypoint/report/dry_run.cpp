@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "entrypoint/memory/memory_text.h"
+#include "storage/base/counted.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
 
@@ -37,8 +38,9 @@ OrderedJson memory_object(const MemoryParts& parts, size_t total_bytes,
 }
 
 std::string most_of_update(const JobReport& job) {
-  if (job.token_budget == 0) return cat(job.batch_size, " examples");
-  return cat("at most ", job.token_budget, " tokens and ", job.batch_size, " examples");
+  if (job.token_budget == 0) return counted(job.batch_size, "example");
+  return cat("at most ", counted(job.token_budget, "token"), " and ",
+             counted(job.batch_size, "example"));
 }
 
 }  // namespace
@@ -46,7 +48,7 @@ std::string most_of_update(const JobReport& job) {
 std::string to_text(const DryRun& dry_run) {
   const JobReport& job = dry_run.job;
   std::string text = row("examples", cat(job.train_examples, " to train on, ", job.eval_examples,
-                                         " to evaluate on, ", job.num_labels, " labels")) +
+                                         " to evaluate on, ", counted(job.num_labels, "label"))) +
                      row("updates", cat(job.total_steps, " of ", most_of_update(job))) +
                      row("parameters", cat(job.parameters)) + row("kernels", job.kernels) + "\n";
   text += rows(host_parts(dry_run.memory)) +

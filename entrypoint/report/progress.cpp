@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "entrypoint/report/bar_line.h"
+#include "storage/base/counted.h"
 #include "storage/base/text.h"
 
 namespace berth {
@@ -27,7 +28,8 @@ std::string evaluation_text(const EvaluationReport& report) {
 
 // "32", or "at most 4096 tokens".
 std::string size_of_update(const JobReport& job) {
-  return job.token_budget > 0 ? cat("at most ", job.token_budget, " tokens") : cat(job.batch_size);
+  return job.token_budget > 0 ? "at most " + counted(job.token_budget, "token")
+                              : cat(job.batch_size);
 }
 
 // "85.3 GFLOP/s", or "1.21 TFLOP/s (38% of peak)".
@@ -65,9 +67,9 @@ void Progress::on_start(const JobReport& report) {
   job_ = report;
   epoch_began_s_ = clock_();
   std::string text =
-      cat(report.train_examples, " examples to train on, ", report.eval_examples,
-          " to evaluate on, ", report.num_labels, " labels; ", report.parameters, " parameters; ",
-          report.total_steps, " updates of ", size_of_update(report));
+      cat(counted(report.train_examples, "example"), " to train on, ", report.eval_examples,
+          " to evaluate on, ", counted(report.num_labels, "label"), "; ", report.parameters,
+          " parameters; ", counted(report.total_steps, "update"), " of ", size_of_update(report));
   if (!report.kernels.empty()) text += cat("; kernels ", report.kernels);
   if (report.first_step > 0) text += cat("; resuming after update ", report.first_step);
   line_.print(text);

@@ -3,6 +3,7 @@
 #include "entrypoint/job/export_results.h"
 #include "entrypoint/job/preflight.h"
 #include "entrypoint/job/training_memory.h"
+#include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 
@@ -20,7 +21,7 @@ void require_layers_to_freeze(const OptimizationOptions& options, const ModelCon
   }
   if (options.freeze_encoder_layers <= layers) return;
   throw Error(Code::kUsage,
-              cat("the model has ", layers, " layers of parameters, fewer than ",
+              cat("the model has ", counted(layers, "layer"), " of parameters, fewer than ",
                   options.freeze_encoder_layers),
               "--freeze-encoder-layers", cat("freeze at most ", layers));
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "entrypoint/job/export_results.h"
+#include "storage/base/counted.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
@@ -45,7 +46,7 @@ void log_result(const EvaluationResult& evaluation, const std::string& metric,
   if (scores.majority_rate) {
     line += cat(" (majority class ", four_digits(*scores.majority_rate), ")");
   }
-  log_info(cat(line, " over ", evaluation.examples, " examples"));
+  log_info(cat(line, " over ", counted(evaluation.examples, "example")));
 }
 
 }  // namespace

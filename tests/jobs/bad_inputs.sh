@@ -41,7 +41,7 @@ printf 'text,label\na,1\nb,0.25\n' >score.csv
 expect 3 'pass --task regression' --train-data-file score.csv --task classification --job-dir job
 expect 3 'line 3' --train-data-file missing.csv --task regression --job-dir job
 printf 'a O\nb\n' >words.conll && train 3 'has 1 field' words.conll
-printf '{"tokens": ["a", "b"], "tags": ["O"]}\n' >words.jsonl && train 3 '2 words, but 1 tags' words.jsonl
+printf '{"tokens": ["a", "b"], "tags": ["O"]}\n' >words.jsonl && train 3 '2 words, but 1 tag' words.jsonl
 printf '{"data": [{"paragraphs": [{"context": "c", "qas": [{"id": "1", "answers": []}]}]}]}' >squad.json && train 3 'no "question"' squad.json
 expect 2 'is not a task' --train-data-file good.csv --task translation --job-dir job
 expect 2 'needs a GLUE task' --data-dir . --job-dir job

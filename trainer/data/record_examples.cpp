@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/formats/tf_example.h"
@@ -163,8 +164,8 @@ class RecordReader final : public ExampleReader {
     const size_t wanted = is_of_tokens ? mask.size() : 1;
     if (numbers.size() != wanted) {
       throw Error(Code::kBadData,
-                  cat("feature ", quoted(label->name), " holds ", numbers.size(), " labels",
-                      is_of_tokens ? cat(" for ", wanted, " tokens") : " for one text"));
+                  cat("feature ", quoted(label->name), " holds ", counted(numbers.size(), "label"),
+                      is_of_tokens ? " for " + counted(wanted, "token") : " for one text"));
     }
     for (size_t i = 0; i < numbers.size(); ++i) {
       if (is_of_tokens && mask[i] == 0) continue;
@@ -177,8 +178,8 @@ class RecordReader final : public ExampleReader {
 
   void read_marks(const Numbers& marks, Example& example, LabelDictionary& labels) const {
     if (!label_names_.empty() && marks.size() != label_names_.size()) {
-      throw Error(Code::kBadData, cat("label_ids holds ", marks.size(), " marks for ",
-                                      label_names_.size(), " labels"));
+      throw Error(Code::kBadData, cat("label_ids holds ", counted(marks.size(), "mark"), " for ",
+                                      counted(label_names_.size(), "label")));
     }
     for (size_t label = 0; label < marks.size(); ++label) {
       if (marks[label] != 0 && marks[label] != 1) {

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "storage/base/code_points.h"
+#include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
@@ -114,8 +115,8 @@ class TableExamples final : public ExampleReader {
       case LabelKind::kTagPerWord: {
         const std::vector<std::string> tags = label_list(column, " \t");
         if (tags.size() != example.texts.size()) {
-          throw Error(Code::kBadData,
-                      cat(example.texts.size(), " words, but ", tags.size(), " tags"));
+          throw Error(Code::kBadData, counted(example.texts.size(), "word") + ", but " +
+                                          counted(tags.size(), "tag"));
         }
         for (const std::string& tag : tags) enter(tag);
         return;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "storage/archive.h"
+#include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -144,11 +145,11 @@ void refuse_mixture(const std::vector<Uri>& files, const std::string& path) {
 void say_loaded(const LoadedTable& loaded, const std::vector<Uri>& files,
                 const DataRequest& request, const TableLoader& loader) {
   if (files.size() > 1) {
-    log_info(cat("read ", loaded.table->rows(), " rows of ", files.size(),
+    log_info(cat("read ", counted(loaded.table->rows(), "row"), " of ", files.size(),
                  " files: ", files.front().to_string(), " to ", files.back().to_string()));
   }
   if (loader.skipped_rows() > 0) {
-    log_warning(cat("left out ", loader.skipped_rows(), " bad rows of ", loaded.name,
+    log_warning(cat("left out ", counted(loader.skipped_rows(), "bad row"), " of ", loaded.name,
                     "; the first: ", loader.first_skipped()));
   }
   if (!request.rules.task && loaded.task != kDefaultTask) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "storage/archive.h"
+#include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -135,8 +136,9 @@ void fill_parameters(ModelFolder& folder, const ModelOptions& options, const Mod
     throw error.at(found->file);
   }
   if (!report.ignored.empty()) {
-    log_info(cat("not used by the model: ", report.ignored.size(), " tensors of ", folder.name(),
-                 " (", report.ignored.front(), report.ignored.size() > 1 ? ", ..." : "", ")"));
+    log_info(cat("not used by the model: ", counted(report.ignored.size(), "tensor"), " of ",
+                 folder.name(), " (", report.ignored.front(),
+                 report.ignored.size() > 1 ? ", ..." : "", ")"));
   }
   std::string names;  // without adapters, which are in no model's file
   for (const size_t index : report.missing) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "storage/base/counted.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "storage/store_object.h"
@@ -61,13 +62,13 @@ std::string model_card(const ModelConfig& config, const JobMetrics& metrics) {
                          ", fine-tuned with berth. It loads with\n`AutoModel", task.class_suffix,
                          ".from_pretrained` and `AutoTokenizer.from_pretrained`.\n\n"
                          "| | |\n| --- | --- |\n");
-  card += cat("| architecture | ", config.num_hidden_layers, " layers, hidden size ",
-              config.hidden_size, ", ", config.num_attention_heads, " heads |\n");
+  card += cat("| architecture | ", counted(config.num_hidden_layers, "layer"), ", hidden size ",
+              config.hidden_size, ", ", counted(config.num_attention_heads, "head"), " |\n");
   std::string labels;
   for (const std::string& label : config.labels) labels += (labels.empty() ? "" : ", ") + label;
   if (!labels.empty()) card += cat("| labels | ", labels, " |\n");
   if (metrics.evaluation) {
-    card += cat("| evaluated on | ", metrics.evaluation->examples, " examples |\n");
+    card += cat("| evaluated on | ", counted(metrics.evaluation->examples, "example"), " |\n");
     const TaskScores& scores = metrics.evaluation->scores;
     for (const auto& [name, value] : scores.metrics) {
       card += cat("| ", name, " | ", value, " |\n");

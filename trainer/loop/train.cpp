@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -283,7 +284,7 @@ class Training {
                         "weights");
     }
     log_warning(cat(what, ": going back to the last checkpoint or the start, and on without the ",
-                    examples, " examples of this update (", before + 1, " of at most ",
+                    counted(examples, "example"), " of this update (", before + 1, " of at most ",
                     kMostRollbacks, " times)"));
   }
 

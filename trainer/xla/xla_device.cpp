@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/memory_limit.h"
 #include "storage/base/text.h"
@@ -17,7 +18,8 @@ namespace {
 std::vector<PjrtDevice> devices_for(const PjrtClient& client, int64_t wanted) {
   const auto available = static_cast<int64_t>(client.devices().size());
   if (wanted > available || wanted < 0) {
-    throw Error(Code::kUsage, cat(wanted, " devices, where this process can use ", available),
+    throw Error(Code::kUsage,
+                cat(counted(wanted, "device"), ", where this process can use ", available),
                 client.plugin().path());
   }
   std::vector<PjrtDevice> devices;
@@ -48,8 +50,7 @@ class XlaDevice final : public Device {
     const std::string& kind = replicas_.devices.front().kind;
     info_ = {.description = cat("xla-", client_.platform(), is_bf16 ? "-bf16" : "-fp32",
                                 kind == client_.platform() ? "" : ", " + kind, ", PJRT ",
-                                plugin_.api_version(), ", ", replicas_.count(),
-                                replicas_.count() == 1 ? " device" : " devices"),
+                                plugin_.api_version(), ", ", counted(replicas_.count(), "device")),
              .product_dtype = options.product_dtype,
              .updates_in_flight = 1,
              .peak_flops = static_cast<double>(replicas_.count()) *

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "storage/base/counted.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 
@@ -28,7 +29,7 @@ std::string describe(XlaPrograms::Kind kind, const BatchShape& shape) {
   constexpr const char* kNames[] = {"training", "gradients", "the update", "inference"};
   std::string name = kNames[static_cast<size_t>(kind)];
   if (shape.rows == 0) return name;
-  return cat(name, " of ", shape.rows, " rows of ", shape.row_length, " tokens");
+  return cat(name, " of ", counted(shape.rows, "row"), " of ", shape.row_length, " tokens");
 }
 
 std::vector<std::string> batch_inputs_of(const Program& program) {

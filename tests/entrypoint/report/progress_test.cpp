@@ -184,6 +184,10 @@ TEST_F(ProgressTest, LoggedStepsTellTheUseOfTheDeviceAndItsMemory) {
   EXPECT_THAT(line(), testing::EndsWith("  at most 4.0 GiB of 16.0 GiB on the device\n"));
 }
 
+TEST_F(ProgressTest, OneUpdateIsInTheSingular) {
+  EXPECT_THAT(shown([&] { start(1, 1); }), HasSubstr("; 1 update of 32; "));
+}
+
 TEST(BarLine, NonFiniteNumbersAreDashes) {
   EXPECT_EQ(number_text("%.3f", NAN), "-");
   EXPECT_EQ(duration_text(INFINITY), "-");

@@ -95,7 +95,7 @@ TEST(Tasks, WordsHaveATagEach) {
       [&] {
         one(Task::kTokenClassification, columns, {text_cell("a b"), text_cell("X")});
       },
-      ThrowsCode(Code::kBadData, "row 0: 2 words, but 1 tags"));
+      ThrowsCode(Code::kBadData, "row 0: 2 words, but 1 tag"));
 }
 
 TEST(Tasks, AnswersAreOffsetsAndTexts) {

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "trainer/cpu/kernels/flush_denormals.h"
@@ -40,8 +41,7 @@ Kernels::Kernels(ThreadPool& pool, const CpuLoops& loops, const Bf16Loops* bf16)
 
 std::string Kernels::description() const {
   return cat("cpu-", bf16_ ? bf16_->loops().name : "fp32", "-", loops_.instruction_set,
-             ", OpenBLAS ", blas_core(), ", ", pool_.size(),
-             pool_.size() == 1 ? " thread" : " threads");
+             ", OpenBLAS ", blas_core(), ", ", counted(pool_.size(), "thread"));
 }
 
 void Kernels::parallel(int64_t count, int64_t grain, const ThreadPool::Range& fn) {
