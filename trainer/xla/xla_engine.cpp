@@ -54,42 +54,11 @@ struct XlaEngine::Work {
     if (failure) std::rethrow_exception(failure);
   }
 
-  // On each replica's device.
-  std::vector<PjrtBuffer> step_words, learning_rate;
-  std::deque<LaidOutBatch> batches;  // host memory that is lent to uploads
+  std::vector<PjrtBuffer> step_words, learning_rate;  // [replica]
+  std::deque<LaidOutBatch> batches;                   // host memory that is lent to uploads
+  std::deque<PjrtBuffer> uploaded;
   std::vector<PjrtEvent> lent, done, downloads;
   std::array<float, 3> outcome{};
-};
-
-// The arguments of all replicas.
-class XlaEngine::Arguments {
- public:
-  explicit Arguments(size_t replicas) : all_(replicas) {}
-
-  void add(const XlaTensors& tensors) {
-    for (size_t r = 0; r < all_.size(); ++r) tensors.append_to(all_[r], r);
-  }
-  void add(const std::vector<PjrtBuffer>& of_replicas) {
-    for (size_t r = 0; r < all_.size(); ++r) all_[r].push_back(&of_replicas[r]);
-  }
-  void add(const XlaReplicas& replicas, const LaidOutBatch& batch,
-           std::span<const std::string> inputs, std::vector<PjrtEvent>& lent) {
-    for (size_t r = 0; r < all_.size(); ++r) {
-      for (const std::string& name : inputs) {
-        const HostTensor& tensor = batch.replicas[r].at(name);
-        PjrtUpload upload =
-            replicas.client.start_upload(std::as_bytes(std::span(tensor.words)), tensor.dtype,
-                                         tensor.dimensions, replicas.devices[r]);
-        lent.push_back(std::move(upload.host_done));
-        all_[r].push_back(&uploaded_.emplace_back(std::move(upload.buffer)));
-      }
-    }
-  }
-  std::span<const PjrtArguments> all() const { return all_; }
-
- private:
-  std::vector<PjrtArguments> all_;
-  std::deque<PjrtBuffer> uploaded_;
 };
 
 XlaEngine::XlaEngine(const EngineInfo& info, const EngineOptions& options,
@@ -105,12 +74,12 @@ XlaEngine::XlaEngine(const EngineInfo& info, const EngineOptions& options,
               parameter_table(options.config, options.lora, options.optimizer.first_depth),
               XlaTensors::Of::kAll) {
   if (!options_.trains) return;
-  const std::vector<ParameterSpec> specs(values_.specs().begin(), values_.specs().end());
+  std::vector<ParameterSpec> specs(values_.specs().begin(), values_.specs().end());
   first_moments_.emplace(replicas, specs, XlaTensors::Of::kTrained);
   second_moments_.emplace(replicas, specs, XlaTensors::Of::kTrained);
   if (options_.micro_batches == 1) return;
-  gradients_.emplace(replicas, specs, XlaTensors::Of::kTrained);
-  clear_gradients();
+  specs.push_back({.name = "sums", .shape = {2}});
+  gradients_.emplace(replicas, std::move(specs), XlaTensors::Of::kTrained);
 }
 
 XlaEngine::~XlaEngine() = default;
@@ -133,13 +102,6 @@ void XlaEngine::clear_moments() {
   second_moments_->set_to_zeros();
 }
 
-void XlaEngine::clear_gradients() {
-  gradients_->set_to_zeros();
-  const std::array<float, 2> zeros{};
-  const int64_t dimensions[] = {2};
-  sums_ = replicas_.upload(std::as_bytes(std::span(zeros)), DType::kF32, dimensions);
-}
-
 std::unique_ptr<XlaEngine::Work> XlaEngine::begin_work(const UpdateInputs& inputs) const {
   auto work = std::make_unique<Work>();
   const std::array<uint32_t, 4> words = {low_word(inputs.seed), high_word(inputs.seed),
@@ -151,120 +113,105 @@ std::unique_ptr<XlaEngine::Work> XlaEngine::begin_work(const UpdateInputs& input
   return work;
 }
 
-PjrtResults XlaEngine::start(XlaPrograms::Kind kind, const PackedBatch* batch, Work& work) {
+const PjrtBuffer* XlaEngine::upload(const HostTensor& tensor, size_t replica, Work& work) const {
+  PjrtUpload upload =
+      replicas_.client.start_upload(std::as_bytes(std::span(tensor.words)), tensor.dtype,
+                                    tensor.dimensions, replicas_.devices[replica]);
+  work.lent.push_back(std::move(upload.host_done));
+  return &work.uploaded.emplace_back(std::move(upload.buffer));
+}
+
+// The order of arguments and outputs is that of network/programs.h.
+std::vector<std::vector<PjrtBuffer>> XlaEngine::start(XlaPrograms::Kind kind,
+                                                      const PackedBatch* batch, Work& work) {
   using Kind = XlaPrograms::Kind;
-  BatchShape shape;
+  const bool updates = kind == Kind::kTraining || kind == Kind::kApplication;
+  std::vector<XlaTensors*> state = {&values_};
+  if (updates) state.insert(state.end(), {&*first_moments_, &*second_moments_});
+  if (kind == Kind::kAccumulation || kind == Kind::kApplication) state.push_back(&*gradients_);
   if (batch != nullptr) {
     work.batches.push_back(
         lay_out(*batch, options_.config, shapes_, static_cast<int64_t>(replicas_.count())));
-    shape = work.batches.back().shape;
   }
-  try {
-    const XlaPrograms::Compiled& program = programs_.get(kind, shape);
-    Arguments arguments(replicas_.count());
-    arguments.add(values_);
-    if (kind == Kind::kTraining || kind == Kind::kApplication) {
-      arguments.add(*first_moments_);
-      arguments.add(*second_moments_);
+  const XlaPrograms::Compiled& program =
+      programs_.get(kind, batch == nullptr ? BatchShape() : work.batches.back().shape);
+  std::vector<PjrtArguments> arguments(replicas_.count());
+  for (size_t r = 0; r < arguments.size(); ++r) {
+    for (const XlaTensors* tensors : state) tensors->append_to(arguments[r], r);
+    if (kind != Kind::kInference) arguments[r].push_back(&work.step_words[r]);
+    if (updates) arguments[r].push_back(&work.learning_rate[r]);
+    for (const std::string& input : program.batch_inputs) {
+      arguments[r].push_back(upload(work.batches.back().replicas[r].at(input), r, work));
     }
-    if (kind == Kind::kAccumulation || kind == Kind::kApplication) {
-      arguments.add(*gradients_);
-      arguments.add(sums_);
-    }
-    if (kind != Kind::kInference) arguments.add(work.step_words);
-    if (kind == Kind::kTraining || kind == Kind::kApplication) arguments.add(work.learning_rate);
-    if (batch != nullptr) {
-      arguments.add(replicas_, work.batches.back(), program.batch_inputs, work.lent);
-    }
-    PjrtResults results = program.executable.execute(arguments.all());
-    for (PjrtEvent& event : results.done) work.done.push_back(std::move(event));
-    return results;
-  } catch (const Error& error) {
-    throw with_batch_that_fits(error, options_, replicas_);
   }
-}
-
-// Takes the outputs that replace values and moments.
-void XlaEngine::take_state(PjrtResults& results, size_t replica, size_t& next) {
-  values_.replace_trained(results.outputs[replica], next, replica);
-  first_moments_->replace_trained(results.outputs[replica], next, replica);
-  second_moments_->replace_trained(results.outputs[replica], next, replica);
-}
-
-void XlaEngine::start_training(const PackedBatch& batch, Work& work) {
-  PjrtResults results = start(XlaPrograms::Kind::kTraining, &batch, work);
-  size_t next = 0;
-  for (size_t r = 0; r < replicas_.count(); ++r) take_state(results, r, next = 0);
-  work.downloads.push_back(
-      results.outputs[0][next].start_download(std::as_writable_bytes(std::span(work.outcome))));
-}
-
-void XlaEngine::start_accumulation(const PackedBatch& batch, Work& work) {
-  PjrtResults results = start(XlaPrograms::Kind::kAccumulation, &batch, work);
-  for (size_t r = 0; r < replicas_.count(); ++r) {
+  PjrtResults results = program.executable.execute(arguments);
+  for (PjrtEvent& event : results.done) work.done.push_back(std::move(event));
+  if (!updates) state.erase(state.begin());  // values are only read
+  for (size_t r = 0; r < arguments.size(); ++r) {
     size_t next = 0;
-    gradients_->replace_trained(results.outputs[r], next, r);
-    sums_[r] = std::move(results.outputs[r][next]);
+    for (XlaTensors* tensors : state) tensors->replace_trained(results.outputs[r], next, r);
+    results.outputs[r].erase(results.outputs[r].begin(),
+                             results.outputs[r].begin() + static_cast<std::ptrdiff_t>(next));
   }
+  return std::move(results.outputs);
 }
 
-void XlaEngine::start_application(Work& work) {
-  PjrtResults results = start(XlaPrograms::Kind::kApplication, nullptr, work);
-  size_t next = 0;
-  for (size_t r = 0; r < replicas_.count(); ++r) {
-    take_state(results, r, next = 0);
-    gradients_->replace_trained(results.outputs[r], next, r);
-    sums_[r] = std::move(results.outputs[r][next++]);
-  }
-  work.downloads.push_back(
-      results.outputs[0][next].start_download(std::as_writable_bytes(std::span(work.outcome))));
+Error XlaEngine::explained(const Error& error) const {
+  return with_batch_that_fits(error, options_, replicas_, programs_.largest());
 }
 
 bool XlaEngine::start_update(std::span<const PackedBatch> micro_batches, const UpdateInputs& inputs,
-                             const std::atomic<bool>& stop) {
+                             const std::atomic<bool>& stop) try {
   for (const PackedBatch& batch : micro_batches) check_ids(batch, options_.config);
   std::unique_ptr<Work> work = begin_work(inputs);
+  std::vector<std::vector<PjrtBuffer>> outputs;
   for (const PackedBatch& batch : micro_batches) {
     if (stop) {
-      if (gradients_) clear_gradients();
+      if (gradients_) gradients_->set_to_zeros();
       return false;
     }
-    if (gradients_) {
-      start_accumulation(batch, *work);
-    } else {
-      start_training(batch, *work);
-    }
+    outputs = start(gradients_ ? XlaPrograms::Kind::kAccumulation : XlaPrograms::Kind::kTraining,
+                    &batch, *work);
   }
-  if (gradients_) start_application(*work);
+  if (gradients_) outputs = start(XlaPrograms::Kind::kApplication, nullptr, *work);
+  work->downloads.push_back(
+      outputs[0].front().start_download(std::as_writable_bytes(std::span(work->outcome))));
   started_.push_back(std::move(work));
   return true;
+} catch (const Error& error) {
+  throw explained(error);
 }
 
-UpdateOutcome XlaEngine::collect_update() {
+UpdateOutcome XlaEngine::collect_update() try {
   const std::unique_ptr<Work> work = std::move(started_.front());
   started_.pop_front();
   work->finish();
   return {
       .loss_sum = work->outcome[0], .examples = work->outcome[1], .grad_norm = work->outcome[2]};
+} catch (const Error& error) {
+  throw explained(error);
 }
 
-std::vector<float> XlaEngine::infer(const PackedBatch& batch, LossSum& loss) {
+std::vector<float> XlaEngine::infer(const PackedBatch& batch, LossSum& loss) try {
   check_ids(batch, options_.config);
-  Work work;
-  const PjrtResults results = start(XlaPrograms::Kind::kInference, &batch, work);
-  const size_t bytes = results.outputs[0][0].size_bytes();
-  const int64_t columns = results.outputs[0][0].dimensions().back();
-  std::vector<float> logits(replicas_.count() * bytes / sizeof(float));
+  std::vector<float> logits;
   std::vector<std::array<float, 2>> sums(replicas_.count());
+  Work work;  // after what is downloaded to, because it waits for that
+  const auto outputs = start(XlaPrograms::Kind::kInference, &batch, work);
+  const size_t bytes = outputs[0][0].size_bytes();
+  const int64_t columns = outputs[0][0].dimensions().back();
+  logits.resize(replicas_.count() * bytes / sizeof(float));
   for (size_t r = 0; r < replicas_.count(); ++r) {
     const auto part = std::as_writable_bytes(std::span(logits)).subspan(r * bytes, bytes);
-    work.downloads.push_back(results.outputs[r][0].start_download(part));
+    work.downloads.push_back(outputs[r][0].start_download(part));
     work.downloads.push_back(
-        results.outputs[r][1].start_download(std::as_writable_bytes(std::span(sums[r]))));
+        outputs[r][1].start_download(std::as_writable_bytes(std::span(sums[r]))));
   }
   work.finish();
   for (const auto& [sum, weight] : sums) loss = {loss.loss + sum, loss.weight + weight};
   return packed_order(logits, work.batches.back().logit_rows, columns);
+} catch (const Error& error) {
+  throw explained(error);
 }
 
 }  // namespace berth

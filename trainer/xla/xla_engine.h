@@ -5,7 +5,9 @@
 #include <optional>
 #include <vector>
 
+#include "storage/base/error.h"
 #include "trainer/engine/device.h"
+#include "trainer/xla/layout/laid_out_batch.h"
 #include "trainer/xla/xla_programs.h"
 #include "trainer/xla/xla_tensors.h"
 
@@ -34,16 +36,14 @@ class XlaEngine final : public Engine {
 
  private:
   struct Work;
-  class Arguments;
 
   std::unique_ptr<Work> begin_work(const UpdateInputs& inputs) const;
-  // Starts a program on a batch, which is laid out here, or on none.
-  PjrtResults start(XlaPrograms::Kind kind, const PackedBatch* batch, Work& work);
-  void start_training(const PackedBatch& batch, Work& work);
-  void start_accumulation(const PackedBatch& batch, Work& work);
-  void start_application(Work& work);
-  void take_state(PjrtResults& results, size_t replica, size_t& next);
-  void clear_gradients();
+  // Starts a program on a batch, which is laid out here, or on none. Takes the outputs that replace
+  // state, and returns the others, by replica.
+  std::vector<std::vector<PjrtBuffer>> start(XlaPrograms::Kind kind, const PackedBatch* batch,
+                                             Work& work);
+  const PjrtBuffer* upload(const HostTensor& tensor, size_t replica, Work& work) const;
+  Error explained(const Error& error) const;
 
   const EngineInfo info_;
   const EngineOptions options_;
@@ -52,10 +52,9 @@ class XlaEngine final : public Engine {
   XlaPrograms programs_;
   XlaTensors values_;
   std::optional<XlaTensors> first_moments_, second_moments_;  // Absent where it only infers.
-  // Sums over the micro-batches of an update, and of their losses and weights. Each replica has its
-  // own. Absent where every update is one micro-batch.
+  // Sums over the micro-batches of an update: of the gradients, and as the last tensor those of
+  // losses and weights. Each replica has its own. Absent where every update is one micro-batch.
   std::optional<XlaTensors> gradients_;
-  std::vector<PjrtBuffer> sums_;
   std::deque<std::unique_ptr<Work>> started_;  // updates that were not collected
 };
 

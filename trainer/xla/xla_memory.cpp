@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "storage/base/counted.h"
 #include "storage/base/text.h"
 #include "trainer/xla/layout/shapes.h"
 
@@ -60,23 +61,38 @@ EngineMemory xla_memory(const EngineOptions& options, size_t replicas, bool on_h
 }
 
 Error with_batch_that_fits(const Error& error, const EngineOptions& options,
-                           const XlaReplicas& replicas) {
+                           const XlaReplicas& replicas,
+                           const std::optional<XlaPrograms::BatchMemory>& compiled) {
   if (error.code() != Code::kMemory) return error;
-  const auto device = replicas.client.memory_of(replicas.devices.front());
+  const std::optional<DeviceMemory> device = replicas.memory();
   if (!device || !device->limit) return error;
   const EngineMemory memory = xla_memory(options, replicas.count(), /*on_host=*/false);
   const size_t state = memory.parameters + memory.gradients + memory.moments;
-  const double room = static_cast<double>(*device->limit) - static_cast<double>(state);
-  const double tokens = static_cast<double>(options.limits.tokens) * room /
-                        static_cast<double>(std::max<size_t>(memory.activations, 1));
-  if (tokens < 1) {
-    return Error(error.code(), error.problem(), error.where(),
-                 "the model with its optimizer is too large for this device");
+  auto for_batch = static_cast<double>(memory.activations);
+  auto tokens = static_cast<double>(options.limits.tokens);
+  if (compiled) {
+    for_batch = static_cast<double>(compiled->size_bytes);
+    tokens = static_cast<double>(compiled->tokens) * static_cast<double>(replicas.count());
   }
-  return Error(error.code(), error.problem(), error.where(),
-               cat("about ", std::min(static_cast<int64_t>(tokens), options.limits.tokens - 1),
-                   " tokens a micro-batch would fit; make the batch smaller or use gradient "
-                   "checkpointing"));
+  // The gradients of a single micro-batch do not grow with it.
+  const double fixed =
+      memory.gradients > 0 ? 0 : std::min(static_cast<double>(memory.moments) / 2, for_batch / 2);
+  const double room = static_cast<double>(*device->limit) - static_cast<double>(state) - fixed;
+  auto fitting = static_cast<int64_t>(tokens * room / std::max(for_batch - fixed, 1.0));
+  // Something else is in the device's memory if that much did not fit.
+  fitting = std::min(fitting, options.limits.tokens / 2);
+  const int64_t longest = options.longest;
+  if (fitting < longest) {
+    return Error(
+        error.code(), error.problem(), error.where(),
+        cat("beside the model and its optimizer this device has no room for a sequence of ",
+            longest, " tokens; use a smaller model or shorter sequences"));
+  }
+  return Error(
+      error.code(), error.problem(), error.where(),
+      cat("a micro-batch of about ", fitting, " tokens would fit, such as ",
+          counted(fitting / longest, "example"), " of ", longest, "; make the batch smaller",
+          options.limits.recomputes ? "" : " or use gradient checkpointing"));
 }
 
 }  // namespace berth

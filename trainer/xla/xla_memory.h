@@ -1,7 +1,10 @@
 #pragma once
 
+#include <optional>
+
 #include "storage/base/error.h"
 #include "trainer/engine/device.h"
+#include "trainer/xla/xla_programs.h"
 #include "trainer/xla/xla_tensors.h"
 
 namespace berth {
@@ -16,8 +19,10 @@ namespace berth {
 EngineMemory xla_memory(const EngineOptions& options, size_t replicas, bool on_host);
 
 // If `error` is kMemory and the devices tell how much they have: the same error with a hint how
-// many tokens a batch may have. Any other error as it is.
+// many tokens a batch may have. That is computed from what the compiler planned for the largest
+// program that it `compiled`, and where there is none, from the estimate. Any other error as it is.
 Error with_batch_that_fits(const Error& error, const EngineOptions& options,
-                           const XlaReplicas& replicas);
+                           const XlaReplicas& replicas,
+                           const std::optional<XlaPrograms::BatchMemory>& compiled = {});
 
 }  // namespace berth

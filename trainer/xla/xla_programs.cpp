@@ -56,7 +56,8 @@ XlaPrograms::Compiled XlaPrograms::compile(Kind kind, const BatchShape& shape) {
   const PjrtCompileOptions options{.replicas = static_cast<int>(options_.replicas),
                                    .flags = flags_for(client_.platform())};
   Compiled compiled{.executable = cache_.compile(client_, program.text(), options),
-                    .batch_inputs = batch_inputs_of(program)};
+                    .batch_inputs = batch_inputs_of(program),
+                    .tokens = shape.tokens()};
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   compile_seconds_ += seconds.count();
   log_info(cat("compiled ", what, " in ", std::llround(seconds.count() * 10) / 10.0, " s"));
@@ -68,6 +69,19 @@ const XlaPrograms::Compiled& XlaPrograms::get(Kind kind, const BatchShape& shape
   auto found = compiled_.find(key);
   if (found == compiled_.end()) found = compiled_.emplace(key, compile(kind, shape)).first;
   return found->second;
+}
+
+std::optional<XlaPrograms::BatchMemory> XlaPrograms::largest() const {
+  std::optional<BatchMemory> largest;
+  for (const auto& [key, compiled] : compiled_) {
+    const auto memory = compiled.executable.memory();
+    if (!memory || compiled.tokens == 0) continue;
+    const int64_t size_bytes = memory->temporary + memory->outputs - memory->aliased;
+    if (!largest || size_bytes > largest->size_bytes) {
+      largest = {.size_bytes = size_bytes, .tokens = compiled.tokens};
+    }
+  }
+  return largest;
 }
 
 }  // namespace berth

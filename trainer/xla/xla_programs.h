@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@ class XlaPrograms {
   struct Compiled {
     PjrtExecutable executable;
     std::vector<std::string> batch_inputs;  // in the order of the program's last inputs
+    int64_t tokens = 0;                     // of its batch, padding included
   };
 
   XlaPrograms(const PjrtClient& client, const ExecutableCache& cache, ProgramOptions options)
@@ -27,6 +29,14 @@ class XlaPrograms {
 
   // An application has no batch: its shape is BatchShape(). Throws what compiling throws.
   const Compiled& get(Kind kind, const BatchShape& shape);
+  // What a compiled program takes of a device's memory for its batch, as the compiler planned it.
+  struct BatchMemory {
+    int64_t size_bytes = 0;
+    int64_t tokens = 0;
+  };
+  // That of the program that takes the most. nullopt where none is compiled, or where the plugin
+  // does not tell.
+  std::optional<BatchMemory> largest() const;
   // How long get() has compiled so far, or loaded compiled programs from the cache.
   double compile_seconds() const { return compile_seconds_; }
 

@@ -1,7 +1,11 @@
 #include "trainer/xla/xla_memory.h"
 
+#include <gmock/gmock.h>
+
 #include "tests/support/tiny_config.h"
 #include "tests/trainer/xla/pjrt/fake_plugin_fixture.h"
+#include "trainer/xla/layout/shapes.h"
+#include "trainer/xla/xla_engine.h"
 
 namespace berth {
 namespace {
@@ -40,6 +44,63 @@ TEST_F(XlaMemory, OfTheCompilerGrowsWithTheLayers) {
   EXPECT_GT(xla_memory(options, 1, false).plugin, before);
   options.trains = false;
   EXPECT_LT(xla_memory(options, 1, false).plugin, before);
+}
+
+// An engine that infers, on a device whose memory the test chooses.
+class XlaOutOfMemory : public XlaMemory {
+ protected:
+  XlaOutOfMemory() {
+    options.trains = false;
+    state = static_cast<int64_t>(xla_memory(options, 1, false).parameters);
+    batch.input_ids = batch.token_type_ids = batch.position_ids = std::vector<int32_t>(8);
+    batch.cu_seqlens = {0, 8};
+  }
+  std::string complaint() {
+    XlaEngine engine({}, options, device, cache);
+    LossSum loss;
+    try {
+      engine.infer(batch, loss);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kMemory);
+      return error.hint();
+    }
+    return "";
+  }
+
+  const XlaReplicas device{client, {client.devices()[0]}};
+  const ExecutableCache cache{""};
+  int64_t state = 0;  // bytes of the parameters
+  PackedBatch batch;
+};
+
+TEST_F(XlaOutOfMemory, OfAnExecutionNamesTheBatchThatFitsByCompiledMemory) {
+  fail("LoadedExecutable_Execute", PJRT_Error_Code_RESOURCE_EXHAUSTED);
+  const BatchShape shape = batch_shapes(options.limits, options.longest, 1).front();
+  control->temporary_bytes = 1000 * shape.tokens();  // 10 bytes more are of outputs
+  control->bytes_limit = state + 1000 * 20 + 20;
+  EXPECT_EQ(complaint(),
+            "a micro-batch of about 20 tokens would fit, such as 1 example of 16; make the batch "
+            "smaller or use gradient checkpointing");
+}
+
+TEST_F(XlaOutOfMemory, OfTheCompilerNamesTheBatchThatFitsByTheEstimate) {
+  fail("Client_Compile", PJRT_Error_Code_RESOURCE_EXHAUSTED);
+  control->bytes_limit =
+      state + static_cast<int64_t>(xla_memory(options, 1, false).activations) / 2 + 1;
+  EXPECT_THAT(complaint(), testing::StartsWith("a micro-batch of about 32 tokens would fit, such "
+                                               "as 2 examples of 16; "));
+}
+
+TEST_F(XlaOutOfMemory, SaysIfTheModelAloneIsTooLarge) {
+  fail("LoadedExecutable_Execute", PJRT_Error_Code_RESOURCE_EXHAUSTED);
+  control->bytes_limit = state;
+  EXPECT_THAT(complaint(), testing::HasSubstr("no room for a sequence of 16 tokens"));
+}
+
+TEST_F(XlaOutOfMemory, IsToldAsItIsWhereTheDeviceDoesNotTellItsMemory) {
+  fail("LoadedExecutable_Execute", PJRT_Error_Code_RESOURCE_EXHAUSTED);
+  control->bytes_limit = 0;
+  EXPECT_EQ(complaint(), "the device has too little free memory: take a smaller batch");
 }
 
 }  // namespace

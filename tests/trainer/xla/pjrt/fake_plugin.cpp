@@ -116,7 +116,7 @@ FAKE(Device_MemoryStats) {
   const auto device = static_cast<size_t>(args->device->description.id - 10);
   args->bytes_in_use = control.bytes_in_use[device];
   args->bytes_limit = control.bytes_limit;
-  args->bytes_limit_is_set = true;
+  args->bytes_limit_is_set = control.bytes_limit > 0;
   return nullptr;
 }
 
