@@ -2,7 +2,9 @@
 
 #include "tests/trainer/xla/pjrt/fake_objects.h"
 
-// A PJRT plugin for tests, as a shared library. Its programs are words:
+// A PJRT plugin for tests, as a shared library. Its programs are StableHLO modules, of which it
+// heeds only the signature of @main: every output is zeros, and parameters are donated that say so.
+// Or they are words:
 //
 //   "copy"              every output is a copy of the argument at its place
 //   "donate"            the same, but arguments are deleted unless the execution keeps them

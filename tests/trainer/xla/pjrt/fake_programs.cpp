@@ -1,5 +1,6 @@
 // The buffers and programs of the fake plugin; fake_plugin.cpp says what programs there are.
 #include "tests/trainer/xla/pjrt/fake_objects.h"
+#include "tests/trainer/xla/pjrt/fake_signature.h"
 
 FAKE(Client_BufferFromHostBuffer) {
   size_t bytes = args->type == PJRT_Buffer_Type_PRED   ? 1
@@ -80,7 +81,9 @@ FAKE(Executable_Destroy) {
   return nullptr;
 }
 FAKE(Executable_NumOutputs) {
-  args->num_outputs = number_in(args->executable->program, "outputs");
+  const std::string& program = args->executable->program;
+  args->num_outputs =
+      is_module(program) ? signature_of(program).outputs.size() : number_in(program, "outputs");
   return nullptr;
 }
 FAKE(Executable_GetCompiledMemoryStats) {
@@ -119,7 +122,9 @@ FAKE(Executable_DeserializeAndLoad) {
 
 FAKE(LoadedExecutable_Execute) {
   const std::string& program = args->executable->program;
-  const size_t outputs = number_in(program, "outputs");
+  const FakeSignature signature = is_module(program) ? signature_of(program) : FakeSignature();
+  const size_t outputs =
+      is_module(program) ? signature.outputs.size() : number_in(program, "outputs");
   const PJRT_ExecuteOptions& options = *args->options;
   const auto* keep = options.non_donatable_input_indices;
   const auto* keep_end = keep + options.num_non_donatable_input_indices;
@@ -132,11 +137,15 @@ FAKE(LoadedExecutable_Execute) {
       if (args->argument_lists[d][i]->is_deleted) return make_error();
     }
     for (size_t i = 0; i < outputs; ++i) {
-      args->output_lists[d][i] = created("buffer", new PJRT_Buffer(*args->argument_lists[d][i]));
+      args->output_lists[d][i] = created(
+          "buffer",
+          new PJRT_Buffer(is_module(program) ? signature.outputs[i] : *args->argument_lists[d][i]));
     }
-    for (size_t i = 0; i < args->num_args && program.starts_with("donate"); ++i) {
+    for (size_t i = 0; i < args->num_args; ++i) {
       const bool is_kept = std::find(keep, keep_end, static_cast<int64_t>(i)) != keep_end;
-      if (!is_kept) args->argument_lists[d][i]->is_deleted = true;
+      const bool is_donated =
+          is_module(program) ? signature.donated.at(i) : program.starts_with("donate");
+      if (is_donated && !is_kept) args->argument_lists[d][i]->is_deleted = true;
     }
     args->device_complete_events[d] = make_event("LoadedExecutable_Execute");
   }

@@ -1,0 +1,64 @@
+#include "tests/support/tiny_config.h"
+#include "tests/trainer/xla/pjrt/fake_plugin_fixture.h"
+#include "trainer/xla/xla_engine.h"
+
+namespace berth {
+namespace {
+
+// The parameter is the number of micro-batches of an update. The plugin computes zeros, and counts
+// what is created and destroyed.
+class XlaEngineOfFakePlugin : public WithFakePlugin, public testing::WithParamInterface<int64_t> {
+ protected:
+  XlaEngineOfFakePlugin() {
+    batch.input_ids = batch.token_type_ids = batch.position_ids = std::vector<int32_t>(8);
+    batch.cu_seqlens = {0, 8};
+    batch.labels = PackedBatch::Classes{1};
+  }
+  XlaEngine make() {
+    return XlaEngine({},
+                     {.config = tiny_config(),
+                      .limits = {.tokens = 64, .sequences = 4},
+                      .micro_batches = GetParam(),
+                      .longest = 16},
+                     device, cache);
+  }
+  void start(XlaEngine& engine, uint64_t step) {
+    const std::vector<PackedBatch> micro_batches(static_cast<size_t>(GetParam()), batch);
+    const std::atomic<bool> stop = false;
+    engine.start_update(micro_batches, {.step = step}, stop);
+  }
+
+  const PjrtPlugin plugin{BERTH_FAKE_PLUGIN};
+  const PjrtClient client{plugin};
+  const XlaReplicas device{client, {client.devices()[0]}};
+  const ExecutableCache cache{""};
+  PackedBatch batch;
+};
+
+TEST_P(XlaEngineOfFakePlugin, LeavesNothingBehindInAThousandUpdates) {
+  XlaEngine engine = make();
+  size_t alive = 0;
+  for (uint64_t step = 0; step < 1000; ++step) {
+    start(engine, step);
+    if (step == 0) continue;
+    engine.collect_update();
+    if (step == 1) alive = control->alive.size();
+  }
+  EXPECT_EQ(control->alive.size(), alive);
+  EXPECT_EQ(control->calls["Client_Compile"], GetParam() == 1 ? 1 : 2);
+}
+
+TEST_P(XlaEngineOfFakePlugin, NamesTheBatchThatFitsWhereAnExecutionFailsLate) {
+  control->bytes_limit = 1 << 20;
+  control->event_fails = "LoadedExecutable_Execute";
+  control->code = PJRT_Error_Code_RESOURCE_EXHAUSTED;
+  XlaEngine engine = make();
+  start(engine, 0);
+  EXPECT_THAT([&] { engine.collect_update(); },
+              ThrowsCode(Code::kMemory, "a micro-batch of about 32 tokens would fit"));
+}
+
+INSTANTIATE_TEST_SUITE_P(MicroBatches, XlaEngineOfFakePlugin, testing::Values(1, 2));
+
+}  // namespace
+}  // namespace berth
