@@ -24,8 +24,7 @@ struct HostTensor {
 // A batch in the rows of programs, cut into a part for each replica.
 struct LaidOutBatch {
   BatchShape shape{};
-  // For each replica the inputs of BatchInputs, by name. There may be more of them than the
-  // config's programs take.
+  // For each replica the batch's inputs of the config's programs, by name.
   std::vector<std::map<std::string, HostTensor>> replicas{};
   // Where the logits of the batch's rows are: of its T tokens, B sequences or M masked tokens, in
   // that order. Element i counts the rows of all replicas' logits, laid end to end.

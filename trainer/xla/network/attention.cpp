@@ -75,8 +75,7 @@ Value attend(ForwardPass& pass, int64_t layer, Value x, Value positions) {
   if (positions) scores = scores + relative_scores(pass, layer, positions, q, k);
   const double terms = positions ? 3 : 1;
   scores = scores * (1 / std::sqrt(static_cast<double>(config.head_size()) * terms));
-  scores = select(broadcast(same_sequence(pass), scores.shape(), {0, 2, 3}), scores,
-                  constant(pass.graph(), -1e30));
+  scores = select(broadcast(same_sequence(pass), scores.shape(), {0, 2, 3}), scores, -1e30);
   Value probabilities = softmax(scores);  // [R,A,S,S]
   if (pass.masks) {
     probabilities =

@@ -22,6 +22,12 @@ struct BatchShape {
   bool operator==(const BatchShape&) const = default;
 };
 
+// An input or output of a program.
+struct NamedValue {
+  std::string name;
+  stablehlo::Value value;
+};
+
 // A micro-batch as inputs of a program. Tokens are numbered row by row: token t is column t % S of
 // row t / S. A member that the task does not have is an empty Value, and the program has no such
 // input.
@@ -32,28 +38,23 @@ struct BatchShape {
 struct BatchInputs {
   // s32 [R,S].
   stablehlo::Value input_ids, position_ids;
-  stablehlo::Value token_type_ids{};  // where the model has token types
-  stablehlo::Value segment;           // which sequence of its row a token belongs to
-  stablehlo::Value place;             // the token's number in its sequence
+  stablehlo::Value token_type_ids;  // where the model has token types
+  stablehlo::Value segment;         // which sequence of its row a token belongs to
+  stablehlo::Value place;           // the token's number in its sequence
   // The rows of dropout, u32: the numbers of tokens [R,S] and sequences [B] in the update. Without
   // padding they count as PackedBatch does, from its first_token and first_sequence.
-  stablehlo::Value token_number, sequence_number{};
-  stablehlo::Value first_token{};  // s32 [B], of sequences; tasks of sequences and answers
-  stablehlo::Value masked{};       // s32 [M], tokens; masked language models
+  stablehlo::Value token_number, sequence_number;
+  stablehlo::Value first_token;  // s32 [B], of sequences; tasks of sequences and answers
+  stablehlo::Value masked;       // s32 [M], tokens; masked language models
   // By the task's LabelKind: s32 classes [B], f32 numbers [B], f32 sets [B,C], s32 classes [R,S],
   // s32 ids [M], or the tokens where answers start, s32 [B]. Negative classes, ids and tokens have
   // no loss.
   stablehlo::Value labels;
-  stablehlo::Value ends{};   // s32 [B], the last tokens of answers
+  stablehlo::Value ends;     // s32 [B], the last tokens of answers
   stablehlo::Value weights;  // f32, of each label: [B], [R,S] or [M]
 
-  // One of the inputs, for whoever fills it.
-  struct Named {
-    std::string name;  // the member's
-    stablehlo::Value value;
-  };
-  // The inputs that exist, in the order in which a program takes them.
-  std::vector<Named> in_order() const;
+  // The inputs that exist, under their members' names, in the order in which a program takes them.
+  std::vector<NamedValue> in_order;
 };
 
 // Adds the inputs of a micro-batch to a program for the config's task.

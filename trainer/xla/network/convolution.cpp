@@ -25,12 +25,11 @@ Value windows(const ForwardPass& pass, Value x, int64_t size) {
   const Value segment = pass.batch.segment;
   const Dims shape = {segment.size(0), segment.size(1), x.size(1)};
   const Value rows = reshape(x, shape);
-  const Value zero = constant(pass.graph(), 0);
   std::vector<Value> taps;
   for (int64_t tap = 0; tap < size; ++tap) {
     const int64_t by = tap - size / 2;
     const Value is_inside = compare(shifted(segment, by), Comparison::kEqual, segment);
-    const Value neighbours = select(broadcast(is_inside, shape, {0, 1}), shifted(rows, by), zero);
+    const Value neighbours = select(broadcast(is_inside, shape, {0, 1}), shifted(rows, by), 0);
     taps.push_back(reshape(neighbours, {x.size(0), x.size(1), 1}));
   }
   return reshape(concatenate(taps, 2), {x.size(0), x.size(1) * size});

@@ -30,8 +30,10 @@ Value finish_layer(ForwardPass& pass, int64_t layer, Value x, Value attended, Va
 
 }  // namespace
 
-Value encode(ForwardPass& pass, Value picked, bool recomputes) {
+Value encode(ForwardPass& pass, bool recomputes) {
   const ModelConfig& config = pass.config;
+  // The tokens that the head reads; empty: all.
+  const Value picked = config.is_of_sequences() ? pass.batch.first_token : pass.batch.masked;
   const int64_t layers = config.num_hidden_layers;
   Value x = embed(pass);
   const Value positions = config.has_relative_positions() ? relative_positions(pass) : Value();

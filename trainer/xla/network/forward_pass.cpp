@@ -63,8 +63,7 @@ Value ForwardPass::add_adapter(Value y, Value x, int64_t layer, LayerPart part, 
   if (!lora) return y;
   for (const LoraTarget& target : lora_targets(config, lora, layer)) {
     if (target.part != part) continue;
-    const Dims of_columns = {1};
-    const stablehlo::DotDims dims{.contracted_x = of_columns, .contracted_y = of_columns};
+    const stablehlo::DotDims dims{.contracted_x = {1}, .contracted_y = {1}};
     const Value dropped = dropout(x, lora.dropout, site, rows);
     const Value down = dot(dropped, parameter(lora_a_name(target.name)), dims);  // [N,rank]
     y = y +
@@ -82,7 +81,7 @@ Value activate(Value x, Activation activation) {
       return x * 0.5 * (tanh(inner) + 1);
     }
     case Activation::kRelu:
-      return maximum(x, constant(x.graph(), 0));
+      return maximum(x, 0);
     case Activation::kTanh:
       break;
   }

@@ -84,14 +84,12 @@ stablehlo::Value convolve(ForwardPass& pass, stablehlo::Value x, stablehlo::Valu
 stablehlo::Value attend(ForwardPass& pass, int64_t layer, stablehlo::Value x,
                         stablehlo::Value positions);
 
-// The encoder's last hidden states: of the tokens `picked`, s32 [P], or of all if that is empty. If
-// `recomputes`, each layer is a part of the graph.
-stablehlo::Value encode(ForwardPass& pass, stablehlo::Value picked, bool recomputes);
+// The encoder's last hidden states of the tokens that the head reads: [P,H]. These are the first
+// ones of sequences, the masked ones, or all. If `recomputes`, each layer is a part of the graph.
+stablehlo::Value encode(ForwardPass& pass, bool recomputes);
 
 // The head's logits: [B,C], [T,C] or [M,V]. `hidden` is [B,H], [T,H] or [M,H].
 stablehlo::Value head_logits(ForwardPass& pass, stablehlo::Value hidden);
-// The tokens whose hidden states the head reads; empty: all.
-stablehlo::Value picked_tokens(const ForwardPass& pass);
 
 // The sum of weighted losses and the sum of the weights, of what has labels.
 struct Loss {

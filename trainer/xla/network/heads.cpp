@@ -51,16 +51,4 @@ Value head_logits(ForwardPass& pass, Value hidden) {
   return masked_logits(pass, hidden);
 }
 
-Value picked_tokens(const ForwardPass& pass) {
-  switch (traits(pass.config.task).rows) {
-    case HeadRows::kSequences:
-      return pass.batch.first_token;
-    case HeadRows::kTokens:
-      return {};
-    case HeadRows::kMasked:
-      break;
-  }
-  return pass.batch.masked;
-}
-
 }  // namespace berth

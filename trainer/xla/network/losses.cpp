@@ -18,13 +18,12 @@ Value log_sum_exp(Value x) {
 Value pick(Value x, Value columns) {
   const Value column = iota(x.graph(), ElementType::kS32, x.shape(), 1);
   const Value is_picked = compare(column, Comparison::kEqual, broadcast(columns, x.shape(), {0}));
-  return reduce_sum(select(is_picked, x, constant(x.graph(), 0)), {1});
+  return reduce_sum(select(is_picked, x, 0), {1});
 }
 
 // The weight of each label, and 0 where the label is negative.
 Value weights_of(Value weights, Value labels) {
-  return select(compare(labels, Comparison::kGreaterEqual, 0), weights,
-                constant(weights.graph(), 0));
+  return select(compare(labels, Comparison::kGreaterEqual, 0), weights, 0);
 }
 
 Loss sum_of(Value losses, Value weights) {
@@ -51,9 +50,8 @@ Loss squared_error(Value logits, Value targets, Value weights) {
 
 // The mean over the outputs of -log(sigmoid), written so that nothing overflows.
 Loss binary_cross_entropy(Value logits, Value targets, Value weights) {
-  const Value zero = constant(logits.graph(), 0);
   const Value size = maximum(logits, negate(logits));
-  const Value losses = maximum(logits, zero) - logits * targets + log1p(exp(negate(size)));
+  const Value losses = maximum(logits, 0) - logits * targets + log1p(exp(negate(size)));
   return sum_of(reduce_sum(losses, {1}) / static_cast<double>(logits.size(1)), weights);
 }
 
@@ -63,8 +61,7 @@ Loss span_cross_entropy(const ForwardPass& pass, Value logits) {
   const BatchInputs& batch = pass.batch;
   const Value segment = batch.segment;  // [R,S]
   const int64_t rows = segment.size(0), length = segment.size(1);
-  const Value row = batch.first_token / constant(pass.graph(), static_cast<double>(length),
-                                                 ElementType::kS32);  // [B]
+  const Value row = batch.first_token / static_cast<double>(length);  // s32 [B]
   const Value of_sequence = gather_rows(reshape(segment, {rows * length}), batch.first_token);
   const Value of_tokens = gather_rows(segment, row);  // [B,S]
   const Value is_inside =
@@ -72,8 +69,7 @@ Loss span_cross_entropy(const ForwardPass& pass, Value logits) {
   const Value first_column = row * static_cast<double>(length);
   const auto loss_of_end = [&](int64_t column, Value tokens) {
     const Value all = reshape(slice(logits, 1, column, column + 1), {rows, length});
-    const Value scores =
-        select(is_inside, gather_rows(all, row), constant(pass.graph(), -1e30));  // [B,S]
+    const Value scores = select(is_inside, gather_rows(all, row), -1e30);  // [B,S]
     return log_sum_exp(scores) - pick(scores, tokens - first_column);
   };
   const Value losses = (loss_of_end(0, batch.labels) + loss_of_end(1, batch.ends)) * 0.5;

@@ -5,8 +5,8 @@
 
 namespace berth {
 
+using stablehlo::array_of;
 using stablehlo::Comparison;
-using stablehlo::concatenate;
 using stablehlo::ElementType;
 using stablehlo::Value;
 
@@ -53,20 +53,17 @@ Moved move(const Factors& factors, const ParameterSpec& spec, double rate_scale,
   Value step = m / factors.first_correction / denominator;
   if (decay > 0) step = step + w * decay;
   if (!spec.decays) return {w - step * rate, m, v};
-  const Value one = constant(w.graph(), 1);
   const Value of_weights = sum_of_squares(w), of_step = sum_of_squares(step);
   const Value has_sizes =
       compare(of_weights, Comparison::kGreater, 0) & compare(of_step, Comparison::kGreater, 0);
-  const Value trust_ratio =
-      select(has_sizes, sqrt(of_weights / select(has_sizes, of_step, one)), one);
+  const Value trust_ratio = select(has_sizes, sqrt(of_weights / select(has_sizes, of_step, 1)), 1);
   return {w - step * (rate * trust_ratio), m, v};
 }
 
 // 1 / x, or 0 where x is not positive.
 Value inverse(Value x) {
   const Value is_positive = compare(x, Comparison::kGreater, 0);
-  const Value one = constant(x.graph(), 1);
-  return select(is_positive, one / select(is_positive, x, one), constant(x.graph(), 0));
+  return select(is_positive, 1 / select(is_positive, x, 1), 0);
 }
 
 }  // namespace
@@ -81,8 +78,7 @@ Update apply_gradients(const OptimizerOptions& options, std::span<const Paramete
   Value scale = mean;
   if (options.max_grad_norm > 0) {
     const Value most = constant(norm.graph(), options.max_grad_norm);
-    const Value clips = compare(norm, Comparison::kGreater, most);
-    scale = select(clips, mean * (most * inverse(norm)), mean);
+    scale = select(compare(norm, Comparison::kGreater, most), mean * (most * inverse(norm)), mean);
   }
   const Value updates = convert(steps_before, ElementType::kF32) + 1;
   const Factors factors{.options = options,
@@ -93,10 +89,7 @@ Update apply_gradients(const OptimizerOptions& options, std::span<const Paramete
   int64_t deepest = 0;
   for (const ParameterSpec& spec : specs) deepest = std::max(deepest, spec.depth);
   const Value is_sound = is_finite(summed.loss_sum) & is_finite(norm);
-  Update update{
-      .state = {},
-      .outcome = concatenate(
-          {reshape(summed.loss_sum, {1}), reshape(summed.examples, {1}), reshape(norm, {1})}, 0)};
+  Update update{.state = {}, .outcome = array_of({summed.loss_sum, summed.examples, norm})};
   size_t i = 0;
   for (const ParameterSpec& spec : specs) {
     if (!spec.trains) continue;

@@ -9,147 +9,110 @@
 
 namespace berth {
 
-using stablehlo::concatenate;
+using stablehlo::array_of;
 using stablehlo::ElementType;
 using stablehlo::Graph;
 using stablehlo::Value;
 
 namespace {
 
-// Collects the inputs and outputs of a program in their order.
-class Signature {
+// A program that is being built: its inputs in their order, then what it computes, then its
+// outputs.
+class Builder {
  public:
-  explicit Signature(Program& program) : program_(program) {}
-
-  Value add_input(const std::string& name, ElementType element, stablehlo::Dims shape) {
-    return add_input(name, program_.graph->parameter(element, std::move(shape)));
-  }
-  Value add_input(const std::string& name, Value parameter) {
-    program_.inputs.push_back({name, parameter});
-    return parameter;
-  }
-  void add_output(const std::string& name, Value value) {
-    program_.outputs.push_back({name, value});
-  }
-  // An output that takes the memory of the input of the same name.
-  void add_new_state(const std::string& name, Value value) {
-    for (size_t i = 0; i < program_.inputs.size(); ++i) {
-      if (program_.inputs[i].name != name) continue;
-      program_.aliases.push_back({.input = i, .output = program_.outputs.size()});
-    }
-    add_output(name, value);
-  }
-
- private:
-  Program& program_;
-};
-
-// A program that is being built.
-struct Builder {
-  explicit Builder(const ProgramOptions& asked)
-      : options(asked),
-        specs(parameter_table(asked.config, asked.lora, asked.optimizer.first_depth)) {
+  explicit Builder(const ProgramOptions& options)
+      : options_(options),
+        specs_(parameter_table(options.config, options.lora, options.optimizer.first_depth)) {
     program.graph = std::make_unique<Graph>();
   }
 
-  // One input for each parameter that is wanted(spec).
-  template <typename Wanted>
-  std::vector<Value> inputs_of(const std::string& kind, const Wanted& wanted) {
+  Value add_input(const std::string& name, ElementType element, stablehlo::Dims shape) {
+    program.inputs.push_back({name, program.graph->parameter(element, std::move(shape))});
+    return program.inputs.back().value;
+  }
+  void add_values() {
+    for (const ParameterSpec& spec : specs_) {
+      const Value value = add_input("value:" + spec.name, ElementType::kF32, spec.shape);
+      pass_.parameters[spec.name] = value;
+      if (spec.trains) state_.values.push_back(value);
+    }
+  }
+  // One input for each parameter that trains.
+  std::vector<Value> add_trained(const std::string& kind) {
     std::vector<Value> all;
-    for (const ParameterSpec& spec : specs) {
-      if (!wanted(spec)) continue;
-      all.push_back(signature.add_input(kind + spec.name, ElementType::kF32, spec.shape));
+    for (const ParameterSpec& spec : specs_) {
+      if (spec.trains) all.push_back(add_input(kind + spec.name, ElementType::kF32, spec.shape));
     }
     return all;
   }
-  std::vector<Value> trained_inputs(const std::string& kind) {
-    return inputs_of(kind, [](const ParameterSpec& spec) { return spec.trains; });
-  }
-  void add_values() {
-    values = inputs_of("value:", [](const ParameterSpec&) { return true; });
-  }
   void add_moments() {
-    first_moments = trained_inputs("first_moment:");
-    second_moments = trained_inputs("second_moment:");
+    state_.first_moments = add_trained("first_moment:");
+    state_.second_moments = add_trained("second_moment:");
   }
-  void add_step() { step_words = signature.add_input("step_words", ElementType::kU32, {4}); }
-  void add_rate() { learning_rate = signature.add_input("learning_rate", ElementType::kF32, {}); }
+  Value add_sums() { return add_input("sums", ElementType::kF32, {2}); }
+  void add_step() { step_words_ = add_input("step_words", ElementType::kU32, {4}); }
+  void add_rate() { learning_rate_ = add_input("learning_rate", ElementType::kF32, {}); }
   void add_batch(const BatchShape& shape) {
-    batch = batch_inputs(*program.graph, options.config, shape);
-    const std::vector<BatchInputs::Named> inputs = batch.in_order();
-    for (const auto& [name, value] : inputs) signature.add_input(name, value);
-    program.batch_inputs = inputs.size();
-  }
-
-  std::vector<Value> trained_of(const std::vector<Value>& all) const {
-    std::vector<Value> trained;
-    for (size_t i = 0; i < specs.size(); ++i) {
-      if (specs[i].trains) trained.push_back(all[i]);
-    }
-    return trained;
-  }
-
-  ForwardPass forward_pass() const {
-    ForwardPass pass{.config = options.config,
-                     .lora = options.lora,
-                     .product_dtype = options.product_dtype,
-                     .parameters = {},
-                     .batch = batch};
-    for (size_t i = 0; i < specs.size(); ++i) pass.parameters[specs[i].name] = values[i];
-    return pass;
+    batch_ = batch_inputs(*program.graph, options_.config, shape);
+    program.inputs.insert(program.inputs.end(), batch_.in_order.begin(), batch_.in_order.end());
+    program.batch_inputs = batch_.in_order.size();
   }
 
   // Of this replica's micro-batch.
+  Value compute_logits(bool recomputes) { return head_logits(pass_, encode(pass_, recomputes)); }
+  Loss compute_loss(Value logits, double label_smoothing) {
+    return loss_of(pass_, logits, label_smoothing);
+  }
   SummedGradients compute_gradients() {
-    ForwardPass pass = forward_pass();
-    pass.masks.emplace(step_words, options.config.num_hidden_layers, !options.recomputes);
-    const Value hidden = encode(pass, picked_tokens(pass), options.recomputes);
-    const Loss loss = loss_of(pass, head_logits(pass, hidden), options.loss.label_smoothing);
-    return {.gradients = gradients(loss.sum, trained_of(values)),
+    pass_.masks.emplace(step_words_, options_.config.num_hidden_layers, !options_.recomputes);
+    const Loss loss =
+        compute_loss(compute_logits(options_.recomputes), options_.loss.label_smoothing);
+    return {.gradients = gradients(loss.sum, state_.values),
             .loss_sum = loss.sum,
             .examples = loss.weights};
   }
 
-  // Over all replicas.
-  SummedGradients sum_over_replicas(SummedGradients summed) const {
-    for (Value& gradient : summed.gradients) gradient = all_reduce(gradient, options.replicas);
-    summed.loss_sum = all_reduce(summed.loss_sum, options.replicas);
-    summed.examples = all_reduce(summed.examples, options.replicas);
-    return summed;
+  // An output with the name of an input takes its memory.
+  void add_output(const std::string& name, Value value) {
+    for (size_t i = 0; i < program.inputs.size(); ++i) {
+      if (program.inputs[i].name != name) continue;
+      program.aliases.push_back({.input = i, .output = program.outputs.size()});
+    }
+    program.outputs.push_back({name, value});
   }
-
-  Update update_by(const SummedGradients& summed) const {
-    const Value steps_before = reshape(slice(step_words, 0, 2, 3), {});
-    return apply_gradients(options.optimizer, specs,
-                           {.values = trained_of(values),
-                            .first_moments = first_moments,
-                            .second_moments = second_moments},
-                           sum_over_replicas(summed), steps_before, learning_rate);
-  }
-
   void add_trained_outputs(const std::string& kind, const std::vector<Value>& trained) {
     size_t next = 0;
-    for (const ParameterSpec& spec : specs) {
-      if (spec.trains) signature.add_new_state(kind + spec.name, trained[next++]);
+    for (const ParameterSpec& spec : specs_) {
+      if (spec.trains) add_output(kind + spec.name, trained[next++]);
     }
   }
-  void add_state_outputs(const OptimizerState& state) {
-    add_trained_outputs("value:", state.values);
-    add_trained_outputs("first_moment:", state.first_moments);
-    add_trained_outputs("second_moment:", state.second_moments);
+  // The state after an update by the gradients of all replicas. Returns the outcome.
+  Value add_update(SummedGradients summed) {
+    for (Value& gradient : summed.gradients) gradient = all_reduce(gradient, options_.replicas);
+    summed.loss_sum = all_reduce(summed.loss_sum, options_.replicas);
+    summed.examples = all_reduce(summed.examples, options_.replicas);
+    const Update update = apply_gradients(options_.optimizer, specs_, state_, summed,
+                                          element(step_words_, 2), learning_rate_);
+    add_trained_outputs("value:", update.state.values);
+    add_trained_outputs("first_moment:", update.state.first_moments);
+    add_trained_outputs("second_moment:", update.state.second_moments);
+    return update.outcome;
   }
 
-  const ProgramOptions& options;
-  const std::vector<ParameterSpec> specs;
   Program program;
-  Signature signature{program};
-  std::vector<Value> values, first_moments, second_moments;
-  Value step_words, learning_rate;
-  BatchInputs batch;
-};
 
-Value joined(Value a, Value b) { return concatenate({reshape(a, {1}), reshape(b, {1})}, 0); }
-Value element(Value x, int64_t i) { return reshape(slice(x, 0, i, i + 1), {}); }
+ private:
+  const ProgramOptions& options_;
+  const std::vector<ParameterSpec> specs_;
+  OptimizerState state_;  // before the update
+  Value step_words_, learning_rate_;
+  BatchInputs batch_;
+  ForwardPass pass_{.config = options_.config,
+                    .lora = options_.lora,
+                    .product_dtype = options_.product_dtype,
+                    .parameters = {},
+                    .batch = batch_};
+};
 
 }  // namespace
 
@@ -169,25 +132,22 @@ Program training_program(const ProgramOptions& options, const BatchShape& shape)
   build.add_step();
   build.add_rate();
   build.add_batch(shape);
-  const Update update = build.update_by(build.compute_gradients());
-  build.add_state_outputs(update.state);
-  build.signature.add_output("outcome", update.outcome);
+  const Value outcome = build.add_update(build.compute_gradients());
+  build.add_output("outcome", outcome);
   return std::move(build.program);
 }
 
 Program accumulation_program(const ProgramOptions& options, const BatchShape& shape) {
   Builder build(options);
   build.add_values();
-  std::vector<Value> sums_of_gradients = build.trained_inputs("gradient:");
-  const Value sums = build.signature.add_input("sums", ElementType::kF32, {2});
+  std::vector<Value> gradients = build.add_trained("gradient:");
+  const Value sums = build.add_sums();
   build.add_step();
   build.add_batch(shape);
   const SummedGradients summed = build.compute_gradients();
-  for (size_t i = 0; i < summed.gradients.size(); ++i) {
-    sums_of_gradients[i] = sums_of_gradients[i] + summed.gradients[i];
-  }
-  build.add_trained_outputs("gradient:", sums_of_gradients);
-  build.signature.add_new_state("sums", sums + joined(summed.loss_sum, summed.examples));
+  for (size_t i = 0; i < gradients.size(); ++i) gradients[i] = gradients[i] + summed.gradients[i];
+  build.add_trained_outputs("gradient:", gradients);
+  build.add_output("sums", sums + array_of({summed.loss_sum, summed.examples}));
   return std::move(build.program);
 }
 
@@ -195,20 +155,17 @@ Program application_program(const ProgramOptions& options) {
   Builder build(options);
   build.add_values();
   build.add_moments();
-  const std::vector<Value> gradients = build.trained_inputs("gradient:");
-  const Value sums = build.signature.add_input("sums", ElementType::kF32, {2});
+  std::vector<Value> gradients = build.add_trained("gradient:");
+  const Value sums = build.add_sums();
   build.add_step();
   build.add_rate();
-  const Update update = build.update_by(
+  const Value outcome = build.add_update(
       {.gradients = gradients, .loss_sum = element(sums, 0), .examples = element(sums, 1)});
-  build.add_state_outputs(update.state);
-  std::vector<Value> zeros;
-  for (const Value& gradient : gradients) {
-    zeros.push_back(constant(*build.program.graph, 0, ElementType::kF32, gradient.shape()));
-  }
-  build.add_trained_outputs("gradient:", zeros);
-  build.signature.add_new_state("sums", constant(*build.program.graph, 0, ElementType::kF32, {2}));
-  build.signature.add_output("outcome", update.outcome);
+  const auto zeros = [](Value x) { return constant(x.graph(), 0, x.element(), x.shape()); };
+  for (Value& gradient : gradients) gradient = zeros(gradient);
+  build.add_trained_outputs("gradient:", gradients);
+  build.add_output("sums", zeros(sums));
+  build.add_output("outcome", outcome);
   return std::move(build.program);
 }
 
@@ -216,15 +173,13 @@ Program inference_program(const ProgramOptions& options, const BatchShape& shape
   Builder build(options);
   build.add_values();
   build.add_batch(shape);
-  ForwardPass pass = build.forward_pass();
-  const Value hidden = encode(pass, picked_tokens(pass), /*recomputes=*/false);
-  const Value logits = head_logits(pass, hidden);
-  const Loss loss = loss_of(pass, logits, /*label_smoothing=*/0);
-  const bool is_of_tokens = traits(options.config.task).rows == HeadRows::kTokens;
-  build.signature.add_output(
-      "logits",
-      is_of_tokens ? reshape(logits, {shape.rows, shape.row_length, logits.size(1)}) : logits);
-  build.signature.add_output("sums", joined(loss.sum, loss.weights));
+  Value logits = build.compute_logits(/*recomputes=*/false);
+  const Loss loss = build.compute_loss(logits, /*label_smoothing=*/0);
+  if (traits(options.config.task).rows == HeadRows::kTokens) {
+    logits = reshape(logits, {shape.rows, shape.row_length, logits.size(1)});
+  }
+  build.add_output("logits", logits);
+  build.add_output("sums", array_of({loss.sum, loss.weights}));
   return std::move(build.program);
 }
 

@@ -37,10 +37,7 @@ struct ProgramOptions {
 // of a kind are one tensor for each parameter, or for each that trains, in the order of
 // parameter_table(config, lora, optimizer.first_depth). Movable.
 struct Program {
-  struct Tensor {
-    std::string name;  // such as "value:bert.pooler.dense.weight", for messages and tests
-    stablehlo::Value value;
-  };
+  using Tensor = NamedValue;  // named "value:bert.pooler.dense.weight", for messages and tests
   std::unique_ptr<stablehlo::Graph> graph;
   std::vector<Tensor> inputs, outputs;
   size_t batch_inputs = 0;                // how many of the last inputs are the micro-batch

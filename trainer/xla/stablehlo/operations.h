@@ -53,6 +53,7 @@ inline Value operator-(Value a, Operand b) { return elementwise(Op::kSubtract, {
 inline Value operator*(Value a, Operand b) { return elementwise(Op::kMultiply, {a, b.beside(a)}); }
 inline Value operator/(Value a, Operand b) { return elementwise(Op::kDivide, {a, b.beside(a)}); }
 inline Value operator-(double a, Value b) { return Operand(a).beside(b) - b; }
+inline Value operator/(double a, Value b) { return Operand(a).beside(b) / b; }
 inline Value maximum(Value a, Operand b) { return elementwise(Op::kMaximum, {a, b.beside(a)}); }
 // Of truth values or unsigned integers.
 inline Value operator&(Value a, Operand b) { return elementwise(Op::kAnd, {a, b.beside(a)}); }
@@ -81,6 +82,9 @@ Value transpose(Value x, const Dims& permutation);
 // Elements [first, end) along one dimension.
 Value slice(Value x, int64_t dimension, int64_t first, int64_t end);
 Value concatenate(const std::vector<Value>& parts, int64_t dimension);
+// Element i of x [N], and x [N] of its elements, which are scalars.
+Value element(Value x, int64_t i);
+Value array_of(std::vector<Value> elements);
 // Zeros before and behind x along one dimension.
 Value pad(Value x, int64_t dimension, int64_t before, int64_t behind);
 

@@ -86,6 +86,13 @@ Value concatenate(const std::vector<Value>& parts, int64_t dimension) {
                            : make(Op::kConcatenate, std::move(all), parts, {Dims{dimension}});
 }
 
+Value element(Value x, int64_t i) { return reshape(slice(x, 0, i, i + 1), {}); }
+
+Value array_of(std::vector<Value> elements) {
+  for (Value& each : elements) each = reshape(each, {1});
+  return concatenate(elements, 0);
+}
+
 Value pad(Value x, int64_t dimension, int64_t before, int64_t behind) {
   const size_t at = checked("pad", x, dimension);
   if (before < 0 || behind < 0) fail("pad", "negative padding", {x});

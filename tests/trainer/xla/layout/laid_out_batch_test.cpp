@@ -164,8 +164,7 @@ TEST(LaidOutBatch, EveryInputOfTheProgramsIsThere) {
     SCOPED_TRACE(task.names[0]);
     const LaidOutBatch out = laid_out(batch, task.task);
     stablehlo::Graph graph;
-    for (const auto& [name, value] :
-         batch_inputs(graph, config_for(task.task), kShape).in_order()) {
+    for (const auto& [name, value] : batch_inputs(graph, config_for(task.task), kShape).in_order) {
       SCOPED_TRACE(name);
       const HostTensor& tensor = out.replicas[0].at(name);
       EXPECT_EQ(tensor.dimensions, value.shape());
