@@ -5,11 +5,7 @@
 
 namespace berth {
 
-using stablehlo::Comparison;
 using stablehlo::concatenate;
-using stablehlo::Dims;
-using stablehlo::ElementType;
-using stablehlo::Value;
 
 namespace {
 

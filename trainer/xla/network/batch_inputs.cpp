@@ -2,11 +2,6 @@
 
 namespace berth {
 
-using stablehlo::Dims;
-using stablehlo::ElementType;
-using stablehlo::Graph;
-using stablehlo::Value;
-
 BatchInputs batch_inputs(Graph& graph, const ModelConfig& config, const BatchShape& shape) {
   const Dims tokens = {shape.rows, shape.row_length};
   const Dims sequences = {shape.sequences}, masked = {shape.masked};

@@ -9,6 +9,13 @@
 
 namespace berth {
 
+// The network's files use these names all the time.
+using stablehlo::Comparison;
+using stablehlo::Dims;
+using stablehlo::ElementType;
+using stablehlo::Graph;
+using stablehlo::Value;
+
 // The sizes of a micro-batch, which are fixed when a program is compiled. Sequences are packed into
 // R rows of S tokens. Each sequence lies whole in one row and begins at a column that is a multiple
 // of 8; the columns that no sequence takes are padding.
@@ -25,7 +32,7 @@ struct BatchShape {
 // An input or output of a program.
 struct NamedValue {
   std::string name;
-  stablehlo::Value value;
+  Value value;
 };
 
 // A micro-batch as inputs of a program. Tokens are numbered row by row: token t is column t % S of
@@ -37,28 +44,27 @@ struct NamedValue {
 // sequences are token 0 with weight 0, and padding masked tokens are token 0 with label -1.
 struct BatchInputs {
   // s32 [R,S].
-  stablehlo::Value input_ids, position_ids;
-  stablehlo::Value token_type_ids;  // where the model has token types
-  stablehlo::Value segment;         // which sequence of its row a token belongs to
-  stablehlo::Value place;           // the token's number in its sequence
+  Value input_ids, position_ids;
+  Value token_type_ids;  // where the model has token types
+  Value segment;         // which sequence of its row a token belongs to
+  Value place;           // the token's number in its sequence
   // The rows of dropout, u32: the numbers of tokens [R,S] and sequences [B] in the update. Without
   // padding they count as PackedBatch does, from its first_token and first_sequence.
-  stablehlo::Value token_number, sequence_number;
-  stablehlo::Value first_token;  // s32 [B], of sequences; tasks of sequences and answers
-  stablehlo::Value masked;       // s32 [M], tokens; masked language models
+  Value token_number, sequence_number;
+  Value first_token;  // s32 [B], of sequences; tasks of sequences and answers
+  Value masked;       // s32 [M], tokens; masked language models
   // By the task's LabelKind: s32 classes [B], f32 numbers [B], f32 sets [B,C], s32 classes [R,S],
   // s32 ids [M], or the tokens where answers start, s32 [B]. Negative classes, ids and tokens have
   // no loss.
-  stablehlo::Value labels;
-  stablehlo::Value ends;     // s32 [B], the last tokens of answers
-  stablehlo::Value weights;  // f32, of each label: [B], [R,S] or [M]
+  Value labels;
+  Value ends;     // s32 [B], the last tokens of answers
+  Value weights;  // f32, of each label: [B], [R,S] or [M]
 
   // The inputs that exist, under their members' names, in the order in which a program takes them.
   std::vector<NamedValue> in_order;
 };
 
 // Adds the inputs of a micro-batch to a program for the config's task.
-BatchInputs batch_inputs(stablehlo::Graph& graph, const ModelConfig& config,
-                         const BatchShape& shape);
+BatchInputs batch_inputs(Graph& graph, const ModelConfig& config, const BatchShape& shape);
 
 }  // namespace berth

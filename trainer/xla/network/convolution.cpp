@@ -5,11 +5,6 @@
 #include "trainer/xla/network/forward_pass.h"
 
 namespace berth {
-
-using stablehlo::Comparison;
-using stablehlo::Dims;
-using stablehlo::Value;
-
 namespace {
 
 // Column s of each row becomes column s + by of x [R,S,...], with zeros for columns that x lacks.

@@ -2,10 +2,6 @@
 #include "trainer/xla/network/forward_pass.h"
 
 namespace berth {
-
-using stablehlo::Comparison;
-using stablehlo::Value;
-
 namespace {
 
 // Rows of a table by ids [T]. The row `padding`, if there is one (>= 0), never learns.

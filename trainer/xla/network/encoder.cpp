@@ -2,9 +2,6 @@
 #include "trainer/xla/network/forward_pass.h"
 
 namespace berth {
-
-using stablehlo::Value;
-
 namespace {
 
 // What follows attention in a layer, of the rows [N,H] with the numbers `rows`: both halves of the

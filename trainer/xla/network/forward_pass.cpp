@@ -6,11 +6,6 @@
 #include "storage/base/error.h"
 
 namespace berth {
-
-using stablehlo::Dims;
-using stablehlo::ElementType;
-using stablehlo::Value;
-
 namespace {
 
 // Products with fewer outputs are classifiers, and stay in fp32.

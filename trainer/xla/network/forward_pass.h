@@ -29,72 +29,68 @@ struct ForwardPass {
   const ModelConfig& config;
   const LoraOptions& lora;
   DType product_dtype;
-  std::map<std::string, stablehlo::Value> parameters;  // by name
+  std::map<std::string, Value> parameters;  // by name
   const BatchInputs& batch;
   std::optional<DropoutMasks> masks{};  // empty in inference: nothing is dropped
 
-  stablehlo::Graph& graph() const { return batch.input_ids.graph(); }
-  stablehlo::Value parameter(const std::string& name) const;  // throws kInternal if it is missing
+  Graph& graph() const { return batch.input_ids.graph(); }
+  Value parameter(const std::string& name) const;  // throws kInternal if it is missing
 
-  stablehlo::Value rounded(stablehlo::Value x) const;  // to product_dtype
+  Value rounded(Value x) const;  // to product_dtype
   // y [N,M] = x [N,K] w^T, w [M,K]. The factors are rounded to product_dtype if M is at least 16.
-  stablehlo::Value product(stablehlo::Value x, stablehlo::Value w) const;
+  Value product(Value x, Value w) const;
   // y = x w^T + b with the parameters NAME.weight, of which all but the first dimension are joined,
   // and NAME.bias.
-  stablehlo::Value linear(stablehlo::Value x, const std::string& name) const;
+  Value linear(Value x, const std::string& name) const;
   // Layer normalization over the last dimension (Ba et al. 2016, arXiv:1607.06450).
-  stablehlo::Value layer_norm(stablehlo::Value x, const std::string& name) const;
+  Value layer_norm(Value x, const std::string& name) const;
   // Dropout of the rows of x [N,K], whose numbers are `rows`, u32 [N].
-  stablehlo::Value dropout(stablehlo::Value x, double p, uint32_t site, stablehlo::Value rows);
+  Value dropout(Value x, double p, uint32_t site, Value rows);
   // linear() of a dense layer of encoder layer `layer`, with its adapter (Hu et al. 2021,
   // arXiv:2106.09685) if it has one: + alpha / rank * dropout(x) A^T B^T.
-  stablehlo::Value adapted_linear(stablehlo::Value x, const std::string& name, int64_t layer,
-                                  LayerPart part, stablehlo::Value rows);
+  Value adapted_linear(Value x, const std::string& name, int64_t layer, LayerPart part, Value rows);
   // y [N,M] = what the adapter of such a layer, if it has one, adds to its output `y`.
-  stablehlo::Value add_adapter(stablehlo::Value y, stablehlo::Value x, int64_t layer,
-                               LayerPart part, uint32_t site, stablehlo::Value rows);
+  Value add_adapter(Value y, Value x, int64_t layer, LayerPart part, uint32_t site, Value rows);
 };
 
-stablehlo::Value activate(stablehlo::Value x, Activation activation);
+Value activate(Value x, Activation activation);
 
 // x + offsets [K] in each of the rows [N,K]; x times factors.
-stablehlo::Value add_to_rows(stablehlo::Value x, stablehlo::Value offsets);
-stablehlo::Value multiply_rows(stablehlo::Value x, stablehlo::Value factors);
+Value add_to_rows(Value x, Value offsets);
+Value multiply_rows(Value x, Value factors);
 
 // The rows of tokens [T] with these numbers, u32 [T].
-stablehlo::Value token_rows(const ForwardPass& pass);
+Value token_rows(const ForwardPass& pass);
 
 // ---- The blocks, in the order of the network ----------------------------------------------------
 
 // Sums of embeddings, normalized: [T,H].
-stablehlo::Value embed(ForwardPass& pass);
+Value embed(ForwardPass& pass);
 
 // The rows of DeBERTa's table of relative positions, normalized: [P,H].
-stablehlo::Value relative_positions(const ForwardPass& pass);
+Value relative_positions(const ForwardPass& pass);
 // Scores [R,A,S,S] between tokens and relative positions, c2p + p2c of disentangled attention (He
 // et al. 2020, arXiv:2006.03654). q and k are [R,A,S,D].
-stablehlo::Value relative_scores(ForwardPass& pass, int64_t layer, stablehlo::Value positions,
-                                 stablehlo::Value q, stablehlo::Value k);
+Value relative_scores(ForwardPass& pass, int64_t layer, Value positions, Value q, Value k);
 
 // The convolution beside the first layer: norm(layer_output + activation(dropout(conv(x)))).
-stablehlo::Value convolve(ForwardPass& pass, stablehlo::Value x, stablehlo::Value layer_output);
+Value convolve(ForwardPass& pass, Value x, Value layer_output);
 
 // Self-attention of every token inside its sequence, before the output's dense layer: [T,H].
 // `positions` is empty where there are no relative ones.
-stablehlo::Value attend(ForwardPass& pass, int64_t layer, stablehlo::Value x,
-                        stablehlo::Value positions);
+Value attend(ForwardPass& pass, int64_t layer, Value x, Value positions);
 
 // The encoder's last hidden states of the tokens that the head reads: [P,H]. These are the first
 // ones of sequences, the masked ones, or all. If `recomputes`, each layer is a part of the graph.
-stablehlo::Value encode(ForwardPass& pass, bool recomputes);
+Value encode(ForwardPass& pass, bool recomputes);
 
 // The head's logits: [B,C], [T,C] or [M,V]. `hidden` is [B,H], [T,H] or [M,H].
-stablehlo::Value head_logits(ForwardPass& pass, stablehlo::Value hidden);
+Value head_logits(ForwardPass& pass, Value hidden);
 
 // The sum of weighted losses and the sum of the weights, of what has labels.
 struct Loss {
-  stablehlo::Value sum, weights;
+  Value sum, weights;
 };
-Loss loss_of(const ForwardPass& pass, stablehlo::Value logits, double label_smoothing);
+Loss loss_of(const ForwardPass& pass, Value logits, double label_smoothing);
 
 }  // namespace berth

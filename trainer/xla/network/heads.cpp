@@ -2,9 +2,6 @@
 #include "trainer/xla/network/forward_pass.h"
 
 namespace berth {
-
-using stablehlo::Value;
-
 namespace {
 
 // classifier(dropout(activation(dense(first)))): BERT's pooler and classifier, or what the

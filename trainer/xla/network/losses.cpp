@@ -1,11 +1,6 @@
 #include "trainer/xla/network/forward_pass.h"
 
 namespace berth {
-
-using stablehlo::Comparison;
-using stablehlo::ElementType;
-using stablehlo::Value;
-
 namespace {
 
 // log(sum(exp(x))) of each row of x [N,C].

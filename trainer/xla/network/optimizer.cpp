@@ -6,9 +6,6 @@
 namespace berth {
 
 using stablehlo::array_of;
-using stablehlo::Comparison;
-using stablehlo::ElementType;
-using stablehlo::Value;
 
 namespace {
 

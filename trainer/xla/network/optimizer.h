@@ -5,6 +5,7 @@
 
 #include "trainer/model/optimizer_options.h"
 #include "trainer/model/parameter_table.h"
+#include "trainer/xla/network/batch_inputs.h"
 #include "trainer/xla/stablehlo/operations.h"
 
 namespace berth {
@@ -12,18 +13,18 @@ namespace berth {
 // What an update reads, and what it makes of that. Each vector has an entry for each parameter that
 // trains, in the order of the table.
 struct OptimizerState {
-  std::vector<stablehlo::Value> values, first_moments, second_moments;
+  std::vector<Value> values, first_moments, second_moments;
 };
 
 // The gradients of a sum of losses, with that sum, and the sum of the examples' weights.
 struct SummedGradients {
-  std::vector<stablehlo::Value> gradients;
-  stablehlo::Value loss_sum, examples;  // f32
+  std::vector<Value> gradients;
+  Value loss_sum, examples;  // f32
 };
 
 struct Update {
   OptimizerState state;
-  stablehlo::Value outcome;  // f32 [3], as in programs.h
+  Value outcome;  // f32 [3], as in programs.h
 };
 
 // One step of AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101) or LAMB (You et al. 2020,
@@ -32,6 +33,6 @@ struct Update {
 // `learning_rate` is f32. The state stays as it is where the loss or the norm is not finite.
 Update apply_gradients(const OptimizerOptions& options, std::span<const ParameterSpec> specs,
                        const OptimizerState& state, const SummedGradients& summed,
-                       stablehlo::Value steps_before, stablehlo::Value learning_rate);
+                       Value steps_before, Value learning_rate);
 
 }  // namespace berth

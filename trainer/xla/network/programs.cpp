@@ -10,9 +10,6 @@
 namespace berth {
 
 using stablehlo::array_of;
-using stablehlo::ElementType;
-using stablehlo::Graph;
-using stablehlo::Value;
 
 namespace {
 

@@ -38,7 +38,7 @@ struct ProgramOptions {
 // parameter_table(config, lora, optimizer.first_depth). Movable.
 struct Program {
   using Tensor = NamedValue;  // named "value:bert.pooler.dense.weight", for messages and tests
-  std::unique_ptr<stablehlo::Graph> graph;
+  std::unique_ptr<Graph> graph;
   std::vector<Tensor> inputs, outputs;
   size_t batch_inputs = 0;                // how many of the last inputs are the micro-batch
   std::vector<stablehlo::Alias> aliases;  // donated inputs

@@ -6,11 +6,6 @@
 #include "trainer/xla/network/forward_pass.h"
 
 namespace berth {
-
-using stablehlo::Dims;
-using stablehlo::ElementType;
-using stablehlo::Value;
-
 namespace {
 
 // From scores x [R,A,S,2S-1], whose last dimension counts an offset from -(S-1) on, to [R,A,S,S]:

@@ -1,7 +1,5 @@
 #include "trainer/xla/stablehlo/text.h"
 
-#include <map>
-
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "trainer/xla/stablehlo/operation_text.h"
@@ -28,18 +26,15 @@ std::string list_of_types(std::span<const Value> values) {
 
 std::string arguments(std::span<const Value> inputs, std::span<const Value> outputs,
                       std::span<const Alias> aliases) {
-  std::map<size_t, size_t> output_of;
-  for (const Alias& alias : aliases) {
-    if (inputs[alias.input].type() != outputs[alias.output].type()) {
-      fail("to_text", "the types of an alias differ", {inputs[alias.input], outputs[alias.output]});
-    }
-    output_of[alias.input] = alias.output;
-  }
   std::string text;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    text += (i == 0 ? "%arg" : ", %arg") + std::to_string(i) + ": " + inputs[i].type().text();
-    if (const auto found = output_of.find(i); found != output_of.end()) {
-      text += " {tf.aliasing_output = " + std::to_string(found->second) + " : i32}";
+    text += cat(i == 0 ? "%arg" : ", %arg", i, ": ", inputs[i].type().text());
+    for (const auto& [input, output] : aliases) {
+      if (input != i) continue;
+      if (inputs[i].type() != outputs[output].type()) {
+        fail("to_text", "the types of an alias differ", {inputs[i], outputs[output]});
+      }
+      text += cat(" {tf.aliasing_output = ", output, " : i32}");
     }
   }
   return text;
