@@ -28,7 +28,7 @@ const std::vector<Floor> kFloors = {
     {"storage/google", {"storage/base", "storage/http", "storage/storage.h"}},
     {"storage", {"storage/base", "storage/http", "storage/google"}},
     {"storage/formats", {"storage/base"}},
-    {"trainer/text", {"storage/base", "storage/formats"}},
+    {"trainer/text", {"storage/base"}},
     {"trainer/metrics", {"storage/base"}},
     {"trainer/model", {"storage/base"}},
     {"trainer/cpu/kernels", {"storage/base", "trainer/model"}},

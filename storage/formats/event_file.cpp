@@ -1,6 +1,6 @@
 #include "storage/formats/event_file.h"
 
-#include "storage/formats/protobuf_wire.h"
+#include "storage/base/protobuf_wire.h"
 #include "storage/formats/tfrecord.h"
 
 namespace berth {

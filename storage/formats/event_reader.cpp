@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "storage/formats/protobuf_wire.h"
+#include "storage/base/protobuf_wire.h"
 
 namespace berth {
 namespace {

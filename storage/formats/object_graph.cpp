@@ -1,8 +1,8 @@
 #include "storage/formats/object_graph.h"
 
 #include "storage/base/error.h"
+#include "storage/base/protobuf_wire.h"
 #include "storage/base/text.h"
-#include "storage/formats/protobuf_wire.h"
 
 namespace berth {
 namespace {

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "storage/base/error.h"
+#include "storage/base/protobuf_wire.h"
 #include "storage/base/text.h"
-#include "storage/formats/protobuf_wire.h"
 
 namespace berth {
 namespace {

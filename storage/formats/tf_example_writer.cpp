@@ -1,6 +1,6 @@
 #include "storage/formats/tf_example_writer.h"
 
-#include "storage/formats/protobuf_wire.h"
+#include "storage/base/protobuf_wire.h"
 
 namespace berth {
 namespace {

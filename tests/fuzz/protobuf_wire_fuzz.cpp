@@ -1,5 +1,5 @@
 #include "storage/base/error.h"
-#include "storage/formats/protobuf_wire.h"
+#include "storage/base/protobuf_wire.h"
 
 namespace {
 

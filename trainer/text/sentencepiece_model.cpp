@@ -7,8 +7,8 @@
 #include <unordered_set>
 
 #include "storage/base/error.h"
+#include "storage/base/protobuf_wire.h"
 #include "storage/base/text.h"
-#include "storage/formats/protobuf_wire.h"
 #include "trainer/text/unicode.h"
 
 namespace berth {

@@ -8,7 +8,7 @@
 
 #include "storage/base/bytes.h"
 #include "storage/base/dtype.h"
-#include "storage/formats/protobuf_wire.h"
+#include "storage/base/protobuf_wire.h"
 
 namespace berth {
 

@@ -7,7 +7,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/log.h"
-#include "storage/formats/protobuf_wire.h"
+#include "storage/base/protobuf_wire.h"
 #include "storage/formats/tfrecord.h"
 #include "storage/local_storage.h"
 #include "tests/support/throws_code.h"

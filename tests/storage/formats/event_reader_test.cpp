@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/base/protobuf_wire.h"
 #include "storage/formats/event_file.h"
-#include "storage/formats/protobuf_wire.h"
 #include "storage/formats/tfrecord.h"
 #include "tests/support/every_damage.h"
 #include "tests/support/scratch_directory.h"

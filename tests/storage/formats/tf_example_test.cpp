@@ -4,7 +4,7 @@
 
 #include <bit>
 
-#include "storage/formats/protobuf_wire.h"
+#include "storage/base/protobuf_wire.h"
 #include "tests/support/every_damage.h"
 #include "tests/support/throws_code.h"
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "storage/formats/protobuf_wire.h"
+#include "storage/base/protobuf_wire.h"
 #include "storage/formats/tfrecord.h"
 #include "tests/support/throws_code.h"
 #include "trainer/data/example_reader.h"

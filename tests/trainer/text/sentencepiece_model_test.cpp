@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "storage/base/error.h"
-#include "storage/formats/protobuf_wire.h"
+#include "storage/base/protobuf_wire.h"
 #include "tests/support/every_damage.h"
 #include "tests/support/throws_code.h"
 #include "tests/trainer/text/tokenizer_fixture.h"

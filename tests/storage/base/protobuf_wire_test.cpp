@@ -1,4 +1,4 @@
-#include "storage/formats/protobuf_wire.h"
+#include "storage/base/protobuf_wire.h"
 
 #include <gtest/gtest.h>
 
