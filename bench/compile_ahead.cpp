@@ -18,7 +18,6 @@
 #include "trainer/xla/network/programs.h"
 #include "trainer/xla/pjrt/api.h"
 #include "trainer/xla/pjrt/compile_options.h"
-#include "trainer/xla/pjrt/named_value.h"
 #include "trainer/xla/pjrt/plugin.h"
 
 namespace berth {
@@ -51,21 +50,29 @@ constexpr const char* kH100 = R"(
     device_memory_size: 85899345920
   })";
 
-PJRT_TopologyDescription* describe(const PjrtApi& api, const std::string& name) {
-  const bool is_gpu = name == "h100";
-  std::vector<PjrtNamedValue> options;
-  if (is_gpu) options = {{"target_config", std::string(kH100)}, {"topology", std::string("1x1x1")}};
-  const std::vector<PJRT_NamedValue> values = for_plugin(options);
-  auto args = PJRT_ARGS(TopologyDescription_Create);
-  args.topology_name = name.data();
-  args.topology_name_size = is_gpu ? 0 : name.size();
-  args.create_options = values.data();
-  args.num_options = values.size();
-  PJRT_CALL(api, TopologyDescription_Create, args);
-  return args.topology;
+PJRT_NamedValue named(const std::string& name, const std::string& value) {
+  auto option = pjrt_args<PJRT_NamedValue>(PJRT_NamedValue_STRUCT_SIZE);
+  option.name = name.data();
+  option.name_size = name.size();
+  option.type = PJRT_NamedValue_kString;
+  option.string_value = value.data();
+  option.value_size = value.size();
+  return option;
 }
 
-PJRT_Executable* compile(const PjrtApi& api, const PJRT_TopologyDescription* topology,
+PJRT_TopologyDescription* describe(const PjrtPlugin& plugin, const std::string& name) {
+  const bool is_gpu = name == "h100";
+  const std::string keys[] = {"target_config", "topology"}, values[] = {kH100, "1x1x1"};
+  const PJRT_NamedValue options[] = {named(keys[0], values[0]), named(keys[1], values[1])};
+  auto creation = PJRT_ARGS(TopologyDescription_Create);
+  creation.topology_name = name.data();
+  creation.topology_name_size = is_gpu ? 0 : name.size();
+  creation.create_options = options;
+  creation.num_options = is_gpu ? 2 : 0;
+  return PJRT_CALL(plugin, TopologyDescription_Create, args = creation).topology;
+}
+
+PJRT_Executable* compile(const PjrtPlugin& plugin, const PJRT_TopologyDescription* topology,
                          const std::string& text, const PjrtCompileOptions& options) {
   const std::string format = "mlir", proto = serialized(options);
   std::string program = text;
@@ -74,41 +81,32 @@ PJRT_Executable* compile(const PjrtApi& api, const PJRT_TopologyDescription* top
   code.code_size = program.size();
   code.format = format.data();
   code.format_size = format.size();
-  auto args = PJRT_ARGS(Compile);
-  args.topology = topology;
-  args.program = &code;
-  args.compile_options = proto.data();
-  args.compile_options_size = proto.size();
-  PJRT_CALL(api, Compile, args);
-  return args.executable;
+  auto compilation = PJRT_ARGS(Compile);
+  compilation.topology = topology;
+  compilation.program = &code;
+  compilation.compile_options = proto.data();
+  compilation.compile_options_size = proto.size();
+  return PJRT_CALL(plugin, Compile, args = compilation).executable;
 }
 
-void print_memory(const PjrtApi& api, PJRT_Executable* executable) {
-  auto args = PJRT_ARGS(Executable_GetCompiledMemoryStats);
-  args.executable = executable;
-  PJRT_CALL(api, Executable_GetCompiledMemoryStats, args);
+void print_memory(const PjrtPlugin& plugin, PJRT_Executable* executable) {
+  const auto told =
+      PJRT_CALL(plugin, Executable_GetCompiledMemoryStats, args.executable = executable);
   constexpr double kMiB = 1 << 20;
   std::printf(
       "  memory, MiB: %.1f of arguments, %.1f of outputs, of which %.1f take the arguments' place, "
       "%.1f while it runs\n",
-      static_cast<double>(args.argument_size_in_bytes) / kMiB,
-      static_cast<double>(args.output_size_in_bytes) / kMiB,
-      static_cast<double>(args.alias_size_in_bytes) / kMiB,
-      static_cast<double>(args.temp_size_in_bytes) / kMiB);
+      static_cast<double>(told.argument_size_in_bytes) / kMiB,
+      static_cast<double>(told.output_size_in_bytes) / kMiB,
+      static_cast<double>(told.alias_size_in_bytes) / kMiB,
+      static_cast<double>(told.temp_size_in_bytes) / kMiB);
 }
 
-void print_flops(const PjrtApi& api, PJRT_Executable* executable, double counted) {
+void print_flops(const PjrtPlugin& plugin, PJRT_Executable* executable, double counted) {
   std::printf("  GFLOP: %.2f as berth counts the products of the model", counted * 1e-9);
-  auto args = PJRT_ARGS(Executable_GetCostAnalysis);
-  args.executable = executable;
   try {
-    PJRT_CALL(api, Executable_GetCostAnalysis, args);
-    for (const PjrtNamedValue& property : from_plugin(args.properties, args.num_properties)) {
-      const auto* value = std::get_if<float>(&property.value);
-      if (property.name == "flops" && value != nullptr) {
-        std::printf(", %.2f as the compiler counts all operations", *value * 1e-9);
-      }
-    }
+    const auto flops = pjrt_flops(plugin, executable);
+    if (flops) std::printf(", %.2f as the compiler counts all operations", *flops * 1e-9);
   } catch (const Error& error) {
     std::printf("; the compiler tells none (%s)", error.problem().c_str());
   }
@@ -122,7 +120,7 @@ struct Shape {
   int replicas = 1;
 };
 
-void run(const PjrtApi& api, const PJRT_TopologyDescription* topology, const Shape& shape,
+void run(const PjrtPlugin& plugin, const PJRT_TopologyDescription* topology, const Shape& shape,
          DType product_dtype) {
   ProgramOptions options;
   options.config = bert_of_size(shape.model);
@@ -138,13 +136,13 @@ void run(const PjrtApi& api, const PJRT_TopologyDescription* topology, const Sha
     batch.cu_seqlens.push_back(static_cast<int32_t>(b * shape.length));
 
   PJRT_Executable* executable = nullptr;
-  const double seconds =
-      seconds_of([&] { executable = compile(api, topology, text, {.replicas = shape.replicas}); });
+  const double seconds = seconds_of(
+      [&] { executable = compile(plugin, topology, text, {.replicas = shape.replicas}); });
   std::printf("%s, %lld x %lld tokens, %s, replicas: %d: compiled in %.1f s\n", shape.model.c_str(),
               static_cast<long long>(shape.batch), static_cast<long long>(shape.length),
               product_dtype == DType::kBF16 ? "bf16" : "fp32", shape.replicas, seconds);
-  print_memory(api, executable);
-  print_flops(api, executable, training_flops(options.config).of(batch));
+  print_memory(plugin, executable);
+  print_flops(plugin, executable, training_flops(options.config).of(batch));
   std::fflush(stdout);
 }
 
@@ -169,7 +167,7 @@ int main(int argc, char** argv) {
     if (argc > 5) shape.batch = std::stoll(argv[5]);
     if (argc > 6) shape.length = std::stoll(argv[6]);
     if (argc > 7) shape.replicas = std::stoi(argv[7]);
-    run(plugin.api(), describe(plugin.api(), argv[2]), shape, product_dtype);
+    run(plugin, describe(plugin, argv[2]), shape, product_dtype);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "compile_ahead: %s\n", error.what());
     status = 1;

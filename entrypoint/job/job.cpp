@@ -6,7 +6,6 @@
 #include "storage/base/log.h"
 #include "storage/base/thread_pool.h"
 #include "trainer/cpu/cpu_device.h"
-#include "trainer/xla/pjrt/named_value.h"
 #include "trainer/xla/xla_device.h"
 
 namespace berth {

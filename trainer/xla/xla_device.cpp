@@ -36,7 +36,7 @@ class XlaDevice final : public Device {
  public:
   explicit XlaDevice(const XlaDeviceOptions& options)
       : plugin_(options.plugin_path, options.deadline_s),
-        client_(plugin_, options.client_options, options.deadline_s),
+        client_(plugin_, options.deadline_s),
         cache_(options.cache_directory),
         replicas_{client_, devices_for(client_, options.devices)} {
     if (!options.platform.empty() && client_.platform() != options.platform) {

@@ -3,11 +3,9 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "storage/base/dtype.h"
 #include "trainer/engine/device.h"
-#include "trainer/xla/pjrt/named_value.h"
 
 namespace berth {
 
@@ -16,9 +14,6 @@ struct XlaDeviceOptions {
   std::string plugin_path{};  // a PJRT plugin: a shared library
   // The platform that the plugin must have: "cpu", "tpu" or "cuda". Empty: any.
   std::string platform{};
-  // Options for the plugin's client, such as allocator=bfc. The plugin refuses what it does not
-  // know.
-  std::vector<PjrtNamedValue> client_options{};
   // The type to which large matrix products round their factors, kF32 or kBF16.
   DType product_dtype = DType::kF32;
   // So many devices of this process compute together, each on a part of every batch. 0: all of

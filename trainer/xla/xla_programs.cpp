@@ -40,7 +40,7 @@ std::vector<std::string> batch_inputs_of(const Program& program) {
   return names;
 }
 
-std::vector<PjrtNamedValue> flags_for(const std::string& platform) {
+std::vector<std::pair<std::string, bool>> flags_for(const std::string& platform) {
   // Sums whose order changes from run to run would change the results of equal jobs.
   if (platform == "cuda") return {{"xla_gpu_deterministic_ops", true}};
   return {};

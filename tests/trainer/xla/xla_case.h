@@ -34,7 +34,6 @@ class WithXlaDevice : public testing::Test {
     const char* platform = std::getenv("BERTH_XLA_PLATFORM");
     return make_xla_device({.plugin_path = plugin,
                             .platform = platform == nullptr ? "cpu" : platform,
-                            .client_options = {},
                             .product_dtype = product_dtype,
                             .devices = devices,
                             .cache_directory = BERTH_XLA_PROGRAMS});

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "storage/base/text.h"
+
 namespace berth {
 namespace {
 
@@ -57,40 +59,58 @@ std::string hint_of(Code code) {
   }
 }
 
-}  // namespace
-
-std::string PjrtApi::version() const {
-  return std::to_string(table_->pjrt_api_version.major_version) + "." +
-         std::to_string(table_->pjrt_api_version.minor_version);
+// Calls a function that destroys something.
+template <typename Args>
+void destroy(const PJRT_Api* table, PJRT_Error* (*PJRT_Api::*function)(Args*), Args args) noexcept {
+  if (pjrt_has(table, function)) pjrt_discard(table, (table->*function)(&args));
 }
 
-void PjrtApi::discard(PJRT_Error* error) const noexcept {
+}  // namespace
+
+#define BERTH_DESTROYS(Object, member)                                 \
+  void PjrtDestroy::operator()(PJRT_##Object* member) const noexcept { \
+    auto args = PJRT_ARGS(Object##_Destroy);                           \
+    args.member = member;                                              \
+    destroy(table, &PJRT_Api::PJRT_##Object##_Destroy, args);          \
+  }
+BERTH_DESTROYS(Buffer, buffer)
+BERTH_DESTROYS(Client, client)
+BERTH_DESTROYS(Event, event)
+BERTH_DESTROYS(Executable, executable)
+BERTH_DESTROYS(LoadedExecutable, executable)
+#undef BERTH_DESTROYS
+
+void pjrt_discard(const PJRT_Api* table, PJRT_Error* error) noexcept {
   if (error == nullptr) return;
   auto args = PJRT_ARGS(Error_Destroy);
   args.error = error;
-  table_->PJRT_Error_Destroy(&args);
+  table->PJRT_Error_Destroy(&args);
 }
 
-Error PjrtApi::error_of(PJRT_Error* error, const std::string& function) const {
+void pjrt_throw(const PjrtPlugin& plugin, PJRT_Error* error, const char* function) {
+  const PJRT_Api* const table = plugin.table();
   auto text = PJRT_ARGS(Error_Message);
   text.error = error;
-  table_->PJRT_Error_Message(&text);
+  table->PJRT_Error_Message(&text);
   const std::string message =
       text.message == nullptr ? "" : std::string(text.message, text.message_size);
 
   auto number = PJRT_ARGS(Error_GetCode);
   number.error = error;
   number.code = PJRT_Error_Code_UNKNOWN;
-  if (has(&PJRT_Api::PJRT_Error_GetCode)) discard(table_->PJRT_Error_GetCode(&number));
-  discard(error);
+  if (pjrt_has(table, &PJRT_Api::PJRT_Error_GetCode)) {
+    pjrt_discard(table, table->PJRT_Error_GetCode(&number));
+  }
+  pjrt_discard(table, error);
 
   const Code code = code_of(number.code, message);
-  return Error(code, function + " failed: " + one_line(message), plugin_, hint_of(code));
+  throw Error(code, cat(function, " failed: ", one_line(message)), plugin.path(), hint_of(code));
 }
 
-void PjrtApi::throw_missing(const std::string& function) const {
-  throw Error(Code::kUsage, "the plugin has PJRT " + version() + ", which lacks " + function,
-              plugin_, hint_of(Code::kUsage));
+void pjrt_throw_missing(const PjrtPlugin& plugin, const char* function) {
+  throw Error(Code::kUsage,
+              cat("the plugin has PJRT ", plugin.api_version(), ", which lacks ", function),
+              plugin.path(), hint_of(Code::kUsage));
 }
 
 }  // namespace berth

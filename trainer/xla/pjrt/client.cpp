@@ -1,11 +1,9 @@
 #include "trainer/xla/pjrt/client.h"
 
-#include <memory>
-#include <sstream>
-#include <string_view>
 #include <utility>
 
 #include "storage/base/error.h"
+#include "storage/base/text.h"
 #include "trainer/xla/pjrt/api.h"
 #include "trainer/xla/pjrt/deadline.h"
 #include "trainer/xla/pjrt/element_type.h"
@@ -17,172 +15,99 @@ std::string text_of(const char* data, size_t size) {
   return data == nullptr ? "" : std::string(data, size);
 }
 
-std::string platform_of(const PjrtApi& api, PJRT_Client* client) {
-  auto args = PJRT_ARGS(Client_PlatformName);
-  args.client = client;
-  PJRT_CALL(api, Client_PlatformName, args);
-  return text_of(args.platform_name, args.platform_name_size);
-}
-
-std::string platform_version_of(const PjrtApi& api, PJRT_Client* client) {
-  auto args = PJRT_ARGS(Client_PlatformVersion);
-  args.client = client;
-  PJRT_CALL(api, Client_PlatformVersion, args);
-  return text_of(args.platform_version, args.platform_version_size);
-}
-
-PjrtDevice describe(const PjrtApi& api, PJRT_Device* device) {
-  auto description = PJRT_ARGS(Device_GetDescription);
-  description.device = device;
-  PJRT_CALL(api, Device_GetDescription, description);
-  auto id = PJRT_ARGS(DeviceDescription_Id);
-  id.device_description = description.device_description;
-  PJRT_CALL(api, DeviceDescription_Id, id);
-  auto kind = PJRT_ARGS(DeviceDescription_Kind);
-  kind.device_description = description.device_description;
-  PJRT_CALL(api, DeviceDescription_Kind, kind);
+PjrtDevice describe(const PjrtPlugin& plugin, PJRT_Device* device) {
+  PJRT_DeviceDescription* const description =
+      PJRT_CALL(plugin, Device_GetDescription, args.device = device).device_description;
+  const auto id = PJRT_CALL(plugin, DeviceDescription_Id, args.device_description = description);
+  const auto kind =
+      PJRT_CALL(plugin, DeviceDescription_Kind, args.device_description = description);
   return {id.id, text_of(kind.device_kind, kind.device_kind_size), device};
 }
 
-void destroy_client(const PjrtApi& api, PJRT_Client* client) noexcept {
-  auto args = PJRT_ARGS(Client_Destroy);
-  args.client = client;
-  PJRT_DESTROY(api, Client_Destroy, args);
-}
-
-PJRT_Client* create(const PjrtApi& api, const std::vector<PjrtNamedValue>& options) {
-  const std::vector<PJRT_NamedValue> values = for_plugin(options);
-  auto args = PJRT_ARGS(Client_Create);
-  args.create_options = values.data();
-  args.num_options = values.size();
-  PJRT_CALL(api, Client_Create, args);
-  return args.client;
-}
-
-std::string options_text(const std::vector<PjrtNamedValue>& options) {
-  std::string text;
-  for (const PjrtNamedValue& option : options) text += (text.empty() ? "" : ", ") + to_text(option);
-  return text.empty() ? "without options" : "with " + text;
-}
-
-PJRT_Client* create_within(double deadline_s, const PjrtApi& api,
-                           const std::vector<PjrtNamedValue>& options) {
-  // A thread that has to be left behind may outlive the plugin, so it has copies and shares
-  // `created`.
-  const auto created = std::make_shared<PJRT_Client*>(nullptr);
+PjrtOwned<PJRT_Client> create_within(double deadline_s, const PjrtPlugin& plugin) {
+  // The plugin is copied, because a thread that has to be left behind may outlive it.
+  const auto create = [plugin] { return plugin.own(PJRT_CALL(plugin, Client_Create).client); };
+  const Error late(Code::kUsage, cat("found no devices within ", deadline_s, " s"), plugin.path(),
+                   "check that this machine has its device, or raise the limit");
   try {
-    run_within(
-        deadline_s, [api, created, options] { *created = create(api, options); },
-        [&] {
-          std::ostringstream text;
-          text << "found no devices within " << deadline_s << " s";
-          throw Error(Code::kUsage, text.str(), api.plugin(),
-                      "check that this machine has its device, or raise the limit");
-        });
+    return run_within<PjrtOwned<PJRT_Client>>(deadline_s, create, late);
   } catch (const Error& error) {
     if (error.code() == Code::kMemory || error.code() == Code::kUnavailable) throw;
     // The plugin's reasons, such as a missing driver, are for the user to act on.
     throw Error(Code::kUsage, error.problem(), error.where(),
-                error.hint().empty() ? "check the device, its driver and the options (this was " +
-                                           options_text(options) + ")"
-                                     : error.hint());
+                error.hint().empty() ? "check the device and its driver" : error.hint());
   }
-  return *created;
 }
 
 }  // namespace
 
-PjrtClient::PjrtClient(const PjrtPlugin& plugin, const std::vector<PjrtNamedValue>& options,
-                       double deadline_s)
-    : plugin_(plugin), client_(create_within(deadline_s, plugin.api(), options)) {
-  try {
-    platform_ = platform_of(api(), client_);
-    platform_version_ = platform_version_of(api(), client_);
-    read_devices();
-  } catch (...) {
-    destroy_client(api(), client_);
-    throw;
-  }
-}
-
-PjrtClient::~PjrtClient() { destroy_client(api(), client_); }
-
-void PjrtClient::read_devices() {
-  auto args = PJRT_ARGS(Client_AddressableDevices);
-  args.client = client_;
-  PJRT_CALL(api(), Client_AddressableDevices, args);
-  for (size_t i = 0; i < args.num_addressable_devices; ++i) {
-    devices_.push_back(describe(api(), args.addressable_devices[i]));
+PjrtClient::PjrtClient(const PjrtPlugin& plugin, double deadline_s)
+    : plugin_(plugin), client_(create_within(deadline_s, plugin)) {
+  PJRT_Client* const client = client_.get();
+  const auto name = PJRT_CALL(plugin_, Client_PlatformName, args.client = client);
+  platform_ = text_of(name.platform_name, name.platform_name_size);
+  const auto version = PJRT_CALL(plugin_, Client_PlatformVersion, args.client = client);
+  platform_version_ = text_of(version.platform_version, version.platform_version_size);
+  const auto devices = PJRT_CALL(plugin_, Client_AddressableDevices, args.client = client);
+  for (size_t i = 0; i < devices.num_addressable_devices; ++i) {
+    devices_.push_back(describe(plugin_, devices.addressable_devices[i]));
   }
   if (!devices_.empty()) return;
-  throw Error(Code::kUsage, "the plugin has no device that this process can use", api().plugin(),
+  throw Error(Code::kUsage, "the plugin has no device that this process can use", plugin_.path(),
               "check that this machine has its device and that no other process uses it");
 }
 
 std::vector<int> PjrtClient::default_device_ids(int replicas) const {
   std::vector<int> ids(static_cast<size_t>(replicas));
-  auto args = PJRT_ARGS(Client_DefaultDeviceAssignment);
-  args.client = client_;
-  args.num_replicas = replicas;
-  args.num_partitions = 1;
-  args.default_assignment_size = ids.size();
-  args.default_assignment = ids.data();
-  PJRT_CALL(api(), Client_DefaultDeviceAssignment, args);
+  auto assignment = PJRT_ARGS(Client_DefaultDeviceAssignment);
+  assignment.client = client_.get();
+  assignment.num_replicas = replicas;
+  assignment.num_partitions = 1;
+  assignment.default_assignment_size = ids.size();
+  assignment.default_assignment = ids.data();
+  PJRT_CALL(plugin_, Client_DefaultDeviceAssignment, args = assignment);
   return ids;
 }
 
 std::optional<PjrtDeviceMemory> PjrtClient::memory_of(const PjrtDevice& device) const {
-  if (!api().has(&PJRT_Api::PJRT_Device_MemoryStats)) return std::nullopt;
-  auto args = PJRT_ARGS(Device_MemoryStats);
-  args.device = device.handle;
   try {
-    PJRT_CALL(api(), Device_MemoryStats, args);
+    const auto told = PJRT_CALL(plugin_, Device_MemoryStats, args.device = device.handle);
+    PjrtDeviceMemory memory{.in_use = told.bytes_in_use};
+    if (told.peak_bytes_in_use_is_set) memory.peak_in_use = told.peak_bytes_in_use;
+    if (told.bytes_limit_is_set) memory.limit = told.bytes_limit;
+    return memory;
   } catch (const Error&) {
-    return std::nullopt;  // CPU plugins have the function, and it fails
+    return std::nullopt;  // older plugins lack the function; CPU plugins have it, and it fails
   }
-  PjrtDeviceMemory memory{.in_use = args.bytes_in_use};
-  if (args.peak_bytes_in_use_is_set) memory.peak_in_use = args.peak_bytes_in_use;
-  if (args.bytes_limit_is_set) memory.limit = args.bytes_limit;
-  return memory;
-}
-
-PjrtUpload PjrtClient::upload_with(int semantics, std::span<const std::byte> values, DType dtype,
-                                   std::span<const int64_t> dimensions,
-                                   const PjrtDevice& device) const {
-  size_t bytes = size_of(dtype);
-  for (const int64_t dimension : dimensions) bytes *= static_cast<size_t>(dimension);
-  if (bytes != values.size()) {
-    throw Error(Code::kInternal,
-                "a tensor of " + std::to_string(bytes) + " bytes was to be made of " +
-                    std::to_string(values.size()),
-                api().plugin());
-  }
-  auto args = PJRT_ARGS(Client_BufferFromHostBuffer);
-  args.client = client_;
-  args.data = values.data();
-  args.type = element_type_of(dtype);
-  args.dims = dimensions.data();
-  args.num_dims = dimensions.size();
-  args.host_buffer_semantics = static_cast<PJRT_HostBufferSemantics>(semantics);
-  args.device = device.handle;
-  PJRT_CALL(api(), Client_BufferFromHostBuffer, args);
-  PjrtBuffer buffer(api(), args.buffer);
-  return {std::move(buffer), PjrtEvent(api(), args.done_with_host_buffer)};
-}
-
-PjrtBuffer PjrtClient::upload(std::span<const std::byte> values, DType dtype,
-                              std::span<const int64_t> dimensions, const PjrtDevice& device) const {
-  PjrtUpload upload = upload_with(PJRT_HostBufferSemantics_kImmutableOnlyDuringCall, values, dtype,
-                                  dimensions, device);
-  upload.host_done.await();  // done already, but a failure of the copy is told here
-  return std::move(upload.buffer);
 }
 
 PjrtUpload PjrtClient::start_upload(std::span<const std::byte> values, DType dtype,
                                     std::span<const int64_t> dimensions,
                                     const PjrtDevice& device) const {
-  return upload_with(PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes, values, dtype,
-                     dimensions, device);
+  size_t bytes = size_of(dtype);
+  for (const int64_t dimension : dimensions) bytes *= static_cast<size_t>(dimension);
+  if (bytes != values.size()) {
+    throw Error(Code::kInternal,
+                cat("a tensor of ", bytes, " bytes was to be made of ", values.size()),
+                plugin_.path());
+  }
+  auto copy = PJRT_ARGS(Client_BufferFromHostBuffer);
+  copy.client = client_.get();
+  copy.data = values.data();
+  copy.type = element_type_of(dtype);
+  copy.dims = dimensions.data();
+  copy.num_dims = dimensions.size();
+  copy.host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes;
+  copy.device = device.handle;
+  copy = PJRT_CALL(plugin_, Client_BufferFromHostBuffer, args = copy);
+  return {PjrtBuffer(plugin_, copy.buffer), PjrtEvent(plugin_, copy.done_with_host_buffer)};
+}
+
+PjrtBuffer PjrtClient::upload(std::span<const std::byte> values, DType dtype,
+                              std::span<const int64_t> dimensions, const PjrtDevice& device) const {
+  PjrtUpload upload = start_upload(values, dtype, dimensions, device);
+  upload.host_done.await();
+  return std::move(upload.buffer);
 }
 
 }  // namespace berth

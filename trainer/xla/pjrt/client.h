@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,10 +10,8 @@
 
 #include "storage/base/dtype.h"
 #include "trainer/xla/pjrt/buffer.h"
-#include "trainer/xla/pjrt/named_value.h"
 #include "trainer/xla/pjrt/plugin.h"
 
-struct PJRT_Client;
 struct PJRT_Device;
 
 namespace berth {
@@ -37,17 +36,13 @@ struct PjrtDeviceMemory {
 // were made with it, and before its plugin.
 class PjrtClient {
  public:
-  // Takes the devices. Throws kUsage where there is none, where an option is not accepted, or where
-  // it takes longer than `deadline_s` seconds, and kMemory where memory runs out.
-  explicit PjrtClient(const PjrtPlugin& plugin, const std::vector<PjrtNamedValue>& options = {},
-                      double deadline_s = 60);
-  ~PjrtClient();
-  PjrtClient(const PjrtClient&) = delete;
-  PjrtClient& operator=(const PjrtClient&) = delete;
+  // Takes the devices. Throws kUsage where there is none or where it takes longer than `deadline_s`
+  // seconds, and kMemory where memory runs out.
+  explicit PjrtClient(const PjrtPlugin& plugin, double deadline_s = 60);
 
   const PjrtPlugin& plugin() const { return plugin_; }
-  const PjrtApi& api() const { return plugin_.api(); }       // for this folder
-  PJRT_Client* handle() const { return client_; }            // stays owned by this object
+  // For this folder. Shared, because a compilation that hangs is left behind with its client.
+  const std::shared_ptr<PJRT_Client>& handle() const { return client_; }
   const std::string& platform() const { return platform_; }  // "cpu", "tpu", "cuda"
   const std::string& platform_version() const { return platform_version_; }
 
@@ -62,18 +57,14 @@ class PjrtClient {
   // make a scalar. bool takes one byte, 0 or 1. `values` may be freed when this returns.
   PjrtBuffer upload(std::span<const std::byte> values, DType dtype,
                     std::span<const int64_t> dimensions, const PjrtDevice& device) const;
-  // The same without waiting and, where the plugin can, without another copy on the host.
+  // The same without waiting.
   [[nodiscard]] PjrtUpload start_upload(std::span<const std::byte> values, DType dtype,
                                         std::span<const int64_t> dimensions,
                                         const PjrtDevice& device) const;
 
  private:
-  PjrtUpload upload_with(int semantics, std::span<const std::byte> values, DType dtype,
-                         std::span<const int64_t> dimensions, const PjrtDevice& device) const;
-  void read_devices();
-
   const PjrtPlugin& plugin_;
-  PJRT_Client* client_ = nullptr;
+  const std::shared_ptr<PJRT_Client> client_;
   std::string platform_, platform_version_;
   std::vector<PjrtDevice> devices_;
 };

@@ -1,9 +1,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
-
-#include "trainer/xla/pjrt/named_value.h"
 
 namespace berth {
 
@@ -12,15 +11,14 @@ struct PjrtCompileOptions {
   // As many copies of the program run, one a device. all_reduce adds over them.
   int replicas = 1;
   // Flags of XLA for this program alone, such as {"xla_gpu_deterministic_ops", true}. A plugin
-  // refuses flags that it does not know. Lists are not possible.
-  std::vector<PjrtNamedValue> flags{};
+  // refuses flags that it does not know.
+  std::vector<std::pair<std::string, bool>> flags{};
 };
 
 // The options as a serialized xla.CompileOptionsProto (xla/pjrt/proto/compile_options.proto):
 //   3 executable_build_options { 1 device_ordinal = -1; 4 num_replicas; 5 num_partitions = 1 }
-//   7 map env_option_overrides { 1 key; 2 OptionOverrideProto { 1 string | 2 bool | 3 int64 | 4
-//   double } }
-// Throws kInternal where replicas is less than 1 or a flag is a list.
+//   7 map env_option_overrides { 1 key; 2 OptionOverrideProto { 2 bool } }
+// Throws kInternal where replicas is less than 1.
 std::string serialized(const PjrtCompileOptions& options);
 
 }  // namespace berth

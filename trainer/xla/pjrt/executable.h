@@ -12,9 +12,7 @@
 #include "trainer/xla/pjrt/client.h"
 #include "trainer/xla/pjrt/compile_options.h"
 #include "trainer/xla/pjrt/event.h"
-
-struct PJRT_Executable;
-struct PJRT_LoadedExecutable;
+#include "trainer/xla/pjrt/handle.h"
 
 namespace berth {
 
@@ -56,25 +54,18 @@ class PjrtExecutable {
   // Throws kCorrupt where the plugin does not accept it, and kUsage where it cannot load. Plugins
   // trust these bytes: never pass any that were not checked against damage.
   static PjrtExecutable load(const PjrtClient& client, std::string_view serialized);
-  ~PjrtExecutable();
-  PjrtExecutable(PjrtExecutable&& other) noexcept;
-  PjrtExecutable& operator=(PjrtExecutable&& other) noexcept;
 
   // Throws kUsage where the plugin cannot.
   std::string serialize() const;
 
   // Starts one execution: arguments[r] on the device of replica r. Returns when it is enqueued. The
-  // arguments may be destroyed then. `keep` lists parameters that are not donated this time,
-  // although the program's attributes say so. Throws kInternal for arguments that do not fit the
-  // program, and kMemory. A failure while the devices compute is thrown by `done`, and by downloads
-  // of outputs.
-  PjrtResults execute(std::span<const PjrtArguments> arguments,
-                      std::span<const int64_t> keep = {}) const;
+  // arguments may be destroyed then. Throws kInternal for arguments that do not fit the program,
+  // and kMemory. A failure while the devices compute is thrown by `done`, and by downloads of
+  // outputs.
+  PjrtResults execute(std::span<const PjrtArguments> arguments) const;
 
   size_t outputs() const { return outputs_; }
-  size_t replicas() const { return device_ids_.size(); }
-  // The id of the device of each replica.
-  const std::vector<int>& device_ids() const { return device_ids_; }
+  size_t replicas() const { return replicas_; }
 
   // nullopt where the plugin does not tell.
   std::optional<PjrtProgramMemory> memory() const;
@@ -82,13 +73,11 @@ class PjrtExecutable {
 
  private:
   PjrtExecutable(const PjrtClient& client, PJRT_LoadedExecutable* loaded);
-  void release() noexcept;
 
-  const PjrtClient* client_;
-  PJRT_LoadedExecutable* loaded_ = nullptr;
-  PJRT_Executable* executable_ = nullptr;
-  size_t outputs_ = 0;
-  std::vector<int> device_ids_;
+  const PjrtPlugin* plugin_;
+  PjrtOwned<PJRT_LoadedExecutable> loaded_;
+  PjrtOwned<PJRT_Executable> executable_;
+  size_t outputs_ = 0, replicas_ = 0;
 };
 
 }  // namespace berth

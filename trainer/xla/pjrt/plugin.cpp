@@ -3,11 +3,10 @@
 #include <dlfcn.h>
 
 #include <filesystem>
-#include <memory>
-#include <sstream>
-#include <variant>
+#include <utility>
 
 #include "storage/base/error.h"
+#include "storage/base/text.h"
 #include "trainer/xla/pjrt/api.h"
 #include "trainer/xla/pjrt/deadline.h"
 #include "trainer/xla/pjrt/library_file.h"
@@ -56,68 +55,35 @@ void check_version(const PJRT_Api& table, const std::string& path) {
   }
 }
 
-void initialize(const PjrtApi& api) {
-  auto args = PJRT_ARGS(Plugin_Initialize);
-  try {
-    PJRT_CALL(api, Plugin_Initialize, args);
-  } catch (const Error& error) {
-    const Code code = error.code() == Code::kMemory ? Code::kMemory : Code::kUsage;
-    throw Error(code, error.problem(), error.where(),
-                "check that its device and the device's driver are present");
-  }
-}
-
-std::vector<PjrtNamedValue> read_attributes(const PjrtApi& api) {
-  if (!api.has(&PJRT_Api::PJRT_Plugin_Attributes)) return {};
-  auto args = PJRT_ARGS(Plugin_Attributes);
-  PJRT_CALL(api, Plugin_Attributes, args);
-  return from_plugin(args.attributes, args.num_attributes);
-}
-
 }  // namespace
 
-PjrtPlugin::PjrtPlugin(const std::string& path, double deadline_s) : path_(path) {
+PjrtPlugin::PjrtPlugin(std::string path, const PJRT_Api* table)
+    : path_(std::move(path)), table_(table) {}
+
+PjrtPlugin::PjrtPlugin(std::string path, double deadline_s) : path_(std::move(path)) {
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) {
-    throw Error(Code::kNotFound, "no such file", path, kNameAPlugin);
+  if (!std::filesystem::exists(path_, ignored)) {
+    throw Error(Code::kNotFound, "no such file", path_, kNameAPlugin);
   }
-  struct Opened {
-    std::unique_ptr<PjrtApi> api;
-    std::vector<PjrtNamedValue> attributes;
-  };
-  // Shared with a thread that may have to be left behind.
-  const auto opened = std::make_shared<Opened>();
-  const auto open = [opened, path] {
-    const PJRT_Api* table = table_of(path);
+  const auto open = [path = path_] {
+    const PJRT_Api* const table = table_of(path);
     check_version(*table, path);
-    opened->api = std::make_unique<PjrtApi>(table, path);
-    initialize(*opened->api);
-    opened->attributes = read_attributes(*opened->api);
+    try {
+      PJRT_CALL(PjrtPlugin(path, table), Plugin_Initialize);
+    } catch (const Error& error) {
+      const Code code = error.code() == Code::kMemory ? Code::kMemory : Code::kUsage;
+      throw Error(code, error.problem(), error.where(),
+                  "check that its device and the device's driver are present");
+    }
+    return table;
   };
-  run_within(deadline_s, open, [&] {
-    std::ostringstream text;
-    text << "the plugin did not start within " << deadline_s << " s";
-    throw Error(Code::kUsage, text.str(), path,
-                "check that this machine has its device, or raise the limit");
-  });
-  api_ = std::move(opened->api);
-  attributes_ = std::move(opened->attributes);
+  const Error late(Code::kUsage, cat("the plugin did not start within ", deadline_s, " s"), path_,
+                   "check that this machine has its device, or raise the limit");
+  table_ = run_within<const PJRT_Api*>(deadline_s, open, late);
 }
 
-PjrtPlugin::~PjrtPlugin() = default;
-
-std::string PjrtPlugin::api_version() const { return api_->version(); }
-
-std::string PjrtPlugin::stablehlo_version() const {
-  for (const PjrtNamedValue& attribute : attributes_) {
-    const auto* numbers = std::get_if<std::vector<int64_t>>(&attribute.value);
-    if (attribute.name != "stablehlo_current_version" || numbers == nullptr) continue;
-    std::string text;
-    for (const int64_t number : *numbers)
-      text += (text.empty() ? "" : ".") + std::to_string(number);
-    return text;
-  }
-  return "";
+std::string PjrtPlugin::api_version() const {
+  return cat(table_->pjrt_api_version.major_version, ".", table_->pjrt_api_version.minor_version);
 }
 
 }  // namespace berth

@@ -18,7 +18,6 @@ TEST_F(BufferTest, ComesBackAsItWas) {
   EXPECT_EQ(buffer.dimensions(), (std::vector<int64_t>{3}));
   EXPECT_EQ(buffer.dtype(), DType::kF32);
   EXPECT_EQ(buffer.size_bytes(), 12u);
-  EXPECT_EQ(buffer.device_bytes(), 72u);
   EXPECT_EQ(download(buffer), (std::vector<float>{1, 2, 3}));
 }
 
@@ -54,7 +53,6 @@ TEST_F(BufferTest, StartedUploadOwnsItsEvent) {
   const int64_t dimensions[] = {2};
   PjrtUpload started = client.start_upload(std::as_bytes(std::span(values)), DType::kF32,
                                            dimensions, client.devices()[0]);
-  EXPECT_TRUE(started.host_done.is_ready());
   started.host_done.await();
   started.host_done.await();  // that of work that is done
   EXPECT_EQ(download(started.buffer), values);
@@ -69,20 +67,12 @@ TEST_F(BufferTest, FailedCopiesAreThrownByTheEvent) {
   EXPECT_THAT([&] { download(buffer); }, ThrowsCode(Code::kMemory, "take a smaller batch"));
 }
 
-TEST_F(BufferTest, RemovingTwiceIsOneRemoval) {
-  PjrtBuffer buffer = upload(client, {1});
-  EXPECT_FALSE(buffer.is_deleted());
-  buffer.remove();
-  buffer.remove();
-  EXPECT_TRUE(buffer.is_deleted());
-}
-
 TEST_F(BufferTest, MovesLeaveAnEmptyOne) {
   PjrtBuffer a = upload(client, {1}), b = upload(client, {2});
   a = std::move(b);
   PjrtBuffer c = std::move(a);
-  EXPECT_TRUE(a.is_empty());  // NOLINT(bugprone-use-after-move)
-  EXPECT_TRUE(b.is_empty());  // NOLINT(bugprone-use-after-move)
+  EXPECT_TRUE(a.handle() == nullptr);  // NOLINT(bugprone-use-after-move)
+  EXPECT_TRUE(b.handle() == nullptr);  // NOLINT(bugprone-use-after-move)
   EXPECT_EQ(download(c), (std::vector<float>{2}));
 }
 

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <sstream>
 #include <thread>
 
 #include "tests/trainer/xla/pjrt/fake_plugin.h"
@@ -116,10 +114,7 @@ PJRT_Error* fake_Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Ar
 PJRT_Error* fake_Buffer_Destroy(PJRT_Buffer_Destroy_Args* args);
 PJRT_Error* fake_Buffer_Dimensions(PJRT_Buffer_Dimensions_Args* args);
 PJRT_Error* fake_Buffer_ElementType(PJRT_Buffer_ElementType_Args* args);
-PJRT_Error* fake_Buffer_OnDeviceSizeInBytes(PJRT_Buffer_OnDeviceSizeInBytes_Args* args);
 PJRT_Error* fake_Buffer_ToHostBuffer(PJRT_Buffer_ToHostBuffer_Args* args);
-PJRT_Error* fake_Buffer_Delete(PJRT_Buffer_Delete_Args* args);
-PJRT_Error* fake_Buffer_IsDeleted(PJRT_Buffer_IsDeleted_Args* args);
 PJRT_Error* fake_Client_Compile(PJRT_Client_Compile_Args* args);
 PJRT_Error* fake_LoadedExecutable_Destroy(PJRT_LoadedExecutable_Destroy_Args* args);
 PJRT_Error* fake_LoadedExecutable_GetExecutable(PJRT_LoadedExecutable_GetExecutable_Args* args);

@@ -7,7 +7,7 @@
 // Or they are words:
 //
 //   "copy"              every output is a copy of the argument at its place
-//   "donate"            the same, but arguments are deleted unless the execution keeps them
+//   "donate"            the same, but the arguments are deleted
 //   "... outputs=N"     N outputs, 1 without it
 //   "... replicas=N"    runs on the first N devices, 1 without it
 //
@@ -28,48 +28,17 @@ FAKE(Error_GetCode) {
 }
 
 FAKE(Plugin_Initialize) { return nullptr; }
-FAKE(Plugin_Attributes) {
-  static const int64_t version[] = {1, 2, 3};
-  static const PJRT_NamedValue value = [] {
-    PJRT_NamedValue attribute = named("stablehlo_current_version", PJRT_NamedValue_kInt64List);
-    attribute.int64_array_value = version;
-    attribute.value_size = 3;
-    return attribute;
-  }();
-  args->attributes = &value;
-  args->num_attributes = 1;
-  return nullptr;
-}
 
 FAKE(Event_Destroy) {
   destroyed("event", args->event);
   return nullptr;
 }
-FAKE(Event_IsReady) {
-  args->is_ready = true;
-  return nullptr;
-}
 FAKE(Event_Await) { return args->event->fails ? make_error() : nullptr; }
 
 FAKE(Client_Create) {
-  std::ostringstream options;
-  for (size_t i = 0; i < args->num_options; ++i) {
-    const PJRT_NamedValue& option = args->create_options[i];
-    options << (i == 0 ? "" : " ") << std::string(option.name, option.name_size) << '=';
-    if (option.type == PJRT_NamedValue_kString) {
-      options << std::string(option.string_value, option.value_size);
-    } else if (option.type == PJRT_NamedValue_kInt64) {
-      options << option.int64_value;
-    } else if (option.type == PJRT_NamedValue_kFloat) {
-      options << option.float_value;
-    } else {
-      options << option.bool_value;
-    }
-  }
   auto* client = new PJRT_Client;
   {
     const std::lock_guard lock(control.lock);
-    control.create_options = options.str();
     for (size_t i = 0; i < control.devices; ++i) {
       client->devices.push_back({{static_cast<int>(10 + i)}});
     }
@@ -135,14 +104,14 @@ __attribute__((visibility("default"))) const PJRT_Api* GetPjrtApi() {
   table.pjrt_api_version.minor_version = control.minor_version;
 #define HAS(name) table.PJRT_##name = fake_##name
   HAS(Error_Destroy), HAS(Error_Message), HAS(Error_GetCode);
-  HAS(Plugin_Initialize), HAS(Plugin_Attributes);
-  HAS(Event_Destroy), HAS(Event_IsReady), HAS(Event_Await);
+  HAS(Plugin_Initialize);
+  HAS(Event_Destroy), HAS(Event_Await);
   HAS(Client_Create), HAS(Client_Destroy), HAS(Client_PlatformName), HAS(Client_PlatformVersion);
   HAS(Client_AddressableDevices), HAS(Client_DefaultDeviceAssignment), HAS(Client_Compile);
   HAS(Client_BufferFromHostBuffer), HAS(Device_GetDescription), HAS(Device_MemoryStats);
   HAS(DeviceDescription_Id), HAS(DeviceDescription_Kind);
-  HAS(Buffer_Destroy), HAS(Buffer_Dimensions), HAS(Buffer_ElementType), HAS(Buffer_Delete);
-  HAS(Buffer_OnDeviceSizeInBytes), HAS(Buffer_ToHostBuffer), HAS(Buffer_IsDeleted);
+  HAS(Buffer_Destroy), HAS(Buffer_Dimensions), HAS(Buffer_ElementType);
+  HAS(Buffer_ToHostBuffer);
   HAS(LoadedExecutable_Destroy), HAS(LoadedExecutable_GetExecutable);
   HAS(LoadedExecutable_AddressableDevices), HAS(LoadedExecutable_Execute);
   HAS(Executable_Destroy), HAS(Executable_NumOutputs), HAS(Executable_GetCompiledMemoryStats);

@@ -48,8 +48,6 @@ struct FakePluginControl {
   std::vector<std::string> mistakes{};  // what no caller may do, such as to destroy twice
   int destroyed_errors = 0;
   std::string compile_options{};  // of the last compilation
-  std::string create_options{};   // of the last client, as "name=value name=value"
-  std::string keep{};             // of the last execution: its non-donatable inputs, "0 2"
 };
 
 using FakePluginControlFunction = FakePluginControl* (*)();

@@ -27,23 +27,10 @@ FAKE(Buffer_ElementType) {
   args->type = args->buffer->type;
   return nullptr;
 }
-FAKE(Buffer_OnDeviceSizeInBytes) {
-  args->on_device_size_in_bytes = args->buffer->bytes.size() + 60;
-  return nullptr;
-}
 FAKE(Buffer_ToHostBuffer) {
   if (args->src->is_deleted || args->dst_size != args->src->bytes.size()) return make_error();
   std::memcpy(args->dst, args->src->bytes.data(), args->dst_size);
   args->event = make_event("Buffer_ToHostBuffer");
-  return nullptr;
-}
-FAKE(Buffer_Delete) {
-  if (args->buffer->is_deleted) control.mistakes.push_back("deleted a buffer twice");
-  args->buffer->is_deleted = true;
-  return nullptr;
-}
-FAKE(Buffer_IsDeleted) {
-  args->is_deleted = args->buffer->is_deleted;
   return nullptr;
 }
 
@@ -125,13 +112,6 @@ FAKE(LoadedExecutable_Execute) {
   const FakeSignature signature = is_module(program) ? signature_of(program) : FakeSignature();
   const size_t outputs =
       is_module(program) ? signature.outputs.size() : number_in(program, "outputs");
-  const PJRT_ExecuteOptions& options = *args->options;
-  const auto* keep = options.non_donatable_input_indices;
-  const auto* keep_end = keep + options.num_non_donatable_input_indices;
-  std::ostringstream kept;
-  for (const auto* index = keep; index != keep_end; ++index)
-    kept << (index == keep ? "" : " ") << *index;
-  control.keep = kept.str();
   for (size_t d = 0; d < args->num_devices; ++d) {
     for (size_t i = 0; i < args->num_args; ++i) {
       if (args->argument_lists[d][i]->is_deleted) return make_error();
@@ -142,10 +122,9 @@ FAKE(LoadedExecutable_Execute) {
           new PJRT_Buffer(is_module(program) ? signature.outputs[i] : *args->argument_lists[d][i]));
     }
     for (size_t i = 0; i < args->num_args; ++i) {
-      const bool is_kept = std::find(keep, keep_end, static_cast<int64_t>(i)) != keep_end;
       const bool is_donated =
           is_module(program) ? signature.donated.at(i) : program.starts_with("donate");
-      if (is_donated && !is_kept) args->argument_lists[d][i]->is_deleted = true;
+      if (is_donated) args->argument_lists[d][i]->is_deleted = true;
     }
     args->device_complete_events[d] = make_event("LoadedExecutable_Execute");
   }

@@ -13,7 +13,6 @@ using PluginTest = WithFakePlugin;
 TEST_F(PluginTest, TellsItsVersions) {
   const PjrtPlugin plugin(BERTH_FAKE_PLUGIN);
   EXPECT_EQ(plugin.api_version(), "0.70");
-  EXPECT_EQ(plugin.stablehlo_version(), "1.2.3");
   EXPECT_EQ(control->calls["Plugin_Initialize"], 1);
 }
 
@@ -83,11 +82,6 @@ TEST_F(PluginTest, TableTooShortForInitialization) {
               ThrowsCode(Code::kUsage, "the plugin has PJRT 0.70, which lacks Plugin_Initialize"));
 }
 
-TEST_F(PluginTest, TableWithoutAttributesIsAccepted) {
-  control->struct_size = PJRT_STRUCT_SIZE(PJRT_Api, PJRT_Plugin_Initialize);
-  EXPECT_EQ(PjrtPlugin(BERTH_FAKE_PLUGIN).stablehlo_version(), "");
-}
-
 TEST_F(PluginTest, FailedInitializationIsOneSentence) {
   fail("Plugin_Initialize");
   control->message = "no driver\n  at line 3\n\tat line 4.\n";
@@ -104,7 +98,7 @@ TEST_F(PluginTest, HangingInitializationEndsAtTheDeadline) {
                          "the plugin did not start within 0.05 s; check that this "
                          "machine has its device, or raise the limit"));
   control->released = true;
-  EXPECT_TRUE(eventually([&] { return control->calls["Plugin_Attributes"] == 1; }));
+  EXPECT_TRUE(eventually([&] { return control->calls["Plugin_Initialize"] == 1; }));
 }
 
 }  // namespace

