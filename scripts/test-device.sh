@@ -72,6 +72,11 @@ seconds_of() {  # the clock times, in seconds, of the steps in a log
   sed -n 's/^{"time":"[^T]*T\([0-9]*\):\([0-9]*\):\([0-9.]*\)Z","event":"step".*/\1 \2 \3/p' "$work/$1.log" |
     awk '{printf "%.3f\n", 3600 * $1 + 60 * $2 + $3}'
 }
+use_of() {  # ", 38 % of the peak, 3.1 GiB of the device's memory", as far as the last step in a log tells
+  grep '"event":"step"' "$work/$1.log" | tail -n 1 | tr ',{}' '\n' | awk -F: '
+    $1 == "\"flops_utilization\"" {printf ", %.0f %% of the peak", 100 * $2}
+    $1 == "\"device_peak_bytes_in_use\"" {printf ", %.1f GiB of the device'"'"'s memory", $2 / 2^30}'
+}
 
 BERTH_XLA_PLUGIN=$plugin BERTH_XLA_PLATFORM=$platform timeout 240 build/release/tests/xla_test \
   --gtest_filter='*EngineParity*:EngineBf16.*' >"$work/parity.log" 2>&1 ||
@@ -111,7 +116,7 @@ for size in "${sizes[@]}"; do
     train "$name" --mode train --train-data-file "$work/rows.tsv" --init random --model examples/model --model-config "$work/$size.json" \
       --max-steps $updates --batch-size 32 --max-seq-length 128 --save-steps 0 --precision $precision "${on_device[@]}" || continue
     row "BERT-$size, 32 x 128 tokens, $precision" "$(seconds_of "$name" | awk -v skip=$((updates / 3)) '
-      NR == skip {start = $1} {end = $1} END {printf "%.1f examples/s\n", 32 * (NR - skip) / (end - start + 1e-9)}')"
+      NR == skip {start = $1} {end = $1} END {printf "%.1f examples/s\n", 32 * (NR - skip) / (end - start + 1e-9)}')$(use_of "$name")"
   done
 done
 
