@@ -42,8 +42,7 @@ MemoryParts device_parts(const MemoryEstimate& memory) {
 }
 
 std::string memory_text(const MemoryEstimate& memory, const MemoryLimits& limits) {
-  const std::string text =
-      "at most " + total_text(memory.on_host(), limits.host, host_parts(memory));
+  std::string text = "at most " + total_text(memory.on_host(), limits.host, host_parts(memory));
   if (!memory.engine.has_own_memory) return text;
   return cat(text, "; on each device at most ",
              total_text(memory.on_device(), limits.device, device_parts(memory)));
