@@ -73,9 +73,8 @@ Value select(Value condition, Operand yes, Operand no);
 Value convert(Value x, ElementType element);
 
 // x with more dimensions: dimension i of x becomes dimension dims[i] of the result, and x is
-// repeated along the others. A dimension of size 1 is repeated, too.
-Value broadcast(Value x, Dims shape, Dims dims);
-Value broadcast(Value scalar, Dims shape);
+// repeated along the others. A dimension of size 1 is repeated, too. A scalar has no dims.
+Value broadcast(Value x, Dims shape, Dims dims = {});
 Value reshape(Value x, Dims shape);
 // Dimension i of the result is dimension permutation[i] of x.
 Value transpose(Value x, const Dims& permutation);

@@ -40,8 +40,6 @@ Value broadcast(Value x, Dims shape, Dims dims) {
   return make(Op::kBroadcast, std::move(type), {x}, {std::move(dims)});
 }
 
-Value broadcast(Value scalar, Dims shape) { return broadcast(scalar, std::move(shape), {}); }
-
 Value reshape(Value x, Dims shape) {
   if (x.shape() == shape) return x;
   TensorType type{x.element(), std::move(shape)};
