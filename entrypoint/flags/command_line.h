@@ -10,6 +10,7 @@
 #include "storage/base/log.h"
 #include "storage/open_storage.h"
 #include "trainer/loop/options.h"
+#include "trainer/model/dropout_generator.h"
 
 namespace berth {
 
@@ -38,6 +39,7 @@ enum class Strategy { kAny, kOneDevice, kTpu, kGpu };
 struct DeviceOptions {
   std::string plugin{};  // the path of a PJRT plugin; empty: it is looked for
   int64_t devices = 0;   // how many devices compute together; 0: all that there are
+  DropoutGenerator generator = DropoutGenerator::kPhilox;
   // The words of TensorFlow's tutorials, which settle_device() turns into a device.
   Strategy strategy = Strategy::kAny;
   std::string tpu{};  // the name of a TPU; only the wish for one counts

@@ -65,6 +65,16 @@ std::vector<Flag> device_flags() {
        .value = text_value("FILE", device(&DeviceOptions::plugin)),
        .default_text = "found where it is usually installed",
        .in_settings = false},
+      {.name = "dropout-generator",
+       .aliases = {},
+       .group = kMachine,
+       .help = "What draws the random numbers of dropout on TPUs and GPUs. philox drops the same "
+               "elements as the CPU does. threefry needs no 64-bit products, which are slow on "
+               "some devices.",
+       .value = choice_value<DropoutGenerator>(
+           device(&DeviceOptions::generator),
+           {{"philox", DropoutGenerator::kPhilox}, {"threefry", DropoutGenerator::kThreefry}}),
+       .in_settings = false},
       {.name = "distribution-strategy",
        .aliases = {},
        .group = kMachine,

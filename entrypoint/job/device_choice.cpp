@@ -83,11 +83,7 @@ DeviceChoice best_device(const CommandLine& command_line, const Machine& machine
   return {};
 }
 
-}  // namespace
-
-Machine this_machine() { return {.program_folder = program_folder()}; }
-
-DeviceChoice choose_device(const CommandLine& command_line, const Machine& machine) {
+DeviceChoice any_device(const CommandLine& command_line, const Machine& machine) {
   switch (command_line.settings.device) {
     case DeviceKind::kAuto:
       return best_device(command_line, machine);
@@ -99,6 +95,20 @@ DeviceChoice choose_device(const CommandLine& command_line, const Machine& machi
       return named_device(command_line, machine);
   }
   return {};
+}
+
+}  // namespace
+
+Machine this_machine() { return {.program_folder = program_folder()}; }
+
+DeviceChoice choose_device(const CommandLine& command_line, const Machine& machine) {
+  DeviceChoice choice = any_device(command_line, machine);
+  const bool draws_philox = command_line.device.generator == DropoutGenerator::kPhilox;
+  if (choice.kind == DeviceKind::kCpu && !draws_philox) {
+    throw Error(Code::kUsage, "the CPU draws dropout by Philox only",
+                "--dropout-generator threefry", "leave it out, or train on a TPU or GPU");
+  }
+  return choice;
 }
 
 void prepare_device(const DeviceChoice& choice, const CommandLine& command_line) {

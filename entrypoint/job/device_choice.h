@@ -24,8 +24,9 @@ Machine this_machine();
 // there with its plugin. Says in one line of the log what it is, unless it is the CPU and there was
 // nothing to choose. Opens no plugin.
 //
-// Throws kUsage if the device that --device names is not there, or if the TPU has several hosts,
-// and kNotFound if its plugin is not there.
+// Throws kUsage if the device that --device names is not there, if the TPU has several hosts, or if
+// the CPU shall draw dropout by another generator than Philox; and kNotFound if the plugin of a
+// device is not there.
 DeviceChoice choose_device(const CommandLine& command_line, const Machine& machine);
 
 // Does what must happen before the chosen plugin is opened; see prepare_cuda().

@@ -57,6 +57,7 @@ std::unique_ptr<Device> make_xla(const Job& job) {
   options.product_dtype = rounds ? DType::kBF16 : DType::kF32;
   options.devices = command_line.device.devices;
   if (options.devices == 0 && on_cpu) options.devices = 1;  // the plugin's four are the same CPUs
+  options.generator = command_line.device.generator;
   options.cache_directory = executables_in(command_line.storage.cache_dir);
   return make_xla_device(options);
 }

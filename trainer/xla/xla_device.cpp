@@ -38,7 +38,8 @@ class XlaDevice final : public Device {
       : plugin_(options.plugin_path, options.deadline_s),
         client_(plugin_, options.deadline_s),
         cache_(options.cache_directory),
-        replicas_{client_, devices_for(client_, options.devices)} {
+        replicas_{client_, devices_for(client_, options.devices)},
+        generator_(options.generator) {
     if (!options.platform.empty() && client_.platform() != options.platform) {
       throw Error(Code::kUsage,
                   cat("the plugin is for ", client_.platform(), ", not for ", options.platform),
@@ -48,13 +49,15 @@ class XlaDevice final : public Device {
     plugin_bytes_ = resident_bytes() - std::min(resident_bytes(), resident_before_);
     const bool is_bf16 = options.product_dtype == DType::kBF16;
     const std::string& kind = replicas_.devices.front().kind;
-    info_ = {.description = cat("xla-", client_.platform(), is_bf16 ? "-bf16" : "-fp32",
-                                kind == client_.platform() ? "" : ", " + kind, ", PJRT ",
-                                plugin_.api_version(), ", ", counted(replicas_.count(), "device")),
-             .product_dtype = options.product_dtype,
-             .updates_in_flight = 1,
-             .peak_flops = static_cast<double>(replicas_.count()) *
-                           peak_flops(kind, options.product_dtype).value_or(0)};
+    info_ = {
+        .description = cat("xla-", client_.platform(), is_bf16 ? "-bf16" : "-fp32",
+                           kind == client_.platform() ? "" : ", " + kind,
+                           generator_ == DropoutGenerator::kThreefry ? ", Threefry" : "", ", PJRT ",
+                           plugin_.api_version(), ", ", counted(replicas_.count(), "device")),
+        .product_dtype = options.product_dtype,
+        .updates_in_flight = 1,
+        .peak_flops = static_cast<double>(replicas_.count()) *
+                      peak_flops(kind, options.product_dtype).value_or(0)};
   }
 
   const EngineInfo& info() const override { return info_; }
@@ -68,7 +71,7 @@ class XlaDevice final : public Device {
   }
   std::unique_ptr<Engine> make_engine(const EngineOptions& options) override {
     try {
-      return std::make_unique<XlaEngine>(info_, options, replicas_, cache_);
+      return std::make_unique<XlaEngine>(info_, options, replicas_, cache_, generator_);
     } catch (const Error& error) {
       throw with_batch_that_fits(error, options, replicas_);
     }
@@ -83,6 +86,7 @@ class XlaDevice final : public Device {
   const PjrtClient client_;
   const ExecutableCache cache_;
   const XlaReplicas replicas_;
+  const DropoutGenerator generator_;
   EngineInfo info_;
   size_t plugin_bytes_ = 0;  // of the host's memory, as the plugin took it to open and to check
 };

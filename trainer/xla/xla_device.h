@@ -6,6 +6,7 @@
 
 #include "storage/base/dtype.h"
 #include "trainer/engine/device.h"
+#include "trainer/model/dropout_generator.h"
 
 namespace berth {
 
@@ -16,6 +17,8 @@ struct XlaDeviceOptions {
   std::string platform{};
   // The type to which large matrix products round their factors, kF32 or kBF16.
   DType product_dtype = DType::kF32;
+  // Philox drops what the CPU engine drops. Threefry may be faster where integer products are slow.
+  DropoutGenerator generator = DropoutGenerator::kPhilox;
   // So many devices of this process compute together, each on a part of every batch. 0: all of
   // them.
   int64_t devices = 0;
@@ -35,10 +38,11 @@ struct XlaDeviceOptions {
 // process is expected to end (pjrt/deadline.h).
 //
 // EngineInfo::description names what decides the bits of results: "xla-cpu-fp32, PJRT 0.115, 2
-// devices". Of the memory that memory_of() tells, `parameters`, `gradients` and `moments` are
-// exact, and the rest is an estimate; nothing is compiled to know it. `plugin` is what this process
-// has grown by while the plugin was opened and checked, and an estimate of what its compiler will
-// take. The memory of a plugin for CPUs is the host's.
+// devices", with ", Threefry" before PJRT where that draws the dropout. Of the memory that
+// memory_of() tells, `parameters`, `gradients` and `moments` are exact, and the rest is an
+// estimate; nothing is compiled to know it. `plugin` is what this process has grown by while the
+// plugin was opened and checked, and an estimate of what its compiler will take. The memory of a
+// plugin for CPUs is the host's.
 std::unique_ptr<Device> make_xla_device(const XlaDeviceOptions& options);
 
 }  // namespace berth

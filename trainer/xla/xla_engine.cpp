@@ -13,12 +13,14 @@
 namespace berth {
 namespace {
 
-ProgramOptions program_options(const EngineOptions& options, DType product_dtype, size_t replicas) {
+ProgramOptions program_options(const EngineOptions& options, DType product_dtype,
+                               DropoutGenerator generator, size_t replicas) {
   return {.config = options.config,
           .lora = options.lora,
           .loss = options.loss,
           .optimizer = options.optimizer,
           .product_dtype = product_dtype,
+          .generator = generator,
           .recomputes = options.limits.recomputes,
           .replicas = static_cast<int64_t>(replicas)};
 }
@@ -62,14 +64,15 @@ struct XlaEngine::Work {
 };
 
 XlaEngine::XlaEngine(const EngineInfo& info, const EngineOptions& options,
-                     const XlaReplicas& replicas, const ExecutableCache& cache)
+                     const XlaReplicas& replicas, const ExecutableCache& cache,
+                     DropoutGenerator generator)
     : info_(info),
       options_(options),
       replicas_(replicas),
       shapes_(
           batch_shapes(options.limits, options.longest, static_cast<int64_t>(replicas.count()))),
       programs_(replicas.client, cache,
-                program_options(options, info.product_dtype, replicas.count())),
+                program_options(options, info.product_dtype, generator, replicas.count())),
       values_(replicas,
               parameter_table(options.config, options.lora, options.optimizer.first_depth),
               XlaTensors::Of::kAll) {

@@ -21,7 +21,7 @@ class XlaEngine final : public Engine {
  public:
   // Throws kMemory where the state does not fit.
   XlaEngine(const EngineInfo& info, const EngineOptions& options, const XlaReplicas& replicas,
-            const ExecutableCache& cache);
+            const ExecutableCache& cache, DropoutGenerator generator = DropoutGenerator::kPhilox);
   ~XlaEngine() override;
 
   const EngineInfo& info() const override { return info_; }

@@ -51,6 +51,15 @@ TEST_F(DeviceChoiceTest, AMachineWithoutAcceleratorsComputesOnItsCpuAndSaysNothi
   EXPECT_EQ(log_.lines(), "");
 }
 
+TEST_F(DeviceChoiceTest, OnlyAcceleratorsDrawDropoutByThreefry) {
+  command_line_.device.generator = DropoutGenerator::kThreefry;
+  refuses(DeviceKind::kAuto, Code::kUsage, "the CPU draws dropout by Philox only");
+  refuses(DeviceKind::kCpu, Code::kUsage, "--dropout-generator threefry");
+  add_tpu();
+  add("lib/libtpu.so");
+  EXPECT_EQ(choose(DeviceKind::kAuto).kind, DeviceKind::kTpu);
+}
+
 TEST_F(DeviceChoiceTest, AutoTakesATpuBeforeAGpuAndSaysSoInOneLine) {
   add("dev/nvidiactl");
   add(kGpuPlugin);

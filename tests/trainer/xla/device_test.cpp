@@ -16,6 +16,11 @@ TEST_F(XlaDevices, TellWhatTheyAre) {
   EXPECT_THAT(open(0, DType::kBF16)->info().description,
               MatchesRegex("xla-cpu-bf16, PJRT 0\\.[0-9]+, [0-9]+ devices"));
   EXPECT_EQ(open(1)->info().updates_in_flight, 1u);
+  // A checkpoint records this, and a job that continues with another description warns.
+  const auto by_threefry = make_xla_device(
+      {.plugin_path = plugin, .generator = DropoutGenerator::kThreefry, .devices = 1});
+  EXPECT_THAT(by_threefry->info().description,
+              MatchesRegex("xla-.*, Threefry, PJRT 0\\.[0-9]+, 1 device"));
 }
 
 TEST_F(XlaDevices, AreOfThePlatformThatWasAskedFor) {

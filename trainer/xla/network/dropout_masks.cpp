@@ -16,34 +16,9 @@ using stablehlo::ElementType;
 using stablehlo::Graph;
 using stablehlo::Value;
 
-Value word(Graph& graph, uint32_t number) {
-  return constant(graph, static_cast<double>(number), ElementType::kU32);
-}
-
-// The high and the low half of a product of 32-bit words.
-std::array<Value, 2> multiply_wide(uint32_t factor, Value x) {
-  const Value product = convert(x, ElementType::kU64) *
-                        constant(x.graph(), static_cast<double>(factor), ElementType::kU64);
-  return {convert(shift_right(product, 32), ElementType::kU32),
-          convert(product, ElementType::kU32)};
-}
-
-// philox4x32() of storage/base/philox.h, element by element.
-std::array<Value, 4> philox(std::array<Value, 4> counter, std::array<Value, 2> key) {
-  Graph& graph = counter[0].graph();
-  for (int round = 0; round < 10; ++round) {
-    const auto [high0, low0] = multiply_wide(0xD2511F53u, counter[0]);
-    const auto [high1, low1] = multiply_wide(0xCD9E8D57u, counter[2]);
-    counter = {high1 ^ counter[1] ^ key[0], low1, high0 ^ counter[3] ^ key[1], low0};
-    key[0] = key[0] + word(graph, 0x9E3779B9u);
-    key[1] = key[1] + word(graph, 0xBB67AE85u);
-  }
-  return counter;
-}
-
 // Bit i of a word is set where element i of a block is dropped: where half i % 2 of word i / 2 of
 // the draw is below the threshold.
-Value decide(const std::array<Value, 4>& draw, uint32_t threshold) {
+Value decide(const RandomWords& draw, uint32_t threshold) {
   Graph& graph = draw[0].graph();
   const Value zero = word(graph, 0);
   Value dropped = zero;
@@ -75,25 +50,27 @@ Value spread_bits(Value dropped, double kept) {
 
 }  // namespace
 
-DropoutMasks::DropoutMasks(Value step_words, int64_t layers, bool together)
-    : step_words_(step_words), layers_(layers), together_(together) {}
+DropoutMasks::DropoutMasks(Value step_words, int64_t layers, bool together,
+                           DropoutGenerator generator)
+    : step_words_(step_words), layers_(layers), together_(together), generator_(generator) {}
 
 // The keys of the sites `site`, site + 4 and so on. Sites are ranges of numbers from 0, 0x40000000
 // and 0x50000000 on; those of the first range begin with 16 beside the layers. The keys of a range
 // are computed together.
-DropoutMasks::Key DropoutMasks::keys_of(uint32_t site, int64_t count) {
+RandomKey DropoutMasks::keys_of(uint32_t site, int64_t count) {
   Graph& graph = step_words_.graph();
   const uint32_t first = site & 0xF0000000u;
   if (!keys_of_range_.contains(first)) {
     const Dims table = {4 + layers_, 4};
     const auto step_word = [&](int64_t i) { return reshape(slice(step_words_, 0, i, i + 1), {}); };
     const Value sites = iota(graph, ElementType::kU32, {4 * table[0]}, 0) + word(graph, first);
-    const auto words = philox({broadcast(step_word(2), table), broadcast(step_word(3), table),
-                               reshape(sites, table), broadcast(word(graph, 0), table)},
-                              {step_word(0), step_word(1)});
+    const auto words = random_words(generator_,
+                                    {broadcast(step_word(2), table), broadcast(step_word(3), table),
+                                     reshape(sites, table), broadcast(word(graph, 0), table)},
+                                    {step_word(0), step_word(1)});
     keys_of_range_[first] = {words[0], words[1]};
   }
-  Key keys = keys_of_range_[first];
+  RandomKey keys = keys_of_range_[first];
   const int64_t row = (site - first) / 4, column = (site - first) % 4;
   for (Value& half : keys) {
     half = reshape(slice(slice(half, 0, row, row + count), 1, column, column + 1), {count});
@@ -112,8 +89,9 @@ Value DropoutMasks::factors(double p, uint32_t site, const Blocks& blocks) {
     Dims shape = blocks[0].shape(), of_blocks;
     shape.insert(shape.begin(), joins ? layers_ - layer : 1);
     for (int64_t i = 1; i <= blocks[0].rank(); ++i) of_blocks.push_back(i);
-    const Key keys = keys_of(site, shape[0]);
-    const auto words = philox(
+    const RandomKey keys = keys_of(site, shape[0]);
+    const auto words = random_words(
+        generator_,
         {broadcast(blocks[0], shape, of_blocks), broadcast(blocks[1], shape, of_blocks),
          broadcast(blocks[2], shape, of_blocks), broadcast(word(step_words_.graph(), 0), shape)},
         {broadcast(keys[0], shape, {0}), broadcast(keys[1], shape, {0})});

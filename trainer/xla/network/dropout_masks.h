@@ -5,12 +5,13 @@
 #include <map>
 #include <vector>
 
+#include "trainer/xla/network/random_words.h"
 #include "trainer/xla/stablehlo/operations.h"
 
 namespace berth {
 
-// Dropout (Srivastava et al. 2014) by counters: Philox 4x32-10 (Salmon et al. 2011) with a key of
-// (seed, step, site) decides from the number of a row and the place in it, as storage/base/philox.h
+// Dropout (Srivastava et al. 2014) by counters: a generator with a key of (seed, step, site)
+// decides from the number of a row and the place in it. kPhilox decides as storage/base/philox.h
 // and the CPU's kernels do. The same numbers are dropped, to the bit.
 class DropoutMasks {
  public:
@@ -18,7 +19,8 @@ class DropoutMasks {
   // number of the model's layers, which have sites (trainer/model/dropout_sites.h). If `together`,
   // the first request for a kind of site draws the masks of that layer and of all behind it, which
   // compiles faster than a draw for each layer. A mask takes half a byte for each element.
-  DropoutMasks(stablehlo::Value step_words, int64_t layers, bool together);
+  DropoutMasks(stablehlo::Value step_words, int64_t layers, bool together,
+               DropoutGenerator generator = DropoutGenerator::kPhilox);
 
   // x [N,K], with each element dropped with probability p or else scaled by 1/(1-p). `rows`, u32
   // [N], are the numbers of its rows.
@@ -33,7 +35,6 @@ class DropoutMasks {
   // A block of eight elements: its number in the row, its head, and the row's number. u32, all of
   // one shape.
   using Blocks = std::array<stablehlo::Value, 3>;
-  using Key = std::array<stablehlo::Value, 2>;  // u32
   // Which elements of blocks are dropped at the sites first, first + 4 and so on: u32 [sites,...].
   struct Draw {
     uint32_t first_site;
@@ -42,12 +43,13 @@ class DropoutMasks {
 
   // What the elements of the blocks [...,n] are multiplied by: f32 [...,8*n].
   stablehlo::Value factors(double p, uint32_t site, const Blocks& blocks);
-  Key keys_of(uint32_t site, int64_t count);
+  RandomKey keys_of(uint32_t site, int64_t count);
 
   stablehlo::Value step_words_;
   int64_t layers_;
   bool together_;
-  std::map<uint32_t, Key> keys_of_range_;  // [sites / 4, 4], by the first site
+  DropoutGenerator generator_;
+  std::map<uint32_t, RandomKey> keys_of_range_;  // [sites / 4, 4], by the first site
   std::map<std::vector<uint32_t>, Draw> draws_;
 };
 

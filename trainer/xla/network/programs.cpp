@@ -61,7 +61,8 @@ class Builder {
     return loss_of(pass_, logits, label_smoothing);
   }
   SummedGradients compute_gradients() {
-    pass_.masks.emplace(step_words_, options_.config.num_hidden_layers, !options_.recomputes);
+    pass_.masks.emplace(step_words_, options_.config.num_hidden_layers, !options_.recomputes,
+                        options_.generator);
     const Loss loss =
         compute_loss(compute_logits(options_.recomputes), options_.loss.label_smoothing);
     return {.gradients = gradients(loss.sum, state_.values),

@@ -7,6 +7,7 @@
 
 #include "storage/base/dtype.h"
 #include "trainer/model/config.h"
+#include "trainer/model/dropout_generator.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/loss_options.h"
 #include "trainer/model/optimizer_options.h"
@@ -26,6 +27,7 @@ struct ProgramOptions {
   // The type to which large matrix products round their factors, kF32 or kBF16. Products with fewer
   // than 16 outputs, sums and everything else are fp32.
   DType product_dtype = DType::kF32;
+  DropoutGenerator generator = DropoutGenerator::kPhilox;
   // Gradient checkpointing: of each layer only the output is kept for the backward pass.
   bool recomputes = false;
   // Copies of the program that run at the same time, each on micro-batches of its own. All of them

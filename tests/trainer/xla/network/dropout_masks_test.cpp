@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "storage/base/philox.h"
@@ -89,6 +90,36 @@ TEST_F(DropoutMasksTest, OfProbabilitiesCountKeysFromTheirSequence) {
       }
     }
   }
+}
+
+// Threefry drops as many as asked, other numbers than Philox and at other sites, and the same ones
+// of a row wherever it lies.
+TEST_F(DropoutMasksTest, ByThreefryDependOnTheSiteAndTheRowOnly) {
+  constexpr int64_t kRows = 64, kColumns = 256;
+  const auto drop = [&](DropoutMasks& masks, uint32_t site, uint64_t first_row, int64_t rows) {
+    std::vector<uint64_t> numbers;
+    for (int64_t r = 0; r < rows; ++r) numbers.push_back(first_row + static_cast<uint64_t>(r));
+    return run(masks.drop(constant(graph_, 1, ElementType::kF32, {rows, kColumns}), 0.1, site,
+                          input(Array::ids({rows}, numbers, ElementType::kU32))));
+  };
+  DropoutMasks masks(step_words_, kLayers, /*together=*/true, DropoutGenerator::kThreefry);
+  DropoutMasks of_layers(step_words_, kLayers, /*together=*/false, DropoutGenerator::kThreefry);
+  const std::vector<double> found = drop(masks, 17, 100, kRows);
+  double dropped = 0, differ = 0;
+  const std::vector<double> by_philox = drop(masks_, 17, 100, kRows);
+  const std::vector<double> of_next_layer = drop(masks, 21, 100, kRows);
+  for (size_t i = 0; i < found.size(); ++i) {
+    dropped += found[i] == 0;
+    differ += (found[i] == 0) != (by_philox[i] == 0);
+    differ += (found[i] == 0) != (of_next_layer[i] == 0);
+  }
+  constexpr double kElements = kRows * kColumns;
+  // Four standard deviations of a binomial distribution are 154 elements.
+  EXPECT_NEAR(dropped, 0.1 * kElements, 154);
+  EXPECT_NEAR(differ, 2 * 0.18 * kElements, 300);
+  EXPECT_EQ(drop(of_layers, 21, 100, kRows), of_next_layer);
+  const std::vector<double> last = drop(of_layers, 17, 100 + kRows - 1, 1);
+  EXPECT_TRUE(std::equal(last.begin(), last.end(), found.end() - kColumns));
 }
 
 TEST_F(DropoutMasksTest, WithProbabilityZeroDropNothing) {
