@@ -9,7 +9,7 @@ plugin=$plugins/pjrt-cpu-0.115.so
 job=(--train-data-file "$sample" --batch-size 4 --max-seq-length 32 --threads 2 --validation-split 0.05)
 
 "$berth" --help >help.txt
-for flag in --device --devices --pjrt-plugin --distribution-strategy --tpu --num-gpus; do
+for flag in --device --devices --pjrt-plugin --dropout-generator --distribution-strategy --tpu --num-gpus; do
   grep -q -- "^  $flag" help.txt || fail "--help does not show $flag"
 done
 
@@ -18,6 +18,7 @@ done
 [ -e /dev/nvidiactl ] || expect 2 'no NVIDIA GPU' "${job[@]}" --job-dir none --device gpu
 expect 2 '--num-gpus 2 and --device tpu ask for different devices' "${job[@]}" --job-dir none --num_gpus 2 --device tpu
 expect 2 'need no plugin' "${job[@]}" --job-dir none --device cpu --pjrt-plugin a.so
+expect 2 'the CPU draws dropout by Philox only' "${job[@]}" --job-dir none --device cpu --dropout-generator threefry
 [ ! -e none ] || fail "a job without a device left a job directory"
 
 # Files that are no plugins.
@@ -104,6 +105,13 @@ done
 losses cpu.log | sort >cpu.txt
 losses first.log second.log third.log | sort >moved.txt
 same_losses "a job that changes its device" cpu.txt moved.txt
+
+# Threefry draws other masks. A checkpoint tells who drew them.
+train threefry.log "${job[@]}" --max-steps 2 --save-steps 2 --job-dir threefry "${xla[@]}" --dropout-generator threefry
+grep -q '"kernels": *"xla-cpu-fp32, Threefry' threefry/checkpoints/step-00000002/state.json || fail "state.json does not tell of Threefry"
+rm -f threefry/metrics.json
+train back.log "${job[@]}" --max-steps 2 --save-steps 2 --job-dir threefry "${xla[@]}"
+grep -q 'was computed with xla-cpu-fp32, Threefry' back.log || fail "nothing tells that the generator changed"
 
 # Evaluation and prediction.
 for device in cpu xla; do
