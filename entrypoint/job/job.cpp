@@ -4,6 +4,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/log.h"
+#include "storage/base/text.h"
 #include "storage/base/thread_pool.h"
 #include "trainer/cpu/cpu_device.h"
 #include "trainer/xla/xla_device.h"
@@ -59,6 +60,8 @@ std::unique_ptr<Device> make_xla(const Job& job) {
   if (options.devices == 0 && on_cpu) options.devices = 1;  // the plugin's four are the same CPUs
   options.generator = command_line.device.generator;
   options.cache_directory = executables_in(command_line.storage.cache_dir);
+  const AcceleratorEnvironment& environment = command_line.device.environment;
+  options.compiler_environment = cat(environment.xla_flags, "\n", environment.tpu_flags);
   return make_xla_device(options);
 }
 

@@ -57,7 +57,8 @@ Platform read_platform(const Environment& environment) {
                            .named_libraries = text("PJRT_NAMES_AND_LIBRARY_PATHS"),
                            .tpu_hosts = text("TPU_WORKER_HOSTNAMES"),
                            .skips_metadata = !text("TPU_SKIP_MDS_QUERY").empty(),
-                           .xla_flags = text("XLA_FLAGS")};
+                           .xla_flags = text("XLA_FLAGS"),
+                           .tpu_flags = text("LIBTPU_INIT_ARGS")};
   platform.emulator_host = text("STORAGE_EMULATOR_HOST");
   platform.credentials.application_credentials = text("GOOGLE_APPLICATION_CREDENTIALS");
   platform.credentials.gcloud_directory = text("CLOUDSDK_CONFIG");

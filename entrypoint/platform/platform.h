@@ -25,7 +25,8 @@ struct AcceleratorEnvironment {
   // TPU_SKIP_MDS_QUERY is set: libtpu does not ask the metadata server, so that it also starts on
   // machines that do not look like Google's.
   bool skips_metadata = false;
-  std::string xla_flags{};  // XLA_FLAGS
+  std::string xla_flags{};  // XLA_FLAGS, for every compiler of XLA
+  std::string tpu_flags{};  // LIBTPU_INIT_ARGS, for that of libtpu
 };
 
 // What the environment says. It is read once at start, and every flag outranks it.

@@ -37,7 +37,7 @@ class XlaDevice final : public Device {
   explicit XlaDevice(const XlaDeviceOptions& options)
       : plugin_(options.plugin_path, options.deadline_s),
         client_(plugin_, options.deadline_s),
-        cache_(options.cache_directory),
+        cache_(options.cache_directory, options.compiler_environment, options.compile_deadline_s),
         replicas_{client_, devices_for(client_, options.devices)},
         generator_(options.generator) {
     if (!options.platform.empty() && client_.platform() != options.platform) {

@@ -7,6 +7,7 @@
 #include "storage/base/dtype.h"
 #include "trainer/engine/device.h"
 #include "trainer/model/dropout_generator.h"
+#include "trainer/xla/pjrt/executable.h"
 
 namespace berth {
 
@@ -25,8 +26,13 @@ struct XlaDeviceOptions {
   // A local folder for compiled programs; see trainer/xla/pjrt/executable_cache.h on who may write
   // to it. Empty: every process compiles its programs anew.
   std::string cache_directory{};
+  // What the process's environment tells the compiler, such as the value of XLA_FLAGS. It decides
+  // what is compiled, so that a program that was compiled under another one is not taken from the
+  // cache.
+  std::string compiler_environment{};
   // So long may the plugin take to load, and so long to find its devices.
   double deadline_s = 60;
+  double compile_deadline_s = kCompileDeadlineS;  // So long may it take to compile one program.
 };
 
 // The devices of a PJRT plugin, such as TPUs or GPUs. Loads the plugin, makes its client, and

@@ -358,8 +358,12 @@ TEST(Platform, IsReadOnceFromTheEnvironment) {
     const std::string_view wanted = name;
     if (wanted == "AIP_MODEL_DIR") return "gs://b/model/";
     if (wanted == "COLUMNS") return "132";
+    if (wanted == "XLA_FLAGS") return "--xla_a=1";
+    if (wanted == "LIBTPU_INIT_ARGS") return "--xla_b=2";
     return nullptr;
   });
+  EXPECT_EQ(platform.accelerators.xla_flags, "--xla_a=1");
+  EXPECT_EQ(platform.accelerators.tpu_flags, "--xla_b=2");
   EXPECT_EQ(platform.model_dir, "gs://b/model/");
   EXPECT_EQ(platform.checkpoint_dir, "");
   EXPECT_EQ(platform.columns, 132);

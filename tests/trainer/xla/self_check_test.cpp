@@ -28,6 +28,17 @@ TEST_F(SelfCheckTest, PluginThatCannotCompileIsRefused) {
                          "another version of the plugin"));
 }
 
+TEST_F(SelfCheckTest, PluginThatHangsWhileItCompilesIsRefused) {
+  control->hangs = "Client_Compile";
+  {
+    const PjrtClient passing(plugin);
+    EXPECT_THAT([&] { check_computes_correctly(passing, ExecutableCache("", "", 0.05)); },
+                ThrowsCode(Code::kUsage, "did not compile a program within 0.05 s"));
+  }
+  control->released = true;  // the thread that was left behind ends, and its client with it
+  EXPECT_TRUE(eventually([&] { return control->alive.size() == 1; }));
+}
+
 TEST_F(SelfCheckTest, OutOfMemoryIsNoFaultOfThePlugin) {
   fail("Client_BufferFromHostBuffer", PJRT_Error_Code_RESOURCE_EXHAUSTED);
   EXPECT_THAT([&] { check_computes_correctly(client, ExecutableCache("")); },

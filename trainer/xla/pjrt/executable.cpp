@@ -2,27 +2,50 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "storage/base/text.h"
 #include "trainer/xla/pjrt/api.h"
+#include "trainer/xla/pjrt/deadline.h"
 
 namespace berth {
 
-PjrtExecutable PjrtExecutable::compile(const PjrtClient& client, std::string_view program,
-                                       const PjrtCompileOptions& options) {
+namespace {
+
+PJRT_LoadedExecutable* compiled(const PjrtPlugin& plugin, PJRT_Client* client, std::string program,
+                                const std::string& options) {
   constexpr std::string_view kFormat = "mlir";
-  const std::string proto = serialized(options);
   auto code = pjrt_args<PJRT_Program>(PJRT_Program_STRUCT_SIZE);
-  code.code = const_cast<char*>(program.data());  // only read
+  code.code = program.data();
   code.code_size = program.size();
   code.format = kFormat.data();
   code.format_size = kFormat.size();
   auto compilation = PJRT_ARGS(Client_Compile);
-  compilation.client = client.handle().get();
+  compilation.client = client;
   compilation.program = &code;
-  compilation.compile_options = proto.data();
-  compilation.compile_options_size = proto.size();
-  return {client, PJRT_CALL(client.plugin(), Client_Compile, args = compilation).executable};
+  compilation.compile_options = options.data();
+  compilation.compile_options_size = options.size();
+  return PJRT_CALL(plugin, Client_Compile, args = compilation).executable;
+}
+
+}  // namespace
+
+PjrtExecutable PjrtExecutable::compile(const PjrtClient& client, std::string_view program,
+                                       const PjrtCompileOptions& options, double deadline_s) {
+  struct Work {
+    std::shared_ptr<PJRT_Client> client;  // destroyed after what was made with it
+    PjrtOwned<PJRT_LoadedExecutable> loaded{};
+  };
+  const auto compile = [plugin = client.plugin(), shared = client.handle(),
+                        text = std::string(program), proto = serialized(options)] {
+    return Work{shared, plugin.own(compiled(plugin, shared.get(), text, proto))};
+  };
+  const Error late(Code::kUsage,
+                   cat("the plugin did not compile a program within ", deadline_s, " s"),
+                   client.plugin().path(), "use another version of the plugin, or a smaller model");
+  Work work = run_within<Work>(deadline_s, compile, late);
+  return {client.plugin(), std::move(work.loaded)};
 }
 
 PjrtExecutable PjrtExecutable::load(const PjrtClient& client, std::string_view serialized) {
@@ -36,18 +59,19 @@ PjrtExecutable PjrtExecutable::load(const PjrtClient& client, std::string_view s
     if (error.code() == Code::kMemory || error.code() == Code::kUsage) throw;
     throw Error(Code::kCorrupt, error.problem(), error.where(), "compile the program again");
   }
-  return {client, loading.loaded_executable};
+  return {client.plugin(), client.plugin().own(loading.loaded_executable)};
 }
 
-PjrtExecutable::PjrtExecutable(const PjrtClient& client, PJRT_LoadedExecutable* loaded)
-    : plugin_(&client.plugin()), loaded_(plugin_->own(loaded)) {
-  executable_ = plugin_->own(
-      PJRT_CALL(*plugin_, LoadedExecutable_GetExecutable, args.loaded_executable = loaded)
+PjrtExecutable::PjrtExecutable(const PjrtPlugin& plugin, PjrtOwned<PJRT_LoadedExecutable> loaded)
+    : plugin_(&plugin), loaded_(std::move(loaded)) {
+  executable_ = plugin.own(
+      PJRT_CALL(plugin, LoadedExecutable_GetExecutable, args.loaded_executable = loaded_.get())
           .executable);
   outputs_ =
-      PJRT_CALL(*plugin_, Executable_NumOutputs, args.executable = executable_.get()).num_outputs;
-  replicas_ = PJRT_CALL(*plugin_, LoadedExecutable_AddressableDevices, args.executable = loaded)
-                  .num_addressable_devices;
+      PJRT_CALL(plugin, Executable_NumOutputs, args.executable = executable_.get()).num_outputs;
+  replicas_ =
+      PJRT_CALL(plugin, LoadedExecutable_AddressableDevices, args.executable = loaded_.get())
+          .num_addressable_devices;
 }
 
 std::string PjrtExecutable::serialize() const {

@@ -27,6 +27,9 @@ struct PjrtProgramMemory {
   int64_t total() const { return arguments + outputs - aliased + temporary + code; }
 };
 
+// BERT-large takes minutes on a slow host, and more time than this no user waits.
+constexpr double kCompileDeadlineS = 30 * 60;
+
 // The arguments of one replica, in the order of the program's parameters.
 using PjrtArguments = std::vector<const PjrtBuffer*>;
 
@@ -47,9 +50,11 @@ struct PjrtResults {
 class PjrtExecutable {
  public:
   // Compiles. Throws kInternal, with the compiler's message, for a program or an option that the
-  // plugin does not accept, and kMemory where the program does not fit.
+  // plugin does not accept, kMemory where the program does not fit, and kUsage where it takes
+  // longer than `deadline_s` seconds. See deadline.h for what a plugin that hangs leaves behind.
   static PjrtExecutable compile(const PjrtClient& client, std::string_view program,
-                                const PjrtCompileOptions& options = {});
+                                const PjrtCompileOptions& options = {},
+                                double deadline_s = kCompileDeadlineS);
   // Loads what serialize() returned for a client of the same plugin on the same kind of device.
   // Throws kCorrupt where the plugin does not accept it, and kUsage where it cannot load. Plugins
   // trust these bytes: never pass any that were not checked against damage.
@@ -72,7 +77,7 @@ class PjrtExecutable {
   std::optional<double> flops() const;  // of one execution on one device, as the compiler counts
 
  private:
-  PjrtExecutable(const PjrtClient& client, PJRT_LoadedExecutable* loaded);
+  PjrtExecutable(const PjrtPlugin& plugin, PjrtOwned<PJRT_LoadedExecutable> loaded);
 
   const PjrtPlugin* plugin_;
   PjrtOwned<PJRT_LoadedExecutable> loaded_;

@@ -23,11 +23,12 @@ std::string instruction_set() {
 }
 
 std::string key_of(const PjrtClient& client, std::string_view program,
-                   const PjrtCompileOptions& options) {
+                   const PjrtCompileOptions& options, const std::string& compiler_environment) {
   std::error_code ignored;
   Hash128 hash;
   hash.add(program);
   hash.add(serialized(options));
+  hash.add(compiler_environment);
   // Not every plugin has a version of its own in platform_version. Its file's size tells builds
   // apart, where the time of the file would differ between two containers with the same plugin.
   hash.add(client.plugin().api_version());
@@ -63,15 +64,17 @@ void store_entry(const PjrtExecutable& executable, const std::string& path) {
 
 std::string ExecutableCache::entry_path(const PjrtClient& client, std::string_view program,
                                         const PjrtCompileOptions& options) const {
-  return (std::filesystem::path(folder_) / (key_of(client, program, options) + ".xla")).string();
+  return (std::filesystem::path(folder_) /
+          (key_of(client, program, options, compiler_environment_) + ".xla"))
+      .string();
 }
 
 PjrtExecutable ExecutableCache::compile(const PjrtClient& client, std::string_view program,
                                         const PjrtCompileOptions& options) const {
-  if (folder_.empty()) return PjrtExecutable::compile(client, program, options);
+  if (folder_.empty()) return PjrtExecutable::compile(client, program, options, deadline_s_);
   const std::string path = entry_path(client, program, options);
   if (auto cached = load_entry(client, path)) return std::move(*cached);
-  PjrtExecutable executable = PjrtExecutable::compile(client, program, options);
+  PjrtExecutable executable = PjrtExecutable::compile(client, program, options, deadline_s_);
   store_entry(executable, path);
   return executable;
 }

@@ -11,16 +11,23 @@ namespace berth {
 // Compiled programs in a folder, because compiling a large one takes tens of seconds.
 //
 // An entry's name is a 128-bit hash of all that decides what the compiler makes: the program, the
-// options, the plugin's file and versions, the kind and number of the devices and, on the platform
-// "cpu", the instruction set of this machine. An entry is written to a temporary name and then
-// renamed, so several processes may share a folder. Whoever can write to the folder can make this
-// program run any code: it must be as trusted as the program itself. Nothing is ever removed.
+// options, the compiler's environment, the plugin's file and versions, the kind and number of the
+// devices and, on the platform "cpu", the instruction set of this machine. An entry is written to a
+// temporary name and then renamed, so several processes may share a folder. Whoever can write to
+// the folder can make this program run any code: it must be as trusted as the program itself.
+// Nothing is ever removed.
 //
 // Thread-safe.
 class ExecutableCache {
  public:
   // `folder` is local, and is made when the first entry is written. "" caches nothing.
-  explicit ExecutableCache(std::string folder) : folder_(std::move(folder)) {}
+  // `compiler_environment` is what the process's environment tells the compiler, in any form.
+  // compile() waits `deadline_s` seconds for one program.
+  explicit ExecutableCache(std::string folder, std::string compiler_environment = "",
+                           double deadline_s = kCompileDeadlineS)
+      : folder_(std::move(folder)),
+        compiler_environment_(std::move(compiler_environment)),
+        deadline_s_(deadline_s) {}
 
   // Returns the program, loaded from its entry or else compiled and then stored. A damaged entry,
   // and one that the plugin does not accept, is compiled anew after one warning. An entry that
@@ -33,7 +40,8 @@ class ExecutableCache {
                          const PjrtCompileOptions& options) const;
 
  private:
-  std::string folder_;
+  std::string folder_, compiler_environment_;
+  double deadline_s_;
 };
 
 }  // namespace berth

@@ -49,6 +49,7 @@ TEST_F(ExecutableCacheTest, EverythingThatDecidesTheProgramIsInTheKey) {
   EXPECT_NE(first, cache.entry_path(client, "copy outputs=4", {}));
   EXPECT_NE(first, cache.entry_path(client, "copy outputs=3", {.replicas = 2}));
   EXPECT_NE(first, cache.entry_path(client, "copy outputs=3", {.flags = {{"a", true}}}));
+  EXPECT_NE(first, ExecutableCache(folder, "--xla_a=1").entry_path(client, "copy outputs=3", {}));
   control->devices = 1;
   EXPECT_NE(first, cache.entry_path(PjrtClient(plugin), "copy outputs=3", {}));
   control->minor_version = 71;

@@ -71,6 +71,22 @@ TEST_F(ExecutableTest, TellsNothingIfThePluginFailsToTell) {
   EXPECT_FALSE(program.flops().has_value());
 }
 
+TEST_F(ExecutableTest, HangingCompilationEndsAtTheDeadline) {
+  control->hangs = "Client_Compile";
+  {
+    const PjrtPlugin passing(BERTH_FAKE_PLUGIN);
+    const PjrtClient shared(passing);
+    EXPECT_THAT(
+        [&] { PjrtExecutable::compile(shared, "copy", {}, 0.05); },
+        ThrowsCode(Code::kUsage, "the plugin did not compile a program within 0.05 s; use"));
+  }
+  // The thread that is left behind destroys what it gets too late, and then its client.
+  EXPECT_EQ(control->calls["Client_Destroy"], 0);
+  control->released = true;
+  EXPECT_TRUE(eventually([&] { return control->calls["Client_Destroy"] == 1; }));
+  EXPECT_TRUE(eventually([&] { return control->alive.size() == 1; }));
+}
+
 TEST_F(ExecutableTest, IsTheSameAfterSerialization) {
   const std::string bytes = PjrtExecutable::compile(client, "copy replicas=2").serialize();
   EXPECT_EQ(bytes, "copy replicas=2");
