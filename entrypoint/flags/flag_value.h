@@ -100,6 +100,17 @@ FlagValue real_value(Place at, RealRange range) {
           [at](const CommandLine& line) { return real_text(at(line)); }};
 }
 
+// For std::optional<double>.
+template <typename Place>
+FlagValue optional_real_value(Place at, RealRange range) {
+  return {"X", false,
+          [=](CommandLine& line, std::string_view value) { at(line) = parse_real(value, range); },
+          [at](const CommandLine& line) -> std::string {
+            const std::optional<double> value = at(line);
+            return value ? real_text(*value) : "";
+          }};
+}
+
 // For bool and std::optional<bool>.
 template <typename Place>
 FlagValue switch_value(Place at) {

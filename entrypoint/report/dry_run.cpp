@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "entrypoint/memory/memory_text.h"
+#include "entrypoint/report/bar_line.h"
 #include "storage/base/counted.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
@@ -50,6 +51,7 @@ std::string to_text(const DryRun& dry_run) {
   std::string text = row("examples", cat(job.train_examples, " to train on, ", job.eval_examples,
                                          " to evaluate on, ", counted(job.num_labels, "label"))) +
                      row("updates", cat(job.total_steps, " of ", most_of_update(job))) +
+                     row("learning rate", number_text("%.2g", job.peak_learning_rate)) +
                      row("parameters", cat(job.parameters)) + row("kernels", job.kernels) + "\n";
   text += rows(host_parts(dry_run.memory)) +
           row("memory", human_bytes(dry_run.memory.on_host()) + " at most") +
@@ -75,6 +77,7 @@ std::string to_json(const DryRun& dry_run) {
                              {"total_steps", job.total_steps},
                              {"batch_size", job.batch_size},
                              {"token_budget", job.token_budget},
+                             {"peak_learning_rate", job.peak_learning_rate},
                              {"parameters", job.parameters},
                              {"kernels", job.kernels},
                              {"memory", memory}});

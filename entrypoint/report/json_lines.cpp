@@ -40,6 +40,7 @@ void JsonLines::on_start(const JobReport& report) {
   line["batch_size"] = report.batch_size;
   if (report.token_budget > 0) line["token_budget"] = report.token_budget;
   line["epochs"] = number(report.epochs);
+  line["peak_learning_rate"] = number(report.peak_learning_rate);
   line["kernels"] = report.kernels;
   write_line(write_, line);
 }

@@ -69,7 +69,8 @@ void Progress::on_start(const JobReport& report) {
   std::string text =
       cat(counted(report.train_examples, "example"), " to train on, ", report.eval_examples,
           " to evaluate on, ", counted(report.num_labels, "label"), "; ", report.parameters,
-          " parameters; ", counted(report.total_steps, "update"), " of ", size_of_update(report));
+          " parameters; ", counted(report.total_steps, "update"), " of ", size_of_update(report),
+          "; learning rate ", number_text("%.2g", report.peak_learning_rate));
   if (!report.kernels.empty()) text += cat("; kernels ", report.kernels);
   if (report.first_step > 0) text += cat("; resuming after update ", report.first_step);
   line_.print(text);

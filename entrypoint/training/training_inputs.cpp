@@ -6,6 +6,7 @@
 #include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "trainer/loop/schedule.h"
 
 namespace berth {
 namespace {
@@ -48,6 +49,8 @@ TrainingInputs read_inputs(const Job& job) {
   ModelDescription model = describe_model(*folder, settings.model, settings.data);
   require_exportable(settings, model.config);
   require_layers_to_freeze(settings.training.optimization, model.config);
+  std::optional<double>& rate = resolved.settings.training.optimization.learning_rate;
+  if (!rate) rate = default_learning_rate(model.config.hidden_size);
   job.stop_point();
   TrainingRows rows = load_training_rows(job.storage, settings, resolved.sources, model.config);
   model.config.task = rows.task;

@@ -46,6 +46,7 @@ JobReport make_report(const TrainingInputs& inputs, TrainingData& data, const Pl
           .token_budget = settings.training.token_budget,
           .num_labels = static_cast<int64_t>(inputs.rows.labels.size()),
           .epochs = updates.epochs,
+          .peak_learning_rate = settings.training.optimization.learning_rate.value(),
           .kernels = device.info().description};
 }
 

@@ -19,6 +19,7 @@ struct JobReport {
   int64_t token_budget = 0;  // the most tokens of an update; 0 means no limit
   int64_t num_labels = 0;
   double epochs = 0;
+  double peak_learning_rate = 0;
   std::string kernels{};
 };
 

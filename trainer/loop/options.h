@@ -62,7 +62,7 @@ struct ModelOptions {
 };
 
 struct OptimizationOptions {
-  double learning_rate = 5e-5;
+  std::optional<double> learning_rate{};  // the peak; empty: default_learning_rate() (schedule.h)
   ScheduleType lr_scheduler_type = ScheduleType::kLinear;
   double lr_power = 1;  // of the polynomial schedule
   double lr_end = 0;    // the rate at which decreasing schedules end

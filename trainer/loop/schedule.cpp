@@ -30,6 +30,14 @@ double Schedule::rate(int64_t steps_done) const {
   }
 }
 
+double default_learning_rate(int64_t hidden_size) {
+  constexpr double kBertWidth = 768, kHighest = 1e-3;
+  const double narrowness = std::max(1.0, kBertWidth / static_cast<double>(hidden_size));
+  const double rate = std::min(kHighest, kBertLearningRate * std::pow(narrowness, 1.5));
+  const double two_digits = std::pow(10.0, 1 - std::floor(std::log10(rate)));
+  return std::round(rate * two_digits) / two_digits;
+}
+
 int64_t warmup_steps(double warmup_ratio, int64_t total_steps) {
   return static_cast<int64_t>(std::ceil(warmup_ratio * static_cast<double>(total_steps)));
 }

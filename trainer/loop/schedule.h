@@ -29,6 +29,12 @@ class Schedule {
   ScheduleOptions options_;
 };
 
+// The peak rate where none is given. From BERT-base's width of 768 on it is that of Hugging Face's
+// Trainer. A narrower encoder needs larger steps: kBertLearningRate (768 / hidden_size)^1.5, and
+// 1e-3 at most. bench/README.md has measurements. Rounded to two digits, because people read it.
+inline constexpr double kBertLearningRate = 5e-5;
+double default_learning_rate(int64_t hidden_size);
+
 // ceil(ratio x total), as the Hugging Face Trainer rounds.
 int64_t warmup_steps(double warmup_ratio, int64_t total_steps);
 

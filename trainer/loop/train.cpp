@@ -22,7 +22,7 @@ constexpr size_t kMostRollbacks = 2;
 
 ScheduleOptions schedule_options(const OptimizationOptions& options, int64_t total_steps) {
   return {.type = options.lr_scheduler_type,
-          .peak_rate = options.learning_rate,
+          .peak_rate = options.learning_rate.value_or(kBertLearningRate),
           .warmup_steps =
               options.warmup_steps.value_or(warmup_steps(options.warmup_ratio, total_steps)),
           .total_steps = total_steps,

@@ -32,7 +32,7 @@ TEST_F(FlagsTest, DefaultsAreThoseOfTheTrainerAndTheTutorial) {
   EXPECT_EQ(settings.mode, Mode::kTrainAndEval);
   EXPECT_EQ(settings.training.epochs, 3);
   EXPECT_EQ(settings.training.batch_size, 8);
-  EXPECT_EQ(settings.training.optimization.learning_rate, 5e-5);
+  EXPECT_EQ(settings.training.optimization.learning_rate, std::nullopt);  // by the width
   EXPECT_EQ(settings.training.optimization.warmup_ratio, 0.1);
   EXPECT_EQ(settings.training.optimization.weight_decay, 0.01);
   EXPECT_EQ(settings.training.optimization.max_grad_norm, 1.0);

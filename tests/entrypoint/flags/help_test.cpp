@@ -29,7 +29,7 @@ TEST(Help, ShowsEveryVisibleFlagWithItsDefault) {
       EXPECT_THAT(help, HasSubstr("\n  --" + flag.name));
     }
   }
-  EXPECT_THAT(help, HasSubstr("(default: 5e-5)"));
+  EXPECT_THAT(help, HasSubstr("(default: 0.1)"));
   EXPECT_THAT(help, HasSubstr("--train_batch_size]"));
 }
 

@@ -17,6 +17,7 @@ DryRun example() {
                   .total_steps = 195,
                   .batch_size = 16,
                   .num_labels = 4,
+                  .peak_learning_rate = 5e-5,
                   .kernels = "cpu"},
           .memory = {.program = size_t{40} << 20,
                      .tables = 1024,
@@ -33,6 +34,7 @@ TEST(DryRunText, HasALineForEachNumber) {
   EXPECT_EQ(to_text(example()),
             "examples      612 to train on, 68 to evaluate on, 4 labels\n"
             "updates       195 of 16 examples\n"
+            "learning rate 5e-05\n"
             "parameters    751876\n"
             "kernels       cpu\n"
             "\n"
@@ -88,6 +90,7 @@ TEST(DryRunJson, IsOneObjectOnOneLine) {
   const Json object = parse_json(text);
   EXPECT_EQ(object["train_examples"], 612);
   EXPECT_EQ(object["total_steps"], 195);
+  EXPECT_EQ(object["peak_learning_rate"], 5e-5);
   const Json& memory = object["memory"];
   EXPECT_EQ(memory["activations_bytes"], size_t{2} << 30);
   EXPECT_EQ(memory["limit_bytes"], uint64_t{1} << 30);

@@ -32,6 +32,7 @@ class ProgressTest : public testing::Test {
                          .batch_size = 32,
                          .num_labels = 4,
                          .epochs = epochs,
+                         .peak_learning_rate = 7.3e-4,
                          .kernels = "avx2"});
   }
   std::string step(int64_t number, bool log = false) {
@@ -157,7 +158,7 @@ TEST_F(ProgressTest, WithoutATerminalLoggedStepsAreLines) {
   is_terminal_ = false;
   EXPECT_EQ(shown([&] { start(282, 3); }),
             "9000 examples to train on, 1000 to evaluate on, 4 labels; 4386436 parameters; 846 "
-            "updates of 32; kernels avx2\n");
+            "updates of 32; learning rate 0.00073; kernels avx2\n");
   EXPECT_EQ(step(124), "");
   EXPECT_EQ(step(125, true), "Epoch 1/3  125/282  412 ex/s  ETA 0:56  loss 0.512  lr 4.1e-05\n");
   EXPECT_EQ(shown([&] { progress().on_evaluating(1, 2); }), "");

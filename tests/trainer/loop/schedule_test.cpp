@@ -83,6 +83,14 @@ TEST(LinearSchedule, StaysAtZeroPastTheEnd) {
 }
 
 // The trainer of transformers computes math.ceil(total * ratio) in floating point.
+TEST(DefaultLearningRate, IsLargerForNarrowEncoders) {
+  EXPECT_DOUBLE_EQ(default_learning_rate(1024), 5e-5);
+  EXPECT_DOUBLE_EQ(default_learning_rate(768), 5e-5);
+  EXPECT_DOUBLE_EQ(default_learning_rate(384), 1.4e-4);
+  EXPECT_DOUBLE_EQ(default_learning_rate(128), 7.3e-4);
+  EXPECT_DOUBLE_EQ(default_learning_rate(16), 1e-3);
+}
+
 TEST(WarmupSteps, RoundUpAsTheTrainerDoes) {
   EXPECT_EQ(warmup_steps(0.1, 30), 3);
   EXPECT_EQ(warmup_steps(0.1, 70), 7);
