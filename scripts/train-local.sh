@@ -26,9 +26,9 @@ for argument; do
   previous=$argument
 done
 
-# The learning rate and the number of epochs suit a model of this size. The caller's flags come last and override them.
+# The number of epochs suits a model of this size. The caller's flags come last and override these.
 "$binary" --train-data-file "$sample" --job-dir "$job" \
-  --epochs 5 --learning-rate 5e-4 --batch-size 16 "$@"
+  --epochs 5 --batch-size 16 "$@"
 
 echo
 echo "job directory: $job"

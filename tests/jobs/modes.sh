@@ -64,7 +64,7 @@ expect 5 'belong to another job' --train-data-file "$sample" --max-steps 6 --bat
 
 # --dry-run writes no files and prints the size of the job.
 expect 0 'finished' --train-data-file "$sample" --job-dir dry --dry-run --batch-size 16 --log-format json
-grep -q '^{"train_examples":612,.*"total_steps":117,.*"total_bytes":[0-9]*,' out.txt || fail "no estimate: $(cat out.txt)"
+grep -q '^{"train_examples":1800,.*"total_steps":339,.*"total_bytes":[0-9]*,' out.txt || fail "no estimate: $(cat out.txt)"
 [ -z "$(ls -A dry 2>/dev/null)" ] || fail "a dry run left $(ls dry)"
 expect 0 'finished' --train-data-file "$sample" --job-dir job --dry-run --max-steps 6 --batch-size 4
 grep -q '^activations  *[0-9.]* MiB' out.txt || fail "no estimate of a finished job: $(cat out.txt)"
@@ -79,7 +79,7 @@ awk -v a="$whole" -v b="$step" 'BEGIN { exit !(a > 0 && (a - b) ^ 2 < 1e-8) }' |
 # With --token-budget every row is seen once in each epoch.
 expect 0 'finished' --train-data-file "$sample" --job-dir by-tokens --token-budget 2000 --epochs 1 \
   --gradient-accumulation-steps 2
-grep -q '"examples": 612,' by-tokens/metrics.json || fail "--token-budget left rows out"
+grep -q '"examples": 1800,' by-tokens/metrics.json || fail "--token-budget left rows out"
 
 # Records of token ids need no vocabulary. The spellings of the TensorFlow tutorial are accepted.
 expect 0 'finished' --mode prepare --train-data-file "$sample" --model job/model --export-dir tutorial
@@ -89,7 +89,7 @@ expect 0 'finished' --mode=train_and_eval "${tutorial[@]}" --train_data_path=tut
 expect 0 'finished' --mode=eval "${tutorial[@]}"
 grep -q '"accuracy"' out.txt || fail "the tutorial's eval prints no accuracy"
 expect 0 'finished' --mode=predict "${tutorial[@]}"
-[ "$(wc -l <ids/test_results.tsv)" = 68 ] || fail "the tutorial's predict wrote $(wc -l <ids/test_results.tsv) rows"
+[ "$(wc -l <ids/test_results.tsv)" = 200 ] || fail "the tutorial's predict wrote $(wc -l <ids/test_results.tsv) rows"
 
 # Prediction uses the sequence length with which the job was trained, not the default. It does not need the meta data.
 expect 0 'finished' --mode prepare --train-data-file "$sample" --model job/model --export-dir short --max-seq-length 24
