@@ -28,7 +28,7 @@ PjrtOwned<PJRT_Client> create_within(double deadline_s, const PjrtPlugin& plugin
   // The plugin is copied, because a thread that has to be left behind may outlive it.
   const auto create = [plugin] { return plugin.own(PJRT_CALL(plugin, Client_Create).client); };
   const Error late(Code::kUsage, cat("found no devices within ", deadline_s, " s"), plugin.path(),
-                   "check that this machine has its device, or raise the limit");
+                   "check that this machine has its device, and that no other program uses it");
   try {
     return run_within<PjrtOwned<PJRT_Client>>(deadline_s, create, late);
   } catch (const Error& error) {

@@ -96,7 +96,7 @@ TEST_F(PluginTest, HangingInitializationEndsAtTheDeadline) {
   EXPECT_THAT([] { PjrtPlugin(BERTH_FAKE_PLUGIN, 0.05); },
               ThrowsCode(Code::kUsage,
                          "the plugin did not start within 0.05 s; check that this "
-                         "machine has its device, or raise the limit"));
+                         "machine has its device, and that no other program uses it"));
   control->released = true;
   EXPECT_TRUE(eventually([&] { return control->calls["Plugin_Initialize"] == 1; }));
 }
