@@ -12,10 +12,7 @@ namespace berth {
 namespace {
 
 // The first `size` bytes of the path of `uri`, as a Uri.
-Uri start_of(const Uri& uri, size_t size) {
-  const std::string path = uri.path().substr(0, size);
-  return Uri::parse(uri.is_local() ? path : cat(uri.scheme(), "://", uri.host(), "/", path));
-}
+Uri start_of(const Uri& uri, size_t size) { return uri.with_path(uri.path().substr(0, size)); }
 
 // Does the work of find_archive(). Unless `as_whole`, an archive at the end of `uri` does not
 // count.

@@ -20,8 +20,7 @@ bool is_web(const Uri& uri) { return uri.scheme().starts_with("http"); }
 
 // Another path in the same bucket, host or file system. An empty local path becomes ".".
 Uri with_path(const Uri& uri, const std::string& path) {
-  if (!uri.is_local()) return Uri::parse(cat(uri.scheme(), "://", uri.host(), "/", path));
-  return Uri::parse(path.empty() ? "." : path);
+  return uri.with_path(uri.is_local() && path.empty() ? "." : path);
 }
 
 // The directory that contains `uri`, without a trailing slash except for the root.

@@ -14,6 +14,8 @@ bool is_known(std::string_view scheme) {
   return std::find(std::begin(kSchemes), std::end(kSchemes), scheme) != std::end(kSchemes);
 }
 
+bool is_web_scheme(std::string_view scheme) { return scheme == "http" || scheme == "https"; }
+
 // Returns the scheme before "://" (RFC 3986 section 3.1) in lower case, or an empty string.
 std::string scheme_of(std::string_view text) {
   const size_t colon = text.find("://");
@@ -53,6 +55,10 @@ Uri Uri::parse(std::string_view text) {
   const size_t slash = std::min(rest.find('/'), rest.size());
   uri.scheme_ = scheme;
   uri.host_ = rest.substr(0, slash);
+  if (const size_t at = uri.host_.rfind('@'); at != std::string::npos && is_web_scheme(scheme)) {
+    uri.user_info_ = uri.host_.substr(0, at + 1);
+    uri.host_.erase(0, at + 1);
+  }
   if (uri.is_local()) {
     if (uri.host_ != "" && uri.host_ != "localhost") {
       throw Error(Code::kUsage, cat("files of the host ", quoted(uri.host_), " cannot be read"),
@@ -64,7 +70,8 @@ Uri Uri::parse(std::string_view text) {
     return uri;
   }
   if (uri.host_.empty()) {
-    throw Error(Code::kUsage, scheme == "gs" ? "no bucket" : "no host", quoted(text),
+    throw Error(Code::kUsage, scheme == "gs" ? "no bucket" : "no host",
+                quoted(uri.user_info_.empty() ? text : uri.to_string()),
                 cat("write ", scheme, scheme == "gs" ? "://bucket/object" : "://host/path"));
   }
   if (slash < rest.size()) uri.path_ = rest.substr(slash + 1);
@@ -89,11 +96,18 @@ std::string Uri::to_string() const {
   return is_local() ? path_ : cat(scheme_, "://", host_, "/", without_query());
 }
 
-std::string Uri::url() const { return is_local() ? path_ : cat(scheme_, "://", host_, "/", path_); }
+std::string Uri::url() const {
+  return is_local() ? path_ : cat(scheme_, "://", user_info_, host_, "/", path_);
+}
+
+Uri Uri::with_path(std::string path) const {
+  Uri other = *this;
+  other.path_ = std::move(path);
+  return other;
+}
 
 std::string Uri::without_query() const {
-  const bool has_query = scheme_ == "http" || scheme_ == "https";
-  return has_query ? path_.substr(0, path_.find_first_of("?#")) : path_;
+  return is_web_scheme(scheme_) ? path_.substr(0, path_.find_first_of("?#")) : path_;
 }
 
 }  // namespace berth

@@ -29,15 +29,19 @@ class Uri {
 
   // Appends `child`, a relative path with "/" between its parts.
   Uri operator/(std::string_view child) const;
+  // Another path in the same bucket, host or file system.
+  Uri with_path(std::string path) const;
   std::string file_name() const;  // the last part of the path; empty after a trailing "/"
-  std::string to_string() const;  // without a URL's query, which may contain a key
-  std::string url() const;        // the complete address, with the query
+  // For people and records: without what may be secret, a URL's query, user and password.
+  std::string to_string() const;
+  std::string url() const;  // the complete address
   bool operator==(const Uri&) const = default;
 
  private:
   std::string without_query() const;  // the path without a URL's query
 
   std::string scheme_ = "file", host_, path_;
+  std::string user_info_;  // of a URL: "user:password@", or empty
 };
 
 // Selects the bytes [offset, offset + length) that exist.

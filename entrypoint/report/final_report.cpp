@@ -8,6 +8,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/json.h"
+#include "storage/base/secrets.h"
 
 namespace berth {
 namespace {
@@ -33,9 +34,9 @@ std::string dump(const FinalReport& report, size_t text_limit) {
 FinalReport report_of(const Error& error) {
   return {.code = exit_code(error.code()),
           .reason = std::string(reason(error.code())),
-          .what = error.problem(),
-          .where = error.where(),
-          .hint = error.hint(),
+          .what = without_known_secrets(error.problem()),
+          .where = without_known_secrets(error.where()),
+          .hint = without_known_secrets(error.hint()),
           .checkpoint = ""};
 }
 

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <mutex>
 
+#include "storage/base/secrets.h"
+
 namespace berth {
 namespace {
 
@@ -16,7 +18,8 @@ void set_log_sink(LogSink new_sink) {
   sink = std::move(new_sink);
 }
 
-void log(LogLevel level, const std::string& line) {
+void log(LogLevel level, const std::string& text) {
+  const std::string line = without_known_secrets(text);
   const std::lock_guard lock(mutex);
   if (sink) {
     sink(level, line);

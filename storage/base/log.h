@@ -7,13 +7,15 @@ namespace berth {
 
 enum class LogLevel { kError, kWarning, kInfo, kDebug };
 
-// Receives the log lines. The sink is the program's only mutable global besides the stop flag. Set
-// it once at start, before any thread runs. Until then, lines go to standard error.
+// Receives the log lines. The sink, the stop flag and the known secrets (secrets.h) are the
+// program's only mutable globals. Set it once at start, before any thread runs. Until then, lines
+// go to standard error.
 using LogSink = std::function<void(LogLevel, const std::string& line)>;
 void set_log_sink(LogSink sink);
 
-// Thread-safe: only one thread at a time calls the sink. `line` contains no newline.
-void log(LogLevel level, const std::string& line);
+// Thread-safe: only one thread at a time calls the sink. `text` contains no newline.
+// The sink gets it without known secrets.
+void log(LogLevel level, const std::string& text);
 
 inline void log_error(const std::string& line) { log(LogLevel::kError, line); }
 inline void log_warning(const std::string& line) { log(LogLevel::kWarning, line); }

@@ -1,8 +1,9 @@
 #include "storage/google/secret_text.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
+
+#include "storage/base/secrets.h"
 
 namespace berth {
 namespace {
@@ -20,14 +21,7 @@ std::string without_secrets(std::string_view text, const std::vector<std::string
                             size_t limit) {
   // A secret shorter than eight bytes is searched for as a whole.
   text = text.substr(0, 4 * limit);
-  std::vector<bool> is_secret(text.size());
-  for (const std::string_view secret : secrets) {
-    const size_t window = std::min(secret.size(), kLongestShared + 1);
-    for (size_t begin = 0; window > 0 && begin + window <= text.size(); ++begin) {
-      if (secret.find(text.substr(begin, window)) == std::string_view::npos) continue;
-      std::fill_n(is_secret.begin() + static_cast<ptrdiff_t>(begin), window, true);
-    }
-  }
+  const std::vector<bool> is_secret = secret_bytes(text, secrets, kLongestShared + 1);
   std::string shown;
   for (size_t i = 0; i < text.size() && shown.size() < limit; ++i) {
     if (!is_secret[i]) {

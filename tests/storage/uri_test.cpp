@@ -44,6 +44,21 @@ TEST(Uri, KeepsPortAndQueryOfWebAddresses) {
   EXPECT_EQ(uri.file_name(), "a");
 }
 
+TEST(Uri, ShowsNoUserAndPassword) {
+  const Uri uri = Uri::parse("https://user:pa%40ss@host:8080/a/b.csv?key=c@d");
+  EXPECT_EQ(uri.host(), "host:8080");
+  EXPECT_EQ(uri.to_string(), "https://host:8080/a/b.csv");
+  EXPECT_EQ(uri.url(), "https://user:pa%40ss@host:8080/a/b.csv?key=c@d");
+  EXPECT_EQ(uri.with_path("a/c.csv").url(), "https://user:pa%40ss@host:8080/a/c.csv");
+  EXPECT_EQ(Uri::parse("https://host/a@b").url(), "https://host/a@b");
+  try {
+    Uri::parse("https://user:password@/a");
+    ADD_FAILURE() << "a URL without a host";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find("password"), std::string::npos) << error.what();
+  }
+}
+
 TEST(Uri, RefusesInvalidUris) {
   for (const std::string& text : {""s, "gs://"s, "gs:///a"s, "http://"s, "s3://bucket/a"s, "a\0b"s,
                                   "file://"s, "file://elsewhere/a"s, "gs:/bucket/a"s}) {
