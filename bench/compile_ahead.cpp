@@ -73,14 +73,9 @@ PJRT_TopologyDescription* describe(const PjrtPlugin& plugin, const std::string& 
 }
 
 PJRT_Executable* compile(const PjrtPlugin& plugin, const PJRT_TopologyDescription* topology,
-                         const std::string& text, const PjrtCompileOptions& options) {
-  const std::string format = "mlir", proto = serialized(options);
-  std::string program = text;
-  auto code = pjrt_args<PJRT_Program>(PJRT_Program_STRUCT_SIZE);
-  code.code = program.data();
-  code.code_size = program.size();
-  code.format = format.data();
-  code.format_size = format.size();
+                         std::string module, const PjrtCompileOptions& options) {
+  const std::string proto = serialized(options);
+  PJRT_Program code = pjrt_program(module);
   auto compilation = PJRT_ARGS(Compile);
   compilation.topology = topology;
   compilation.program = &code;

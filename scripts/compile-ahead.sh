@@ -29,10 +29,13 @@ if [ "$device" = gpu ]; then
   export LD_LIBRARY_PATH=$(printf '%s:' "$folder"/nvidia/*/lib)${LD_LIBRARY_PATH:-}
   export XLA_FLAGS=--xla_gpu_cuda_data_dir=$folder/nvidia/cuda_nvcc
 fi
-for shape in "fp32 tiny 32" "bf16 tiny 32" "bf16 base 32"; do
+# PRECISION MODEL BATCH LENGTH REPLICAS
+shapes=("fp32 tiny 32 128 1" "bf16 tiny 32 128 1")
+case $device in
+  tpu) shapes+=("fp32 tiny 32 128 4") ;;
+  gpu) shapes+=("bf16 base 32 128 1") ;;
+esac
+for shape in "${shapes[@]}"; do
   # shellcheck disable=SC2086
-  build/release/bench/compile_ahead "$folder/$file" $topology $shape 128
+  build/release/bench/compile_ahead "$folder/$file" $topology $shape
 done
-if [ "$device" = tpu ]; then
-  build/release/bench/compile_ahead "$folder/$file" $topology fp32 tiny 32 128 4
-fi

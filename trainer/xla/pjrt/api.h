@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "storage/base/error.h"
 #include "trainer/xla/pjrt/plugin.h"
@@ -11,6 +13,10 @@
 // Calls of PJRT's C interface. Only .cpp files of this folder, and one of bench/, include this
 // header.
 namespace berth {
+
+// What to do where a plugin does not start or finds no device.
+inline constexpr const char* kDeviceHint =
+    "check that this machine has its device, and that no other program uses it";
 
 // Whether a plugin has this function. A table is as long as its struct_size says, so that an older
 // plugin's ends before the functions that came later: nothing at or beyond it may be read.
@@ -59,6 +65,17 @@ Args pjrt_call(const PjrtPlugin& plugin, PJRT_Error* (*PJRT_Api::*function)(Args
     __VA_ARGS__;                                                            \
     return args;                                                            \
   }())
+
+// A StableHLO module, as text or as MLIR bytecode, for the plugin's compiler. Borrows `module`.
+inline PJRT_Program pjrt_program(std::string& module) {
+  static constexpr std::string_view kFormat = "mlir";
+  auto program = pjrt_args<PJRT_Program>(PJRT_Program_STRUCT_SIZE);
+  program.code = module.data();
+  program.code_size = module.size();
+  program.format = kFormat.data();
+  program.format_size = kFormat.size();
+  return program;
+}
 
 // The floating-point operations of one execution on one device, as the compiler counts them;
 // nullopt where it counts none. Throws where the plugin cannot tell.

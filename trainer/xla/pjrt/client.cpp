@@ -28,7 +28,7 @@ PjrtOwned<PJRT_Client> create_within(double deadline_s, const PjrtPlugin& plugin
   // The plugin is copied, because a thread that has to be left behind may outlive it.
   const auto create = [plugin] { return plugin.own(PJRT_CALL(plugin, Client_Create).client); };
   const Error late(Code::kUsage, cat("found no devices within ", deadline_s, " s"), plugin.path(),
-                   "check that this machine has its device, and that no other program uses it");
+                   kDeviceHint);
   try {
     return run_within<PjrtOwned<PJRT_Client>>(deadline_s, create, late);
   } catch (const Error& error) {
@@ -54,7 +54,7 @@ PjrtClient::PjrtClient(const PjrtPlugin& plugin, double deadline_s)
   }
   if (!devices_.empty()) return;
   throw Error(Code::kUsage, "the plugin has no device that this process can use", plugin_.path(),
-              "check that this machine has its device and that no other process uses it");
+              kDeviceHint);
 }
 
 std::vector<int> PjrtClient::default_device_ids(int replicas) const {

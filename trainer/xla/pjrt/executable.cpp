@@ -15,12 +15,7 @@ namespace {
 
 PJRT_LoadedExecutable* compiled(const PjrtPlugin& plugin, PJRT_Client* client, std::string program,
                                 const std::string& options) {
-  constexpr std::string_view kFormat = "mlir";
-  auto code = pjrt_args<PJRT_Program>(PJRT_Program_STRUCT_SIZE);
-  code.code = program.data();
-  code.code_size = program.size();
-  code.format = kFormat.data();
-  code.format_size = kFormat.size();
+  PJRT_Program code = pjrt_program(program);
   auto compilation = PJRT_ARGS(Client_Compile);
   compilation.client = client;
   compilation.program = &code;

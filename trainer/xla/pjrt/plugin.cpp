@@ -78,7 +78,7 @@ PjrtPlugin::PjrtPlugin(std::string path, double deadline_s) : path_(std::move(pa
     return table;
   };
   const Error late(Code::kUsage, cat("the plugin did not start within ", deadline_s, " s"), path_,
-                   "check that this machine has its device, and that no other program uses it");
+                   kDeviceHint);
   table_ = run_within<const PJRT_Api*>(deadline_s, open, late);
 }
 
