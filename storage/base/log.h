@@ -8,8 +8,8 @@ namespace berth {
 enum class LogLevel { kError, kWarning, kInfo, kDebug };
 
 // Receives the log lines. The sink, the stop flag and the known secrets (secrets.h) are the
-// program's only mutable globals. Set it once at start, before any thread runs. Until then, lines
-// go to standard error.
+// program's only mutable globals. Set the sink once at start, before any thread runs. Until then,
+// lines go to standard error.
 using LogSink = std::function<void(LogLevel, const std::string& line)>;
 void set_log_sink(LogSink sink);
 

@@ -7,18 +7,19 @@
 namespace berth {
 namespace {
 
-constexpr size_t kShortestSecret = 8, kSharedWithSecret = 16;
+constexpr size_t kShortestSecret = 8, kSharedWithSecret = 16, kMostSecrets = 32;
 
 std::mutex secrets_mutex;
-std::vector<std::string> known_secrets;
+std::vector<std::string> known_secrets;  // the last one is the newest
 
 }  // namespace
 
 void remember_secret(std::string_view secret) {
   if (secret.size() < kShortestSecret) return;
   const std::lock_guard lock(secrets_mutex);
-  if (std::find(known_secrets.begin(), known_secrets.end(), secret) == known_secrets.end())
-    known_secrets.emplace_back(secret);
+  std::erase(known_secrets, secret);
+  if (known_secrets.size() == kMostSecrets) known_secrets.erase(known_secrets.begin());
+  known_secrets.emplace_back(secret);
 }
 
 std::string without_known_secrets(std::string_view text) {

@@ -12,8 +12,10 @@ namespace berth {
 // or makes a secret calls remember_secret(), for each form in which it is sent. The log and the
 // final report pass through without_known_secrets().
 
-// Thread-safe. Remembers `secret` until the process ends. One of fewer than eight bytes is not
-// remembered, because such text occurs by chance.
+// Thread-safe. Remembers `secret`. Of all secrets the last 32 are kept, so that a job of weeks,
+// which gets a new token every hour, does not compare each line with all of them: call it again
+// when a secret is used again. One of fewer than eight bytes is not remembered, because such text
+// occurs by chance.
 void remember_secret(std::string_view secret);
 
 // Thread-safe. Each passage that has sixteen bytes or more in common with a remembered secret, or a

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "storage/base/log.h"
 #include "tests/support/captured_log.h"
 
@@ -22,6 +24,17 @@ TEST(KnownSecrets, AreNotTextThatOccursByChance) {
   remember_secret("batch");
   remember_secret("");
   EXPECT_EQ(without_known_secrets("the batch"), "the batch");
+}
+
+TEST(KnownSecrets, AreTheNewest) {
+  remember_secret("kept-by-its-use");
+  for (int i = 0; i < 100; ++i) {
+    remember_secret("hourly-token-" + std::to_string(i));
+    remember_secret("kept-by-its-use");
+  }
+  EXPECT_EQ(without_known_secrets("kept-by-its-use"), "...");
+  EXPECT_EQ(without_known_secrets("hourly-token-99"), "...");
+  EXPECT_EQ(without_known_secrets("hourly-token-0"), "hourly-token-0");
 }
 
 TEST(KnownSecrets, DoNotReachTheLog) {
