@@ -29,6 +29,7 @@ const std::vector<Floor> kFloors = {
     {"storage", {"storage/base", "storage/http", "storage/google"}},
     {"storage/formats", {"storage/base"}},
     {"trainer/text", {"storage/base"}},
+    {"trainer/corpus", {"storage/base", "trainer/text"}},
     {"trainer/metrics", {"storage/base"}},
     {"trainer/model", {"storage/base"}},
     {"trainer/cpu/kernels", {"storage/base", "trainer/model"}},

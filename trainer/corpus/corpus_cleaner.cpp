@@ -1,0 +1,96 @@
+#include "trainer/corpus/corpus_cleaner.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+constexpr size_t kExcerptBytes = 160;
+
+// At most kExcerptBytes of the text from `begin` on, cut between characters.
+std::string excerpt(std::string_view text, size_t begin = 0) {
+  const auto is_inside = [&](size_t at) {
+    return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
+  };
+  while (begin > 0 && is_inside(begin)) --begin;
+  size_t end = std::min(text.size(), begin + kExcerptBytes);
+  while (end > begin && is_inside(end)) --end;
+  return std::string(text.substr(begin, end - begin));
+}
+
+// How a text was changed, from a little before the first difference on.
+CleaningExample change(std::string where, std::string_view before, std::string_view after) {
+  const auto first = std::mismatch(before.begin(), before.end(), after.begin(), after.end()).first;
+  const auto at = static_cast<size_t>(first - before.begin());
+  const size_t begin = at < 20 ? 0 : at - 20;
+  return {std::move(where), excerpt(before, begin), excerpt(after, begin)};
+}
+
+std::string similarity_text(double similarity) {
+  char text[64];
+  std::snprintf(text, sizeof text, "similarity %.2f to kept document ", similarity);
+  return text;
+}
+
+}  // namespace
+
+CorpusCleaner::CorpusCleaner(const CleaningOptions& options, ThreadPool& threads)
+    : options_(options),
+      threads_(threads),
+      judges_(static_cast<size_t>(threads.size()), DocumentJudge(options)),
+      sketches_(options.near_duplicate_threshold) {}
+
+// Applies the rules that compare a document with those before it.
+void CorpusCleaner::compare(JudgedDocument& judged) {
+  if (options_.drops_duplicates && !hashes_.insert(judged.hash)) {
+    judged.rule = CleaningRule::kDuplicate;
+    return;
+  }
+  if (options_.near_duplicate_threshold <= 0) return;
+  if (const auto similar = sketches_.find_or_add(judged.sketch)) {
+    judged.rule = CleaningRule::kNearDuplicate;
+    judged.because = cat(similarity_text(similar->similarity), similar->index + 1);
+  }
+}
+
+void CorpusCleaner::count(std::string_view text, JudgedDocument& judged,
+                          const std::function<std::string()>& where) {
+  report_.read.add(text);
+  if (judged.text != text) {
+    report_.changed.add(text);
+    if (report_.changes.size() < CleaningReport::kExamples) {
+      report_.changes.push_back(change(where(), text, judged.text));
+    }
+  }
+  if (!judged.rule) return report_.kept.add(judged.text);
+  const auto rule = static_cast<size_t>(*judged.rule);
+  report_.removed[rule].add(text);
+  std::vector<CleaningExample>& examples = report_.examples[rule];
+  if (examples.size() >= CleaningReport::kExamples) return;
+  examples.push_back({where(), excerpt(text), std::move(judged.because)});
+}
+
+void CorpusCleaner::clean(std::span<const std::string> texts,
+                          const std::function<std::string(size_t index)>& where,
+                          const std::function<void(std::string_view text)>& keep) {
+  if (judged_.size() < texts.size()) judged_.resize(texts.size());
+  threads_.parallel_for(
+      static_cast<int64_t>(texts.size()), 16, [&](int64_t begin, int64_t end, int thread) {
+        DocumentJudge& judge = judges_[static_cast<size_t>(thread)];
+        for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+          judge.judge(texts[i], judged_[i]);
+        }
+      });
+  for (size_t i = 0; i < texts.size(); ++i) {
+    JudgedDocument& judged = judged_[i];
+    if (!judged.rule) compare(judged);
+    count(texts[i], judged, [&] { return where(i); });
+    if (!judged.rule) keep(judged.text);
+  }
+  report_.memory_bytes = hashes_.memory_bytes() + sketches_.memory_bytes();
+}
+
+}  // namespace berth

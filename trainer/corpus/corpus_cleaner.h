@@ -1,0 +1,81 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/base/thread_pool.h"
+#include "trainer/corpus/cleaning_rules.h"
+#include "trainer/corpus/document_judge.h"
+#include "trainer/corpus/near_duplicates.h"
+#include "trainer/corpus/text_hash.h"
+
+namespace berth {
+
+// How many documents, and how many bytes of text.
+struct DocumentCount {
+  uint64_t documents = 0, bytes = 0;
+  void add(std::string_view text) {
+    ++documents;
+    bytes += text.size();
+  }
+};
+
+// One document of which the report tells.
+struct CleaningExample {
+  std::string where;    // "a.jsonl, document 7"
+  std::string excerpt;  // the beginning of its text
+  std::string because;  // what was measured; for changed documents, what the excerpt became
+};
+
+// What cleaning did.
+struct CleaningReport {
+  static constexpr size_t kExamples = 3;
+
+  DocumentCount read, kept;
+  DocumentCount changed;  // documents, kept or not, whose text normalization changed
+  std::vector<CleaningExample> changes;
+  std::array<DocumentCount, kCleaningRules> removed{};  // by CleaningRule; bytes as read
+  std::array<std::vector<CleaningExample>, kCleaningRules> examples{};
+  uint64_t memory_bytes = 0;  // what finding duplicates takes
+};
+
+// Cleans a corpus. Documents come in batches, in the order of the corpus, and those that are kept
+// come out in the same order. Of equal or similar documents the first is kept. A document is
+// compared with those that were kept, so the similarity does not spread from one to the next. What
+// is kept does not depend on the number of threads or on the size of batches.
+//
+// Memory: hashes of the kept documents, no text. Equal documents are found by 16 bytes for each and
+// similar ones by 192 bytes, or 30 and 300 bytes with the room that the tables keep free. Not
+// thread-safe; uses all threads of the pool, which must outlive it.
+class CorpusCleaner {
+ public:
+  CorpusCleaner(const CleaningOptions& options, ThreadPool& threads);
+
+  // `where(i)` says where document i of the batch stands. It is called for examples only. `keep` is
+  // called for each document that is kept, with its text after cleaning.
+  void clean(std::span<const std::string> texts,
+             const std::function<std::string(size_t index)>& where,
+             const std::function<void(std::string_view text)>& keep);
+
+  const CleaningReport& report() const { return report_; }
+
+ private:
+  void compare(JudgedDocument& judged);
+  void count(std::string_view text, JudgedDocument& judged,
+             const std::function<std::string()>& where);
+
+  const CleaningOptions options_;
+  ThreadPool& threads_;
+  std::vector<DocumentJudge> judges_;   // one for each thread
+  std::vector<JudgedDocument> judged_;  // of the batch
+  TextHashSet hashes_;
+  NearDuplicateIndex sketches_;
+  CleaningReport report_;
+};
+
+}  // namespace berth
