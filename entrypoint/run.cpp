@@ -9,6 +9,7 @@
 #include "entrypoint/modes/preparation.h"
 #include "entrypoint/modes/seeds.h"
 #include "entrypoint/modes/tokenization.h"
+#include "entrypoint/modes/tokenizer_training.h"
 #include "entrypoint/modes/training.h"
 #include "entrypoint/report/job_output.h"
 #include "entrypoint/report/transfer_log.h"
@@ -35,6 +36,7 @@ DeviceChoice device_for(const CommandLine& command_line) {
     case Mode::kTokenize:
     case Mode::kInspect:
     case Mode::kConvert:
+    case Mode::kTrainTokenizer:
       break;
   }
   return {};
@@ -78,6 +80,8 @@ void run(const CommandLine& command_line, const Platform& platform, const std::a
       return run_inspection(job);
     case Mode::kConvert:
       return run_conversion(job);
+    case Mode::kTrainTokenizer:
+      return run_tokenizer_training(job);
   }
 }
 

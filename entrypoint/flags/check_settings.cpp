@@ -55,6 +55,10 @@ void check_files(const CommandLine& command_line) {
     case Mode::kConvert:
       need(settings.model.model, "--model", "convert");
       return need(settings.output.export_dir, "--export-dir", "convert");
+    case Mode::kTrainTokenizer:
+      need(data.train_data_file, "--train-data-file", "train_tokenizer");
+      if (!settings.output.job_dir.empty()) return;
+      return need(settings.output.export_dir, "--export-dir", "train_tokenizer");
   }
   if (settings.output.job_dir.empty() && settings.model.model.empty()) {
     throw Error(Code::kUsage, "no model is given", "",

@@ -11,6 +11,7 @@
 #include "storage/open_storage.h"
 #include "trainer/loop/options.h"
 #include "trainer/model/dropout_generator.h"
+#include "trainer/text/training/tokenizer_trainer.h"
 
 namespace berth {
 
@@ -30,6 +31,7 @@ struct ToolOptions {
   bool add_special_tokens = true;     // tokenize
   bool json = false;                  // inspect
   PreparedFileOptions prepared{};     // prepare
+  TokenizerTrainingOptions tokenizer{};  // train_tokenizer; lower case is set by --do-lower-case
 };
 
 // TensorFlow's --distribution_strategy, as far as it says which devices compute.

@@ -13,7 +13,8 @@ FlagValue mode_value() {
                                         {"prepare", Mode::kPrepare},
                                         {"tokenize", Mode::kTokenize},
                                         {"inspect", Mode::kInspect},
-                                        {"convert", Mode::kConvert}});
+                                        {"convert", Mode::kConvert},
+                                        {"train_tokenizer", Mode::kTrainTokenizer}});
   value.hint = "MODE";
   return value;
 }
@@ -26,10 +27,13 @@ std::vector<Flag> evaluation_flags() {
       {"mode",
        {},
        kSaving,
-       "What to do: train, train_and_eval, eval, predict, export_only, prepare, tokenize, inspect "
-       "or convert. eval and predict use the finished model of --job-dir, or --model. export_only "
+       "What to do: train, train_and_eval, eval, predict, export_only, prepare, tokenize, inspect, "
+       "convert or train_tokenizer. eval and predict use the finished model of --job-dir, or "
+       "--model. export_only "
        "writes the best checkpoint of --job-dir, or --model, to --export-dir. prepare writes the "
-       "rows that training would read as TFRecords. tokenize, inspect and convert run no model.",
+       "rows that training would read as TFRecords. train_tokenizer learns a vocabulary from the "
+       "texts "
+       "of --train-data-file. tokenize, inspect and convert run no model.",
        mode_value()},
       {"eval-steps",
        {},

@@ -84,6 +84,33 @@ std::vector<Flag> tool_flags() {
        .value = choice_value<bool>(tool(&ToolOptions::prepared, &PreparedFileOptions::gzip),
                                    {{"none", false}, {"gzip", true}}),
        .in_settings = false},
+      {.name = "tokenizer-type",
+       .aliases = {},
+       .group = kTools,
+       .help = "For --mode train_tokenizer: the algorithm.",
+       .value = choice_value<TokenizerType>(
+           tool(&ToolOptions::tokenizer, &TokenizerTrainingOptions::type),
+           {{"wordpiece", TokenizerType::kWordPiece}}),
+       .in_settings = false},
+      {.name = "vocab-size",
+       .aliases = {},
+       .group = kTools,
+       .help =
+           "For --mode train_tokenizer: how many pieces the vocabulary may have, special tokens "
+           "included.",
+       .value = integer_value(tool(&ToolOptions::tokenizer, &TokenizerTrainingOptions::vocab_size),
+                              {0, 10'000'000}),
+       .default_text = "30522, as BERT",
+       .in_settings = false},
+      {.name = "min-frequency",
+       .aliases = {},
+       .group = kTools,
+       .help =
+           "For --mode train_tokenizer: how often two pieces must occur side by side before they "
+           "are merged into one.",
+       .value = integer_value(
+           tool(&ToolOptions::tokenizer, &TokenizerTrainingOptions::min_frequency), {0, kAnyCount}),
+       .in_settings = false},
       {.name = "export-format",
        .aliases = {},
        .group = kTools,

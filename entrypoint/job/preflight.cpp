@@ -82,6 +82,7 @@ void preflight(Storage& storage, const Settings& settings) {
   const bool trains = settings.mode == Mode::kTrain || settings.mode == Mode::kTrainAndEval;
   const bool prepares = settings.mode == Mode::kPrepare;
   const bool exports = settings.mode == Mode::kExportOnly || settings.mode == Mode::kConvert;
+  const bool trains_tokenizer = settings.mode == Mode::kTrainTokenizer;
   const DataOptions& data = settings.data;
   const OutputOptions& output = settings.output;
   Checks checks(storage);
@@ -102,6 +103,11 @@ void preflight(Storage& storage, const Settings& settings) {
   checks.add("vocab-file", settings.model.vocab_file, check_file);
   if (trains || settings.mode == Mode::kPredict) {
     checks.add("job-dir", output.job_dir, check_writable);
+  }
+  if (trains_tokenizer) {
+    const bool has_export_dir = !output.export_dir.empty();
+    checks.add(has_export_dir ? "export-dir" : "job-dir",
+               has_export_dir ? output.export_dir : output.job_dir, check_writable);
   }
   if (trains || prepares || exports) checks.add("export-dir", output.export_dir, check_writable);
   if (trains) {

@@ -21,7 +21,8 @@ enum class Mode {
   kPrepare,
   kTokenize,
   kInspect,
-  kConvert
+  kConvert,
+  kTrainTokenizer
 };
 enum class Init { kPretrained, kRandom };
 

@@ -83,7 +83,7 @@ std::string BertTokenizer::token(int32_t id) const {
 
 void BertTokenizer::append_words(const Normalizer& normalizer, std::string_view text,
                                  Tokens& tokens) const {
-  WordSplitter words(wordpiece_, tokens.enough, tokens.ids);
+  auto words = word_splitter(wordpiece_, tokens.enough, tokens.ids);
   normalizer.normalize(text, words);
   words.end_word();
 }

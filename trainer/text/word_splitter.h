@@ -1,7 +1,10 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "trainer/text/unicode.h"
@@ -9,18 +12,17 @@
 
 namespace berth {
 
-// A sink for a Normalizer that does the work of BertPreTokenizer and WordPiece. It collects the
-// words between whitespace, takes each punctuation character as a word of its own, and appends
-// their ids. Both arguments must outlive it. Not thread-safe; use one for each text.
-class WordSplitter {
+// A sink for a Normalizer that splits text as BertPreTokenizer does: it collects the words between
+// whitespace, and takes each punctuation character as a word of its own. Not thread-safe.
+//
+// `take(word, num_chars, hash)` receives each word and returns false to stop. The bytes of a word
+// are complete only if it has at most `max_chars` characters. They are valid until take() returns.
+// `hash` is WordPiece::hash_step() applied to them, starting with WordPiece::kHashSeed.
+template <typename Take>
+class WordCollector {
  public:
-  // Stops once `ids` holds `enough` ids, or soon after.
-  WordSplitter(const WordPiece& wordpiece, size_t enough, std::vector<int32_t>& ids)
-      : wordpiece_(wordpiece),
-        enough_(enough),
-        max_chars_(wordpiece.options().max_input_chars_per_word),
-        ids_(ids),
-        word_(4 * size_t{max_chars_}) {}
+  WordCollector(size_t max_chars, Take take)
+      : max_chars_(max_chars), take_(std::move(take)), word_(4 * max_chars) {}
 
   bool ascii(char c) {
     const AsciiKind kind = kAsciiKinds[static_cast<unsigned char>(c)];
@@ -43,17 +45,13 @@ class WordSplitter {
     return !alone || end_word();
   }
 
-  // Appends the ids of the current word, if there is one. Call it after the last character.
+  // Passes on the current word, if there is one. Call it after the last character.
   bool end_word() {
     if (chars_ == 0) return true;
-    if (chars_ <= max_chars_) {
-      wordpiece_.append({word_.data(), size_bytes_}, hash_, ids_);
-    } else {
-      ids_.push_back(wordpiece_.unk_id());
-    }
+    const bool goes_on = take_(std::string_view(word_.data(), size_bytes_), chars_, hash_);
     chars_ = size_bytes_ = 0;
     hash_ = WordPiece::kHashSeed;
-    return ids_.size() < enough_;
+    return goes_on;
   }
 
  private:
@@ -83,14 +81,27 @@ class WordSplitter {
     return end_word();
   }
 
-  const WordPiece& wordpiece_;
-  const size_t enough_;
   const size_t max_chars_;
-  std::vector<int32_t>& ids_;
+  Take take_;
   std::vector<char> word_;
   size_t size_bytes_ = 0;
   size_t chars_ = 0;
   uint64_t hash_ = WordPiece::kHashSeed;
 };
+
+// Returns a WordCollector that appends the ids of the words to `ids`. It stops once `ids` holds
+// `enough` ids, or soon after. Both arguments must outlive it.
+inline auto word_splitter(const WordPiece& wordpiece, size_t enough, std::vector<int32_t>& ids) {
+  const size_t max_chars = wordpiece.options().max_input_chars_per_word;
+  return WordCollector(max_chars, [&wordpiece, max_chars, enough, &ids](
+                                      std::string_view word, size_t num_chars, uint64_t hash) {
+    if (num_chars <= max_chars) {
+      wordpiece.append(word, hash, ids);
+    } else {
+      ids.push_back(wordpiece.unk_id());
+    }
+    return ids.size() < enough;
+  });
+}
 
 }  // namespace berth

@@ -1,0 +1,111 @@
+#include "entrypoint/job/text_files.h"
+
+#include <utility>
+
+#include "storage/archive.h"
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "storage/expand.h"
+#include "storage/formats/row_readers.h"
+#include "storage/formats/tfrecord.h"
+#include "trainer/data/cell_text.h"
+#include "trainer/data/find_columns.h"
+#include "trainer/loop/plain_records.h"
+#include "trainer/loop/tfds_folder.h"
+
+namespace berth {
+namespace {
+
+class TextsOfTable final : public TextRows {
+ public:
+  TextsOfTable(std::unique_ptr<RowReader> reader, const ColumnChoice& choice)
+      : reader_(std::move(reader)),
+        columns_(find_columns(reader_->columns(), choice, LabelNeed::kIgnored)) {}
+
+  bool next(TextBlock& block) override {
+    const size_t before = block.rows();
+    while (block.bytes.size() < kTextBlockBytes && reader_->next(row_)) {
+      append(row_[columns_.text], block);
+      if (columns_.text_pair) append(row_[*columns_.text_pair], block);
+    }
+    return block.rows() > before;
+  }
+
+ private:
+  static void append(const Cell& cell, TextBlock& block) {
+    const std::optional<std::string> text = plain_text(cell);
+    if (text && !text->empty()) block.append(*text);
+  }
+
+  std::unique_ptr<RowReader> reader_;
+  FoundColumns columns_;
+  Row row_;
+};
+
+[[noreturn]] void refuse(const std::string& name) {
+  throw Error(Code::kBadData, "is neither a text file nor a table, judging by its name", name,
+              "a text file ends in .txt, and a table in .csv, .tsv, .jsonl, .ndjson, .json, "
+              ".pickle or .pkl");
+}
+
+}  // namespace
+
+bool names_text_lines(std::string_view file_name) {
+  return lower_ascii(file_name).ends_with(".txt") || file_name.find('.') == std::string_view::npos;
+}
+
+TextFiles::TextFiles(Storage& storage, const std::string& path, std::string text_column,
+                     std::string text_pair_column)
+    : storage_(storage),
+      text_column_(std::move(text_column)),
+      text_pair_column_(std::move(text_pair_column)) {
+  files_ = expand(storage, Uri::parse(path), [](std::string_view name) {
+    const std::string_view plain = without_compression_suffix(name);
+    return names_text_lines(plain) || is_table(plain) || names_records(plain);
+  });
+  for (const Uri& file : files_) {
+    const std::string name = file.file_name();
+    const std::string_view plain = without_compression_suffix(name);
+    if (!names_text_lines(plain) && !is_table(plain) && !names_records(plain)) {
+      refuse(file.to_string());
+    }
+  }
+}
+
+std::unique_ptr<TextRows> TextFiles::open(const Uri& file) {
+  const std::string name = file.file_name();
+  const std::string plain(without_compression_suffix(name));
+  std::unique_ptr<ByteSource> content = decompress(storage_.open(file), compression_of(name));
+  if (names_text_lines(plain)) return make_text_lines(std::move(content));
+  const ColumnChoice choice{.text = text_column_, .text_pair = text_pair_column_};
+  if (!names_records(plain)) {
+    return std::make_unique<TextsOfTable>(open_rows(std::move(content), plain), choice);
+  }
+  const std::optional<TfdsFolder> tfds = find_tfds_folder(storage_, file);
+  if (!tfds) {
+    throw Error(Code::kBadData, "holds token ids, not texts", "", "give the texts themselves");
+  }
+  return std::make_unique<TextsOfTable>(
+      make_tf_example_rows(plain_records(std::move(content)), ClassNames()), choice);
+}
+
+bool TextFiles::next(TextBlock& block) {
+  block.clear();
+  while (rows_ || next_file_ < files_.size()) {
+    const Uri& file = files_[rows_ ? next_file_ - 1 : next_file_];
+    try {
+      if (!rows_) {
+        ++next_file_;
+        rows_ = open(file);
+      }
+      if (rows_->next(block)) return true;
+    } catch (const Error& error) {
+      if (error.where().starts_with(file.to_string())) throw;  // storage has named the file
+      throw error.at(file.to_string());
+    }
+    rows_.reset();
+  }
+  return false;
+}
+
+}  // namespace berth

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Tests --mode train_tokenizer.
+#   tokenizers.sh BERTH
+. "$(dirname "$0")/lib.sh"
+
+train() { "$berth" --mode train_tokenizer "$@" 2>err.txt || fail "train_tokenizer $*: $(tail -n 1 err.txt)"; }
+
+# The bundled sample as a table, as lines, compressed and in pieces gives the same files, with any number of threads.
+cat "$repository"/examples/topics/*.txt >lines.txt
+train --train-data-file lines.txt --export-dir whole --vocab-size 400
+grep -q 'rows of 1 file' err.txt || fail "the log does not say what was read: $(cat err.txt)"
+head -n 900 lines.txt | gzip >part-1.txt.gz
+tail -n +901 lines.txt | xz >part-2.txt.xz
+train --train-data-file 'part-*.txt*' --job-dir parts --vocab-size 400 --threads 3
+sed 's/["\\]/\\&/g; s/.*/{"text": "&"}/' lines.txt >lines.jsonl
+train --train-data-file lines.jsonl --export-dir table --vocab-size 400 --threads 2
+for folder in parts table; do
+  for file in vocab.txt tokenizer.json tokenizer_config.json special_tokens_map.json; do
+    cmp -s whole/$file $folder/$file || fail "$folder/$file differs"
+  done
+done
+[ "$(wc -l <whole/vocab.txt)" = 400 ] || fail "the vocabulary has $(wc -l <whole/vocab.txt) pieces"
+"$berth" --mode tokenize --model whole --text 'The train left' 2>/dev/null | grep -q '"tokens":\["\[CLS\]","the",' ||
+  fail "the tokenizer cannot be used: $("$berth" --mode tokenize --model whole --text 'The train left' 2>&1 | tail -n 1)"
+train --train-data-file lines.txt --export-dir cased --vocab-size 400 --no-do-lower-case
+grep -q '^T' cased/vocab.txt || fail "--no-do-lower-case has no effect"
+
+# A model with this vocabulary trains from random parameters.
+sed 's/"vocab_size": *[0-9]*/"vocab_size": 400/' "$repository/examples/model/config.json" >whole/config.json
+"$berth" --train-data-file "$sample" --model whole --init random --max-steps 2 --batch-size 4 --validation-split 0 --job-dir job 2>err.txt ||
+  fail "training with the new vocabulary: $(tail -n 1 err.txt)"
+cmp -s whole/vocab.txt job/model/vocab.txt || fail "the model was exported with another vocabulary"
+
+# Bad input gets one sentence.
+printf 'a \xff\n' >damaged.txt && cat lines.txt >>damaged.txt
+train --train-data-file damaged.txt --export-dir damaged
+grep -q '1 malformed sequence of bytes' err.txt || fail "malformed bytes are not counted: $(cat err.txt)"
+grep -q 'because no other pair occurs 2 times' err.txt || fail "a small vocabulary is not explained: $(cat err.txt)"
+: >empty.txt
+: >notes.md
+expect 3 'no word to train a tokenizer on' --mode train_tokenizer --train-data-file empty.txt --export-dir out
+expect 2 'the 5 special tokens' --mode train_tokenizer --train-data-file lines.txt --export-dir out --vocab-size 20
+expect 4 'absent.txt' --mode train_tokenizer --train-data-file absent.txt --export-dir out
+expect 3 'neither a text file nor a table' --mode train_tokenizer --train-data-file notes.md --export-dir out
+expect 2 '--train-data-file is missing' --mode train_tokenizer --export-dir out
+expect 2 '--export-dir' --mode train_tokenizer --train-data-file lines.txt
+expect 2 '--min-frequency' --mode train_tokenizer --train-data-file lines.txt --export-dir out --min-frequency -1
+head -c 40 part-1.txt.gz >cut.txt.gz
+expect 3 'cut.txt.gz' --mode train_tokenizer --train-data-file cut.txt.gz --export-dir out
+[ -e out/vocab.txt ] && fail "a failed job wrote a vocabulary"
+finish

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "trainer/text/training/piece_list.h"
+
+namespace berth {
+
+// Distinct words as sequences of pieces, one after the other.
+struct SymbolWords {
+  std::vector<int32_t> symbols;
+  std::vector<uint64_t> ends;    // where each word ends in `symbols`
+  std::vector<uint64_t> counts;  // how often each word occurs
+
+  void end_word(uint64_t count) {
+    ends.push_back(symbols.size());
+    counts.push_back(count);
+  }
+};
+
+// Learns the merges of a byte pair encoding (Sennrich et al. 2016, arXiv:1508.07909). It merges the
+// most frequent pair of neighbors everywhere in `words`, adds what the pair becomes to `pieces`,
+// and repeats this until `pieces` has `most_pieces` or no pair occurs `min_frequency` times. Among
+// pairs of equal frequency, the one with the smaller first id is merged, then the one with the
+// smaller second id; so the order of the words does not matter.
+//
+// A pair knows the words that it occurs in, so a merge looks at these words only. A priority queue
+// finds the most frequent pair; an entry of it is corrected when it comes up (like the BpeTrainer
+// of `tokenizers`). Uses and empties `words`. Returns the merges in order, as pairs of ids.
+std::vector<std::pair<int32_t, int32_t>> merge_pairs(SymbolWords words, size_t most_pieces,
+                                                     uint64_t min_frequency, PieceList& pieces);
+
+}  // namespace berth

@@ -1,0 +1,61 @@
+#include "trainer/text/training/tokenizer_trainer.h"
+
+#include <utility>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "trainer/text/training/train_kinds.h"
+#include "trainer/text/training/training_words.h"
+#include "trainer/text/wordpiece.h"
+
+namespace berth {
+
+namespace {
+
+std::unique_ptr<TrainingWords> words_of(const TokenizerTrainingOptions& options) {
+  const bool lowercase = options.lowercase.value_or(true);
+  return bert_training_words({.strip_accents = lowercase, .lowercase = lowercase},
+                             WordPieceOptions().max_input_chars_per_word);
+}
+
+}  // namespace
+
+int64_t vocab_size_of(const TokenizerTrainingOptions& options) {
+  if (options.vocab_size > 0) return options.vocab_size;
+  switch (options.type) {
+    case TokenizerType::kWordPiece:
+      return 30'522;
+    case TokenizerType::kBpe:
+      return 50'265;
+    case TokenizerType::kUnigram:
+      break;
+  }
+  return 32'000;
+}
+
+void require_room(int64_t vocab_size, size_t num_special, size_t num_characters) {
+  const auto least = static_cast<int64_t>(num_special + num_characters);
+  if (vocab_size >= least) return;
+  throw Error(Code::kUsage,
+              cat(vocab_size, " pieces are too few: the ", num_special, " special tokens and the ",
+                  num_characters, " pieces of single characters are ", least),
+              "--vocab-size", cat("give at least ", least));
+}
+
+TrainedTokenizer train_tokenizer(const ReadTexts& read, const TokenizerTrainingOptions& options,
+                                 ThreadPool& pool) {
+  TrainedTokenizer trained;
+  ShardedWordTable words =
+      count_words(read, *words_of(options), pool, trained.text, options.limits);
+  trained.distinct_words = words.size();
+  if (words.size() == 0) {
+    throw Error(Code::kBadData, "the texts hold no word to train a tokenizer on", "",
+                "give files with text");
+  }
+  TrainedVocabulary vocabulary = train_wordpiece(std::move(words), options);
+  trained.files = std::move(vocabulary.files);
+  trained.vocab_size = vocabulary.size;
+  return trained;
+}
+
+}  // namespace berth

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "storage/base/thread_pool.h"
+#include "trainer/text/tokenizer.h"
+#include "trainer/text/training/text_block.h"
+#include "trainer/text/training/word_counts.h"
+
+namespace berth {
+
+enum class TokenizerType { kWordPiece, kBpe, kUnigram };
+
+struct TokenizerTrainingOptions {
+  TokenizerType type = TokenizerType::kWordPiece;
+  int64_t vocab_size = 0;     // pieces with special tokens; 0: as many as the original model has
+  int64_t min_frequency = 2;  // the fewest occurrences of a pair that is merged
+  std::optional<bool> lowercase{};  // WordPiece only; empty: true
+  WordCountLimits limits{};
+};
+
+// The size of the vocabulary that `options` ask for: 30,522 for WordPiece as in BERT (Devlin et al.
+// 2018), 50,265 for byte-level BPE as in RoBERTa (Liu et al. 2019), 32,000 for unigram as in T5.
+int64_t vocab_size_of(const TokenizerTrainingOptions& options);
+
+struct TrainedTokenizer {
+  std::vector<Tokenizer::File> files;  // load_tokenizer() and transformers load them
+  int64_t vocab_size;                  // less than asked for if the text has too few frequent pairs
+  uint64_t distinct_words;
+  TextStatistics text;
+};
+
+// Trains a tokenizer on the texts. The files are the same whatever the number of threads. Throws
+// kBadData if the texts hold no word, and kUsage if the vocabulary is too small for the special
+// tokens and the characters, or if `lowercase` is set and the type has no lower case.
+TrainedTokenizer train_tokenizer(const ReadTexts& read, const TokenizerTrainingOptions& options,
+                                 ThreadPool& pool);
+
+}  // namespace berth
