@@ -77,8 +77,10 @@ class Engine {
 
   // ---- Inference -----------------------------------------------------------------------------
   // The logits of a batch, without dropout, row-major: [B,C] for tasks on sequences, [T,C] for
-  // tasks on tokens ([T,2] for answers: start, end), [M,V] for masked tokens. Adds the loss of a
-  // labelled batch to `loss`. No update may be in flight.
+  // tasks on tokens ([T,2] for answers: start, end). Masked tokens, which are always labelled, have
+  // [M,2] instead: the loss of each (0 where it has no label), and the id that the model predicts
+  // for it. So no engine holds the logits of all masked tokens. Adds the loss of a labelled batch
+  // to `loss`. No update may be in flight.
   virtual std::vector<float> infer(const PackedBatch& batch, LossSum& loss) = 0;
 };
 

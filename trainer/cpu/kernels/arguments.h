@@ -129,6 +129,25 @@ struct LossInputs {
   ConstTensor weights{};  // [B]; null: every row weighs 1
 };
 
+// The last layer of a language model, and what it should predict: M rows whose logits are
+// x w^T + bias.
+struct VocabularyInputs {
+  ConstTensor x;          // [M,E]
+  ConstTensor bias;       // [V]
+  ConstTensor targets;    // int32 [M]; a negative one has no loss and no weight
+  ConstTensor weights{};  // [M]; null: every row weighs 1
+};
+
+struct VocabularyOutputs {
+  // Scratch memory for a tile of the logits, [R,C]. C is a multiple of 32, or at least V.
+  Tensor tile;
+  // [M,2]: the loss of each row without its weight (0 where it has no target), and the id that has
+  // the largest logit, or the first such id.
+  Tensor predictions;
+  Tensor dx{};           // [M,E], overwritten; null in evaluation
+  Tensor dw{}, dbias{};  // [V,E], [V], added to; null where they do not train
+};
+
 // Question answering: where the answer in each of B sequences starts and ends.
 struct SpanLossInputs {
   ConstTensor logits;        // [T,2]: of each token, as the start and as the end

@@ -193,6 +193,16 @@ class Kernels {
   // with probability 1 - smoothing and any class with probability smoothing, as in
   // torch.nn.CrossEntropyLoss.
   void cross_entropy(const LossInputs& inputs, float smoothing, StepState& state, Tensor dlogits);
+  // The same for the logits x w^T + bias over a vocabulary, of which no more than outputs.tile is
+  // in memory at a time. A first pass over the tiles of some rows finds each row's log-sum-exp, as
+  // an online softmax does (Milakov and Gimelshein 2018, arXiv:1805.02867). A second pass computes
+  // the logits again, turns each tile into gradients and multiplies these while they are in the
+  // cache (Wijmans et al. 2024, arXiv:2411.09009). Where a tile is as wide as the vocabulary,
+  // nothing is computed twice. So the gradients are made here, and there is no backward operation.
+  void vocabulary_cross_entropy(const VocabularyInputs& inputs, const Weight& w, float smoothing,
+                                StepState& state, const VocabularyOutputs& outputs);
+  // The size that suits the tile for at most `rows` rows: 8 MB or less.
+  static TileSize vocabulary_tile(int64_t rows, int64_t vocabulary);
   // (logits - targets)^2; logits [B,1], targets [B].
   void mean_squared_error(const LossInputs& inputs, StepState& state, Tensor dlogits);
   // Binary cross-entropy of sigmoid(logits); targets [B,C], from 0 to 1. A row's loss is the mean
@@ -228,9 +238,18 @@ class Kernels {
   void parallel(int64_t count, int64_t grain, const ThreadPool::Range& fn);
   // The least number of rows of `columns` elements worth a thread of its own.
   static int64_t row_grain(int64_t columns) { return std::max<int64_t>(1, 8192 / (columns + 1)); }
-  // In bf16 if products of `weight` are in bf16. `right` is the packed form of the factor b.
-  void multiply_by(const Weight& weight, const std::optional<Bf16Matrix>& right,
+  // In bf16 if products of `weight` are in bf16. `right` is the packed form of the factor b, if
+  // there is one.
+  void multiply_by(const Weight& weight, const std::optional<Bf16Part>& right,
                    const Product& product, const TileFunction& after = {});
+  // Writes the logits of a tile, of inputs.x.rows() rows and w.values().rows() columns, to
+  // `logits`.
+  void vocabulary_logits(const VocabularyInputs& inputs, const Weight& w, const Tile& tile,
+                         Tensor logits);
+  // Adds what the gradient of a tile's logits gives to the other gradients. The first tile of some
+  // rows overwrites dx.
+  void add_vocabulary_gradients(const VocabularyInputs& inputs, const Weight& w, const Tile& tile,
+                                ConstTensor dlogits, const VocabularyOutputs& outputs);
   // Makes dw = dy^T x, or adds it to dw. A dw in bf16 is always overwritten.
   void weight_gradient(const Weight& weight, ConstTensor dy, ConstTensor x, Tensor dw, Into into);
   // Makes a small product on the calling thread, which is number `thread` of the pool. It is in

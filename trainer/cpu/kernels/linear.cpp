@@ -17,9 +17,13 @@ Product forward_product(ConstTensor x, ConstTensor w, ConstTensor bias, Tensor y
           .bias = bias.f32()};
 }
 
+std::optional<Bf16Part> whole(const std::optional<Bf16Matrix>& packed) {
+  return packed ? std::optional(packed->whole()) : std::nullopt;
+}
+
 }  // namespace
 
-void Kernels::multiply_by(const Weight& weight, const std::optional<Bf16Matrix>& right,
+void Kernels::multiply_by(const Weight& weight, const std::optional<Bf16Part>& right,
                           const Product& product, const TileFunction& after) {
   if (weight.multiplies_in_bf16()) {
     bf16_->multiply(product, right ? &*right : nullptr, after);
@@ -37,19 +41,20 @@ void Kernels::multiply_alone(const Product& product, int thread) {
 }
 
 void Kernels::linear_forward(ConstTensor x, const Weight& w, ConstTensor bias, Tensor y) {
-  multiply_by(w, w.forward(), forward_product(x, w.values(), bias, y));
+  multiply_by(w, whole(w.forward()), forward_product(x, w.values(), bias, y));
 }
 
 void Kernels::linear_activation_forward(ConstTensor x, const Weight& w, ConstTensor bias,
                                         Activation activation, Tensor pre, Tensor y) {
   const Tensor sums = pre.dtype == DType::kF32 ? pre : y;
-  multiply_by(w, w.forward(), forward_product(x, w.values(), bias, sums), [&](const Tile& tile) {
-    for (int64_t t = tile.row; t < tile.row + tile.rows; ++t) {
-      const int64_t at = t * y.columns() + tile.column;
-      keep_row(sums.f32() + at, pre, at, tile.columns);
-      activate_row(pre, activation, at, tile.columns, y.f32() + at);
-    }
-  });
+  multiply_by(w, whole(w.forward()), forward_product(x, w.values(), bias, sums),
+              [&](const Tile& tile) {
+                for (int64_t t = tile.row; t < tile.row + tile.rows; ++t) {
+                  const int64_t at = t * y.columns() + tile.column;
+                  keep_row(sums.f32() + at, pre, at, tile.columns);
+                  activate_row(pre, activation, at, tile.columns, y.f32() + at);
+                }
+              });
 }
 
 void Kernels::linear_backward(ConstTensor dy, ConstTensor x, const Weight& w, Tensor dx, Into into,
@@ -67,7 +72,7 @@ void Kernels::linear_backward(ConstTensor dy, ConstTensor x, const Weight& w, Te
                                 .c = dx.f32(),
                                 .c_stride = inputs,
                                 .add = into == Into::kAdd};
-    multiply_by(w, w.backward(), data_gradient);
+    multiply_by(w, whole(w.backward()), data_gradient);
   }
   if (gradients.dw) {
     assert(x.columns() == inputs && x.rows() == tokens);

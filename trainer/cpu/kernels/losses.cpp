@@ -2,39 +2,10 @@
 #include <cmath>
 
 #include "trainer/cpu/kernels/kernels.h"
+#include "trainer/cpu/kernels/row_losses.h"
 
 namespace berth {
 namespace {
-
-// The losses of rows. Threads compute them, and one thread adds them up in the order of the rows.
-class RowLosses {
- public:
-  // Null weights are 1.
-  RowLosses(int64_t rows, ConstTensor weights)
-      : weights_(weights ? weights.f32() : nullptr), losses_(static_cast<size_t>(rows)) {
-    assert(!weights || weights.elements() == rows);
-  }
-
-  float weight(int64_t row) const { return weights_ != nullptr ? weights_[row] : 1.0f; }
-  void set(int64_t row, double loss) { losses_[static_cast<size_t>(row)] = {loss, true}; }
-
-  void add_to(StepState& state) const {
-    for (size_t row = 0; row < losses_.size(); ++row) {
-      if (!losses_[row].counts) continue;
-      const auto weight = static_cast<double>(this->weight(static_cast<int64_t>(row)));
-      state.loss_sum += weight * losses_[row].loss;
-      state.examples += weight;
-    }
-  }
-
- private:
-  struct RowLoss {
-    double loss = 0;
-    bool counts = false;
-  };
-  const float* weights_;
-  std::vector<RowLoss> losses_;
-};
 
 double log_sum_exp(const CpuLoops& loops, const float* row, int64_t count) {
   const float max = loops.maximum(row, count);

@@ -20,8 +20,9 @@ class Head {
   virtual int64_t most_picked(const BatchLimits& limits) const = 0;
 
   virtual void allocate(Arena& arena, const BatchLimits& limits) = 0;
-  // hidden [R,H] must not change until backward. Returns the logits, which are valid until the next
-  // forward. Adds the loss of a labelled batch to the state.
+  // hidden [R,H] must not change until backward. Returns the logits, or what a head has in their
+  // place; they are valid until the next forward. Adds the loss of a labelled batch to the state.
+  // In training, backward must follow: forward may have added to gradients.
   virtual Tensor forward(const StepContext& step, Tensor hidden) = 0;
   // To be called after a forward of a labelled batch in training. Overwrites dhidden [R,H].
   virtual void backward(const StepContext& step, Tensor dhidden) = 0;
@@ -38,9 +39,10 @@ std::unique_ptr<Head> make_sequence_head(const ModelConfig& config, Parameters& 
 std::unique_ptr<Head> make_token_head(const ModelConfig& config, Parameters& parameters,
                                       Kernels& kernels);
 
-// The head of masked language models. It reads the M masked tokens: logits [M,V] =
+// The head of masked language models. It reads the M masked tokens, whose logits [M,V] are
 // norm(activation(dense(hidden))) word^T + bias. `word` are the word embeddings of the encoder
-// (Press and Wolf 2017, arXiv:1608.05859).
+// (Press and Wolf 2017, arXiv:1608.05859). The logits exist in tiles only, so forward takes a
+// labelled batch and returns [M,2]: the loss of each token and the id that the model predicts.
 std::unique_ptr<Head> make_masked_lm_head(const ModelConfig& config, Parameters& parameters,
                                           Kernels& kernels);
 

@@ -26,32 +26,34 @@ class MaskedLmHead final : public Head {
       *tensor = arena.make(DType::kF32, {rows, config_.embedding_width()});
     }
     norm_.allocate(arena, rows);
-    for (Tensor* tensor : {&logits_, &dlogits_}) {
-      *tensor = arena.make(DType::kF32, {rows, config_.vocab_size});
-    }
+    const TileSize tile = Kernels::vocabulary_tile(rows, config_.vocab_size);
+    tile_ = arena.make(DType::kF32, {tile.rows, tile.columns});
+    predictions_ = arena.make(DType::kF32, {rows, 2});
   }
 
   Tensor forward(const StepContext& step, Tensor hidden) override {
     const int64_t rows = step.batch.num_masked;
     const Tensor activated = activated_.first(rows);
-    const Tensor normalized = normalized_.first(rows), logits = logits_.first(rows);
+    const Tensor normalized = normalized_.first(rows), predictions = predictions_.first(rows);
     hidden_ = hidden;
     dense_.activation_forward(kernels_, hidden, names_.activation, pre_.first(rows), activated);
     kernels_.layer_norm_forward(activated, norm_.parameters(), normalized, norm_.statistics(rows));
-    kernels_.linear_forward(normalized, word_.weight(), bias_.value(), logits);
-    if (step.batch.labelled()) {
-      const Tensor dlogits = step.training ? dlogits_.first(rows) : Tensor();
-      kernels_.cross_entropy({logits, step.batch.labels, step.batch.weights}, step.label_smoothing,
-                             step.state, dlogits);
+    VocabularyOutputs outputs{.tile = tile_, .predictions = predictions};
+    if (step.training) {
+      outputs.dx = dnormalized_.first(rows);
+      outputs.dw = word_.gradient();
+      outputs.dbias = bias_.gradient();
     }
-    return logits;
+    kernels_.vocabulary_cross_entropy(
+        {normalized, bias_.value(), step.batch.labels, step.batch.weights}, word_.weight(),
+        step.label_smoothing, step.state, outputs);
+    return predictions;
   }
 
+  // The gradients of the word embeddings and of the bias were made in forward.
   void backward(const StepContext& step, Tensor dhidden) override {
     const int64_t rows = step.batch.num_masked;
     const Tensor d = dnormalized_.first(rows);
-    kernels_.linear_backward(dlogits_.first(rows), normalized_.first(rows), word_.weight(), d,
-                             Into::kOverwrite, {word_.gradient(), bias_.gradient()});
     kernels_.layer_norm_backward(d, norm_.normalized(activated_.first(rows)), norm_.parameters(), d,
                                  norm_.gradients());
     dense_.activation_backward(kernels_, d, {pre_.first(rows), names_.activation}, hidden_, dhidden,
@@ -68,7 +70,8 @@ class MaskedLmHead final : public Head {
   Parameter& bias_;
   Tensor hidden_;                                      // [M,H], the input of the last forward
   Tensor pre_, activated_, normalized_, dnormalized_;  // [M,E]
-  Tensor logits_, dlogits_;                            // [M,V]
+  Tensor tile_;         // of the logits [M,V], which are never in memory as a whole
+  Tensor predictions_;  // [M,2]
 };
 
 }  // namespace

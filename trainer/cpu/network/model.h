@@ -36,8 +36,8 @@ class Model {
   // Packs the weights again. To be called after parameters have changed.
   void refresh();
 
-  // The logits of the last forward, row-major: [B,C], [T,C] or [M,V]. Question answering has [T,2]:
-  // start, end.
+  // The logits of the last forward, row-major: [B,C] or [T,C]. Question answering has [T,2]: start,
+  // end. Masked tokens have [M,2]: the loss, and the id that is predicted.
   std::vector<float> logits() const;
 
   size_t activation_bytes() const { return activations_.size_bytes(); }

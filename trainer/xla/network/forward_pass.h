@@ -92,5 +92,8 @@ struct Loss {
   Value sum, weights;
 };
 Loss loss_of(const ForwardPass& pass, Value logits, double label_smoothing);
+// What inference gives of masked tokens in place of logits [M,V]: [M,2], the loss of each without
+// its weight (0 where it has no label), and the first id that has the largest logit.
+Value vocabulary_predictions(const ForwardPass& pass, Value logits);
 
 }  // namespace berth

@@ -74,6 +74,19 @@ Loss span_cross_entropy(const ForwardPass& pass, Value logits) {
 
 }  // namespace
 
+Value vocabulary_predictions(const ForwardPass& pass, Value logits) {
+  const int64_t rows = logits.size(0);
+  const Value labels = reshape(pass.batch.labels, {rows});
+  const Value losses = weights_of(log_sum_exp(logits) - pick(logits, labels), labels);
+  const Value most = broadcast(reduce_max(logits, {1}), logits.shape(), {0});
+  const Value column = iota(logits.graph(), ElementType::kS32, logits.shape(), 1);
+  const Value id = convert(column, ElementType::kF32);
+  const double no_id = -static_cast<double>(logits.size(1));
+  const Value is_best = compare(logits, Comparison::kEqual, most);
+  const Value first_id = negate(reduce_max(select(is_best, negate(id), no_id), {1}));
+  return stablehlo::concatenate({reshape(losses, {rows, 1}), reshape(first_id, {rows, 1})}, 1);
+}
+
 Loss loss_of(const ForwardPass& pass, Value logits, double label_smoothing) {
   const BatchInputs& batch = pass.batch;
   switch (traits(pass.config.task).loss) {

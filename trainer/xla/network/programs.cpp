@@ -60,6 +60,7 @@ class Builder {
   Loss compute_loss(Value logits, double label_smoothing) {
     return loss_of(pass_, logits, label_smoothing);
   }
+  Value predictions_of(Value logits) { return vocabulary_predictions(pass_, logits); }
   SummedGradients compute_gradients() {
     pass_.masks.emplace(step_words_, options_.config.num_hidden_layers, !options_.recomputes,
                         options_.generator);
@@ -173,9 +174,11 @@ Program inference_program(const ProgramOptions& options, const BatchShape& shape
   build.add_batch(shape);
   Value logits = build.compute_logits(/*recomputes=*/false);
   const Loss loss = build.compute_loss(logits, /*label_smoothing=*/0);
-  if (traits(options.config.task).rows == HeadRows::kTokens) {
+  const HeadRows head = traits(options.config.task).rows;
+  if (head == HeadRows::kTokens) {
     logits = reshape(logits, {shape.rows, shape.row_length, logits.size(1)});
   }
+  if (head == HeadRows::kMasked) logits = build.predictions_of(logits);
   build.add_output("logits", logits);
   build.add_output("sums", array_of({loss.sum, loss.weights}));
   return std::move(build.program);

@@ -76,7 +76,9 @@ Program application_program(const ProgramOptions& options);
 
 // Logits and plain loss without dropout. Label smoothing does not apply.
 //   inputs:  values, batch
-//   outputs: logits, f32 [B,C], [R,S,C] or [M,V]; sums, f32 [2], as above
+//   outputs: logits, f32 [B,C] or [R,S,C], or the predictions [M,2] of masked tokens; sums, f32
+//   [2],
+//            as above
 // The sums are those of this replica.
 Program inference_program(const ProgramOptions& options, const BatchShape& shape);
 

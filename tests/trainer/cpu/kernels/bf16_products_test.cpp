@@ -98,7 +98,8 @@ class Bf16ProductsTest : public testing::TestWithParam<const char*> {
     if (packed) {
       Bf16Matrix right = products_->make_matrix(k, n), transposed = products_->make_matrix(n, k);
       products_->pack(product.b, right, &transposed);
-      products_->multiply(product, &right);
+      const Bf16Part whole = right.whole();
+      products_->multiply(product, &whole);
       EXPECT_EQ(c, expected) << what << " packed";
       return;
     }

@@ -186,11 +186,6 @@ void sum_tile(const Bf16Loops& loops, const Product& p, const Block& block, cons
 
 }  // namespace
 
-uint16_t* Bf16Matrix::panel(int64_t column) const {
-  assert(column % kPanelColumns == 0);
-  return reinterpret_cast<uint16_t*>(panels.data()) + column * panel_depth;
-}
-
 Bf16Products::Bf16Products(ThreadPool& pool, const Bf16Loops& loops)
     : pool_(pool),
       loops_(loops),
@@ -257,7 +252,7 @@ void Bf16Products::pack(const Factor& right, Bf16Matrix& packed, Bf16Matrix* tra
   });
 }
 
-void Bf16Products::multiply(const Product& p, const Bf16Matrix* right, const TileFunction& after) {
+void Bf16Products::multiply(const Product& p, const Bf16Part* right, const TileFunction& after) {
   assert(p.scale == 1);
   assert(right == nullptr || (right->depth == p.k && right->columns == p.n));
   const auto multiply_block = [&](const Block& block) {
@@ -275,7 +270,7 @@ void Bf16Products::multiply(const Product& p, const Bf16Matrix* right, const Til
                     .columns = p.n,
                     .first = 0,
                     .depth = p.k,
-                    .panels = right->panel(0),
+                    .panels = right->panels,
                     .panel_depth = right->panel_depth});
     return;
   }

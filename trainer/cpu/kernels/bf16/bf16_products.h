@@ -10,6 +10,13 @@
 
 namespace berth {
 
+// Some depths and columns of a packed right factor. Borrows its panels.
+struct Bf16Part {
+  int64_t depth, columns;
+  int64_t panel_depth;  // of the whole factor
+  uint16_t* panels;
+};
+
 // The right factor [depth, columns] of products, packed into panels of all its columns.
 struct Bf16Matrix {
   int64_t depth, columns;
@@ -17,6 +24,11 @@ struct Bf16Matrix {
   Memory panels;
 
   uint16_t* panel(int64_t column) const;  // the panel that begins with this column
+  Bf16Part whole() const { return columns_from(0, columns); }
+  // Columns [first, first + count), or as many depths of all columns. `first` is a multiple of 32,
+  // and so is `count` unless the part is the last one.
+  Bf16Part columns_from(int64_t first, int64_t count) const;
+  Bf16Part depths_from(int64_t first, int64_t count) const;
 };
 
 // The largest depth of the products that multiply_in_tiles() makes on the calling thread.
@@ -49,7 +61,7 @@ class Bf16Products {
 
   // As multiply() in gemm.h, with scale 1. Where `right` is given, it is the packed right factor,
   // and product.b is not read.
-  void multiply(const Product& product, const Bf16Matrix* right, const TileFunction& after = {});
+  void multiply(const Product& product, const Bf16Part* right, const TileFunction& after = {});
   // Makes a small product on the calling thread, which is number `thread` of the pool. Its factors
   // are packed for this product only. Every thread of the pool may make a call of its own at once.
   void multiply_alone(const Product& product, int thread);
