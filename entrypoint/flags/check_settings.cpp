@@ -18,8 +18,22 @@ void need(const std::string& value, const std::string& flag, const std::string& 
   }
 }
 
+// Throws kUsage if a flag is missing, or would have no effect, where a corpus is prepared.
+void check_corpus(const Settings& settings) {
+  need(settings.data.train_data_file, "--train-data-file", "prepare");
+  need(settings.output.export_dir, "--export-dir", "prepare");
+  for (const auto& [flag, file] :
+       {std::pair("--eval-data-file", &settings.data.eval_data_file),
+        std::pair("--predict-data-file", &settings.data.predict_data_file)}) {
+    if (file->empty()) continue;
+    throw Error(Code::kUsage, "a corpus is prepared from --train-data-file alone", flag,
+                "prepare the other file by another run");
+  }
+}
+
 void check_files(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
+  if (prepares_corpus(settings.data, settings.mode)) return check_corpus(settings);
   DataOptions data = settings.data;
   complete_data_files(data, settings.mode);
   switch (settings.mode) {

@@ -9,6 +9,7 @@
 #include "entrypoint/platform/platform.h"
 #include "storage/base/log.h"
 #include "storage/open_storage.h"
+#include "trainer/corpus/cleaning_rules.h"
 #include "trainer/loop/options.h"
 #include "trainer/model/dropout_generator.h"
 #include "trainer/text/training/tokenizer_trainer.h"
@@ -32,6 +33,7 @@ struct ToolOptions {
   bool json = false;                  // inspect
   PreparedFileOptions prepared{};     // prepare
   TokenizerTrainingOptions tokenizer{};  // train_tokenizer; lower case is set by --do-lower-case
+  CleaningOptions cleaning{};            // prepare, of a corpus
 };
 
 // TensorFlow's --distribution_strategy, as far as it says which devices compute.

@@ -16,6 +16,12 @@ namespace {
 
 }  // namespace
 
+bool prepares_corpus(const DataOptions& data, Mode mode) {
+  if (mode != Mode::kPrepare) return false;
+  const std::string name = lower_ascii(data.task);
+  return name == "mlm" || name == task_name(Task::kMaskedLm) || find_task(name) == Task::kMaskedLm;
+}
+
 void complete_data_files(DataOptions& data, Mode mode) {
   const bool as_tutorial = !data.input_meta_data_path.empty();
   if (mode == Mode::kPredict && as_tutorial && data.predict_data_file.empty()) {

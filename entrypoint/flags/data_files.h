@@ -9,4 +9,7 @@ namespace berth {
 // rows to predict are. Throws kUsage on an unknown task.
 void complete_data_files(DataOptions& data, Mode mode);
 
+// Whether the rows are to be prepared as texts to pre-train on: --mode prepare --task mlm.
+bool prepares_corpus(const DataOptions& data, Mode mode);
+
 }  // namespace berth

@@ -31,9 +31,9 @@ std::vector<Flag> evaluation_flags() {
        "convert or train_tokenizer. eval and predict use the finished model of --job-dir, or "
        "--model. export_only "
        "writes the best checkpoint of --job-dir, or --model, to --export-dir. prepare writes the "
-       "rows that training would read as TFRecords. train_tokenizer learns a vocabulary from the "
-       "texts "
-       "of --train-data-file. tokenize, inspect and convert run no model.",
+       "rows that training would read as TFRecords; with --task mlm it cleans text for "
+       "pre-training. train_tokenizer learns a vocabulary from the texts of --train-data-file. "
+       "tokenize, inspect and convert run no model.",
        mode_value()},
       {"eval-steps",
        {},

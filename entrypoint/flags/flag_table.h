@@ -49,6 +49,7 @@ std::vector<Flag> evaluation_flags();  // FlagGroup::kSaving
 std::vector<Flag> output_flags();
 std::vector<Flag> storage_flags();
 std::vector<Flag> tool_flags();
+std::vector<Flag> corpus_flags();    // of FlagGroup::kTools: the cleaning of a corpus
 std::vector<Flag> device_flags();    // FlagGroup::kMachine
 std::vector<Flag> machine_flags();   // and the hidden ones
 std::vector<Flag> accepted_flags();  // of other programs, without effect here

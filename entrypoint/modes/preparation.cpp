@@ -5,10 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "entrypoint/flags/data_files.h"
 #include "entrypoint/job/labelled_data.h"
 #include "entrypoint/job/open_tokenizer.h"
 #include "entrypoint/job/preflight.h"
 #include "entrypoint/job/resolve_settings.h"
+#include "entrypoint/modes/corpus_preparation.h"
 #include "entrypoint/modes/prepared_files.h"
 #include "storage/base/counted.h"
 #include "storage/base/error.h"
@@ -112,6 +114,8 @@ void write_set(Job& job, const Uri& directory, const PreparedSet& set, const Lab
 }  // namespace
 
 void run_preparation(Job& job) {
+  const Settings& asked = job.command_line.settings;
+  if (prepares_corpus(asked.data, asked.mode)) return run_corpus_preparation(job);
   const ResolvedJob resolved = resolve_settings(job.storage, job.command_line);
   const Settings& settings = resolved.settings;
   const DataSources& sources = resolved.sources;

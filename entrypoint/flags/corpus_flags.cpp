@@ -1,0 +1,85 @@
+#include "entrypoint/flags/flag_table.h"
+
+namespace berth {
+namespace {
+
+auto cleaning(auto member) { return place(&CommandLine::tool, &ToolOptions::cleaning, member); }
+
+constexpr IntegerRange kCounts = {0, kAnyCount};
+constexpr RealRange kShares = {0, 1, true, true, "a number from 0 to 1"};
+
+}  // namespace
+
+std::vector<Flag> corpus_flags() {
+  using enum FlagGroup;
+  return {
+      {.name = "normalize-text",
+       .aliases = {},
+       .group = kTools,
+       .help = "For --mode prepare --task mlm: bring texts into Unicode's form NFC, fold blanks, "
+               "and remove controls and invisible characters.",
+       .value = switch_value(cleaning(&CleaningOptions::normalizes)),
+       .in_settings = false},
+      {.name = "min-document-length",
+       .aliases = {},
+       .group = kTools,
+       .help = "For --mode prepare --task mlm: remove documents of fewer characters. 0 turns this "
+               "and each of the following rules off.",
+       .value = integer_value(cleaning(&CleaningOptions::min_length), kCounts),
+       .in_settings = false},
+      {.name = "max-document-length",
+       .aliases = {},
+       .group = kTools,
+       .help = "For --mode prepare --task mlm: remove documents of more characters.",
+       .value = integer_value(cleaning(&CleaningOptions::max_length), kCounts),
+       .in_settings = false},
+      {.name = "min-document-words",
+       .aliases = {},
+       .group = kTools,
+       .help = "For --mode prepare --task mlm: remove documents of fewer words. An ideograph is a "
+               "word.",
+       .value = integer_value(cleaning(&CleaningOptions::min_words), kCounts),
+       .in_settings = false},
+      {.name = "max-document-words",
+       .aliases = {},
+       .group = kTools,
+       .help = "For --mode prepare --task mlm: remove documents of more words.",
+       .value = integer_value(cleaning(&CleaningOptions::max_words), kCounts),
+       .in_settings = false},
+      {.name = "min-letter-ratio",
+       .aliases = {},
+       .group = kTools,
+       .help = "For --mode prepare --task mlm: remove documents of whose characters, blanks not "
+               "counted, a smaller share are letters.",
+       .value = real_value(cleaning(&CleaningOptions::min_letter_ratio), kShares),
+       .in_settings = false},
+      {.name = "max-repetition",
+       .aliases = {},
+       .group = kTools,
+       .help =
+           "For --mode prepare --task mlm: remove documents that repeat themselves: the largest "
+           "share of lines that stand further up as well. At 0.3, the limits for lines and for "
+           "runs of 2 to 10 words are those of Gopher (Rae et al. 2021); others are in "
+           "proportion.",
+       .value = real_value(cleaning(&CleaningOptions::max_repetition),
+                           {0, 10, true, true, "a number from 0 to 10"}),
+       .in_settings = false},
+      {.name = "drop-duplicates",
+       .aliases = {},
+       .group = kTools,
+       .help = "For --mode prepare --task mlm: remove documents that are equal to an earlier one "
+               "after normalization.",
+       .value = switch_value(cleaning(&CleaningOptions::drops_duplicates)),
+       .in_settings = false},
+      {.name = "near-duplicate-threshold",
+       .aliases = {},
+       .group = kTools,
+       .help = "For --mode prepare --task mlm: remove documents that share at least this much of "
+               "their runs of 5 words with an earlier one (Jaccard similarity, estimated by "
+               "MinHash).",
+       .value = real_value(cleaning(&CleaningOptions::near_duplicate_threshold), kShares),
+       .in_settings = false},
+  };
+}
+
+}  // namespace berth

@@ -1,0 +1,140 @@
+#include "entrypoint/modes/corpus_texts.h"
+
+#include "entrypoint/job/text_files.h"
+#include "storage/archive.h"
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "storage/expand.h"
+#include "storage/formats/tfrecord.h"
+#include "trainer/data/cell_text.h"
+#include "trainer/data/find_columns.h"
+
+namespace berth {
+namespace {
+
+// Whether a directory's file of this name belongs to the corpus.
+bool holds_texts(std::string_view file_name) {
+  const std::string_view name = without_compression_suffix(file_name);
+  return is_table(name) || names_text_lines(name);
+}
+
+// Moves the text out of a cell. Returns false if it is missing.
+bool take_text(Cell& cell, std::string& text) {
+  if (auto* held = std::get_if<std::string>(&cell)) {
+    text.swap(*held);
+    return true;
+  }
+  const std::optional<std::string> written = plain_text(cell);
+  if (written) text = *written;
+  return written.has_value();
+}
+
+}  // namespace
+
+CorpusTexts::CorpusTexts(Storage& storage, const DataOptions& data)
+    : storage_(storage),
+      data_(data),
+      files_(expand(storage, Uri::parse(data.train_data_file), holds_texts)) {
+  for (const Uri& file : files_) {
+    if (!names_records(without_compression_suffix(file.file_name()))) continue;
+    throw Error(Code::kBadData, "holds TFRecords, and a corpus is made of texts", file.to_string(),
+                "name the files of texts");
+  }
+}
+
+void CorpusTexts::open(const Uri& file) {
+  const std::string file_name = file.file_name();
+  const std::string name(without_compression_suffix(file_name));
+  auto content = decompress(storage_.open(file), compression_of(file_name));
+  row_number_ = 0;
+  rows_.reset();
+  lines_.reset();
+  if (!is_table(name)) {
+    lines_ = std::make_unique<TextLines>(std::move(content));
+    return;
+  }
+  rows_ = open_rows(std::move(content), name);
+  const ColumnChoice choice{
+      .text = data_.text_column, .text_pair = data_.text_pair_column, .label = data_.label_column};
+  const FoundColumns found = find_columns(rows_->columns(), choice, LabelNeed::kIgnored);
+  text_ = found.text;
+  second_text_ = found.text_pair;
+}
+
+bool CorpusTexts::text_of_row(std::string& text) {
+  std::string second;
+  const bool has_text = take_text(row_[text_], text);
+  if (!second_text_ || !take_text(row_[*second_text_], second)) return has_text;
+  if (!has_text) {
+    text = std::move(second);
+  } else {
+    text.append("\n").append(second);
+  }
+  return true;
+}
+
+// Reads the next document of the open file. Returns false at its end.
+bool CorpusTexts::next_of_file(std::string& text) {
+  while (true) {
+    try {
+      if (rows_ != nullptr) {
+        if (!rows_->next(row_)) return false;
+        ++row_number_;
+        if (text_of_row(text)) return true;
+        continue;
+      }
+      std::string_view line;
+      if (!lines_->next(line)) return false;
+      row_number_ = lines_->number();
+      if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
+      text = line;
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != Code::kBadData || skipped_ >= data_.skip_bad_rows) throw;
+      ++skipped_;
+      ++row_number_;
+    }
+  }
+}
+
+bool CorpusTexts::next_text(std::string& text) {
+  while (true) {
+    const bool is_open = rows_ != nullptr || lines_ != nullptr;
+    if (!is_open && next_file_ == files_.size()) return false;
+    const Uri& file = files_[is_open ? next_file_ - 1 : next_file_];
+    try {
+      if (!is_open) {
+        open(file);
+        ++next_file_;
+      }
+      if (next_of_file(text)) return true;
+    } catch (const Error& error) {
+      if (error.where().starts_with(file.to_string())) throw;  // storage's errors name the file
+      throw error.at(file.to_string());
+    }
+    rows_.reset();
+    lines_.reset();
+  }
+}
+
+bool CorpusTexts::read(DocumentBatch& batch) {
+  batch.size = batch.bytes = 0;
+  while (batch.bytes < kBatchBytes && batch.size < kBatchDocuments) {
+    if (batch.texts.size() == batch.size) {
+      batch.texts.emplace_back();
+      batch.places.emplace_back();
+    }
+    std::string& text = batch.texts[batch.size];
+    if (!next_text(text)) break;
+    batch.places[batch.size] = {next_file_ - 1, row_number_};
+    batch.bytes += text.size();
+    ++batch.size;
+  }
+  return batch.size > 0;
+}
+
+std::string CorpusTexts::where(const DocumentBatch::Place& place) const {
+  return cat(files_[place.file].to_string(), ", row ", place.row);
+}
+
+}  // namespace berth
