@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "trainer/data/word_starts.h"
+#include "trainer/model/batch.h"
+
+namespace berth {
+
+struct MaskingOptions {
+  double probability = 0.15;  // the share of a sequence's tokens that the model should predict
+  bool whole_words = false;   // all pieces of a word are chosen, or none
+  uint64_t seed = 42;
+};
+
+// Which masks a sequence gets: training has other ones in every epoch, and evaluation has always
+// the same.
+struct MaskingRound {
+  bool trains = false;
+  int64_t epoch = 0;
+
+  static MaskingRound of_epoch(int64_t epoch) { return {.trains = true, .epoch = epoch}; }
+  static MaskingRound of_evaluation() { return {}; }
+};
+
+// Chooses the tokens that a masked language model should predict, and hides them (Devlin et al.
+// 2018, arXiv:1810.04805, section 3.1): of the chosen tokens 80 % become [MASK], 10 % become a
+// token that is drawn uniformly from the whole vocabulary, and 10 % stay. Everything is a function
+// of (seed, round, number of the sequence, place in the sequence) by Philox, so a resumed job masks
+// as an uninterrupted one, and masks do not depend on the order in which sequences come.
+//
+// Of a sequence's n tokens that are not special, n * probability are chosen, rounded down or up at
+// random so that this is the expected number, and at least one if there is any. With whole words,
+// words are taken in random order, and one that has more pieces than are still to be chosen is
+// passed over, as in BERT's own data. So a sequence may be left without a chosen token, but only if
+// each of its words has more pieces than may be chosen. Where the ends of words are not marked
+// (Chinese or Japanese in SentencePiece), whole words are not useful.
+//
+// Immutable and thread-safe.
+class Masking {
+ public:
+  // Reads the vocabulary and does not keep the tokenizer. Throws kBadData if it has no [MASK].
+  Masking(const Tokenizer& tokenizer, const MaskingOptions& options);
+
+  // Hides tokens of one sequence in place and appends the chosen ones to `masked`: their places,
+  // counted from `first_token` for the first of `input_ids`, and their ids as they were. An id
+  // beyond the vocabulary counts as special. Returns how many were chosen.
+  int64_t mask(const MaskingRound& round, uint64_t sequence, std::span<int32_t> input_ids,
+               int32_t first_token, PackedBatch::MaskedTokens& masked) const;
+
+  // The largest number of chosen tokens among `tokens` tokens in `sequences` sequences.
+  static int64_t most_masked(double probability, int64_t tokens, int64_t sequences);
+
+ private:
+  struct Word {
+    uint32_t key, first, count;
+  };
+  // The words of a sequence, or its tokens, in random order.
+  std::vector<Word> shuffled(std::span<const int32_t> input_ids, const std::vector<uint32_t>& keys,
+                             int64_t& candidates) const;
+  TokenRole role(int32_t id) const;
+
+  MaskingOptions options_;
+  std::vector<TokenRole> roles_;
+  int32_t mask_id_;
+};
+
+}  // namespace berth
