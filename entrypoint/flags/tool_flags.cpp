@@ -87,10 +87,11 @@ std::vector<Flag> tool_flags() {
       {.name = "tokenizer-type",
        .aliases = {},
        .group = kTools,
-       .help = "For --mode train_tokenizer: the algorithm.",
+       .help = "For --mode train_tokenizer: the algorithm. wordpiece makes a tokenizer like "
+               "BERT's, and bpe a byte-level one like RoBERTa's.",
        .value = choice_value<TokenizerType>(
            tool(&ToolOptions::tokenizer, &TokenizerTrainingOptions::type),
-           {{"wordpiece", TokenizerType::kWordPiece}}),
+           {{"wordpiece", TokenizerType::kWordPiece}, {"bpe", TokenizerType::kBpe}}),
        .in_settings = false},
       {.name = "vocab-size",
        .aliases = {},
@@ -100,7 +101,7 @@ std::vector<Flag> tool_flags() {
            "included.",
        .value = integer_value(tool(&ToolOptions::tokenizer, &TokenizerTrainingOptions::vocab_size),
                               {0, 10'000'000}),
-       .default_text = "30522, as BERT",
+       .default_text = "as the original: 30522 for wordpiece, 50265 for bpe",
        .in_settings = false},
       {.name = "min-frequency",
        .aliases = {},

@@ -25,6 +25,15 @@ done
 train --train-data-file lines.txt --export-dir cased --vocab-size 400 --no-do-lower-case
 grep -q '^T' cased/vocab.txt || fail "--no-do-lower-case has no effect"
 
+# A byte-level tokenizer has RoBERTa's special tokens and keeps every character.
+train --train-data-file lines.txt --export-dir bpe --vocab-size 600 --tokenizer-type bpe
+for file in vocab.json merges.txt tokenizer.json tokenizer_config.json special_tokens_map.json; do
+  [ -s bpe/$file ] || fail "no $file"
+done
+"$berth" --mode tokenize --model bpe --text 'The <mask> left' 2>/dev/null | grep -q '"tokens":\["<s>","The","<mask>",.*"</s>"\]' ||
+  fail "the byte-level tokenizer cannot be used: $("$berth" --mode tokenize --model bpe --text 'The <mask> left' 2>&1 | tail -n 1)"
+expect 2 'only wordpiece makes text lower case' --mode train_tokenizer --train-data-file lines.txt --export-dir out --tokenizer-type bpe --do-lower-case
+
 # A model with this vocabulary trains from random parameters.
 sed 's/"vocab_size": *[0-9]*/"vocab_size": 400/' "$repository/examples/model/config.json" >whole/config.json
 "$berth" --train-data-file "$sample" --model whole --init random --max-steps 2 --batch-size 4 --validation-split 0 --job-dir job 2>err.txt ||

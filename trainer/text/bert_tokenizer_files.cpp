@@ -4,16 +4,11 @@
 #include <string>
 
 #include "storage/base/json.h"
+#include "trainer/text/added_token_json.h"
 
 namespace berth {
 
 namespace {
-
-OrderedJson flags_of(const AddedToken& token) {
-  return {{"content", token.content},       {"single_word", token.single_word},
-          {"lstrip", token.lstrip},         {"rstrip", token.rstrip},
-          {"normalized", token.normalized}, {"special", token.special}};
-}
 
 OrderedJson optional(const auto& value) {
   return value ? OrderedJson(*value) : OrderedJson(nullptr);
@@ -45,10 +40,7 @@ OrderedJson tokenizer_config(const WordPiece& wordpiece, const BertTokenizerOpti
                         {"tokenize_chinese_chars", options.handle_chinese_chars}};
   config.update(special_tokens(wordpiece, options));
   if (options.model_max_length) config["model_max_length"] = *options.model_max_length;
-  OrderedJson& added = config["added_tokens_decoder"] = OrderedJson::object();
-  for (const AddedToken& token : options.added_tokens) {
-    added[std::to_string(token.id)] = flags_of(token);
-  }
+  config["added_tokens_decoder"] = added_tokens_decoder(options.added_tokens);
   return config;
 }
 
@@ -87,17 +79,12 @@ OrderedJson post_processor(const WordPiece& wordpiece, const BertTokenizerOption
 // Writes tokenizer.json. The vocabulary is written piece by piece, because building an ordered JSON
 // object with 30,000 members takes quadratic time.
 std::string tokenizer_json(const WordPiece& wordpiece, const BertTokenizerOptions& options) {
-  OrderedJson added = OrderedJson::array();
-  for (const AddedToken& token : options.added_tokens) {
-    added.push_back({{"id", token.id}});
-    added.back().update(flags_of(token));
-  }
   const std::string& prefix = wordpiece.options().continuing_subword_prefix;
   const OrderedJson head = {
       {"version", "1.0"},
       {"truncation", nullptr},
       {"padding", nullptr},
-      {"added_tokens", added},
+      {"added_tokens", added_token_list(options.added_tokens)},
       {"normalizer",
        {{"type", "BertNormalizer"},
         {"clean_text", options.clean_text},

@@ -13,6 +13,7 @@ namespace berth {
 namespace {
 
 std::unique_ptr<TrainingWords> words_of(const TokenizerTrainingOptions& options) {
+  if (options.type == TokenizerType::kBpe) return byte_level_training_words();
   const bool lowercase = options.lowercase.value_or(true);
   return bert_training_words({.strip_accents = lowercase, .lowercase = lowercase},
                              WordPieceOptions().max_input_chars_per_word);
@@ -44,6 +45,10 @@ void require_room(int64_t vocab_size, size_t num_special, size_t num_characters)
 
 TrainedTokenizer train_tokenizer(const ReadTexts& read, const TokenizerTrainingOptions& options,
                                  ThreadPool& pool) {
+  if (options.type != TokenizerType::kWordPiece && options.lowercase.value_or(false)) {
+    throw Error(Code::kUsage, "only wordpiece makes text lower case", "--do-lower-case",
+                "leave this flag out, or use --tokenizer-type wordpiece");
+  }
   TrainedTokenizer trained;
   ShardedWordTable words =
       count_words(read, *words_of(options), pool, trained.text, options.limits);
@@ -52,7 +57,9 @@ TrainedTokenizer train_tokenizer(const ReadTexts& read, const TokenizerTrainingO
     throw Error(Code::kBadData, "the texts hold no word to train a tokenizer on", "",
                 "give files with text");
   }
-  TrainedVocabulary vocabulary = train_wordpiece(std::move(words), options);
+  TrainedVocabulary vocabulary = options.type == TokenizerType::kBpe
+                                     ? train_byte_level(std::move(words), options)
+                                     : train_wordpiece(std::move(words), options);
   trained.files = std::move(vocabulary.files);
   trained.vocab_size = vocabulary.size;
   return trained;

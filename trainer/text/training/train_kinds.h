@@ -19,6 +19,7 @@ struct TrainedVocabulary {
 // Train a tokenizer of their type on counted words, which they use up. They throw what
 // train_tokenizer() promises.
 TrainedVocabulary train_wordpiece(ShardedWordTable words, const TokenizerTrainingOptions& options);
+TrainedVocabulary train_byte_level(ShardedWordTable words, const TokenizerTrainingOptions& options);
 
 // Throws kUsage if a vocabulary of `vocab_size` cannot hold the pieces that must be in it:
 // `num_special` special tokens and `num_characters` pieces of one character.

@@ -66,7 +66,7 @@ Alphabet add_characters(const ShardedWordTable& words, const std::string& prefix
 }
 
 // Cuts the words into pieces of one character. Characters outside the alphabet are left out.
-SymbolWords cut_words(ShardedWordTable words, const Alphabet& alphabet) {
+SymbolWords cut_into_characters(ShardedWordTable words, const Alphabet& alphabet) {
   SymbolWords cut;
   cut.ends.reserve(words.size());
   cut.counts.reserve(words.size());
@@ -102,7 +102,8 @@ TrainedVocabulary train_wordpiece(ShardedWordTable words, const TokenizerTrainin
   const size_t num_special = pieces.size();
   const Alphabet alphabet = add_characters(words, prefix, pieces);
   require_room(vocab_size_of(options), num_special, pieces.size() - num_special);
-  merge_pairs(cut_words(std::move(words), alphabet), static_cast<size_t>(vocab_size_of(options)),
+  merge_pairs(cut_into_characters(std::move(words), alphabet),
+              static_cast<size_t>(vocab_size_of(options)),
               static_cast<uint64_t>(options.min_frequency), pieces);
   const BertTokenizer tokenizer(WordPiece(pieces.pieces(), wordpiece_options), std::move(bert));
   return {tokenizer.files(), tokenizer.vocab_size()};

@@ -4,34 +4,13 @@
 
 #include "storage/base/error.h"
 #include "tests/support/throws_code.h"
-#include "tests/trainer/text/tokenizer_fixture.h"
-#include "tests/trainer/text/training/words_in_table.h"
-#include "trainer/text/training/tokenizer_trainer.h"
+#include "tests/trainer/text/training/train.h"
 #include "trainer/text/unicode.h"
 
 namespace berth {
 namespace {
 
 using testing::ElementsAre;
-
-TrainedTokenizer train(const std::vector<std::string>& rows,
-                       const TokenizerTrainingOptions& options = {}, int threads = 1) {
-  ThreadPool pool(threads);
-  return train_tokenizer(read_rows(rows), options, pool);
-}
-
-Files files_of(const TrainedTokenizer& trained) {
-  Files files;
-  for (const Tokenizer::File& file : trained.files) files[file.name] = file.content;
-  return files;
-}
-
-TokenizerTrainingOptions sized(int64_t vocab_size, int64_t min_frequency = 1) {
-  TokenizerTrainingOptions options;
-  options.vocab_size = vocab_size;
-  options.min_frequency = min_frequency;
-  return options;
-}
 
 TEST(TrainWordPiece, TheVocabularyIsSpecialTokensThenCharactersThenMerges) {
   const TrainedTokenizer trained = train({"Ab ab abc", "ab b"}, sized(12));
@@ -75,10 +54,7 @@ TEST(TrainWordPiece, RareCharactersBecomeUnknown) {
 }
 
 TEST(TrainWordPiece, TheFilesDoNotDependOnTheNumberOfThreads) {
-  std::vector<std::string> rows;
-  for (int i = 0; i < 500; ++i) {
-    rows.push_back("row" + std::to_string(i * i) + " of word" + std::to_string(i % 37));
-  }
+  std::vector<std::string> rows = rows_of_many_words();
   const Files one = files_of(train(rows, sized(200)));
   for (const int threads : {2, 7}) {
     EXPECT_EQ(files_of(train(rows, sized(200), threads)), one);
