@@ -104,6 +104,23 @@ std::vector<Flag> row_flags() {
   };
 }
 
+std::vector<Flag> masking_flags() {
+  using enum FlagGroup;
+  return {
+      {"mlm-probability",
+       {"masked-lm-prob"},
+       kData,
+       "The share of tokens that a masked language model should predict. Of these, 80 % become "
+       "[MASK], 10 % become a random token and 10 % stay, anew in every epoch.",
+       real_value(data_option(&DataOptions::mlm_probability), kFraction)},
+      {"whole-word-masking",
+       {"do-whole-word-mask"},
+       kData,
+       "Choose all pieces of a word or none of them, for --mlm-probability.",
+       switch_value(data_option(&DataOptions::whole_word_masking))},
+  };
+}
+
 std::vector<Flag> question_flags() {
   using enum FlagGroup;
   return {
@@ -142,6 +159,7 @@ std::vector<Flag> question_flags() {
 std::vector<Flag> data_flags() {
   std::vector<Flag> flags = file_flags();
   for (Flag& flag : row_flags()) flags.push_back(std::move(flag));
+  for (Flag& flag : masking_flags()) flags.push_back(std::move(flag));
   for (Flag& flag : question_flags()) flags.push_back(std::move(flag));
   return flags;
 }

@@ -31,6 +31,15 @@ std::unique_ptr<FeatureMaker> maker_of(const LoadedTable& loaded, Task task,
   return make_feature_maker(std::move(options), tokenizer);
 }
 
+std::unique_ptr<Masking> masking_of(Task task, const Settings& settings,
+                                    const Tokenizer& tokenizer) {
+  if (traits(task).labels != LabelKind::kMaskedId) return nullptr;
+  const MaskingOptions options{.probability = settings.data.mlm_probability,
+                               .whole_words = settings.data.whole_word_masking,
+                               .seed = settings.training.seed};
+  return std::make_unique<Masking>(tokenizer, options);
+}
+
 void require_classes(const LoadedTable& loaded, Task task, const std::vector<std::string>& names) {
   const size_t least = traits(task).labels == LabelKind::kClass ? 2 : 1;
   if (names.size() >= least) return;
@@ -112,10 +121,13 @@ LabelledData::LabelledData(const LoadedTable& loaded, Task task,
       task_(task),
       labelled_(wants_labels && loaded_.table->labelled),
       maker_(maker_of(loaded_, task_, labels, labelled_, settings.data, tokenizer,
-                      std::move(class_weights))) {}
+                      std::move(class_weights))),
+      masking_(masking_of(task_, settings, tokenizer)) {}
 
 Dataset LabelledData::rows(std::vector<uint32_t> rows) const {
-  return Dataset(*loaded_.table, std::move(rows), task_, *maker_, labelled_);
+  Dataset data(*loaded_.table, std::move(rows), task_, *maker_, labelled_);
+  if (masking_ != nullptr) data.mask_with(*masking_);
+  return data;
 }
 
 Dataset LabelledData::all_rows() const { return rows(berth::all_rows(loaded_)); }

@@ -25,8 +25,8 @@ AnswerOptions answer_options(const DataOptions& data);
 // The token ids that records may hold for this model.
 TokenLimits token_limits(const ModelConfig& config);
 
-// Turns the rows of a table into features. Borrows the table and the tokenizer. The data sets that
-// it makes borrow from it.
+// Turns the rows of a table into features, and masks them for masked language models. Borrows the
+// table and the tokenizer. The data sets that it makes borrow from it.
 class LabelledData {
  public:
   // `labels`: the names of the classes; empty where the labels of the rows are not wanted. Throws
@@ -45,6 +45,7 @@ class LabelledData {
   const Task task_;
   const bool labelled_;
   const std::unique_ptr<FeatureMaker> maker_;
+  const std::unique_ptr<Masking> masking_;  // null where the task masks nothing
 };
 
 // The rows of a training job, cut into those to train on and those to evaluate on.

@@ -1,6 +1,7 @@
 #include "entrypoint/memory/engine_options.h"
 
 #include "entrypoint/memory/batch_limits.h"
+#include "trainer/data/masking.h"
 
 namespace berth {
 namespace {
@@ -17,6 +18,17 @@ OptimizerOptions optimizer_options(const OptimizationOptions& options) {
           .first_depth = options.freeze_embeddings || layers > 0 ? layers + 1 : 0};
 }
 
+// The limits of batches, and of the masked tokens in them.
+BatchLimits limits_for(const Settings& settings, const ModelConfig& config, bool training,
+                       int64_t most_examples) {
+  BatchLimits limits = batch_limits(settings, training, most_examples);
+  if (traits(config.task).rows == HeadRows::kMasked) {
+    limits.masked =
+        Masking::most_masked(settings.data.mlm_probability, limits.tokens, limits.sequences);
+  }
+  return limits;
+}
+
 }  // namespace
 
 EngineOptions training_engine(const Settings& settings, const ModelConfig& config,
@@ -26,7 +38,7 @@ EngineOptions training_engine(const Settings& settings, const ModelConfig& confi
           .lora = optimization.lora,
           .optimizer = optimizer_options(optimization),
           .loss = {.label_smoothing = optimization.label_smoothing},
-          .limits = batch_limits(settings, /*training=*/true, most_examples),
+          .limits = limits_for(settings, config, /*training=*/true, most_examples),
           .micro_batches = settings.training.gradient_accumulation_steps,
           .update_tokens = update_tokens(settings),
           .longest = settings.data.max_seq_length};
@@ -36,7 +48,7 @@ EngineOptions inference_engine(const Settings& settings, const ModelConfig& conf
                                int64_t most_examples) {
   return {.config = config,
           .trains = false,
-          .limits = batch_limits(settings, /*training=*/false, most_examples),
+          .limits = limits_for(settings, config, /*training=*/false, most_examples),
           .longest = settings.data.max_seq_length};
 }
 

@@ -11,6 +11,7 @@
 #include "entrypoint/job/labelled_data.h"
 #include "entrypoint/report/standard_output.h"
 #include "storage/base/counted.h"
+#include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/spill_file.h"
 #include "storage/base/text.h"
@@ -102,12 +103,19 @@ bool wants_test_results(Task task, const DataOptions& data) {
   return has_results && !data.input_meta_data_path.empty();
 }
 
+void require_predictions(Task task) {
+  if (results_of(task).lines != nullptr) return;
+  throw Error(Code::kUsage, "a masked language model has nothing to predict about a row", "--mode",
+              "evaluate it with --mode eval, or fine-tune it for another task");
+}
+
 }  // namespace
 
 void run_prediction(Job& job) {
   FinishedModel finished(job);
   const Settings& settings = finished.settings();
   const ModelConfig& config = finished.config();
+  require_predictions(config.task);
   const LoadedTable loaded = finished.load(finished.sources().predict);
   const LabelledData rows(loaded, config.task, config.labels, /*wants_labels=*/false, settings,
                           finished.tokenizer());

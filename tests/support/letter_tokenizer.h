@@ -7,7 +7,8 @@
 
 namespace berth {
 
-// A tokenizer whose tokens are the letters: a..z have the ids 3..28, [CLS] is 1 and [SEP] is 2.
+// A tokenizer whose tokens are the letters: a..z have the ids 3..28, [MASK] is 0, [CLS] is 1 and
+// [SEP] is 2.
 // Other characters are ignored. Long texts are cut at the end, [SEP] included.
 class LetterTokenizer final : public Tokenizer {
  public:
@@ -28,7 +29,8 @@ class LetterTokenizer final : public Tokenizer {
     return encoding;
   }
   std::string token(int32_t id) const override {
-    return id < 3 ? "" : std::string(1, static_cast<char>('a' + id - 3));
+    if (id < 3) return id == 0 ? "[MASK]" : "";
+    return std::string(1, static_cast<char>('a' + id - 3));
   }
   std::vector<File> files() const override { return {{"vocab.txt", "letters\n"}}; }
 

@@ -25,6 +25,14 @@ class LabelPacker {
     weights_.insert(weights_.end(), weighed, features.weight);
   }
 
+  // Hides tokens of sequence `number`, which lies in the batch from `first_token` on.
+  void mask(const Masking& masking, const MaskingRound& round, int64_t number,
+            std::span<int32_t> input_ids, int32_t first_token, float weight) {
+    const int64_t chosen =
+        masking.mask(round, static_cast<uint64_t>(number), input_ids, first_token, masked_);
+    weights_.insert(weights_.end(), static_cast<size_t>(chosen), weight);
+  }
+
   void finish(PackedBatch& batch) {
     switch (kind_) {
       case LabelKind::kNumber:
@@ -39,6 +47,9 @@ class LabelPacker {
       case LabelKind::kSpan:
         batch.labels = std::move(answers_);
         break;
+      case LabelKind::kMaskedId:
+        batch.labels = std::move(masked_);
+        break;
       default:
         batch.labels = std::move(classes_);
     }
@@ -51,12 +62,13 @@ class LabelPacker {
   const LabelKind kind_;
   PackedBatch::Classes classes_;
   PackedBatch::Answers answers_;
+  PackedBatch::MaskedTokens masked_;
   std::vector<float> targets_, weights_;
 };
 
 }  // namespace
 
-PackedBatch pack(Dataset& data, std::span<const int64_t> indices) {
+PackedBatch pack(Dataset& data, std::span<const int64_t> indices, const MaskingRound& round) {
   PackedBatch batch;
   LabelPacker labels(traits(data.task()).labels);
   for (const int64_t index : indices) {
@@ -70,9 +82,14 @@ PackedBatch pack(Dataset& data, std::span<const int64_t> indices) {
     std::iota(batch.position_ids.begin() + static_cast<std::ptrdiff_t>(first),
               batch.position_ids.end(), 0);
     batch.cu_seqlens.push_back(static_cast<int32_t>(batch.input_ids.size()));
-    if (data.labelled()) labels.add(features, static_cast<int32_t>(first));
+    if (const Masking* masking = data.masking()) {
+      const auto ids = std::span(batch.input_ids).subspan(first);
+      labels.mask(*masking, round, index, ids, static_cast<int32_t>(first), features.weight);
+    } else if (data.labelled()) {
+      labels.add(features, static_cast<int32_t>(first));
+    }
   }
-  if (data.labelled()) labels.finish(batch);
+  if (data.labelled() || data.masking() != nullptr) labels.finish(batch);
   return batch;
 }
 
@@ -194,7 +211,8 @@ UpdateBatch Batcher::next(DataCursor cursor) {
   for (size_t part = 0; part + 1 < cuts.size(); ++part) {
     const size_t begin = cuts[part], count = cuts[part + 1] - begin;
     if (count == 0) continue;
-    PackedBatch batch = pack(data_, std::span(selection.indices).subspan(begin, count));
+    PackedBatch batch = pack(data_, std::span(selection.indices).subspan(begin, count),
+                             MaskingRound::of_epoch(selection.epoch));
     batch.first_token = first_token;
     batch.first_sequence = static_cast<uint64_t>(begin);
     first_token += static_cast<uint64_t>(batch.num_tokens());

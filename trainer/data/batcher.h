@@ -12,8 +12,10 @@
 namespace berth {
 
 // Lays the examples `indices` of `data` end to end, in that order. The batch has labels where the
-// data set has them. Throws what Dataset::features() throws.
-PackedBatch pack(Dataset& data, std::span<const int64_t> indices);
+// data set has them. Where the data set is masked, `round` says with which masks, and an example's
+// index is the number of its sequence. Throws what Dataset::features() throws.
+PackedBatch pack(Dataset& data, std::span<const int64_t> indices,
+                 const MaskingRound& round = MaskingRound::of_evaluation());
 
 // The input of one update.
 struct UpdateBatch {

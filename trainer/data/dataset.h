@@ -6,6 +6,7 @@
 
 #include "trainer/data/example_table.h"
 #include "trainer/data/features.h"
+#include "trainer/data/masking.h"
 #include "trainer/model/task.h"
 
 namespace berth {
@@ -30,6 +31,10 @@ class Dataset {
   int64_t rows() const { return static_cast<int64_t>(rows_.size()); }
   Task task() const { return task_; }
   bool labelled() const { return labelled_; }
+  // Has tokens of every sequence masked when it is packed; their ids are then its labels. The
+  // masking must outlive this.
+  void mask_with(const Masking& masking) { masking_ = &masking; }
+  const Masking* masking() const { return masking_; }  // null: nothing is masked
   // How many neighbouring features are shuffled among each other: all, or a block that is read from
   // disk in nearly its order.
   int64_t block_size() const;
@@ -67,6 +72,7 @@ class Dataset {
   const Task task_;
   const FeatureMaker& maker_;
   const bool labelled_;
+  const Masking* masking_ = nullptr;
   // The first feature of each row, and the number of features. Empty where each row has one.
   std::vector<uint32_t> first_feature_;
   std::vector<Features> kept_;     // of a table in memory; without tokens until they are made

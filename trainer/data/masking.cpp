@@ -22,8 +22,8 @@ using Draw = std::array<uint32_t, 4>;
 class Draws {
  public:
   Draws(uint64_t seed, const MaskingRound& round, uint64_t sequence)
-      : key_(philox_key(seed, round.trains ? static_cast<uint64_t>(round.epoch) : 0,
-                        round.trains ? kTrainingPurpose : kEvaluationPurpose)),
+      : key_(round.trains ? philox_key(seed, static_cast<uint64_t>(round.epoch), kTrainingPurpose)
+                          : philox_key(0, 0, kEvaluationPurpose)),
         sequence_(sequence) {}
 
   Draw of(uint32_t place) const {

@@ -15,8 +15,8 @@ struct MaskingOptions {
   uint64_t seed = 42;
 };
 
-// Which masks a sequence gets: training has other ones in every epoch, and evaluation has always
-// the same.
+// Which masks a sequence gets: training has other ones in every epoch. Evaluation has always the
+// same, whatever the seed, so that the results of several seeds can be compared.
 struct MaskingRound {
   bool trains = false;
   int64_t epoch = 0;

@@ -10,16 +10,30 @@
 namespace berth {
 namespace {
 
-// Calls `logits` for each sequence with its part of the logits: one row, or one row for each token.
+// Where the rows of logits of each sequence begin [B+1]: it has one row, or one for each token or
+// each masked token.
+std::vector<size_t> first_rows(const PackedBatch& batch, Task task) {
+  std::vector<size_t> first;
+  const auto* const masked = std::get_if<PackedBatch::MaskedTokens>(&batch.labels);
+  for (size_t b = 0; b < batch.cu_seqlens.size(); ++b) {
+    const int32_t token = batch.cu_seqlens[b];
+    if (masked != nullptr) {
+      const auto found = std::ranges::lower_bound(masked->tokens, token);
+      first.push_back(static_cast<size_t>(found - masked->tokens.begin()));
+    } else {
+      first.push_back(traits(task).rows == HeadRows::kTokens ? static_cast<size_t>(token) : b);
+    }
+  }
+  return first;
+}
+
+// Calls `logits` for each sequence with its part of the logits.
 void hand_out(const std::vector<float>& all, const PackedBatch& batch, Task task,
               std::span<const int64_t> indices, const LogitsCallback& logits) {
-  const bool is_of_tokens = traits(task).rows == HeadRows::kTokens;
-  const auto rows = static_cast<size_t>(is_of_tokens ? batch.num_tokens() : batch.num_sequences());
-  const size_t width = all.size() / rows;
+  const std::vector<size_t> first = first_rows(batch, task);
+  const size_t width = first.back() > 0 ? all.size() / first.back() : 0;
   for (size_t i = 0; i < indices.size(); ++i) {
-    const size_t begin = is_of_tokens ? static_cast<size_t>(batch.cu_seqlens[i]) : i;
-    const size_t end = is_of_tokens ? static_cast<size_t>(batch.cu_seqlens[i + 1]) : i + 1;
-    logits(indices[i], std::span(all).subspan(begin * width, (end - begin) * width));
+    logits(indices[i], std::span(all).subspan(first[i] * width, (first[i + 1] - first[i]) * width));
   }
 }
 

@@ -30,7 +30,7 @@ struct ReadingOptions {
 };
 
 // Called for each example in order, with its index in the data set and its logits: [C], [tokens,C]
-// for classes of words, or [tokens,2] for answers.
+// for classes of words, [tokens,2] for answers, or [masked tokens,2] as Engine::infer() says.
 using LogitsCallback = std::function<void(int64_t index, std::span<const float> logits)>;
 
 // Runs the engine's model over all of `data`, `batch_size` examples at a time, without dropout.

@@ -46,6 +46,9 @@ struct DataOptions {
   int64_t max_train_samples = 0;  // the most of these rows; 0: no limit
   int64_t skip_bad_rows = 0;      // rows of each data set that may be left out
   int32_t max_seq_length = 128;   // in tokens, with special tokens
+  // For masked language models; see MaskingOptions.
+  double mlm_probability = 0.15;
+  bool whole_word_masking = false;
   // For question answering.
   std::optional<int64_t> doc_stride{};  // see FeatureOptions
   int32_t n_best_size = 20;

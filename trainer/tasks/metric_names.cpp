@@ -12,7 +12,9 @@ std::vector<std::string> metric_names(Task task, int64_t num_classes) {
   return results_of(task).metric_names(num_classes);
 }
 
-bool is_error_metric(const std::string& metric) { return metric == kLossName || metric == "mse"; }
+bool is_error_metric(const std::string& metric) {
+  return metric == kLossName || metric == "mse" || metric == "perplexity";
+}
 
 std::string checked_metric(const std::string& name, const std::vector<std::string>& metrics,
                            const std::string& flag) {

@@ -51,4 +51,8 @@ std::unique_ptr<Evaluator> make_answer_evaluator(Dataset& data, const Labels& la
 std::unique_ptr<PredictionLines> make_answer_lines(Dataset& data, const Labels& labels,
                                                    const AnswerOptions& answers);
 
+// The masked tokens of each sequence, under the masks of evaluation. The data set is masked.
+std::unique_ptr<Evaluator> make_masked_evaluator(Dataset& data, const Labels& labels,
+                                                 const AnswerOptions& answers);
+
 }  // namespace berth

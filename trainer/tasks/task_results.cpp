@@ -54,6 +54,13 @@ constexpr TaskResults kTable[] = {
          },
      .evaluator = make_answer_evaluator,
      .lines = make_answer_lines},
+    {.task = Task::kMaskedLm,
+     .metric_names =
+         [](int64_t) {
+           return Names{"masked_accuracy", "perplexity"};
+         },
+     .evaluator = make_masked_evaluator,
+     .lines = nullptr},
 };
 
 }  // namespace
@@ -61,8 +68,7 @@ constexpr TaskResults kTable[] = {
 const TaskResults& results_of(Task task) {
   const auto* found = std::ranges::find(kTable, task, &TaskResults::task);
   if (found != std::end(kTable)) return *found;
-  throw Error(Code::kUsage, cat("a model for ", task_name(task), " cannot be evaluated or predict"),
-              "", "give a model that was fine-tuned, or pass --task");
+  throw Error(Code::kInternal, cat("the task ", task_name(task), " has no row of results"));
 }
 
 }  // namespace berth

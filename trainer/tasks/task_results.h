@@ -25,7 +25,7 @@ struct TaskResults {
   // of the classes, in the order of the logits.
   std::unique_ptr<Evaluator> (*evaluator)(Dataset& data, const std::vector<std::string>& labels,
                                           const AnswerOptions& answers);
-  // Writes logits as the lines of predictions.tsv.
+  // Writes logits as the lines of predictions.tsv. Null: the task has no predictions.
   std::unique_ptr<PredictionLines> (*lines)(Dataset& data, const std::vector<std::string>& labels,
                                             const AnswerOptions& answers);
   // Writes logits as the lines of test_results.tsv, as google-research/bert's run_classifier.py
@@ -33,8 +33,7 @@ struct TaskResults {
   std::unique_ptr<PredictionLines> (*test_results)() = nullptr;
 };
 
-// The row of `task`. Throws kUsage for a task that has none: masked language modelling is not
-// evaluated.
+// The row of `task`.
 const TaskResults& results_of(Task task);
 
 }  // namespace berth

@@ -53,6 +53,70 @@ TEST_F(BatcherTest, AnUpdateIsOneBatchUnlessCut) {
   EXPECT_EQ(update.after, (DataCursor{.epoch = 0, .block = 0, .index = 4}));
 }
 
+// A data set of a masked language model over texts of ten letters.
+class MaskedBatches : public testing::Test {
+ protected:
+  MaskedBatches() { data_.mask_with(masking_); }
+
+  static std::vector<std::string> ten_letters() {
+    return std::vector<std::string>(20, "abcdefghij");
+  }
+  // The batches of one epoch, laid end to end.
+  PackedBatch epoch(int64_t number, int64_t batch_size, int64_t micro_batches = 1) {
+    Batcher batcher({.batch_size = batch_size, .micro_batches = micro_batches}, data_);
+    PackedBatch all;
+    PackedBatch::MaskedTokens masked;
+    for (DataCursor cursor{.epoch = number}; cursor.epoch == number;) {
+      const UpdateBatch update = batcher.next(cursor);
+      for (const PackedBatch& part : update.micro_batches) {
+        const auto& some = std::get<PackedBatch::MaskedTokens>(part.labels);
+        for (const int32_t token : some.tokens) {
+          masked.tokens.push_back(token + static_cast<int32_t>(all.input_ids.size()));
+        }
+        masked.ids.insert(masked.ids.end(), some.ids.begin(), some.ids.end());
+        all.input_ids.insert(all.input_ids.end(), part.input_ids.begin(), part.input_ids.end());
+      }
+      cursor = update.after;
+    }
+    all.labels = masked;
+    return all;
+  }
+
+  LetterTokenizer tokenizer_;
+  const Masking masking_{tokenizer_, {.probability = 0.3}};
+  const std::unique_ptr<ExampleTable> table_ = table_of(ten_letters());
+  const std::unique_ptr<FeatureMaker> maker_ =
+      make_text_features({.max_seq_length = 20, .labelled = false}, tokenizer_);
+  std::vector<uint32_t> rows_ = [] {
+    std::vector<uint32_t> all(20);
+    std::iota(all.begin(), all.end(), 0u);
+    return all;
+  }();
+  Dataset data_{*table_, rows_, Task::kMaskedLm, *maker_, false};
+};
+
+TEST_F(MaskedBatches, LabelsAreTheIdsThatWereHidden) {
+  const PackedBatch batch = pack(data_, std::vector<int64_t>{4, 0});
+  const auto& masked = std::get<PackedBatch::MaskedTokens>(batch.labels);
+  ASSERT_THAT(masked.tokens, SizeIs(6));
+  const std::vector<int32_t> text = data_.features(0).input_ids;
+  for (size_t m = 0; m < 6; ++m) {
+    EXPECT_EQ(masked.ids[m], text[static_cast<size_t>(masked.tokens[m]) % text.size()]);
+  }
+  EXPECT_THAT(batch.input_ids, Contains(0));  // [MASK]
+  EXPECT_THAT(text, Not(Contains(0)));        // the features stay as they are
+  EXPECT_THAT(batch.weights, IsEmpty());
+}
+
+TEST_F(MaskedBatches, DependOnTheEpochAndNotOnHowItIsCut) {
+  const PackedBatch first = epoch(0, 4);
+  EXPECT_EQ(epoch(0, 7).input_ids, first.input_ids);
+  EXPECT_EQ(epoch(0, 10, 3).input_ids, first.input_ids);
+  EXPECT_EQ(epoch(0, 7).labels, first.labels);
+  EXPECT_NE(epoch(1, 4).labels, first.labels);
+  EXPECT_THAT(std::get<PackedBatch::MaskedTokens>(first.labels).tokens, SizeIs(60));
+}
+
 TEST_F(BatcherTest, SkippedDataIsPassedOver) {
   const DataCursor start{}, second{.index = 4}, third{.index = 8};
   Batcher batcher({.batch_size = 4, .skipped = {{start, second}, {second, third}}}, *data_.dataset);

@@ -164,7 +164,7 @@ TEST(Masking, IsAFunctionOfSeedEpochAndSequence) {
   EXPECT_NE(told(masking, MaskingRound::of_epoch(0), 7 + (uint64_t{1} << 32)), first);
   EXPECT_NE(told(masking, MaskingRound::of_evaluation(), 7), first);
   EXPECT_EQ(told(masking, MaskingRound::of_evaluation(), 7),
-            told(again, MaskingRound::of_evaluation(), 7));
+            told(other, MaskingRound::of_evaluation(), 7));
 }
 
 TEST(Masking, CountsPlacesFromTheFirstTokenInIncreasingOrder) {
