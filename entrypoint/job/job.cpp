@@ -67,6 +67,11 @@ std::unique_ptr<Device> make_xla(const Job& job) {
 
 }  // namespace
 
+std::unique_ptr<Device> make_host_device(const Job& job, Precision precision) {
+  return make_cpu_device(compute_threads(job.command_line.settings),
+                         job.command_line.forced_instruction_set, precision);
+}
+
 std::unique_ptr<Device> make_device(const Job& job) {
   return job.device.kind == DeviceKind::kCpu ? make_cpu(job.command_line) : make_xla(job);
 }

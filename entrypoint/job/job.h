@@ -38,4 +38,7 @@ int compute_threads(const Settings& settings);
 // precision `auto` became. Throws what make_cpu_device() and make_xla_device() throw.
 std::unique_ptr<Device> make_device(const Job& job);
 
+// Makes the CPU's own kernels ready to compute, whatever computes the job.
+std::unique_ptr<Device> make_host_device(const Job& job, Precision precision);
+
 }  // namespace berth

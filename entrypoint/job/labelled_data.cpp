@@ -24,7 +24,9 @@ std::unique_ptr<FeatureMaker> maker_of(const LoadedTable& loaded, Task task,
                          .num_classes = static_cast<int32_t>(labels.size()),
                          .class_weights = std::move(class_weights)};
   try {
-    if (labelled) options.classes = loaded.table->labels.classes(labels);
+    if (labelled && traits(task).has_classes) {
+      options.classes = loaded.table->labels.classes(labels);
+    }
   } catch (const Error& error) {
     throw error.at(loaded.name);
   }
@@ -119,7 +121,7 @@ LabelledData::LabelledData(const LoadedTable& loaded, Task task,
                            std::vector<float> class_weights)
     : loaded_(loaded),
       task_(task),
-      labelled_(wants_labels && loaded_.table->labelled),
+      labelled_(wants_labels && (loaded_.table->labelled || !traits(task).has_label_column)),
       maker_(maker_of(loaded_, task_, labels, labelled_, settings.data, tokenizer,
                       std::move(class_weights))),
       masking_(masking_of(task_, settings, tokenizer)) {}

@@ -1,5 +1,7 @@
 #include "entrypoint/training/training_inputs.h"
 
+#include <algorithm>
+
 #include "entrypoint/job/export_results.h"
 #include "entrypoint/job/preflight.h"
 #include "entrypoint/job/training_memory.h"
@@ -25,6 +27,12 @@ void require_layers_to_freeze(const OptimizationOptions& options, const ModelCon
               cat("the model has ", counted(layers, "layer"), " of parameters, fewer than ",
                   options.freeze_encoder_layers),
               "--freeze-encoder-layers", cat("freeze at most ", layers));
+}
+
+void require_embeddings(Task task) {
+  if (traits(task).labels == LabelKind::kVector) return;
+  throw Error(Code::kUsage, cat("a teacher of ", task_name(task), " is not supported"), "--teacher",
+              "leave it out, or give --task mlm to learn the teacher's embeddings of the texts");
 }
 
 // The rows to evaluate on: those of the evaluation file, or those that are held out. nullopt if
@@ -56,16 +64,24 @@ TrainingInputs read_inputs(const Job& job) {
   model.config.task = rows.task;
   model.config.labels = rows.labels;
   job.stop_point();
+  std::unique_ptr<Teacher> teacher;
+  if (!settings.distillation.teacher.empty()) {
+    require_embeddings(rows.task);
+    teacher = std::make_unique<Teacher>(job, settings);
+    model.config.vector_size = teacher->vector_size();
+  }
   const size_t program = program_bytes(rows);
   return {.resolved = std::move(resolved),
           .folder = std::move(folder),
           .model = std::move(model),
           .rows = std::move(rows),
+          .teacher = std::move(teacher),
           .program_bytes = program};
 }
 
 TrainingData::TrainingData(const TrainingInputs& inputs)
-    : train_examples_(inputs.rows.train, inputs.rows.task, inputs.rows.labels,
+    : inputs_(inputs),
+      train_examples_(inputs.rows.train, inputs.rows.task, inputs.rows.labels,
                       /*wants_labels=*/true, inputs.settings(), *inputs.model.tokenizer,
                       inputs.rows.class_weights),
       eval_examples_(inputs.rows.eval ? *inputs.rows.eval : inputs.rows.train, inputs.rows.task,
@@ -73,5 +89,22 @@ TrainingData::TrainingData(const TrainingInputs& inputs)
                      *inputs.model.tokenizer),
       train_(train_examples_.rows(inputs.rows.split.train)),
       eval_(make_eval_set(inputs.rows, eval_examples_)) {}
+
+void TrainingData::ask_teacher() {
+  if (!inputs_.teacher) return;
+  const TrainingRows& rows = inputs_.rows;
+  std::vector<uint32_t> asked = rows.split.train;
+  if (!rows.eval) {
+    asked.insert(asked.end(), rows.split.held_out.begin(), rows.split.held_out.end());
+    std::ranges::sort(asked);
+  }
+  train_targets_.emplace(inputs_.teacher->embeddings(rows.train, std::move(asked)));
+  train_.set_targets(*train_targets_);
+  if (!eval_) return;
+  if (rows.eval) {
+    eval_targets_.emplace(inputs_.teacher->embeddings(*rows.eval, all_rows(*rows.eval)));
+  }
+  eval_->set_targets(rows.eval ? *eval_targets_ : *train_targets_);
+}
 
 }  // namespace berth

@@ -7,7 +7,9 @@
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/labelled_data.h"
 #include "entrypoint/job/resolve_settings.h"
+#include "entrypoint/training/teacher.h"
 #include "trainer/data/dataset.h"
+#include "trainer/data/row_targets.h"
 #include "trainer/loop/evaluate.h"
 #include "trainer/loop/load_model.h"
 
@@ -19,6 +21,7 @@ struct TrainingInputs {
   std::unique_ptr<ModelFolder> folder;  // the model's files; its parameters are not read yet
   ModelDescription model;               // its configuration has the task and the labels of the rows
   TrainingRows rows;
+  std::unique_ptr<Teacher> teacher;  // null: there is none
   size_t program_bytes;  // the memory of the process without the rows; see program_bytes()
 
   const Settings& settings() const { return resolved.settings; }
@@ -43,10 +46,15 @@ class TrainingData {
   Dataset& train() { return train_; }
   std::optional<Dataset>& eval() { return eval_; }  // nullopt: the job does not evaluate
 
+  // Lets the teacher, if there is one, make the labels of all rows. Called before they are packed.
+  void ask_teacher();
+
  private:
+  const TrainingInputs& inputs_;
   const LabelledData train_examples_, eval_examples_;
   Dataset train_;
   std::optional<Dataset> eval_;
+  std::optional<RowTargets> train_targets_, eval_targets_;
 };
 
 }  // namespace berth

@@ -44,6 +44,7 @@ JobRecord make_record(const Job& job, const TrainingInputs& inputs, const Engine
   if (rows.eval) add(rows.eval->sources);
   if (rows.mismatched) add(rows.mismatched->sources);
   add(inputs.folder->sources());
+  if (inputs.teacher) add(inputs.teacher->sources());
   return record;
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kPickleLimitBytes = uint64_t{16} << 30;
 
-enum class TableFormat { kNone, kCsv, kTsv, kJsonl, kConll, kPickle };
+enum class TableFormat { kNone, kCsv, kTsv, kJsonl, kConll, kPickle, kLines };
 
 TableFormat format_of(std::string_view file_name) {
   const std::string name = lower_ascii(file_name);
@@ -21,6 +21,7 @@ TableFormat format_of(std::string_view file_name) {
   if (ends(".jsonl") || ends(".ndjson") || ends(".json")) return TableFormat::kJsonl;
   if (ends(".conll") || ends(".bio") || ends(".iob")) return TableFormat::kConll;
   if (ends(".pickle") || ends(".pkl")) return TableFormat::kPickle;
+  if (ends(".txt")) return TableFormat::kLines;
   return TableFormat::kNone;
 }
 
@@ -43,11 +44,14 @@ std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::st
       return make_conll_reader(std::move(source));
     case TableFormat::kPickle:
       return read_pickle(read_all(*source, kPickleLimitBytes, "the pickle"));
+    case TableFormat::kLines:
+      return make_lines_reader(std::move(source));
     case TableFormat::kNone:
       break;
   }
   throw Error(Code::kBadData, "is not a table, judging by its name", "",
-              "a table ends in .csv, .tsv, .jsonl, .ndjson, .json, .conll, .pickle or .pkl");
+              "a table ends in .csv, .tsv, .jsonl, .ndjson, .json, .conll, .pickle or .pkl, and "
+              "plain text in .txt");
 }
 
 std::optional<size_t> find_column(std::span<const Column> columns, std::string_view name) {
@@ -58,6 +62,10 @@ std::optional<size_t> find_column(std::span<const Column> columns, std::string_v
 }
 
 bool is_table(std::string_view file_name) { return format_of(file_name) != TableFormat::kNone; }
+
+bool is_plain_text(std::string_view file_name) {
+  return format_of(file_name) == TableFormat::kLines;
+}
 
 bool names_word_lines(std::string_view file_name) {
   return format_of(file_name) == TableFormat::kConll;

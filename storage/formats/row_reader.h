@@ -51,14 +51,16 @@ enum class RowLayout {
 };
 
 // Opens the reader for the name's suffix, ignoring case. The caller has removed any compression
-// suffix. Known are .csv, .tsv, .jsonl/.ndjson/.json, .conll/.bio/.iob and .pickle/.pkl; any other
-// throws kBadData, which lists them. The reader's errors do not name the file: the caller adds it
-// with Error::at().
+// suffix. Known are .csv, .tsv, .jsonl/.ndjson/.json, .conll/.bio/.iob, .pickle/.pkl and .txt; any
+// other throws kBadData, which lists them. The reader's errors do not name the file: the caller
+// adds it with Error::at().
 std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::string_view file_name,
                                      RowLayout layout = RowLayout::kByName);
 
 // Whether open_rows() has a reader for files of this name.
 bool is_table(std::string_view file_name);
+// Whether the name means plain text, a row in each line (.txt).
+bool is_plain_text(std::string_view file_name);
 // Whether the name's suffix means kWordLines.
 bool names_word_lines(std::string_view file_name);
 

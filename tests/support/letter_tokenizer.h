@@ -18,6 +18,11 @@ class LetterTokenizer final : public Tokenizer {
                   const EncodeOptions& options) const override {
     ++calls;
     Encoding encoding;
+    if (!options.add_special_tokens) {
+      append_letters(encoding, text);
+      encoding.token_type_ids.resize(encoding.input_ids.size(), 0);
+      return encoding;
+    }
     encoding.input_ids.push_back(1);
     append(encoding, text);
     encoding.token_type_ids.resize(encoding.input_ids.size(), 0);
@@ -38,10 +43,13 @@ class LetterTokenizer final : public Tokenizer {
 
  private:
   static void append(Encoding& encoding, std::string_view text) {
+    append_letters(encoding, text);
+    encoding.input_ids.push_back(2);
+  }
+  static void append_letters(Encoding& encoding, std::string_view text) {
     for (const char letter : text) {
       if (letter >= 'a' && letter <= 'z') encoding.input_ids.push_back(3 + letter - 'a');
     }
-    encoding.input_ids.push_back(2);
   }
 };
 

@@ -11,6 +11,12 @@ class LabelPacker {
  public:
   explicit LabelPacker(LabelKind kind) : kind_(kind) {}
 
+  // Adds a label that is no part of the features.
+  void add_target(const RowTargets& targets, uint32_t row, float weight) {
+    targets.append_to(row, targets_);
+    weights_.push_back(weight);
+  }
+
   // `first_token` is the place in the batch where the tokens of the features begin.
   void add(const Features& features, int32_t first_token) {
     const std::vector<int32_t>& classes = features.classes;
@@ -36,6 +42,7 @@ class LabelPacker {
   void finish(PackedBatch& batch) {
     switch (kind_) {
       case LabelKind::kNumber:
+      case LabelKind::kVector:
         batch.labels = PackedBatch::Scores{std::move(targets_)};
         break;
       case LabelKind::kSet:
@@ -70,7 +77,8 @@ class LabelPacker {
 
 PackedBatch pack(Dataset& data, std::span<const int64_t> indices, const MaskingRound& round) {
   PackedBatch batch;
-  LabelPacker labels(traits(data.task()).labels);
+  const LabelKind kind = traits(data.task()).labels;
+  LabelPacker labels(kind);
   for (const int64_t index : indices) {
     const Features& features = data.features(index);
     const size_t first = batch.input_ids.size(), length = features.input_ids.size();
@@ -85,6 +93,8 @@ PackedBatch pack(Dataset& data, std::span<const int64_t> indices, const MaskingR
     if (const Masking* masking = data.masking()) {
       const auto ids = std::span(batch.input_ids).subspan(first);
       labels.mask(*masking, round, index, ids, static_cast<int32_t>(first), features.weight);
+    } else if (data.labelled() && kind == LabelKind::kVector) {
+      labels.add_target(*data.targets(), data.row(index), features.weight);
     } else if (data.labelled()) {
       labels.add(features, static_cast<int32_t>(first));
     }

@@ -33,7 +33,8 @@ size_t held_bytes(const Features& features) {
 Dataset::Dataset(const ExampleTable& table, std::vector<uint32_t> rows, Task task,
                  const FeatureMaker& maker, bool labelled)
     : table_(table), rows_(std::move(rows)), task_(task), maker_(maker), labelled_(labelled) {
-  if (traits(task_).inputs == InputKind::kQuestion) {
+  const InputKind inputs = traits(task_).inputs;
+  if (inputs == InputKind::kQuestion || inputs == InputKind::kDocument) {
     count_windows();
   } else if (!table_.spilled()) {
     kept_.resize(rows_.size());

@@ -7,6 +7,7 @@
 #include "trainer/data/example_table.h"
 #include "trainer/data/features.h"
 #include "trainer/data/masking.h"
+#include "trainer/data/row_targets.h"
 #include "trainer/model/task.h"
 
 namespace berth {
@@ -17,13 +18,14 @@ std::vector<Features> make_features(const ExampleTable& table, const FeatureMake
                                     uint32_t row);
 
 // Some rows of a table as features. A row has one, except that a question has one for each window
-// of its context. Where the table is in memory, features are made when they are first asked for and
-// are kept. Where it is on disk, they are made each time, and a small cache keeps those of rows
-// that were asked for lately. Borrows the table and the maker. Used by one thread at a time.
+// of its context, and a document one for each sequence that it is cut into. Where the table is in
+// memory, features are made when they are first asked for and are kept. Where it is on disk, they
+// are made each time, and a small cache keeps those of rows that were asked for lately. Borrows the
+// table and the maker. Used by one thread at a time.
 class Dataset {
  public:
-  // `labelled`: the features have labels. Where rows are questions, this reads all of them to count
-  // their windows.
+  // `labelled`: the features have labels. Where rows are questions or documents, this reads all of
+  // them to count their windows.
   Dataset(const ExampleTable& table, std::vector<uint32_t> rows, Task task,
           const FeatureMaker& maker, bool labelled);
 
@@ -61,6 +63,10 @@ class Dataset {
   // Valid until the next call.
   const Features& features(int64_t index);
 
+  // Gives each row of the table the vector that is its label, where labels are vectors. Borrowed.
+  void set_targets(const RowTargets& targets) { targets_ = &targets; }
+  const RowTargets* targets() const { return targets_; }
+
  private:
   std::vector<Features> make(uint32_t row) const;
   void count_windows();
@@ -73,6 +79,7 @@ class Dataset {
   const FeatureMaker& maker_;
   const bool labelled_;
   const Masking* masking_ = nullptr;
+  const RowTargets* targets_ = nullptr;
   // The first feature of each row, and the number of features. Empty where each row has one.
   std::vector<uint32_t> first_feature_;
   std::vector<Features> kept_;     // of a table in memory; without tokens until they are made

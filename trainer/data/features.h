@@ -68,5 +68,9 @@ std::unique_ptr<FeatureMaker> make_word_features(FeatureOptions options,
 // answer.
 std::unique_ptr<FeatureMaker> make_answer_features(FeatureOptions options,
                                                    const Tokenizer& tokenizer);
+// For documents. A document that is too long for one sequence becomes several, each with the
+// model's special tokens, which share none of its tokens. Features have no label: masking makes it.
+std::unique_ptr<FeatureMaker> make_document_features(FeatureOptions options,
+                                                     const Tokenizer& tokenizer);
 
 }  // namespace berth

@@ -222,7 +222,7 @@ std::string split_key(const Example& example, Task task) {
   }
   const InputKind inputs = traits(task).inputs;
   if (inputs == InputKind::kQuestion) return example.texts.at(1);
-  if (inputs == InputKind::kTexts) return example.texts.at(0);
+  if (inputs == InputKind::kTexts || inputs == InputKind::kDocument) return example.texts.at(0);
   std::string sentence;
   for (const std::string& word : example.texts) sentence.append(word).append(" ");
   return sentence;

@@ -70,6 +70,7 @@ ColumnChoice chosen(std::span<const Column> columns, const FoundColumns& found) 
 
 FoundColumns TableLoader::find(std::span<const Column> columns) {
   const Task task = *rules_.task;
+  if (!traits(task).has_label_column) rules_.need = LabelNeed::kIgnored;
   const bool ignores_labels = rules_.need == LabelNeed::kIgnored;
   if (!has_part_) {
     const FoundColumns found = find_columns(columns, rules_.columns, rules_.need, task);

@@ -41,6 +41,8 @@ class TextFeatures final : public FeatureMaker {
           features.targets[static_cast<size_t>(class_of(options_, entry))] = 1;
         }
         return;
+      case LabelKind::kVector:
+        return;  // it is no part of the example: Dataset::set_targets()
       default:
         features.classes = {class_of(options_, example.labels.at(0))};
         features.weight *= class_weight(options_, features.classes[0]);

@@ -31,6 +31,8 @@ std::unique_ptr<FeatureMaker> make_feature_maker(FeatureOptions options,
       return make_word_features(std::move(options), tokenizer);
     case InputKind::kQuestion:
       return make_answer_features(std::move(options), tokenizer);
+    case InputKind::kDocument:
+      return make_document_features(std::move(options), tokenizer);
     case InputKind::kTexts:
       break;
   }

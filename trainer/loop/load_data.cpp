@@ -62,7 +62,8 @@ void append_content(std::unique_ptr<ByteSource> content, const std::string& name
   RowLayout layout = request.layout;
   const std::optional<Task> task = request.rules.task;
   const bool is_of_words = task && traits(*task).inputs == InputKind::kWords;
-  const bool may_be_lines = !is_table(name) || lower_ascii(name).ends_with(".tsv");
+  const bool may_be_lines =
+      !is_table(name) || is_plain_text(name) || lower_ascii(name).ends_with(".tsv");
   if (is_of_words && may_be_lines && !begins_sentence_table(peeked->beginning())) {
     layout = RowLayout::kWordLines;
   }
@@ -163,7 +164,8 @@ void say_loaded(const LoadedTable& loaded, const std::vector<Uri>& files,
 std::vector<Uri> table_files(Storage& storage, const std::string& path) {
   return expand(storage, Uri::parse(path), [](std::string_view name) {
     const std::string_view plain = without_compression_suffix(name);
-    return is_table(plain) || names_records(plain);
+    // A .txt in a folder of tables is a README or a licence.
+    return (is_table(plain) && !is_plain_text(plain)) || names_records(plain);
   });
 }
 

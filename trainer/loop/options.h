@@ -65,6 +65,11 @@ struct ModelOptions {
   std::optional<bool> do_lower_case{};  // empty: the tokenizer's own
 };
 
+// Learning from another model, the teacher.
+struct DistillationOptions {
+  std::string teacher{};  // directory or archive, as ModelOptions::model; empty: there is none
+};
+
 struct OptimizationOptions {
   std::optional<double> learning_rate{};  // the peak; empty: default_learning_rate() (schedule.h)
   ScheduleType lr_scheduler_type = ScheduleType::kLinear;
@@ -131,6 +136,7 @@ struct Settings {
   Mode mode = Mode::kTrainAndEval;
   DataOptions data;
   ModelOptions model;
+  DistillationOptions distillation{};
   TrainingOptions training;
   OutputOptions output;
   DeviceKind device = DeviceKind::kAuto;

@@ -11,6 +11,7 @@
 #include "storage/whole_file.h"
 #include "trainer/loop/tensorflow_files.h"
 #include "trainer/model/bert_config.h"
+#include "trainer/model/part_names.h"
 #include "trainer/weights/write_tensors.h"
 
 namespace berth {
@@ -78,6 +79,17 @@ std::string model_card(const ModelConfig& config, const JobMetrics& metrics) {
   return card;
 }
 
+// All tensors, but for the head of a model that is saved as an encoder alone.
+std::vector<SavedTensor> exported_tensors(const ModelConfig& config,
+                                          const ParameterTensors& values) {
+  std::vector<SavedTensor> tensors = saved_tensors(values);
+  if (traits(config.task).labels != LabelKind::kVector) return tensors;
+  const std::string prefix = base_prefix(config);
+  std::erase_if(tensors,
+                [&](const SavedTensor& tensor) { return !tensor.spec().name.starts_with(prefix); });
+  return tensors;
+}
+
 }  // namespace
 
 std::string to_json(const JobMetrics& metrics) {
@@ -104,7 +116,7 @@ void export_model(Storage& storage, const Uri& directory, const ModelConfig& con
   const auto about_bytes = static_cast<uint64_t>(total_elements(values.specs())) * size_of(dtype);
   store_object(storage, directory / "model.safetensors",
                [&](ByteSink& sink) {
-                 write_tensors(sink, saved_tensors(values), dtype, {{"format", "pt"}});
+                 write_tensors(sink, exported_tensors(config, values), dtype, {{"format", "pt"}});
                },
                {.if_generation = {}, .size_hint = about_bytes});
 }

@@ -26,7 +26,7 @@ struct PackedBatch {
     std::vector<int32_t> tokens, ids;
     bool operator==(const MaskedTokens&) const = default;
   };
-  // The number of each sequence [B].
+  // The number of each sequence [B]; or its vector [B,C], for LabelKind::kVector.
   struct Scores {
     std::vector<float> values;
     bool operator==(const Scores&) const = default;

@@ -242,6 +242,10 @@ std::string to_config_json(const ModelConfig& config, DType dtype) {
   }
   object["id2label"] = id2label;
   object["label2id"] = label2id;
+  if (labels.empty()) {
+    object.erase("id2label");
+    object.erase("label2id");
+  }
   return to_text(object, 2) + "\n";
 }
 

@@ -53,6 +53,10 @@ struct ModelConfig {
   // output_labels() of the task, unless the file has a name of its own.
   std::vector<std::string> labels{};
 
+  // Columns of the logits of LabelKind::kVector, which are chosen by the caller: the hidden size of
+  // the teacher.
+  int64_t vector_size = 0;
+
   // The text that this was parsed from. Keys that berth does not use are written back from it.
   std::string source_json{};
 
@@ -62,8 +66,10 @@ struct ModelConfig {
   bool is_of_sequences() const { return traits(task).rows == HeadRows::kSequences; }
   // Columns of the logits. Not for masked tokens, whose logits have vocab_size columns.
   int64_t num_outputs() const {
-    const int64_t fixed = traits(task).outputs;
-    return fixed > 0 ? fixed : static_cast<int64_t>(labels.size());
+    const TaskTraits& row = traits(task);
+    if (row.rows == HeadRows::kMeans) return hidden_size;
+    if (row.labels == LabelKind::kVector) return vector_size;
+    return row.outputs > 0 ? row.outputs : static_cast<int64_t>(labels.size());
   }
   double head_dropout() const {
     if (traits(task).labels == LabelKind::kSpan) return qa_dropout;

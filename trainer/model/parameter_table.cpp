@@ -95,6 +95,8 @@ class TableBuilder {
       case HeadRows::kTokens:
         classifier(token_head_name(config_), outputs, hidden);
         break;
+      case HeadRows::kMeans:
+        break;
       case HeadRows::kMasked: {
         const MaskedLmHeadNames names = masked_lm_head_names(config_);
         dense(names.dense, config_.embedding_width(), hidden);

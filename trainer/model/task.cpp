@@ -25,6 +25,7 @@ constexpr Names kTags = {"tags", "ner_tags", "ner", "labels", "label", "pos_tags
 constexpr Names kAnswers = {"answers", "answer"};
 
 constexpr std::string_view kOfSequences = "ForSequenceClassification";
+constexpr std::string_view kEncoderAlone = "Model";
 
 // A field without a value here has the default of TaskTraits.
 constexpr TaskTraits kTable[] = {
@@ -95,15 +96,42 @@ constexpr TaskTraits kTable[] = {
      .card_title = "Question answering",
      .card_subject = "A model that finds answers in texts"},
     {.task = Task::kMaskedLm,
-     .names = {"masked_lm"},
+     .names = {"masked_lm", "mlm", "masked_language_modeling"},
      .is_offered = false,
+     .inputs = InputKind::kDocument,
      .labels = LabelKind::kMaskedId,
      .rows = HeadRows::kMasked,
+     .has_label_column = false,
+     .has_classes = false,
      .text_columns = kTexts,
      .label_columns = kClasses,
      .class_suffix = "ForMaskedLM",
      .card_title = "Masked language model",
      .card_subject = "A masked language model"},
+    {.task = Task::kEmbeddingDistillation,
+     .names = {"embedding_distillation"},
+     .is_offered = false,
+     .labels = LabelKind::kVector,
+     .loss = LossKind::kSquaredError,
+     .has_label_column = false,
+     .has_classes = false,
+     .text_columns = kTexts,
+     .label_columns = kClasses,
+     .class_suffix = kEncoderAlone,
+     .card_title = "Distilled encoder",
+     .card_subject = "An encoder that was distilled from the text embeddings of another"},
+    {.task = Task::kTextEmbedding,
+     .names = {"text_embedding"},
+     .is_offered = false,
+     .labels = LabelKind::kVector,
+     .rows = HeadRows::kMeans,
+     .has_label_column = false,
+     .has_classes = false,
+     .text_columns = kTexts,
+     .label_columns = kClasses,
+     .class_suffix = kEncoderAlone,
+     .card_title = "Text encoder",
+     .card_subject = "An encoder of texts"},
 };
 
 constexpr bool is_in_order() {
@@ -126,13 +154,16 @@ Task usual_task(LabelKind labels) {
 
 std::string_view task_name(Task task) { return traits(task).names[0]; }
 
-std::optional<Task> find_task(std::string_view name) {
-  if (name.empty()) return std::nullopt;  // unused places of the table are empty, too
+bool is_named(Task task, std::string_view name) {
+  if (name.empty()) return false;  // unused places of the table are empty, too
   std::string wanted = lower_ascii(name);
   std::ranges::replace(wanted, '-', '_');
+  return std::ranges::find(traits(task).names, wanted) != traits(task).names.end();
+}
+
+std::optional<Task> find_task(std::string_view name) {
   for (const TaskTraits& row : kTable) {
-    const bool has_name = std::ranges::find(row.names, wanted) != row.names.end();
-    if (row.is_offered && has_name) return row.task;
+    if (row.is_offered && is_named(row.task, name)) return row.task;
   }
   return std::nullopt;
 }

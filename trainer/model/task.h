@@ -19,6 +19,8 @@ enum class Task {
   kTokenClassification,     // one class for each word
   kQuestionAnswering,       // the span of a context that answers a question
   kMaskedLm,                // the ids of masked tokens
+  kEmbeddingDistillation,   // what another model, the teacher, makes of each text
+  kTextEmbedding,           // one vector for each text; only for inference, as a teacher does
 };
 
 // The task of rows that say nothing else.
@@ -30,6 +32,7 @@ enum class InputKind {
   kWords,     // a sentence that is already split into words
   kQuestion,  // a question and the context that may answer it; a long context becomes several
               // windows, each a sequence of its own
+  kDocument,  // one text; a long one becomes several sequences, which share no token
 };
 
 // What the label of a row is.
@@ -40,6 +43,7 @@ enum class LabelKind {
   kTagPerWord,  // one class for each word
   kSpan,        // the first and the last token of the answer
   kMaskedId,    // the ids of the masked tokens
+  kVector,      // several numbers
 };
 
 // The tokens whose hidden states the head turns into logits, one row of logits for each.
@@ -47,11 +51,12 @@ enum class HeadRows {
   kSequences,  // the first token of each sequence
   kTokens,     // every token
   kMasked,     // the masked tokens
+  kMeans,      // every token, and the logits of a sequence are the mean of its hidden states
 };
 
 enum class LossKind {
   kCrossEntropy,        // softmax over the classes of a row of logits
-  kSquaredError,        // between the only output and the number
+  kSquaredError,        // between outputs and numbers, summed over the outputs
   kBinaryCrossEntropy,  // a sigmoid for each output
   kSpanCrossEntropy,    // softmax over the tokens of a sequence: one of starts, one of ends
 };
@@ -71,6 +76,9 @@ struct TaskTraits {
   HeadRows rows = HeadRows::kSequences;
   LossKind loss = LossKind::kCrossEntropy;
 
+  // Whether the rows of data hold the labels. Other tasks make them of the texts.
+  bool has_label_column = true;
+
   // Whether labels come from a finite set whose members have names or numbers.
   bool has_classes = true;
   // Columns of the logits; 0: one for each class.
@@ -83,7 +91,8 @@ struct TaskTraits {
   std::span<const std::string_view> text_columns{}, label_columns{};
 
   // transformers' config.json identifies the task by the end of the class's name
-  // ("ForTokenClassification"). For tasks of sequences, it also has a problem_type.
+  // ("ForTokenClassification"). For tasks of sequences, it also has a problem_type. A model whose
+  // class is "Model" is saved without its head.
   std::string_view class_suffix{}, problem_type{};
   // The name of the head's only dense layer in transformers' models, where the head reads all
   // tokens. Heads of sequences and of masked tokens are named by the architecture (part_names.h).
@@ -108,7 +117,9 @@ Task usual_task(LabelKind labels);
 
 // The task's own name.
 std::string_view task_name(Task task);
-// The offered task that has `name` among its names. Case is ignored, and '-' is read as '_'.
+// Whether `name` is among the names of `task`. Case is ignored, and '-' is read as '_'.
+bool is_named(Task task, std::string_view name);
+// The offered task that has `name` among its names.
 std::optional<Task> find_task(std::string_view name);
 // The own names of the tasks that --task offers, separated by commas, for messages and --help.
 std::string known_tasks();

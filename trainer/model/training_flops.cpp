@@ -68,6 +68,8 @@ TrainingFlops training_flops(const ModelConfig& config, const LoraOptions& lora,
     case HeadRows::kTokens:
       flops.of_token += kWithBothGradients * hidden * static_cast<double>(config.num_outputs());
       break;
+    case HeadRows::kMeans:
+      break;
     case HeadRows::kMasked:
       flops.of_masked_token = kWithBothGradients * embedding * (hidden + vocabulary);
       break;

@@ -2,6 +2,7 @@
 #include "trainer/metrics/entities.h"
 #include "trainer/metrics/multi_label.h"
 #include "trainer/metrics/regression.h"
+#include "trainer/metrics/similarity.h"
 #include "trainer/tasks/answer_picker.h"
 #include "trainer/tasks/result_kinds.h"
 #include "trainer/tasks/task_results.h"
@@ -64,6 +65,22 @@ class NumberEvaluator final : public Evaluator {
  private:
   Dataset& data_;
   RegressionMetrics metrics_;
+};
+
+class VectorEvaluator final : public Evaluator {
+ public:
+  explicit VectorEvaluator(Dataset& data) : data_(data) {}
+
+  void add(int64_t index, std::span<const float> logits) override {
+    std::vector<float> truth;
+    data_.targets()->append_to(data_.row(index), truth);
+    metrics_.add(logits, truth);
+  }
+  TaskScores finish() override { return {.metrics = metrics_.metrics()}; }
+
+ private:
+  Dataset& data_;
+  SimilarityMetrics metrics_;
 };
 
 class SetEvaluator final : public Evaluator {
@@ -153,6 +170,11 @@ std::unique_ptr<Evaluator> make_class_evaluator(Dataset& data, const Labels& lab
 std::unique_ptr<Evaluator> make_number_evaluator(Dataset& data, const Labels&,
                                                  const AnswerOptions&) {
   return std::make_unique<NumberEvaluator>(data);
+}
+
+std::unique_ptr<Evaluator> make_vector_evaluator(Dataset& data, const Labels&,
+                                                 const AnswerOptions&) {
+  return std::make_unique<VectorEvaluator>(data);
 }
 
 std::unique_ptr<Evaluator> make_set_evaluator(Dataset& data, const Labels& labels,

@@ -32,6 +32,10 @@ std::unique_ptr<PredictionLines> make_number_lines(Dataset& data, const Labels& 
                                                    const AnswerOptions& answers);
 std::unique_ptr<PredictionLines> make_number_test_results();
 
+// A vector for each text, which a teacher made. The evaluator compares directions.
+std::unique_ptr<Evaluator> make_vector_evaluator(Dataset& data, const Labels& labels,
+                                                 const AnswerOptions& answers);
+
 // Any number of classes for each text.
 std::unique_ptr<Evaluator> make_set_evaluator(Dataset& data, const Labels& labels,
                                               const AnswerOptions& answers);

@@ -61,6 +61,10 @@ constexpr TaskResults kTable[] = {
          },
      .evaluator = make_masked_evaluator,
      .lines = nullptr},
+    {.task = Task::kEmbeddingDistillation,
+     .metric_names = [](int64_t) { return Names{"cosine_similarity"}; },
+     .evaluator = make_vector_evaluator,
+     .lines = nullptr},
 };
 
 }  // namespace

@@ -18,9 +18,10 @@ TEST(OpenRows, PicksTheReaderByTheSuffixInAnyCase) {
 }
 
 TEST(OpenRows, AnotherSuffixIsBadDataThatNamesThese) {
-  EXPECT_THAT(
-      [] { open_rows(source_of(""), "data.parquet"); },
-      ThrowsCode(Code::kBadData, ".csv, .tsv, .jsonl, .ndjson, .json, .conll, .pickle or .pkl"));
+  EXPECT_THAT([] { open_rows(source_of(""), "data.parquet"); },
+              ThrowsCode(Code::kBadData,
+                         ".csv, .tsv, .jsonl, .ndjson, .json, .conll, .pickle or .pkl, and plain "
+                         "text in .txt"));
 }
 
 TEST(OpenRows, TablesAreRecognizedByTheirNames) {
@@ -38,6 +39,19 @@ TEST(OpenRows, EmptyFilesAreBadData) {
     EXPECT_THAT([&] { open_rows(source_of(""), name); }, ThrowsCode(Code::kBadData, "is empty"))
         << name;
   }
+}
+
+TEST(OpenRows, PlainTextHasARowInEachLine) {
+  const auto rows = open_rows(source_of("first line\r\n\n  \nsecond, with a \"quote\n"), "a.txt");
+  ASSERT_EQ(rows->columns().size(), 1u);
+  EXPECT_EQ(rows->columns()[0].name, "text");
+  Row row;
+  ASSERT_TRUE(rows->next(row));
+  EXPECT_EQ(std::get<std::string>(row.at(0)), "first line");
+  ASSERT_TRUE(rows->next(row));
+  EXPECT_EQ(std::get<std::string>(row.at(0)), "second, with a \"quote");
+  EXPECT_EQ(rows->position(), "line 4");
+  EXPECT_FALSE(rows->next(row));
 }
 
 }  // namespace

@@ -184,6 +184,10 @@ class Kernels {
   // Its backward pass: x[rows[r]] = y[r], and all other rows of x become 0.
   void scatter_rows(ConstTensor y, ConstTensor rows, Tensor x);
 
+  // means[b] = the mean of the rows of x from cu_seqlens[b] to cu_seqlens[b+1]; x [T,H], cu_seqlens
+  // int32 [B+1], means [B,H].
+  void sequence_means(ConstTensor x, ConstTensor cu_seqlens, Tensor means);
+
   // Every loss adds the SUM of weight * loss over its rows to the state's loss_sum, and the sum of
   // the weights to the state's examples. It overwrites dlogits with the gradient of the first sum;
   // dlogits is null in evaluation. The numbers do not depend on the number of threads.
@@ -203,7 +207,7 @@ class Kernels {
                                 StepState& state, const VocabularyOutputs& outputs);
   // The size that suits the tile for at most `rows` rows: 8 MB or less.
   static TileSize vocabulary_tile(int64_t rows, int64_t vocabulary);
-  // (logits - targets)^2; logits [B,1], targets [B].
+  // The sum over a row of (logits - targets)^2; logits and targets [B,C].
   void mean_squared_error(const LossInputs& inputs, StepState& state, Tensor dlogits);
   // Binary cross-entropy of sigmoid(logits); targets [B,C], from 0 to 1. A row's loss is the mean
   // over its classes, so that the mean over rows is that of torch.nn.BCEWithLogitsLoss.

@@ -51,15 +51,21 @@ void Kernels::cross_entropy(const LossInputs& inputs, float smoothing, StepState
 
 void Kernels::mean_squared_error(const LossInputs& inputs, StepState& state, Tensor dlogits) {
   const ConstTensor logits = inputs.logits, targets = inputs.targets;
-  assert(logits.columns() == 1);
-  RowLosses losses(logits.rows(), inputs.weights);
-  for (int64_t b = 0; b < logits.rows(); ++b) {
-    const double error =
-        static_cast<double>(logits.f32()[b]) - static_cast<double>(targets.f32()[b]);
-    losses.set(b, error * error);
-    if (!dlogits) continue;
-    dlogits.f32()[b] = static_cast<float>(2 * static_cast<double>(losses.weight(b)) * error);
-  }
+  const int64_t rows = logits.rows(), columns = logits.columns();
+  RowLosses losses(rows, inputs.weights);
+  parallel(rows, row_grain(columns), [&](int64_t begin, int64_t end, int) {
+    for (int64_t b = begin; b < end; ++b) {
+      const double weight = 2 * static_cast<double>(losses.weight(b));
+      double sum = 0;
+      for (int64_t at = b * columns; at < (b + 1) * columns; ++at) {
+        const double error =
+            static_cast<double>(logits.f32()[at]) - static_cast<double>(targets.f32()[at]);
+        sum += error * error;
+        if (dlogits) dlogits.f32()[at] = static_cast<float>(weight * error);
+      }
+      losses.set(b, sum);
+    }
+  });
   losses.add_to(state);
 }
 

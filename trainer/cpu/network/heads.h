@@ -46,6 +46,11 @@ std::unique_ptr<Head> make_token_head(const ModelConfig& config, Parameters& par
 std::unique_ptr<Head> make_masked_lm_head(const ModelConfig& config, Parameters& parameters,
                                           Kernels& kernels);
 
+// The head of text embeddings. It reads every token: the logits [B,H] are the mean of the hidden
+// states of each sequence, as sentence-transformers' mean pooling has it (Reimers and Gurevych
+// 2019, arXiv:1908.10084). It has no parameters and no backward pass.
+std::unique_ptr<Head> make_mean_head(const ModelConfig& config, Kernels& kernels);
+
 // The head of the config's task.
 std::unique_ptr<Head> make_head(const ModelConfig& config, Parameters& parameters,
                                 Kernels& kernels);

@@ -129,7 +129,7 @@ class Filler {
     if (const auto* classes = std::get_if<PackedBatch::Classes>(&batch_.labels)) {
       put_weighted(sequences, [&](size_t b) { return (*classes)[b]; });
     } else if (const auto* scores = std::get_if<PackedBatch::Scores>(&batch_.labels)) {
-      put_weighted(sequences, [&](size_t b) { return scores->values[b]; });
+      put_targets(scores->values);
     } else if (const auto* tags = std::get_if<PackedBatch::TokenClasses>(&batch_.labels)) {
       put_weighted(places_.tokens, [&](size_t t) { return tags->classes[t]; });
     } else if (const auto* answers = std::get_if<PackedBatch::Answers>(&batch_.labels)) {
@@ -139,16 +139,21 @@ class Filler {
       put_weighted(places_.masked, [&](size_t m) { return masked->ids[m]; });
       put("masked", places_.masked, [&](size_t m) { return index_of(masked->tokens[m]); });
     } else if (const auto* sets = std::get_if<PackedBatch::ClassSets>(&batch_.labels)) {
-      const int64_t classes_of_set = config_.num_outputs();
-      std::vector<Place> targets;
-      for (const Place& place : sequences) {
-        for (int64_t c = 0; c < classes_of_set; ++c) {
-          targets.push_back({place.replica, place.index * classes_of_set + c});
-        }
-      }
-      put("labels", targets, [&](size_t i) { return sets->targets[i]; });
-      put_weights(sequences);
+      put_targets(sets->targets);
     }
+  }
+
+  // The numbers [B,C] that the outputs are compared with.
+  void put_targets(const std::vector<float>& targets) {
+    const int64_t outputs = config_.num_outputs();
+    std::vector<Place> places;
+    for (const Place& place : places_.sequences) {
+      for (int64_t c = 0; c < outputs; ++c) {
+        places.push_back({place.replica, place.index * outputs + c});
+      }
+    }
+    put("labels", places, [&](size_t i) { return targets[i]; });
+    put_weights(places_.sequences);
   }
 
   // Labels of one number each, with their weights.

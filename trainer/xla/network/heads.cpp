@@ -1,3 +1,4 @@
+#include "storage/base/error.h"
 #include "trainer/model/part_names.h"
 #include "trainer/xla/network/forward_pass.h"
 
@@ -42,6 +43,8 @@ Value head_logits(ForwardPass& pass, Value hidden) {
       return sequence_logits(pass, hidden);
     case HeadRows::kTokens:
       return token_logits(pass, hidden);
+    case HeadRows::kMeans:
+      throw Error(Code::kUsage, "text embeddings are computed on CPUs only", "--device");
     case HeadRows::kMasked:
       break;
   }

@@ -39,8 +39,8 @@ Loss cross_entropy(Value logits, Value labels, Value weights, double smoothing) 
 }
 
 Loss squared_error(Value logits, Value targets, Value weights) {
-  const Value error = reshape(logits, targets.shape()) - targets;
-  return sum_of(error * error, weights);
+  const Value error = logits - targets;
+  return sum_of(reduce_sum(error * error, {1}), weights);
 }
 
 // The mean over the outputs of -log(sigmoid), written so that nothing overflows.

@@ -136,6 +136,24 @@ TEST_P(MeanSquaredError, AgreesWithItsDefinition) {
   }
 }
 
+TEST_P(MeanSquaredError, SumsOverTheOutputsOfARow) {
+  constexpr int64_t kRows = 5, kOutputs = 37;
+  const Vector targets = random(kRows * kOutputs);
+  check_both(
+      {kRows, kOutputs}, random(kRows * kOutputs), std::vector<bool>(kRows, true),
+      [&](Tensor logits, Tensor weights, Tensor dlogits) {
+        kernels().mean_squared_error({logits, tensor({kRows, kOutputs}, targets), weights}, *state_,
+                                     dlogits);
+      },
+      [&](const Vector& x) {
+        Vector sums(kRows);
+        for (size_t i = 0; i < x.size(); ++i) {
+          sums[i / kOutputs] += (x[i] - targets[i]) * (x[i] - targets[i]);
+        }
+        return sums;
+      });
+}
+
 class BinaryCrossEntropy : public LossesTest {};
 
 TEST_P(BinaryCrossEntropy, AgreesWithItsDefinition) {

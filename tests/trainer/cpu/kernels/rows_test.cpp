@@ -18,6 +18,13 @@ TEST_P(Rows, AreScatteredAmongZeros) {
   expect_near(dx, {4, 5, 6, 0, 0, 0, 1, 2, 3, 0, 0, 0}, 0, "dx");
 }
 
+TEST_P(Rows, AreAveragedInsideEachSequence) {
+  const Tensor x = tensor({4, 2}, {1, 2, 3, 6, 5, 10, -7, 0.5});
+  const Tensor means = garbage({2, 2});
+  kernels().sequence_means(x, ids({0, 3, 4}), means);
+  expect_near(means, {3, 6, -7, 0.5}, 1e-6, "means");
+}
+
 BERTH_INSTANTIATE_KERNELS(Rows);
 
 }  // namespace

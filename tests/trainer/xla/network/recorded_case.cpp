@@ -210,7 +210,7 @@ void RecordedCase::add_labels(const BatchShape& shape, NamedArrays& inputs) cons
     labels = words_of(ElementType::kS32, sequences);
     for (size_t b = 0; b < classes->size(); ++b) put(labels, b, (*classes)[b]);
   } else if (const auto* scores = std::get_if<PackedBatch::Scores>(&batch.labels)) {
-    labels = numbers_of(sequences);
+    labels = numbers_of({shape.sequences, options.config.num_outputs()});
     std::copy(scores->values.begin(), scores->values.end(), labels.numbers.begin());
   } else if (const auto* sets = std::get_if<PackedBatch::ClassSets>(&batch.labels)) {
     labels = numbers_of({shape.sequences, options.config.num_outputs()});

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Tests --teacher from the command line: an encoder learns the embeddings of another, from rows without labels, and a resumed
+# job ends with the same bits.
+#   distillation.sh BERTH
+. "$(dirname "$0")/lib.sh"
+
+cat "$repository"/examples/topics/*.txt | head -n 200 >texts.txt
+teacher=$repository/examples/model
+sed 's/"num_hidden_layers": 2/"num_hidden_layers": 1/' "$teacher/config.json" >student.json
+flags=(--task mlm --teacher "$teacher" --init random --model-config student.json --vocab-file "$teacher/vocab.txt"
+  --train-data-file texts.txt --max-steps 60 --batch-size 16 --learning-rate 1e-3 --save-steps 20 --max-seq-length 32)
+"$berth" "${flags[@]}" --job-dir whole >/dev/null 2>err.txt || fail "training: $(tail -n 1 err.txt)"
+grep -q 'held-out cosine_similarity' err.txt || fail "does not say how similar the embeddings are"
+similarity=$(sed -n 's/.*"cosine_similarity": *\([0-9.]*\).*/\1/p' whole/metrics.json | tail -n 1)
+awk -v s="${similarity:-0}" 'BEGIN { exit !(s > 0.3) }' || fail "learned too little: a similarity of $similarity"
+grep -q '"BertModel"' whole/model/config.json || fail "the model is not saved as an encoder"
+grep -aq '"classifier' whole/model/model.safetensors && fail "the map to the teacher's embeddings is exported"
+grep -aq 'pooler.dense' whole/model/model.safetensors || fail "the pooler is missing"
+grep -q 'examples/model' whole/job.json || fail "job.json does not record the teacher"
+
+# A job that is killed after a checkpoint and resumed ends with the same bits.
+"$berth" "${flags[@]}" --job-dir job >/dev/null 2>&1 &
+pid=$!
+until [ -e job/checkpoints/step-00000020/MANIFEST.json ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
+kill -9 $pid 2>/dev/null
+wait $pid 2>/dev/null
+"$berth" "${flags[@]}" --job-dir job >/dev/null 2>err.txt || fail "after the kill: $(tail -n 1 err.txt)"
+cmp -s whole/model/model.safetensors job/model/model.safetensors || fail "the model differs after a resume"
+
+# The encoder can be fine-tuned.
+"$berth" --model whole/model --train-data-file "$sample" --max-steps 2 --job-dir tuned >/dev/null 2>err.txt ||
+  fail "fine-tuning the encoder: $(tail -n 1 err.txt)"
+
+expect 4 'no such directory or archive' "${flags[@]}" --teacher missing --job-dir other
+expect 2 'give --teacher' --task mlm --train-data-file texts.txt --job-dir other
+expect 2 'a teacher of sequence_classification is not supported' --teacher "$teacher" --train-data-file "$sample" --job-dir other
+finish
