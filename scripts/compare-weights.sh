@@ -53,7 +53,7 @@ if [ $list = no ] && [ -z "$old" ]; then
 fi
 
 sample=$repository/examples/data/df.pickle
-tiny=$repository/examples/model
+tiny=$repository/tests/testdata/tiny_model
 runs=$work/runs
 rm -rf "$runs" && mkdir -p "$runs/old" "$runs/new" "$runs/data"
 data=../../data  # as a job sees it: each job runs in runs/BUILD/JOB

@@ -110,10 +110,10 @@ for size in "${sizes[@]}"; do
   read -r layers hidden heads inner <<<"$shape"
   sed "s/\"num_hidden_layers\": *[0-9]*/\"num_hidden_layers\": $layers/; s/\"hidden_size\": *[0-9]*/\"hidden_size\": $hidden/
        s/\"num_attention_heads\": *[0-9]*/\"num_attention_heads\": $heads/; s/\"intermediate_size\": *[0-9]*/\"intermediate_size\": $inner/
-       s/\"max_position_embeddings\": *[0-9]*/\"max_position_embeddings\": 128/" examples/model/config.json >"$work/$size.json"
+       s/\"max_position_embeddings\": *[0-9]*/\"max_position_embeddings\": 128/" tests/testdata/tiny_model/config.json >"$work/$size.json"
   for precision in fp32 bf16; do
     name=$size-$precision
-    train "$name" --mode train --train-data-file "$work/rows.tsv" --init random --model examples/model --model-config "$work/$size.json" \
+    train "$name" --mode train --train-data-file "$work/rows.tsv" --init random --model tests/testdata/tiny_model --model-config "$work/$size.json" \
       --max-steps $updates --batch-size 32 --max-seq-length 128 --save-steps 0 --precision $precision "${on_device[@]}" || continue
     row "BERT-$size, 32 x 128 tokens, $precision" "$(seconds_of "$name" | awk -v skip=$((updates / 3)) '
       NR == skip {start = $1} {end = $1} END {printf "%.1f examples/s\n", 32 * (NR - skip) / (end - start + 1e-9)}')$(use_of "$name")"

@@ -64,21 +64,21 @@ train 2 'no rows to evaluate on' good.csv --validation-split 0 --load-best-model
 train 2 'used twice' good.csv --text-column label
 train 2 'ftp' ftp://host/data.csv
 train 2 'positions' good.csv --max-seq-length 100000
-cp -r "$repository/examples/model" model
+cp -r "$tiny" model
 { cat model/vocab.txt; echo extra; } >longer.txt
 train 2 'vocab_size' good.csv --model model --vocab-file longer.txt
-sed 's/"hidden_size": 128/"hidden_size": 129/' "$repository/examples/model/config.json" >model/config.json
+sed 's/"hidden_size": 128/"hidden_size": 129/' "$tiny/config.json" >model/config.json
 train 2 'hidden_size' good.csv --model model
 expect 2 '--job-dir' --train-data-file good.csv
 
 # Models: an absent one gives code 4, a damaged one gives code 3.
 train 4 'no such directory' good.csv --model nosuch
 train 4 'no such file' good.csv --model nosuch.tar.gz
-cp "$repository"/examples/model/* model/
-head -c 100000 "$repository/examples/model/model.safetensors" >model/model.safetensors
+cp "$tiny"/* model/
+head -c 100000 "$tiny/model.safetensors" >model/model.safetensors
 train 3 'model.safetensors' good.csv --model model
-sed 's/"num_hidden_layers": 2/"num_hidden_layers": 1/' "$repository/examples/model/config.json" >model/config.json
-cp "$repository/examples/model/model.safetensors" model/
+sed 's/"num_hidden_layers": 2/"num_hidden_layers": 1/' "$tiny/config.json" >model/config.json
+cp "$tiny/model.safetensors" model/
 train 3 'bert.encoder.layer.1' good.csv --model model
 tar -C "$repository/examples" -czf model.tar.gz model
 head -c 200000 model.tar.gz >cut.tar.gz && train 3 'cut.tar.gz' good.csv --model cut.tar.gz
@@ -115,8 +115,8 @@ else
 fi
 # A model that fits into no machine is refused before its memory is allocated. A dry run prints the memory that it would need.
 sed 's/"hidden_size": *[0-9]*/"hidden_size": 16384/; s/"num_hidden_layers": *[0-9]*/"num_hidden_layers": 1000/' \
-  "$repository/examples/model/config.json" >huge.json
-huge=(--init random --model "$repository/examples/model" --model-config huge.json)
+  "$tiny/config.json" >huge.json
+huge=(--init random --model "$tiny" --model-config huge.json)
 train 14 'not even one example at a time fits' "$sample" "${huge[@]}"
 train 14 'the job needs up to' "$sample" "${huge[@]}" --dry-run
 grep -q '^activations ' out.txt || fail "no estimate before the complaint"

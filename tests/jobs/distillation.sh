@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 cat "$repository"/examples/topics/*.txt | head -n 200 >texts.txt
-teacher=$repository/examples/model
+teacher=$tiny
 sed 's/"num_hidden_layers": 2/"num_hidden_layers": 1/' "$teacher/config.json" >student.json
 flags=(--task mlm --teacher "$teacher" --init random --model-config student.json --vocab-file "$teacher/vocab.txt"
   --train-data-file texts.txt --max-steps 60 --batch-size 16 --learning-rate 1e-3 --save-steps 20 --max-seq-length 32)
@@ -16,7 +16,7 @@ awk -v s="${similarity:-0}" 'BEGIN { exit !(s > 0.3) }' || fail "learned too lit
 grep -q '"BertModel"' whole/model/config.json || fail "the model is not saved as an encoder"
 grep -aq '"classifier' whole/model/model.safetensors && fail "the map to the teacher's embeddings is exported"
 grep -aq 'pooler.dense' whole/model/model.safetensors || fail "the pooler is missing"
-grep -q 'examples/model' whole/job.json || fail "job.json does not record the teacher"
+grep -q 'tiny_model' whole/job.json || fail "job.json does not record the teacher"
 
 # A job that is killed after a checkpoint and resumed ends with the same bits.
 "$berth" "${flags[@]}" --job-dir job >/dev/null 2>&1 &

@@ -7,8 +7,8 @@ flags=(--train-data-file "$sample" --max-steps 24 --batch-size 4 --save-steps 3 
   --save-total-limit 2 --gradient-accumulation-steps 2 --threads 2 --validation-split 0.05)
 
 # These updates have few tokens, so that the gradients of matrices are kept as factors and have no memory of their own.
-sed 's/"hidden_size": *[0-9]*/"hidden_size": 384/' "$repository/examples/model/config.json" >wide.json
-few=(--train-data-file "$sample" --init random --model "$repository/examples/model" --model-config wide.json --max-steps 30
+sed 's/"hidden_size": *[0-9]*/"hidden_size": 384/' "$tiny/config.json" >wide.json
+few=(--train-data-file "$sample" --init random --model "$tiny" --model-config wide.json --max-steps 30
   --batch-size 1 --max-seq-length 32 --save-steps 4 --learning-rate 1e-4 --threads 2 --validation-split 0.02)
 gradients() { "$berth" "${few[@]}" "$@" --job-dir dry --dry-run 2>/dev/null | sed -n 's/^gradients  *//p'; }
 [ "$(gradients)" != "$(gradients --gradient-accumulation-steps 2)" ] || fail "no gradient is factored"

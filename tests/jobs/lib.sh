@@ -1,12 +1,19 @@
 # The job tests source this file. It provides the program under test, a scratch directory, and checks that print what failed.
 set -uo pipefail
 
-berth=$1
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 sample=$repository/examples/data/df.pickle
 scratch=$(mktemp -d)
 trap 'umount "$scratch"/mount 2>/dev/null; rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
+
+# The program is installed with a tiny model in place of the bundled one, because most tests are about something else than what
+# a model learns. Its texts are those of examples/corpus.
+tiny=$repository/tests/testdata/tiny_model
+mkdir -p install/bin install/share/berth
+berth=$scratch/install/bin/berth
+ln "$1" "$berth" 2>/dev/null || cp "$1" "$berth"
+cp -r "$tiny" install/share/berth/model
 failures=0
 
 fail() {

@@ -35,7 +35,7 @@ done
 expect 2 'only wordpiece makes text lower case' --mode train_tokenizer --train-data-file lines.txt --export-dir out --tokenizer-type bpe --do-lower-case
 
 # A model with this vocabulary trains from random parameters.
-sed 's/"vocab_size": *[0-9]*/"vocab_size": 400/' "$repository/examples/model/config.json" >whole/config.json
+sed 's/"vocab_size": *[0-9]*/"vocab_size": 400/' "$tiny/config.json" >whole/config.json
 "$berth" --train-data-file "$sample" --model whole --init random --max-steps 2 --batch-size 4 --validation-split 0 --job-dir job 2>err.txt ||
   fail "training with the new vocabulary: $(tail -n 1 err.txt)"
 cmp -s whole/vocab.txt job/model/vocab.txt || fail "the model was exported with another vocabulary"
