@@ -88,10 +88,12 @@ std::vector<Flag> tool_flags() {
        .aliases = {},
        .group = kTools,
        .help = "For --mode train_tokenizer: the algorithm. wordpiece makes a tokenizer like "
-               "BERT's, and bpe a byte-level one like RoBERTa's.",
+               "BERT's, bpe a byte-level one like RoBERTa's, and unigram one like XLM-RoBERTa's.",
        .value = choice_value<TokenizerType>(
            tool(&ToolOptions::tokenizer, &TokenizerTrainingOptions::type),
-           {{"wordpiece", TokenizerType::kWordPiece}, {"bpe", TokenizerType::kBpe}}),
+           {{"wordpiece", TokenizerType::kWordPiece},
+            {"bpe", TokenizerType::kBpe},
+            {"unigram", TokenizerType::kUnigram}}),
        .in_settings = false},
       {.name = "vocab-size",
        .aliases = {},
@@ -101,14 +103,14 @@ std::vector<Flag> tool_flags() {
            "included.",
        .value = integer_value(tool(&ToolOptions::tokenizer, &TokenizerTrainingOptions::vocab_size),
                               {0, 10'000'000}),
-       .default_text = "as the original: 30522 for wordpiece, 50265 for bpe",
+       .default_text = "as the original: 30522 for wordpiece, 50265 for bpe, 32000 for unigram",
        .in_settings = false},
       {.name = "min-frequency",
        .aliases = {},
        .group = kTools,
        .help =
            "For --mode train_tokenizer: how often two pieces must occur side by side before they "
-           "are merged into one.",
+           "are merged into one. unigram does not use it.",
        .value = integer_value(
            tool(&ToolOptions::tokenizer, &TokenizerTrainingOptions::min_frequency), {0, kAnyCount}),
        .in_settings = false},

@@ -34,6 +34,12 @@ done
   fail "the byte-level tokenizer cannot be used: $("$berth" --mode tokenize --model bpe --text 'The <mask> left' 2>&1 | tail -n 1)"
 expect 2 'only wordpiece makes text lower case' --mode train_tokenizer --train-data-file lines.txt --export-dir out --tokenizer-type bpe --do-lower-case
 
+# A unigram tokenizer has XLM-RoBERTa's special tokens.
+train --train-data-file lines.txt --export-dir unigram --vocab-size 600 --tokenizer-type unigram --threads 3
+[ -s unigram/tokenizer.json ] && [ -s unigram/tokenizer_config.json ] || fail "no files of the unigram tokenizer"
+"$berth" --mode tokenize --model unigram --text 'The <mask> left' 2>/dev/null | grep -q '"tokens":\["<s>","▁The","<mask>",.*"</s>"\]' ||
+  fail "the unigram tokenizer cannot be used: $("$berth" --mode tokenize --model unigram --text 'The <mask> left' 2>&1 | head -n 1)"
+
 # A model with this vocabulary trains from random parameters.
 sed 's/"vocab_size": *[0-9]*/"vocab_size": 400/' "$tiny/config.json" >whole/config.json
 "$berth" --train-data-file "$sample" --model whole --init random --max-steps 2 --batch-size 4 --validation-split 0 --job-dir job 2>err.txt ||

@@ -13,10 +13,30 @@ namespace berth {
 namespace {
 
 std::unique_ptr<TrainingWords> words_of(const TokenizerTrainingOptions& options) {
-  if (options.type == TokenizerType::kBpe) return byte_level_training_words();
+  switch (options.type) {
+    case TokenizerType::kBpe:
+      return byte_level_training_words();
+    case TokenizerType::kUnigram:
+      return unigram_training_words();
+    case TokenizerType::kWordPiece:
+      break;
+  }
   const bool lowercase = options.lowercase.value_or(true);
   return bert_training_words({.strip_accents = lowercase, .lowercase = lowercase},
                              WordPieceOptions().max_input_chars_per_word);
+}
+
+TrainedVocabulary train_on(ShardedWordTable words, const TokenizerTrainingOptions& options,
+                           ThreadPool& pool) {
+  switch (options.type) {
+    case TokenizerType::kBpe:
+      return train_byte_level(std::move(words), options);
+    case TokenizerType::kUnigram:
+      return train_unigram(std::move(words), options, pool);
+    case TokenizerType::kWordPiece:
+      break;
+  }
+  return train_wordpiece(std::move(words), options);
 }
 
 }  // namespace
@@ -57,9 +77,7 @@ TrainedTokenizer train_tokenizer(const ReadTexts& read, const TokenizerTrainingO
     throw Error(Code::kBadData, "the texts hold no word to train a tokenizer on", "",
                 "give files with text");
   }
-  TrainedVocabulary vocabulary = options.type == TokenizerType::kBpe
-                                     ? train_byte_level(std::move(words), options)
-                                     : train_wordpiece(std::move(words), options);
+  TrainedVocabulary vocabulary = train_on(std::move(words), options, pool);
   trained.files = std::move(vocabulary.files);
   trained.vocab_size = vocabulary.size;
   return trained;

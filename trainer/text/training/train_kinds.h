@@ -20,6 +20,8 @@ struct TrainedVocabulary {
 // train_tokenizer() promises.
 TrainedVocabulary train_wordpiece(ShardedWordTable words, const TokenizerTrainingOptions& options);
 TrainedVocabulary train_byte_level(ShardedWordTable words, const TokenizerTrainingOptions& options);
+TrainedVocabulary train_unigram(ShardedWordTable words, const TokenizerTrainingOptions& options,
+                                ThreadPool& pool);
 
 // Throws kUsage if a vocabulary of `vocab_size` cannot hold the pieces that must be in it:
 // `num_special` special tokens and `num_characters` pieces of one character.

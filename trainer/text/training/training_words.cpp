@@ -1,6 +1,9 @@
 #include "trainer/text/training/training_words.h"
 
+#include <utility>
+
 #include "trainer/text/byte_level.h"
+#include "trainer/text/training/unigram_files.h"
 #include "trainer/text/word_splitter.h"
 
 namespace berth {
@@ -34,6 +37,12 @@ class BertTrainingWords final : public TrainingWords {
   const size_t max_chars_;
 };
 
+uint64_t hash_of(std::string_view word) {
+  uint64_t hash = WordPiece::kHashSeed;
+  for (const char byte : word) hash = WordPiece::hash_step(hash, byte);
+  return hash;
+}
+
 class ByteLevelTrainingWords final : public TrainingWords {
  public:
   uint64_t add(std::string_view row, ShardedWordTable& table) const override {
@@ -46,12 +55,36 @@ class ByteLevelTrainingWords final : public TrainingWords {
         ++left_out;
         continue;
       }
-      uint64_t hash = WordPiece::kHashSeed;
-      for (const char byte : word) hash = WordPiece::hash_step(hash, byte);
-      table.add(word, hash);
+      table.add(word, hash_of(word));
     }
     return left_out;
   }
+};
+
+class UnigramTrainingWords final : public TrainingWords {
+ public:
+  uint64_t add(std::string_view row, ShardedWordTable& table) const override {
+    AlignedText normalized(row, 0, /*aligned=*/false);
+    normalize_(normalized);
+    SplitText text(std::move(normalized));
+    split_(text);
+    uint64_t left_out = 0;
+    std::string last;
+    for (const Span& span : text.words) {
+      std::string_view word = text.word(span);
+      if (&span == &text.words.back()) word = last = std::string(word) + kRowEndByte;
+      if (word.size() > kMostBytes) {
+        ++left_out;
+      } else {
+        table.add(word, hash_of(word));
+      }
+    }
+    return left_out;
+  }
+
+ private:
+  const NormalizationStep normalize_ = unigram_normalization();
+  const SplitStep split_ = unigram_splitting();
 };
 
 }  // namespace
@@ -63,6 +96,10 @@ std::unique_ptr<TrainingWords> bert_training_words(const NormalizerOptions& opti
 
 std::unique_ptr<TrainingWords> byte_level_training_words() {
   return std::make_unique<ByteLevelTrainingWords>();
+}
+
+std::unique_ptr<TrainingWords> unigram_training_words() {
+  return std::make_unique<UnigramTrainingWords>();
 }
 
 }  // namespace berth

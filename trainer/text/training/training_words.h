@@ -27,4 +27,10 @@ std::unique_ptr<TrainingWords> bert_training_words(const NormalizerOptions& opti
 // bytes are left out.
 std::unique_ptr<TrainingWords> byte_level_training_words();
 
+// Words as the tokenizer of unigram_files() splits them: each begins with the sign U+2581. The last
+// word of a row ends with kRowEndByte, which no other word contains. Words of more than 1,024 bytes
+// are left out.
+inline constexpr char kRowEndByte = '\n';
+std::unique_ptr<TrainingWords> unigram_training_words();
+
 }  // namespace berth

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "trainer/text/training/unigram_words.h"
+
+namespace berth {
+
+// A piece of a unigram model and the logarithm of its probability.
+struct UnigramPiece {
+  std::u32string text;
+  double score;
+};
+
+// The pieces with which training begins: the alphabet, and then the `most` best substrings of the
+// words. These are substrings of words that occur at least twice and that different characters
+// follow, where a space and the end of a row count as characters; a substring is better the more
+// characters its occurrences cover. They are the inner nodes of a suffix tree (Abouelhoda et al.
+// 2004), as in SentencePiece (Kudo and Richardson 2018). The scores are logarithms of the shares of
+// covered characters.
+std::vector<UnigramPiece> unigram_seeds(const UnigramWords& words, size_t most);
+
+}  // namespace berth
