@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Compares berth with the installed programs that it must agree with:
-#   tokenizers and transformers   token ids, every code point, and folders as save_pretrained() writes them
+#   tokenizers and transformers   token ids, every code point, folders as save_pretrained() writes them, and tokenizers that berth trains
 #   PyTorch                       logits, gradients and losses of every architecture, recorded anew; exported models
 #   pandas, safetensors, PyTorch  pickles and weights found in the wild
 #   PEFT                          adapters
@@ -37,6 +37,7 @@ echo "== token ids"
 if [ -d "$data" ]; then
   build/peers/bin/python tests/peers/check_tokenizer.py build/release/tests/tokenize_lines "$data"
   build/peers/bin/python tests/peers/check_subword.py build/release/tests/tokenize_lines "$data"
+  build/peers/bin/python tests/peers/check_trained_tokenizers.py build/release/berth build/release/tests/tokenize_lines "$data"
   # The newer transformers has only fast tokenizers. The older one also has those in Python, which use libsentencepiece.
   for python in build/peers/bin/python build/peers-torch/bin/python; do
     $python tests/peers/check_tokenizer_folders.py build/release/berth build/release/tests/tokenize_lines "$data"
