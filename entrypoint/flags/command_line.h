@@ -23,6 +23,7 @@ struct PreparedFileOptions {
   RecordFormat format = RecordFormat::kTfRecord;
   int64_t num_shards = 1;
   bool gzip = false;
+  int64_t shard_mebibytes = 64;  // of shards of tokens
 };
 
 // The flags of the modes that compute nothing.

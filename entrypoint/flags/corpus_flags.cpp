@@ -13,6 +13,15 @@ constexpr RealRange kShares = {0, 1, true, true, "a number from 0 to 1"};
 std::vector<Flag> corpus_flags() {
   using enum FlagGroup;
   return {
+      {.name = "shard-size",
+       .aliases = {},
+       .group = kTools,
+       .help = "For --mode prepare --task mlm with --model or --vocab-file: the size of each shard "
+               "of tokens, in MiB.",
+       .value = integer_value(
+           place(&CommandLine::tool, &ToolOptions::prepared, &PreparedFileOptions::shard_mebibytes),
+           {1, 4096}),
+       .in_settings = false},
       {.name = "normalize-text",
        .aliases = {},
        .group = kTools,

@@ -17,9 +17,7 @@ namespace {
 }  // namespace
 
 bool prepares_corpus(const DataOptions& data, Mode mode) {
-  if (mode != Mode::kPrepare) return false;
-  const std::string name = lower_ascii(data.task);
-  return name == "mlm" || name == task_name(Task::kMaskedLm) || find_task(name) == Task::kMaskedLm;
+  return mode == Mode::kPrepare && is_named(Task::kMaskedLm, data.task);
 }
 
 void complete_data_files(DataOptions& data, Mode mode) {

@@ -65,7 +65,9 @@ std::vector<Flag> tool_flags() {
        .group = kTools,
        .help =
            "For --mode prepare: the format of the files in --export-dir. tfrecord is for training, "
-           "with meta_data.json for --input-meta-data-path; jsonl holds the same for people.",
+           "with meta_data.json for --input-meta-data-path; jsonl holds the same for people. "
+           "With --task mlm, jsonl holds the cleaned texts; shards of tokens are written without "
+           "this flag.",
        .value = choice_value<RecordFormat>(
            tool(&ToolOptions::prepared, &PreparedFileOptions::format),
            {{"tfrecord", RecordFormat::kTfRecord}, {"jsonl", RecordFormat::kJsonl}}),

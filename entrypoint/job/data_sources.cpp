@@ -12,6 +12,7 @@
 #include "storage/formats/tfrecord.h"
 #include "storage/whole_file.h"
 #include "trainer/tasks/glue.h"
+#include "trainer/text/tokenizer_checksum.h"
 
 namespace berth {
 namespace {
@@ -173,6 +174,12 @@ DataSources resolve_data(Storage& storage, const CommandLine& command_line, Sett
     sources.mismatched = request("eval_mm", file.to_string(), LabelNeed::kRequired);
   }
   return sources;
+}
+
+void expect_tokenizer(const Tokenizer& tokenizer, DataSources& sources) {
+  for (DataRequest* request : {&sources.train, &sources.eval, &sources.predict}) {
+    request->rules.tokenizer_checksum = [&tokenizer] { return tokenizer_checksum(tokenizer); };
+  }
 }
 
 }  // namespace berth

@@ -9,6 +9,7 @@
 #include "trainer/loop/load_data.h"
 #include "trainer/loop/options.h"
 #include "trainer/model/task.h"
+#include "trainer/text/tokenizer.h"
 
 namespace berth {
 
@@ -28,5 +29,9 @@ struct DataSources {
 // kNotFound if the meta data file does not exist, and kBadData if it does not hold what
 // run_classifier.py's does.
 DataSources resolve_data(Storage& storage, const CommandLine& command_line, Settings& settings);
+
+// Makes the loading of shards of tokens throw kBadData where another tokenizer made them. The
+// tokenizer is borrowed while the sources are loaded.
+void expect_tokenizer(const Tokenizer& tokenizer, DataSources& sources);
 
 }  // namespace berth

@@ -5,6 +5,7 @@
 #include "entrypoint/job/training_memory.h"
 #include "entrypoint/memory/engine_options.h"
 #include "storage/base/error.h"
+#include "trainer/text/tokenizer_checksum.h"
 
 namespace berth {
 namespace {
@@ -43,6 +44,7 @@ FinishedModel::FinishedModel(Job& job)
 LoadedTable FinishedModel::load(DataRequest request) const {
   request.rules.task = config().task;
   request.rules.token_limits = token_limits(config());
+  request.rules.tokenizer_checksum = [&] { return tokenizer_checksum(*model_.tokenizer); };
   return load_table(job_.storage, request);
 }
 

@@ -49,7 +49,7 @@ void CorpusTexts::open(const Uri& file) {
   row_number_ = 0;
   rows_.reset();
   lines_.reset();
-  if (!is_table(name)) {
+  if (!is_table(name) || is_plain_text(name)) {
     lines_ = std::make_unique<TextLines>(std::move(content));
     return;
   }

@@ -12,14 +12,6 @@
 namespace berth {
 namespace {
 
-// "-00001-of-00004", as TensorFlow names shards.
-std::string shard_suffix(int64_t shard, int64_t shards) {
-  char text[64];
-  std::snprintf(text, sizeof text, "-%05lld-of-%05lld", static_cast<long long>(shard),
-                static_cast<long long>(shards));
-  return text;
-}
-
 using AppendRow = std::function<void(int64_t row, std::vector<std::byte>& bytes)>;
 
 void write_rows(ByteSink& sink, bool gzip, int64_t begin, int64_t end, const AppendRow& append) {
@@ -44,6 +36,13 @@ void write_rows(ByteSink& sink, bool gzip, int64_t begin, int64_t end, const App
 }
 
 }  // namespace
+
+std::string shard_suffix(int64_t shard, int64_t shards) {
+  char text[64];
+  std::snprintf(text, sizeof text, "-%05lld-of-%05lld", static_cast<long long>(shard),
+                static_cast<long long>(shards));
+  return text;
+}
 
 std::vector<std::string> prepared_names(const std::string& set,
                                         const PreparedFileOptions& options) {

@@ -10,6 +10,9 @@
 
 namespace berth {
 
+// "-00001-of-00004", as TensorFlow names shards.
+std::string shard_suffix(int64_t shard, int64_t shards);
+
 // The names of a set's files, in the order of their rows. The set "train" is train.tf_record or
 // train.jsonl. Its shards are train.tf_record-00000-of-00002, ... or train-00000-of-00002.jsonl,
 // ... Compressed files end in .gz.

@@ -60,6 +60,7 @@ TrainingInputs read_inputs(const Job& job) {
   std::optional<double>& rate = resolved.settings.training.optimization.learning_rate;
   if (!rate) rate = default_learning_rate(model.config.hidden_size);
   job.stop_point();
+  expect_tokenizer(*model.tokenizer, resolved.sources);
   TrainingRows rows = load_training_rows(job.storage, settings, resolved.sources, model.config);
   model.config.task = rows.task;
   model.config.labels = rows.labels;

@@ -59,6 +59,22 @@ expect 0 'finished' "${prepare[@]}" --export-dir all --min-document-length 0 --m
 expect 0 'finished' --mode prepare --task mlm --train-data-file one/train.jsonl --export-dir again
 cmp -s one/train.jsonl again/train.jsonl || fail "cleaning again changes the texts"
 
+# With a tokenizer, shards of tokens are written. They do not depend on the number of threads either.
+for i in {10..31}; do sed "s/\([a-z]\) \([a-z]\)/\1$i \2/g" corpus/a.txt; done >many.txt
+tokens=(--mode prepare --task mlm --train-data-file many.txt --vocab-file vocab.txt --shard-size 1 --max-seq-length 64
+  --near-duplicate-threshold 0)
+{ printf '[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n'; printf '%s\n' {a..z} {0..9} '##'{a..z} '##'{0..9}; } >vocab.txt
+expect 0 'finished' "${tokens[@]}" --export-dir tokens
+ls tokens | tr "\n" " " | grep -q "^cleaning_report.json train-00000-of-00003.tokens train-00001-of-00003.tokens train-00002" ||
+  fail "the shards are $(ls tokens)"
+expect 0 'finished' "${tokens[@]}" --export-dir tokens-threads --threads 5
+for shard in tokens/*.tokens; do
+  cmp -s "$shard" "tokens-threads/${shard#tokens/}" || fail "the number of threads changes $shard"
+done
+expect 2 'shard-size' "${tokens[@]}" --export-dir x --num-shards 2
+expect 2 'tokenizer' "${prepare[@]}" --export-dir x --shard-size 1
+expect 5 'of another preparation' "${tokens[@]}" --export-dir tokens --shard-size 64
+
 # What cannot be done is said before anything is read.
 expect 2 '--export-dir' "${prepare[@]}"
 expect 2 'alone' "${prepare[@]}" --export-dir x --eval-data-file corpus/a.txt

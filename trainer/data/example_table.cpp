@@ -26,6 +26,11 @@ void ExampleTable::append(const Example& example) {
   ++rows_;
 }
 
+void ExampleTable::adopt(std::unique_ptr<StoredExamples> stored) {
+  stored_ = std::move(stored);
+  rows_ = stored_->rows();
+}
+
 void ExampleTable::add_key(const Example& example, std::string_view split_key, Task task) {
   const bool has_class = traits(task).labels == LabelKind::kClass && !example.labels.empty();
   keys_.hashes.push_back(text_hash(split_key));
@@ -71,6 +76,7 @@ uint64_t ExampleTable::source_row(uint32_t row) const {
 }
 
 Example ExampleTable::read(uint32_t row) const {
+  if (stored_) return stored_->read(row);
   thread_local std::string storage;
   std::string_view rows = span_of_rows(row, storage);
   for (size_t skipped = row % kRowsPerOffset; skipped > 0; --skipped) skip_example(rows);

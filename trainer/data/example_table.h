@@ -10,6 +10,7 @@
 #include "storage/base/spill_file.h"
 #include "trainer/data/example.h"
 #include "trainer/data/label_dictionary.h"
+#include "trainer/data/stored_examples.h"
 #include "trainer/model/task.h"
 
 namespace berth {
@@ -24,8 +25,8 @@ struct RowKeys {
 
 // The rows of a data set, in the order of their files, and the labels that occur in them. The rows
 // are kept in memory up to `memory_bytes`. All rows of a larger table are moved to an unnamed file
-// on the local disk (SpillFile), and a few bytes for each stay in memory. After finish(), reading
-// is thread-safe.
+// on the local disk (SpillFile), and a few bytes for each stay in memory. Rows that can be read
+// where they lie are adopted instead. After finish(), reading is thread-safe.
 class ExampleTable {
  public:
   static constexpr size_t kMemoryBytes = size_t{64} << 20;
@@ -38,6 +39,8 @@ class ExampleTable {
   // Adds the keys of the row last appended. Called for each row of a table that will be split.
   // `split_key` is the text that is hashed.
   void add_key(const Example& example, std::string_view split_key, Task task);
+  // Takes the rows from `stored` in place of append(), which must not be called. Adds no keys.
+  void adopt(std::unique_ptr<StoredExamples> stored);
   // Counts the next row of the source as left out.
   void leave_out() { left_out_.push_back(static_cast<uint32_t>(rows_)); }
   // Called after the last row; settles the labels. Throws kBadData where there is no row.
@@ -49,7 +52,9 @@ class ExampleTable {
   // The number of a row in its source, which counts rows that were left out.
   uint64_t source_row(uint32_t row) const;
   // Whether rows lie on disk, where reading them in nearly their order is much faster.
-  bool spilled() const { return file_ != nullptr; }
+  bool spilled() const {
+    return file_ != nullptr || (stored_ != nullptr && stored_->size_bytes() > memory_bytes_);
+  }
 
   // The keys of all rows, which are moved to the caller. Called at most once.
   RowKeys take_keys() { return std::move(keys_); }
@@ -67,10 +72,11 @@ class ExampleTable {
 
   const size_t memory_bytes_;
   size_t rows_ = 0;
-  std::string buffer_;               // encoded rows that are not in the file
-  std::deque<uint64_t> offsets_;     // of every kRowsPerOffset-th row
-  std::vector<uint32_t> left_out_;   // for each row left out, the number of the row after it
-  std::unique_ptr<SpillFile> file_;  // the rows before those of the buffer
+  std::string buffer_;                      // encoded rows that are not in the file
+  std::deque<uint64_t> offsets_;            // of every kRowsPerOffset-th row
+  std::vector<uint32_t> left_out_;          // for each row left out, the number of the row after it
+  std::unique_ptr<SpillFile> file_;         // the rows before those of the buffer
+  std::unique_ptr<StoredExamples> stored_;  // all rows, or null
   RowKeys keys_;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +26,8 @@ struct LoadRules {
   // For TFRecords: the names of their integers (empty: their digits), and the ids they may hold.
   std::vector<std::string> record_labels{};
   TokenLimits token_limits{};
+  // For shards of tokens: tokenizer_checksum() of the model's tokenizer. Empty: any will do.
+  std::function<uint32_t()> tokenizer_checksum{};
 };
 
 // Reads the files of one data set into one table. The rows of each file follow those of the file

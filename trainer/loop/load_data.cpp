@@ -11,6 +11,8 @@
 #include "storage/expand.h"
 #include "storage/formats/row_readers.h"
 #include "storage/formats/tfrecord.h"
+#include "storage/formats/token_shard.h"
+#include "trainer/loop/load_token_shards.h"
 #include "trainer/loop/managed_rows.h"
 #include "trainer/loop/peeked_source.h"
 #include "trainer/loop/plain_records.h"
@@ -133,13 +135,14 @@ std::optional<TfdsFolder> tfds_of(Storage& storage, const std::vector<Uri>& file
   return std::nullopt;
 }
 
-void refuse_mixture(const std::vector<Uri>& files, const std::string& path) {
-  const auto holds_ids = [](const Uri& file) {
-    return names_records(without_compression_suffix(file.file_name()));
-  };
-  const auto with_ids = std::count_if(files.begin(), files.end(), holds_ids);
-  if (with_ids == 0 || with_ids == static_cast<ptrdiff_t>(files.size())) return;
-  throw Error(Code::kBadData, "has TFRecords beside files of texts", path,
+// Whether all files hold what the name says. Throws kBadData if some do.
+bool all_hold(const std::vector<Uri>& files, const std::string& path,
+              bool (*is_named)(std::string_view), const char* what) {
+  const auto count = std::count_if(files.begin(), files.end(), [&](const Uri& file) {
+    return is_named(without_compression_suffix(file.file_name()));
+  });
+  if (count == 0 || count == static_cast<ptrdiff_t>(files.size())) return count > 0;
+  throw Error(Code::kBadData, cat("has ", what, " beside other files"), path,
               "give one kind at a time");
 }
 
@@ -165,7 +168,8 @@ std::vector<Uri> table_files(Storage& storage, const std::string& path) {
   return expand(storage, Uri::parse(path), [](std::string_view name) {
     const std::string_view plain = without_compression_suffix(name);
     // A .txt in a folder of tables is a README or a licence.
-    return (is_table(plain) && !is_plain_text(plain)) || names_records(plain);
+    return (is_table(plain) && !is_plain_text(plain)) || names_records(plain) ||
+           names_token_shard(plain);
   });
 }
 
@@ -179,7 +183,10 @@ LoadedTable load_table(Storage& storage, const DataRequest& request) {
   std::vector<Uri> files = table_files(storage, request.path);
   const std::optional<TfdsFolder> tfds = tfds_of(storage, files);
   if (tfds) files = split_files(files, request.role);
-  refuse_mixture(files, request.path);
+  all_hold(files, request.path, names_records, "TFRecords");
+  if (all_hold(files, request.path, names_token_shard, "shards of tokens")) {
+    return load_token_shards(storage, request, files);
+  }
   for (const Uri& file : files) {
     for (Source& source : append_file(storage, file, request, tfds, loader)) {
       loaded.sources.push_back(std::move(source));

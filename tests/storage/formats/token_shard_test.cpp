@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "storage/base/crc32c.h"
-#include "storage/base/memory_sink.h"
 #include "tests/support/every_damage.h"
 #include "tests/support/throws_code.h"
+#include "tests/support/token_shard_bytes.h"
 
 namespace berth {
 namespace {
@@ -16,20 +16,12 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-using Sequences = std::vector<std::vector<int32_t>>;
+using Sequences = TokenSequences;
 
 class TokenShards : public testing::Test {
  protected:
-  std::vector<std::byte> write(const Sequences& sequences) {
-    std::vector<uint32_t> lengths;
-    std::vector<std::byte> ids;
-    for (const auto& sequence : sequences) {
-      lengths.push_back(static_cast<uint32_t>(sequence.size()));
-      for (const int32_t id : sequence) append_token_id(id, info_.vocab_size, ids);
-    }
-    MemorySink sink;
-    write_token_shard(sink, info_, lengths, ids);
-    return sink.written;
+  std::vector<std::byte> write(const Sequences& sequences) const {
+    return token_shard_bytes(info_, sequences);
   }
   static Sequences read(Bytes file) {
     const TokenShard shard(file);

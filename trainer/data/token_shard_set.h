@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/base/bytes.h"
+#include "storage/formats/token_shard.h"
+#include "trainer/data/stored_examples.h"
+
+namespace berth {
+
+// The file of a shard, which is mapped into memory or was read into it.
+struct TokenShardFile {
+  std::string name;                              // for errors
+  std::unique_ptr<RandomAccessSource> mapped{};  // or else:
+  std::vector<std::byte> read{};
+
+  Bytes bytes() const { return mapped ? *mapped->view() : Bytes(read); }
+};
+
+// Checks that shards are all shards of one preparation, in order.
+class ShardSetCheck {
+ public:
+  // Called for each shard. Throws kBadData, naming the file, where the shard is out of order or
+  // belongs to another preparation than those before it.
+  void add(const std::string& name, const TokenShard& shard);
+  // Called after the last one; there is at least one. `tokenizer_checksum` is that of the model's
+  // tokenizer; empty: any will do. Throws kBadData where shards are missing, or where another
+  // tokenizer made them.
+  void finish(std::optional<uint32_t> tokenizer_checksum) const;
+
+ private:
+  TokenShardInfo first_{};
+  std::string first_name_, last_name_;
+  uint64_t shards_ = 0, sequences_ = 0;
+};
+
+// The sequences of all shards of one preparation as examples, which have token_ids and nothing
+// else. Immutable and thread-safe.
+class TokenShardSet final : public StoredExamples {
+ public:
+  // `files` are all shards, in order. Reads all of them once. Throws kCorrupt where a file is
+  // damaged, and what ShardSetCheck throws. Errors name the file.
+  TokenShardSet(std::vector<TokenShardFile> files, std::optional<uint32_t> tokenizer_checksum);
+
+  size_t rows() const override { return firsts_.back(); }
+  Example read(uint32_t row) const override;
+  size_t size_bytes() const override { return size_bytes_; }
+
+  // The bytes of a row's ids, by which equal rows are recognized.
+  Bytes bytes(uint32_t row) const;
+
+ private:
+  struct Place {
+    const TokenShard& shard;
+    uint32_t sequence;
+  };
+  Place place_of(uint32_t row) const;
+
+  std::vector<TokenShardFile> files_;
+  std::vector<TokenShard> shards_;
+  std::vector<size_t> firsts_{0};  // the first row of each shard, and the number of rows
+  size_t size_bytes_ = 0;
+};
+
+}  // namespace berth
