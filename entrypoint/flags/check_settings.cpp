@@ -134,14 +134,6 @@ void check_lora(const Settings& settings) {
   }
 }
 
-void check_teacher(const Settings& settings) {
-  const bool trains = settings.mode == Mode::kTrain || settings.mode == Mode::kTrainAndEval;
-  if (!trains || !is_named(Task::kMaskedLm, settings.data.task)) return;
-  if (!settings.distillation.teacher.empty()) return;
-  throw Error(Code::kUsage, "berth learns from texts without labels only with a teacher",
-              "--task " + settings.data.task, "give --teacher");
-}
-
 void check_seeds(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
   if (settings.training.seeds == 1) return;
@@ -178,7 +170,6 @@ void check_settings(const CommandLine& command_line) {
   check_places(settings.output);
   check_evaluations(settings);
   check_lora(settings);
-  check_teacher(settings);
   check_seeds(command_line);
   check_dry_run(command_line);
   const TrainingOptions& training = settings.training;

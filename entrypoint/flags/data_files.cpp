@@ -30,8 +30,7 @@ void complete_data_files(DataOptions& data, Mode mode) {
     throw Error(Code::kUsage, "--data-dir needs a GLUE task", "", "name it with --task");
   }
   const GlueTask* glue = find_glue_task(data.task);
-  const bool needs_teacher = is_named(Task::kMaskedLm, data.task);
-  if (glue == nullptr && !find_task(data.task) && !needs_teacher) unknown_task(data.task);
+  if (glue == nullptr && !find_task(data.task)) unknown_task(data.task);
   if (data.data_dir.empty()) return;
   if (glue == nullptr) {
     throw Error(

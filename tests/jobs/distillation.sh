@@ -32,6 +32,5 @@ cmp -s whole/model/model.safetensors job/model/model.safetensors || fail "the mo
   fail "fine-tuning the encoder: $(tail -n 1 err.txt)"
 
 expect 4 'no such directory or archive' "${flags[@]}" --teacher missing --job-dir other
-expect 2 'give --teacher' --task mlm --train-data-file texts.txt --job-dir other
 expect 2 'a teacher of sequence_classification is not supported' --teacher "$teacher" --train-data-file "$sample" --job-dir other
 finish

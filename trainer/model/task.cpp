@@ -97,7 +97,6 @@ constexpr TaskTraits kTable[] = {
      .card_subject = "A model that finds answers in texts"},
     {.task = Task::kMaskedLm,
      .names = {"masked_lm", "mlm", "masked_language_modeling"},
-     .is_offered = false,
      .inputs = InputKind::kDocument,
      .labels = LabelKind::kMaskedId,
      .rows = HeadRows::kMasked,
