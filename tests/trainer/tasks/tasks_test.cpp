@@ -19,8 +19,9 @@ using testing::ElementsAre;
 using testing::Key;
 using testing::UnorderedElementsAre;
 
-TEST(TaskResults, EveryTaskHasARow) {
+TEST(TaskResults, EveryTaskThatIsTrainedHasARow) {
   for (const TaskTraits& task : task_table()) {
+    if (task.task == Task::kTextEmbedding) continue;  // a teacher's, which is never evaluated
     EXPECT_EQ(results_of(task.task).task, task.task) << task.names[0];
   }
 }
