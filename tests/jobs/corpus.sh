@@ -75,6 +75,28 @@ expect 2 'shard-size' "${tokens[@]}" --export-dir x --num-shards 2
 expect 2 'tokenizer' "${prepare[@]}" --export-dir x --shard-size 1
 expect 5 'of another preparation' "${tokens[@]}" --export-dir tokens --shard-size 64
 
+# --task mlm trains on the shards. Whatever is wrong with them is named before the first update.
+trains=(--task mlm --vocab-file vocab.txt --model-config config.json --init random --max-seq-length 64 --max-steps 2)
+printf '{"model_type":"bert","vocab_size":77,"hidden_size":16,"num_hidden_layers":1,"num_attention_heads":2,%s}' \
+  '"intermediate_size":32,"max_position_embeddings":64,"type_vocab_size":2' >config.json
+expect 0 'finished' "${trains[@]}" --train-data-file 'tokens/*.tokens' --job-dir trained
+grep -q '"uri": "tokens/train-00002-of-00003.tokens"' trained/job.json || fail "job.json does not name the shards"
+wrong() {
+  local says=$1
+  expect 3 "$says" "${trains[@]}" --train-data-file 'wrong/*.tokens' --job-dir wrong-job
+  [ -e wrong-job/checkpoints ] && fail "trained on shards that are wrong: $says"
+  rm -rf wrong && cp -r tokens wrong
+}
+cp -r tokens wrong
+rm wrong/train-00001-of-00003.tokens && wrong 'is shard 3 of 3, where shard 2 is expected","where":"wrong/train-00002-of-00003.tokens"'
+rm wrong/train-00002-of-00003.tokens && wrong 'is shard 2 of 3, and shard 3 is missing","where":"wrong/train-00001-of-00003.tokens"'
+truncate -s 5000 wrong/train-00001-of-00003.tokens && wrong 'wrong/train-00001-of-00003.tokens: byte 5000'
+printf 'x' | dd of=wrong/train-00000-of-00003.tokens bs=1 seek=100000 conv=notrunc status=none &&
+  wrong 'train-00000-of-00003.tokens: byte '
+cp tokens/train-00000-of-00003.tokens wrong/train-00001-of-00003.tokens && wrong 'where shard 2 is expected'
+sed 's/^q$/Q/' vocab.txt >other.txt
+expect 3 'another tokenizer' "${trains[@]}" --train-data-file 'tokens/*.tokens' --job-dir wrong-job --vocab-file other.txt
+
 # What cannot be done is said before anything is read.
 expect 2 '--export-dir' "${prepare[@]}"
 expect 2 'alone' "${prepare[@]}" --export-dir x --eval-data-file corpus/a.txt
