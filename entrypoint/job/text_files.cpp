@@ -42,7 +42,7 @@ class TextsOfTable final : public TextRows {
   Row row_;
 };
 
-[[noreturn]] void refuse(const std::string& name) {
+[[noreturn]] void refuse_file(const std::string& name) {
   throw Error(Code::kBadData, "is neither a text file nor a table, judging by its name", name,
               "a text file ends in .txt, and a table in .csv, .tsv, .jsonl, .ndjson, .json, "
               ".pickle or .pkl");
@@ -67,7 +67,7 @@ TextFiles::TextFiles(Storage& storage, const std::string& path, std::string text
     const std::string name = file.file_name();
     const std::string_view plain = without_compression_suffix(name);
     if (!names_text_lines(plain) && !is_table(plain) && !names_records(plain)) {
-      refuse(file.to_string());
+      refuse_file(file.to_string());
     }
   }
 }
