@@ -15,10 +15,11 @@ namespace berth {
 namespace {
 
 using Numbers = std::vector<int64_t>;
-using Features = std::vector<TfFeature>;
+using RecordFeatures = std::vector<TfFeature>;
 
 // The first of the named features that the record has. null if it has none of them.
-const TfFeature* find(const Features& features, std::initializer_list<std::string_view> names) {
+const TfFeature* find(const RecordFeatures& features,
+                      std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
     const auto found = std::find_if(features.begin(), features.end(),
                                     [name](const TfFeature& each) { return each.name == name; });
@@ -27,7 +28,7 @@ const TfFeature* find(const Features& features, std::initializer_list<std::strin
   return nullptr;
 }
 
-const TfFeature* label_of(const Features& features) {
+const TfFeature* label_of(const RecordFeatures& features) {
   return find(features, {"label_ids", "label_id", "label"});
 }
 
@@ -67,7 +68,7 @@ std::vector<int32_t> kept(const Numbers& numbers, const Numbers& mask, int64_t s
   return ids;
 }
 
-LabelKind kind_of_label(const Features& features) {
+LabelKind kind_of_label(const RecordFeatures& features) {
   const TfFeature* label = label_of(features);
   if (label == nullptr) return LabelKind::kClass;
   if (std::holds_alternative<std::vector<float>>(label->values)) return LabelKind::kNumber;
@@ -88,7 +89,7 @@ class RecordReader final : public ExampleReader {
   }
 
   bool next(Example& example, LabelDictionary& labels) override {
-    Features features = std::move(first_);
+    RecordFeatures features = std::move(first_);
     if (!std::exchange(has_first_, false) && !read(features)) return false;
     example = {};
     try {
@@ -109,7 +110,7 @@ class RecordReader final : public ExampleReader {
 
  private:
   // Reads the next record that is a real example.
-  bool read(Features& features) {
+  bool read(RecordFeatures& features) {
     for (std::vector<std::byte> record; records_.next(record);) {
       try {
         features = parse_tf_example(record);
@@ -123,7 +124,7 @@ class RecordReader final : public ExampleReader {
   }
 
   // Reads the tokens that the mask keeps, and returns the mask.
-  Numbers read_tokens(const Features& features, Example& example) const {
+  Numbers read_tokens(const RecordFeatures& features, Example& example) const {
     const Numbers ids = integers(find(features, {"input_ids", "input_word_ids"}));
     Numbers mask = integers(find(features, {"input_mask"}));
     Numbers types = integers(find(features, {"segment_ids", "input_type_ids"}));
@@ -142,7 +143,7 @@ class RecordReader final : public ExampleReader {
     return mask;
   }
 
-  void read_label(const Features& features, const Numbers& mask, Example& example,
+  void read_label(const RecordFeatures& features, const Numbers& mask, Example& example,
                   LabelDictionary& labels) const {
     const TfFeature* label = label_of(features);
     if (label == nullptr)
@@ -204,7 +205,7 @@ class RecordReader final : public ExampleReader {
   const std::vector<std::string> label_names_;
   const bool ignores_labels_;
   const TokenLimits limits_;
-  Features first_;
+  RecordFeatures first_;
   bool has_first_ = false, labelled_ = false;
   Task task_ = kDefaultTask;
 };
