@@ -7,12 +7,12 @@ namespace {
 
 using reference::Vector;
 
-constexpr int64_t kRows = 7, kInner = 9, kVocabulary = 100;
-
 // Compares the loss over a vocabulary in tiles with its definition, and its gradients with finite
 // differences of the definition.
 class VocabularyLoss : public KernelsTest {
  protected:
+  static constexpr int64_t kRows = 7, kInner = 9, kVocabulary = 100;
+
   struct Made {
     Tensor predictions{}, dx{}, dw{}, dbias{};
   };
