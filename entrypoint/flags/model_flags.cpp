@@ -1,6 +1,14 @@
 #include "entrypoint/flags/flag_table.h"
 
 namespace berth {
+namespace {
+
+auto distillation(auto member) {
+  return place(&CommandLine::settings, &Settings::distillation, &DistillationOptions::loss, member);
+}
+
+}  // namespace
+
 std::vector<Flag> model_flags() {
   using enum FlagGroup;
   return {
@@ -15,10 +23,24 @@ std::vector<Flag> model_flags() {
        {},
        kModel,
        "A model to learn from (distillation), in any form that --model takes. With --task mlm the "
-       "encoder learns the teacher's embedding of each text: the mean of its last hidden states.",
+       "encoder learns the teacher's embedding of each text: the mean of its last hidden states. "
+       "Else "
+       "the teacher is a fine-tuned model with the same labels, whose outputs are learnt.",
        text_value("PATH", place(&CommandLine::settings, &Settings::distillation,
                                 &DistillationOptions::teacher)),
        "none"},
+      {"distillation-weight",
+       {"distillation-alpha", "alpha-ce"},
+       kModel,
+       "How much a classifier's loss follows the teacher's outputs; the rest follows the labels.",
+       real_value(distillation(&DistillationLoss::weight),
+                  {0, 1, true, true, "a number from 0 to 1"})},
+      {"distillation-temperature",
+       {},
+       kModel,
+       "What divides the logits of teacher and student before their probabilities are compared.",
+       real_value(distillation(&DistillationLoss::temperature),
+                  {0, 1000, false, true, "a number above 0, at most 1000"})},
       {"init",
        {},
        kModel,

@@ -9,6 +9,12 @@
 #include "storage/whole_file.h"
 
 namespace berth {
+namespace {
+
+constexpr int64_t kLargestVector = 1'000'000;
+
+}  // namespace
+
 std::optional<EarlierJob> EarlierJob::find(Storage& storage, const Uri& directory) {
   const std::optional<std::string> text = read_text(storage, JobDirectory(directory).record());
   if (!text) return std::nullopt;
@@ -33,6 +39,10 @@ EarlierJob::EarlierJob(const Uri& directory, std::string_view job_json) : direct
     const auto length = record["max_seq_length"].get<uint64_t>();
     if (length > 0) settings_["max-seq-length"] = std::to_string(length);
   }
+  if (record.contains("vector_size") && record["vector_size"].is_number_unsigned()) {
+    vector_size_ = record["vector_size"].get<int64_t>();
+    require(vector_size_ > 0 && vector_size_ < kLargestVector);
+  }
   for (const Json& label : record["labels"]) {
     require(label.is_string());
     labels_.push_back(label);
@@ -52,7 +62,13 @@ LoraOptions EarlierJob::lora() const {
           .target_modules = setting("lora-target-modules")};
 }
 
-Task EarlierJob::task() const { return find_task(task_).value_or(kDefaultTask); }
+Task EarlierJob::task() const {
+  // A job's record may also hold a task that no flag can name.
+  for (const TaskTraits& row : task_table()) {
+    if (is_named(row.task, task_)) return row.task;
+  }
+  return kDefaultTask;
+}
 
 // The value of a numeric flag. 0 if the version that wrote the record did not know the flag.
 double EarlierJob::number(std::string_view name) const {

@@ -28,6 +28,7 @@ class EarlierJob {
   const std::vector<std::string>& labels() const { return labels_; }
   LoraOptions lora() const;  // describes the adapters in its checkpoints
   Task task() const;
+  int64_t vector_size() const { return vector_size_; }  // ModelConfig::vector_size
 
   Uri model() const;        // the directory of its finished model
   Uri checkpoints() const;  // the directory of its checkpoints
@@ -44,6 +45,7 @@ class EarlierJob {
   std::map<std::string, std::string, std::less<>> settings_;
   std::vector<std::string> labels_;
   std::string task_;
+  int64_t vector_size_ = 0;
 };
 
 }  // namespace berth

@@ -30,6 +30,7 @@ void export_checkpoint(Job& job, const EarlierJob& earlier, CheckpointStore& che
   ModelDescription model = describe_model(folder, settings.model, data);
   model.config.task = earlier.task();
   model.config.labels = earlier.labels();
+  model.config.vector_size = earlier.vector_size();
   require_exportable(settings, model.config);
   if (settings.output.export_adapter && !lora) {
     throw Error(Code::kUsage, "the job trained no adapter", "--export-adapter",

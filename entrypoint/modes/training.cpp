@@ -38,9 +38,8 @@ void run_training(Job& job) {
   if (dry_run) print_plan(plan, /*as_json=*/job.command_line.log_format == "json");
   require_memory_for(plan, inputs, *device);
   if (dry_run) return;
-  data.ask_teacher();
-
   TrainingRun run(job, directory, inputs, plan, *device);
+  data.ask_teacher(job.storage, directory.teacher());
   const TrainResult result = run.train(data);
   write_results(job, directory, inputs, plan, run.engine(), result);
 }

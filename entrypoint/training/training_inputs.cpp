@@ -1,10 +1,12 @@
 #include "entrypoint/training/training_inputs.h"
 
 #include <algorithm>
+#include <span>
 
 #include "entrypoint/job/export_results.h"
 #include "entrypoint/job/preflight.h"
 #include "entrypoint/job/training_memory.h"
+#include "storage/base/checksum.h"
 #include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
@@ -29,10 +31,18 @@ void require_layers_to_freeze(const OptimizationOptions& options, const ModelCon
               "--freeze-encoder-layers", cat("freeze at most ", layers));
 }
 
-void require_embeddings(Task task) {
-  if (traits(task).labels == LabelKind::kVector) return;
-  throw Error(Code::kUsage, cat("a teacher of ", task_name(task), " is not supported"), "--teacher",
-              "leave it out, or give --task mlm to learn the teacher's embeddings of the texts");
+// A text that differs where the teacher's outputs for the rows would.
+std::string identity_of(const Teacher& teacher, const LoadedTable& loaded,
+                        const std::vector<uint32_t>& rows, const Settings& settings) {
+  std::string text = cat("length ", settings.data.max_seq_length);
+  for (const std::vector<Source>& sources : {teacher.sources(), loaded.sources}) {
+    for (const Source& source : sources) {
+      text += cat(" ", source.checksum.size, ":", crc_text(source.checksum.crc));
+    }
+  }
+  Checksum of_rows;
+  of_rows.add(std::as_bytes(std::span(rows)));
+  return cat(text, " rows ", rows.size(), ":", crc_text(of_rows.crc));
 }
 
 // The rows to evaluate on: those of the evaluation file, or those that are held out. nullopt if
@@ -67,9 +77,8 @@ TrainingInputs read_inputs(const Job& job) {
   job.stop_point();
   std::unique_ptr<Teacher> teacher;
   if (!settings.distillation.teacher.empty()) {
-    require_embeddings(rows.task);
-    teacher = std::make_unique<Teacher>(job, settings);
-    model.config.vector_size = teacher->vector_size();
+    teacher = std::make_unique<Teacher>(job, settings, rows.task, rows.labels);
+    model.config.vector_size = teacher->num_outputs();
   }
   const size_t program = program_bytes(rows);
   return {.resolved = std::move(resolved),
@@ -91,21 +100,32 @@ TrainingData::TrainingData(const TrainingInputs& inputs)
       train_(train_examples_.rows(inputs.rows.split.train)),
       eval_(make_eval_set(inputs.rows, eval_examples_)) {}
 
-void TrainingData::ask_teacher() {
+void TrainingData::ask_teacher(Storage& storage, const Uri& directory) {
   if (!inputs_.teacher) return;
   const TrainingRows& rows = inputs_.rows;
-  std::vector<uint32_t> asked = rows.split.train;
-  if (!rows.eval) {
-    asked.insert(asked.end(), rows.split.held_out.begin(), rows.split.held_out.end());
+  const bool learns_vectors = traits(rows.task).labels == LabelKind::kVector;
+  const auto ask = [&](const char* name, const LoadedTable& loaded, std::vector<uint32_t> asked) {
     std::ranges::sort(asked);
+    SavedTargets saved(storage, directory, name,
+                       identity_of(*inputs_.teacher, loaded, asked, inputs_.settings()));
+    return inputs_.teacher->outputs(loaded, asked, saved);
+  };
+  std::vector<uint32_t> asked = rows.split.train;
+  // Evaluation compares with the teacher only where there are no other labels.
+  if (learns_vectors && !rows.eval) {
+    asked.insert(asked.end(), rows.split.held_out.begin(), rows.split.held_out.end());
   }
-  train_targets_.emplace(inputs_.teacher->embeddings(rows.train, std::move(asked)));
-  train_.set_targets(*train_targets_);
-  if (!eval_) return;
-  if (rows.eval) {
-    eval_targets_.emplace(inputs_.teacher->embeddings(*rows.eval, all_rows(*rows.eval)));
-  }
+  train_targets_.emplace(ask("train", rows.train, std::move(asked)));
+  train_.set_targets(*train_targets_, inputs_.settings().distillation.loss.weight);
+  if (!eval_ || !learns_vectors) return;
+  if (rows.eval) eval_targets_.emplace(ask("eval", *rows.eval, all_rows(*rows.eval)));
   eval_->set_targets(rows.eval ? *eval_targets_ : *train_targets_);
+}
+
+size_t TrainingInputs::target_bytes() const {
+  if (!teacher) return 0;
+  const size_t of_eval = rows.eval ? rows.eval->table->rows() : 0;
+  return teacher->memory_bytes(rows.train.table->rows() + of_eval);
 }
 
 }  // namespace berth

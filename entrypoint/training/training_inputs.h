@@ -24,6 +24,7 @@ struct TrainingInputs {
   std::unique_ptr<Teacher> teacher;  // null: there is none
   size_t program_bytes;  // the memory of the process without the rows; see program_bytes()
 
+  size_t target_bytes() const;  // the memory that the teacher's outputs take
   const Settings& settings() const { return resolved.settings; }
   ReadingOptions reading() const;  // how predictions become labels or answers
   // The name of the evaluation rows in reports. They have a file of their own, or are held out.
@@ -47,7 +48,8 @@ class TrainingData {
   std::optional<Dataset>& eval() { return eval_; }  // nullopt: the job does not evaluate
 
   // Lets the teacher, if there is one, make the labels of all rows. Called before they are packed.
-  void ask_teacher();
+  // Its outputs are kept in files of `directory`, so that a resumed job does not ask again.
+  void ask_teacher(Storage& storage, const Uri& directory);
 
  private:
   const TrainingInputs& inputs_;

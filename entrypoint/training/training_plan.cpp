@@ -62,6 +62,7 @@ TrainingPlan plan_training(const Job& job, const TrainingInputs& inputs, Trainin
   }
   job.stop_point();
   plan.data = data_memory(inputs.program_bytes, inputs.rows, data.train(), data.eval());
+  plan.data.tables += inputs.target_bytes();
   plan.limits = memory_limits(device);
   plan.memory = training_memory(settings, inputs.model.config, plan.data, plan.limits, device);
   log_info("memory: " + memory_text(plan.memory, plan.limits));

@@ -66,6 +66,7 @@ void write_results(Job& job, const JobDirectory& directory, const TrainingInputs
     log_result(*result.evaluation, plan.options.metric_for_best_model, inputs.eval_split());
   }
   write_text(job.storage, directory.metrics(), to_json(metrics));
+  if (inputs.teacher) remove_saved_targets(job.storage, directory.teacher());
 }
 
 }  // namespace berth

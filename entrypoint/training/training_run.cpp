@@ -35,6 +35,7 @@ JobRecord make_record(const Job& job, const TrainingInputs& inputs, const Engine
                    .labels = rows.labels,
                    .task = std::string(task_name(rows.task)),
                    .max_seq_length = inputs.settings().data.max_seq_length,
+                   .vector_size = inputs.model.config.vector_size,
                    .version = version_text(),
                    .machine = machine_description(),
                    .kernels = engine.description};

@@ -32,5 +32,30 @@ cmp -s whole/model/model.safetensors job/model/model.safetensors || fail "the mo
   fail "fine-tuning the encoder: $(tail -n 1 err.txt)"
 
 expect 4 'no such directory or archive' "${flags[@]}" --teacher missing --job-dir other
-expect 2 'a teacher of sequence_classification is not supported' --teacher "$teacher" --train-data-file "$sample" --job-dir other
+
+# The teacher's outputs are kept until the job is finished, and taken from there by a resumed job.
+[ -e whole/teacher ] && fail "the teacher's outputs were left behind"
+timeout -s TERM 120 "$berth" "${flags[@]}" --max-steps 100000 --job-dir stopped >/dev/null 2>err.txt &
+pid=$!
+until [ -e stopped/checkpoints/step-00000020/MANIFEST.json ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
+pkill -TERM -P $pid; wait $pid 2>/dev/null
+[ -e stopped/teacher/train-00000.safetensors ] || fail "the teacher's outputs are not kept"
+timeout -s TERM 3 "$berth" "${flags[@]}" --max-steps 100000 --job-dir stopped >/dev/null 2>err.txt
+grep -q 'of 200 texts are taken from an earlier run' err.txt || fail "the teacher was asked again: $(cat err.txt)"
+rm -rf again && "$berth" --mode export_only --job-dir stopped --export-dir again >/dev/null 2>err.txt ||
+  fail "export_only: $(tail -n 1 err.txt)"
+grep -q '"BertModel"' again/config.json || fail "export_only does not save an encoder"
+
+# A classifier learns from a fine-tuned teacher beside the labels.
+few=(--train-data-file "$sample" --max-steps 8 --batch-size 8 --learning-rate 1e-3)
+"$berth" "${few[@]}" --job-dir large >/dev/null 2>err.txt || fail "the teacher's training: $(tail -n 1 err.txt)"
+"$berth" "${few[@]}" --teacher large --distillation-weight 0.9 --job-dir small >/dev/null 2>err.txt ||
+  fail "learning from a classifier: $(tail -n 1 err.txt)"
+cmp -s small/model/model.safetensors large/model/model.safetensors && fail "the teacher has no effect"
+
+printf 'Aunt B-PER\nIda I-PER\n\nRome B-LOC\nis O\n' >words.conll
+printf 'text,label\none,a\ntwo,b\nthree,a\nfour,b\n' >other.csv
+expect 2 "the teacher's labels are not those of the rows" --teacher large --train-data-file other.csv --job-dir other
+expect 2 'there is no distillation for token_classification' --task ner --teacher large \
+  --train-data-file words.conll --job-dir other
 finish

@@ -10,7 +10,8 @@ namespace berth {
 //     malformed bytes; the joiners U+200C and U+200D stay, which Persian and emoji need;
 //   - each run of blanks and line ends becomes one line feed where it has a line end, otherwise one
 //     space; those at both ends are removed;
-//   - the result is in Unicode's normalization form C (UAX 15), but for the order of several marks on
+//   - the result is in Unicode's normalization form C (UAX 15), but for the order of several marks
+//   on
 //     one letter where one of them is newer than Unicode 8.
 // Cleaning a cleaned text does not change it. Thread-safe.
 void clean_text(std::string_view text, std::string& cleaned);

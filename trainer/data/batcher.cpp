@@ -1,6 +1,7 @@
 #include "trainer/data/batcher.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace berth {
@@ -15,6 +16,20 @@ class LabelPacker {
   void add_target(const RowTargets& targets, uint32_t row, float weight) {
     targets.append_to(row, targets_);
     weights_.push_back(weight);
+  }
+
+  // Adds what a teacher says of the row that was added last.
+  void add_teacher(const RowTargets& teacher, uint32_t row, float weight) {
+    const size_t before = teacher_logits_.size();
+    teacher.append_to(row, teacher_logits_);
+    if (kind_ == LabelKind::kClass) return;
+    const size_t first = targets_.size() - teacher.width();
+    for (size_t i = 0; i < teacher.width(); ++i) {
+      const float logit = teacher_logits_[before + i];
+      const float said = kind_ == LabelKind::kSet ? 1 / (1 + std::exp(-logit)) : logit;
+      targets_[first + i] += weight * (said - targets_[first + i]);
+    }
+    teacher_logits_.resize(before);
   }
 
   // `first_token` is the place in the batch where the tokens of the features begin.
@@ -60,6 +75,7 @@ class LabelPacker {
       default:
         batch.labels = std::move(classes_);
     }
+    batch.teacher_logits = std::move(teacher_logits_);
     const bool all_alike =
         std::all_of(weights_.begin(), weights_.end(), [](float weight) { return weight == 1; });
     if (!all_alike) batch.weights = std::move(weights_);
@@ -70,7 +86,7 @@ class LabelPacker {
   PackedBatch::Classes classes_;
   PackedBatch::Answers answers_;
   PackedBatch::MaskedTokens masked_;
-  std::vector<float> targets_, weights_;
+  std::vector<float> targets_, weights_, teacher_logits_;
 };
 
 }  // namespace
@@ -97,6 +113,9 @@ PackedBatch pack(Dataset& data, std::span<const int64_t> indices, const MaskingR
       labels.add_target(*data.targets(), data.row(index), features.weight);
     } else if (data.labelled()) {
       labels.add(features, static_cast<int32_t>(first));
+      if (const RowTargets* teacher = data.targets()) {
+        labels.add_teacher(*teacher, data.row(index), data.target_weight());
+      }
     }
   }
   if (data.labelled() || data.masking() != nullptr) labels.finish(batch);

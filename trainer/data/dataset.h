@@ -63,9 +63,15 @@ class Dataset {
   // Valid until the next call.
   const Features& features(int64_t index);
 
-  // Gives each row of the table the vector that is its label, where labels are vectors. Borrowed.
-  void set_targets(const RowTargets& targets) { targets_ = &targets; }
+  // Gives each row of the table what a teacher makes of it: the vector that is its label, where
+  // labels are vectors, else the logits. Of the latter, scores and sets of classes are mixed with
+  // the labels by `weight`; for classes the batch has them beside the labels. Borrowed.
+  void set_targets(const RowTargets& targets, double weight = 1) {
+    targets_ = &targets;
+    target_weight_ = static_cast<float>(weight);
+  }
   const RowTargets* targets() const { return targets_; }
+  float target_weight() const { return target_weight_; }
 
  private:
   std::vector<Features> make(uint32_t row) const;
@@ -80,6 +86,7 @@ class Dataset {
   const bool labelled_;
   const Masking* masking_ = nullptr;
   const RowTargets* targets_ = nullptr;
+  float target_weight_ = 1;
   // The first feature of each row, and the number of features. Empty where each row has one.
   std::vector<uint32_t> first_feature_;
   std::vector<Features> kept_;     // of a table in memory; without tokens until they are made

@@ -5,31 +5,39 @@
 #include <span>
 #include <vector>
 
+#include "storage/base/bytes.h"
+#include "storage/base/dtype.h"
+
 namespace berth {
 
-// A vector for each row of a table, which the model should predict: what a teacher makes of the
-// row. The numbers are kept as bf16, in 2 * rows * width bytes. Rows may be set by several threads,
-// each row by one of them; reading is thread-safe once all are set.
+// Numbers for each row of a table, which the model should predict: what a teacher makes of the row.
+// Rows may be set by several threads, each row by one of them; reading is thread-safe once all are
+// set.
 class RowTargets {
  public:
-  RowTargets(size_t rows, size_t width) : width_(width), values_(rows * width) {}
+  // `dtype` is the type in which the numbers are kept: kBF16, which rounds them, or kF32.
+  RowTargets(size_t rows, size_t width, DType dtype);
 
-  size_t rows() const { return values_.size() / width_; }
+  size_t rows() const { return values_.size() / row_bytes_; }
   size_t width() const { return width_; }
-  size_t memory_bytes() const { return values_.size() * sizeof(uint16_t); }
+  DType dtype() const { return dtype_; }
+  size_t memory_bytes() const { return values_.size(); }
 
-  // `vector` has `width` numbers.
-  void set(uint32_t row, std::span<const float> vector);
+  // `numbers` are as many as the width.
+  void set(uint32_t row, std::span<const float> numbers);
   // Appends the row's numbers to `out`.
   void append_to(uint32_t row, std::vector<float>& out) const;
 
-  // All numbers as bf16 [rows, width], row-major.
-  std::span<uint16_t> values() { return values_; }
-  std::span<const uint16_t> values() const { return values_; }
+  // The numbers of a row in the type in which they are kept.
+  Bytes bytes(uint32_t row) const { return Bytes(values_).subspan(row * row_bytes_, row_bytes_); }
+  void set_bytes(uint32_t row, Bytes bytes);
+  size_t row_bytes() const { return row_bytes_; }
 
  private:
   size_t width_;
-  std::vector<uint16_t> values_;
+  DType dtype_;
+  size_t row_bytes_;
+  std::vector<std::byte> values_;
 };
 
 }  // namespace berth

@@ -17,6 +17,7 @@ inline constexpr std::string_view kModelFolderName = "model";
 //     job.json            the record of the job: its settings, sources and labels (JobRecord)
 //     lease.json          held by the process that trains here (local directories only)
 //     checkpoints/        see CheckpointStore                    (or --checkpoint-dir)
+//     teacher/            what the teacher made of the rows, until the job is finished
 //     summaries/          TensorBoard event files: train, eval   (or --summary-dir)
 //     model/              the finished model                     (or --export-dir)
 //     metrics.json        written last of all; says "finished": true
@@ -39,6 +40,7 @@ class JobDirectory {
   const Uri& checkpoints() const { return checkpoints_; }
   const Uri& summaries() const { return summaries_; }
 
+  Uri teacher() const { return root_ / "teacher"; }
   Uri record() const { return root_ / "job.json"; }
   Uri lease() const { return root_ / "lease.json"; }
   Uri metrics() const { return root_ / "metrics.json"; }

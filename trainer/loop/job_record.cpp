@@ -126,15 +126,16 @@ std::string job_identity(const JobRecord& record) {
 std::string to_json(const JobRecord& record) {
   OrderedJson settings = OrderedJson::object();
   for (const auto& [name, value] : record.settings) settings[name] = value;
-  const OrderedJson object = {{"format", 1},
-                              {"version", record.version},
-                              {"settings", settings},
-                              {"sources", source_objects(record)},
-                              {"labels", record.labels},
-                              {"task", record.task},
-                              {"max_seq_length", record.max_seq_length},
-                              {"machine", record.machine},
-                              {"kernels", record.kernels}};
+  OrderedJson object = {{"format", 1},
+                        {"version", record.version},
+                        {"settings", settings},
+                        {"sources", source_objects(record)},
+                        {"labels", record.labels},
+                        {"task", record.task},
+                        {"max_seq_length", record.max_seq_length},
+                        {"machine", record.machine},
+                        {"kernels", record.kernels}};
+  if (record.vector_size > 0) object["vector_size"] = record.vector_size;
   return to_text(object, 2) + "\n";
 }
 

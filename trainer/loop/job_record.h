@@ -16,6 +16,7 @@ struct JobRecord {
   std::vector<std::string> labels{};
   std::string task{};          // its name, given or inferred
   int64_t max_seq_length = 0;  // from the flag or a meta data file; 0 if unknown
+  int64_t vector_size = 0;     // ModelConfig::vector_size
   std::string version{}, machine{}, kernels{};
 };
 

@@ -7,6 +7,7 @@
 #include "storage/base/dtype.h"
 #include "trainer/loop/schedule.h"
 #include "trainer/model/lora.h"
+#include "trainer/model/loss_options.h"
 #include "trainer/model/optimizer_options.h"
 #include "trainer/model/precision.h"
 
@@ -68,6 +69,7 @@ struct ModelOptions {
 // Learning from another model, the teacher.
 struct DistillationOptions {
   std::string teacher{};  // directory or archive, as ModelOptions::model; empty: there is none
+  DistillationLoss loss{};
 };
 
 struct OptimizationOptions {

@@ -46,6 +46,10 @@ struct PackedBatch {
   std::variant<std::monostate, Classes, TokenClasses, MaskedTokens, Scores, ClassSets, Answers>
       labels;  // monostate: there are none, as in prediction
 
+  // What a teacher makes of each sequence [B,C], where the labels are classes: its logits. Empty:
+  // there is no teacher.
+  std::vector<float> teacher_logits{};
+
   // A factor for the loss of each sequence [B], or of each token [T] where tokens have the labels.
   // Empty: all are 1.
   std::vector<float> weights;

@@ -65,7 +65,7 @@ TEST(RowTargets, ArePackedInTheOrderOfTheBatch) {
       {.task = Task::kEmbeddingDistillation, .max_seq_length = 16}, letters.tokenizer);
   Dataset data(*letters.data->table, letters.all_rows(), Task::kEmbeddingDistillation, *maker,
                /*labelled=*/true);
-  RowTargets targets(3, 2);
+  RowTargets targets(3, 2, DType::kF32);
   for (uint32_t row = 0; row < 3; ++row) {
     targets.set(row, std::vector<float>{static_cast<float>(row), -0.5f});
   }
@@ -75,13 +75,42 @@ TEST(RowTargets, ArePackedInTheOrderOfTheBatch) {
   EXPECT_THAT(batch.weights, IsEmpty());
 }
 
-TEST(RowTargets, AreKeptAsBf16) {
-  RowTargets targets(1, 1);
+TEST(RowTargets, AreRoundedToBf16) {
+  RowTargets targets(1, 1, DType::kBF16);
   targets.set(0, std::vector<float>{1.003f});
   std::vector<float> read;
   targets.append_to(0, read);
   EXPECT_THAT(read, ElementsAre(1.0f));
   EXPECT_EQ(targets.memory_bytes(), 2u);
+}
+
+TEST(RowTargets, ATeachersLogitsStandBesideTheClasses) {
+  const LetterData letters(3);
+  RowTargets logits(3, 2, DType::kF32);
+  for (uint32_t row = 0; row < 3; ++row) {
+    logits.set(row, std::vector<float>{static_cast<float>(row), 4});
+  }
+  letters.dataset->set_targets(logits, 0.5);
+  const PackedBatch batch = pack(*letters.dataset, std::vector<int64_t>{1, 2});
+  EXPECT_THAT(batch.teacher_logits, ElementsAre(1, 4, 2, 4));
+  EXPECT_THAT(classes_of(batch), SizeIs(2));
+}
+
+TEST(RowTargets, ATeachersScoresAreMixedWithTheLabels) {
+  ExampleTable table;
+  table.labelled = true;
+  table.append({.texts = {"ab"}, .score = 2});
+  table.finish();
+  const LetterTokenizer tokenizer;
+  const auto maker =
+      make_feature_maker({.task = Task::kRegression, .max_seq_length = 16}, tokenizer);
+  Dataset data(table, {0}, Task::kRegression, *maker, /*labelled=*/true);
+  RowTargets scores(1, 1, DType::kF32);
+  scores.set(0, std::vector<float>{4});
+  data.set_targets(scores, 0.25);
+  const PackedBatch batch = pack(data, std::vector<int64_t>{0});
+  EXPECT_THAT(std::get<PackedBatch::Scores>(batch.labels).values, ElementsAre(2.5));
+  EXPECT_THAT(batch.teacher_logits, IsEmpty());
 }
 
 }  // namespace

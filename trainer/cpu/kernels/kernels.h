@@ -18,6 +18,7 @@
 #include "trainer/cpu/kernels/update_range.h"
 #include "trainer/cpu/kernels/weight.h"
 #include "trainer/model/activation.h"
+#include "trainer/model/loss_options.h"
 #include "trainer/model/optimizer_options.h"
 
 namespace berth {
@@ -207,6 +208,10 @@ class Kernels {
                                 StepState& state, const VocabularyOutputs& outputs);
   // The size that suits the tile for at most `rows` rows: 8 MB or less.
   static TileSize vocabulary_tile(int64_t rows, int64_t vocabulary);
+  // The same beside what a teacher says; see DistillationLoss. teacher: its logits [B,C].
+  void distilled_cross_entropy(const LossInputs& inputs, ConstTensor teacher,
+                               const DistillationLoss& options, float smoothing, StepState& state,
+                               Tensor dlogits);
   // The sum over a row of (logits - targets)^2; logits and targets [B,C].
   void mean_squared_error(const LossInputs& inputs, StepState& state, Tensor dlogits);
   // Binary cross-entropy of sigmoid(logits); targets [B,C], from 0 to 1. A row's loss is the mean

@@ -2,6 +2,7 @@
 
 #include "trainer/cpu/kernels/kernels.h"
 #include "trainer/model/batch.h"
+#include "trainer/model/loss_options.h"
 
 namespace berth {
 
@@ -12,6 +13,7 @@ struct BatchTensors {
   // What the task asks for: labels are classes [B], [T] or [M], or where answers start [B]; targets
   // are scores [B] or sets of classes [B,C]; ends are where answers end [B].
   Tensor labels{}, targets{}, ends{};
+  Tensor teacher{};  // the teacher's logits [B,C]; null: there is no teacher
   Tensor weights{};  // of the labels, [B], [T] or [M]; null: every label weighs 1
   Tensor masked{};   // [M], the rows of masked tokens
   Tensor picked{};   // [R], the tokens whose last hidden states the head reads; null: all tokens
@@ -30,6 +32,7 @@ struct StepContext {
   StepState& state;
   bool training = false;      // dropout is on
   float label_smoothing = 0;  // 0 in evaluation
+  DistillationLoss distillation{};
 
   Dropout dropout(double p, uint32_t site, DropoutRows rows = DropoutRows::kTokens) const {
     return {.p = training ? static_cast<float>(p) : 0.0f, .site = site, .rows = rows};

@@ -53,6 +53,7 @@ void Model::allocate(Arena& arena, const BatchLimits& limits) {
   labels_ = arena.make(DType::kI32, {std::max(limits.tokens, limits.sequences)});
   masked_ = arena.make(DType::kI32, {limits.most_masked()});
   targets_ = arena.make(DType::kF32, {limits.sequences, config_.num_outputs()});
+  teacher_ = arena.make(DType::kF32, {limits.sequences, config_.num_outputs()});
   ends_ = arena.make(DType::kI32, {limits.sequences});
   weights_ = arena.make(DType::kF32, {labels_.rows()});
   const int64_t most_picked = head_->most_picked(limits);
@@ -107,6 +108,11 @@ void Model::upload_labels(const PackedBatch& batch) {
     put(batch_.labels, labels_, answers->starts);
     put(batch_.ends, ends_, answers->ends);
   }
+  if (!batch.teacher_logits.empty()) {
+    batch_.teacher = teacher_.first(batch_.num_sequences);
+    assert(batch.teacher_logits.size() == static_cast<size_t>(batch_.teacher.elements()));
+    copy_in(batch_.teacher, batch.teacher_logits.data());
+  }
   if (!batch.weights.empty()) put(batch_.weights, weights_, batch.weights);
 }
 
@@ -114,7 +120,8 @@ StepContext Model::context(StepState& state, bool training) const {
   return {.batch = batch_,
           .state = state,
           .training = training,
-          .label_smoothing = training ? static_cast<float>(loss_.label_smoothing) : 0.0f};
+          .label_smoothing = training ? static_cast<float>(loss_.label_smoothing) : 0.0f,
+          .distillation = loss_.distillation};
 }
 
 void Model::forward(const PackedBatch& batch, StepState& state, Phase phase) {

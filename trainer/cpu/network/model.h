@@ -60,7 +60,7 @@ class Model {
   const std::unique_ptr<Head> head_;
   Memory activations_;
   Tensor input_ids_, token_type_ids_, position_ids_, cu_seqlens_, labels_, masked_;
-  Tensor targets_, ends_, weights_;
+  Tensor targets_, teacher_, ends_, weights_;
   Tensor dhidden_;  // [R,H]
   BatchTensors batch_;
   Tensor logits_;

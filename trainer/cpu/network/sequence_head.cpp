@@ -67,6 +67,9 @@ class SequenceHead final : public Head {
       kernels_.mean_squared_error(of_targets, step.state, dlogits);
     } else if (loss == LossKind::kBinaryCrossEntropy) {
       kernels_.binary_cross_entropy(of_targets, step.state, dlogits);
+    } else if (batch.teacher) {
+      kernels_.distilled_cross_entropy(of_labels, batch.teacher, step.distillation,
+                                       step.label_smoothing, step.state, dlogits);
     } else {
       kernels_.cross_entropy(of_labels, step.label_smoothing, step.state, dlogits);
     }

@@ -1,3 +1,9 @@
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "storage/base/json.h"
 #include "tests/trainer/cpu/kernels/kernels_fixture.h"
 
 namespace berth {
@@ -121,6 +127,41 @@ TEST_P(CrossEntropy, SumsOverMicroBatchesUntilTheNextStep) {
   EXPECT_EQ(state_->outcome().examples, 0);
 }
 
+class Distillation : public LossesTest {};
+
+// The expected values are those of PyTorch: tests/record/record_distillation.py.
+TEST_P(Distillation, AgreesWithPyTorch) {
+  std::ifstream file(BERTH_TESTDATA "/distillation.json");
+  const Json cases = parse_json(std::string(std::istreambuf_iterator<char>(file), {}));
+  ASSERT_EQ(cases.size(), 4u);
+  for (const Json& recorded : cases) {
+    const auto classes = recorded["classes"].get<int64_t>();
+    const auto labels = recorded["labels"].get<std::vector<int32_t>>();
+    const auto rows = static_cast<int64_t>(labels.size());
+    const Tensor logits = tensor({rows, classes}, recorded["student"].get<Vector>());
+    const Tensor teacher = tensor({rows, classes}, recorded["teacher"].get<Vector>());
+    const Tensor dlogits = garbage({rows, classes});
+    begin(inputs_);
+    kernels().distilled_cross_entropy(
+        {logits, ids(labels)}, teacher,
+        {.weight = recorded["weight"], .temperature = recorded["temperature"]},
+        recorded["smoothing"].get<float>(), *state_, dlogits);
+    const auto losses = recorded["losses"].get<Vector>();
+    EXPECT_NEAR(state_->outcome().loss_sum, std::accumulate(losses.begin(), losses.end(), 0.0),
+                1e-5 * (1 + state_->outcome().loss_sum));
+    expect_near(dlogits, recorded["gradient"].get<Vector>(), 1e-5, "dlogits");
+  }
+}
+
+TEST_P(Distillation, RowsWithoutALabelDoNotCount) {
+  const Tensor dlogits = garbage({2, 2}), teacher = tensor({2, 2}, {1, 0, 0, 1});
+  kernels().distilled_cross_entropy({tensor({2, 2}, {5, 1, 0, 0}), ids({-1, 1})}, teacher, {}, 0,
+                                    *state_, dlogits);
+  EXPECT_EQ(state_->outcome().examples, 1);
+  EXPECT_EQ(dlogits.f32()[0], 0);
+  EXPECT_EQ(dlogits.f32()[1], 0);
+}
+
 class MeanSquaredError : public LossesTest {};
 
 TEST_P(MeanSquaredError, AgreesWithItsDefinition) {
@@ -238,6 +279,7 @@ TEST_P(Losses, AreTheSameForAnyNumberOfThreads) {
 }
 
 BERTH_INSTANTIATE_KERNELS(CrossEntropy);
+BERTH_INSTANTIATE_KERNELS(Distillation);
 BERTH_INSTANTIATE_KERNELS(MeanSquaredError);
 BERTH_INSTANTIATE_KERNELS(BinaryCrossEntropy);
 BERTH_INSTANTIATE_KERNELS(SpanCrossEntropy);
