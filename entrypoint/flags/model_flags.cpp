@@ -18,7 +18,7 @@ std::vector<Flag> model_flags() {
        "The model to start from: a directory, archive (.tar.gz, .zip) or file in Hugging Face "
        "layout, a TensorFlow checkpoint, or the job directory of an earlier job.",
        text_value("PATH", model_option(&ModelOptions::model)),
-       "the bundled tiny model"},
+       "the bundled encoder"},
       {"teacher",
        {},
        kModel,
