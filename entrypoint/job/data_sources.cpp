@@ -125,7 +125,7 @@ DataSources resolve_data(Storage& storage, const CommandLine& command_line, Sett
   const GlueTask* glue = find_glue_task(data.task);
   DataSources sources{.task = glue != nullptr ? std::optional(glue->task) : find_task(data.task)};
   // A teacher tells more of a text than its masked tokens do, so its embeddings take their place.
-  if (is_named(Task::kMaskedLm, data.task) && !settings.distillation.teacher.empty()) {
+  if (sources.task == Task::kMaskedLm && !settings.distillation.teacher.empty()) {
     sources.task = Task::kEmbeddingDistillation;
   }
   if (glue != nullptr) {
