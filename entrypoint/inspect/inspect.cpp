@@ -6,6 +6,7 @@
 #include "storage/expand.h"
 #include "storage/formats/row_reader.h"
 #include "storage/formats/tfrecord.h"
+#include "storage/formats/token_shard.h"
 #include "trainer/loop/parameter_files.h"
 #include "trainer/loop/tensorflow_files.h"
 
@@ -25,10 +26,11 @@ Inspection inspect(Storage& storage, const std::string& path) {
     return inspect_tensors(storage, uri);
   if (is_event_file(name)) return inspect_events(storage, uri);
   if (names_records(without_compression_suffix(name))) return inspect_records(storage, uri);
+  if (names_token_shard(without_compression_suffix(name))) return inspect_shard(storage, uri);
   if (is_table(without_compression_suffix(name))) return inspect_table(storage, uri);
   throw Error(Code::kBadData, "berth cannot look into this kind of file", path,
               "it reads .safetensors, .bin, TensorFlow checkpoints, .pickle, .csv, .tsv, .jsonl, "
-              ".tfrecord and TensorBoard's event files");
+              ".tfrecord, .tokens and TensorBoard's event files");
 }
 
 }  // namespace berth

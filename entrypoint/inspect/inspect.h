@@ -12,15 +12,16 @@ struct Inspection {
   std::string json;  // without a line break at its end
 };
 
-// Looks into the model, checkpoint, table, TFRecord or event file at `path`, and verifies its
-// checksums if it has any. Throws kNotFound, kBadData on a file of another kind, and what the
-// reader of the file throws.
+// Looks into the model, checkpoint, table, TFRecord, event file or shard of tokens at `path`, and
+// verifies its checksums if it has any. Throws kNotFound, kBadData on a file of another kind, and
+// what the reader of the file throws.
 Inspection inspect(Storage& storage, const std::string& path);
 
 // The same for one kind of file. `uri` is a file of that kind.
 Inspection inspect_table(Storage& storage, const Uri& uri);
 Inspection inspect_records(Storage& storage, const Uri& uri);  // TFRecords of tf.Example
 Inspection inspect_events(Storage& storage, const Uri& uri);
+Inspection inspect_shard(Storage& storage, const Uri& uri);    // storage/formats/token_shard.h
 Inspection inspect_tensors(Storage& storage, const Uri& uri);  // a file of tensors, or a folder
 
 }  // namespace berth

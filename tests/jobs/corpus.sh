@@ -71,6 +71,10 @@ expect 0 'finished' "${tokens[@]}" --export-dir tokens-threads --threads 5
 for shard in tokens/*.tokens; do
   cmp -s "$shard" "tokens-threads/${shard#tokens/}" || fail "the number of threads changes $shard"
 done
+"$berth" --mode inspect tokens/train-00001-of-00003.tokens | grep -q 'shard 2 of 3 of tokens' || fail "inspect does not know shards"
+"$berth" --mode inspect --json tokens/train-00001-of-00003.tokens | grep -q '"shard":2,"shards":3' || fail "inspect --json of a shard"
+head -c 3000 tokens/train-00001-of-00003.tokens >cut.tokens
+expect 3 'cut.tokens: byte' --mode inspect cut.tokens
 expect 2 'shard-size' "${tokens[@]}" --export-dir x --num-shards 2
 expect 2 'tokenizer' "${prepare[@]}" --export-dir x --shard-size 1
 expect 5 'of another preparation' "${tokens[@]}" --export-dir tokens --shard-size 64

@@ -5,25 +5,11 @@
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
-#include "trainer/data/token_shard_set.h"
 
 namespace berth {
 namespace {
 
 constexpr uint64_t kShardLimitBytes = uint64_t{16} << 30;
-
-TokenShardFile fetch(Storage& storage, const Uri& file) {
-  TokenShardFile shard{.name = file.to_string()};
-  const Compression compression = compression_of(file.file_name());
-  std::unique_ptr<ByteSource> source = storage.open(file);
-  if (compression == Compression::kNone) shard.mapped = source->map();
-  if (shard.mapped && !shard.mapped->view()) shard.mapped.reset();
-  if (!shard.mapped) {
-    source = decompress(std::move(source), compression);
-    shard.read = read_all(*source, kShardLimitBytes, shard.name);
-  }
-  return shard;
-}
 
 // Shards that cannot be mapped. Their rows are copied into the table.
 class CopiedShards {
@@ -64,6 +50,19 @@ void require_pre_training(const DataRequest& request) {
 
 }  // namespace
 
+TokenShardFile read_token_shard_file(Storage& storage, const Uri& file) {
+  TokenShardFile shard{.name = file.to_string()};
+  const Compression compression = compression_of(file.file_name());
+  std::unique_ptr<ByteSource> source = storage.open(file);
+  if (compression == Compression::kNone) shard.mapped = source->map();
+  if (shard.mapped && !shard.mapped->view()) shard.mapped.reset();
+  if (!shard.mapped) {
+    source = decompress(std::move(source), compression);
+    shard.read = read_all(*source, kShardLimitBytes, shard.name);
+  }
+  return shard;
+}
+
 LoadedTable load_token_shards(Storage& storage, const DataRequest& request,
                               const std::vector<Uri>& files) {
   require_pre_training(request);
@@ -78,7 +77,7 @@ LoadedTable load_token_shards(Storage& storage, const DataRequest& request,
   std::vector<TokenShardFile> mapped;
   CopiedShards copied(*loaded.table, rules.keeps_keys);
   for (const Uri& file : files) {
-    TokenShardFile shard = fetch(storage, file);
+    TokenShardFile shard = read_token_shard_file(storage, file);
     Source source{.role = request.role, .uri = file.to_string(), .checksum = {}};
     source.checksum.add(shard.bytes());
     loaded.sources.push_back(std::move(source));

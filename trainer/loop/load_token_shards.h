@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "storage/storage.h"
+#include "trainer/data/token_shard_set.h"
 #include "trainer/loop/load_data.h"
 
 namespace berth {
@@ -14,5 +15,10 @@ namespace berth {
 // language models.
 LoadedTable load_token_shards(Storage& storage, const DataRequest& request,
                               const std::vector<Uri>& files);
+
+// The bytes of one such file: mapped, if it is local or in the cache and not compressed, or else
+// read. Their content is not checked. Throws what `storage` throws, and kBadData for more than
+// 16 GiB.
+TokenShardFile read_token_shard_file(Storage& storage, const Uri& file);
 
 }  // namespace berth
