@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Makes examples/model/, the encoder from which a job starts when it has no --model. The result is committed. It takes about two
+# Makes examples/model/, the encoder from which a job starts when it has no --model. The result is committed. It takes about three
 # hours on two cores, and goes on where it was when it is started again.
 #
-#   bash scripts/make-default-model.sh [flags for the training run]
+#   bash scripts/make-default-model.sh [flags for the training runs]
 #
 # 1. The text is downloaded and compared with the texts on which the encoder is judged (scripts/fetch-pretraining-text.sh).
 # 2. berth cleans it, and learns a vocabulary of 8,192 pieces from it.
-# 3. berth distils all-MiniLM-L6-v2 (Apache-2.0, from a package of the Python Package Index) into 4 layers of 256.
+# 3. berth distils all-MiniLM-L6-v2 (Apache-2.0, from a package of the Python Package Index) into 4 layers of 256, first on short texts and then on longer ones.
 #
 # These variables point at mirrors or at copies:
 #   BERTH_TEXT     a folder that scripts/fetch-pretraining-text.sh has filled
@@ -57,14 +57,22 @@ cat >$work/config.json <<'CONFIG'
   "vocab_size": 8192
 }
 CONFIG
-$berth --mode train_and_eval --task mlm --teacher "$teacher" --init random --model-config $work/config.json \
-  --vocab-file $work/tokenizer/vocab.txt --train-data-file "$work/clean/*.jsonl" --validation-split 0.005 \
-  --max-train-samples 200000 --max-seq-length 48 --epochs 4 --batch-size 128 --learning-rate 1e-3 --warmup-ratio 0.05 \
-  --precision bf16 --save-steps 500 --save-total-limit 2 --eval-steps 500 --seed 1 --export-dtype bfloat16 \
-  --job-dir $work/job "$@"
+# distil NAME FLAGS...: one training run, in $work/NAME.
+distil() {
+  local name=$1
+  shift
+  $berth --mode train_and_eval --task mlm --teacher "$teacher" --train-data-file "$work/clean/*.jsonl" --validation-split 0.005 \
+    --batch-size 128 --warmup-ratio 0.05 --precision bf16 --save-steps 500 --save-total-limit 2 --eval-steps 500 \
+    --export-dtype bfloat16 --job-dir "$work/$name" "$@"
+}
+# Most of the training is cheap, on short texts. Then other texts teach the positions behind the 48th.
+distil short --init random --model-config $work/config.json --vocab-file $work/tokenizer/vocab.txt \
+  --max-train-samples 200000 --max-seq-length 48 --epochs 4 --learning-rate 1e-3 --seed 1 "$@"
+distil long --model $work/short/model \
+  --max-train-samples 160000 --max-seq-length 128 --epochs 3 --learning-rate 5e-4 --seed 2 "$@"
 
 for file in vocab.txt tokenizer_config.json special_tokens_map.json; do
   cp $work/tokenizer/$file examples/model/
 done
-cp $work/job/model/model.safetensors examples/model/
-sed 's/_dropout_prob": 0.0/_dropout_prob": 0.1/' $work/job/model/config.json >examples/model/config.json
+cp $work/long/model/model.safetensors examples/model/
+sed 's/_dropout_prob": 0.0/_dropout_prob": 0.1/' $work/long/model/config.json >examples/model/config.json
