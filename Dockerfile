@@ -18,7 +18,7 @@ COPY storage storage
 COPY trainer trainer
 COPY third_party third_party
 COPY entrypoint entrypoint
-RUN cmake --preset release -DBUILD_TESTING=OFF -DBERTH_BENCH=OFF -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12 \
+RUN cmake --preset release -DBUILD_TESTING=OFF -DBERTH_BENCH=OFF \
  && cmake --build --preset release --target berth
 COPY examples examples
 COPY scripts/collect-image.sh scripts/
