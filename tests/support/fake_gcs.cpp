@@ -276,6 +276,10 @@ ServedAnswer FakeGcs::perform(const Route& route, const ServedRequest& request,
 ServedAnswer FakeGcs::list(const std::string& bucket, const ServedRequest& request) const {
   const std::string token = request.parameter("pageToken").value_or("");
   Json page = {{"kind", "storage#objects"}};
+  if (options_.endless == FakeGcsOptions::Endless::kEmpty) {
+    page["nextPageToken"] = token + "+";
+    return json_answer(to_text(page));
+  }
   if (token.starts_with("+")) {
     page["nextPageToken"] = "=" + token.substr(1);
     return json_answer(to_text(page));
@@ -291,6 +295,7 @@ ServedAnswer FakeGcs::list(const std::string& bucket, const ServedRequest& reque
     const bool empty_next = options_.empty_middle_page && token.empty();
     page["nextPageToken"] = (empty_next ? "+" : "=") + found[count - 1].name;
   }
+  if (options_.endless == FakeGcsOptions::Endless::kRepeated) page["nextPageToken"] = "=";
   return json_answer(to_text(page));
 }
 

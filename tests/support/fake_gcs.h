@@ -20,7 +20,9 @@ struct FakeGcsOptions {
   std::vector<std::string> buckets = {"bucket"};
   size_t page_size = 1000;         // objects on a page of a list, unless maxResults is smaller
   bool empty_middle_page = false;  // the second page of every list has no items
-  double latency_s = 0;            // see HttpServerOptions
+  // After the first page of a list: none, the first page for ever, or new empty pages for ever.
+  enum class Endless { kNo, kRepeated, kEmpty } endless = Endless::kNo;
+  double latency_s = 0;  // see HttpServerOptions
   double bytes_per_second = 0;
 };
 

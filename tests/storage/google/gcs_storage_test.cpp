@@ -125,6 +125,20 @@ TEST_F(GcsStorageTest, ListsNoMorePagesThanIsEnough) {
   EXPECT_LT(few, 26u);
 }
 
+TEST(GcsListing, OneWithoutEndIsAFailureOfTheServer) {
+  using Endless = FakeGcsOptions::Endless;
+  for (const auto& [endless, says] : {std::pair(Endless::kRepeated, "comes back to a page"),
+                                      std::pair(Endless::kEmpty, "goes on with empty pages")}) {
+    FakeGcs gcs({.endless = endless});
+    gcs.put("a", "a");
+    const auto http = make_http_client({.stall_timeout_s = 2});
+    const auto nobody = anonymous_credentials();
+    const auto storage = make_gcs_storage(gcs.url(), *http, *nobody);
+    EXPECT_THAT([&] { storage->list(Uri::parse("gs://bucket")); },
+                ThrowsCode(Code::kUnavailable, says));
+  }
+}
+
 TEST_F(GcsStorageTest, RemovesOneVersion) {
   const uint64_t first = gcs_.put("a", "1");
   gcs_.put("a", "2");
