@@ -59,6 +59,18 @@ void sync_directory(const std::string& directory) {
   }
 }
 
+void make_directories(const std::string& directory) {
+  std::error_code error;
+  if (std::filesystem::is_directory(directory, error)) return;
+  const std::string parent = directory_of(directory);
+  if (parent != directory) make_directories(parent);
+  std::filesystem::create_directory(directory, error);
+  // mkdir says EEXIST of a file that has the directory's name.
+  const int number = error.value() == EEXIST ? ENOTDIR : error.value();
+  if (error) throw file_error(number, "make the directory", directory);
+  sync_directory(parent);
+}
+
 std::string directory_of(const std::string& path) {
   const std::string parent = std::filesystem::path(path).parent_path().string();
   return parent.empty() ? "." : parent;

@@ -50,6 +50,10 @@ bool is_unfinished(std::string_view file_name);
 // Makes the directory's entries durable. Does nothing on file systems that cannot sync a directory.
 void sync_directory(const std::string& directory);
 
+// Makes the directory and those above it. Each new one is durable: its parent is synced. Throws
+// kNotPermitted, kNoSpace or what else file_error() makes of the failure.
+void make_directories(const std::string& directory);
+
 // The directory that contains `path`; "." if `path` is a bare name.
 std::string directory_of(const std::string& path);
 

@@ -49,9 +49,7 @@ class LocalSink final : public ByteSink {
       : path_(path), if_generation_(options.if_generation) {
     require_replaceable(path_);
     if (if_generation_) require_generation(path_, *if_generation_);
-    std::error_code error;
-    std::filesystem::create_directories(directory_of(path_), error);
-    if (error) throw file_error(error.value(), "make the directory", directory_of(path_));
+    make_directories(directory_of(path_));
     remove_abandoned(path_);
     open_temporary();
     if (options.size_hint.value_or(0) > 0) reserve(*options.size_hint);

@@ -39,13 +39,12 @@ void sync_file(const fs::path& path) {
 
 Staging::Staging(const fs::path& target) : target_(target) {
   const std::string parent = directory_of(target_.string());
-  std::error_code error;
-  fs::create_directories(parent, error);
-  if (error) throw file_error(error.value(), "make the directory", parent);
+  make_directories(parent);
   path_ = fs::path(parent) / cat(temporary_prefix(target_.string()), random_letters(6), ".part");
   if (::mkdir(path_.c_str(), 0700) != 0 || ::mkdir(content().c_str(), 0700) != 0) {
     const int number = errno;
-    fs::remove_all(path_, error);
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
     throw file_error(number, "make the directory", target_.string());
   }
 }
