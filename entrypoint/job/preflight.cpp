@@ -1,5 +1,6 @@
 #include "entrypoint/job/preflight.h"
 
+#include <filesystem>
 #include <functional>
 #include <future>
 #include <string>
@@ -33,8 +34,22 @@ void check_file(Storage& storage, const Uri& uri) {
               similar.empty() ? "check the spelling" : similar);
 }
 
+// The directory, or what exists of the path to it. So a job that ends before it writes anything
+// leaves no empty directory behind.
+Uri existing_part(const Uri& directory) {
+  if (!directory.is_local()) return directory;
+  std::string path = directory.path();
+  std::error_code unknown;
+  while (!std::filesystem::exists(path, unknown)) {
+    const std::string parent = directory_of(path);
+    if (parent == path) break;
+    path = parent;
+  }
+  return directory.with_path(path);
+}
+
 void check_writable(Storage& storage, const Uri& directory) {
-  const Uri probe = directory / cat(".berth-write-test-", random_letters(12));
+  const Uri probe = existing_part(directory) / cat(".berth-write-test-", random_letters(12));
   store_object(storage, probe, [](ByteSink&) {}, {.if_generation = 0, .size_hint = {}});
   storage.remove(probe);
 }

@@ -159,7 +159,7 @@ TEST_F(PreflightTest, LocalPlacesAreCheckedToo) {
   settings_.model.model = scratch_ / "b/model";
   settings_.output.job_dir = scratch_ / "new/job";
   EXPECT_NO_THROW(preflight(*files_, settings_));
-  EXPECT_TRUE(fs::is_empty(scratch_ / "new/job"));
+  EXPECT_FALSE(fs::exists(scratch_ / "new"));
   settings_.output.job_dir = scratch_ / "b/data/train.csv/job";
   EXPECT_THAT([&] { preflight(*files_, settings_); }, ThrowsCode(Code::kNotFound, "--job-dir"));
 }
