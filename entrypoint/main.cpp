@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 
@@ -9,6 +10,7 @@
 #include "entrypoint/report/final_report.h"
 #include "entrypoint/report/log_output.h"
 #include "entrypoint/run.h"
+#include "storage/file_error.h"
 
 namespace berth {
 namespace {
@@ -37,6 +39,7 @@ void install_signal_handlers() {
   ::sigaction(SIGTERM, &action, nullptr);
   ::sigaction(SIGINT, &action, nullptr);
   std::signal(SIGPIPE, SIG_IGN);  // writing to a closed pipe is then an error of write()
+  std::signal(SIGXFSZ, SIG_IGN);  // so is writing more to a file than ulimit -f allows
 }
 
 // Answers --help, --version and --help-markdown on standard output. Returns false if none of them
@@ -47,7 +50,10 @@ bool answer(const CommandLine& command_line, const Platform& platform) {
   if (command_line.help) text = help_text(columns);
   if (command_line.version) text += version_text() + "\n";
   if (command_line.help_markdown) text += help_markdown();
-  std::fputs(text.c_str(), stdout);
+  const bool written = std::fputs(text.c_str(), stdout) != EOF && std::fflush(stdout) == 0;
+  if (!written && errno != EPIPE) {  // EPIPE: the reader has seen enough
+    throw file_error(errno, "write", "standard output");
+  }
   return !text.empty();
 }
 

@@ -36,16 +36,16 @@ class Utf8Names {
 std::string kind_name(unsigned type) {
   switch (type) {
     case AE_IFLNK:
-      return "symbolic link";
+      return "a symbolic link";
     case AE_IFCHR:
     case AE_IFBLK:
-      return "device";
+      return "a device";
     case AE_IFIFO:
-      return "named pipe";
+      return "a named pipe";
     case AE_IFSOCK:
-      return "socket";
+      return "a socket";
     default:
-      return "entry of an unknown kind";
+      return "an entry of an unknown kind";
   }
 }
 
@@ -189,9 +189,9 @@ bool LibarchiveReader::next(ArchiveEntry& entry) {
   if (path != nullptr) entry.path = path;
   const unsigned type = archive_entry_filetype(raw);
   if (archive_entry_hardlink(raw) != nullptr) {
-    entry.kind_name = "hard link";
+    entry.kind_name = "a hard link";
   } else if (archive_entry_is_encrypted(raw) != 0) {
-    entry.kind_name = "encrypted file";
+    entry.kind_name = "an encrypted file";
   } else if (type == AE_IFREG) {
     entry.kind = ArchiveEntry::Kind::kFile;
   } else if (type == AE_IFDIR) {

@@ -16,7 +16,7 @@ namespace berth {
 struct ArchiveEntry {
   enum class Kind { kFile, kDirectory, kOther };
   Kind kind = Kind::kOther;
-  std::string kind_name;         // for messages: "symbolic link", "device", ...
+  std::string kind_name;         // for messages: "a symbolic link", "a device", ...
   std::string path;              // UTF-8 if the archive declares its encoding, else raw bytes
   std::optional<uint64_t> size;  // of a file, if the archive declares it
 };

@@ -81,7 +81,7 @@ void unpack_entries(LibarchiveReader reader, const fs::path& directory, Flow& fl
       Flow::refuse(cat("more than ", flow.limits.entries, " entries"));
     }
     if (entry.kind == ArchiveEntry::Kind::kOther) {
-      throw Error(Code::kCorrupt, cat("is a ", entry.kind_name), name_of(entry),
+      throw Error(Code::kCorrupt, cat("is ", entry.kind_name), name_of(entry),
                   "pack regular files and directories only");
     }
     const bool is_directory = entry.kind == ArchiveEntry::Kind::kDirectory;

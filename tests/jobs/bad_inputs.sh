@@ -121,4 +121,11 @@ train 14 'not even one example at a time fits' "$sample" "${huge[@]}"
 train 14 'the job needs up to' "$sample" "${huge[@]}" --dry-run
 grep -q '^activations ' out.txt || fail "no estimate before the complaint"
 
+# What cannot be written is said, and a file size limit ends a job as a full disk does.
+"$berth" --help >/dev/full 2>err.txt && fail "--help to a full disk ends with 0"
+grep -q '"code":10,' err.txt || fail "--help to a full disk: $(tail -n 1 err.txt)"
+"$berth" --help 2>err.txt | head -n 1 >/dev/null
+[ ! -s err.txt ] || fail "--help whose reader stops early complains: $(cat err.txt)"
+(failures=0; ulimit -f 64; expect 10 'ulimit -f' --train-data-file "$sample" --job-dir limited --max-steps 2; exit "$failures") ||
+  fail "a file size limit"
 finish
