@@ -12,10 +12,14 @@ namespace berth {
 // restarted at once.
 class FileLock {
  public:
-  // Takes the lock and writes `holder` to the file. Returns nullopt if the file system has no locks
-  // or the file cannot be created. Throws kInUse, with the text of the holder, if another process
-  // holds the lock.
+  // Takes the lock and writes text_of(holder) to the file. Returns nullopt if the file system has
+  // no locks. Throws kInUse, with the text of the holder, if another process holds the lock. Throws
+  // kNotPermitted if the file cannot be opened or is not a lock file: a lock file is a regular file
+  // with one name, and is empty or holds the text of a holder. Nothing else is changed.
   static std::optional<FileLock> take(const std::string& path, const std::string& holder);
+
+  // {"holder": "HOLDER"}. `holder` is ASCII without quotation marks and backslashes.
+  static std::string text_of(const std::string& holder);
 
   // Removes the file.
   ~FileLock();

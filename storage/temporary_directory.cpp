@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 constexpr const char* kLockName = "in-use-by-berth";
 constexpr std::string_view kPrefix = "berth-";
 
-// The text of the lock file. It names the machine, because several machines may share TMPDIR while
-// locks may only work within one.
+// The holder that the lock file names. It names the machine, because several machines may share
+// TMPDIR while locks may only work within one.
 std::string holder() {
   char name[256] = {};
   return ::gethostname(name, sizeof name - 1) == 0 ? cat("a process of ", name) : "";
@@ -62,7 +62,7 @@ bool is_left_over(const fs::path& path) {
          S_ISDIR(directory.st_mode) && directory.st_uid == ::geteuid() &&
          directory.st_mtime < ::time(nullptr) - kYoung_s &&
          ::lstat((path / kLockName).c_str(), &file) == 0 && S_ISREG(file.st_mode) &&
-         first_line(path / kLockName) == holder();
+         first_line(path / kLockName) == FileLock::text_of(holder());
 }
 
 // Removes the directories whose processes have ended without doing so.

@@ -19,14 +19,6 @@
 namespace berth {
 namespace {
 
-// Takes the directory for this process, because two processes in one job directory would delete
-// each other's checkpoints. A gs:// directory cannot be taken, because nothing there would release
-// it when the process is killed.
-std::optional<FileLock> take_lease(const JobDirectory& directory) {
-  if (!directory.root().is_local()) return std::nullopt;
-  return FileLock::take(directory.lease().path(), cat(R"({"holder": ")", process_name(), "\"}"));
-}
-
 // The record of this job: a new job writes it, and a resumed one is compared with it.
 JobRecord make_record(const Job& job, const TrainingInputs& inputs, const EngineInfo& engine) {
   const TrainingRows& rows = inputs.rows;
@@ -77,7 +69,7 @@ TrainingRun::TrainingRun(Job& job, const JobDirectory& directory, TrainingInputs
       inputs_(inputs),
       plan_(plan),
       device_(device),
-      lease_(take_lease(directory)),
+      locks_(directory),
       engine_(device.make_engine(
           training_engine(inputs.settings(), inputs.model.config, plan.data.most_examples))),
       checkpoints_(job.storage, directory.checkpoints(), plan.options.save_total_limit,

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "entrypoint/job/job.h"
+#include "entrypoint/training/output_locks.h"
 #include "entrypoint/training/training_inputs.h"
 #include "entrypoint/training/training_plan.h"
-#include "storage/file_lock.h"
 #include "trainer/engine/device.h"
 #include "trainer/loop/checkpoint.h"
 #include "trainer/loop/job_directory.h"
@@ -20,9 +20,9 @@ namespace berth {
 // as it lives. Borrows all arguments of its constructor.
 class TrainingRun {
  public:
-  // The third phase: takes the job directory, makes the engine, and fills it from the newest
+  // The third phase: takes the directories, makes the engine, and fills it from the newest
   // checkpoint or, in a new job, from the model. Then writes job.json or, in a resumed job,
-  // compares it with what was read. Throws kInUse where another process holds the directory, and
+  // compares it with what was read. Throws kInUse where another process holds one of them, and
   // kIncompatible where the directory or its checkpoints belong to another job.
   TrainingRun(Job& job, const JobDirectory& directory, TrainingInputs& inputs,
               const TrainingPlan& plan, Device& device);
@@ -46,7 +46,7 @@ class TrainingRun {
   TrainingInputs& inputs_;
   const TrainingPlan& plan_;
   const Device& device_;
-  const std::optional<FileLock> lease_;
+  const OutputLocks locks_;
   const std::unique_ptr<Engine> engine_;
   CheckpointStore checkpoints_;
   TrainingState state_;

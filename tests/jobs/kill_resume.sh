@@ -63,13 +63,25 @@ code=$?
 rm -rf job
 "$berth" "${flags[@]}" --job-dir job >/dev/null 2>first.txt &
 pid=$!
-until [ -e job/lease.json ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
+until [ -e job/checkpoints/lease.json ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
 kill -STOP $pid
 expect 6 'another process holds it' "${flags[@]}" --job-dir job
+for flag in checkpoint-dir export-dir summary-dir; do
+  expect 6 'another process holds it' "${flags[@]}" --job-dir other --$flag job/checkpoints
+done
 kill -CONT $pid
 wait $pid || fail "the first of two processes: $(tail -n 1 first.txt)"
 [ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "the weights differ if a second process was started"
-[ ! -e job/lease.json ] || fail "lease.json remains after the job"
+[ -z "$(find job -name lease.json)" ] || fail "lease.json remains after the job"
+
+# Whatever else has the lease's name is refused and stays as it is.
+echo precious >victim
+mkdir linked taken
+ln -s ../victim linked/lease.json
+expect 4 'symbolic link' "${flags[@]}" --job-dir linked
+[ "$(cat victim)" = precious ] || fail "the target of a link was overwritten"
+mkdir taken/lease.json
+expect 4 'is a directory' "${flags[@]}" --job-dir taken
 
 # A finished job that is started again says so and exits with 0. Another job in its directory exits with 5.
 "$berth" "${flags[@]}" --job-dir job --log-format text >/dev/null 2>err.txt || fail "a finished job: $(tail -n 1 err.txt)"

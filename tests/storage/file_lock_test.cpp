@@ -1,6 +1,7 @@
 #include "storage/file_lock.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +21,7 @@ TEST(FileLock, OnlyOneHoldsIt) {
     const auto first = FileLock::take(path, "first");
     ASSERT_TRUE(first);
     EXPECT_THAT([&] { FileLock::take(path, "second"); },
-                ThrowsCode(Code::kInUse, "another process holds it: first"));
+                ThrowsCode(Code::kInUse, R"(another process holds it: {"holder": "first"})"));
   }
   EXPECT_FALSE(std::filesystem::exists(path));
   EXPECT_TRUE(FileLock::take(path, "second"));
@@ -42,7 +43,7 @@ TEST(FileLock, IsReleasedWhenItsProcessIsKilled) {
   ASSERT_EQ(::read(ready[0], &told, 1), 1);
   EXPECT_EQ(told, 'y');
   EXPECT_THAT([&] { FileLock::take(path, "parent"); },
-              ThrowsCode(Code::kInUse, "another process holds it: child"));
+              ThrowsCode(Code::kInUse, R"(another process holds it: {"holder": "child"})"));
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   EXPECT_TRUE(std::filesystem::exists(path));
@@ -52,7 +53,42 @@ TEST(FileLock, IsReleasedWhenItsProcessIsKilled) {
 }
 
 TEST(FileLock, CannotBeTakenWithoutADirectory) {
-  EXPECT_FALSE(FileLock::take("/no/such/directory/lease.json", "anyone"));
+  EXPECT_THAT([&] { FileLock::take("/no/such/directory/lease.json", "anyone"); },
+              ThrowsCode(Code::kNotFound, "lease.json"));
+}
+
+TEST(FileLock, TakesOverWhatAKilledProcessLeft) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch / "lease.json";
+  write_text(path, FileLock::text_of("a holder with a long name"));
+  const auto lock = FileLock::take(path, "next");
+  ASSERT_TRUE(lock);
+  EXPECT_EQ(read_text(path), R"({"holder": "next"})");
+}
+
+// Someone who may write to the directory must not make us write to another file.
+TEST(FileLock, RefusesWhatIsNotALockFileAndLeavesItAsItIs) {
+  const ScratchDirectory scratch;
+  const std::string victim = scratch / "victim", path = scratch / "lease.json";
+  write_text(victim, "precious");
+  const auto refused = [&](const char* why) {
+    EXPECT_THAT([&] { FileLock::take(path, "holder"); }, ThrowsCode(Code::kNotPermitted, why));
+    EXPECT_EQ(read_text(victim), "precious");
+    std::filesystem::remove(path);
+  };
+  std::filesystem::create_symlink(victim, path);
+  refused("is a symbolic link");
+  std::filesystem::create_symlink(scratch / "absent", path);
+  refused("is a symbolic link");
+  EXPECT_FALSE(std::filesystem::exists(scratch / "absent"));
+  std::filesystem::create_hard_link(victim, path);
+  refused("has another name");
+  std::filesystem::copy_file(victim, path);
+  refused("holds other data");
+  std::filesystem::create_directory(path);
+  refused("is a directory");
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  refused("is not a regular file");
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ TEST_F(TemporaryDirectoryTest, DirectoriesInUseAndForeignOnesStay) {
 
 TEST_F(TemporaryDirectoryTest, OneOfAnotherMachineStays) {
   const fs::path left = leave_one();
-  write_text(left / "in-use-by-berth", "a process of elsewhere");
+  write_text(left / "in-use-by-berth", R"({"holder": "a process of elsewhere"})");
   make_old(left);
   const TemporaryDirectory next("model");
   EXPECT_TRUE(fs::exists(left / "model" / "weights"));

@@ -10,12 +10,15 @@ namespace berth {
 
 // The folder of a job directory that holds the finished model, unless --export-dir moves it.
 inline constexpr std::string_view kModelFolderName = "model";
+// The file in each directory of a job by which the process that writes there holds it.
+inline constexpr std::string_view kLeaseName = "lease.json";
 
 // The layout of a job directory. This is the only place that knows it:
 //
 //   JOB_DIR/
 //     job.json            the record of the job: its settings, sources and labels (JobRecord)
-//     lease.json          held by the process that trains here (local directories only)
+//     lease.json          held by the process that trains here (local directories only); there is
+//                         one in checkpoints/, too, and in every folder that a flag moves elsewhere
 //     checkpoints/        see CheckpointStore                    (or --checkpoint-dir)
 //     teacher/            what the teacher made of the rows, until the job is finished
 //     summaries/          TensorBoard event files: train, eval   (or --summary-dir)
@@ -42,7 +45,6 @@ class JobDirectory {
 
   Uri teacher() const { return root_ / "teacher"; }
   Uri record() const { return root_ / "job.json"; }
-  Uri lease() const { return root_ / "lease.json"; }
   Uri metrics() const { return root_ / "metrics.json"; }
   Uri predictions() const { return root_ / "predictions.tsv"; }
   Uri test_results() const { return root_ / "test_results.tsv"; }

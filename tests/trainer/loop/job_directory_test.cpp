@@ -15,7 +15,6 @@ TEST(JobDirectory, HoldsAllPartsUnlessTheyArePlacedElsewhere) {
   EXPECT_EQ(job.checkpoints().to_string(), "gs://bucket/job/checkpoints");
   EXPECT_EQ(job.summaries().to_string(), "gs://bucket/job/summaries");
   EXPECT_EQ(job.record().to_string(), "gs://bucket/job/job.json");
-  EXPECT_EQ(job.lease().to_string(), "gs://bucket/job/lease.json");
   EXPECT_EQ(job.metrics().to_string(), "gs://bucket/job/metrics.json");
   EXPECT_EQ(job.predictions().to_string(), "gs://bucket/job/predictions.tsv");
   EXPECT_EQ(job.test_results().to_string(), "gs://bucket/job/test_results.tsv");
