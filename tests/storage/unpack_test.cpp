@@ -99,7 +99,8 @@ TEST_F(UnpackTest, RefusesPathsThatLeaveTheDirectory) {
 }
 
 TEST_F(UnpackTest, RefusesAllButFilesAndDirectories) {
-  expect_refused(TarBytes().entry("out", '2', "/tmp").file("out/x", "x").end(), "is a symbolic link");
+  expect_refused(TarBytes().entry("out", '2', "/tmp").file("out/x", "x").end(),
+                 "is a symbolic link");
   expect_refused(TarBytes().entry("f", '2', "/tmp/f").file("f", "x").end(), "is a symbolic link");
   expect_refused(TarBytes().file("a", "x").entry("b", '1', "a").end(), "is a hard link");
   expect_refused(TarBytes().entry("b", '1', "/etc/passwd").end(), "is a hard link");
