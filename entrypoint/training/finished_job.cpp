@@ -7,8 +7,10 @@
 #include "entrypoint/job/earlier_job.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
+#include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
+#include "trainer/loop/checkpoint.h"
 #include "trainer/loop/job_record.h"
 
 namespace berth {
@@ -47,6 +49,21 @@ void require_nothing_new(const EarlierJob& finished, const Settings& asked) {
   }
 }
 
+// Whether the model of the finished job is there. A job whose model was removed has work left where
+// it has checkpoints. Throws kNotFound where it has none, because it would have to train again.
+bool has_model(Storage& storage, const JobDirectory& directory) {
+  constexpr size_t kOne = 1;
+  if (!storage.list(directory.model(), kOne).empty()) return true;
+  if (CheckpointStore(storage, directory.checkpoints(), /*limit=*/0).preferred_step()) {
+    log_info(cat("the model of the finished job is not in ", directory.model().to_string(),
+                 ": writing it again from the checkpoints"));
+    return false;
+  }
+  throw Error(Code::kNotFound,
+              "the job is finished, and its model and its checkpoints are not there any more",
+              directory.root().to_string(), "use another --job-dir to train again");
+}
+
 }  // namespace
 
 std::optional<int64_t> finished_steps(Storage& storage, const CommandLine& asked,
@@ -64,8 +81,9 @@ std::optional<int64_t> finished_steps(Storage& storage, const CommandLine& asked
   } catch (const Error& error) {
     throw error.at(directory.root().to_string());
   }
-  if (steps) require_nothing_new(EarlierJob(directory.root(), *record), settings);
-  return steps;
+  if (!steps) return std::nullopt;
+  require_nothing_new(EarlierJob(directory.root(), *record), settings);
+  return has_model(storage, directory) ? steps : std::nullopt;
 }
 
 }  // namespace berth

@@ -86,8 +86,18 @@ expect 4 'is a directory' "${flags[@]}" --job-dir taken
 # A finished job that is started again says so and exits with 0. Another job in its directory exits with 5.
 "$berth" "${flags[@]}" --job-dir job --log-format text >/dev/null 2>err.txt || fail "a finished job: $(tail -n 1 err.txt)"
 grep -q 'already finished' err.txt || fail "does not say that it is finished"
+rm -r job/model
+expect 0 finished "${flags[@]}" --job-dir job
+[ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "a model that was removed is written again with other weights"
 expect 5 '--learning-rate' "${flags[@]}" --job-dir job --learning-rate 2e-3
 expect 5 'used before' "${flags[@]}" --job-dir job --reuse-job-dir=false
+
+# A checkpoint under another name, which would be resumed from, is passed over.
+newest=$(ls -d job/checkpoints/step-* | tail -n 1)
+cp -r "$newest" job/checkpoints/step-00099999
+rm job/metrics.json
+expect 0 finished "${flags[@]}" --job-dir job
+[ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "a renamed checkpoint was resumed from"
 
 # If the newest checkpoint is damaged, the job resumes from an older one and ends with the same bits.
 rm -rf job && "$berth" "${flags[@]}" --job-dir job >/dev/null 2>&1

@@ -68,8 +68,13 @@ class CompleteCheckpoint {
     }
   }
 
-  TrainingState restore(Engine& engine) const {
+  // `step` is what the directory's name says. Throws kCorrupt if the state is of another one.
+  TrainingState restore(Engine& engine, int64_t step) const {
     const TrainingState state = parse_training_state(as_text(state_->bytes()));
+    if (state.step != step) {
+      throw Error(Code::kCorrupt, cat("was renamed: it is the state after update ", state.step),
+                  kState);
+    }
     const SafetensorsReader moments(optimizer_->bytes());
     restore_parameters(engine.tensors(StateTensors::kValues));
     restore_tensors(moments, kFirstMoment, Saved::kTraining,
@@ -210,22 +215,27 @@ void CheckpointStore::remove_step(int64_t step) {
 }
 
 std::optional<TrainingState> CheckpointStore::restore(Engine& engine) {
+  constexpr int kMostWarnings = 3;
   const std::map<int64_t, bool> found = steps();
-  for (auto step = found.rbegin(); step != found.rend(); ++step) {
+  std::optional<TrainingState> state;
+  int passed_over = 0;
+  for (auto step = found.rbegin(); step != found.rend() && !state; ++step) {
     const Uri directory = step_directory(step->first);
-    std::optional<CompleteCheckpoint> checkpoint;
     try {
-      checkpoint.emplace(storage_, directory);
-      return checkpoint->restore(engine);
+      state = CompleteCheckpoint(storage_, directory).restore(engine, step->first);
     } catch (const Error& error) {
       if (error.code() != Code::kCorrupt && error.code() != Code::kNotFound) {
         throw error.at(directory.to_string());
       }
+      if (++passed_over > kMostWarnings) continue;
       log_warning(cat("passing over the incomplete checkpoint ", directory.to_string(), ": ",
                       error.what()));
     }
   }
-  return std::nullopt;
+  if (passed_over > kMostWarnings) {
+    log_warning(cat("passing over ", passed_over - kMostWarnings, " more incomplete checkpoints"));
+  }
+  return state;
 }
 
 void CheckpointStore::restore_parameters(int64_t step, ParameterTensors& values) {

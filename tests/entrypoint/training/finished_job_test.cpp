@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "entrypoint/flags/flags.h"
 #include "storage/local_storage.h"
 #include "storage/whole_file.h"
@@ -30,6 +32,7 @@ class FinishedJobTest : public testing::Test {
   }
   void finish() {
     write_text(*storage_, directory().metrics(), R"({"train": {"steps": 7}, "finished": true})");
+    write_text(*storage_, directory().model() / "config.json", "{}");
   }
   JobDirectory directory() const { return JobDirectory(Uri::parse(scratch_ / "job")); }
   std::optional<int64_t> look(const CommandLine& command) {
@@ -51,6 +54,15 @@ TEST_F(FinishedJobTest, AFinishedJobReportsItsUpdates) {
   begin(command());
   finish();
   EXPECT_EQ(look(command()), 7);
+}
+
+TEST_F(FinishedJobTest, AModelThatWasRemovedIsWorkLeft) {
+  begin(command());
+  finish();
+  std::filesystem::remove_all(scratch_ / "job/model");
+  EXPECT_THAT([&] { look(command()); }, ThrowsCode(Code::kNotFound, "its checkpoints"));
+  write_text(*storage_, directory().checkpoints() / "step-00000007/MANIFEST.json", "{}");
+  EXPECT_EQ(look(command()), std::nullopt);
 }
 
 TEST_F(FinishedJobTest, OtherSettingsBelongToAnotherJob) {

@@ -227,6 +227,29 @@ TEST_F(CheckpointTest, ADamagedCheckpointIsPassedOverForTheOneBefore) {
   }
 }
 
+TEST_F(CheckpointTest, ARenamedCheckpointIsPassedOver) {
+  const Learned right = save(4);
+  save(8);
+  fs::rename(scratch_ / "checkpoints/step-00000008", scratch_ / "checkpoints/step-00000070");
+  const CapturedLog log;
+  EXPECT_EQ(restore().value().step, 4);
+  EXPECT_EQ(tiny_.learned(), right);
+  EXPECT_THAT(log.warnings(), HasSubstr("was renamed: it is the state after update 8"));
+}
+
+TEST_F(CheckpointTest, ManyIncompleteCheckpointsGiveFewWarnings) {
+  save(4);
+  for (int step = 10; step < 110; ++step) {
+    fs::create_directories(scratch_ / ("checkpoints/step-" + std::to_string(step)));
+    write_text(scratch_ / ("checkpoints/step-" + std::to_string(step) + "/model.safetensors"), "");
+  }
+  const CapturedLog log;
+  EXPECT_EQ(restore().value().step, 4);
+  const std::string warnings = log.warnings();
+  EXPECT_LE(std::count(warnings.begin(), warnings.end(), '\n'), 4);
+  EXPECT_THAT(warnings, HasSubstr("97 more incomplete checkpoints"));
+}
+
 TEST_F(CheckpointTest, WhenAllAreDamagedThereIsNone) {
   save(4);
   fs::remove(file("step-00000004", "MANIFEST.json"));
