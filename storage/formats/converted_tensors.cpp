@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <cstring>
 
+#include "storage/base/error.h"
 #include "storage/base/half.h"
+#include "storage/base/text.h"
 
 namespace berth {
 namespace {
@@ -47,6 +50,29 @@ std::vector<std::byte> written_as(DType dtype, const std::vector<float>& values)
   }
 }
 
+// The least absolute value that becomes infinite when it is rounded to `dtype`.
+double overflow_of(DType dtype) {
+  switch (dtype) {
+    case DType::kF16:
+      return 65520;
+    case DType::kBF16:
+      return 0x1.FFp127;
+    default:
+      return 0x1.FFFFFFp127;
+  }
+}
+
+// Infinities and NaNs that are in the tensor already stay what they are.
+template <typename T>
+void require_range(const std::vector<T>& values, DType dtype, const std::string& name) {
+  const double overflow = overflow_of(dtype);
+  for (const double value : values) {
+    if (!std::isfinite(value) || std::abs(value) < overflow) continue;
+    throw Error(Code::kBadData, cat("holds ", value, ", which is infinite as ", name_of(dtype)),
+                name, "choose a type with a wider range: --export-dtype bfloat16 or float32");
+  }
+}
+
 }  // namespace
 
 std::vector<float> floats_of(const NamedTensor& tensor) {
@@ -82,7 +108,13 @@ ConvertedTensors::ConvertedTensors(const TensorReader& file, std::optional<DType
 
 void ConvertedTensors::convert(NamedTensor& tensor, DType dtype) {
   if (!is_floating(tensor.dtype) || tensor.dtype == dtype) return;
-  tensor.data = held_.emplace_back(written_as(dtype, floats_of(tensor)));
+  const std::vector<float> values = floats_of(tensor);
+  if (tensor.dtype == DType::kF64) {
+    require_range(elements_of<double>(tensor), dtype, tensor.name);
+  } else {
+    require_range(values, dtype, tensor.name);
+  }
+  tensor.data = held_.emplace_back(written_as(dtype, values));
   tensor.dtype = dtype;
 }
 

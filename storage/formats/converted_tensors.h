@@ -15,10 +15,11 @@ namespace berth {
 class ConvertedTensors {
  public:
   // Converts every floating-point tensor (kF64 included) to `dtype`, which is kF32, kF16 or kBF16.
-  // `tensors` must outlive this.
+  // `tensors` must outlive this. Throws kBadData, naming the tensor, where a finite element would
+  // become infinite.
   ConvertedTensors(std::span<const NamedTensor> tensors, DType dtype);
   // Reads all tensors of `file`, which must outlive this, in row-major order. Converts them only if
-  // `dtype` is given.
+  // `dtype` is given; throws as above.
   explicit ConvertedTensors(const TensorReader& file, std::optional<DType> dtype = std::nullopt);
   ConvertedTensors(const ConvertedTensors&) = delete;
   ConvertedTensors& operator=(const ConvertedTensors&) = delete;

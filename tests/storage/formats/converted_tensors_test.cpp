@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cfloat>
+#include <cmath>
 #include <span>
+
+#include "tests/support/throws_code.h"
 
 namespace berth {
 namespace {
@@ -52,6 +56,26 @@ TEST_F(ConvertedTensorsTest, UnchangedTensorsAreBorrowed) {
   const NamedTensor tensor = floats("w");
   const ConvertedTensors same(std::span(&tensor, 1), DType::kF32);
   EXPECT_EQ(same.tensors()[0].data.data(), tensor.data.data());
+}
+
+TEST_F(ConvertedTensorsTest, RefusesWhatWouldBecomeInfinite) {
+  const auto narrow = [](float value, DType dtype) {
+    const NamedTensor tensor{
+        .name = "w", .shape = {1}, .data = std::as_bytes(std::span(&value, 1))};
+    return floats_of(ConvertedTensors(std::span(&tensor, 1), dtype).tensors()[0])[0];
+  };
+  EXPECT_EQ(narrow(65504, DType::kF16), 65504);
+  EXPECT_EQ(narrow(-65519.996f, DType::kF16), -65504);
+  EXPECT_THAT([&] { narrow(65520, DType::kF16); }, ThrowsCode(Code::kBadData, "w: holds 65520"));
+  EXPECT_THAT([&] { narrow(-1e38f, DType::kF16); }, ThrowsCode(Code::kBadData, "F16"));
+  EXPECT_EQ(narrow(3.38e38f, DType::kBF16), 0x1.FCp127f);
+  EXPECT_THAT([&] { narrow(FLT_MAX, DType::kBF16); }, ThrowsCode(Code::kBadData, "BF16"));
+  EXPECT_EQ(narrow(INFINITY, DType::kF16), INFINITY);
+  const double large = 1e39;
+  const NamedTensor wide{
+      .name = "d", .dtype = DType::kF64, .shape = {1}, .data = std::as_bytes(std::span(&large, 1))};
+  EXPECT_THAT([&] { ConvertedTensors(std::span(&wide, 1), DType::kF32); },
+              ThrowsCode(Code::kBadData, "d: holds 1e+39"));
 }
 
 }  // namespace
