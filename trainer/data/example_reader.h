@@ -71,6 +71,10 @@ RecordExamples make_record_examples(std::unique_ptr<ByteSource> source, RecordRu
 std::unique_ptr<ExampleReader> make_squad_examples(std::unique_ptr<ByteSource> source,
                                                    LabelNeed need = LabelNeed::kIfPresent);
 
+// The start of an answer as Answer holds it. Throws kBadData, naming `where`, for a number that no
+// context reaches.
+uint32_t answer_start(uint64_t code_points, const std::string& where = "");
+
 // Throws kBadData where an answer does not stand in its context at the place it names. The usual
 // cause is a file whose places count bytes or UTF-16 units and not code points.
 void require_answers(const Example& example);

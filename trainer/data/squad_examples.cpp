@@ -90,7 +90,8 @@ class SquadReader final : public ExampleReader {
       if (!start.is_number_unsigned()) {
         throw Error(Code::kBadData, "\"answer_start\" is not a whole number from 0", position_);
       }
-      answers.push_back({text(answer, "text", position_), start.get<uint32_t>()});
+      answers.push_back(
+          {text(answer, "text", position_), answer_start(start.get<uint64_t>(), position_)});
     }
     return answers;
   }

@@ -175,7 +175,7 @@ class TableExamples final : public ExampleReader {
       if (!words.is_string() || !start.is_number_unsigned()) {
         throw Error(Code::kBadData, cat("answer ", i, " lacks its text or its start"));
       }
-      answers.push_back({words.get<std::string>(), start.get<uint32_t>()});
+      answers.push_back({words.get<std::string>(), answer_start(start.get<uint64_t>())});
     }
     return answers;
   }
@@ -201,6 +201,12 @@ class TableExamples final : public ExampleReader {
 std::unique_ptr<ExampleReader> make_table_examples(std::unique_ptr<RowReader> rows,
                                                    const FoundColumns& columns, Task task) {
   return std::make_unique<TableExamples>(std::move(rows), columns, task);
+}
+
+uint32_t answer_start(uint64_t code_points, const std::string& where) {
+  if (code_points <= UINT32_MAX) return static_cast<uint32_t>(code_points);
+  throw Error(Code::kBadData, cat("an answer starts at ", code_points, ", outside its context"),
+              where, "answer_start counts code points of the context, from 0");
 }
 
 void require_answers(const Example& example) {

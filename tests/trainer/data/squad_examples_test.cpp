@@ -81,6 +81,12 @@ TEST(SquadExamples, SayWhereTheFileIsMalformed) {
              "answers": [{"text": "c", "answer_start": -1}]}]}]}]})");
       },
       ThrowsCode(Code::kBadData, "qas[0]: \"answer_start\" is not a whole number"));
+  EXPECT_THAT(
+      [] {
+        read(R"({"data": [{"paragraphs": [{"context": "c", "qas": [{"id": "1", "question": "q",
+             "answers": [{"text": "c", "answer_start": 1099511627776}]}]}]}]})");
+      },
+      ThrowsCode(Code::kBadData, "qas[0]: an answer starts at 1099511627776, outside"));
 }
 
 }  // namespace

@@ -108,7 +108,8 @@ TEST(Tasks, AnswersAreOffsetsAndTexts) {
   EXPECT_THAT(example.texts, ElementsAre("who?", "it was me"));
   EXPECT_EQ(example.answers, (std::vector<Answer>{{"me", 7}}));
   for (const char* bad : {"me", "{}", R"({"text": ["a"], "answer_start": []})",
-                          R"({"text": ["a"], "answer_start": [-1]})"}) {
+                          R"({"text": ["a"], "answer_start": [-1]})",
+                          R"({"text": ["c"], "answer_start": [4294967296]})"}) {
     EXPECT_THAT(
         [&] {
           one(Task::kQuestionAnswering, columns,
