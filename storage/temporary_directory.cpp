@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <ctime>
 #include <fstream>
 #include <system_error>
 
@@ -52,15 +51,14 @@ void remove_whole(const fs::path& directory) {
   fs::remove_all(directory, ignored);
 }
 
-// Whether the directory was left by a process of this user on this machine. Its lock file proves
-// that it is one of ours. A directory younger than a minute does not count, because its process may
-// not have locked it yet.
+// Whether the directory was left by a process of this user on this machine, or is in use by one.
+// Its lock file proves that it is one of ours. The text is written when the file is locked, so a
+// directory that is just being made is passed over.
 bool is_left_over(const fs::path& path) {
-  constexpr time_t kYoung_s = 60;
   struct ::stat directory, file;
+  if (holder().empty()) return false;
   return path.filename().string().starts_with(kPrefix) && ::lstat(path.c_str(), &directory) == 0 &&
          S_ISDIR(directory.st_mode) && directory.st_uid == ::geteuid() &&
-         directory.st_mtime < ::time(nullptr) - kYoung_s &&
          ::lstat((path / kLockName).c_str(), &file) == 0 && S_ISREG(file.st_mode) &&
          first_line(path / kLockName) == FileLock::text_of(holder());
 }

@@ -1,13 +1,11 @@
 #include "storage/temporary_directory.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <csignal>
 #include <fstream>
 
@@ -48,9 +46,6 @@ class TemporaryDirectoryTest : public testing::Test {
     }
     return {};
   }
-  static void make_old(const fs::path& path) {
-    fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::minutes(2));
-  }
 
   const ScratchDirectory scratch_;
   std::optional<std::string> before_;
@@ -71,19 +66,22 @@ TEST_F(TemporaryDirectoryTest, IsRemovedWithItsOwner) {
 TEST_F(TemporaryDirectoryTest, OneOfAKilledProcessIsRemovedByTheNext) {
   const fs::path left = leave_one();
   ASSERT_TRUE(fs::exists(left / "model" / "weights"));
-  const TemporaryDirectory soon("model");
-  EXPECT_TRUE(fs::exists(left)) << "may be so new that nobody has locked it yet";
-  make_old(left);
-  const TemporaryDirectory later("model");
+  const TemporaryDirectory next("model");
   EXPECT_FALSE(fs::exists(left));
+}
+
+TEST_F(TemporaryDirectoryTest, OneThatItsOwnerHasNotLockedYetStays) {
+  const fs::path made = fs::path(scratch_.path()) / "berth-model-made";
+  fs::create_directory(made);
+  write_text(made / "in-use-by-berth", "");  // FileLock creates the file before it locks it
+  const TemporaryDirectory next("model");
+  EXPECT_TRUE(fs::exists(made));
 }
 
 TEST_F(TemporaryDirectoryTest, DirectoriesInUseAndForeignOnesStay) {
   const TemporaryDirectory used("model");
   const fs::path parent = used.path().parent_path(), others = parent / "berth-model-others";
   fs::create_directory(others);
-  make_old(used.path());
-  make_old(others);
   const TemporaryDirectory next("model");
   EXPECT_TRUE(fs::exists(used.path()));
   EXPECT_TRUE(fs::exists(others));
@@ -92,7 +90,6 @@ TEST_F(TemporaryDirectoryTest, DirectoriesInUseAndForeignOnesStay) {
 TEST_F(TemporaryDirectoryTest, OneOfAnotherMachineStays) {
   const fs::path left = leave_one();
   write_text(left / "in-use-by-berth", R"({"holder": "a process of elsewhere"})");
-  make_old(left);
   const TemporaryDirectory next("model");
   EXPECT_TRUE(fs::exists(left / "model" / "weights"));
 }
@@ -101,9 +98,6 @@ TEST_F(TemporaryDirectoryTest, ALinkIsNotFollowed) {
   const fs::path left = leave_one(), elsewhere = left.parent_path() / "elsewhere";
   fs::rename(left, elsewhere);
   fs::create_directory_symlink(elsewhere, left);
-  const timespec old[2] = {};
-  ASSERT_EQ(::utimensat(AT_FDCWD, left.c_str(), old, AT_SYMLINK_NOFOLLOW), 0);
-  make_old(elsewhere);
   const TemporaryDirectory next("model");
   EXPECT_TRUE(fs::exists(elsewhere / "model" / "weights"));
 }
