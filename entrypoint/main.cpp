@@ -7,6 +7,7 @@
 
 #include "entrypoint/flags/flags.h"
 #include "entrypoint/flags/help.h"
+#include "entrypoint/platform/run_self.h"
 #include "entrypoint/report/final_report.h"
 #include "entrypoint/report/log_output.h"
 #include "entrypoint/run.h"
@@ -70,6 +71,7 @@ int main(int argc, char** argv) {
     const Platform platform = read_platform();
     const size_t count = argc > 1 ? static_cast<size_t>(argc - 1) : 0;
     command_line = parse_flags({argv + 1, count}, platform);
+    if (command_line.parent_process > 0) end_with_parent(command_line.parent_process);
     if (answer(command_line, platform)) return 0;
     run(command_line, platform, stop, progress);
     report = success_report(progress);
@@ -81,6 +83,6 @@ int main(int argc, char** argv) {
   }
   const std::string line = json_line(report);
   write_standard_error(line + "\n");
-  write_termination_log(line);
+  if (command_line.parent_process == 0) write_termination_log(line);
   return report.code;
 }

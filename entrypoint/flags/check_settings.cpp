@@ -1,5 +1,6 @@
 #include "entrypoint/flags/check_settings.h"
 
+#include <optional>
 #include <utility>
 
 #include "entrypoint/flags/data_files.h"
@@ -7,6 +8,7 @@
 #include "storage/base/text.h"
 #include "storage/storage.h"
 #include "trainer/loop/load_model.h"
+#include "trainer/model/task.h"
 
 namespace berth {
 namespace {
@@ -150,6 +152,26 @@ void check_dry_run(const CommandLine& command_line) {
               "leave it out, or use --mode train_and_eval");
 }
 
+void check_probes(const Settings& settings) {
+  const ProbeOptions none;
+  if (settings.probes.files.empty()) {
+    for (const auto& [is_asked, flag] :
+         {std::pair(settings.probes.steps != none.steps, "--probe-steps"),
+          std::pair(settings.probes.samples != none.samples, "--probe-samples")}) {
+      if (!is_asked) continue;
+      throw Error(Code::kUsage, "there are no probes without --probe", flag,
+                  "name labelled rows with --probe, or leave this flag out");
+    }
+    return;
+  }
+  const bool trains = settings.mode == Mode::kTrain || settings.mode == Mode::kTrainAndEval;
+  const std::optional<Task> task = find_task(settings.data.task);
+  if (trains && task && !traits(*task).has_label_column) return;
+  throw Error(Code::kUsage,
+              "a probe shows what pre-training brings, and this job does not pre-train", "--probe",
+              "leave it out, or give a task that needs no labels, such as --task mlm");
+}
+
 void check_columns(const DataOptions& data) {
   const auto differ = [](const std::string& a, const char* flag_a, const std::string& b,
                          const char* flag_b) {
@@ -171,6 +193,7 @@ void check_settings(const CommandLine& command_line) {
   check_evaluations(settings);
   check_lora(settings);
   check_seeds(command_line);
+  check_probes(settings);
   check_dry_run(command_line);
   const TrainingOptions& training = settings.training;
   if (training.gradient_accumulation_steps > training.batch_size) {

@@ -67,6 +67,8 @@ struct CommandLine {
   StorageOptions storage{};            // how to reach remote objects; it does not change results
   Tuning tuning{};                     // what the platform says of hyperparameter tuning
   std::string forced_instruction_set;  // for tests; empty: the best that this CPU has
+  int64_t memory_limit = 0;            // in bytes; 0: what the machine and the container say
+  int64_t parent_process = 0;          // of a run inside a job (run_self()); 0: there is none
 
   // Whether a tuning service waits for a metric: the platform named a trial or a file, or the user
   // named a metric.

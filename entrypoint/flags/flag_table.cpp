@@ -25,7 +25,7 @@ std::span<const Flag> flag_table() {
     std::vector<Flag> flags;
     for (std::vector<Flag>& group :
          std::array{data_flags(), model_flags(), training_flags(), evaluation_flags(),
-                    output_flags(), storage_flags(), device_flags(), machine_flags(),
+                    probe_flags(), output_flags(), storage_flags(), device_flags(), machine_flags(),
                     optimization_flags(), tool_flags(), corpus_flags(), accepted_flags()}) {
       for (Flag& flag : group) flags.push_back(std::move(flag));
     }

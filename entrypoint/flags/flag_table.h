@@ -46,6 +46,7 @@ std::vector<Flag> model_flags();
 std::vector<Flag> training_flags();
 std::vector<Flag> optimization_flags();
 std::vector<Flag> evaluation_flags();  // FlagGroup::kSaving
+std::vector<Flag> probe_flags();       // FlagGroup::kSaving
 std::vector<Flag> output_flags();
 std::vector<Flag> storage_flags();
 std::vector<Flag> tool_flags();

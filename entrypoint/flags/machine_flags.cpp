@@ -71,6 +71,18 @@ std::vector<Flag> machine_flags() {
        .help = "Compute with these CPU instructions, for tests.",
        .value = text_value("NAME", place(&CommandLine::forced_instruction_set)),
        .in_settings = false},
+      {.name = "memory-limit",
+       .aliases = {},
+       .group = kHidden,
+       .help = "The most bytes of memory that a training may use, for a process beside another.",
+       .value = integer_value(place(&CommandLine::memory_limit), {0, INT64_MAX}),
+       .in_settings = false},
+      {.name = "parent-process",
+       .aliases = {},
+       .group = kHidden,
+       .help = "End when this process does, and leave its termination message alone.",
+       .value = integer_value(place(&CommandLine::parent_process), {0, INT32_MAX}),
+       .in_settings = false},
   };
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "entrypoint/flags/probe_list.h"
 #include "storage/archived_storage.h"
 #include "storage/base/text.h"
 #include "storage/expand.h"
@@ -107,6 +108,11 @@ void preflight(Storage& storage, const Settings& settings) {
   }
   if (settings.mode == Mode::kPredict || prepares) {
     checks.add("predict-data-file", data.predict_data_file, check_table);
+  }
+  if (!settings.probes.files.empty()) {
+    for (const ProbeFile& probe : parse_probes(settings.probes.files)) {
+      checks.add("probe", probe.file, check_table);
+    }
   }
   checks.add("input-meta-data-path", data.input_meta_data_path, check_file);
   // --mode prepare needs only the tokenizer of the model.

@@ -59,11 +59,13 @@ MemoryEstimate training_memory(const Settings& settings, const ModelConfig& conf
   const EngineOptions options = training_engine(settings, config, data.most_examples);
   SavingPlan saving{
       .export_dtype = settings.output.export_dtype.value_or(DType::kF32),
-      .exports_tensorflow = settings.output.export_format == ExportFormat::kTensorflow};
+      .exports_tensorflow = settings.output.export_format == ExportFormat::kTensorflow,
+      .probes = data.probe > 0};
   const auto estimate = [&] {
     MemoryEstimate memory = estimate_memory(options, saving, device);
     memory.program = data.program;
     memory.tables = data.tables;
+    memory.probe = data.probe;
     return memory;
   };
   const MemoryEstimate memory = estimate();

@@ -34,6 +34,7 @@ MemoryParts host_parts(const MemoryEstimate& memory) {
   }
   if (memory.engine.plugin > 0) parts.emplace_back("plugin", memory.engine.plugin);
   parts.emplace_back("saving", memory.saving);
+  if (memory.probe > 0) parts.emplace_back("probe", memory.probe);
   return parts;
 }
 

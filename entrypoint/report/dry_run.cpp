@@ -44,6 +44,29 @@ std::string most_of_update(const JobReport& job) {
              counted(job.batch_size, "example"));
 }
 
+std::string probe_rows(const JobReport& job) {
+  std::string text;
+  for (const ProbeFacts& probe : job.probes) {
+    text += row(text.empty() ? "probes" : "",
+                cat(probe.name, ": ", probe.task, ", ", counted(probe.updates, "update"), " on ",
+                    counted(probe.train_examples, "example"), ", about ", probe.scored_examples,
+                    " to score"));
+  }
+  return text.empty() ? "" : text + row("probed", cat(counted(job.probed_steps, "time")));
+}
+
+OrderedJson probe_objects(const JobReport& job) {
+  OrderedJson probes = OrderedJson::array();
+  for (const ProbeFacts& probe : job.probes) {
+    probes.push_back({{"name", probe.name},
+                      {"task", probe.task},
+                      {"train_examples", probe.train_examples},
+                      {"scored_examples", probe.scored_examples},
+                      {"updates", probe.updates}});
+  }
+  return probes;
+}
+
 }  // namespace
 
 std::string to_text(const DryRun& dry_run) {
@@ -52,7 +75,8 @@ std::string to_text(const DryRun& dry_run) {
                                          " to evaluate on, ", counted(job.num_labels, "label"))) +
                      row("updates", cat(job.total_steps, " of ", most_of_update(job))) +
                      row("learning rate", number_text("%.2g", job.peak_learning_rate)) +
-                     row("parameters", cat(job.parameters)) + row("kernels", job.kernels) + "\n";
+                     row("parameters", cat(job.parameters)) + row("kernels", job.kernels) +
+                     probe_rows(job) + "\n";
   text += rows(host_parts(dry_run.memory)) +
           row("memory", human_bytes(dry_run.memory.on_host()) + " at most") +
           limit_row("limit", dry_run.limits.host);
@@ -71,16 +95,21 @@ std::string to_json(const DryRun& dry_run) {
     memory["device"] =
         memory_object(device_parts(estimate), estimate.on_device(), dry_run.limits.device);
   }
-  return to_text(OrderedJson{{"train_examples", job.train_examples},
-                             {"eval_examples", job.eval_examples},
-                             {"num_labels", job.num_labels},
-                             {"total_steps", job.total_steps},
-                             {"batch_size", job.batch_size},
-                             {"token_budget", job.token_budget},
-                             {"peak_learning_rate", job.peak_learning_rate},
-                             {"parameters", job.parameters},
-                             {"kernels", job.kernels},
-                             {"memory", memory}});
+  OrderedJson object = {{"train_examples", job.train_examples},
+                        {"eval_examples", job.eval_examples},
+                        {"num_labels", job.num_labels},
+                        {"total_steps", job.total_steps},
+                        {"batch_size", job.batch_size},
+                        {"token_budget", job.token_budget},
+                        {"peak_learning_rate", job.peak_learning_rate},
+                        {"parameters", job.parameters},
+                        {"kernels", job.kernels}};
+  if (!job.probes.empty()) {
+    object["probes"] = probe_objects(job);
+    object["probed_steps"] = job.probed_steps;
+  }
+  object["memory"] = memory;
+  return to_text(object);
 }
 
 }  // namespace berth

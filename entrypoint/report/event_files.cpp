@@ -61,6 +61,7 @@ EventFiles::EventFiles(Storage& storage, const Uri& summary_dir, EventFileOption
     : options_(std::move(options)),
       train_(storage, summary_dir / "train", options_.writer),
       eval_(storage, summary_dir / "eval", options_.writer),
+      probes_(storage, summary_dir / "probe"),
       began_s_(options_.steady_clock()),
       flushed_s_(began_s_) {}
 
@@ -94,6 +95,15 @@ void EventFiles::on_evaluation(const EvaluationReport& report) {
   flush_when_due();
 }
 
+void EventFiles::on_probes(const std::vector<ProbeReport>& reports) {
+  probes_.add(reports, options_.wall_clock());
+  flush_when_due();
+}
+
+void EventFiles::restore(const std::vector<ProbeReport>& reports) {
+  probes_.restore(reports, options_.wall_clock());
+}
+
 void EventFiles::on_finish() {
   flush();
   wait();
@@ -110,14 +120,16 @@ void EventFiles::flush_when_due() {
 
 void EventFiles::flush() {
   background_.submit([this, now_s = options_.wall_clock()] {
-    for (EventRun* run : {&train_, &eval_}) {
+    const auto store = [](auto&& write) {
       try {
-        run->flush(now_s);
+        write();
       } catch (const std::exception& error) {
         log_warning(
             cat("the summaries could not be stored and will be tried again: ", error.what()));
       }
-    }
+    };
+    for (EventRun* run : {&train_, &eval_}) store([&] { run->flush(now_s); });
+    store([this] { probes_.flush(); });
   });
 }
 

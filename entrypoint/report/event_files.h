@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "entrypoint/report/probe_events.h"
 #include "storage/base/background.h"
 #include "storage/base/clock.h"
 #include "storage/storage.h"
@@ -44,7 +45,8 @@ struct EventFileOptions {
 };
 
 // Writes the TensorBoard scalars of a job: the run `train` has loss, learning_rate, grad_norm and
-// examples_per_second at logged steps; the run `eval` has the loss and each metric.
+// examples_per_second at logged steps; the run `eval` has the loss and each metric; the run `probe`
+// has what ProbeEvents writes.
 //
 // The records are stored at the start, at the end, and between on a thread of their own, each time
 // 10 s and 5 % of the time so far have passed. A write that fails is a warning, and its records go
@@ -58,7 +60,11 @@ class EventFiles final : public Observer {
   void on_start(const JobReport& report) override;
   void on_step(const StepReport& report) override;
   void on_evaluation(const EvaluationReport& report) override;
+  void on_probes(const std::vector<ProbeReport>& reports) override;
   void on_finish() override;
+
+  // Adds what probes of an earlier process found, where it did not store that.
+  void restore(const std::vector<ProbeReport>& reports);
 
   // Waits until every write that was started is done.
   void wait() { background_.wait(); }
@@ -69,6 +75,7 @@ class EventFiles final : public Observer {
 
   const EventFileOptions options_;
   EventRun train_, eval_;
+  ProbeEvents probes_;
   double began_s_, flushed_s_;
   Background background_;  // the last member, because it must end before those that it uses
 };

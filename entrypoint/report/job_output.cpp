@@ -50,6 +50,14 @@ void JobOutput::on_evaluation(const EvaluationReport& report) {
   for (const auto& observer : observers_) observer->on_evaluation(report);
 }
 
+void JobOutput::on_probing(const std::string& name) {
+  for (const auto& observer : observers_) observer->on_probing(name);
+}
+
+void JobOutput::on_probes(const std::vector<ProbeReport>& reports) {
+  for (const auto& observer : observers_) observer->on_probes(reports);
+}
+
 void JobOutput::on_checkpoint(const CheckpointReport& report) {
   progress_.checkpoint = report.where;
   for (const auto& observer : observers_) observer->on_checkpoint(report);

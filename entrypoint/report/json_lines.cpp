@@ -83,6 +83,19 @@ void JsonLines::on_evaluation(const EvaluationReport& report) {
   write_line(write_, line);
 }
 
+void JsonLines::on_probes(const std::vector<ProbeReport>& reports) {
+  for (const ProbeReport& report : reports) {
+    OrderedJson line = event("probe", wall_clock_);
+    line["step"] = report.step;
+    line["name"] = report.name;
+    line["examples"] = report.examples;
+    line["loss"] = number(report.loss);
+    for (const auto& [name, value] : report.metrics) line[name] = number(value);
+    line["seconds"] = number(report.seconds);
+    write_line(write_, line);
+  }
+}
+
 void JsonLines::on_checkpoint(const CheckpointReport& report) {
   OrderedJson line = event("checkpoint", wall_clock_);
   line["step"] = report.step;

@@ -7,8 +7,8 @@
 namespace berth {
 
 // Progress for machines: one JSON object a line, {"time", "event", "severity", ...}, at the start,
-// at every logged step, evaluation and checkpoint, and at the end. A number that is not finite
-// becomes null.
+// at every logged step, evaluation, probe and checkpoint, and at the end. A number that is not
+// finite becomes null.
 class JsonLines final : public Observer {
  public:
   explicit JsonLines(Write write = write_standard_error, Clock wall_clock = wall_clock_s);
@@ -16,6 +16,7 @@ class JsonLines final : public Observer {
   void on_start(const JobReport& report) override;
   void on_step(const StepReport& report) override;
   void on_evaluation(const EvaluationReport& report) override;
+  void on_probes(const std::vector<ProbeReport>& reports) override;
   void on_checkpoint(const CheckpointReport& report) override;
   void on_finish() override;
 

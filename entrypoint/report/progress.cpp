@@ -154,6 +154,22 @@ void Progress::on_evaluation(const EvaluationReport& report) {
   line_.print(what + "  " + evaluation_text(report));
 }
 
+void Progress::on_probing(const std::string& name) {
+  if (line_.redraws()) line_.show("Probing " + name);
+}
+
+void Progress::on_probes(const std::vector<ProbeReport>& reports) {
+  line_.show("");
+  for (const ProbeReport& report : reports) {
+    std::string text = cat("Update ", report.step, "  probe ", report.name);
+    for (const auto& [name, value] : report.metrics) {
+      text += cat("  ", name, " ", number_text("%.4f", value));
+    }
+    text += cat("  (", counted(report.examples, "example"), ", ");
+    line_.print(text + number_text("%.1f s)", report.seconds));
+  }
+}
+
 void Progress::on_checkpoint(const CheckpointReport& report) {
   if (line_.redraws()) return;  // a line for each checkpoint would hide the epochs
   line_.print(cat("Checkpoint ", report.where, "  ", human_bytes(report.size_bytes), "  ",

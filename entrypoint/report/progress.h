@@ -10,7 +10,8 @@
 namespace berth {
 
 // Progress for people. On a terminal it redraws one line, at most ten times a second, and prints a
-// line that stays for every epoch and evaluation. Elsewhere it prints a line for each logged step.
+// line that stays for every epoch, evaluation and probe. Elsewhere it prints a line for each logged
+// step.
 class Progress final : public Observer {
  public:
   // `line` outlives this. `columns` is called for each drawing, because windows are resized.
@@ -20,6 +21,8 @@ class Progress final : public Observer {
   void on_step(const StepReport& report) override;
   void on_evaluating(int64_t done, int64_t total) override;
   void on_evaluation(const EvaluationReport& report) override;
+  void on_probing(const std::string& name) override;
+  void on_probes(const std::vector<ProbeReport>& reports) override;
   void on_checkpoint(const CheckpointReport& report) override;
   void on_finish() override;
 

@@ -70,6 +70,10 @@ TrainingInputs read_inputs(const Job& job) {
   std::optional<double>& rate = resolved.settings.training.optimization.learning_rate;
   if (!rate) rate = default_learning_rate(model.config.hidden_size);
   job.stop_point();
+  std::unique_ptr<JobProbes> probes;
+  if (!settings.probes.files.empty()) {
+    probes = std::make_unique<JobProbes>(job, resolved.settings, model);
+  }
   expect_tokenizer(*model.tokenizer, resolved.sources);
   TrainingRows rows = load_training_rows(job.storage, settings, resolved.sources, model.config);
   model.config.task = rows.task;
@@ -86,6 +90,7 @@ TrainingInputs read_inputs(const Job& job) {
           .model = std::move(model),
           .rows = std::move(rows),
           .teacher = std::move(teacher),
+          .probes = std::move(probes),
           .program_bytes = program};
 }
 

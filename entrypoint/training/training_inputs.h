@@ -7,6 +7,7 @@
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/labelled_data.h"
 #include "entrypoint/job/resolve_settings.h"
+#include "entrypoint/training/job_probes.h"
 #include "entrypoint/training/teacher.h"
 #include "trainer/data/dataset.h"
 #include "trainer/data/row_targets.h"
@@ -21,7 +22,8 @@ struct TrainingInputs {
   std::unique_ptr<ModelFolder> folder;  // the model's files; its parameters are not read yet
   ModelDescription model;               // its configuration has the task and the labels of the rows
   TrainingRows rows;
-  std::unique_ptr<Teacher> teacher;  // null: there is none
+  std::unique_ptr<Teacher> teacher;   // null: there is none
+  std::unique_ptr<JobProbes> probes;  // null: there are none
   size_t program_bytes;  // the memory of the process without the rows; see program_bytes()
 
   size_t target_bytes() const;  // the memory that the teacher's outputs take

@@ -50,6 +50,23 @@ JobReport make_report(const TrainingInputs& inputs, TrainingData& data, const Pl
           .kernels = device.info().description};
 }
 
+// The memory of the largest probe. They run on the CPU, whatever computes the job.
+size_t memory_of_probes(const Job& job, const TrainingInputs& inputs) {
+  if (!inputs.probes) return 0;
+  const auto host = make_host_device(job, inputs.settings().precision);
+  return inputs.probes->memory_bytes(inputs.program_bytes, *host);
+}
+
+// The limits of the machine, and that of a process beside another.
+MemoryLimits limits_of(const Job& job, const Device& device) {
+  MemoryLimits limits = memory_limits(device);
+  const auto given = static_cast<uint64_t>(job.command_line.memory_limit);
+  if (given > 0 && (!limits.host || given < limits.host->size_bytes)) {
+    limits.host = MemoryLimit{given, "the limit of this process"};
+  }
+  return limits;
+}
+
 }  // namespace
 
 TrainingPlan plan_training(const Job& job, const TrainingInputs& inputs, TrainingData& data,
@@ -63,11 +80,16 @@ TrainingPlan plan_training(const Job& job, const TrainingInputs& inputs, Trainin
   job.stop_point();
   plan.data = data_memory(inputs.program_bytes, inputs.rows, data.train(), data.eval());
   plan.data.tables += inputs.target_bytes();
-  plan.limits = memory_limits(device);
+  plan.data.probe = memory_of_probes(job, inputs);
+  plan.limits = limits_of(job, device);
   plan.memory = training_memory(settings, inputs.model.config, plan.data, plan.limits, device);
   log_info("memory: " + memory_text(plan.memory, plan.limits));
   plan.updates = make_plan(settings.training, data.train());
   plan.report = make_report(inputs, data, plan.updates, device);
+  if (inputs.probes) {
+    plan.report.probes = inputs.probes->facts();
+    plan.report.probed_steps = ProbeRule(settings.probes, settings.training, plan.updates).count();
+  }
   return plan;
 }
 

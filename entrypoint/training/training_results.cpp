@@ -10,6 +10,7 @@
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
 #include "trainer/loop/evaluate.h"
+#include "trainer/loop/probes.h"
 #include "trainer/loop/results.h"
 
 namespace berth {
@@ -49,6 +50,16 @@ void log_result(const EvaluationResult& evaluation, const std::string& metric,
   log_info(cat(line, " over ", counted(evaluation.examples, "example")));
 }
 
+// Logs what the probes found at first and at last, and what they cost.
+void log_probes(const TrainResult& result) {
+  for (const std::string& summary : probe_summaries(result.state.probes)) log_info(summary);
+  if (result.probe_seconds == 0) return;
+  char cost[96];
+  std::snprintf(cost, sizeof cost, "probes took %.1f s, %.1f %% of the training's time",
+                result.probe_seconds, 100 * probe_share(result));
+  log_info(cost);
+}
+
 }  // namespace
 
 void write_results(Job& job, const JobDirectory& directory, const TrainingInputs& inputs,
@@ -65,6 +76,7 @@ void write_results(Job& job, const JobDirectory& directory, const TrainingInputs
   if (result.evaluation) {
     log_result(*result.evaluation, plan.options.metric_for_best_model, inputs.eval_split());
   }
+  log_probes(result);
   write_text(job.storage, directory.metrics(), to_json(metrics));
   if (inputs.teacher) remove_saved_targets(job.storage, directory.teacher());
 }

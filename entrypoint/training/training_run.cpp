@@ -130,12 +130,22 @@ void TrainingRun::settle_record() {
 }
 
 void TrainingRun::add_observers() {
-  job_.output.add(std::make_unique<EventFiles>(
+  auto events = std::make_unique<EventFiles>(
       job_.storage, directory_.summaries(),
-      EventFileOptions{.writer = process_name(), .settings = settings_markdown(record_)}));
+      EventFileOptions{.writer = process_name(), .settings = settings_markdown(record_)});
+  events->restore(state_.probes);
+  job_.output.add(std::move(events));
   if (plan_.hypertune_metric.empty()) return;
   job_.output.add(
       std::make_unique<HypertuneFile>(job_.command_line.tuning, plan_.hypertune_metric));
+}
+
+// Probes may use what the training leaves of the host's memory.
+void TrainingRun::begin_probes() {
+  if (!inputs_.probes) return;
+  const std::optional<MemoryLimit>& limit = plan_.limits.host;
+  const size_t others = plan_.memory.on_host() - plan_.memory.probe;
+  inputs_.probes->begin(inputs_.model, limit ? limit->size_bytes - others : 0, directory_.probes());
 }
 
 TrainResult TrainingRun::train(TrainingData& data) {
@@ -144,6 +154,7 @@ TrainResult TrainingRun::train(TrainingData& data) {
   report.first_step = state_.step;
   job_.output.on_start(report);
   job_.saves_on_stop = true;
+  begin_probes();
   const ReadingOptions reading = inputs_.reading();
   const TrainingParts parts{
       .options = plan_.options,
@@ -159,7 +170,9 @@ TrainResult TrainingRun::train(TrainingData& data) {
       .fill_parameters = [this](ParameterTensors& values) { fill(values); },
       .flops = flops_of(
           training_engine(inputs_.settings(), inputs_.model.config, plan_.data.most_examples)),
-      .device = &device_};
+      .device = &device_,
+      .probes = inputs_.probes.get(),
+      .probe_options = inputs_.settings().probes};
   return berth::train(parts, plan_.updates, std::move(state_));
 }
 

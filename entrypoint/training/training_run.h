@@ -40,6 +40,7 @@ class TrainingRun {
   void fill(ParameterTensors& values);  // with what they are before the first update
   void settle_record();
   void add_observers();
+  void begin_probes();
 
   Job& job_;
   const JobDirectory& directory_;

@@ -149,8 +149,12 @@ for i in $(seq 300); do
   printf 'The river number %d runs past the %s mill, and the baker sells %d loaves of bread there.\n' \
     "$i" "$([ $((i % 2)) = 0 ] && echo old || echo broad)" $((i * 7))
 done >text.txt
-"$copy" text.txt gs://bucket/text/a.txt >/dev/null || fail "the text cannot be stored"
+{ echo text,label; for i in $(seq 40); do echo "the river number $i,water"; echo "bread number $i,food"; done; } >rivers.csv
+for file in text.txt rivers.csv; do
+  "$copy" $file gs://bucket/text/$file >/dev/null || fail "$file cannot be stored"
+done
 # pretrain TEXT DIRECTORY: learns a vocabulary from TEXT, prepares shards of tokens with it and trains on them, all in DIRECTORY.
+# The encoder is probed on rows beside TEXT.
 pretrain() {
   local tokenizer=$2/tokenizer
   "$berth" --mode train_tokenizer --tokenizer-type wordpiece --vocab-size 200 --train-data-file "$1" \
@@ -158,18 +162,25 @@ pretrain() {
   "$berth" --mode prepare --task mlm --train-data-file "$1" --vocab-file "$tokenizer/vocab.txt" --max-seq-length 32 \
     --near-duplicate-threshold 0 --export-dir "$2/shards" >/dev/null 2>err.txt || fail "shards of $1: $(tail -n 1 err.txt)"
   "$berth" --task mlm --train-data-file "$2/shards/*.tokens" --vocab-file "$tokenizer/vocab.txt" --init random \
-    --model-config config.json --max-seq-length 32 --max-steps 4 --threads 2 --job-dir "$2/job" >/dev/null 2>err.txt ||
+    --model-config config.json --max-seq-length 32 --max-steps 4 --threads 2 --job-dir "$2/job" \
+    --probe "$(dirname "$1")/rivers.csv" --probe-samples 32 >/dev/null 2>err.txt ||
     fail "training on the shards of $1: $(tail -n 1 err.txt)"
 }
 printf '{"model_type":"bert","vocab_size":200,"hidden_size":16,"num_hidden_layers":1,"num_attention_heads":2,%s}' \
   '"intermediate_size":32,"max_position_embeddings":32,"type_vocab_size":2' >config.json
 pretrain text.txt pretrained
-pretrain gs://bucket/text/a.txt gs://bucket/pretrained
+pretrain gs://bucket/text/text.txt gs://bucket/pretrained
+scores() { tr -d ' \n' <"$1" | grep -o '"step":[0-9]*,"name":"rivers","examples":[0-9]*,"loss":[0-9.]*'; }
 for file in tokenizer/vocab.txt tokenizer/tokenizer.json shards/train-00000-of-00001.tokens job/model/model.safetensors; do
   rm -f got
   "$copy" "gs://bucket/pretrained/$file" got >/dev/null || { fail "pre-training in gs://: no $file"; continue; }
   cmp -s got "pretrained/$file" || fail "pre-training in gs://: $file differs from the local one"
 done
+"$copy" gs://bucket/pretrained/job/metrics.json got.json >/dev/null || fail "pre-training in gs://: no metrics.json"
+[ "$(scores got.json)" = "$(scores pretrained/job/metrics.json)" ] && [ -n "$(scores got.json)" ] ||
+  fail "pre-training in gs://: the probes find $(scores got.json)"
+"$copy" gs://bucket/pretrained/job/summaries/probe/events.out.tfevents.0000000004.probe got >/dev/null ||
+  fail "pre-training in gs://: the probes have no event files"
 
 echo "== faults of every kind"
 for seed in 1 2 3; do

@@ -36,6 +36,24 @@ Best best_of(const OrderedJson& object) {
   return {.step = object.at("step"), .metric = object.at("metric"), .value = object.at("value")};
 }
 
+OrderedJson probe_object(const ProbeReport& probe) {
+  return {{"step", probe.step},       {"name", probe.name}, {"metric", probe.metric},
+          {"metrics", probe.metrics}, {"loss", probe.loss}, {"examples", probe.examples},
+          {"seconds", probe.seconds}};
+}
+
+ProbeReport probe_of(const OrderedJson& object) {
+  ProbeReport probe{.step = object.at("step"),
+                    .name = object.at("name"),
+                    .metric = object.at("metric"),
+                    .metrics = object.at("metrics").get<std::map<std::string, double>>(),
+                    .loss = object.at("loss"),
+                    .examples = object.at("examples"),
+                    .seconds = object.at("seconds")};
+  if (!probe.metrics.contains(probe.metric)) throw Error(Code::kCorrupt, "a probe without a score");
+  return probe;
+}
+
 }  // namespace
 
 std::string to_json(const TrainingState& state) {
@@ -51,6 +69,8 @@ std::string to_json(const TrainingState& state) {
                         {"kernels", state.kernels},
                         {"job", state.job}};
   if (state.best) object["best"] = best_object(*state.best);
+  if (state.probed_step >= 0) object["probed_step"] = state.probed_step;
+  for (const ProbeReport& probe : state.probes) object["probes"].push_back(probe_object(probe));
   for (const SkippedData& skipped : state.skipped) {
     object["skipped"].push_back(
         {{"from", cursor_object(skipped.from)}, {"to", cursor_object(skipped.to)}});
@@ -68,8 +88,12 @@ TrainingState parse_training_state(std::string_view json) {
         .loss_sum = object.at("loss_sum"),
         .loss_weight = object.at(object.contains("loss_weight") ? "loss_weight" : "examples"),
         .evaluated_step = object.at("evaluated_step"),
+        .probed_step = object.value("probed_step", int64_t{-1}),
         .kernels = object.at("kernels"),
         .job = object.value("job", "")};
+    if (object.contains("probes")) {
+      for (const OrderedJson& probe : object.at("probes")) state.probes.push_back(probe_of(probe));
+    }
     if (object.contains("skipped")) {
       for (const OrderedJson& skipped : object.at("skipped")) {
         state.skipped.push_back(

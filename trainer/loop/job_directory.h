@@ -21,7 +21,8 @@ inline constexpr std::string_view kLeaseName = "lease.json";
 //                         one in checkpoints/, too, and in every folder that a flag moves elsewhere
 //     checkpoints/        see CheckpointStore                    (or --checkpoint-dir)
 //     teacher/            what the teacher made of the rows, until the job is finished
-//     summaries/          TensorBoard event files: train, eval   (or --summary-dir)
+//     probes/             what probes printed that failed
+//     summaries/          TensorBoard event files: train, eval, probe   (or --summary-dir)
 //     model/              the finished model                     (or --export-dir)
 //     metrics.json        written last of all; says "finished": true
 //     predictions.tsv     written by --mode predict
@@ -44,6 +45,7 @@ class JobDirectory {
   const Uri& summaries() const { return summaries_; }
 
   Uri teacher() const { return root_ / "teacher"; }
+  Uri probes() const { return root_ / "probes"; }
   Uri record() const { return root_ / "job.json"; }
   Uri metrics() const { return root_ / "metrics.json"; }
   Uri predictions() const { return root_ / "predictions.tsv"; }

@@ -15,11 +15,25 @@ namespace {
 
 // Settings that a resumed job may change, because they do not affect the weights. is_free() knows
 // the exceptions.
-constexpr std::array<std::string_view, 16> kFree = {
-    "job-dir",           "export-dir",       "checkpoint-dir", "summary-dir",
-    "save-steps",        "save-total-limit", "threads",        "logging-steps",
-    "eval-steps",        "eval-batch-size",  "mode",           "reuse-job-dir",
-    "predict-data-file", "hypertune-metric", "recompute",      "device"};
+constexpr std::array<std::string_view, 19> kFree = {"job-dir",
+                                                    "export-dir",
+                                                    "checkpoint-dir",
+                                                    "summary-dir",
+                                                    "save-steps",
+                                                    "save-total-limit",
+                                                    "threads",
+                                                    "logging-steps",
+                                                    "eval-steps",
+                                                    "eval-batch-size",
+                                                    "mode",
+                                                    "reuse-job-dir",
+                                                    "predict-data-file",
+                                                    "hypertune-metric",
+                                                    "recompute",
+                                                    "device",
+                                                    "probe",
+                                                    "probe-steps",
+                                                    "probe-samples"};
 
 OrderedJson parse(std::string_view json) {
   OrderedJson object = parse_ordered_json(json);

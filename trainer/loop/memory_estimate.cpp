@@ -43,6 +43,11 @@ MemoryEstimate estimate_memory(const EngineOptions& options, const SavingPlan& s
   MemoryEstimate memory = estimate_memory(options, device);
   memory.saving = std::max(
       {memory.saving, snapshot_bytes(options, saving.saves), export_bytes(options, saving)});
+  if (saving.probes) {
+    const SavingPlan plain{.export_dtype = DType::kF32};
+    memory.saving = std::max(memory.saving,
+                             snapshot_bytes(options, saving.saves) + export_bytes(options, plain));
+  }
   memory.saves = saving.saves;
   return memory;
 }

@@ -17,9 +17,10 @@ struct MemoryEstimate {
   // Copies of the state that exist while it is loaded, or while a checkpoint or the finished model
   // is written, whichever is largest.
   size_t saving = 0;
+  size_t probe = 0;  // of the process that probes, while the training waits for it
   Saving saves = Saving::kBesideTraining;
 
-  size_t on_host() const { return program + tables + engine.on_host() + saving; }
+  size_t on_host() const { return program + tables + engine.on_host() + saving + probe; }
   // On each device that has memory of its own.
   size_t on_device() const { return engine.has_own_memory ? engine.on_device() : 0; }
 };
@@ -28,6 +29,7 @@ struct MemoryEstimate {
 struct SavingPlan {
   DType export_dtype = DType::kF32;
   bool exports_tensorflow = false;
+  bool probes = false;  // the model is also exported for probes, maybe beside the copy for a save
   Saving saves = Saving::kBesideTraining;
 };
 

@@ -4,10 +4,19 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "trainer/engine/device.h"
+#include "trainer/loop/probe_report.h"
 
 namespace berth {
+
+// What a probe will do.
+struct ProbeFacts {
+  std::string name{}, task{};
+  int64_t train_examples = 0, scored_examples = 0;  // the second one is approximate
+  int64_t updates = 0;
+};
 
 // Facts about the job, known after the data were read and the model was built.
 struct JobReport {
@@ -21,6 +30,8 @@ struct JobReport {
   double epochs = 0;
   double peak_learning_rate = 0;
   std::string kernels{};
+  std::vector<ProbeFacts> probes{};
+  int64_t probed_steps = 0;  // by an uninterrupted job
 };
 
 // One update. Rates cover the training steps of this process so far, without the time in which an
@@ -69,6 +80,10 @@ class Observer {
   // An evaluation has done `done` of `total` examples.
   virtual void on_evaluating(int64_t done, int64_t total) { (void)done, (void)total; }
   virtual void on_evaluation(const EvaluationReport&) {}
+  virtual void on_probing(const std::string& name) { (void)name; }  // a probe begins
+  // All probes of a step are done. `reports` holds what those that succeeded found, and may be
+  // empty.
+  virtual void on_probes(const std::vector<ProbeReport>& reports) { (void)reports; }
   virtual void on_checkpoint(const CheckpointReport&) {}
   virtual void on_finish() {}
 };

@@ -72,6 +72,13 @@ struct DistillationOptions {
   DistillationLoss loss{};
 };
 
+// Fine-tunings of the encoder on small labelled tasks while it is pre-trained; see Probes.
+struct ProbeOptions {
+  std::string files{};     // [NAME:][TASK=]FILE, separated by commas; empty: there are none
+  int64_t steps = 0;       // updates from one probe to the next; 0: as often as evaluations
+  int64_t samples = 1000;  // the most rows that a probe trains on, and about the most it scores
+};
+
 struct OptimizationOptions {
   std::optional<double> learning_rate{};  // the peak; empty: default_learning_rate() (schedule.h)
   ScheduleType lr_scheduler_type = ScheduleType::kLinear;
@@ -140,6 +147,7 @@ struct Settings {
   ModelOptions model;
   DistillationOptions distillation{};
   TrainingOptions training;
+  ProbeOptions probes{};
   OutputOptions output;
   DeviceKind device = DeviceKind::kAuto;
   Precision precision = Precision::kFp32;

@@ -64,4 +64,9 @@ Plan make_plan(const TrainingOptions& options, Dataset& train_data) {
   return plan;
 }
 
+int64_t evaluations_until(const TrainingOptions& options, const Plan& plan, int64_t step) {
+  if (options.eval_steps > 0) return step / options.eval_steps;
+  return step * std::min(options.num_eval_per_epoch, plan.steps_per_epoch) / plan.steps_per_epoch;
+}
+
 }  // namespace berth

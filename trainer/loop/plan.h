@@ -22,4 +22,8 @@ struct Plan {
 // made. It does not account for data that will be skipped, because they are not known yet.
 Plan make_plan(const TrainingOptions& options, Dataset& train_data);
 
+// The number of evaluations that are due in the first `step` updates. They are spread over an epoch
+// as evenly as whole numbers allow.
+int64_t evaluations_until(const TrainingOptions& options, const Plan& plan, int64_t step);
+
 }  // namespace berth

@@ -57,6 +57,24 @@ OrderedJson eval_object(const EvaluationResult& evaluation) {
   return object;
 }
 
+// The scores of all probes, and what they cost. The share is that of this process's part of the
+// run.
+OrderedJson probes_object(const TrainResult& result) {
+  OrderedJson scores = OrderedJson::array();
+  double seconds = 0;
+  for (const ProbeReport& probe : result.state.probes) {
+    OrderedJson object = {{"step", probe.step},
+                          {"name", probe.name},
+                          {"examples", probe.examples},
+                          {"loss", probe.loss}};
+    for (const auto& [name, value] : probe.metrics) object[name] = value;
+    object["seconds"] = probe.seconds;
+    seconds += probe.seconds;
+    scores.push_back(std::move(object));
+  }
+  return {{"seconds", seconds}, {"share_of_run", probe_share(result)}, {"scores", scores}};
+}
+
 std::string model_card(const ModelConfig& config, const JobMetrics& metrics) {
   const TaskTraits& task = traits(config.task);
   std::string card = cat("# ", task.card_title, "\n\n", task.card_subject,
@@ -92,9 +110,16 @@ std::vector<SavedTensor> exported_tensors(const ModelConfig& config,
 
 }  // namespace
 
+double probe_share(const TrainResult& result) {
+  return result.loop_seconds > 0 ? result.probe_seconds / result.loop_seconds : 0;
+}
+
 std::string to_json(const JobMetrics& metrics) {
   OrderedJson object = OrderedJson::object();
   if (metrics.result) object["train"] = train_object(*metrics.result);
+  if (metrics.result && !metrics.result->state.probes.empty()) {
+    object["probes"] = probes_object(*metrics.result);
+  }
   if (metrics.evaluation) object["eval"] = eval_object(*metrics.evaluation);
   if (metrics.mismatched) object["eval_mm"] = eval_object(*metrics.mismatched);
   object["task"] = task_name(metrics.task);

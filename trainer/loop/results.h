@@ -23,6 +23,8 @@ struct JobMetrics {
   std::string kernels;
 };
 std::string to_json(const JobMetrics& metrics);
+// The part of this process's training time that it waited for probes, from 0 to 1.
+double probe_share(const TrainResult& result);
 
 // Writes the finished model in Hugging Face layout: config.json with the labels, model.safetensors
 // in `dtype`, the tokenizer's files and README.md.

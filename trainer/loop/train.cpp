@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/base/clock.h"
 #include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
@@ -38,6 +39,7 @@ class Training {
         plan_(plan),
         schedule_(schedule_options(parts.options.optimization, plan.total_steps)),
         best_rule_(parts.options, parts.metrics),
+        probe_rule_(parts.probe_options, parts.options, plan),
         sampler_(parts.train_data.size(), parts.train_data.block_size(), parts.options.seed),
         updates_(parts.engine, parts.flops),
         result_{.state = std::move(state), .evaluation = {}},
@@ -57,6 +59,7 @@ class Training {
 
  private:
   TrainResult train() {
+    const double began_s = steady_clock_s();
     TrainingState& state = result_.state;
     // An earlier process may have ended before it recorded the best evaluation.
     if (state.best) parts_.checkpoints.record_best(*state.best);
@@ -65,6 +68,7 @@ class Training {
       log_info(cat("stopped early after step ", state.step, " of ", plan_.total_steps,
                    ": the best ", state.best->metric, " is step ", state.best->step, "'s"));
     }
+    probe_unless_probed();  // after an early stop
     if (!result_.evaluation) evaluate_final();
     if (!saves_.has_saved(state.step)) saves_.save();
     saves_.finish();
@@ -72,6 +76,7 @@ class Training {
     if (parts_.options.load_best_model_at_end) load_best();
     result_.epochs = epoch();
     result_.compile_seconds = parts_.engine.compile_seconds();
+    result_.loop_seconds = steady_clock_s() - began_s;
     return std::move(result_);
   }
 
@@ -81,11 +86,13 @@ class Training {
     const TrainingState& state = result_.state;
     Batcher batcher(batch_options(parts_.options, state.skipped), parts_.train_data);
     Prefetcher prefetcher(batcher, state.cursor, plan_.total_steps - state.step);
+    probe_when_due();
     evaluate_when_due();
     for (UpdateBatch batch; !ended() && prefetcher.next(batch);) {
       saves_.poll();
       if (std::optional<SkippedData> bad = update(batch)) return bad;
       if (updates_.in_flight() > 0) continue;
+      probe_when_due();
       evaluate_when_due();
       saves_.save_when_due();
     }
@@ -145,7 +152,8 @@ class Training {
       stop();
     }
     const bool is_last = step + 1 == plan_.total_steps;
-    const bool rests = is_last || evaluation_due(step + 1) || saves_.due(step + 1);
+    const bool rests =
+        is_last || probe_due(step + 1) || evaluation_due(step + 1) || saves_.due(step + 1);
     return collect(rests ? 0 : parts_.engine.info().updates_in_flight);
   }
 
@@ -212,13 +220,28 @@ class Training {
     return evaluations_until(step) > evaluations_until(step - 1);
   }
 
-  // The number of evaluations that are due in the first `step` updates. They are spread over an
-  // epoch as evenly as whole numbers allow.
   int64_t evaluations_until(int64_t step) const {
-    const TrainingOptions& options = parts_.options;
-    if (options.eval_steps > 0) return step / options.eval_steps;
-    return step * std::min(options.num_eval_per_epoch, plan_.steps_per_epoch) /
-           plan_.steps_per_epoch;
+    return berth::evaluations_until(parts_.options, plan_, step);
+  }
+
+  bool probe_due(int64_t step) const {
+    return parts_.probes != nullptr && probe_rule_.due(step, result_.state.probed_step);
+  }
+
+  void probe_when_due() {
+    if (probe_due(result_.state.step)) probe_unless_probed();
+  }
+
+  void probe_unless_probed() {
+    TrainingState& state = result_.state;
+    if (parts_.probes == nullptr || state.probed_step == state.step) return;
+    const double began_s = steady_clock_s();
+    const auto reports = parts_.probes->run(parts_.engine, state.step);
+    if (!reports) stop();
+    result_.probe_seconds += steady_clock_s() - began_s;
+    state.probed_step = state.step;
+    state.probes.insert(state.probes.end(), reports->begin(), reports->end());
+    parts_.observer.on_probes(*reports);
   }
 
   std::optional<EvaluationResult> run_evaluation() {
@@ -292,6 +315,7 @@ class Training {
   const Plan plan_;
   const Schedule schedule_;
   const BestRule best_rule_;
+  const ProbeRule probe_rule_;
   Sampler sampler_;  // only used to find the cursor's place in its epoch
   UpdatePipeline updates_;
   double interval_loss_ = 0, interval_examples_ = 0;

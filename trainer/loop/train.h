@@ -15,6 +15,7 @@
 #include "trainer/loop/observer.h"
 #include "trainer/loop/options.h"
 #include "trainer/loop/plan.h"
+#include "trainer/loop/probes.h"
 #include "trainer/model/training_flops.h"
 
 namespace berth {
@@ -35,6 +36,8 @@ struct TrainingParts {
   std::function<void(ParameterTensors& values)> fill_parameters;
   TrainingFlops flops{};           // of the model; zeros: reports tell none
   const Device* device = nullptr;  // whose memory is reported; null: none is
+  Probes* probes = nullptr;        // null: nothing is probed
+  ProbeOptions probe_options{};
 };
 
 struct TrainResult {
@@ -45,12 +48,15 @@ struct TrainResult {
   double flops = 0;            // floating-point operations, as TrainingFlops counts them
   double seconds = 0;          // without the time of compiling
   double compile_seconds = 0;  // of the engine; 0 where it compiles nothing
+  double probe_seconds = 0;    // in which the loop waited for probes
+  double loop_seconds = 0;     // from the beginning of the loop to its end, with everything
   double epochs = 0;           // passes over the data, by all processes
 };
 
-// Trains from `state` to the end of the plan, or until BestRule gives up. Evaluates and saves when
-// that is due. The last update is always saved, and evaluated if there are evaluation data. If the
-// options say so, loads the parameters of the best checkpoint at the end.
+// Trains from `state` to the end of the plan, or until BestRule gives up. Probes, evaluates and
+// saves when that is due, in this order, so that a restored state knows what its step has had. The
+// last update is always saved, evaluated if there are evaluation data, and probed if there are
+// probes. If the options say so, loads the parameters of the best checkpoint at the end.
 //
 // If `stop` is set, saves and throws kStopped. If the loss or the gradient of an update is not
 // finite, goes back to the newest checkpoint or to the start, and continues without the data of

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "trainer/data/batcher.h"
+#include "trainer/loop/probe_report.h"
 
 namespace berth {
 
@@ -28,6 +29,8 @@ struct TrainingState {
   double loss_sum = 0;                 // over those examples
   double loss_weight = 0;              // the sum of their weights
   int64_t evaluated_step = -1;         // the last step that was evaluated
+  int64_t probed_step = -1;            // the last step that was probed
+  std::vector<ProbeReport> probes{};   // what all probes have found, in their order
   std::vector<SkippedData> skipped{};  // data that made the loss NaN or infinite, in their order
   std::optional<Best> best{};          // the best evaluation whose checkpoint exists or is this one
   std::string kernels{};  // the kernels; with the same ones, results repeat bit for bit

@@ -50,5 +50,16 @@ TEST_F(TrainingMemory, LetsTrainingWaitIfACopyWouldNotFit) {
   EXPECT_THROW(require(waits.on_host() - 1), Error);
 }
 
+TEST_F(TrainingMemory, AProbeTakesMemoryBesideTheTraining) {
+  const MemoryEstimate alone = memory({});
+  data_.probe = size_t{1} << 20;
+  const MemoryEstimate probed = memory({});
+  EXPECT_EQ(probed.probe, data_.probe);
+  EXPECT_GT(probed.saving, alone.saving) << "the encoder may be exported while a copy is saved";
+  EXPECT_EQ(probed.on_host() - probed.saving, alone.on_host() - alone.saving + data_.probe);
+  EXPECT_THROW(require(alone.on_host()), Error);
+  require(probed.on_host());
+}
+
 }  // namespace
 }  // namespace berth

@@ -50,6 +50,32 @@ TEST(DryRunText, HasALineForEachNumber) {
             "limit         1.0 GiB, the container's limit\n");
 }
 
+TEST(DryRunText, ListsTheProbes) {
+  DryRun dry_run = example();
+  dry_run.job.probes = {{.name = "topics",
+                         .task = "sequence_classification",
+                         .train_examples = 1000,
+                         .scored_examples = 900,
+                         .updates = 189},
+                        {.name = "ner", .task = "token_classification", .updates = 1}};
+  dry_run.job.probed_steps = 5;
+  dry_run.memory.probe = 2048;
+  const std::string text = to_text(dry_run);
+  EXPECT_NE(text.find("probes        topics: sequence_classification, 189 updates on 1000 "
+                      "examples, about 900 to score\n"
+                      "              ner: token_classification, 1 update on 0 examples, about 0 "
+                      "to score\n"
+                      "probed        5 times\n\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("probe         2.0 KiB\n"), std::string::npos) << text;
+  const Json json = parse_json(to_json(dry_run));
+  EXPECT_EQ(json["probes"][0]["name"], "topics");
+  EXPECT_EQ(json["probes"][0]["scored_examples"], 900);
+  EXPECT_EQ(json["probed_steps"], 5);
+  EXPECT_EQ(json["memory"]["probe_bytes"], 2048);
+}
+
 DryRun with_own_memory() {
   DryRun dry_run = example();
   dry_run.memory.engine.has_own_memory = true;

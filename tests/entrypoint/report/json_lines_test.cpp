@@ -40,6 +40,22 @@ TEST_F(JsonLinesTest, LoggedStepIsOneLine) {
                       "\n");
 }
 
+TEST_F(JsonLinesTest, EachProbeIsOneLine) {
+  lines_.on_probes({});
+  EXPECT_EQ(out_, "");
+  lines_.on_probes({{.step = 20,
+                     .name = "topics",
+                     .metric = "accuracy",
+                     .metrics = {{"accuracy", 0.75}},
+                     .loss = 0.5,
+                     .examples = 80,
+                     .seconds = 1.25}});
+  EXPECT_EQ(out_, std::string(kTime) +
+                      R"("event":"probe","severity":"INFO","step":20,"name":"topics",)"
+                      R"("examples":80,"loss":0.5,"accuracy":0.75,"seconds":1.25})"
+                      "\n");
+}
+
 TEST_F(JsonLinesTest, AStepOfAnAcceleratorTellsItsUseAndMemory) {
   StepReport step{.flops_per_second = 1e12, .log = true};
   lines_.on_step(step);

@@ -134,6 +134,21 @@ TEST_F(ProgressTest, EvaluationInsideAnEpochNamesItsUpdate) {
   EXPECT_THAT(evaluation(4), HasSubstr("Update 4  eval loss 0.4100"));
 }
 
+TEST_F(ProgressTest, EachProbeIsALine) {
+  start(10, 2);
+  EXPECT_EQ(shown([&] { progress().on_probing("topics"); }), "\r\x1b[KProbing topics");
+  EXPECT_EQ(shown([&] {
+              progress().on_probes({{.step = 4,
+                                     .name = "topics",
+                                     .metric = "accuracy",
+                                     .metrics = {{"accuracy", 0.75}, {"f1_macro", 0.5}},
+                                     .examples = 80,
+                                     .seconds = 1.25}});
+            }),
+            "\r\x1b[KUpdate 4  probe topics  accuracy 0.7500  f1_macro 0.5000  (80 examples, 1.2 "
+            "s)\n");
+}
+
 TEST_F(ProgressTest, EvaluationUnderWayIsShown) {
   EXPECT_EQ(shown([&] { progress().on_evaluating(512, 3000); }),
             "\r\x1b[KEvaluating  512/3000 [====>.........................] 17%");

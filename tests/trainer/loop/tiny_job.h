@@ -26,6 +26,9 @@ class RecordingObserver final : public Observer {
     if (when_evaluating) when_evaluating(done);
   }
   void on_evaluation(const EvaluationReport& report) override { evaluations.push_back(report); }
+  void on_probes(const std::vector<ProbeReport>& reports) override {
+    for (const ProbeReport& report : reports) probed.push_back(report.step);
+  }
   void on_checkpoint(const CheckpointReport& report) override {
     checkpoints.push_back(report.step);
     if (when_checkpoint) when_checkpoint(report.step);
@@ -39,8 +42,22 @@ class RecordingObserver final : public Observer {
 
   std::vector<StepReport> steps;
   std::vector<EvaluationReport> evaluations;
-  std::vector<int64_t> checkpoints;
+  std::vector<int64_t> checkpoints, probed;
   std::function<void(int64_t)> when_step, when_evaluating, when_checkpoint;
+};
+
+// A probe whose score is the number of the step. A test may set a function that is called first.
+class FakeProbes final : public Probes {
+ public:
+  std::optional<std::vector<ProbeReport>> run(const Engine&, int64_t step) override {
+    if (when_probing && !when_probing(step)) return std::nullopt;
+    return std::vector{ProbeReport{.step = step,
+                                   .name = "topics",
+                                   .metric = "accuracy",
+                                   .metrics = {{"accuracy", static_cast<double>(step)}}}};
+  }
+
+  std::function<bool(int64_t)> when_probing;  // false: a stop was asked for
 };
 
 // 22 texts in updates of 4 and micro-batches of 2, with dropout. An epoch has 6 updates, the last
@@ -82,7 +99,9 @@ class TinyJob {
                       [](ParameterTensors& values) {
                         initialize(values, tiny_config().initializer_range, /*seed=*/1,
                                    /*threads=*/1);
-                      }},
+                      },
+                  .probes = probes,
+                  .probe_options = probe_options},
                  make_plan(options_, *train_data_.dataset), std::move(state));
   }
 
@@ -92,6 +111,8 @@ class TinyJob {
   int64_t first_step = 0;         // of the last run
   TrainingState begin{};          // used if there is no checkpoint
   Dataset* train_data = nullptr;  // replaces the letters; has as many rows
+  Probes* probes = nullptr;
+  ProbeOptions probe_options{};
 
  private:
   TrainingOptions options_;

@@ -1,0 +1,47 @@
+#include "entrypoint/flags/flag_table.h"
+#include "entrypoint/flags/probe_list.h"
+
+namespace berth {
+namespace {
+
+auto probe_option(auto member) { return place(&CommandLine::settings, &Settings::probes, member); }
+
+FlagValue probe_value() {
+  FlagValue value = text_value("[NAME:][TASK=]FILE,...", probe_option(&ProbeOptions::files));
+  value.set = [set = value.set](CommandLine& line, std::string_view given) {
+    parse_probes(given);
+    set(line, given);
+  };
+  return value;
+}
+
+}  // namespace
+
+std::vector<Flag> probe_flags() {
+  using enum FlagGroup;
+  return {
+      {"probe",
+       {},
+       kSaving,
+       "For pre-training: fine-tune the encoder as it is so far on these labelled rows and tell "
+       "the "
+       "scores, before the first update, at intervals and at the end. FILE is what "
+       "--train-data-file takes, and TASK what --task takes. Training waits meanwhile, and its "
+       "result is the same as without probes.",
+       probe_value(),
+       "none"},
+      {"probe-steps",
+       {},
+       kSaving,
+       "Probe after every so many updates. 0 means as often as evaluations.",
+       integer_value(probe_option(&ProbeOptions::steps), {0, kAnyCount})},
+      {"probe-samples",
+       {},
+       kSaving,
+       "How many rows of its file a probe trains on at most, in three epochs. It scores about as "
+       "many others, but no more than a fifth of the rows.",
+       integer_value(probe_option(&ProbeOptions::samples), {1, kAnyCount})},
+  };
+}
+
+}  // namespace berth

@@ -1,0 +1,179 @@
+#include "entrypoint/training/job_probes.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "entrypoint/flags/arguments.h"
+#include "entrypoint/job/export_results.h"
+#include "storage/base/clock.h"
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+#include "storage/open_storage.h"
+#include "storage/whole_file.h"
+#include "trainer/loop/job_directory.h"
+
+namespace berth {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::unique_ptr<Storage> storage_with_cache(const Job& job, const ProbePlaces& places) {
+  StorageOptions options = job.command_line.storage;
+  if (options.cache_dir.empty()) options.cache_dir = places.cache.string();
+  const auto gives_up = [&stop = job.stop] { return stop.load(); };
+  options.http.gives_up = gives_up;
+  options.retry.gives_up = gives_up;
+  return open_storage(options);
+}
+
+// The last line that a failed process printed says why, as main() writes it. Otherwise, "exit code
+// 1" or "killed by signal 9".
+std::string problem_of(const ProcessEnd& end, const std::string& log) {
+  if (end.signal != 0) {
+    return cat("was killed by signal ", end.signal,
+               end.signal == SIGKILL ? ", perhaps because memory ran out" : "");
+  }
+  const std::string_view text = trimmed(log);
+  const Json report = parse_json(text.substr(text.rfind('\n') + 1));
+  std::string problem = cat("exit code ", end.exit_code);
+  if (!report.is_object()) return problem;
+  for (const char* part : {"where", "what", "hint"}) {
+    const auto found = report.find(part);
+    if (found == report.end() || !found->is_string() || found->get<std::string>().empty()) continue;
+    problem += ": " + found->get<std::string>();
+  }
+  return problem;
+}
+
+void discard(const fs::path& path) {
+  std::error_code ignored;
+  fs::remove_all(path, ignored);
+}
+
+}  // namespace
+
+JobProbes::JobProbes(const Job& job, const Settings& settings, const ModelDescription& model)
+    : job_(job),
+      settings_(settings),
+      directory_("probe"),
+      places_(directory_.path()),
+      storage_(storage_with_cache(job, places_)) {
+  for (const ProbeFile& file : parse_probes(settings.probes.files)) {
+    plans_.push_back(plan_probe(*storage_, job.command_line, settings, model, file, places_));
+    job.stop_point();
+  }
+}
+
+std::vector<ProbeFacts> JobProbes::facts() const {
+  std::vector<ProbeFacts> facts;
+  for (const ProbePlan& plan : plans_) facts.push_back(plan.facts);
+  return facts;
+}
+
+size_t JobProbes::memory_bytes(size_t program_bytes, Device& device) const {
+  size_t most = 0;
+  for (const ProbePlan& plan : plans_) {
+    most = std::max(most, probe_memory(plan, program_bytes, device));
+  }
+  return most;
+}
+
+void JobProbes::begin(const ModelDescription& model, uint64_t memory_bytes, const Uri& logs) {
+  model_ = &model;
+  logs_ = logs;
+  for (ProbePlan& plan : plans_) plan.command.memory_limit = static_cast<int64_t>(memory_bytes);
+}
+
+std::optional<std::vector<ProbeReport>> JobProbes::run(const Engine& engine, int64_t step) {
+  std::vector<ProbeReport> reports;
+  try {
+    export_encoder(engine);
+    for (const ProbePlan& plan : plans_) {
+      job_.output.on_probing(plan.facts.name);
+      if (auto report = run(plan, step)) reports.push_back(std::move(*report));
+      if (job_.stop) return std::nullopt;
+    }
+  } catch (const Error& error) {
+    if (error.code() == Code::kInternal) throw;
+    if (job_.stop) return std::nullopt;
+    log_warning(cat("step ", step, " could not be probed: ", error.what(), "; training goes on"));
+  }
+  discard(places_.model);
+  return reports;
+}
+
+// Writes the encoder as it is, with adapters merged into it.
+void JobProbes::export_encoder(const Engine& engine) {
+  Settings plain;
+  plain.training.optimization.lora = settings_.training.optimization.lora;
+  export_results(*storage_, plain, Uri::parse(places_.model.string()), *model_,
+                 engine.tensors(StateTensors::kValues),
+                 {.result = {}, .evaluation = {}, .kernels = ""});
+}
+
+// Returns nullopt, after a warning, where the fine-tuning fails; without one where it is stopped.
+std::optional<ProbeReport> JobProbes::run(const ProbePlan& plan, int64_t step) {
+  const double began_s = steady_clock_s();
+  std::error_code ignored;  // the process says what is wrong
+  fs::create_directories(places_.temporary, ignored);
+  const std::optional<ProcessEnd> end =
+      run_self(to_arguments(plan.command), places_.log, places_.temporary, job_.stop);
+  std::optional<ProbeReport> report;
+  if (end && end->exit_code == 0) {
+    report = report_of(plan, step);
+    if (!report) warn(plan, step, "there are no scores");
+  } else if (end) {
+    warn(plan, step,
+         problem_of(*end, read_text(*storage_, Uri::parse(places_.log.string())).value_or("")));
+  }
+  discard(places_.job);
+  discard(places_.temporary);
+  if (report) report->seconds = steady_clock_s() - began_s;
+  return report;
+}
+
+// What metrics.json of the fine-tuning says. nullopt if it has no finite main score.
+std::optional<ProbeReport> JobProbes::report_of(const ProbePlan& plan, int64_t step) {
+  const JobDirectory directory(Uri::parse(places_.job.string()));
+  const Json metrics = parse_json(read_text(*storage_, directory.metrics()).value_or(""));
+  const Json::json_pointer place("/eval");
+  if (!metrics.is_object() || !metrics.contains(place) || !metrics.at(place).is_object()) {
+    return std::nullopt;
+  }
+  ProbeReport report{.step = step, .name = plan.facts.name, .metric = plan.metric};
+  for (const auto& [name, value] : metrics.at(place).items()) {
+    if (value.is_number()) report.metrics[name] = value.get<double>();
+  }
+  const auto take = [&report](const char* name) {
+    const auto node = report.metrics.extract(name);
+    return node ? node.mapped() : 0.0;
+  };
+  report.loss = take("loss");
+  report.examples = static_cast<int64_t>(take("examples"));
+  if (!report.metrics.contains(report.metric)) return std::nullopt;
+  return report;
+}
+
+void JobProbes::warn(const ProbePlan& plan, int64_t step, const std::string& problem) {
+  char name[128];
+  std::snprintf(name, sizeof name, "step-%08lld-%.64s.log", static_cast<long long>(step),
+                plan.facts.name.c_str());
+  std::string kept;
+  try {
+    const auto log = read_text(*storage_, Uri::parse(places_.log.string()));
+    if (log) {
+      write_text(job_.storage, logs_ / name, *log);
+      kept = "; its log is " + (logs_ / name).to_string();
+    }
+  } catch (const Error& error) {
+    log_debug(cat("the log of a probe was not kept: ", error.what()));
+  }
+  log_warning(cat("probe ", plan.facts.name, " failed at step ", step, ": ", problem, kept,
+                  "; training goes on"));
+}
+
+}  // namespace berth
