@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "trainer/cpu/kernels/tensor.h"
@@ -129,6 +130,15 @@ struct LossInputs {
   ConstTensor weights{};  // [B]; null: every row weighs 1
 };
 
+// The random numbers by which rows of logits are sampled: row r has one number from 0 to 1, the
+// Philox block of `key` whose counter is first_token + tokens[r]. So a sample does not depend on
+// how rows are cut into batches.
+struct SampleDraws {
+  std::array<uint32_t, 2> key{};
+  uint64_t first_token = 0;
+  ConstTensor tokens{};  // int32 [M]
+};
+
 // The last layer of a language model, and what it should predict: M rows whose logits are
 // x w^T + bias.
 struct VocabularyInputs {
@@ -136,6 +146,7 @@ struct VocabularyInputs {
   ConstTensor bias;       // [V]
   ConstTensor targets;    // int32 [M]; a negative one has no loss and no weight
   ConstTensor weights{};  // [M]; null: every row weighs 1
+  SampleDraws draws{};    // of VocabularyOutputs::samples
 };
 
 struct VocabularyOutputs {
@@ -146,6 +157,9 @@ struct VocabularyOutputs {
   Tensor predictions;
   Tensor dx{};           // [M,E], overwritten; null in evaluation
   Tensor dw{}, dbias{};  // [V,E], [V], added to; null where they do not train
+  // int32 [M]: an id for each row, drawn from the softmax of its logits; -1 for a row without a
+  // target. Null: none are drawn.
+  Tensor samples{};
 };
 
 // Question answering: where the answer in each of B sequences starts and ends.

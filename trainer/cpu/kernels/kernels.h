@@ -204,6 +204,7 @@ class Kernels {
   // the logits again, turns each tile into gradients and multiplies these while they are in the
   // cache (Wijmans et al. 2024, arXiv:2411.09009). Where a tile is as wide as the vocabulary,
   // nothing is computed twice. So the gradients are made here, and there is no backward operation.
+  // The second pass also draws samples, if they are wanted.
   void vocabulary_cross_entropy(const VocabularyInputs& inputs, const Weight& w, float smoothing,
                                 StepState& state, const VocabularyOutputs& outputs);
   // The size that suits the tile for at most `rows` rows: 8 MB or less.

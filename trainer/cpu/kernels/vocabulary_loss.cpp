@@ -5,6 +5,7 @@
 
 #include "trainer/cpu/kernels/kernels.h"
 #include "trainer/cpu/kernels/row_losses.h"
+#include "trainer/cpu/kernels/row_samples.h"
 
 namespace berth {
 namespace {
@@ -70,14 +71,24 @@ class VocabularyRows {
     prediction[1] = static_cast<float>(softmax.best);
   }
 
-  // Turns the logits of a finished row inside a tile into their gradient.
-  void make_gradient(const Tile& tile, int64_t row, float* logits) const {
-    if (targets_[row] < 0) {
-      std::fill_n(logits, tile.columns, 0.0f);
-      return;
-    }
+  bool has_target(int64_t row) const { return targets_[row] >= 0; }
+
+  // Turns the logits of a finished row inside a tile into their probabilities.
+  void make_probabilities(const Tile& tile, int64_t row, float* logits) const {
     const double log_sum = softmaxes_[static_cast<size_t>(row)].log_sum_exp();
     loops_.softmax(logits, static_cast<float>(log_sum), tile.columns, logits);
+  }
+
+  // Draws from the probabilities of a finished row inside a tile.
+  void sample(const Tile& tile, int64_t row, const float* probabilities,
+              RowSamples& samples) const {
+    samples.add(row, probabilities, tile.column, tile.columns);
+    if (tile.column + tile.columns < vocabulary_) return;
+    samples.finish(row, softmaxes_[static_cast<size_t>(row)].best);
+  }
+
+  // Turns the probabilities of a finished row inside a tile into the gradient of the logits.
+  void make_gradient(const Tile& tile, int64_t row, float* logits) const {
     const int64_t target = targets_[row] - tile.column;
     if (target >= 0 && target < tile.columns) logits[target] -= 1.0f - smoothing_;
     if (smoothing_ == 0 && !has_weights_) return;
@@ -182,6 +193,7 @@ void Kernels::vocabulary_cross_entropy(const VocabularyInputs& inputs, const Wei
   assert(most.columns % kPanelColumns == 0 || most.columns == vocabulary);
   assert(inputs.targets.elements() == rows && outputs.predictions.elements() == 2 * rows);
   VocabularyRows softmaxes(loops_, inputs, vocabulary, smoothing);
+  RowSamples samples(loops_, inputs.draws, outputs.samples);
   const auto for_rows = [&](const Tile& tile, const auto& fn) {
     parallel(tile.rows, row_grain(tile.columns), [&](int64_t begin, int64_t end, int) {
       float* const logits = outputs.tile.f32();
@@ -197,13 +209,20 @@ void Kernels::vocabulary_cross_entropy(const VocabularyInputs& inputs, const Wei
     for (int64_t row = block.row; row < block.row + block.rows; ++row) {
       softmaxes.finish(row, outputs.predictions.f32() + 2 * row);
     }
-    if (!outputs.dx) continue;
+    if (!outputs.dx && !samples) continue;
     for_columns(block, most.columns, vocabulary, [&](const Tile& tile) {
       const Tensor part = part_of(outputs.tile, tile);
       if (most.columns < vocabulary) vocabulary_logits(inputs, w, tile, part);
-      for_rows(tile,
-               [&](int64_t row, float* logits) { softmaxes.make_gradient(tile, row, logits); });
-      add_vocabulary_gradients(inputs, w, tile, part, outputs);
+      for_rows(tile, [&](int64_t row, float* logits) {
+        if (!softmaxes.has_target(row)) {
+          std::fill_n(logits, tile.columns, 0.0f);
+          return;
+        }
+        softmaxes.make_probabilities(tile, row, logits);
+        if (samples) softmaxes.sample(tile, row, logits, samples);
+        if (outputs.dx) softmaxes.make_gradient(tile, row, logits);
+      });
+      if (outputs.dx) add_vocabulary_gradients(inputs, w, tile, part, outputs);
     });
   }
   softmaxes.add_losses_to(state);

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cmath>
 
+#include "storage/base/philox.h"
 #include "tests/trainer/cpu/kernels/kernels_fixture.h"
 
 namespace berth {
@@ -38,6 +40,31 @@ class VocabularyLoss : public KernelsTest {
         *kernels().make_weight(values, use), static_cast<float>(smoothing), *state_,
         {garbage({tile.rows, tile.columns}), made.predictions, made.dx, made.dw, made.dbias});
     return made;
+  }
+
+  std::vector<int32_t> sample(const SampleDraws& draws, TileSize tile, bool trains) {
+    begin(inputs_);
+    VocabularyOutputs outputs{.tile = garbage({tile.rows, tile.columns}),
+                              .predictions = garbage({kRows, 2})};
+    if (trains) outputs.dx = garbage({kRows, kInner});
+    outputs.samples = ids(std::vector<int32_t>(kRows, 12345));
+    kernels().vocabulary_cross_entropy(
+        {tensor({kRows, kInner}, x_), tensor({kVocabulary}, bias_), ids(targets_), {}, draws},
+        *weight({kVocabulary, kInner}, w_), 0, *state_, outputs);
+    std::vector<int32_t> drawn(kRows);
+    copy_out(outputs.samples, drawn.data());
+    return drawn;
+  }
+
+  static Vector probabilities(const Vector& scores, size_t row) {
+    Vector softmax;
+    double sum = 0;
+    for (size_t id = 0; id < kVocabulary; ++id) {
+      softmax.push_back(std::exp(scores[row * kVocabulary + id]));
+      sum += softmax.back();
+    }
+    for (double& p : softmax) p /= sum;
+    return softmax;
   }
 
   void expect_definition(TileSize tile, double smoothing) {
@@ -108,6 +135,71 @@ TEST_P(VocabularyLoss, TellsTheLossAndTheBestIdOfEachRow) {
       EXPECT_EQ(told[2 * row + 1], row == 0 ? 40 : best) << row;
     }
     EXPECT_EQ(told[4], 0);  // the row without a target
+  }
+}
+
+// The first id up to which the probabilities sum to more than the random number of the row's token.
+TEST_P(VocabularyLoss, DrawsTheIdAtTheRandomNumberOfTheToken) {
+  const std::vector<int32_t> tokens = {0, 3, 4, 7, 8, 20, 21};
+  const Vector scores = logits();
+  for (uint64_t update = 0; update < 30; ++update) {
+    const SampleDraws draws{.key = {7, 9}, .first_token = update * 100, .tokens = ids(tokens)};
+    for (const auto& [tile, trains] :
+         {std::pair(TileSize{kRows, kVocabulary}, true), {{3, 100}, false}, {{2, 32}, true}}) {
+      const std::vector<int32_t> drawn = sample(draws, tile, trains);
+      for (size_t row = 0; row < kRows; ++row) {
+        if (targets_[row] < 0) {
+          EXPECT_EQ(drawn[row], -1);
+          continue;
+        }
+        const auto words = philox4x32(
+            {static_cast<uint32_t>(update * 100) + static_cast<uint32_t>(tokens[row]), 0, 0, 0},
+            draws.key);
+        double left = words[0] * 0x1p-32 + (words[1] >> 12) * 0x1p-52;
+        int32_t expected = 0;
+        for (const double p : probabilities(scores, row)) {
+          if (p > left) break;
+          left -= p;
+          ++expected;
+        }
+        EXPECT_EQ(drawn[row], expected) << update << " " << row;
+      }
+    }
+  }
+}
+
+TEST_P(VocabularyLoss, DrawsEveryIdAsOftenAsItsProbabilitySays) {
+  constexpr int kDraws = 4000;
+  std::vector<int32_t> tokens(kRows);
+  std::vector<std::vector<double>> counts(kRows, std::vector<double>(kVocabulary));
+  for (int32_t i = 0; i < kRows; ++i) tokens[static_cast<size_t>(i)] = i;
+  for (uint64_t draw = 0; draw < kDraws; ++draw) {
+    const SampleDraws draws{.key = {1, 2}, .first_token = draw * kRows, .tokens = ids(tokens)};
+    const std::vector<int32_t> drawn = sample(draws, {kRows, 64}, /*trains=*/false);
+    for (size_t row = 0; row < kRows; ++row) {
+      if (drawn[row] >= 0) ++counts[row][static_cast<size_t>(drawn[row])];
+    }
+  }
+  for (size_t row = 0; row < kRows; ++row) {
+    if (targets_[row] < 0) continue;
+    const Vector expected = probabilities(logits(), row);
+    double chi_squared = 0, rare = 0, rare_count = 0;
+    int classes = 0;
+    for (size_t id = 0; id < kVocabulary; ++id) {
+      const double mean = kDraws * expected[id];
+      if (mean < 5) {
+        rare += mean;
+        rare_count += counts[row][id];
+        continue;
+      }
+      chi_squared += (counts[row][id] - mean) * (counts[row][id] - mean) / mean;
+      ++classes;
+    }
+    if (rare > 0) chi_squared += (rare_count - rare) * (rare_count - rare) / rare;
+    // Its mean is the number of classes less one (those that are rare are one), and its deviation
+    // the root of twice that.
+    EXPECT_LT(chi_squared, classes + 4 * std::sqrt(2.0 * classes)) << row;
+    EXPECT_GT(classes, 5) << row;
   }
 }
 
