@@ -36,13 +36,13 @@ void CpuEngine::tensors_written() {
     if (first || second) parameters_.mark_all_rows();
   }
   if (network_) return network_->refresh();
-  network_.emplace(options_.config, options_.limits, parameters_, kernels_, options_.loss,
-                   options_.lora);
+  network_ = make_network(options_.config, options_.limits, parameters_, kernels_, options_.loss,
+                          options_.lora);
 }
 
 void CpuEngine::clear_moments() { parameters_.clear_moments(); }
 
-Model& CpuEngine::network() {
+Network& CpuEngine::network() {
   if (!network_) throw Error(Code::kInternal, "the engine's parameters were not written");
   return *network_;
 }
@@ -50,6 +50,7 @@ Model& CpuEngine::network() {
 bool CpuEngine::start_update(std::span<const PackedBatch> micro_batches, const UpdateInputs& inputs,
                              const std::atomic<bool>& stop) {
   step_.begin(inputs);
+  network().begin_update(micro_batches);
   for (const PackedBatch& batch : micro_batches) {
     if (stop) {
       parameters_.clear_gradients();
@@ -77,8 +78,13 @@ std::vector<float> CpuEngine::infer(const PackedBatch& batch, LossSum& loss) {
   // batches.
   state.loss_sum = loss.loss;
   state.examples = loss.weight;
+  state.second_loss_sum = loss.second_loss;
+  state.second_examples = loss.second_weight;
   network().forward(batch, state, Phase::kEvaluation);
-  loss = {.loss = state.loss_sum, .weight = state.examples};
+  loss = {.loss = state.loss_sum,
+          .weight = state.examples,
+          .second_loss = state.second_loss_sum,
+          .second_weight = state.second_examples};
   return network().logits();
 }
 

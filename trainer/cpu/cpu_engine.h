@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "trainer/cpu/cpu_tensors.h"
-#include "trainer/cpu/network/model.h"
+#include "trainer/cpu/network/network.h"
 #include "trainer/cpu/optimizer.h"
 #include "trainer/engine/device.h"
 
@@ -27,7 +27,7 @@ class CpuEngine final : public Engine {
   std::vector<float> infer(const PackedBatch& batch, LossSum& loss) override;
 
  private:
-  Model& network();
+  Network& network();
 
   const EngineInfo info_;
   const EngineOptions options_;
@@ -37,7 +37,7 @@ class CpuEngine final : public Engine {
   std::optional<Optimizer> optimizer_;  // Absent where the engine only infers.
   std::optional<CpuTensors> first_moments_, second_moments_;
   // Made when the parameters are first there, so that weights are packed once.
-  std::optional<Model> network_;
+  std::unique_ptr<Network> network_;
   StepState step_;
   std::deque<UpdateOutcome> outcomes_;  // Of updates that were started and not collected.
 };

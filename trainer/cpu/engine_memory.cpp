@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "trainer/cpu/cpu_engine.h"
-#include "trainer/cpu/network/model.h"
+#include "trainer/cpu/network/network.h"
+#include "trainer/model/generator_config.h"
 
 namespace berth {
 namespace {
@@ -21,9 +22,10 @@ FactoredExtent factored_extent(const EngineOptions& options, Parameters& paramet
 
 ScratchExtent scratch_extent(const EngineOptions& options, Parameters& parameters) {
   const ModelConfig& config = options.config;
+  const ModelConfig second = config.generator ? generator_config(config) : config;
   return {.longest = options.longest,
-          .heads = config.num_attention_heads,
-          .head_size = config.head_size(),
+          .heads = std::max(config.num_attention_heads, second.num_attention_heads),
+          .head_size = std::max(config.head_size(), second.head_size()),
           .positions = 2 * config.relative_span(),
           .factored = factored_extent(options, parameters)};
 }
@@ -35,7 +37,7 @@ EngineMemory engine_memory(const EngineOptions& options, Kernels& kernels) {
       Parameters::plan(parameter_table(options.config, options.lora, options.optimizer.first_depth),
                        options.trains, kernels, one_batch_tokens(options));
   const size_t activations =
-      Model::planned_bytes(options.config, options.limits, parameters, kernels, options.lora);
+      planned_network_bytes(options.config, options.limits, parameters, kernels, options.lora);
   // Includes the packed copies and factors of the handles that the network has asked for.
   const ParameterBytes bytes = parameters.bytes();
   return {.parameters = bytes.values,

@@ -96,14 +96,13 @@ int64_t Masking::mask(const MaskingRound& round, uint64_t sequence, std::span<in
   }
   std::ranges::sort(chosen);
   for (const uint32_t place : chosen) {
-    constexpr double kMasked = 0.8, kReplaced = 0.9;
     int32_t& id = input_ids[place];
     masked.tokens.push_back(first_token + static_cast<int32_t>(place));
     masked.ids.push_back(id);
     const double fate = drawn[place][1] * 0x1p-32;
-    if (fate < kMasked) {
+    if (fate < options_.masked_share) {
       id = mask_id_;
-    } else if (fate < kReplaced) {
+    } else if (fate < options_.masked_share + options_.random_share) {
       id = below(drawn[place][2], roles_.size());
     }
   }

@@ -12,6 +12,8 @@ namespace berth {
 struct MaskingOptions {
   double probability = 0.15;  // the share of a sequence's tokens that the model should predict
   bool whole_words = false;   // all pieces of a word are chosen, or none
+  // The shares of the chosen tokens that become [MASK] and that become a random token.
+  double masked_share = 0.8, random_share = 0.1;
   uint64_t seed = 42;
 };
 
@@ -27,7 +29,8 @@ struct MaskingRound {
 
 // Chooses the tokens that a masked language model should predict, and hides them (Devlin et al.
 // 2018, arXiv:1810.04805, section 3.1): of the chosen tokens 80 % become [MASK], 10 % become a
-// token that is drawn uniformly from the whole vocabulary, and 10 % stay. Everything is a function
+// token that is drawn uniformly from the whole vocabulary, and 10 % stay, unless the options say
+// otherwise. Everything is a function
 // of (seed, round, number of the sequence, place in the sequence) by Philox, so a resumed job masks
 // as an uninterrupted one, and masks do not depend on the order in which sequences come.
 //

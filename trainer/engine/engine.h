@@ -31,6 +31,9 @@ struct EngineInfo {
 // A sum of losses over examples, and the sum of these examples' weights.
 struct LossSum {
   double loss = 0, weight = 0;
+  // The same of a second loss, for tasks with two: their loss is the sum of both means. Which
+  // factor the second mean has is in its sum.
+  double second_loss = 0, second_weight = 0;
 };
 
 enum class StateTensors { kValues, kFirstMoments, kSecondMoments };
@@ -79,8 +82,10 @@ class Engine {
   // The logits of a batch, without dropout, row-major: [B,C] for tasks on sequences, [T,C] for
   // tasks on tokens ([T,2] for answers: start, end). Masked tokens, which are always labelled, have
   // [M,2] instead: the loss of each (0 where it has no label), and the id that the model predicts
-  // for it. So no engine holds the logits of all masked tokens. Adds the loss of a labelled batch
-  // to `loss`. No update may be in flight.
+  // for it. So no engine holds the logits of all masked tokens. Where a generator replaces masked
+  // tokens, there is [T,4]: the discriminator's logit, 1 if the token was replaced or else 0, and
+  // of masked tokens the generator's loss and the id that it predicts, of others 0 and -1. Adds the
+  // loss of a labelled batch to `loss`. No update may be in flight.
   virtual std::vector<float> infer(const PackedBatch& batch, LossSum& loss) = 0;
 };
 

@@ -14,14 +14,16 @@ namespace {
 // each masked token.
 std::vector<size_t> first_rows(const PackedBatch& batch, Task task) {
   std::vector<size_t> first;
+  const HeadRows rows = traits(task).rows;
+  const bool is_of_tokens = rows == HeadRows::kTokens || rows == HeadRows::kReplaced;
   const auto* const masked = std::get_if<PackedBatch::MaskedTokens>(&batch.labels);
   for (size_t b = 0; b < batch.cu_seqlens.size(); ++b) {
     const int32_t token = batch.cu_seqlens[b];
-    if (masked != nullptr) {
+    if (masked != nullptr && !is_of_tokens) {
       const auto found = std::ranges::lower_bound(masked->tokens, token);
       first.push_back(static_cast<size_t>(found - masked->tokens.begin()));
     } else {
-      first.push_back(traits(task).rows == HeadRows::kTokens ? static_cast<size_t>(token) : b);
+      first.push_back(is_of_tokens ? static_cast<size_t>(token) : b);
     }
   }
   return first;
@@ -43,14 +45,17 @@ std::optional<double> run_forward(Engine& engine, Dataset& data, int64_t batch_s
                                   const std::atomic<bool>& stop, const LogitsCallback& logits) {
   LossSum loss;
   std::vector<int64_t> indices;
+  uint64_t tokens = 0;  // before the batch, in the whole data set
   for (int64_t begin = 0; begin < data.size(); begin += batch_size) {
     if (stop) return std::nullopt;
     indices.resize(static_cast<size_t>(std::min(batch_size, data.size() - begin)));
     std::iota(indices.begin(), indices.end(), begin);
-    const PackedBatch batch = pack(data, indices);
+    PackedBatch batch = pack(data, indices);
+    batch.first_token = tokens;
+    tokens += static_cast<uint64_t>(batch.num_tokens());
     hand_out(engine.infer(batch, loss), batch, data.task(), indices, logits);
   }
-  return mean_loss(loss.loss, loss.weight);
+  return mean_loss(loss.loss, loss.weight) + mean_loss(loss.second_loss, loss.second_weight);
 }
 
 std::optional<EvaluationResult> evaluate(Engine& engine, Dataset& data, int64_t batch_size,

@@ -12,6 +12,8 @@ namespace berth {
 inline constexpr std::string_view kModelFolderName = "model";
 // The file in each directory of a job by which the process that writes there holds it.
 inline constexpr std::string_view kLeaseName = "lease.json";
+// The folder of a finished model that holds the generator with which it was pre-trained.
+inline constexpr std::string_view kGeneratorFolderName = "generator";
 
 // The layout of a job directory. This is the only place that knows it:
 //
@@ -24,6 +26,7 @@ inline constexpr std::string_view kLeaseName = "lease.json";
 //     probes/             what probes printed that failed
 //     summaries/          TensorBoard event files: train, eval, probe   (or --summary-dir)
 //     model/              the finished model                     (or --export-dir)
+//     model/generator/    the generator beside which it learnt   (--task electra)
 //     metrics.json        written last of all; says "finished": true
 //     predictions.tsv     written by --mode predict
 //     test_results.tsv    the same in the tutorial's format, if flags ask for it

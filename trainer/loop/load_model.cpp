@@ -8,6 +8,7 @@
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/formats/tfrecord.h"
+#include "trainer/model/generator_config.h"
 #include "trainer/text/load_tokenizer.h"
 #include "trainer/text/no_tokenizer.h"
 #include "trainer/weights/initial_values.h"
@@ -140,10 +141,11 @@ void fill_parameters(ModelFolder& folder, const ModelOptions& options, const Mod
                  folder.name(), " (", report.ignored.front(),
                  report.ignored.size() > 1 ? ", ..." : "", ")"));
   }
-  std::string names;  // without adapters, which are in no model's file
+  std::string names;  // without adapters and a generator, which are in no model's file
   for (const size_t index : report.missing) {
     const ParameterSpec& spec = values.specs()[index];
-    if (!spec.is_adapter) names += (names.empty() ? "" : ", ") + spec.name;
+    const bool is_of_generator = spec.name.starts_with(kGeneratorPrefix);
+    if (!spec.is_adapter && !is_of_generator) names += (names.empty() ? "" : ", ") + spec.name;
   }
   if (!names.empty()) {
     if (head == HeadNeed::kRequired) {

@@ -40,12 +40,15 @@ class CopiedShards {
   ShardSetCheck check_;
 };
 
+Task task_of(const DataRequest& request) { return request.rules.task.value_or(Task::kMaskedLm); }
+
 void require_pre_training(const DataRequest& request) {
-  if (request.rules.task.value_or(Task::kMaskedLm) == Task::kMaskedLm) return;
+  if (traits(task_of(request)).labels == LabelKind::kMaskedId) return;
   throw Error(Code::kBadData,
               cat("holds tokens to pre-train on, which have no labels and no texts for ",
                   task_name(*request.rules.task)),
-              request.path, "give --task mlm without a teacher, or name files of texts");
+              request.path,
+              "give --task mlm without a teacher, or --task electra, or name files of texts");
 }
 
 }  // namespace
@@ -70,7 +73,7 @@ LoadedTable load_token_shards(Storage& storage, const DataRequest& request,
   const auto expected =
       rules.tokenizer_checksum ? std::optional(rules.tokenizer_checksum()) : std::nullopt;
   LoadedTable loaded{.table = std::make_unique<ExampleTable>(),
-                     .task = Task::kMaskedLm,
+                     .task = task_of(request),
                      .columns = {},
                      .name = Uri::parse(request.path).to_string(),
                      .sources = {}};

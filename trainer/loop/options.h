@@ -79,6 +79,13 @@ struct ProbeOptions {
   int64_t samples = 1000;  // the most rows that a probe trains on, and about the most it scores
 };
 
+// Pre-training by replaced-token detection.
+struct ElectraOptions {
+  std::string generator{};  // as ModelOptions::model; empty: a new one, or the finished model's own
+  double generator_hidden_fraction = 0.25;  // of a new one; see scaled_generator()
+  double discriminator_weight = 50;         // see LossOptions
+};
+
 struct OptimizationOptions {
   std::optional<double> learning_rate{};  // the peak; empty: default_learning_rate() (schedule.h)
   ScheduleType lr_scheduler_type = ScheduleType::kLinear;
@@ -146,6 +153,7 @@ struct Settings {
   DataOptions data;
   ModelOptions model;
   DistillationOptions distillation{};
+  ElectraOptions electra{};
   TrainingOptions training;
   ProbeOptions probes{};
   OutputOptions output;

@@ -11,6 +11,7 @@
 #include "storage/whole_file.h"
 #include "trainer/loop/tensorflow_files.h"
 #include "trainer/model/bert_config.h"
+#include "trainer/model/generator_config.h"
 #include "trainer/model/part_names.h"
 #include "trainer/weights/write_tensors.h"
 
@@ -97,10 +98,13 @@ std::string model_card(const ModelConfig& config, const JobMetrics& metrics) {
   return card;
 }
 
-// All tensors, but for the head of a model that is saved as an encoder alone.
+// All tensors, but for a generator, and for the head of a model that is saved as an encoder alone.
 std::vector<SavedTensor> exported_tensors(const ModelConfig& config,
                                           const ParameterTensors& values) {
   std::vector<SavedTensor> tensors = saved_tensors(values);
+  std::erase_if(tensors, [](const SavedTensor& tensor) {
+    return tensor.spec().name.starts_with(kGeneratorPrefix);
+  });
   if (traits(config.task).labels != LabelKind::kVector) return tensors;
   const std::string prefix = base_prefix(config);
   std::erase_if(tensors,

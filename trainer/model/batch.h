@@ -32,7 +32,8 @@ struct PackedBatch {
     bool operator==(const Scores&) const = default;
   };
   // The set of classes of each sequence [B,C]: 1 for each class that belongs to it, else 0. Values
-  // between them are soft targets.
+  // between them are soft targets. An ELECTRA's discriminator is given [T,1]: 1 for each token that
+  // was replaced.
   struct ClassSets {
     std::vector<float> targets;
     bool operator==(const ClassSets&) const = default;

@@ -16,6 +16,11 @@ namespace berth {
 // in embeddings and heads, and in where dropout is applied.
 enum class ModelType { kBert, kRoberta, kXlmRoberta, kDistilBert, kElectra, kAlbert, kDebertaV2 };
 
+// The sizes in which the generator of an ELECTRA differs from its discriminator.
+struct GeneratorSizes {
+  int64_t num_hidden_layers = 0, hidden_size = 0, num_attention_heads = 0, intermediate_size = 0;
+};
+
 // The configuration of a model. Its fields are named as in Hugging Face's config.json, which
 // defines those that have no comment here.
 struct ModelConfig {
@@ -56,6 +61,12 @@ struct ModelConfig {
   // Columns of the logits of LabelKind::kVector, which are chosen by the caller: the hidden size of
   // the teacher.
   int64_t vector_size = 0;
+
+  // For HeadRows::kReplaced, and chosen by the caller: the generator that learns beside the model.
+  std::optional<GeneratorSizes> generator{};
+  // Whether this is that generator: the names of its parameters have a prefix, except for those of
+  // the embeddings, which are the discriminator's (see generator_config.h).
+  bool is_generator = false;
 
   // The text that this was parsed from. Keys that berth does not use are written back from it.
   std::string source_json{};

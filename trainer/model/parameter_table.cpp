@@ -1,5 +1,6 @@
 #include "trainer/model/parameter_table.h"
 
+#include "trainer/model/generator_config.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/part_names.h"
 
@@ -14,8 +15,8 @@ class TableBuilder {
     const EmbeddingNames names = embedding_names(config_);
     const int64_t width = config_.embedding_width();
     matrix(names.word + ".weight", config_.vocab_size, width);
-    // The head of masked tokens multiplies by the whole matrix.
-    table_.back().is_looked_up = traits(config_.task).rows != HeadRows::kMasked;
+    // What predicts masked tokens multiplies by the whole matrix.
+    table_.back().is_looked_up = traits(config_.task).labels != LabelKind::kMaskedId;
     if (!names.position.empty()) {
       matrix(names.position + ".weight", config_.max_position_embeddings, width);
     }
@@ -32,15 +33,15 @@ class TableBuilder {
     if (!names.norm.empty()) layer_norm(names.norm, config_.hidden_size);
   }
 
-  void layer(const LayerNames& names) {
+  void layer(const LayerNames& names, const ModelConfig& config) {
     ++depth_;
-    const int64_t hidden = config_.hidden_size, intermediate = config_.intermediate_size;
+    const int64_t hidden = config.hidden_size, intermediate = config.intermediate_size;
     // The gradients of layers that share parameters are sums of products. So are those of queries
     // and keys that tokens and relative positions share.
-    const bool is_used_once = !shares_parameters(config_, 1);
+    const bool is_used_once = !shares_parameters(config, 1);
     for (const std::string& part : {names.query, names.key, names.value}) {
       matrix(part + ".weight", hidden, hidden);
-      table_.back().is_product = is_used_once && !config_.has_relative_positions();
+      table_.back().is_product = is_used_once && !config.has_relative_positions();
     }
     for (const std::string& part : {names.query, names.key, names.value}) {
       vector(part + ".bias", hidden);
@@ -97,14 +98,33 @@ class TableBuilder {
         break;
       case HeadRows::kMeans:
         break;
-      case HeadRows::kMasked: {
-        const MaskedLmHeadNames names = masked_lm_head_names(config_);
-        dense(names.dense, config_.embedding_width(), hidden);
-        layer_norm(names.norm, config_.embedding_width());
-        vector(names.bias, config_.vocab_size);
-        table_.back().aliases = names.bias_aliases;
+      case HeadRows::kReplaced: {
+        const DetectionHeadNames names = detection_head_names(config_);
+        dense(names.dense, hidden, hidden);
+        classifier(names.prediction, outputs, hidden);
         break;
       }
+      case HeadRows::kMasked:
+        masked_lm_head(config_);
+        break;
+    }
+  }
+
+  // The generator is as deep as the discriminator's head, and all of its gradients are summed: it
+  // is small, and its backward pass is done before that of the discriminator.
+  void generator(const ModelConfig& config) {
+    const size_t first = table_.size();
+    const EmbeddingNames names = embedding_names(config);
+    if (!names.projection.empty()) {
+      dense(names.projection, config.hidden_size, config.embedding_width());
+    }
+    const int64_t depth = depth_;
+    for (int64_t i = 0; i < config.num_hidden_layers; ++i) layer(layer_names(config, i), config);
+    depth_ = depth;
+    masked_lm_head(config);
+    for (size_t i = first; i < table_.size(); ++i) {
+      table_[i].is_product = false;
+      table_[i].depth = depth;
     }
   }
 
@@ -127,6 +147,13 @@ class TableBuilder {
   }
 
  private:
+  void masked_lm_head(const ModelConfig& config) {
+    const MaskedLmHeadNames names = masked_lm_head_names(config);
+    dense(names.dense, config.embedding_width(), config.hidden_size);
+    layer_norm(names.norm, config.embedding_width());
+    vector(names.bias, config.vocab_size);
+    table_.back().aliases = names.bias_aliases;
+  }
   void matrix(const std::string& name, int64_t rows, int64_t columns) {
     add({.name = name, .shape = {rows, columns}});
   }
@@ -174,11 +201,12 @@ std::vector<ParameterSpec> parameter_table(const ModelConfig& config, const Lora
   table.embeddings();
   if (config.has_relative_positions()) table.relative_positions();
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
-    if (!shares_parameters(config, i)) table.layer(layer_names(config, i));
+    if (!shares_parameters(config, i)) table.layer(layer_names(config, i), config);
     if (i == 0 && config.conv_kernel_size > 0) table.convolution();
   }
   if (lora) table.adapters(lora);
   table.head();
+  if (config.generator) table.generator(generator_config(config));
   table.freeze_below(first_depth);
   return table.take();
 }

@@ -19,7 +19,7 @@ struct ParameterSpec {
   std::vector<int64_t> shape;
   Initial initial = Initial::kNormal;
   bool decays = true;         // has weight decay: matrices do, biases and LayerNorm do not
-  bool is_head = false;       // belongs to the head; pretrained files may lack it
+  bool is_head = false;       // of the head or the generator; pretrained files may lack it
   bool is_adapter = false;    // belongs to LoRA's adapters; pretrained files lack it
   bool trains = true;         // training changes it, so it has a gradient and moments
   bool is_looked_up = false;  // an embedding: a batch gives a gradient to the rows of its ids only
@@ -36,9 +36,10 @@ struct ParameterSpec {
   int64_t columns() const { return shape.empty() || shape[0] == 0 ? 0 : elements() / shape[0]; }
 };
 
-// The table of all parameters of the encoder and of the head for the config's task, in the order in
-// which an engine lays them out. Parameters that layers share occur once. Query, key and value of a
-// layer stand next to each other, so that one matrix product computes all three.
+// The table of all parameters of the encoder, of the head for the config's task and of the
+// generator, if there is one, in the order in which an engine lays them out. Parameters that layers
+// share occur once. Query, key and value of a layer stand next to each other, so that one matrix
+// product computes all three.
 std::vector<ParameterSpec> parameter_table(const ModelConfig& config);
 // The table of a training. LoRA's adapters, if any, stand before the head, and only the adapters
 // and the head train. Parameters of a smaller depth than `first_depth` do not train, either. What

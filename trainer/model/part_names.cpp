@@ -1,7 +1,14 @@
 #include "trainer/model/part_names.h"
 
+#include "trainer/model/generator_config.h"
+
 namespace berth {
 namespace {
+
+// What stands before the names of parts that a generator does not share.
+std::string own_prefix(const ModelConfig& config) {
+  return config.is_generator ? std::string(kGeneratorPrefix) : "";
+}
 
 // BERT's names, which RoBERTa and ELECTRA kept.
 LayerNames bert_layer(const std::string& prefix) {
@@ -76,7 +83,7 @@ EmbeddingNames embedding_names(const ModelConfig& config) {
   if (config.type == ModelType::kAlbert) {  // ALBERT projects even if the sizes are equal
     names.projection = base + "encoder.embedding_hidden_mapping_in";
   } else if (config.embedding_width() != config.hidden_size) {
-    names.projection = base + "embeddings_project";
+    names.projection = own_prefix(config) + base + "embeddings_project";
   }
   return names;
 }
@@ -94,7 +101,7 @@ ConvolutionNames convolution_names(const ModelConfig& config) {
 }
 
 LayerNames layer_names(const ModelConfig& config, int64_t layer) {
-  const std::string base = base_prefix(config);
+  const std::string base = own_prefix(config) + base_prefix(config);
   if (config.type == ModelType::kDistilBert) {
     return distilbert_layer(base + "transformer.layer." + std::to_string(layer) + ".");
   }
@@ -134,6 +141,11 @@ std::string token_head_name(const ModelConfig& config) {
   return std::string(traits(config.task).token_head);
 }
 
+DetectionHeadNames detection_head_names(const ModelConfig& config) {
+  return {"discriminator_predictions.dense", "discriminator_predictions.dense_prediction",
+          config.hidden_act};
+}
+
 MaskedLmHeadNames masked_lm_head_names(const ModelConfig& config) {
   switch (config.type) {
     case ModelType::kRoberta:
@@ -146,9 +158,9 @@ MaskedLmHeadNames masked_lm_head_names(const ModelConfig& config) {
     case ModelType::kDistilBert:
       return {"vocab_transform", "vocab_layer_norm", "vocab_projector.bias", {}, config.hidden_act};
     case ModelType::kElectra:
-      return {"generator_predictions.dense",
-              "generator_predictions.LayerNorm",
-              "generator_lm_head.bias",
+      return {own_prefix(config) + "generator_predictions.dense",
+              own_prefix(config) + "generator_predictions.LayerNorm",
+              own_prefix(config) + "generator_lm_head.bias",
               {},
               Activation::kGelu};
     case ModelType::kAlbert:

@@ -59,6 +59,13 @@ struct MaskedLmHeadNames {
 };
 MaskedLmHeadNames masked_lm_head_names(const ModelConfig& config);
 
+// The head of ELECTRA's discriminator: logits = prediction(activation(dense(hidden))).
+struct DetectionHeadNames {
+  std::string dense, prediction;
+  Activation activation;
+};
+DetectionHeadNames detection_head_names(const ModelConfig& config);
+
 // The prefix of the encoder's parameters ("bert."). Names lack it if the encoder was saved without
 // a head.
 std::string base_prefix(const ModelConfig& config);

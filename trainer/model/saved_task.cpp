@@ -20,7 +20,8 @@ std::optional<Task> saved_task(std::string_view class_name, std::string_view pro
                                size_t num_labels) {
   for (const TaskTraits& row : task_table()) {
     if (row.class_suffix == "Model") continue;  // that is an encoder, whose task is still open
-    const bool by_class = !class_name.empty() && class_name.ends_with(row.class_suffix);
+    const bool by_class = !class_name.empty() && class_name.starts_with(row.class_prefix) &&
+                          class_name.ends_with(row.class_suffix);
     const bool fits = row.problem_type.empty()
                           ? by_class
                           : problem_type == row.problem_type && (by_class || class_name.empty());
@@ -39,6 +40,7 @@ void name_score(std::vector<std::string>& labels) {
 std::vector<std::string> saved_labels(Task task, const std::vector<std::string>& labels) {
   const TaskTraits& row = traits(task);
   if (row.has_classes || row.outputs == 0) return labels;
+  if (row.rows == HeadRows::kReplaced) return {};  // transformers' discriminators have no labels
   const bool has_own_names = !labels.empty() && labels != output_labels(task);
   return has_own_names && !row.output_name.empty() ? labels : placeholders(row.outputs);
 }

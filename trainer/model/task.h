@@ -19,6 +19,7 @@ enum class Task {
   kTokenClassification,     // one class for each word
   kQuestionAnswering,       // the span of a context that answers a question
   kMaskedLm,                // the ids of masked tokens
+  kReplacedTokenDetection,  // which tokens a generator, which learns beside the model, replaced
   kEmbeddingDistillation,   // what another model, the teacher, makes of each text
   kTextEmbedding,           // one vector for each text; only for inference, as a teacher does
 };
@@ -51,6 +52,7 @@ enum class HeadRows {
   kSequences,  // the first token of each sequence
   kTokens,     // every token
   kMasked,     // the masked tokens
+  kReplaced,   // every token; a generator replaces the masked ones before the encoder reads them
   kMeans,      // every token, and the logits of a sequence are the mean of its hidden states
 };
 
@@ -94,6 +96,8 @@ struct TaskTraits {
   // ("ForTokenClassification"). For tasks of sequences, it also has a problem_type. A model whose
   // class is "Model" is saved without its head.
   std::string_view class_suffix{}, problem_type{};
+  // Where other architectures have a class of this suffix for another task: how the class begins.
+  std::string_view class_prefix{};
   // The name of the head's only dense layer in transformers' models, where the head reads all
   // tokens. Heads of sequences and of masked tokens are named by the architecture (part_names.h).
   std::string_view token_head{};

@@ -2,6 +2,7 @@
 
 #include <variant>
 
+#include "trainer/model/generator_config.h"
 #include "trainer/model/part_names.h"
 
 namespace berth {
@@ -70,9 +71,18 @@ TrainingFlops training_flops(const ModelConfig& config, const LoraOptions& lora,
       break;
     case HeadRows::kMeans:
       break;
+    case HeadRows::kReplaced:
+      flops.of_token += kWithBothGradients * hidden * (hidden + 1);
+      break;
     case HeadRows::kMasked:
       flops.of_masked_token = kWithBothGradients * embedding * (hidden + vocabulary);
       break;
+  }
+  if (config.generator) {
+    const TrainingFlops generator = training_flops(generator_config(config), {}, 0);
+    flops.of_token += generator.of_token;
+    flops.of_squared_length += generator.of_squared_length;
+    flops.of_masked_token += generator.of_masked_token;
   }
   return flops;
 }

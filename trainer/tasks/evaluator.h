@@ -23,7 +23,8 @@ struct ClassScore {
 // What an evaluation reports beside the loss.
 struct TaskScores {
   std::map<std::string, double> metrics{};  // those of metric_names()
-  // The accuracy of always predicting the most frequent class, where texts have one class.
+  // The accuracy of always predicting the most frequent class, where texts have one class or tokens
+  // are replaced.
   std::optional<double> majority_rate{};
   std::vector<ClassScore> classes{};
   // [true class][predicted class]. Empty unless texts have one class, of at most kMostInMatrix.
@@ -38,7 +39,7 @@ class Evaluator {
 
   // Adds the logits of the features at `index`. Called for each feature of the data set, in order.
   // The logits are [C]; of words [tokens,C]; of questions [tokens,2]; of masked tokens what
-  // Engine::infer() returns for them, [masked tokens,2].
+  // Engine::infer() returns for them, [masked tokens,2], or [tokens,4] where they are replaced.
   virtual void add(int64_t index, std::span<const float> logits) = 0;
   // Called once, after the last add().
   virtual TaskScores finish() = 0;

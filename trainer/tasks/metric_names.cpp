@@ -13,7 +13,7 @@ std::vector<std::string> metric_names(Task task, int64_t num_classes) {
 }
 
 bool is_error_metric(const std::string& metric) {
-  return metric == kLossName || metric == "mse" || metric == "perplexity";
+  return metric == kLossName || metric == "mse" || metric == "perplexity" || metric == "disc_loss";
 }
 
 std::string checked_metric(const std::string& name, const std::vector<std::string>& metrics,

@@ -59,4 +59,8 @@ std::unique_ptr<PredictionLines> make_answer_lines(Dataset& data, const Labels& 
 std::unique_ptr<Evaluator> make_masked_evaluator(Dataset& data, const Labels& labels,
                                                  const AnswerOptions& answers);
 
+// Which tokens a generator replaced, under the masks of evaluation. The data set is masked.
+std::unique_ptr<Evaluator> make_replaced_evaluator(Dataset& data, const Labels& labels,
+                                                   const AnswerOptions& answers);
+
 }  // namespace berth

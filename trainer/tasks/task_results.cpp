@@ -61,6 +61,14 @@ constexpr TaskResults kTable[] = {
          },
      .evaluator = make_masked_evaluator,
      .lines = nullptr},
+    {.task = Task::kReplacedTokenDetection,
+     .metric_names =
+         [](int64_t) {
+           return Names{"disc_accuracy", "disc_auc",        "disc_precision", "disc_recall",
+                        "disc_loss",     "masked_accuracy", "perplexity"};
+         },
+     .evaluator = make_replaced_evaluator,
+     .lines = nullptr},
     {.task = Task::kEmbeddingDistillation,
      .metric_names = [](int64_t) { return Names{"cosine_similarity"}; },
      .evaluator = make_vector_evaluator,

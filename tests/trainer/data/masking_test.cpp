@@ -102,6 +102,13 @@ TEST(Masking, ChoosesFifteenPercentAndHidesEightyTenTen) {
   expect_shares(Masking(word_pieces(), {}));
 }
 
+TEST(Masking, HidesInOtherSharesWhereTheOptionsSaySo) {
+  const Masking masking(word_pieces(), {.masked_share = 0.85, .random_share = 0});
+  const Counts counts = count(masking, 512, 1e6);
+  EXPECT_NEAR(counts.masked / counts.chosen, 0.85, 3e-3);
+  EXPECT_EQ(counts.other, 0);
+}
+
 TEST(Masking, ChoosesWholeWordsInTheSameShares) {
   expect_shares(Masking(word_pieces(), {.whole_words = true}));
 }

@@ -100,6 +100,41 @@ TEST(Evaluator, CountsTheMaskedTokensThatThePredictionHits) {
   EXPECT_NEAR(told.metrics.at("perplexity"), std::exp(2.0), 1e-9);
 }
 
+// Six tokens, two of them masked. The first of these was replaced and the second drawn as it was.
+TEST(Evaluator, JudgesTheDiscriminatorAndTheGenerator) {
+  const LetterTokenizer tokenizer;
+  const Masking masking(tokenizer, {.probability = 0.5});
+  OneRow row(Task::kReplacedTokenDetection,
+             {{.input_ids = {1, 3, 4, 5, 6, 2}, .token_type_ids = {}}});
+  row.data->mask_with(masking);
+  std::vector<int32_t> ids = {1, 3, 4, 5, 6, 2};
+  PackedBatch::MaskedTokens masked;
+  masking.mask(MaskingRound::of_evaluation(), 0, ids, 0, masked);
+  ASSERT_EQ(masked.ids.size(), 2u);
+  std::vector<float> logits;
+  for (int32_t t = 0; t < 6; ++t) {
+    if (t == masked.tokens[0]) {
+      logits.insert(logits.end(), {2, 1, 1, static_cast<float>(masked.ids[0])});
+    } else if (t == masked.tokens[1]) {
+      logits.insert(logits.end(), {3, 0, 3, 28});  // suspected wrongly
+    } else {
+      logits.insert(logits.end(), {-1, 0, 0, -1});
+    }
+  }
+  const TaskScores told = scores(row, {}, {logits});
+  EXPECT_NEAR(told.metrics.at("disc_accuracy"), 5.0 / 6, 1e-9);
+  EXPECT_EQ(told.metrics.at("disc_precision"), 0.5);
+  EXPECT_EQ(told.metrics.at("disc_recall"), 1);
+  EXPECT_NEAR(told.metrics.at("disc_auc"), 0.8, 1e-9);  // one of five originals is above
+  EXPECT_NEAR(
+      told.metrics.at("disc_loss"),
+      (std::log1p(std::exp(-2.0)) + std::log1p(std::exp(3.0)) + 4 * std::log1p(std::exp(-1.0))) / 6,
+      1e-6);
+  EXPECT_EQ(told.metrics.at("masked_accuracy"), 0.5);
+  EXPECT_NEAR(told.metrics.at("perplexity"), std::exp(2.0), 1e-9);
+  EXPECT_NEAR(told.majority_rate.value(), 5.0 / 6, 1e-9);
+}
+
 TEST(Evaluator, OnlyWordsWithATagCount) {
   OneRow words(Task::kTokenClassification, {{.input_ids = {1, 5, 6, 2},
                                              .token_type_ids = {0, 0, 0, 0},

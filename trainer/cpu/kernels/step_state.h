@@ -37,6 +37,8 @@ struct StepState {
   UpdateInputs inputs{};
   uint64_t first_token = 0, first_sequence = 0;
   double loss_sum = 0, examples = 0;
+  // The second loss of tasks that have two, in evaluation. In training there is one sum of both.
+  double second_loss_sum = 0, second_examples = 0;
   double squares = 0;        // of the summed gradient's elements
   double grad_norm = 0;      // as in UpdateOutcome
   float gradient_scale = 0;  // by which the optimizer multiplies the summed gradient

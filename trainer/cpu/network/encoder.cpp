@@ -80,17 +80,25 @@ int64_t Encoder::depth_of(size_t i) const {
 void Encoder::allocate_layers(Arena& arena, const BatchLimits& limits, int64_t most_picked) {
   const int64_t tokens = limits.tokens;
   const size_t begin = arena.position();
-  const Tensor kept = arena.make(DType::kI8, {static_cast<int64_t>(parameters_.kept_bytes())});
-  parameters_.keep_products(kept.data);
-  arena.go_back(begin);
+  if (!config_.is_generator) {
+    const Tensor kept = arena.make(DType::kI8, {static_cast<int64_t>(parameters_.kept_bytes())});
+    parameters_.keep_products(kept.data);
+    arena.go_back(begin);
+  }
   for (size_t i = layers_.size(); i-- > 0;) {
     if (recomputes_) arena.go_back(begin);  // an earlier layer needs no less than a later one
-    arena.go_on_to(begin + parameters_.kept_bytes(depth_of(i)));
+    arena.go_on_to(begin + kept_bytes(depth_of(i)));
     const int64_t rows = is_last(i) && most_picked > 0 ? std::min(most_picked, tokens) : tokens;
     layers_[i].attention.allocate(arena, tokens, rows);
     layers_[i].feed_forward.allocate(arena, rows);
   }
-  arena.go_on_to(begin + parameters_.kept_bytes());
+  arena.go_on_to(begin + kept_bytes(0));
+}
+
+// The bytes of the kept gradients that backward makes at `depth` and deeper. A generator's are all
+// summed, and those in the table are the discriminator's.
+size_t Encoder::kept_bytes(int64_t depth) const {
+  return config_.is_generator ? 0 : parameters_.kept_bytes(depth);
 }
 
 // The tokens whose rows a layer computes; null: all tokens.

@@ -43,6 +43,7 @@ class Encoder {
   Tensor forward_layer(const StepContext& step, size_t i);
   void restore_layer(const StepContext& step, size_t i);
 
+  size_t kept_bytes(int64_t depth) const;
   void allocate_layers(Arena& arena, const BatchLimits& limits, int64_t most_picked);
 
   const ModelConfig& config_;

@@ -26,6 +26,8 @@ class Head {
   virtual Tensor forward(const StepContext& step, Tensor hidden) = 0;
   // To be called after a forward of a labelled batch in training. Overwrites dhidden [R,H].
   virtual void backward(const StepContext& step, Tensor dhidden) = 0;
+  // The ids that the last forward drew for masked tokens, int32 [M]; null if it draws none.
+  virtual Tensor samples() const { return {}; }
 };
 
 // The head of tasks on sequences (classes, scores or sets of classes). It reads the first token of
@@ -42,8 +44,16 @@ std::unique_ptr<Head> make_token_head(const ModelConfig& config, Parameters& par
 // The head of masked language models. It reads the M masked tokens, whose logits [M,V] are
 // norm(activation(dense(hidden))) word^T + bias. `word` are the word embeddings of the encoder
 // (Press and Wolf 2017, arXiv:1608.05859). The logits exist in tiles only, so forward takes a
-// labelled batch and returns [M,2]: the loss of each token and the id that the model predicts.
+// labelled batch and returns [M,2]: the loss of each token and the id that the model predicts. A
+// generator's head also draws an id for each token (samples()); the draws of evaluation are the
+// same whatever the seed.
 std::unique_ptr<Head> make_masked_lm_head(const ModelConfig& config, Parameters& parameters,
+                                          Kernels& kernels);
+
+// The head of ELECTRA's discriminator (Clark et al. 2020, arXiv:2003.10555). It reads every token:
+// logits [T,1] = prediction(activation(dense(hidden))), which are positive where it takes the token
+// for replaced. It has no dropout.
+std::unique_ptr<Head> make_detection_head(const ModelConfig& config, Parameters& parameters,
                                           Kernels& kernels);
 
 // The head of text embeddings. It reads every token: the logits [B,H] are the mean of the hidden

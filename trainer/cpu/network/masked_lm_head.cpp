@@ -1,3 +1,4 @@
+#include "storage/base/philox.h"
 #include "trainer/cpu/network/heads.h"
 #include "trainer/cpu/network/layer_norm.h"
 #include "trainer/cpu/network/linear.h"
@@ -5,6 +6,9 @@
 
 namespace berth {
 namespace {
+
+constexpr uint32_t kSamplingPurpose = 0x73616d70;  // no dropout site has these numbers
+constexpr uint32_t kEvaluationSamplingPurpose = 0x73616d71;
 
 class MaskedLmHead final : public Head {
  public:
@@ -29,6 +33,7 @@ class MaskedLmHead final : public Head {
     const TileSize tile = Kernels::vocabulary_tile(rows, config_.vocab_size);
     tile_ = arena.make(DType::kF32, {tile.rows, tile.columns});
     predictions_ = arena.make(DType::kF32, {rows, 2});
+    if (config_.is_generator) all_samples_ = arena.make(DType::kI32, {rows});
   }
 
   Tensor forward(const StepContext& step, Tensor hidden) override {
@@ -44,9 +49,10 @@ class MaskedLmHead final : public Head {
       outputs.dw = word_.gradient();
       outputs.dbias = bias_.gradient();
     }
+    if (config_.is_generator) outputs.samples = samples_ = all_samples_.first(rows);
     kernels_.vocabulary_cross_entropy(
-        {normalized, bias_.value(), step.batch.labels, step.batch.weights}, word_.weight(),
-        step.label_smoothing, step.state, outputs);
+        {normalized, bias_.value(), step.batch.labels, step.batch.weights, draws(step)},
+        word_.weight(), step.label_smoothing, step.state, outputs);
     return predictions;
   }
 
@@ -60,7 +66,17 @@ class MaskedLmHead final : public Head {
                                Into::kOverwrite);
   }
 
+  Tensor samples() const override { return samples_; }
+
  private:
+  static SampleDraws draws(const StepContext& step) {
+    const UpdateInputs& inputs = step.state.inputs;
+    return {.key = step.training ? philox_key(inputs.seed, inputs.step, kSamplingPurpose)
+                                 : philox_key(0, 0, kEvaluationSamplingPurpose),
+            .first_token = step.state.first_token,
+            .tokens = step.batch.masked};
+  }
+
   const ModelConfig& config_;
   const MaskedLmHeadNames names_;
   Kernels& kernels_;
@@ -70,8 +86,9 @@ class MaskedLmHead final : public Head {
   Parameter& bias_;
   Tensor hidden_;                                      // [M,H], the input of the last forward
   Tensor pre_, activated_, normalized_, dnormalized_;  // [M,E]
-  Tensor tile_;         // of the logits [M,V], which are never in memory as a whole
-  Tensor predictions_;  // [M,2]
+  Tensor tile_;                   // of the logits [M,V], which are never in memory as a whole
+  Tensor predictions_;            // [M,2]
+  Tensor all_samples_, samples_;  // int32 [M], of a generator; those of the last forward
 };
 
 }  // namespace

@@ -52,7 +52,9 @@ void Model::allocate(Arena& arena, const BatchLimits& limits) {
   cu_seqlens_ = arena.make(DType::kI32, {limits.sequences + 1});
   labels_ = arena.make(DType::kI32, {std::max(limits.tokens, limits.sequences)});
   masked_ = arena.make(DType::kI32, {limits.most_masked()});
-  targets_ = arena.make(DType::kF32, {limits.sequences, config_.num_outputs()});
+  const bool detects = traits(config_.task).rows == HeadRows::kReplaced;
+  targets_ =
+      arena.make(DType::kF32, {detects ? limits.tokens : limits.sequences, config_.num_outputs()});
   teacher_ = arena.make(DType::kF32, {limits.sequences, config_.num_outputs()});
   ends_ = arena.make(DType::kI32, {limits.sequences});
   weights_ = arena.make(DType::kF32, {labels_.rows()});
@@ -88,7 +90,8 @@ void Model::upload_labels(const PackedBatch& batch) {
     copy_in(tensor, host.data());
   };
   const auto put_targets = [this](const std::vector<float>& host) {
-    batch_.targets = targets_.first(batch_.num_sequences);
+    const bool detects = traits(config_.task).rows == HeadRows::kReplaced;
+    batch_.targets = targets_.first(detects ? batch_.num_tokens : batch_.num_sequences);
     assert(host.size() == static_cast<size_t>(batch_.targets.elements()));
     copy_in(batch_.targets, host.data());
   };
@@ -140,6 +143,13 @@ void Model::backward(StepState& state) {
 }
 
 void Model::refresh() { parameters_.refresh(); }
+
+std::vector<int32_t> Model::samples() const {
+  const Tensor drawn = head_->samples();
+  std::vector<int32_t> host(static_cast<size_t>(drawn.elements()));
+  if (!host.empty()) copy_out(drawn, host.data());
+  return host;
+}
 
 std::vector<float> Model::logits() const {
   std::vector<float> host(static_cast<size_t>(logits_.elements()));

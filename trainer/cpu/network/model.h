@@ -5,18 +5,16 @@
 
 #include "trainer/cpu/network/encoder.h"
 #include "trainer/cpu/network/heads.h"
+#include "trainer/cpu/network/network.h"
 #include "trainer/model/loss_options.h"
 
 namespace berth {
-
-// kTraining applies dropout and saves activations for backward; kEvaluation does neither.
-enum class Phase { kTraining, kEvaluation };
 
 // An encoder with the head of the config's task, over packed batches. Activations are one block of
 // memory, whose size is known when the model is built. Gradients that Parameters keep as products
 // lie in the same block and are valid until the next forward. Borrows config, parameters and
 // kernels. Not thread-safe.
-class Model {
+class Model final : public Network {
  public:
   // `lora` is what the parameter table was made with. Throws kMemory where the activations of a
   // batch of `limits` do not fit.
@@ -27,27 +25,26 @@ class Model {
   static size_t planned_bytes(const ModelConfig& config, const BatchLimits& limits,
                               Parameters& planned, Kernels& kernels, const LoraOptions& lora = {});
 
-  // Adds the loss of a labelled batch to the state. The batch must lie inside the limits, and its
-  // labels must be of the config's task. Throws kBadData where the embeddings lack an id.
-  void forward(const PackedBatch& batch, StepState& state, Phase phase);
-  // Computes the gradients of the last forward's batch, which must have been labelled and in
-  // kTraining.
-  void backward(StepState& state);
-  // Packs the weights again. To be called after parameters have changed.
-  void refresh();
+  // The layers without activations, for an owner of several models that share memory. Forward may
+  // be called after allocate() was called with an arena that has memory.
+  Model(const ModelConfig& config, Parameters& parameters, Kernels& kernels, LossOptions loss,
+        const LoraOptions& lora);
+  void allocate(Arena& arena, const BatchLimits& limits);
+
+  void forward(const PackedBatch& batch, StepState& state, Phase phase) override;
+  void backward(StepState& state) override;
+  void refresh() override;
 
   // The logits of the last forward, row-major: [B,C] or [T,C]. Question answering has [T,2]: start,
   // end. Masked tokens have [M,2]: the loss, and the id that is predicted.
-  std::vector<float> logits() const;
+  std::vector<float> logits() const override;
+  // The ids that a generator drew for the masked tokens of the last forward [M]; -1 for a token
+  // without a label.
+  std::vector<int32_t> samples() const;
 
   size_t activation_bytes() const { return activations_.size_bytes(); }
 
  private:
-  // Makes the layers, without activations.
-  Model(const ModelConfig& config, Parameters& parameters, Kernels& kernels, LossOptions loss,
-        const LoraOptions& lora);
-
-  void allocate(Arena& arena, const BatchLimits& limits);
   void upload(const PackedBatch& batch);
   void upload_labels(const PackedBatch& batch);
   StepContext context(StepState& state, bool training) const;

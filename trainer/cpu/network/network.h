@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "trainer/cpu/kernels/kernels.h"
+#include "trainer/cpu/parameters.h"
+#include "trainer/model/batch.h"
+#include "trainer/model/config.h"
+#include "trainer/model/lora.h"
+#include "trainer/model/loss_options.h"
+
+namespace berth {
+
+// kTraining applies dropout and saves activations for backward; kEvaluation does neither.
+enum class Phase { kTraining, kEvaluation };
+
+// What an engine computes, over packed batches: a model, or several that learn together. Borrows
+// config, parameters and kernels. Not thread-safe.
+class Network {
+ public:
+  virtual ~Network() = default;
+
+  // Called with all micro-batches of an update, before the first of them.
+  virtual void begin_update(std::span<const PackedBatch>) {}
+  // Adds the loss of a labelled batch to the state. The batch must lie inside the limits, and its
+  // labels must be of the config's task. In training, it may already add to gradients. Throws
+  // kBadData where the embeddings lack an id.
+  virtual void forward(const PackedBatch& batch, StepState& state, Phase phase) = 0;
+  // Computes the gradients of the last forward's batch, which must have been labelled and in
+  // kTraining.
+  virtual void backward(StepState& state) = 0;
+  // Packs the weights again. To be called after parameters have changed.
+  virtual void refresh() = 0;
+
+  // The logits of the last forward, as Engine::infer() describes them.
+  virtual std::vector<float> logits() const = 0;
+};
+
+// The network of the config's task. `lora` is what the parameter table was made with. Throws
+// kMemory where the activations of a batch of `limits` do not fit.
+std::unique_ptr<Network> make_network(const ModelConfig& config, const BatchLimits& limits,
+                                      Parameters& parameters, Kernels& kernels, LossOptions loss,
+                                      const LoraOptions& lora);
+
+// The bytes of its activations, without their memory. `planned` is a plan of the parameters, and
+// has the handles of all layers afterwards.
+size_t planned_network_bytes(const ModelConfig& config, const BatchLimits& limits,
+                             Parameters& planned, Kernels& kernels, const LoraOptions& lora);
+
+}  // namespace berth

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "trainer/cpu/network/model.h"
+#include "trainer/cpu/network/network.h"
+
+namespace berth {
+
+// Pre-training by replaced-token detection (Clark et al. 2020, arXiv:2003.10555). The generator, a
+// masked language model, predicts the masked tokens of a batch, and one id is drawn for each from
+// its softmax. The discriminator reads the batch with these ids in place of the masked tokens, and
+// tells for every token, special ones included, whether it was replaced; an id that is drawn as it
+// was counts as original. The loss is the generator's mean over masked tokens plus
+// LossOptions::discriminator_weight times the discriminator's mean over tokens. No gradient flows
+// from the discriminator through the drawn ids, so the generator is done with a batch before the
+// discriminator begins: its backward pass is a part of forward(), and both use the same memory.
+//
+// Batches are those of masked language models. A token weighs what the masked tokens of its
+// sequence weigh, or 1 if there are none.
+class ReplacedTokenModel final : public Network {
+ public:
+  // `config` is the discriminator's, with a generator.
+  ReplacedTokenModel(const ModelConfig& config, const BatchLimits& limits, Parameters& parameters,
+                     Kernels& kernels, LossOptions loss = {});
+  static size_t planned_bytes(const ModelConfig& config, const BatchLimits& limits,
+                              Parameters& planned, Kernels& kernels);
+
+  // Finds the factor between the two sums of the update's losses, whose means are added.
+  void begin_update(std::span<const PackedBatch> micro_batches) override;
+  // The dropout of the generator is another than that of the discriminator. In evaluation, the
+  // drawn ids depend on the batch's first_token and on nothing else that may change.
+  void forward(const PackedBatch& batch, StepState& state, Phase phase) override;
+  void backward(StepState& state) override;
+  void refresh() override;
+  // [T,4]: the discriminator's logit, which is positive if it takes the token for replaced; 1 if
+  // the token was replaced, else 0; and of masked tokens the generator's loss and the id that it
+  // finds most likely, of others 0 and -1.
+  std::vector<float> logits() const override;
+
+  // What the discriminator read in the last forward: the ids, and which of them were replaced.
+  const PackedBatch& replaced() const { return replaced_; }
+
+ private:
+  ReplacedTokenModel(const ModelConfig& config, Parameters& parameters, Kernels& kernels,
+                     LossOptions loss);
+  void allocate(Arena& arena, const BatchLimits& limits);
+  void replace(const PackedBatch& batch, double scale);
+
+  const ModelConfig generator_config_;
+  const double weight_;  // of the discriminator's loss
+  Parameters& parameters_;
+  Model generator_, discriminator_;
+  Memory activations_;
+  double token_scale_ = 0;  // by which the discriminator's sum is multiplied in this update
+  PackedBatch replaced_;
+  PackedBatch::MaskedTokens masked_;  // of the last forward
+  std::vector<float> predictions_;    // [M,2]
+};
+
+}  // namespace berth

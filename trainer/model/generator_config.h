@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "trainer/model/config.h"
+
+namespace berth {
+
+// Pre-training by replaced-token detection (Clark et al. 2020, arXiv:2003.10555) trains two
+// networks: a generator, which is a masked language model, and the discriminator, which is the
+// model itself. Both are in one parameter table. The generator has the discriminator's embeddings,
+// their normalization included, as google-research/electra has it; its other parameters have names
+// of their own.
+
+// The beginning of the names of the generator's own parameters.
+inline constexpr std::string_view kGeneratorPrefix = "generator.";
+
+// The sizes of a generator with as many layers, whose hidden size, heads and intermediate size are
+// this fraction of the discriminator's, rounded, and at least 1. The hidden size is a multiple of
+// the heads: there are fewer heads where it would not be.
+GeneratorSizes scaled_generator(const ModelConfig& discriminator, double fraction);
+
+// The sizes of a generator that was saved with this configuration. Throws kUsage, naming the key,
+// where it does not fit the discriminator: another architecture, vocabulary, embedding size,
+// number of positions or of token types.
+GeneratorSizes saved_generator(const ModelConfig& discriminator, const ModelConfig& generator);
+
+// The configuration of the generator that `discriminator.generator` describes, for the task of
+// masked language models.
+ModelConfig generator_config(const ModelConfig& discriminator);
+
+// The name of a parameter of the generator in a file that holds the generator alone, which
+// transformers loads as ElectraForMaskedLM; "" for the name of a parameter of the discriminator
+// alone.
+std::string name_in_generator_file(const ModelConfig& discriminator, std::string_view name);
+
+}  // namespace berth
