@@ -82,6 +82,9 @@ print(type(AutoTokenizer.from_pretrained('$work/job/model')).__name__, 'loads')"
 echo "== a small model of every architecture from transformers and back"
 build/peers-torch/bin/python tests/peers/check_exported.py build/release/berth
 
+echo "== a discriminator and its generator in transformers and back"
+build/peers-torch/bin/python tests/peers/check_electra.py build/release/berth
+
 echo "== LoRA adapters in PEFT"
 build/peers-torch/bin/python tests/peers/check_adapter.py build/release/berth
 

@@ -136,6 +136,15 @@ void check_lora(const Settings& settings) {
   }
 }
 
+void check_generator(const Settings& settings) {
+  const bool trains = settings.mode == Mode::kTrain || settings.mode == Mode::kTrainAndEval;
+  if (!trains || settings.electra.generator.empty() || settings.model.init != Init::kRandom) return;
+  throw Error(Code::kUsage,
+              "the generator's embeddings are those of the model, and --init random makes them "
+              "noise",
+              "--generator", "leave one of the two out");
+}
+
 void check_seeds(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
   if (settings.training.seeds == 1) return;
@@ -192,6 +201,7 @@ void check_settings(const CommandLine& command_line) {
   check_places(settings.output);
   check_evaluations(settings);
   check_lora(settings);
+  check_generator(settings);
   check_seeds(command_line);
   check_probes(settings);
   check_dry_run(command_line);

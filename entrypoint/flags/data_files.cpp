@@ -17,7 +17,8 @@ namespace {
 }  // namespace
 
 bool prepares_corpus(const DataOptions& data, Mode mode) {
-  return mode == Mode::kPrepare && is_named(Task::kMaskedLm, data.task);
+  return mode == Mode::kPrepare && (is_named(Task::kMaskedLm, data.task) ||
+                                    is_named(Task::kReplacedTokenDetection, data.task));
 }
 
 void complete_data_files(DataOptions& data, Mode mode) {

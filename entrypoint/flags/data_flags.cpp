@@ -108,10 +108,11 @@ std::vector<Flag> masking_flags() {
   using enum FlagGroup;
   return {
       {"mlm-probability",
-       {"masked-lm-prob"},
+       {"masked-lm-prob", "mask-prob"},
        kData,
        "The share of tokens that a masked language model should predict. Of these, 80 % become "
-       "[MASK], 10 % become a random token and 10 % stay, anew in every epoch.",
+       "[MASK], 10 % become a random token and 10 % stay, anew in every epoch. With --task electra "
+       "85 % become [MASK] and 15 % stay.",
        real_value(data_option(&DataOptions::mlm_probability), kFraction)},
       {"whole-word-masking",
        {"do-whole-word-mask"},

@@ -7,6 +7,8 @@ auto distillation(auto member) {
   return place(&CommandLine::settings, &Settings::distillation, &DistillationOptions::loss, member);
 }
 
+auto electra(auto member) { return place(&CommandLine::settings, &Settings::electra, member); }
+
 }  // namespace
 
 std::vector<Flag> model_flags() {
@@ -41,6 +43,27 @@ std::vector<Flag> model_flags() {
        "What divides the logits of teacher and student before their probabilities are compared.",
        real_value(distillation(&DistillationLoss::temperature),
                   {0, 1000, false, true, "a number above 0, at most 1000"})},
+      {"generator",
+       {},
+       kModel,
+       "For --task electra: the generator to go on with, in any form that --model takes, such as "
+       "JOB_DIR/model/generator. Its embeddings are those of the model.",
+       text_value("PATH", electra(&ElectraOptions::generator)),
+       "a new generator, or the finished model's own"},
+      {"generator-hidden-fraction",
+       {"generator-hidden-size"},
+       kModel,
+       "For --task electra: the hidden size, heads and intermediate size of a new generator, as a "
+       "fraction of the discriminator's.",
+       real_value(electra(&ElectraOptions::generator_hidden_fraction),
+                  {0, 1, false, true, "a number above 0, at most 1"})},
+      {"discriminator-weight",
+       {"disc-weight"},
+       kModel,
+       "For --task electra: what the discriminator's loss is multiplied by before the generator's "
+       "is added.",
+       real_value(electra(&ElectraOptions::discriminator_weight),
+                  {0, 1e6, true, true, "a number from 0 to 1e6"})},
       {"init",
        {},
        kModel,

@@ -62,6 +62,13 @@ LoraOptions EarlierJob::lora() const {
           .target_modules = setting("lora-target-modules")};
 }
 
+ElectraOptions EarlierJob::electra(ElectraOptions options) const {
+  if (options.generator.empty()) options.generator = setting("generator");
+  const double fraction = number("generator-hidden-fraction");
+  if (fraction > 0) options.generator_hidden_fraction = fraction;
+  return options;
+}
+
 Task EarlierJob::task() const {
   // A job's record may also hold a task that no flag can name.
   for (const TaskTraits& row : task_table()) {

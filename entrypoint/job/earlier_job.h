@@ -28,6 +28,8 @@ class EarlierJob {
   const std::vector<std::string>& labels() const { return labels_; }
   LoraOptions lora() const;  // describes the adapters in its checkpoints
   Task task() const;
+  // The generator of the job, if it had one. What `options` names comes first.
+  ElectraOptions electra(ElectraOptions options) const;
   int64_t vector_size() const { return vector_size_; }  // ModelConfig::vector_size
 
   Uri model() const;        // the directory of its finished model

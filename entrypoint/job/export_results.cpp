@@ -6,7 +6,10 @@
 #include "storage/base/text.h"
 #include "storage/store_object.h"
 #include "storage/whole_file.h"
+#include "trainer/loop/job_directory.h"
 #include "trainer/model/config.h"
+#include "trainer/model/generator_config.h"
+#include "trainer/model/generator_tensors.h"
 #include "trainer/model/lora.h"
 #include "trainer/weights/merge_adapters.h"
 #include "trainer/weights/peft_files.h"
@@ -56,6 +59,10 @@ void export_results(Storage& storage, const Settings& settings, const Uri& direc
   }
   const ParameterTensors& whole = merged ? *merged : values;
   export_model(storage, directory, model.config, whole, dtype, *model.tokenizer, metrics);
+  if (model.config.generator) {
+    export_model(storage, directory / kGeneratorFolderName, generator_config(model.config),
+                 GeneratorTensors(model.config, whole), dtype, *model.tokenizer, metrics);
+  }
   if (output.export_format == ExportFormat::kTensorflow) {
     export_tensorflow(storage, directory, model.config, whole);
   }

@@ -1,5 +1,6 @@
 #include "entrypoint/job/finished_model.h"
 
+#include "entrypoint/job/generator.h"
 #include "entrypoint/job/labelled_data.h"
 #include "entrypoint/job/preflight.h"
 #include "entrypoint/job/training_memory.h"
@@ -37,6 +38,7 @@ FinishedModel::FinishedModel(Job& job)
       folder_(checked_storage(job, settings()), settings().model),
       model_(describe_model(folder_, settings().model, settings().data)) {
   complete_task(sources(), name(), model_.config);
+  generator_ = finished_generator(job, settings(), model_.config);
   program_bytes_ = program_bytes();
   device_ = make_device(job);  // after that, because it knows itself what a plugin takes
 }
@@ -65,6 +67,10 @@ void FinishedModel::make_engine(const EngineOptions& options) {
   fill_parameters(folder_, settings().model, config(), settings().training.seed,
                   compute_threads(settings()), engine_->tensors(StateTensors::kValues),
                   HeadNeed::kRequired);
+  if (generator_) {
+    fill_generator(*generator_, config(), compute_threads(settings()),
+                   engine_->tensors(StateTensors::kValues));
+  }
   engine_->tensors_written();
 }
 

@@ -44,7 +44,8 @@ class FinishedModel {
   const ResolvedJob resolved_;
   ModelFolder folder_;
   ModelDescription model_;
-  size_t program_bytes_ = 0;  // as program_bytes() counts them
+  std::unique_ptr<ModelFolder> generator_;  // null: the task has none
+  size_t program_bytes_ = 0;                // as program_bytes() counts them
   std::unique_ptr<Device> device_;
   std::unique_ptr<Engine> engine_;
   int64_t sequences_ = 0;  // The largest batch that the engine has room for.

@@ -36,9 +36,13 @@ std::unique_ptr<FeatureMaker> maker_of(const LoadedTable& loaded, Task task,
 std::unique_ptr<Masking> masking_of(Task task, const Settings& settings,
                                     const Tokenizer& tokenizer) {
   if (traits(task).labels != LabelKind::kMaskedId) return nullptr;
-  const MaskingOptions options{.probability = settings.data.mlm_probability,
-                               .whole_words = settings.data.whole_word_masking,
-                               .seed = settings.training.seed};
+  MaskingOptions options{.probability = settings.data.mlm_probability,
+                         .whole_words = settings.data.whole_word_masking,
+                         .seed = settings.training.seed};
+  if (traits(task).rows == HeadRows::kReplaced) {  // as google-research/electra masks
+    options.masked_share = 0.85;
+    options.random_share = 0;
+  }
   return std::make_unique<Masking>(tokenizer, options);
 }
 

@@ -120,6 +120,9 @@ void preflight(Storage& storage, const Settings& settings) {
   checks.add("model", model, [&settings](Storage& where, const Uri& uri) {
     if (!is_in_archive(where, uri)) require_model(where, settings.model);
   });
+  checks.add("generator", settings.electra.generator, [](Storage& where, const Uri& uri) {
+    if (!is_in_archive(where, uri)) require_model(where, {.model = uri.to_string()});
+  });
   checks.add("model-config", settings.model.model_config, check_file);
   checks.add("vocab-file", settings.model.vocab_file, check_file);
   if (trains || settings.mode == Mode::kPredict) {

@@ -117,6 +117,7 @@ Settings resolve_export(const Settings& asked, const EarlierJob& earlier) {
   Settings settings = asked;
   settings.model = earlier.first_model(asked.model);
   settings.training.optimization.lora = earlier.lora();
+  settings.electra = earlier.electra(asked.electra);
   return settings;
 }
 

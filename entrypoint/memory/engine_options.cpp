@@ -22,7 +22,7 @@ OptimizerOptions optimizer_options(const OptimizationOptions& options) {
 BatchLimits limits_for(const Settings& settings, const ModelConfig& config, bool training,
                        int64_t most_examples) {
   BatchLimits limits = batch_limits(settings, training, most_examples);
-  if (traits(config.task).rows == HeadRows::kMasked) {
+  if (traits(config.task).labels == LabelKind::kMaskedId) {
     limits.masked =
         Masking::most_masked(settings.data.mlm_probability, limits.tokens, limits.sequences);
   }
@@ -38,7 +38,8 @@ EngineOptions training_engine(const Settings& settings, const ModelConfig& confi
           .lora = optimization.lora,
           .optimizer = optimizer_options(optimization),
           .loss = {.label_smoothing = optimization.label_smoothing,
-                   .distillation = settings.distillation.loss},
+                   .distillation = settings.distillation.loss,
+                   .discriminator_weight = settings.electra.discriminator_weight},
           .limits = limits_for(settings, config, /*training=*/true, most_examples),
           .micro_batches = settings.training.gradient_accumulation_steps,
           .update_tokens = update_tokens(settings),
@@ -49,6 +50,7 @@ EngineOptions inference_engine(const Settings& settings, const ModelConfig& conf
                                int64_t most_examples) {
   return {.config = config,
           .trains = false,
+          .loss = {.discriminator_weight = settings.electra.discriminator_weight},
           .limits = limits_for(settings, config, /*training=*/false, most_examples),
           .longest = settings.data.max_seq_length};
 }

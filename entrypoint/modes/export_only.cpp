@@ -4,6 +4,7 @@
 
 #include "entrypoint/job/earlier_job.h"
 #include "entrypoint/job/export_results.h"
+#include "entrypoint/job/generator.h"
 #include "entrypoint/job/preflight.h"
 #include "entrypoint/job/resolve_settings.h"
 #include "entrypoint/modes/conversion.h"
@@ -31,6 +32,7 @@ void export_checkpoint(Job& job, const EarlierJob& earlier, CheckpointStore& che
   model.config.task = earlier.task();
   model.config.labels = earlier.labels();
   model.config.vector_size = earlier.vector_size();
+  settle_generator(job, settings, model.config);
   require_exportable(settings, model.config);
   if (settings.output.export_adapter && !lora) {
     throw Error(Code::kUsage, "the job trained no adapter", "--export-adapter",

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "entrypoint/job/export_results.h"
+#include "entrypoint/job/generator.h"
 #include "entrypoint/job/preflight.h"
 #include "entrypoint/job/training_memory.h"
 #include "storage/base/checksum.h"
@@ -79,6 +80,7 @@ TrainingInputs read_inputs(const Job& job) {
   model.config.task = rows.task;
   model.config.labels = rows.labels;
   job.stop_point();
+  std::unique_ptr<ModelFolder> generator = settle_generator(job, settings, model.config);
   std::unique_ptr<Teacher> teacher;
   if (!settings.distillation.teacher.empty()) {
     teacher = std::make_unique<Teacher>(job, settings, rows.task, rows.labels);
@@ -89,6 +91,7 @@ TrainingInputs read_inputs(const Job& job) {
           .folder = std::move(folder),
           .model = std::move(model),
           .rows = std::move(rows),
+          .generator = std::move(generator),
           .teacher = std::move(teacher),
           .probes = std::move(probes),
           .program_bytes = program};

@@ -22,8 +22,9 @@ struct TrainingInputs {
   std::unique_ptr<ModelFolder> folder;  // the model's files; its parameters are not read yet
   ModelDescription model;               // its configuration has the task and the labels of the rows
   TrainingRows rows;
-  std::unique_ptr<Teacher> teacher;   // null: there is none
-  std::unique_ptr<JobProbes> probes;  // null: there are none
+  std::unique_ptr<ModelFolder> generator;  // what --generator names; null: nothing
+  std::unique_ptr<Teacher> teacher;        // null: there is none
+  std::unique_ptr<JobProbes> probes;       // null: there are none
   size_t program_bytes;  // the memory of the process without the rows; see program_bytes()
 
   size_t target_bytes() const;  // the memory that the teacher's outputs take

@@ -4,6 +4,7 @@
 
 #include "entrypoint/flags/flags.h"
 #include "entrypoint/flags/help.h"
+#include "entrypoint/job/generator.h"
 #include "entrypoint/memory/engine_options.h"
 #include "entrypoint/platform/machine_description.h"
 #include "entrypoint/platform/process_name.h"
@@ -37,6 +38,7 @@ JobRecord make_record(const Job& job, const TrainingInputs& inputs, const Engine
   if (rows.eval) add(rows.eval->sources);
   if (rows.mismatched) add(rows.mismatched->sources);
   add(inputs.folder->sources());
+  if (inputs.generator) add(inputs.generator->sources());
   if (inputs.teacher) add(inputs.teacher->sources());
   return record;
 }
@@ -83,6 +85,9 @@ TrainingRun::TrainingRun(Job& job, const JobDirectory& directory, TrainingInputs
   } else if (inputs.settings().model.init == Init::kPretrained) {
     // Reads the model's file even if a checkpoint is restored, because the record has its checksum.
     if (const auto file = inputs.folder->parameters()) file->verify();
+    if (inputs.generator) {
+      if (const auto file = inputs.generator->parameters()) file->verify();
+    }
   }
   settle_record();
 }
@@ -107,6 +112,9 @@ void TrainingRun::fill(ParameterTensors& values) {
   const Settings& settings = inputs_.settings();
   fill_parameters(*inputs_.folder, settings.model, inputs_.model.config, settings.training.seed,
                   compute_threads(settings), values);
+  if (inputs_.generator) {
+    fill_generator(*inputs_.generator, inputs_.model.config, compute_threads(settings), values);
+  }
 }
 
 // Throws kIncompatible if the checkpoints or job.json belong to another job. Writes job.json if
