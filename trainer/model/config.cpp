@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "storage/base/error.h"
 #include "storage/base/json.h"
@@ -236,9 +237,19 @@ std::string to_config_json(const ModelConfig& config, DType dtype) {
   object["dtype"] = torch_dtype_name(dtype);
   OrderedJson id2label = OrderedJson::object(), label2id = OrderedJson::object();
   const std::vector<std::string> labels = saved_labels(config.task, config.labels);
+  // operator[] would compare each key with all before it.
+  auto& ids_to_names = id2label.get_ref<OrderedJson::object_t&>();
+  auto& names_to_ids = label2id.get_ref<OrderedJson::object_t&>();
+  std::unordered_map<std::string_view, size_t>
+      places;  // of the names; the last id of a name counts
   for (size_t id = 0; id < labels.size(); ++id) {
-    id2label[std::to_string(id)] = labels[id];
-    label2id[labels[id]] = id;
+    ids_to_names.emplace_back(std::to_string(id), labels[id]);
+    const auto [place, is_new] = places.try_emplace(labels[id], names_to_ids.size());
+    if (is_new) {
+      names_to_ids.emplace_back(labels[id], id);
+    } else {
+      names_to_ids.begin()[static_cast<std::ptrdiff_t>(place->second)].second = id;
+    }
   }
   object["id2label"] = id2label;
   object["label2id"] = label2id;
