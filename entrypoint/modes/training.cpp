@@ -41,6 +41,7 @@ void run_training(Job& job) {
   TrainingRun run(job, directory, inputs, plan, *device);
   data.ask_teacher(job.storage, directory.teacher());
   const TrainResult result = run.train(data);
+  inputs.probes.reset();  // removes their directory before the job counts as finished
   write_results(job, directory, inputs, plan, run.engine(), result);
 }
 
