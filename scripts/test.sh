@@ -73,9 +73,10 @@ step "benches build" build release benches
 step "size" show_sizes
 step "scripts/train-local.sh" train_twice
 if [ $tsan = yes ]; then
-  # A pool of one thread has no data races, and the dev step above has run its tests.
+  # A pool of one thread has no data races. Seven of ten seeds of random faults, and statistics over ten million tokens, would find
+  # no more races. The dev step above has run all of these.
   step "tsan: the threaded tests" build_and_test tsan threaded_tests --label-regex threaded \
-    --exclude-regex '_1_threads( |$)'
+    --exclude-regex '_1_threads( |$)|RandomFaults\..*/[3-9]|^Masking\.Chooses'
 else
   skip "tsan" "--no-tsan"
 fi
