@@ -6,7 +6,8 @@
 #
 # 1. The text is downloaded and compared with the texts on which the encoder is judged (scripts/fetch-pretraining-text.sh).
 # 2. berth cleans it, and learns a vocabulary of 8,192 pieces from it.
-# 3. berth distils all-MiniLM-L6-v2 (Apache-2.0, from a package of the Python Package Index) into 4 layers of 256, first on short texts and then on longer ones.
+# 3. berth distils all-MiniLM-L6-v2 (Apache-2.0, from a package of the Python Package Index) into 4 layers of 256, first on short
+#    texts and then on longer ones.
 #
 # These variables point at mirrors or at copies:
 #   BERTH_TEXT     a folder that scripts/fetch-pretraining-text.sh has filled

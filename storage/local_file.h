@@ -11,7 +11,8 @@
 
 namespace berth {
 
-// Internal parts of local_storage. Every `path` is a local path, and every Error names it.
+// What local_storage is made of; others use it for local paths that are no stored objects. Every
+// `path` is a local path, and every Error names it.
 
 // A hash of (inode, size, mtime in ns). Never 0, because 0 means "absent" in a precondition.
 Generation generation_of(const struct ::stat& status);

@@ -1,5 +1,7 @@
 #include "entrypoint/flags/data_files.h"
 
+#include <optional>
+
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/storage.h"
@@ -17,8 +19,8 @@ namespace {
 }  // namespace
 
 bool prepares_corpus(const DataOptions& data, Mode mode) {
-  return mode == Mode::kPrepare && (is_named(Task::kMaskedLm, data.task) ||
-                                    is_named(Task::kReplacedTokenDetection, data.task));
+  const std::optional<Task> task = find_task(data.task);
+  return mode == Mode::kPrepare && task && traits(*task).labels == LabelKind::kMaskedId;
 }
 
 void complete_data_files(DataOptions& data, Mode mode) {

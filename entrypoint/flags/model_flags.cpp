@@ -26,8 +26,7 @@ std::vector<Flag> model_flags() {
        kModel,
        "A model to learn from (distillation), in any form that --model takes. With --task mlm the "
        "encoder learns the teacher's embedding of each text: the mean of its last hidden states. "
-       "Else "
-       "the teacher is a fine-tuned model with the same labels, whose outputs are learnt.",
+       "Else the teacher is a fine-tuned model with the same labels, whose outputs are learnt.",
        text_value("PATH", place(&CommandLine::settings, &Settings::distillation,
                                 &DistillationOptions::teacher)),
        "none"},

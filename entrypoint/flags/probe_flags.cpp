@@ -24,8 +24,7 @@ std::vector<Flag> probe_flags() {
        {},
        kSaving,
        "For pre-training: fine-tune the encoder as it is so far on these labelled rows and tell "
-       "the "
-       "scores, before the first update, at intervals and at the end. FILE is what "
+       "the scores, before the first update, at intervals and at the end. FILE is what "
        "--train-data-file takes, and TASK what --task takes. Training waits meanwhile, and its "
        "result is the same as without probes.",
        probe_value(),

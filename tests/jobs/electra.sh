@@ -30,14 +30,7 @@ done
 [ -e whole/model/generator/vocab.txt ] || fail "the generator has no tokenizer"
 
 # Killed at any moment and started again, the job ends with the same bits.
-for delay in 0.1 0.3 0.6 1.0; do
-  "$berth" "${flags[@]}" --job-dir killed >/dev/null 2>err.txt &
-  pid=$!
-  sleep $delay
-  kill -9 $pid 2>/dev/null
-  wait $pid 2>/dev/null
-done
-expect 0 finished "${flags[@]}" --job-dir killed
+survives_kills killed "${flags[@]}"
 for model in model model/generator; do
   cmp -s whole/$model/model.safetensors killed/$model/model.safetensors || fail "the weights of $model differ after kills"
 done

@@ -26,6 +26,20 @@ finish() {
   exit $((failures != 0))
 }
 
+# survives_kills JOB FLAGS...: runs a job of JOB four times, kills it sooner or later, and then lets it finish.
+survives_kills() {
+  local job=$1 delay pid
+  shift
+  for delay in 0.1 0.3 0.6 1.0; do
+    "$berth" "$@" --job-dir "$job" >/dev/null 2>err.txt &
+    pid=$!
+    sleep $delay
+    kill -9 $pid 2>/dev/null
+    wait $pid 2>/dev/null
+  done
+  expect 0 finished "$@" --job-dir "$job"
+}
+
 # expect CODE 'part of the sentence' ARGUMENTS...: runs berth and checks its exit code and the JSON object in its last line.
 expect() {
   local code=$1 says=$2

@@ -20,14 +20,7 @@ for tensor in bert.embeddings.word_embeddings.weight cls.predictions.bias cls.pr
 done
 
 # Killed at any moment and started again, the job ends with the same bits.
-for delay in 0.1 0.3 0.6 1.0; do
-  "$berth" "${flags[@]}" --job-dir killed >/dev/null 2>err.txt &
-  pid=$!
-  sleep $delay
-  kill -9 $pid 2>/dev/null
-  wait $pid 2>/dev/null
-done
-expect 0 finished "${flags[@]}" --job-dir killed
+survives_kills killed "${flags[@]}"
 cmp -s whole/model/model.safetensors killed/model/model.safetensors || fail "the weights differ after kills"
 
 # Evaluation has the same masks whatever the seed.

@@ -13,10 +13,8 @@ class MaskedEvaluator final : public Evaluator {
 
   void add(int64_t index, std::span<const float> logits) override {
     const Features& features = data_.features(index);
-    std::vector<int32_t> input_ids = features.input_ids;
-    PackedBatch::MaskedTokens masked;
-    data_.masking()->mask(MaskingRound::of_evaluation(), static_cast<uint64_t>(index), input_ids, 0,
-                          masked);
+    const PackedBatch::MaskedTokens masked =
+        masked_in_evaluation(*data_.masking(), index, features);
     const auto weight = static_cast<double>(features.weight);
     for (size_t m = 0; m < masked.ids.size(); ++m) {
       loss_ += weight * static_cast<double>(logits[2 * m]);
@@ -37,6 +35,14 @@ class MaskedEvaluator final : public Evaluator {
 };
 
 }  // namespace
+
+PackedBatch::MaskedTokens masked_in_evaluation(const Masking& masking, int64_t index,
+                                               const Features& features) {
+  std::vector<int32_t> input_ids = features.input_ids;
+  PackedBatch::MaskedTokens masked;
+  masking.mask(MaskingRound::of_evaluation(), static_cast<uint64_t>(index), input_ids, 0, masked);
+  return masked;
+}
 
 std::unique_ptr<Evaluator> make_masked_evaluator(Dataset& data, const Labels&,
                                                  const AnswerOptions&) {

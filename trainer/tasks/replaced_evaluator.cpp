@@ -19,10 +19,8 @@ class ReplacedEvaluator final : public Evaluator {
     const auto weight = static_cast<double>(features.weight);
     const size_t tokens = features.input_ids.size();
     for (size_t t = 0; t < tokens; ++t) add_token(logits.subspan(4 * t, 4), weight);
-    std::vector<int32_t> input_ids = features.input_ids;
-    PackedBatch::MaskedTokens masked;
-    data_.masking()->mask(MaskingRound::of_evaluation(), static_cast<uint64_t>(index), input_ids, 0,
-                          masked);
+    const PackedBatch::MaskedTokens masked =
+        masked_in_evaluation(*data_.masking(), index, features);
     for (size_t m = 0; m < masked.ids.size(); ++m) {
       const float* const row = &logits[4 * static_cast<size_t>(masked.tokens[m])];
       generator_loss_ += weight * static_cast<double>(row[2]);

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "trainer/data/dataset.h"
+#include "trainer/data/masking.h"
 #include "trainer/metrics/classification.h"
 #include "trainer/tasks/evaluator.h"
 #include "trainer/tasks/predictions.h"
@@ -54,6 +56,10 @@ std::unique_ptr<Evaluator> make_answer_evaluator(Dataset& data, const Labels& la
                                                  const AnswerOptions& answers);
 std::unique_ptr<PredictionLines> make_answer_lines(Dataset& data, const Labels& labels,
                                                    const AnswerOptions& answers);
+
+// The tokens of a row that evaluation masks, numbered from 0 in the row, and their ids.
+PackedBatch::MaskedTokens masked_in_evaluation(const Masking& masking, int64_t index,
+                                               const Features& features);
 
 // The masked tokens of each sequence, under the masks of evaluation. The data set is masked.
 std::unique_ptr<Evaluator> make_masked_evaluator(Dataset& data, const Labels& labels,
