@@ -15,19 +15,23 @@
 namespace berth {
 namespace {
 
-// The flags that say how rows are read. A model must read rows as it did when it was trained.
-constexpr std::array<std::string_view, 10> kReadingFlags = {"task",
+// The flags that say how rows are read, masked and scored. A model must read rows as it did when it
+// was trained, and its losses compare only where masking and weights are the same.
+constexpr std::array<std::string_view, 13> kReadingFlags = {"task",
                                                             "text-column",
                                                             "text-pair-column",
                                                             "label-column",
                                                             "max-seq-length",
+                                                            "mlm-probability",
+                                                            "whole-word-masking",
+                                                            "discriminator-weight",
                                                             "doc-stride",
                                                             "n-best-size",
                                                             "max-answer-length",
                                                             "version-2-with-negative",
                                                             "null-score-diff-threshold"};
 
-// Copies from `earlier` the flags of how rows are read, unless they were given.
+// Copies from `earlier` kReadingFlags, unless they were given.
 void take_over_reading(const EarlierJob& earlier, CommandLine& command_line) {
   std::string taken;
   for (const Flag& flag : flag_table()) {
@@ -38,7 +42,7 @@ void take_over_reading(const EarlierJob& earlier, CommandLine& command_line) {
     flag.value.set(command_line, value);
     taken += cat(taken.empty() ? "" : " ", "--", flag.name, " ", value);
   }
-  if (!taken.empty()) log_info(cat("rows are read as the job was trained: ", taken));
+  if (!taken.empty()) log_info(cat("taken over from the job: ", taken));
 }
 
 // The job whose finished model is meant. It is the job in --job-dir, unless --model names another

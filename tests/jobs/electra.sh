@@ -12,7 +12,7 @@ sed 's/"model_type": "bert"/"model_type": "electra", "embedding_size": 64/; s/Be
 small=(--task electra --train-data-file texts.jsonl --init random --model-config electra.json --vocab-file "$tiny/vocab.txt"
   --max-seq-length 32 --threads 2)
 flags=("${small[@]}" --batch-size 8 --max-steps 20 --save-steps 4 --eval-steps 10 --learning-rate 1e-3 --warmup-steps 5
-  --validation-split 0.2 --whole-word-masking)
+  --validation-split 0.2 --whole-word-masking --mlm-probability 0.25 --discriminator-weight 20)
 
 expect 0 finished "${flags[@]}" --job-dir whole
 for metric in loss perplexity masked_accuracy disc_loss disc_accuracy disc_auc disc_precision disc_recall majority_rate; do
@@ -35,8 +35,19 @@ for model in model model/generator; do
   cmp -s whole/$model/model.safetensors killed/$model/model.safetensors || fail "the weights of $model differ after kills"
 done
 
-# Evaluation has the same masks and draws whatever the seed. Batches of another size round otherwise, and change no more than that.
-scores() { expect 0 finished --mode eval --eval-data-file texts.jsonl --job-dir whole --max-seq-length 32 --threads 2 "$@"; }
+# Evaluation masks and weighs as the job did, unless it is told otherwise.
+scores() { expect 0 finished --mode eval --eval-data-file texts.jsonl --job-dir whole --threads 2 "$@"; }
+loss() { grep '"loss"' out.txt; }
+scores
+taken=$(loss)
+scores --max-seq-length 32 --whole-word-masking --mlm-probability 0.25 --discriminator-weight 20
+[ -n "$taken" ] && [ "$(loss)" = "$taken" ] || fail "--mode eval does not mask and weigh as the job did"
+for other in '--mlm-probability 0.15' --no-whole-word-masking '--discriminator-weight 50'; do
+  scores $other
+  [ "$(loss)" = "$taken" ] && fail "$other has no effect on --mode eval"
+done
+
+# It has the same masks and draws whatever the seed. Batches of another size round otherwise, and change no more than that.
 scores
 grep -E 'disc_accuracy|perplexity' out.txt >first.txt
 [ -s first.txt ] || fail "--mode eval tells no accuracy"

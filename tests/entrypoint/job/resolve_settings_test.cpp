@@ -22,9 +22,12 @@ class ResolveSettingsTest : public testing::Test {
 
   // Writes a finished job whose length differs from the default, and its model.
   std::string finished_job() {
-    write_text(scratch_ / "job.json",
-               R"({"settings": {"model": "first", "max-seq-length": "32", "label-column": "kind"},
-                   "labels": ["no", "yes"], "task": "sequence_classification"})");
+    return finished_job(
+        R"({"settings": {"model": "first", "max-seq-length": "32", "label-column": "kind"},
+            "labels": ["no", "yes"], "task": "sequence_classification"})");
+  }
+  std::string finished_job(const std::string& record) {
+    write_text(scratch_ / "job.json", record);
     std::filesystem::create_directory(in_scratch("model"));
     write_text(scratch_ / "model/config.json", "{}");
     return in_scratch(".");
@@ -71,6 +74,23 @@ TEST_F(ResolveSettingsTest, EvaluationTakesTheJobsModelAndReadsRowsAsItDid) {
   EXPECT_EQ(job.settings.model.model, (Uri::parse(directory) / "model").to_string());
   EXPECT_EQ(job.settings.data.max_seq_length, 32);
   EXPECT_EQ(job.sources.eval.rules.columns.label, "kind");
+}
+
+TEST_F(ResolveSettingsTest, EvaluationMasksAndWeighsAsTheJobDid) {
+  const std::string directory = finished_job(
+      R"({"settings": {"task": "electra", "mlm-probability": "0.3", "whole-word-masking": "true",
+                       "discriminator-weight": "20"}, "labels": []})");
+  const std::vector<std::string> asked = {"--mode", "eval",      "--eval-data-file",
+                                          "a.txt",  "--job-dir", directory};
+  const Settings taken = resolve(asked).settings;
+  EXPECT_EQ(taken.data.mlm_probability, 0.3);
+  EXPECT_TRUE(taken.data.whole_word_masking);
+  EXPECT_EQ(taken.electra.discriminator_weight, 20);
+  std::vector<std::string> otherwise = asked;
+  otherwise.insert(otherwise.end(), {"--mlm-probability", "0.1", "--no-whole-word-masking"});
+  const Settings given = resolve(otherwise).settings;
+  EXPECT_EQ(given.data.mlm_probability, 0.1);
+  EXPECT_FALSE(given.data.whole_word_masking);
 }
 
 TEST_F(ResolveSettingsTest, AFlagBeatsTheEarlierJob) {
