@@ -4,6 +4,7 @@
 
 #include "entrypoint/job/preflight.h"
 #include "entrypoint/job/text_files.h"
+#include "entrypoint/modes/tokenizer_progress.h"
 #include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
@@ -16,10 +17,9 @@
 namespace berth {
 namespace {
 
-void say_what_was_read(const TrainedTokenizer& trained, size_t files) {
-  const TextStatistics& text = trained.text;
+void say_what_was_read(const TextStatistics& text, uint64_t distinct_words, size_t files) {
   log_info(cat("read ", human_bytes(text.bytes), " of text in ", counted(text.rows, "row"), " of ",
-               counted(files, "file"), ": ", counted(trained.distinct_words, "distinct word")));
+               counted(files, "file"), ": ", counted(distinct_words, "distinct word")));
   if (text.malformed > 0) {
     log_warning(cat(counted(text.malformed, "malformed sequence"),
                     " of bytes, which are not UTF-8, were read as U+FFFD"));
@@ -54,19 +54,30 @@ void run_tokenizer_training(Job& job) {
   options.lowercase = settings.model.do_lower_case;
   TextFiles files(job.storage, settings.data.train_data_file, settings.data.text_column,
                   settings.data.text_pair_column);
+  TokenizerProgress progress;
   const auto read = [&](TextBlock& block) {
     job.stop_point();
-    return files.next(block);
+    if (!files.next(block)) return false;
+    progress.on_texts(block.rows(), block.bytes.size());
+    return true;
   };
+  const TokenizerObserver observer{.on_words =
+                                       [&](const TextStatistics& text, uint64_t distinct_words) {
+                                         say_what_was_read(text, distinct_words, files.size());
+                                       },
+                                   .on_pieces =
+                                       [&](size_t pieces, size_t goal) {
+                                         job.stop_point();
+                                         progress.on_pieces(pieces, goal);
+                                       }};
   ThreadPool pool(compute_threads(settings));
   TrainedTokenizer trained;
   try {
-    trained = train_tokenizer(read, options, pool);
+    trained = train_tokenizer(read, options, pool, observer);
   } catch (const Error& error) {
     if (!error.where().empty()) throw;
     throw error.at(settings.data.train_data_file);
   }
-  say_what_was_read(trained, files.size());
   if (trained.vocab_size < vocab_size_of(options)) {
     log_warning(cat("the vocabulary has ", trained.vocab_size, " pieces and not ",
                     vocab_size_of(options), ", because no other pair occurs ",

@@ -1,7 +1,6 @@
 #include "entrypoint/training/teacher.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <span>
@@ -10,6 +9,7 @@
 #include "entrypoint/job/labelled_data.h"
 #include "entrypoint/job/training_memory.h"
 #include "entrypoint/memory/engine_options.h"
+#include "entrypoint/report/log_pace.h"
 #include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
@@ -86,26 +86,12 @@ std::vector<float> of_length_one(std::span<const float> vector) {
   return scaled;
 }
 
-// Logs now and then how far the teacher is.
-class TextsDone {
- public:
-  explicit TextsDone(int64_t texts) : texts_(texts) {}
-
-  void on_text(int64_t done) {
-    const Clock::time_point now = Clock::now();
-    if (now - last_ < std::chrono::seconds(30)) return;
-    last_ = now;
-    const std::chrono::duration<double> elapsed = now - start_;
-    log_info(cat("teacher: ", done, " of ", counted(texts_, "text"), ", ",
-                 static_cast<int64_t>(static_cast<double>(done) / elapsed.count()), " a second"));
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  const int64_t texts_;
-  const Clock::time_point start_ = Clock::now();
-  Clock::time_point last_ = start_;
-};
+// Logs how far the teacher is, where that is due.
+void log_progress(LogPace& pace, int64_t done, int64_t texts) {
+  if (!pace.is_due()) return;
+  const auto rate = static_cast<int64_t>(pace.rate(static_cast<double>(done)));
+  log_info(cat("teacher: ", done, " of ", counted(texts, "text"), ", ", rate, " a second"));
+}
 
 }  // namespace
 
@@ -166,13 +152,13 @@ void Teacher::run(const LoadedTable& loaded, const std::vector<uint32_t>& rows, 
                            {.program = program_bytes(), .tables = 0, .most_examples = data.size()},
                            *device);
   const std::unique_ptr<Engine> engine = make_engine(*device, data.size());
-  TextsDone progress(data.size());
+  LogPace pace;
   const std::optional<double> finished =
       run_forward(*engine, data, settings.training.eval_batch_size, job_.stop,
                   [&](int64_t index, std::span<const float> logits) {
                     targets.set(data.row(index), target_of(logits));
                     saved.save(rows, done + static_cast<size_t>(index) + 1, targets);
-                    progress.on_text(index + 1);
+                    log_progress(pace, index + 1, data.size());
                   });
   if (!finished) throw_stopped();
 }

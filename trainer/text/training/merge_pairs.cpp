@@ -126,11 +126,13 @@ class MergeTrainer {
 }  // namespace
 
 std::vector<std::pair<int32_t, int32_t>> merge_pairs(SymbolWords words, size_t most_pieces,
-                                                     uint64_t min_frequency, PieceList& pieces) {
+                                                     uint64_t min_frequency, PieceList& pieces,
+                                                     const OnPieces& on_pieces) {
   MergeTrainer trainer(std::move(words));
   std::vector<std::pair<int32_t, int32_t>> merges;
   const uint64_t least = std::max<uint64_t>(1, min_frequency);
   for (uint32_t number; pieces.size() < most_pieces && trainer.next(least, number);) {
+    if (on_pieces) on_pieces(pieces.size(), most_pieces);
     const auto [left, right] = trainer.pair(number);
     merges.emplace_back(left, right);
     trainer.merge(number, pieces.join(left, right));

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "trainer/text/training/on_pieces.h"
 #include "trainer/text/training/piece_list.h"
 
 namespace berth {
@@ -29,7 +30,9 @@ struct SymbolWords {
 // A pair knows the words that it occurs in, so a merge looks at these words only. A priority queue
 // finds the most frequent pair; an entry of it is corrected when it comes up (like the BpeTrainer
 // of `tokenizers`). Uses and empties `words`. Returns the merges in order, as pairs of ids.
+// Calls `on_pieces` before each merge.
 std::vector<std::pair<int32_t, int32_t>> merge_pairs(SymbolWords words, size_t most_pieces,
-                                                     uint64_t min_frequency, PieceList& pieces);
+                                                     uint64_t min_frequency, PieceList& pieces,
+                                                     const OnPieces& on_pieces = {});
 
 }  // namespace berth

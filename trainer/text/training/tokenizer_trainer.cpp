@@ -27,16 +27,16 @@ std::unique_ptr<TrainingWords> words_of(const TokenizerTrainingOptions& options)
 }
 
 TrainedVocabulary train_on(ShardedWordTable words, const TokenizerTrainingOptions& options,
-                           ThreadPool& pool) {
+                           ThreadPool& pool, const OnPieces& on_pieces) {
   switch (options.type) {
     case TokenizerType::kBpe:
-      return train_byte_level(std::move(words), options);
+      return train_byte_level(std::move(words), options, on_pieces);
     case TokenizerType::kUnigram:
-      return train_unigram(std::move(words), options, pool);
+      return train_unigram(std::move(words), options, pool, on_pieces);
     case TokenizerType::kWordPiece:
       break;
   }
-  return train_wordpiece(std::move(words), options);
+  return train_wordpiece(std::move(words), options, on_pieces);
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ void require_room(int64_t vocab_size, size_t num_special, size_t num_characters)
 }
 
 TrainedTokenizer train_tokenizer(const ReadTexts& read, const TokenizerTrainingOptions& options,
-                                 ThreadPool& pool) {
+                                 ThreadPool& pool, const TokenizerObserver& observer) {
   if (options.type != TokenizerType::kWordPiece && options.lowercase.value_or(false)) {
     throw Error(Code::kUsage, "only wordpiece makes text lower case", "--do-lower-case",
                 "leave this flag out, or use --tokenizer-type wordpiece");
@@ -77,7 +77,8 @@ TrainedTokenizer train_tokenizer(const ReadTexts& read, const TokenizerTrainingO
     throw Error(Code::kBadData, "the texts hold no word to train a tokenizer on", "",
                 "give files with text");
   }
-  TrainedVocabulary vocabulary = train_on(std::move(words), options, pool);
+  if (observer.on_words) observer.on_words(trained.text, trained.distinct_words);
+  TrainedVocabulary vocabulary = train_on(std::move(words), options, pool, observer.on_pieces);
   trained.files = std::move(vocabulary.files);
   trained.vocab_size = vocabulary.size;
   return trained;

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
 #include "storage/base/thread_pool.h"
 #include "trainer/text/tokenizer.h"
+#include "trainer/text/training/on_pieces.h"
 #include "trainer/text/training/text_block.h"
 #include "trainer/text/training/word_counts.h"
 
@@ -32,10 +34,18 @@ struct TrainedTokenizer {
   TextStatistics text;
 };
 
+// Hears how far the training is, from the thread that trains. What its functions throw ends the
+// training. Either may be empty.
+struct TokenizerObserver {
+  // All texts were read and their words counted.
+  std::function<void(const TextStatistics& text, uint64_t distinct_words)> on_words{};
+  OnPieces on_pieces{};
+};
+
 // Trains a tokenizer on the texts. The files are the same whatever the number of threads. Throws
 // kBadData if the texts hold no word, and kUsage if the vocabulary is too small for the special
 // tokens and the characters, or if `lowercase` is set and the type has no lower case.
 TrainedTokenizer train_tokenizer(const ReadTexts& read, const TokenizerTrainingOptions& options,
-                                 ThreadPool& pool);
+                                 ThreadPool& pool, const TokenizerObserver& observer = {});
 
 }  // namespace berth

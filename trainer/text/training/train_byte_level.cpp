@@ -51,8 +51,8 @@ SymbolWords cut_into_bytes(ShardedWordTable words, const std::array<int32_t, 256
 
 }  // namespace
 
-TrainedVocabulary train_byte_level(ShardedWordTable words,
-                                   const TokenizerTrainingOptions& options) {
+TrainedVocabulary train_byte_level(ShardedWordTable words, const TokenizerTrainingOptions& options,
+                                   const OnPieces& on_pieces) {
   PieceList pieces("");
   for (const AddedToken& token : roberta_tokens()) pieces.add(token.content);
   const size_t num_special = pieces.size();
@@ -60,7 +60,7 @@ TrainedVocabulary train_byte_level(ShardedWordTable words,
   require_room(vocab_size_of(options), num_special, pieces.size() - num_special);
   const auto merges = merge_pairs(cut_into_bytes(std::move(words), ids),
                                   static_cast<size_t>(vocab_size_of(options)),
-                                  static_cast<uint64_t>(options.min_frequency), pieces);
+                                  static_cast<uint64_t>(options.min_frequency), pieces, on_pieces);
   return {byte_level_files(pieces.pieces(), merges), static_cast<int64_t>(pieces.size())};
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "trainer/text/tokenizer.h"
+#include "trainer/text/training/on_pieces.h"
 #include "trainer/text/training/piece_list.h"
 #include "trainer/text/training/tokenizer_trainer.h"
 #include "trainer/text/training/word_table.h"
@@ -18,10 +19,12 @@ struct TrainedVocabulary {
 
 // Train a tokenizer of their type on counted words, which they use up. They throw what
 // train_tokenizer() promises.
-TrainedVocabulary train_wordpiece(ShardedWordTable words, const TokenizerTrainingOptions& options);
-TrainedVocabulary train_byte_level(ShardedWordTable words, const TokenizerTrainingOptions& options);
+TrainedVocabulary train_wordpiece(ShardedWordTable words, const TokenizerTrainingOptions& options,
+                                  const OnPieces& on_pieces);
+TrainedVocabulary train_byte_level(ShardedWordTable words, const TokenizerTrainingOptions& options,
+                                   const OnPieces& on_pieces);
 TrainedVocabulary train_unigram(ShardedWordTable words, const TokenizerTrainingOptions& options,
-                                ThreadPool& pool);
+                                ThreadPool& pool, const OnPieces& on_pieces);
 
 // Throws kUsage if a vocabulary of `vocab_size` cannot hold the pieces that must be in it:
 // `num_special` special tokens and `num_characters` pieces of one character.

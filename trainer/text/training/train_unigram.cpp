@@ -48,7 +48,7 @@ std::vector<std::pair<std::string, double>> best_pieces(std::vector<UnigramPiece
 }  // namespace
 
 TrainedVocabulary train_unigram(ShardedWordTable counted, const TokenizerTrainingOptions& options,
-                                ThreadPool& pool) {
+                                ThreadPool& pool, const OnPieces& on_pieces) {
   const UnigramWords words =
       unigram_words(std::move(counted), kMostTrainingWords, kCharacterCoverage);
   require_room(vocab_size_of(options), kSpecialTokens, words.alphabet.size());
@@ -56,7 +56,10 @@ TrainedVocabulary train_unigram(ShardedWordTable counted, const TokenizerTrainin
   const auto desired = static_cast<size_t>(static_cast<double>(vocab_size_of(options)) * kSurplus);
   UnigramModel model(words, unigram_seeds(words, kMostSeeds), pool);
   while (true) {
-    for (int i = 0; i < kStepsBetweenPrunings; ++i) model.improve();
+    for (int i = 0; i < kStepsBetweenPrunings; ++i) {
+      if (on_pieces) on_pieces(model.pieces().size(), static_cast<size_t>(vocab_size_of(options)));
+      model.improve();
+    }
     const size_t before = model.pieces().size();
     if (before <= desired) break;
     model.prune(desired);

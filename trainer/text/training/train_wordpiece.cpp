@@ -88,7 +88,8 @@ SymbolWords cut_into_characters(ShardedWordTable words, const Alphabet& alphabet
 
 }  // namespace
 
-TrainedVocabulary train_wordpiece(ShardedWordTable words, const TokenizerTrainingOptions& options) {
+TrainedVocabulary train_wordpiece(ShardedWordTable words, const TokenizerTrainingOptions& options,
+                                  const OnPieces& on_pieces) {
   const WordPieceOptions wordpiece_options;
   const std::string& prefix = wordpiece_options.continuing_subword_prefix;
   PieceList pieces(prefix);
@@ -104,7 +105,7 @@ TrainedVocabulary train_wordpiece(ShardedWordTable words, const TokenizerTrainin
   require_room(vocab_size_of(options), num_special, pieces.size() - num_special);
   merge_pairs(cut_into_characters(std::move(words), alphabet),
               static_cast<size_t>(vocab_size_of(options)),
-              static_cast<uint64_t>(options.min_frequency), pieces);
+              static_cast<uint64_t>(options.min_frequency), pieces, on_pieces);
   const BertTokenizer tokenizer(WordPiece(pieces.pieces(), wordpiece_options), std::move(bert));
   return {tokenizer.files(), tokenizer.vocab_size()};
 }

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "entrypoint/report/log_pace.h"
+
+namespace berth {
+
+// Says in the log now and then how far the training of a tokenizer is. Not thread-safe.
+class TokenizerProgress {
+ public:
+  explicit TokenizerProgress(const LogPace& pace = LogPace()) : reading_(pace), pieces_(pace) {}
+
+  // So many more texts were read, of so many bytes in all.
+  void on_texts(uint64_t texts, uint64_t bytes);
+  // See OnPieces.
+  void on_pieces(size_t pieces, size_t goal);
+
+ private:
+  LogPace reading_, pieces_;
+  uint64_t texts_ = 0, bytes_ = 0;
+};
+
+}  // namespace berth
