@@ -6,6 +6,7 @@
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/expand.h"
+#include "storage/formats/lines_reader.h"
 #include "storage/formats/row_readers.h"
 #include "storage/formats/tfrecord.h"
 #include "trainer/data/cell_text.h"
@@ -16,31 +17,14 @@
 namespace berth {
 namespace {
 
-class TextsOfTable final : public TextRows {
- public:
-  TextsOfTable(std::unique_ptr<RowReader> reader, const ColumnChoice& choice)
-      : reader_(std::move(reader)),
-        columns_(find_columns(reader_->columns(), choice, LabelNeed::kIgnored)) {}
-
-  bool next(TextBlock& block) override {
-    const size_t before = block.rows();
-    while (block.bytes.size() < kTextBlockBytes && reader_->next(row_)) {
-      append(row_[columns_.text], block);
-      if (columns_.text_pair) append(row_[*columns_.text_pair], block);
-    }
-    return block.rows() > before;
+void append(const Cell& cell, TextBlock& block) {
+  if (const auto* text = std::get_if<std::string>(&cell)) {
+    if (!text->empty()) block.append(*text);
+    return;
   }
-
- private:
-  static void append(const Cell& cell, TextBlock& block) {
-    const std::optional<std::string> text = plain_text(cell);
-    if (text && !text->empty()) block.append(*text);
-  }
-
-  std::unique_ptr<RowReader> reader_;
-  FoundColumns columns_;
-  Row row_;
-};
+  const std::optional<std::string> text = plain_text(cell);
+  if (text && !text->empty()) block.append(*text);
+}
 
 [[noreturn]] void refuse_file(const std::string& name) {
   throw Error(Code::kBadData, "is neither a text file nor a table, judging by its name", name,
@@ -72,21 +56,36 @@ TextFiles::TextFiles(Storage& storage, const std::string& path, std::string text
   }
 }
 
-std::unique_ptr<TextRows> TextFiles::open(const Uri& file) {
+void TextFiles::open(const Uri& file) {
   const std::string name = file.file_name();
   const std::string plain(without_compression_suffix(name));
   std::unique_ptr<ByteSource> content = decompress(storage_.open(file), compression_of(name));
-  if (names_text_lines(plain)) return make_text_lines(std::move(content));
-  const ColumnChoice choice{.text = text_column_, .text_pair = text_pair_column_};
-  if (!names_records(plain)) {
-    return std::make_unique<TextsOfTable>(open_rows(std::move(content), plain), choice);
-  }
-  const std::optional<TfdsFolder> tfds = find_tfds_folder(storage_, file);
-  if (!tfds) {
+  if (names_text_lines(plain)) {
+    rows_ = std::make_unique<LinesReader>(std::move(content), Malformed::kKept);
+  } else if (!names_records(plain)) {
+    rows_ = open_rows(std::move(content), plain);
+  } else if (find_tfds_folder(storage_, file)) {
+    rows_ = make_tf_example_rows(plain_records(std::move(content)), ClassNames());
+  } else {
     throw Error(Code::kBadData, "holds token ids, not texts", "", "give the texts themselves");
   }
-  return std::make_unique<TextsOfTable>(
-      make_tf_example_rows(plain_records(std::move(content)), ClassNames()), choice);
+  const bool is_lines = names_text_lines(plain);
+  columns_ =
+      find_columns(rows_->columns(),
+                   is_lines ? ColumnChoice()
+                            : ColumnChoice{.text = text_column_, .text_pair = text_pair_column_},
+                   LabelNeed::kIgnored);
+}
+
+// Appends rows of the open file to `block`, about kTextBlockBytes. Returns false if there are none
+// left.
+bool TextFiles::append_rows(TextBlock& block) {
+  const size_t before = block.rows();
+  while (block.bytes.size() < kTextBlockBytes && rows_->next(row_)) {
+    append(row_[columns_.text], block);
+    if (columns_.text_pair) append(row_[*columns_.text_pair], block);
+  }
+  return block.rows() > before;
 }
 
 bool TextFiles::next(TextBlock& block) {
@@ -96,9 +95,9 @@ bool TextFiles::next(TextBlock& block) {
     try {
       if (!rows_) {
         ++next_file_;
-        rows_ = open(file);
+        open(file);
       }
-      if (rows_->next(block)) return true;
+      if (append_rows(block)) return true;
     } catch (const Error& error) {
       if (error.where().starts_with(file.to_string())) throw;  // storage has named the file
       throw error.at(file.to_string());

@@ -5,28 +5,18 @@
 #include <string>
 #include <vector>
 
+#include "storage/formats/row_reader.h"
 #include "storage/storage.h"
+#include "trainer/data/find_columns.h"
 #include "trainer/text/training/text_block.h"
 
 namespace berth {
 
-// The rows of text in one file. Not thread-safe.
-class TextRows {
- public:
-  virtual ~TextRows() = default;
-  // Appends the next rows to `block`, about kTextBlockBytes. Returns false if there are none left.
-  virtual bool next(TextBlock& block) = 0;
-};
-
-// Reads the lines of a text file. Lines end with LF or CRLF; empty lines are left out. A line that
-// is longer than 1 MiB becomes several rows, cut after a space where there is one. The bytes of a
-// row need not be UTF-8.
-std::unique_ptr<TextRows> make_text_lines(std::unique_ptr<ByteSource> source);
-
 // The texts of all files that a path names: the lines of text files (.txt, or a name without a
-// suffix) and the texts of tables, from `text_column` or else from the column with a usual name,
-// and from the column of second texts if there is one. Compressed files, patterns, directories,
-// archives and remote objects are read as everywhere. Not thread-safe.
+// suffix; see LinesReader), which need not be UTF-8, and the texts of tables, from `text_column` or
+// else from the column with a usual name, and from the column of second texts if there is one.
+// Compressed files, patterns, directories, archives and remote objects are read as everywhere. Not
+// thread-safe.
 class TextFiles {
  public:
   // Throws kNotFound if no file is there, and kBadData for a file that holds no texts, judging by
@@ -40,13 +30,17 @@ class TextFiles {
   size_t size() const { return files_.size(); }
 
  private:
-  std::unique_ptr<TextRows> open(const Uri& file);
+  void open(const Uri& file);
+  bool append_rows(TextBlock& block);
 
   Storage& storage_;
   std::string text_column_, text_pair_column_;
   std::vector<Uri> files_;
   size_t next_file_ = 0;
-  std::unique_ptr<TextRows> rows_;
+  // The open file; null: none is open.
+  std::unique_ptr<RowReader> rows_;
+  FoundColumns columns_;
+  Row row_;
 };
 
 // Whether a file with this name holds lines of text. Any compression suffix has been removed.

@@ -48,14 +48,18 @@ void CorpusTexts::open(const Uri& file) {
   auto content = decompress(storage_.open(file), compression_of(file_name));
   row_number_ = 0;
   rows_.reset();
-  lines_.reset();
+  lines_ = nullptr;
+  ColumnChoice choice;
   if (!is_table(name) || is_plain_text(name)) {
-    lines_ = std::make_unique<TextLines>(std::move(content));
-    return;
+    auto lines = std::make_unique<LinesReader>(std::move(content));
+    lines_ = lines.get();
+    rows_ = std::move(lines);
+  } else {
+    choice = {.text = data_.text_column,
+              .text_pair = data_.text_pair_column,
+              .label = data_.label_column};
+    rows_ = open_rows(std::move(content), name);
   }
-  rows_ = open_rows(std::move(content), name);
-  const ColumnChoice choice{
-      .text = data_.text_column, .text_pair = data_.text_pair_column, .label = data_.label_column};
   const FoundColumns found = find_columns(rows_->columns(), choice, LabelNeed::kIgnored);
   text_ = found.text;
   second_text_ = found.text_pair;
@@ -77,18 +81,9 @@ bool CorpusTexts::text_of_row(std::string& text) {
 bool CorpusTexts::next_of_file(std::string& text) {
   while (true) {
     try {
-      if (rows_ != nullptr) {
-        if (!rows_->next(row_)) return false;
-        ++row_number_;
-        if (text_of_row(text)) return true;
-        continue;
-      }
-      std::string_view line;
-      if (!lines_->next(line)) return false;
-      row_number_ = lines_->number();
-      if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
-      text = line;
-      return true;
+      if (!rows_->next(row_)) return false;
+      row_number_ = lines_ != nullptr ? lines_->line() : row_number_ + 1;
+      if (text_of_row(text)) return true;
     } catch (const Error& error) {
       if (error.code() != Code::kBadData || skipped_ >= data_.skip_bad_rows) throw;
       ++skipped_;
@@ -99,7 +94,7 @@ bool CorpusTexts::next_of_file(std::string& text) {
 
 bool CorpusTexts::next_text(std::string& text) {
   while (true) {
-    const bool is_open = rows_ != nullptr || lines_ != nullptr;
+    const bool is_open = rows_ != nullptr;
     if (!is_open && next_file_ == files_.size()) return false;
     const Uri& file = files_[is_open ? next_file_ - 1 : next_file_];
     try {
@@ -113,7 +108,6 @@ bool CorpusTexts::next_text(std::string& text) {
       throw error.at(file.to_string());
     }
     rows_.reset();
-    lines_.reset();
   }
 }
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "storage/formats/lines_reader.h"
 #include "storage/formats/row_reader.h"
-#include "storage/formats/text_lines.h"
 #include "storage/storage.h"
 #include "trainer/loop/options.h"
 
@@ -28,7 +28,7 @@ struct DocumentBatch {
 // Reads the documents of a corpus, file by file in the order of the names. A file may be compressed
 // (storage/archive.h). In a table (open_rows()) a row is a document; its text is the text column,
 // and where there is a second text, a line feed and that text. In any other file a line is a
-// document. Missing texts and blank lines are no documents. Not thread-safe.
+// document; see LinesReader. Missing texts and blank lines are no documents. Not thread-safe.
 class CorpusTexts {
  public:
   static constexpr size_t kBatchBytes = size_t{8} << 20, kBatchDocuments = 16'384;
@@ -57,10 +57,10 @@ class CorpusTexts {
   const DataOptions data_;
   std::vector<Uri> files_;
   size_t next_file_ = 0;
-  // The open file: a table or lines, or neither.
+  // The open file; null: none is open.
   std::unique_ptr<RowReader> rows_;
-  std::unique_ptr<TextLines> lines_;
-  size_t text_ = 0;  // the table's columns
+  const LinesReader* lines_ = nullptr;  // the same where it is no table
+  size_t text_ = 0;                     // the table's columns
   std::optional<size_t> second_text_{};
   Row row_;
   uint64_t row_number_ = 0;

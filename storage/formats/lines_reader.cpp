@@ -1,37 +1,21 @@
-#include "storage/base/error.h"
+#include "storage/formats/lines_reader.h"
+
 #include "storage/base/text.h"
-#include "storage/formats/row_readers.h"
-#include "storage/formats/text_lines.h"
 
 namespace berth {
-namespace {
 
-class LinesReader final : public RowReader {
- public:
-  explicit LinesReader(std::unique_ptr<ByteSource> source) : lines_(std::move(source)) {}
-
-  std::span<const Column> columns() const override { return columns_; }
-
-  bool next(Row& row) override {
-    for (std::string_view line; lines_.next(line);) {
-      if (trimmed(line).empty()) continue;
-      row.assign(1, std::string(line));
-      return true;
-    }
-    return false;
+bool LinesReader::next(Row& row) {
+  std::string_view line;
+  do {
+    if (!lines_.next(line)) return false;
+  } while (trimmed(line).empty());
+  row.resize(1);
+  if (auto* held = std::get_if<std::string>(&row.front())) {
+    held->assign(line);  // in the memory that it has
+  } else {
+    row.front() = std::string(line);
   }
-
-  std::string position() const override { return line_position(lines_.number()); }
-
- private:
-  TextLines lines_;
-  const std::vector<Column> columns_ = {{"text", {}}};
-};
-
-}  // namespace
-
-std::unique_ptr<RowReader> make_lines_reader(std::unique_ptr<ByteSource> source) {
-  return std::make_unique<LinesReader>(std::move(source));
+  return true;
 }
 
 }  // namespace berth

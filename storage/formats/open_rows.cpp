@@ -2,6 +2,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/formats/lines_reader.h"
 #include "storage/formats/pickle.h"
 #include "storage/formats/row_reader.h"
 #include "storage/formats/row_readers.h"
@@ -45,7 +46,7 @@ std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::st
     case TableFormat::kPickle:
       return read_pickle(read_all(*source, kPickleLimitBytes, "the pickle"));
     case TableFormat::kLines:
-      return make_lines_reader(std::move(source));
+      return std::make_unique<LinesReader>(std::move(source));
     case TableFormat::kNone:
       break;
   }

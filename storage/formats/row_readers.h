@@ -20,10 +20,6 @@ namespace berth {
 // field spans lines and does not end properly, because it is unknown how many rows it contains.
 std::unique_ptr<RowReader> make_csv_reader(std::unique_ptr<ByteSource> source);
 
-// Reads plain text: each line is a row, whose only column is "text". Blank lines are skipped.
-// Throws what TextLines throws.
-std::unique_ptr<RowReader> make_lines_reader(std::unique_ptr<ByteSource> source);
-
 // Reads tab-separated values as GLUE writes them: a header line, no quoting, and nothing trimmed.
 // An empty field is missing. Blank lines are skipped.
 std::unique_ptr<RowReader> make_tsv_reader(std::unique_ptr<ByteSource> source);

@@ -12,9 +12,24 @@ namespace {
 constexpr size_t kChunkBytes = size_t{1} << 18;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
+[[noreturn]] void throw_too_long(uint64_t number) {
+  throw Error(Code::kBadData, cat("is longer than ", human_bytes(TextLines::kLimitBytes)),
+              line_position(number));
+}
+
+// Where to cut a line that is too long: after its last space, or else between two characters.
+size_t cut_of(std::string_view line) {
+  const size_t space = line.rfind(' ');
+  if (space != std::string_view::npos) return space + 1;
+  size_t end = line.size();
+  for (int i = 0; i < 3 && (line[end - 1] & 0xC0) == 0x80; ++i) --end;
+  return (line[end - 1] & 0xC0) == 0xC0 ? end - 1 : line.size();
+}
+
 }  // namespace
 
-TextLines::TextLines(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
+TextLines::TextLines(std::unique_ptr<ByteSource> source, LongLines long_lines, Malformed malformed)
+    : source_(std::move(source)), long_lines_(long_lines), malformed_(malformed) {}
 
 // Appends more text at end_. Returns false at the end of the text.
 bool TextLines::fill() {
@@ -32,40 +47,58 @@ bool TextLines::fill() {
   return !at_end_;
 }
 
-bool TextLines::next(std::string_view& line) {
-  size_t scanned = 0;
-  const char* newline = nullptr;
-  while (newline == nullptr) {
+// Returns where the line ends. nullptr if the text ends first, or the line has more than `limit`
+// bytes.
+const char* TextLines::find_newline(size_t limit) {
+  for (size_t scanned = 0; scanned <= limit;) {
     const size_t size = end_ - begin_;
     if (size > scanned) {
-      newline = static_cast<const char*>(
-          std::memchr(buffer_.data() + begin_ + scanned, '\n', size - scanned));
+      const char* begin = buffer_.data() + begin_;
+      const void* newline = std::memchr(begin + scanned, '\n', size - scanned);
+      if (newline != nullptr) return static_cast<const char*>(newline);
       scanned = size;
+    } else if (!fill()) {
+      break;
     }
-    if (newline == nullptr && scanned > kLimitBytes) {
-      throw Error(Code::kBadData, cat("is longer than ", human_bytes(kLimitBytes)),
-                  line_position(number_ + 1));
-    }
-    if (newline == nullptr && !fill()) break;
   }
+  return nullptr;
+}
+
+// Takes a line, or a piece of one that is longer than `limit`, out of the buffer.
+std::string_view TextLines::take(const char* newline, size_t limit) {
+  const char* const start = buffer_.data() + begin_;
+  const char* const stop = newline == nullptr ? buffer_.data() + end_ : newline;
+  std::string_view line(start, static_cast<size_t>(stop - start));
+  const bool has_return = newline != nullptr && line.ends_with('\r');
+  if (has_return) line.remove_suffix(1);
+  if (line.size() > limit && long_lines_ == LongLines::kCut) {
+    line = line.substr(0, cut_of(line.substr(0, limit)));
+    begin_ += line.size();
+    in_line_ = true;
+    ending_ = "";
+    return line;
+  }
+  begin_ = static_cast<size_t>((newline == nullptr ? stop : stop + 1) - buffer_.data());
+  in_line_ = false;
+  ending_ = newline == nullptr ? "" : has_return ? "\r\n" : "\n";
+  return line;
+}
+
+bool TextLines::next(std::string_view& line) {
+  const size_t limit = long_lines_ == LongLines::kCut ? kPieceBytes : kLimitBytes;
+  const char* const newline = find_newline(limit + 1);  // a carriage return may follow
   if (begin_ == end_) return false;
-  ++number_;
-  const char* start = buffer_.data() + begin_;
-  const char* stop = newline == nullptr ? buffer_.data() + end_ : newline;
-  ending_ = newline == nullptr ? "" : "\n";
-  begin_ = (newline == nullptr ? stop : stop + 1) - buffer_.data();
-  if (newline != nullptr && stop > start && stop[-1] == '\r') {
-    --stop;
-    ending_ = "\r\n";
-  }
-  line = {start, static_cast<size_t>(stop - start)};
-  if (number_ == 1 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
-  if (line.size() > kLimitBytes) {
-    throw Error(Code::kBadData, cat("is longer than ", human_bytes(kLimitBytes)),
-                line_position(number_));
-  }
+  const uint64_t number = in_line_ ? number_ : number_ + 1;
+  const bool has_passed = newline == nullptr && end_ - begin_ > limit;
+  if (has_passed && long_lines_ == LongLines::kRefused) throw_too_long(number);
+  line = take(newline, limit);
+  number_ = number;
+  if (is_first_ && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
+  is_first_ = false;
+  if (line.size() > limit) throw_too_long(number);
+  if (malformed_ == Malformed::kKept) return true;
   if (const auto bad = find_invalid_utf8(line)) {
-    throw Error(Code::kBadData, cat("byte ", *bad + 1, " is not UTF-8"), line_position(number_));
+    throw Error(Code::kBadData, cat("byte ", *bad + 1, " is not UTF-8"), line_position(number));
   }
   return true;
 }

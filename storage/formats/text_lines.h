@@ -9,31 +9,50 @@
 
 namespace berth {
 
+// What becomes of a line that is longer than the limit.
+enum class LongLines {
+  kRefused,  // beyond kLimitBytes
+  kCut,      // Pieces of kPieceBytes, which end after a space or else between two characters.
+};
+// What becomes of bytes that are not UTF-8.
+enum class Malformed { kRefused, kKept };
+
 // Splits UTF-8 text into lines. A line ends with LF, CRLF or the end of the text. A byte order mark
 // is removed. Not thread-safe.
 class TextLines {
  public:
   // The longest line, and the longest record that spans several lines.
   static constexpr size_t kLimitBytes = size_t{64} << 20;
+  // The longest line where lines are cut.
+  static constexpr size_t kPieceBytes = size_t{1} << 20;
 
-  explicit TextLines(std::unique_ptr<ByteSource> source);
+  explicit TextLines(std::unique_ptr<ByteSource> source, LongLines long_lines = LongLines::kRefused,
+                     Malformed malformed = Malformed::kRefused);
 
-  // Reads the next line, without its ending, into `line`, which is valid until the next call.
-  // Returns false at the end of the text. Throws kBadData if the line is too long or not UTF-8,
-  // naming the line (and the byte in it, counted from 1).
+  // Reads the next line or piece of one, without its ending, into `line`, which is valid until the
+  // next call. Returns false at the end of the text. Throws kBadData if the line is too long or not
+  // UTF-8, naming the line (and the byte in it, counted from 1). After a line that is not UTF-8,
+  // the next call goes on with the following one.
   bool next(std::string_view& line);
 
-  // The ending of the line returned last ("\n", "\r\n" or "") and its number, counted from 1.
+  // The ending of what was returned last ("\n", "\r\n" or "") and the number of its line, counted
+  // from 1.
   std::string_view ending() const { return ending_; }
   uint64_t number() const { return number_; }
 
  private:
   bool fill();
+  const char* find_newline(size_t limit);
+  std::string_view take(const char* newline, size_t limit);
 
   std::unique_ptr<ByteSource> source_;
+  const LongLines long_lines_;
+  const Malformed malformed_;
   std::string buffer_;  // [begin_, end_) is read but not yet returned
   size_t begin_ = 0, end_ = 0;
   bool at_end_ = false;
+  bool is_first_ = true;  // whether nothing was returned yet
+  bool in_line_ = false;  // whether the line was cut and goes on
   std::string_view ending_;
   uint64_t number_ = 0;
 };

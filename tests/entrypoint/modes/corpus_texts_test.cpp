@@ -46,6 +46,16 @@ TEST_F(Texts, ALineOfATextFileIsADocument) {
   EXPECT_THAT(places_, ElementsAre("a.txt, row 1", "a.txt, row 4", "a.txt, row 5"));
 }
 
+TEST_F(Texts, ALongLineIsSeveralDocuments) {
+  std::string line;
+  while (line.size() < 2'000'000) line += "some words ";
+  write("a.txt", "one\n" + line + "\ntwo");
+  const std::vector<std::string> found = read("a.txt");
+  ASSERT_EQ(found.size(), 4u);
+  EXPECT_EQ(found[1] + found[2], line);
+  EXPECT_THAT(places_, ElementsAre("a.txt, row 1", "a.txt, row 2", "a.txt, row 2", "a.txt, row 3"));
+}
+
 TEST_F(Texts, ARowOfATableIsADocument) {
   write("a.jsonl", "{\"id\":1,\"text\":\"one\\nline\"}\n{\"id\":2}\n{\"id\":3,\"text\":\"two\"}\n");
   EXPECT_THAT(read("a.jsonl"), ElementsAre("one\nline", "two"));

@@ -1,0 +1,85 @@
+#include "storage/formats/lines_reader.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/support/read_rows.h"
+#include "tests/support/throws_code.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<std::string> lines_of(std::string_view content,
+                                  Malformed malformed = Malformed::kRefused) {
+  LinesReader reader(source_of(content), malformed);
+  std::vector<std::string> lines;
+  for (const Row& row : read_rows(reader)) lines.push_back(std::get<std::string>(row.at(0)));
+  return lines;
+}
+
+TEST(LinesReader, ALineEndsWithLfCrlfOrTheText) {
+  EXPECT_THAT(lines_of("one\ntwo\r\nthree"), ElementsAre("one", "two", "three"));
+  EXPECT_THAT(lines_of("one\rtwo\n"), ElementsAre("one\rtwo"));
+}
+
+TEST(LinesReader, TheByteOrderMarkIsNoTextAtTheBeginning) {
+  EXPECT_THAT(lines_of("\xEF\xBB\xBFone\n\xEF\xBB\xBFtwo\n"),
+              ElementsAre("one", "\xEF\xBB\xBFtwo"));
+  EXPECT_THAT(lines_of("\xEF\xBB\xBF"), IsEmpty());
+}
+
+TEST(LinesReader, BlankLinesAreNoRowsButAreCounted) {
+  LinesReader reader(source_of("\n \t\r\none\n\n\ntwo"));
+  Row row;
+  ASSERT_TRUE(reader.next(row));
+  EXPECT_EQ(reader.line(), 3u);
+  ASSERT_TRUE(reader.next(row));
+  EXPECT_EQ(reader.line(), 6u);
+  EXPECT_EQ(reader.position(), "line 6");
+  EXPECT_FALSE(reader.next(row));
+  EXPECT_THAT(lines_of(""), IsEmpty());
+  EXPECT_THAT(lines_of("\n\n"), IsEmpty());
+}
+
+TEST(LinesReader, LongLinesAreCutAfterASpaceOrBetweenCharacters) {
+  constexpr size_t kPiece = TextLines::kPieceBytes;
+  std::string spaced, unspaced;
+  while (spaced.size() < 5 * kPiece / 2) spaced += "some words ";
+  while (unspaced.size() < 5 * kPiece / 2) unspaced += "\xE2\x82\xAC";
+  const std::string content = spaced + "\r\n" + unspaced + "\nend";
+  LinesReader reader(source_of(content));
+  std::vector<uint64_t> numbers;
+  std::string joined;
+  for (Row row; reader.next(row);) {
+    const auto& text = std::get<std::string>(row.at(0));
+    EXPECT_LE(text.size(), kPiece);
+    EXPECT_TRUE(numbers.size() >= 2 || text.ends_with(' '));
+    joined += text;
+    numbers.push_back(reader.line());
+  }
+  EXPECT_EQ(joined, spaced + unspaced + "end");
+  EXPECT_THAT(numbers, ElementsAre(1, 1, 1, 2, 2, 2, 3));
+}
+
+TEST(LinesReader, ALineOfTheLongestSizeIsNotCut) {
+  const std::string line = "a " + std::string(TextLines::kPieceBytes - 2, 'b');
+  EXPECT_THAT(lines_of(line + "\n" + line), ElementsAre(line, line));
+  EXPECT_THAT(lines_of(line + "\r\n" + line + "\r\n"), ElementsAre(line, line));
+  EXPECT_THAT(lines_of(line + "b\n"), ElementsAre("a ", line.substr(2) + "b"));
+}
+
+TEST(LinesReader, WhatIsNotUtf8IsRefusedOrKept) {
+  const std::string content = "one\ntw\xFFo\nthree\n";
+  LinesReader reader(source_of(content));
+  Row row;
+  ASSERT_TRUE(reader.next(row));
+  EXPECT_THAT([&] { reader.next(row); }, ThrowsCode(Code::kBadData, "line 2: byte 3 is not UTF-8"));
+  ASSERT_TRUE(reader.next(row));
+  EXPECT_THAT(row, ElementsAre(text("three")));
+  EXPECT_THAT(lines_of(content, Malformed::kKept), ElementsAre("one", "tw\xFFo", "three"));
+}
+
+}  // namespace
+}  // namespace berth
