@@ -25,7 +25,8 @@ std::vector<Flag> probe_flags() {
        kSaving,
        "For pre-training: fine-tune the encoder as it is so far on these labelled rows and tell "
        "the scores, before the first update, at intervals and at the end. FILE is what "
-       "--train-data-file takes, and TASK what --task takes. Training waits meanwhile, and its "
+       "--train-data-file takes (write a comma in it as \\,), and TASK what --task takes. Training "
+       "waits meanwhile, and its "
        "result is the same as without probes.",
        probe_value(),
        "none"},

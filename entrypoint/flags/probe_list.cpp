@@ -53,6 +53,21 @@ std::string name_of(std::string_view file) {
   return name.substr(begin, name.find_last_not_of('-') - begin + 1);
 }
 
+// Cuts an entry off the front of `text`, up to a comma without a backslash. Returns whether another
+// entry follows.
+bool take_entry(std::string_view& text, std::string& entry) {
+  for (entry.clear(); !text.empty(); text.remove_prefix(1)) {
+    if (text.starts_with("\\,")) {
+      text.remove_prefix(1);
+    } else if (text.front() == ',') {
+      text.remove_prefix(1);
+      return true;
+    }
+    entry += text.front();
+  }
+  return false;
+}
+
 ProbeFile parse_probe(std::string_view text) {
   ProbeFile probe;
   const bool has_scheme = text.substr(std::min(text.find(':'), text.size())).starts_with("://");
@@ -68,10 +83,10 @@ ProbeFile parse_probe(std::string_view text) {
 
 std::vector<ProbeFile> parse_probes(std::string_view text) {
   std::vector<ProbeFile> probes;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    ProbeFile probe = parse_probe(trimmed(text.substr(begin, end - begin)));
-    begin = end + 1;
+  std::string entry;
+  for (bool goes_on = true; goes_on;) {
+    goes_on = take_entry(text, entry);
+    ProbeFile probe = parse_probe(trimmed(entry));
     if (probe.file.empty()) {
       throw Error(Code::kUsage, "an entry names no file", "", "give [NAME:][TASK=]FILE,...");
     }

@@ -111,6 +111,7 @@ ResolvedJob resolve_settings(Storage& storage, const CommandLine& asked) {
   Settings& settings = completed.settings;
   const Mode mode = settings.mode;
   if (mode == Mode::kEval || mode == Mode::kPredict) adopt_earlier_job(storage, completed);
+  if (asked.parent_process > 0) settings.training.keeps_weights = false;
   const bool needs_model = mode != Mode::kPrepare;
   if (needs_model && settings.model.model.empty()) settings.model.model = default_model(settings);
   DataSources sources = resolve_data(storage, completed, settings);

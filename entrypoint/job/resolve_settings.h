@@ -19,7 +19,8 @@ struct ResolvedJob {
 //   1. --mode eval and predict take over the model of the job that they mean, and how it read rows
 //      where no flag says otherwise;
 //   2. a job that names no model gets the bundled one, or JOB_DIR/model to evaluate and predict;
-//   3. --data-dir, --input-meta-data-path and --token-budget supply files, the sequence length and
+//   3. a run inside another job (run_self()) keeps no weights;
+//   4. --data-dir, --input-meta-data-path and --token-budget supply files, the sequence length and
 //      the evaluation batch size.
 // For the modes that read rows. Reads job.json and the meta data file. Throws kUsage on flags that
 // do not fit together, kNotFound where the earlier job has not finished or a file is missing, and

@@ -60,7 +60,9 @@ MemoryEstimate training_memory(const Settings& settings, const ModelConfig& conf
   SavingPlan saving{
       .export_dtype = settings.output.export_dtype.value_or(DType::kF32),
       .exports_tensorflow = settings.output.export_format == ExportFormat::kTensorflow,
-      .probes = data.probe > 0};
+      .probes = data.probe > 0,
+      .saves =
+          settings.training.keeps_weights ? Saving::kBesideTraining : Saving::kWhileTrainingWaits};
   const auto estimate = [&] {
     MemoryEstimate memory = estimate_memory(options, saving, device);
     memory.program = data.program;

@@ -32,8 +32,8 @@ DataMemory data_memory(size_t program, const TrainingRows& rows, Dataset& train,
 
 // The memory that the whole job needs. `config` has its task and labels. Training normally
 // continues while a copy of the weights is written as a checkpoint. Where that copy would exceed
-// the host's limit, the estimate is without it, and its `saves` says that
-// training waits.
+// the host's limit, or the job keeps no weights, the estimate is without it, and its `saves` says
+// that training waits.
 MemoryEstimate training_memory(const Settings& settings, const ModelConfig& config,
                                const DataMemory& data, const MemoryLimits& limits, Device& device);
 

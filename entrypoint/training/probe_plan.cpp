@@ -34,6 +34,7 @@ CommandLine command_of(const CommandLine& job, const Settings& settings, const P
   own.model.model = places.model.string();
   own.training.batch_size = kProbeBatchSize;
   own.training.save_steps = 0;
+  own.training.keeps_weights = false;
   own.output.job_dir = places.job.string();
   own.device = DeviceKind::kCpu;
   own.precision = settings.precision;

@@ -102,7 +102,8 @@ void print_plan(const TrainingPlan& plan, bool as_json) {
 
 void require_memory_for(const TrainingPlan& plan, const TrainingInputs& inputs, Device& device) {
   require_training_memory(inputs.settings(), inputs.model.config, plan.data, plan.limits, device);
-  if (plan.memory.saves != Saving::kWhileTrainingWaits) return;
+  const bool waits = plan.memory.saves == Saving::kWhileTrainingWaits;
+  if (!waits || !plan.options.keeps_weights) return;
   log_info(
       "there is no memory for a copy of the weights: training waits while checkpoints are "
       "written");

@@ -70,8 +70,10 @@ void write_results(Job& job, const JobDirectory& directory, const TrainingInputs
                      .precision = engine.info().product_dtype,
                      .kernels = engine.info().description};
   if (inputs.rows.mismatched) metrics.mismatched = evaluate_mismatched(job, inputs, engine);
-  export_results(job.storage, inputs.settings(), directory.model(), inputs.model,
-                 engine.tensors(StateTensors::kValues), metrics);
+  if (plan.options.keeps_weights) {
+    export_results(job.storage, inputs.settings(), directory.model(), inputs.model,
+                   engine.tensors(StateTensors::kValues), metrics);
+  }
   job.output.on_finish();
   if (result.evaluation) {
     log_result(*result.evaluation, plan.options.metric_for_best_model, inputs.eval_split());

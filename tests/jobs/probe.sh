@@ -126,6 +126,12 @@ grep -q 'no such file' warned/probes/step-00000020-gone.log || fail "the log of 
 expect 0 finished "${flags[@]}" --teacher "$tiny" --max-steps 2 --probe rivers.csv --probe-samples 16 --job-dir distilled
 [ "$(probed_steps err.txt)" = "0 2 " ] || fail "distillation is probed at the steps $(probed_steps err.txt)"
 
+# A comma in a path has a backslash.
+cp rivers.csv 'ri,vers.csv'
+"$berth" "${flags[@]}" --probe 'ri\,vers.csv,tags:ner=words.conll' --probe-samples 24 --job-dir dry --dry-run >out.txt 2>err.txt ||
+  fail "a comma in a path: $(tail -n 1 err.txt)"
+grep -q '^probes  *ri-vers: sequence_classification' out.txt || fail "a comma in a path: $(cat out.txt)"
+
 # --dry-run lists the probes. What cannot be probed is refused before anything is trained.
 "$berth" "${flags[@]}" "${probes[@]}" --job-dir dry --dry-run >out.txt 2>err.txt || fail "--dry-run: $(tail -n 1 err.txt)"
 grep -q '^probes  *rivers: sequence_classification, 6 updates on 24 examples, about 16 to score' out.txt ||

@@ -125,6 +125,9 @@ struct TrainingOptions {
   std::string metric_for_best_model{};  // empty: the task's main metric
   int64_t early_stopping_patience = 0;  // in evaluations; 0: trains to the plan's end
   bool load_best_model_at_end = false;
+  // Whether the job writes checkpoints and its model. A run inside a job, of which only the scores
+  // are wanted, does not.
+  bool keeps_weights = true;
   OptimizationOptions optimization{};
 
   int64_t examples_per_micro_batch() const {

@@ -30,6 +30,7 @@ void Saves::resume() {
 }
 
 bool Saves::due(int64_t step) const {
+  if (!options_.keeps_weights) return false;
   const int64_t every = options_.save_steps;
   const bool by_steps = every > 0 && step % every == 0 && saved_step_ != step;
   return by_steps || (owes_save_ && !saving_);
@@ -49,6 +50,7 @@ void Saves::save_when_due() {
 }
 
 void Saves::save() {
+  if (!options_.keeps_weights) return;
   owes_save_ = false;
   std::optional<SaveOutcome> before = checkpoints_.poll();
   if (!before && saving_) {

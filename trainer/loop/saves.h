@@ -13,7 +13,8 @@ namespace berth {
 // Decides when the loop saves, and handles slow and failed saves. Training does not wait for slow
 // storage: a save that becomes due while an earlier one is being written is postponed until that is
 // done. The checkpoint of the best evaluation cannot be made later, so training waits for the
-// earlier save then. Borrows all of its parts. `state` is the loop's. If the save of the best
+// earlier save then. Without TrainingOptions::keeps_weights nothing is saved. Borrows all of its
+// parts. `state` is the loop's. If the save of the best
 // checkpoint fails, its `best` goes back to the best one that was saved.
 class Saves {
  public:

@@ -44,6 +44,13 @@ TEST(ProbeListTest, APathMayHoldColonsAndEqualsSigns) {
   EXPECT_THAT(shown("./a:b.csv"), ElementsAre("a-b  ./a:b.csv"));
 }
 
+TEST(ProbeListTest, ACommaInAPathHasABackslash) {
+  EXPECT_THAT(shown("a\\,b.csv,c.csv"), ElementsAre("a-b  a,b.csv", "c  c.csv"));
+  EXPECT_THAT(shown("t:ner=x\\,/\\,.conll"), ElementsAre("t ner x,/,.conll"));
+  EXPECT_THAT(shown("a\\b.csv"), ElementsAre("a-b  a\\b.csv"));
+  refuses("a.csv\\,,", "an entry names no file");
+}
+
 TEST(ProbeListTest, TheNameIsThatOfTheFileAndHoldsNoOddCharacters) {
   EXPECT_THAT(shown("some/dir/"), ElementsAre("dir  some/dir/"));
   EXPECT_THAT(shown("a b (1).csv"), ElementsAre("a-b--1  a b (1).csv"));

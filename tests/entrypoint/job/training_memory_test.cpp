@@ -50,6 +50,12 @@ TEST_F(TrainingMemory, LetsTrainingWaitIfACopyWouldNotFit) {
   EXPECT_THROW(require(waits.on_host() - 1), Error);
 }
 
+TEST_F(TrainingMemory, AJobThatKeepsNoWeightsNeedsNoCopyOfThem) {
+  const MemoryEstimate keeps = memory({});
+  settings_.training.keeps_weights = false;
+  EXPECT_LT(memory({}).saving, keeps.saving);
+}
+
 TEST_F(TrainingMemory, AProbeTakesMemoryBesideTheTraining) {
   const MemoryEstimate alone = memory({});
   data_.probe = size_t{1} << 20;

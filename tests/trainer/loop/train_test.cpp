@@ -152,6 +152,15 @@ TEST_F(TrainTest, SavesTheLastStepOnce) {
   EXPECT_THAT(run(false).checkpoints, ElementsAre(5));
 }
 
+TEST_F(TrainTest, OfWhichOnlyTheScoresAreWantedSavesNothing) {
+  options_.save_steps = 1;
+  options_.keeps_weights = false;
+  TinyJob job(options_, scratch_ / "job", *storage_);
+  EXPECT_TRUE(job.run().evaluation);
+  EXPECT_THAT(job.observer.checkpoints, IsEmpty());
+  EXPECT_FALSE(std::filesystem::exists(scratch_ / "job"));
+}
+
 TEST_F(TrainTest, EvaluatesAfterEveryEpochAndAtTheEnd) {
   options_.max_steps = 14;
   EXPECT_THAT(run().evaluated_steps(), ElementsAre(6, 12, 14));
