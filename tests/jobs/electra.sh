@@ -66,6 +66,13 @@ expect 0 finished --mode export_only --job-dir adapted --export-dir again
 cmp -s adapted/model/generator/model.safetensors again/generator/model.safetensors || fail "export_only exports another generator"
 expect 0 '' "${small[@]}" --max-steps 2 --dry-run --job-dir dry
 
+# TPUs and GPUs are refused before a plugin is loaded.
+echo 'no library' >plugin.so
+other=(--device xla-cpu --pjrt-plugin "$PWD/plugin.so")
+expect 2 'is computed on CPUs only' "${small[@]}" "${other[@]}" --job-dir other
+expect 2 'is computed on CPUs only' --mode eval --eval-data-file texts.jsonl --job-dir whole "${other[@]}"
+[ -e other ] && fail "a job that was refused left a job directory"
+
 expect 2 'trains an electra, and the model is of model_type bert' --task electra --train-data-file texts.jsonl --model "$tiny" \
   --job-dir other
 expect 2 'not adapters' --task electra --train-data-file texts.jsonl --model whole/model --lora-rank 2 --job-dir other
