@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "entrypoint/training/finished_job.h"
+#include "entrypoint/training/removed_model.h"
 #include "entrypoint/training/training_inputs.h"
 #include "entrypoint/training/training_plan.h"
 #include "entrypoint/training/training_results.h"
@@ -16,12 +17,18 @@
 namespace berth {
 namespace {
 
+// Whether the job is finished, and does not only say what it would do. If its model was removed, it
+// is written again.
 bool is_finished(Job& job, const JobDirectory& directory) {
-  const std::optional<int64_t> steps = finished_steps(job.storage, job.command_line, directory);
-  if (!steps) return false;
-  job.progress.step = *steps;
-  log_info(cat("already finished: ", directory.root().to_string(), " holds the results"));
-  return true;
+  const auto finished = find_finished_job(job.storage, job.command_line, directory);
+  if (!finished) return false;
+  if (finished->has_model) {
+    job.progress.step = finished->steps;
+    log_info(cat("already finished: ", directory.root().to_string(), " holds the results"));
+  } else if (!job.command_line.dry_run) {
+    write_removed_model(job, directory, finished->steps);
+  }
+  return !job.command_line.dry_run;
 }
 
 }  // namespace
@@ -29,7 +36,7 @@ bool is_finished(Job& job, const JobDirectory& directory) {
 void run_training(Job& job) {
   const JobDirectory directory(job.command_line.settings.output);
   const bool dry_run = job.command_line.dry_run;
-  if (is_finished(job, directory) && !dry_run) return;
+  if (is_finished(job, directory)) return;
 
   TrainingInputs inputs = read_inputs(job);
   TrainingData data(inputs);

@@ -7,7 +7,6 @@
 #include "entrypoint/job/earlier_job.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
-#include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
 #include "trainer/loop/checkpoint.h"
@@ -49,16 +48,12 @@ void require_nothing_new(const EarlierJob& finished, const Settings& asked) {
   }
 }
 
-// Whether the model of the finished job is there. A job whose model was removed has work left where
-// it has checkpoints. Throws kNotFound where it has none, because it would have to train again.
+// Whether the model of the finished job is there. Throws kNotFound where its checkpoints are not
+// there either, because it would have to train again.
 bool has_model(Storage& storage, const JobDirectory& directory) {
   constexpr size_t kOne = 1;
   if (!storage.list(directory.model(), kOne).empty()) return true;
-  if (CheckpointStore(storage, directory.checkpoints(), /*limit=*/0).preferred_step()) {
-    log_info(cat("the model of the finished job is not in ", directory.model().to_string(),
-                 ": writing it again from the checkpoints"));
-    return false;
-  }
+  if (CheckpointStore(storage, directory.checkpoints(), /*limit=*/0).preferred_step()) return false;
   throw Error(Code::kNotFound,
               "the job is finished, and its model and its checkpoints are not there any more",
               directory.root().to_string(), "use another --job-dir to train again");
@@ -66,8 +61,8 @@ bool has_model(Storage& storage, const JobDirectory& directory) {
 
 }  // namespace
 
-std::optional<int64_t> finished_steps(Storage& storage, const CommandLine& asked,
-                                      const JobDirectory& directory) {
+std::optional<FinishedJob> find_finished_job(Storage& storage, const CommandLine& asked,
+                                             const JobDirectory& directory) {
   const std::optional<int64_t> steps = steps_in_metrics(storage, directory.metrics());
   const std::optional<std::string> record = read_text(storage, directory.record());
   if (!record) return std::nullopt;
@@ -83,7 +78,7 @@ std::optional<int64_t> finished_steps(Storage& storage, const CommandLine& asked
   }
   if (!steps) return std::nullopt;
   require_nothing_new(EarlierJob(directory.root(), *record), settings);
-  return has_model(storage, directory) ? steps : std::nullopt;
+  return FinishedJob{.steps = *steps, .has_model = has_model(storage, directory)};
 }
 
 }  // namespace berth

@@ -18,6 +18,15 @@ grep -aq '"classifier' whole/model/model.safetensors && fail "the map to the tea
 grep -aq 'pooler.dense' whole/model/model.safetensors || fail "the pooler is missing"
 grep -q 'tiny_model' whole/job.json || fail "job.json does not record the teacher"
 
+# A finished job whose model was removed writes it again from its checkpoint, and asks no teacher.
+cp -r "$teacher" gone
+"$berth" "${flags[@]}" --teacher gone --max-steps 20 --job-dir again >/dev/null 2>err.txt || fail "training: $(tail -n 1 err.txt)"
+mv again/model before
+rm -r gone
+expect 0 finished "${flags[@]}" --teacher gone --max-steps 20 --job-dir again
+diff -r before again/model >diff.txt || fail "the model is written again otherwise: $(head -n 5 diff.txt)"
+rm -r again
+
 # A job that is killed after a checkpoint and resumed ends with the same bits.
 "$berth" "${flags[@]}" --job-dir job >/dev/null 2>&1 &
 pid=$!

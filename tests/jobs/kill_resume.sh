@@ -86,8 +86,12 @@ expect 4 'is a directory' "${flags[@]}" --job-dir taken
 # A finished job that is started again says so and exits with 0. Another job in its directory exits with 5.
 "$berth" "${flags[@]}" --job-dir job --log-format text >/dev/null 2>err.txt || fail "a finished job: $(tail -n 1 err.txt)"
 grep -q 'already finished' err.txt || fail "does not say that it is finished"
+cp -r job/model before
+cp job/metrics.json before.json
 rm -r job/model
 expect 0 finished "${flags[@]}" --job-dir job
+diff -r before job/model >diff.txt || fail "a model that was removed is written again otherwise: $(head -n 5 diff.txt)"
+cmp -s before.json job/metrics.json || fail "metrics.json changes where a removed model is written again"
 [ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "a model that was removed is written again with other weights"
 expect 5 '--learning-rate' "${flags[@]}" --job-dir job --learning-rate 2e-3
 expect 5 'used before' "${flags[@]}" --job-dir job --reuse-job-dir=false

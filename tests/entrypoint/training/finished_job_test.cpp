@@ -35,34 +35,37 @@ class FinishedJobTest : public testing::Test {
     write_text(*storage_, directory().model() / "config.json", "{}");
   }
   JobDirectory directory() const { return JobDirectory(Uri::parse(scratch_ / "job")); }
-  std::optional<int64_t> look(const CommandLine& command) {
-    return finished_steps(*storage_, command, directory());
+  std::optional<FinishedJob> look(const CommandLine& command) {
+    return find_finished_job(*storage_, command, directory());
   }
 
   ScratchDirectory scratch_;
   std::unique_ptr<Storage> storage_ = make_local_storage();
 };
 
-TEST_F(FinishedJobTest, ANewDirectoryHasWorkLeft) { EXPECT_EQ(look(command()), std::nullopt); }
+TEST_F(FinishedJobTest, ANewDirectoryHasWorkLeft) { EXPECT_FALSE(look(command())); }
 
 TEST_F(FinishedJobTest, AnInterruptedJobHasWorkLeft) {
   begin(command());
-  EXPECT_EQ(look(command()), std::nullopt);
+  EXPECT_FALSE(look(command()));
 }
 
 TEST_F(FinishedJobTest, AFinishedJobReportsItsUpdates) {
   begin(command());
   finish();
-  EXPECT_EQ(look(command()), 7);
+  const std::optional<FinishedJob> finished = look(command());
+  ASSERT_TRUE(finished);
+  EXPECT_EQ(finished->steps, 7);
+  EXPECT_TRUE(finished->has_model);
 }
 
-TEST_F(FinishedJobTest, AModelThatWasRemovedIsWorkLeft) {
+TEST_F(FinishedJobTest, AModelThatWasRemovedCanBeWrittenFromACheckpoint) {
   begin(command());
   finish();
   std::filesystem::remove_all(scratch_ / "job/model");
   EXPECT_THAT([&] { look(command()); }, ThrowsCode(Code::kNotFound, "its checkpoints"));
   write_text(*storage_, directory().checkpoints() / "step-00000007/MANIFEST.json", "{}");
-  EXPECT_EQ(look(command()), std::nullopt);
+  EXPECT_FALSE(look(command()).value().has_model);
 }
 
 TEST_F(FinishedJobTest, OtherSettingsBelongToAnotherJob) {
