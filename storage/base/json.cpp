@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "storage/base/json_emptied.h"
+
 namespace berth {
 namespace {
 
 template <typename Value>
-Value parse_bounded(std::string_view text) {
+Value parse_bounded(std::string_view text,
+                    const typename Value::parser_callback_t& keeps = nullptr) {
   if (nesting_depth(text) > kDeepestJson) return Value(Value::value_t::discarded);
-  return Value::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  return Value::parse(text.begin(), text.end(), keeps, /*allow_exceptions=*/false);
 }
 
 }  // namespace
@@ -36,6 +39,19 @@ size_t nesting_depth(std::string_view json) {
 Json parse_json(std::string_view text) { return parse_bounded<Json>(text); }
 
 OrderedJson parse_ordered_json(std::string_view text) { return parse_bounded<OrderedJson>(text); }
+
+OrderedJson parse_ordered_json(std::string_view text,
+                               std::initializer_list<std::string_view> emptied) {
+  bool empties = false;  // what stands under the outermost object's current name
+  return parse_bounded<OrderedJson>(
+      text, [&](int depth, OrderedJson::parse_event_t event, OrderedJson& parsed) {
+        if (event != OrderedJson::parse_event_t::key) return true;
+        if (depth == 1) {
+          empties = std::ranges::find(emptied, parsed.get<std::string>()) != emptied.end();
+        }
+        return depth == 1 || !empties;
+      });
+}
 
 std::string to_text(const Json& value, int indent) {
   return value.dump(indent, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);

@@ -7,6 +7,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/json.h"
+#include "storage/base/json_emptied.h"
 #include "storage/base/text.h"
 #include "trainer/model/config_reader.h"
 #include "trainer/model/deberta_config.h"
@@ -64,7 +65,7 @@ const Keys& keys_of(ModelType type) {
   return type == ModelType::kAlbert ? kAlbertKeys : kKeys;
 }
 
-std::vector<std::string> parse_labels(const OrderedJson& object) {
+std::vector<std::string> parse_labels(const Json& object) {
   const auto found = object.find("id2label");
   if (found == object.end() || found->is_null()) return {};
   if (!found->is_object()) refuse_key("id2label", "must be an object");
@@ -99,7 +100,7 @@ void check_supported(const ConfigReader& read) {
 }
 
 // The name of the class that saved the file, such as "BertForMaskedLM", or "" if the file has none.
-std::string class_of(const OrderedJson& object) {
+std::string class_of(const Json& object) {
   const auto classes = object.find("architectures");
   if (classes == object.end() || !classes->is_array() || classes->empty()) return "";
   return classes->front().is_string() ? classes->front().get<std::string>() : "";
@@ -107,7 +108,7 @@ std::string class_of(const OrderedJson& object) {
 
 // The model_type for a file without one. Files of 2019 have none, so it is inferred from the name
 // of the class, such as "RobertaForMaskedLM".
-std::string type_of_class(const OrderedJson& object) {
+std::string type_of_class(const Json& object) {
   const std::string name = class_of(object);
   for (const TypeNames& names : kTypes) {
     if (name.starts_with(cat(names.class_prefix, "For")) ||
@@ -118,7 +119,7 @@ std::string type_of_class(const OrderedJson& object) {
   return "bert";
 }
 
-ModelType parse_type(const ConfigReader& read, const OrderedJson& object) {
+ModelType parse_type(const ConfigReader& read, const Json& object) {
   const std::string name = read.text("model_type", type_of_class(object));
   const auto found = std::find_if(kTypes.begin(), kTypes.end(),
                                   [&](const TypeNames& names) { return names.model_type == name; });
@@ -140,7 +141,7 @@ std::string_view torch_dtype_name(DType dtype) {
 }
 
 ModelConfig parse_config(std::string_view json_text) {
-  const OrderedJson object = parse_ordered_json(json_text);
+  const Json object = parse_json(json_text);
   if (!object.is_object()) throw Error(Code::kCorrupt, "is not a JSON object");
 
   const ConfigReader read(object);
@@ -201,7 +202,7 @@ ModelConfig parse_config(std::string_view json_text) {
 }
 
 std::string to_config_json(const ModelConfig& config, DType dtype) {
-  OrderedJson object = parse_ordered_json(config.source_json);
+  OrderedJson object = parse_ordered_json(config.source_json, {"id2label", "label2id"});
   if (!object.is_object()) object = OrderedJson::object();
   for (const char* stale :
        {"num_labels", "finetuning_task", "transformers_version", "_name_or_path", "torch_dtype"}) {

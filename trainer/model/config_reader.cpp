@@ -32,14 +32,14 @@ std::string_view activation_name(Activation activation) {
   return "";
 }
 
-const OrderedJson* ConfigReader::find(const char* key) const {
+const Json* ConfigReader::find(const char* key) const {
   const auto found = object_.find(key);
   return found == object_.end() || found->is_null() ? nullptr : &*found;
 }
 
 int64_t ConfigReader::integer(const char* key, int64_t low, int64_t high,
                               std::optional<int64_t> fallback) const {
-  const OrderedJson* value = find(key);
+  const Json* value = find(key);
   if (value == nullptr) {
     if (!fallback) refuse_key(key, "is missing");
     return *fallback;
@@ -51,7 +51,7 @@ int64_t ConfigReader::integer(const char* key, int64_t low, int64_t high,
 }
 
 std::optional<double> ConfigReader::number(const char* key, double low, double high) const {
-  const OrderedJson* value = find(key);
+  const Json* value = find(key);
   if (value == nullptr) return std::nullopt;
   if (!value->is_number() || !(*value >= low) || !(*value <= high)) {
     refuse_key(key, cat("must be a number from ", low, " to ", high, ", not ", to_text(*value)));
@@ -60,14 +60,14 @@ std::optional<double> ConfigReader::number(const char* key, double low, double h
 }
 
 std::string ConfigReader::text(const char* key, const std::string& fallback) const {
-  const OrderedJson* value = find(key);
+  const Json* value = find(key);
   if (value == nullptr) return fallback;
   if (!value->is_string()) refuse_key(key, "must be a string, not " + to_text(*value));
   return value->get<std::string>();
 }
 
 bool ConfigReader::flag(const char* key, bool fallback) const {
-  const OrderedJson* value = find(key);
+  const Json* value = find(key);
   if (value == nullptr) return fallback;
   if (!value->is_boolean()) refuse_key(key, "must be true or false, not " + to_text(*value));
   return value->get<bool>();
@@ -82,7 +82,7 @@ Activation ConfigReader::activation(const char* key, const char* fallback) const
 }
 
 std::string ConfigReader::json(const char* key) const {
-  const OrderedJson* value = find(key);
+  const Json* value = find(key);
   return value == nullptr ? "" : to_text(*value);
 }
 

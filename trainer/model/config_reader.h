@@ -16,7 +16,7 @@ namespace berth {
 // neither a value nor a fallback.
 class ConfigReader {
  public:
-  explicit ConfigReader(const OrderedJson& object) : object_(object) {}
+  explicit ConfigReader(const Json& object) : object_(object) {}
 
   int64_t integer(const char* key, int64_t low, int64_t high,
                   std::optional<int64_t> fallback = std::nullopt) const;
@@ -28,9 +28,9 @@ class ConfigReader {
   std::string json(const char* key) const;
 
  private:
-  const OrderedJson* find(const char* key) const;
+  const Json* find(const char* key) const;
 
-  const OrderedJson& object_;
+  const Json& object_;
 };
 
 // Throws kUsage with the message '"key" what'.

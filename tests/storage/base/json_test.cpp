@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "storage/base/json_emptied.h"
+
 namespace berth {
 namespace {
 
@@ -22,6 +24,16 @@ TEST(Json, InvalidJsonIsDiscarded) {
     EXPECT_TRUE(parse_ordered_json(text).is_discarded()) << text;
   }
   EXPECT_TRUE(parse_json("null").is_null());
+}
+
+TEST(Json, ObjectsMayBeLeftEmptyInTheirPlaces) {
+  const OrderedJson value =
+      parse_ordered_json(R"({"a": {"x": {"b": 1}, "y": [{"b": 2}]}, "b": {"x": {"y": {}}, "z": [1]},
+                             "c": [{"b": {"x": 3}}], "d": 4})",
+                         {"b", "d", "e"});
+  EXPECT_EQ(to_text(value),
+            R"({"a":{"x":{"b":1},"y":[{"b":2}]},"b":{},"c":[{"b":{"x":3}}],"d":4})");
+  EXPECT_TRUE(parse_ordered_json(R"({"b": {"x": 1)", {"b"}).is_discarded());
 }
 
 TEST(Json, TooDeepNestingIsDiscarded) {
