@@ -67,6 +67,12 @@ OrderedJson probe_objects(const JobReport& job) {
   return probes;
 }
 
+std::string rate_text(const JobReport& job) {
+  const std::string rate = number_text("%.2g", job.peak_learning_rate);
+  if (job.learning_rate_is_for.empty()) return rate;
+  return cat(rate, " (for ", job.learning_rate_is_for, ")");
+}
+
 }  // namespace
 
 std::string to_text(const DryRun& dry_run) {
@@ -74,9 +80,8 @@ std::string to_text(const DryRun& dry_run) {
   std::string text = row("examples", cat(job.train_examples, " to train on, ", job.eval_examples,
                                          " to evaluate on, ", counted(job.num_labels, "label"))) +
                      row("updates", cat(job.total_steps, " of ", most_of_update(job))) +
-                     row("learning rate", number_text("%.2g", job.peak_learning_rate)) +
-                     row("parameters", cat(job.parameters)) + row("kernels", job.kernels) +
-                     probe_rows(job) + "\n";
+                     row("learning rate", rate_text(job)) + row("parameters", cat(job.parameters)) +
+                     row("kernels", job.kernels) + probe_rows(job) + "\n";
   text += rows(host_parts(dry_run.memory)) +
           row("memory", human_bytes(dry_run.memory.on_host()) + " at most") +
           limit_row("limit", dry_run.limits.host);

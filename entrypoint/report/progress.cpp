@@ -71,6 +71,7 @@ void Progress::on_start(const JobReport& report) {
           " to evaluate on, ", counted(report.num_labels, "label"), "; ", report.parameters,
           " parameters; ", counted(report.total_steps, "update"), " of ", size_of_update(report),
           "; learning rate ", number_text("%.2g", report.peak_learning_rate));
+  if (!report.learning_rate_is_for.empty()) text += cat(" (for ", report.learning_rate_is_for, ")");
   if (!report.kernels.empty()) text += cat("; kernels ", report.kernels);
   if (report.first_step > 0) text += cat("; resuming after update ", report.first_step);
   line_.print(text);

@@ -68,8 +68,6 @@ TrainingInputs read_inputs(const Job& job) {
   ModelDescription model = describe_model(*folder, settings.model, settings.data);
   require_exportable(settings, model.config);
   require_layers_to_freeze(settings.training.optimization, model.config);
-  std::optional<double>& rate = resolved.settings.training.optimization.learning_rate;
-  if (!rate) rate = default_learning_rate(model.config.hidden_size);
   job.stop_point();
   std::unique_ptr<JobProbes> probes;
   if (!settings.probes.files.empty()) {
@@ -87,14 +85,19 @@ TrainingInputs read_inputs(const Job& job) {
     model.config.vector_size = teacher->num_outputs();
   }
   const size_t program = program_bytes(rows);
-  return {.resolved = std::move(resolved),
-          .folder = std::move(folder),
-          .model = std::move(model),
-          .rows = std::move(rows),
-          .generator = std::move(generator),
-          .teacher = std::move(teacher),
-          .probes = std::move(probes),
-          .program_bytes = program};
+  TrainingInputs inputs{.resolved = std::move(resolved),
+                        .folder = std::move(folder),
+                        .model = std::move(model),
+                        .rows = std::move(rows),
+                        .generator = std::move(generator),
+                        .teacher = std::move(teacher),
+                        .probes = std::move(probes),
+                        .program_bytes = program};
+  std::optional<double>& rate = inputs.resolved.settings.training.optimization.learning_rate;
+  const int64_t width = inputs.model.config.hidden_size;
+  if (!rate && inputs.pretrains_from_random()) rate = default_pretraining_rate(width);
+  if (!rate) rate = default_learning_rate(width);
+  return inputs;
 }
 
 TrainingData::TrainingData(const TrainingInputs& inputs)
@@ -128,6 +131,10 @@ void TrainingData::ask_teacher(Storage& storage, const Uri& directory) {
   if (!eval_ || !learns_vectors) return;
   if (rows.eval) eval_targets_.emplace(ask("eval", *rows.eval, all_rows(*rows.eval)));
   eval_->set_targets(rows.eval ? *eval_targets_ : *train_targets_);
+}
+
+bool TrainingInputs::pretrains_from_random() const {
+  return settings().model.init == Init::kRandom && !traits(rows.task).has_label_column;
 }
 
 size_t TrainingInputs::target_bytes() const {

@@ -27,6 +27,8 @@ struct TrainingInputs {
   std::unique_ptr<JobProbes> probes;       // null: there are none
   size_t program_bytes;  // the memory of the process without the rows; see program_bytes()
 
+  // Whether the model learns a language from random parameters, from rows without labels.
+  bool pretrains_from_random() const;
   size_t target_bytes() const;  // the memory that the teacher's outputs take
   const Settings& settings() const { return resolved.settings; }
   ReadingOptions reading() const;  // how predictions become labels or answers

@@ -5,6 +5,7 @@
 #include "entrypoint/report/hypertune_file.h"
 #include "entrypoint/report/standard_output.h"
 #include "storage/base/log.h"
+#include "storage/base/text.h"
 #include "trainer/loop/best_rule.h"
 #include "trainer/tasks/metric_names.h"
 
@@ -34,8 +35,16 @@ void choose_metrics(const Job& job, const TrainingInputs& inputs, TrainingPlan& 
                        plan.options.metric_for_best_model, plan.metrics);
 }
 
-JobReport make_report(const TrainingInputs& inputs, TrainingData& data, const Plan& updates,
-                      const Device& device) {
+// What the learning rate was chosen for, if the program chose it and the width is not all that
+// says.
+std::string learning_rate_is_for(const Job& job, const TrainingInputs& inputs) {
+  const bool is_given = job.command_line.settings.training.optimization.learning_rate.has_value();
+  if (is_given || !inputs.pretrains_from_random()) return "";
+  return cat("random parameters ", inputs.model.config.hidden_size, " wide");
+}
+
+JobReport make_report(const Job& job, const TrainingInputs& inputs, TrainingData& data,
+                      const Plan& updates, const Device& device) {
   const Settings& settings = inputs.settings();
   const LoraOptions& lora = settings.training.optimization.lora;
   return {.train_examples = data.train().size(),
@@ -47,6 +56,7 @@ JobReport make_report(const TrainingInputs& inputs, TrainingData& data, const Pl
           .num_labels = static_cast<int64_t>(inputs.rows.labels.size()),
           .epochs = updates.epochs,
           .peak_learning_rate = settings.training.optimization.learning_rate.value(),
+          .learning_rate_is_for = learning_rate_is_for(job, inputs),
           .kernels = device.info().description};
 }
 
@@ -85,7 +95,7 @@ TrainingPlan plan_training(const Job& job, const TrainingInputs& inputs, Trainin
   plan.memory = training_memory(settings, inputs.model.config, plan.data, plan.limits, device);
   log_info("memory: " + memory_text(plan.memory, plan.limits));
   plan.updates = make_plan(settings.training, data.train());
-  plan.report = make_report(inputs, data, plan.updates, device);
+  plan.report = make_report(job, inputs, data, plan.updates, device);
   if (inputs.probes) {
     plan.report.probes = inputs.probes->facts();
     plan.report.probed_steps = ProbeRule(settings.probes, settings.training, plan.updates).count();

@@ -29,6 +29,7 @@ struct JobReport {
   int64_t num_labels = 0;
   double epochs = 0;
   double peak_learning_rate = 0;
+  std::string learning_rate_is_for{};  // what the program chose it for; empty: nothing special
   std::string kernels{};
   std::vector<ProbeFacts> probes{};
   int64_t probed_steps = 0;  // by an uninterrupted job

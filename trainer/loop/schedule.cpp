@@ -5,6 +5,20 @@
 #include <numbers>
 
 namespace berth {
+namespace {
+
+// How often the width goes into BERT-base's.
+double narrowness_of(int64_t hidden_size) { return 768 / static_cast<double>(hidden_size); }
+
+// At most 1e-3, in two digits.
+double readable_rate(double rate) {
+  constexpr double kHighest = 1e-3;
+  rate = std::min(kHighest, rate);
+  const double two_digits = std::pow(10.0, 1 - std::floor(std::log10(rate)));
+  return std::round(rate * two_digits) / two_digits;
+}
+
+}  // namespace
 
 double Schedule::rate(int64_t steps_done) const {
   constexpr double kPolynomialEnd = 1e-7;
@@ -31,11 +45,14 @@ double Schedule::rate(int64_t steps_done) const {
 }
 
 double default_learning_rate(int64_t hidden_size) {
-  constexpr double kBertWidth = 768, kHighest = 1e-3;
-  const double narrowness = std::max(1.0, kBertWidth / static_cast<double>(hidden_size));
-  const double rate = std::min(kHighest, kBertLearningRate * std::pow(narrowness, 1.5));
-  const double two_digits = std::pow(10.0, 1 - std::floor(std::log10(rate)));
-  return std::round(rate * two_digits) / two_digits;
+  const double narrowness = std::max(1.0, narrowness_of(hidden_size));
+  return readable_rate(kBertLearningRate * std::pow(narrowness, 1.5));
+}
+
+double default_pretraining_rate(int64_t hidden_size) {
+  constexpr double kElectraBase = 2e-4, kElectraSmall = 5e-4;  // 768 and 256 wide
+  const double power = std::log(kElectraSmall / kElectraBase) / std::log(3);
+  return readable_rate(kElectraBase * std::pow(narrowness_of(hidden_size), power));
 }
 
 int64_t warmup_steps(double warmup_ratio, int64_t total_steps) {

@@ -29,11 +29,16 @@ class Schedule {
   ScheduleOptions options_;
 };
 
-// The peak rate where none is given. From BERT-base's width of 768 on it is that of Hugging Face's
+// The peak rate of fine-tuning where none is given, also of pre-training that goes on with a model.
+// From BERT-base's width of 768 on it is that of Hugging Face's
 // Trainer. A narrower encoder needs larger steps: kBertLearningRate (768 / hidden_size)^1.5, and
 // 1e-3 at most. bench/README.md has measurements. Rounded to two digits, because people read it.
 inline constexpr double kBertLearningRate = 5e-5;
 double default_learning_rate(int64_t hidden_size);
+// The peak rate of pre-training from random parameters where none is given, by AdamW in updates of
+// some hundred sequences. The power of the width that goes through ELECTRA's 2e-4 at 768 and 5e-4
+// at 256 (Clark et al. 2020, table 6), 2e-4 (768 / hidden_size)^0.834, and 1e-3 at most.
+double default_pretraining_rate(int64_t hidden_size);
 
 // ceil(ratio x total), as the Hugging Face Trainer rounds.
 int64_t warmup_steps(double warmup_ratio, int64_t total_steps);

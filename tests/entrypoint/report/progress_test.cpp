@@ -169,6 +169,14 @@ TEST_F(ProgressTest, BarIsErasedAtTheEnd) {
   EXPECT_EQ(shown([&] { progress_.reset(), line_.reset(); }), "\r\x1b[K");
 }
 
+TEST_F(ProgressTest, SaysWhatTheLearningRateWasChosenFor) {
+  EXPECT_THAT(shown([&] {
+                progress().on_start({.peak_learning_rate = 5e-4,
+                                     .learning_rate_is_for = "random parameters 256 wide"});
+              }),
+              HasSubstr("; learning rate 0.0005 (for random parameters 256 wide)"));
+}
+
 TEST_F(ProgressTest, WithoutATerminalLoggedStepsAreLines) {
   is_terminal_ = false;
   EXPECT_EQ(shown([&] { start(282, 3); }),

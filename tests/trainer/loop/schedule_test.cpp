@@ -91,6 +91,17 @@ TEST(DefaultLearningRate, IsLargerForNarrowEncoders) {
   EXPECT_DOUBLE_EQ(default_learning_rate(16), 1e-3);
 }
 
+TEST(DefaultPretrainingRate, IsThatOfElectraAndNeverBelowThatOfFineTuning) {
+  EXPECT_DOUBLE_EQ(default_pretraining_rate(768), 2e-4);
+  EXPECT_DOUBLE_EQ(default_pretraining_rate(256), 5e-4);
+  EXPECT_DOUBLE_EQ(default_pretraining_rate(1024), 1.6e-4);
+  EXPECT_DOUBLE_EQ(default_pretraining_rate(128), 8.9e-4);
+  for (int64_t width = 16; width <= 2048; width += 16) {
+    EXPECT_GE(default_pretraining_rate(width), default_learning_rate(width)) << width;
+    EXPECT_LE(default_pretraining_rate(width), 1e-3) << width;
+  }
+}
+
 TEST(WarmupSteps, RoundUpAsTheTrainerDoes) {
   EXPECT_EQ(warmup_steps(0.1, 30), 3);
   EXPECT_EQ(warmup_steps(0.1, 70), 7);
