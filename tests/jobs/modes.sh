@@ -96,7 +96,7 @@ expect 0 'finished' --mode prepare --train-data-file "$sample" --model job/model
 expect 0 'finished' --train-data-file short/train.tf_record --eval-data-file short/eval.tf_record --model job/model \
   --input-meta-data-path short/meta_data.json --max-steps 1 --job-dir short-ids
 expect 0 'finished' --mode predict --predict-data-file rows.csv --job-dir short-ids
-grep -q 'as the job was trained: --max-seq-length 24' err.txt || fail "predicts at another length than it trained"
+grep -q 'taken over from the job: --max-seq-length 24' err.txt || fail "predicts at another length than it trained"
 
 # A preparation that fails leaves the earlier files as they were.
 cp tutorial/train.tf_record before.tf_record
