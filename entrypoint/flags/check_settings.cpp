@@ -136,6 +136,20 @@ void check_lora(const Settings& settings) {
   }
 }
 
+void check_distillation(const Settings& settings) {
+  const bool trains = settings.mode == Mode::kTrain || settings.mode == Mode::kTrainAndEval;
+  const DistillationOptions& options = settings.distillation;
+  if (!trains || options.target != DistillationTarget::kHiddenStates) return;
+  constexpr const char* kFlag = "--distillation-target hidden_states";
+  if (options.teacher.empty()) {
+    throw Error(Code::kUsage, "there is no teacher", kFlag,
+                "name one with --teacher, or leave this flag out");
+  }
+  if (find_task(settings.data.task) == Task::kMaskedLm) return;
+  throw Error(Code::kUsage, "hidden states are learnt from texts without labels", kFlag,
+              "give --task mlm, or leave this flag out");
+}
+
 void check_generator(const Settings& settings) {
   const bool trains = settings.mode == Mode::kTrain || settings.mode == Mode::kTrainAndEval;
   if (!trains || settings.electra.generator.empty() || settings.model.init != Init::kRandom) return;
@@ -201,6 +215,7 @@ void check_settings(const CommandLine& command_line) {
   check_places(settings.output);
   check_evaluations(settings);
   check_lora(settings);
+  check_distillation(settings);
   check_generator(settings);
   check_seeds(command_line);
   check_probes(settings);

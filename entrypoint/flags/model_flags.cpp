@@ -25,11 +25,22 @@ std::vector<Flag> model_flags() {
        {},
        kModel,
        "A model to learn from (distillation), in any form that --model takes. With --task mlm the "
-       "encoder learns the teacher's embedding of each text: the mean of its last hidden states. "
-       "Else the teacher is a fine-tuned model with the same labels, whose outputs are learnt.",
+       "encoder learns what the teacher makes of texts (--distillation-target). Else the teacher "
+       "is "
+       "a fine-tuned model with the same labels, whose outputs are learnt.",
        text_value("PATH", place(&CommandLine::settings, &Settings::distillation,
                                 &DistillationOptions::teacher)),
        "none"},
+      {"distillation-target",
+       {},
+       kModel,
+       "With --task mlm: learn the teacher's embedding of each text, the mean of its last hidden "
+       "states, or the last hidden state of each token. The latter needs the teacher's own "
+       "vocabulary.",
+       choice_value<DistillationTarget>(
+           place(&CommandLine::settings, &Settings::distillation, &DistillationOptions::target),
+           {{"embedding", DistillationTarget::kEmbedding},
+            {"hidden_states", DistillationTarget::kHiddenStates}})},
       {"distillation-weight",
        {"distillation-alpha", "alpha-ce"},
        kModel,

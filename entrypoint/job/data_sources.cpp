@@ -124,9 +124,10 @@ DataSources resolve_data(Storage& storage, const CommandLine& command_line, Sett
   complete_data_files(data, settings.mode);
   const GlueTask* glue = find_glue_task(data.task);
   DataSources sources{.task = glue != nullptr ? std::optional(glue->task) : find_task(data.task)};
-  // A teacher tells more of a text than its masked tokens do, so its embeddings take their place.
+  // A teacher tells more of a text than its masked tokens do, so its outputs take their place.
   if (sources.task == Task::kMaskedLm && !settings.distillation.teacher.empty()) {
-    sources.task = Task::kEmbeddingDistillation;
+    const bool is_of_tokens = settings.distillation.target == DistillationTarget::kHiddenStates;
+    sources.task = is_of_tokens ? Task::kHiddenStateDistillation : Task::kEmbeddingDistillation;
   }
   if (glue != nullptr) {
     sources.labels = glue->labels;

@@ -4,6 +4,7 @@
 
 #include "entrypoint/memory/batch_limits.h"
 #include "entrypoint/memory/engine_options.h"
+#include "trainer/data/prefetcher.h"
 
 namespace berth {
 namespace {
@@ -13,6 +14,25 @@ size_t table_bytes(const TrainingRows& rows) {
   if (rows.eval) size_bytes += rows.eval->table->memory_bytes();
   if (rows.mismatched) size_bytes += rows.mismatched->table->memory_bytes();
   return size_bytes;
+}
+
+// The vectors of tokens that a teacher made, in fp32, in batches that were packed: those that wait
+// for training, the one that is trained on and the one that is packed, or one of an evaluation and
+// its logits.
+size_t packed_vectors(const Settings& settings, const ModelConfig& config,
+                      const BatchLimits& limits) {
+  if (traits(config.task).labels != LabelKind::kVectorPerToken) return 0;
+  const int64_t tokens =
+      static_cast<int64_t>(Prefetcher::kDepth + 2) * update_tokens(settings) + 2 * limits.tokens;
+  return static_cast<size_t>(tokens * config.num_outputs()) * sizeof(float);
+}
+
+// How the memory of a teacher's outputs can be made smaller, for messages.
+std::string smaller_outputs(const Settings& settings) {
+  if (settings.distillation.teacher.empty()) return "";
+  const bool is_of_tokens = settings.distillation.target == DistillationTarget::kHiddenStates;
+  return is_of_tokens ? "fewer rows (--max-train-samples), --distillation-target embedding"
+                      : "fewer rows (--max-train-samples)";
 }
 
 // Changes `settings` to updates of `tokens` tokens at once and to evaluations of at most as many.
@@ -67,6 +87,7 @@ MemoryEstimate training_memory(const Settings& settings, const ModelConfig& conf
     MemoryEstimate memory = estimate_memory(options, saving, device);
     memory.program = data.program;
     memory.tables = data.tables;
+    memory.teacher = data.teacher + packed_vectors(settings, config, options.limits);
     memory.probe = data.probe;
     return memory;
   };
@@ -92,7 +113,8 @@ void require_training_memory(const Settings& settings, const ModelConfig& config
         .evaluated =
             std::min(training.examples_per_evaluation_batch(), data.most_examples) * longest,
         .tokens_an_example = longest,
-        .recomputes = training.recompute};
+        .recomputes = training.recompute,
+        .smaller_outputs = smaller_outputs(settings)};
     return require_memory(shape, memory, limits, [&](int64_t tokens) {
       Settings smaller = settings;
       set_budget(smaller, tokens);
@@ -108,7 +130,8 @@ void require_training_memory(const Settings& settings, const ModelConfig& config
       .evaluated = std::min(training.examples_per_evaluation_batch(), data.most_examples),
       .rows = data.most_examples,
       .fits_alone = limits.allow(memory_of(alone)),
-      .recomputes = training.recompute};
+      .recomputes = training.recompute,
+      .smaller_outputs = smaller_outputs(settings)};
   require_memory(shape, memory, limits, [&](int64_t at_once) {
     Settings smaller = settings;
     // As a micro-batch, so many examples need no less memory than as a whole update.

@@ -15,6 +15,7 @@ namespace berth {
 struct DataMemory {
   size_t program = 0;         // the process without the rows; see program_bytes()
   size_t tables = 0;          // the rows and their features
+  size_t teacher = 0;         // what a teacher makes of the rows
   int64_t most_examples = 0;  // the number of examples in the largest data set
   size_t probe = 0;           // of the process that probes; 0: nothing is probed
 };

@@ -14,7 +14,8 @@ std::string advice(const BatchShape& shape, int64_t fitting) {
     return "--batch-size 1 with --eval-batch-size 1 would fit";
   }
   if (fitting == 0) {
-    return cat("not even one example at a time fits: use ", shape.recomputes ? "" : "--recompute, ",
+    return cat("not even one example at a time fits: use ", shape.smaller_outputs,
+               shape.smaller_outputs.empty() ? "" : ", ", shape.recomputes ? "" : "--recompute, ",
                "a smaller model, a shorter --max-seq-length or more memory");
   }
   const bool in_tokens = shape.tokens_an_example > 0;
@@ -41,6 +42,10 @@ std::string excess_text(const BatchShape& shape, const MemoryEstimate& memory,
     text += cat(", ", human_bytes(memory.engine.activations), " of it for ",
                 counted(shape.at_once(), shape.tokens_an_example > 0 ? "token" : "example"),
                 " at once,");
+  }
+  if (!on_device && memory.teacher > 0) {
+    text += cat(text.ends_with(',') ? " " : ", ", human_bytes(memory.teacher),
+                " of it for the teacher's outputs,");
   }
   return cat(text, " and ", limit.what, " is ", human_bytes(limit.size_bytes));
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "storage/base/memory_limit.h"
 #include "trainer/loop/memory_estimate.h"
@@ -45,6 +46,8 @@ struct BatchShape {
   // examples in an update, one at a time, because gradients must then be accumulated.
   bool fits_alone = false;
   bool recomputes = false;
+  // How the teacher's outputs could take less memory; empty: there are none.
+  std::string smaller_outputs{};
 
   int64_t micro_batch() const {
     return std::min(rows, (batch_size + micro_batches - 1) / micro_batches);

@@ -29,6 +29,7 @@ std::string total_text(size_t size_bytes, const std::optional<MemoryLimit>& limi
 
 MemoryParts host_parts(const MemoryEstimate& memory) {
   MemoryParts parts = {{"program", memory.program}, {"tables", memory.tables}};
+  if (memory.teacher > 0) parts.emplace_back("teacher", memory.teacher);
   if (!memory.engine.has_own_memory) {
     for (const auto& part : engine_parts(memory.engine)) parts.push_back(part);
   }

@@ -1,6 +1,5 @@
 #include "entrypoint/training/saved_targets.h"
 
-#include <algorithm>
 #include <cstdio>
 
 #include "storage/base/checksum.h"
@@ -16,10 +15,16 @@ namespace {
 
 constexpr const char* kTensor = "outputs";
 
+size_t size_of_rows(std::span<const uint32_t> rows, const RowTargets& targets) {
+  size_t size_bytes = 0;
+  for (const uint32_t row : rows) size_bytes += targets.row_bytes(row);
+  return size_bytes;
+}
+
 // The outputs of some rows, one after the other.
 std::vector<std::byte> bytes_of(std::span<const uint32_t> rows, const RowTargets& targets) {
   std::vector<std::byte> all;
-  all.reserve(rows.size() * targets.row_bytes());
+  all.reserve(size_of_rows(rows, targets));
   for (const uint32_t row : rows) {
     const Bytes bytes = targets.bytes(row);
     all.insert(all.end(), bytes.begin(), bytes.end());
@@ -27,23 +32,45 @@ std::vector<std::byte> bytes_of(std::span<const uint32_t> rows, const RowTargets
   return all;
 }
 
+std::vector<size_t> ends_of_parts(std::span<const uint32_t> rows, const RowTargets& targets,
+                                  size_t most_bytes) {
+  std::vector<size_t> ends;
+  size_t begin = 0, size_bytes = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    size_bytes += targets.row_bytes(rows[i]);
+    const bool is_full = i + 1 - begin == SavedTargets::kRowsOfFile || size_bytes >= most_bytes;
+    if (!is_full && i + 1 < rows.size()) continue;
+    ends.push_back(begin = i + 1);
+    size_bytes = 0;
+  }
+  return ends;
+}
+
 }  // namespace
 
-SavedTargets::SavedTargets(Storage& storage, Uri directory, std::string name, std::string identity)
+SavedTargets::SavedTargets(Storage& storage, Uri directory, std::string name, std::string identity,
+                           std::vector<uint32_t> rows, RowTargets& targets, size_t bytes_of_file)
     : storage_(storage),
       directory_(std::move(directory)),
       name_(std::move(name)),
-      identity_(std::move(identity)) {}
+      identity_(std::move(identity)),
+      rows_(std::move(rows)),
+      targets_(targets),
+      ends_(ends_of_parts(rows_, targets_, bytes_of_file)) {}
 
-Uri SavedTargets::file(size_t number) const {
+std::span<const uint32_t> SavedTargets::rows_of(size_t part) const {
+  const size_t begin = part == 0 ? 0 : ends_[part - 1];
+  return rows().subspan(begin, ends_[part] - begin);
+}
+
+Uri SavedTargets::file(size_t part) const {
   char digits[24];
-  std::snprintf(digits, sizeof digits, "-%05zu", number);
+  std::snprintf(digits, sizeof digits, "-%05zu", part);
   return directory_ / (name_ + digits + ".safetensors");
 }
 
-bool SavedTargets::restore_file(size_t number, std::span<const uint32_t> rows,
-                                RowTargets& targets) {
-  const Uri uri = file(number);
+bool SavedTargets::restore_file(size_t part) {
+  const Uri uri = file(part);
   if (!storage_.stat(uri)) return false;
   try {
     const WholeFile whole(storage_, uri);
@@ -54,13 +81,14 @@ bool SavedTargets::restore_file(size_t number, std::span<const uint32_t> rows,
       const auto found = metadata.find(key);
       return found == metadata.end() ? std::string() : found->second;
     };
-    const bool fits = tensor != nullptr && tensor->dtype == targets.dtype() &&
-                      tensor->data.size() == rows.size() * targets.row_bytes();
+    const bool fits = tensor != nullptr && tensor->dtype == targets_.dtype() &&
+                      tensor->data.size() == size_of_rows(rows_of(part), targets_);
     if (!fits || of("identity") != identity_) return false;
     if (of("crc32c") != crc_text(parallel_crc32c(tensor->data, 0))) return false;
-    for (size_t i = 0; i < rows.size(); ++i) {
-      targets.set_bytes(rows[i],
-                        tensor->data.subspan(i * targets.row_bytes(), targets.row_bytes()));
+    size_t at = 0;
+    for (const uint32_t row : rows_of(part)) {
+      targets_.set_bytes(row, tensor->data.subspan(at, targets_.row_bytes(row)));
+      at += targets_.row_bytes(row);
     }
     return true;
   } catch (const Error& error) {
@@ -71,27 +99,21 @@ bool SavedTargets::restore_file(size_t number, std::span<const uint32_t> rows,
   }
 }
 
-size_t SavedTargets::restore(const std::vector<uint32_t>& rows, RowTargets& targets) {
+size_t SavedTargets::restore() {
   size_t done = 0;
-  for (size_t number = 0; done < rows.size(); ++number) {
-    const size_t count = std::min(kRowsOfFile, rows.size() - done);
-    if (!restore_file(number, std::span(rows).subspan(done, count), targets)) break;
-    done += count;
-  }
+  while (done < parts() && restore_file(done)) ++done;
   return done;
 }
 
-void SavedTargets::save(const std::vector<uint32_t>& rows, size_t done, const RowTargets& targets) {
-  if (done == 0 || (done % kRowsOfFile != 0 && done != rows.size())) return;
-  const size_t number = (done - 1) / kRowsOfFile, first = number * kRowsOfFile;
-  const std::vector<std::byte> bytes =
-      bytes_of(std::span(rows).subspan(first, done - first), targets);
-  const NamedTensor tensor{
-      .name = kTensor,
-      .dtype = targets.dtype(),
-      .shape = {static_cast<int64_t>(done - first), static_cast<int64_t>(targets.width())},
-      .data = bytes};
-  store_object(storage_, file(number), [&](ByteSink& sink) {
+void SavedTargets::save(size_t part) const {
+  const std::vector<std::byte> bytes = bytes_of(rows_of(part), targets_);
+  const size_t vector_bytes = targets_.width() * size_of(targets_.dtype());
+  const NamedTensor tensor{.name = kTensor,
+                           .dtype = targets_.dtype(),
+                           .shape = {static_cast<int64_t>(bytes.size() / vector_bytes),
+                                     static_cast<int64_t>(targets_.width())},
+                           .data = bytes};
+  store_object(storage_, file(part), [&](ByteSink& sink) {
     write_safetensors(sink, {&tensor, 1},
                       {{"identity", identity_}, {"crc32c", crc_text(parallel_crc32c(bytes, 0))}});
   });

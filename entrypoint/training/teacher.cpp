@@ -6,10 +6,10 @@
 #include <span>
 
 #include "entrypoint/job/finished_model.h"
-#include "entrypoint/job/labelled_data.h"
 #include "entrypoint/job/training_memory.h"
 #include "entrypoint/memory/engine_options.h"
 #include "entrypoint/report/log_pace.h"
+#include "entrypoint/training/shared_tokens.h"
 #include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
@@ -40,6 +40,7 @@ Settings with_positions(Settings settings, const ModelConfig& config) {
 // What the teacher computes for a student of `task`.
 Task task_of_teacher(Task task) {
   if (task == Task::kEmbeddingDistillation) return Task::kTextEmbedding;
+  if (task == Task::kHiddenStateDistillation) return Task::kHiddenStates;
   if (traits(task).rows == HeadRows::kSequences) return task;
   throw Error(Code::kUsage, cat("there is no distillation for ", task_name(task)), "--teacher",
               "leave it out; teachers help where each text has a class, a set of classes or a "
@@ -96,24 +97,44 @@ void log_progress(LogPace& pace, int64_t done, int64_t texts) {
 }  // namespace
 
 Teacher::Teacher(const Job& job, const Settings& settings, Task task,
-                 const std::vector<std::string>& labels)
+                 const std::vector<std::string>& labels, const Tokenizer& tokenizer)
     : job_(job),
       settings_(settings_of_teacher(settings)),
       folder_(job.storage, settings_.model),
       model_(describe(folder_, settings_, task)),
       order_(order_of(labels, model_.config, folder_.name())) {
+  if (job.device.kind != DeviceKind::kCpu && !makes_vectors()) {
+    throw Error(Code::kUsage, "a classifier learns from a teacher on CPUs only", "--teacher",
+                "give --device cpu");
+  }
+  if (is_of_tokens()) require_student(settings, tokenizer);
   if (const auto file = folder_.parameters()) file->verify();  // the job's record has its checksum
-  if (job.device.kind == DeviceKind::kCpu || is_of_embeddings()) return;
-  throw Error(Code::kUsage, "a classifier learns from a teacher on CPUs only", "--teacher",
-              "give --device cpu");
 }
 
-size_t Teacher::memory_bytes(size_t rows) const {
-  return rows * static_cast<size_t>(num_outputs()) * size_of(dtype());
+// Throws kUsage where the student cannot learn the teacher's hidden states.
+void Teacher::require_student(const Settings& settings, const Tokenizer& tokenizer) const {
+  require_same_tokenizer(tokenizer, *model_.tokenizer, folder_.name());
+  const int64_t positions = model_.config.max_sequence_length();
+  if (settings.data.max_seq_length <= positions) return;
+  throw Error(Code::kUsage,
+              cat("--max-seq-length ", settings.data.max_seq_length, " exceeds the teacher's ",
+                  positions, " positions"),
+              folder_.name(), "lower it, or give --distillation-target embedding");
+}
+
+bool Teacher::is_of_tokens() const {
+  return traits(model_.config.task).labels == LabelKind::kVectorPerToken;
+}
+
+bool Teacher::makes_vectors() const { return are_vectors(traits(model_.config.task).labels); }
+
+size_t Teacher::memory_bytes(size_t vectors) const {
+  return vectors * static_cast<size_t>(num_outputs()) * size_of(dtype());
 }
 
 std::vector<float> Teacher::target_of(std::span<const float> logits) const {
-  if (is_of_embeddings()) return of_length_one(logits);
+  if (is_of_tokens()) return {logits.begin(), logits.end()};
+  if (makes_vectors()) return of_length_one(logits);
   std::vector<float> ordered;
   for (const size_t place : order_) ordered.push_back(logits[place]);
   return ordered;
@@ -129,38 +150,50 @@ std::unique_ptr<Engine> Teacher::make_engine(Device& device, int64_t most_exampl
   return engine;
 }
 
-RowTargets Teacher::outputs(const LoadedTable& loaded, const std::vector<uint32_t>& rows,
-                            SavedTargets& saved) {
-  RowTargets targets(loaded.table->rows(), static_cast<size_t>(num_outputs()), dtype());
-  const size_t done = saved.restore(rows, targets);
+void Teacher::fill(const LoadedTable& loaded, const LabelledData& student, SavedTargets& saved) {
+  const size_t done = saved.restore();
   if (done > 0) {
-    log_info(cat("teacher: the outputs of ", done, " of ", counted(rows.size(), "text"),
+    const size_t rows = static_cast<size_t>(saved.rows_of(done - 1).end() - saved.rows().begin());
+    log_info(cat("teacher: the outputs of ", rows, " of ", counted(saved.rows().size(), "text"),
                  " are taken from an earlier run"));
   }
-  if (done < rows.size()) run(loaded, rows, done, targets, saved);
-  return targets;
+  if (done < saved.parts()) run(loaded, student, done, saved);
 }
 
-void Teacher::run(const LoadedTable& loaded, const std::vector<uint32_t>& rows, size_t done,
-                  RowTargets& targets, SavedTargets& saved) {
+void Teacher::run(const LoadedTable& loaded, const LabelledData& student, size_t first,
+                  SavedTargets& saved) {
   const Settings settings = with_positions(settings_, model_.config);
   const LabelledData examples(loaded, model_.config.task, /*labels=*/{}, /*wants_labels=*/false,
                               settings, *model_.tokenizer);
-  Dataset data = examples.rows({rows.begin() + static_cast<std::ptrdiff_t>(done), rows.end()});
   const std::unique_ptr<Device> device = make_host_device(job_, settings.precision);
-  require_inference_memory(settings, model_.config,
-                           {.program = program_bytes(), .tables = 0, .most_examples = data.size()},
-                           *device);
-  const std::unique_ptr<Engine> engine = make_engine(*device, data.size());
+  // A text may have several windows.
+  const auto left = static_cast<int64_t>(saved.rows().end() - saved.rows_of(first).begin());
+  const int64_t most_examples = is_of_tokens() ? kTextsAtOnce : std::min(kTextsAtOnce, left);
+  require_inference_memory(
+      settings, model_.config,
+      {.program = program_bytes(), .tables = 0, .most_examples = most_examples}, *device);
+  const std::unique_ptr<Engine> engine = make_engine(*device, most_examples);
   LogPace pace;
-  const std::optional<double> finished =
-      run_forward(*engine, data, settings.training.eval_batch_size, job_.stop,
-                  [&](int64_t index, std::span<const float> logits) {
-                    targets.set(data.row(index), target_of(logits));
-                    saved.save(rows, done + static_cast<size_t>(index) + 1, targets);
-                    log_progress(pace, index + 1, data.size());
-                  });
-  if (!finished) throw_stopped();
+  int64_t before = 0;
+  for (size_t part = first; part < saved.parts(); ++part) {
+    const std::span<const uint32_t> span = saved.rows_of(part);
+    const std::vector<uint32_t> rows(span.begin(), span.end());
+    Dataset data = examples.rows(rows);
+    if (is_of_tokens()) {
+      Dataset students = student.rows(rows);
+      require_same_tokens(students, data, folder_.name());
+    }
+    const std::optional<double> finished =
+        run_forward(*engine, data, settings.training.eval_batch_size, job_.stop,
+                    [&](int64_t index, std::span<const float> logits) {
+                      saved.targets().set(data.row(index), target_of(logits),
+                                          is_of_tokens() ? data.first_vector(index) : 0);
+                      log_progress(pace, before + data.row_index(index) + 1, left);
+                    });
+    if (!finished) throw_stopped();
+    before += data.rows();
+    saved.save(part);
+  }
 }
 
 }  // namespace berth

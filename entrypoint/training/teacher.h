@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "entrypoint/job/job.h"
+#include "entrypoint/job/labelled_data.h"
 #include "entrypoint/training/saved_targets.h"
 #include "trainer/data/row_targets.h"
 #include "trainer/engine/device.h"
@@ -22,35 +23,42 @@ namespace berth {
 class Teacher {
  public:
   // Reads the configuration and the tokenizer of --teacher. `settings`, `task` and `labels` are
-  // those of the job. Throws kUsage where the teacher has other labels or the task has no teacher,
-  // and what the readers throw.
+  // those of the job, `tokenizer` is the student's. Throws kUsage where the teacher has other
+  // labels, the task has no teacher, or hidden states are wanted of a teacher with another
+  // tokenizer or fewer positions; and what the readers throw.
   Teacher(const Job& job, const Settings& settings, Task task,
-          const std::vector<std::string>& labels);
+          const std::vector<std::string>& labels, const Tokenizer& tokenizer);
 
-  // How many numbers it makes of a text. For the distillation of embeddings: its hidden size.
+  // Whether it makes a vector of each token, and not one of each text.
+  bool is_of_tokens() const;
+  // The numbers of a vector. Where an encoder is distilled, the teacher's hidden size.
   int64_t num_outputs() const { return model_.config.num_outputs(); }
-  // The type in which they are kept, and the memory that they take for so many rows.
-  DType dtype() const { return is_of_embeddings() ? DType::kBF16 : DType::kF32; }
-  size_t memory_bytes(size_t rows) const;
+  // The type in which they are kept, and the memory that so many vectors take.
+  DType dtype() const { return makes_vectors() ? DType::kBF16 : DType::kF32; }
+  size_t memory_bytes(size_t vectors) const;
   const std::vector<Source>& sources() const { return folder_.sources(); }
 
-  // What it makes of the table's rows `rows`.
+  // Fills the targets of `saved`: what it makes of rows of the table `loaded`.
   //   - For the distillation of embeddings, vectors of length 1: the mean of the hidden states of a
-  //     text's tokens, as sentence-transformers computes it.
+  //     text's tokens, as sentence-transformers computes it. Texts are cut at --max-seq-length, or
+  //     where the teacher's positions end.
+  //   - For that of hidden states, the last hidden state of each token. A document longer than
+  //     --max-seq-length is read in the windows in which `student`, the same table as the student
+  //     reads it, has it.
   //   - Else the logits, in the order of the job's labels.
-  // Texts are cut at --max-seq-length, or where the teacher's positions end. Outputs that `saved`
-  // has are taken from there, and the others are added to it. Reads the teacher's parameters, and
-  // frees them at the end. Throws kMemory where there is no room, kStopped, and what the readers
-  // throw.
-  RowTargets outputs(const LoadedTable& loaded, const std::vector<uint32_t>& rows,
-                     SavedTargets& saved);
+  // Parts of which `saved` has files are taken from there, and the others are computed and saved.
+  // Every part has batches of its own, so its outputs are the same bits after a resume. Reads the
+  // teacher's parameters, and frees them at the end. Throws kMemory where there is no room, kUsage
+  // where the student has other tokens, kStopped, and what the readers throw.
+  void fill(const LoadedTable& loaded, const LabelledData& student, SavedTargets& saved);
 
  private:
-  bool is_of_embeddings() const { return model_.config.task == Task::kTextEmbedding; }
+  bool makes_vectors() const;
   std::vector<float> target_of(std::span<const float> logits) const;
-  // Computes the outputs of the rows behind the first `done`.
-  void run(const LoadedTable& loaded, const std::vector<uint32_t>& rows, size_t done,
-           RowTargets& targets, SavedTargets& saved);
+  // Computes the outputs of the parts from `first` on.
+  void run(const LoadedTable& loaded, const LabelledData& student, size_t first,
+           SavedTargets& saved);
+  void require_student(const Settings& settings, const Tokenizer& tokenizer) const;
   std::unique_ptr<Engine> make_engine(Device& device, int64_t most_examples);
 
   const Job& job_;

@@ -36,6 +36,7 @@ void require_layers_to_freeze(const OptimizationOptions& options, const ModelCon
 std::string identity_of(const Teacher& teacher, const LoadedTable& loaded,
                         const std::vector<uint32_t>& rows, const Settings& settings) {
   std::string text = cat("length ", settings.data.max_seq_length);
+  if (teacher.is_of_tokens()) text += " tokens";
   for (const std::vector<Source>& sources : {teacher.sources(), loaded.sources}) {
     for (const Source& source : sources) {
       text += cat(" ", source.checksum.size, ":", crc_text(source.checksum.crc));
@@ -81,7 +82,7 @@ TrainingInputs read_inputs(const Job& job) {
   std::unique_ptr<ModelFolder> generator = settle_generator(job, settings, model.config);
   std::unique_ptr<Teacher> teacher;
   if (!settings.distillation.teacher.empty()) {
-    teacher = std::make_unique<Teacher>(job, settings, rows.task, rows.labels);
+    teacher = std::make_unique<Teacher>(job, settings, rows.task, rows.labels, *model.tokenizer);
     model.config.vector_size = teacher->num_outputs();
   }
   const size_t program = program_bytes(rows);
@@ -111,25 +112,50 @@ TrainingData::TrainingData(const TrainingInputs& inputs)
       train_(train_examples_.rows(inputs.rows.split.train)),
       eval_(make_eval_set(inputs.rows, eval_examples_)) {}
 
+// How many vectors the teacher makes of each row of a table: one of each token of the rows that are
+// used, or one of each row.
+std::vector<uint32_t> TrainingData::vectors_of_rows(const LoadedTable& loaded) {
+  if (!inputs_.teacher->is_of_tokens()) {
+    return std::vector<uint32_t>(loaded.table->rows(), 1);
+  }
+  std::vector<uint32_t> tokens(loaded.table->rows());
+  const auto add = [&](Dataset& data) {
+    for (int64_t i = 0; i < data.size(); ++i) {
+      tokens[data.row(i)] += static_cast<uint32_t>(data.length(i));
+    }
+  };
+  const TrainingRows& rows = inputs_.rows;
+  if (&loaded == &rows.train) add(train_);
+  if (eval_ && &loaded == (rows.eval ? &*rows.eval : &rows.train)) add(*eval_);
+  return tokens;
+}
+
 void TrainingData::ask_teacher(Storage& storage, const Uri& directory) {
   if (!inputs_.teacher) return;
+  Teacher& teacher = *inputs_.teacher;
   const TrainingRows& rows = inputs_.rows;
-  const bool learns_vectors = traits(rows.task).labels == LabelKind::kVector;
-  const auto ask = [&](const char* name, const LoadedTable& loaded, std::vector<uint32_t> asked) {
+  const bool learns_vectors = are_vectors(traits(rows.task).labels);
+  const auto ask = [&](const char* name, const LoadedTable& loaded, const LabelledData& examples,
+                       std::vector<uint32_t> asked) {
     std::ranges::sort(asked);
-    SavedTargets saved(storage, directory, name,
-                       identity_of(*inputs_.teacher, loaded, asked, inputs_.settings()));
-    return inputs_.teacher->outputs(loaded, asked, saved);
+    RowTargets targets(vectors_of_rows(loaded), static_cast<size_t>(teacher.num_outputs()),
+                       teacher.dtype());
+    std::string identity = identity_of(teacher, loaded, asked, inputs_.settings());
+    SavedTargets saved(storage, directory, name, std::move(identity), std::move(asked), targets);
+    teacher.fill(loaded, examples, saved);
+    return targets;
   };
   std::vector<uint32_t> asked = rows.split.train;
   // Evaluation compares with the teacher only where there are no other labels.
   if (learns_vectors && !rows.eval) {
     asked.insert(asked.end(), rows.split.held_out.begin(), rows.split.held_out.end());
   }
-  train_targets_.emplace(ask("train", rows.train, std::move(asked)));
+  train_targets_.emplace(ask("train", rows.train, train_examples_, std::move(asked)));
   train_.set_targets(*train_targets_, inputs_.settings().distillation.loss.weight);
   if (!eval_ || !learns_vectors) return;
-  if (rows.eval) eval_targets_.emplace(ask("eval", *rows.eval, all_rows(*rows.eval)));
+  if (rows.eval) {
+    eval_targets_.emplace(ask("eval", *rows.eval, eval_examples_, all_rows(*rows.eval)));
+  }
   eval_->set_targets(rows.eval ? *eval_targets_ : *train_targets_);
 }
 
@@ -137,10 +163,15 @@ bool TrainingInputs::pretrains_from_random() const {
   return settings().model.init == Init::kRandom && !traits(rows.task).has_label_column;
 }
 
-size_t TrainingInputs::target_bytes() const {
-  if (!teacher) return 0;
-  const size_t of_eval = rows.eval ? rows.eval->table->rows() : 0;
-  return teacher->memory_bytes(rows.train.table->rows() + of_eval);
+size_t TrainingData::target_bytes() {
+  if (!inputs_.teacher) return 0;
+  size_t vectors = 0;
+  const auto add = [&](const LoadedTable& loaded) {
+    for (const uint32_t count : vectors_of_rows(loaded)) vectors += count;
+  };
+  add(inputs_.rows.train);
+  if (inputs_.rows.eval) add(*inputs_.rows.eval);
+  return inputs_.teacher->memory_bytes(vectors);
 }
 
 }  // namespace berth

@@ -29,7 +29,6 @@ struct TrainingInputs {
 
   // Whether the model learns a language from random parameters, from rows without labels.
   bool pretrains_from_random() const;
-  size_t target_bytes() const;  // the memory that the teacher's outputs take
   const Settings& settings() const { return resolved.settings; }
   ReadingOptions reading() const;  // how predictions become labels or answers
   // The name of the evaluation rows in reports. They have a file of their own, or are held out.
@@ -52,11 +51,14 @@ class TrainingData {
   Dataset& train() { return train_; }
   std::optional<Dataset>& eval() { return eval_; }  // nullopt: the job does not evaluate
 
+  size_t target_bytes();  // the memory that the teacher's outputs take
   // Lets the teacher, if there is one, make the labels of all rows. Called before they are packed.
   // Its outputs are kept in files of `directory`, so that a resumed job does not ask again.
   void ask_teacher(Storage& storage, const Uri& directory);
 
  private:
+  std::vector<uint32_t> vectors_of_rows(const LoadedTable& loaded);
+
   const TrainingInputs& inputs_;
   const LabelledData train_examples_, eval_examples_;
   Dataset train_;

@@ -89,7 +89,7 @@ TrainingPlan plan_training(const Job& job, const TrainingInputs& inputs, Trainin
   }
   job.stop_point();
   plan.data = data_memory(inputs.program_bytes, inputs.rows, data.train(), data.eval());
-  plan.data.tables += inputs.target_bytes();
+  plan.data.teacher = data.target_bytes();
   plan.data.probe = memory_of_probes(job, inputs);
   plan.limits = limits_of(job, device);
   plan.memory = training_memory(settings, inputs.model.config, plan.data, plan.limits, device);

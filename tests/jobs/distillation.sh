@@ -36,6 +36,33 @@ wait $pid 2>/dev/null
 "$berth" "${flags[@]}" --job-dir job >/dev/null 2>err.txt || fail "after the kill: $(tail -n 1 err.txt)"
 cmp -s whole/model/model.safetensors job/model/model.safetensors || fail "the model differs after a resume"
 
+# The same with the hidden state of every token. The first document has several sequences.
+{ tr '\n' ' ' <texts.txt | cut -c 1-2000; sed 1d texts.txt; } >documents.txt
+states=("${flags[@]}" --distillation-target hidden_states --train-data-file documents.txt)
+"$berth" "${states[@]}" --job-dir states >/dev/null 2>err.txt || fail "hidden states: $(tail -n 1 err.txt)"
+grep -q 'teacher [0-9.]* [KM]iB' err.txt || fail "the memory does not name the teacher: $(grep memory: err.txt)"
+grep -q 'held-out cosine_similarity' err.txt || fail "does not say how similar the hidden states are"
+similarity=$(sed -n 's/.*"cosine_similarity": *\([0-9.]*\).*/\1/p' states/metrics.json | tail -n 1)
+awk -v s="${similarity:-0}" 'BEGIN { exit !(s > 0.3) }' || fail "learned too little of hidden states: a similarity of $similarity"
+grep -q '"task": "hidden_state_distillation"' states/job.json || fail "job.json does not name the task"
+grep -q '"distillation-target": "hidden_states"' states/job.json || fail "job.json does not record the target"
+grep -aq '"teacher_states' states/model/model.safetensors && fail "the map to the teacher's states is exported"
+[ -e states/teacher ] && fail "the teacher's hidden states were left behind"
+"$berth" "${states[@]}" --job-dir killed >/dev/null 2>&1 &
+pid=$!
+until [ -e killed/checkpoints/step-00000020/MANIFEST.json ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
+kill -9 $pid 2>/dev/null
+wait $pid 2>/dev/null
+[ -e killed/metrics.json ] && was_killed=no || was_killed=yes
+"$berth" "${states[@]}" --job-dir killed >/dev/null 2>err.txt || fail "hidden states after the kill: $(tail -n 1 err.txt)"
+[ $was_killed = no ] || grep -q 'of 200 texts are taken from an earlier run' err.txt || fail "the teacher was asked again: $(cat err.txt)"
+cmp -s states/model/model.safetensors killed/model/model.safetensors || fail "the model differs after a resume"
+expect 5 'was "hidden_states" and is now "embedding"' "${states[@]}" --distillation-target embedding --job-dir states
+sed '200s/$/x/' "$teacher/vocab.txt" >other.txt
+expect 2 "the teacher's vocabulary is not the student's" "${states[@]}" --vocab-file other.txt --job-dir other
+expect 2 "makes other tokens of the same text" "${states[@]}" --do-lower-case=false --job-dir other
+expect 14 "of it for the teacher's outputs" "${states[@]}" --memory-limit 20000000 --job-dir other
+
 # The encoder can be fine-tuned.
 "$berth" --model whole/model --train-data-file "$sample" --max-steps 2 --job-dir tuned >/dev/null 2>err.txt ||
   fail "fine-tuning the encoder: $(tail -n 1 err.txt)"

@@ -12,11 +12,14 @@ class LabelPacker {
  public:
   explicit LabelPacker(LabelKind kind) : kind_(kind) {}
 
-  // Adds a label that is no part of the features.
-  void add_target(const RowTargets& targets, uint32_t row, float weight) {
-    targets.append_to(row, targets_);
-    weights_.push_back(weight);
+  // Adds labels that are no part of the features: vectors of a row, which a teacher made.
+  void add_vectors(const RowTargets& targets, uint32_t row, size_t first, size_t count,
+                   float weight) {
+    targets.append_to(row, targets_, first, count);
+    weights_.insert(weights_.end(), count, weight);
   }
+  // Makes room for as many vectors.
+  void expect_vectors(size_t count, size_t width) { targets_.reserve(count * width); }
 
   // Adds what a teacher says of the row that was added last.
   void add_teacher(const RowTargets& teacher, uint32_t row, float weight) {
@@ -58,6 +61,7 @@ class LabelPacker {
     switch (kind_) {
       case LabelKind::kNumber:
       case LabelKind::kVector:
+      case LabelKind::kVectorPerToken:
         batch.labels = PackedBatch::Scores{std::move(targets_)};
         break;
       case LabelKind::kSet:
@@ -89,12 +93,22 @@ class LabelPacker {
   std::vector<float> targets_, weights_, teacher_logits_;
 };
 
+// The tokens of the examples `indices`.
+size_t tokens_of(Dataset& data, std::span<const int64_t> indices) {
+  int64_t tokens = 0;
+  for (const int64_t index : indices) tokens += data.length(index);
+  return static_cast<size_t>(tokens);
+}
+
 }  // namespace
 
 PackedBatch pack(Dataset& data, std::span<const int64_t> indices, const MaskingRound& round) {
   PackedBatch batch;
   const LabelKind kind = traits(data.task()).labels;
   LabelPacker labels(kind);
+  if (data.labelled() && kind == LabelKind::kVectorPerToken) {
+    labels.expect_vectors(tokens_of(data, indices), data.targets()->width());
+  }
   for (const int64_t index : indices) {
     const Features& features = data.features(index);
     const size_t first = batch.input_ids.size(), length = features.input_ids.size();
@@ -109,8 +123,10 @@ PackedBatch pack(Dataset& data, std::span<const int64_t> indices, const MaskingR
     if (const Masking* masking = data.masking()) {
       const auto ids = std::span(batch.input_ids).subspan(first);
       labels.mask(*masking, round, index, ids, static_cast<int32_t>(first), features.weight);
-    } else if (data.labelled() && kind == LabelKind::kVector) {
-      labels.add_target(*data.targets(), data.row(index), features.weight);
+    } else if (data.labelled() && are_vectors(kind)) {
+      const bool is_of_tokens = kind == LabelKind::kVectorPerToken;
+      labels.add_vectors(*data.targets(), data.row(index), data.first_vector(index),
+                         is_of_tokens ? length : 1, features.weight);
     } else if (data.labelled()) {
       labels.add(features, static_cast<int32_t>(first));
       if (const RowTargets* teacher = data.targets()) {

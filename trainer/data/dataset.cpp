@@ -28,6 +28,10 @@ size_t held_bytes(const Features& features) {
   return size_bytes;
 }
 
+uint32_t token_count(const Features& features) {
+  return static_cast<uint32_t>(features.input_ids.size());
+}
+
 }  // namespace
 
 Dataset::Dataset(const ExampleTable& table, std::vector<uint32_t> rows, Task task,
@@ -65,6 +69,7 @@ void Dataset::count_windows() {
   for (const uint32_t row : rows_) {
     std::vector<Features> windows = make(row);
     first_feature_.push_back(first_feature_.back() + static_cast<uint32_t>(windows.size()));
+    for (const Features& window : windows) lengths_.push_back(token_count(window));
     if (table_.spilled()) continue;
     for (Features& window : windows) kept_.push_back(std::move(window));
   }
@@ -88,21 +93,18 @@ int64_t Dataset::length(int64_t index) {
   return static_cast<int64_t>(features(index).input_ids.size());
 }
 
+size_t Dataset::first_vector(int64_t index) {
+  const int64_t first =
+      has_windows() ? first_feature_[static_cast<size_t>(row_index(index))] : index;
+  int64_t tokens = 0;
+  for (int64_t before = first; before < index; ++before) tokens += length(before);
+  return static_cast<size_t>(tokens);
+}
+
 // Several threads call this for different rows, so no two threads write to the same place.
 void Dataset::count_tokens_of(size_t row) {
-  const size_t first = has_windows() ? first_feature_[row] : row;
-  const auto count = [](const Features& features) {
-    return static_cast<uint32_t>(features.input_ids.size());
-  };
-  if (kept_.empty()) {
-    size_t at = first;
-    for (const Features& made : make(rows_[row])) lengths_[at++] = count(made);
-    return;
-  }
-  const size_t end = has_windows() ? first_feature_[row + 1] : row + 1;
-  for (size_t at = first; at < end; ++at) {
-    lengths_[at] = count(features(static_cast<int64_t>(at)));
-  }
+  lengths_[row] =
+      token_count(kept_.empty() ? make(rows_[row]).front() : features(static_cast<int64_t>(row)));
 }
 
 void Dataset::count_tokens(int threads, const std::atomic<bool>& stop) {

@@ -49,7 +49,8 @@ class Dataset {
   uint64_t source_row(int64_t index) const { return table_.source_row(row(index)); }
   Example example(int64_t index) const { return table_.read(row(index)); }
 
-  // The number of tokens of the features at `index`. Makes the features unless tokens were counted.
+  // The number of tokens of the features at `index`. Makes the features unless tokens were counted,
+  // as those of windows are when this is made.
   int64_t length(int64_t index);
   // Counts the tokens of all features on `threads` threads, which makes every feature. Throws what
   // features() would throw first. Returns early once `stop` is set; the data set must not be used
@@ -63,7 +64,7 @@ class Dataset {
   // Valid until the next call.
   const Features& features(int64_t index);
 
-  // Gives each row of the table what a teacher makes of it: the vector that is its label, where
+  // Gives each row of the table what a teacher makes of it: the vectors that are its labels, where
   // labels are vectors, else the logits. Of the latter, scores and sets of classes are mixed with
   // the labels by `weight`; for classes the batch has them beside the labels. Borrowed.
   void set_targets(const RowTargets& targets, double weight = 1) {
@@ -71,6 +72,9 @@ class Dataset {
     target_weight_ = static_cast<float>(weight);
   }
   const RowTargets* targets() const { return targets_; }
+  // Which of the row's vectors is the first one of the features at `index`: the number of tokens in
+  // the windows of the row that come before.
+  size_t first_vector(int64_t index);
   float target_weight() const { return target_weight_; }
 
  private:
@@ -90,7 +94,7 @@ class Dataset {
   // The first feature of each row, and the number of features. Empty where each row has one.
   std::vector<uint32_t> first_feature_;
   std::vector<Features> kept_;     // of a table in memory; without tokens until they are made
-  std::vector<uint32_t> lengths_;  // tokens of each feature; empty until counted
+  std::vector<uint32_t> lengths_;  // tokens of each feature; empty until they are counted
   struct Recent {
     int64_t row = -1;
     std::vector<Features> features{};

@@ -15,8 +15,10 @@ namespace berth {
 // thread may use `batcher` and the data set behind it. next() is called by one thread.
 class Prefetcher {
  public:
+  static constexpr size_t kDepth = 4;
+
   // Prepares `updates` updates, the first one at `start`. At most `depth` of them wait for next().
-  Prefetcher(Batcher& batcher, DataCursor start, int64_t updates, size_t depth = 4);
+  Prefetcher(Batcher& batcher, DataCursor start, int64_t updates, size_t depth = kDepth);
   ~Prefetcher() = default;
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;

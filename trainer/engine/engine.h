@@ -80,12 +80,12 @@ class Engine {
 
   // ---- Inference -----------------------------------------------------------------------------
   // The logits of a batch, without dropout, row-major: [B,C] for tasks on sequences, [T,C] for
-  // tasks on tokens ([T,2] for answers: start, end). Masked tokens, which are always labelled, have
-  // [M,2] instead: the loss of each (0 where it has no label), and the id that the model predicts
-  // for it. So no engine holds the logits of all masked tokens. Where a generator replaces masked
-  // tokens, there is [T,4]: the discriminator's logit, 1 if the token was replaced or else 0, and
-  // of masked tokens the generator's loss and the id that it predicts, of others 0 and -1. Adds the
-  // loss of a labelled batch to `loss`. No update may be in flight.
+  // tasks on tokens ([T,2] for answers: start, end; [T,H] for hidden states). Masked tokens, which
+  // are always labelled, have [M,2] instead: the loss of each (0 where it has no label), and the id
+  // that the model predicts for it. So no engine holds the logits of all masked tokens. Where a
+  // generator replaces masked tokens, there is [T,4]: the discriminator's logit, 1 if the token was
+  // replaced or else 0, and of masked tokens the generator's loss and the id that it predicts, of
+  // others 0 and -1. Adds the loss of a labelled batch to `loss`. No update may be in flight.
   virtual std::vector<float> infer(const PackedBatch& batch, LossSum& loss) = 0;
 };
 

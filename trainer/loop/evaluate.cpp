@@ -15,7 +15,8 @@ namespace {
 std::vector<size_t> first_rows(const PackedBatch& batch, Task task) {
   std::vector<size_t> first;
   const HeadRows rows = traits(task).rows;
-  const bool is_of_tokens = rows == HeadRows::kTokens || rows == HeadRows::kReplaced;
+  const bool is_of_tokens =
+      rows == HeadRows::kTokens || rows == HeadRows::kReplaced || rows == HeadRows::kStates;
   const auto* const masked = std::get_if<PackedBatch::MaskedTokens>(&batch.labels);
   for (size_t b = 0; b < batch.cu_seqlens.size(); ++b) {
     const int32_t token = batch.cu_seqlens[b];

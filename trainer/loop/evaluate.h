@@ -30,8 +30,8 @@ struct ReadingOptions {
 };
 
 // Called for each example in order, with its index in the data set and its logits: [C], [tokens,C]
-// for classes of words, [tokens,2] for answers, or [masked tokens,2] and [tokens,4] as
-// Engine::infer() says.
+// for classes of words and for vectors of tokens, [tokens,2] for answers, or [masked tokens,2] and
+// [tokens,4] as Engine::infer() says.
 using LogitsCallback = std::function<void(int64_t index, std::span<const float> logits)>;
 
 // Runs the engine's model over all of `data`, `batch_size` examples at a time, without dropout.

@@ -43,12 +43,13 @@ class CopiedShards {
 Task task_of(const DataRequest& request) { return request.rules.task.value_or(Task::kMaskedLm); }
 
 void require_pre_training(const DataRequest& request) {
-  if (traits(task_of(request)).labels == LabelKind::kMaskedId) return;
+  if (traits(task_of(request)).inputs == InputKind::kDocument) return;
   throw Error(Code::kBadData,
               cat("holds tokens to pre-train on, which have no labels and no texts for ",
                   task_name(*request.rules.task)),
               request.path,
-              "give --task mlm without a teacher, or --task electra, or name files of texts");
+              "give --task mlm, with a teacher --distillation-target hidden_states, or --task "
+              "electra, or name files of texts");
 }
 
 }  // namespace

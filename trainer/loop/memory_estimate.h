@@ -13,6 +13,7 @@ namespace berth {
 struct MemoryEstimate {
   size_t program = 0;  // code, libraries and the tokenizer
   size_t tables = 0;   // the rows, and what is kept of their tokens
+  size_t teacher = 0;  // what a teacher makes of the rows, also in the batches that wait
   EngineMemory engine{};
   // Copies of the state that exist while it is loaded, or while a checkpoint or the finished model
   // is written, whichever is largest.
@@ -20,7 +21,7 @@ struct MemoryEstimate {
   size_t probe = 0;  // of the process that probes, while the training waits for it
   Saving saves = Saving::kBesideTraining;
 
-  size_t on_host() const { return program + tables + engine.on_host() + saving + probe; }
+  size_t on_host() const { return program + tables + teacher + engine.on_host() + saving + probe; }
   // On each device that has memory of its own.
   size_t on_device() const { return engine.has_own_memory ? engine.on_device() : 0; }
 };

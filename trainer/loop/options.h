@@ -66,9 +66,16 @@ struct ModelOptions {
   std::optional<bool> do_lower_case{};  // empty: the tokenizer's own
 };
 
+// What an encoder learns of a teacher from texts without labels.
+enum class DistillationTarget {
+  kEmbedding,     // the mean of the last hidden states of a text's tokens
+  kHiddenStates,  // the last hidden state of each token
+};
+
 // Learning from another model, the teacher.
 struct DistillationOptions {
   std::string teacher{};  // directory or archive, as ModelOptions::model; empty: there is none
+  DistillationTarget target = DistillationTarget::kEmbedding;
   DistillationLoss loss{};
 };
 

@@ -105,7 +105,7 @@ std::vector<SavedTensor> exported_tensors(const ModelConfig& config,
   std::erase_if(tensors, [](const SavedTensor& tensor) {
     return tensor.spec().name.starts_with(kGeneratorPrefix);
   });
-  if (traits(config.task).labels != LabelKind::kVector) return tensors;
+  if (!are_vectors(traits(config.task).labels)) return tensors;
   const std::string prefix = base_prefix(config);
   std::erase_if(tensors,
                 [&](const SavedTensor& tensor) { return !tensor.spec().name.starts_with(prefix); });

@@ -26,7 +26,8 @@ struct PackedBatch {
     std::vector<int32_t> tokens, ids;
     bool operator==(const MaskedTokens&) const = default;
   };
-  // The number of each sequence [B]; or its vector [B,C], for LabelKind::kVector.
+  // The number of each sequence [B]; its vector [B,C], for LabelKind::kVector; or the vector of
+  // each token [T,C], for LabelKind::kVectorPerToken.
   struct Scores {
     std::vector<float> values;
     bool operator==(const Scores&) const = default;

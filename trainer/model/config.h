@@ -58,8 +58,8 @@ struct ModelConfig {
   // output_labels() of the task, unless the file has a name of its own.
   std::vector<std::string> labels{};
 
-  // Columns of the logits of LabelKind::kVector, which are chosen by the caller: the hidden size of
-  // the teacher.
+  // Columns of the logits where labels are vectors. They are chosen by the caller: the hidden size
+  // of the teacher.
   int64_t vector_size = 0;
 
   // For HeadRows::kReplaced, and chosen by the caller: the generator that learns beside the model.
@@ -78,12 +78,13 @@ struct ModelConfig {
   // Columns of the logits. Not for masked tokens, whose logits have vocab_size columns.
   int64_t num_outputs() const {
     const TaskTraits& row = traits(task);
-    if (row.rows == HeadRows::kMeans) return hidden_size;
-    if (row.labels == LabelKind::kVector) return vector_size;
+    if (row.rows == HeadRows::kMeans || row.rows == HeadRows::kStates) return hidden_size;
+    if (are_vectors(row.labels)) return vector_size;
     return row.outputs > 0 ? row.outputs : static_cast<int64_t>(labels.size());
   }
   double head_dropout() const {
     if (traits(task).labels == LabelKind::kSpan) return qa_dropout;
+    if (traits(task).labels == LabelKind::kVectorPerToken) return 0;  // as in TinyBERT's fit_dense
     // DistilBERT's seq_classif_dropout and DeBERTa's cls_dropout belong to heads of sequences only.
     const bool may_be_other = type == ModelType::kDistilBert || type == ModelType::kDebertaV2;
     const bool is_other = may_be_other && !is_of_sequences();

@@ -97,6 +97,7 @@ class TableBuilder {
         classifier(token_head_name(config_), outputs, hidden);
         break;
       case HeadRows::kMeans:
+      case HeadRows::kStates:
         break;
       case HeadRows::kReplaced: {
         const DetectionHeadNames names = detection_head_names(config_);

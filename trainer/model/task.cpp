@@ -134,11 +134,39 @@ constexpr TaskTraits kTable[] = {
      .class_suffix = kEncoderAlone,
      .card_title = "Distilled encoder",
      .card_subject = "An encoder that was distilled from the text embeddings of another"},
+    {.task = Task::kHiddenStateDistillation,
+     .names = {"hidden_state_distillation"},
+     .is_offered = false,
+     .inputs = InputKind::kDocument,
+     .labels = LabelKind::kVectorPerToken,
+     .rows = HeadRows::kTokens,
+     .loss = LossKind::kMeanSquaredError,
+     .has_label_column = false,
+     .has_classes = false,
+     .text_columns = kTexts,
+     .label_columns = kClasses,
+     .class_suffix = kEncoderAlone,
+     .token_head = "teacher_states",
+     .card_title = "Distilled encoder",
+     .card_subject = "An encoder that was distilled from the hidden states of another"},
     {.task = Task::kTextEmbedding,
      .names = {"text_embedding"},
      .is_offered = false,
      .labels = LabelKind::kVector,
      .rows = HeadRows::kMeans,
+     .has_label_column = false,
+     .has_classes = false,
+     .text_columns = kTexts,
+     .label_columns = kClasses,
+     .class_suffix = kEncoderAlone,
+     .card_title = "Text encoder",
+     .card_subject = "An encoder of texts"},
+    {.task = Task::kHiddenStates,
+     .names = {"hidden_states"},
+     .is_offered = false,
+     .inputs = InputKind::kDocument,
+     .labels = LabelKind::kVectorPerToken,
+     .rows = HeadRows::kStates,
      .has_label_column = false,
      .has_classes = false,
      .text_columns = kTexts,
@@ -164,6 +192,10 @@ const TaskTraits& traits(Task task) { return kTable[static_cast<size_t>(task)]; 
 
 Task usual_task(LabelKind labels) {
   return std::ranges::find(kTable, labels, &TaskTraits::labels)->task;
+}
+
+bool are_vectors(LabelKind labels) {
+  return labels == LabelKind::kVector || labels == LabelKind::kVectorPerToken;
 }
 
 std::string_view task_name(Task task) { return traits(task).names[0]; }

@@ -13,15 +13,17 @@ namespace berth {
 // What a model is trained to do. A task is the key of one row in the table of task traits below,
 // and of one row in trainer/tasks/task_results.cpp. Other code asks for a trait and not for a task.
 enum class Task {
-  kSequenceClassification,  // one class for each text, or pair of texts
-  kRegression,              // one number for each text or pair
-  kMultiLabel,              // any number of classes for each text or pair
-  kTokenClassification,     // one class for each word
-  kQuestionAnswering,       // the span of a context that answers a question
-  kMaskedLm,                // the ids of masked tokens
-  kReplacedTokenDetection,  // which tokens a generator, which learns beside the model, replaced
-  kEmbeddingDistillation,   // what another model, the teacher, makes of each text
-  kTextEmbedding,           // one vector for each text; only for inference, as a teacher does
+  kSequenceClassification,   // one class for each text, or pair of texts
+  kRegression,               // one number for each text or pair
+  kMultiLabel,               // any number of classes for each text or pair
+  kTokenClassification,      // one class for each word
+  kQuestionAnswering,        // the span of a context that answers a question
+  kMaskedLm,                 // the ids of masked tokens
+  kReplacedTokenDetection,   // which tokens a generator, which learns beside the model, replaced
+  kEmbeddingDistillation,    // what another model, the teacher, makes of each text
+  kHiddenStateDistillation,  // what a teacher makes of each token: its last hidden state
+  kTextEmbedding,            // one vector for each text; only for inference, as a teacher does
+  kHiddenStates,             // one vector for each token; only for inference, as a teacher does
 };
 
 // The task of rows that say nothing else.
@@ -38,13 +40,14 @@ enum class InputKind {
 
 // What the label of a row is.
 enum class LabelKind {
-  kClass,       // one class
-  kNumber,      // one number
-  kSet,         // any number of classes
-  kTagPerWord,  // one class for each word
-  kSpan,        // the first and the last token of the answer
-  kMaskedId,    // the ids of the masked tokens
-  kVector,      // several numbers
+  kClass,           // one class
+  kNumber,          // one number
+  kSet,             // any number of classes
+  kTagPerWord,      // one class for each word
+  kSpan,            // the first and the last token of the answer
+  kMaskedId,        // the ids of the masked tokens
+  kVector,          // several numbers, which a teacher makes
+  kVectorPerToken,  // several numbers for each token, which a teacher makes
 };
 
 // The tokens whose hidden states the head turns into logits, one row of logits for each.
@@ -54,11 +57,13 @@ enum class HeadRows {
   kMasked,     // the masked tokens
   kReplaced,   // every token; a generator replaces the masked ones before the encoder reads them
   kMeans,      // every token, and the logits of a sequence are the mean of its hidden states
+  kStates,     // every token, and its hidden state is its row of logits
 };
 
 enum class LossKind {
   kCrossEntropy,        // softmax over the classes of a row of logits
   kSquaredError,        // between outputs and numbers, summed over the outputs
+  kMeanSquaredError,    // the same, averaged over the outputs
   kBinaryCrossEntropy,  // a sigmoid for each output
   kSpanCrossEntropy,    // softmax over the tokens of a sequence: one of starts, one of ends
 };
@@ -118,6 +123,9 @@ const TaskTraits& traits(Task task);
 
 // The usual task of rows with such labels: the first one in the table.
 Task usual_task(LabelKind labels);
+
+// Whether labels are vectors that a teacher makes.
+bool are_vectors(LabelKind labels);
 
 // The task's own name.
 std::string_view task_name(Task task);

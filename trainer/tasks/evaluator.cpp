@@ -72,14 +72,20 @@ class VectorEvaluator final : public Evaluator {
   explicit VectorEvaluator(Dataset& data) : data_(data) {}
 
   void add(int64_t index, std::span<const float> logits) override {
-    std::vector<float> truth;
-    data_.targets()->append_to(data_.row(index), truth);
-    metrics_.add(logits, truth);
+    const size_t width = data_.targets()->width();
+    truths_.clear();
+    data_.targets()->append_to(data_.row(index), truths_, data_.first_vector(index),
+                               logits.size() / width);
+    const std::span<const float> truths = truths_;
+    for (size_t at = 0; at < logits.size(); at += width) {
+      metrics_.add(logits.subspan(at, width), truths.subspan(at, width));
+    }
   }
   TaskScores finish() override { return {.metrics = metrics_.metrics()}; }
 
  private:
   Dataset& data_;
+  std::vector<float> truths_;
   SimilarityMetrics metrics_;
 };
 

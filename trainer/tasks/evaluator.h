@@ -38,8 +38,9 @@ class Evaluator {
   virtual ~Evaluator() = default;
 
   // Adds the logits of the features at `index`. Called for each feature of the data set, in order.
-  // The logits are [C]; of words [tokens,C]; of questions [tokens,2]; of masked tokens what
-  // Engine::infer() returns for them, [masked tokens,2], or [tokens,4] where they are replaced.
+  // The logits are [C]; of words and of vectors of tokens [tokens,C]; of questions [tokens,2]; of
+  // masked tokens what Engine::infer() returns for them, [masked tokens,2], or [tokens,4] where
+  // they are replaced.
   virtual void add(int64_t index, std::span<const float> logits) = 0;
   // Called once, after the last add().
   virtual TaskScores finish() = 0;

@@ -34,7 +34,7 @@ std::unique_ptr<PredictionLines> make_number_lines(Dataset& data, const Labels& 
                                                    const AnswerOptions& answers);
 std::unique_ptr<PredictionLines> make_number_test_results();
 
-// A vector for each text, which a teacher made. The evaluator compares directions.
+// A vector for each text or each token, which a teacher made. The evaluator compares directions.
 std::unique_ptr<Evaluator> make_vector_evaluator(Dataset& data, const Labels& labels,
                                                  const AnswerOptions& answers);
 

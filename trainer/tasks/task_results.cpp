@@ -73,6 +73,10 @@ constexpr TaskResults kTable[] = {
      .metric_names = [](int64_t) { return Names{"cosine_similarity"}; },
      .evaluator = make_vector_evaluator,
      .lines = nullptr},
+    {.task = Task::kHiddenStateDistillation,
+     .metric_names = [](int64_t) { return Names{"cosine_similarity"}; },
+     .evaluator = make_vector_evaluator,
+     .lines = nullptr},
 };
 
 }  // namespace

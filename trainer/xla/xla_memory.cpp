@@ -17,7 +17,10 @@ int64_t kept_numbers(const ModelConfig& config, const BatchShape& shape, bool tr
   const int64_t layer = tokens * (10 * hidden + 3 * config.intermediate_size) +
                         3 * tokens * config.num_attention_heads * shape.row_length;
   const bool is_masked = traits(config.task).rows == HeadRows::kMasked;
-  const int64_t head = is_masked ? 3 * shape.masked * config.vocab_size : 0;
+  const bool is_of_tokens = traits(config.task).rows == HeadRows::kTokens;
+  const int64_t head = is_masked      ? 3 * shape.masked * config.vocab_size
+                       : is_of_tokens ? 3 * tokens * config.num_outputs()
+                                      : 0;
   if (!trains) return layer + head;
   return recomputes ? config.num_hidden_layers * tokens * hidden + layer + head
                     : config.num_hidden_layers * layer + head;

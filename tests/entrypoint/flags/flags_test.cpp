@@ -223,6 +223,11 @@ TEST_F(FlagsTest, ContradictionsAreRefused) {
           R"(--text-column and --label-column both name column "a")");
   refuses({"--text-column=a", "--text-pair-column=a"}, "--text-pair-column");
   refuses({"--label-column=a", "--text-pair-column=a"}, "--text-pair-column");
+  refuses({"--task=mlm", "--distillation-target=hidden_states"}, "there is no teacher");
+  refuses({"--teacher=t", "--distillation-target=hidden_states"}, "give --task mlm");
+  EXPECT_EQ(parse({"--task=mlm", "--teacher=t", "--distillation-target=hidden_states"})
+                .settings.distillation.target,
+            DistillationTarget::kHiddenStates);
 }
 
 TEST_F(FlagsTest, ModeNeedsItsFiles) {

@@ -67,5 +67,28 @@ TEST_F(TrainingMemory, AProbeTakesMemoryBesideTheTraining) {
   require(probed.on_host());
 }
 
+// Vectors of tokens are kept for all rows, and in fp32 in the batches that were packed.
+TEST_F(TrainingMemory, ATeachersOutputsCount) {
+  const MemoryEstimate alone = memory({});
+  EXPECT_EQ(alone.teacher, 0u);
+  data_.teacher = size_t{1} << 20;
+  const MemoryEstimate of_texts = memory({});
+  EXPECT_EQ(of_texts.teacher, data_.teacher);
+  EXPECT_EQ(of_texts.on_host(), alone.on_host() + data_.teacher);
+  config_.task = Task::kHiddenStateDistillation;
+  config_.vector_size = 100;
+  const size_t packed = memory({}).teacher - data_.teacher;
+  EXPECT_GE(packed, 6 * 16 * 100 * sizeof(float));
+  settings_.training.batch_size = 2;
+  EXPECT_GT(memory({}).teacher - data_.teacher, packed);
+  settings_.distillation = {.teacher = "t", .target = DistillationTarget::kHiddenStates};
+  try {
+    require(data_.teacher);
+    FAIL() << "fits";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("--distillation-target embedding"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace berth

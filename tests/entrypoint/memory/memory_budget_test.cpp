@@ -99,6 +99,28 @@ TEST(RequireMemory, SaysIfNoBatchFits) {
               HasSubstr("not even one example at a time fits: use a smaller model"));
 }
 
+TEST(RequireMemory, NamesTheOutputsOfATeacher) {
+  const auto with_teacher = [](int64_t batch) {
+    MemoryEstimate memory = linear(batch);
+    memory.teacher = 1000 * kMiB;
+    return memory;
+  };
+  const auto complaint_of = [&](const BatchShape& shape) -> std::string {
+    try {
+      require_memory(shape, with_teacher(shape.at_once()), limit_of(500), with_teacher);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(
+      complaint_of({.batch_size = 4, .recomputes = true, .smaller_outputs = "fewer rows"}),
+      "the job needs up to 1.1 GiB of memory, 40.0 MiB of it for 4 examples at once, "
+      "1000.0 MiB of it for the teacher's outputs, and the container's limit is 500.0 MiB; not "
+      "even one example at a time fits: use fewer rows, a smaller model, a shorter "
+      "--max-seq-length or more memory");
+}
+
 // The same job on a device with memory of its own, while the host needs 50 MiB.
 class RequireMemoryOfDevices : public testing::Test {
  protected:

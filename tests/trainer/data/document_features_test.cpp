@@ -75,13 +75,53 @@ TEST(RowTargets, ArePackedInTheOrderOfTheBatch) {
   EXPECT_THAT(batch.weights, IsEmpty());
 }
 
+// A document of two windows has a vector of each of their tokens, one after the other.
+TEST(RowTargets, OfTokensAreThoseOfTheSameWindow) {
+  const auto table = table_of({"ab", "abcdefg", "c"});
+  const LetterTokenizer tokenizer;
+  constexpr Task kTask = Task::kHiddenStateDistillation;
+  const auto maker = make_feature_maker({.task = kTask, .max_seq_length = 7}, tokenizer);
+  Dataset data(*table, {0, 1}, kTask, *maker, /*labelled=*/true);
+  ASSERT_EQ(data.size(), 3);
+  RowTargets targets(std::vector<uint32_t>{4, 7 + 4, 0}, 2, DType::kF32);
+  EXPECT_EQ(targets.row_bytes(1), 11 * 2 * sizeof(float));
+  EXPECT_EQ(targets.row_bytes(2), 0u);
+  for (uint32_t row = 0; row < 2; ++row) {
+    for (size_t token = 0; token < (row == 0 ? 4 : 11); ++token) {
+      targets.set(row, std::vector<float>{static_cast<float>(100 * row + token), -0.5f}, token);
+    }
+  }
+  data.set_targets(targets);
+  EXPECT_EQ(data.first_vector(0), 0u);
+  EXPECT_EQ(data.first_vector(1), 0u);
+  EXPECT_EQ(data.first_vector(2), 7u);
+  const PackedBatch batch = pack(data, std::vector<int64_t>{2, 0});
+  EXPECT_THAT(std::get<PackedBatch::Scores>(batch.labels).values,
+              ElementsAre(107, -0.5, 108, -0.5, 109, -0.5, 110, -0.5,  //
+                          0, -0.5, 1, -0.5, 2, -0.5, 3, -0.5));
+  EXPECT_THAT(batch.weights, IsEmpty());
+}
+
+TEST(RowTargets, EveryTokenHasTheWeightOfItsRow) {
+  ExampleTable table;
+  table.append({.texts = {"ab"}, .weight = 3});
+  table.finish();
+  const LetterTokenizer tokenizer;
+  constexpr Task kTask = Task::kHiddenStateDistillation;
+  const auto maker = make_feature_maker({.task = kTask, .max_seq_length = 7}, tokenizer);
+  Dataset data(table, {0}, kTask, *maker, /*labelled=*/true);
+  const RowTargets targets(std::vector<uint32_t>{4}, 1, DType::kBF16);
+  data.set_targets(targets);
+  EXPECT_THAT(pack(data, std::vector<int64_t>{0}).weights, ElementsAre(3, 3, 3, 3));
+}
+
 TEST(RowTargets, AreRoundedToBf16) {
   RowTargets targets(1, 1, DType::kBF16);
   targets.set(0, std::vector<float>{1.003f});
   std::vector<float> read;
   targets.append_to(0, read);
   EXPECT_THAT(read, ElementsAre(1.0f));
-  EXPECT_EQ(targets.memory_bytes(), 2u);
+  EXPECT_EQ(targets.row_bytes(0), 2u);
 }
 
 TEST(RowTargets, ATeachersLogitsStandBesideTheClasses) {

@@ -96,8 +96,10 @@ TEST_F(LoadShards, OtherTasksAreRefused) {
   put_three();
   request_.rules.task = Task::kSequenceClassification;
   EXPECT_THAT([&] { load("*.tokens"); }, ThrowsCode(Code::kBadData, "no labels"));
-  request_.rules.task = Task::kMaskedLm;
-  EXPECT_EQ(load("*.tokens").table->rows(), 5u);
+  for (const Task task : {Task::kMaskedLm, Task::kHiddenStateDistillation}) {
+    request_.rules.task = task;
+    EXPECT_EQ(load("*.tokens").table->rows(), 5u);
+  }
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ using testing::UnorderedElementsAre;
 
 TEST(TaskResults, EveryTaskThatIsTrainedHasARow) {
   for (const TaskTraits& task : task_table()) {
-    if (task.task == Task::kTextEmbedding) continue;  // a teacher's, which is never evaluated
+    // Those of a teacher are never evaluated.
+    if (task.task == Task::kTextEmbedding || task.task == Task::kHiddenStates) continue;
     EXPECT_EQ(results_of(task.task).task, task.task) << task.names[0];
   }
 }
@@ -98,6 +99,18 @@ TEST(Evaluator, CountsTheMaskedTokensThatThePredictionHits) {
   const TaskScores told = scores(row, {}, {{1.0f, hit, 3.0f, 28.0f}});
   EXPECT_EQ(told.metrics.at("masked_accuracy"), 0.5);
   EXPECT_NEAR(told.metrics.at("perplexity"), std::exp(2.0), 1e-9);
+}
+
+// A document of two windows, with a vector of each of their tokens.
+TEST(Evaluator, ComparesTheDirectionsOfEveryToken) {
+  OneRow row(Task::kHiddenStateDistillation, {{.input_ids = {1, 2, 3}, .token_type_ids = {}},
+                                              {.input_ids = {1}, .token_type_ids = {}}});
+  RowTargets states(std::vector<uint32_t>{4}, 2, DType::kF32);
+  states.set(0, std::vector<float>{1, 0, 0, 1, 1, 1, 3, 4});
+  row.data->set_targets(states);
+  // cosines: 1, -1, 1 / sqrt(2), and 1 of the second window.
+  const TaskScores told = scores(row, {}, {{5, 0, 0, -1, 2, 0}, {6, 8}});
+  EXPECT_NEAR(told.metrics.at("cosine_similarity"), (1 + std::sqrt(0.5)) / 4, 1e-9);
 }
 
 // Six tokens, two of them masked. The first of these was replaced and the second drawn as it was.

@@ -130,6 +130,9 @@ struct LossInputs {
   ConstTensor weights{};  // [B]; null: every row weighs 1
 };
 
+// What a loss does with the errors of the outputs of one row.
+enum class OverOutputs { kSum, kMean };
+
 // The random numbers by which rows of logits are sampled: row r has one number from 0 to 1, the
 // Philox block of `key` whose counter is first_token + tokens[r]. So a sample does not depend on
 // how rows are cut into batches.

@@ -213,8 +213,9 @@ class Kernels {
   void distilled_cross_entropy(const LossInputs& inputs, ConstTensor teacher,
                                const DistillationLoss& options, float smoothing, StepState& state,
                                Tensor dlogits);
-  // The sum over a row of (logits - targets)^2; logits and targets [B,C].
-  void mean_squared_error(const LossInputs& inputs, StepState& state, Tensor dlogits);
+  // The sum, or the mean, over a row of (logits - targets)^2; logits and targets [B,C].
+  void mean_squared_error(const LossInputs& inputs, StepState& state, Tensor dlogits,
+                          OverOutputs over = OverOutputs::kSum);
   // Binary cross-entropy of sigmoid(logits); targets [B,C], from 0 to 1. A row's loss is the mean
   // over its classes, so that the mean over rows is that of torch.nn.BCEWithLogitsLoss.
   void binary_cross_entropy(const LossInputs& inputs, StepState& state, Tensor dlogits);

@@ -49,13 +49,16 @@ void Kernels::cross_entropy(const LossInputs& inputs, float smoothing, StepState
   losses.add_to(state);
 }
 
-void Kernels::mean_squared_error(const LossInputs& inputs, StepState& state, Tensor dlogits) {
+void Kernels::mean_squared_error(const LossInputs& inputs, StepState& state, Tensor dlogits,
+                                 OverOutputs over) {
   const ConstTensor logits = inputs.logits, targets = inputs.targets;
   const int64_t rows = logits.rows(), columns = logits.columns();
+  assert(targets.elements() == logits.elements());
+  const double share = over == OverOutputs::kMean ? 1 / static_cast<double>(columns) : 1;
   RowLosses losses(rows, inputs.weights);
   parallel(rows, row_grain(columns), [&](int64_t begin, int64_t end, int) {
     for (int64_t b = begin; b < end; ++b) {
-      const double weight = 2 * static_cast<double>(losses.weight(b));
+      const double weight = 2 * share * static_cast<double>(losses.weight(b));
       double sum = 0;
       for (int64_t at = b * columns; at < (b + 1) * columns; ++at) {
         const double error =
@@ -63,7 +66,7 @@ void Kernels::mean_squared_error(const LossInputs& inputs, StepState& state, Ten
         sum += error * error;
         if (dlogits) dlogits.f32()[at] = static_cast<float>(weight * error);
       }
-      losses.set(b, sum);
+      losses.set(b, share * sum);
     }
   });
   losses.add_to(state);

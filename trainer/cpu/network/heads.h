@@ -36,8 +36,14 @@ class Head {
 std::unique_ptr<Head> make_sequence_head(const ModelConfig& config, Parameters& parameters,
                                          Kernels& kernels);
 
-// The head of tasks on tokens (classes, or where answers start and end): logits [T,C] =
-// classifier(dropout(hidden)).
+// The head of tasks on tokens (classes, where answers start and end, or a teacher's hidden states):
+// logits [T,C] = classifier(dropout(hidden)). A teacher's states have no dropout: the classifier is
+// the linear map of TinyBERT (Jiao et al. 2020, arXiv:1909.10351, equation 8), with a bias as in
+// its code (fit_dense). The loss of a token is the squared error averaged over the teacher's hidden
+// size, and that of an update its mean over all tokens, special ones included. TinyBERT's code
+// (torch.nn.MSELoss) and MobileBERT's feature map transfer (Sun et al. 2020, arXiv:2004.02984) have
+// the same mean over tokens and dimensions: the loss then depends neither on the teacher's size nor
+// on the length of texts.
 std::unique_ptr<Head> make_token_head(const ModelConfig& config, Parameters& parameters,
                                       Kernels& kernels);
 
@@ -60,6 +66,10 @@ std::unique_ptr<Head> make_detection_head(const ModelConfig& config, Parameters&
 // states of each sequence, as sentence-transformers' mean pooling has it (Reimers and Gurevych
 // 2019, arXiv:1908.10084). It has no parameters and no backward pass.
 std::unique_ptr<Head> make_mean_head(const ModelConfig& config, Kernels& kernels);
+
+// The head of a teacher's hidden states. It reads every token: the logits [T,H] are the hidden
+// states themselves. It has no parameters and no backward pass.
+std::unique_ptr<Head> make_state_head();
 
 // The head of the config's task.
 std::unique_ptr<Head> make_head(const ModelConfig& config, Parameters& parameters,

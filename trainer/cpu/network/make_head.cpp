@@ -11,6 +11,8 @@ std::unique_ptr<Head> make_head(const ModelConfig& config, Parameters& parameter
       return make_token_head(config, parameters, kernels);
     case HeadRows::kMeans:
       return make_mean_head(config, kernels);
+    case HeadRows::kStates:
+      return make_state_head();
     case HeadRows::kReplaced:
       return make_detection_head(config, parameters, kernels);
     case HeadRows::kMasked:

@@ -16,6 +16,12 @@ int64_t longest_sequence(const PackedBatch& batch) {
   return longest;
 }
 
+// Whether targets are one row for each token, and not for each sequence.
+bool has_targets_of_tokens(const ModelConfig& config) {
+  const TaskTraits& task = traits(config.task);
+  return task.rows == HeadRows::kReplaced || task.labels == LabelKind::kVectorPerToken;
+}
+
 }  // namespace
 
 Model::Model(const ModelConfig& config, Parameters& parameters, Kernels& kernels, LossOptions loss,
@@ -52,9 +58,8 @@ void Model::allocate(Arena& arena, const BatchLimits& limits) {
   cu_seqlens_ = arena.make(DType::kI32, {limits.sequences + 1});
   labels_ = arena.make(DType::kI32, {std::max(limits.tokens, limits.sequences)});
   masked_ = arena.make(DType::kI32, {limits.most_masked()});
-  const bool detects = traits(config_.task).rows == HeadRows::kReplaced;
-  targets_ =
-      arena.make(DType::kF32, {detects ? limits.tokens : limits.sequences, config_.num_outputs()});
+  const int64_t most_targets = has_targets_of_tokens(config_) ? limits.tokens : limits.sequences;
+  targets_ = arena.make(DType::kF32, {most_targets, config_.num_outputs()});
   teacher_ = arena.make(DType::kF32, {limits.sequences, config_.num_outputs()});
   ends_ = arena.make(DType::kI32, {limits.sequences});
   weights_ = arena.make(DType::kF32, {labels_.rows()});
@@ -90,8 +95,8 @@ void Model::upload_labels(const PackedBatch& batch) {
     copy_in(tensor, host.data());
   };
   const auto put_targets = [this](const std::vector<float>& host) {
-    const bool detects = traits(config_.task).rows == HeadRows::kReplaced;
-    batch_.targets = targets_.first(detects ? batch_.num_tokens : batch_.num_sequences);
+    const bool is_of_tokens = has_targets_of_tokens(config_);
+    batch_.targets = targets_.first(is_of_tokens ? batch_.num_tokens : batch_.num_sequences);
     assert(host.size() == static_cast<size_t>(batch_.targets.elements()));
     copy_in(batch_.targets, host.data());
   };

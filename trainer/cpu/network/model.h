@@ -36,7 +36,8 @@ class Model final : public Network {
   void refresh() override;
 
   // The logits of the last forward, row-major: [B,C] or [T,C]. Question answering has [T,2]: start,
-  // end. Masked tokens have [M,2]: the loss, and the id that is predicted.
+  // end. Masked tokens have [M,2]: the loss, and the id that is predicted. Hidden states have
+  // [T,H].
   std::vector<float> logits() const override;
   // The ids that a generator drew for the masked tokens of the last forward [M]; -1 for a token
   // without a label.

@@ -42,7 +42,11 @@ class TokenHead final : public Head {
  private:
   void add_loss(const StepContext& step, Tensor logits, Tensor dlogits) {
     const BatchTensors& batch = step.batch;
-    if (traits(config_.task).loss == LossKind::kSpanCrossEntropy) {
+    const LossKind loss = traits(config_.task).loss;
+    if (loss == LossKind::kMeanSquaredError) {
+      kernels_.mean_squared_error({logits, batch.targets, batch.weights}, step.state, dlogits,
+                                  OverOutputs::kMean);
+    } else if (loss == LossKind::kSpanCrossEntropy) {
       kernels_.span_cross_entropy({.logits = logits,
                                    .cu_seqlens = batch.cu_seqlens,
                                    .starts = batch.labels,

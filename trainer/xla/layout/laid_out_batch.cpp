@@ -143,17 +143,19 @@ class Filler {
     }
   }
 
-  // The numbers [B,C] that the outputs are compared with.
+  // The numbers [B,C] or [T,C] that the outputs are compared with.
   void put_targets(const std::vector<float>& targets) {
     const int64_t outputs = config_.num_outputs();
+    const bool is_of_tokens = traits(config_.task).labels == LabelKind::kVectorPerToken;
+    const std::vector<Place>& rows = is_of_tokens ? places_.tokens : places_.sequences;
     std::vector<Place> places;
-    for (const Place& place : places_.sequences) {
+    for (const Place& place : rows) {
       for (int64_t c = 0; c < outputs; ++c) {
         places.push_back({place.replica, place.index * outputs + c});
       }
     }
     put("labels", places, [&](size_t i) { return targets[i]; });
-    put_weights(places_.sequences);
+    put_weights(rows);
   }
 
   // Labels of one number each, with their weights.

@@ -29,11 +29,13 @@ BatchInputs batch_inputs(Graph& graph, const ModelConfig& config, const BatchSha
     add("first_token", inputs.first_token, ElementType::kS32, sequences);
   }
   if (is_masked) add("masked", inputs.masked, ElementType::kS32, masked);
-  const bool has_targets =
-      task.loss == LossKind::kSquaredError || task.loss == LossKind::kBinaryCrossEntropy;
+  const bool has_targets = task.loss == LossKind::kSquaredError ||
+                           task.loss == LossKind::kMeanSquaredError ||
+                           task.loss == LossKind::kBinaryCrossEntropy;
   const Dims& rows = is_masked ? masked : is_of_sequences || has_answers ? sequences : tokens;
-  add("labels", inputs.labels, has_targets ? ElementType::kF32 : ElementType::kS32,
-      has_targets ? Dims{shape.sequences, config.num_outputs()} : rows);
+  Dims labels = rows;
+  if (has_targets) labels.push_back(config.num_outputs());
+  add("labels", inputs.labels, has_targets ? ElementType::kF32 : ElementType::kS32, labels);
   if (has_answers) add("ends", inputs.ends, ElementType::kS32, sequences);
   add("weights", inputs.weights, ElementType::kF32, rows);
   return inputs;

@@ -45,6 +45,8 @@ Value head_logits(ForwardPass& pass, Value hidden) {
       return token_logits(pass, hidden);
     case HeadRows::kMeans:
       throw Error(Code::kUsage, "text embeddings are computed on CPUs only", "--device");
+    case HeadRows::kStates:
+      throw Error(Code::kUsage, "hidden states are computed on CPUs only", "--device");
     case HeadRows::kReplaced:
       throw Error(Code::kUsage, "replaced tokens are detected on CPUs only", "--device");
     case HeadRows::kMasked:

@@ -43,6 +43,13 @@ Loss squared_error(Value logits, Value targets, Value weights) {
   return sum_of(reduce_sum(error * error, {1}), weights);
 }
 
+// The mean over the outputs of each row's squared error.
+Loss mean_squared_error(Value logits, Value targets, Value weights) {
+  const Value error = logits - reshape(targets, logits.shape());
+  const auto outputs = static_cast<double>(logits.size(1));
+  return sum_of(reduce_sum(error * error, {1}) / outputs, reshape(weights, {logits.size(0)}));
+}
+
 // The mean over the outputs of -log(sigmoid), written so that nothing overflows.
 Loss binary_cross_entropy(Value logits, Value targets, Value weights) {
   const Value size = maximum(logits, negate(logits));
@@ -92,6 +99,8 @@ Loss loss_of(const ForwardPass& pass, Value logits, double label_smoothing) {
   switch (traits(pass.config.task).loss) {
     case LossKind::kSquaredError:
       return squared_error(logits, batch.labels, batch.weights);
+    case LossKind::kMeanSquaredError:
+      return mean_squared_error(logits, batch.labels, batch.weights);
     case LossKind::kBinaryCrossEntropy:
       return binary_cross_entropy(logits, batch.labels, batch.weights);
     case LossKind::kSpanCrossEntropy:

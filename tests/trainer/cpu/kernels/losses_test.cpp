@@ -195,6 +195,24 @@ TEST_P(MeanSquaredError, SumsOverTheOutputsOfARow) {
       });
 }
 
+TEST_P(MeanSquaredError, MayBeAveragedOverTheOutputsOfARow) {
+  constexpr int64_t kRows = 5, kOutputs = 37;
+  const Vector targets = random(kRows * kOutputs);
+  check_both(
+      {kRows, kOutputs}, random(kRows * kOutputs), std::vector<bool>(kRows, true),
+      [&](Tensor logits, Tensor weights, Tensor dlogits) {
+        kernels().mean_squared_error({logits, tensor({kRows, kOutputs}, targets), weights}, *state_,
+                                     dlogits, OverOutputs::kMean);
+      },
+      [&](const Vector& x) {
+        Vector means(kRows);
+        for (size_t i = 0; i < x.size(); ++i) {
+          means[i / kOutputs] += (x[i] - targets[i]) * (x[i] - targets[i]) / kOutputs;
+        }
+        return means;
+      });
+}
+
 class BinaryCrossEntropy : public LossesTest {};
 
 TEST_P(BinaryCrossEntropy, AgreesWithItsDefinition) {

@@ -126,6 +126,28 @@ TEST(LaidOutBatch, TagsLieAtTheirTokens) {
   EXPECT_EQ(floats(inputs.at("weights"))[27], 0);
 }
 
+TEST(LaidOutBatch, VectorsLieAtTheirTokens) {
+  PackedBatch batch = three_sequences();
+  std::vector<float> vectors;
+  for (int32_t t = 0; t < 27; ++t) {
+    vectors.push_back(static_cast<float>(t));
+    vectors.push_back(-0.5f);
+  }
+  batch.labels = PackedBatch::Scores{vectors};
+  ModelConfig config = config_for(Task::kHiddenStateDistillation);
+  config.vector_size = 2;
+  const auto inputs = lay_out(batch, config, {&kShape, 1}).replicas.at(0);
+  EXPECT_THAT(inputs.at("labels").dimensions, ElementsAre(3, 16, 2));
+  const std::vector<float> labels = floats(inputs.at("labels"));
+  EXPECT_EQ(labels[2 * 25], 1);  // the second token of the sequence that begins in column 24
+  EXPECT_EQ(labels[2 * 25 + 1], -0.5f);
+  EXPECT_EQ(labels[0], 3);
+  const std::vector<float> weights = floats(inputs.at("weights"));
+  EXPECT_EQ(std::count(weights.begin(), weights.end(), 1.0f), 27);
+  EXPECT_EQ(weights[25], 1);
+  EXPECT_EQ(weights[27], 0);
+}
+
 TEST(LaidOutBatch, AnswersArePlacesInTheRows) {
   PackedBatch batch = three_sequences();
   batch.labels = PackedBatch::Answers{{1, -1, 19}, {2, -1, 26}};

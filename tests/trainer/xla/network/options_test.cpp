@@ -40,6 +40,21 @@ TEST(Options, LabelWeightsMatchTheCpu) {
   }
 }
 
+TEST(Options, HiddenStatesMatchTheCpu) {
+  RecordedCase recorded("bert-token", /*drops=*/true);
+  recorded.options.config.task = Task::kHiddenStateDistillation;
+  recorded.options.config.vector_size = 5;
+  std::vector<float> states;
+  for (int64_t i = 0; i < 5 * recorded.batch.num_tokens(); ++i) {
+    states.push_back(std::sin(static_cast<float>(3 * i)));
+  }
+  recorded.batch.labels = PackedBatch::Scores{states};
+  for (int64_t t = 0; t < recorded.batch.num_tokens(); ++t) {
+    recorded.batch.weights.push_back(0.5f + 0.25f * static_cast<float>(t % 4));
+  }
+  expect_equal_updates(recorded, 3);
+}
+
 TEST(Options, LambMatchesTheCpu) {
   for (const char* name : {"bert-sequence", "deberta-v2-token"}) {
     SCOPED_TRACE(name);

@@ -94,9 +94,9 @@ Engine& RecordedCase::cpu() {
                                   .update_tokens = 64,
                                   .longest = 16});
   ParameterTensors& tensors = engine_->tensors(StateTensors::kValues);
-  load_parameters(Selected(recorded_, "param."), tensors, /*threads=*/1);
-  for (size_t i = 0; i < tensors.specs().size(); ++i) {
-    if (!tensors.specs()[i].is_adapter) continue;
+  // Adapters, and a head that was not recorded, are missing.
+  const LoadReport report = load_parameters(Selected(recorded_, "param."), tensors, /*threads=*/1);
+  for (const size_t i : report.missing) {
     std::vector<float> values(static_cast<size_t>(tensors.specs()[i].elements()));
     for (size_t j = 0; j < values.size(); ++j) {
       values[j] = 0.3f * std::sin(static_cast<float>(7 * i + j + 1));
@@ -201,6 +201,19 @@ void RecordedCase::add_labels(const BatchShape& shape, NamedArrays& inputs) cons
       put(labels, m, masked->ids[m]);
       put(inputs["masked"], m, place(masked->tokens[m]));
       weigh(m, m);
+    }
+    return;
+  }
+  if (traits(options.config.task).labels == LabelKind::kVectorPerToken) {
+    const std::vector<float>& vectors = std::get<PackedBatch::Scores>(batch.labels).values;
+    const auto width = static_cast<size_t>(options.config.num_outputs());
+    labels = numbers_of({shape.rows, shape.row_length, options.config.num_outputs()});
+    weights = numbers_of(tokens);
+    for (size_t t = 0; t < places_.size(); ++t) {
+      const auto at = static_cast<size_t>(places_[t]);
+      std::copy_n(vectors.begin() + static_cast<std::ptrdiff_t>(t * width), width,
+                  labels.numbers.begin() + static_cast<std::ptrdiff_t>(at * width));
+      weigh(t, at);
     }
     return;
   }
