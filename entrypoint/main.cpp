@@ -1,47 +1,76 @@
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 
 #include "entrypoint/flags/flags.h"
 #include "entrypoint/flags/help.h"
 #include "entrypoint/platform/run_self.h"
+#include "entrypoint/platform/stop_signals.h"
 #include "entrypoint/report/final_report.h"
 #include "entrypoint/report/log_output.h"
+#include "entrypoint/report/standard_error.h"
 #include "entrypoint/run.h"
+#include "storage/base/error.h"
 #include "storage/file_error.h"
 
 namespace berth {
 namespace {
 
-std::atomic<bool> stop = false;
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
+// A job that has nothing to save ends so soon after a signal, whatever it waits for.
+constexpr double kGrace_s = 1.0;
 
-// The first SIGTERM or SIGINT asks for a stop. The second one ends the process at once, as if there
-// were no handler.
-extern "C" void ask_to_stop(int signal_number) {
-  if (!stop.exchange(true)) return;
-  std::signal(signal_number, SIG_DFL);
-  ::raise(signal_number);
-  sigset_t set;  // the signal is blocked while its handler runs
-  ::sigemptyset(&set);
-  ::sigaddset(&set, signal_number);
-  ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
-  ::_exit(128 +
-          signal_number);  // the default action does nothing in the first process of a container
+// Runs before the constructors of the program and of its libraries, so that a signal at that time
+// waits for StopSignals. Sanitizers are not ready then, hence the plain system call.
+__attribute__((no_sanitize("address", "thread", "undefined"))) void block_signals_early(int, char**,
+                                                                                        char**) {
+  // The kernel's set of signals: signal n is bit n - 1.
+  static constexpr uint64_t kSet = uint64_t{1} << (SIGTERM - 1) | uint64_t{1} << (SIGINT - 1);
+  ::syscall(SYS_rt_sigprocmask, SIG_BLOCK, &kSet, nullptr, sizeof kSet);
 }
+__attribute__((section(".preinit_array"), used)) void (*const early)(int, char**,
+                                                                     char**) = block_signals_early;
 
-void install_signal_handlers() {
-  struct sigaction action = {};
-  action.sa_handler = ask_to_stop;
-  action.sa_flags = SA_RESTART;
-  ::sigaction(SIGTERM, &action, nullptr);
-  ::sigaction(SIGINT, &action, nullptr);
+void ignore_write_signals() {
   std::signal(SIGPIPE, SIG_IGN);  // writing to a closed pipe is then an error of write()
   std::signal(SIGXFSZ, SIG_IGN);  // so is writing more to a file than ulimit -f allows
 }
+
+// How the process ends is said by the main thread, or by the thread of StopSignals.
+class LastWords {
+ public:
+  // Until then, the last words are those of --log-format auto.
+  void settle(const CommandLine& command_line) {
+    as_text_ = wants_text(command_line.log_format, standard_error_is_terminal());
+    is_child_ = command_line.parent_process > 0;
+  }
+
+  void say(const FinalReport& report) const {
+    if (report.code != 0 && as_text_) write_standard_error("berth: " + sentence(report) + "\n");
+    const std::string line = json_line(report);
+    write_standard_error(line + "\n");
+    if (!is_child_) write_termination_log(line);
+  }
+
+  // For a process whose main thread is busy, perhaps with writing to a standard error that nobody
+  // reads.
+  void say_stopped(const JobProgress& progress) const {
+    const FinalReport report =
+        failure_report(std::make_exception_ptr(Error(Code::kStopped, "a signal stopped the job", "",
+                                                     "start it again with the same command")),
+                       progress);
+    if (!standard_error_takes_text(kGrace_s / 2)) return write_termination_log(json_line(report));
+    if (standard_error_is_terminal()) write_standard_error("\n");  // below the progress bar
+    say(report);
+  }
+
+ private:
+  std::atomic<bool> as_text_ = standard_error_is_terminal(), is_child_ = false;
+};
 
 // Answers --help, --version and --help-markdown on standard output. Returns false if none of them
 // was given and a job must run.
@@ -63,26 +92,25 @@ bool answer(const CommandLine& command_line, const Platform& platform) {
 
 int main(int argc, char** argv) {
   using namespace berth;
-  install_signal_handlers();
+  ignore_write_signals();
   CommandLine command_line;
   JobProgress progress;
+  LastWords last_words;
+  StopSignals signals(kGrace_s, [&] { last_words.say_stopped(progress); });
   FinalReport report;
   try {
     const Platform platform = read_platform();
     const size_t count = argc > 1 ? static_cast<size_t>(argc - 1) : 0;
     command_line = parse_flags({argv + 1, count}, platform);
+    last_words.settle(command_line);
     if (command_line.parent_process > 0) end_with_parent(command_line.parent_process);
     if (answer(command_line, platform)) return 0;
-    run(command_line, platform, stop, progress);
+    run(command_line, platform, signals, progress);
     report = success_report(progress);
   } catch (...) {
     report = failure_report(std::current_exception(), progress);
   }
-  if (report.code != 0 && wants_text(command_line.log_format, standard_error_is_terminal())) {
-    write_standard_error("berth: " + sentence(report) + "\n");
-  }
-  const std::string line = json_line(report);
-  write_standard_error(line + "\n");
-  if (command_line.parent_process == 0) write_termination_log(line);
+  signals.claim_end();
+  last_words.say(report);
   return report.code;
 }

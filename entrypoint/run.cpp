@@ -44,10 +44,9 @@ DeviceChoice device_for(const CommandLine& command_line) {
 
 }  // namespace
 
-void run(const CommandLine& command_line, const Platform& platform, const std::atomic<bool>& stop,
+void run(const CommandLine& command_line, const Platform& platform, StopSignals& signals,
          JobProgress& progress) {
-  std::atomic<bool> saves_on_stop = false;
-  const auto gives_up = [&] { return stop && !saves_on_stop; };
+  const auto gives_up = [&] { return signals.stop() && !signals.saves_on_stop(); };
   StorageOptions storage_options = command_line.storage;
   storage_options.transfer.on_progress = log_transfer;
   storage_options.http.gives_up = gives_up;
@@ -60,8 +59,8 @@ void run(const CommandLine& command_line, const Platform& platform, const std::a
           .storage = *storage,
           .output = output,
           .progress = progress,
-          .stop = stop,
-          .saves_on_stop = saves_on_stop};
+          .stop = signals.stop(),
+          .saves_on_stop = signals.saves_on_stop()};
   switch (command_line.settings.mode) {
     case Mode::kTrain:
     case Mode::kTrainAndEval:

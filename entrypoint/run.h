@@ -1,17 +1,16 @@
 #pragma once
 
-#include <atomic>
-
 #include "entrypoint/flags/command_line.h"
 #include "entrypoint/platform/platform.h"
+#include "entrypoint/platform/stop_signals.h"
 #include "entrypoint/report/job_progress.h"
 
 namespace berth {
 
 // Does the job that `command_line` asks for, and keeps `progress` current meanwhile. It is called
-// once in a process. When a signal sets `stop`, it saves at the next update and throws kStopped.
+// once in a process. After a signal it saves at the next update and throws kStopped.
 // Any other failure throws an Error, or what a library throws.
-void run(const CommandLine& command_line, const Platform& platform, const std::atomic<bool>& stop,
+void run(const CommandLine& command_line, const Platform& platform, StopSignals& signals,
          JobProgress& progress);
 
 }  // namespace berth

@@ -35,9 +35,10 @@ void export_checkpoint(Job& job, const EarlierJob& earlier, CheckpointStore& che
   metrics.task = model.config.task;
   metrics.evaluation = evaluation;
   export_results(job.storage, settings, directory, model, values, metrics);
-  job.progress.step = step;
-  job.progress.checkpoint = checkpoints.step_directory(step).to_string();
-  log_info(cat("exported ", job.progress.checkpoint, " to ", directory.to_string()));
+  const std::string from = checkpoints.step_directory(step).to_string();
+  job.progress.set_step(step);
+  job.progress.set_checkpoint(from);
+  log_info(cat("exported ", from, " to ", directory.to_string()));
 }
 
 }  // namespace berth

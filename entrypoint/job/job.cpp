@@ -13,7 +13,7 @@ namespace berth {
 
 void Job::stop_point() const {
   if (stop) {
-    throw Error(Code::kStopped, "a signal stopped the job before the first update", "",
+    throw Error(Code::kStopped, "a signal stopped the job", "",
                 "start it again with the same command");
   }
 }

@@ -22,12 +22,12 @@ struct Job {
   JobProgress& progress;
   // A signal sets it. Modes look at it between their phases, and the loop between two updates.
   const std::atomic<bool>& stop;
-  // While this is false, a stop makes storage requests give up at once. A mode sets it when there
-  // is work that must be saved before the process ends: from the first update on.
+  // While this is false, a stop makes storage requests give up at once, and the process ends a
+  // second later wherever it is (StopSignals). A mode sets it when there is work that must be
+  // saved before the process ends: from the first update on.
   std::atomic<bool>& saves_on_stop;
 
-  // Throws kStopped once a signal asked for a stop. For the phases before the first update, which
-  // have nothing to save.
+  // Throws kStopped once a signal asked for a stop. For work that leaves nothing to save.
   void stop_point() const;
 };
 

@@ -91,9 +91,7 @@ void write_set(Job& job, const Uri& directory, const PreparedSet& set, const Lab
                const Tokenizer& tokenizer, bool with_tokens) {
   const PreparedFileOptions& files = job.command_line.tool.prepared;
   const auto append = [&](int64_t row, std::vector<std::byte>& bytes) {
-    if (job.stop) {
-      throw Error(Code::kStopped, "a signal stopped the job", "", "start it again");
-    }
+    job.stop_point();
     const Features features = data.make(set.rows[static_cast<size_t>(row)]);
     if (files.format == RecordFormat::kTfRecord) {
       append_tfrecord(bytes, serialize_tf_example(token_record(features, options)));

@@ -34,7 +34,8 @@ JobDirectory train_seed(Job& job, uint64_t seed) {
           .progress = job.progress,
           .stop = job.stop,
           .saves_on_stop = job.saves_on_stop};
-  job.progress = {};
+  job.progress.set_step(0);
+  job.progress.set_checkpoint("");
   log_info(cat("seed ", seed, ": ", output.job_dir));
   const size_t observers = job.output.observers();
   run_training(one);

@@ -101,3 +101,4 @@ void run_tokenization(Job& job) {
 }
 
 }  // namespace berth
+      job.stop_point();

@@ -23,7 +23,7 @@ bool is_finished(Job& job, const JobDirectory& directory) {
   const auto finished = find_finished_job(job.storage, job.command_line, directory);
   if (!finished) return false;
   if (finished->has_model) {
-    job.progress.step = finished->steps;
+    job.progress.set_step(finished->steps);
     log_info(cat("already finished: ", directory.root().to_string(), " holds the results"));
   } else if (!job.command_line.dry_run) {
     write_removed_model(job, directory, finished->steps);

@@ -47,8 +47,8 @@ FinalReport success_report(const JobProgress& progress) {
                      .what = "all work is done",
                      .where = "",
                      .hint = "",
-                     .checkpoint = progress.checkpoint};
-  report.step = progress.step;
+                     .checkpoint = progress.checkpoint()};
+  report.step = progress.step();
   return report;
 }
 
@@ -68,8 +68,8 @@ FinalReport failure_report(const std::exception_ptr& failure, const JobProgress&
     report = report_of(
         Error(Code::kInternal, "an unknown failure", "", "this is a bug: please report it"));
   }
-  report.step = progress.step;
-  report.checkpoint = progress.checkpoint;
+  report.step = progress.step();
+  report.checkpoint = progress.checkpoint();
   return report;
 }
 

@@ -33,12 +33,12 @@ JobOutput::JobOutput(const CommandLine& command_line, const Platform& platform,
 }
 
 void JobOutput::on_start(const JobReport& report) {
-  progress_.step = report.first_step;
+  progress_.set_step(report.first_step);
   for (const auto& observer : observers_) observer->on_start(report);
 }
 
 void JobOutput::on_step(const StepReport& report) {
-  progress_.step = report.step;
+  progress_.set_step(report.step);
   for (const auto& observer : observers_) observer->on_step(report);
 }
 
@@ -59,7 +59,7 @@ void JobOutput::on_probes(const std::vector<ProbeReport>& reports) {
 }
 
 void JobOutput::on_checkpoint(const CheckpointReport& report) {
-  progress_.checkpoint = report.where;
+  progress_.set_checkpoint(report.where);
   for (const auto& observer : observers_) observer->on_checkpoint(report);
 }
 

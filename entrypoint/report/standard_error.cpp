@@ -1,5 +1,6 @@
 #include "entrypoint/report/standard_error.h"
 
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -14,6 +15,12 @@ void write_standard_error(std::string_view text) {
     if (written <= 0) return;
     text.remove_prefix(static_cast<size_t>(written));
   }
+}
+
+bool standard_error_takes_text(double timeout_s) {
+  pollfd descriptor{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+  return ::poll(&descriptor, 1, static_cast<int>(timeout_s * 1000)) == 1 &&
+         (descriptor.revents & POLLOUT) != 0;
 }
 
 bool standard_error_is_terminal() { return ::isatty(STDERR_FILENO) == 1; }

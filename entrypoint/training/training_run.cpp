@@ -97,9 +97,10 @@ TrainingRun::TrainingRun(Job& job, const JobDirectory& directory, TrainingInputs
 TrainingState TrainingRun::restore() {
   std::optional<TrainingState> state = checkpoints_.restore(*engine_);
   if (!state) return {};
-  job_.progress.step = state->step;
-  job_.progress.checkpoint = checkpoints_.step_directory(state->step).to_string();
-  log_info(cat("resuming after update ", state->step, " from ", job_.progress.checkpoint));
+  const std::string where = checkpoints_.step_directory(state->step).to_string();
+  job_.progress.set_step(state->step);
+  job_.progress.set_checkpoint(where);
+  log_info(cat("resuming after update ", state->step, " from ", where));
   const std::string& kernels = engine_->info().description;
   if (state->kernels != kernels) {
     log_warning(cat("the checkpoint was computed with ", state->kernels, " and this job uses ",

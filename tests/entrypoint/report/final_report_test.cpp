@@ -14,11 +14,11 @@ namespace {
 
 template <typename Failure>
 FinalReport report_of(const Failure& failure) {
-  return failure_report(std::make_exception_ptr(failure), {.step = 7, .checkpoint = "ckpt"});
+  return failure_report(std::make_exception_ptr(failure), JobProgress(7, "ckpt"));
 }
 
 TEST(FinalReport, SuccessIsOneLineWithTheSameKeys) {
-  EXPECT_EQ(json_line(success_report({.step = 282, .checkpoint = "out/checkpoints/step-00000282"})),
+  EXPECT_EQ(json_line(success_report(JobProgress(282, "out/checkpoints/step-00000282"))),
             R"({"code":0,"reason":"finished","what":"all work is done","where":"","hint":"",)"
             R"("step":282,"checkpoint":"out/checkpoints/step-00000282"})");
 }

@@ -1,0 +1,81 @@
+#include "entrypoint/platform/stop_signals.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <ctime>
+#include <utility>
+
+#include "storage/base/clock.h"
+
+namespace berth {
+namespace {
+
+constexpr timespec kTick{.tv_sec = 0, .tv_nsec = 20'000'000};
+constexpr int kStoppedCode = 128 + SIGTERM;
+
+sigset_t stop_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, SIGTERM);
+  ::sigaddset(&set, SIGINT);
+  return set;
+}
+
+[[noreturn]] void end_by(int signal_number) {
+  std::signal(signal_number, SIG_DFL);
+  const sigset_t set = stop_signals();
+  ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  ::raise(signal_number);
+  // The default action does nothing in the first process of a container.
+  ::_exit(128 + signal_number);
+}
+
+}  // namespace
+
+void block_stop_signals() {
+  const sigset_t set = stop_signals();
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+StopSignals::StopSignals(double grace_s, std::function<void()> last_words)
+    : grace_s_(grace_s), last_words_(std::move(last_words)) {
+  block_stop_signals();
+  thread_ = std::thread([this] { wait_for_signals(); });
+}
+
+StopSignals::~StopSignals() {
+  leaves_ = true;
+  ::pthread_kill(thread_.native_handle(), SIGTERM);  // wakes it
+  thread_.join();
+}
+
+void StopSignals::claim_end() {
+  if (!ended_.exchange(true)) return;
+  while (true) ::pause();
+}
+
+void StopSignals::wait_for_signals() {
+  const sigset_t set = stop_signals();
+  int signal_number = 0;
+  while (::sigwait(&set, &signal_number) != 0) {
+  }
+  if (leaves_) return;
+  stop_ = true;
+  double deadline_s = steady_clock_s() + grace_s_;
+  while (true) {
+    signal_number = ::sigtimedwait(&set, nullptr, &kTick);
+    if (leaves_) return;
+    if (signal_number > 0) end_by(signal_number);
+    if (saves_on_stop_) {
+      deadline_s = steady_clock_s() + grace_s_;
+      continue;
+    }
+    if (steady_clock_s() < deadline_s || ended_.exchange(true)) continue;
+    last_words_();
+    ::_exit(kStoppedCode);
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <thread>
+
+namespace berth {
+
+// Blocks SIGTERM and SIGINT in the calling thread and in the threads that it starts. They then wait
+// for a StopSignals instead of ending the process.
+void block_stop_signals();
+
+// Receives SIGTERM and SIGINT on a thread of its own, because the job's threads may be blocked in a
+// system call, such as open() of a pipe or read() of a stalled mount.
+//
+// The first signal sets stop(). The job is to look at it and to end soon. A job that is still
+// running after `grace_s` is ended from the signal's thread, unless it has something to save.
+// A second signal ends the process at once, by the signal's default action.
+class StopSignals {
+ public:
+  // `last_words` says how the process ends, just before the signal's thread ends it with the exit
+  // code 143. It must not wait for the job's threads. Calls block_stop_signals(), so make the
+  // object before other threads.
+  StopSignals(double grace_s, std::function<void()> last_words);
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  const std::atomic<bool>& stop() const { return stop_; }
+
+  // While it is true, the job has something to save and is left to end by itself.
+  std::atomic<bool>& saves_on_stop() { return saves_on_stop_; }
+
+  // The job has ended, and its caller says how. From now on `last_words` is not called. If it has
+  // been, this function does not return.
+  void claim_end();
+
+ private:
+  void wait_for_signals();
+
+  const double grace_s_;
+  const std::function<void()> last_words_;
+  std::atomic<bool> stop_ = false, saves_on_stop_ = false;
+  std::atomic<bool> ended_ = false;   // somebody says how the process ends
+  std::atomic<bool> leaves_ = false;  // the thread is to return
+  std::thread thread_;                // last, because it uses the others
+};
+
+}  // namespace berth

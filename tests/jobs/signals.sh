@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Checks that SIGTERM ends the program with 143 and the final report, wherever it is blocked or busy.
+#   signals.sh BERTH
+. "$(dirname "$0")/lib.sh"
+
+# blocks_signals PID: whether SIGTERM (bit 14) waits for the program's own thread instead of ending it by the default action.
+blocks_signals() {
+  local mask
+  mask=$(sed -n 's/^SigBlk:\t//p' "/proc/$1/status" 2>/dev/null)
+  [ -n "$mask" ] && [ $((16#$mask >> 14 & 1)) = 1 ]
+}
+
+# stops DELAY ARGUMENTS...: starts berth, ends it by SIGTERM so many seconds after its first instructions, and looks at how it ends.
+stops() {
+  local delay=$1 pid code patience=200
+  shift
+  "$berth" "$@" <&0 >out.txt 2>err.txt &
+  pid=$!
+  until blocks_signals $pid || ! kill -0 $pid 2>/dev/null; do :; done
+  sleep "$delay"
+  kill -TERM $pid 2>/dev/null || fail "ended before the signal: berth $*: $(tail -n 1 err.txt)"
+  while kill -0 $pid 2>/dev/null && [ $((patience -= 1)) -gt 0 ]; do sleep 0.1; done
+  kill -KILL $pid 2>/dev/null
+  wait $pid
+  code=$?
+  [ $code = 143 ] || fail "exit $code on SIGTERM: berth $*"
+  tail -n 1 err.txt | grep -q '^{"code":143,"reason":"stopped"' || fail "no final report: berth $*: $(tail -n 1 err.txt)"
+}
+
+mkfifo data.csv data.pickle lines.txt tensors.safetensors
+
+# Right at the start.
+stops 0 --train-data-file data.csv --job-dir job
+
+# While open() waits for a writer.
+stops 0.4 --train-data-file data.csv --job-dir job
+stops 0.4 --train-data-file "$sample" --model "$tiny" --vocab-file lines.txt --job-dir job
+stops 0.4 --mode inspect tensors.safetensors
+stops 0.4 --mode tokenize --model "$tiny" --input lines.txt
+
+# While read() waits for more. This shell opens both ends, so that it need not wait itself.
+exec 8<>data.pickle 9<>lines.txt
+stops 0.4 --train-data-file data.pickle --job-dir job
+stops 0.4 --mode tokenize --model "$tiny" --input lines.txt
+stops 0.4 --mode tokenize --model "$tiny" --input - <&9
+
+# While it works through a long input.
+yes 'A ball, kicked' | head -n 3000000 >many.txt
+stops 0.4 --mode tokenize --model "$tiny" --input many.txt
+finish
