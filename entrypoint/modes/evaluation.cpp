@@ -11,6 +11,7 @@
 #include "entrypoint/report/standard_output.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
+#include "storage/base/printable.h"
 #include "storage/base/text.h"
 #include "trainer/loop/evaluate.h"
 #include "trainer/loop/results.h"
@@ -83,7 +84,7 @@ void run_evaluation(Job& job) {
   }
   job.output.on_finish();
   StandardOutput standard_output;
-  standard_output.write(as_bytes(to_json(metrics)));
+  standard_output.write(as_bytes(printable_json(to_json(metrics))));
   standard_output.close();
 }
 

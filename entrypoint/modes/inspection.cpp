@@ -3,6 +3,7 @@
 #include "entrypoint/inspect/inspect.h"
 #include "entrypoint/report/standard_output.h"
 #include "storage/base/error.h"
+#include "storage/base/printable.h"
 
 namespace berth {
 
@@ -16,7 +17,8 @@ void run_inspection(Job& job) {
     throw error.at(tool.input);
   }
   StandardOutput output;
-  output.write(as_bytes(tool.json ? inspection.json + "\n" : inspection.text));
+  output.write(as_bytes(tool.json ? printable_json(inspection.json) + "\n"
+                                  : printable_lines(inspection.text)));
   output.close();
 }
 

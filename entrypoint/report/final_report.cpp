@@ -8,6 +8,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/json.h"
+#include "storage/base/printable.h"
 #include "storage/base/secrets.h"
 
 namespace berth {
@@ -28,7 +29,7 @@ std::string dump(const FinalReport& report, size_t text_limit) {
       {"step", report.step},
       {"checkpoint", cut(report.checkpoint)},
   };
-  return to_text(object);
+  return printable_json(to_text(object));
 }
 
 FinalReport report_of(const Error& error) {
@@ -75,7 +76,7 @@ FinalReport failure_report(const std::exception_ptr& failure, const JobProgress&
 
 std::string sentence(const FinalReport& report) {
   std::string text = report.where.empty() ? report.what : report.where + ": " + report.what;
-  return report.hint.empty() ? text : text + "; " + report.hint;
+  return printable(report.hint.empty() ? text : text + "; " + report.hint);
 }
 
 std::string json_line(const FinalReport& report) {

@@ -24,11 +24,11 @@ FinalReport success_report(const JobProgress& progress);
 // kInternal.
 FinalReport failure_report(const std::exception_ptr& failure, const JobProgress& progress);
 
-// "where: what; hint", for people.
+// "where: what; hint", for people, in printable characters (storage/base/printable.h).
 std::string sentence(const FinalReport& report);
 
-// One JSON object without a newline, of at most 4096 bytes because Kubernetes keeps no more. Texts
-// that are too long are cut at their ends.
+// One JSON object in printable characters and without a newline, of at most 4096 bytes because
+// Kubernetes keeps no more. Texts that are too long are cut at their ends.
 std::string json_line(const FinalReport& report);
 
 // Writes `line` to `file` where the platform provides that file. Otherwise, and on failure, it does

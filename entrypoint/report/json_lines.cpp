@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "storage/base/json.h"
+#include "storage/base/printable.h"
 
 namespace berth {
 namespace {
@@ -22,7 +23,9 @@ OrderedJson event(const char* name, const Clock& wall_clock) {
   return {{"time", iso_time(wall_clock())}, {"event", name}, {"severity", "INFO"}};
 }
 
-void write_line(const Write& write, const OrderedJson& object) { write(to_text(object) + "\n"); }
+void write_line(const Write& write, const OrderedJson& object) {
+  write(printable_json(to_text(object)) + "\n");
+}
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "storage/base/json.h"
+#include "storage/base/printable.h"
 
 namespace berth {
 namespace {
@@ -34,7 +35,7 @@ LogSink json_log_sink(LogLevel least_urgent, Write write, Clock wall_clock) {
         {"severity", kNames[static_cast<size_t>(level)].severity},
         {"message", text},
     };
-    write(to_text(object) + "\n");
+    write(printable_json(to_text(object)) + "\n");
   };
 }
 

@@ -1,8 +1,12 @@
 #include "entrypoint/report/standard_output.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
+#include <string>
 
+#include "storage/base/printable.h"
 #include "storage/file_error.h"
 
 namespace berth {
@@ -13,7 +17,13 @@ namespace {
 }  // namespace
 
 void StandardOutput::write(Bytes bytes) {
-  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size()) fail();
+  static const bool on_terminal = ::isatty(STDOUT_FILENO) == 1;
+  if (on_terminal) {
+    const std::string text = printable_lines(as_text(bytes));
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail();
+  } else if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size()) {
+    fail();
+  }
 }
 
 Stat StandardOutput::close() {

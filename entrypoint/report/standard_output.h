@@ -4,7 +4,9 @@
 
 namespace berth {
 
-// Standard output as a sink. Unlike in other sinks, bytes appear before close(). Throws kNoSpace.
+// Standard output as a sink. Unlike in other sinks, bytes appear before close(). On a terminal they
+// are made printable (storage/base/printable.h), so one write() must not end inside a character.
+// Throws kNoSpace.
 class StandardOutput final : public ByteSink {
  public:
   void write(Bytes bytes) override;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "storage/base/printable.h"
+
 namespace berth {
 namespace {
 
@@ -15,15 +17,16 @@ TerminalLine::TerminalLine(Write write, bool redraws)
 TerminalLine::~TerminalLine() { show(""); }
 
 void TerminalLine::show(const std::string& text) {
+  std::string shown = printable(text);
   const std::lock_guard lock(mutex_);
-  if (!redraws_ || text == shown_) return;
-  write_(kErase + text);
-  shown_ = text;
+  if (!redraws_ || shown == shown_) return;
+  write_(kErase + shown);
+  shown_ = std::move(shown);
 }
 
 void TerminalLine::print(const std::string& line) {
   const std::lock_guard lock(mutex_);
-  write_((shown_.empty() ? "" : kErase) + line + "\n" + shown_);
+  write_((shown_.empty() ? "" : kErase) + printable(line) + "\n" + shown_);
 }
 
 }  // namespace berth

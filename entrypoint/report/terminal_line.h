@@ -8,7 +8,8 @@
 namespace berth {
 
 // Prints lines that stay above one line that is redrawn, so that log lines and a progress bar do
-// not garble each other. Thread-safe. The destructor clears the redrawn line.
+// not garble each other, in printable characters (storage/base/printable.h). Thread-safe. The
+// destructor clears the redrawn line.
 class TerminalLine {
  public:
   // `redraws`: `write` leads to a terminal that understands "\r" and "erase to the end of the

@@ -5,6 +5,7 @@
 #include "entrypoint/report/hypertune_file.h"
 #include "entrypoint/report/standard_output.h"
 #include "storage/base/log.h"
+#include "storage/base/printable.h"
 #include "storage/base/text.h"
 #include "trainer/loop/best_rule.h"
 #include "trainer/tasks/metric_names.h"
@@ -106,7 +107,8 @@ TrainingPlan plan_training(const Job& job, const TrainingInputs& inputs, Trainin
 void print_plan(const TrainingPlan& plan, bool as_json) {
   const DryRun dry_run{.job = plan.report, .memory = plan.memory, .limits = plan.limits};
   StandardOutput output;
-  output.write(as_bytes(as_json ? to_json(dry_run) + "\n" : to_text(dry_run)));
+  output.write(as_bytes(as_json ? printable_json(to_json(dry_run)) + "\n"
+                                : printable_lines(to_text(dry_run))));
   output.close();
 }
 

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <mutex>
 
+#include "storage/base/printable.h"
 #include "storage/base/secrets.h"
 
 namespace berth {
@@ -24,7 +25,7 @@ void log(LogLevel level, const std::string& text) {
   if (sink) {
     sink(level, line);
   } else if (level <= LogLevel::kInfo) {
-    std::fprintf(stderr, "%s\n", line.c_str());
+    std::fprintf(stderr, "%s\n", printable(line).c_str());
   }
 }
 

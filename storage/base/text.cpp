@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <random>
 
+#include "storage/base/printable.h"
+
 namespace berth {
 
 std::string lower_ascii(std::string_view text) {
@@ -20,18 +22,7 @@ std::string quoted(std::string_view text, size_t limit) {
     end = limit;
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   }
-  std::string out = "\"";
-  for (char c : text.substr(0, end)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F) {
-      char escaped[8];
-      std::snprintf(escaped, sizeof escaped, "\\x%02x", byte);
-      out += escaped;
-    } else {
-      out += c;
-    }
-  }
-  return out + (end < text.size() ? "...\"" : "\"");
+  return '"' + printable(text.substr(0, end)) + (end < text.size() ? "...\"" : "\"");
 }
 
 std::string_view trimmed(std::string_view text) {
