@@ -13,6 +13,7 @@
 #include "storage/archive.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
+#include "storage/base/printable.h"
 #include "storage/base/text.h"
 #include "storage/formats/text_lines.h"
 #include "trainer/text/tokenizer.h"
@@ -56,15 +57,60 @@ Input parse_input(std::string_view line, bool is_json) {
   return {.text = *first, .text_pair = text("text_pair")};
 }
 
+// A line that is written while it is made: as one JSON value it would take hundreds of bytes of
+// memory for each token.
+class Line {
+ public:
+  explicit Line(ByteSink& output) : output_(output) {}
+
+  void add(std::string_view text) {
+    buffer_ += text;
+    if (buffer_.size() >= kBufferBytes) flush();
+  }
+  void flush() {
+    output_.write(as_bytes(buffer_));
+    buffer_.clear();
+  }
+
+ private:
+  static constexpr size_t kBufferBytes = 64 << 10;
+
+  ByteSink& output_;
+  std::string buffer_;
+};
+
+// Adds a member of an object: "name":[...] with an element for each of `items`.
+template <typename Items, typename ToJson>
+void add_list(const char* name, const Items& items, ToJson to_json, Line& line) {
+  line.add(cat("\"", name, "\":["));
+  const char* separator = "";
+  for (const auto& item : items) {
+    line.add(separator);
+    line.add(to_json(item));
+    separator = ",";
+  }
+  line.add("]");
+}
+
 void print(const Tokenizer& tokenizer, const Input& input, const EncodeOptions& options,
            ByteSink& output) {
   const Encoding encoding = tokenizer.encode(input.text, input.text_pair, options);
-  OrderedJson tokens = OrderedJson::array(), offsets = OrderedJson::array();
-  for (const int32_t id : encoding.input_ids) tokens.push_back(tokenizer.token(id));
-  for (const Span& span : encoding.offsets) offsets.push_back({span.begin, span.end});
-  const OrderedJson object = {
-      {"tokens", tokens}, {"ids", encoding.input_ids}, {"offsets", offsets}};
-  output.write(as_bytes(to_text(object) + "\n"));
+  const auto number = [](int32_t value) { return std::to_string(value); };
+  const auto token = [&](int32_t id) {
+    return printable_json(to_text(OrderedJson(tokenizer.token(id))));
+  };
+  const auto offsets = [](const Span& span) {
+    return "[" + std::to_string(span.begin) + "," + std::to_string(span.end) + "]";
+  };
+  Line line(output);
+  line.add("{");
+  add_list("tokens", encoding.input_ids, token, line);
+  line.add(",");
+  add_list("ids", encoding.input_ids, number, line);
+  line.add(",");
+  add_list("offsets", encoding.offsets, offsets, line);
+  line.add("}\n");
+  line.flush();
 }
 
 }  // namespace
@@ -87,6 +133,7 @@ void run_tokenization(Job& job) {
   try {
     TextLines lines = open_lines(job.storage, tool.input);
     for (std::string_view line; lines.next(line);) {
+      job.stop_point();
       if (is_json && line.empty()) continue;
       try {
         print(*tokenizer, parse_input(line, is_json), options, output);
@@ -101,4 +148,3 @@ void run_tokenization(Job& job) {
 }
 
 }  // namespace berth
-      job.stop_point();

@@ -2,9 +2,17 @@
 
 #include <utility>
 
+#include "storage/base/counted.h"
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
 namespace berth {
 
 namespace {
+
+// Unicode's normalization forms make at most 11 times as many bytes of a text (U+FDFA), or 13 times
+// where U+2581 is then written for spaces. The constant is for what is inserted once.
+constexpr size_t kMostGrowth = 32, kMostInserted = 64 << 10;
 
 bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
 
@@ -25,6 +33,29 @@ Span AlignedText::origin_of_byte(size_t i) const {
 Span AlignedText::origin(size_t begin, size_t end) const {
   if (!aligned_ || begin >= end) return {};
   return {origin_of_byte(begin).begin, origin_of_byte(end - 1).end};
+}
+
+AlignedText::AlignedText(const AlignedText& whole, size_t begin, size_t end)
+    : original_(whole.original_),
+      shift_(whole.shift_),
+      aligned_(whole.aligned_),
+      changed_(true),
+      own_(whole.text().substr(begin, end - begin)) {
+  if (!aligned_) return;
+  origins_.reserve(end - begin);
+  for (size_t i = begin; i < end; ++i) origins_.push_back(whole.origin_of_byte(i));
+}
+
+void AlignedText::require_room(size_t size) const {
+  require_normalized_size(original_.size(), size);
+}
+
+void require_normalized_size(size_t original, size_t normalized) {
+  if (normalized <= kMostGrowth * original + kMostInserted) return;
+  throw Error(Code::kBadData,
+              cat("the tokenizer's normalizer makes more than ", kMostGrowth,
+                  " times as much of a text of ", counted(static_cast<int64_t>(original), "byte")),
+              "", "use a tokenizer whose replacements are shorter");
 }
 
 void AlignedText::transform(const std::vector<ChangedCharacter>& characters, size_t removed) {
@@ -64,7 +95,13 @@ void AlignedText::rebuild(const std::vector<Part>& parts) {
   const std::string_view old = text();
   std::string text;
   std::vector<Span> origins;
-  text.reserve(old.size() + 8);
+  size_t size = 0;
+  for (const Part& part : parts) {
+    size += part.inserted.empty() ? part.end - part.begin : part.inserted.size();
+  }
+  require_room(size);
+  text.reserve(size);
+  if (aligned_) origins.reserve(size);
   for (const Part& part : parts) {
     if (!part.inserted.empty()) {
       text += part.inserted;

@@ -18,6 +18,9 @@ struct ChangedCharacter {
   int32_t change;
 };
 
+// Throws kBadData if a text of `original` bytes must not become one of `normalized` bytes.
+void require_normalized_size(size_t original, size_t normalized);
+
 // A text that is being normalized. It is valid UTF-8. If `aligned`, it remembers for each byte
 // which bytes of the original text it came from, like NormalizedString in `tokenizers`. Spans count
 // bytes. Not thread-safe.
@@ -27,12 +30,20 @@ class AlignedText {
   // refer to.
   AlignedText(std::string_view original, size_t shift, bool aligned);
 
+  // The bytes [begin, end) of `whole`.
+  AlignedText(const AlignedText& whole, size_t begin, size_t end);
+
   std::string_view text() const { return changed_ ? std::string_view(own_) : original_; }
   bool aligned() const { return aligned_; }
 
   // Returns the bytes of the original text that [begin, end) came from, or {} if the range is
   // empty.
   Span origin(size_t begin, size_t end) const;
+
+  // Throws kBadData if a text of `size` bytes would be too much to make of the original: a
+  // tokenizer may come from somebody else. Whoever inserts text of any length calls it before it
+  // does.
+  void require_room(size_t size) const;
 
   // Replaces the text by `characters`. The first `removed` characters of the old text were removed.
   void transform(const std::vector<ChangedCharacter>& characters, size_t removed = 0);
@@ -42,7 +53,7 @@ class AlignedText {
   void filter(Keep keep);
 
   // Replaces the text by a sequence of parts. Each part is a range of the old text or an inserted
-  // text.
+  // text. Throws what require_room() throws.
   struct Part {
     size_t begin, end;          // a range of the old text
     std::string_view inserted;  // if not empty, replaces the range;

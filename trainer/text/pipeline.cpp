@@ -96,9 +96,7 @@ void Pipeline::append_section(std::string_view original, std::string_view sectio
     if (piece.id >= 0) {
       add_token(original, piece.id, piece.text, normalized.origin(begin, end), tokens);
     } else {
-      AlignedText part = normalized;
-      part.rebuild({{begin, end, {}, 0}});
-      append_words(original, SplitText(std::move(part)), tokens);
+      append_words(original, SplitText(AlignedText(normalized, begin, end)), tokens);
     }
     return !tokens.full();
   });

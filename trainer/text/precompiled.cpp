@@ -55,6 +55,7 @@ NormalizationStep precompiled(Charsmap map) {
     const auto replaced = [&](std::string_view part) {
       const Charsmap::Match match = charsmap.shortest(part);
       if (match.size_bytes == 0) return false;
+      text.require_room(changed.size() + match.replacement.size());
       replace(part, match.replacement, changed);
       return modified = true;
     };

@@ -1,5 +1,6 @@
 #include "trainer/text/sentencepiece_normalizer.h"
 
+#include "trainer/text/aligned_text.h"
 #include "trainer/text/unicode.h"
 
 namespace berth {
@@ -47,6 +48,7 @@ void SentencePieceNormalizer::normalize(std::string_view text, std::string& out,
   out.reserve(text.size() + text.size() / 2 + 8);
   if (origins != nullptr) origins->clear();
   const auto add = [&](std::string_view bytes) {
+    require_normalized_size(text.size(), out.size() + bytes.size());
     out += bytes;
     if (origins != nullptr) {
       origins->insert(origins->end(), bytes.size(), static_cast<uint32_t>(consumed));

@@ -22,6 +22,7 @@ class SentencePieceNormalizer {
 
   // Writes the normalized `text`, which must be valid UTF-8, to `out`. If `origins` is not null, it
   // receives for each byte of `out`, and for its end, the byte of `text` that it came from.
+  // Throws what require_normalized_size() throws.
   void normalize(std::string_view text, std::string& out, std::vector<uint32_t>* origins) const;
 
  private:

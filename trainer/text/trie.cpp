@@ -17,13 +17,13 @@ int32_t Trie::free_base(const std::vector<unsigned char>& labels) {
   size_t taken = 0, start = std::max(search_from_, first + 1);
   for (size_t place = start;; ++place) {
     if (place + 256 >= nodes_.size()) nodes_.resize(2 * nodes_.size() + 512);
-    if (nodes_[place].parent >= 0) {
+    if (nodes_[place].parent != kFree) {
       ++taken;
       continue;
     }
     const size_t base = place - first;
     const bool fits = std::all_of(labels.begin(), labels.end(), [&](unsigned char label) {
-      return nodes_[base + label].parent < 0;
+      return nodes_[base + label].parent == kFree;
     });
     if (!fits) continue;
     if (place - start > 64 && 20 * taken > 19 * (place - start)) search_from_ = place;
@@ -34,7 +34,7 @@ int32_t Trie::free_base(const std::vector<unsigned char>& labels) {
 Trie::Trie(std::vector<std::pair<std::string_view, int32_t>> texts) : nodes_(512) {
   std::stable_sort(texts.begin(), texts.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  nodes_[0].parent = 0;
+  nodes_[0].parent = kNone;
   std::deque<Range> waiting = {{0, 0, texts.size(), 0}};
   std::vector<unsigned char> labels;
   std::vector<size_t> begins;

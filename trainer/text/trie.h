@@ -39,10 +39,15 @@ class Trie {
   }
 
  private:
+  static constexpr int32_t kFree = -1;
+  // The root's parent. It is no node, so that no node has the root as its child for byte 0 by
+  // chance.
+  static constexpr int32_t kNone = INT32_MAX;
+
   struct Node {
     int32_t base = 0;
-    int32_t parent = -1;  // -1 if the place is free
-    int32_t value = -1;   // -1 if no text ends here
+    int32_t parent = kFree;
+    int32_t value = -1;  // -1 if no text ends here
   };
   struct Range;  // a range of the sorted texts that share a prefix
 
