@@ -10,8 +10,6 @@
 namespace berth {
 namespace {
 
-constexpr uint64_t kPickleLimitBytes = uint64_t{16} << 30;
-
 enum class TableFormat { kNone, kCsv, kTsv, kJsonl, kConll, kPickle, kLines };
 
 TableFormat format_of(std::string_view file_name) {
@@ -44,7 +42,7 @@ std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::st
     case TableFormat::kConll:
       return make_conll_reader(std::move(source));
     case TableFormat::kPickle:
-      return read_pickle(read_all(*source, kPickleLimitBytes, "the pickle"));
+      return read_pickle(*source);
     case TableFormat::kLines:
       return std::make_unique<LinesReader>(std::move(source));
     case TableFormat::kNone:

@@ -24,6 +24,7 @@ class NestedReader {
   explicit NestedReader(const PickleGraph& graph) : graph_(graph) {}
 
   std::optional<Json> read(NodeId id) {
+    top_ = id;
     if (is_list(graph_, id)) return list(id);
     if (!graph_.is(id, NodeKind::kDict)) return std::nullopt;
     Json object = Json::object();
@@ -33,6 +34,7 @@ class NestedReader {
       read_object(graph_, pairs[i], key);
       const std::string name = cell_text(key);
       spend(name.size());
+      require_outside(pairs[i + 1], id);
       object[name] = is_list(graph_, pairs[i + 1]) ? list(pairs[i + 1]) : scalar(pairs[i + 1]);
     }
     return object;
@@ -42,7 +44,10 @@ class NestedReader {
   Json list(NodeId id) {
     Json parts = Json::array();
     if (!is_numpy_array(graph_, id)) {
-      for (const NodeId part : graph_.items(id)) parts.push_back(scalar(part));
+      for (const NodeId part : graph_.items(id)) {
+        require_outside(part, id);
+        parts.push_back(scalar(part));
+      }
       return parts;
     }
     const NumpyArray array = read_numpy_array(graph_, id);
@@ -50,6 +55,7 @@ class NestedReader {
     for (uint64_t i = 0; i < length; ++i) {
       Cell part;
       if (array.dtype.kind == 'O') {
+        require_outside(array.objects[i], id);
         read_object(graph_, array.objects[i], part);
       } else {
         array.read(graph_, i, part);
@@ -57,6 +63,12 @@ class NestedReader {
       parts.push_back(value(part));
     }
     return parts;
+  }
+
+  // `part` is in `container`, which is in the cell. Python can write a list that contains itself.
+  void require_outside(NodeId part, NodeId container) const {
+    if (part != container && part != top_) return;
+    throw Error(Code::kBadData, cat(graph_.describe(part), " that contains itself"));
   }
 
   Json scalar(NodeId id) {
@@ -82,6 +94,7 @@ class NestedReader {
   }
 
   const PickleGraph& graph_;
+  NodeId top_ = PickleGraph::kNone;  // the cell
   uint64_t spent_ = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/formats/pickle/pickle_input.h"
 #include "storage/formats/pickle/pickle_literals.h"
 
 namespace berth {
@@ -11,10 +12,20 @@ namespace {
 
 constexpr NodeId kUnset = UINT32_MAX;
 
+// Picklers push the items of a container above a mark. Without one, they push what the next opcode
+// needs, and one container for each level of nesting, of which Python allows some thousands.
+constexpr size_t kMostUnmarked = 100'000;
+
 class PickleMachine {
  public:
-  PickleMachine(std::vector<std::byte> pickle, PickleDialect& dialect)
-      : graph_(std::move(pickle)), input_(graph_.pickle()), dialect_(dialect) {}
+  PickleMachine(std::vector<std::byte> pickle, PickleDialect& dialect, bool is_whole = true)
+      : graph_(std::move(pickle)),
+        input_(graph_.pickle()),
+        dialect_(dialect),
+        is_whole_(is_whole) {}
+
+  // Whether run() failed because the bytes ended, so that more of them might have helped.
+  bool ran_out() const { return input_.ran_out(); }
 
   LoadedPickle run() {
     size_t opcode_at = 0;
@@ -49,20 +60,12 @@ class PickleMachine {
                 "'s pickle never has"));
   }
 
-  std::string_view line() {
-    const auto rest = as_text(graph_.pickle().subspan(input_.offset()));
-    const size_t end = rest.find('\n');
-    if (end == std::string_view::npos) corrupt("ends inside a line");
-    input_.skip(end + 1);
-    return rest.substr(0, rest.substr(0, end).ends_with('\r') ? end - 1 : end);
+  void push(NodeId id) {
+    if (marks_.empty() && stack_.size() == kMostUnmarked) {
+      corrupt(cat("has put ", kMostUnmarked, " objects on the stack without using them"));
+    }
+    stack_.push_back(id);
   }
-  uint64_t size32() {
-    const auto size = static_cast<int32_t>(input_.u32());
-    if (size < 0) corrupt(cat("a length of ", size));
-    return static_cast<uint64_t>(size);
-  }
-
-  void push(NodeId id) { stack_.push_back(id); }
   void push(Integer value) {
     const auto* whole = std::get_if<int64_t>(&value);
     push(whole != nullptr ? graph_.add_int(*whole) : graph_.add_float(std::get<double>(value)));
@@ -138,7 +141,7 @@ class PickleMachine {
   }
 
   uint64_t memo_index() {
-    const std::string_view digits = line();
+    const std::string_view digits = input_.line();
     const auto index = parse_integer(digits);
     const auto* whole = index ? std::get_if<int64_t>(&*index) : nullptr;
     if (whole == nullptr || *whole < 0) corrupt("a malformed memo index");
@@ -170,8 +173,9 @@ class PickleMachine {
   }
 
   PickleGraph graph_;
-  Cursor input_;
+  PickleInput input_;
   PickleDialect& dialect_;
+  const bool is_whole_;  // or a beginning
   std::vector<NodeId> stack_, memo_;
   std::vector<size_t> marks_;  // stack heights
   size_t memo_used_ = 0;
@@ -191,7 +195,7 @@ bool PickleMachine::step(uint8_t opcode) {
     }
     case 0x95: {  // FRAME
       const uint64_t size = input_.u64();
-      if (size > input_.remaining()) corrupt(cat("a frame of ", size, " bytes"));
+      if (is_whole_ && size > input_.remaining()) corrupt(cat("a frame of ", size, " bytes"));
       return true;
     }
     default:
@@ -208,7 +212,7 @@ bool PickleMachine::literal(uint8_t opcode) {
     case 0x89:
       return push(PickleGraph::kFalse), true;
     case 'I': {
-      const std::string_view digits = line();
+      const std::string_view digits = input_.line();
       if (digits == "01" || digits == "00") {
         push(digits == "01" ? PickleGraph::kTrue : PickleGraph::kFalse);
       } else {
@@ -217,7 +221,7 @@ bool PickleMachine::literal(uint8_t opcode) {
       return true;
     }
     case 'L': {
-      std::string_view digits = line();
+      std::string_view digits = input_.line();
       if (digits.ends_with('L')) digits.remove_suffix(1);
       return push_parsed(parse_integer(digits), digits), true;
     }
@@ -230,9 +234,9 @@ bool PickleMachine::literal(uint8_t opcode) {
     case 0x8a:
       return push(decode_integer(input_.take(input_.u8()))), true;
     case 0x8b:
-      return push(decode_integer(input_.take(size32()))), true;
+      return push(decode_integer(input_.take(input_.size32()))), true;
     case 'F': {
-      const std::string_view digits = line();
+      const std::string_view digits = input_.line();
       return push_parsed(parse_float(digits), digits), true;
     }
     case 'G':
@@ -245,13 +249,13 @@ bool PickleMachine::literal(uint8_t opcode) {
 bool PickleMachine::text(uint8_t opcode) {
   switch (opcode) {
     case 'S':
-      return push_decoded(NodeKind::kOldText, unquote(line())), true;
+      return push_decoded(NodeKind::kOldText, unquote(input_.line())), true;
     case 'T':
-      return push_slice(NodeKind::kOldText, input_.take(size32())), true;
+      return push_slice(NodeKind::kOldText, input_.take(input_.size32())), true;
     case 'U':
       return push_slice(NodeKind::kOldText, input_.take(input_.u8())), true;
     case 'V':
-      return push_decoded(NodeKind::kText, decode_raw_unicode(line())), true;
+      return push_decoded(NodeKind::kText, decode_raw_unicode(input_.line())), true;
     case 'X':
       return push_slice(NodeKind::kText, input_.take(input_.u32())), true;
     case 0x8c:
@@ -345,7 +349,7 @@ bool PickleMachine::stack_or_memo(uint8_t opcode) {
 bool PickleMachine::object(uint8_t opcode) {
   switch (opcode) {
     case 'c': {
-      const std::string_view module = line(), name = line();
+      const std::string_view module = input_.line(), name = input_.line();
       return push_global(module, name), true;
     }
     case 0x93: {
@@ -375,6 +379,15 @@ bool PickleMachine::object(uint8_t opcode) {
 }
 
 }  // namespace
+
+void check_pickle_beginning(Bytes beginning, PickleDialect& dialect) {
+  PickleMachine machine({beginning.begin(), beginning.end()}, dialect, /*is_whole=*/false);
+  try {
+    machine.run();
+  } catch (const Error&) {
+    if (!machine.ran_out()) throw;
+  }
+}
 
 LoadedPickle load_pickle(std::vector<std::byte> pickle, PickleDialect& dialect) {
   return PickleMachine(std::move(pickle), dialect).run();

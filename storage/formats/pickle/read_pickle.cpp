@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <unordered_set>
 
 #include "storage/base/error.h"
@@ -11,7 +12,12 @@ namespace berth {
 namespace {
 
 constexpr uint64_t kRowTextFactor = 16;  // text in one row, as a multiple of the pickle's size
-constexpr uint64_t kCellFactor = 64;     // cells in a table, per byte of the pickle
+// Text in all rows. A label or category takes one byte in the pickle for each row that has it, and
+// the text itself in the table.
+constexpr uint64_t kTableTextFactor = 128;
+constexpr uint64_t kPickleLimitBytes = uint64_t{16} << 30;
+constexpr size_t kBeginningBytes = size_t{1} << 20;
+constexpr uint64_t kCellFactor = 64;  // cells in a table, per byte of the pickle
 
 Table read_table(const PickleGraph& graph, NodeId top) {
   if (is_data_frame(graph, top)) return read_data_frame(graph, top);
@@ -35,12 +41,12 @@ void check_table(const PickleGraph& graph, const Table& table) {
   }
 }
 
-LoadedPickle load(std::vector<std::byte> pickle) {
-  if (pickle.empty()) throw Error(Code::kBadData, "is empty");
-  const bool has_protocol = pickle[0] == std::byte{0x80};
+// Calls `read` with a dialect.
+template <typename Read>
+auto reading(bool has_protocol, Read read) {
   TableDialect dialect;
   try {
-    return load_pickle(std::move(pickle), dialect);
+    return read(dialect);
   } catch (const Error& error) {
     // Protocols 0 and 1 have no signature, so a file that fails to parse may not be a pickle at
     // all.
@@ -50,11 +56,56 @@ LoadedPickle load(std::vector<std::byte> pickle) {
   }
 }
 
+bool has_protocol(Bytes pickle) { return pickle[0] == std::byte{0x80}; }
+
+LoadedPickle load(std::vector<std::byte> pickle) {
+  if (pickle.empty()) throw Error(Code::kBadData, "is empty");
+  return reading(has_protocol(pickle),
+                 [&](PickleDialect& dialect) { return load_pickle(std::move(pickle), dialect); });
+}
+
+// Reads `size` bytes, or fewer at the end of the source.
+std::vector<std::byte> read_part(ByteSource& source, size_t size) {
+  std::vector<std::byte> part(size);
+  size_t filled = 0;
+  while (filled < size) {
+    const size_t count = source.read(std::span(part).subspan(filled));
+    if (count == 0) break;
+    filled += count;
+  }
+  part.resize(filled);
+  return part;
+}
+
+// Appends all that follows in `source`. It reads parts and joins them at the end, because a vector
+// that grows needs up to three times the size of what it holds.
+std::vector<std::byte> with_rest(std::vector<std::byte> first, ByteSource& source) {
+  std::vector<std::vector<std::byte>> parts;
+  size_t size = first.size(), last = first.size();
+  parts.push_back(std::move(first));
+  while (last == parts.back().size() && last > 0) {
+    last = std::max(kBeginningBytes, size / 16);
+    parts.push_back(read_part(source, last));
+    size += parts.back().size();
+    if (size > kPickleLimitBytes) {
+      throw Error(Code::kMemory, cat("is larger than ", human_bytes(kPickleLimitBytes)));
+    }
+  }
+  std::vector<std::byte> whole;
+  whole.reserve(size);
+  for (std::vector<std::byte>& part : parts) {
+    whole.insert(whole.end(), part.begin(), part.end());
+    std::vector<std::byte>().swap(part);
+  }
+  return whole;
+}
+
 class PickleReader final : public RowReader {
  public:
   explicit PickleReader(std::vector<std::byte> pickle)
       : pickle_(load(std::move(pickle))), table_(read_table(pickle_.graph, pickle_.top)) {
     check_table(pickle_.graph, table_);
+    left_ = kTableTextFactor * pickle_.graph.claim_limit();
   }
 
   std::span<const Column> columns() const override { return table_.columns; }
@@ -64,7 +115,7 @@ class PickleReader final : public RowReader {
     if (next_ == table_.rows) return false;
     const uint64_t index = next_++;
     row.resize(table_.columns.size());
-    uint64_t text_left = kRowTextFactor * pickle_.graph.claim_limit();
+    uint64_t text_left = std::min(left_, kRowTextFactor * pickle_.graph.claim_limit());
     for (size_t i = 0; i < row.size(); ++i) {
       try {
         table_.values[i]->read(index, row[i]);
@@ -77,6 +128,7 @@ class PickleReader final : public RowReader {
         throw Error(Code::kBadData, "repeats its text to many times the file's size", position());
       }
       text_left -= size;
+      left_ -= size;
     }
     return true;
   }
@@ -85,12 +137,21 @@ class PickleReader final : public RowReader {
   const LoadedPickle pickle_;
   const Table table_;  // borrows from pickle_
   uint64_t next_ = 0;
+  uint64_t left_ = 0;  // bytes of text that the rows may still have
 };
 
 }  // namespace
 
 std::unique_ptr<RowReader> read_pickle(std::vector<std::byte> pickle) {
   return std::make_unique<PickleReader>(std::move(pickle));
+}
+
+std::unique_ptr<RowReader> read_pickle(ByteSource& source) {
+  std::vector<std::byte> first = read_part(source, kBeginningBytes);
+  if (first.size() < kBeginningBytes) return read_pickle(std::move(first));
+  reading(has_protocol(first),
+          [&](PickleDialect& dialect) { check_pickle_beginning(first, dialect); });
+  return read_pickle(with_rest(std::move(first), source));
 }
 
 std::unique_ptr<RowReader> read_pickle(Bytes pickle) {

@@ -110,6 +110,68 @@ TEST(HostilePickle, CyclesDoNotHang) {
   EXPECT_THAT([] { read("]q\1h\1a"); }, refused("holds a list of 1, not a table"));
 }
 
+TEST(HostilePickle, AListThatContainsItselfIsRefused) {
+  const auto cell_of = [](const std::string& cell) {
+    return read(column(array(tuple(number(1), number(1)), dtype("O8", "|"), list(cell))));
+  };
+  for (const std::string& cycle : {std::string("]q\1h\1a"), "}q\1" + unicode("key") + "h\1s",
+                                   "}q\1" + unicode("key") + "](h\1es"}) {
+    const auto reader = cell_of(cycle);
+    EXPECT_THAT([&] { read_rows(*reader); }, refused("that contains itself"));
+  }
+  EXPECT_EQ(read_rows(*cell_of("]q\1]a")).at(0).at(0), Cell("[null]"));
+}
+
+TEST(HostilePickle, ObjectsThatNothingUsesAreBounded) {
+  EXPECT_THAT([] { read(repeat("]", 1'000'000)); },
+              damaged("100000 objects on the stack without using them"));
+  EXPECT_THAT([] { read("(" + repeat("N", 1'000'000) + "t"); },
+              refused("holds a tuple of 1000000, not a table"));
+}
+
+// Counts what was read of it.
+class LongSource final : public ByteSource {
+ public:
+  LongSource(std::string beginning, char rest, uint64_t size)
+      : beginning_(std::move(beginning)), rest_(rest), size_(size) {}
+
+  size_t read(std::span<std::byte> buffer) override {
+    size_t count = 0;
+    for (; count < buffer.size() && read_ < size_; ++count, ++read_) {
+      buffer[count] = static_cast<std::byte>(read_ < beginning_.size() ? beginning_[read_] : rest_);
+    }
+    return count;
+  }
+  uint64_t count() const { return read_; }
+
+ private:
+  const std::string beginning_;
+  const char rest_;
+  const uint64_t size_;
+  uint64_t read_ = 0;
+};
+
+TEST(HostilePickle, IsRefusedBeforeAllOfItIsRead) {
+  constexpr uint64_t kSize = uint64_t{1} << 34;
+  const std::string frame = "\x80\x04\x95" + little_endian(kSize, 8);
+  for (const std::string& beginning : {std::string("\0", 1), std::string("\x80\x04]"), frame}) {
+    for (const char rest : {'\0', ']', '\n'}) {
+      LongSource source(beginning, rest, kSize);
+      EXPECT_THAT([&] { read_pickle(source); }, damaged(""));
+      EXPECT_LT(source.count(), uint64_t{2} << 20);
+    }
+  }
+}
+
+TEST(HostilePickle, ALongPickleIsReadWhole) {
+  const std::string text(5 << 20, 'a');
+  const std::string pickle = "\x80\x04" + dict(unicode("c"), list(unicode(text), "N")) + ".";
+  LongSource source(pickle, 'x', pickle.size() + 7);
+  const auto reader = read_pickle(source);
+  EXPECT_EQ(read_rows(*reader).at(0).at(0), Cell(text));
+  EXPECT_EQ(source.count(), pickle.size() + 7);
+}
+
 TEST(HostilePickle, MemoIndicesAreBoundedByTheFile) {
   EXPECT_THAT([] { read("Nr\xFF\xFF\xFF\xFF"); }, damaged("memo index 4294967295"));
   EXPECT_THAT([] { read("Np9223372036854775807\n"); }, damaged("memo index 9223372036854775807"));
@@ -156,6 +218,21 @@ TEST(HostilePickle, SharedTextMayNotFillARow) {
   const auto reader =
       read(text + frame(range_index(0, kColumns, 1), block(values, slice(0, kColumns, 1))));
   EXPECT_THAT([&] { read_rows(*reader); }, refused("repeats its text to many times"));
+}
+
+TEST(HostilePickle, SharedTextMayNotFillTheRows) {
+  constexpr int kRows = 20000;
+  const std::string text = unicode(std::string(1 << 16, 'a')) + "q\1" + "0";
+  const auto reader = read(text + column(array(tuple(number(1), number(kRows)), dtype("O8", "|"),
+                                               "(" + repeat("h\1", kRows) + "l")));
+  uint64_t rows = 0;
+  EXPECT_THAT(
+      [&] {
+        for (Row row; reader->next(row);) ++rows;
+      },
+      refused("repeats its text to many times"));
+  EXPECT_GT(rows, 100u);  // a text may be repeated, but not to 20,000 times the file's size
+  EXPECT_LT(rows, 1000u);
 }
 
 TEST(HostilePickle, SharedCategoriesAreBounded) {
