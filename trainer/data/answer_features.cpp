@@ -1,6 +1,12 @@
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <functional>
 #include <limits>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
 
 #include "storage/base/code_points.h"
 #include "storage/base/error.h"
@@ -11,6 +17,42 @@ namespace berth {
 namespace {
 
 constexpr size_t kLongestQuestion = 64, kUsualStride = 128;
+
+// The tokens of a context, as they are in every pair of a question with it.
+struct Context {
+  std::string text;
+  std::vector<int32_t> ids;
+  std::vector<Span> offsets;
+  int32_t type_id = 0;
+  size_t behind = 0;  // special tokens behind the context
+};
+
+// Keeps the contexts of late, because a file asks many questions about each. Thread-safe.
+class RecentContexts {
+ public:
+  // Null if it is not one of them.
+  std::shared_ptr<const Context> find(const std::string& text) const {
+    const std::lock_guard lock(mutex_);
+    const auto& context = contexts_[place_of(text)];
+    return context != nullptr && context->text == text ? context : nullptr;
+  }
+  void keep(std::shared_ptr<const Context> context) {
+    if (context->text.size() > kLongest) return;
+    const std::lock_guard lock(mutex_);
+    auto& place = contexts_[place_of(context->text)];
+    place = std::move(context);
+  }
+
+ private:
+  static constexpr size_t kPlaces = 16, kLongest = size_t{4} << 20;
+
+  static size_t place_of(const std::string& text) {
+    return std::hash<std::string>()(text) % kPlaces;
+  }
+
+  mutable std::mutex mutex_;
+  std::array<std::shared_ptr<const Context>, kPlaces> contexts_;
+};
 
 // A question with its whole context: [CLS] question [SEP] context [SEP], with the model's own
 // special tokens.
@@ -51,17 +93,55 @@ class AnswerFeatures final : public FeatureMaker {
   WholePair encode(const std::string& question, const std::string& context, size_t length) const {
     EncodeOptions whole(std::numeric_limits<int32_t>::max());
     whole.with_offsets = true;
-    EncodeOptions bare = whole;
-    bare.add_special_tokens = false;
-    WholePair pair{.encoding = tokenizer_.encode(question, context, whole)};
-    const size_t context_tokens = tokenizer_.encode(context, std::nullopt, bare).input_ids.size();
-    // The special tokens behind the context have empty offsets.
+    Encoding alone = tokenizer_.encode(question, "", whole);
+    WholePair pair;
+    if (const auto known = contexts_.find(context)) {
+      pair = joined(std::move(alone), *known);
+    } else {
+      pair.encoding = tokenizer_.encode(question, context, whole);
+      find_context(pair, pair.encoding.input_ids.size() - alone.input_ids.size());
+      keep_context(pair, context);
+    }
+    cut_question(pair, length);
+    return pair;
+  }
+
+  // The special tokens behind the context have empty offsets.
+  static void find_context(WholePair& pair, size_t context_tokens) {
     const std::vector<Span>& offsets = pair.encoding.offsets;
     size_t end = offsets.size();
     while (end > context_tokens && offsets[end - 1] == Span()) --end;
     pair.context_end = end;
-    pair.context_begin = end - std::min(end, context_tokens);
-    cut_question(pair, length);
+    pair.context_begin = end - context_tokens;
+  }
+
+  void keep_context(const WholePair& pair, const std::string& text) const {
+    if (pair.context_begin == pair.context_end) return;
+    const Encoding& all = pair.encoding;
+    const auto part = [&](const auto& values) {
+      return std::vector(values.begin() + static_cast<std::ptrdiff_t>(pair.context_begin),
+                         values.begin() + static_cast<std::ptrdiff_t>(pair.context_end));
+    };
+    contexts_.keep(
+        std::make_shared<Context>(Context{.text = text,
+                                          .ids = part(all.input_ids),
+                                          .offsets = part(all.offsets),
+                                          .type_id = all.token_type_ids[pair.context_begin],
+                                          .behind = all.input_ids.size() - pair.context_end}));
+  }
+
+  // `alone` is the question with an empty context, whose place the tokens of `context` take.
+  static WholePair joined(Encoding alone, const Context& context) {
+    WholePair pair;
+    pair.context_begin = alone.input_ids.size() - context.behind;
+    pair.context_end = pair.context_begin + context.ids.size();
+    const auto at = static_cast<std::ptrdiff_t>(pair.context_begin);
+    alone.input_ids.insert(alone.input_ids.begin() + at, context.ids.begin(), context.ids.end());
+    alone.offsets.insert(alone.offsets.begin() + at, context.offsets.begin(),
+                         context.offsets.end());
+    alone.token_type_ids.insert(alone.token_type_ids.begin() + at, context.ids.size(),
+                                context.type_id);
+    pair.encoding = std::move(alone);
     return pair;
   }
 
@@ -123,6 +203,7 @@ class AnswerFeatures final : public FeatureMaker {
 
   const FeatureOptions options_;
   const Tokenizer& tokenizer_;
+  mutable RecentContexts contexts_;
 };
 
 }  // namespace

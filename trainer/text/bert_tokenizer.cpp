@@ -53,7 +53,8 @@ SpecialTokensTemplate template_of(const WordPiece& wordpiece, const BertTokenize
 PipelineOptions pipeline_options(const BertTokenizerOptions& options) {
   return {.added_tokens = options.added_tokens,
           .normalize = bert_normalization(normalizer_options(options)),
-          .split = bert_splitting()};
+          .split = bert_splitting(),
+          .splits_at_spaces = true};
 }
 
 }  // namespace

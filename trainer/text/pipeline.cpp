@@ -82,8 +82,19 @@ void Pipeline::add_token(std::string_view original, int32_t id, std::string_view
 
 void Pipeline::append_section(std::string_view original, std::string_view section,
                               Tokens& tokens) const {
-  const auto shift = static_cast<size_t>(section.data() - original.data());
-  AlignedText normalized(section, shift, tokens.with_spans || options_.needs_alignment);
+  constexpr size_t kLongPart = size_t{1} << 16;
+  const bool cuts = options_.splits_at_spaces && normalized_tokens_.empty();
+  while (cuts && section.size() > kLongPart && !tokens.full()) {
+    const size_t end = std::min(section.find(' ', kLongPart), section.size());
+    append_part(original, section.substr(0, end), tokens);
+    section.remove_prefix(end);
+  }
+  if (!section.empty() && !tokens.full()) append_part(original, section, tokens);
+}
+
+void Pipeline::append_part(std::string_view original, std::string_view part, Tokens& tokens) const {
+  const auto shift = static_cast<size_t>(part.data() - original.data());
+  AlignedText normalized(part, shift, tokens.with_spans || options_.needs_alignment);
   if (options_.normalize) options_.normalize(normalized);
   if (normalized_tokens_.empty()) {
     append_words(original, SplitText(std::move(normalized)), tokens);

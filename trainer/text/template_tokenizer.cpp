@@ -30,16 +30,26 @@ std::string repaired(std::string_view text) {
   return out;
 }
 
-// Converts spans from bytes of `text`, which is valid UTF-8, to code points.
-void count_code_points(std::string_view text, std::vector<Span>& spans) {
-  std::vector<uint32_t> before(text.size() + 1);
+uint32_t code_points_in(std::string_view text) {
   uint32_t count = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    before[i] = count;
-    count += (static_cast<unsigned char>(text[i]) & 0xC0) != 0x80;
+  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  return count;
+}
+
+// Converts spans from bytes of `text`, which is valid UTF-8, to code points. A number for each byte
+// would take four times the text's memory, so only those before every 64th byte are kept.
+void count_code_points(std::string_view text, std::vector<Span>& spans) {
+  constexpr size_t kBlock = 64;
+  std::vector<uint32_t> before = {0};
+  before.reserve(text.size() / kBlock + 1);
+  for (size_t end = kBlock; end <= text.size(); end += kBlock) {
+    before.push_back(before.back() + code_points_in(text.substr(end - kBlock, kBlock)));
   }
-  before[text.size()] = count;
-  for (Span& span : spans) span = {before[span.begin], before[span.end]};
+  const auto count = [&](uint32_t byte) {
+    return before[byte / kBlock] +
+           code_points_in(text.substr(byte / kBlock * kBlock, byte % kBlock));
+  };
+  for (Span& span : spans) span = {count(span.begin), count(span.end)};
 }
 
 void put(const TemplatePart& part, const Tokens& tokens, Encoding& encoding) {

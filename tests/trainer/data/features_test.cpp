@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "tests/support/throws_code.h"
 #include "trainer/data/dataset.h"
@@ -19,9 +22,14 @@ using testing::SizeIs;
 // Makes a token of each letter. Spaces separate tokens and are dropped. [CLS] is 1 and [SEP] is 2.
 class SpelledTokenizer final : public Tokenizer {
  public:
+  // The texts that were given to it, first and second ones.
+  mutable std::vector<std::string> encoded;
+
   int32_t vocab_size() const override { return 29; }
   Encoding encode(std::string_view text, std::optional<std::string_view> text_pair,
                   const EncodeOptions& options) const override {
+    encoded.emplace_back(text);
+    if (text_pair) encoded.emplace_back(*text_pair);
     Encoding encoding;
     const auto special = [&](int32_t id, int32_t type) {
       if (options.add_special_tokens) add(encoding, id, type, {});
@@ -176,6 +184,32 @@ TEST_F(WindowsTest, AQuestionHasSixtyFourTokensAtMost) {
   const auto made = windows({.texts = {std::string(100, 'q'), "abc"}}, 384, 128);
   ASSERT_THAT(made, SizeIs(1));
   EXPECT_THAT(made[0].input_ids, SizeIs(1 + 64 + 1 + 3 + 1));
+}
+
+TEST_F(WindowsTest, AContextIsTokenizedOnceForAllItsQuestions) {
+  const FeatureOptions options{
+      .task = Task::kQuestionAnswering, .max_seq_length = 8, .doc_stride = 1};
+  const auto maker = make_feature_maker(options, tokenizer_);
+  const SpelledTokenizer other;
+  for (const char* question : {"q", "r s", "", "qrstu"}) {
+    for (const char* context : {"abcdefgh", "hg", ""}) {
+      const Example example{.texts = {question, context}, .answers = {{"b", 1}}};
+      const auto made = maker->make(example);
+      const auto alone = make_feature_maker(options, other)->make(example);
+      ASSERT_EQ(made.size(), alone.size());
+      for (size_t i = 0; i < made.size(); ++i) {
+        EXPECT_EQ(made[i].input_ids, alone[i].input_ids);
+        EXPECT_EQ(made[i].token_type_ids, alone[i].token_type_ids);
+        EXPECT_EQ(made[i].context, alone[i].context);
+        EXPECT_EQ(made[i].classes, alone[i].classes);
+      }
+    }
+  }
+  const auto times = [&](const char* text) {
+    return std::count(tokenizer_.encoded.begin(), tokenizer_.encoded.end(), text);
+  };
+  EXPECT_EQ(times("abcdefgh"), 1);
+  EXPECT_EQ(times("hg"), 1);
 }
 
 TEST_F(WindowsTest, WithoutAStrideWindowsShareWhatFits) {
