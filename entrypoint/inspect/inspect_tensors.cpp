@@ -88,18 +88,19 @@ Inspection inspect_tensors(Storage& storage, const Uri& uri) {
   const OpenedModel model = open(storage, uri);
   model.parameters.verify();
   const auto tensors = model.parameters.tensors->tensors();
-  OrderedJson list = OrderedJson::array();
-  std::string lines;
+  // A file may name millions of tensors. One JSON value of all would take a KiB for each.
+  std::string lines, list;
   uint64_t elements = 0, bytes = 0;
   size_t widest = 0;
   for (const NamedTensor& tensor : tensors) widest = std::max(widest, shape_text(tensor).size());
   for (const NamedTensor& tensor : tensors) {
     elements += static_cast<uint64_t>(tensor.elements());
     bytes += tensor.data.size();
-    list.push_back({{"name", tensor.name},
-                    {"dtype", name_of(tensor.dtype)},
-                    {"shape", tensor.shape},
-                    {"crc32c", crc_text(crc32c(tensor.data))}});
+    list += list.empty() ? "" : ",";
+    list += to_text(OrderedJson{{"name", tensor.name},
+                                {"dtype", name_of(tensor.dtype)},
+                                {"shape", tensor.shape},
+                                {"crc32c", crc_text(crc32c(tensor.data))}});
     const std::string shape = shape_text(tensor);
     const std::string_view dtype = name_of(tensor.dtype);
     lines += cat("  ", dtype, std::string(6 - dtype.size(), ' '), shape,
@@ -109,7 +110,7 @@ Inspection inspect_tensors(Storage& storage, const Uri& uri) {
                       tensors.size() == 1 ? " tensor, " : " tensors, ", grouped(elements),
                       " parameters, ", human_bytes(bytes), "\n", config_line(storage, model.folder),
                       lines),
-          .json = to_text(OrderedJson({{"format", model.format}, {"tensors", list}}))};
+          .json = cat("{\"format\":\"", model.format, "\",\"tensors\":[", list, "]}")};
 }
 
 }  // namespace berth

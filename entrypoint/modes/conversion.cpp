@@ -81,6 +81,10 @@ void convert_model(Storage& storage, const Settings& settings) {
   if (!parameters) throw Error(Code::kNotFound, "the model has no parameters", folder.name());
   parameters->verify();
   const TensorReader& file = *parameters->tensors;
+  if (file.tensors().empty()) {
+    throw Error(Code::kBadData, "holds no tensor of numbers", parameters->file,
+                "name another file, or fetch it again");
+  }
   if (settings.output.export_format == ExportFormat::kTensorflow) {
     write_as_tensorflow(storage, directory, file, folder.config_json());
   } else {
