@@ -10,6 +10,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/zip_directory.h"
 
 namespace berth {
 namespace {
@@ -46,26 +47,6 @@ std::string kind_name(unsigned type) {
       return "a socket";
     default:
       return "an entry of an unknown kind";
-  }
-}
-
-// A zip file begins with an entry and ends with the end-of-central-directory record, which says
-// where the table of contents is (PKWARE's APPNOTE.TXT, 4.3.7 and 4.3.16). libarchive also looks
-// for that record, but it ignores bytes that do not belong to the archive. This function rejects
-// them.
-void require_nothing_around_zip(std::string_view file) {
-  constexpr std::string_view kEntry = "PK\3\4", kEnd = "PK\5\6";
-  constexpr size_t kEndSize =
-      22;  // followed by a comment, whose length is in the last two of these bytes
-  const size_t end = file.size() < kEndSize ? file.npos : file.rfind(kEnd, file.size() - kEndSize);
-  if (end == file.npos) {
-    throw Error(Code::kCorrupt, "is not a whole zip archive", "", "fetch or pack it again");
-  }
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(file[end + i]); };
-  const size_t comment = byte(20) + (size_t{byte(21)} << 8);
-  if (end + kEndSize + comment != file.size() || (end > 0 && !file.starts_with(kEntry))) {
-    throw Error(Code::kCorrupt, "has bytes before or after the zip archive", "",
-                "fetch or pack it again");
   }
 }
 
@@ -128,7 +109,7 @@ LibarchiveReader LibarchiveReader::tar(ByteSource& uncompressed) {
 }
 
 LibarchiveReader LibarchiveReader::zip(Bytes whole_file) {
-  require_nothing_around_zip(as_text(whole_file));
+  require_whole_zip(as_text(whole_file));
   LibarchiveReader reader;
   reader.format_ = Format::kZip;
   archive_read_support_format_zip_seekable(reader.archive_.get());
