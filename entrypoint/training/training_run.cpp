@@ -182,7 +182,19 @@ TrainResult TrainingRun::train(TrainingData& data) {
       .device = &device_,
       .probes = inputs_.probes.get(),
       .probe_options = inputs_.settings().probes};
-  return berth::train(parts, plan_.updates, std::move(state_));
+  TrainResult result = berth::train(parts, plan_.updates, std::move(state_));
+  keep_record();
+  return result;
+}
+
+// Without job.json, nothing could be done with the results of a job whose directory was removed
+// while it ran.
+void TrainingRun::keep_record() {
+  if (job_.storage.stat(directory_.record())) return;
+  log_warning(cat(directory_.record().to_string(),
+                  ": was removed while the job ran; it is written again, and the event files and "
+                  "checkpoints until then may be gone"));
+  write_text(job_.storage, directory_.record(), to_json(record_));
 }
 
 }  // namespace berth

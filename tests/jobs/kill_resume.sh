@@ -79,6 +79,18 @@ echo precious >victim
 mkdir linked taken
 ln -s ../victim linked/lease.json
 expect 4 'symbolic link' "${flags[@]}" --job-dir linked
+# If its directory is removed while it runs, the job says so and writes job.json again.
+rm -rf job
+"$berth" "${flags[@]}" --job-dir job >/dev/null 2>err.txt &
+pid=$!
+until [ -e job/checkpoints/step-00000003/MANIFEST.json ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
+kill -STOP $pid
+rm -f job/job.json
+kill -CONT $pid
+wait $pid || fail "without its job.json: $(tail -n 1 err.txt)"
+grep -q 'was removed while the job ran' err.txt || fail "does not tell that job.json was removed"
+[ -s job/job.json ] && [ -s job/metrics.json ] || fail "a job whose job.json was removed leaves none"
+
 [ "$(cat victim)" = precious ] || fail "the target of a link was overwritten"
 mkdir taken/lease.json
 expect 4 'is a directory' "${flags[@]}" --job-dir taken
