@@ -83,6 +83,14 @@ FileLock::~FileLock() {
   if (!path_.empty()) ::unlink(path_.c_str());
 }
 
+std::optional<std::string> FileLock::holder_of(const std::string& path) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct ::stat opened;
+  if (!file || ::fstat(file.get(), &opened) != 0 || !S_ISREG(opened.st_mode)) return std::nullopt;
+  if (::flock(file.get(), LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK) return std::nullopt;
+  return first_bytes(file.get());
+}
+
 std::string FileLock::text_of(const std::string& holder) { return cat(kMark, holder, "\"}"); }
 
 std::optional<FileLock> FileLock::take(const std::string& path, const std::string& holder) {

@@ -1,11 +1,14 @@
 #include "entrypoint/training/output_locks.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include "entrypoint/platform/process_name.h"
+#include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/local_file.h"
@@ -36,10 +39,49 @@ std::set<fs::path> held_directories(const JobDirectory& directory) {
   return paths;
 }
 
+bool is_at_or_below(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
+         folder.end();
+}
+
+void require_free(const fs::path& directory, const fs::path& wanted) {
+  const fs::path lease = directory / kLeaseName;
+  const std::optional<std::string> holder = FileLock::holder_of(lease.string());
+  if (!holder) return;
+  throw Error(Code::kInUse,
+              cat("another process writes there: ", *holder, " holds ", lease.string()),
+              wanted.string(), "wait until it ends, stop it, or use another directory");
+}
+
+// A job holds the lease of its directory, and not one in each of the folders that it makes there.
+void require_outside_other_jobs(const fs::path& path, const std::set<fs::path>& held) {
+  for (fs::path above = path.parent_path(); above != above.parent_path();
+       above = above.parent_path()) {
+    if (held.contains(above)) continue;
+    const JobDirectory other(Uri::parse(above.string()));
+    for (const Uri& folder : {other.model(), other.summaries(), other.checkpoints()}) {
+      if (is_at_or_below(path, folder.path())) require_free(above, path);
+    }
+  }
+}
+
+// The folders of this job that have no lease of its own must not be the directories of other jobs.
+void require_free_folders(const JobDirectory& directory, const std::set<fs::path>& held) {
+  const JobDirectory usual(directory.root());
+  for (const auto& [folder, usual_folder] : {std::pair(directory.model(), usual.model()),
+                                             std::pair(directory.summaries(), usual.summaries())}) {
+    if (!folder.is_local() || folder != usual_folder) continue;
+    std::error_code failure;
+    const fs::path path = fs::canonical(folder.path(), failure);
+    if (!failure && !held.contains(path)) require_free(path, path);
+  }
+}
+
 }  // namespace
 
 OutputLocks::OutputLocks(const JobDirectory& directory) {
-  for (const fs::path& path : held_directories(directory)) {
+  const std::set<fs::path> held = held_directories(directory);
+  for (const fs::path& path : held) {
     std::optional<FileLock> lock = FileLock::take((path / kLeaseName).string(), process_name());
     if (lock) {
       locks_.push_back(std::move(*lock));
@@ -49,6 +91,9 @@ OutputLocks::OutputLocks(const JobDirectory& directory) {
                       "directory"));
     }
   }
+  // Looking comes after taking, so that of two jobs that start at once one sees the other.
+  for (const fs::path& path : held) require_outside_other_jobs(path, held);
+  require_free_folders(directory, held);
 }
 
 }  // namespace berth

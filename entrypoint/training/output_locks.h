@@ -18,7 +18,8 @@ class OutputLocks {
  public:
   // Takes the directories in the order of their real paths, so that of two jobs with a common
   // directory one goes on. Makes a directory of checkpoints that does not exist yet. Throws what
-  // FileLock::take() throws, with nothing held.
+  // FileLock::take() throws, with nothing held, and kInUse where a directory is inside another
+  // running job's model/, checkpoints/ or summaries/, or is the other way round.
   explicit OutputLocks(const JobDirectory& directory);
 
  private:

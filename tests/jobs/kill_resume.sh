@@ -69,16 +69,16 @@ expect 6 'another process holds it' "${flags[@]}" --job-dir job
 for flag in checkpoint-dir export-dir summary-dir; do
   expect 6 'another process holds it' "${flags[@]}" --job-dir other --$flag job/checkpoints
 done
+for place in job/model job/summaries job/checkpoints/inside; do
+  expect 6 'another process writes there' "${flags[@]}" --job-dir $place
+done
+mkdir around && ln -s ../job around/model
+expect 6 'another process writes there' "${flags[@]}" --job-dir around
 kill -CONT $pid
 wait $pid || fail "the first of two processes: $(tail -n 1 first.txt)"
 [ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "the weights differ if a second process was started"
 [ -z "$(find job -name lease.json)" ] || fail "lease.json remains after the job"
 
-# Whatever else has the lease's name is refused and stays as it is.
-echo precious >victim
-mkdir linked taken
-ln -s ../victim linked/lease.json
-expect 4 'symbolic link' "${flags[@]}" --job-dir linked
 # If its directory is removed while it runs, the job says so and writes job.json again.
 rm -rf job
 "$berth" "${flags[@]}" --job-dir job >/dev/null 2>err.txt &
@@ -91,6 +91,11 @@ wait $pid || fail "without its job.json: $(tail -n 1 err.txt)"
 grep -q 'was removed while the job ran' err.txt || fail "does not tell that job.json was removed"
 [ -s job/job.json ] && [ -s job/metrics.json ] || fail "a job whose job.json was removed leaves none"
 
+# Whatever else has the lease's name is refused and stays as it is.
+echo precious >victim
+mkdir linked taken
+ln -s ../victim linked/lease.json
+expect 4 'symbolic link' "${flags[@]}" --job-dir linked
 [ "$(cat victim)" = precious ] || fail "the target of a link was overwritten"
 mkdir taken/lease.json
 expect 4 'is a directory' "${flags[@]}" --job-dir taken
