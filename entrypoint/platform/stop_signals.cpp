@@ -13,6 +13,9 @@ namespace berth {
 namespace {
 
 constexpr timespec kTick{.tv_sec = 0, .tv_nsec = 20'000'000};
+// timeout(1) sends its signal to the process and to its group, and a parent may pass on the Ctrl-C
+// that the terminal has sent to its children, too. So a signal comes twice that was meant once.
+constexpr double kSameSignal_s = 0.3;
 constexpr int kStoppedCode = 128 + SIGTERM;
 
 sigset_t stop_signals() {
@@ -63,11 +66,12 @@ void StopSignals::wait_for_signals() {
   }
   if (leaves_) return;
   stop_ = true;
-  double deadline_s = steady_clock_s() + grace_s_;
+  const double first_s = steady_clock_s();
+  double deadline_s = first_s + grace_s_;
   while (true) {
     signal_number = ::sigtimedwait(&set, nullptr, &kTick);
     if (leaves_) return;
-    if (signal_number > 0) end_by(signal_number);
+    if (signal_number > 0 && steady_clock_s() - first_s > kSameSignal_s) end_by(signal_number);
     if (saves_on_stop_) {
       deadline_s = steady_clock_s() + grace_s_;
       continue;

@@ -15,7 +15,7 @@ void block_stop_signals();
 //
 // The first signal sets stop(). The job is to look at it and to end soon. A job that is still
 // running after `grace_s` is ended from the signal's thread, unless it has something to save.
-// A second signal ends the process at once, by the signal's default action.
+// A second signal, at least 0.3 seconds later, ends the process at once, by its default action.
 class StopSignals {
  public:
   // `last_words` says how the process ends, just before the signal's thread ends it with the exit

@@ -47,4 +47,14 @@ stops 0.4 --mode tokenize --model "$tiny" --input - <&9
 # While it works through a long input.
 yes 'A ball, kicked' | head -n 3000000 >many.txt
 stops 0.4 --mode tokenize --model "$tiny" --input many.txt
+
+# A job that trains saves first, also under timeout, which sends its signal to the process and to its group.
+timeout 600 "$berth" --train-data-file "$sample" --max-steps 100000 --batch-size 4 --save-steps 2 --threads 1 --job-dir job >/dev/null 2>err.txt &
+pid=$!
+until [ -e job/checkpoints/step-00000002/MANIFEST.json ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
+kill -TERM $pid
+wait $pid
+tail -n 1 err.txt | grep -q '"code":143,.*stopped by a signal after step' || fail "training under timeout: $(tail -n 1 err.txt)"
+step=$(sed -n 's/.*stopped by a signal after step \([0-9]*\) of.*/\1/p' err.txt | tail -n 1)
+[ -e "job/checkpoints/step-$(printf %08d "$step")/MANIFEST.json" ] || fail "the checkpoint of step $step is not there: $(ls job/checkpoints)"
 finish

@@ -84,10 +84,27 @@ TEST(StopSignalsDeathTest, EndAtOnceOnASecondSignal) {
         StopSignals signals(kLong_s, [] {});
         ::kill(::getpid(), SIGTERM);
         wait_for(signals.stop());
+        sleep_s(0.5);
         ::kill(::getpid(), SIGTERM);
         block_forever();
       },
       testing::KilledBySignal(SIGTERM), "");
+}
+
+TEST(StopSignalsDeathTest, TakeASignalThatComesTwiceAsOne) {
+  EXPECT_EXIT(
+      {
+        StopSignals signals(0.2, [] { std::fputs("last words\n", stderr); });
+        signals.saves_on_stop() = true;
+        for (int i = 0; i < 5; ++i) {
+          ::kill(::getpid(), SIGTERM);
+          wait_for(signals.stop());
+        }
+        std::fputs("saved\n", stderr);
+        signals.saves_on_stop() = false;
+        block_forever();
+      },
+      testing::ExitedWithCode(143), "^saved\nlast words");
 }
 
 TEST(StopSignals, ReceiveASignalThatCameBefore) {
