@@ -15,7 +15,7 @@ set -euo pipefail
 build=(g++ cmake ninja-build
   libopenblas-serial-dev libutf8proc-dev libcxxopts-dev nlohmann-json3-dev
   libcurl4-openssl-dev libssl-dev
-  libarchive-dev zlib1g-dev libbz2-dev liblzma-dev libzstd-dev nettle-dev)
+  libarchive-dev zlib1g-dev libbz2-dev liblzma-dev libzstd-dev liblz4-dev nettle-dev)
 test=(libgtest-dev libgmock-dev clang-format git procps python3-venv)
 lint=(clang-tidy)
 image=(ca-certificates)

@@ -14,7 +14,7 @@ mkdir -p "$build"
 if [ ! -d "$sysroot" ]; then
   # The libraries of install-dependencies.sh are only unpacked. None of their install scripts run.
   packages=(libc6-dev libstdc++-12-dev libopenblas-serial-dev libutf8proc-dev libcxxopts-dev nlohmann-json3-dev
-    libcurl4-openssl-dev libssl-dev libarchive-dev zlib1g-dev libbz2-dev liblzma-dev libzstd-dev nettle-dev libgtest-dev libgmock-dev)
+    libcurl4-openssl-dev libssl-dev libarchive-dev zlib1g-dev libbz2-dev liblzma-dev libzstd-dev liblz4-dev nettle-dev libgtest-dev libgmock-dev)
   rm -rf "$build/partial"
   bash scripts/bootstrap-debian.sh "$build/partial" --variant=extract --arch=arm64 --include="$(IFS=,; echo "${packages[*]}")"
   mv "$build/partial" "$sysroot"

@@ -3,6 +3,7 @@
 #   tokenizers and transformers   token ids, every code point, folders as save_pretrained() writes them, and tokenizers that berth trains
 #   PyTorch                       logits, gradients and losses of every architecture, recorded anew; exported models
 #   pandas, safetensors, PyTorch  pickles and weights found in the wild
+#   pyarrow                       Parquet files of pyarrow, pandas, polars and fastparquet
 #   PEFT                          adapters
 #   TensorBoard                   event files
 #   google-cloud-storage          objects
@@ -31,7 +32,7 @@ build/peers/bin/pip install --quiet "tokenizers==0.23.*" sentencepiece==0.2.3 pr
   gcp-storage-emulator==2026.7.19 "setuptools<81"
 
 cmake --preset release -DBUILD_TESTING=ON >/dev/null
-cmake --build --preset release --target berth tokenize_lines cpu_network_test fake_gcs_server gcs_copy convert_checkpoint
+cmake --build --preset release --target berth tokenize_lines rows_as_json cpu_network_test fake_gcs_server gcs_copy convert_checkpoint
 
 echo "== token ids"
 if [ -d "$data" ]; then
@@ -52,6 +53,10 @@ if [ -d "$data" ]; then
 else
   echo "SKIPPED: no data folder at $data"
 fi
+
+echo "== Parquet files of four writers"
+build/peers/bin/pip install --quiet pyarrow polars fastparquet
+build/peers/bin/python tests/peers/check_parquet.py build/release/tests/rows_as_json build/peers-work/parquet
 
 work=build/peers-work
 rm -rf $work && mkdir -p $work

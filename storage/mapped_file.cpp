@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "storage/base/error.h"
+#include "storage/base/mapped_pages.h"
 #include "storage/base/text.h"
 #include "storage/file_descriptor.h"
 #include "storage/file_error.h"
@@ -43,6 +44,8 @@ class MappedFile final : public RandomAccessSource {
   }
 
   std::optional<Bytes> view() const override { return bytes_; }
+
+  void release(uint64_t offset, uint64_t size) override { release_pages(bytes_, offset, size); }
 
  private:
   const std::string path_;

@@ -44,6 +44,9 @@ class RandomAccessSource {
   // The whole content, if it is memory-mapped or in memory; it stays valid as long as this object.
   // Returns nullopt otherwise.
   virtual std::optional<Bytes> view() const { return std::nullopt; }
+
+  // Says that these bytes will hardly be read again, so that they need not stay in memory.
+  virtual void release(uint64_t /*offset*/, uint64_t /*size*/) {}
 };
 
 // A stream of bytes to read. Not thread-safe.

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -38,7 +39,18 @@ SpillFile::SpillFile() {
   unlink(name.c_str());
 }
 
-SpillFile::~SpillFile() { close(file_); }
+SpillFile::~SpillFile() {
+  if (!mapping_.empty()) munmap(const_cast<std::byte*>(mapping_.data()), mapping_.size());
+  close(file_);
+}
+
+Bytes SpillFile::map() {
+  if (size_ == 0) return {};  // mmap refuses an empty range
+  void* const address = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file_, 0);
+  if (address == MAP_FAILED) fail(Code::kMemory, "map a temporary file");
+  mapping_ = {static_cast<const std::byte*>(address), size_};
+  return mapping_;
+}
 
 void SpillFile::append(Bytes bytes) {
   while (!bytes.empty()) {

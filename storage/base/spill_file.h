@@ -24,9 +24,14 @@ class SpillFile {
   // Fills all of `buffer` with bytes that were appended before. Throws kUnavailable.
   void read_at(uint64_t offset, std::span<std::byte> buffer) const;
 
+  // Maps all that was appended. The bytes stay valid as long as this object. Called once, after the
+  // last append(). Throws kMemory.
+  Bytes map();
+
  private:
   int file_;
   uint64_t size_ = 0;
+  Bytes mapping_;
 };
 
 }  // namespace berth

@@ -12,6 +12,10 @@ namespace berth {
 
 inline constexpr const char* kFetchAgain = "fetch the file again";  // the usual hint
 
+[[noreturn]] inline void fail_damaged(const std::string& what) {
+  throw Error(Code::kCorrupt, what, "", kFetchAgain);
+}
+
 [[noreturn]] inline void fail_at_byte(uint64_t offset, const std::string& what) {
   throw Error(Code::kCorrupt, what, cat("byte ", offset), kFetchAgain);
 }

@@ -1,6 +1,7 @@
 #include <string>
 
 #include "storage/base/error.h"
+#include "storage/base/spilled_source.h"
 #include "storage/base/text.h"
 #include "storage/formats/lines_reader.h"
 #include "storage/formats/pickle.h"
@@ -10,7 +11,7 @@
 namespace berth {
 namespace {
 
-enum class TableFormat { kNone, kCsv, kTsv, kJsonl, kConll, kPickle, kLines };
+enum class TableFormat { kNone, kCsv, kTsv, kJsonl, kConll, kPickle, kParquet, kLines };
 
 TableFormat format_of(std::string_view file_name) {
   const std::string name = lower_ascii(file_name);
@@ -20,8 +21,15 @@ TableFormat format_of(std::string_view file_name) {
   if (ends(".jsonl") || ends(".ndjson") || ends(".json")) return TableFormat::kJsonl;
   if (ends(".conll") || ends(".bio") || ends(".iob")) return TableFormat::kConll;
   if (ends(".pickle") || ends(".pkl")) return TableFormat::kPickle;
+  if (ends(".parquet") || ends(".pq")) return TableFormat::kParquet;
   if (ends(".txt")) return TableFormat::kLines;
   return TableFormat::kNone;
+}
+
+// The whole file: the file itself where it is on this machine, and else a copy in TMPDIR.
+std::unique_ptr<RandomAccessSource> mapped(ByteSource& source) {
+  auto file = source.map();
+  return file ? std::move(file) : spill(source);
 }
 
 }  // namespace
@@ -43,14 +51,17 @@ std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::st
       return make_conll_reader(std::move(source));
     case TableFormat::kPickle:
       return read_pickle(*source);
+    case TableFormat::kParquet:
+      return make_parquet_reader(mapped(*source));
     case TableFormat::kLines:
       return std::make_unique<LinesReader>(std::move(source));
     case TableFormat::kNone:
       break;
   }
-  throw Error(Code::kBadData, "is not a table, judging by its name", "",
-              "a table ends in .csv, .tsv, .jsonl, .ndjson, .json, .conll, .pickle or .pkl, and "
-              "plain text in .txt");
+  throw Error(
+      Code::kBadData, "is not a table, judging by its name", "",
+      "a table ends in .csv, .tsv, .jsonl, .ndjson, .json, .conll, .parquet, .pickle or .pkl, "
+      "and plain text in .txt");
 }
 
 std::optional<size_t> find_column(std::span<const Column> columns, std::string_view name) {

@@ -37,6 +37,10 @@ class RowReader {
   // Throws kBadData or kCorrupt, naming the position, if the row is malformed.
   virtual bool next(Row& row) = 0;
 
+  // Says which columns the caller looks at. The others may be missing from then on, which saves
+  // some formats the work of reading them.
+  virtual void select(std::span<const size_t> /*columns*/) {}
+
   // The position of the row that was returned last: "line 7", or "row 6" (counted from 0) in a
   // pickle.
   virtual std::string position() const = 0;
@@ -51,9 +55,9 @@ enum class RowLayout {
 };
 
 // Opens the reader for the name's suffix, ignoring case. The caller has removed any compression
-// suffix. Known are .csv, .tsv, .jsonl/.ndjson/.json, .conll/.bio/.iob, .pickle/.pkl and .txt; any
-// other throws kBadData, which lists them. The reader's errors do not name the file: the caller
-// adds it with Error::at().
+// suffix. Known are .csv, .tsv, .jsonl/.ndjson/.json, .conll/.bio/.iob, .pickle/.pkl, .parquet/.pq
+// and .txt; any other throws kBadData, which lists them. The reader's errors do not name the file:
+// the caller adds it with Error::at().
 std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::string_view file_name,
                                      RowLayout layout = RowLayout::kByName);
 

@@ -49,4 +49,16 @@ std::unique_ptr<RowReader> make_conll_reader(std::unique_ptr<ByteSource> source,
 // additional keys are ignored. A nested value is kept as JSON text.
 std::unique_ptr<RowReader> make_jsonl_reader(std::unique_ptr<ByteSource> source);
 
+// Reads Apache Parquet (parquet.apache.org/docs/file-format), as pandas, pyarrow, polars, datasets
+// and fastparquet write it: every encoding of data pages of both versions; uncompressed or
+// compressed by snappy, gzip, zstd or lz4; any number of row groups. The columns are those of the
+// top level, without a nameless index of pandas. A nested column becomes JSON text. Integers for
+// which the file has names of classes (datasets' ClassLabel) become these names. Categories are
+// those of pandas. parquet/cell_maker.h says what else becomes of values.
+//
+// `file` must have a view(). Memory holds the metadata, and for each selected column a page and the
+// dictionary of a row group. Throws kCorrupt where the file is damaged, and kBadData where it is
+// encrypted or uses what this reader does not have.
+std::unique_ptr<RowReader> make_parquet_reader(std::unique_ptr<RandomAccessSource> file);
+
 }  // namespace berth

@@ -28,6 +28,7 @@ class PeekedRows final : public RowReader {
 
   std::span<const Column> columns() const override { return rows_->columns(); }
   std::span<const Row> peeked() const { return peeked_; }
+  void select(std::span<const size_t> columns) override { rows_->select(columns); }
 
   bool next(Row& row) override {
     if (next_ < peeked_.size()) {
@@ -54,6 +55,16 @@ class PeekedRows final : public RowReader {
   std::optional<std::string> position_;
   std::optional<Error> failure_;
 };
+
+// The columns that the examples are made of.
+std::vector<size_t> indices(const FoundColumns& found) {
+  std::vector<size_t> columns = found.labels;
+  columns.push_back(found.text);
+  for (const auto& column : {found.text_pair, found.id, found.weight}) {
+    if (column) columns.push_back(*column);
+  }
+  return columns;
+}
 
 // The names of the columns that were found. The files that follow must have the same columns.
 ColumnChoice chosen(std::span<const Column> columns, const FoundColumns& found) {
@@ -155,6 +166,7 @@ void TableLoader::append_rows(std::unique_ptr<RowReader> rows) {
     columns.labels.clear();
     columns.weight.reset();
   }
+  rows->select(indices(columns));
   append(*make_table_examples(std::move(rows), columns, *rules_.task));
 }
 

@@ -8,7 +8,7 @@
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/formats/damage.h"
-#include "storage/formats/tensor_bundle/snappy.h"
+#include "storage/formats/snappy.h"
 
 namespace berth {
 namespace {

@@ -1,40 +1,15 @@
 // Pickles that pandas wrote, some in old layouts. Each must be read as pandas reads it.
 #include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
-
 #include "storage/base/json.h"
 #include "storage/formats/pickle.h"
+#include "tests/support/cells_as_json.h"
 #include "tests/support/pickle_files.h"
 #include "tests/support/read_rows.h"
 #include "tests/support/throws_code.h"
 
 namespace berth {
 namespace {
-
-OrderedJson json_of(const Cell& cell) {
-  return std::visit(
-      [](const auto& value) -> OrderedJson {
-        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>) {
-          return nullptr;
-        } else {
-          return value;
-        }
-      },
-      cell);
-}
-
-OrderedJson json_of(RowReader& reader) {
-  const auto rows = read_rows(reader);
-  OrderedJson table = OrderedJson::object();
-  for (size_t i = 0; i < reader.columns().size(); ++i) {
-    const Column& column = reader.columns()[i];
-    OrderedJson cells = OrderedJson::array();
-    for (const Row& row : rows) cells.push_back(json_of(row[i]));
-    table[column.name] = {{"categories", column.categories}, {"cells", cells}};
-  }
-  return table;
-}
 
 TEST(PickleGolden, EveryRecordedFileReadsAsPandasReadsIt) {
   const OrderedJson expected =

@@ -1,4 +1,4 @@
-#include "storage/formats/tensor_bundle/snappy.h"
+#include "storage/formats/snappy.h"
 
 #include <gtest/gtest.h>
 

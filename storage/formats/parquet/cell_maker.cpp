@@ -1,0 +1,211 @@
+#include "storage/formats/parquet/cell_maker.h"
+
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "storage/base/error.h"
+#include "storage/base/half.h"
+#include "storage/base/json.h"
+#include "storage/base/text.h"
+#include "storage/formats/parquet/moments.h"
+#include "storage/formats/utf8.h"
+
+namespace berth::parquet {
+namespace {
+
+void set_text(std::string_view text, Cell& cell) {
+  if (auto* const old = std::get_if<std::string>(&cell)) {
+    old->assign(text);  // reuses its memory
+  } else {
+    cell.emplace<std::string>(text);
+  }
+}
+
+void require_bytes(std::string_view bytes, size_t count) {
+  if (bytes.size() == count) return;
+  throw Error(Code::kBadData, cat("a value of ", bytes.size(), " bytes in place of ", count));
+}
+
+template <typename T>
+T little_endian(std::string_view bytes) {
+  T number;
+  std::memcpy(&number, bytes.data(), sizeof(number));
+  return number;
+}
+
+// A two's complement number, most significant byte first.
+double big_endian_number(std::string_view bytes) {
+  double number = 0;
+  for (const char byte : bytes) number = number * 256 + static_cast<unsigned char>(byte);
+  const bool is_negative = !bytes.empty() && static_cast<signed char>(bytes.front()) < 0;
+  return is_negative ? number - std::pow(2.0, 8.0 * static_cast<double>(bytes.size())) : number;
+}
+
+std::string uuid_text(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    const auto byte = static_cast<unsigned char>(bytes[i]);
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+}  // namespace
+
+CellMaker::CellMaker(const SchemaElement& element, std::vector<std::string> names)
+    : element_(element), names_(std::move(names)), kind_(kind_of(element, !names_.empty())) {}
+
+CellMaker::Kind CellMaker::kind_of_bytes(const SchemaElement& element) {
+  switch (element.meaning) {
+    case Meaning::kNone:
+      return Kind::kBytes;
+    case Meaning::kText:
+      return Kind::kText;
+    case Meaning::kDecimal:
+      return Kind::kDecimalBytes;
+    case Meaning::kUuid:
+      return Kind::kUuid;
+    case Meaning::kFloat16:
+      return Kind::kHalf;
+    default:
+      return Kind::kMissing;
+  }
+}
+
+CellMaker::Kind CellMaker::kind_of(const SchemaElement& element, bool has_names) {
+  if (element.meaning == Meaning::kUnknown) return Kind::kMissing;
+  switch (*element.type) {
+    case PhysicalType::kBoolean:
+      return Kind::kBoolean;
+    case PhysicalType::kInt32:
+    case PhysicalType::kInt64:
+      switch (element.meaning) {
+        case Meaning::kDecimal:
+          return Kind::kDecimal;
+        case Meaning::kDate:
+          return Kind::kDate;
+        case Meaning::kTime:
+          return Kind::kTime;
+        case Meaning::kTimestamp:
+          return Kind::kTimestamp;
+        default:
+          if (has_names) return Kind::kClass;
+          return element.is_signed ? Kind::kInteger : Kind::kUnsigned;
+      }
+    case PhysicalType::kInt96:
+      return Kind::kInt96;
+    case PhysicalType::kFloat:
+    case PhysicalType::kDouble:
+      return Kind::kReal;
+    case PhysicalType::kByteArray:
+    case PhysicalType::kFixedByteArray:
+      return kind_of_bytes(element);
+  }
+  return Kind::kMissing;
+}
+
+// Narrow unsigned numbers lie in the low bits of a signed one.
+void CellMaker::make_unsigned(int64_t value, Cell& cell) const {
+  const bool is_32 = element_.type == PhysicalType::kInt32;
+  const uint64_t number = is_32 ? static_cast<uint32_t>(value) : static_cast<uint64_t>(value);
+  if (number > INT64_MAX) {
+    cell = static_cast<double>(number);
+  } else {
+    cell = static_cast<int64_t>(number);
+  }
+}
+
+void CellMaker::make_class(int64_t value, Cell& cell) const {
+  if (value == -1) {
+    cell = std::monostate();
+  } else if (value < 0 || static_cast<uint64_t>(value) >= names_.size()) {
+    throw Error(Code::kBadData,
+                cat("class ", value, ", where the file names ", names_.size(), " classes"));
+  } else {
+    set_text(names_[static_cast<size_t>(value)], cell);
+  }
+}
+
+void CellMaker::make(const Value& value, Cell& cell) const {
+  switch (kind_) {
+    case Kind::kMissing:
+      cell = std::monostate();
+      return;
+    case Kind::kBoolean:
+      cell = value.integer != 0;
+      return;
+    case Kind::kInteger:
+      cell = value.integer;
+      return;
+    case Kind::kUnsigned:
+      return make_unsigned(value.integer, cell);
+    case Kind::kClass:
+      return make_class(value.integer, cell);
+    case Kind::kReal:
+      if (std::isnan(value.real)) {
+        cell = std::monostate();
+      } else {
+        cell = value.real;
+      }
+      return;
+    case Kind::kHalf:
+      require_bytes(value.bytes, 2);
+      cell = double{from_f16(little_endian<uint16_t>(value.bytes))};
+      return;
+    case Kind::kText:
+      if (const auto invalid = find_invalid_utf8(value.bytes)) {
+        throw Error(Code::kBadData, cat("is not UTF-8 from byte ", *invalid, " on"));
+      }
+      return set_text(value.bytes, cell);
+    case Kind::kBytes:
+      if (find_invalid_utf8(value.bytes)) {
+        cell = std::monostate();
+      } else {
+        set_text(value.bytes, cell);
+      }
+      return;
+    case Kind::kDecimal:
+      cell = static_cast<double>(value.integer) * std::pow(10.0, -element_.scale);
+      return;
+    case Kind::kDecimalBytes:
+      cell = big_endian_number(value.bytes) * std::pow(10.0, -element_.scale);
+      return;
+    case Kind::kDate:
+      return set_text(date_text(value.integer), cell);
+    case Kind::kTime:
+      return set_text(time_text(value.integer, element_.unit), cell);
+    case Kind::kTimestamp:
+      return set_text(timestamp_text(value.integer, element_.unit, element_.is_utc), cell);
+    case Kind::kInt96:
+      require_bytes(value.bytes, 12);
+      return set_text(julian_text(little_endian<int64_t>(value.bytes),
+                                  little_endian<uint32_t>(value.bytes.substr(8))),
+                      cell);
+    case Kind::kUuid:
+      require_bytes(value.bytes, 16);
+      return set_text(uuid_text(value.bytes), cell);
+  }
+}
+
+void CellMaker::append_json(const Value& value, std::string& json) const {
+  Cell cell;
+  make(value, cell);
+  if (const auto* text = std::get_if<std::string>(&cell)) {
+    json += to_text(Json(*text));
+  } else if (const auto* integer = std::get_if<int64_t>(&cell)) {
+    json += std::to_string(*integer);
+  } else if (const auto* real = std::get_if<double>(&cell)) {
+    json += to_text(Json(*real));
+  } else if (const auto* truth = std::get_if<bool>(&cell)) {
+    json += *truth ? "true" : "false";
+  } else {
+    json += "null";
+  }
+}
+
+}  // namespace berth::parquet

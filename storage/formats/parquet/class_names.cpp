@@ -1,0 +1,52 @@
+#include "storage/formats/parquet/class_names.h"
+
+#include <nlohmann/json.hpp>
+
+#include "storage/base/json.h"
+
+namespace berth::parquet {
+namespace {
+
+// The feature of the elements, for a list in any of the forms that `datasets` has had.
+const Json& element_feature(const Json& feature) {
+  const Json* element = &feature;
+  while (true) {
+    if (element->is_array() && element->size() == 1) {
+      element = &element->front();
+    } else if (element->is_object() && element->contains("feature")) {
+      element = &element->at("feature");
+    } else {
+      return *element;
+    }
+  }
+}
+
+std::vector<std::string> names_of(const Json& feature) {
+  std::vector<std::string> names;
+  if (!feature.is_object() || feature.value("_type", Json()) != "ClassLabel") return names;
+  const Json given = feature.value("names", Json());
+  if (!given.is_array()) return names;
+  for (const Json& name : given) {
+    if (!name.is_string()) return {};
+    names.push_back(name.get<std::string>());
+  }
+  return names;
+}
+
+}  // namespace
+
+std::map<std::string, std::vector<std::string>> class_names(const std::string& hugging_face) {
+  std::map<std::string, std::vector<std::string>> result;
+  const Json metadata = parse_json(hugging_face);
+  const Json::json_pointer features("/info/features");
+  if (!metadata.is_object() || !metadata.contains(features)) return result;
+  const Json& columns = metadata.at(features);
+  if (!columns.is_object()) return result;
+  for (const auto& [column, feature] : columns.items()) {
+    std::vector<std::string> names = names_of(element_feature(feature));
+    if (!names.empty()) result.emplace(column, std::move(names));
+  }
+  return result;
+}
+
+}  // namespace berth::parquet

@@ -1,0 +1,145 @@
+#include "storage/formats/parquet/column_reader.h"
+
+#include <bit>
+
+#include "storage/base/crc32.h"
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "storage/formats/damage.h"
+#include "storage/formats/parquet/page_codec.h"
+
+namespace berth::parquet {
+namespace {
+
+int bits_for(int32_t level) { return std::bit_width(static_cast<uint32_t>(level)); }
+
+}  // namespace
+
+ColumnReader::ColumnReader(RandomAccessSource& file, const SchemaNode& leaf,
+                           const ColumnChunk& chunk)
+    : file_(file),
+      leaf_(leaf),
+      chunk_(chunk),
+      left_(static_cast<uint64_t>(chunk.values)),
+      offset_(static_cast<uint64_t>(chunk.begin)),
+      released_(offset_) {
+  if (chunk.type != *leaf.element.type)
+    fail_damaged("a column has another type than the schema says");
+}
+
+Bytes ColumnReader::unpacked(Bytes content, uint64_t size, std::vector<std::byte>& buffer) const {
+  if (chunk_.codec == Codec::kUncompressed) return content;
+  decompress(chunk_.codec, content, size, buffer);
+  return buffer;
+}
+
+void ColumnReader::open_dictionary(const PageHeader& header, Bytes content) {
+  const Bytes bytes = unpacked(content, header.uncompressed_size, dictionary_page_);
+  dictionary_ = read_dictionary(chunk_.type, leaf_.element.type_length, bytes, header.values);
+}
+
+// The levels of a data page follow their size.
+Bytes ColumnReader::take_levels(Bytes& content, Encoding encoding) const {
+  if (encoding != Encoding::kRle) {
+    throw Error(Code::kBadData, "has levels in the deprecated encoding BIT_PACKED", "",
+                "write it anew with a current version of its writer");
+  }
+  Cursor cursor(content);
+  const Bytes levels = cursor.take(cursor.u32());
+  content = content.subspan(cursor.offset());
+  return levels;
+}
+
+void ColumnReader::set_levels(Bytes repetition, Bytes definition) {
+  if (leaf_.repetition > 0) repetitions_ = HybridDecoder(repetition, bits_for(leaf_.repetition));
+  if (leaf_.definition > 0) definitions_ = HybridDecoder(definition, bits_for(leaf_.definition));
+}
+
+void ColumnReader::open_page(const PageHeader& header, Bytes content) {
+  Bytes bytes = unpacked(content, header.uncompressed_size, page_);
+  Bytes repetition, definition;
+  if (leaf_.repetition > 0) repetition = take_levels(bytes, header.repetition_encoding);
+  if (leaf_.definition > 0) definition = take_levels(bytes, header.definition_encoding);
+  set_levels(repetition, definition);
+  values_ = bytes;
+}
+
+void ColumnReader::open_page_v2(const PageHeader& header, Bytes content) {
+  const uint64_t levels = uint64_t{header.repetition_size} + header.definition_size;
+  if (levels > content.size() || levels > header.uncompressed_size) {
+    fail_damaged(cat("a page with levels of ", levels, " bytes"));
+  }
+  set_levels(content.first(header.repetition_size),
+             content.subspan(header.repetition_size, header.definition_size));
+  values_ = content.subspan(levels);
+  if (header.is_compressed && header.uncompressed_size > levels) {
+    values_ = unpacked(values_, header.uncompressed_size - levels, page_);
+  }
+}
+
+// A column has a page for its dictionary, if it has one, and then pages of data.
+void ColumnReader::next_page() {
+  const auto end = static_cast<uint64_t>(chunk_.begin + chunk_.size);
+  file_.release(released_, offset_ - released_);
+  released_ = offset_;
+  while (in_page_ == 0) {
+    if (offset_ >= end) fail_damaged(cat("a column ends ", left_, " values too early"));
+    const Bytes rest = file_.view()->subspan(offset_, end - offset_);
+    size_t header_size = 0;
+    const PageHeader header = read_page_header(rest, header_size);
+    if (header.compressed_size > rest.size() - header_size) {
+      fail_at_byte(offset_, cat("a page of ", header.compressed_size, " bytes"));
+    }
+    const Bytes content = rest.subspan(header_size, header.compressed_size);
+    if (header.crc32 && crc32(content) != *header.crc32) {
+      fail_at_byte(offset_, "a page does not have the checksum that its header says");
+    }
+    offset_ += header_size + header.compressed_size;
+    reader_.reset();
+    encoding_ = header.encoding;
+    if (header.type == PageType::kDictionary) {
+      open_dictionary(header, content);
+    } else if (header.type != PageType::kIndex) {
+      header.type == PageType::kData ? open_page(header, content) : open_page_v2(header, content);
+      in_page_ = header.values;
+      if (in_page_ > left_) fail_damaged("a column has more values than its metadata says");
+    }
+  }
+}
+
+const ColumnReader::Levels& ColumnReader::peek() {
+  if (has_levels_) return levels_;
+  if (left_ == 0) fail_damaged("a column ends too early");
+  if (in_page_ == 0) next_page();
+  if (leaf_.repetition > 0) levels_.repetition = static_cast<int32_t>(repetitions_.next());
+  if (leaf_.definition > 0) levels_.definition = static_cast<int32_t>(definitions_.next());
+  if (levels_.repetition > leaf_.repetition || levels_.definition > leaf_.definition) {
+    fail_damaged("a value has a level that its column does not have");
+  }
+  has_levels_ = true;
+  --in_page_;
+  --left_;
+  return levels_;
+}
+
+const std::vector<Value>& ColumnReader::dictionary() {
+  if (has_next()) peek();
+  return dictionary_;
+}
+
+void ColumnReader::read(Value& value) {
+  if (!is_present()) fail_damaged("a column lacks a value");
+  has_levels_ = false;
+  if (!reader_) {
+    reader_ =
+        make_value_reader(encoding_, chunk_.type, leaf_.element.type_length, values_, dictionary_);
+  }
+  reader_->next(value);
+}
+
+void ColumnReader::read_absent() {
+  if (is_present()) fail_damaged("a column has a value where another column of its group has none");
+  has_levels_ = false;
+}
+
+}  // namespace berth::parquet

@@ -1,0 +1,114 @@
+#include "storage/formats/parquet/page_codec.h"
+
+#include <lz4.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <string>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "storage/formats/damage.h"
+#include "storage/formats/snappy.h"
+
+namespace berth::parquet {
+namespace {
+
+constexpr uint64_t kLargestPage = uint64_t{1} << 30;
+
+[[noreturn]] void fail_codec(const char* codec, const std::string& what) {
+  throw Error(Code::kCorrupt, cat("a page that is compressed by ", codec, " ", what), "",
+              kFetchAgain);
+}
+
+[[noreturn]] void fail_unknown(const char* codec) {
+  throw Error(Code::kBadData, cat("is compressed by ", codec, ", which berth does not read"), "",
+              "write it with snappy, zstd, gzip or lz4");
+}
+
+// As many bytes as a length that one page may have.
+void gunzip(Bytes bytes, std::vector<std::byte>& out) {
+  z_stream stream{};
+  constexpr int kGzipOrZlib = 15 + 32;
+  if (inflateInit2(&stream, kGzipOrZlib) != Z_OK) throw std::bad_alloc();
+  stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  const int result = inflate(&stream, Z_FINISH);
+  const bool is_full = stream.avail_out == 0;
+  inflateEnd(&stream);
+  if (result != Z_STREAM_END || !is_full) fail_codec("gzip", "is damaged");
+}
+
+void decompress_zstd(Bytes bytes, std::vector<std::byte>& out) {
+  const size_t size = ZSTD_decompress(out.data(), out.size(), bytes.data(), bytes.size());
+  if (ZSTD_isError(size) != 0) fail_codec("zstd", cat("is damaged: ", ZSTD_getErrorName(size)));
+  if (size != out.size()) fail_codec("zstd", "has another size than its header says");
+}
+
+bool is_lz4(Bytes bytes, std::span<std::byte> out) {
+  return LZ4_decompress_safe(reinterpret_cast<const char*>(bytes.data()),
+                             reinterpret_cast<char*>(out.data()), static_cast<int>(bytes.size()),
+                             static_cast<int>(out.size())) == static_cast<int>(out.size());
+}
+
+uint32_t big_endian(Cursor& cursor) {
+  uint32_t value = 0;
+  for (int i = 0; i < 4; ++i) value = value << 8 | cursor.u8();
+  return value;
+}
+
+// Hadoop's frames: u32 size, u32 compressed size, both big-endian, and an LZ4 block.
+bool is_hadoop_lz4(Bytes bytes, std::span<std::byte> out) {
+  Cursor cursor(bytes);
+  while (!out.empty()) {
+    if (cursor.remaining() < 8) return false;
+    const uint32_t size = big_endian(cursor), compressed = big_endian(cursor);
+    if (size == 0 || size > out.size() || compressed > cursor.remaining()) return false;
+    if (!is_lz4(cursor.take(compressed), out.first(size))) return false;
+    out = out.subspan(size);
+  }
+  return cursor.at_end();
+}
+
+}  // namespace
+
+void decompress(Codec codec, Bytes bytes, uint64_t size, std::vector<std::byte>& out) {
+  if (size > kLargestPage || bytes.size() > kLargestPage) {
+    throw Error(Code::kMemory,
+                cat("has a page of ", std::max<uint64_t>(size, bytes.size()), " bytes"), "",
+                "write it with smaller row groups or pages");
+  }
+  if (codec == Codec::kSnappy) {
+    out = snappy_decode(bytes);
+    if (out.size() != size) fail_codec("snappy", "has another size than its header says");
+    return;
+  }
+  out.resize(size);
+  switch (codec) {
+    case Codec::kUncompressed:
+      if (bytes.size() != size) fail_codec("nothing", "has two sizes");
+      std::ranges::copy(bytes, out.begin());
+      return;
+    case Codec::kGzip:
+      return gunzip(bytes, out);
+    case Codec::kZstd:
+      return decompress_zstd(bytes, out);
+    case Codec::kLz4Raw:
+      if (!is_lz4(bytes, out)) fail_codec("lz4", "is damaged");
+      return;
+    case Codec::kLz4Hadoop:  // some writers left the frames out
+      if (!is_hadoop_lz4(bytes, out) && !is_lz4(bytes, out)) fail_codec("lz4", "is damaged");
+      return;
+    case Codec::kLzo:
+      fail_unknown("LZO");
+    case Codec::kBrotli:
+      fail_unknown("Brotli");
+    case Codec::kSnappy:
+      break;
+  }
+}
+
+}  // namespace berth::parquet

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/base/bytes.h"
+
+// What a Parquet file says of itself (github.com/apache/parquet-format, parquet.thrift), as far as
+// reading rows needs it. The enumerations have the values of the format.
+namespace berth::parquet {
+
+enum class PhysicalType : uint8_t {
+  kBoolean = 0,
+  kInt32 = 1,
+  kInt64 = 2,
+  kInt96 = 3,
+  kFloat = 4,
+  kDouble = 5,
+  kByteArray = 6,
+  kFixedByteArray = 7,
+};
+
+enum class Repetition : uint8_t { kRequired = 0, kOptional = 1, kRepeated = 2 };
+
+enum class Codec : uint8_t {
+  kUncompressed = 0,
+  kSnappy = 1,
+  kGzip = 2,
+  kLzo = 3,
+  kBrotli = 4,
+  kLz4Hadoop = 5,
+  kZstd = 6,
+  kLz4Raw = 7,
+};
+
+enum class Encoding : uint8_t {
+  kPlain = 0,
+  kPlainDictionary = 2,
+  kRle = 3,
+  kBitPacked = 4,
+  kDeltaBinaryPacked = 5,
+  kDeltaLengthByteArray = 6,
+  kDeltaByteArray = 7,
+  kRleDictionary = 8,
+  kByteStreamSplit = 9,
+};
+
+// What the values of a column mean, of the logical types and of the converted types before them.
+enum class Meaning : uint8_t {
+  kNone,
+  kText,  // STRING, ENUM, JSON
+  kList,
+  kMap,
+  kDecimal,
+  kDate,
+  kTime,
+  kTimestamp,
+  kInteger,
+  kUnknown,  // always null
+  kUuid,
+  kFloat16,
+  kOther,  // BSON, INTERVAL and newer ones
+};
+
+enum class TimeUnit : uint8_t { kMillis, kMicros, kNanos };
+
+// One node of the schema; the nodes stand in the order of a walk that visits parents first.
+struct SchemaElement {
+  std::string name;
+  std::optional<PhysicalType> type;  // empty: a group
+  int32_t type_length = 0;           // bytes of a kFixedByteArray
+  Repetition repetition = Repetition::kRequired;
+  int32_t children = 0;
+  Meaning meaning = Meaning::kNone;
+  int32_t scale = 0;                  // of a kDecimal
+  int32_t bit_width = 0;              // of a kInteger
+  bool is_signed = true;              // of a kInteger
+  TimeUnit unit = TimeUnit::kMillis;  // of a kTime or kTimestamp
+  bool is_utc = false;                // of a kTimestamp
+};
+
+struct ColumnChunk {
+  PhysicalType type = PhysicalType::kBoolean;
+  Codec codec = Codec::kUncompressed;
+  int64_t values = 0;
+  int64_t begin = 0, size = 0;  // of its pages, in bytes of the file
+};
+
+struct RowGroup {
+  std::vector<ColumnChunk> columns;  // one for each leaf of the schema
+  int64_t rows = 0;
+};
+
+struct FileMetadata {
+  std::vector<SchemaElement> schema;  // the first one is the root
+  std::vector<RowGroup> row_groups;
+  int64_t rows = 0;
+  std::string pandas;        // the key-value metadata "pandas", JSON; empty: none
+  std::string hugging_face;  // the same of "huggingface"
+};
+
+// Reads the metadata at the end of `file`, and checks that each column chunk lies inside the file
+// and that there is one for each leaf. Throws kCorrupt, naming the byte, where it is damaged, and
+// kBadData where it is encrypted.
+FileMetadata read_metadata(Bytes file);
+
+enum class PageType : uint8_t { kData = 0, kIndex = 1, kDictionary = 2, kDataV2 = 3 };
+
+struct PageHeader {
+  PageType type = PageType::kData;
+  uint32_t uncompressed_size = 0, compressed_size = 0;
+  std::optional<uint32_t> crc32{};  // of the page as it lies in the file
+  uint32_t values = 0;              // nulls included
+  Encoding encoding = Encoding::kPlain;
+  // Of kData:
+  Encoding definition_encoding = Encoding::kRle, repetition_encoding = Encoding::kRle;
+  // Of kDataV2, whose levels are never compressed:
+  uint32_t definition_size = 0, repetition_size = 0;
+  bool is_compressed = true;
+};
+
+// Reads the header at the start of `bytes`, and sets `size` to the bytes that it takes. Throws
+// kCorrupt.
+PageHeader read_page_header(Bytes bytes, size_t& size);
+
+}  // namespace berth::parquet
