@@ -29,6 +29,8 @@ class ChecksumSource final : public ByteSource {
     checksum_.add(buffer.first(count));
     return count;
   }
+  // The checksum covers what is read as a stream, and not what is read from the mapping.
+  std::unique_ptr<RandomAccessSource> map() override { return inner_->map(); }
 
  private:
   std::unique_ptr<ByteSource> inner_;

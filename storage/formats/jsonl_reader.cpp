@@ -4,6 +4,7 @@
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
+#include "storage/formats/json_texts.h"
 #include "storage/formats/row_readers.h"
 #include "storage/formats/text_lines.h"
 
@@ -12,14 +13,14 @@ namespace {
 
 constexpr size_t kDepthLimit = 256;
 
-// Receives the parser's events for one line and fills a row. Values of the outer object become
+// Receives the parser's events for one object and fills a row. Values of the outer object become
 // cells; deeper values become JSON text. Because no tree is built, nothing recurses and memory is
-// bounded by the length of the line.
-class LineEvents {
+// bounded by the length of the text.
+class ObjectEvents {
  public:
   // If `learn`, a key that is not a column yet becomes one.
-  LineEvents(std::vector<Column>& columns, std::unordered_map<std::string, size_t>& index, Row& row,
-             bool learn)
+  ObjectEvents(std::vector<Column>& columns, std::unordered_map<std::string, size_t>& index,
+               Row& row, bool learn)
       : columns_(columns), index_(index), row_(row), learn_(learn) {}
 
   bool null() { return value("null", std::monostate()); }
@@ -101,7 +102,7 @@ class LineEvents {
   }
 
   [[noreturn]] static void not_an_object() {
-    throw Error(Code::kBadData, "is not a JSON object", "", "write one {...} per line");
+    throw Error(Code::kBadData, "is not a JSON object", "", "each row is an object, {...}");
   }
 
   std::vector<Column>& columns_;
@@ -113,15 +114,31 @@ class LineEvents {
   bool first_ = true;   // nested_ ends with a bracket or colon: no comma yet
 };
 
-class JsonlReader final : public RowReader {
+class Lines final : public JsonTexts {
  public:
-  explicit JsonlReader(std::unique_ptr<ByteSource> source) : lines_(std::move(source)) {
+  explicit Lines(std::unique_ptr<ByteSource> source) : lines_(std::move(source)) {}
+
+  bool next(std::string_view& text) override {
+    do {
+      if (!lines_.next(text)) return false;
+    } while (text.find_first_not_of(" \t\r") == std::string_view::npos);
+    return true;
+  }
+  std::string position() const override { return line_position(lines_.number()); }
+
+ private:
+  TextLines lines_;
+};
+
+class JsonObjectsReader final : public RowReader {
+ public:
+  explicit JsonObjectsReader(std::unique_ptr<JsonTexts> texts) : texts_(std::move(texts)) {
     has_first_ = parse_next(first_, true);
     if (!has_first_) throw Error(Code::kBadData, "is empty");
   }
 
   std::span<const Column> columns() const override { return columns_; }
-  std::string position() const override { return line_position(lines_.number()); }
+  std::string position() const override { return texts_->position(); }
 
   bool next(Row& row) override {
     if (!has_first_) return parse_next(row, false);
@@ -132,21 +149,19 @@ class JsonlReader final : public RowReader {
 
  private:
   bool parse_next(Row& row, bool learn) {
-    std::string_view line;
-    do {
-      if (!lines_.next(line)) return false;
-    } while (line.find_first_not_of(" \t\r") == std::string_view::npos);
+    std::string_view text;
+    if (!texts_->next(text)) return false;
     row.assign(columns_.size(), {});
-    LineEvents events(columns_, index_, row, learn);
+    ObjectEvents events(columns_, index_, row, learn);
     try {
-      Json::sax_parse(line.begin(), line.end(), &events);
+      Json::sax_parse(text.begin(), text.end(), &events);
     } catch (const Error& error) {
       throw error.at(position());
     }
     return true;
   }
 
-  TextLines lines_;
+  const std::unique_ptr<JsonTexts> texts_;
   std::vector<Column> columns_;
   std::unordered_map<std::string, size_t> index_;
   Row first_;
@@ -156,7 +171,11 @@ class JsonlReader final : public RowReader {
 }  // namespace
 
 std::unique_ptr<RowReader> make_jsonl_reader(std::unique_ptr<ByteSource> source) {
-  return std::make_unique<JsonlReader>(std::move(source));
+  return make_json_objects_reader(std::make_unique<Lines>(std::move(source)));
+}
+
+std::unique_ptr<RowReader> make_json_objects_reader(std::unique_ptr<JsonTexts> texts) {
+  return std::make_unique<JsonObjectsReader>(std::move(texts));
 }
 
 }  // namespace berth

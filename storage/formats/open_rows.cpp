@@ -11,14 +11,15 @@
 namespace berth {
 namespace {
 
-enum class TableFormat { kNone, kCsv, kTsv, kJsonl, kConll, kPickle, kParquet, kLines };
+enum class TableFormat { kNone, kCsv, kTsv, kJson, kJsonl, kConll, kPickle, kParquet, kLines };
 
 TableFormat format_of(std::string_view file_name) {
   const std::string name = lower_ascii(file_name);
   const auto ends = [&](std::string_view suffix) { return name.ends_with(suffix); };
   if (ends(".csv")) return TableFormat::kCsv;
   if (ends(".tsv")) return TableFormat::kTsv;
-  if (ends(".jsonl") || ends(".ndjson") || ends(".json")) return TableFormat::kJsonl;
+  if (ends(".jsonl") || ends(".ndjson")) return TableFormat::kJsonl;
+  if (ends(".json")) return TableFormat::kJson;
   if (ends(".conll") || ends(".bio") || ends(".iob")) return TableFormat::kConll;
   if (ends(".pickle") || ends(".pkl")) return TableFormat::kPickle;
   if (ends(".parquet") || ends(".pq")) return TableFormat::kParquet;
@@ -45,6 +46,8 @@ std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::st
       return make_csv_reader(std::move(source));
     case TableFormat::kTsv:
       return make_tsv_reader(std::move(source));
+    case TableFormat::kJson:
+      return make_json_reader(std::move(source));
     case TableFormat::kJsonl:
       return make_jsonl_reader(std::move(source));
     case TableFormat::kConll:

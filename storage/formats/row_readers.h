@@ -49,6 +49,18 @@ std::unique_ptr<RowReader> make_conll_reader(std::unique_ptr<ByteSource> source,
 // additional keys are ignored. A nested value is kept as JSON text.
 std::unique_ptr<RowReader> make_jsonl_reader(std::unique_ptr<ByteSource> source);
 
+// Reads a .json file, which may be JSON lines, an array of objects, or one object that is a table
+// in one of the forms ("orients") of pandas' to_json():
+//   {"text": {"0": "a", ...}, ...} or {"text": ["a", ...], ...}    columns, by their names
+//   {"0": {"text": "a", ...}, ...}                                 rows, by the numbers of an index
+//   {"columns": ["text", ...], "data": [["a", ...], ...]}          split
+//   {"data": [{"text": "a", ...}, ...]}                            table, and files of other
+//   programs
+// Arrays are read element by element, and an object of the last four forms as a whole. Throws what
+// the reader of JSON lines throws, kMemory where an object is larger than 1 GiB, and kCorrupt where
+// an array does not end.
+std::unique_ptr<RowReader> make_json_reader(std::unique_ptr<ByteSource> source);
+
 // Reads Apache Parquet (parquet.apache.org/docs/file-format), as pandas, pyarrow, polars, datasets
 // and fastparquet write it: every encoding of data pages of both versions; uncompressed or
 // compressed by snappy, gzip, zstd or lz4; any number of row groups. The columns are those of the

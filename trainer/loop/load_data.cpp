@@ -1,7 +1,6 @@
 #include "trainer/loop/load_data.h"
 
 #include <algorithm>
-#include <array>
 
 #include "storage/archive.h"
 #include "storage/base/counted.h"
@@ -26,6 +25,7 @@ class BorrowedSource final : public ByteSource {
  public:
   explicit BorrowedSource(ByteSource& inner) : inner_(inner) {}
   size_t read(std::span<std::byte> buffer) override { return inner_.read(buffer); }
+  std::unique_ptr<RandomAccessSource> map() override { return inner_.map(); }
 
  private:
   ByteSource& inner_;
@@ -109,8 +109,8 @@ std::vector<Source> append_file(Storage& storage, const Uri& file, const DataReq
     append_content(std::move(content), std::string(without_compression_suffix(name)), request, tfds,
                    storage, table, objects);
     // The checksum covers the whole file, also bytes that a reader leaves unread, such as those
-    // after the end of a pickle.
-    std::array<std::byte, 4096> rest;
+    // after the end of a pickle, or reads in another order.
+    std::vector<std::byte> rest(size_t{1} << 18);
     while (stored.read(rest) > 0) {
     }
   } catch (const Error& error) {

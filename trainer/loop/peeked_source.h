@@ -33,6 +33,8 @@ class PeekedSource final : public ByteSource {
     return count;
   }
 
+  std::unique_ptr<RandomAccessSource> map() override { return inner_->map(); }
+
  private:
   const std::unique_ptr<ByteSource> inner_;
   std::vector<std::byte> beginning_ = std::vector<std::byte>(size_t{16} << 10);

@@ -1,0 +1,212 @@
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "storage/formats/json_texts.h"
+#include "storage/formats/json_tree.h"
+#include "storage/formats/row_readers.h"
+
+namespace berth {
+namespace {
+
+constexpr std::string_view kBlanks = " \t\r\n";
+constexpr uint64_t kLargestObject = uint64_t{1} << 30;
+
+// Reads `beginning`, and then what is left of `rest`.
+class JoinedSource final : public ByteSource {
+ public:
+  JoinedSource(std::string beginning, std::unique_ptr<ByteSource> rest)
+      : beginning_(std::move(beginning)), rest_(std::move(rest)) {}
+
+  size_t read(std::span<std::byte> buffer) override {
+    if (place_ == beginning_.size()) return rest_->read(buffer);
+    const Bytes left = as_bytes(std::string_view(beginning_).substr(place_));
+    const size_t count = std::min(buffer.size(), left.size());
+    std::copy_n(left.begin(), count, buffer.begin());
+    place_ += count;
+    return count;
+  }
+
+ private:
+  const std::string beginning_;
+  const std::unique_ptr<ByteSource> rest_;
+  size_t place_ = 0;
+};
+
+// Reads more of `source` behind `text`. Returns false at its end.
+bool read_more(ByteSource& source, std::string& text) {
+  constexpr size_t kChunk = size_t{1} << 18;
+  const size_t old = text.size();
+  text.resize(old + kChunk);
+  const size_t got = source.read(std::as_writable_bytes(std::span(text).subspan(old)));
+  text.resize(old + got);
+  return got > 0;
+}
+
+// The place of the first character that is no blank; reads as far as needed. npos: there is none.
+size_t first_character(ByteSource& source, std::string& text, size_t from) {
+  while (true) {
+    const size_t found = text.find_first_not_of(kBlanks, from);
+    if (found != std::string::npos) return found;
+    from = text.size();
+    if (!read_more(source, text)) return std::string::npos;
+  }
+}
+
+// The place behind the object that begins at `begin`; reads as far as needed. npos: it does not
+// end.
+size_t end_of_object(ByteSource& source, std::string& text, size_t begin) {
+  int64_t depth = 0;
+  bool in_string = false, is_escaped = false;
+  for (size_t at = begin;; ++at) {
+    if (at > kLargestObject) {
+      throw Error(Code::kMemory, cat("is one object of more than ", human_bytes(kLargestObject)),
+                  "", "write JSON lines instead, as to_json(orient='records', lines=True) does");
+    }
+    if (at == text.size() && !read_more(source, text)) return std::string::npos;
+    const char next = text[at];
+    if (in_string) {
+      in_string = is_escaped || next != '"';
+      is_escaped = !is_escaped && next == '\\';
+    } else if (next == '"') {
+      in_string = true;
+    } else {
+      depth += (next == '{' || next == '[') - (next == '}' || next == ']');
+      if (depth == 0) return at + 1;
+    }
+  }
+}
+
+// Whether a value is an object or array of `kind`.
+bool is_all(const JsonTree& values, JsonTree::Kind kind) {
+  return !values.members.empty() &&
+         std::ranges::all_of(values.members, [&](const auto& value) { return value.kind == kind; });
+}
+
+// A table that was one JSON object.
+class WholeTable final : public RowReader {
+ public:
+  // A row for each member of `rows`, which are objects.
+  explicit WholeTable(std::vector<JsonTree> rows) {
+    std::unordered_map<std::string, size_t> index;
+    for (std::string& name : rows.front().keys) {
+      if (index.emplace(name, columns_.size()).second) columns_.push_back({std::move(name), {}});
+    }
+    for (size_t i = 0; i < rows.size(); ++i) {
+      Row& row = rows_.emplace_back(columns_.size());
+      for (size_t member = 0; member < rows[i].members.size(); ++member) {
+        // The names of the first row have become those of the columns.
+        const auto found = i == 0 ? index.end() : index.find(rows[i].keys[member]);
+        const size_t column = i == 0 ? member : found == index.end() ? row.size() : found->second;
+        if (column < row.size()) row[column] = std::move(rows[i].members[member]).to_cell();
+      }
+    }
+  }
+
+  // `names` are the columns, and `rows` has an array of cells for each row.
+  WholeTable(std::vector<JsonTree> names, std::vector<JsonTree> rows) {
+    for (JsonTree& name : names) {
+      Cell cell = std::move(name).to_cell();
+      const auto* text = std::get_if<std::string>(&cell);
+      columns_.push_back({text != nullptr ? *text : cat(columns_.size()), {}});
+    }
+    for (JsonTree& cells : rows) {
+      if (cells.members.size() != columns_.size()) {
+        throw Error(Code::kBadData,
+                    cat("has ", cells.members.size(), " cells for ", columns_.size(), " columns"),
+                    cat("row ", rows_.size()));
+      }
+      Row& row = rows_.emplace_back();
+      for (JsonTree& cell : cells.members) row.push_back(std::move(cell).to_cell());
+    }
+  }
+
+  // Each member of `columns` has the cells of a column, as an array, or as an object whose keys are
+  // those of the rows.
+  explicit WholeTable(JsonTree columns) {
+    rows_.resize(columns.members.front().members.size());
+    for (size_t i = 0; i < columns.members.size(); ++i) {
+      std::vector<JsonTree>& cells = columns.members[i].members;
+      if (cells.size() != rows_.size()) {
+        throw Error(Code::kBadData, cat("column ", quoted(columns.keys[i]), " has ", cells.size(),
+                                        " cells, the first column ", rows_.size()));
+      }
+      columns_.push_back({std::move(columns.keys[i]), {}});
+      for (size_t row = 0; row < cells.size(); ++row) {
+        rows_[row].push_back(std::move(cells[row]).to_cell());
+      }
+    }
+  }
+
+  std::span<const Column> columns() const override { return columns_; }
+  std::string position() const override { return cat("row ", next_ - 1); }
+  bool next(Row& row) override {
+    if (next_ == rows_.size()) return false;
+    row = std::move(rows_[next_++]);
+    return true;
+  }
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<Row> rows_;
+  size_t next_ = 0;
+};
+
+// The keys of pandas' rows are numbers, unless its index has names.
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// One row of words, and not a table with a column of words.
+bool is_sentence(const JsonTree& object) {
+  return object.find("tokens") != nullptr || object.find("words") != nullptr;
+}
+
+std::unique_ptr<RowReader> read_table(JsonTree object) {
+  using Kind = JsonTree::Kind;
+  JsonTree* const data = object.find("data");
+  if (data != nullptr && data->kind == Kind::kArray) {
+    if (is_all(*data, Kind::kObject)) return std::make_unique<WholeTable>(std::move(data->members));
+    JsonTree* const names = object.find("columns");
+    if (is_all(*data, Kind::kArray) && names != nullptr && names->kind == Kind::kArray) {
+      return std::make_unique<WholeTable>(std::move(names->members), std::move(data->members));
+    }
+  }
+  if (is_all(object, Kind::kArray) && !is_sentence(object)) {
+    return std::make_unique<WholeTable>(std::move(object));
+  }
+  if (!is_all(object, Kind::kObject)) return nullptr;
+  if (!std::ranges::all_of(object.keys, is_number)) {
+    return std::make_unique<WholeTable>(std::move(object));
+  }
+  return std::make_unique<WholeTable>(std::move(object.members));
+}
+
+}  // namespace
+
+std::unique_ptr<RowReader> make_json_reader(std::unique_ptr<ByteSource> source) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  std::string text;
+  const auto joined = [&] {
+    return std::make_unique<JoinedSource>(std::move(text), std::move(source));
+  };
+  size_t begin = first_character(*source, text, 0);
+  if (text.starts_with(kByteOrderMark)) {
+    text.erase(0, kByteOrderMark.size());
+    begin = first_character(*source, text, 0);
+  }
+  if (begin == std::string::npos) return make_jsonl_reader(joined());
+  if (text[begin] == '[') return make_json_objects_reader(make_array_elements(joined()));
+  if (text[begin] != '{') return make_jsonl_reader(joined());
+  // One object that is all of the file may be a table. Several are rows.
+  const size_t end = end_of_object(*source, text, begin);
+  const bool is_alone =
+      end != std::string::npos && first_character(*source, text, end) == std::string::npos;
+  if (!is_alone) return make_jsonl_reader(joined());
+  auto table = read_table(parse_json_tree(text));
+  return table ? std::move(table) : make_jsonl_reader(joined());
+}
+
+}  // namespace berth

@@ -1,0 +1,121 @@
+#include "storage/formats/json_tree.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+constexpr size_t kDeepest = 256;
+
+void append_scalar(const Cell& scalar, std::string& text) {
+  const auto append = [&](const auto& value) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>) {
+      text += "null";
+    } else {
+      text += to_text(Json(value));
+    }
+  };
+  std::visit(append, scalar);
+}
+
+void append_text(const JsonTree& tree, std::string& text) {
+  if (tree.kind == JsonTree::Kind::kScalar) return append_scalar(tree.scalar, text);
+  const bool is_object = tree.kind == JsonTree::Kind::kObject;
+  text += is_object ? '{' : '[';
+  for (size_t i = 0; i < tree.members.size(); ++i) {
+    if (i > 0) text += ',';
+    if (is_object) text += to_text(Json(tree.keys[i])) + ":";
+    append_text(tree.members[i], text);
+  }
+  text += is_object ? '}' : ']';
+}
+
+// Receives the parser's events, and builds the tree.
+class TreeEvents {
+ public:
+  explicit TreeEvents(JsonTree& root) : root_(root) {}
+
+  bool null() { return add({}); }
+  bool boolean(bool truth) { return add(truth); }
+  bool number_integer(int64_t number) { return add(number); }
+  bool number_unsigned(uint64_t number) {
+    if (number > INT64_MAX) return add(static_cast<double>(number));
+    return add(static_cast<int64_t>(number));
+  }
+  bool number_float(double number, const std::string&) { return add(number); }
+  bool string(std::string& text) { return add(std::move(text)); }
+  bool binary(Json::binary_t&) { return true; }  // never happens in JSON text
+
+  bool start_object(size_t) { return open(JsonTree::Kind::kObject); }
+  bool start_array(size_t) { return open(JsonTree::Kind::kArray); }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+  bool key(std::string& name) {
+    open_.back()->keys.push_back(std::move(name));
+    return true;
+  }
+
+  bool parse_error(size_t byte, const std::string&, const Json::exception&) {
+    throw Error(Code::kBadData, cat("is not valid JSON at byte ", byte));
+  }
+
+ private:
+  JsonTree& place() { return open_.empty() ? root_ : open_.back()->members.emplace_back(); }
+
+  bool add(Cell scalar) {
+    place().scalar = std::move(scalar);
+    return true;
+  }
+
+  bool open(JsonTree::Kind kind) {
+    if (open_.size() == kDeepest) {
+      throw Error(Code::kBadData, cat("nests deeper than ", kDeepest, " levels"));
+    }
+    JsonTree& opened = place();
+    opened.kind = kind;
+    open_.push_back(&opened);
+    return true;
+  }
+
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  JsonTree& root_;
+  std::vector<JsonTree*>
+      open_;  // from the outermost to the innermost; none of them moves while open
+};
+
+}  // namespace
+
+const JsonTree* JsonTree::find(std::string_view key) const {
+  const auto found = std::ranges::find(keys, key);
+  return found == keys.end() ? nullptr : &members[static_cast<size_t>(found - keys.begin())];
+}
+
+JsonTree* JsonTree::find(std::string_view key) {
+  return const_cast<JsonTree*>(std::as_const(*this).find(key));
+}
+
+Cell JsonTree::to_cell() && {
+  if (kind == Kind::kScalar) return std::move(scalar);
+  std::string text;
+  append_text(*this, text);
+  return text;
+}
+
+JsonTree parse_json_tree(std::string_view text) {
+  JsonTree root;
+  TreeEvents events(root);
+  Json::sax_parse(text.begin(), text.end(), &events);
+  return root;
+}
+
+}  // namespace berth

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/formats/row_reader.h"
+
+namespace berth {
+
+// A JSON value whose objects keep the order of their keys, also equal ones. Parsing takes linear
+// time, where that of OrderedJson is quadratic in the keys of an object.
+struct JsonTree {
+  enum class Kind { kScalar, kObject, kArray };
+
+  Kind kind = Kind::kScalar;
+  Cell scalar{};
+  std::vector<std::string> keys{};  // of an object, one for each member
+  std::vector<JsonTree> members{};  // or the elements of an array
+
+  // The first member of an object that has this key, or nullptr.
+  JsonTree* find(std::string_view key);
+  const JsonTree* find(std::string_view key) const;
+
+  // The scalar, or else the value as JSON text.
+  Cell to_cell() &&;
+};
+
+// Throws kBadData, naming the byte, where `text` is no JSON or nests deeper than 256 levels.
+JsonTree parse_json_tree(std::string_view text);
+
+}  // namespace berth

@@ -1,0 +1,96 @@
+#include <gmock/gmock.h>
+
+#include "storage/formats/row_readers.h"
+#include "tests/support/read_rows.h"
+#include "tests/support/throws_code.h"
+#include "tests/support/trickling_source.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+
+const Cell kOne{int64_t{1}}, kTwo{int64_t{2}};
+
+// Expects the table that all texts of this file hold: the columns a and b with the rows x, 1 and y,
+// 2.
+void expect_table(std::string_view json) {
+  const auto reader = make_json_reader(source_of(json));
+  EXPECT_THAT(column_names(*reader), ElementsAre("a", "b")) << json;
+  EXPECT_THAT(read_rows(*reader),
+              ElementsAre(ElementsAre(text("x"), kOne), ElementsAre(text("y"), kTwo)))
+      << json;
+}
+
+TEST(JsonReader, ReadsLines) { expect_table("{\"a\":\"x\",\"b\":1}\n{\"a\":\"y\",\"b\":2}\n"); }
+
+TEST(JsonReader, ReadsEveryOrientOfPandas) {
+  expect_table(R"([{"a":"x","b":1},{"a":"y","b":2}])");                             // records
+  expect_table(R"({"a":{"0":"x","1":"y"},"b":{"0":1,"1":2}})");                     // columns
+  expect_table(R"({"0":{"a":"x","b":1},"1":{"a":"y","b":2}})");                     // index
+  expect_table(R"({"columns":["a","b"],"index":[0,1],"data":[["x",1],["y",2]]})");  // split
+  expect_table(
+      R"({"schema":{"fields":[{"name":"a"}]},"data":[{"a":"x","b":1},{"a":"y","b":2}]})");  // table
+}
+
+TEST(JsonReader, ReadsAnObjectOfLists) { expect_table(R"({"a":["x","y"],"b":[1,2]})"); }
+
+TEST(JsonReader, WhiteSpaceAndAByteOrderMarkChangeNothing) {
+  expect_table(
+      "\xEF\xBB\xBF [\n  {\"a\": \"x\",\n   \"b\": 1} ,\n  {\"a\": \"y\", \"b\": 2}\n]\n\n");
+  expect_table("\n{\n \"a\": {\"k\": \"x\", \"l\": \"y\"},\n \"b\": {\"k\": 1, \"l\": 2}\n}\n");
+}
+
+TEST(JsonReader, ASentenceAloneIsOneRow) {
+  const auto reader = make_json_reader(source_of(R"({"tokens":["x","y"],"tags":["O","B"]})"));
+  EXPECT_THAT(read_rows(*reader),
+              ElementsAre(ElementsAre(text(R"(["x","y"])"), text(R"(["O","B"])"))));
+}
+
+TEST(JsonReader, OneObjectOfScalarsIsOneRow) {
+  EXPECT_THAT(read_rows(*make_json_reader(source_of(R"({"a":"x","b":1})"))),
+              ElementsAre(ElementsAre(text("x"), kOne)));
+}
+
+TEST(JsonReader, StringsMayHoldBracketsAndQuotes) {
+  const std::string json = R"([{"a":"]},[{\"\\","b":[1,{"c":"}"}]},{"a":"\\\\\"","b":[]}])";
+  EXPECT_THAT(read_rows(*make_json_reader(std::make_unique<TricklingSource>(as_bytes(json)))),
+              ElementsAre(ElementsAre(text("]},[{\"\\"), text(R"([1,{"c":"}"}])")),
+                          ElementsAre(text("\\\\\""), text("[]"))));
+}
+
+TEST(JsonReader, AnEmptyArrayIsEmpty) {
+  for (const std::string_view json : {"[]", " [ \n] "}) {
+    EXPECT_THAT([&] { make_json_reader(source_of(json)); }, ThrowsCode(Code::kBadData, "is empty"));
+  }
+}
+
+TEST(JsonReader, ErrorsNameTheElement) {
+  const auto read = [](std::string_view json) {
+    return [json] { read_rows(*make_json_reader(source_of(json))); };
+  };
+  EXPECT_THAT(read(R"([{"a":1},{"a":}])"), ThrowsCode(Code::kBadData, "element 2: is not valid"));
+  EXPECT_THAT(read(R"([{"a":1},7])"),
+              ThrowsCode(Code::kBadData, "element 2: is not a JSON object"));
+  EXPECT_THAT(read(R"([{"a":1},,{"a":1}])"), ThrowsCode(Code::kBadData, "element 2: is empty"));
+  EXPECT_THAT(read(R"([{"a":1}] x)"), ThrowsCode(Code::kBadData, "something follows the array"));
+  EXPECT_THAT(read(R"([{"a":1}]])"), ThrowsCode(Code::kBadData, "something follows the array"));
+  EXPECT_THAT(read(R"([{"a":1},{"a")"), ThrowsCode(Code::kCorrupt, "the array does not end"));
+  EXPECT_THAT(read("[{\"a\":\"\xFF\"}]"), ThrowsCode(Code::kBadData, "is not UTF-8"));
+}
+
+TEST(JsonReader, ColumnsOfUnequalLengthAreBadData) {
+  EXPECT_THAT([] { make_json_reader(source_of(R"({"a":[1,2],"b":[1]})")); },
+              ThrowsCode(Code::kBadData, "column 'b' has 1 cells, the first column 2"));
+  EXPECT_THAT([] { make_json_reader(source_of(R"({"columns":["a"],"data":[[1],[1,2]]})")); },
+              ThrowsCode(Code::kBadData, "row 1: has 2 cells for 1 columns"));
+}
+
+TEST(JsonReader, ManyRowsInOneObjectTakeLinearTime) {
+  std::string json = "{\"a\":{";
+  for (int i = 0; i < 300'000; ++i) json += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":1";
+  EXPECT_EQ(read_rows(*make_json_reader(source_of(json + "}}"))).size(), 300'000u);
+}
+
+}  // namespace
+}  // namespace berth
