@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/formats/delimited_reader.h"
@@ -5,6 +7,19 @@
 
 namespace berth {
 namespace {
+
+// The one of the usual delimiters that the header has most of outside quotes; a comma if none.
+char delimiter_of(std::string_view header) {
+  constexpr std::string_view kUsual = ",;\t|";
+  size_t counts[kUsual.size()] = {};
+  bool is_quoted = false;
+  for (const char next : header) {
+    if (next == '"') is_quoted = !is_quoted;
+    const size_t found = is_quoted ? std::string_view::npos : kUsual.find(next);
+    if (found != std::string_view::npos) ++counts[found];
+  }
+  return kUsual[static_cast<size_t>(std::ranges::max_element(counts) - counts)];
+}
 
 class CsvReader final : public DelimitedReader {
  public:
@@ -18,24 +33,25 @@ class CsvReader final : public DelimitedReader {
       "which rows it contains";
 
   void split(std::string_view line, Row& fields) override {
+    if (delimiter_ == 0) delimiter_ = delimiter_of(line);  // the header
     size_t at = 0;
     while (true) {
       if (at < line.size() && line[at] == '"') {
         fields.emplace_back(quoted_field(line, at));
       } else {
-        const size_t end = std::min(line.find(',', at), line.size());
+        const size_t end = std::min(line.find(delimiter_, at), line.size());
         append_field(line.substr(at, end - at), fields);
         at = end;
       }
       if (at == line.size()) return;
-      ++at;  // the comma
+      ++at;  // the delimiter
     }
   }
 
   // Reads the field whose opening quote is line[at]. The closing quote may be on a later line;
-  // `line` is then that line. On return, line[at] is the comma after the field, or `at` is the end
-  // of the line. A quote that swallows lines and never closes is kCorrupt rather than a bad row,
-  // because nobody can tell how many rows it contains.
+  // `line` is then that line. On return, line[at] is the delimiter after the field, or `at` is the
+  // end of the line. A quote that swallows lines and never closes is kCorrupt rather than a bad
+  // row, because nobody can tell how many rows it contains.
   std::string quoted_field(std::string_view& line, size_t& at) {
     const uint64_t opened = lines_.number();
     std::string text;
@@ -53,7 +69,7 @@ class CsvReader final : public DelimitedReader {
       }
       text.append(line.substr(at, quote - at));
       at = quote + 1;
-      if (at == line.size() || line[at] == ',') return text;
+      if (at == line.size() || line[at] == delimiter_) return text;
       if (line[at] != '"') {
         if (lines_.number() != opened) {
           throw Error(Code::kCorrupt,
@@ -68,6 +84,8 @@ class CsvReader final : public DelimitedReader {
       ++at;
     }
   }
+
+  char delimiter_ = 0;  // unknown until the header is read
 };
 
 }  // namespace

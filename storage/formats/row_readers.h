@@ -10,10 +10,11 @@
 namespace berth {
 
 // Reads comma-separated values as RFC 4180 and pandas.to_csv define them: a header line, fields
-// quoted with '"' where needed (a quote inside is doubled, newlines are allowed), LF or CRLF, and
-// an optional UTF-8 BOM. An empty unquoted field is missing. Blank lines between records are
-// skipped. A quote inside an unquoted field is ordinary text. All cells are strings; interpreting
-// them is up to the caller. A header without rows is an empty table.
+// separated by the one of , ; | and the tab that the header has most of (a comma if none), quoted
+// with '"' where needed (a quote inside is doubled, newlines are allowed), LF or CRLF, and an
+// optional UTF-8 BOM. An empty unquoted field is missing. Blank lines between records are skipped.
+// A quote inside an unquoted field is ordinary text. All cells are strings; interpreting them is up
+// to the caller. A header without rows is an empty table.
 //
 // Throws kBadData if a row has a different number of fields than the header, if two columns share a
 // name (unless it is empty), and on a line or record above 64 MiB. Throws kCorrupt if a quoted

@@ -5,6 +5,7 @@
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/formats/utf8.h"
+#include "storage/formats/utf8_source.h"
 
 namespace berth {
 namespace {
@@ -29,7 +30,7 @@ size_t cut_of(std::string_view line) {
 }  // namespace
 
 TextLines::TextLines(std::unique_ptr<ByteSource> source, LongLines long_lines, Malformed malformed)
-    : source_(std::move(source)), long_lines_(long_lines), malformed_(malformed) {}
+    : source_(as_utf8(std::move(source))), long_lines_(long_lines), malformed_(malformed) {}
 
 // Appends more text at end_. Returns false at the end of the text.
 bool TextLines::fill() {
@@ -98,7 +99,8 @@ bool TextLines::next(std::string_view& line) {
   if (line.size() > limit) throw_too_long(number);
   if (malformed_ == Malformed::kKept) return true;
   if (const auto bad = find_invalid_utf8(line)) {
-    throw Error(Code::kBadData, cat("byte ", *bad + 1, " is not UTF-8"), line_position(number));
+    throw Error(Code::kBadData, cat("byte ", *bad + 1, " is not UTF-8"), line_position(number),
+                "convert the file, as with: iconv -f LATIN1 -t UTF-8");
   }
   return true;
 }

@@ -17,8 +17,8 @@ enum class LongLines {
 // What becomes of bytes that are not UTF-8.
 enum class Malformed { kRefused, kKept };
 
-// Splits UTF-8 text into lines. A line ends with LF, CRLF or the end of the text. A byte order mark
-// is removed. Not thread-safe.
+// Splits UTF-8 text into lines, or UTF-16 that begins with a byte order mark. A line ends with LF,
+// CRLF or the end of the text. A byte order mark is removed. Not thread-safe.
 class TextLines {
  public:
   // The longest line, and the longest record that spans several lines.

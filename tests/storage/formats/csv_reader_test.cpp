@@ -162,5 +162,29 @@ TEST(CsvReader, EveryPrefixAndFlippedByteReadsOrIsAnError) {
   }
 }
 
+TEST(CsvReader, TheHeaderShowsTheDelimiter) {
+  for (const char delimiter : {',', ';', '\t', '|'}) {
+    std::string csv = "a,\"x;y,|\"\n\"1;2|3\",z\n";
+    std::ranges::replace(csv, ',', delimiter);
+    const auto reader = make_csv_reader(source_of(csv));
+    EXPECT_EQ(reader->columns().size(), 2u) << delimiter;
+    EXPECT_THAT(read_rows(*reader), ElementsAre(ElementsAre(text("1;2|3"), text("z"))))
+        << delimiter;
+  }
+}
+
+TEST(CsvReader, ACommaIsTheDelimiterUnlessAnotherIsMoreFrequent) {
+  EXPECT_THAT(column_names(*make_csv_reader(source_of("a,b;c\n"))), ElementsAre("a", "b;c"));
+  EXPECT_THAT(column_names(*make_csv_reader(source_of("a;b,c;d\n"))), ElementsAre("a", "b,c", "d"));
+  EXPECT_THAT(column_names(*make_csv_reader(source_of("text\n"))), ElementsAre("text"));
+}
+
+TEST(CsvReader, ReadsUtf16) {
+  using std::string_literals::operator""s;
+  const std::string csv = "\xFF\xFE"s + "a\0;\0b\0\n\0\xE9\0;\0x\0\n\0"s;
+  EXPECT_THAT(read_rows(*make_csv_reader(source_of(csv))),
+              ElementsAre(ElementsAre(text("\xC3\xA9"), text("x"))));
+}
+
 }  // namespace
 }  // namespace berth

@@ -58,7 +58,7 @@ TEST(ParquetDamage, ErrorsNameTheRowAndTheColumn) {
   ASSERT_NE(at, std::string::npos);
   file[at + 3] = '\xFF';
   EXPECT_THAT([&] { read(as_bytes(file)); },
-              ThrowsCode(Code::kBadData, "row 3: column 'text': is not UTF-8"));
+              ThrowsCode(Code::kBadData, "row 3: column \"text\": is not UTF-8"));
 }
 
 }  // namespace
