@@ -10,8 +10,6 @@
 namespace berth {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r\n";
-
 class ArrayElements final : public JsonTexts {
  public:
   explicit ArrayElements(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
@@ -31,7 +29,7 @@ class ArrayElements final : public JsonTexts {
     element_.clear();
     const char after = read_element();
     ++number_;
-    text = std::string_view(element_).substr(0, element_.find_last_not_of(kBlanks) + 1);
+    text = std::string_view(element_).substr(0, element_.find_last_not_of(kJsonBlanks) + 1);
     if (text.empty()) throw Error(Code::kBadData, "is empty", position());
     if (const auto bad = find_invalid_utf8(text)) {
       throw Error(Code::kBadData, cat("byte ", *bad + 1, " is not UTF-8"), position());
@@ -51,7 +49,7 @@ class ArrayElements final : public JsonTexts {
   void require_end() {
     at_end_ = true;
     while (fill()) {
-      if (kBlanks.find(buffer_[place_]) == std::string_view::npos) {
+      if (kJsonBlanks.find(buffer_[place_]) == std::string_view::npos) {
         throw Error(Code::kBadData, "something follows the array", cat("behind element ", number_),
                     "a file holds one array, or an object in each line");
       }
@@ -75,7 +73,7 @@ class ArrayElements final : public JsonTexts {
     return taken;
   }
   void skip_blanks() {
-    while (kBlanks.find(peek()) != std::string_view::npos) ++place_;
+    while (kJsonBlanks.find(peek()) != std::string_view::npos) ++place_;
   }
 
   // Reads an element to the comma or the bracket behind it, and returns that.

@@ -11,7 +11,6 @@
 namespace berth {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r\n";
 constexpr uint64_t kLargestObject = uint64_t{1} << 30;
 
 // Reads `beginning`, and then what is left of `rest`.
@@ -48,7 +47,7 @@ bool read_more(ByteSource& source, std::string& text) {
 // The place of the first character that is no blank; reads as far as needed. npos: there is none.
 size_t first_character(ByteSource& source, std::string& text, size_t from) {
   while (true) {
-    const size_t found = text.find_first_not_of(kBlanks, from);
+    const size_t found = text.find_first_not_of(kJsonBlanks, from);
     if (found != std::string::npos) return found;
     from = text.size();
     if (!read_more(source, text)) return std::string::npos;

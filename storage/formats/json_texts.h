@@ -9,6 +9,9 @@
 
 namespace berth {
 
+// What may stand between the tokens of JSON.
+inline constexpr std::string_view kJsonBlanks = " \t\r\n";
+
 // The JSON texts of a table's rows, one after the other.
 class JsonTexts {
  public:
