@@ -27,7 +27,22 @@ constexpr uint64_t kLargestPage = uint64_t{1} << 30;
               "write it with snappy, zstd, gzip or lz4");
 }
 
-// As many bytes as a length that one page may have.
+// The most bytes that a compressed byte can stand for. A header that claims more is damaged, and no
+// memory is taken for it. The frame of zstd tells its own size.
+uint64_t largest_growth(Codec codec) {
+  switch (codec) {
+    case Codec::kGzip:
+      return 1'032;
+    case Codec::kLz4Raw:
+    case Codec::kLz4Hadoop:
+      return 255;
+    case Codec::kZstd:
+      return 32'768;
+    default:
+      return 1;
+  }
+}
+
 void gunzip(Bytes bytes, std::vector<std::byte>& out) {
   z_stream stream{};
   constexpr int kGzipOrZlib = 15 + 32;
@@ -40,6 +55,12 @@ void gunzip(Bytes bytes, std::vector<std::byte>& out) {
   const bool is_full = stream.avail_out == 0;
   inflateEnd(&stream);
   if (result != Z_STREAM_END || !is_full) fail_codec("gzip", "is damaged");
+}
+
+void require_zstd_size(Bytes bytes, uint64_t size) {
+  const unsigned long long told = ZSTD_getFrameContentSize(bytes.data(), bytes.size());
+  if (told == ZSTD_CONTENTSIZE_UNKNOWN || told == size) return;
+  fail_codec("zstd", "has another size than its header says");
 }
 
 void decompress_zstd(Bytes bytes, std::vector<std::byte>& out) {
@@ -76,6 +97,8 @@ bool is_hadoop_lz4(Bytes bytes, std::span<std::byte> out) {
 }  // namespace
 
 void decompress(Codec codec, Bytes bytes, uint64_t size, std::vector<std::byte>& out) {
+  if (codec == Codec::kLzo) fail_unknown("LZO");
+  if (codec == Codec::kBrotli) fail_unknown("Brotli");
   if (size > kLargestPage || bytes.size() > kLargestPage) {
     throw Error(Code::kMemory,
                 cat("has a page of ", std::max<uint64_t>(size, bytes.size()), " bytes"), "",
@@ -86,29 +109,18 @@ void decompress(Codec codec, Bytes bytes, uint64_t size, std::vector<std::byte>&
     if (out.size() != size) fail_codec("snappy", "has another size than its header says");
     return;
   }
-  out.resize(size);
-  switch (codec) {
-    case Codec::kUncompressed:
-      if (bytes.size() != size) fail_codec("nothing", "has two sizes");
-      std::ranges::copy(bytes, out.begin());
-      return;
-    case Codec::kGzip:
-      return gunzip(bytes, out);
-    case Codec::kZstd:
-      return decompress_zstd(bytes, out);
-    case Codec::kLz4Raw:
-      if (!is_lz4(bytes, out)) fail_codec("lz4", "is damaged");
-      return;
-    case Codec::kLz4Hadoop:  // some writers left the frames out
-      if (!is_hadoop_lz4(bytes, out) && !is_lz4(bytes, out)) fail_codec("lz4", "is damaged");
-      return;
-    case Codec::kLzo:
-      fail_unknown("LZO");
-    case Codec::kBrotli:
-      fail_unknown("Brotli");
-    case Codec::kSnappy:
-      break;
+  if (size > bytes.size() * largest_growth(codec)) {
+    throw Error(Code::kCorrupt, cat("a page of ", bytes.size(), " bytes claims to hold ", size), "",
+                kFetchAgain);
   }
+  if (codec == Codec::kZstd) require_zstd_size(bytes, size);
+  out.resize(size);
+  if (codec == Codec::kGzip) return gunzip(bytes, out);
+  if (codec == Codec::kZstd) return decompress_zstd(bytes, out);
+  // Some writers left Hadoop's frames out.
+  const bool may_have_frames = codec == Codec::kLz4Hadoop;
+  if (may_have_frames && is_hadoop_lz4(bytes, out)) return;
+  if (!is_lz4(bytes, out)) fail_codec("lz4", "is damaged");
 }
 
 }  // namespace berth::parquet

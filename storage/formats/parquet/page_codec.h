@@ -8,9 +8,9 @@
 
 namespace berth::parquet {
 
-// Decompresses `bytes` into `out`, which it resizes to `size`. Throws kCorrupt where they are
-// damaged or hold another number of bytes, kBadData for a codec that berth does not have (Brotli,
-// LZO), and kMemory where `size` is above 1 GiB.
+// Decompresses `bytes`, whose codec is not kUncompressed, into `out`, which it resizes to `size`.
+// Throws kCorrupt where they are damaged or hold another number of bytes, kBadData for a codec that
+// berth does not have (Brotli, LZO), and kMemory where `size` is above 1 GiB.
 void decompress(Codec codec, Bytes bytes, uint64_t size, std::vector<std::byte>& out);
 
 }  // namespace berth::parquet
