@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "tests/support/pickle_files.h"
 #include "tests/support/read_rows.h"
 #include "tests/support/throws_code.h"
 
@@ -18,20 +19,27 @@ TEST(OpenRows, PicksTheReaderByTheSuffixInAnyCase) {
 }
 
 TEST(OpenRows, AnotherSuffixIsBadDataThatNamesThese) {
-  EXPECT_THAT([] { open_rows(source_of(""), "data.parquet"); },
+  EXPECT_THAT([] { open_rows(source_of(""), "data.docx"); },
               ThrowsCode(Code::kBadData,
-                         ".csv, .tsv, .jsonl, .ndjson, .json, .conll, .pickle or .pkl, and plain "
-                         "text in .txt"));
+                         ".csv, .tsv, .jsonl, .ndjson, .json, .conll, .parquet, .pickle or .pkl, "
+                         "and plain text in .txt"));
 }
 
 TEST(OpenRows, TablesAreRecognizedByTheirNames) {
-  for (const char* name :
-       {"x.csv", "X.TSV", "x.jsonl", "x.ndjson", "x.json", "x.pickle", "x.pkl"}) {
+  for (const char* name : {"x.csv", "X.TSV", "x.jsonl", "x.ndjson", "x.json", "x.pickle", "x.pkl",
+                           "x.parquet", "X.PQ"}) {
     EXPECT_TRUE(is_table(name)) << name;
   }
-  for (const char* name : {"data.parquet", "csv", "x.csv.gz", ""}) {
+  for (const char* name : {"data.docx", "csv", "x.csv.gz", ""}) {
     EXPECT_FALSE(is_table(name)) << name;
   }
+}
+
+TEST(OpenRows, AParquetFileMayArriveAsAStream) {
+  const std::string file = file_content(BERTH_TESTDATA "/parquet/pandas.parquet");
+  const auto rows = open_rows(source_of(file), "df.parquet");
+  EXPECT_EQ(rows->columns().size(), 2u);
+  EXPECT_EQ(read_rows(*rows).size(), 8u);
 }
 
 TEST(OpenRows, EmptyFilesAreBadData) {
