@@ -117,6 +117,8 @@ by_pyarrow("meanings.parquet", meanings(), compression="zstd", write_statistics=
 by_pyarrow("int96.parquet", meanings().select(["ns"]), use_deprecated_int96_timestamps=True)
 by_pyarrow("no_rows.parquet", flat().slice(0, 0))
 
+by_pyarrow("nulls.parquet", pa.table({"text": pa.array([None, None], pa.string()), "n": [1, 2]}), compression="gzip", write_statistics=False)
+
 frame = pd.DataFrame({"text": TEXTS, "label": pd.Categorical(["pos", "neg", None, "pos"] * 2, categories=["pos", "neg", "unused"])},
                      index=[f"row {i}" for i in range(ROWS)])
 table = pa.Table.from_pandas(frame).select(["text", "label"])

@@ -104,6 +104,8 @@ void decompress(Codec codec, Bytes bytes, uint64_t size, std::vector<std::byte>&
                 cat("has a page of ", std::max<uint64_t>(size, bytes.size()), " bytes"), "",
                 "write it with smaller row groups or pages");
   }
+  out.clear();
+  if (size == 0) return;  // a dictionary of nothing
   if (codec == Codec::kSnappy) {
     out = snappy_decode(bytes);
     if (out.size() != size) fail_codec("snappy", "has another size than its header says");
