@@ -2,8 +2,8 @@
 #include "storage/base/error.h"
 #include "storage/formats/checkpoint_state.h"
 #include "storage/formats/object_graph.h"
-#include "storage/formats/tensor_bundle.h"
 #include "storage/formats/snappy.h"
+#include "storage/formats/tensor_bundle.h"
 #include "storage/formats/tensor_bundle/table_reader.h"
 
 namespace berth {
