@@ -32,11 +32,12 @@ class BorrowedSource final : public ByteSource {
 };
 
 // Whether the text begins as SQuAD's JSON does: {"version": ..., "data": [{"paragraphs": ...
+// A table that pandas wrote as {"columns": ..., "data": ...} does not.
 bool begins_squad(std::string_view text) {
+  const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
   const size_t line_end = std::min(text.find('\n'), text.size());
-  return text.find("\"paragraphs\"") != std::string_view::npos ||
-         (text.find("\"data\"") != std::string_view::npos &&
-          text.substr(0, line_end).find('}') == std::string_view::npos);
+  return has("\"paragraphs\"") || (has("\"data\"") && !has("\"columns\"") &&
+                                   text.substr(0, line_end).find('}') == std::string_view::npos);
 }
 
 // Whether a file of words begins with a header line. Each line is then a sentence, and not a word.

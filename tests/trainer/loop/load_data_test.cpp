@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "storage/base/memory_sink.h"
 #include "storage/formats/tf_example_writer.h"
 #include "storage/formats/tfrecord.h"
@@ -64,6 +67,31 @@ TEST_F(LoadTableTest, AFileGivesATableAndASource) {
   checksum.add(as_bytes("text,label\none,1\ntwo,2\n"));
   EXPECT_EQ(loaded.sources[0].checksum, checksum);
   EXPECT_EQ(loaded.sources[0].role, "train");
+}
+
+// A Parquet file is read from a mapping; the checksum must cover it all the same.
+TEST_F(LoadTableTest, ParquetIsATableWithAChecksum) {
+  std::ifstream recorded(BERTH_TESTDATA "/parquet/datasets.parquet", std::ios::binary);
+  const std::string file{std::istreambuf_iterator<char>(recorded), {}};
+  put("a.parquet", file);
+  DataRequest request{.role = "train", .path = scratch_ / "a.parquet"};
+  request.rules.skip_bad_rows = 1;  // the last row has no label
+  const LoadedTable loaded = load_table(*storage_, request);
+  EXPECT_THAT(texts(loaded), ElementsAre("a", "b"));
+  EXPECT_THAT(loaded.table->labels.names(), ElementsAre("neg", "pos"));
+  Checksum checksum;
+  checksum.add(as_bytes(file));
+  EXPECT_EQ(loaded.sources[0].checksum, checksum);
+}
+
+// pandas' split orient has a member "data", as SQuAD's files do.
+TEST_F(LoadTableTest, ASplitTableIsNoSquadFile) {
+  std::string rows;
+  for (int i = 0; i < 3'000; ++i) {
+    rows += (i == 0 ? "" : ",") + std::string(R"(["some text",)") + std::to_string(i % 2) + "]";
+  }
+  put("a.json", R"({"columns":["text","label"],"data":[)" + rows + "]}");
+  EXPECT_EQ(load("a.json").table->rows(), 3'000u);
 }
 
 TEST_F(LoadTableTest, ManyFilesAreOneTableInTheOrderOfTheirNames) {
