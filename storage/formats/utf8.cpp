@@ -1,5 +1,6 @@
 #include "storage/formats/utf8.h"
 
+#include <bit>
 #include <cstring>
 
 namespace berth {
@@ -40,10 +41,12 @@ std::optional<size_t> find_invalid_utf8(std::string_view text) {
     uint64_t eight = 0;
     if (text.size() - at >= sizeof eight) {
       std::memcpy(&eight, text.data() + at, sizeof eight);
-      if ((eight & 0x8080808080808080u) == 0) {
+      eight &= 0x8080808080808080u;
+      if (eight == 0) {
         at += sizeof eight;
         continue;
       }
+      at += static_cast<size_t>(std::countr_zero(eight)) / 8;  // the ASCII before it
     }
     const size_t length = sequence_length(text.substr(at));
     if (length == 0) return at;

@@ -17,6 +17,7 @@ namespace berth {
 class ConfigReader {
  public:
   explicit ConfigReader(const Json& object) : object_(object) {}
+  explicit ConfigReader(Json&&) = delete;  // a temporary, also one that was converted
 
   int64_t integer(const char* key, int64_t low, int64_t high,
                   std::optional<int64_t> fallback = std::nullopt) const;

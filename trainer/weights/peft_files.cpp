@@ -101,7 +101,7 @@ OrderedJson task_type(Task task) {
 
 // Refuses variants of LoRA and adapters on other parts, because the model would silently be a
 // different one.
-void check_supported(const ConfigReader& read, const OrderedJson& object) {
+void check_supported(const ConfigReader& read, const Json& object) {
   const std::string type = read.text("peft_type", "");
   if (type != "LORA") refuse_key("peft_type", "is " + quoted(type) + "; only LORA is supported");
   if (read.text("bias", "none") != "none") refuse_key("bias", "is not none");
@@ -118,13 +118,13 @@ void check_supported(const ConfigReader& read, const OrderedJson& object) {
 
 // LoraOptions::target_modules for a list of names. The list may name only dense layers of encoder
 // layers.
-std::string named_targets(const ModelConfig& config, const OrderedJson& object) {
+std::string named_targets(const ModelConfig& config, const Json& object) {
   const auto found = object.find("target_modules");
   std::string list;
   if (found == object.end() || !found->is_array() || found->empty()) {
     refuse_key("target_modules", "is not a list of names");
   }
-  for (const OrderedJson& name : *found) {
+  for (const Json& name : *found) {
     if (!name.is_string()) refuse_key("target_modules", "holds something other than names");
     list += (list.empty() ? "" : ",") + name.get<std::string>();
   }
@@ -135,7 +135,7 @@ std::string named_targets(const ModelConfig& config, const OrderedJson& object) 
     refuse_key("target_modules", error.problem());
   }
   for (const std::string& module : weighted_modules(config)) {
-    for (const OrderedJson& name : *found) {
+    for (const Json& name : *found) {
       if (adapted.count(module) == 0 && is_target_module(module, name.get<std::string>())) {
         refuse_key("target_modules", cat("means ", module, ", too, which berth does not adapt"));
       }
@@ -165,7 +165,7 @@ std::string to_adapter_config_json(const ModelConfig& config, const LoraOptions&
 }
 
 LoraOptions parse_adapter_config(const ModelConfig& config, std::string_view json_text) {
-  const OrderedJson object = parse_ordered_json(json_text);
+  const Json object = parse_json(json_text);
   if (!object.is_object()) throw Error(Code::kCorrupt, "is not a JSON object");
   const ConfigReader read(object);
   check_supported(read, object);
