@@ -26,8 +26,7 @@ std::vector<Flag> model_flags() {
        kModel,
        "A model to learn from (distillation), in any form that --model takes. With --task mlm the "
        "encoder learns what the teacher makes of texts (--distillation-target). Else the teacher "
-       "is "
-       "a fine-tuned model with the same labels, whose outputs are learnt.",
+       "is a fine-tuned model with the same labels, whose outputs are learnt.",
        text_value("PATH", place(&CommandLine::settings, &Settings::distillation,
                                 &DistillationOptions::teacher)),
        "none"},

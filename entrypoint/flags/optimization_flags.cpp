@@ -51,12 +51,10 @@ std::vector<Flag> optimization_flags() {
        {"lr"},
        kOptimization,
        "The peak learning rate, reached after warm-up. A narrow encoder needs a larger one, and so "
-       "do "
-       "random parameters. The defaults are for --optimizer adamw.",
+       "do random parameters. The defaults are for --optimizer adamw.",
        optional_real_value(optimization(&OptimizationOptions::learning_rate), kRate),
        "by the encoder's width: 5e-5 from 768 on, 1.4e-4 for 384, 7.3e-4 for 128; in pre-training "
-       "with "
-       "--init random 2e-4 for 768, 5e-4 for 256, 8.9e-4 for 128"},
+       "with --init random 2e-4 for 768, 5e-4 for 256, 8.9e-4 for 128"},
       {"lr-scheduler-type",
        {"lr-scheduler"},
        kOptimization,

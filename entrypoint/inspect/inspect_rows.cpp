@@ -59,7 +59,8 @@ std::string table_format(const Uri& uri) {
   const std::string name = lower_ascii(without_compression_suffix(uri.file_name()));
   const std::string suffix = name.substr(std::min(name.rfind('.') + 1, name.size()));
   if (suffix == "pkl") return "pickle";
-  return suffix == "ndjson" || suffix == "json" ? "jsonl" : suffix;
+  if (suffix == "pq") return "parquet";
+  return suffix == "ndjson" ? "jsonl" : suffix;
 }
 
 std::string elements_text(const OrderedJson& array) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "storage/base/json_emptied.h"
+#include "storage/base/json_nesting.h"
 
 namespace berth {
 namespace {
@@ -18,20 +19,11 @@ Value parse_bounded(std::string_view text,
 }  // namespace
 
 size_t nesting_depth(std::string_view json) {
-  size_t depth = 0, deepest = 0;
-  bool in_text = false;
-  for (size_t i = 0; i < json.size(); ++i) {
-    const char c = json[i];
-    if (in_text) {
-      if (c == '\\') ++i;
-      in_text = c != '"';
-    } else if (c == '"') {
-      in_text = true;
-    } else if (c == '[' || c == '{') {
-      deepest = std::max(deepest, ++depth);
-    } else if ((c == ']' || c == '}') && depth > 0) {
-      --depth;
-    }
+  JsonNesting nesting;
+  size_t deepest = 0;
+  for (const char next : json) {
+    nesting.add(next);
+    deepest = std::max(deepest, nesting.depth());
   }
   return deepest;
 }

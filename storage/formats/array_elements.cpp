@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "storage/base/error.h"
+#include "storage/base/json_nesting.h"
 #include "storage/base/text.h"
 #include "storage/formats/damage.h"
 #include "storage/formats/json_texts.h"
@@ -78,20 +79,12 @@ class ArrayElements final : public JsonTexts {
 
   // Reads an element to the comma or the bracket behind it, and returns that.
   char read_element() {
-    int64_t depth = 0;
-    bool in_string = false, is_escaped = false;
+    JsonNesting nesting;
     while (true) {
       const char next = take();
-      if (in_string) {
-        in_string = is_escaped || next != '"';
-        is_escaped = !is_escaped && next == '\\';
-      } else if (next == '"') {
-        in_string = true;
-      } else if (depth == 0 && (next == ',' || next == ']')) {
-        return next;
-      } else {
-        depth += (next == '{' || next == '[') - (next == '}' || next == ']');
-      }
+      const bool is_between = nesting.depth() == 0 && !nesting.in_string();
+      if (is_between && (next == ',' || next == ']')) return next;
+      nesting.add(next);
       element_ += next;
       if (element_.size() > TextLines::kLimitBytes) {
         throw Error(Code::kBadData, cat("is longer than ", human_bytes(TextLines::kLimitBytes)),

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "storage/base/error.h"
+#include "storage/base/json_nesting.h"
 #include "storage/base/text.h"
 #include "storage/formats/json_texts.h"
 #include "storage/formats/json_tree.h"
@@ -57,24 +58,15 @@ size_t first_character(ByteSource& source, std::string& text, size_t from) {
 // The place behind the object that begins at `begin`; reads as far as needed. npos: it does not
 // end.
 size_t end_of_object(ByteSource& source, std::string& text, size_t begin) {
-  int64_t depth = 0;
-  bool in_string = false, is_escaped = false;
+  JsonNesting nesting;
   for (size_t at = begin;; ++at) {
     if (at > kLargestObject) {
       throw Error(Code::kMemory, cat("is one object of more than ", human_bytes(kLargestObject)),
                   "", "write JSON lines instead, as to_json(orient='records', lines=True) does");
     }
     if (at == text.size() && !read_more(source, text)) return std::string::npos;
-    const char next = text[at];
-    if (in_string) {
-      in_string = is_escaped || next != '"';
-      is_escaped = !is_escaped && next == '\\';
-    } else if (next == '"') {
-      in_string = true;
-    } else {
-      depth += (next == '{' || next == '[') - (next == '}' || next == ']');
-      if (depth == 0) return at + 1;
-    }
+    nesting.add(text[at]);
+    if (nesting.depth() == 0 && !nesting.in_string()) return at + 1;
   }
 }
 
@@ -90,16 +82,14 @@ class WholeTable final : public RowReader {
   // A row for each member of `rows`, which are objects.
   explicit WholeTable(std::vector<JsonTree> rows) {
     std::unordered_map<std::string, size_t> index;
-    for (std::string& name : rows.front().keys) {
-      if (index.emplace(name, columns_.size()).second) columns_.push_back({std::move(name), {}});
+    for (const std::string& name : rows.front().keys) {
+      if (index.emplace(name, columns_.size()).second) columns_.push_back({name, {}});
     }
-    for (size_t i = 0; i < rows.size(); ++i) {
+    for (JsonTree& object : rows) {
       Row& row = rows_.emplace_back(columns_.size());
-      for (size_t member = 0; member < rows[i].members.size(); ++member) {
-        // The names of the first row have become those of the columns.
-        const auto found = i == 0 ? index.end() : index.find(rows[i].keys[member]);
-        const size_t column = i == 0 ? member : found == index.end() ? row.size() : found->second;
-        if (column < row.size()) row[column] = std::move(rows[i].members[member]).to_cell();
+      for (size_t i = 0; i < object.keys.size(); ++i) {
+        const auto found = index.find(object.keys[i]);
+        if (found != index.end()) row[found->second] = std::move(object.members[i]).to_cell();
       }
     }
   }

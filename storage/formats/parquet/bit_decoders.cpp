@@ -4,14 +4,10 @@
 #include <cstring>
 
 #include "storage/base/text.h"
+#include "storage/formats/parquet/zigzag.h"
 
 namespace berth::parquet {
 namespace {
-
-int64_t zigzag(Cursor& cursor) {
-  const uint64_t bits = cursor.varint();
-  return static_cast<int64_t>((bits >> 1) ^ (~(bits & 1) + 1));
-}
 
 // The 8 bytes at `offset`, of which those behind the end are 0.
 uint64_t word_at(Bytes bytes, size_t offset) {
@@ -88,7 +84,7 @@ DeltaDecoder::DeltaDecoder(Bytes bytes) : cursor_(bytes) {
   const uint64_t block = cursor_.varint();
   miniblocks_ = cursor_.varint();
   count_ = cursor_.varint();
-  last_ = static_cast<uint64_t>(zigzag(cursor_));
+  last_ = static_cast<uint64_t>(from_zigzag(cursor_.varint()));
   constexpr uint64_t kLargestBlock = uint64_t{1} << 31;
   if (block == 0 || block > kLargestBlock || miniblocks_ == 0 || block % miniblocks_ != 0 ||
       block / miniblocks_ % 8 != 0) {
@@ -99,7 +95,7 @@ DeltaDecoder::DeltaDecoder(Bytes bytes) : cursor_(bytes) {
 
 void DeltaDecoder::next_miniblock() {
   if (widths_.empty()) {
-    smallest_ = static_cast<uint64_t>(zigzag(cursor_));
+    smallest_ = static_cast<uint64_t>(from_zigzag(cursor_.varint()));
     widths_ = cursor_.take(miniblocks_);
   }
   const int bit_width = std::to_integer<int>(widths_.front());

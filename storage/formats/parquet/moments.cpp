@@ -1,5 +1,6 @@
 #include "storage/formats/parquet/moments.h"
 
+#include <chrono>
 #include <cstdio>
 
 namespace berth::parquet {
@@ -48,22 +49,15 @@ constexpr int64_t kSecondsOfDay = 86'400;
 
 }  // namespace
 
-// Hinnant, "chrono-compatible low-level date algorithms", civil_from_days. Days far outside the
-// calendar of any data are printed as the number they are.
+// Days outside the years that the standard library knows are printed as the number they are.
 std::string date_text(int64_t days) {
-  constexpr int64_t kMost = int64_t{1} << 40;
-  if (days < -kMost || days > kMost) return std::to_string(days);
-  constexpr int64_t kDaysOfEra = 146'097, kEpoch = 719'468;  // days from 0000-03-01
-  const int64_t era = floor_divide(days + kEpoch, kDaysOfEra);
-  const int64_t day = days + kEpoch - era * kDaysOfEra;
-  const int64_t year_of_era = (day - day / 1'460 + day / 36'524 - day / 146'096) / 365;
-  const int64_t day_of_year = day - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-  const int64_t shifted_month = (5 * day_of_year + 2) / 153;  // from March on
-  const int64_t month = shifted_month < 10 ? shifted_month + 3 : shifted_month - 9;
-  const int64_t year = year_of_era + era * 400 + (month <= 2);
-  return formatted("%04lld-%02lld-%02lld", static_cast<long long>(year),
-                   static_cast<long long>(month),
-                   static_cast<long long>(day_of_year - (153 * shifted_month + 2) / 5 + 1));
+  using namespace std::chrono;
+  constexpr int64_t kFirst = sys_days(year::min() / January / 1).time_since_epoch().count();
+  constexpr int64_t kLast = sys_days(year::max() / December / 31).time_since_epoch().count();
+  if (days < kFirst || days > kLast) return std::to_string(days);
+  const year_month_day date(sys_days(std::chrono::days(static_cast<int>(days))));
+  return formatted("%04d-%02u-%02u", static_cast<int>(date.year()),
+                   static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
 }
 
 std::string time_text(int64_t ticks, TimeUnit unit) {

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "storage/base/text.h"
+#include "storage/formats/parquet/zigzag.h"
 
 namespace berth {
 namespace {
@@ -21,17 +22,12 @@ void ThriftReader::enter() {
   if (++depth_ > kDeepestStruct) fail("structs nest too deeply");
 }
 
-int64_t ThriftReader::zigzag() {
-  const uint64_t bits = cursor_.varint();
-  return static_cast<int64_t>((bits >> 1) ^ (~(bits & 1) + 1));
-}
-
 bool ThriftReader::next_field(ThriftField& field) {
   const unsigned header = cursor_.u8();
   if (header == 0) return false;
   field.type = checked_type(cursor_, header & 15);
   const unsigned delta = header >> 4;
-  const int64_t id = delta != 0 ? int64_t{field.id} + delta : zigzag();
+  const int64_t id = delta != 0 ? int64_t{field.id} + delta : from_zigzag(cursor_.varint());
   if (id < 0 || id > std::numeric_limits<int16_t>::max()) fail(cat("field ", id));
   field.id = static_cast<int32_t>(id);
   return true;
@@ -50,7 +46,7 @@ int64_t ThriftReader::integer(ThriftType type) {
     case ThriftType::kInt16:
     case ThriftType::kInt32:
     case ThriftType::kInt64:
-      return zigzag();
+      return from_zigzag(cursor_.varint());
     default:
       fail("a value that is no integer");
   }

@@ -74,7 +74,6 @@ class ThriftReader {
   size_t list_header(ThriftType type, ThriftType& element);
   void skip(ThriftType type);
   void skip_map();
-  int64_t zigzag();
   void enter();
   void leave() { --depth_; }
 

@@ -41,6 +41,13 @@ TEST(JsonReader, WhiteSpaceAndAByteOrderMarkChangeNothing) {
   expect_table("\n{\n \"a\": {\"k\": \"x\", \"l\": \"y\"},\n \"b\": {\"k\": 1, \"l\": 2}\n}\n");
 }
 
+TEST(JsonReader, TheLastOfEqualKeysWins) {
+  const auto reader =
+      make_json_reader(source_of(R"({"data":[{"a":1,"a":"x","b":1},{"b":2,"a":"y"}]})"));
+  EXPECT_THAT(read_rows(*reader),
+              ElementsAre(ElementsAre(text("x"), kOne), ElementsAre(text("y"), kTwo)));
+}
+
 TEST(JsonReader, ASentenceAloneIsOneRow) {
   const auto reader = make_json_reader(source_of(R"({"tokens":["x","y"],"tags":["O","B"]})"));
   EXPECT_THAT(read_rows(*reader),

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+
+namespace berth {
+
+// Follows a JSON text character by character, as far as brackets, braces and strings say how deep
+// it is. Accepts any bytes: what closes nothing is passed over.
+class JsonNesting {
+ public:
+  void add(char next) {
+    if (is_escaped_) {
+      is_escaped_ = false;
+    } else if (in_string_) {
+      is_escaped_ = next == '\\';
+      in_string_ = next != '"';
+    } else if (next == '"') {
+      in_string_ = true;
+    } else if (next == '[' || next == '{') {
+      ++depth_;
+    } else if ((next == ']' || next == '}') && depth_ > 0) {
+      --depth_;
+    }
+  }
+
+  // The objects and arrays that are open.
+  size_t depth() const { return depth_; }
+  bool in_string() const { return in_string_; }
+
+ private:
+  size_t depth_ = 0;
+  bool in_string_ = false, is_escaped_ = false;
+};
+
+}  // namespace berth
