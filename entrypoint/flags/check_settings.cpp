@@ -9,6 +9,7 @@
 #include "storage/storage.h"
 #include "trainer/loop/load_model.h"
 #include "trainer/model/task.h"
+#include "trainer/tasks/glue.h"
 
 namespace berth {
 namespace {
@@ -33,6 +34,14 @@ void check_corpus(const Settings& settings) {
   }
 }
 
+// Throws kUsage if a GLUE task has no files, because other programs download them by its name.
+void need_data_dir(const DataOptions& data) {
+  const GlueTask* glue = find_glue_task(data.task);
+  if (glue == nullptr || !data.train_data_file.empty()) return;
+  throw Error(Code::kUsage, cat("--data-dir is missing, the folder of the files of ", glue->name),
+              "", "berth downloads no data set by its name; gluebenchmark.com has these");
+}
+
 void check_files(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
   if (prepares_corpus(settings.data, settings.mode)) return check_corpus(settings);
@@ -42,6 +51,7 @@ void check_files(const CommandLine& command_line) {
     case Mode::kTrain:
     case Mode::kTrainAndEval: {
       const std::string mode = settings.mode == Mode::kTrain ? "train" : "train_and_eval";
+      need_data_dir(data);
       need(data.train_data_file, "--train-data-file", mode);
       need(settings.output.job_dir, "--job-dir", mode);
       return;

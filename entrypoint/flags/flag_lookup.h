@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,9 +14,13 @@ struct FlagSpelling {
   bool negated;  // --no-x or --nox
 };
 
+// Finds the row of the flag table that `typed` names, by its name or one of its aliases, as below.
+// nullopt: there is none.
+std::optional<FlagSpelling> find_flag_spelling(std::string_view typed);
+
 // Finds the row of the flag table that `typed` names, by its name or one of its aliases. `_` may
-// stand for `-`. Throws kUsage on an unknown name, with the nearest known one, and on --no-x where
-// x is not a switch.
+// stand for `-`. Throws kUsage on an unknown name, with the nearest known one if it is near, and on
+// --no-x where x is not a switch.
 FlagSpelling look_up_flag(std::string_view typed);
 
 }  // namespace berth

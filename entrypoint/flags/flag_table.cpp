@@ -14,7 +14,6 @@ std::string_view heading(FlagGroup group) {
                                             "Storage",
                                             "Tokenizing, inspecting, converting",
                                             "Machine",
-                                            "Accepted without effect",
                                             "Hidden"};
   return kHeadings[static_cast<size_t>(group)];
 }
@@ -26,7 +25,7 @@ std::span<const Flag> flag_table() {
     for (std::vector<Flag>& group :
          std::array{data_flags(), model_flags(), training_flags(), evaluation_flags(),
                     probe_flags(), output_flags(), storage_flags(), device_flags(), machine_flags(),
-                    optimization_flags(), tool_flags(), corpus_flags(), accepted_flags()}) {
+                    optimization_flags(), tool_flags(), corpus_flags()}) {
       for (Flag& flag : group) flags.push_back(std::move(flag));
     }
     return flags;

@@ -20,8 +20,7 @@ enum class FlagGroup {
   kStorage,
   kTools,
   kMachine,
-  kAccepted,  // flags of other programs that have no effect here; help only lists their names
-  kHidden     // not shown in help
+  kHidden  // not shown in help
 };
 std::string_view heading(FlagGroup group);
 
@@ -37,7 +36,7 @@ struct Flag {
 };
 
 // THE flag table. Parsing, --help, the README's table and the settings in job.json all come from
-// it.
+// it. Flags of other programs are translated into these before: see foreign/translation.h.
 std::span<const Flag> flag_table();
 
 // Its rows, group by group, each in the file named after it.
@@ -50,15 +49,8 @@ std::vector<Flag> probe_flags();       // FlagGroup::kSaving
 std::vector<Flag> output_flags();
 std::vector<Flag> storage_flags();
 std::vector<Flag> tool_flags();
-std::vector<Flag> corpus_flags();    // of FlagGroup::kTools: the cleaning of a corpus
-std::vector<Flag> device_flags();    // FlagGroup::kMachine
-std::vector<Flag> machine_flags();   // and the hidden ones
-std::vector<Flag> accepted_flags();  // of other programs, without effect here
-
-// A flag of another program that would mean something else here, and what to use instead.
-struct ForeignFlag {
-  std::string name, advice;
-};
-std::span<const ForeignFlag> foreign_flags();
+std::vector<Flag> corpus_flags();   // of FlagGroup::kTools: the cleaning of a corpus
+std::vector<Flag> device_flags();   // FlagGroup::kMachine
+std::vector<Flag> machine_flags();  // and the hidden ones
 
 }  // namespace berth

@@ -9,6 +9,7 @@
 
 #include "entrypoint/flags/check_settings.h"
 #include "entrypoint/flags/flag_lookup.h"
+#include "entrypoint/flags/foreign/translation.h"
 #include "entrypoint/flags/settle_device.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
@@ -20,14 +21,27 @@ namespace {
 // Maps the canonical name of a flag to what was typed.
 using Typed = std::map<std::string, std::string>;
 
+// The arguments in berth's own flags. `notes` receives what became of other programs' flags. Throws
+// kUsage on such a flag that berth does without.
+std::vector<std::string> own_arguments(std::span<const char* const> arguments,
+                                       std::vector<std::string>& notes) {
+  const std::vector<std::string> typed(arguments.begin(), arguments.end());
+  Translation translation = translate(TypedCommand(typed));
+  for (const Remark& remark : translation.remarks) {
+    if (remark.refused) throw Error(Code::kUsage, remark.text, remark.flag);
+    notes.push_back(cat(remark.flag, " ", remark.text));
+  }
+  return std::move(translation.arguments);
+}
+
 // The arguments as cxxopts expects them, behind a program name: with canonical names, --no-x as
 // --x=false, and `--switch false` as --switch=false. `spellings` receives what was typed for each
 // flag, for errors.
-std::vector<std::string> canonical_arguments(std::span<const char* const> arguments,
+std::vector<std::string> canonical_arguments(const std::vector<std::string>& arguments,
                                              Typed& spellings) {
   std::vector<std::string> canonical = {"berth"};
   const Flag* previous_switch = nullptr;
-  for (const std::string argument : arguments) {
+  for (const std::string& argument : arguments) {
     const Flag* switch_before = std::exchange(previous_switch, nullptr);
     if (!argument.starts_with("--")) {
       if (switch_before != nullptr && is_switch_word(argument)) {
@@ -155,7 +169,8 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
     return command_line;
   }
   Typed spellings;
-  const std::vector<std::string> canonical = canonical_arguments(arguments, spellings);
+  const std::vector<std::string> canonical =
+      canonical_arguments(own_arguments(arguments, command_line.notes), spellings);
   const Typed values = last_values(canonical, spellings);
   for (const Flag& flag : flag_table()) {
     const auto given = values.find(flag.name);

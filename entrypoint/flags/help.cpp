@@ -96,15 +96,6 @@ void append_flag(std::string& out, const Flag& flag, size_t width) {
   append_wrapped(out, text, kIndent, kIndent, width);
 }
 
-std::string accepted_names() {
-  std::string joined;
-  for (const Flag& flag : flag_table()) {
-    if (flag.group != FlagGroup::kAccepted) continue;
-    joined += (joined.empty() ? "" : ", ") + typed_name(flag.name);
-  }
-  return joined;
-}
-
 // A cell of a Markdown table.
 std::string cell(std::string text) {
   for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2)
@@ -136,7 +127,8 @@ std::string help_text(int columns) {
   out += '\n';
   append_wrapped(
       out,
-      cat("These flags of other programs are accepted and have no effect: ", accepted_names(), "."),
+      "The flags of Hugging Face's Trainer and example scripts, of google-research/bert and of "
+      "TensorFlow Model Garden work, too, or an error says what to use instead.",
       0, 0, width);
   out += "\nExit codes (do not retry 2-5, 13 and 14):\n";
   for (const ExitCode& row : kExitCodes) {
@@ -159,9 +151,6 @@ std::string help_markdown() {
               cell(default_text(flag)), " | ", aliases.empty() ? "" : "`" + aliases + "`", " |\n");
     }
   }
-  out += cat(
-      "\nThese flags of other programs are accepted and have no effect; the log says so once: `",
-      accepted_names(), "`.\n");
   return out;
 }
 

@@ -137,5 +137,5 @@ expect 3 'line 4' --train-data-file weights.csv --max-steps 2 --job-dir w
 expect 0 finished --train-data-file weights.csv --weight-column w --class-weights balanced --label-smoothing 0.1 --skip-bad-rows 1 \
   --max-steps 2 --batch-size 2 --validation-split 0 --job-dir w --steps_per_loop 100 --enable_xla=true
 grep -q 'left out 1 bad row ' err.txt || fail "does not say what was left out"
-grep -q 'steps-per-loop has no effect' err.txt || fail "does not say what has no effect"
+grep -q 'steps_per_loop has no effect' err.txt || fail "does not say what has no effect"
 finish

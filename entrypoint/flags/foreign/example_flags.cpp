@@ -1,0 +1,79 @@
+#include "entrypoint/flags/foreign/foreign_flag.h"
+
+namespace berth {
+
+std::span<const ForeignFlag> example_flags() {
+  static constexpr std::string_view kNoDataSets =
+      "berth downloads no data set by its name; save its splits as files, for example with "
+      "to_parquet of `datasets`, and name them with --train-data-file and --eval-data-file";
+  static constexpr std::string_view kSplits =
+      "each split is a file: --train-data-file, --eval-data-file and --predict-data-file";
+  static constexpr std::string_view kLocalModel =
+      "--model names files, of which there is one version";
+  static constexpr std::string_view kReads = "berth reads and tokenizes the rows anew in every job";
+  static constexpr std::string_view kTokenizer =
+      "berth has one tokenizer of each kind, and it is fast";
+  static constexpr std::string_view kAllRows = "berth uses all rows of the file";
+  static constexpr std::string_view kDType =
+      "parameters are fp32; --precision is the type of products";
+  static constexpr std::string_view kMemory =
+      "the memory of a job is planned before the first update";
+
+  static constexpr ForeignFlag kRows[] = {
+      // The model.
+      {"model_type", Form::kValue, Fate::kRule},
+      {"tokenizer_name", Form::kValue, Fate::kRule},
+      {"config_overrides", Form::kValue, Fate::kRefused,
+       "write the sizes into a config.json and name it with --model-config"},
+      {"model_revision", Form::kValue, Fate::kIgnored, kLocalModel},
+      {"token", Form::kValue, Fate::kIgnored, kLocalModel},
+      {"use_auth_token", Form::kSwitch, Fate::kIgnored, kLocalModel},
+      {"trust_remote_code", Form::kSwitch, Fate::kIgnored, "berth runs no code that is in files"},
+      {"ignore_mismatched_sizes", Form::kSwitch, Fate::kIgnored,
+       "a head of another size is always refused; begin with an encoder that has none"},
+      {"use_fast_tokenizer", Form::kSwitch, Fate::kIgnored, kTokenizer},
+      {"use_slow_tokenizer", Form::kSwitch, Fate::kIgnored, kTokenizer},
+      {"torch_dtype", Form::kValue, Fate::kIgnored, kDType},
+      {"low_cpu_mem_usage", Form::kSwitch, Fate::kIgnored, kMemory},
+      // The data.
+      {"dataset_name", Form::kValue, Fate::kRefused, kNoDataSets},
+      {"dataset_config_name", Form::kValue, Fate::kRefused, kNoDataSets},
+      {"train_split_name", Form::kValue, Fate::kRefused, kSplits, "train"},
+      {"validation_split_name", Form::kValue, Fate::kRefused, kSplits, "validation"},
+      {"test_split_name", Form::kValue, Fate::kRefused, kSplits, "test"},
+      {"remove_splits", Form::kValue, Fate::kIgnored, kSplits},
+      {"remove_columns", Form::kValue, Fate::kIgnored,
+       "columns that training does not need are not read"},
+      {"text_column_names", Form::kValue, Fate::kRule},
+      {"text_column_delimiter", Form::kValue, Fate::kIgnored,
+       "texts of two columns are a pair, with the separator of the tokenizer between them"},
+      {"max_eval_samples", Form::kValue, Fate::kIgnored, kAllRows},
+      {"max_predict_samples", Form::kValue, Fate::kIgnored, kAllRows},
+      {"validation_split_percentage", Form::kValue, Fate::kRule},
+      {"shuffle_train_dataset", Form::kSwitch, Fate::kIgnored,
+       "the rows are shuffled anew in every epoch"},
+      {"shuffle_seed", Form::kValue, Fate::kIgnored, "--seed decides the order of the rows, too"},
+      {"streaming", Form::kSwitch, Fate::kIgnored,
+       "a table may be larger than memory; it is read once, into a temporary file"},
+      {"overwrite_cache", Form::kSwitch, Fate::kIgnored, kReads},
+      {"preprocessing_num_workers", Form::kValue, Fate::kIgnored, kReads},
+      {"pad_to_max_length", Form::kSwitch, Fate::kIgnored, "batches have no padding"},
+      {"line_by_line", Form::kSwitch, Fate::kIgnored,
+       "a line of a text file is a document of its own, and a long one becomes several sequences"},
+      // The task.
+      {"do_regression", Form::kSwitch, Fate::kMeans, "--task=regression"},
+      {"metric_name", Form::kValue, Fate::kIgnored,
+       "the task has its metrics; --metric-for-best-model chooses one"},
+      {"label_all_tokens", Form::kSwitch, Fate::kRefused,
+       "the first token of a word carries its tag; leave the flag out"},
+      {"return_entity_level_metrics", Form::kSwitch, Fate::kIgnored,
+       "metrics.json always has the scores of every class"},
+      // Of the scripts without Trainer.
+      {"checkpointing_steps", Form::kValue, Fate::kRule},
+      {"with_tracking", Form::kSwitch, Fate::kIgnored,
+       "berth always writes TensorBoard summaries into --summary-dir"},
+  };
+  return kRows;
+}
+
+}  // namespace berth

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace berth {
+
+// What a flag of another program becomes here.
+enum class Fate {
+  kSame,     // the flag of berth that `text` names, with the same value
+  kMeans,    // the arguments `text`, where the switch is on
+  kIgnored,  // nothing: `text` says why it does not matter here
+  kRefused,  // an error: `text` says what helps. Values that mean "off" are accepted, and so are
+             // those in `accepted`.
+  kRule,     // what a rule of its own says, which may look at other flags: see foreign_rules.h
+};
+
+// What follows the flag's name on a command line.
+enum class Form {
+  kValue,   // one value
+  kSwitch,  // perhaps true or false
+  kList,    // values up to the next flag
+};
+
+struct ForeignFlag {
+  std::string_view name;  // as its program writes it, with underscores
+  Form form;
+  Fate fate;
+  std::string_view text = {};
+  std::string_view accepted = {};  // for kRefused: further values that change nothing, by commas
+};
+
+// THE table of flags of other programs which are neither flags of berth nor aliases of such. Each
+// family is in the file named after it. A name that several families have is in the first one.
+std::span<const ForeignFlag> trainer_flags();  // transformers' TrainingArguments: how it trains
+std::span<const ForeignFlag> trainer_host_flags();  // and where it runs and reports
+std::span<const ForeignFlag> example_flags();       // transformers' example scripts
+std::span<const ForeignFlag> bert_flags();          // google-research/bert
+std::span<const ForeignFlag> garden_flags();        // TensorFlow Model Garden
+
+// Finds a row of these tables; `-` and `_` are the same. nullptr: there is none.
+const ForeignFlag* find_foreign_flag(std::string_view name);
+
+// Calls `visit(const ForeignFlag&)` for every row.
+template <typename Visit>
+void for_each_foreign_flag(Visit visit) {
+  for (const auto& family :
+       {trainer_flags(), trainer_host_flags(), example_flags(), bert_flags(), garden_flags()}) {
+    for (const ForeignFlag& flag : family) visit(flag);
+  }
+}
+
+}  // namespace berth

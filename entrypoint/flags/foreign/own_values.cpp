@@ -1,0 +1,77 @@
+#include "entrypoint/flags/foreign/own_values.h"
+
+#include <charconv>
+
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+struct OtherValue {
+  std::string_view flag, other, own;
+};
+
+constexpr OtherValue kValues[] = {
+    {"max-steps", "-1", "0"},
+    {"save-steps", "-1", "0"},
+    {"eval-steps", "-1", "0"},
+    {"task", "pos", "ner"},
+    {"task", "chunk", "ner"},
+    {"log-level", "passive", "info"},
+    {"log-level", "detail", "debug"},
+    {"log-level", "critical", "error"},
+    // AdamW is one function, however it is implemented.
+    {"optimizer", "adamw_torch_fused", "adamw"},
+    {"optimizer", "adamw_torch_xla", "adamw"},
+    {"optimizer", "adamw_torch_npu_fused", "adamw"},
+    {"optimizer", "adamw_apex_fused", "adamw"},
+};
+
+// Whether a strategy of Trainer other than "steps" says when to evaluate or to save.
+bool has_other_strategy(const TypedCommand& command, const std::string& flag) {
+  const auto says = [&](std::string_view strategy) {
+    const std::optional<std::string> value = command.value(strategy);
+    return value && lower_ascii(*value) != "steps";
+  };
+  if (flag == "eval-steps") return says("eval_strategy") || says("evaluation_strategy");
+  return flag == "save-steps" && says("save_strategy");
+}
+
+// Newer versions of Trainer take a fraction of all updates here.
+bool is_warmup_ratio(const std::string& value) {
+  double steps = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), steps);
+  return error == std::errc() && end == value.data() + value.size() && steps > 0 && steps < 1;
+}
+
+std::string own_value(const std::string& flag, const std::string& value) {
+  for (const OtherValue& row : kValues) {
+    if (flag == row.flag && lower_ascii(value) == row.other) return std::string(row.own);
+  }
+  if (flag == "metric-for-best-model" && value.starts_with("eval_")) return value.substr(5);
+  return value;
+}
+
+}  // namespace
+
+void translate_own(const TypedCommand& command, const TypedArgument& argument,
+                   Translation& translation) {
+  const std::string& flag = argument.own->name;
+  if (has_other_strategy(command, flag)) return;
+  if (!argument.values.empty()) {
+    const std::string& value = argument.values[0];
+    if (flag == "warmup-steps" && is_warmup_ratio(value)) {
+      return translation.add("--warmup-ratio=" + value);
+    }
+    if (flag == "mode" && lower_ascii(value) == "train_and_predict") {
+      translation.predicts_afterwards = true;
+      translation.note(argument, "train_and_predict predicts by a second run, in --mode predict");
+      return translation.add("--mode=train");
+    }
+    const std::string own = own_value(flag, value);
+    if (own != value) return translation.add(cat(argument.typed, "=", own));
+  }
+  for (const std::string& token : argument.tokens) translation.add(token);
+}
+
+}  // namespace berth
