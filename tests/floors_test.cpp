@@ -73,7 +73,7 @@ struct Library {
   std::vector<std::string> seen_by;  // the few files, or small folders, that include them
 };
 
-const std::string kPageCodec = "storage/formats/parquet/page_codec.cpp";
+const std::string kBlockCodec = "storage/formats/columnar/block_codec.cpp";
 
 const std::vector<Library> kLibraries = {
     {"archive", {"storage/libarchive_reader.cpp"}},
@@ -81,12 +81,13 @@ const std::vector<Library> kLibraries = {
     {"openblas-serial/", {"trainer/cpu/kernels/gemm.cpp"}},
     {"curl/", {"storage/http/curl_client.cpp"}},
     {"cxxopts", {"entrypoint/flags/flags.cpp"}},
-    {"lz4.h", {kPageCodec}},
+    {"lz4.h", {kBlockCodec}},
+    {"lz4frame.h", {kBlockCodec}},
     {"openssl/", {"storage/google/jwt.cpp"}},
     {"pjrt_c_api.h", {"trainer/xla/pjrt/"}},
     {"utf8proc", {"trainer/text/unicode.cpp"}},
-    {"zlib.h", {"storage/gzip_", kPageCodec}},  // gzip_source.cpp, gzip_writer.cpp
-    {"zstd.h", {kPageCodec}},
+    {"zlib.h", {"storage/gzip_", kBlockCodec}},  // gzip_source.cpp, gzip_writer.cpp
+    {"zstd.h", {kBlockCodec}},
 };
 
 // Headers of the kernel, the C library and the compiler. They count neither as third-party nor as

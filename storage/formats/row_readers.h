@@ -67,7 +67,7 @@ std::unique_ptr<RowReader> make_json_reader(std::unique_ptr<ByteSource> source);
 // compressed by snappy, gzip, zstd or lz4; any number of row groups. The columns are those of the
 // top level, without a nameless index of pandas. A nested column becomes JSON text. Integers for
 // which the file has names of classes (datasets' ClassLabel) become these names. Categories are
-// those of pandas. parquet/cell_maker.h says what else becomes of values.
+// those of pandas. columnar/cell_maker.h says what else becomes of values.
 //
 // `file` must have a view(). Memory holds the metadata, and for each selected column a page and the
 // dictionary of a row group. Throws kCorrupt where the file is damaged, and kBadData where it is

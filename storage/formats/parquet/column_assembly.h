@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/formats/parquet/cell_maker.h"
+#include "storage/formats/columnar/cell_maker.h"
 #include "storage/formats/parquet/column_reader.h"
 #include "storage/formats/parquet/schema_tree.h"
 #include "storage/formats/row_reader.h"

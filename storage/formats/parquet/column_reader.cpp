@@ -5,8 +5,8 @@
 #include "storage/base/crc32.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/formats/columnar/block_codec.h"
 #include "storage/formats/damage.h"
-#include "storage/formats/parquet/page_codec.h"
 
 namespace berth::parquet {
 namespace {

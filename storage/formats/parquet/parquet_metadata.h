@@ -6,34 +6,16 @@
 #include <vector>
 
 #include "storage/base/bytes.h"
+#include "storage/formats/columnar/block_codec.h"
+#include "storage/formats/columnar/leaf_type.h"
 
 // What a Parquet file says of itself (github.com/apache/parquet-format, parquet.thrift), as far as
 // reading rows needs it. The enumerations have the values of the format.
 namespace berth::parquet {
 
-enum class PhysicalType : uint8_t {
-  kBoolean = 0,
-  kInt32 = 1,
-  kInt64 = 2,
-  kInt96 = 3,
-  kFloat = 4,
-  kDouble = 5,
-  kByteArray = 6,
-  kFixedByteArray = 7,
-};
+using namespace columnar;
 
 enum class Repetition : uint8_t { kRequired = 0, kOptional = 1, kRepeated = 2 };
-
-enum class Codec : uint8_t {
-  kUncompressed = 0,
-  kSnappy = 1,
-  kGzip = 2,
-  kLzo = 3,
-  kBrotli = 4,
-  kLz4Hadoop = 5,
-  kZstd = 6,
-  kLz4Raw = 7,
-};
 
 enum class Encoding : uint8_t {
   kPlain = 0,
@@ -47,38 +29,11 @@ enum class Encoding : uint8_t {
   kByteStreamSplit = 9,
 };
 
-// What the values of a column mean, of the logical types and of the converted types before them.
-enum class Meaning : uint8_t {
-  kNone,
-  kText,  // STRING, ENUM, JSON
-  kList,
-  kMap,
-  kDecimal,
-  kDate,
-  kTime,
-  kTimestamp,
-  kInteger,
-  kUnknown,  // always null
-  kUuid,
-  kFloat16,
-  kOther,  // BSON, INTERVAL and newer ones
-};
-
-enum class TimeUnit : uint8_t { kMillis, kMicros, kNanos };
-
 // One node of the schema; the nodes stand in the order of a walk that visits parents first.
-struct SchemaElement {
+struct SchemaElement : LeafType {
   std::string name;
-  std::optional<PhysicalType> type;  // empty: a group
-  int32_t type_length = 0;           // bytes of a kFixedByteArray
   Repetition repetition = Repetition::kRequired;
   int32_t children = 0;
-  Meaning meaning = Meaning::kNone;
-  int32_t scale = 0;                  // of a kDecimal
-  int32_t bit_width = 0;              // of a kInteger
-  bool is_signed = true;              // of a kInteger
-  TimeUnit unit = TimeUnit::kMillis;  // of a kTime or kTimestamp
-  bool is_utc = false;                // of a kTimestamp
 };
 
 struct ColumnChunk {

@@ -1,12 +1,10 @@
-#include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "storage/base/error.h"
-#include "storage/base/json.h"
 #include "storage/base/text.h"
+#include "storage/formats/columnar/class_names.h"
+#include "storage/formats/columnar/pandas_metadata.h"
 #include "storage/formats/damage.h"
-#include "storage/formats/parquet/class_names.h"
 #include "storage/formats/parquet/column_assembly.h"
 #include "storage/formats/parquet/parquet_metadata.h"
 #include "storage/formats/parquet/schema_tree.h"
@@ -16,23 +14,6 @@ namespace berth {
 namespace {
 
 using namespace parquet;
-
-// The names of the columns that pandas wrote as categorical. The other metadata of pandas, such as
-// which columns are its index, changes nothing here.
-std::vector<std::string> categorical_columns(const std::string& pandas) {
-  std::vector<std::string> names;
-  const Json metadata = parse_json(pandas);
-  if (!metadata.is_object() || !metadata.value("columns", Json()).is_array()) return names;
-  for (const Json& column : metadata.at("columns")) {
-    if (!column.is_object() || column.value("pandas_type", Json()) != "categorical") continue;
-    const Json name = column.value("name", Json());
-    if (name.is_string()) names.push_back(name.get<std::string>());
-  }
-  return names;
-}
-
-// pandas keeps an index without a name in a column, which is none of the table's.
-bool is_pandas_index(const std::string& name) { return name.starts_with("__index_level_"); }
 
 class ParquetReader final : public RowReader {
  public:

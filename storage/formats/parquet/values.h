@@ -10,13 +10,6 @@
 
 namespace berth::parquet {
 
-// One value of a leaf, as its physical type holds it.
-struct Value {
-  int64_t integer = 0;     // kBoolean (0 or 1), kInt32, kInt64
-  double real = 0;         // kFloat, kDouble
-  std::string_view bytes;  // kByteArray, kFixedByteArray, kInt96; borrowed from the page
-};
-
 // Reads the values of a page in order. `bytes` and `dictionary`, which hold them, must outlive it.
 class ValueReader {
  public:

@@ -4,11 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "storage/formats/parquet/parquet_metadata.h"
-#include "storage/formats/parquet/values.h"
+#include "storage/formats/columnar/leaf_type.h"
 #include "storage/formats/row_reader.h"
 
-namespace berth::parquet {
+namespace berth::columnar {
 
 // Turns the values of a leaf into cells, by what the schema says they mean:
 //   - text as it is; bytes without a meaning are text where they are valid UTF-8, else missing
@@ -20,12 +19,15 @@ namespace berth::parquet {
 // Other meanings are missing.
 class CellMaker {
  public:
-  explicit CellMaker(const SchemaElement& element, std::vector<std::string> names = {});
+  explicit CellMaker(const LeafType& leaf, std::vector<std::string> names = {});
 
   // Throws kBadData where a text is no valid UTF-8, where an integer stands for no class, and where
   // bytes have the wrong number for their meaning.
   void make(const Value& value, Cell& cell) const;
   void append_json(const Value& value, std::string& json) const;
+
+  // The names of classes for which the integers stand; empty: none.
+  const std::vector<std::string>& names() const { return names_; }
 
  private:
   enum class Kind {
@@ -46,14 +48,14 @@ class CellMaker {
     kInt96,
     kUuid,
   };
-  static Kind kind_of(const SchemaElement& element, bool has_names);
-  static Kind kind_of_bytes(const SchemaElement& element);
+  static Kind kind_of(const LeafType& leaf, bool has_names);
+  static Kind kind_of_bytes(const LeafType& leaf);
   void make_unsigned(int64_t value, Cell& cell) const;
   void make_class(int64_t value, Cell& cell) const;
 
-  const SchemaElement element_;
+  const LeafType leaf_;
   const std::vector<std::string> names_;
   const Kind kind_;
 };
 
-}  // namespace berth::parquet
+}  // namespace berth::columnar

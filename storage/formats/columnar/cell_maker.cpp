@@ -1,4 +1,4 @@
-#include "storage/formats/parquet/cell_maker.h"
+#include "storage/formats/columnar/cell_maker.h"
 
 #include <cmath>
 #include <cstring>
@@ -9,10 +9,10 @@
 #include "storage/base/half.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
-#include "storage/formats/parquet/moments.h"
+#include "storage/formats/columnar/moments.h"
 #include "storage/formats/utf8.h"
 
-namespace berth::parquet {
+namespace berth::columnar {
 namespace {
 
 void set_text(std::string_view text, Cell& cell) {
@@ -20,6 +20,14 @@ void set_text(std::string_view text, Cell& cell) {
     old->assign(text);  // reuses its memory
   } else {
     cell.emplace<std::string>(text);
+  }
+}
+
+void set_real(double real, Cell& cell) {
+  if (std::isnan(real)) {
+    cell = std::monostate();
+  } else {
+    cell = real;
   }
 }
 
@@ -37,10 +45,11 @@ T little_endian(std::string_view bytes) {
 
 // A two's complement number, most significant byte first.
 double big_endian_number(std::string_view bytes) {
-  double number = 0;
-  for (const char byte : bytes) number = number * 256 + static_cast<unsigned char>(byte);
   const bool is_negative = !bytes.empty() && static_cast<signed char>(bytes.front()) < 0;
-  return is_negative ? number - std::pow(2.0, 8.0 * static_cast<double>(bytes.size())) : number;
+  const unsigned flip = is_negative ? 0xFF : 0;  // -1 - x has the flipped bits of x
+  double number = 0;
+  for (const char byte : bytes) number = number * 256 + (static_cast<unsigned char>(byte) ^ flip);
+  return is_negative ? -1 - number : number;
 }
 
 std::string uuid_text(std::string_view bytes) {
@@ -57,11 +66,11 @@ std::string uuid_text(std::string_view bytes) {
 
 }  // namespace
 
-CellMaker::CellMaker(const SchemaElement& element, std::vector<std::string> names)
-    : element_(element), names_(std::move(names)), kind_(kind_of(element, !names_.empty())) {}
+CellMaker::CellMaker(const LeafType& leaf, std::vector<std::string> names)
+    : leaf_(leaf), names_(std::move(names)), kind_(kind_of(leaf, !names_.empty())) {}
 
-CellMaker::Kind CellMaker::kind_of_bytes(const SchemaElement& element) {
-  switch (element.meaning) {
+CellMaker::Kind CellMaker::kind_of_bytes(const LeafType& leaf) {
+  switch (leaf.meaning) {
     case Meaning::kNone:
       return Kind::kBytes;
     case Meaning::kText:
@@ -77,14 +86,14 @@ CellMaker::Kind CellMaker::kind_of_bytes(const SchemaElement& element) {
   }
 }
 
-CellMaker::Kind CellMaker::kind_of(const SchemaElement& element, bool has_names) {
-  if (element.meaning == Meaning::kUnknown) return Kind::kMissing;
-  switch (*element.type) {
+CellMaker::Kind CellMaker::kind_of(const LeafType& leaf, bool has_names) {
+  if (leaf.meaning == Meaning::kUnknown) return Kind::kMissing;
+  switch (*leaf.type) {
     case PhysicalType::kBoolean:
       return Kind::kBoolean;
     case PhysicalType::kInt32:
     case PhysicalType::kInt64:
-      switch (element.meaning) {
+      switch (leaf.meaning) {
         case Meaning::kDecimal:
           return Kind::kDecimal;
         case Meaning::kDate:
@@ -95,7 +104,7 @@ CellMaker::Kind CellMaker::kind_of(const SchemaElement& element, bool has_names)
           return Kind::kTimestamp;
         default:
           if (has_names) return Kind::kClass;
-          return element.is_signed ? Kind::kInteger : Kind::kUnsigned;
+          return leaf.is_signed ? Kind::kInteger : Kind::kUnsigned;
       }
     case PhysicalType::kInt96:
       return Kind::kInt96;
@@ -104,14 +113,14 @@ CellMaker::Kind CellMaker::kind_of(const SchemaElement& element, bool has_names)
       return Kind::kReal;
     case PhysicalType::kByteArray:
     case PhysicalType::kFixedByteArray:
-      return kind_of_bytes(element);
+      return kind_of_bytes(leaf);
   }
   return Kind::kMissing;
 }
 
 // Narrow unsigned numbers lie in the low bits of a signed one.
 void CellMaker::make_unsigned(int64_t value, Cell& cell) const {
-  const bool is_32 = element_.type == PhysicalType::kInt32;
+  const bool is_32 = leaf_.type == PhysicalType::kInt32;
   const uint64_t number = is_32 ? static_cast<uint32_t>(value) : static_cast<uint64_t>(value);
   if (number > INT64_MAX) {
     cell = static_cast<double>(number);
@@ -147,16 +156,10 @@ void CellMaker::make(const Value& value, Cell& cell) const {
     case Kind::kClass:
       return make_class(value.integer, cell);
     case Kind::kReal:
-      if (std::isnan(value.real)) {
-        cell = std::monostate();
-      } else {
-        cell = value.real;
-      }
-      return;
+      return set_real(value.real, cell);
     case Kind::kHalf:
       require_bytes(value.bytes, 2);
-      cell = double{from_f16(little_endian<uint16_t>(value.bytes))};
-      return;
+      return set_real(from_f16(little_endian<uint16_t>(value.bytes)), cell);
     case Kind::kText:
       if (const auto invalid = find_invalid_utf8(value.bytes)) {
         throw Error(Code::kBadData, cat("is not UTF-8 from byte ", *invalid, " on"));
@@ -170,17 +173,17 @@ void CellMaker::make(const Value& value, Cell& cell) const {
       }
       return;
     case Kind::kDecimal:
-      cell = static_cast<double>(value.integer) * std::pow(10.0, -element_.scale);
+      cell = static_cast<double>(value.integer) * std::pow(10.0, -leaf_.scale);
       return;
     case Kind::kDecimalBytes:
-      cell = big_endian_number(value.bytes) * std::pow(10.0, -element_.scale);
+      cell = big_endian_number(value.bytes) * std::pow(10.0, -leaf_.scale);
       return;
     case Kind::kDate:
       return set_text(date_text(value.integer), cell);
     case Kind::kTime:
-      return set_text(time_text(value.integer, element_.unit), cell);
+      return set_text(time_text(value.integer, leaf_.unit), cell);
     case Kind::kTimestamp:
-      return set_text(timestamp_text(value.integer, element_.unit, element_.is_utc), cell);
+      return set_text(timestamp_text(value.integer, leaf_.unit, leaf_.is_utc), cell);
     case Kind::kInt96:
       require_bytes(value.bytes, 12);
       return set_text(julian_text(little_endian<int64_t>(value.bytes),
@@ -208,4 +211,4 @@ void CellMaker::append_json(const Value& value, std::string& json) const {
   }
 }
 
-}  // namespace berth::parquet
+}  // namespace berth::columnar

@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <string>
 
-#include "storage/formats/parquet/parquet_metadata.h"
+#include "storage/formats/columnar/leaf_type.h"
 
 // Dates and times as pandas prints them, in the proleptic Gregorian calendar. Any number gives a
 // text. Fractions of a second have no zeros at their end, and a time of day always has seconds.
-namespace berth::parquet {
+namespace berth::columnar {
 
 std::string date_text(int64_t days);  // since 1970-01-01
 std::string time_text(int64_t ticks, TimeUnit unit);
@@ -16,4 +16,4 @@ std::string timestamp_text(int64_t ticks, TimeUnit unit, bool is_utc);
 // The timestamps of INT96: nanoseconds of a day, and the Julian day.
 std::string julian_text(int64_t nanoseconds, uint32_t julian_day);
 
-}  // namespace berth::parquet
+}  // namespace berth::columnar

@@ -1,10 +1,12 @@
-#include "storage/formats/parquet/page_codec.h"
+#include "storage/formats/columnar/block_codec.h"
 
 #include <lz4.h>
+#include <lz4frame.h>
 #include <zlib.h>
 #include <zstd.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 
 #include "storage/base/error.h"
@@ -12,13 +14,13 @@
 #include "storage/formats/damage.h"
 #include "storage/formats/snappy.h"
 
-namespace berth::parquet {
+namespace berth::columnar {
 namespace {
 
-constexpr uint64_t kLargestPage = uint64_t{1} << 30;
+constexpr uint64_t kLargestBlock = uint64_t{1} << 30;
 
 [[noreturn]] void fail_codec(const char* codec, const std::string& what) {
-  throw Error(Code::kCorrupt, cat("a page that is compressed by ", codec, " ", what), "",
+  throw Error(Code::kCorrupt, cat("a block that is compressed by ", codec, " ", what), "",
               kFetchAgain);
 }
 
@@ -35,6 +37,7 @@ uint64_t largest_growth(Codec codec) {
       return 1'032;
     case Codec::kLz4Raw:
     case Codec::kLz4Hadoop:
+    case Codec::kLz4Frame:
       return 255;
     case Codec::kZstd:
       return 32'768;
@@ -75,6 +78,26 @@ bool is_lz4(Bytes bytes, std::span<std::byte> out) {
                              static_cast<int>(out.size())) == static_cast<int>(out.size());
 }
 
+void decompress_lz4_frame(Bytes bytes, std::vector<std::byte>& out) {
+  LZ4F_dctx* made = nullptr;
+  if (LZ4F_isError(LZ4F_createDecompressionContext(&made, LZ4F_VERSION)) != 0) {
+    throw std::bad_alloc();
+  }
+  const std::unique_ptr<LZ4F_dctx, decltype(&LZ4F_freeDecompressionContext)> context(
+      made, &LZ4F_freeDecompressionContext);
+  size_t written = 0, left = 1;  // left: 0 after the end of the frame
+  while (left != 0) {
+    size_t size = out.size() - written, used = bytes.size();
+    left =
+        LZ4F_decompress(context.get(), out.data() + written, &size, bytes.data(), &used, nullptr);
+    if (LZ4F_isError(left) != 0) fail_codec("lz4", cat("is damaged: ", LZ4F_getErrorName(left)));
+    if (left != 0 && size == 0 && used == 0) fail_codec("lz4", "does not end where it should");
+    written += size;
+    bytes = bytes.subspan(used);
+  }
+  if (written != out.size()) fail_codec("lz4", "has another size than its header says");
+}
+
 uint32_t big_endian(Cursor& cursor) {
   uint32_t value = 0;
   for (int i = 0; i < 4; ++i) value = value << 8 | cursor.u8();
@@ -99,10 +122,10 @@ bool is_hadoop_lz4(Bytes bytes, std::span<std::byte> out) {
 void decompress(Codec codec, Bytes bytes, uint64_t size, std::vector<std::byte>& out) {
   if (codec == Codec::kLzo) fail_unknown("LZO");
   if (codec == Codec::kBrotli) fail_unknown("Brotli");
-  if (size > kLargestPage || bytes.size() > kLargestPage) {
+  if (size > kLargestBlock || bytes.size() > kLargestBlock) {
     throw Error(Code::kMemory,
-                cat("has a page of ", std::max<uint64_t>(size, bytes.size()), " bytes"), "",
-                "write it with smaller row groups or pages");
+                cat("has a block of ", std::max<uint64_t>(size, bytes.size()), " bytes"), "",
+                "write it with smaller row groups, pages or record batches");
   }
   out.clear();
   if (size == 0) return;  // a dictionary of nothing
@@ -112,17 +135,18 @@ void decompress(Codec codec, Bytes bytes, uint64_t size, std::vector<std::byte>&
     return;
   }
   if (size > bytes.size() * largest_growth(codec)) {
-    throw Error(Code::kCorrupt, cat("a page of ", bytes.size(), " bytes claims to hold ", size), "",
-                kFetchAgain);
+    throw Error(Code::kCorrupt, cat("a block of ", bytes.size(), " bytes claims to hold ", size),
+                "", kFetchAgain);
   }
   if (codec == Codec::kZstd) require_zstd_size(bytes, size);
   out.resize(size);
   if (codec == Codec::kGzip) return gunzip(bytes, out);
   if (codec == Codec::kZstd) return decompress_zstd(bytes, out);
+  if (codec == Codec::kLz4Frame) return decompress_lz4_frame(bytes, out);
   // Some writers left Hadoop's frames out.
   const bool may_have_frames = codec == Codec::kLz4Hadoop;
   if (may_have_frames && is_hadoop_lz4(bytes, out)) return;
   if (!is_lz4(bytes, out)) fail_codec("lz4", "is damaged");
 }
 
-}  // namespace berth::parquet
+}  // namespace berth::columnar

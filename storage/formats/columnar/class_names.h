@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace berth::parquet {
+namespace berth::columnar {
 
 // The names of the classes for which the integers of a column stand, by the column's name. They
 // come from the metadata "huggingface", in which the library `datasets` keeps the features of a
@@ -13,4 +13,4 @@ namespace berth::parquet {
 // form gives no names.
 std::map<std::string, std::vector<std::string>> class_names(const std::string& hugging_face);
 
-}  // namespace berth::parquet
+}  // namespace berth::columnar

@@ -1,10 +1,10 @@
-#include "storage/formats/parquet/class_names.h"
+#include "storage/formats/columnar/class_names.h"
 
 #include <nlohmann/json.hpp>
 
 #include "storage/base/json.h"
 
-namespace berth::parquet {
+namespace berth::columnar {
 namespace {
 
 // The feature of the elements, for a list in any of the forms that `datasets` has had.
@@ -49,4 +49,4 @@ std::map<std::string, std::vector<std::string>> class_names(const std::string& h
   return result;
 }
 
-}  // namespace berth::parquet
+}  // namespace berth::columnar

@@ -1,9 +1,9 @@
-#include "storage/formats/parquet/moments.h"
+#include "storage/formats/columnar/moments.h"
 
 #include <chrono>
 #include <cstdio>
 
-namespace berth::parquet {
+namespace berth::columnar {
 namespace {
 
 int64_t floor_divide(int64_t number, int64_t by) {
@@ -12,6 +12,8 @@ int64_t floor_divide(int64_t number, int64_t by) {
 
 int64_t ticks_per_second(TimeUnit unit) {
   switch (unit) {
+    case TimeUnit::kSeconds:
+      return 1;
     case TimeUnit::kMillis:
       return 1'000;
     case TimeUnit::kMicros:
@@ -84,4 +86,4 @@ std::string julian_text(int64_t nanoseconds, uint32_t julian_day) {
                      of_day % kPerSecond, TimeUnit::kNanos);
 }
 
-}  // namespace berth::parquet
+}  // namespace berth::columnar
