@@ -4,6 +4,7 @@
 #   PyTorch                       logits, gradients and losses of every architecture, recorded anew; exported models
 #   pandas, safetensors, PyTorch  pickles and weights found in the wild
 #   pyarrow                       Parquet files of pyarrow, pandas, polars and fastparquet
+#   pyarrow                       Arrow files and streams of pyarrow, pandas, polars and datasets
 #   PEFT                          adapters
 #   TensorBoard                   event files
 #   google-cloud-storage          objects
@@ -57,6 +58,9 @@ fi
 echo "== Parquet files of four writers"
 build/peers/bin/pip install --quiet pyarrow polars fastparquet
 build/peers/bin/python tests/peers/check_parquet.py build/release/tests/rows_as_json build/peers-work/parquet
+echo "== Arrow files of four writers"
+build/peers/bin/pip install --quiet datasets
+build/peers/bin/python tests/peers/check_arrow.py build/release/tests/rows_as_json build/peers-work/arrow
 
 work=build/peers-work
 rm -rf $work && mkdir -p $work

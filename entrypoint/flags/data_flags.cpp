@@ -27,8 +27,8 @@ std::vector<Flag> file_flags() {
       {"train-data-file",
        {"train-data-path", "train-file"},
        kData,
-       "The rows to train on: a pandas pickle, Parquet, CSV, TSV, JSONL, CoNLL, SQuAD JSON or "
-       "TFRecord file, which may be compressed (.gz, .bz2, .xz, .zst). A pattern or a directory "
+       "The rows to train on: a pandas pickle, Parquet, Arrow, CSV, TSV, JSONL, CoNLL, SQuAD JSON "
+       "or TFRecord file, which may be compressed (.gz, .bz2, .xz, .zst). A pattern or a directory "
        "names several files.",
        text_value("FILE", data_option(&DataOptions::train_data_file))},
       {"eval-data-file",

@@ -28,10 +28,9 @@ Inspection inspect(Storage& storage, const std::string& path) {
   if (names_records(without_compression_suffix(name))) return inspect_records(storage, uri);
   if (names_token_shard(without_compression_suffix(name))) return inspect_shard(storage, uri);
   if (is_table(without_compression_suffix(name))) return inspect_table(storage, uri);
-  throw Error(
-      Code::kBadData, "berth cannot look into this kind of file", path,
-      "it reads .safetensors, .bin, TensorFlow checkpoints, .pickle, .parquet, .csv, .tsv, .jsonl, "
-      ".tfrecord, .tokens and TensorBoard's event files");
+  throw Error(Code::kBadData, "berth cannot look into this kind of file", path,
+              "it reads .safetensors, .bin, TensorFlow checkpoints, .pickle, .parquet, .arrow, "
+              ".csv, .tsv, .jsonl, .tfrecord, .tokens and TensorBoard's event files");
 }
 
 }  // namespace berth

@@ -11,7 +11,18 @@
 namespace berth {
 namespace {
 
-enum class TableFormat { kNone, kCsv, kTsv, kJson, kJsonl, kConll, kPickle, kParquet, kLines };
+enum class TableFormat {
+  kNone,
+  kCsv,
+  kTsv,
+  kJson,
+  kJsonl,
+  kConll,
+  kPickle,
+  kParquet,
+  kArrow,
+  kLines
+};
 
 TableFormat format_of(std::string_view file_name) {
   const std::string name = lower_ascii(file_name);
@@ -23,6 +34,9 @@ TableFormat format_of(std::string_view file_name) {
   if (ends(".conll") || ends(".bio") || ends(".iob")) return TableFormat::kConll;
   if (ends(".pickle") || ends(".pkl")) return TableFormat::kPickle;
   if (ends(".parquet") || ends(".pq")) return TableFormat::kParquet;
+  for (const char* suffix : {".arrow", ".arrows", ".feather", ".ipc"}) {
+    if (ends(suffix)) return TableFormat::kArrow;
+  }
   if (ends(".txt")) return TableFormat::kLines;
   return TableFormat::kNone;
 }
@@ -56,15 +70,16 @@ std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::st
       return read_pickle(*source);
     case TableFormat::kParquet:
       return make_parquet_reader(mapped(*source));
+    case TableFormat::kArrow:
+      return make_arrow_reader(mapped(*source));
     case TableFormat::kLines:
       return std::make_unique<LinesReader>(std::move(source));
     case TableFormat::kNone:
       break;
   }
-  throw Error(
-      Code::kBadData, "is not a table, judging by its name", "",
-      "a table ends in .csv, .tsv, .jsonl, .ndjson, .json, .conll, .parquet, .pickle or .pkl, "
-      "and plain text in .txt");
+  throw Error(Code::kBadData, "is not a table, judging by its name", "",
+              "a table ends in .csv, .tsv, .jsonl, .ndjson, .json, .conll, .parquet, .arrow, "
+              ".feather, .pickle or .pkl, and plain text in .txt");
 }
 
 std::optional<size_t> find_column(std::span<const Column> columns, std::string_view name) {

@@ -74,4 +74,16 @@ std::unique_ptr<RowReader> make_json_reader(std::unique_ptr<ByteSource> source);
 // encrypted or uses what this reader does not have.
 std::unique_ptr<RowReader> make_parquet_reader(std::unique_ptr<RandomAccessSource> file);
 
+// Reads Apache Arrow's files and streams (arrow.apache.org/docs/format/Columnar.html), as pyarrow,
+// pandas (Feather of version 2), polars and datasets write them; the content tells which it is.
+// Buffers may be compressed by lz4 or zstd. Dictionaries may grow, and in a stream be replaced. The
+// cells are those of a Parquet file with the same table. Values of unions, intervals and run-end
+// encoded arrays are missing.
+//
+// `file` must have a view(). Memory holds the metadata, the dictionaries and, of the selected
+// columns, the decompressed buffers of a record batch. Throws kCorrupt where the file is damaged,
+// also where a stream ends without the mark of its end, and kBadData where it is a Feather file of
+// version 1 or uses what this reader does not have.
+std::unique_ptr<RowReader> make_arrow_reader(std::unique_ptr<RandomAccessSource> file);
+
 }  // namespace berth

@@ -21,13 +21,13 @@ TEST(OpenRows, PicksTheReaderByTheSuffixInAnyCase) {
 TEST(OpenRows, AnotherSuffixIsBadDataThatNamesThese) {
   EXPECT_THAT([] { open_rows(source_of(""), "data.docx"); },
               ThrowsCode(Code::kBadData,
-                         ".csv, .tsv, .jsonl, .ndjson, .json, .conll, .parquet, .pickle or .pkl, "
-                         "and plain text in .txt"));
+                         ".csv, .tsv, .jsonl, .ndjson, .json, .conll, .parquet, .arrow, "
+                         ".feather, .pickle or .pkl, and plain text in .txt"));
 }
 
 TEST(OpenRows, TablesAreRecognizedByTheirNames) {
   for (const char* name : {"x.csv", "X.TSV", "x.jsonl", "x.ndjson", "x.json", "x.pickle", "x.pkl",
-                           "x.parquet", "X.PQ"}) {
+                           "x.parquet", "X.PQ", "x.arrow", "x.arrows", "x.feather", "X.IPC"}) {
     EXPECT_TRUE(is_table(name)) << name;
   }
   for (const char* name : {"data.docx", "csv", "x.csv.gz", ""}) {
@@ -40,6 +40,13 @@ TEST(OpenRows, AParquetFileMayArriveAsAStream) {
   const auto rows = open_rows(source_of(file), "df.parquet");
   EXPECT_EQ(rows->columns().size(), 2u);
   EXPECT_EQ(read_rows(*rows).size(), 8u);
+}
+
+TEST(OpenRows, AnArrowFileMayArriveAsAStream) {
+  const std::string file = file_content(BERTH_TESTDATA "/arrow/flat.arrow");
+  for (const char* name : {"df.arrow", "df.feather", "df.arrows", "df.IPC"}) {
+    EXPECT_EQ(read_rows(*open_rows(source_of(file), name)).size(), 8u) << name;
+  }
 }
 
 TEST(OpenRows, EmptyFilesAreBadData) {

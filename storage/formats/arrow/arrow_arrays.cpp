@@ -1,0 +1,198 @@
+#include "storage/formats/arrow/arrow_arrays.h"
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "storage/formats/damage.h"
+
+namespace berth::arrow {
+namespace {
+
+using columnar::Codec;
+
+constexpr size_t kNodeSize = 16, kBufferSize = 16, kViewSize = 16;
+
+Codec codec_of(const FlatTable& record_batch) {
+  const auto compression = record_batch.table(3);
+  if (!compression) return Codec::kUncompressed;
+  const auto codec = compression->number<int8_t>(0, 0), method = compression->number<int8_t>(1, 0);
+  if (method != 0 || codec < 0 || codec > 1) {
+    throw Error(Code::kBadData,
+                cat("is compressed by codec ", int{codec}, ", method ", int{method},
+                    ", which berth does not read"),
+                "", "write it with lz4 or zstd");
+  }
+  return codec == 0 ? Codec::kLz4Frame : Codec::kZstd;
+}
+
+bool has_validity(Layout layout) {
+  return layout != Layout::kNothing && layout != Layout::kUnion && layout != Layout::kDenseUnion &&
+         layout != Layout::kRuns;
+}
+
+}  // namespace
+
+void BatchLoader::open(const FlatTable& record_batch, Bytes body, Batch& batch) {
+  const auto rows = record_batch.number<int64_t>(0, 0);
+  if (rows < 0) fail_damaged(cat("a batch of ", rows, " rows"));
+  batch.rows = static_cast<uint64_t>(rows);
+  nodes_ = record_batch.vector(1, kNodeSize);
+  buffers_ = record_batch.vector(2, kBufferSize);
+  block_counts_ = record_batch.vector(4, 8);
+  codec_ = codec_of(record_batch);
+  next_node_ = next_buffer_ = next_count_ = 0;
+  body_ = body;
+  batch_ = &batch;
+}
+
+void BatchLoader::require_end() const {
+  if (next_node_ == nodes_.size() && next_buffer_ == buffers_.size()) return;
+  fail_damaged("a batch has more arrays than the schema says");
+}
+
+Batch BatchLoader::load(const FlatTable& record_batch, Bytes body,
+                        const std::vector<const Field*>& fields,
+                        const std::vector<bool>& is_wanted) {
+  Batch batch;
+  open(record_batch, body, batch);
+  for (size_t i = 0; i < fields.size(); ++i) {
+    batch.columns.push_back(array(*fields[i], /*is_decoded=*/false, is_wanted[i]));
+    if (batch.columns.back().length != batch.rows) {
+      fail_damaged(cat("the column ", quoted(fields[i]->name), " has ", batch.columns.back().length,
+                       " values in a batch of ", batch.rows, " rows"));
+    }
+  }
+  require_end();
+  return batch;
+}
+
+Batch BatchLoader::load_dictionary(const FlatTable& record_batch, Bytes body, const Field& field) {
+  Batch batch;
+  open(record_batch, body, batch);
+  batch.columns.push_back(array(field, /*is_decoded=*/true, /*is_wanted=*/true));
+  require_end();
+  return batch;
+}
+
+Array BatchLoader::array(const Field& field, bool is_decoded, bool is_wanted) {
+  if (next_node_ == nodes_.size()) fail_damaged("a batch has fewer arrays than the schema says");
+  const auto length = nodes_.number<int64_t>(next_node_);
+  const auto nulls = nodes_.number<int64_t>(next_node_++, 8);
+  if (length < 0 || nulls > length) fail_damaged(cat("an array of ", length, " values"));
+  Array array{.field = &field, .length = static_cast<uint64_t>(length)};
+  const bool is_encoded = field.dictionary && !is_decoded;
+  if (is_encoded || has_validity(field.layout)) {
+    array.validity = next_buffer(is_wanted);
+    if (is_wanted && nulls > 0 && array.validity.empty()) fail_damaged("nulls without their bits");
+    if (!array.validity.empty() && array.validity.size() < (array.length + 7) / 8) {
+      fail_damaged(cat("validity of ", array.validity.size(), " bytes for ", length, " values"));
+    }
+  }
+  if (is_encoded) {
+    array.values = next_buffer(is_wanted, array.length, field.dictionary->width);
+    array.dictionary = &dictionaries_.at(field.dictionary->id);
+  } else {
+    load_values(array, is_wanted);
+    load_children(array, is_wanted);
+  }
+  return array;
+}
+
+void BatchLoader::load_values(Array& array, bool is_wanted) {
+  const uint64_t length = array.length, ends = length == 0 ? 0 : length + 1;
+  switch (array.field->layout) {
+    case Layout::kNothing:
+    case Layout::kStruct:
+    case Layout::kFixedList:
+    case Layout::kRuns:
+      return;
+    case Layout::kBits:
+      array.values = next_buffer(is_wanted, length / 8 + (length % 8 != 0), 1);
+      return;
+    case Layout::kFixed:
+      array.values = next_buffer(is_wanted, length, array.field->width);
+      return;
+    case Layout::kTexts32:
+    case Layout::kTexts64:
+      array.offsets = next_buffer(is_wanted, ends, array.field->layout == Layout::kTexts32 ? 4 : 8);
+      array.values = next_buffer(is_wanted);
+      return;
+    case Layout::kViews:
+      return load_views(array, is_wanted);
+    case Layout::kList32:
+    case Layout::kList64:
+      array.offsets = next_buffer(is_wanted, ends, array.field->layout == Layout::kList32 ? 4 : 8);
+      return;
+    case Layout::kListView32:
+    case Layout::kListView64: {
+      const uint64_t width = array.field->layout == Layout::kListView32 ? 4 : 8;
+      array.offsets = next_buffer(is_wanted, length, width);
+      array.sizes = next_buffer(is_wanted, length, width);
+      return;
+    }
+    case Layout::kUnion:
+    case Layout::kDenseUnion:
+      next_buffer(false);
+      if (array.field->layout == Layout::kDenseUnion) next_buffer(false);
+      return;
+  }
+}
+
+void BatchLoader::load_views(Array& array, bool is_wanted) {
+  array.offsets = next_buffer(is_wanted, array.length, kViewSize);
+  if (next_count_ == block_counts_.size()) fail_damaged("views without the number of their blocks");
+  const auto count = block_counts_.number<uint64_t>(next_count_++);
+  if (count > buffers_.size()) fail_damaged(cat("views of ", count, " blocks"));
+  for (uint64_t i = 0; i < count; ++i) array.blocks.push_back(next_buffer(is_wanted));
+}
+
+void BatchLoader::load_children(Array& array, bool is_wanted) {
+  const Field& field = *array.field;
+  const bool is_read = is_wanted && field.layout != Layout::kUnion &&
+                       field.layout != Layout::kDenseUnion && field.layout != Layout::kRuns;
+  for (const Field& child : field.children) {
+    array.children.push_back(this->array(child, /*is_decoded=*/false, is_read));
+    const uint64_t length = array.children.back().length;
+    if (field.layout == Layout::kStruct && length != array.length) {
+      fail_damaged(cat("a struct with ", array.length, " values and ", length, " of a member"));
+    }
+  }
+  if (field.layout == Layout::kFixedList && field.list_size > 0 &&
+      array.children.front().length / static_cast<uint64_t>(field.list_size) < array.length) {
+    fail_damaged(cat(array.length, " lists of ", field.list_size, " elements, of which ",
+                     array.children.front().length, " are there"));
+  }
+}
+
+Bytes BatchLoader::next_buffer(bool is_wanted) {
+  if (next_buffer_ == buffers_.size())
+    fail_damaged("a batch has fewer buffers than the schema says");
+  const auto offset = buffers_.number<uint64_t>(next_buffer_);
+  const auto size = buffers_.number<uint64_t>(next_buffer_++, 8);
+  if (offset > body_.size() || size > body_.size() - offset) {
+    fail_damaged(cat("a buffer of ", size, " bytes lies outside its batch"));
+  }
+  if (!is_wanted) return {};
+  return unpacked(body_.subspan(offset, size));
+}
+
+Bytes BatchLoader::next_buffer(bool is_wanted, uint64_t count, uint64_t width) {
+  const Bytes buffer = next_buffer(is_wanted);
+  if (is_wanted && width > 0 && buffer.size() / width < count) {
+    fail_damaged(cat("a buffer of ", buffer.size(), " bytes for ", count, " values"));
+  }
+  return buffer;
+}
+
+// A compressed buffer: i64 its size; -1: it is not compressed after all.
+Bytes BatchLoader::unpacked(Bytes bytes) {
+  if (codec_ == Codec::kUncompressed || bytes.empty()) return bytes;
+  Cursor cursor(bytes);
+  const uint64_t size = cursor.u64();
+  const Bytes rest = bytes.subspan(cursor.offset());
+  if (size == UINT64_MAX) return rest;
+  std::vector<std::byte>& out = batch_->buffers.emplace_back();
+  columnar::decompress(codec_, rest, size, out);
+  return out;
+}
+
+}  // namespace berth::arrow

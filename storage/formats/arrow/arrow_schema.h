@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/formats/arrow/flat_buffer.h"
+#include "storage/formats/columnar/cell_maker.h"
+#include "storage/formats/columnar/leaf_type.h"
+
+// The schema of an Arrow file or stream (apache/arrow, format/Schema.fbs).
+namespace berth::arrow {
+
+// The buffers that an array of a field has, besides the validity bits that most have.
+enum class Layout : uint8_t {
+  kNothing,     // no buffers and no validity: every value is null
+  kBits,        // a bit for each value
+  kFixed,       // `width` bytes for each value
+  kTexts32,     // offsets of 32 bits, and bytes
+  kTexts64,     // offsets of 64 bits, and bytes
+  kViews,       // 16 bytes that hold a text or say where it lies, and any number of blocks of bytes
+  kList32,      // offsets of 32 bits into the child
+  kList64,      // offsets of 64 bits
+  kListView32,  // offsets and sizes of 32 bits
+  kListView64,  // offsets and sizes of 64 bits
+  kFixedList,   // nothing; `list_size` elements of the child for each value
+  kStruct,      // nothing; one element of each child for each value
+  kUnion,       // numbers of types; no validity
+  kDenseUnion,  // the same, and offsets
+  kRuns,        // no buffers and no validity; two children
+};
+
+// Where the values lie in a dictionary that the file has under `id`.
+struct DictionaryKey {
+  int64_t id = 0;
+  size_t width = 4;  // of an index, in bytes
+  bool is_signed = true;
+};
+
+struct Field {
+  std::string name;
+  Layout layout = Layout::kNothing;
+  columnar::LeafType leaf{};  // of a leaf
+  size_t width = 0;           // of a value of kFixed, in bytes
+  int64_t list_size = 0;
+  int64_t ticks_of_day = 0;  // of dates that are ticks and not days; otherwise 0
+  std::optional<DictionaryKey> dictionary{};
+  std::vector<Field> children{};
+  std::optional<columnar::CellMaker> maker{};  // of a leaf
+};
+
+struct Schema {
+  std::vector<Field> fields;
+  std::string pandas, hugging_face;  // the metadata of these names, JSON; empty: none
+};
+
+// Throws kCorrupt where the schema is damaged, and kBadData where it is of another byte order,
+// deeper than any JSON text that berth reads, or uses a type that this reader does not know.
+// Integers become the names of classes where datasets' metadata have names for the column.
+Schema read_schema(const FlatTable& schema, size_t metadata_size);
+
+// The fields at any depth whose values lie in dictionaries, by the dictionary's id.
+std::map<int64_t, const Field*> dictionary_fields(const Schema& schema);
+
+}  // namespace berth::arrow
