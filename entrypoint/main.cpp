@@ -6,7 +6,10 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <span>
+#include <string_view>
 
+#include "entrypoint/explain/explain.h"
 #include "entrypoint/flags/flags.h"
 #include "entrypoint/flags/help.h"
 #include "entrypoint/platform/run_self.h"
@@ -72,6 +75,28 @@ class LastWords {
   std::atomic<bool> as_text_ = standard_error_is_terminal(), is_child_ = false;
 };
 
+void print(const std::string& text) {
+  const bool written = std::fputs(text.c_str(), stdout) != EOF && std::fflush(stdout) == 0;
+  if (!written && errno != EPIPE) {  // EPIPE: the reader has seen enough
+    throw file_error(errno, "write", "standard output");
+  }
+}
+
+// Answers `berth explain ...`. Returns false if that was not asked for.
+bool answer_explain(std::span<const char* const> arguments) {
+  if (arguments.empty() || std::string_view(arguments[0]) != "explain") return false;
+  const std::string_view first = arguments.size() == 2 ? arguments[1] : "";
+  if (first == "--help" || first == "-h") return false;
+  print_explanation(arguments.subspan(1));
+  return true;
+}
+
+// Shows someone who typed `berth` alone how to begin. What is missing is the error that follows.
+void greet(std::span<const char* const> arguments, const Platform& platform) {
+  const bool is_job = !platform.training_data.empty() || !platform.model_dir.empty();
+  if (arguments.empty() && !is_job) print(usage_text() + "\n");
+}
+
 // Answers --help, --version and --help-markdown on standard output. Returns false if none of them
 // was given and a job must run.
 bool answer(const CommandLine& command_line, const Platform& platform) {
@@ -80,10 +105,7 @@ bool answer(const CommandLine& command_line, const Platform& platform) {
   if (command_line.help) text = help_text(columns);
   if (command_line.version) text += version_text() + "\n";
   if (command_line.help_markdown) text += help_markdown();
-  const bool written = std::fputs(text.c_str(), stdout) != EOF && std::fflush(stdout) == 0;
-  if (!written && errno != EPIPE) {  // EPIPE: the reader has seen enough
-    throw file_error(errno, "write", "standard output");
-  }
+  print(text);
   return !text.empty();
 }
 
@@ -100,8 +122,10 @@ int main(int argc, char** argv) {
   FinalReport report;
   try {
     const Platform platform = read_platform();
-    const size_t count = argc > 1 ? static_cast<size_t>(argc - 1) : 0;
-    command_line = parse_flags({argv + 1, count}, platform);
+    const std::span<const char* const> arguments(argv + 1, argc > 1 ? argc - 1U : 0U);
+    if (answer_explain(arguments)) return 0;
+    greet(arguments, platform);
+    command_line = parse_flags(arguments, platform);
     last_words.settle(command_line);
     if (command_line.parent_process > 0) end_with_parent(command_line.parent_process);
     if (answer(command_line, platform)) return 0;

@@ -58,6 +58,8 @@ const std::vector<Floor> kFloors = {
     {"entrypoint/memory", {"storage", "trainer"}},
     {"entrypoint/report",
      {"storage", "trainer", "entrypoint/flags", "entrypoint/memory", "entrypoint/platform"}},
+    {"entrypoint/explain",
+     {"storage", "trainer", "entrypoint/flags", "entrypoint/platform", "entrypoint/report"}},
     {"entrypoint/job",
      {"storage", "trainer", "entrypoint/flags", "entrypoint/memory", "entrypoint/platform",
       "entrypoint/report"}},

@@ -105,6 +105,24 @@ std::string cell(std::string text) {
 
 }  // namespace
 
+std::string usage_text() {
+  return cat(
+      "berth fine-tunes a BERT encoder: it reads a data file and writes a finished model.\n\n  ",
+      kExample, R"(
+
+trains the bundled encoder on a table with the columns text and label, evaluates it on rows that it
+held out, and writes runs/first/model, which Hugging Face transformers loads. Then
+
+  berth --mode predict --predict-data-file new.csv --job-dir runs/first
+
+labels the rows of another table.
+
+  berth explain 'python run_glue.py --task_name mrpc ...'   shows what a line for another program is
+  berth --mode inspect FILE                                 describes a data file or a model
+  berth --help                                              lists all flags and exit codes
+)");
+}
+
 std::string help_text(int columns) {
   const auto width = static_cast<size_t>(std::clamp(columns, 60, 120));
   std::string out;
@@ -128,7 +146,9 @@ std::string help_text(int columns) {
   append_wrapped(
       out,
       "The flags of Hugging Face's Trainer and example scripts, of google-research/bert and of "
-      "TensorFlow Model Garden work, too, or an error says what to use instead.",
+      "TensorFlow Model Garden work, too, or an error says what to use instead. berth explain "
+      "'python run_glue.py ...' prints the line for berth and what becomes of each flag. It runs "
+      "nothing; exit code 2 means that a flag stands in the way.",
       0, 0, width);
   out += "\nExit codes (do not retry 2-5, 13 and 14):\n";
   for (const ExitCode& row : kExitCodes) {

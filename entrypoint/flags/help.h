@@ -4,6 +4,9 @@
 
 namespace berth {
 
+// What to try first, in some fifteen lines: for `berth` without any argument.
+std::string usage_text();
+
 // The text of --help, wrapped at `width` columns (but at no fewer than 60).
 std::string help_text(int width);
 

@@ -71,6 +71,23 @@ sed 's/"hidden_size": 128/"hidden_size": 129/' "$tiny/config.json" >model/config
 train 2 'hidden_size' good.csv --model model
 expect 2 '--job-dir' --train-data-file good.csv
 
+# Without any argument berth shows how to begin and still says what is missing.
+expect 2 '--train-data-file is missing'
+grep -q '^  berth --train-data-file' out.txt || fail "berth alone shows no first command"
+AIP_MODEL_DIR=out expect 2 '--train-data-file is missing'
+[ -s out.txt ] && fail "a job of a platform gets a greeting: $(cat out.txt)"
+
+# Lines for other programs are explained, and run as they are where nothing stands in the way.
+line='run_glue.py --train_file good.csv --output_dir run --do_train --do_eval --max_steps 2 --fp16'
+expect 2 '"where":"--fp16"' explain "python $line"
+grep -q '^berth --train-data-file good.csv --job-dir run ' out.txt || fail "no line for berth: $(cat out.txt)"
+grep -q -- '--fp16 is refused: .*--precision bf16' out.txt || fail "does not say what helps: $(cat out.txt)"
+printf 'python %s' "${line% --fp16}" | timeout 60 "$berth" explain - >out.txt 2>err.txt || fail "explain: $(tail -n 1 err.txt)"
+[ -s err.txt ] && fail "an explanation that is all says more: $(cat err.txt)"
+timeout 60 bash -c "PATH=$(dirname "$berth"):\$PATH; $(sed '/^$/,$d' out.txt)" >/dev/null 2>err.txt || fail "its line: $(tail -n 1 err.txt)"
+[ -f run/metrics.json ] || fail "the explained line trained nothing"
+expect 2 'no training script' explain ls
+
 # Models: an absent one gives code 4, a damaged one gives code 3.
 train 4 'no such directory' good.csv --model nosuch
 train 4 'no such file' good.csv --model nosuch.tar.gz

@@ -15,8 +15,6 @@ constexpr OtherValue kValues[] = {
     {"max-steps", "-1", "0"},
     {"save-steps", "-1", "0"},
     {"eval-steps", "-1", "0"},
-    {"task", "pos", "ner"},
-    {"task", "chunk", "ner"},
     {"log-level", "passive", "info"},
     {"log-level", "detail", "debug"},
     {"log-level", "critical", "error"},

@@ -111,7 +111,6 @@ TEST(Translation, ValuesOfOwnFlagsMayBeOtherPrograms) {
   EXPECT_EQ(plain({"--metric_for_best_model=eval_f1"}), "--metric_for_best_model=f1");
   EXPECT_EQ(plain({"--warmup_steps=0.06"}), "--warmup-ratio=0.06");
   EXPECT_EQ(plain({"--warmup_steps=600"}), "--warmup_steps=600");
-  EXPECT_EQ(plain({"--task_name", "pos"}), "--task_name=ner");
   EXPECT_THAT(translated({"--mode=train_and_predict"}).arguments, ElementsAre("--mode=train"));
 }
 

@@ -1,0 +1,67 @@
+#include "entrypoint/explain/own_command.h"
+
+#include <algorithm>
+
+#include "entrypoint/flags/flag_lookup.h"
+
+namespace berth {
+
+void OwnCommand::set(std::string_view flag, std::string value) {
+  const Flag* row = look_up_flag(flag).flag;
+  std::erase_if(settings_, [&](const Setting& setting) { return setting.first == row; });
+  settings_.emplace_back(row, std::move(value));
+}
+
+void OwnCommand::remove(std::string_view flag) {
+  std::erase_if(settings_, [&](const Setting& setting) { return setting.first->name == flag; });
+}
+
+std::optional<std::string> OwnCommand::value(std::string_view flag) const {
+  for (const auto& [row, value] : settings_) {
+    if (row->name == flag) return value;
+  }
+  return std::nullopt;
+}
+
+bool OwnCommand::trains() const {
+  const std::string mode = value("mode").value_or("train_and_eval");
+  return mode == "train" || mode == "train_and_eval";
+}
+
+std::string OwnCommand::line(const ShellCommand& typed, bool expands) const {
+  constexpr size_t kColumns = 100;
+  std::string text;
+  size_t column = 0;
+  const auto add = [&](const std::string& part) {
+    if (column > 0 && column + 1 + part.size() + 2 > kColumns) {
+      text += " \\\n  ";
+      column = 2;
+    } else if (column > 0) {
+      text += ' ';
+      ++column;
+    }
+    text += part;
+    column += part.size();
+  };
+  for (const std::string& setting : typed.environment) {
+    const size_t value = setting.find('=') + 1;
+    add(setting.substr(0, value) +
+        (value == setting.size() ? "" : shell_quoted(setting.substr(value), expands)));
+  }
+  add("berth");
+  for (const Setting& setting : settings_) add(flag_text(setting, expands));
+  if (!typed.redirections.empty()) add(typed.redirections);
+  return text + '\n';
+}
+
+std::string flag_text(const OwnCommand::Setting& setting, bool expands) {
+  const auto& [flag, value] = setting;
+  const std::string name = "--" + flag->name;
+  if (flag->value.is_switch && is_switch_word(value)) {
+    return parse_switch(value) ? name : "--no-" + flag->name;
+  }
+  const bool is_joined = flag->value.is_switch || value.starts_with("--");
+  return name + (is_joined ? "=" : " ") + shell_quoted(value, expands);
+}
+
+}  // namespace berth

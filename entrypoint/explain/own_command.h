@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "entrypoint/explain/shell_text.h"
+#include "entrypoint/flags/flag_table.h"
+
+namespace berth {
+
+// A command line of berth: its flags by their canonical names, each once, in the order of their
+// last mention.
+class OwnCommand {
+ public:
+  using Setting = std::pair<const Flag*, std::string>;
+
+  void set(std::string_view flag, std::string value);  // of a switch: "true" or "false"
+  bool has(std::string_view flag) const { return value(flag).has_value(); }
+  std::optional<std::string> value(std::string_view flag) const;
+  void remove(std::string_view flag);
+  // Whether it trains, as it does without --mode.
+  bool trains() const;
+  const std::vector<Setting>& settings() const { return settings_; }
+
+  // The line as someone types it, cut by backslashes into lines of at most 100 columns, with the
+  // environment and the redirections of `typed`. `expands` as in shell_quoted().
+  std::string line(const ShellCommand& typed, bool expands) const;
+
+ private:
+  std::vector<Setting> settings_;
+};
+
+// "--batch-size 32", "--recompute", "--no-do-lower-case".
+std::string flag_text(const OwnCommand::Setting& setting, bool expands);
+
+}  // namespace berth

@@ -1,0 +1,139 @@
+#include "entrypoint/explain/explain.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "entrypoint/explain/shell_text.h"
+#include "entrypoint/flags/flags.h"
+#include "tests/support/throws_code.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+Explanation explained(const std::vector<std::string>& words) { return explain(words); }
+
+// A command line of the documentation of another program, and what is expected of it.
+struct PeerCommand {
+  std::string name, command, explanation;
+  bool succeeds = false;
+};
+
+std::vector<PeerCommand> peer_commands() {
+  std::ifstream file(BERTH_TESTDATA "/peer_commands.txt");
+  std::vector<PeerCommand> all;
+  std::string* part = nullptr;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("### ")) {
+      all.emplace_back().name = line.substr(4);
+      part = &all.back().command;
+    } else if (line.starts_with("--- ")) {
+      all.back().succeeds = line == "--- 0";
+      part = &all.back().explanation;
+    } else if (part != nullptr) {
+      *part += line + '\n';
+    }
+  }
+  for (PeerCommand& command : all) {  // the blank line before the next one
+    while (command.explanation.ends_with("\n\n")) command.explanation.pop_back();
+  }
+  return all;
+}
+
+TEST(Explain, CommandsOfOtherProgramsDocumentation) {
+  const std::vector<PeerCommand> commands = peer_commands();
+  ASSERT_GE(commands.size(), 40u);
+  for (const PeerCommand& command : commands) {
+    const Explanation explanation = explained({command.command});
+    EXPECT_EQ(explanation.text, command.explanation) << command.name;
+    EXPECT_EQ(explanation.refused.empty(), command.succeeds) << command.name;
+  }
+}
+
+// What is printed as the line that does the same must be one that berth accepts.
+TEST(Explain, ItsLinesParse) {
+  size_t parsed = 0;
+  for (const PeerCommand& command : peer_commands()) {
+    if (!command.succeeds) continue;
+    const std::string& text = command.explanation;
+    for (const ShellCommand& line : shell_commands(text.substr(0, text.find("\n\n") + 1))) {
+      ASSERT_EQ(line.words[0], "berth") << command.name;
+      std::vector<const char*> arguments;
+      for (const std::string& word : line.words) arguments.push_back(word.c_str());
+      arguments.erase(arguments.begin());
+      if (text.find('$') != std::string::npos) continue;  // a shell has yet to fill it in
+      EXPECT_NO_THROW(parse_flags(arguments, Platform())) << command.name;
+      ++parsed;
+    }
+  }
+  EXPECT_GE(parsed, 25u);
+}
+
+TEST(Explain, WordsAndTextAreTheSame) {
+  const Explanation text =
+      explained({"python run_glue.py --train_file t.csv --output_dir 'a b' --do_train"});
+  EXPECT_EQ(text.text, explained({"python", "run_glue.py", "--train_file", "t.csv", "--output_dir",
+                                  "a b", "--do_train"})
+                           .text);
+  EXPECT_THAT(text.text, HasSubstr("--job-dir 'a b'"));
+  EXPECT_THAT(text.refused, IsEmpty());
+}
+
+TEST(Explain, VariablesAreLeftToTheShell) {
+  const std::string line = "python run_glue.py --train_file $T --output_dir out --learning_rate $R";
+  EXPECT_THAT(explained({line}).text, HasSubstr("--learning-rate \"$R\""));
+  EXPECT_THAT(explained({line}).refused, IsEmpty());
+  // Among words, the shell has replaced them, and "$R" is what was meant.
+  EXPECT_THAT(explained({"run_glue.py", "--learning_rate", "$R"}).refused,
+              ElementsAre("--learning-rate"));
+}
+
+TEST(Explain, WhatStandsInTheWayIsTold) {
+  const Explanation unknown = explained({"run_glue.py --langauge de --epochs=0 --train_file t x"});
+  EXPECT_THAT(unknown.refused, ElementsAre("--langauge", "x", "--epochs"));
+  EXPECT_THAT(explained({"train.py --do_train"}).text, HasSubstr("train.py is unknown here"));
+  EXPECT_THAT(explained({"run_glue.py --do_train"}).text,
+              HasSubstr("this line is refused: --train-data-file is missing"));
+  EXPECT_THAT(explained({"run_glue.py --epochs"}).text, HasSubstr("the flag needs a value"));
+}
+
+TEST(Explain, SecretsAreNotRepeated) {
+  EXPECT_THAT(explained({"run_glue.py --hub_token hf_secret --token=hf_secret --push_to_hub"}).text,
+              Not(HasSubstr("hf_secret")));
+}
+
+TEST(Explain, SeveralCommandsAreExplainedInTurn) {
+  const Explanation both = explained(
+      {"pip install transformers\ncd examples; run_glue.py --task_name rte --output_dir a\n"
+       "run_ner.py --train_file t --output_dir b"});
+  EXPECT_THAT(both.text, StartsWith("berth --task rte"));
+  EXPECT_THAT(both.text, HasSubstr("\n\nberth --train-data-file t"));
+}
+
+TEST(Explain, TheDefaultBatchCountsMicroBatchesToo) {
+  EXPECT_THAT(explained({"run_glue.py --train_file t --output_dir o "
+                         "--gradient_accumulation_steps 4"})
+                  .text,
+              HasSubstr("--batch-size 32"));
+  EXPECT_THAT(explained({"torchrun --nproc_per_node 2 --nnodes 2 run_glue.py --train_file t "
+                         "--output_dir o"})
+                  .text,
+              HasSubstr("--batch-size 32"));
+}
+
+TEST(Explain, NothingToExplainIsAnError) {
+  EXPECT_THAT([] { explained({}); }, ThrowsCode(Code::kUsage, "no training script"));
+  EXPECT_THAT([] { explained({"ls -l"}); }, ThrowsCode(Code::kUsage, "no training script"));
+  EXPECT_THAT([] { explained({"python run_glue.py 'x"}); }, ThrowsCode(Code::kUsage, "quote"));
+}
+
+}  // namespace
+}  // namespace berth

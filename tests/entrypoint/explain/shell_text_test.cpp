@@ -1,0 +1,70 @@
+#include "entrypoint/explain/shell_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/throws_code.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+
+// The words of the only command.
+std::vector<std::string> words(std::string_view text) {
+  const std::vector<ShellCommand> commands = shell_commands(text);
+  EXPECT_EQ(commands.size(), 1u) << text;
+  return commands.empty() ? std::vector<std::string>() : commands[0].words;
+}
+
+TEST(ShellText, WordsAreCutAsAShellCutsThem) {
+  EXPECT_THAT(words("a  b\tc\n"), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(words(R"(a "b c" 'd "e' f\ g "")"), ElementsAre("a", "b c", "d \"e", "f g", ""));
+  EXPECT_THAT(words(R"(--x="a b"c "d\"e" "f\n")"), ElementsAre("--x=a bc", "d\"e", "f\\n"));
+  EXPECT_THAT(words("a # b\n"), ElementsAre("a"));
+  EXPECT_THAT(words("a#b"), ElementsAre("a#b"));
+}
+
+TEST(ShellText, LinesContinueBehindABackslash) {
+  EXPECT_THAT(words("a \\\n  b \\\r\n  c"), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(words("a \\  \n  b"), ElementsAre("a", "b"));  // blanks that a page added
+  EXPECT_THAT(words("a \\"), ElementsAre("a"));
+}
+
+TEST(ShellText, CommandsEndAtOperators) {
+  EXPECT_EQ(shell_commands("a; b && c || d | e\nf & g").size(), 7u);
+  EXPECT_EQ(shell_commands(" \n;\n").size(), 0u);
+}
+
+TEST(ShellText, VariablesOfTheTextAreReplaced) {
+  EXPECT_THAT(words("export A=x B=y\nC='1 2'\nrun $A/${B} \"$C\" $D '$A' \"${D}\""),
+              ElementsAre("run", "x/y", "1 2", "$D", "$A", "${D}"));
+  EXPECT_THAT(words("run $(cat x y) $"), ElementsAre("run", "$(cat x y)", "$"));
+}
+
+TEST(ShellText, WhatStandsBesideTheCommandIsKept) {
+  const ShellCommand command = shell_commands("A=1 B= run x 2>&1 > out.txt")[0];
+  EXPECT_THAT(command.environment, ElementsAre("A=1", "B="));
+  EXPECT_THAT(command.words, ElementsAre("run", "x"));
+  EXPECT_EQ(command.redirections, "2>&1 > out.txt");
+}
+
+TEST(ShellText, AnOpenQuoteIsRefused) {
+  for (const char* text : {"a 'b", "a \"b", "\"", "\"\\", "\"$A"}) {
+    EXPECT_THAT([&] { shell_commands(text); }, ThrowsCode(Code::kUsage, "quote")) << text;
+  }
+}
+
+TEST(ShellText, QuotedWordsReadBack) {
+  for (const std::string word :
+       {"", "a", "a b", "a'b", "a\"b", "a$b", "a'$b`c\\d\"", "*.txt", "~/x", "#", "a;b", "\n"}) {
+    EXPECT_THAT(words("x " + shell_quoted(word, false)), ElementsAre("x", word));
+  }
+  EXPECT_EQ(shell_quoted("gs://b/a-1.2,c=d", false), "gs://b/a-1.2,c=d");
+  EXPECT_EQ(shell_quoted("$A/b c", true), "\"$A/b c\"");
+  EXPECT_EQ(shell_quoted("~/runs", true), "~/runs");
+  EXPECT_EQ(shell_quoted("~/runs", false), "'~/runs'");
+}
+
+}  // namespace
+}  // namespace berth
