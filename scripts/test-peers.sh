@@ -8,6 +8,7 @@
 #   PEFT                          adapters
 #   TensorBoard                   event files
 #   google-cloud-storage          objects
+#   huggingface_hub               the cache of models from the hub
 #   TensorFlow and Model Garden   checkpoints
 # The script needs PyPI. The tests in CI compare with recorded values instead.
 #
@@ -54,6 +55,10 @@ if [ -d "$data" ]; then
 else
   echo "SKIPPED: no data folder at $data"
 fi
+
+echo "== the cache of the Hugging Face hub"
+build/peers/bin/pip install --quiet huggingface_hub
+build/peers/bin/python tests/peers/check_hub.py build/release/berth
 
 echo "== Parquet files of four writers"
 build/peers/bin/pip install --quiet pyarrow polars fastparquet

@@ -8,6 +8,7 @@
 #include "storage/cached_storage.h"
 #include "storage/google/gcs_storage.h"
 #include "storage/http/http_storage.h"
+#include "storage/hub/hub_storage.h"
 #include "storage/local_storage.h"
 #include "storage/retrying_storage.h"
 
@@ -56,6 +57,10 @@ class StorageByScheme final : public Storage {
       if (!google_) make_google();
       return *google_;
     }
+    if (uri.scheme() == "hf") {
+      if (!hub_) hub_ = make_hub_storage(*http_client_, *local_, options_.hub, options_.retry);
+      return *hub_;
+    }
     if (!http_) {
       TransferOptions one =
           options_.transfer;  // a single request per file is kinder to other people's servers
@@ -96,7 +101,7 @@ class StorageByScheme final : public Storage {
   std::mutex mutex_;  // guards the creation of the members below
   std::unique_ptr<HttpClient> http_client_;
   std::unique_ptr<Credentials> credentials_;
-  std::unique_ptr<Storage> google_, http_;
+  std::unique_ptr<Storage> google_, hub_, http_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "storage/google/credentials.h"
 #include "storage/http/http_client.h"
+#include "storage/hub/hub_requests.h"
 #include "storage/retry.h"
 #include "storage/storage.h"
 #include "storage/verified_storage.h"
@@ -18,15 +19,16 @@ struct StorageOptions {
   bool anonymous = false;       // read public objects without credentials
   std::string cache_dir{};      // local directory for copies of remote objects; empty: no cache
   CredentialOptions credentials{};
+  HubOptions hub{};
   RetryOptions retry{};
   HttpClientOptions http{};
   TransferOptions transfer{.joins_parts = true};  // joins_parts applies to Cloud Storage only
 };
 
 // Returns the program's storage. Each call goes to the implementation for the URI's scheme (file,
-// gs, http, https), which is created at first use. Remote calls are retried and verified, and
-// cached if there is a cache_dir. Paths may lead into archives. Throws kUsage for a malformed
-// endpoint.
+// gs, hf, http, https), which is created at first use. Remote calls are retried and verified, and
+// cached if there is a cache_dir; those to the hub have a cache of their own. Paths may lead into
+// archives. Throws kUsage for a malformed endpoint.
 std::unique_ptr<Storage> open_storage(const StorageOptions& options = {});
 
 }  // namespace berth

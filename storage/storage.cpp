@@ -8,7 +8,7 @@
 namespace berth {
 namespace {
 
-constexpr std::string_view kSchemes[] = {"file", "gs", "http", "https"};
+constexpr std::string_view kSchemes[] = {"file", "gs", "hf", "http", "https"};
 
 bool is_known(std::string_view scheme) {
   return std::find(std::begin(kSchemes), std::end(kSchemes), scheme) != std::end(kSchemes);
@@ -27,6 +27,26 @@ std::string scheme_of(std::string_view text) {
     if (!letter && !(later && &c != scheme.data())) return "";
   }
   return scheme;
+}
+
+// How an address of the scheme goes on after "://".
+struct HostKind {
+  const char *name, *example;
+};
+HostKind host_kind(std::string_view scheme) {
+  if (scheme == "gs") return {"bucket", "bucket/object"};
+  if (scheme == "hf") return {"repository", "organisation/name"};
+  return {"host", "host/path"};
+}
+
+// Adds "@main" to a repository that has no organisation and no revision. Without it, a path that is
+// appended later would read as the name after an organisation.
+void complete_hub_name(std::string& host, std::string& path) {
+  while (path.ends_with('/')) path.pop_back();
+  const bool is_dataset = host == "datasets";
+  std::string& name = is_dataset ? path : host;
+  const bool is_alone = is_dataset ? path.find('/') == path.npos : path.empty();
+  if (is_alone && !name.empty() && name.find('@') == name.npos) name += "@main";
 }
 
 }  // namespace
@@ -49,7 +69,7 @@ Uri Uri::parse(std::string_view text) {
   }
   if (!is_known(scheme)) {
     throw Error(Code::kUsage, cat("the scheme ", quoted(scheme), " is not known"), quoted(text),
-                "use a local path, file:///, gs:// or https://");
+                "use a local path, file:///, gs://, hf:// or https://");
   }
   const std::string_view rest = text.substr(scheme.size() + 3);
   const size_t slash = std::min(rest.find('/'), rest.size());
@@ -70,11 +90,12 @@ Uri Uri::parse(std::string_view text) {
     return uri;
   }
   if (uri.host_.empty()) {
-    throw Error(Code::kUsage, scheme == "gs" ? "no bucket" : "no host",
+    throw Error(Code::kUsage, cat("no ", host_kind(scheme).name),
                 quoted(uri.user_info_.empty() ? text : uri.to_string()),
-                cat("write ", scheme, scheme == "gs" ? "://bucket/object" : "://host/path"));
+                cat("write ", scheme, "://", host_kind(scheme).example));
   }
   if (slash < rest.size()) uri.path_ = rest.substr(slash + 1);
+  if (scheme == "hf") complete_hub_name(uri.host_, uri.path_);
   return uri;
 }
 

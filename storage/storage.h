@@ -12,9 +12,9 @@
 
 namespace berth {
 
-// Where an object is stored: "gs://bucket/a/b", a web address, or a local path ("a/b", "/a/b",
-// "file:///a/b"). Local paths are not interpreted; "/gcs/bucket/a" is one as well. A plain value:
-// nothing checks whether the object exists.
+// Where an object is stored: "gs://bucket/a/b", "hf://org/name/a" (storage/hub/hub_path.h), a web
+// address, or a local path ("a/b", "/a/b", "file:///a/b"). Local paths are not interpreted;
+// "/gcs/bucket/a" is one as well. A plain value: nothing checks whether the object exists.
 class Uri {
  public:
   Uri() = default;
@@ -22,8 +22,10 @@ class Uri {
   // Throws kUsage on an empty text, an unknown scheme, or a missing bucket or host.
   static Uri parse(std::string_view text);
 
-  const std::string& scheme() const { return scheme_; }  // "file", "gs", "http", "https"
-  const std::string& host() const { return host_; }  // bucket, or host with port; empty for files
+  const std::string& scheme() const { return scheme_; }  // "file", "gs", "hf", "http", "https"
+  const std::string& host() const {
+    return host_;
+  }  // bucket, host with port, or what follows hf://; empty for files
   const std::string& path() const { return path_; }  // local path or object name
   bool is_local() const { return scheme_ == "file"; }
 

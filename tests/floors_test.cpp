@@ -26,7 +26,8 @@ const std::vector<Floor> kFloors = {
     {"storage/base", {}},
     {"storage/http", {"storage/base", "storage/storage.h"}},
     {"storage/google", {"storage/base", "storage/http", "storage/storage.h"}},
-    {"storage", {"storage/base", "storage/http", "storage/google"}},
+    {"storage/hub", {"storage/base", "storage/http", "storage/google/local_text.h", "storage"}},
+    {"storage", {"storage/base", "storage/http", "storage/google", "storage/hub"}},
     {"storage/formats", {"storage/base"}},
     {"trainer/text", {"storage/base"}},
     {"trainer/corpus", {"storage/base", "trainer/text"}},
@@ -85,7 +86,7 @@ const std::vector<Library> kLibraries = {
     {"cxxopts", {"entrypoint/flags/flags.cpp"}},
     {"lz4.h", {kBlockCodec}},
     {"lz4frame.h", {kBlockCodec}},
-    {"openssl/", {"storage/google/jwt.cpp"}},
+    {"openssl/", {"storage/google/jwt.cpp", "storage/hub/content_hash.cpp"}},
     {"pjrt_c_api.h", {"trainer/xla/pjrt/"}},
     {"utf8proc", {"trainer/text/unicode.cpp"}},
     {"zlib.h", {"storage/gzip_", kBlockCodec}},  // gzip_source.cpp, gzip_writer.cpp

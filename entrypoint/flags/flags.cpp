@@ -197,6 +197,7 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
   command_line.device.environment = platform.accelerators;
   command_line.storage.credentials = platform.credentials;
   command_line.storage.emulator_host = platform.emulator_host;
+  command_line.storage.hub = platform.hub;
   settle_device(command_line);
   if (!command_line.version && !command_line.help_markdown) check_settings(command_line);
   return command_line;

@@ -18,7 +18,8 @@ std::vector<Flag> model_flags() {
        {"init-checkpoint", "model-name-or-path", "predict-checkpoint-path"},
        kModel,
        "The model to start from: a directory, archive (.tar.gz, .zip) or file in Hugging Face "
-       "layout, a TensorFlow checkpoint, or the job directory of an earlier job.",
+       "layout, a TensorFlow checkpoint, the job directory of an earlier job, or the name of a "
+       "model on the Hugging Face Hub (bert-base-uncased, org/name@revision).",
        text_value("PATH", model_option(&ModelOptions::model)),
        "the bundled encoder"},
       {"teacher",

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "entrypoint/flags/flag_table.h"
+#include "entrypoint/job/hub_model.h"
 #include "entrypoint/platform/bundled_model.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
@@ -114,6 +115,9 @@ ResolvedJob resolve_settings(Storage& storage, const CommandLine& asked) {
   if (asked.parent_process > 0) settings.training.keeps_weights = false;
   const bool needs_model = mode != Mode::kPrepare;
   if (needs_model && settings.model.model.empty()) settings.model.model = default_model(settings);
+  for (std::string* model : {&settings.model.model, &settings.distillation.teacher}) {
+    *model = local_or_hub_model(storage, *model);
+  }
   DataSources sources = resolve_data(storage, completed, settings);
   return {.settings = std::move(settings), .sources = std::move(sources)};
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "entrypoint/job/hub_model.h"
 #include "entrypoint/job/preflight.h"
 #include "storage/base/counted.h"
 #include "storage/base/error.h"
@@ -69,7 +70,9 @@ void write_as_safetensors(Storage& storage, const Uri& directory, const TensorRe
 
 void run_conversion(Job& job) { convert_model(job.storage, job.command_line.settings); }
 
-void convert_model(Storage& storage, const Settings& settings) {
+void convert_model(Storage& storage, const Settings& asked) {
+  Settings settings = asked;
+  settings.model.model = local_or_hub_model(storage, asked.model.model);
   if (settings.output.export_adapter) {
     throw Error(Code::kUsage, "a finished model has no adapter to export", "--export-adapter",
                 "give the --job-dir of a LoRA job whose checkpoints are still there");

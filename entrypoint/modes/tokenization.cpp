@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "entrypoint/job/hub_model.h"
 #include "entrypoint/job/open_tokenizer.h"
 #include "entrypoint/report/standard_output.h"
 #include "storage/archive.h"
@@ -117,8 +118,9 @@ void print(const Tokenizer& tokenizer, const Input& input, const EncodeOptions& 
 
 void run_tokenization(Job& job) {
   const ToolOptions& tool = job.command_line.tool;
-  const std::unique_ptr<Tokenizer> tokenizer =
-      open_tokenizer(job.storage, job.command_line.settings.model);
+  ModelOptions model = job.command_line.settings.model;
+  model.model = local_or_hub_model(job.storage, model.model);
+  const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(job.storage, model);
   EncodeOptions options(std::numeric_limits<int32_t>::max());
   options.add_special_tokens = tool.add_special_tokens;
   options.with_offsets = true;

@@ -28,6 +28,40 @@ std::string trial_of(const std::string& config) {
   return trial.is_string() ? checked_trial(trial.get<std::string>()) : "";
 }
 
+// Whether huggingface_hub takes a variable's value for "yes".
+bool is_true(const std::string& value) {
+  const std::string lower = lower_ascii(value);
+  return lower == "1" || lower == "on" || lower == "yes" || lower == "true";
+}
+
+// What `text` returns of each variable, with the defaults of the huggingface_hub package.
+template <typename Text>
+HubOptions read_hub(const Text& text) {
+  const auto first_of = [&](std::initializer_list<const char*> names) {
+    std::string found;
+    for (const char* name : names) {
+      if (found.empty()) found = text(name);
+    }
+    return found;
+  };
+  HubOptions hub;
+  if (std::string endpoint = text("HF_ENDPOINT"); !endpoint.empty()) {
+    while (endpoint.ends_with('/')) endpoint.pop_back();
+    hub.endpoint = endpoint;
+  }
+  std::string home = text("HF_HOME");
+  if (home.empty() && !text("XDG_CACHE_HOME").empty())
+    home = text("XDG_CACHE_HOME") + "/huggingface";
+  if (home.empty() && !text("HOME").empty()) home = text("HOME") + "/.cache/huggingface";
+  hub.token = first_of({"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"});
+  hub.token_file = text("HF_TOKEN_PATH");
+  if (hub.token_file.empty() && !home.empty()) hub.token_file = home + "/token";
+  hub.cache_dir = first_of({"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"});
+  if (hub.cache_dir.empty() && !home.empty()) hub.cache_dir = home + "/hub";
+  hub.offline = is_true(first_of({"HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"}));
+  return hub;
+}
+
 }  // namespace
 
 Platform read_platform() {
@@ -60,6 +94,7 @@ Platform read_platform(const Environment& environment) {
                            .xla_flags = text("XLA_FLAGS"),
                            .tpu_flags = text("LIBTPU_INIT_ARGS")};
   platform.emulator_host = text("STORAGE_EMULATOR_HOST");
+  platform.hub = read_hub(text);
   platform.credentials.application_credentials = text("GOOGLE_APPLICATION_CREDENTIALS");
   platform.credentials.gcloud_directory = text("CLOUDSDK_CONFIG");
   if (platform.credentials.gcloud_directory.empty() && !text("HOME").empty()) {

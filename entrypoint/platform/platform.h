@@ -5,6 +5,7 @@
 #include <string>
 
 #include "storage/google/credentials.h"
+#include "storage/hub/hub_requests.h"
 
 namespace berth {
 
@@ -43,6 +44,7 @@ struct Platform {
   // GOOGLE_APPLICATION_CREDENTIALS, CLOUDSDK_CONFIG or HOME, GCE_METADATA_HOST, NO_GCE_CHECK.
   CredentialOptions credentials;
   std::string emulator_host;   // STORAGE_EMULATOR_HOST
+  HubOptions hub;              // HF_ENDPOINT, HF_TOKEN, HF_HOME and others of huggingface_hub
   std::optional<int> columns;  // COLUMNS, where it is a positive number
 };
 

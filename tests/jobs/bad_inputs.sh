@@ -89,7 +89,7 @@ timeout 60 bash -c "PATH=$(dirname "$berth"):\$PATH; $(sed '/^$/,$d' out.txt)" >
 expect 2 'no training script' explain ls
 
 # Models: an absent one gives code 4, a damaged one gives code 3.
-train 4 'no such directory' good.csv --model nosuch
+train 4 'no such folder here' good.csv --model nosuch
 train 4 'no such file' good.csv --model nosuch.tar.gz
 cp "$tiny"/* model/
 head -c 100000 "$tiny/model.safetensors" >model/model.safetensors

@@ -14,6 +14,8 @@ mkdir -p install/bin install/share/berth
 berth=$scratch/install/bin/berth
 ln "$1" "$berth" 2>/dev/null || cp "$1" "$berth"
 cp -r "$tiny" install/share/berth/model
+# Tests ask no hub, and see no cache but their own.
+export HF_HUB_OFFLINE=1 HF_HOME=$scratch/huggingface
 failures=0
 
 fail() {

@@ -354,36 +354,5 @@ TEST_F(FlagsTest, HiddenInstructionSetFlagIsAccepted) {
   EXPECT_EQ(parse({"--instruction-set=avx2"}).forced_instruction_set, "avx2");
 }
 
-TEST(Platform, IsReadOnceFromTheEnvironment) {
-  const Platform platform = read_platform([](const char* name) -> const char* {
-    const std::string_view wanted = name;
-    if (wanted == "AIP_MODEL_DIR") return "gs://b/model/";
-    if (wanted == "COLUMNS") return "132";
-    if (wanted == "XLA_FLAGS") return "--xla_a=1";
-    if (wanted == "LIBTPU_INIT_ARGS") return "--xla_b=2";
-    return nullptr;
-  });
-  EXPECT_EQ(platform.accelerators.xla_flags, "--xla_a=1");
-  EXPECT_EQ(platform.accelerators.tpu_flags, "--xla_b=2");
-  EXPECT_EQ(platform.model_dir, "gs://b/model/");
-  EXPECT_EQ(platform.checkpoint_dir, "");
-  EXPECT_EQ(platform.columns, 132);
-  EXPECT_EQ(read_platform([](const char*) { return "wide"; }).columns, std::nullopt);
-}
-
-TEST(Platform, KnowsATrialByItsNumberOrItsCluster) {
-  const auto trial = [](std::string_view wanted, const char* value) {
-    return read_platform([=](const char* name) { return wanted == name ? value : nullptr; })
-        .tuning.trial;
-  };
-  EXPECT_EQ(trial("CLOUD_ML_TRIAL_ID", "12"), "12");
-  EXPECT_EQ(trial("TF_CONFIG", R"({"task": {"type": "chief", "trial": "3"}})"), "3");
-  EXPECT_EQ(trial("CLUSTER_SPEC", R"({"task": {"trial": 4}})"), "4");
-  EXPECT_EQ(trial("TF_CONFIG", R"({"task": []})"), "");
-  EXPECT_EQ(trial("TF_CONFIG", "{"), "");
-  EXPECT_EQ(trial("CLOUD_ML_TRIAL_ID", "../x"), "");
-  EXPECT_EQ(trial("CLOUD_ML_HP_METRIC_FILE", "1"), "");
-}
-
 }  // namespace
 }  // namespace berth

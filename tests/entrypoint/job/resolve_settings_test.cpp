@@ -39,8 +39,8 @@ class ResolveSettingsTest : public testing::Test {
 
 TEST_F(ResolveSettingsTest, TrainingKeepsTheModelThatWasNamed) {
   const ResolvedJob job =
-      resolve({"--train-data-file", "a.csv", "--job-dir", "job", "--model", "m"});
-  EXPECT_EQ(job.settings.model.model, "m");
+      resolve({"--train-data-file", "a.csv", "--job-dir", "job", "--model", "./m"});
+  EXPECT_EQ(job.settings.model.model, "./m");
   EXPECT_EQ(job.sources.train.path, "a.csv");
 }
 
@@ -101,8 +101,8 @@ TEST_F(ResolveSettingsTest, AFlagBeatsTheEarlierJob) {
 
 TEST_F(ResolveSettingsTest, AnotherModelThanTheJobsIsKept) {
   const ResolvedJob job = resolve({"--mode", "eval", "--eval-data-file", "a.csv", "--job-dir",
-                                   finished_job(), "--model", "other"});
-  EXPECT_EQ(job.settings.model.model, "other");
+                                   finished_job(), "--model", "./other"});
+  EXPECT_EQ(job.settings.model.model, "./other");
   EXPECT_EQ(job.settings.data.max_seq_length, DataOptions().max_seq_length);
 }
 

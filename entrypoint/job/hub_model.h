@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "storage/storage.h"
+
+namespace berth {
+
+// What a flag like --model names. Returns `name` where it is an address, where something local has
+// that name, and where the hub has no names of this form. Otherwise the hub is asked, and the
+// model's hf:// URI is returned. Throws kNotFound, saying that neither exists, if the hub does not
+// have the model or cannot be asked; it may be a wrong path, so it is no reason to try again.
+std::string local_or_hub_model(Storage& storage, const std::string& name);
+
+}  // namespace berth
