@@ -29,7 +29,7 @@ std::vector<Flag> file_flags() {
        kData,
        "The rows to train on: a pandas pickle, Parquet, Arrow, CSV, TSV, JSONL, CoNLL, SQuAD JSON "
        "or TFRecord file, which may be compressed (.gz, .bz2, .xz, .zst). A pattern or a directory "
-       "names several files.",
+       "names several files, and a folder of Hugging Face's datasets the split train.",
        text_value("FILE", data_option(&DataOptions::train_data_file))},
       {"eval-data-file",
        {"eval-data-path", "validation-file"},

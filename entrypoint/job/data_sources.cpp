@@ -5,12 +5,14 @@
 
 #include "entrypoint/flags/data_files.h"
 #include "storage/archive.h"
+#include "storage/archived_storage.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/formats/tfrecord.h"
 #include "storage/whole_file.h"
+#include "trainer/loop/split_folder.h"
 #include "trainer/tasks/glue.h"
 #include "trainer/text/tokenizer_checksum.h"
 
@@ -117,6 +119,26 @@ void complete_evaluation(const DataOptions& data, TrainingOptions& training) {
   training.eval_batch_size = std::max<int64_t>(1, share / data.max_seq_length);
 }
 
+// Of a folder of Hugging Face's datasets, the train split trains and another one evaluates.
+void use_splits(Storage& storage, const CommandLine& command_line, Settings& settings,
+                DataSources& sources) {
+  DataOptions& data = settings.data;
+  const bool reads_both = settings.mode == Mode::kTrainAndEval || settings.mode == Mode::kPrepare;
+  if (data.train_data_file.empty()) return;
+  const Uri uri = Uri::parse(data.train_data_file);
+  if (find_archive(storage, uri)) return;  // what it holds is known only once it is fetched
+  const auto folder = find_split_folder(storage, uri);
+  if (!folder) return;
+  const bool has_mismatched = split_for(folder->splits, "eval_mm").has_value();
+  if (!sources.labels.empty() && has_mismatched) sources.mismatched.path = data.train_data_file;
+  sources.labels.clear();  // its classes have names of their own, in the benchmark's order
+  if (!reads_both || !data.eval_data_file.empty() || command_line.gives("validation-split")) return;
+  const auto split = split_for(folder->splits, "eval");
+  if (!split || split == split_for(folder->splits, "train")) return;
+  data.eval_data_file = data.train_data_file;
+  log_info(cat("evaluates on the split ", *split, " of ", data.train_data_file));
+}
+
 }  // namespace
 
 DataSources resolve_data(Storage& storage, const CommandLine& command_line, Settings& settings) {
@@ -132,6 +154,9 @@ DataSources resolve_data(Storage& storage, const CommandLine& command_line, Sett
   if (glue != nullptr) {
     sources.labels = glue->labels;
     sources.metric = glue->metric;
+  }
+  if (glue == nullptr || data.data_dir.empty()) {
+    use_splits(storage, command_line, settings, sources);
   }
   std::vector<std::string> record_labels;
   if (!data.input_meta_data_path.empty()) {
@@ -173,6 +198,10 @@ DataSources resolve_data(Storage& storage, const CommandLine& command_line, Sett
   if (glue != nullptr && !glue->eval_mismatched.empty() && !data.data_dir.empty()) {
     const Uri file = Uri::parse(data.data_dir) / std::string(glue->eval_mismatched);
     sources.mismatched = request("eval_mm", file.to_string(), LabelNeed::kRequired);
+  }
+  if (!sources.mismatched.path.empty() && sources.mismatched.role.empty()) {
+    const std::string path = sources.mismatched.path;
+    sources.mismatched = request("eval_mm", path, LabelNeed::kRequired);
   }
   return sources;
 }

@@ -24,8 +24,10 @@ bool is_in_archive(Storage& storage, const Uri& uri) {
   return find_archive(storage, uri).has_value();
 }
 
-void check_table(Storage& storage, const Uri& uri) {
-  if (!is_in_archive(storage, uri)) table_files(storage, uri.to_string());
+auto check_table(const char* role) {
+  return [role](Storage& storage, const Uri& uri) {
+    if (!is_in_archive(storage, uri)) table_files(storage, uri.to_string(), role);
+  };
 }
 
 void check_file(Storage& storage, const Uri& uri) {
@@ -102,16 +104,16 @@ void preflight(Storage& storage, const Settings& settings) {
   const DataOptions& data = settings.data;
   const OutputOptions& output = settings.output;
   Checks checks(storage);
-  if (trains || prepares) checks.add("train-data-file", data.train_data_file, check_table);
+  if (trains || prepares) checks.add("train-data-file", data.train_data_file, check_table("train"));
   if (settings.mode == Mode::kTrainAndEval || settings.mode == Mode::kEval || prepares) {
-    checks.add("eval-data-file", data.eval_data_file, check_table);
+    checks.add("eval-data-file", data.eval_data_file, check_table("eval"));
   }
   if (settings.mode == Mode::kPredict || prepares) {
-    checks.add("predict-data-file", data.predict_data_file, check_table);
+    checks.add("predict-data-file", data.predict_data_file, check_table("predict"));
   }
   if (!settings.probes.files.empty()) {
     for (const ProbeFile& probe : parse_probes(settings.probes.files)) {
-      checks.add("probe", probe.file, check_table);
+      checks.add("probe", probe.file, check_table("eval"));
     }
   }
   checks.add("input-meta-data-path", data.input_meta_data_path, check_file);

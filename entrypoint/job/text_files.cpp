@@ -12,6 +12,7 @@
 #include "trainer/data/cell_text.h"
 #include "trainer/data/find_columns.h"
 #include "trainer/loop/plain_records.h"
+#include "trainer/loop/split_folder.h"
 #include "trainer/loop/tfds_folder.h"
 
 namespace berth {
@@ -43,7 +44,12 @@ TextFiles::TextFiles(Storage& storage, const std::string& path, std::string text
     : storage_(storage),
       text_column_(std::move(text_column)),
       text_pair_column_(std::move(text_pair_column)) {
-  files_ = expand(storage, Uri::parse(path), [](std::string_view name) {
+  const Uri uri = Uri::parse(path);
+  if (const auto folder = find_split_folder(storage, uri)) {
+    files_ = files_for(folder->splits, "train");
+    return;
+  }
+  files_ = expand(storage, uri, [](std::string_view name) {
     const std::string_view plain = without_compression_suffix(name);
     return names_text_lines(plain) || is_table(plain) || names_records(plain);
   });

@@ -8,6 +8,7 @@
 #include "storage/formats/tfrecord.h"
 #include "trainer/data/cell_text.h"
 #include "trainer/data/find_columns.h"
+#include "trainer/loop/split_folder.h"
 
 namespace berth {
 namespace {
@@ -16,6 +17,11 @@ namespace {
 bool holds_texts(std::string_view file_name) {
   const std::string_view name = without_compression_suffix(file_name);
   return is_table(name) || names_text_lines(name);
+}
+
+std::vector<Uri> corpus_files(Storage& storage, const Uri& uri) {
+  const auto folder = find_split_folder(storage, uri);
+  return folder ? files_for(folder->splits, "train") : expand(storage, uri, holds_texts);
 }
 
 // Moves the text out of a cell. Returns false if it is missing.
@@ -34,7 +40,7 @@ bool take_text(Cell& cell, std::string& text) {
 CorpusTexts::CorpusTexts(Storage& storage, const DataOptions& data)
     : storage_(storage),
       data_(data),
-      files_(expand(storage, Uri::parse(data.train_data_file), holds_texts)) {
+      files_(corpus_files(storage, Uri::parse(data.train_data_file))) {
   for (const Uri& file : files_) {
     if (!names_records(without_compression_suffix(file.file_name()))) continue;
     throw Error(Code::kBadData, "holds TFRecords, and a corpus is made of texts", file.to_string(),

@@ -34,6 +34,15 @@ task regression pearson 'id score' pairs.csv
 printf 'sentence1,sentence2,score\nA cat sits,A cat is sitting,\nIt rains,Bread is good,unknown\n' >blank.csv
 cut -d, -f1,2 blank.csv >bare.csv
 unlabelled regression blank.csv bare.csv
+mkdir -p hub/data
+printf 'text,label\nfine,good\nso fine,good\npoor,bad\nso poor,bad\n' >hub/data/train-00000-of-00001.csv
+printf 'text,label\nvery fine,good\n' >hub/data/validation-00000-of-00001.csv
+printf 'text,label\nwell,\n' >hub/data/test-00000-of-00001.csv
+expect 0 finished --train-data-file hub --max-steps 2 --batch-size 2 --job-dir hub_job
+grep -q 'evaluates on the split validation of hub' err.txt || fail "does not say which split evaluates"
+cat out.txt err.txt | grep -q '"train_examples":4,"eval_examples":1,' || fail "trains on more than the split train"
+expect 0 finished --mode predict --predict-data-file hub --job-dir hub_job
+[ "$(wc -l <hub_job/predictions.tsv)" = 2 ] || fail "does not predict the split test"
 printf 'text,rude,kind\nThank you,0,1\nGo away,1,0\nWell,0,0\n' >marks.csv
 task multi_label f1_micro 'id prediction rude kind' marks.csv --label-column rude,kind
 printf 'text,rude,kind\nThank you,-1,-1\nGo away,,\n' >blank.csv

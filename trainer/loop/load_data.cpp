@@ -15,6 +15,7 @@
 #include "trainer/loop/managed_rows.h"
 #include "trainer/loop/peeked_source.h"
 #include "trainer/loop/plain_records.h"
+#include "trainer/loop/split_folder.h"
 #include "trainer/loop/tfds_folder.h"
 
 namespace berth {
@@ -165,8 +166,14 @@ void say_loaded(const LoadedTable& loaded, const std::vector<Uri>& files,
 
 }  // namespace
 
-std::vector<Uri> table_files(Storage& storage, const std::string& path) {
-  return expand(storage, Uri::parse(path), [](std::string_view name) {
+std::vector<Uri> table_files(Storage& storage, const std::string& path, const std::string& role) {
+  const Uri uri = Uri::parse(path);
+  try {
+    if (const auto folder = find_split_folder(storage, uri)) return files_for(folder->splits, role);
+  } catch (const Error& error) {
+    throw error.where().empty() ? error.at(uri.to_string()) : error;
+  }
+  return expand(storage, uri, [](std::string_view name) {
     const std::string_view plain = without_compression_suffix(name);
     // A .txt in a folder of tables is a README or a licence.
     return (is_table(plain) && !is_plain_text(plain)) || names_records(plain) ||
@@ -181,7 +188,7 @@ LoadedTable load_table(Storage& storage, const DataRequest& request) {
                      .name = Uri::parse(request.path).to_string(),
                      .sources = {}};
   TableLoader loader(request.rules);
-  std::vector<Uri> files = table_files(storage, request.path);
+  std::vector<Uri> files = table_files(storage, request.path, request.role);
   const std::optional<TfdsFolder> tfds = tfds_of(storage, files);
   if (tfds) files = split_files(files, request.role);
   all_hold(files, request.path, names_records, "TFRecords");

@@ -35,8 +35,9 @@ struct LoadedTable {
   std::vector<Source> sources;  // the files in the order of their rows
 };
 
-// The files that a data path names. It is expand() for tables, which may be compressed.
-std::vector<Uri> table_files(Storage& storage, const std::string& path);
+// The files that a data path names for a role. It is expand() for tables, which may be compressed,
+// and of a folder of Hugging Face's datasets it is the split for the role (split_folder.h).
+std::vector<Uri> table_files(Storage& storage, const std::string& path, const std::string& role);
 
 // Reads all files of a path as one table, in the order of their names. The suffix of a name says
 // how the file is compressed. Logs what was left out or inferred. Errors name the file.

@@ -10,6 +10,7 @@
 #include "storage/formats/tfrecord.h"
 #include "storage/whole_file.h"
 #include "trainer/loop/parameter_files.h"
+#include "trainer/loop/split_folder.h"
 
 namespace berth {
 namespace {
@@ -60,19 +61,7 @@ std::vector<Uri> split_files(const std::vector<Uri>& files, const std::string& r
       splits[split_of(file)].push_back(file);
     }
   }
-  if (splits.size() == 1) return splits.begin()->second;
-  const std::vector<std::string> wanted = role == "train" ? std::vector<std::string>{"train"}
-                                          : role == "predict"
-                                              ? std::vector<std::string>{"test", "validation"}
-                                              : std::vector<std::string>{"validation", "test"};
-  for (const std::string& split : wanted) {
-    const auto found = splits.find(split);
-    if (found != splits.end()) return found->second;
-  }
-  std::string names;
-  for (const auto& [name, of_split] : splits) names += (names.empty() ? "" : ", ") + name;
-  throw Error(Code::kBadData, "no split " + wanted.front() + "; there is " + names, "",
-              "name one split's files by a pattern");
+  return files_for(splits, role);
 }
 
 }  // namespace berth

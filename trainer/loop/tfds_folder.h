@@ -20,9 +20,8 @@ struct TfdsFolder {
 // Throws kBadData if features.json is damaged.
 std::optional<TfdsFolder> find_tfds_folder(Storage& storage, const Uri& file);
 
-// Of the files of such a folder, returns the records of the split for `role`. The role "train"
-// reads the split train. Other roles read validation, or test if there is no validation. If all
-// records belong to one split, returns all.
+// Of the files of such a folder, returns the records of the split for `role`, as split_for()
+// says.
 std::vector<Uri> split_files(const std::vector<Uri>& files, const std::string& role);
 
 }  // namespace berth

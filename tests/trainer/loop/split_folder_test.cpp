@@ -1,0 +1,125 @@
+#include "trainer/loop/split_folder.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "storage/local_storage.h"
+#include "storage/whole_file.h"
+#include "tests/support/bucket_of_files.h"
+#include "tests/support/scratch_directory.h"
+#include "tests/support/throws_code.h"
+#include "trainer/loop/load_data.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+
+class SplitFolderTest : public testing::Test {
+ protected:
+  void put(const std::string& name, const std::string& text = "text,label\na,b\n") {
+    write_text(*storage_, Uri::parse(scratch_ / name), text);
+  }
+  std::optional<SplitFolder> find(const std::string& path) {
+    return find_split_folder(*storage_, Uri::parse(scratch_ / path));
+  }
+  // The files for a role, relative to the scratch directory.
+  std::vector<std::string> files(const std::string& path, const std::string& role) {
+    std::vector<std::string> names;
+    for (const Uri& file : table_files(*storage_, scratch_ / path, role)) {
+      names.push_back(file.path().substr((scratch_ / "").size()));
+    }
+    return names;
+  }
+  void put_state(const std::string& folder, const std::string& files) {
+    put(folder + "/state.json", R"({"_data_files": [)" + files + R"(], "_split": null})");
+  }
+
+  ScratchDirectory scratch_;
+  std::unique_ptr<Storage> storage_ = make_local_storage();
+};
+
+TEST_F(SplitFolderTest, ASavedDatasetHasTheFilesOfItsStateInTheirOrder) {
+  put_state("one", R"({"filename": "b.arrow"}, {"filename": "a.arrow"})");
+  for (const char* name : {"one/a.arrow", "one/b.arrow", "one/cache-1f.arrow"}) put(name);
+  put("one/dataset_info.json", "{}");
+  EXPECT_THAT(files("one", "train"), ElementsAre("one/b.arrow", "one/a.arrow"));
+  EXPECT_THAT(files("one/", "eval"), ElementsAre("one/b.arrow", "one/a.arrow"));
+}
+
+TEST_F(SplitFolderTest, ASavedDictHasASplitForEachRole) {
+  put("dict/dataset_dict.json", R"({"splits": ["train", "validation", "test"]})");
+  for (const char* split : {"train", "validation", "test"}) {
+    put_state(std::string("dict/") + split, R"({"filename": "data.arrow"})");
+  }
+  EXPECT_THAT(files("dict", "train"), ElementsAre("dict/train/data.arrow"));
+  EXPECT_THAT(files("dict", "eval"), ElementsAre("dict/validation/data.arrow"));
+  EXPECT_THAT(files("dict", "predict"), ElementsAre("dict/test/data.arrow"));
+  EXPECT_THAT(files("dict/test", "eval"), ElementsAre("dict/test/data.arrow"));
+}
+
+TEST_F(SplitFolderTest, ARepositoryOfTheHubHasShardsNamedAfterSplits) {
+  put("hub/README.md");
+  put("hub/dataset_infos.json", "{}");
+  for (const char* name : {"train-00000-of-00002", "train-00001-of-00002", "test-00000-of-00001",
+                           "unsupervised-00000-of-00001"}) {
+    put(std::string("hub/data/") + name + ".csv");
+  }
+  EXPECT_THAT(files("hub", "train"), ElementsAre("hub/data/train-00000-of-00002.csv",
+                                                 "hub/data/train-00001-of-00002.csv"));
+  EXPECT_THAT(files("hub", "eval"), ElementsAre("hub/data/test-00000-of-00001.csv"));
+  EXPECT_THAT(files("hub/data", "predict"), ElementsAre("hub/data/test-00000-of-00001.csv"));
+}
+
+TEST_F(SplitFolderTest, FilesOfABucketAreFoundAlike) {
+  put("bucket/d/data/train-00000-of-00001.csv");
+  put("bucket/d/data/validation-00000-of-00001.csv");
+  BucketOfFiles bucket(*storage_, scratch_.path().string());
+  const auto found = find_split_folder(bucket, Uri::parse("gs://bucket/d"));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(files_for(found->splits, "eval").at(0).to_string(),
+            "gs://bucket/d/data/validation-00000-of-00001.csv");
+}
+
+TEST_F(SplitFolderTest, OtherFoldersAndFilesHaveNoSplits) {
+  put("plain/a.csv");
+  put("plain/part-00000-of-00001.csv");
+  put("other/state.json", R"({"step": 7})");
+  for (const char* path : {"plain", "plain/a.csv", "other", "absent", "plain/*"}) {
+    EXPECT_FALSE(find(path)) << path;
+  }
+  EXPECT_THAT(files("plain", "train"), ElementsAre("plain/a.csv", "plain/part-00000-of-00001.csv"));
+}
+
+TEST_F(SplitFolderTest, SeveralDataSetsAreRefused) {
+  put("glue/mrpc/train-00000-of-00001.csv");
+  put("glue/cola/train-00000-of-00001.csv");
+  EXPECT_THAT([&] { find("glue"); }, ThrowsCode(Code::kBadData, "holds several data sets"));
+  EXPECT_THAT(files("glue/cola", "train"), ElementsAre("glue/cola/train-00000-of-00001.csv"));
+}
+
+TEST_F(SplitFolderTest, AnAbsentSplitIsAnErrorThatNamesTheOthers) {
+  put("hub/test-00000-of-00001.csv");
+  put("hub/validation-00000-of-00001.csv");
+  EXPECT_THAT([&] { files("hub", "train"); },
+              ThrowsCode(Code::kBadData, "no split train; there is test, validation"));
+}
+
+TEST_F(SplitFolderTest, AStateMayNotLeadOutOfItsFolder) {
+  for (const char* name : {"../a.arrow", "/etc/passwd", "..", "", ".hidden"}) {
+    put_state("bad", std::string(R"({"filename": ")") + name + "\"}");
+    EXPECT_THAT([&] { find("bad"); }, ThrowsCode(Code::kBadData, "outside its folder")) << name;
+  }
+  put("bad_dict/dataset_dict.json", R"({"splits": ["../bad"]})");
+  EXPECT_THAT([&] { find("bad_dict"); }, ThrowsCode(Code::kBadData, "outside its folder"));
+}
+
+TEST_F(SplitFolderTest, AFileOfIndicesIsRefused) {
+  put("old/state.json", R"({"_data_files": [{"filename": "dataset.arrow"}],
+                            "_indices_data_files": [{"filename": "indices.arrow"}]})");
+  EXPECT_THAT([&] { find("old"); }, ThrowsCode(Code::kBadData, "file of indices"));
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,176 @@
+#include "trainer/loop/split_folder.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "storage/archive.h"
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/base/text.h"
+#include "storage/formats/row_reader.h"
+#include "storage/glob.h"
+#include "storage/whole_file.h"
+
+namespace berth {
+namespace {
+
+using Splits = std::map<std::string, std::vector<Uri>>;
+
+constexpr std::string_view kStateName = "state.json", kDictName = "dataset_dict.json";
+
+std::vector<std::string> wanted_splits(const std::string& role) {
+  if (role == "train") return {"train"};
+  if (role == "eval_mm") return {"validation_mismatched"};
+  if (role == "predict") return {"test", "test_matched", "validation", "validation_matched"};
+  return {"validation", "validation_matched", "test", "test_matched"};
+}
+
+// The names of the objects below `directory`, relative to it, sorted.
+std::vector<std::string> relative_names(Storage& storage, const Uri& directory) {
+  const size_t prefix = (directory / "x").to_string().size() - 1;
+  std::vector<std::string> names;
+  for (const Stat& stat : storage.list(directory)) names.push_back(stat.name.substr(prefix));
+  return names;
+}
+
+[[noreturn]] void fail_state(const Uri& file, const char* what) {
+  throw Error(Code::kBadData, what, file.to_string(), "save the data set again");
+}
+
+Json read_object(Storage& storage, const Uri& file) {
+  const std::optional<std::string> text = read_text(storage, file);
+  const Json object = text ? parse_json(*text) : Json();
+  return object.is_object() ? object : Json::object();
+}
+
+// The files that the state.json of `folder` lists; empty: it is another program's.
+std::vector<Uri> saved_files(Storage& storage, const Uri& folder) {
+  const Uri file = folder / kStateName;
+  const Json state = read_object(storage, file);
+  std::vector<Uri> files;
+  if (!state.value("_data_files", Json()).is_array()) return files;
+  const Json indices = state.value("_indices_data_files", Json());
+  if (indices.is_array() && !indices.empty()) {
+    fail_state(file, "keeps the order of its rows in a file of indices, which berth does not read");
+  }
+  for (const Json& entry : state.at("_data_files")) {
+    const Json name = entry.is_object() ? entry.value("filename", Json()) : Json();
+    if (!name.is_string()) fail_state(file, "lists a file without a name");
+    const auto& text = name.get_ref<const std::string&>();
+    if (text.empty() || text.starts_with('.') || text.find('/') != std::string::npos) {
+      fail_state(file, "lists a file outside its folder");
+    }
+    files.push_back(folder / text);
+  }
+  return files;
+}
+
+Splits saved_splits(Storage& storage, const Uri& folder) {
+  const Uri file = folder / kDictName;
+  const Json names = read_object(storage, file).value("splits", Json());
+  if (!names.is_array()) fail_state(file, "does not list its splits");
+  Splits splits;
+  for (const Json& name : names) {
+    if (!name.is_string()) fail_state(file, "lists a split without a name");
+    const auto& text = name.get_ref<const std::string&>();
+    if (text.empty() || text.starts_with('.') || text.find('/') != std::string::npos) {
+      fail_state(file, "lists a split outside its folder");
+    }
+    splits[text] = saved_files(storage, folder / text);
+    if (splits[text].empty()) fail_state(folder / text, "is a split without rows");
+  }
+  return splits;
+}
+
+bool is_all_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// "train" for "train-00000-of-00002.parquet", and "" for a name of another form.
+std::string sharded_split(std::string_view file_name) {
+  if (!is_table(without_compression_suffix(file_name))) return "";
+  const std::string_view stem = file_name.substr(0, file_name.find('.'));
+  const size_t of = stem.rfind("-of-");
+  if (of == std::string_view::npos || !is_all_digits(stem.substr(of + 4))) return "";
+  const size_t dash = stem.rfind('-', of - 1);
+  if (of == 0 || dash == std::string_view::npos) return "";
+  if (!is_all_digits(stem.substr(dash + 1, of - dash - 1))) return "";
+  return std::string(stem.substr(0, dash));
+}
+
+// The splits of a repository of the hub: the one folder below `folder` that has some.
+std::optional<SplitFolder> hub_splits(const std::vector<std::string>& names, const Uri& folder) {
+  std::map<std::string, Splits> by_directory;
+  for (const std::string& name : names) {
+    if (name.starts_with('.') || name.find("/.") != std::string::npos) continue;
+    const size_t slash = name.rfind('/') + 1;  // 0 without a slash
+    const std::string split = sharded_split(std::string_view(name).substr(slash));
+    if (!split.empty()) by_directory[name.substr(0, slash)][split].push_back(folder / name);
+  }
+  std::erase_if(by_directory, [](const auto& entry) {
+    const Splits& splits = entry.second;
+    return splits.count("train") + splits.count("validation") + splits.count("test") == 0;
+  });
+  if (by_directory.empty()) return std::nullopt;
+  if (by_directory.size() == 1) return SplitFolder{std::move(by_directory.begin()->second)};
+  std::string directories;
+  for (const auto& [directory, splits] : by_directory) {
+    directories += (directories.empty() ? "" : ", ") + (folder / directory).to_string();
+  }
+  throw Error(Code::kBadData, "holds several data sets: " + directories, folder.to_string(),
+              "name one of them");
+}
+
+// Where `name` lies at the top: "", or "x/" where everything lies in the folder x, as in an
+// archive.
+std::optional<std::string> place_of(std::string_view name, const std::vector<std::string>& names) {
+  if (std::binary_search(names.begin(), names.end(), name)) return "";
+  if (names.empty() || names.front().find('/') == std::string::npos) return std::nullopt;
+  const std::string top = names.front().substr(0, names.front().find('/') + 1);
+  const bool is_in_top = names.back().starts_with(top) &&
+                         std::binary_search(names.begin(), names.end(), top + std::string(name));
+  return is_in_top ? std::optional(top) : std::nullopt;
+}
+
+Uri below(const Uri& uri, std::string_view place) {
+  return place.empty() ? uri : uri / place.substr(0, place.size() - 1);
+}
+
+}  // namespace
+
+std::optional<SplitFolder> find_split_folder(Storage& storage, const Uri& uri) {
+  if (uri.scheme().starts_with("http")) return std::nullopt;
+  const bool names_archive = is_archive(uri.file_name());
+  const bool names_file = is_table(without_compression_suffix(uri.file_name())) && !names_archive;
+  if (names_file || has_wildcards(uri.path())) return std::nullopt;
+  if (!names_archive && !uri.path().ends_with('/') && storage.stat(uri)) return std::nullopt;
+  const std::vector<std::string> names = relative_names(storage, uri);
+  if (const auto place = place_of(kDictName, names)) {
+    return SplitFolder{saved_splits(storage, below(uri, *place))};
+  }
+  if (const auto place = place_of(kStateName, names)) {
+    const Uri folder = below(uri, *place);
+    std::vector<Uri> files = saved_files(storage, folder);
+    if (!files.empty()) return SplitFolder{{{"all", std::move(files)}}};
+  }
+  return hub_splits(names, uri);
+}
+
+std::optional<std::string> split_for(const Splits& splits, const std::string& role) {
+  for (const std::string& name : wanted_splits(role)) {
+    if (splits.contains(name)) return name;
+  }
+  if (splits.size() == 1 && role != "eval_mm") return splits.begin()->first;
+  return std::nullopt;
+}
+
+const std::vector<Uri>& files_for(const Splits& splits, const std::string& role) {
+  if (const auto name = split_for(splits, role)) return splits.at(*name);
+  std::string names;
+  for (const auto& [name, files] : splits) names += (names.empty() ? "" : ", ") + name;
+  throw Error(Code::kBadData, "no split " + wanted_splits(role).front() + "; there is " + names, "",
+              "name one split's files by a pattern");
+}
+
+}  // namespace berth

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/storage.h"
+
+namespace berth {
+
+// A folder that Hugging Face's library `datasets` wrote, in one of three forms:
+//
+//   Dataset.save_to_disk():      state.json | data-00000-of-00001.arrow
+//   DatasetDict.save_to_disk():  dataset_dict.json | a folder for each split as above
+//   a repository of the hub:     [data/]train-00000-of-00002.parquet | ...
+//
+// Other files in it, such as cache-*.arrow, are none of its rows.
+struct SplitFolder {
+  std::map<std::string, std::vector<Uri>> splits;  // the files of each in the order of their rows
+};
+
+// Looks for such a folder at `uri`, which may also be an archive of one. Returns nullopt if there
+// is none. Throws kBadData where one is damaged, or where several lie below `uri`.
+std::optional<SplitFolder> find_split_folder(Storage& storage, const Uri& uri);
+
+// The name of the split for a role. The role "train" reads the split train. Others read validation
+// or else test, and "predict" test or else validation; "eval_mm" is MNLI's second evaluation. If
+// there is one split, it is of every role but "eval_mm". Returns nullopt if there is none.
+std::optional<std::string> split_for(const std::map<std::string, std::vector<Uri>>& splits,
+                                     const std::string& role);
+
+// The files of that split. Throws kBadData, naming the splits, if there is none.
+const std::vector<Uri>& files_for(const std::map<std::string, std::vector<Uri>>& splits,
+                                  const std::string& role);
+
+}  // namespace berth
