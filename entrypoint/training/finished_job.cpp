@@ -59,6 +59,16 @@ bool has_model(Storage& storage, const JobDirectory& directory) {
               directory.root().to_string(), "use another --job-dir to train again");
 }
 
+// A finished job that is to become longer goes on from its last checkpoint.
+void require_checkpoint(Storage& storage, const JobDirectory& directory) {
+  if (CheckpointStore(storage, directory.checkpoints(), /*limit=*/0).preferred_step()) return;
+  throw Error(Code::kNotFound,
+              "the job is finished and cannot become longer, because its checkpoints are not there "
+              "any more",
+              directory.root().to_string(),
+              "train its model further in another --job-dir, with --model JOB_DIR/model");
+}
+
 }  // namespace
 
 std::optional<FinishedJob> find_finished_job(Storage& storage, const CommandLine& asked,
@@ -77,6 +87,10 @@ std::optional<FinishedJob> find_finished_job(Storage& storage, const CommandLine
     throw error.at(directory.root().to_string());
   }
   if (!steps) return std::nullopt;
+  if (!has_length_of(*record, {.settings = settings_table(settings)})) {
+    require_checkpoint(storage, directory);
+    return std::nullopt;
+  }
   require_nothing_new(EarlierJob(directory.root(), *record), settings);
   return FinishedJob{.steps = *steps, .has_model = has_model(storage, directory)};
 }

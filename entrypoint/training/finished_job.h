@@ -14,11 +14,12 @@ struct FinishedJob {
   bool has_model = true;  // false: its model was removed, and can be written again
 };
 
-// The job in `directory`, where it is finished; nullopt: it is new or was interrupted. Throws
+// The job in `directory`, where it is finished; nullopt: it is new, was interrupted, or is to
+// become longer. Throws
 // kIncompatible where the directory cannot be used: it belongs to a job with other settings or with
 // several seeds, it was used before and --no-reuse-job-dir was given, or the finished job lacks
-// something that is asked for now. Throws kNotFound where the model and all checkpoints of the
-// finished job were removed.
+// something that is asked for now. Throws kNotFound where the checkpoints of the finished job
+// were removed and its model was, too, or is to be trained further.
 std::optional<FinishedJob> find_finished_job(Storage& storage, const CommandLine& asked,
                                              const JobDirectory& directory);
 

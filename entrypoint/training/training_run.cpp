@@ -119,23 +119,45 @@ void TrainingRun::fill(ParameterTensors& values) {
 }
 
 // Throws kIncompatible if the checkpoints or job.json belong to another job. Writes job.json if
-// there is none.
+// there is none, or if the job has another length now.
 void TrainingRun::settle_record() {
   record_ = make_record(job_, inputs_, engine_->info());
+  const std::optional<std::string> existing = read_text(job_.storage, directory_.record());
   const std::string identity = job_identity(record_);
-  if (!state_.job.empty() && state_.job != identity) {
+  const auto was_written_by = [this](const JobRecord& record) {
+    return state_.job == job_identity(record, IdentityOf::kOneLength);
+  };
+  const bool is_ours = state_.job.empty() || state_.job == identity || was_written_by(record_) ||
+                       (existing && was_written_by(with_length_of(*existing, record_)));
+  if (!is_ours) {
     throw Error(Code::kIncompatible, "the checkpoints belong to another job",
                 directory_.checkpoints().to_string(),
                 "use another --checkpoint-dir, or repeat the command of that job to resume it");
   }
   state_.job = identity;
-  const std::optional<std::string> existing = read_text(job_.storage, directory_.record());
   if (!existing) return write_text(job_.storage, directory_.record(), to_json(record_));
   try {
     check_sources_match(*existing, record_);
   } catch (const Error& error) {
     throw error.at(directory_.root().to_string());
   }
+  if (!has_length_of(*existing, record_)) change_length();
+}
+
+// Records the new number of updates. The old results are removed first: they would say that the job
+// with its new length is finished.
+void TrainingRun::change_length() {
+  const int64_t total = plan_.updates.total_steps;
+  if (total < state_.step) {
+    throw Error(Code::kIncompatible,
+                cat("the job has made ", state_.step, " updates, and is now asked for ", total),
+                directory_.root().to_string(),
+                "give a larger --epochs or --max-steps, or use another --job-dir");
+  }
+  log_info(cat("the job has another length now: ", total, " updates, of which ", state_.step,
+               " are done. The learning rate follows the schedule of the new length"));
+  job_.storage.remove(directory_.metrics());
+  write_text(job_.storage, directory_.record(), to_json(record_));
 }
 
 void TrainingRun::add_observers() {

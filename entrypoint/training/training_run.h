@@ -39,6 +39,7 @@ class TrainingRun {
   TrainingState restore();
   void fill(ParameterTensors& values);  // with what they are before the first update
   void settle_record();
+  void change_length();
   void keep_record();
   void add_observers();
   void begin_probes();

@@ -46,8 +46,10 @@ OrderedJson parse(std::string_view json) {
 }
 
 [[noreturn]] void refuse(const std::string& differences) {
-  throw Error(Code::kIncompatible, "the job directory belongs to another job: " + differences, "",
-              "use another --job-dir, or the same command to go on");
+  throw Error(
+      Code::kIncompatible, "the job directory belongs to another job: " + differences, "",
+      "repeat the job's own command to go on with it, or train its model further in another "
+      "--job-dir, with --model JOB_DIR/model");
 }
 
 OrderedJson source_object(const Source& source) {
@@ -117,21 +119,34 @@ bool heeds_evaluations(const JobRecord& record) {
   return false;
 }
 
+// Settings that say how many updates a job makes. It may be continued with another number.
+constexpr std::array<std::string_view, 2> kLengths = {"epochs", "max-steps"};
+
+bool is_length(std::string_view name) {
+  return std::find(kLengths.begin(), kLengths.end(), name) != kLengths.end();
+}
+
 bool is_free(std::string_view name, const JobRecord& record) {
   if (name == "mode" && holds_rows_out(record)) return false;
   if (name == "eval-steps" && heeds_evaluations(record)) return false;
   return std::find(kFree.begin(), kFree.end(), name) != kFree.end();
 }
 
+std::string setting(const OrderedJson& job, const std::string& name) {
+  const OrderedJson& settings = job.at("settings");
+  return settings.contains(name) && settings[name].is_string() ? settings[name] : "";
+}
+
 }  // namespace
 
-std::string job_identity(const JobRecord& record) {
+std::string job_identity(const JobRecord& record, IdentityOf of) {
   std::string text = cat(record.task, "\n");
   for (const std::string& label : record.labels) text += cat(label, "\n");
   for (const auto& [name, value] : record.settings) {
     if (is_place(name) || is_free(name, record)) continue;
-    const bool is_length = name == "max-seq-length" && record.max_seq_length > 0;
-    text += cat(name, "=", is_length ? std::to_string(record.max_seq_length) : value, "\n");
+    if (is_length(name) && of == IdentityOf::kAnyLength) continue;
+    const bool is_known = name == "max-seq-length" && record.max_seq_length > 0;
+    text += cat(name, "=", is_known ? std::to_string(record.max_seq_length) : value, "\n");
   }
   for (const std::string& source : identities(source_objects(record))) text += source + "\n";
   return crc_text(crc32c(as_bytes(text)));
@@ -155,16 +170,27 @@ std::string to_json(const JobRecord& record) {
 
 void check_settings_match(std::string_view existing_json, const JobRecord& record) {
   const OrderedJson existing = parse(existing_json);
-  const OrderedJson& before = existing["settings"];
   std::string differences;
   for (const auto& [name, value] : record.settings) {
-    if (is_free(name, record)) continue;
-    const std::string old = before.contains(name) && before[name].is_string() ? before[name] : "";
+    if (is_free(name, record) || is_length(name)) continue;
+    const std::string old = setting(existing, name);
     if (old == value) continue;
     differences += (differences.empty() ? "" : ", ") +
                    cat("--", name, " was ", quoted(old), " and is now ", quoted(value));
   }
   if (!differences.empty()) refuse(differences);
+}
+
+JobRecord with_length_of(std::string_view existing_json, JobRecord record) {
+  const OrderedJson existing = parse(existing_json);
+  for (auto& [name, value] : record.settings) {
+    if (is_length(name)) value = setting(existing, name);
+  }
+  return record;
+}
+
+bool has_length_of(std::string_view existing_json, const JobRecord& record) {
+  return with_length_of(existing_json, record).settings == record.settings;
 }
 
 void check_sources_match(std::string_view existing_json, const JobRecord& record) {

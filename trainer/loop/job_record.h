@@ -23,13 +23,21 @@ struct JobRecord {
 std::string to_json(const JobRecord& record);
 
 // A short text that identifies the job of a checkpoint. It depends on the settings and inputs that
-// change the result.
-std::string job_identity(const JobRecord& record);
+// change the result of an update, and not on the number of updates. kOneLength: it depends on that
+// number, too, as in the checkpoints of earlier versions.
+enum class IdentityOf { kAnyLength, kOneLength };
+std::string job_identity(const JobRecord& record, IdentityOf of = IdentityOf::kAnyLength);
 
 // Throws kIncompatible if this job cannot continue the job that left `existing_json`, because
-// settings that change the result differ. The error names each difference. The places to write to,
-// the intervals of saving and logging, the device and the number of threads may differ.
+// settings that change the result differ. The error names each difference. The number of updates,
+// the places to write to, the intervals of saving and logging, the device and the number of threads
+// may differ.
 void check_settings_match(std::string_view existing_json, const JobRecord& record);
+
+// Whether the settings say that this job is as long as the one that left `existing_json`, and
+// `record` as it were if they did. Both throw kIncompatible if that is no job.json.
+bool has_length_of(std::string_view existing_json, const JobRecord& record);
+JobRecord with_length_of(std::string_view existing_json, JobRecord record);
 
 // The same for the bytes of the inputs. Compares the role, size and CRC of each source, but not its
 // place. The files of one table must be in the same order.

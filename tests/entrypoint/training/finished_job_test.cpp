@@ -50,6 +50,16 @@ TEST_F(FinishedJobTest, AnInterruptedJobHasWorkLeft) {
   EXPECT_FALSE(look(command()));
 }
 
+TEST_F(FinishedJobTest, AFinishedJobThatIsToBecomeLongerNeedsItsCheckpoints) {
+  begin(command());
+  finish();
+  EXPECT_THAT(
+      [this] {
+        look(command({"--max-steps", "9"}));
+      },
+      ThrowsCode(Code::kNotFound, "cannot become longer"));
+}
+
 TEST_F(FinishedJobTest, AFinishedJobReportsItsUpdates) {
   begin(command());
   finish();

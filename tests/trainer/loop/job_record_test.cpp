@@ -106,6 +106,34 @@ TEST(JobRecord, EvalStepsMayChangeIfNothingDependsOnEvaluations) {
   }
 }
 
+TEST(JobRecord, TheNumberOfUpdatesMayChange) {
+  JobRecord before = record();
+  before.settings.emplace_back("epochs", "1");
+  before.settings.emplace_back("max-steps", "0");
+  JobRecord now = before;
+  set(now, "epochs", "5");
+  EXPECT_NO_THROW(check_settings_match(to_json(before), now));
+  EXPECT_EQ(job_identity(before), job_identity(now));
+  EXPECT_TRUE(has_length_of(to_json(before), before));
+  EXPECT_FALSE(has_length_of(to_json(before), now));
+  EXPECT_EQ(with_length_of(to_json(before), now).settings, before.settings);
+  set(now, "max-steps", "9");
+  EXPECT_FALSE(has_length_of(to_json(before), now));
+}
+
+// Checkpoints of earlier versions name a job of one length.
+TEST(JobRecord, AnIdentityMayDependOnTheNumberOfUpdates) {
+  JobRecord before = record();
+  before.settings.emplace_back("epochs", "1");
+  JobRecord now = before;
+  set(now, "epochs", "5");
+  const auto identity = [](const JobRecord& job) {
+    return job_identity(job, IdentityOf::kOneLength);
+  };
+  EXPECT_NE(identity(before), identity(now));
+  EXPECT_EQ(identity(before), identity(with_length_of(to_json(before), now)));
+}
+
 TEST(JobRecord, JobsWithDifferentUsedLengthsDiffer) {
   JobRecord one = record(), other = record();
   one.settings.emplace_back("max-seq-length", "128");
