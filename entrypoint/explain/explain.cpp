@@ -41,7 +41,7 @@ class Explainer {
   void explain() {
     note_launch();
     if (script_ != nullptr && !script_->refused.empty()) {
-      remarks_.push_back({script_->name.data(), std::string(script_->refused), true});
+      remarks_.push_back({std::string(script_->name), std::string(script_->refused), true});
       return;
     }
     Translation translation = translate(typed_);
@@ -51,7 +51,6 @@ class Explainer {
     predicts_afterwards_ = translation.predicts_afterwards;
     if (launch_.uses_tpu && !own_.has("device")) own_.set("device", "tpu");
     name_data_files(typed_, predicts_afterwards_, own_, remarks_);
-    explain_model_name(typed_, own_, remarks_);
     if (script_ != nullptr) add_defaults();
     check();
     const OwnCommand second_run = prediction();
@@ -129,7 +128,8 @@ class Explainer {
     if (flag == "batch-size") return !own_.has("token-budget");
     if (flag == "do-lower-case") return own_.has("vocab-file");
     if (flag != "validation-split") return true;
-    return !own_.has("eval-data-file") && own_.value("mode") != "train";
+    const bool has_rows = own_.has("eval-data-file") || typed_.value("dataset_name");
+    return !has_rows && own_.value("mode") != "train";
   }
 
   // Adds the script's defaults where they are not berth's.
@@ -154,6 +154,9 @@ class Explainer {
       remarks_.push_back(
           {"added:",
            cat(added.substr(1), ", which is what ", script_->name, " does without a flag"), false});
+    }
+    if (!script_->note.empty() && own_.trains()) {
+      remarks_.push_back({std::string(script_->name), std::string(script_->note), false});
     }
     if (!script_->doc_stride.empty() && own_.has("doc-stride")) {
       remarks_.push_back({"--doc_stride", std::string(script_->doc_stride), false});

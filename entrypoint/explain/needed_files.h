@@ -7,12 +7,10 @@
 
 namespace berth {
 
-// Other programs download data sets and models by their names. Names files in `own` for those that
-// `typed` asks for and that no flag names, and says in `remarks` how to make them. Removes the
-// remarks that refuse the names.
+// Other programs download data sets by their names. If `typed` asks for one, and no flag names
+// files, names the folder in `own` that `datasets` would write of it, and says in `remarks` how.
+// Removes the remarks that refuse the name.
 void name_data_files(const TypedCommand& typed, bool predicts_afterwards, OwnCommand& own,
                      std::vector<Remark>& remarks);
-void explain_model_name(const TypedCommand& typed, const OwnCommand& own,
-                        std::vector<Remark>& remarks);
 
 }  // namespace berth

@@ -36,6 +36,9 @@ constexpr std::string_view kFeatures = "berth trains models; it writes no featur
 constexpr std::string_view kStep =
     "is the step from one window to the next in this script, and in berth what two windows share";
 
+constexpr std::string_view kNoCorrection =
+    "does not correct the bias of Adam's means as berth does, so the first updates differ";
+
 constexpr Script kTrainerScripts[] = {
     {"run_glue.py", kTrainer},
     {"run_glue_no_trainer.py", kTrainer},
@@ -61,9 +64,11 @@ constexpr Script kTrainerScripts[] = {
 };
 
 constexpr Script kBertScripts[] = {
-    {"run_classifier.py", kBertClassifier},   {"run_squad.py", kBertSquad, {}, kStep},
-    {"run_pretraining.py", kBertPretraining}, {"create_pretraining_data.py", {}, kPrepares},
-    {"extract_features.py", {}, kFeatures},
+    {.name = "run_classifier.py", .defaults = kBertClassifier, .note = kNoCorrection},
+    {.name = "run_squad.py", .defaults = kBertSquad, .doc_stride = kStep, .note = kNoCorrection},
+    {.name = "run_pretraining.py", .defaults = kBertPretraining, .note = kNoCorrection},
+    {.name = "create_pretraining_data.py", .defaults = {}, .refused = kPrepares},
+    {.name = "extract_features.py", .defaults = {}, .refused = kFeatures},
 };
 
 constexpr Script kGardenScripts[] = {

@@ -20,6 +20,7 @@ struct Script {
   std::span<const ScriptDefault> defaults;
   std::string_view refused{};     // what helps, where berth does not do the script's task
   std::string_view doc_stride{};  // where --doc_stride means something else: what
+  std::string_view note{};        // another difference, in training
 };
 
 // The script of this name. Scripts of google-research/bert, Model Garden and early transformers

@@ -38,8 +38,10 @@ void check_corpus(const Settings& settings) {
 void need_data_dir(const DataOptions& data) {
   const GlueTask* glue = find_glue_task(data.task);
   if (glue == nullptr || !data.train_data_file.empty()) return;
-  throw Error(Code::kUsage, cat("--data-dir is missing, the folder of the files of ", glue->name),
-              "", "berth downloads no data set by its name; gluebenchmark.com has these");
+  throw Error(
+      Code::kUsage, cat("the files of ", glue->name, " are missing"), "",
+      "name GLUE's own by --data-dir, or a folder of `datasets` by --train-data-file; `berth "
+      "explain` shows how to make one");
 }
 
 void check_files(const CommandLine& command_line) {

@@ -4,12 +4,12 @@ namespace berth {
 
 std::span<const ForeignFlag> example_flags() {
   static constexpr std::string_view kNoDataSets =
-      "berth downloads no data set by its name; save its splits as files, for example with "
-      "to_parquet of `datasets`, and name them with --train-data-file and --eval-data-file";
+      "berth takes files, folders of `datasets` and hf://datasets/ORG/NAME for --train-data-file; "
+      "`berth explain` before this command line shows how to make a folder";
   static constexpr std::string_view kSplits =
       "each split is a file: --train-data-file, --eval-data-file and --predict-data-file";
-  static constexpr std::string_view kLocalModel =
-      "--model names files, of which there is one version";
+  static constexpr std::string_view kHubToken =
+      "the token of the hub is that of the variable HF_TOKEN, or of `hf auth login`";
   static constexpr std::string_view kReads = "berth reads and tokenizes the rows anew in every job";
   static constexpr std::string_view kTokenizer =
       "berth has one tokenizer of each kind, and it is fast";
@@ -25,9 +25,9 @@ std::span<const ForeignFlag> example_flags() {
       {"tokenizer_name", Form::kValue, Fate::kRule},
       {"config_overrides", Form::kValue, Fate::kRefused,
        "write the sizes into a config.json and name it with --model-config"},
-      {"model_revision", Form::kValue, Fate::kIgnored, kLocalModel},
-      {"token", Form::kValue, Fate::kIgnored, kLocalModel},
-      {"use_auth_token", Form::kSwitch, Fate::kIgnored, kLocalModel},
+      {"model_revision", Form::kValue, Fate::kRule},
+      {"token", Form::kValue, Fate::kIgnored, kHubToken},
+      {"use_auth_token", Form::kSwitch, Fate::kIgnored, kHubToken},
       {"trust_remote_code", Form::kSwitch, Fate::kIgnored, "berth runs no code that is in files"},
       {"ignore_mismatched_sizes", Form::kSwitch, Fate::kIgnored,
        "a head of another size is always refused; begin with an encoder that has none"},

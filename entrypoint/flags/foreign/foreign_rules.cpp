@@ -115,6 +115,9 @@ void name_tokenizer(const Rule& rule) {
                           "folder, or name a vocab.txt with --vocab-file");
 }
 
+// A model's name takes the revision to itself; see translate_own().
+void name_revision(const Rule&) {}
+
 void name_architecture(const Rule& rule) {
   if (rule.command.value("model")) {
     return rule.translation.ignore(rule.argument(), "the model's config.json says what it is");
@@ -160,6 +163,7 @@ const std::map<std::string_view, Apply>& rules() {
       {"logging_strategy", choose_logging},
       {"resume_from_checkpoint", resume},
       {"tokenizer_name", name_tokenizer},
+      {"model_revision", name_revision},
       {"model_type", name_architecture},
       {"text_column_names", name_columns},
       {"validation_split_percentage", split_percentage},

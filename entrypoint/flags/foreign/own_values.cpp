@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "storage/base/text.h"
+#include "storage/hub/hub_path.h"
 
 namespace berth {
 namespace {
@@ -50,6 +51,13 @@ std::string own_value(const std::string& flag, const std::string& value) {
   return value;
 }
 
+// A model of the Hugging Face Hub with its revision: ORG/NAME@REVISION. Other models have none.
+std::string with_revision(const TypedCommand& command, const std::string& model) {
+  const std::string revision = command.value("model_revision").value_or("main");
+  const bool is_name = hub_uri_of(model).has_value() && model.find('@') == std::string::npos;
+  return is_name && revision != "main" ? cat(model, "@", revision) : model;
+}
+
 }  // namespace
 
 void translate_own(const TypedCommand& command, const TypedArgument& argument,
@@ -66,7 +74,8 @@ void translate_own(const TypedCommand& command, const TypedArgument& argument,
       translation.note(argument, "train_and_predict predicts by a second run, in --mode predict");
       return translation.add("--mode=train");
     }
-    const std::string own = own_value(flag, value);
+    const std::string own =
+        flag == "model" ? with_revision(command, value) : own_value(flag, value);
     if (own != value) return translation.add(cat(argument.typed, "=", own));
   }
   for (const std::string& token : argument.tokens) translation.add(token);

@@ -77,6 +77,24 @@ TEST(Explain, ItsLinesParse) {
   EXPECT_GE(parsed, 25u);
 }
 
+// README shows a command between `berth explain '` and a quote, and below it what is printed.
+TEST(Readme, ShowsWhatExplainPrints) {
+  std::ifstream file(BERTH_TESTDATA "/../../README.md");
+  ASSERT_TRUE(file) << "no README.md";
+  std::string shown;
+  bool is_shown = false;
+  for (std::string line; std::getline(file, line);) {
+    is_shown = is_shown ? line.empty() || line.starts_with("    ")
+                        : line.starts_with("    berth explain 'torchrun ");
+    if (is_shown) shown += line.empty() ? "\n" : line.substr(4) + "\n";
+  }
+  const std::string begin = "berth explain '";
+  const size_t end = shown.find('\'', begin.size());
+  ASSERT_NE(end, std::string::npos) << shown;
+  const std::string command = shown.substr(begin.size(), end - begin.size());
+  EXPECT_EQ("\n\n" + explained({command}).text + "\n", shown.substr(end + 1));
+}
+
 TEST(Explain, WordsAndTextAreTheSame) {
   const Explanation text =
       explained({"python run_glue.py --train_file t.csv --output_dir 'a b' --do_train"});

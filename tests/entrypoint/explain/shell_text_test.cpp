@@ -55,6 +55,20 @@ TEST(ShellText, AnOpenQuoteIsRefused) {
   }
 }
 
+TEST(ShellText, TextThatEndsAnywhereIsReadOrRefused) {
+  const std::string text =
+      "export A=\"b $C\" # d\n2>&1 E='f' run \\\n  ${A} $(x) \"\\\"\\$\" > g && h | i;\n";
+  for (size_t size = 0; size <= text.size(); ++size) {
+    for (const char last : {'\\', '\'', '"', '$', '{', '>', '\0', '\xff'}) {
+      try {
+        shell_commands(text.substr(0, size) + last);
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), Code::kUsage);
+      }
+    }
+  }
+}
+
 TEST(ShellText, QuotedWordsReadBack) {
   for (const std::string word :
        {"", "a", "a b", "a'b", "a\"b", "a$b", "a'$b`c\\d\"", "*.txt", "~/x", "#", "a;b", "\n"}) {

@@ -146,6 +146,11 @@ TEST(Translation, RulesLookAtOtherFlags) {
               ElementsAre(HasSubstr("! --tokenizer_name")));
   EXPECT_THAT(remarks({"--model_type=bert", "--model=m"}), ElementsAre(HasSubstr("no effect")));
   EXPECT_THAT(remarks({"--model_type=bert"}), ElementsAre(HasSubstr("--init random")));
+  EXPECT_EQ(plain({"--model_revision=main", "--model_name_or_path", "a/b"}),
+            "--model_name_or_path a/b");
+  EXPECT_EQ(plain({"--model_revision=v1", "--model_name_or_path", "a/b"}),
+            "--model_name_or_path=a/b@v1");
+  EXPECT_EQ(plain({"--model_revision=v1", "--model_name_or_path=./b"}), "--model_name_or_path=./b");
   EXPECT_EQ(plain({"--text_column_names=a,b"}), "--text-column=a --text-pair-column=b");
   EXPECT_THAT(remarks({"--text_column_names=a,b,c"}), ElementsAre(HasSubstr("join the columns")));
   EXPECT_EQ(plain({"--validation_split_percentage=5"}), "--validation-split=0.05");
@@ -203,8 +208,9 @@ TEST(Translation, ARefusedFlagEndsTheJob) {
   };
   EXPECT_THAT(parse({"--fp16"}), ThrowsCode(Code::kUsage, "--fp16: there is no fp16 here"));
   EXPECT_THAT(parse({"--push_to_hub"}), ThrowsCode(Code::kUsage, "--push_to_hub: berth uploads"));
-  EXPECT_THAT(parse({"--task=mrpc", "--job-dir=o"}),
-              ThrowsCode(Code::kUsage, "--data-dir is missing"));
+  EXPECT_THAT(
+      parse({"--task=mrpc", "--job-dir=o"}),
+      ThrowsCode(Code::kUsage, "the files of mrpc are missing; name GLUE's own by --data-dir"));
 }
 
 }  // namespace
