@@ -53,9 +53,9 @@ class LastWords {
   }
 
   void say(const FinalReport& report) const {
-    if (report.code != 0 && as_text_) write_standard_error("berth: " + sentence(report) + "\n");
     const std::string line = json_line(report);
-    write_standard_error(line + "\n");
+    if (!as_text_) write_standard_error(line + "\n");
+    if (as_text_ && report.code != 0) write_standard_error("berth: " + sentence(report) + "\n");
     if (!is_child_) write_termination_log(line);
   }
 

@@ -1,8 +1,8 @@
 #include "entrypoint/job/labelled_data.h"
 
-#include <deque>
 #include <numeric>
 
+#include "entrypoint/job/describe_rows.h"
 #include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
@@ -64,20 +64,26 @@ std::vector<std::string> classes_of(const LoadedTable& loaded, Task task,
 }
 
 // The weights that scikit-learn calls "balanced": rows / (classes * rows of the class).
-std::vector<float> balanced(const std::vector<uint32_t>& rows, const std::deque<int32_t>& strata,
-                            const std::vector<int32_t>& classes, size_t num_classes) {
-  std::vector<int64_t> counts(num_classes);
-  for (const uint32_t row : rows) {
-    ++counts[static_cast<size_t>(classes[static_cast<size_t>(strata[row])])];
-  }
+std::vector<float> balanced(const std::vector<int64_t>& counts) {
+  const int64_t rows = std::accumulate(counts.begin(), counts.end(), int64_t{0});
   std::vector<float> weights;
   for (const int64_t count : counts) {
     weights.push_back(count == 0 ? 1
-                                 : static_cast<float>(static_cast<double>(rows.size()) /
-                                                      static_cast<double>(num_classes) /
+                                 : static_cast<float>(static_cast<double>(rows) /
+                                                      static_cast<double>(counts.size()) /
                                                       static_cast<double>(count)));
   }
   return weights;
+}
+
+// Tells what was read, so that a wrong column or a class that is missing is seen at the start.
+void say_what_was_read(const TrainingRows& rows, const std::vector<int64_t>& counts) {
+  const std::string columns = describe_columns(rows.train.columns);
+  if (columns.empty()) return;
+  const std::string classes =
+      counts.empty() ? "" : cat("; rows to train on: ", describe_classes(rows.labels, counts));
+  log_info(
+      cat(rows.train.name, ": ", counted(rows.train.table->rows(), "row"), ", ", columns, classes));
 }
 
 std::vector<float> parse_weights(const std::string& text, const std::vector<std::string>& labels) {
@@ -183,6 +189,12 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
   if (data.max_train_samples > 0) {
     rows.split.train = chosen_rows(rows.split.train, data.max_train_samples, seed);
   }
+  std::vector<int64_t> counts;  // of the rows of each class, where each row has one
+  if (traits(rows.task).labels == LabelKind::kClass && rows.train.table->labelled) {
+    counts = rows_of_classes(rows.split.train, keys.strata,
+                             rows.train.table->labels.classes(rows.labels), rows.labels.size());
+  }
+  say_what_was_read(rows, counts);
   const std::string& weights = settings.training.optimization.class_weights;
   if (weights.empty()) return rows;
   if (traits(rows.task).labels != LabelKind::kClass) {
@@ -190,10 +202,7 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
                 "--class-weights");
   }
   rows.class_weights =
-      weights == "balanced"
-          ? balanced(rows.split.train, keys.strata, rows.train.table->labels.classes(rows.labels),
-                     rows.labels.size())
-          : parse_weights(weights, rows.labels);
+      weights == "balanced" ? balanced(counts) : parse_weights(weights, rows.labels);
   return rows;
 }
 

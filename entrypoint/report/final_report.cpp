@@ -16,7 +16,13 @@ namespace {
 
 constexpr size_t kLimitBytes = 4096;
 
-std::string dump(const FinalReport& report, size_t text_limit) {
+// Severities of Cloud Logging. A job that was asked to stop did so in order.
+const char* severity(const FinalReport& report) {
+  if (report.code == 0) return "INFO";
+  return report.code == exit_code(Code::kStopped) ? "NOTICE" : "ERROR";
+}
+
+std::string dump(const FinalReport& report, double time_s, size_t text_limit) {
   const auto cut = [text_limit](const std::string& text) {
     return text.size() <= text_limit ? text : text.substr(0, text_limit) + "...";
   };
@@ -28,6 +34,9 @@ std::string dump(const FinalReport& report, size_t text_limit) {
       {"hint", cut(report.hint)},
       {"step", report.step},
       {"checkpoint", cut(report.checkpoint)},
+      {"time", iso_time(time_s)},
+      {"severity", severity(report)},
+      {"message", cut(sentence(report))},
   };
   return printable_json(to_text(object));
 }
@@ -79,9 +88,10 @@ std::string sentence(const FinalReport& report) {
   return printable(report.hint.empty() ? text : text + "; " + report.hint);
 }
 
-std::string json_line(const FinalReport& report) {
+std::string json_line(const FinalReport& report, const Clock& wall_clock) {
+  const double time_s = wall_clock();
   for (size_t text_limit = kLimitBytes;; text_limit /= 2) {
-    std::string line = dump(report, text_limit);
+    std::string line = dump(report, time_s, text_limit);
     if (line.size() <= kLimitBytes) return line;
   }
 }

@@ -6,11 +6,12 @@
 #include <string>
 
 #include "entrypoint/report/job_progress.h"
+#include "storage/base/clock.h"
 
 namespace berth {
 
-// How the process ended. It is the last line on standard error, and the termination message of the
-// pod.
+// How the process ended. It is the last line on standard error where that takes JSON lines, and the
+// termination message of the pod.
 struct FinalReport {
   int code = 0;                         // the exit code
   std::string reason, what;             // "finished", or reason(Code) and the problem
@@ -27,9 +28,10 @@ FinalReport failure_report(const std::exception_ptr& failure, const JobProgress&
 // "where: what; hint", for people, in printable characters (storage/base/printable.h).
 std::string sentence(const FinalReport& report);
 
-// One JSON object in printable characters and without a newline, of at most 4096 bytes because
+// One JSON object, with the time, the severity and the message that a console of logs shows, in
+// printable characters and without a newline, of at most 4096 bytes because
 // Kubernetes keeps no more. Texts that are too long are cut at their ends.
-std::string json_line(const FinalReport& report);
+std::string json_line(const FinalReport& report, const Clock& wall_clock = wall_clock_s);
 
 // Writes `line` to `file` where the platform provides that file. Otherwise, and on failure, it does
 // nothing.

@@ -3,10 +3,12 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "storage/base/json.h"
 #include "storage/base/printable.h"
+#include "storage/base/text.h"
 
 namespace berth {
 namespace {
@@ -19,8 +21,25 @@ OrderedJson number(double value) {
   return std::strtod(text, nullptr);
 }
 
-OrderedJson event(const char* name, const Clock& wall_clock) {
-  return {{"time", iso_time(wall_clock())}, {"event", name}, {"severity", "INFO"}};
+// `message` is what a console of logs shows of the line.
+OrderedJson event(const char* name, const Clock& wall_clock, const std::string& message) {
+  return {{"time", iso_time(wall_clock())},
+          {"event", name},
+          {"severity", "INFO"},
+          {"message", message}};
+}
+
+std::string short_number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+// "loss 0.25, accuracy 0.75"
+std::string scores(double loss, const std::map<std::string, double>& metrics) {
+  std::string text = cat("loss ", short_number(loss));
+  for (const auto& [name, value] : metrics) text += cat(", ", name, " ", short_number(value));
+  return text;
 }
 
 void write_line(const Write& write, const OrderedJson& object) {
@@ -33,7 +52,10 @@ JsonLines::JsonLines(Write write, Clock wall_clock)
     : write_(std::move(write)), wall_clock_(std::move(wall_clock)) {}
 
 void JsonLines::on_start(const JobReport& report) {
-  OrderedJson line = event("start", wall_clock_);
+  OrderedJson line =
+      event("start", wall_clock_,
+            cat("training on ", report.train_examples, " examples, ", report.total_steps,
+                " updates in ", short_number(report.epochs), " epochs"));
   line["train_examples"] = report.train_examples;
   line["eval_examples"] = report.eval_examples;
   line["num_labels"] = report.num_labels;
@@ -50,7 +72,10 @@ void JsonLines::on_start(const JobReport& report) {
 
 void JsonLines::on_step(const StepReport& report) {
   if (!report.log) return;
-  OrderedJson line = event("step", wall_clock_);
+  OrderedJson line = event("step", wall_clock_,
+                           cat("update ", report.step, " of ", report.total_steps, ": loss ",
+                               short_number(report.interval_loss), ", ",
+                               short_number(report.examples_per_second), " examples/s"));
   line["step"] = report.step;
   line["total_steps"] = report.total_steps;
   line["epoch"] = number(report.epoch);
@@ -74,7 +99,9 @@ void JsonLines::on_step(const StepReport& report) {
 }
 
 void JsonLines::on_evaluation(const EvaluationReport& report) {
-  OrderedJson line = event("evaluation", wall_clock_);
+  OrderedJson line = event(
+      "evaluation", wall_clock_,
+      cat(report.split, " after update ", report.step, ": ", scores(report.loss, report.metrics)));
   line["step"] = report.step;
   line["epoch"] = number(report.epoch);
   line["split"] = report.split;
@@ -88,7 +115,9 @@ void JsonLines::on_evaluation(const EvaluationReport& report) {
 
 void JsonLines::on_probes(const std::vector<ProbeReport>& reports) {
   for (const ProbeReport& report : reports) {
-    OrderedJson line = event("probe", wall_clock_);
+    OrderedJson line = event("probe", wall_clock_,
+                             cat("probe ", report.name, " after update ", report.step, ": ",
+                                 scores(report.loss, report.metrics)));
     line["step"] = report.step;
     line["name"] = report.name;
     line["examples"] = report.examples;
@@ -100,7 +129,8 @@ void JsonLines::on_probes(const std::vector<ProbeReport>& reports) {
 }
 
 void JsonLines::on_checkpoint(const CheckpointReport& report) {
-  OrderedJson line = event("checkpoint", wall_clock_);
+  OrderedJson line = event("checkpoint", wall_clock_,
+                           cat("checkpoint of update ", report.step, " in ", report.where));
   line["step"] = report.step;
   line["where"] = report.where;
   line["size_bytes"] = report.size_bytes;
@@ -108,6 +138,8 @@ void JsonLines::on_checkpoint(const CheckpointReport& report) {
   write_line(write_, line);
 }
 
-void JsonLines::on_finish() { write_line(write_, event("finish", wall_clock_)); }
+void JsonLines::on_finish() {
+  write_line(write_, event("finish", wall_clock_, "training is finished"));
+}
 
 }  // namespace berth

@@ -6,9 +6,9 @@
 
 namespace berth {
 
-// Progress for machines: one JSON object a line, {"time", "event", "severity", ...}, at the start,
-// at every logged step, evaluation, probe and checkpoint, and at the end. A number that is not
-// finite becomes null.
+// Progress for machines: one JSON object a line, {"time", "event", "severity", "message", ...}, at
+// the start, at every logged step, evaluation, probe and checkpoint, and at the end. A number that
+// is not finite becomes null.
 class JsonLines final : public Observer {
  public:
   explicit JsonLines(Write write = write_standard_error, Clock wall_clock = wall_clock_s);

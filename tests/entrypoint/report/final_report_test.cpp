@@ -17,18 +17,29 @@ FinalReport report_of(const Failure& failure) {
   return failure_report(std::make_exception_ptr(failure), JobProgress(7, "ckpt"));
 }
 
+double last_second_of_january() { return 1769903999.125; }
+
 TEST(FinalReport, SuccessIsOneLineWithTheSameKeys) {
-  EXPECT_EQ(json_line(success_report(JobProgress(282, "out/checkpoints/step-00000282"))),
+  EXPECT_EQ(json_line(success_report(JobProgress(282, "out/checkpoints/step-00000282")),
+                      last_second_of_january),
             R"({"code":0,"reason":"finished","what":"all work is done","where":"","hint":"",)"
-            R"("step":282,"checkpoint":"out/checkpoints/step-00000282"})");
+            R"("step":282,"checkpoint":"out/checkpoints/step-00000282",)"
+            R"("time":"2026-01-31T23:59:59.125Z","severity":"INFO","message":"all work is done"})");
 }
 
 TEST(FinalReport, ErrorGivesItsCodeAndParts) {
   const FinalReport report = report_of(Error(Code::kNotFound, "no such file", "a.csv", "look"));
-  EXPECT_EQ(json_line(report),
+  EXPECT_EQ(json_line(report, last_second_of_january),
             R"({"code":4,"reason":"not_found","what":"no such file","where":"a.csv",)"
-            R"("hint":"look","step":7,"checkpoint":"ckpt"})");
+            R"("hint":"look","step":7,"checkpoint":"ckpt",)"
+            R"("time":"2026-01-31T23:59:59.125Z","severity":"ERROR",)"
+            R"("message":"a.csv: no such file; look"})");
   EXPECT_EQ(sentence(report), "a.csv: no such file; look");
+}
+
+TEST(FinalReport, AStopThatWasAskedForIsNoError) {
+  EXPECT_EQ(parse_json(json_line(report_of(Error(Code::kStopped, "stopped"))))["severity"],
+            "NOTICE");
 }
 
 TEST(FinalReport, OtherFailuresHaveCodesToo) {

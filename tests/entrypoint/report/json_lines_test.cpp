@@ -33,11 +33,14 @@ TEST_F(JsonLinesTest, LoggedStepIsOneLine) {
                   .examples_per_second = 412.5,
                   .tokens_per_second = 20000,
                   .log = true});
-  EXPECT_EQ(out_, std::string(kTime) +
-                      R"("event":"step","severity":"INFO","step":2,"total_steps":4,"epoch":0.5,)"
-                      R"("loss":0.25,"learning_rate":4.1e-05,"grad_norm":0.3333333,)"
-                      R"("examples_per_second":412.5,"tokens_per_second":20000.0})"
-                      "\n");
+  EXPECT_EQ(
+      out_,
+      std::string(kTime) +
+          R"("event":"step","severity":"INFO",)"
+          R"("message":"update 2 of 4: loss 0.25, 412.5 examples/s","step":2,"total_steps":4,"epoch":0.5,)"
+          R"("loss":0.25,"learning_rate":4.1e-05,"grad_norm":0.3333333,)"
+          R"("examples_per_second":412.5,"tokens_per_second":20000.0})"
+          "\n");
 }
 
 TEST_F(JsonLinesTest, EachProbeIsOneLine) {
@@ -50,10 +53,13 @@ TEST_F(JsonLinesTest, EachProbeIsOneLine) {
                      .loss = 0.5,
                      .examples = 80,
                      .seconds = 1.25}});
-  EXPECT_EQ(out_, std::string(kTime) +
-                      R"("event":"probe","severity":"INFO","step":20,"name":"topics",)"
-                      R"("examples":80,"loss":0.5,"accuracy":0.75,"seconds":1.25})"
-                      "\n");
+  EXPECT_EQ(
+      out_,
+      std::string(kTime) +
+          R"("event":"probe","severity":"INFO",)"
+          R"("message":"probe topics after update 20: loss 0.5, accuracy 0.75","step":20,"name":"topics",)"
+          R"("examples":80,"loss":0.5,"accuracy":0.75,"seconds":1.25})"
+          "\n");
 }
 
 TEST_F(JsonLinesTest, AStepOfAnAcceleratorTellsItsUseAndMemory) {
@@ -77,11 +83,14 @@ TEST_F(JsonLinesTest, EvaluationCarriesItsMetricsByName) {
                         .metrics = {{"accuracy", 0.75}, {"f1", INFINITY}},
                         .majority_rate = 0.25,
                         .split = "eval"});
-  EXPECT_EQ(out_, std::string(kTime) +
-                      R"("event":"evaluation","severity":"INFO","step":4,"epoch":1.0,)"
-                      R"("split":"eval","examples":10,"loss":null,"accuracy":0.75,"f1":null,)"
-                      R"("majority_rate":0.25,"seconds":0.5})"
-                      "\n");
+  EXPECT_EQ(
+      out_,
+      std::string(kTime) +
+          R"("event":"evaluation","severity":"INFO",)"
+          R"("message":"eval after update 4: loss nan, accuracy 0.75, f1 inf","step":4,"epoch":1.0,)"
+          R"("split":"eval","examples":10,"loss":null,"accuracy":0.75,"f1":null,)"
+          R"("majority_rate":0.25,"seconds":0.5})"
+          "\n");
 }
 
 TEST_F(JsonLinesTest, StartCheckpointAndFinishAreLines) {
@@ -90,14 +99,17 @@ TEST_F(JsonLinesTest, StartCheckpointAndFinishAreLines) {
   EXPECT_THAT(out_, testing::HasSubstr(R"("train_examples":9)"));
   out_.clear();
   lines_.on_checkpoint({.step = 4, .where = "out/\xff", .size_bytes = 12, .seconds = 0.5});
-  EXPECT_EQ(out_, std::string(kTime) +
-                      R"("event":"checkpoint","severity":"INFO","step":4,"where":"out/)"
-                      "\xef\xbf\xbd"
-                      R"(","size_bytes":12,"seconds":0.5})"
-                      "\n");
+  EXPECT_EQ(out_, std::string(kTime) + R"("event":"checkpoint","severity":"INFO",)"
+                                       R"("message":"checkpoint of update 4 in out/)"
+                                       "\xef\xbf\xbd"
+                                       R"(","step":4,"where":"out/)"
+                                       "\xef\xbf\xbd"
+                                       R"(","size_bytes":12,"seconds":0.5})"
+                                       "\n");
   out_.clear();
   lines_.on_finish();
-  EXPECT_EQ(out_, std::string(kTime) + R"("event":"finish","severity":"INFO"})"
+  EXPECT_EQ(out_, std::string(kTime) + R"("event":"finish","severity":"INFO",)"
+                                       R"("message":"training is finished"})"
                                        "\n");
 }
 
