@@ -110,7 +110,10 @@ class Explainer {
   // For a word that is no known flag: an unknown one, its values, or what stands alone.
   void refuse(const std::string& word) {
     if (!word.starts_with("--")) {
-      if (!follows_unknown_) remarks_.push_back({word, "berth names every input by a flag", true});
+      const bool is_options = word.ends_with(".json") || word.ends_with(".yaml");
+      const char* advice = is_options ? "berth reads no file of options; write them as flags"
+                                      : "berth names every input by a flag";
+      if (!follows_unknown_) remarks_.push_back({word, advice, true});
       return;
     }
     const std::string flag = word.substr(0, word.find('='));

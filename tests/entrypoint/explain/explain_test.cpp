@@ -117,6 +117,7 @@ TEST(Explain, VariablesAreLeftToTheShell) {
 TEST(Explain, WhatStandsInTheWayIsTold) {
   const Explanation unknown = explained({"run_glue.py --langauge de --epochs=0 --train_file t x"});
   EXPECT_THAT(unknown.refused, ElementsAre("--langauge", "x", "--epochs"));
+  EXPECT_THAT(explained({"run_glue.py args.json"}).text, HasSubstr("reads no file of options"));
   EXPECT_THAT(explained({"train.py --do_train"}).text, HasSubstr("train.py is unknown here"));
   EXPECT_THAT(explained({"run_glue.py --do_train"}).text,
               HasSubstr("this line is refused: --train-data-file is missing"));
