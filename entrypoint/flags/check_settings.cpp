@@ -46,6 +46,9 @@ void need_data_dir(const DataOptions& data) {
 
 void check_files(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
+  if (!command_line.tool.predictions_file.empty() && settings.mode != Mode::kPredict) {
+    throw Error(Code::kUsage, "the flag is only for --mode predict", "--predictions-file");
+  }
   if (prepares_corpus(settings.data, settings.mode)) return check_corpus(settings);
   DataOptions data = settings.data;
   complete_data_files(data, settings.mode);

@@ -26,8 +26,9 @@ struct PreparedFileOptions {
   int64_t shard_mebibytes = 64;  // of shards of tokens
 };
 
-// The flags of the modes that compute nothing.
+// The flags of the modes that compute nothing, and where predictions go.
 struct ToolOptions {
+  std::string predictions_file{};     // --mode predict; "-": standard output; empty: by --job-dir
   std::string input{};                // inspect, tokenize: a file. tokenize: "-" is standard input.
   std::optional<std::string> text{};  // tokenize: the text, instead of a file
   bool add_special_tokens = true;     // tokenize

@@ -82,6 +82,13 @@ void write_to_standard_output(const Predictions& predictions) {
   output.close();
 }
 
+void write_to_file(Storage& storage, const Uri& file, const Predictions& predictions) {
+  store_object(storage, file, [&](ByteSink& sink) {
+    const auto lines = predictions.lines();
+    predictions.write({{*lines, sink}});
+  });
+}
+
 // Writes predictions.tsv and, with `with_test_results`, the file test_results.tsv of the tutorial.
 void write_to_directory(Storage& storage, const JobDirectory& directory,
                         const Predictions& predictions, bool with_test_results) {
@@ -121,8 +128,11 @@ void run_prediction(Job& job) {
                           finished.tokenizer());
   Dataset data = rows.all_rows();
   const Predictions predictions(job, finished, finished.engine_for(loaded, data), data);
-  if (settings.output.job_dir.empty()) {
+  const std::string& file = job.command_line.tool.predictions_file;
+  if (file == "-" || (file.empty() && settings.output.job_dir.empty())) {
     write_to_standard_output(predictions);
+  } else if (!file.empty()) {
+    write_to_file(job.storage, Uri::parse(file), predictions);
   } else {
     write_to_directory(job.storage, JobDirectory(settings.output), predictions,
                        wants_test_results(config.task, settings.data));

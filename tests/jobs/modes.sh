@@ -28,6 +28,13 @@ done
 head -n 1 predictions-rows.csv.txt | grep -q $'^id\tprediction\t' || fail "header of predictions"
 expect 0 'finished' --mode predict --predict-data-file rows.csv --job-dir job
 cmp -s predictions-rows.csv.txt job/predictions.tsv || fail "predictions.tsv differs from standard output"
+rm job/predictions.tsv
+expect 0 'finished' --mode predict --predict-data-file rows.csv --job-dir job --predictions-file elsewhere/mine.tsv
+cmp -s predictions-rows.csv.txt elsewhere/mine.tsv || fail "--predictions-file differs from standard output"
+[ ! -e job/predictions.tsv ] || fail "--predictions-file wrote predictions.tsv, too"
+expect 0 'finished' --mode predict --predict-data-file rows.csv --job-dir job --predictions-file -
+cmp -s predictions-rows.csv.txt out.txt || fail "--predictions-file - is not standard output"
+expect 2 'only for --mode predict' "${train[@]}" --predictions-file mine.tsv
 
 expect 0 'finished' --mode eval --eval-data-file rows.jsonl --job-dir job
 grep -q '"accuracy"' out.txt || fail "eval prints no accuracy"
