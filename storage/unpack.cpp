@@ -71,9 +71,15 @@ void unpack_file(LibarchiveReader& reader, const ArchiveEntry& entry, const fs::
   }
 }
 
+// "x.pickle" of "x.pickle.tar.gz".
+std::string without_archive_suffix(std::string_view name) {
+  name = without_compression_suffix(name);
+  return std::string(name.substr(0, name.rfind('.')));
+}
+
 // If `is_metered`, a BoundedSource already counts the unpacked bytes.
-void unpack_entries(LibarchiveReader reader, const fs::path& directory, Flow& flow,
-                    bool is_metered) {
+void unpack_entries(LibarchiveReader reader, std::string_view archive, const fs::path& directory,
+                    Flow& flow, bool is_metered) {
   EntryPaths paths;
   uint64_t entries = 0;
   for (ArchiveEntry entry; reader.next(entry);) {
@@ -85,7 +91,9 @@ void unpack_entries(LibarchiveReader reader, const fs::path& directory, Flow& fl
                   "pack regular files and directories only");
     }
     const bool is_directory = entry.kind == ArchiveEntry::Kind::kDirectory;
-    const std::string path = paths.add(entry.path, is_directory);
+    std::string path = paths.add(entry.path, is_directory);
+    // pandas calls the one file in x.pickle.tar.gz by that name, too.
+    if (!is_directory && path == archive) path = paths.add(without_archive_suffix(path), false);
     if (is_directory) {
       std::error_code error;
       fs::create_directories(directory / path, error);
@@ -96,21 +104,21 @@ void unpack_entries(LibarchiveReader reader, const fs::path& directory, Flow& fl
   }
 }
 
-void unpack_tar(std::unique_ptr<ByteSource> source, Compression compression, Flow& flow,
-                const fs::path& directory) {
+void unpack_tar(std::unique_ptr<ByteSource> source, std::string_view archive,
+                Compression compression, Flow& flow, const fs::path& directory) {
   source = std::make_unique<BoundedSource>(std::move(source), flow, &Flow::packed);
   source = decompress(std::move(source), compression);
   source = std::make_unique<BoundedSource>(std::move(source), flow, &Flow::unpacked);
-  unpack_entries(LibarchiveReader::tar(*source), directory, flow, true);
+  unpack_entries(LibarchiveReader::tar(*source), archive, directory, flow, true);
 }
 
 // A zip archive has its table of contents at the end, so the whole archive is first copied to disk.
-void unpack_zip(std::unique_ptr<ByteSource> source, Flow& flow, const fs::path& packed,
-                const fs::path& directory) {
+void unpack_zip(std::unique_ptr<ByteSource> source, std::string_view archive, Flow& flow,
+                const fs::path& packed, const fs::path& directory) {
   BoundedSource metered(std::move(source), flow, &Flow::packed);
   Staging::write(packed, [&](std::span<std::byte> buffer) { return metered.read(buffer); });
   const auto file = map_file(packed);
-  unpack_entries(LibarchiveReader::zip(*file->view()), directory, flow, false);
+  unpack_entries(LibarchiveReader::zip(*file->view()), archive, directory, flow, false);
 }
 
 struct ArchiveName {
@@ -145,9 +153,9 @@ void unpack(std::unique_ptr<ByteSource> source, std::string_view file_name,
   Flow flow{.limits = limits};
   try {
     if (name->is_zip) {
-      unpack_zip(std::move(source), flow, staging.scratch_file(), staging.content());
+      unpack_zip(std::move(source), file_name, flow, staging.scratch_file(), staging.content());
     } else {
-      unpack_tar(std::move(source), name->compression, flow, staging.content());
+      unpack_tar(std::move(source), file_name, name->compression, flow, staging.content());
     }
   } catch (const Error& error) {
     if (error.code() != Code::kCorrupt) throw;

@@ -1,4 +1,7 @@
+#include <cctype>
+
 #include "entrypoint/flags/flag_table.h"
+#include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "trainer/model/task.h"
 #include "trainer/tasks/glue.h"
@@ -9,6 +12,36 @@ namespace {
 constexpr RealRange kSplit{0, 1, true, false, "a number from 0 up to, not including, 1"};
 constexpr RealRange kFraction{0, 1, false, true, "a number above 0, at most 1"};
 constexpr RealRange kReal{-1e9, 1e9, true, true, "a number"};
+
+// A character, or its name.
+FlagValue delimiter_value() {
+  const auto at =
+      place(&CommandLine::settings, &Settings::data, &DataOptions::text_form, &TextForm::delimiter);
+  constexpr std::pair<std::string_view, char> kNames[] = {
+      {"comma", ','}, {"semicolon", ';'}, {"tab", '\t'}, {"\\t", '\t'}, {"pipe", '|'}};
+  return {
+      "C", false,
+      [=](CommandLine& line, std::string_view given) {
+        for (const auto& [name, character] : kNames) {
+          if (lower_ascii(given) == name) {
+            at(line) = character;
+            return;
+          }
+        }
+        // Letters, digits and what quotes or ends fields are no delimiters.
+        const bool is_one =
+            given.size() == 1 && (given == "\t" || (given[0] >= ' ' && given[0] < 127));
+        if (!is_one || given == "\"" || std::isalnum(static_cast<unsigned char>(given[0])) != 0) {
+          throw Error(Code::kUsage,
+                      quoted(given) + " is not one character, comma, semicolon, tab or pipe");
+        }
+        at(line) = given[0];
+      },
+      [=](const CommandLine& line) -> std::string {
+        const char delimiter = at(line);
+        return delimiter == 0 ? "" : delimiter == '\t' ? "tab" : std::string(1, delimiter);
+      }};
+}
 
 std::vector<Flag> file_flags() {
   using enum FlagGroup;
@@ -76,6 +109,25 @@ std::vector<Flag> row_flags() {
        "How many malformed rows of each data set may be skipped before the job stops. The log says "
        "how many were skipped.",
        integer_value(data_option(&DataOptions::skip_bad_rows), {0, kAnyCount})},
+      {"delimiter",
+       {},
+       kData,
+       "The character between the fields of .csv and .tsv files: one character, or comma, "
+       "semicolon, tab or pipe.",
+       delimiter_value(),
+       "found in the header of .csv; a tab in .tsv"},
+      {"encoding",
+       {},
+       kData,
+       "How files of text are encoded. auto takes windows-1252 where a file is not UTF-8. A byte "
+       "order mark of UTF-16 is heeded with utf-8 too.",
+       choice_value<TextEncoding>(place(&CommandLine::settings, &Settings::data,
+                                        &DataOptions::text_form, &TextForm::encoding),
+                                  {{"utf-8", TextEncoding::kUtf8},
+                                   {"utf-16", TextEncoding::kUtf16},
+                                   {"latin-1", TextEncoding::kLatin1},
+                                   {"windows-1252", TextEncoding::kWindows1252},
+                                   {"auto", TextEncoding::kAuto}})},
       {"text-column",
        {"text-column-name"},
        kData,

@@ -17,7 +17,7 @@ bool is_event_file(const std::string& name) { return name.find("tfevents") != st
 
 }  // namespace
 
-Inspection inspect(Storage& storage, const std::string& path) {
+Inspection inspect(Storage& storage, const std::string& path, TextForm form) {
   const Uri uri = Uri::parse(path);
   const std::string name = uri.file_name();
   if (!storage.stat(uri))
@@ -27,7 +27,7 @@ Inspection inspect(Storage& storage, const std::string& path) {
   if (is_event_file(name)) return inspect_events(storage, uri);
   if (names_records(without_compression_suffix(name))) return inspect_records(storage, uri);
   if (names_token_shard(without_compression_suffix(name))) return inspect_shard(storage, uri);
-  if (is_table(without_compression_suffix(name))) return inspect_table(storage, uri);
+  if (is_table(without_compression_suffix(name))) return inspect_table(storage, uri, form);
   throw Error(Code::kBadData, "berth cannot look into this kind of file", path,
               "it reads .safetensors, .bin, TensorFlow checkpoints, .pickle, .parquet, .arrow, "
               ".csv, .tsv, .jsonl, .tfrecord, .tokens and TensorBoard's event files");

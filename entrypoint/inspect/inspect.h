@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "storage/formats/text_form.h"
 #include "storage/storage.h"
 
 namespace berth {
@@ -15,10 +16,10 @@ struct Inspection {
 // Looks into the model, checkpoint, table, TFRecord, event file or shard of tokens at `path`, and
 // verifies its checksums if it has any. Throws kNotFound, kBadData on a file of another kind, and
 // what the reader of the file throws.
-Inspection inspect(Storage& storage, const std::string& path);
+Inspection inspect(Storage& storage, const std::string& path, TextForm form = {});
 
 // The same for one kind of file. `uri` is a file of that kind.
-Inspection inspect_table(Storage& storage, const Uri& uri);
+Inspection inspect_table(Storage& storage, const Uri& uri, TextForm form);
 Inspection inspect_records(Storage& storage, const Uri& uri);  // TFRecords of tf.Example
 Inspection inspect_events(Storage& storage, const Uri& uri);
 Inspection inspect_shard(Storage& storage, const Uri& uri);    // storage/formats/token_shard.h

@@ -87,9 +87,10 @@ OrderedJson to_json(const TfFeature& feature) {
 
 }  // namespace
 
-Inspection inspect_table(Storage& storage, const Uri& uri) {
-  const auto reader = open_rows(decompress(storage.open(uri), compression_of(uri.file_name())),
-                                without_compression_suffix(uri.file_name()));
+Inspection inspect_table(Storage& storage, const Uri& uri, TextForm form) {
+  const auto reader =
+      open_rows(decompress(storage.open(uri), compression_of(uri.file_name())),
+                without_compression_suffix(uri.file_name()), RowLayout::kByName, form);
   std::vector<std::string> names;
   for (const Column& column : reader->columns()) names.push_back(column.name);
   std::vector<ColumnSummary> summaries(names.size());

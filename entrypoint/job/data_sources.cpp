@@ -174,7 +174,8 @@ DataSources resolve_data(Storage& storage, const CommandLine& command_line, Sett
                                            .weight = data.weight_column},
                                .need = need,
                                .skip_bad_rows = data.skip_bad_rows,
-                               .record_labels = record_labels}};
+                               .record_labels = record_labels},
+                     .form = data.text_form};
     // The file is a table in GLUE's own layout, unless a flag names another column of texts.
     const std::string_view file = without_compression_suffix(path);
     const bool is_raw = glue != nullptr && file.ends_with(".tsv") && data.text_column.empty();

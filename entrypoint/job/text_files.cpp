@@ -9,6 +9,7 @@
 #include "storage/formats/lines_reader.h"
 #include "storage/formats/row_readers.h"
 #include "storage/formats/tfrecord.h"
+#include "storage/formats/utf8_source.h"
 #include "trainer/data/cell_text.h"
 #include "trainer/data/find_columns.h"
 #include "trainer/loop/plain_records.h"
@@ -40,10 +41,11 @@ bool names_text_lines(std::string_view file_name) {
 }
 
 TextFiles::TextFiles(Storage& storage, const std::string& path, std::string text_column,
-                     std::string text_pair_column)
+                     std::string text_pair_column, TextForm form)
     : storage_(storage),
       text_column_(std::move(text_column)),
-      text_pair_column_(std::move(text_pair_column)) {
+      text_pair_column_(std::move(text_pair_column)),
+      form_(form) {
   const Uri uri = Uri::parse(path);
   if (const auto folder = find_split_folder(storage, uri)) {
     files_ = files_for(folder->splits, "train");
@@ -67,9 +69,10 @@ void TextFiles::open(const Uri& file) {
   const std::string plain(without_compression_suffix(name));
   std::unique_ptr<ByteSource> content = decompress(storage_.open(file), compression_of(name));
   if (names_text_lines(plain)) {
-    rows_ = std::make_unique<LinesReader>(std::move(content), Malformed::kKept);
+    rows_ = std::make_unique<LinesReader>(as_utf8(std::move(content), form_.encoding),
+                                          Malformed::kKept);
   } else if (!names_records(plain)) {
-    rows_ = open_rows(std::move(content), plain);
+    rows_ = open_rows(std::move(content), plain, RowLayout::kByName, form_);
   } else if (find_tfds_folder(storage_, file)) {
     rows_ = make_tf_example_rows(plain_records(std::move(content)), ClassNames());
   } else {

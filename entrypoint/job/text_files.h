@@ -22,7 +22,7 @@ class TextFiles {
   // Throws kNotFound if no file is there, and kBadData for a file that holds no texts, judging by
   // its name.
   TextFiles(Storage& storage, const std::string& path, std::string text_column,
-            std::string text_pair_column);
+            std::string text_pair_column, TextForm form = {});
 
   // Replaces `block` by the next rows. Returns false if there are none left. Errors name the file.
   bool next(TextBlock& block);
@@ -35,6 +35,7 @@ class TextFiles {
 
   Storage& storage_;
   std::string text_column_, text_pair_column_;
+  TextForm form_;
   std::vector<Uri> files_;
   size_t next_file_ = 0;
   // The open file; null: none is open.

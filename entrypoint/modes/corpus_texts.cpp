@@ -6,6 +6,7 @@
 #include "storage/base/text.h"
 #include "storage/expand.h"
 #include "storage/formats/tfrecord.h"
+#include "storage/formats/utf8_source.h"
 #include "trainer/data/cell_text.h"
 #include "trainer/data/find_columns.h"
 #include "trainer/loop/split_folder.h"
@@ -57,14 +58,15 @@ void CorpusTexts::open(const Uri& file) {
   lines_ = nullptr;
   ColumnChoice choice;
   if (!is_table(name) || is_plain_text(name)) {
-    auto lines = std::make_unique<LinesReader>(std::move(content));
+    auto lines =
+        std::make_unique<LinesReader>(as_utf8(std::move(content), data_.text_form.encoding));
     lines_ = lines.get();
     rows_ = std::move(lines);
   } else {
     choice = {.text = data_.text_column,
               .text_pair = data_.text_pair_column,
               .label = data_.label_column};
-    rows_ = open_rows(std::move(content), name);
+    rows_ = open_rows(std::move(content), name, RowLayout::kByName, data_.text_form);
   }
   const FoundColumns found = find_columns(rows_->columns(), choice, LabelNeed::kIgnored);
   text_ = found.text;

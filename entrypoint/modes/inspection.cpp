@@ -11,7 +11,7 @@ void run_inspection(Job& job) {
   const ToolOptions& tool = job.command_line.tool;
   Inspection inspection;
   try {
-    inspection = inspect(job.storage, tool.input);
+    inspection = inspect(job.storage, tool.input, job.command_line.settings.data.text_form);
   } catch (const Error& error) {
     if (error.where().starts_with(tool.input)) throw;
     throw error.at(tool.input);

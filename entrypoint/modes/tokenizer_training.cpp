@@ -53,7 +53,7 @@ void run_tokenizer_training(Job& job) {
   TokenizerTrainingOptions options = job.command_line.tool.tokenizer;
   options.lowercase = settings.model.do_lower_case;
   TextFiles files(job.storage, settings.data.train_data_file, settings.data.text_column,
-                  settings.data.text_pair_column);
+                  settings.data.text_pair_column, settings.data.text_form);
   TokenizerProgress progress;
   const auto read = [&](TextBlock& block) {
     job.stop_point();

@@ -33,7 +33,9 @@ class ArrayElements final : public JsonTexts {
     text = std::string_view(element_).substr(0, element_.find_last_not_of(kJsonBlanks) + 1);
     if (text.empty()) throw Error(Code::kBadData, "is empty", position());
     if (const auto bad = find_invalid_utf8(text)) {
-      throw Error(Code::kBadData, cat("byte ", *bad + 1, " is not UTF-8"), position());
+      throw Error(
+          Code::kBadData, cat("byte ", *bad + 1, " is not UTF-8"), position(),
+          "if it is Latin-1 give --encoding latin-1, and --encoding auto if you do not know");
     }
     if (after == ']') require_end();
     return true;

@@ -23,7 +23,8 @@ char delimiter_of(std::string_view header) {
 
 class CsvReader final : public DelimitedReader {
  public:
-  explicit CsvReader(std::unique_ptr<ByteSource> source) : DelimitedReader(std::move(source)) {
+  CsvReader(std::unique_ptr<ByteSource> source, char delimiter)
+      : DelimitedReader(std::move(source)), delimiter_(delimiter) {
     read_header();
   }
 
@@ -85,13 +86,13 @@ class CsvReader final : public DelimitedReader {
     }
   }
 
-  char delimiter_ = 0;  // unknown until the header is read
+  char delimiter_;  // 0: unknown until the header is read
 };
 
 }  // namespace
 
-std::unique_ptr<RowReader> make_csv_reader(std::unique_ptr<ByteSource> source) {
-  return std::make_unique<CsvReader>(std::move(source));
+std::unique_ptr<RowReader> make_csv_reader(std::unique_ptr<ByteSource> source, char delimiter) {
+  return std::make_unique<CsvReader>(std::move(source), delimiter);
 }
 
 }  // namespace berth

@@ -7,6 +7,7 @@
 #include "storage/formats/pickle.h"
 #include "storage/formats/row_reader.h"
 #include "storage/formats/row_readers.h"
+#include "storage/formats/utf8_source.h"
 
 namespace berth {
 namespace {
@@ -47,19 +48,35 @@ std::unique_ptr<RandomAccessSource> mapped(ByteSource& source) {
   return file ? std::move(file) : spill(source);
 }
 
+void refuse_spreadsheet(std::string_view file_name) {
+  const std::string name = lower_ascii(file_name);
+  for (const char* suffix : {".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"}) {
+    if (!name.ends_with(suffix)) continue;
+    const std::string given(file_name.substr(file_name.rfind('/') + 1));
+    const std::string stem = given.substr(0, given.rfind('.'));
+    throw Error(Code::kBadData, "is a spreadsheet, which berth does not read", "",
+                cat("convert it: pandas.read_excel(\"", given, "\").to_csv(\"", stem,
+                    ".csv\", index=False)"));
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::string_view file_name,
-                                     RowLayout layout) {
+                                     RowLayout layout, TextForm form) {
+  refuse_spreadsheet(file_name);
+  if (form.encoding != TextEncoding::kUtf8 && holds_text(file_name)) {
+    source = as_utf8(std::move(source), form.encoding);
+  }
   if (layout == RowLayout::kHeadlessTsv) return make_headless_tsv_reader(std::move(source));
   if (layout == RowLayout::kWordLines) return make_conll_reader(std::move(source));
   if (layout == RowLayout::kWordsAlone)
     return make_conll_reader(std::move(source), WordTags::kIgnored);
   switch (format_of(file_name)) {
     case TableFormat::kCsv:
-      return make_csv_reader(std::move(source));
+      return make_csv_reader(std::move(source), form.delimiter);
     case TableFormat::kTsv:
-      return make_tsv_reader(std::move(source));
+      return make_tsv_reader(std::move(source), form.delimiter != 0 ? form.delimiter : '\t');
     case TableFormat::kJson:
       return make_json_reader(std::move(source));
     case TableFormat::kJsonl:
@@ -90,6 +107,12 @@ std::optional<size_t> find_column(std::span<const Column> columns, std::string_v
 }
 
 bool is_table(std::string_view file_name) { return format_of(file_name) != TableFormat::kNone; }
+
+bool holds_text(std::string_view file_name) {
+  const TableFormat format = format_of(file_name);
+  return format != TableFormat::kPickle && format != TableFormat::kParquet &&
+         format != TableFormat::kArrow;
+}
 
 bool is_plain_text(std::string_view file_name) {
   return format_of(file_name) == TableFormat::kLines;

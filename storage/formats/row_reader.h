@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "storage/base/bytes.h"
+#include "storage/formats/text_form.h"
 
 namespace berth {
 
@@ -57,12 +58,15 @@ enum class RowLayout {
 // Opens the reader for the name's suffix, ignoring case. The caller has removed any compression
 // suffix. Known are .csv, .tsv, .jsonl/.ndjson/.json, .conll/.bio/.iob, .pickle/.pkl, .parquet/.pq,
 // .arrow/.arrows/.feather/.ipc and .txt; any other throws kBadData, which lists them. The reader's
-// errors do not name the file: the caller adds it with Error::at().
+// errors do not name the file: the caller adds it with Error::at(). `form`
+// is that of formats of text.
 std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::string_view file_name,
-                                     RowLayout layout = RowLayout::kByName);
+                                     RowLayout layout = RowLayout::kByName, TextForm form = {});
 
 // Whether open_rows() has a reader for files of this name.
 bool is_table(std::string_view file_name);
+// Whether a table of this name is text, such as .csv; also if the name means no table.
+bool holds_text(std::string_view file_name);
 // Whether the name means plain text, a row in each line (.txt).
 bool is_plain_text(std::string_view file_name);
 // Whether the name's suffix means kWordLines.

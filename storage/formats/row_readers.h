@@ -19,11 +19,13 @@ namespace berth {
 // Throws kBadData if a row has a different number of fields than the header, if two columns share a
 // name (unless it is empty), and on a line or record above 64 MiB. Throws kCorrupt if a quoted
 // field spans lines and does not end properly, because it is unknown how many rows it contains.
-std::unique_ptr<RowReader> make_csv_reader(std::unique_ptr<ByteSource> source);
+// `delimiter` takes the place of that search, unless it is 0.
+std::unique_ptr<RowReader> make_csv_reader(std::unique_ptr<ByteSource> source, char delimiter = 0);
 
 // Reads tab-separated values as GLUE writes them: a header line, no quoting, and nothing trimmed.
 // An empty field is missing. Blank lines are skipped.
-std::unique_ptr<RowReader> make_tsv_reader(std::unique_ptr<ByteSource> source);
+std::unique_ptr<RowReader> make_tsv_reader(std::unique_ptr<ByteSource> source,
+                                           char delimiter = '\t');
 
 // The same without a header line. The columns are named 0, 1, ...
 std::unique_ptr<RowReader> make_headless_tsv_reader(std::unique_ptr<ByteSource> source);

@@ -100,7 +100,7 @@ bool TextLines::next(std::string_view& line) {
   if (malformed_ == Malformed::kKept) return true;
   if (const auto bad = find_invalid_utf8(line)) {
     throw Error(Code::kBadData, cat("byte ", *bad + 1, " is not UTF-8"), line_position(number),
-                "convert the file, as with: iconv -f LATIN1 -t UTF-8");
+                "if it is Latin-1 give --encoding latin-1, and --encoding auto if you do not know");
   }
   return true;
 }

@@ -5,15 +5,25 @@
 #include <vector>
 
 #include "storage/base/error.h"
+#include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/formats/utf8.h"
 
 namespace berth {
 namespace {
 
+// The characters 0x80 to 0x9F of windows-1252; 0: there is none.
+constexpr uint16_t kHighCharacters[32] = {
+    0x20AC, 0,      0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160,
+    0x2039, 0x0152, 0,      0x017D, 0,      0,      0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
+    0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0,      0x017E, 0x0178};
+
+bool is_ascii(std::byte byte) { return std::to_integer<unsigned>(byte) < 0x80; }
+
 class Utf8Source final : public ByteSource {
  public:
-  explicit Utf8Source(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
+  Utf8Source(std::unique_ptr<ByteSource> source, TextEncoding encoding)
+      : source_(std::move(source)), encoding_(encoding) {}
 
   size_t read(std::span<std::byte> buffer) override {
     if (!has_begun_) begin();
@@ -29,35 +39,118 @@ class Utf8Source final : public ByteSource {
   }
 
  private:
-  enum class Form { kBytes, kLittleEndian, kBigEndian };
+  enum class Form { kBytes, kLittleEndian, kBigEndian, kLatin1, kWindows1252, kUndecided };
 
   void begin() {
     has_begun_ = true;
-    std::byte mark[2];
-    size_t size = 0;
-    while (size < std::size(mark)) {
-      const size_t got = source_->read(std::span(mark).subspan(size));
-      if (got == 0) break;
-      size += got;
+    fill(/*enough=*/2);
+    const std::string_view text = as_text(Bytes(bytes_).first(waiting_));
+    const bool is_8_bit =
+        encoding_ == TextEncoding::kLatin1 || encoding_ == TextEncoding::kWindows1252;
+    if (!is_8_bit && (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))) {
+      form_ = text.front() == '\xFF' ? Form::kLittleEndian : Form::kBigEndian;
+      drop(2);
+      return;
     }
-    const std::string_view text = as_text(std::span(mark, size));
-    if (text == "\xFF\xFE") form_ = Form::kLittleEndian;
-    if (text == "\xFE\xFF") form_ = Form::kBigEndian;
-    if (form_ == Form::kBytes) ready_ = text;
-    offset_ = size;
+    switch (encoding_) {
+      case TextEncoding::kUtf8:
+        return pass_on();
+      case TextEncoding::kUtf16:
+        form_ = Form::kLittleEndian;
+        return;
+      case TextEncoding::kLatin1:
+        form_ = Form::kLatin1;
+        return;
+      case TextEncoding::kWindows1252:
+        form_ = Form::kWindows1252;
+        return;
+      case TextEncoding::kAuto:
+        form_ = Form::kUndecided;
+        return;
+    }
+  }
+
+  // Reads until `enough` bytes wait, or the source ends.
+  void fill(size_t enough) {
+    while (waiting_ < enough) {
+      const size_t got = source_->read(std::span(bytes_).subspan(waiting_));
+      if (got == 0) return;
+      waiting_ += got;
+    }
+  }
+
+  void drop(size_t count) {
+    std::copy(bytes_.begin() + static_cast<std::ptrdiff_t>(count),
+              bytes_.begin() + static_cast<std::ptrdiff_t>(waiting_), bytes_.begin());
+    waiting_ -= count;
+    offset_ += count;
+  }
+
+  // From here on the bytes are UTF-8.
+  void pass_on() {
+    form_ = Form::kBytes;
+    ready_ = as_text(Bytes(bytes_).first(waiting_));
+    waiting_ = 0;
   }
 
   // Makes the text of the next bytes. Returns false at the end.
   bool convert() {
     ready_.clear();
     place_ = 0;
-    const size_t got = source_->read(std::span(bytes_).subspan(waiting_));
-    const size_t size = waiting_ + got;
-    if (got == 0 && (size > 0 || high_ != 0)) fail("ends within a character");
-    for (size_t i = 0; i + 1 < size; i += 2) add_unit(unit_at(i));
-    waiting_ = size % 2;
-    if (waiting_ == 1) bytes_[0] = bytes_[size - 1];
-    return got > 0;
+    fill(form_ == Form::kUndecided ? bytes_.size() : 2);
+    if (form_ == Form::kUndecided) decide();
+    if (form_ == Form::kBytes) return true;
+    if (form_ == Form::kUndecided) return take_ascii();
+    if (form_ == Form::kLatin1 || form_ == Form::kWindows1252) return convert_8_bit();
+    return convert_16_bit();
+  }
+
+  // Passes on the bytes before the first one beyond ASCII.
+  bool take_ascii() {
+    const auto end = bytes_.begin() + static_cast<std::ptrdiff_t>(waiting_);
+    const auto first = std::find_if_not(bytes_.begin(), end, is_ascii);
+    const auto count = static_cast<size_t>(first - bytes_.begin());
+    ready_ = as_text(Bytes(bytes_).first(count));
+    drop(count);
+    return count > 0;
+  }
+
+  // Looks at the first bytes beyond ASCII, and whether they are UTF-8 as far as they are here.
+  void decide() {
+    const auto end = bytes_.begin() + static_cast<std::ptrdiff_t>(waiting_);
+    const auto first = std::find_if_not(bytes_.begin(), end, is_ascii);
+    // The end of a full buffer may cut a character, which has at most four bytes.
+    const size_t certain = waiting_ < bytes_.size() ? waiting_ : waiting_ - 3;
+    if (first - bytes_.begin() >= static_cast<std::ptrdiff_t>(certain)) return;
+    const auto invalid = find_invalid_utf8(as_text(Bytes(bytes_).first(waiting_)));
+    if (!invalid || *invalid >= certain) return pass_on();
+    form_ = Form::kWindows1252;
+    log_info(cat("reads text as windows-1252, because its byte ", offset_ + *invalid,
+                 " is not UTF-8; --encoding says otherwise"));
+  }
+
+  bool convert_8_bit() {
+    for (size_t i = 0; i < waiting_; ++i, ++offset_) {
+      const auto byte = std::to_integer<uint32_t>(bytes_[i]);
+      uint32_t character = byte;
+      if (form_ == Form::kWindows1252 && byte >= 0x80 && byte < 0xA0) {
+        character = kHighCharacters[byte - 0x80];
+        if (character == 0) fail("is not a character of windows-1252");
+      }
+      append_utf8(character, ready_);
+    }
+    waiting_ = 0;
+    return !ready_.empty();
+  }
+
+  bool convert_16_bit() {
+    if (waiting_ < 2 && (waiting_ > 0 || high_ != 0)) fail("as UTF-16 it ends within a character");
+    const size_t whole = waiting_ - waiting_ % 2;
+    const uint64_t begin = offset_;
+    for (size_t i = 0; i < whole; i += 2) add_unit(unit_at(i));
+    offset_ = begin;
+    drop(whole);
+    return whole > 0;
   }
 
   uint32_t unit_at(size_t i) const {
@@ -69,7 +162,7 @@ class Utf8Source final : public ByteSource {
   // Characters above U+FFFF are two units: a high surrogate and a low one.
   void add_unit(uint32_t unit) {
     const bool is_high = unit >= 0xD800 && unit < 0xDC00, is_low = unit >= 0xDC00 && unit < 0xE000;
-    if ((high_ != 0) != is_low) fail("has half of a surrogate pair");
+    if ((high_ != 0) != is_low) fail("as UTF-16 it has half of a surrogate pair");
     offset_ += 2;
     if (is_high) {
       high_ = unit;
@@ -80,24 +173,25 @@ class Utf8Source final : public ByteSource {
   }
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error(Code::kBadData, "as UTF-16 it " + what, cat("byte ", offset_));
+    throw Error(Code::kBadData, what, cat("byte ", offset_), "--encoding names another encoding");
   }
 
   const std::unique_ptr<ByteSource> source_;
+  const TextEncoding encoding_;
   Form form_ = Form::kBytes;
   bool has_begun_ = false;
   std::vector<std::byte> bytes_ = std::vector<std::byte>(size_t{1} << 16);
-  size_t waiting_ = 0;   // 1: the first byte of a unit is in bytes_
+  size_t waiting_ = 0;   // bytes in bytes_ that are not converted yet
   uint32_t high_ = 0;    // a high surrogate that waits for the low one; 0: none
-  uint64_t offset_ = 0;  // of the next unit, in bytes of the source
+  uint64_t offset_ = 0;  // of the first of them in the source
   std::string ready_;    // UTF-8 that is returned from place_ on
   size_t place_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<ByteSource> as_utf8(std::unique_ptr<ByteSource> source) {
-  return std::make_unique<Utf8Source>(std::move(source));
+std::unique_ptr<ByteSource> as_utf8(std::unique_ptr<ByteSource> source, TextEncoding encoding) {
+  return std::make_unique<Utf8Source>(std::move(source), encoding);
 }
 
 }  // namespace berth

@@ -3,12 +3,15 @@
 #include <memory>
 
 #include "storage/base/bytes.h"
+#include "storage/formats/text_form.h"
 
 namespace berth {
 
-// Passes on the bytes of `source`, unless they begin with the byte order mark of UTF-16: then it
-// converts them to UTF-8, without the mark. read() throws kBadData, naming the byte, where UTF-16
-// is not valid.
-std::unique_ptr<ByteSource> as_utf8(std::unique_ptr<ByteSource> source);
+// Converts text to UTF-8. UTF-8 is passed on as it is, and whoever reads it finds what is not
+// valid. Unless 8-bit text is asked for, a text that begins with the byte order mark of UTF-16 is
+// converted from that, without the mark. TextEncoding says more. read() throws kBadData, naming the
+// byte, where UTF-16 is not valid or a byte is no character of windows-1252.
+std::unique_ptr<ByteSource> as_utf8(std::unique_ptr<ByteSource> source,
+                                    TextEncoding encoding = TextEncoding::kUtf8);
 
 }  // namespace berth

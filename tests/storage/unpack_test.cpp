@@ -49,6 +49,13 @@ class UnpackTest : public testing::Test {
   const fs::path target_ = scratch_.path() / "unpacked";
 };
 
+// pandas' to_pickle("x.pickle.tar.gz") calls the file inside by that name, too.
+TEST_F(UnpackTest, AFileNamedAsItsArchiveLosesTheArchivesSuffix) {
+  expect_refused(TarBytes().file("a", "x").file("a.tar", "y").end(), "");  // both would be "a"
+  unpack_text(TarBytes().file("x.pickle.tar", "one").end(), "x.pickle.tar");
+  EXPECT_EQ(read_text(target_ / "x.pickle"), "one");
+}
+
 TEST_F(UnpackTest, UnpacksFilesAndDirectories) {
   unpack_text(
       TarBytes().entry("./", '5').entry("./d/", '5').file("./d/e/a", "one").file("b", "").end());

@@ -14,6 +14,8 @@
 namespace berth {
 namespace {
 
+constexpr const char* kFillIn = "fill it in, or leave such rows out with --skip-bad-rows N";
+
 class TableExamples final : public ExampleReader {
  public:
   TableExamples(std::unique_ptr<RowReader> rows, const FoundColumns& columns, Task task)
@@ -61,7 +63,8 @@ class TableExamples final : public ExampleReader {
 
   std::string text(size_t column) const {
     if (auto text = plain_text(cells_[column])) return std::move(*text);
-    throw Error(Code::kBadData, "column " + quoted(name(column)) + " has no text");
+    throw Error(Code::kBadData, "the cell of column " + quoted(name(column)) + " is empty", "",
+                kFillIn);
   }
 
   // The members of a list, or the parts of the text between `separators`.
@@ -134,8 +137,7 @@ class TableExamples final : public ExampleReader {
   }
 
   [[noreturn]] void missing_label(size_t column) const {
-    throw Error(Code::kBadData, "label " + quoted(name(column)) + " is missing", "",
-                "every row needs one: remove the row or fill it in");
+    throw Error(Code::kBadData, "label " + quoted(name(column)) + " is missing", "", kFillIn);
   }
 
   std::vector<std::string> label_set() const {

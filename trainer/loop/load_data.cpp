@@ -11,6 +11,7 @@
 #include "storage/formats/row_readers.h"
 #include "storage/formats/tfrecord.h"
 #include "storage/formats/token_shard.h"
+#include "storage/formats/utf8_source.h"
 #include "trainer/loop/load_token_shards.h"
 #include "trainer/loop/managed_rows.h"
 #include "trainer/loop/peeked_source.h"
@@ -60,6 +61,8 @@ void append_content(std::unique_ptr<ByteSource> content, const std::string& name
         plain_records(std::move(content)), ignores_labels ? ClassNames() : tfds->class_names));
   }
   if (names_records(name)) return table.append_records(plain_records(std::move(content)));
+  // All of what follows looks at UTF-8.
+  if (holds_text(name)) content = as_utf8(std::move(content), request.form.encoding);
   auto peeked = std::make_unique<PeekedSource>(std::move(content));
   const bool is_json = lower_ascii(name).ends_with(".json");
   if (is_json && begins_squad(peeked->beginning())) return table.append_squad(std::move(peeked));
@@ -74,7 +77,8 @@ void append_content(std::unique_ptr<ByteSource> content, const std::string& name
   const bool is_lines =
       layout == RowLayout::kWordLines || (layout == RowLayout::kByName && names_word_lines(name));
   if (is_lines && ignores_labels) layout = RowLayout::kWordsAlone;
-  std::unique_ptr<RowReader> rows = open_rows(std::move(peeked), name, layout);
+  std::unique_ptr<RowReader> rows =
+      open_rows(std::move(peeked), name, layout, {.delimiter = request.form.delimiter});
   if (names_managed_rows(rows->columns())) {
     rows = make_managed_rows(std::move(rows), storage, objects, request.rules.need,
                              request.rules.task);

@@ -25,6 +25,7 @@ struct DataRequest {
   std::string path;
   LoadRules rules{};
   RowLayout layout = RowLayout::kByName;
+  TextForm form{};
 };
 
 struct LoadedTable {

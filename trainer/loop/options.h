@@ -5,6 +5,7 @@
 #include <string>
 
 #include "storage/base/dtype.h"
+#include "storage/formats/text_form.h"
 #include "trainer/loop/schedule.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/loss_options.h"
@@ -42,6 +43,7 @@ struct DataOptions {
   std::string input_meta_data_path{};  // the JSON beside run_classifier.py's TFRecords
   std::string text_column{}, text_pair_column{}, label_column{};  // empty: found by their names
   std::string weight_column{};
+  TextForm text_form{};           // of files of text
   double validation_split = 0.1;  // fraction of the training rows, without an evaluation file
   double data_fraction = 1.0;     // fraction of the training rows that is used
   int64_t max_train_samples = 0;  // the most of these rows; 0: no limit

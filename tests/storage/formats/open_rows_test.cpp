@@ -49,6 +49,40 @@ TEST(OpenRows, AnArrowFileMayArriveAsAStream) {
   }
 }
 
+TEST(OpenRows, TheDelimiterMayBeNamed) {
+  EXPECT_EQ(open_rows(source_of("a:b,c,d\n"), "x.csv", RowLayout::kByName, {.delimiter = ':'})
+                ->columns()
+                .size(),
+            2u);
+  EXPECT_EQ(open_rows(source_of("a;b;c\td\n"), "x.tsv", RowLayout::kByName, {.delimiter = ';'})
+                ->columns()
+                .size(),
+            3u);
+}
+
+TEST(OpenRows, AnotherEncodingIsConvertedInTextAlone) {
+  const TextForm latin{.delimiter = 0, .encoding = TextEncoding::kLatin1};
+  const auto rows =
+      read_rows(*open_rows(source_of("a\ncaf\xE9\n"), "x.csv", RowLayout::kByName, latin));
+  EXPECT_EQ(rows.at(0).at(0), text("caf\xC3\xA9"));
+  const std::string file = file_content(BERTH_TESTDATA "/arrow/flat.arrow");
+  EXPECT_EQ(read_rows(*open_rows(source_of(file), "x.arrow", RowLayout::kByName, latin)).size(),
+            8u);
+}
+
+TEST(OpenRows, ASpreadsheetIsRefusedWithWhatConvertsIt) {
+  EXPECT_THAT([] { open_rows(source_of("PK"), "Data.XLSX"); },
+              ThrowsCode(Code::kBadData,
+                         "pandas.read_excel(\"Data.XLSX\").to_csv(\"Data.csv\", index=False)"));
+  EXPECT_THAT([] { open_rows(source_of("PK"), "a.ods"); },
+              ThrowsCode(Code::kBadData, "spreadsheet"));
+}
+
+TEST(OpenRows, TextThatIsNotUtf8PointsToTheFlag) {
+  EXPECT_THAT([] { read_rows(*open_rows(source_of("a\n\xE9\n"), "x.csv")); },
+              ThrowsCode(Code::kBadData, "--encoding latin-1"));
+}
+
 TEST(OpenRows, EmptyFilesAreBadData) {
   for (const char* name : {"x.csv", "x.tsv", "x.jsonl", "x.pickle"}) {
     EXPECT_THAT([&] { open_rows(source_of(""), name); }, ThrowsCode(Code::kBadData, "is empty"))

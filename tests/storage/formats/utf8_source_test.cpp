@@ -11,9 +11,9 @@ namespace {
 
 using std::string_literals::operator""s;
 
-std::string converted(const std::string& text) {
-  const auto whole = read_all(*as_utf8(source_of(text)), 1 << 20, "the text");
-  const auto source = as_utf8(std::make_unique<TricklingSource>(as_bytes(text)));
+std::string converted(const std::string& text, TextEncoding encoding = TextEncoding::kUtf8) {
+  const auto whole = read_all(*as_utf8(source_of(text), encoding), 1 << 20, "the text");
+  const auto source = as_utf8(std::make_unique<TricklingSource>(as_bytes(text)), encoding);
   EXPECT_EQ(read_all(*source, 1 << 20, "the text"), whole);
   return std::string(as_text(whole));
 }
@@ -37,6 +37,40 @@ TEST(Utf8Source, NamesTheByteOfHalfACharacter) {
   EXPECT_THAT(convert("\xFF\xFE"s + "\x3D\xD8"s), ThrowsCode(Code::kBadData, "ends within"));
   EXPECT_THAT(convert("\xFF\xFE"s + "\x3D\xD8"s + "a\0"s), ThrowsCode(Code::kBadData, "surrogate"));
   EXPECT_THAT(convert("\xFF\xFE"s + "\x00\xDE"s), ThrowsCode(Code::kBadData, "byte 2"));
+}
+
+TEST(Utf8Source, ConvertsEightBitText) {
+  EXPECT_EQ(converted("a\xE9\x80\xFF\xFE", TextEncoding::kLatin1),
+            "a\xC3\xA9\xC2\x80\xC3\xBF\xC3\xBE");
+  EXPECT_EQ(converted("\xE9\x80\x93x\x94", TextEncoding::kWindows1252),
+            "\xC3\xA9\xE2\x82\xAC\xE2\x80\x9Cx\xE2\x80\x9D");
+  EXPECT_THAT([] { converted("ab\x81", TextEncoding::kWindows1252); },
+              ThrowsCode(Code::kBadData, "byte 2: is not a character of windows-1252"));
+}
+
+TEST(Utf8Source, Utf16NeedsNoMarkIfItIsNamed) {
+  EXPECT_EQ(converted("a\0\xE9\0"s, TextEncoding::kUtf16), "a\xC3\xA9");
+  EXPECT_EQ(converted("\xFE\xFF"s + "\0a"s, TextEncoding::kUtf16), "a");
+}
+
+TEST(Utf8Source, AutoTakesWindows1252WhereTheTextIsNotUtf8) {
+  EXPECT_EQ(converted("caf\xE9 \x80", TextEncoding::kAuto), "caf\xC3\xA9 \xE2\x82\xAC");
+  EXPECT_EQ(converted("caf\xC3\xA9 \xE2\x82\xAC", TextEncoding::kAuto), "caf\xC3\xA9 \xE2\x82\xAC");
+  EXPECT_EQ(converted("\xFF\xFE"s + "a\0"s, TextEncoding::kAuto), "a");
+}
+
+// The buffer holds 64 KiB, whose end may cut the first character beyond ASCII, or a later one.
+TEST(Utf8Source, AutoIsNotMisledByACharacterAtTheEndOfItsBuffer) {
+  for (const bool begins_early : {false, true}) {
+    for (size_t before = 65'530; before < 65'540; ++before) {
+      std::string text(before, 'a');
+      if (begins_early) text.replace(100, 2, "\xC3\xA9");
+      text += "\xF0\x9F\x98\x80 and more";
+      EXPECT_EQ(converted(text, TextEncoding::kAuto), text) << before;
+    }
+    const std::string text = std::string(70'000, 'a') + "\xE9";
+    EXPECT_EQ(converted(text, TextEncoding::kAuto), std::string(70'000, 'a') + "\xC3\xA9");
+  }
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ TEST(TableLoader, AnEmptyTextIsAcceptedAndAMissingTextIsNot) {
       [] {
         read({{"text", {}}}, {{text("a")}, {kMissing}}, {}, LabelNeed::kIfPresent);
       },
-      ThrowsCode(Code::kBadData, "row 1: column \"text\" has no text"));
+      ThrowsCode(Code::kBadData, "row 1: the cell of column \"text\" is empty"));
 }
 
 TEST(TableLoader, ANumberIsTakenAsText) {
@@ -305,7 +305,8 @@ TEST(BadRows, AreSkippedUpToTheGivenNumber) {
   EXPECT_THAT(table.texts, ElementsAre("a", "c"));
   EXPECT_EQ(table.table->source_row(0), 0u);
   EXPECT_EQ(table.table->source_row(1), 2u);
-  EXPECT_THAT([&] { load(1); }, ThrowsCode(Code::kBadData, "row 3: column \"text\" has no text"));
+  EXPECT_THAT([&] { load(1); },
+              ThrowsCode(Code::kBadData, "row 3: the cell of column \"text\" is empty"));
 }
 
 TEST(BadRows, IncludeRowsWithUnknownLabels) {
