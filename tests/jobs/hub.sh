@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs jobs whose model is a name of the Hugging Face hub. The cache holds it, and there is no network.
 #   hub.sh BERTH
+tests=$(cd "$(dirname "$0")/.." && pwd)
 . "$(dirname "$0")/lib.sh"
 
 # The cache as huggingface_hub lays it out.
@@ -25,6 +26,14 @@ expect 0 finished --mode predict --predict-data-file "$sample" --job-dir named -
 expect 0 finished --mode tokenize --text 'a ball' --model org/tiny
 expect 0 finished --mode convert --model org/tiny --export-dir converted
 cmp -s converted/vocab.txt "$tiny/vocab.txt" || fail "convert wrote another vocabulary"
+
+# A data set: the split test is the one to predict.
+set=$HF_HOME/hub/datasets--org--three
+mkdir -p $set/refs $set/snapshots/$commit/data
+printf %s $commit >$set/refs/main
+cp "$tests"/testdata/parquet/datasets.parquet $set/snapshots/$commit/data/test-00000-of-00001.parquet
+expect 0 finished --mode predict --predict-data-file hf://datasets/org/three --job-dir named --predictions-file -
+[ "$(wc -l <out.txt)" = 4 ] || fail "did not predict the three rows of the split test"
 
 # A folder of that name comes first, and a path with a spelling mistake is not looked for on the hub.
 mkdir -p org
