@@ -67,7 +67,7 @@ expect 14 "of it for the teacher's outputs" "${states[@]}" --memory-limit 200000
 "$berth" --model whole/model --train-data-file "$sample" --max-steps 2 --job-dir tuned >/dev/null 2>err.txt ||
   fail "fine-tuning the encoder: $(tail -n 1 err.txt)"
 
-expect 4 'no such directory or archive' "${flags[@]}" --teacher missing --job-dir other
+expect 4 'no such folder here' "${flags[@]}" --teacher missing --job-dir other
 
 # The teacher's outputs are kept until the job is finished, and taken from there by a resumed job.
 [ -e whole/teacher ] && fail "the teacher's outputs were left behind"
