@@ -7,6 +7,7 @@
 
 #include "storage/base/checksum.h"
 #include "storage/base/error.h"
+#include "storage/base/fnv1a.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
@@ -16,15 +17,8 @@ namespace {
 
 constexpr size_t kCopyStep = size_t{1} << 20;
 
-// FNV-1a (Fowler, Noll and Vo 1991). Tells URIs apart that simplify to the same file name.
-uint64_t fnv1a(std::string_view text) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
-}
-
 // "b-corpus-train.csv.0123456789abcdef.": the prefix of the cached files of all generations of
-// `uri`.
+// `uri`. The hash tells URIs apart that simplify to the same file name.
 std::string prefix_for(const Uri& uri) {
   constexpr size_t kLongest = 100;
   std::string name = uri.host() + "-" + uri.path();

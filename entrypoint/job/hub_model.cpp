@@ -41,11 +41,9 @@ std::string local_or_hub_model(Storage& storage, const std::string& name) {
     storage.list(Uri::parse(*uri), kOne);
   } catch (const Error& error) {
     if (error.code() != Code::kNotFound && error.code() != Code::kUnavailable) throw;
-    const std::string reason = error.code() == Code::kNotFound && error.problem().starts_with("is ")
-                                   ? cat("it ", error.problem())
-                                   : error.problem();
-    throw Error(Code::kNotFound, cat("no such folder here, and as a name of the hub: ", reason),
-                name, error.hint());
+    throw Error(Code::kNotFound,
+                cat("no such folder here, and as a name of the hub: ", error.problem()), name,
+                error.hint());
   }
   log_info(cat(name, " is not a folder here, but of the Hugging Face hub: ",
                HubPath::parse(Uri::parse(*uri)).repository_uri()));

@@ -64,8 +64,7 @@ std::optional<HubSnapshot> HubCache::snapshot(const HubPath& path) const {
                               .size = entry->file_size(unreadable),
                               .hash = ""});
   }
-  std::sort(snapshot.files.begin(), snapshot.files.end(),
-            [](const HubFile& a, const HubFile& b) { return a.path < b.path; });
+  std::ranges::sort(snapshot.files, {}, &HubFile::path);
   return snapshot;
 }
 

@@ -21,6 +21,8 @@ namespace berth {
 namespace {
 
 constexpr size_t kStep = size_t{1} << 20;
+constexpr int kMostDownloads = 2;  // of a file whose bytes have another hash
+constexpr const char* kWrong = "the bytes that arrived do not have the file's checksum";
 
 FileDescriptor open_for_writing(const std::string& path) {
   make_directories(directory_of(path));
@@ -77,7 +79,8 @@ class Incomplete {
     }
   }
 
-  bool is_right() { return size_ == file_.size && hash_.finish() == file_.hash; }
+  // Whether the content, which is complete, has its hash. Call it once before restart().
+  bool is_right() { return hash_.finish() == file_.hash; }
 
   void become(const std::string& path) {
     if (::fsync(out_.get()) != 0) throw file_error(errno, "write", path_);
@@ -106,7 +109,7 @@ class Incomplete {
   uint64_t size_ = 0;
 };
 
-// Makes one attempt to fetch what is missing.
+// Makes one attempt to fetch what is missing. Throws kUnavailable if less arrives.
 void fetch_rest(HubRequests& requests, const HubPath& path, const std::string& commit,
                 const HubFile& file, Incomplete& incomplete, Retry& retry,
                 const std::stop_token& stop) {
@@ -130,6 +133,10 @@ void fetch_rest(HubRequests& requests, const HubPath& path, const std::string& c
     incomplete.append(Bytes(buffer).first(count));
     retry.progress();
   }
+  if (incomplete.size() < file.size) {
+    throw Error(Code::kUnavailable, "the hub sent fewer bytes than the file has",
+                cat(path.repository_uri(), "/", file.path));
+  }
 }
 
 void download_blob(HubRequests& requests, const std::string& blob, const HubPath& path,
@@ -140,26 +147,21 @@ void download_blob(HubRequests& requests, const std::string& blob, const HubPath
   if (incomplete.size() > 0) {
     log_info(cat(name, ": going on after ", human_bytes(incomplete.size())));
   }
-  bool is_second = false;
   Retry retry(options, cat("read ", name), stop);
-  while (true) {
+  for (int downloads = 0; downloads < kMostDownloads;) {
     try {
       fetch_rest(requests, path, commit, file, incomplete, retry, stop);
-      if (incomplete.size() < file.size) {
-        throw Error(Code::kUnavailable, "the hub sent fewer bytes than the file has", name);
-      }
-      if (incomplete.is_right()) return incomplete.become(blob);
-      incomplete.restart();
-      const Error wrong(Code::kUnavailable,
-                        "the bytes that arrived do not have the file's checksum", name,
-                        "try again later; the hub, or a proxy before it, is at fault");
-      if (std::exchange(is_second, true)) throw wrong;
-      log_warning(cat(name, ": ", wrong.problem(), "; fetching it once more"));
     } catch (const Error& error) {
-      if (is_second && incomplete.size() == 0) throw;
       retry.wait(error);
+      continue;
     }
+    if (incomplete.is_right()) return incomplete.become(blob);
+    incomplete.restart();
+    if (++downloads < kMostDownloads)
+      log_warning(cat(name, ": ", kWrong, "; fetching it once more"));
   }
+  throw Error(Code::kUnavailable, kWrong, name,
+              "try again later; the hub, or a proxy before it, is at fault");
 }
 
 }  // namespace

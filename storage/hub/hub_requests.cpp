@@ -186,8 +186,7 @@ HubSnapshot HubRequests::snapshot(const HubPath& path) {
       log_debug(cat("left out of ", path.repository_uri(), ": ", quoted(file.path)));
     }
   }
-  std::sort(snapshot.files.begin(), snapshot.files.end(),
-            [](const HubFile& a, const HubFile& b) { return a.path < b.path; });
+  std::ranges::sort(snapshot.files, {}, &HubFile::path);
   return snapshot;
 }
 

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 
+#include "storage/base/fnv1a.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/hub/hub_cache.h"
@@ -17,13 +18,9 @@ namespace {
 constexpr int kMostLookUps = 4;
 constexpr double kLongestLookUp_s = 30;
 
-// FNV-1a (Fowler, Noll and Vo 1991), never 0.
+// Never 0, which would mean "absent" or "unknown".
 Generation version_of(const std::string& commit, const std::string& path) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : cat(commit, "/", path)) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  }
-  return std::max<uint64_t>(hash, 1);
+  return std::max<uint64_t>(fnv1a(cat(commit, "/", path)), 1);
 }
 
 std::string how_to_download(const HubPath& path) {
@@ -99,10 +96,8 @@ class HubStorage final : public Storage {
   }
 
   static const HubFile* find(const HubSnapshot& snapshot, const std::string& path) {
-    for (const HubFile& file : snapshot.files) {
-      if (file.path == path) return &file;
-    }
-    return nullptr;
+    const auto found = std::ranges::lower_bound(snapshot.files, path, {}, &HubFile::path);
+    return found != snapshot.files.end() && found->path == path ? &*found : nullptr;
   }
 
   // Looks the repository up at the first call for it.
@@ -117,7 +112,8 @@ class HubStorage final : public Storage {
   HubSnapshot look_up(const HubPath& path) {
     if (options_.offline) {
       if (auto kept = shared_.snapshot(path)) return *kept;
-      throw Error(Code::kNotFound, "is not in the cache of the hub, and HF_HUB_OFFLINE is set",
+      throw Error(Code::kNotFound,
+                  "the cache of the hub does not hold it, and HF_HUB_OFFLINE is set",
                   path.repository_uri(), how_to_download(path));
     }
     Retry retry(look_up_retry_, cat("look up ", path.repository_uri()));
