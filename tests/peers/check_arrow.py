@@ -10,13 +10,10 @@ files, and prints the megabytes a second of both on one thread.
 import datetime
 import decimal
 import itertools
-import json
 import math
 import pathlib
 import random
-import subprocess
 import sys
-import time
 
 import datasets
 import numpy as np
@@ -26,15 +23,13 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 
+import columnar
+from columnar import WORDS, text
+
 READER, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2])
 FOLDER.mkdir(parents=True, exist_ok=True)
-WORDS = "the quick brown f\u00f6x jumps over \u65e5\u672c and \U0001f600 then some longer words follow it".split()
 made = []
 beside = []  # files that must print what a Parquet file of the same table prints
-
-
-def text(rng):
-    return " ".join(rng.choices(WORDS, k=rng.randint(0, 12)))
 
 
 def columns_of(rows, seed, nulls):
@@ -132,33 +127,10 @@ def cell(value):
     return value
 
 
-def same(ours, theirs):
-    if isinstance(theirs, (list, dict)):
-        return ours is not None and json.loads(ours) == theirs
-    if isinstance(theirs, float) and isinstance(ours, (int, float)):
-        return math.isclose(ours, theirs, rel_tol=1e-14, abs_tol=1e-14)
-    return ours == theirs and type(ours) is type(theirs)
-
-
-def printed(file):
-    done = subprocess.run([READER, str(file)], capture_output=True, text=True)
-    assert done.returncode == 0, (file, done.stderr)
-    return done.stdout
-
-
 def read(file):
     with open(file, "rb") as source:
         is_file = source.read(6) == b"ARROW1"
     return pa.ipc.open_file(file).read_all() if is_file else pa.ipc.open_stream(file).read_all()
-
-
-def check(file):
-    names, *rows = map(json.loads, printed(file).splitlines())
-    expected = read(file).select(names).to_pylist()
-    assert len(rows) == len(expected), (file, len(rows), len(expected))
-    for number, (ours, theirs) in enumerate(zip(rows, expected)):
-        for name, value in zip(names, ours):
-            assert same(value, cell(theirs[name])), (file, number, name, value, theirs[name])
 
 
 def write(table, suffix, rows=None, **options):
@@ -209,33 +181,26 @@ def write_files():
     made.extend(sorted((FOLDER / "saved").glob("*.arrow")))
 
 
+def read_texts(file):
+    with pa.memory_map(file) as mapped:
+        reader = pa.ipc.open_file(mapped, options=pa.ipc.IpcReadOptions(included_fields=[0, 1], use_threads=False))
+        for number in range(reader.num_record_batches):
+            reader.get_batch(number).validate(full=True)  # that texts are UTF-8, as berth checks
+
+
 def compare_speed(codec):
-    rng = random.Random(1)
-    rows = 400_000
-    texts = [" ".join(rng.choices(WORDS, k=30)) + str(i) for i in range(rows)]
     name = path(".arrow")
-    feather.write_feather(pa.table({"text": texts, "other": texts[::-1], "number": list(range(rows))}), name, compression=codec)
-    ours, theirs = [], []
-    for _ in range(5):
-        rows, size, seconds = subprocess.run([READER, name, "text", "other"], capture_output=True, text=True, check=True).stdout.split()
-        ours.append(int(size) / 1e6 / float(seconds))
-        start = time.perf_counter()
-        with pa.memory_map(name) as mapped:
-            reader = pa.ipc.open_file(mapped, options=pa.ipc.IpcReadOptions(included_fields=[0, 1], use_threads=False))
-            for number in range(reader.num_record_batches):
-                reader.get_batch(number).validate(full=True)  # that texts are UTF-8, as berth checks
-        theirs.append(int(size) / 1e6 / (time.perf_counter() - start))
-    ours, theirs = sorted(ours)[2], sorted(theirs)[2]
-    print(f"| {codec} | {ours:.0f} | {theirs:.0f} | {ours / theirs:.2f} |")
+    feather.write_feather(pa.table(columnar.columns_of_texts()), name, compression=codec)
+    columnar.compare_speed(READER, codec, name, read_texts)
 
 
 write_files()
 for file in made:
-    check(file)
+    columnar.compare_cells(READER, file, read, cell)
 for arrow, parquet in beside:
-    assert printed(arrow) == printed(parquet), (arrow, parquet)
+    assert columnar.printed(READER, arrow) == columnar.printed(READER, parquet), (arrow, parquet)
 print(len(made), "files agree,", len(beside), "of them also with Parquet")
 if "--no-speed" not in sys.argv:
-    print("| compression | berth, MB/s | pyarrow, MB/s | ratio |\n| --- | --- | --- | --- |")
+    columnar.print_speed_header()
     for codec in ("uncompressed", "lz4", "zstd"):
         compare_speed(codec)

@@ -9,13 +9,10 @@ larger files, and prints the megabytes a second of both on one thread.
 import datetime
 import decimal
 import itertools
-import json
 import math
 import pathlib
 import random
-import subprocess
 import sys
-import time
 import warnings
 
 import numpy as np
@@ -24,15 +21,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import columnar
+from columnar import WORDS, text
+
 warnings.simplefilter("ignore")
 READER, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2])
 FOLDER.mkdir(parents=True, exist_ok=True)
-WORDS = "the quick brown f\u00f6x jumps over \u65e5\u672c and \U0001f600 then some longer words follow it".split()
 made = []
-
-
-def text(rng):
-    return " ".join(rng.choices(WORDS, k=rng.randint(0, 12)))
 
 
 def table(rows, seed, nulls=True):
@@ -92,25 +87,6 @@ def cell(value):
     return value
 
 
-def same(ours, theirs):
-    if isinstance(theirs, (list, dict)):
-        return ours is not None and json.loads(ours) == theirs
-    if isinstance(theirs, float) and isinstance(ours, (int, float)):
-        return math.isclose(ours, theirs, rel_tol=1e-14, abs_tol=1e-14)
-    return ours == theirs and type(ours) is type(theirs)
-
-
-def check(file):
-    done = subprocess.run([READER, str(file)], capture_output=True, text=True)
-    assert done.returncode == 0, (file, done.stderr)
-    names, *rows = map(json.loads, done.stdout.splitlines())
-    expected = pq.read_table(file).select(names).to_pylist()
-    assert len(rows) == len(expected), (file, len(rows), len(expected))
-    for number, (ours, theirs) in enumerate(zip(rows, expected)):
-        for name, value in zip(names, ours):
-            assert same(value, cell(theirs[name])), (file, number, name, value, theirs[name])
-
-
 def write_files():
     codecs = ["none", "snappy", "gzip", "zstd", "lz4"]
     sizes = itertools.cycle([37, 100, 10**6]), itertools.cycle([200, 5000, 1 << 20])
@@ -141,26 +117,16 @@ def write_files():
 
 
 def compare_speed(codec):
-    rng = random.Random(1)
-    rows = 400_000
-    texts = [" ".join(rng.choices(WORDS, k=30)) + str(i) for i in range(rows)]
     name = path()
-    pq.write_table(pa.table({"text": texts, "other": texts[::-1], "number": list(range(rows))}), name, compression=codec)
-    ours, theirs = [], []
-    for _ in range(5):
-        rows, size, seconds = subprocess.run([READER, name, "text", "other"], capture_output=True, text=True, check=True).stdout.split()
-        ours.append(int(size) / 1e6 / float(seconds))
-        start = time.perf_counter()
-        pq.read_table(name, columns=["text", "other"], use_threads=False, pre_buffer=False)
-        theirs.append(int(size) / 1e6 / (time.perf_counter() - start))
-    ours, theirs = sorted(ours)[2], sorted(theirs)[2]
-    print(f"| {codec} | {ours:.0f} | {theirs:.0f} | {ours / theirs:.2f} |")
+    pq.write_table(pa.table(columnar.columns_of_texts()), name, compression=codec)
+    columnar.compare_speed(READER, codec, name,
+                           lambda file: pq.read_table(file, columns=["text", "other"], use_threads=False, pre_buffer=False))
 
 
 write_files()
 for file in made:
-    check(file)
+    columnar.compare_cells(READER, file, pq.read_table, cell)
 print(len(made), "files agree")
-print("| compression | berth, MB/s | pyarrow, MB/s | ratio |\n| --- | --- | --- | --- |")
+columnar.print_speed_header()
 for codec in ("none", "snappy", "zstd", "lz4", "gzip"):
     compare_speed(codec)

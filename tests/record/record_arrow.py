@@ -10,7 +10,6 @@ import decimal
 import json
 import math
 import pathlib
-import re
 import sys
 import uuid
 
@@ -19,6 +18,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.feather as feather
+
+from columnar_cells import cell
 
 FOLDER = pathlib.Path(sys.argv[1])
 TEXTS = ["plain", "", None, "caf\u00e9 \u2014 \u65e5\u672c", "a\nb 'q' \"r\"", "\U0001f600 end of a long text", "plain", None]
@@ -80,33 +81,6 @@ def meanings():
         "runs": pa.RunEndEncodedArray.from_arrays(pa.array([2, 4], pa.int32()), pa.array(["a", "b"])),
         "last": pa.array(["a", "b", None, "c"]),
     })
-
-
-def cell(value):
-    if isinstance(value, float) and math.isnan(value):
-        return None
-    if isinstance(value, bytes):
-        try:
-            return value.decode()
-        except UnicodeDecodeError:
-            return None
-    if isinstance(value, int) and value >= 2**63:
-        return float(value)
-    if isinstance(value, decimal.Decimal):
-        return float(value)
-    if isinstance(value, uuid.UUID):
-        return str(value)
-    if isinstance(value, pd.Timedelta):
-        return value.value
-    if isinstance(value, datetime.timedelta):
-        return round(value.total_seconds() * 1000)
-    if isinstance(value, (pd.Timestamp, datetime.datetime, datetime.date, datetime.time)):
-        return re.sub(r"(\.\d*?)0+(?=$|\+)", r"\1", str(value))
-    if isinstance(value, list) and value and isinstance(value[0], tuple):
-        value = [{"key": key, "value": inner} for key, inner in value]
-    if isinstance(value, (list, dict)):
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    return value
 
 
 expected = {}

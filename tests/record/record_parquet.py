@@ -11,7 +11,6 @@ import decimal
 import json
 import math
 import pathlib
-import re
 import sys
 import warnings
 
@@ -20,6 +19,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from columnar_cells import cell
 
 warnings.simplefilter("ignore")
 FOLDER = pathlib.Path(sys.argv[1])
@@ -67,27 +68,6 @@ def meanings():
         "nothing": pa.nulls(ROWS),
         "fixed": pa.array([b"abcd", None, b"\xfe\xfe\xfe\xfe", b"wxyz"] * 2, pa.binary(4)),
     })
-
-
-def cell(value):
-    if isinstance(value, float) and math.isnan(value):
-        return None
-    if isinstance(value, bytes):
-        try:
-            return value.decode()
-        except UnicodeDecodeError:
-            return None
-    if isinstance(value, int) and value >= 2**63:
-        return float(value)
-    if isinstance(value, decimal.Decimal):
-        return float(value)
-    if isinstance(value, (pd.Timestamp, datetime.datetime, datetime.date, datetime.time)):
-        return re.sub(r"(\.\d*?)0+(?=$|\+)", r"\1", str(value))
-    if isinstance(value, list) and value and isinstance(value[0], tuple):
-        value = [{"key": key, "value": inner} for key, inner in value]
-    if isinstance(value, (list, dict)):
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    return value
 
 
 expected = {}

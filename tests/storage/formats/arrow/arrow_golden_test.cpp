@@ -2,12 +2,7 @@
 // reads it.
 #include <gmock/gmock.h>
 
-#include "storage/base/json.h"
-#include "storage/formats/row_readers.h"
-#include "tests/support/arrow_files.h"
-#include "tests/support/bytes_in_memory.h"
-#include "tests/support/cells_as_json.h"
-#include "tests/support/pickle_files.h"
+#include "tests/support/columnar_files.h"
 #include "tests/support/read_rows.h"
 #include "tests/support/throws_code.h"
 
@@ -18,33 +13,19 @@ std::unique_ptr<RowReader> read_arrow(std::string_view file) {
   return make_arrow_reader(std::make_unique<BytesInMemory>(as_bytes(file)));
 }
 
-std::string recorded_arrow(const std::string& name) {
-  return file_content(std::string(BERTH_TESTDATA "/arrow/") + name);
-}
-
 TEST(ArrowGolden, EveryRecordedFileReadsAsPyarrowReadsIt) {
-  const OrderedJson expected = parse_ordered_json(recorded_arrow("expected.json"));
-  const auto paths = recorded_arrow_files();
-  ASSERT_EQ(paths.size(), expected.size());
-  for (const auto& path : paths) {
-    try {
-      const auto reader = read_arrow(file_content(path));
-      EXPECT_EQ(to_text(json_of(*reader)), to_text(expected[path.filename().string()])) << path;
-    } catch (const Error& error) {
-      ADD_FAILURE() << path << ": " << error.what();
-    }
-  }
+  expect_as_recorded("arrow", make_arrow_reader);
 }
 
 TEST(ArrowGolden, PositionIsTheRowFromZero) {
-  const auto reader = read_arrow(recorded_arrow("flat.arrow"));  // of three record batches
+  const auto reader = read_arrow(recorded_file("arrow", "flat.arrow"));  // of three record batches
   Row row;
   for (int i = 0; i < 5; ++i) reader->next(row);
   EXPECT_EQ(reader->position(), "row 4");
 }
 
 TEST(ArrowGolden, ColumnsThatAreNotSelectedAreMissing) {
-  const auto reader = read_arrow(recorded_arrow("flat_zstd.arrows"));
+  const auto reader = read_arrow(recorded_file("arrow", "flat_zstd.arrows"));
   const size_t few = find_column(reader->columns(), "few").value();
   reader->select(std::array{few});
   const auto rows = read_rows(*reader);
@@ -54,7 +35,7 @@ TEST(ArrowGolden, ColumnsThatAreNotSelectedAreMissing) {
 }
 
 TEST(ArrowGolden, ColumnsMayBeSelectedAfterSomeRows) {
-  const auto reader = read_arrow(recorded_arrow("flat.arrows"));
+  const auto reader = read_arrow(recorded_file("arrow", "flat.arrows"));
   const size_t column = find_column(reader->columns(), "i64").value();
   Row row;
   reader->next(row);

@@ -2,12 +2,7 @@
 // reads it.
 #include <gmock/gmock.h>
 
-#include "storage/base/json.h"
-#include "storage/formats/row_readers.h"
-#include "tests/support/bytes_in_memory.h"
-#include "tests/support/cells_as_json.h"
-#include "tests/support/parquet_files.h"
-#include "tests/support/pickle_files.h"
+#include "tests/support/columnar_files.h"
 #include "tests/support/read_rows.h"
 #include "tests/support/throws_code.h"
 
@@ -18,33 +13,20 @@ std::unique_ptr<RowReader> read_parquet(std::string_view file) {
   return make_parquet_reader(std::make_unique<BytesInMemory>(as_bytes(file)));
 }
 
-std::string recorded(const std::string& name) {
-  return file_content(std::string(BERTH_TESTDATA "/parquet/") + name);
-}
-
 TEST(ParquetGolden, EveryRecordedFileReadsAsPyarrowReadsIt) {
-  const OrderedJson expected = parse_ordered_json(recorded("expected.json"));
-  const auto paths = recorded_parquet_files();
-  ASSERT_EQ(paths.size(), expected.size());
-  for (const auto& path : paths) {
-    try {
-      const auto reader = read_parquet(file_content(path));
-      EXPECT_EQ(to_text(json_of(*reader)), to_text(expected[path.filename().string()])) << path;
-    } catch (const Error& error) {
-      ADD_FAILURE() << path << ": " << error.what();
-    }
-  }
+  expect_as_recorded("parquet", make_parquet_reader);
 }
 
 TEST(ParquetGolden, PositionIsTheRowFromZero) {
-  const auto reader = read_parquet(recorded("flat_none.parquet"));  // of three row groups
+  const auto reader =
+      read_parquet(recorded_file("parquet", "flat_none.parquet"));  // of three row groups
   Row row;
   for (int i = 0; i < 5; ++i) reader->next(row);
   EXPECT_EQ(reader->position(), "row 4");
 }
 
 TEST(ParquetGolden, ColumnsThatAreNotSelectedAreMissing) {
-  const auto reader = read_parquet(recorded("flat_zstd.parquet"));
+  const auto reader = read_parquet(recorded_file("parquet", "flat_zstd.parquet"));
   const size_t few = find_column(reader->columns(), "few").value();
   reader->select(std::array{few});
   const auto rows = read_rows(*reader);
@@ -54,7 +36,7 @@ TEST(ParquetGolden, ColumnsThatAreNotSelectedAreMissing) {
 }
 
 TEST(ParquetGolden, ColumnsMayBeSelectedAfterSomeRows) {
-  const auto reader = read_parquet(recorded("flat_snappy.parquet"));
+  const auto reader = read_parquet(recorded_file("parquet", "flat_snappy.parquet"));
   const size_t column = find_column(reader->columns(), "i64").value();
   Row row;
   reader->next(row);
@@ -72,7 +54,7 @@ TEST(ParquetGolden, AnotherKindOfFileIsRefused) {
 }
 
 TEST(ParquetGolden, AnEncryptedFileIsRefused) {
-  std::string file = recorded("plain.parquet");
+  std::string file = recorded_file("parquet", "plain.parquet");
   file.replace(0, 4, "PARE");
   EXPECT_THAT([&] { read_parquet(file); }, ThrowsCode(Code::kBadData, "encrypted"));
 }

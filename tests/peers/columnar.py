@@ -1,0 +1,63 @@
+"""What check_parquet.py and check_arrow.py share: texts, how cells of two readers are compared, and how their speed is."""
+
+import json
+import math
+import random
+import subprocess
+import time
+
+WORDS = "the quick brown f\u00f6x jumps over \u65e5\u672c and \U0001f600 then some longer words follow it".split()
+
+
+def text(rng):
+    return " ".join(rng.choices(WORDS, k=rng.randint(0, 12)))
+
+
+def same(ours, theirs):
+    """Whether a cell of berth is one of pyarrow. Nested values are JSON texts here."""
+    if isinstance(theirs, (list, dict)):
+        return ours is not None and json.loads(ours) == theirs
+    if isinstance(theirs, float) and isinstance(ours, (int, float)):
+        return math.isclose(ours, theirs, rel_tol=1e-14, abs_tol=1e-14)
+    return ours == theirs and type(ours) is type(theirs)
+
+
+def printed(reader, file):
+    done = subprocess.run([reader, str(file)], capture_output=True, text=True)
+    assert done.returncode == 0, (file, done.stderr)
+    return done.stdout
+
+
+def compare_cells(reader, file, read, cell):
+    """`read` makes a table of pyarrow of the file, and `cell` what berth should print of a value."""
+    names, *rows = map(json.loads, printed(reader, file).splitlines())
+    expected = read(file).select(names).to_pylist()
+    assert len(rows) == len(expected), (file, len(rows), len(expected))
+    for number, (ours, theirs) in enumerate(zip(rows, expected)):
+        for name, value in zip(names, ours):
+            assert same(value, cell(theirs[name])), (file, number, name, value, theirs[name])
+
+
+def columns_of_texts():
+    """Two columns of long texts and one of numbers, for compare_speed()."""
+    rng = random.Random(1)
+    rows = 400_000
+    texts = [" ".join(rng.choices(WORDS, k=30)) + str(i) for i in range(rows)]
+    return {"text": texts, "other": texts[::-1], "number": list(range(rows))}
+
+
+def compare_speed(reader, codec, file, read):
+    """Prints a row of the table for one compression. `read` reads the two columns by pyarrow, on one thread."""
+    ours, theirs = [], []
+    for _ in range(5):
+        _, size, seconds = subprocess.run([reader, file, "text", "other"], capture_output=True, text=True, check=True).stdout.split()
+        ours.append(int(size) / 1e6 / float(seconds))
+        start = time.perf_counter()
+        read(file)
+        theirs.append(int(size) / 1e6 / (time.perf_counter() - start))
+    ours, theirs = sorted(ours)[2], sorted(theirs)[2]
+    print(f"| {codec} | {ours:.0f} | {theirs:.0f} | {ours / theirs:.2f} |")
+
+
+def print_speed_header():
+    print("| compression | berth, MB/s | pyarrow, MB/s | ratio |\n| --- | --- | --- | --- |")
