@@ -114,6 +114,7 @@ class HubStorageTest : public testing::Test {
           "Content-Range", cat("bytes ", begin, "-", content.size() - 1, "/", content.size()));
       answer.body = content.substr(begin);
     }
+    answer.fault.cut_header = ranges_.size() == cut_request_;
     if (cuts_ > 0) {
       --cuts_;
       answer.fault.cut_after = 3000;
@@ -138,6 +139,7 @@ class HubStorageTest : public testing::Test {
   std::string commit_ = kFirst, listing_;
   bool is_private_ = false, is_down_ = false;
   int wrong_answers_ = 0, cuts_ = 0;
+  size_t cut_request_ = 0;  // the request for bytes, from 1, whose answer ends within its header
   std::vector<std::string> asked_, ranges_;
   HttpServer bytes_{[this](const ServedRequest& request) { return answer_of_bytes(request); }};
   HttpServer hub_{[this](const ServedRequest& request) { return answer_of_hub(request); }};
@@ -285,6 +287,13 @@ TEST_F(HubStorageTest, ComparesTheContentWithItsHash) {
               ThrowsCode(Code::kUnavailable, "checksum"));
   EXPECT_EQ(wrong_answers_, 98) << "two attempts";
   EXPECT_FALSE(fs::exists(fs::path(options_.hub.cache_dir) / "models--org--name/snapshots"));
+}
+
+TEST_F(HubStorageTest, ALostConnectionAfterAWrongDownloadIsRetried) {
+  wrong_answers_ = 1;
+  cut_request_ = 2;
+  EXPECT_EQ(get(*storage(), "hf://org/name/model.safetensors"), files_["model.safetensors"]);
+  EXPECT_EQ(ranges_, (std::vector<std::string>{"", "", ""}));
 }
 
 TEST_F(HubStorageTest, LeavesOutNamesThatLeadElsewhere) {
