@@ -10,7 +10,7 @@ std::string usage_text();
 // The text of --help, wrapped at `width` columns (but at no fewer than 60).
 std::string help_text(int width);
 
-// The flags as Markdown tables, one for each group. The README shows them between its flags
+// The flags as Markdown tables, one for each group. docs/flags.md shows them between its flags
 // markers.
 std::string help_markdown();
 

@@ -62,7 +62,7 @@ std::vector<Flag> machine_flags() {
       {.name = "help-markdown",
        .aliases = {},
        .group = kHidden,
-       .help = "Print the flag tables of the README and exit.",
+       .help = "Print the flag tables of docs/flags.md and exit.",
        .value = switch_value(place(&CommandLine::help_markdown)),
        .in_settings = false},
       {.name = "instruction-set",

@@ -62,7 +62,7 @@ DeviceChoice named_device(const CommandLine& command_line, const Machine& machin
   if (!plugin.empty()) return chosen(kind, plugin, command_line);
   throw Error(Code::kNotFound,
               cat("there is no PJRT plugin for a ", name_of(kind), " in ", looked_at), "",
-              "install one as the README says, or name it with --pjrt-plugin");
+              "install one with scripts/install-device-plugin.sh, or name it with --pjrt-plugin");
 }
 
 DeviceChoice best_device(const CommandLine& command_line, const Machine& machine) {

@@ -68,17 +68,17 @@ TEST(Help, VersionIsThatOfTheProject) {
   EXPECT_THAT(version_text(), testing::StartsWith("berth 0."));
 }
 
-TEST(Readme, ShowsTheCurrentFlags) {
-  std::ifstream file(BERTH_TESTDATA "/../../README.md");
-  ASSERT_TRUE(file) << "no README.md";
-  const std::string readme(std::istreambuf_iterator<char>(file), {});
+TEST(Docs, ShowTheCurrentFlags) {
+  std::ifstream file(BERTH_TESTDATA "/../../docs/flags.md");
+  ASSERT_TRUE(file) << "no docs/flags.md";
+  const std::string page(std::istreambuf_iterator<char>(file), {});
   const std::string begin = "<!-- flags -->\n", end = "<!-- /flags -->";
-  const size_t first = readme.find(begin), last = readme.find(end);
-  ASSERT_NE(first, std::string::npos) << "README.md has no " << begin;
-  ASSERT_NE(last, std::string::npos) << "README.md has no " << end;
+  const size_t first = page.find(begin), last = page.find(end);
+  ASSERT_NE(first, std::string::npos) << "docs/flags.md has no " << begin;
+  ASSERT_NE(last, std::string::npos) << "docs/flags.md has no " << end;
   const size_t start = first + begin.size();
-  EXPECT_EQ(readme.substr(start, last - start), help_markdown())
-      << "put the output of `berth --help-markdown` between README's markers";
+  EXPECT_EQ(page.substr(start, last - start), help_markdown())
+      << "put the output of `berth --help-markdown` between the markers of docs/flags.md";
 }
 
 }  // namespace
