@@ -14,17 +14,21 @@ FlagValue given_text() {
           [at](const CommandLine& line) { return at(line).value_or(""); }};
 }
 
-// Refuses SavedModel by name: it holds a graph that TensorFlow runs, and berth has no graph.
+// Refuses SavedModel by name: it holds a graph of TensorFlow's own operations.
 FlagValue export_format() {
   FlagValue value = choice_value<ExportFormat>(
       place(&CommandLine::settings, &Settings::output, &OutputOptions::export_format),
-      {{"safetensors", ExportFormat::kSafetensors}, {"tensorflow", ExportFormat::kTensorflow}});
+      {{"safetensors", ExportFormat::kSafetensors},
+       {"tensorflow", ExportFormat::kTensorflow},
+       {"onnx", ExportFormat::kOnnx}});
   value.set = [choose = value.set](CommandLine& line, std::string_view given) {
     std::string wanted = lower_ascii(given);
     std::erase(wanted, '_');
     if (wanted != "savedmodel") return choose(line, given);
-    throw Error(Code::kUsage, "berth writes no TensorFlow SavedModel", "",
-                "use tensorflow (a checkpoint) or safetensors; --mode predict needs no export");
+    throw Error(
+        Code::kUsage, "berth writes no TensorFlow SavedModel", "",
+        "use onnx (a graph), tensorflow (a checkpoint) or safetensors; --mode predict needs no "
+        "export");
   };
   return value;
 }
@@ -119,15 +123,17 @@ std::vector<Flag> tool_flags() {
       {.name = "export-format",
        .aliases = {},
        .group = kTools,
-       .help = "The format of the exported model. In training, tensorflow adds a checkpoint "
-               "(bert_model.ckpt) and bert_config.json to the model; --mode convert writes --model "
-               "to --export-dir in this format alone.",
+       .help = "The format of the exported model. In training, onnx adds model.onnx to the model, "
+               "for ONNX Runtime and the like, and tensorflow adds a checkpoint (bert_model.ckpt) "
+               "and bert_config.json; --mode convert writes --model to --export-dir in this "
+               "format alone.",
        .value = export_format()},
       {.name = "export-dtype",
        .aliases = {},
        .group = kTools,
-       .help = "The type of the numbers in model.safetensors. The default is float32; --mode "
-               "convert keeps their type by default.",
+       .help = "The type of the numbers in model.safetensors and model.onnx; an ONNX model "
+               "computes in float32 whatever their type is. The default is float32; --mode "
+               "convert to safetensors keeps their type by default.",
        .value = choice_value<DType>(
            place(&CommandLine::settings, &Settings::output, &OutputOptions::export_dtype),
            {{"float32", DType::kF32}, {"bfloat16", DType::kBF16}, {"float16", DType::kF16}})},

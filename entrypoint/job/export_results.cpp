@@ -7,6 +7,7 @@
 #include "storage/store_object.h"
 #include "storage/whole_file.h"
 #include "trainer/loop/job_directory.h"
+#include "trainer/loop/onnx_files.h"
 #include "trainer/model/config.h"
 #include "trainer/model/generator_config.h"
 #include "trainer/model/generator_tensors.h"
@@ -58,10 +59,16 @@ void export_results(Storage& storage, const Settings& settings, const Uri& direc
     merge_adapters(lora, values, *merged);
   }
   const ParameterTensors& whole = merged ? *merged : values;
+  const bool as_onnx = output.export_format == ExportFormat::kOnnx;
   export_model(storage, directory, model.config, whole, dtype, *model.tokenizer, metrics);
+  if (as_onnx) export_onnx(storage, directory, model.config, whole, dtype);
   if (model.config.generator) {
-    export_model(storage, directory / kGeneratorFolderName, generator_config(model.config),
-                 GeneratorTensors(model.config, whole), dtype, *model.tokenizer, metrics);
+    const Uri beside = directory / kGeneratorFolderName;
+    const GeneratorTensors own(model.config, whole);
+    ModelConfig config = generator_config(model.config);
+    export_model(storage, beside, config, own, dtype, *model.tokenizer, metrics);
+    config.is_generator = false;  // the names in a file of its own have no prefix
+    if (as_onnx) export_onnx(storage, beside, config, own, dtype);
   }
   if (output.export_format == ExportFormat::kTensorflow) {
     export_tensorflow(storage, directory, model.config, whole);

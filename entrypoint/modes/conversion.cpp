@@ -6,6 +6,7 @@
 
 #include "entrypoint/job/hub_model.h"
 #include "entrypoint/job/preflight.h"
+#include "entrypoint/modes/onnx_conversion.h"
 #include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
@@ -88,11 +89,16 @@ void convert_model(Storage& storage, const Settings& asked) {
     throw Error(Code::kBadData, "holds no tensor of numbers", parameters->file,
                 "name another file, or fetch it again");
   }
-  if (settings.output.export_format == ExportFormat::kTensorflow) {
-    write_as_tensorflow(storage, directory, file, folder.config_json());
-  } else {
-    write_as_safetensors(storage, directory, file, folder.config_json(),
-                         settings.output.export_dtype);
+  switch (settings.output.export_format) {
+    case ExportFormat::kTensorflow:
+      write_as_tensorflow(storage, directory, file, folder.config_json());
+      break;
+    case ExportFormat::kOnnx:
+      convert_to_onnx(storage, settings, folder, directory);
+      break;
+    case ExportFormat::kSafetensors:
+      write_as_safetensors(storage, directory, file, folder.config_json(),
+                           settings.output.export_dtype);
   }
   for (const char* name : kTokenizerFiles) {
     if (const auto text = folder.text(name)) write_text(storage, directory / name, *text);

@@ -59,9 +59,13 @@ void ProtoWriter::float64(uint32_t field, double value) {
   fixed64(field, std::bit_cast<uint64_t>(value));
 }
 
-void ProtoWriter::bytes(uint32_t field, Bytes value) {
+void ProtoWriter::begin_bytes(uint32_t field, uint64_t size_bytes) {
   key(field, WireType::kLengthDelimited);
-  append_varint(value.size());
+  append_varint(size_bytes);
+}
+
+void ProtoWriter::bytes(uint32_t field, Bytes value) {
+  begin_bytes(field, value.size());
   written_.insert(written_.end(), value.begin(), value.end());
 }
 

@@ -27,6 +27,9 @@ class ProtoWriter {
   void bytes(uint32_t field, Bytes value);
   void text(uint32_t field, std::string_view value) { bytes(field, as_bytes(value)); }
   void message(uint32_t field, const ProtoWriter& value) { bytes(field, value.written()); }
+  // Begins a field of bytes, text or a message, whose `size_bytes` bytes the caller puts behind
+  // what is written here. It is for values that are too large to be copied.
+  void begin_bytes(uint32_t field, uint64_t size_bytes);
 
   const std::vector<std::byte>& written() const { return written_; }
   std::vector<std::byte> take() { return std::move(written_); }

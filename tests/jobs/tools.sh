@@ -41,6 +41,22 @@ for model in job tf/bert_model.ckpt back/model.safetensors; do
 done
 cmp -s again-tf/model/model.safetensors again-back/model/model.safetensors || fail "the formats of one model train to different weights"
 
+# ONNX: a job, export_only and convert write the same graph, with LoRA's adapters merged. tests/peers/check_onnx.py runs them.
+"$berth" --train-data-file "$sample" --max-steps 2 --batch-size 4 --lora-rank 2 --job-dir graph --export-format onnx 2>err.txt ||
+  fail "a job with onnx: $(tail -n 1 err.txt)"
+"$berth" --mode export_only --job-dir graph --export-dir graph-again --export-format onnx 2>err.txt || fail "export_only: $(tail -n 1 err.txt)"
+"$berth" --mode convert --model graph/model --export-dir graph-alone --export-format onnx 2>err.txt || fail "to onnx: $(tail -n 1 err.txt)"
+for folder in graph-again graph-alone; do cmp graph/model/model.onnx $folder/model.onnx || fail "another graph in $folder"; done
+[ -s graph/model/model.safetensors ] && [ ! -e graph-alone/model.safetensors ] || fail "the wrong files are beside model.onnx"
+for file in config.json vocab.txt tokenizer_config.json; do
+  cmp -s graph/model/$file graph-alone/$file || fail "the conversion to onnx changed $file"
+done
+grep -aq '"id2label"' graph-alone/config.json && grep -aq 'berth' graph-alone/model.onnx || fail "no labels, or no producer"
+"$berth" --mode convert --model graph --export-dir half-graph --export-format onnx --export-dtype float16 2>err.txt || fail "float16: $(tail -n 1 err.txt)"
+[ $((2 * $(stat -c %s half-graph/model.onnx))) -lt $((11 * $(stat -c %s graph/model/model.onnx) / 10)) ] || fail "float16 does not halve the file"
+expect 3 'cls.predictions.bias' --mode convert --model graph --export-dir none --export-format onnx --task mlm
+expect 2 'is not a task' --mode convert --model graph --export-dir none --export-format onnx --task guess
+
 # export_only exports the best checkpoint of a job, whether or not the job has finished. It also copies a --model.
 cp -r job killed && rm -r killed/model killed/metrics.json
 for from in "--job-dir killed" "--job-dir job" "--model job"; do

@@ -147,13 +147,13 @@ struct TrainingOptions {
   }
 };
 
-enum class ExportFormat { kSafetensors, kTensorflow };
+enum class ExportFormat { kSafetensors, kTensorflow, kOnnx };
 
 // The places that a job writes to, as URIs. The last three default to parts of job_dir.
 struct OutputOptions {
   std::string job_dir{}, export_dir{}, checkpoint_dir{}, summary_dir{};
   ExportFormat export_format = ExportFormat::kSafetensors;
-  std::optional<DType> export_dtype{};  // of model.safetensors; by default that of the source
+  std::optional<DType> export_dtype{};  // by default float32, or that of a converted source
   bool export_adapter = false;          // LoRA's adapter, beside the merged model
   std::string hypertune_metric{};  // for the tuning service; empty: its own or the best model's
   bool reuse_job_dir = true;       // false: refuse a job_dir that was used before

@@ -75,7 +75,7 @@ TEST_F(FlagsTest, SwitchHasEverySpelling) {
   }
   EXPECT_EQ(lower({"--do_lower_case", "False"}), false);
   EXPECT_EQ(lower({"--do_lower_case", "--epochs=1"}), true);
-  refuses({"--export-format=saved_model"}, "berth writes no TensorFlow SavedModel; use tensorflow");
+  refuses({"--export-format=saved_model"}, "berth writes no TensorFlow SavedModel; use onnx");
   refuses({"--do-lower-case=maybe"}, R"(--do-lower-case: "maybe" is not true or false)");
   refuses({"--no-do-lower-case=true"}, "takes no value");
   EXPECT_FALSE(parse({"--reuse-job-dir=false"}).settings.output.reuse_job_dir);

@@ -32,6 +32,14 @@ TEST(ProtoWriter, WritesNegativeNumbersInTenBytes) {
   EXPECT_EQ(as_text(writer.written()), "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01");
 }
 
+TEST(ProtoWriter, BeginsAFieldWhoseBytesFollow) {
+  ProtoWriter begun, whole;
+  begun.begin_bytes(3, 300);
+  whole.bytes(3, as_bytes(std::string(300, 'x')));
+  EXPECT_EQ(std::string(as_text(begun.written())) + std::string(300, 'x'),
+            as_text(whole.written()));
+}
+
 TEST(ProtoReader, ReadsBackEveryWireType) {
   ProtoWriter inner;
   inner.text(1, "inside");

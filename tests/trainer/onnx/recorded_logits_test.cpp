@@ -1,0 +1,113 @@
+// Compares the graph of every architecture with every head to logits recorded from PyTorch and
+// transformers.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tests/trainer/onnx/interpreter.h"
+#include "tests/trainer/onnx/recorded_model.h"
+
+namespace berth::onnx {
+namespace {
+
+constexpr double kTolerance = 1e-4;  // relative to the largest logit
+
+// A batch of sequences that are padded to `width`, with the id `filling` in the padding.
+std::map<std::string, Array> padded(const PackedBatch& batch, int64_t width, int32_t filling) {
+  const auto sequences = static_cast<int64_t>(batch.cu_seqlens.size()) - 1;
+  const Array empty{.dims = {sequences, width},
+                    .values = std::vector<double>(static_cast<size_t>(sequences * width))};
+  std::map<std::string, Array> inputs = {
+      {"input_ids", empty}, {"attention_mask", empty}, {"token_type_ids", empty}};
+  std::ranges::fill(inputs["input_ids"].values, filling);
+  for (size_t b = 0; b < static_cast<size_t>(sequences); ++b) {
+    const auto first = static_cast<size_t>(batch.cu_seqlens[b]);
+    const auto end = static_cast<size_t>(batch.cu_seqlens[b + 1]);
+    for (size_t token = first; token < end; ++token) {
+      const size_t place = b * static_cast<size_t>(width) + token - first;
+      inputs["input_ids"].values[place] = batch.input_ids[token];
+      inputs["attention_mask"].values[place] = 1;
+      inputs["token_type_ids"].values[place] = batch.token_type_ids[token];
+    }
+  }
+  return inputs;
+}
+
+// The logits of sequences, or of all tokens that are no padding, in the order of the recording.
+std::vector<double> logits_of(const ReadModel& model, const std::map<std::string, Array>& inputs) {
+  const auto values = run_model(model, inputs);
+  const std::vector<double>& mask = inputs.at("attention_mask").values;
+  std::vector<const Array*> outputs;
+  for (const ReadPort& port : model.outputs) outputs.push_back(&values.at(port.name));
+  if (outputs.size() == 1 && outputs[0]->dims.size() == 2) return outputs[0]->values;
+  const size_t columns = outputs[0]->values.size() / mask.size();
+  std::vector<double> logits;
+  for (size_t token = 0; token < mask.size(); ++token) {
+    if (mask[token] == 0) continue;
+    for (const Array* output : outputs) {
+      const auto row = output->values.begin() + static_cast<int64_t>(token * columns);
+      logits.insert(logits.end(), row, row + static_cast<int64_t>(columns));
+    }
+  }
+  return logits;
+}
+
+class RecordedLogits : public testing::TestWithParam<std::string> {
+ protected:
+  // The largest difference from the recorded logits, relative to the largest of these.
+  double difference(const std::vector<double>& logits) const {
+    const auto expected = recorded_values<float>(model_.recorded, "logits");
+    EXPECT_EQ(logits.size(), expected.size());
+    double largest = 0, scale = 0;
+    for (size_t i = 0; i < std::min(logits.size(), expected.size()); ++i) {
+      largest = std::max(largest, std::abs(logits[i] - double{expected[i]}));
+      scale = std::max(scale, std::abs(double{expected[i]}));
+    }
+    return largest / scale;
+  }
+  int64_t longest() const {
+    const auto lengths = recorded_values<int32_t>(model_.recorded, "lengths");
+    return std::ranges::max(lengths);
+  }
+  int32_t padding() const { return static_cast<int32_t>(model_.config.pad_token_id); }
+
+  const RecordedModel model_{GetParam()};
+  const PackedBatch batch_ = recorded_inputs(model_.recorded);
+};
+
+TEST_P(RecordedLogits, AreThoseOfTheGraph) {
+  EXPECT_LT(difference(logits_of(model_.written(), padded(batch_, longest(), padding()))),
+            kTolerance);
+}
+
+TEST_P(RecordedLogits, DoNotDependOnThePadding) {
+  // RoBERTa tells its padding by the id.
+  const int32_t filling = model_.config.counts_from_padding() ? padding() : 5;
+  EXPECT_LT(difference(logits_of(model_.written(), padded(batch_, longest() + 3, filling))),
+            kTolerance);
+}
+
+TEST_P(RecordedLogits, SurviveNumbersOf16Bits) {
+  const auto inputs = padded(batch_, longest(), padding());
+  const double rounded = difference(logits_of(model_.written(DType::kF16), inputs));
+  EXPECT_GT(rounded, 0);
+  EXPECT_LT(rounded, 0.01);
+  EXPECT_LT(difference(logits_of(model_.written(DType::kBF16), inputs)), 0.1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Architectures, RecordedLogits, testing::ValuesIn(kRecordedCases),
+                         test_name);
+
+TEST(RecordedLogits, WouldDifferWithoutAMask) {
+  const RecordedModel model("bert-sequence");
+  auto inputs = padded(recorded_inputs(model.recorded), 16, 5);
+  const auto masked = logits_of(model.written(), inputs);
+  std::ranges::fill(inputs["attention_mask"].values, 1);
+  const auto unmasked = logits_of(model.written(), inputs);
+  EXPECT_GT(std::abs(masked[0] - unmasked[0]), 0.01);
+}
+
+}  // namespace
+}  // namespace berth::onnx

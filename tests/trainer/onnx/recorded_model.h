@@ -1,0 +1,58 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "storage/base/memory_sink.h"
+#include "storage/formats/safetensors.h"
+#include "storage/local_storage.h"
+#include "tests/trainer/cpu/network/recorded_tensors.h"
+#include "tests/trainer/onnx/model_reader.h"
+#include "trainer/model/config.h"
+#include "trainer/model/parameter_tensors.h"
+#include "trainer/onnx/make_graph.h"
+#include "trainer/onnx/model_writer.h"
+#include "trainer/weights/pretrained.h"
+
+namespace berth::onnx {
+
+inline Task recorded_task(std::string_view name) {
+  for (const auto& [end, task] :
+       {std::pair("-token", Task::kTokenClassification), std::pair("-masked", Task::kMaskedLm),
+        std::pair("-score", Task::kRegression), std::pair("-sets", Task::kMultiLabel),
+        std::pair("-qa", Task::kQuestionAnswering)}) {
+    if (name.ends_with(end)) return task;
+  }
+  return Task::kSequenceClassification;
+}
+
+// One of the small models in tests/testdata/architectures.
+class RecordedModel {
+ public:
+  explicit RecordedModel(const std::string& name)
+      : file_(map_file(BERTH_TESTDATA "/architectures/" + name + ".safetensors")),
+        recorded(*file_->view()),
+        config(parse_config(recorded.metadata().at("config"))) {
+    config.task = recorded_task(name);
+    values = std::make_unique<HostTensors>(parameter_table(config));
+    load_parameters(Selected(recorded, "param."), *values, /*threads=*/1);
+  }
+
+  // What the file of the model says.
+  ReadModel written(DType dtype = DType::kF32) const {
+    const auto graph = make_graph(config, values->specs(), dtype);
+    MemorySink sink;
+    ModelWriter(*graph, *values, "data").write_model(sink);
+    return read_model(sink.written);
+  }
+
+ private:
+  std::unique_ptr<RandomAccessSource> file_;
+
+ public:
+  const SafetensorsReader recorded;
+  ModelConfig config;
+  std::unique_ptr<HostTensors> values;
+};
+
+}  // namespace berth::onnx

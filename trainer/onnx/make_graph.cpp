@@ -1,0 +1,43 @@
+#include "trainer/onnx/make_graph.h"
+
+#include <limits>
+
+#include "trainer/onnx/network/network.h"
+#include "trainer/onnx/network/ports.h"
+
+namespace berth::onnx {
+namespace {
+
+ElementType element_type(DType dtype) {
+  if (dtype == DType::kF16) return ElementType::kF16;
+  return dtype == DType::kBF16 ? ElementType::kBF16 : ElementType::kF32;
+}
+
+// The tokenizers of DistilBERT and RoBERTa give no token types.
+bool has_token_types(const ModelConfig& config) {
+  return config.type_vocab_size > 0 && !config.counts_from_padding();
+}
+
+// 0 for tokens and the lowest float for padding: fp32 [B,1,1,S].
+Value padding_scores(const Network& network) {
+  Graph& graph = network.graph;
+  graph.begin_part("padding");
+  const Value is_token = unsqueeze(cast(network.attention_mask, ElementType::kF32), {1, 2});
+  return (constant(graph, 1.0F) - is_token) * constant(graph, std::numeric_limits<float>::lowest());
+}
+
+}  // namespace
+
+std::unique_ptr<Graph> make_graph(const ModelConfig& config, std::span<const ParameterSpec> specs,
+                                  DType dtype) {
+  auto graph = std::make_unique<Graph>();
+  Network network{.config = config, .specs = specs, .graph = *graph, .stored = element_type(dtype)};
+  network.input_ids = graph->input(ids_port("input_ids"));
+  network.attention_mask = graph->input(ids_port("attention_mask"));
+  if (has_token_types(config)) network.token_type_ids = graph->input(ids_port("token_type_ids"));
+  network.padding_scores = padding_scores(network);
+  add_outputs(network, encode(network));
+  return graph;
+}
+
+}  // namespace berth::onnx

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "storage/base/dtype.h"
+#include "trainer/model/config.h"
+#include "trainer/model/parameter_table.h"
+#include "trainer/onnx/graph.h"
+
+namespace berth::onnx {
+
+// The graph of a model for inference, with the names that Hugging Face Optimum gives: the inputs
+// input_ids, attention_mask and, where the architecture's tokenizers make them, token_type_ids,
+// int64 [batch_size, sequence_length]; the output logits, or start_logits and end_logits for spans,
+// or last_hidden_state for an encoder without a head. A padded batch gives what each of its
+// sequences gives alone.
+//
+// `specs` are the parameters of the config's table without adapters. The file is to hold them in
+// `dtype` (kF32, kF16 or kBF16); all computation is in fp32.
+std::unique_ptr<Graph> make_graph(const ModelConfig& config, std::span<const ParameterSpec> specs,
+                                  DType dtype);
+
+}  // namespace berth::onnx

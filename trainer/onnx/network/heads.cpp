@@ -1,0 +1,72 @@
+#include "trainer/model/part_names.h"
+#include "trainer/onnx/network/network.h"
+#include "trainer/onnx/network/ports.h"
+
+namespace berth::onnx {
+namespace {
+
+// classifier(activation(dense(first))): BERT's pooler and classifier, or what the architecture has
+// in their place. [B,C]
+Value sequence_logits(Network& network, const Value& hidden) {
+  const SequenceHeadNames names = sequence_head_names(network.config);
+  const Value first = gather(hidden, constant(network.graph, int64_t{0}), 1);  // [B,H]
+  return network.linear(activate(network.linear(first, names.dense), names.activation),
+                        names.classifier);
+}
+
+// norm(activation(dense(hidden))) word^T + bias, with the word embeddings (Press and Wolf 2017,
+// arXiv:1608.05859), which the file holds once. [B,S,V]
+Value masked_logits(Network& network, const Value& hidden) {
+  const MaskedLmHeadNames names = masked_lm_head_names(network.config);
+  const Value normalized = network.layer_norm(
+      activate(network.linear(hidden, names.dense), names.activation), names.norm);
+  const Value word = network.parameter(embedding_names(network.config).word + ".weight");
+  return matmul(normalized, transpose(word, {1, 0})) + network.parameter(names.bias);
+}
+
+// ELECTRA's discriminator: [B,S].
+Value detection_logits(Network& network, const Value& hidden) {
+  const DetectionHeadNames names = detection_head_names(network.config);
+  const Value dense = activate(network.linear(hidden, names.dense), names.activation);
+  return squeeze(network.linear(dense, names.prediction), {2});
+}
+
+void add_span_outputs(Network& network, const Value& hidden) {
+  const Value logits = network.linear(hidden, token_head_name(network.config));  // [B,S,2]
+  const std::vector<Value> ends = split(logits, 2, {1, 1});
+  network.graph.output(squeeze(ends[0], {2}), logits_port("start_logits", {kBatch, kSequence}));
+  network.graph.output(squeeze(ends[1], {2}), logits_port("end_logits", {kBatch, kSequence}));
+}
+
+}  // namespace
+
+void add_outputs(Network& network, const Value& hidden) {
+  Graph& graph = network.graph;
+  const ModelConfig& config = network.config;
+  const TaskTraits& task = traits(config.task);
+  graph.begin_part("head");
+  if (are_vectors(task.labels)) {  // the head of a distillation is no part of the model
+    return graph.output(hidden,
+                        logits_port("last_hidden_state", {kBatch, kSequence, config.hidden_size}));
+  }
+  if (task.labels == LabelKind::kSpan) return add_span_outputs(network, hidden);
+  switch (task.rows) {
+    case HeadRows::kSequences:
+      return graph.output(sequence_logits(network, hidden),
+                          logits_port("logits", {kBatch, config.num_outputs()}));
+    case HeadRows::kMasked:
+      return graph.output(masked_logits(network, hidden),
+                          logits_port("logits", {kBatch, kSequence, config.vocab_size}));
+    case HeadRows::kReplaced:
+      return graph.output(detection_logits(network, hidden),
+                          logits_port("logits", {kBatch, kSequence}));
+    case HeadRows::kTokens:
+    case HeadRows::kMeans:
+    case HeadRows::kStates:
+      break;
+  }
+  graph.output(network.linear(hidden, token_head_name(config)),
+               logits_port("logits", {kBatch, kSequence, config.num_outputs()}));
+}
+
+}  // namespace berth::onnx

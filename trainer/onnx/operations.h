@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "trainer/onnx/graph.h"
+
+// The operators of opset 17 that berth's graphs use, as functions of values. Each adds one node;
+// github.com/onnx/onnx, docs/Operators.md, defines what it computes. Arithmetic broadcasts as NumPy
+// does. Axes may be negative, which counts from the last one.
+namespace berth::onnx {
+
+// The version of the operators' definitions, and that of the file format that it came with.
+inline constexpr int64_t kOpset = 17, kIrVersion = 8;
+
+// Constants: one float, one integer (both scalars), and a vector of integers.
+Value constant(Graph& graph, float value);
+Value constant(Graph& graph, int64_t value);
+Value constant(Graph& graph, const std::vector<int64_t>& values);
+
+Value operator+(const Value& x, const Value& y);
+Value operator-(const Value& x, const Value& y);
+Value operator*(const Value& x, const Value& y);
+Value operator/(const Value& x, const Value& y);
+Value negate(const Value& x);
+Value erf(const Value& x);
+Value tanh(const Value& x);
+Value relu(const Value& x);
+Value clip(const Value& x, int64_t least, int64_t most);
+Value cast(const Value& x, ElementType type);
+Value equal(const Value& x, const Value& y);
+Value logical_not(const Value& x);
+
+// x [...,N,K] times y [...,K,M], both batches broadcast.
+Value matmul(const Value& x, const Value& y);
+Value softmax(const Value& x);  // over the last axis
+Value layer_normalization(const Value& x, const Value& scale, const Value& bias, double epsilon);
+// x [B,C,S], w [M,C,K]: [B,M,S], with zeros beyond the ends of x. K is odd.
+Value convolution(const Value& x, const Value& w, const Value& bias, int64_t kernel_size);
+Value cumulative_sum(const Value& x, int64_t axis);
+
+// The slices of `x` along `axis` with these numbers; their shape replaces that axis.
+Value gather(const Value& x, const Value& numbers, int64_t axis = 0);
+Value slice(const Value& x, int64_t axis, const Value& begin, const Value& end);  // both are [1]
+std::vector<Value> split(const Value& x, int64_t axis, const std::vector<int64_t>& sizes);
+Value concat(const std::vector<Value>& values, int64_t axis);
+
+// In `shape`, 0 stands for the size that x has there, and one -1 for what is left.
+Value reshape(const Value& x, const Value& shape);
+Value reshape(const Value& x, const std::vector<int64_t>& shape);
+Value transpose(const Value& x, const std::vector<int64_t>& permutation);
+Value squeeze(const Value& x, const std::vector<int64_t>& axes);
+Value unsqueeze(const Value& x, const std::vector<int64_t>& axes);
+
+// The size of one axis of x: int64 [1].
+Value size_of_axis(const Value& x, int64_t axis);
+// first, first + 1, ... less than limit: int64, both scalars.
+Value range(const Value& first, const Value& limit);
+
+}  // namespace berth::onnx
