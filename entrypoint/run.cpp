@@ -2,6 +2,7 @@
 
 #include "entrypoint/job/job.h"
 #include "entrypoint/modes/conversion.h"
+#include "entrypoint/modes/embedding.h"
 #include "entrypoint/modes/evaluation.h"
 #include "entrypoint/modes/export_only.h"
 #include "entrypoint/modes/inspection.h"
@@ -31,6 +32,7 @@ DeviceChoice device_for(const CommandLine& command_line) {
       prepare_device(choice, command_line);
       return choice;
     }
+    case Mode::kEmbed:  // check_settings() refuses other devices
     case Mode::kExportOnly:
     case Mode::kPrepare:
     case Mode::kTokenize:
@@ -69,6 +71,8 @@ void run(const CommandLine& command_line, const Platform& platform, StopSignals&
       return run_evaluation(job);
     case Mode::kPredict:
       return run_prediction(job);
+    case Mode::kEmbed:
+      return run_embedding(job);
     case Mode::kExportOnly:
       return run_export(job);
     case Mode::kPrepare:

@@ -46,8 +46,10 @@ void need_data_dir(const DataOptions& data) {
 
 void check_files(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
-  if (!command_line.tool.predictions_file.empty() && settings.mode != Mode::kPredict) {
-    throw Error(Code::kUsage, "the flag is only for --mode predict", "--predictions-file");
+  const bool predicts = settings.mode == Mode::kPredict || settings.mode == Mode::kEmbed;
+  if (!command_line.tool.predictions_file.empty() && !predicts) {
+    throw Error(Code::kUsage, "the flag is only for --mode predict and embed",
+                "--predictions-file");
   }
   if (prepares_corpus(settings.data, settings.mode)) return check_corpus(settings);
   DataOptions data = settings.data;
@@ -66,6 +68,9 @@ void check_files(const CommandLine& command_line) {
       break;
     case Mode::kPredict:
       need(data.predict_data_file, "--predict-data-file", "predict");
+      break;
+    case Mode::kEmbed:
+      need(data.predict_data_file, "--predict-data-file", "embed");
       break;
     case Mode::kExportOnly:
       need(settings.output.export_dir, "--export-dir", "export_only");
@@ -210,6 +215,21 @@ void check_probes(const Settings& settings) {
               "leave it out, or give a task that needs no labels, such as --task mlm");
 }
 
+// Throws kUsage where embeddings cannot be made, or have no place.
+void check_embedding(const CommandLine& command_line) {
+  const Settings& settings = command_line.settings;
+  if (settings.mode != Mode::kEmbed) return;
+  if (settings.device != DeviceKind::kAuto && settings.device != DeviceKind::kCpu) {
+    throw Error(Code::kUsage, "text embeddings are computed on CPUs only", "--device",
+                "leave it out, or give --device cpu");
+  }
+  const std::string& file = command_line.tool.predictions_file;
+  const bool goes_to_output = file == "-" || (file.empty() && settings.output.job_dir.empty());
+  if (!goes_to_output || settings.embedding.format == EmbeddingsFormat::kJsonl) return;
+  throw Error(Code::kUsage, "binary embeddings do not go to standard output", "",
+              "give --job-dir or --predictions-file, or --embeddings-format jsonl");
+}
+
 void check_columns(const DataOptions& data) {
   const auto differ = [](const std::string& a, const char* flag_a, const std::string& b,
                          const char* flag_b) {
@@ -235,6 +255,7 @@ void check_settings(const CommandLine& command_line) {
   check_seeds(command_line);
   check_probes(settings);
   check_dry_run(command_line);
+  check_embedding(command_line);
   const TrainingOptions& training = settings.training;
   if (training.gradient_accumulation_steps > training.batch_size) {
     throw Error(Code::kUsage,

@@ -25,7 +25,8 @@ bool prepares_corpus(const DataOptions& data, Mode mode) {
 
 void complete_data_files(DataOptions& data, Mode mode) {
   const bool as_tutorial = !data.input_meta_data_path.empty();
-  if (mode == Mode::kPredict && as_tutorial && data.predict_data_file.empty()) {
+  const bool predicts = mode == Mode::kPredict || mode == Mode::kEmbed;
+  if (predicts && as_tutorial && data.predict_data_file.empty()) {
     data.predict_data_file = data.eval_data_file;
   }
   if (data.task.empty()) {

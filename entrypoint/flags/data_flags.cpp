@@ -73,7 +73,7 @@ std::vector<Flag> file_flags() {
       {"predict-data-file",
        {"test-file", "predict-data-path"},
        kData,
-       "The rows to predict, for --mode predict.",
+       "The rows to predict, for --mode predict, or the texts of --mode embed.",
        text_value("FILE", data_option(&DataOptions::predict_data_file))},
       {"input-meta-data-path",
        {},

@@ -9,6 +9,7 @@ FlagValue mode_value() {
                                         {"train_and_eval", Mode::kTrainAndEval},
                                         {"eval", Mode::kEval},
                                         {"predict", Mode::kPredict},
+                                        {"embed", Mode::kEmbed},
                                         {"export_only", Mode::kExportOnly},
                                         {"prepare", Mode::kPrepare},
                                         {"tokenize", Mode::kTokenize},
@@ -27,9 +28,10 @@ std::vector<Flag> evaluation_flags() {
       {"mode",
        {},
        kSaving,
-       "What to do: train, train_and_eval, eval, predict, export_only, prepare, tokenize, inspect, "
-       "convert or train_tokenizer. eval and predict use the finished model of --job-dir, or "
-       "--model. export_only "
+       "What to do: train, train_and_eval, eval, predict, embed, export_only, prepare, tokenize, "
+       "inspect, convert or train_tokenizer. eval, predict and embed use the finished model of "
+       "--job-dir, or --model. embed writes a vector for each text of --predict-data-file. "
+       "export_only "
        "writes the best checkpoint of --job-dir, or --model, to --export-dir. prepare writes the "
        "rows that training would read as TFRecords; with --task mlm it cleans text for "
        "pre-training. train_tokenizer learns a vocabulary from the texts of --train-data-file. "

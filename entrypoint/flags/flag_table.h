@@ -42,6 +42,7 @@ std::span<const Flag> flag_table();
 // Its rows, group by group, each in the file named after it.
 std::vector<Flag> data_flags();
 std::vector<Flag> model_flags();
+std::vector<Flag> embedding_flags();  // FlagGroup::kModel
 std::vector<Flag> training_flags();
 std::vector<Flag> optimization_flags();
 std::vector<Flag> evaluation_flags();  // FlagGroup::kSaving

@@ -25,10 +25,11 @@ std::vector<Flag> output_flags() {
       {.name = "predictions-file",
        .aliases = {"predict-output-file"},
        .group = kOutput,
-       .help = "For --mode predict: the file for the predictions, local or gs://, or - for "
-               "standard output.",
+       .help = "For --mode predict and embed: the file for the predictions or embeddings, local or "
+               "gs://, or - for standard output.",
        .value = text_value("FILE", place(&CommandLine::tool, &ToolOptions::predictions_file)),
-       .default_text = "JOB_DIR/predictions.tsv, or standard output where there is no --job-dir",
+       .default_text = "JOB_DIR/predictions.tsv or JOB_DIR/embeddings.npy; without --job-dir, "
+                       "standard output",
        .in_settings = false},
       {"checkpoint-dir",
        {},

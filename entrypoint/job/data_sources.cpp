@@ -193,8 +193,9 @@ DataSources resolve_data(Storage& storage, const CommandLine& command_line, Sett
   sources.train = request("train", data.train_data_file, LabelNeed::kRequired);
   sources.eval = request("eval", data.eval_data_file, LabelNeed::kRequired);
   // --mode prepare keeps the labels of the records that have labels.
-  const LabelNeed need =
-      settings.mode == Mode::kPredict ? LabelNeed::kIgnored : LabelNeed::kIfPresent;
+  const LabelNeed need = settings.mode == Mode::kPredict || settings.mode == Mode::kEmbed
+                             ? LabelNeed::kIgnored
+                             : LabelNeed::kIfPresent;
   sources.predict = request("predict", data.predict_data_file, need);
   if (glue != nullptr && !glue->eval_mismatched.empty() && !data.data_dir.empty()) {
     const Uri file = Uri::parse(data.data_dir) / std::string(glue->eval_mismatched);

@@ -1,11 +1,14 @@
 #include "entrypoint/job/finished_model.h"
 
+#include <algorithm>
+
 #include "entrypoint/job/generator.h"
 #include "entrypoint/job/labelled_data.h"
 #include "entrypoint/job/preflight.h"
 #include "entrypoint/job/training_memory.h"
 #include "entrypoint/memory/engine_options.h"
 #include "storage/base/error.h"
+#include "trainer/loop/sentence_files.h"
 #include "trainer/text/tokenizer_checksum.h"
 
 namespace berth {
@@ -25,6 +28,36 @@ void complete_task(const DataSources& sources, const std::string& model, ModelCo
   }
 }
 
+// Reads a model that makes embeddings. A text is cut where sentence-transformers would cut it,
+// unless a flag or an earlier job says otherwise.
+ModelDescription describe_embedder(ModelFolder& folder, const CommandLine& command_line,
+                                   ResolvedJob& resolved) {
+  Settings& settings = resolved.settings;
+  const SentenceFiles files = read_sentence_files(folder);
+  const bool is_of_job = resolved.is_of_job && !files.is_there;
+  const bool keeps_length = command_line.gives("max-seq-length") || is_of_job;
+  DataOptions data = settings.data;
+  if (!keeps_length) data.max_seq_length = kShortestSequence;
+  ModelDescription model = describe_model(folder, settings.model, data);
+  if (!keeps_length) {
+    const int64_t positions = model.config.max_sequence_length();
+    settings.data.max_seq_length =
+        static_cast<int32_t>(std::min(files.max_seq_length.value_or(positions), positions));
+  }
+  const EmbeddingOptions& asked = settings.embedding;
+  model.config.pooling = asked.pooling.value_or(files.pooling.value_or(Pooling::kMean));
+  model.config.normalizes_embeddings = asked.normalizes.value_or(files.normalizes);
+  resolved.sources.task = Task::kTextEmbedding;
+  return model;
+}
+
+ModelDescription describe(ModelFolder& folder, const CommandLine& command_line,
+                          ResolvedJob& resolved) {
+  const Settings& settings = resolved.settings;
+  if (settings.mode == Mode::kEmbed) return describe_embedder(folder, command_line, resolved);
+  return describe_model(folder, settings.model, settings.data);
+}
+
 Storage& checked_storage(const Job& job, const Settings& settings) {
   preflight(job.storage, settings);
   return job.storage;
@@ -36,7 +69,7 @@ FinishedModel::FinishedModel(Job& job)
     : job_(job),
       resolved_(resolve_settings(job.storage, job.command_line)),
       folder_(checked_storage(job, settings()), settings().model),
-      model_(describe_model(folder_, settings().model, settings().data)) {
+      model_(describe(folder_, job.command_line, resolved_)) {
   complete_task(sources(), name(), model_.config);
   generator_ = finished_generator(job, settings(), model_.config);
   program_bytes_ = program_bytes();

@@ -13,13 +13,15 @@
 
 namespace berth {
 
-// A fine-tuned model, loaded and ready to run over rows: what --mode eval and predict share.
+// A fine-tuned model, loaded and ready to run over rows: what --mode eval, predict and
+// embed share.
 // Borrows `job`. One thread uses it.
 class FinishedModel {
  public:
   // Resolves the settings, checks that all inputs are there, and reads the model's configuration
-  // and tokenizer. Throws kUsage where the model was not fine-tuned (its configuration names no
-  // labels), else what its parts throw.
+  // and tokenizer. The task is the model's, and for --mode embed that of text embeddings, where the
+  // pooling and the longest text are the model's unless flags name others. Throws kUsage where the
+  // model was not fine-tuned (its configuration names no labels), else what its parts throw.
   explicit FinishedModel(Job& job);
 
   const Settings& settings() const { return resolved_.settings; }
@@ -41,7 +43,7 @@ class FinishedModel {
   void make_engine(const EngineOptions& options);
 
   Job& job_;
-  const ResolvedJob resolved_;
+  ResolvedJob resolved_;  // a constant once this is made
   ModelFolder folder_;
   ModelDescription model_;
   std::unique_ptr<ModelFolder> generator_;  // null: the task has none

@@ -108,7 +108,8 @@ void preflight(Storage& storage, const Settings& settings) {
   if (settings.mode == Mode::kTrainAndEval || settings.mode == Mode::kEval || prepares) {
     checks.add("eval-data-file", data.eval_data_file, check_table("eval"));
   }
-  if (settings.mode == Mode::kPredict || prepares) {
+  const bool predicts = settings.mode == Mode::kPredict || settings.mode == Mode::kEmbed;
+  if (predicts || prepares) {
     checks.add("predict-data-file", data.predict_data_file, check_table("predict"));
   }
   if (!settings.probes.files.empty()) {
@@ -127,7 +128,7 @@ void preflight(Storage& storage, const Settings& settings) {
   });
   checks.add("model-config", settings.model.model_config, check_file);
   checks.add("vocab-file", settings.model.vocab_file, check_file);
-  if (trains || settings.mode == Mode::kPredict) {
+  if (trains || predicts) {
     checks.add("job-dir", output.job_dir, check_writable);
   }
   if (trains_tokenizer) {

@@ -60,12 +60,12 @@ std::optional<EarlierJob> find_meant_job(Storage& storage, const Settings& setti
   return EarlierJob::find(storage, Uri::parse(model));
 }
 
-// For --mode eval and predict. Replaces the model in `command_line` by that of the job that is
-// meant, and copies the job's flags of how rows are read unless they were given. Does nothing if no
-// job is meant.
-void adopt_earlier_job(Storage& storage, CommandLine& command_line) {
+// For --mode eval, predict and embed. Replaces the model in `command_line` by that of the job that
+// is meant, and copies the job's flags of how rows are read unless they were given. Returns false,
+// and does nothing, if no job is meant.
+bool adopt_earlier_job(Storage& storage, CommandLine& command_line) {
   const std::optional<EarlierJob> earlier = find_meant_job(storage, command_line.settings);
-  if (!earlier) return;
+  if (!earlier) return false;
   const Uri finished = earlier->model();
   if (!storage.stat(finished / "config.json")) {
     throw Error(Code::kNotFound, "the job has not finished, or its model was moved away",
@@ -79,6 +79,7 @@ void adopt_earlier_job(Storage& storage, CommandLine& command_line) {
   }
   model = {.model = finished.to_string()};  // it has its own configuration and vocabulary
   take_over_reading(*earlier, command_line);
+  return true;
 }
 
 bool is_training(Mode mode) { return mode == Mode::kTrain || mode == Mode::kTrainAndEval; }
@@ -111,7 +112,8 @@ ResolvedJob resolve_settings(Storage& storage, const CommandLine& asked) {
   CommandLine completed = asked;
   Settings& settings = completed.settings;
   const Mode mode = settings.mode;
-  if (mode == Mode::kEval || mode == Mode::kPredict) adopt_earlier_job(storage, completed);
+  const bool uses_finished = mode == Mode::kEval || mode == Mode::kPredict || mode == Mode::kEmbed;
+  const bool is_of_job = uses_finished && adopt_earlier_job(storage, completed);
   if (asked.parent_process > 0) settings.training.keeps_weights = false;
   const bool needs_model = mode != Mode::kPrepare;
   if (needs_model && settings.model.model.empty()) settings.model.model = default_model(settings);
@@ -119,7 +121,7 @@ ResolvedJob resolve_settings(Storage& storage, const CommandLine& asked) {
     *model = local_or_hub_model(storage, *model);
   }
   DataSources sources = resolve_data(storage, completed, settings);
-  return {.settings = std::move(settings), .sources = std::move(sources)};
+  return {.settings = std::move(settings), .sources = std::move(sources), .is_of_job = is_of_job};
 }
 
 Settings resolve_export(const Settings& asked, const EarlierJob& earlier) {

@@ -12,11 +12,13 @@ namespace berth {
 // constant: nothing changes settings after they are resolved.
 struct ResolvedJob {
   Settings settings;
-  DataSources sources;  // the tables that the data flags name, and how to read them
+  DataSources sources;     // the tables that the data flags name, and how to read them
+  bool is_of_job = false;  // the model, and how rows are read, are those of an earlier job
 };
 
 // Completes what the flags and the platform ask for, in this order:
-//   1. --mode eval and predict take over the model of the job that they mean, and how it read rows
+//   1. --mode eval, predict and embed take over the model of the job that they mean, and how it
+//   read rows
 //      where no flag says otherwise;
 //   2. a job that names no model gets the bundled one, or JOB_DIR/model to evaluate and predict;
 //   3. a run inside another job (run_self()) keeps no weights;

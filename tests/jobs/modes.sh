@@ -34,7 +34,7 @@ cmp -s predictions-rows.csv.txt elsewhere/mine.tsv || fail "--predictions-file d
 [ ! -e job/predictions.tsv ] || fail "--predictions-file wrote predictions.tsv, too"
 expect 0 'finished' --mode predict --predict-data-file rows.csv --job-dir job --predictions-file -
 cmp -s predictions-rows.csv.txt out.txt || fail "--predictions-file - is not standard output"
-expect 2 'only for --mode predict' "${train[@]}" --predictions-file mine.tsv
+expect 2 'only for --mode predict and embed' "${train[@]}" --predictions-file mine.tsv
 
 expect 0 'finished' --mode eval --eval-data-file rows.jsonl --job-dir job
 grep -q '"accuracy"' out.txt || fail "eval prints no accuracy"

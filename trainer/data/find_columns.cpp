@@ -118,8 +118,9 @@ std::optional<size_t> find_pair(std::span<const Column> columns, const ColumnCho
   if (!choice.text_pair.empty()) {
     return find_named(columns, choice.text_pair, "--text-pair-column");
   }
-  if (traits(task).inputs == InputKind::kWords) return std::nullopt;
-  if (traits(task).inputs == InputKind::kQuestion) {
+  const InputKind inputs = traits(task).inputs;
+  if (inputs == InputKind::kWords || inputs == InputKind::kText) return std::nullopt;
+  if (inputs == InputKind::kQuestion) {
     if (const auto found = find_any(columns, kContextNames)) return found;
     throw Error(Code::kBadData,
                 cat("no column has a usual name for contexts (", first_of(kContextNames), ")"), "",
@@ -154,7 +155,10 @@ FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& c
   found.text = find_text(columns, choice, task,
                          found.labels.empty() ? std::nullopt : std::optional(found.labels[0]));
   found.text_pair = find_pair(columns, choice, task, found.text);
-  if (traits(task).inputs == InputKind::kQuestion) found.id = find_any(columns, kIdNames);
+  const InputKind inputs = traits(task).inputs;
+  if (inputs == InputKind::kQuestion || inputs == InputKind::kText) {
+    found.id = find_any(columns, kIdNames);
+  }
   if (!choice.weight.empty()) {
     found.weight = need == LabelNeed::kRequired
                        ? find_named(columns, choice.weight, "--weight-column")

@@ -34,6 +34,7 @@ std::unique_ptr<FeatureMaker> make_feature_maker(FeatureOptions options,
     case InputKind::kDocument:
       return make_document_features(std::move(options), tokenizer);
     case InputKind::kTexts:
+    case InputKind::kText:
       break;
   }
   return make_text_features(std::move(options), tokenizer);

@@ -21,6 +21,18 @@ JobDirectory::JobDirectory(Uri root, const OutputOptions& places)
       checkpoints_(place_of(places.checkpoint_dir, root_, "checkpoints")),
       summaries_(place_of(places.summary_dir, root_, "summaries")) {}
 
+Uri JobDirectory::embeddings(EmbeddingsFormat format) const {
+  switch (format) {
+    case EmbeddingsFormat::kNpy:
+      return root_ / "embeddings.npy";
+    case EmbeddingsFormat::kParquet:
+      return root_ / "embeddings.parquet";
+    case EmbeddingsFormat::kJsonl:
+      break;
+  }
+  return root_ / "embeddings.jsonl";
+}
+
 OutputOptions output_of_seed(const OutputOptions& output, uint64_t seed) {
   OutputOptions own = output;
   for (std::string* place :

@@ -29,6 +29,7 @@ inline constexpr std::string_view kGeneratorFolderName = "generator";
 //     model/generator/    the generator beside which it learnt   (--task electra)
 //     metrics.json        written last of all; says "finished": true
 //     predictions.tsv     written by --mode predict
+//     embeddings.npy      written by --mode embed, or .parquet or .jsonl
 //     test_results.tsv    the same in the tutorial's format, if flags ask for it
 //     seed-42/ ...        with --seeds, a job directory for each; metrics.json has their mean
 //
@@ -52,6 +53,7 @@ class JobDirectory {
   Uri record() const { return root_ / "job.json"; }
   Uri metrics() const { return root_ / "metrics.json"; }
   Uri predictions() const { return root_ / "predictions.tsv"; }
+  Uri embeddings(EmbeddingsFormat format) const;
   Uri test_results() const { return root_ / "test_results.tsv"; }
 
  private:

@@ -23,6 +23,9 @@ constexpr const char* kNoConfigHint = "pass --model-config, or a --model that ha
 constexpr const char* kNoParameters = "no model.safetensors or pytorch_model.bin";
 constexpr const char* kNoParametersHint = "pass --init random to train from scratch";
 
+// Where older models of sentence-transformers keep their encoder.
+constexpr const char* kTransformerFolder = "0_Transformer";
+
 bool holds_model(const fs::path& directory) {
   const auto has = [&](const char* name) { return fs::exists(directory / name); };
   return has("config.json") || has("bert_config.json") ||
@@ -32,8 +35,10 @@ bool holds_model(const fs::path& directory) {
 // The folder of the model's files. Archives often contain one folder that contains the files.
 fs::path model_root(const fs::path& unpacked) {
   if (holds_model(unpacked)) return unpacked;
+  if (holds_model(unpacked / kTransformerFolder)) return unpacked / kTransformerFolder;
   for (const fs::directory_entry& entry : fs::directory_iterator(unpacked)) {
     if (entry.is_directory() && holds_model(entry.path())) return entry.path();
+    if (holds_model(entry.path() / kTransformerFolder)) return entry.path() / kTransformerFolder;
   }
   return unpacked;
 }
@@ -78,13 +83,13 @@ void require_config_beside(Storage& storage, const ModelOptions& options, const 
   throw Error(Code::kNotFound, cat(kNoConfig, " beside it"), file.to_string(), kNoConfigHint);
 }
 
-// The directory of the finished model if `uri` is a job directory, and `uri` itself otherwise.
+// The directory of the finished model if `uri` is a job directory, that of the encoder if it is an
+// older model of sentence-transformers, and `uri` itself otherwise.
 Uri model_directory(Storage& storage, const Uri& uri) {
-  const Uri finished = JobDirectory(uri).model();
-  const bool is_job = !storage.stat(uri / "config.json") &&
-                      !storage.stat(uri / "bert_config.json") &&
-                      storage.stat(finished / "config.json");
-  return is_job ? finished : uri;
+  if (storage.stat(uri / "config.json") || storage.stat(uri / "bert_config.json")) return uri;
+  const Uri finished = JobDirectory(uri).model(), encoder = uri / kTransformerFolder;
+  if (storage.stat(finished / "config.json")) return finished;
+  return storage.stat(encoder / "config.json") ? encoder : uri;
 }
 
 // The parts of a model that is not an archive.
@@ -177,11 +182,22 @@ void ModelFolder::record(const std::string& uri, Bytes bytes) {
   sources_.back().checksum.add(bytes);
 }
 
+std::optional<std::string> ModelFolder::read(const Uri& uri) {
+  std::optional<std::string> content = read_text(storage_, uri);
+  if (content) record(uri.to_string(), as_bytes(*content));
+  return content;
+}
+
+std::optional<std::string> ModelFolder::module_text(std::string_view name) {
+  if (!directory_) return std::nullopt;
+  const bool is_part = directory_->file_name() == kTransformerFolder;
+  return read((is_part ? folder_of(*directory_) : *directory_) / name);
+}
+
 std::optional<std::string> ModelFolder::text(std::string_view name) {
   const std::optional<Uri> uri = locate(name);
   if (!uri) return std::nullopt;
-  std::optional<std::string> content = read_text(storage_, *uri);
-  if (content) record(uri->to_string(), as_bytes(*content));
+  std::optional<std::string> content = read(*uri);
   const bool given = (name == "vocab.txt" && !options_.vocab_file.empty()) ||
                      (name == "config.json" && !options_.model_config.empty());
   if (!content && given) {

@@ -36,6 +36,9 @@ class ModelFolder {
 
   // Reads a text file by its Hugging Face name. Returns nullopt if it is absent.
   std::optional<std::string> text(std::string_view name);
+  // The same for a file of the folder that lists the modules of a model of sentence-transformers,
+  // of which the encoder's folder may be a part.
+  std::optional<std::string> module_text(std::string_view name);
   // Reads config.json or bert_config.json. Throws kNotFound if both are absent.
   std::string config_json();
   // Opens the parameters: the file or checkpoint that the user named, or else what
@@ -48,6 +51,7 @@ class ModelFolder {
 
  private:
   std::optional<Uri> locate(std::string_view name) const;
+  std::optional<std::string> read(const Uri& uri);
   void record(const std::string& uri, Bytes bytes);
 
   Storage& storage_;

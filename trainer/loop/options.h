@@ -10,6 +10,7 @@
 #include "trainer/model/lora.h"
 #include "trainer/model/loss_options.h"
 #include "trainer/model/optimizer_options.h"
+#include "trainer/model/pooling.h"
 #include "trainer/model/precision.h"
 
 namespace berth {
@@ -19,6 +20,7 @@ enum class Mode {
   kTrainAndEval,
   kEval,
   kPredict,
+  kEmbed,
   kExportOnly,
   kPrepare,
   kTokenize,
@@ -95,6 +97,16 @@ struct ElectraOptions {
   double discriminator_weight = 50;         // see LossOptions
 };
 
+// The formats that --mode embed writes.
+enum class EmbeddingsFormat { kNpy, kParquet, kJsonl };
+
+// How texts become vectors. What is empty is as the model's folder says.
+struct EmbeddingOptions {
+  std::optional<Pooling> pooling{};
+  std::optional<bool> normalizes{};
+  EmbeddingsFormat format = EmbeddingsFormat::kNpy;
+};
+
 struct OptimizationOptions {
   std::optional<double> learning_rate{};  // the peak; empty: default_learning_rate() (schedule.h)
   ScheduleType lr_scheduler_type = ScheduleType::kLinear;
@@ -166,6 +178,7 @@ struct Settings {
   ModelOptions model;
   DistillationOptions distillation{};
   ElectraOptions electra{};
+  EmbeddingOptions embedding{};
   TrainingOptions training;
   ProbeOptions probes{};
   OutputOptions output;

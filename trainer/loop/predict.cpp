@@ -10,16 +10,19 @@
 
 namespace berth {
 
+void require_finite(const Dataset& data, int64_t index, std::span<const float> logits) {
+  if (std::ranges::all_of(logits, [](float logit) { return std::isfinite(logit); })) return;
+  throw Error(Code::kBadData, "the model computes a number that is not finite",
+              cat("row ", data.source_row(index)),
+              "its parameters may be damaged, or come from a job that diverged");
+}
+
 bool write_predictions(Engine& engine, Dataset& data, int64_t batch_size,
                        std::span<const PredictionFile> files, Observer& observer,
                        const std::atomic<bool>& stop) {
   for (const PredictionFile& file : files) file.sink.write(as_bytes(file.lines.header()));
   const auto write = [&](int64_t index, std::span<const float> logits) {
-    if (!std::ranges::all_of(logits, [](float logit) { return std::isfinite(logit); })) {
-      throw Error(Code::kBadData, "the model computes a number that is not finite",
-                  cat("row ", data.source_row(index)),
-                  "its parameters may be damaged, or come from a job that diverged");
-    }
+    require_finite(data, index, logits);
     for (const PredictionFile& file : files) {
       file.sink.write(as_bytes(file.lines.add(index, logits)));
     }

@@ -25,4 +25,7 @@ bool write_predictions(Engine& engine, Dataset& data, int64_t batch_size,
                        std::span<const PredictionFile> files, Observer& observer,
                        const std::atomic<bool>& stop);
 
+// Throws kBadData, naming the row of the example at `index`, if one of its logits is not finite.
+void require_finite(const Dataset& data, int64_t index, std::span<const float> logits);
+
 }  // namespace berth

@@ -8,6 +8,7 @@
 
 #include "storage/base/dtype.h"
 #include "trainer/model/activation.h"
+#include "trainer/model/pooling.h"
 #include "trainer/model/task.h"
 
 namespace berth {
@@ -62,6 +63,12 @@ struct ModelConfig {
   // of the teacher.
   int64_t vector_size = 0;
 
+  // For HeadRows::kPooled, and chosen by the caller: how a text's embedding is made, and whether it
+  // is then scaled to length 1, as sentence-transformers' Normalize does. No engine scales: whoever
+  // writes embeddings does.
+  Pooling pooling = Pooling::kMean;
+  bool normalizes_embeddings = false;
+
   // For HeadRows::kReplaced, and chosen by the caller: the generator that learns beside the model.
   std::optional<GeneratorSizes> generator{};
   // Whether this is that generator: the names of its parameters have a prefix, except for those of
@@ -78,7 +85,7 @@ struct ModelConfig {
   // Columns of the logits. Not for masked tokens, whose logits have vocab_size columns.
   int64_t num_outputs() const {
     const TaskTraits& row = traits(task);
-    if (row.rows == HeadRows::kMeans || row.rows == HeadRows::kStates) return hidden_size;
+    if (row.rows == HeadRows::kPooled || row.rows == HeadRows::kStates) return hidden_size;
     if (are_vectors(row.labels)) return vector_size;
     return row.outputs > 0 ? row.outputs : static_cast<int64_t>(labels.size());
   }

@@ -96,7 +96,7 @@ class TableBuilder {
       case HeadRows::kTokens:
         classifier(token_head_name(config_), outputs, hidden);
         break;
-      case HeadRows::kMeans:
+      case HeadRows::kPooled:
       case HeadRows::kStates:
         break;
       case HeadRows::kReplaced: {

@@ -32,6 +32,7 @@ inline constexpr Task kDefaultTask = Task::kSequenceClassification;
 // What a row of data consists of, apart from its label.
 enum class InputKind {
   kTexts,     // one text, or a pair
+  kText,      // one text; a pair only where the user names a second column
   kWords,     // a sentence that is already split into words
   kQuestion,  // a question and the context that may answer it; a long context becomes several
               // windows, each a sequence of its own
@@ -56,7 +57,7 @@ enum class HeadRows {
   kTokens,     // every token
   kMasked,     // the masked tokens
   kReplaced,   // every token; a generator replaces the masked ones before the encoder reads them
-  kMeans,      // every token, and the logits of a sequence are the mean of its hidden states
+  kPooled,     // those that ModelConfig::pooling asks for; a sequence's logits are its embedding
   kStates,     // every token, and its hidden state is its row of logits
 };
 

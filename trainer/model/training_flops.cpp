@@ -69,7 +69,7 @@ TrainingFlops training_flops(const ModelConfig& config, const LoraOptions& lora,
     case HeadRows::kTokens:
       flops.of_token += kWithBothGradients * hidden * static_cast<double>(config.num_outputs());
       break;
-    case HeadRows::kMeans:
+    case HeadRows::kPooled:
     case HeadRows::kStates:
       break;
     case HeadRows::kReplaced:

@@ -188,6 +188,13 @@ class Kernels {
   // means[b] = the mean of the rows of x from cu_seqlens[b] to cu_seqlens[b+1]; x [T,H], cu_seqlens
   // int32 [B+1], means [B,H].
   void sequence_means(ConstTensor x, ConstTensor cu_seqlens, Tensor means);
+  // Its backward pass: overwrites dx [T,H].
+  void sequence_means_backward(ConstTensor dmeans, ConstTensor cu_seqlens, Tensor dx);
+  // maxima[b] = the largest of these rows in each column, and places [B,H], int32, the first row
+  // that has it.
+  void sequence_maxima(ConstTensor x, ConstTensor cu_seqlens, Tensor maxima, Tensor places);
+  // Its backward pass: overwrites dx [T,H].
+  void sequence_maxima_backward(ConstTensor dmaxima, ConstTensor places, Tensor dx);
 
   // Every loss adds the SUM of weight * loss over its rows to the state's loss_sum, and the sum of
   // the weights to the state's examples. It overwrites dlogits with the gradient of the first sum;

@@ -62,10 +62,9 @@ std::unique_ptr<Head> make_masked_lm_head(const ModelConfig& config, Parameters&
 std::unique_ptr<Head> make_detection_head(const ModelConfig& config, Parameters& parameters,
                                           Kernels& kernels);
 
-// The head of text embeddings. It reads every token: the logits [B,H] are the mean of the hidden
-// states of each sequence, as sentence-transformers' mean pooling has it (Reimers and Gurevych
-// 2019, arXiv:1908.10084). It has no parameters and no backward pass.
-std::unique_ptr<Head> make_mean_head(const ModelConfig& config, Kernels& kernels);
+// The head of text embeddings. The logits [B,H] are the embedding of each sequence, by the config's
+// pooling. It has no parameters and no backward pass.
+std::unique_ptr<Head> make_pooled_head(const ModelConfig& config, Kernels& kernels);
 
 // The head of a teacher's hidden states. It reads every token: the logits [T,H] are the hidden
 // states themselves. It has no parameters and no backward pass.

@@ -61,7 +61,7 @@ void add_outputs(Network& network, const Value& hidden) {
       return graph.output(detection_logits(network, hidden),
                           logits_port("logits", {kBatch, kSequence}));
     case HeadRows::kTokens:
-    case HeadRows::kMeans:
+    case HeadRows::kPooled:
     case HeadRows::kStates:
       break;
   }

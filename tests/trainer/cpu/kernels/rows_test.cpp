@@ -25,6 +25,27 @@ TEST_P(Rows, AreAveragedInsideEachSequence) {
   expect_near(means, {3, 6, -7, 0.5}, 1e-6, "means");
 }
 
+TEST_P(Rows, ShareTheGradientOfTheirMean) {
+  const Tensor dx = garbage({4, 2});
+  kernels().sequence_means_backward(tensor({2, 2}, {3, -6, 5, 1}), ids({0, 3, 4}), dx);
+  expect_near(dx, {1, -2, 1, -2, 1, -2, 5, 1}, 1e-6, "dx");
+}
+
+TEST_P(Rows, HaveALargestOneInEachSequence) {
+  const Tensor x = tensor({4, 2}, {1, 2, 3, -6, 3, -10, -7, 0.5});
+  const Tensor maxima = garbage({2, 2}), places = ids({9, 9, 9, 9});
+  kernels().sequence_maxima(x, ids({0, 3, 4}), maxima, places);
+  expect_near(maxima, {3, 2, -7, 0.5}, 0, "maxima");
+  const std::vector<int32_t> first = {1, 0, 3, 3};
+  EXPECT_EQ(std::vector<int32_t>(places.i32(), places.i32() + 4), first);
+}
+
+TEST_P(Rows, ThatAreLargestHaveTheGradient) {
+  const Tensor dx = garbage({4, 2});
+  kernels().sequence_maxima_backward(tensor({2, 2}, {3, -6, 5, 1}), ids({1, 0, 3, 3}), dx);
+  expect_near(dx, {0, -6, 3, 0, 0, 0, 5, 1}, 0, "dx");
+}
+
 BERTH_INSTANTIATE_KERNELS(Rows);
 
 }  // namespace

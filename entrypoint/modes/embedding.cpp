@@ -1,0 +1,76 @@
+#include "entrypoint/modes/embedding.h"
+
+#include <memory>
+
+#include "entrypoint/job/finished_model.h"
+#include "entrypoint/job/labelled_data.h"
+#include "entrypoint/report/standard_output.h"
+#include "storage/base/counted.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+#include "storage/formats/vector_writer.h"
+#include "storage/store_object.h"
+#include "trainer/loop/embed.h"
+#include "trainer/loop/job_directory.h"
+
+namespace berth {
+namespace {
+
+std::unique_ptr<VectorWriter> make_writer(EmbeddingsFormat format, ByteSink& sink,
+                                          const VectorTable& table) {
+  switch (format) {
+    case EmbeddingsFormat::kNpy:
+      return make_npy_writer(sink, table);
+    case EmbeddingsFormat::kParquet:
+      return make_vector_table_writer(sink, table);
+    case EmbeddingsFormat::kJsonl:
+      break;
+  }
+  return make_vector_lines_writer(sink, table);
+}
+
+std::string_view name_of(Pooling pooling) {
+  return pooling == Pooling::kMean ? "mean" : pooling == Pooling::kCls ? "cls" : "max";
+}
+
+}  // namespace
+
+void run_embedding(Job& job) {
+  FinishedModel finished(job);
+  const Settings& settings = finished.settings();
+  const ModelConfig& config = finished.config();
+  const LoadedTable loaded = finished.load(finished.sources().predict);
+  const LabelledData rows(loaded, config.task, /*labels=*/{}, /*wants_labels=*/false, settings,
+                          finished.tokenizer());
+  Dataset data = rows.all_rows();
+  Engine& engine = finished.engine_for(loaded, data);
+  log_info(cat("embeddings: ", config.hidden_size, " numbers, pooling ", name_of(config.pooling),
+               config.normalizes_embeddings ? ", scaled to length 1" : "", ", texts of at most ",
+               settings.data.max_seq_length, " tokens"));
+  const VectorTable table{.rows = static_cast<uint64_t>(data.rows()),
+                          .width = static_cast<size_t>(config.hidden_size),
+                          .has_ids = !data.example(0).id.empty()};
+  const auto write = [&](ByteSink& sink) {
+    const auto writer = make_writer(settings.embedding.format, sink, table);
+    const int64_t batch_size = settings.training.examples_per_evaluation_batch();
+    if (!write_embeddings(engine, data, batch_size, config.normalizes_embeddings, *writer,
+                          job.output, job.stop)) {
+      throw_stopped();
+    }
+  };
+  const std::string& file = job.command_line.tool.predictions_file;
+  if (file == "-" || (file.empty() && settings.output.job_dir.empty())) {
+    StandardOutput output;
+    write(output);
+    output.close();
+  } else {
+    const Uri place = file.empty()
+                          ? JobDirectory(settings.output).embeddings(settings.embedding.format)
+                          : Uri::parse(file);
+    store_object(job.storage, place, write);
+  }
+  job.output.on_finish();
+  log_info("embedded " + counted(data.rows(), "text"));
+}
+
+}  // namespace berth

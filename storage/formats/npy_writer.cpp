@@ -1,0 +1,42 @@
+#include <cassert>
+
+#include "storage/base/text.h"
+#include "storage/formats/vector_writer.h"
+
+namespace berth {
+namespace {
+
+// The header: the magic, the version, the length of the rest as u16, and a Python literal, which is
+// padded with spaces so that the numbers begin at a multiple of 64 bytes.
+std::string npy_header(const VectorTable& table) {
+  constexpr size_t kAlignment = 64, kBefore = 10;
+  std::string text = cat("{'descr': '<f4', 'fortran_order': False, 'shape': (", table.rows, ", ",
+                         table.width, "), }");
+  const size_t used = kBefore + text.size() + 1;
+  text.append((kAlignment - used % kAlignment) % kAlignment, ' ').append("\n");
+  assert(text.size() <= UINT16_MAX);
+  std::string header("\x93NUMPY\x01\x00", 8);
+  header.push_back(static_cast<char>(text.size() & 0xFF));
+  header.push_back(static_cast<char>(text.size() >> 8));
+  return header + text;
+}
+
+class NpyWriter final : public VectorWriter {
+ public:
+  NpyWriter(ByteSink& sink, const VectorTable& table) : sink_(sink) {
+    sink_.write(as_bytes(npy_header(table)));
+  }
+
+  void add(const VectorRow& row) override { sink_.write(std::as_bytes(row.vector)); }
+
+ private:
+  ByteSink& sink_;
+};
+
+}  // namespace
+
+std::unique_ptr<VectorWriter> make_npy_writer(ByteSink& sink, const VectorTable& table) {
+  return std::make_unique<NpyWriter>(sink, table);
+}
+
+}  // namespace berth

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Runs --mode embed and checks what it writes.
+#   embed.sh BERTH
+. "$(dirname "$0")/lib.sh"
+
+printf 'id,text,label\nx,A ball was kicked,sport\ny,"Bread, with butter",food\nz,The train left,travel\n' >rows.csv
+embed=(--mode embed --predict-data-file rows.csv --model "$tiny")
+
+# An array of float32 with a row for each text: a header of 128 bytes, then 3 x 128 numbers.
+expect 0 finished "${embed[@]}" --job-dir job
+[ "$(wc -c <job/embeddings.npy)" = $((128 + 3 * 128 * 4)) ] || fail "size of embeddings.npy: $(wc -c <job/embeddings.npy)"
+head -c 128 job/embeddings.npy | grep -qaF "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 128), }" || fail "header of .npy"
+grep -qF 'pooling mean, texts of at most 128 tokens' err.txt || fail "does not say how texts are embedded"
+
+# The numbers of a .npy file, one a line; those of lines of JSON are shorter, so both are printed alike.
+numbers() { tail -c +129 "$1" | od -An -v -t f4 -w4 | awk '{ printf "%.6f\n", $1 }'; }
+json_numbers() { sed 's/.*\[//; s/\].*//; s/, /\n/g' "$1" | awk '{ printf "%.6f\n", $1 }'; }
+expect 0 finished "${embed[@]}" --embeddings-format jsonl --predictions-file out.jsonl
+[ "$(cut -c1-24 out.jsonl | tr '\n' ' ')" = '{"id": "x", "embedding": {"id": "y", "embedding": {"id": "z", "embedding": ' ] ||
+  fail "ids of embeddings.jsonl: $(cut -c1-24 out.jsonl)"
+cmp -s <(numbers job/embeddings.npy) <(json_numbers out.jsonl) || fail "npy and jsonl hold other numbers"
+expect 0 finished "${embed[@]}" --embeddings-format jsonl
+cmp -s out.txt out.jsonl || fail "standard output differs from the file"
+
+# berth reads the Parquet file that it writes.
+expect 0 finished "${embed[@]}" --embeddings-format parquet --job-dir job
+"$berth" --mode inspect job/embeddings.parquet >out.txt 2>err.txt || fail "inspect: $(tail -n 1 err.txt)"
+grep -q embedding out.txt && grep -q '^id\| id' out.txt || fail "columns of embeddings.parquet: $(cat out.txt)"
+
+# Batches do not change a text's vector, whatever else is in the file.
+expect 0 finished "${embed[@]}" --predictions-file single.npy --eval-batch-size 1
+paste <(numbers single.npy) <(numbers job/embeddings.npy) |
+  awk '{ d = $1 - $2; if (d < -1e-4 || d > 1e-4) exit 1 }' || fail "the vectors depend on the batches"
+
+# Poolings differ. Vectors of length 1 have squares that add up to 1.
+for pooling in mean cls max; do
+  expect 0 finished "${embed[@]}" --predictions-file $pooling.npy --pooling $pooling
+done
+cmp -s mean.npy job/embeddings.npy || fail "mean is not the default"
+cmp -s mean.npy cls.npy && fail "cls is mean"
+cmp -s cls.npy max.npy && fail "max is cls"
+expect 0 finished "${embed[@]}" --predictions-file unit.npy --normalize-embeddings
+numbers unit.npy | awk '{ s += $1 * $1 } NR % 128 == 0 { if (s < 0.9999 || s > 1.0001) exit 1; s = 0 }' ||
+  fail "the vectors have other lengths than 1"
+
+# A folder of sentence-transformers says how. Flags say otherwise.
+mkdir -p st/0_Transformer st/1_Pooling
+cp "$tiny"/* st/0_Transformer
+echo '{"max_seq_length": 16, "do_lower_case": false}' >st/0_Transformer/sentence_bert_config.json
+echo '[{"path": "0_Transformer", "type": "sentence_transformers.models.Transformer"},
+  {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
+  {"path": "2_Normalize", "type": "sentence_transformers.models.Normalize"}]' >st/modules.json
+echo '{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": false}' >st/1_Pooling/config.json
+expect 0 finished --mode embed --predict-data-file rows.csv --model st --predictions-file st.npy
+grep -qF 'pooling cls, scaled to length 1, texts of at most 16 tokens' err.txt || fail "does not heed the folder: $(cat err.txt)"
+expect 0 finished --mode embed --predict-data-file rows.csv --model st --predictions-file st.npy --pooling mean \
+  --no-normalize-embeddings --max-seq-length 128
+cmp -s st.npy job/embeddings.npy || fail "flags do not replace what the folder says"
+
+# What is refused.
+expect 2 'on CPUs only' "${embed[@]}" --job-dir job --device xla-cpu
+expect 2 'standard output' "${embed[@]}"
+expect 2 '--predict-data-file is missing' --mode embed --model "$tiny" --job-dir job
+expect 2 'only for --mode predict and embed' --mode eval --eval-data-file rows.csv --model "$tiny" --predictions-file mine.npy
+finish

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Compares the embeddings of berth with those of sentence-transformers.
+
+    python tests/peers/check_embeddings.py BERTH
+
+Folders with every pooling, with and without Normalize, are made of the tiny test model: as sentence-transformers saves them today,
+and as its versions before 2 did (0_Transformer). For each, `berth --mode embed` must write the vectors of SentenceTransformer.encode()
+(to 1e-4), and numpy, pandas and pyarrow must read the same from all three formats, also where a Parquet file has several row groups.
+Needs sentence-transformers, pandas and pyarrow.
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+os.environ["TRANSFORMERS_VERBOSITY"] = "error"
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+import numpy  # noqa: E402
+import pandas  # noqa: E402
+import pyarrow.parquet  # noqa: E402
+from sentence_transformers import SentenceTransformer  # noqa: E402
+
+TESTS = pathlib.Path(__file__).parents[1]
+TOLERANCE = 1e-4
+
+
+def berth(binary, *arguments):
+    done = subprocess.run([binary, *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def make_folder(folder, pooling, normalizes, old):
+    """A folder of sentence-transformers, whose files are written by hand, as all its versions read them."""
+    encoder = folder / "0_Transformer" if old else folder
+    shutil.copytree(TESTS / "testdata/tiny_model", encoder)
+    (encoder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 24, "do_lower_case": False}))
+    (folder / "1_Pooling").mkdir()
+    modes = {"cls_token": "cls", "mean_tokens": "mean", "max_tokens": "max"}
+    (folder / "1_Pooling/config.json").write_text(json.dumps(
+        {"word_embedding_dimension": 128} | {f"pooling_mode_{key}": mode == pooling for key, mode in modes.items()}))
+    kinds = [("0_Transformer" if old else "", "Transformer"), ("1_Pooling", "Pooling")]
+    if normalizes:
+        kinds.append(("2_Normalize", "Normalize"))
+        (folder / "2_Normalize").mkdir()
+    (folder / "modules.json").write_text(json.dumps(
+        [{"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{kind}"}
+         for i, (path, kind) in enumerate(kinds)]))
+
+
+def main():
+    binary = str(pathlib.Path(sys.argv[1]).resolve())
+    sample = pandas.read_pickle(TESTS.parent / "examples/data/df.pickle").head(60)
+    texts = [*sample["text"], "", "a", " ".join(sample["text"][:5])]
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        rows = scratch / "rows.parquet"
+        pandas.DataFrame({"id": [f"row {i}" for i in range(len(texts))], "text": texts}).to_parquet(rows)
+        for pooling in ("mean", "cls", "max"):
+            for normalizes in (False, True):
+                for old in (False, True):
+                    name = f"{pooling}{'-unit' if normalizes else ''}{'-old' if old else ''}"
+                    folder = scratch / name
+                    make_folder(folder, pooling, normalizes, old)
+                    model = SentenceTransformer(str(folder), device="cpu")
+                    expected = model.encode(texts, batch_size=8)
+                    check(binary, name, folder, rows, expected, texts)
+                    # The same as this version saves it.
+                    model.save(str(scratch / f"{name}-saved"))
+                    check(binary, f"{name}-saved", scratch / f"{name}-saved", rows, expected, texts)
+        check_many(binary, scratch)
+
+
+def check(binary, name, folder, rows, expected, texts):
+    out = folder / "out"
+    arrays = {}
+    for form in ("npy", "parquet", "jsonl"):
+        berth(binary, "--mode", "embed", "--model", folder, "--predict-data-file", rows, "--embeddings-format", form, "--job-dir", out)
+    arrays["npy"] = numpy.load(out / "embeddings.npy")
+    frame = pandas.read_parquet(out / "embeddings.parquet")
+    arrays["parquet"] = numpy.stack(frame["embedding"])
+    lines = [json.loads(line) for line in (out / "embeddings.jsonl").read_text().splitlines()]
+    arrays["jsonl"] = numpy.array([line["embedding"] for line in lines], numpy.float32)
+    ids = [f"row {i}" for i in range(len(texts))]
+    assert frame["id"].tolist() == ids and [line["id"] for line in lines] == ids, name
+    for form, array in arrays.items():
+        assert array.dtype == numpy.float32 and array.shape == expected.shape, (name, form, array.dtype, array.shape)
+        assert numpy.array_equal(array, arrays["npy"]), (name, form)
+    error = numpy.abs(arrays["npy"] - expected).max()
+    print(f"{name:20} largest difference {error:.2e}")
+    assert error < TOLERANCE, name
+
+
+def check_many(binary, scratch):
+    """More rows than one row group has. They have no ids, so their numbers stand in their place."""
+    count = 40_000
+    rows = scratch / "many.csv"
+    rows.write_text("text\n" + "".join(f"a {i % 7}\n" for i in range(count)))
+    out = scratch / "many"
+    berth(binary, "--mode", "embed", "--model", TESTS / "testdata/tiny_model", "--predict-data-file", rows, "--embeddings-format", "parquet",
+          "--eval-batch-size", 64, "--job-dir", out)
+    file = pyarrow.parquet.ParquetFile(out / "embeddings.parquet")
+    assert file.metadata.num_row_groups > 1, file.metadata
+    table = file.read()
+    assert table["id"].to_pylist() == list(range(count))
+    vectors = numpy.stack(table["embedding"].to_numpy())
+    assert vectors.shape == (count, 128)
+    assert numpy.allclose(vectors[:7], vectors[7 * 5000:7 * 5001], atol=1e-6)
+    print(f"{count} rows in {file.metadata.num_row_groups} row groups")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+#include "trainer/loop/embed.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "trainer/loop/evaluate.h"
+#include "trainer/loop/predict.h"
+
+namespace berth {
+namespace {
+
+// As torch.nn.functional.normalize(), which sentence-transformers' Normalize calls.
+void scale_to_one(std::vector<float>& vector) {
+  constexpr double kLeast = 1e-12;
+  double squares = 0;
+  for (const float value : vector) squares += double{value} * double{value};
+  const double scale = 1 / std::max(kLeast, std::sqrt(squares));
+  for (float& value : vector) value = static_cast<float>(scale * double{value});
+}
+
+}  // namespace
+
+bool write_embeddings(Engine& engine, Dataset& data, int64_t batch_size, bool normalizes,
+                      VectorWriter& writer, Observer& observer, const std::atomic<bool>& stop) {
+  std::vector<float> embedding;
+  const auto write = [&](int64_t index, std::span<const float> logits) {
+    require_finite(data, index, logits);
+    embedding.assign(logits.begin(), logits.end());
+    if (normalizes) scale_to_one(embedding);
+    const std::string id = data.example(index).id;
+    writer.add({.number = data.source_row(index), .id = id, .vector = embedding});
+    observer.on_evaluating(index + 1, data.size());
+  };
+  if (!run_forward(engine, data, batch_size, stop, write)) return false;
+  writer.finish();
+  return true;
+}
+
+}  // namespace berth

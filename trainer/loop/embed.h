@@ -1,0 +1,20 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "storage/formats/vector_writer.h"
+#include "trainer/data/dataset.h"
+#include "trainer/engine/engine.h"
+#include "trainer/loop/observer.h"
+
+namespace berth {
+
+// Writes the embedding of each example, in order, and finishes the writer. With `normalizes`, each
+// is scaled to length 1. The engine's task is Task::kTextEmbedding. Returns false if `stop` was set
+// meanwhile; the writer then lacks rows. Throws kBadData, naming the row, if a number is not
+// finite.
+bool write_embeddings(Engine& engine, Dataset& data, int64_t batch_size, bool normalizes,
+                      VectorWriter& writer, Observer& observer, const std::atomic<bool>& stop);
+
+}  // namespace berth

@@ -1,0 +1,128 @@
+#include "trainer/loop/sentence_files.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+// The names that the file with max_seq_length has had.
+constexpr std::array<const char*, 7> kLengthFiles = {
+    "sentence_bert_config.json",       "sentence_roberta_config.json",
+    "sentence_distilbert_config.json", "sentence_camembert_config.json",
+    "sentence_albert_config.json",     "sentence_xlm-roberta_config.json",
+    "sentence_electra_config.json"};
+
+constexpr std::pair<std::string_view, Pooling> kPoolings[] = {
+    {"mean", Pooling::kMean}, {"cls", Pooling::kCls}, {"max", Pooling::kMax}};
+
+constexpr const char* kPoolingHint = "give --pooling mean, cls or max";
+
+Json parsed(const std::string& text, const std::string& name) {
+  Json object = parse_json(text);
+  if (!object.is_discarded()) return object;
+  throw Error(Code::kCorrupt, "is not JSON", name);
+}
+
+// A member that is a text, or "".
+std::string text_of(const Json& object, const char* key) {
+  const bool is_text = object.is_object() && object.contains(key) && object[key].is_string();
+  return is_text ? object[key].get<std::string>() : "";
+}
+
+// "Pooling" of "sentence_transformers.models.Pooling".
+std::string class_of(const Json& module) {
+  const std::string type = text_of(module, "type");
+  return type.substr(type.rfind('.') + 1);
+}
+
+// The pooling modes that are on: one key with a name, or a key for each.
+std::vector<std::string> modes_of(const Json& object) {
+  std::vector<std::string> modes;
+  if (!object.is_object()) return modes;
+  if (const std::string mode = text_of(object, "pooling_mode"); !mode.empty()) return {mode};
+  constexpr std::string_view kPrefix = "pooling_mode_";
+  for (const auto& [key, value] : object.items()) {
+    if (!key.starts_with(kPrefix) || value != true) continue;
+    std::string mode = key.substr(kPrefix.size());
+    if (mode.ends_with("_tokens")) mode.resize(mode.size() - 7);
+    if (mode.ends_with("_token")) mode.resize(mode.size() - 6);
+    modes.push_back(mode);
+  }
+  return modes;
+}
+
+Pooling pooling_of(const Json& object, const std::string& where) {
+  const std::vector<std::string> modes = modes_of(object);
+  if (modes.size() != 1) {
+    throw Error(Code::kUsage, "does not name exactly one pooling", where, kPoolingHint);
+  }
+  const auto* const found =
+      std::ranges::find(kPoolings, modes[0], [](const auto& known) { return known.first; });
+  if (found != std::end(kPoolings)) return found->second;
+  throw Error(Code::kUsage, "berth does not compute the pooling " + quoted(modes[0]), where,
+              kPoolingHint);
+}
+
+void warn_of_prompt(ModelFolder& folder) {
+  constexpr const char* kName = "config_sentence_transformers.json";
+  const auto text = folder.module_text(kName);
+  if (!text) return;
+  const std::string prompt = text_of(parsed(*text, kName), "default_prompt_name");
+  if (prompt.empty()) return;
+  log_warning(cat("the model's default prompt ", quoted(prompt),
+                  " is not put before the texts; the rows must begin with it"));
+}
+
+std::optional<int64_t> length_in(ModelFolder& folder, const char* name, const char* key) {
+  const auto text = folder.text(name);
+  if (!text) return std::nullopt;
+  const Json object = parsed(*text, name);
+  if (!object.is_object() || !object.contains(key) || !object[key].is_number_integer()) {
+    return std::nullopt;
+  }
+  constexpr int64_t kNoLimit = 1'000'000;  // transformers writes 1e30 where there is none
+  const auto length = object[key].get<int64_t>();
+  return length >= kShortestSequence && length < kNoLimit ? std::optional(length) : std::nullopt;
+}
+
+}  // namespace
+
+SentenceFiles read_sentence_files(ModelFolder& folder) {
+  SentenceFiles files;
+  for (const char* name : kLengthFiles) {
+    if (!files.max_seq_length) files.max_seq_length = length_in(folder, name, "max_seq_length");
+  }
+  if (!files.max_seq_length) {
+    files.max_seq_length = length_in(folder, "tokenizer_config.json", "model_max_length");
+  }
+  const auto modules = folder.module_text("modules.json");
+  if (!modules) return files;
+  files.is_there = true;
+  warn_of_prompt(folder);
+  for (const Json& module : parsed(*modules, "modules.json")) {
+    const std::string kind = class_of(module);
+    if (kind == "Normalize") {
+      files.normalizes = true;
+    } else if (kind == "Pooling") {
+      const std::string name = text_of(module, "path") + "/config.json";
+      const auto text = folder.module_text(name);
+      if (text) files.pooling = pooling_of(parsed(*text, name), name);
+    } else if (kind != "Transformer") {
+      throw Error(Code::kUsage, "berth does not compute the module " + quoted(kind),
+                  folder.name() + "/modules.json",
+                  "give a model of sentence-transformers that has only Transformer, Pooling and "
+                  "Normalize");
+    }
+  }
+  return files;
+}
+
+}  // namespace berth
