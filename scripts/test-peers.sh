@@ -5,6 +5,7 @@
 #   pandas, safetensors, PyTorch  pickles and weights found in the wild
 #   pyarrow                       Parquet files of pyarrow, pandas, polars and fastparquet
 #   pyarrow                       Arrow files and streams of pyarrow, pandas, polars and datasets
+#   onnx, ONNX Runtime            models exported as ONNX
 #   PEFT                          adapters
 #   TensorBoard                   event files
 #   google-cloud-storage          objects
@@ -98,6 +99,10 @@ build/peers-torch/bin/python tests/peers/check_exported.py build/release/berth
 
 echo "== a discriminator and its generator in transformers and back"
 build/peers-torch/bin/python tests/peers/check_electra.py build/release/berth
+
+echo "== ONNX models of every architecture and task in ONNX Runtime"
+build/peers/bin/pip install --quiet onnx onnxruntime
+build/peers/bin/python tests/peers/check_onnx.py build/release/berth
 
 echo "== LoRA adapters in PEFT"
 build/peers-torch/bin/python tests/peers/check_adapter.py build/release/berth

@@ -62,8 +62,12 @@ expect 0 finished --task electra --train-data-file texts.jsonl --model whole/mod
   --batch-size 8 --gradient-accumulation-steps 2 --max-steps 4 --max-seq-length 32 --optimizer lamb --job-dir adapted
 expect 0 finished --train-data-file "$sample" --model adapted/model --max-steps 2 --job-dir tuned
 rm -rf again
-expect 0 finished --mode export_only --job-dir adapted --export-dir again
+expect 0 finished --mode export_only --job-dir adapted --export-dir again --export-format onnx
 cmp -s adapted/model/generator/model.safetensors again/generator/model.safetensors || fail "export_only exports another generator"
+# The graph of the generator is the one that its own folder gives.
+expect 0 finished --mode convert --model again/generator --export-dir generator-alone --export-format onnx
+cmp -s again/generator/model.onnx generator-alone/model.onnx || fail "the graph of the generator is not that of its folder"
+grep -qaF 'discriminator_predictions' again/model.onnx || fail "the graph of the discriminator has no head"
 expect 0 '' "${small[@]}" --max-steps 2 --dry-run --job-dir dry
 
 # TPUs and GPUs are refused before a plugin is loaded.

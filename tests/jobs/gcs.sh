@@ -138,6 +138,10 @@ expect 5 'of another preparation' --mode prepare --train-data-file gs://bucket/d
   --model gs://bucket/models/tiny.tar.gz --export-dir gs://bucket/prepared/shards --num-shards 2 --compress gzip
 start_fake --random-faults 4:0.05
 prepares faults --num-shards 8
+"$berth" --mode convert --model model.tar.gz --export-dir graph --export-format onnx 2>err.txt || fail "to onnx: $(tail -n 1 err.txt)"
+"$berth" --mode convert --model gs://bucket/models/tiny.tar.gz --export-dir gs://bucket/graph --export-format onnx 2>err.txt ||
+  fail "to onnx in gs://: $(tail -n 1 err.txt)"
+"$copy" gs://bucket/graph/model.onnx got >/dev/null && cmp got graph/model.onnx || fail "model.onnx differs from the local one"
 "$berth" --train-data-file 'gs://bucket/prepared/faults/train.tf_record-*' --max-steps 2 --job-dir from-gcs \
   --eval-data-file 'gs://bucket/prepared/faults/eval.tf_record-*' --model model.tar.gz \
   --input-meta-data-path gs://bucket/prepared/faults/meta_data.json >/dev/null 2>err.txt ||

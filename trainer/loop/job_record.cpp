@@ -45,11 +45,15 @@ OrderedJson parse(std::string_view json) {
   return object;
 }
 
-[[noreturn]] void refuse(const std::string& differences) {
-  throw Error(
-      Code::kIncompatible, "the job directory belongs to another job: " + differences, "",
-      "repeat the job's own command to go on with it, or train its model further in another "
-      "--job-dir, with --model JOB_DIR/model");
+[[noreturn]] void refuse(const std::string& differences, bool only_of_the_export = false) {
+  const char* const hint =
+      only_of_the_export
+          ? "repeat the job's own command to go on with it; --mode export_only then writes its "
+            "model to another --export-dir in this format"
+          : "repeat the job's own command to go on with it, or train its model further in another "
+            "--job-dir, with --model JOB_DIR/model";
+  throw Error(Code::kIncompatible, "the job directory belongs to another job: " + differences, "",
+              hint);
 }
 
 OrderedJson source_object(const Source& source) {
@@ -171,14 +175,16 @@ std::string to_json(const JobRecord& record) {
 void check_settings_match(std::string_view existing_json, const JobRecord& record) {
   const OrderedJson existing = parse(existing_json);
   std::string differences;
+  bool only_of_the_export = true;
   for (const auto& [name, value] : record.settings) {
     if (is_free(name, record) || is_length(name)) continue;
     const std::string old = setting(existing, name);
     if (old == value) continue;
+    if (!name.starts_with("export-")) only_of_the_export = false;
     differences += (differences.empty() ? "" : ", ") +
                    cat("--", name, " was ", quoted(old), " and is now ", quoted(value));
   }
-  if (!differences.empty()) refuse(differences);
+  if (!differences.empty()) refuse(differences, only_of_the_export);
 }
 
 JobRecord with_length_of(std::string_view existing_json, JobRecord record) {

@@ -27,8 +27,9 @@ size_t snapshot_bytes(const EngineOptions& options, Saving saves) {
   return fp32_bytes(total_elements(specs) + 2 * trained_elements(specs));
 }
 
-// The memory of export_model(), or of export_tensorflow(), which needs a copy of the values and a
-// transposed copy. Adapters are merged into another copy before that.
+// The memory of export_model(), which export_onnx() does not exceed, or of export_tensorflow(),
+// which needs a copy of the values and a transposed copy. Adapters are merged into another copy
+// before that.
 size_t export_bytes(const EngineOptions& options, const SavingPlan& saving) {
   const std::vector<ParameterSpec> specs = parameter_table(options.config);
   const size_t whole = fp32_bytes(total_elements(specs));

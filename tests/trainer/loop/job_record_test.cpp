@@ -73,6 +73,18 @@ TEST(JobRecord, EveryDifferenceIsNamed) {
               ThrowsCode(Code::kIncompatible, R"(--learning-rate was "5e-05" and is now "1e-4")"));
 }
 
+TEST(JobRecord, AnotherFormatOfTheModelIsLeftToExportOnly) {
+  JobRecord before = record();
+  before.settings.emplace_back("export-format", "safetensors");
+  JobRecord now = before;
+  set(now, "export-format", "onnx");
+  EXPECT_THAT([&] { check_settings_match(to_json(before), now); },
+              ThrowsCode(Code::kIncompatible, "--mode export_only"));
+  set(now, "batch-size", "16");
+  EXPECT_THAT([&] { check_settings_match(to_json(before), now); },
+              ThrowsCode(Code::kIncompatible, "in another --job-dir"));
+}
+
 TEST(JobRecord, SettingsThatDoNotAffectTheWeightsMayChange) {
   JobRecord before = record(), now = record();
   for (const char* name : {"export-dir", "checkpoint-dir", "summary-dir", "save-steps",
