@@ -12,6 +12,7 @@
 #include "trainer/model/generator_config.h"
 #include "trainer/model/generator_tensors.h"
 #include "trainer/model/lora.h"
+#include "trainer/onnx/make_graph.h"
 #include "trainer/weights/merge_adapters.h"
 #include "trainer/weights/peft_files.h"
 
@@ -37,6 +38,10 @@ void require_exportable(const Settings& settings, const ModelConfig& config) {
         Code::kUsage,
         cat("TensorFlow checkpoints have no tensor names for ", model_type_name(config.type)),
         "--export-format tensorflow", "only bert and albert can be exported so");
+  }
+  if (settings.output.export_format == ExportFormat::kOnnx && !onnx::has_graph(config.type)) {
+    throw Error(Code::kUsage, cat("berth has no graph of ", model_type_name(config.type), " yet"),
+                "--export-format onnx", "leave the flag out");
   }
   if (settings.training.optimization.lora && config.conv_kernel_size > 0) {
     throw Error(Code::kUsage, "a model with a convolution cannot have adapters", "--lora-rank",

@@ -1,5 +1,7 @@
 #include "trainer/onnx/make_graph.h"
 
+#include <algorithm>
+#include <array>
 #include <limits>
 
 #include "trainer/onnx/network/network.h"
@@ -27,6 +29,13 @@ Value padding_scores(const Network& network) {
 }
 
 }  // namespace
+
+bool has_graph(ModelType type) {
+  using enum ModelType;
+  constexpr std::array kKnown = {kBert,    kRoberta, kXlmRoberta, kDistilBert,
+                                 kElectra, kAlbert,  kDebertaV2};
+  return std::ranges::find(kKnown, type) != kKnown.end();
+}
 
 std::unique_ptr<Graph> make_graph(const ModelConfig& config, std::span<const ParameterSpec> specs,
                                   DType dtype) {

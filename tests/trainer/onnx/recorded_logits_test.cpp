@@ -97,7 +97,7 @@ TEST_P(RecordedLogits, SurviveNumbersOf16Bits) {
   EXPECT_LT(difference(logits_of(model_.written(DType::kBF16), inputs)), 0.1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Architectures, RecordedLogits, testing::ValuesIn(kRecordedCases),
+INSTANTIATE_TEST_SUITE_P(Architectures, RecordedLogits, testing::ValuesIn(cases_with_graphs()),
                          test_name);
 
 TEST(RecordedLogits, WouldDifferWithoutAMask) {
