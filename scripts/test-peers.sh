@@ -101,7 +101,7 @@ echo "== a discriminator and its generator in transformers and back"
 build/peers-torch/bin/python tests/peers/check_electra.py build/release/berth
 
 echo "== ONNX models of every architecture and task in ONNX Runtime"
-build/peers/bin/pip install --quiet onnx onnxruntime
+build/peers/bin/pip install --quiet onnx onnxruntime sympy
 build/peers/bin/python tests/peers/check_onnx.py build/release/berth
 
 echo "== LoRA adapters in PEFT"

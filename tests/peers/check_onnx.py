@@ -9,7 +9,7 @@
   padding and other ids in it. Models of 16-bit numbers differ by what their rounding changes.
 - Short jobs of every kind of task, LoRA included, export a model with --export-format onnx. ONNX Runtime gives the probabilities
   of `berth --mode predict`.
-Needs onnx, onnxruntime and numpy.
+Needs onnx, onnxruntime, numpy, and sympy for onnxruntime's optimizer.
 """
 import json
 import pathlib
@@ -20,6 +20,7 @@ import tempfile
 import numpy as np
 import onnx
 import onnxruntime
+from onnxruntime.transformers import optimizer
 
 ROOT = pathlib.Path(__file__).parents[2]
 RECORDED, EXAMPLES = ROOT / "tests" / "testdata", ROOT / "examples"
@@ -132,6 +133,13 @@ def check_recorded(check, scratch, what, config, architecture, parameters, tenso
         check.expect(np.abs(np.concatenate(alone) - logits).max() < TOLERANCE, f"{what}: so it is for each sequence alone")
         wider = run(session, ids, types, pad, 16, other_ids="roberta" not in config["model_type"])
         check.expect(np.abs(wider - logits).max() < TOLERANCE, f"{what}: and with more padding, in which there are other ids")
+    if config["model_type"] in ("bert", "roberta", "xlm-roberta", "electra", "albert"):
+        fused = optimizer.optimize_model(str(scratch / f"{what}-float32" / "model.onnx"), "bert", config["num_attention_heads"],
+                                         config["hidden_size"], opt_level=0)
+        count = fused.get_fused_operator_statistics()
+        check.expect(count["Attention"] == config["num_hidden_layers"] and
+                     count["SkipLayerNormalization"] == 2 * config["num_hidden_layers"],
+                     f"{what}: the optimizer makes one operation of attention, {count['Attention']} times")
     size = sum(value.nbytes for value in parameters.values())
     written = (scratch / f"{what}-float32" / "model.onnx").stat().st_size
     check.expect(written < size + 60_000, f"{what}: {written} bytes for {size} bytes of parameters")

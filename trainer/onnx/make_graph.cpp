@@ -15,16 +15,18 @@ ElementType element_type(DType dtype) {
   return dtype == DType::kBF16 ? ElementType::kBF16 : ElementType::kF32;
 }
 
-// The tokenizers of DistilBERT and RoBERTa give no token types.
+// RoBERTa has one token type, which its tokenizers do not give.
 bool has_token_types(const ModelConfig& config) {
   return config.type_vocab_size > 0 && !config.counts_from_padding();
 }
 
-// 0 for tokens and the lowest float for padding: fp32 [B,1,1,S].
+// 0 for tokens and the lowest float for padding: fp32 [B,1,1,S]. ONNX Runtime's optimizer looks for
+// these nodes, as PyTorch's exporter writes them, when it makes one operation of attention.
 Value padding_scores(const Network& network) {
   Graph& graph = network.graph;
   graph.begin_part("padding");
-  const Value is_token = unsqueeze(cast(network.attention_mask, ElementType::kF32), {1, 2});
+  const Value mask = unsqueeze(unsqueeze(network.attention_mask, {1}), {2});
+  const Value is_token = cast(mask, ElementType::kF32);
   return (constant(graph, 1.0F) - is_token) * constant(graph, std::numeric_limits<float>::lowest());
 }
 

@@ -14,7 +14,7 @@ namespace berth::onnx {
 bool has_graph(ModelType type);
 
 // The graph of a model for inference, with the names that Hugging Face Optimum gives: the inputs
-// input_ids, attention_mask and, where the architecture's tokenizers make them, token_type_ids,
+// input_ids, attention_mask and, where the model has token types and is no RoBERTa, token_type_ids,
 // int64 [batch_size, sequence_length]; the output logits, or start_logits and end_logits for spans,
 // or last_hidden_state for an encoder without a head. A padded batch gives what each of its
 // sequences gives alone.

@@ -24,8 +24,8 @@ struct Network {
   Graph& graph;
   ElementType stored;  // the type of the parameters in the file; all computation is in fp32
 
-  // int64 [B,S]. attention_mask is 1 for tokens and 0 for padding. Without token types in the
-  // model's tokenizer, token_type_ids is empty, and all tokens have type 0.
+  // int64 [B,S]. attention_mask is 1 for tokens and 0 for padding. Where the graph has no input for
+  // token types, token_type_ids is empty, and all tokens have type 0.
   Value input_ids{}, attention_mask{}, token_type_ids{};
   // What is added to the scores of keys, fp32 [B,1,1,S]: 0 for tokens, and for padding a number
   // that makes their probabilities 0.
