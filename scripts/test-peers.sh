@@ -6,6 +6,7 @@
 #   pyarrow                       Parquet files of pyarrow, pandas, polars and fastparquet
 #   pyarrow                       Arrow files and streams of pyarrow, pandas, polars and datasets
 #   onnx, ONNX Runtime            models exported as ONNX
+#   sentence-transformers         embeddings, and models that are trained to make them
 #   PEFT                          adapters
 #   TensorBoard                   event files
 #   google-cloud-storage          objects
@@ -96,6 +97,10 @@ print(type(AutoTokenizer.from_pretrained('$work/job/model')).__name__, 'loads')"
 
 echo "== a small model of every architecture from transformers and back"
 build/peers-torch/bin/python tests/peers/check_exported.py build/release/berth
+
+echo "== embeddings of sentence-transformers"
+build/peers/bin/pip install --quiet sentence-transformers pandas pyarrow
+build/peers/bin/python tests/peers/check_embeddings.py build/release/berth
 
 echo "== a discriminator and its generator in transformers and back"
 build/peers-torch/bin/python tests/peers/check_electra.py build/release/berth

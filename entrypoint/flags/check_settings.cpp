@@ -218,6 +218,18 @@ void check_probes(const Settings& settings) {
 // Throws kUsage where embeddings cannot be made, or have no place.
 void check_embedding(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
+  const bool trains = settings.mode == Mode::kTrain || settings.mode == Mode::kTrainAndEval;
+  const EmbeddingOptions& options = settings.embedding;
+  for (const auto& [is_asked, flag] :
+       {std::pair(options.pooling.has_value(), "--pooling"),
+        std::pair(options.normalizes.has_value(), "--normalize-embeddings"),
+        std::pair(options.loss.has_value(), "--similarity-loss"),
+        std::pair(settings.data.max_similarity != DataOptions().max_similarity,
+                  "--max-similarity")}) {
+    if (!is_asked || !trains || find_task(settings.data.task) == Task::kSimilarity) continue;
+    throw Error(Code::kUsage, "only --task similarity trains embeddings", flag,
+                "give that task, or leave this flag out");
+  }
   if (settings.mode != Mode::kEmbed) return;
   if (settings.device != DeviceKind::kAuto && settings.device != DeviceKind::kCpu) {
     throw Error(Code::kUsage, "text embeddings are computed on CPUs only", "--device",

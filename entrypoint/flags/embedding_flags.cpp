@@ -13,7 +13,8 @@ std::vector<Flag> embedding_flags() {
       {"pooling",
        {"pooling-mode"},
        kModel,
-       "For --mode embed: how the hidden states of a text's tokens become its embedding. mean is "
+       "For --mode embed and --task similarity: how the hidden states of a text's tokens become "
+       "its embedding. mean is "
        "their mean, cls the first token's state, and max the largest value of each dimension.",
        choice_value<Pooling>(
            embedding(&EmbeddingOptions::pooling),
@@ -22,9 +23,28 @@ std::vector<Flag> embedding_flags() {
       {"normalize-embeddings",
        {},
        kModel,
-       "For --mode embed: scale each embedding to length 1.",
+       "For --mode embed: scale each embedding to length 1. With --task similarity the finished "
+       "model does so; the losses compare directions only.",
        switch_value(embedding(&EmbeddingOptions::normalizes)),
        "as the model's sentence-transformers files say, else false"},
+      {"similarity-loss",
+       {},
+       kModel,
+       "For --task similarity. cosine: the squared error between the cosine of two embeddings and "
+       "the label. in_batch_negatives: each text shall find its partner among the partners of all "
+       "rows of its micro-batch, and the texts of a column negative; with "
+       "--gradient-accumulation-steps the micro-batches are smaller and do not see each other.",
+       choice_value<SimilarityLoss>(embedding(&EmbeddingOptions::loss),
+                                    {{"cosine", SimilarityLoss::kCosine},
+                                     {"in_batch_negatives", SimilarityLoss::kInBatchNegatives}}),
+       "cosine where rows have labels, else in_batch_negatives"},
+      {"max-similarity",
+       {},
+       kModel,
+       "For --task similarity: the label of texts that mean the same, such as 5 for STS-B. Labels "
+       "are divided by it.",
+       real_value(data_option(&DataOptions::max_similarity),
+                  {0, 1e9, false, true, "a number above 0"})},
       {"embeddings-format",
        {},
        kModel,

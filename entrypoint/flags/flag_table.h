@@ -35,8 +35,9 @@ struct Flag {
   bool in_settings = true;        // the value lies in Settings, so job.json records it
 };
 
-// THE flag table. Parsing, --help, the tables of docs/flags.md and the settings in job.json all come
-// from it. Flags of other programs are translated into these before: see foreign/translation.h.
+// THE flag table. Parsing, --help, the tables of docs/flags.md and the settings in job.json all
+// come from it. Flags of other programs are translated into these before: see
+// foreign/translation.h.
 std::span<const Flag> flag_table();
 
 // Its rows, group by group, each in the file named after it.

@@ -146,6 +146,10 @@ DataSources resolve_data(Storage& storage, const CommandLine& command_line, Sett
   complete_data_files(data, settings.mode);
   const GlueTask* glue = find_glue_task(data.task);
   DataSources sources{.task = glue != nullptr ? std::optional(glue->task) : find_task(data.task)};
+  const auto& loss = settings.embedding.loss;
+  if (sources.task == Task::kSimilarity && loss == SimilarityLoss::kInBatchNegatives) {
+    sources.task = Task::kInBatchNegatives;
+  }
   // A teacher tells more of a text than its masked tokens do, so its outputs take their place.
   if (sources.task == Task::kMaskedLm && !settings.distillation.teacher.empty()) {
     const bool is_of_tokens = settings.distillation.target == DistillationTarget::kHiddenStates;
@@ -173,6 +177,7 @@ DataSources resolve_data(Storage& storage, const CommandLine& command_line, Sett
                                            .label = data.label_column,
                                            .weight = data.weight_column},
                                .need = need,
+                               .may_lack_labels = !loss,
                                .skip_bad_rows = data.skip_bad_rows,
                                .record_labels = record_labels},
                      .form = data.text_form};

@@ -11,6 +11,7 @@ std::string describe_columns(const ColumnChoice& columns) {
   if (columns.text.empty()) return "";
   std::string text = cat("text ", quoted(columns.text));
   if (!columns.text_pair.empty()) text += cat(" and ", quoted(columns.text_pair));
+  if (!columns.negative.empty()) text += cat(", negatives ", quoted(columns.negative));
   if (!columns.label.empty()) text += cat(", labels ", quoted(columns.label));
   if (!columns.weight.empty()) text += cat(", weights ", quoted(columns.weight));
   return text;

@@ -69,6 +69,22 @@ ElectraOptions EarlierJob::electra(ElectraOptions options) const {
   return options;
 }
 
+EmbeddingOptions EarlierJob::embedding() const {
+  EmbeddingOptions options;
+  const std::string pooling = setting("pooling"), normalizes = setting("normalize-embeddings");
+  if (pooling == "mean") options.pooling = Pooling::kMean;
+  if (pooling == "cls") options.pooling = Pooling::kCls;
+  if (pooling == "max") options.pooling = Pooling::kMax;
+  if (!normalizes.empty()) options.normalizes = normalizes == "true";
+  return options;
+}
+
+int32_t EarlierJob::max_seq_length() const {
+  const double length = number("max-seq-length");
+  const bool is_known = length >= kShortestSequence && length <= kLongestSequence;
+  return is_known ? static_cast<int32_t>(length) : DataOptions().max_seq_length;
+}
+
 Task EarlierJob::task() const {
   // A job's record may also hold a task that no flag can name.
   for (const TaskTraits& row : task_table()) {

@@ -30,6 +30,8 @@ class EarlierJob {
   Task task() const;
   // The generator of the job, if it had one. What `options` names comes first.
   ElectraOptions electra(ElectraOptions options) const;
+  EmbeddingOptions embedding() const;  // pooling and normalization, as the job asked for them
+  int32_t max_seq_length() const;      // in tokens
   int64_t vector_size() const { return vector_size_; }  // ModelConfig::vector_size
 
   Uri model() const;        // the directory of its finished model

@@ -3,6 +3,7 @@
 #include "entrypoint/job/export_results.h"
 #include "entrypoint/job/generator.h"
 #include "entrypoint/job/resolve_settings.h"
+#include "entrypoint/job/settle_embedding.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -23,6 +24,9 @@ void export_checkpoint(Job& job, const EarlierJob& earlier, CheckpointStore& che
   model.config.task = earlier.task();
   model.config.labels = earlier.labels();
   model.config.vector_size = earlier.vector_size();
+  if (compares_texts(model.config)) {
+    settle_embedding(read_sentence_files(folder), settings.embedding, model.config);
+  }
   settle_generator(job, settings, model.config);
   require_exportable(settings, model.config);
   if (settings.output.export_adapter && !lora) {

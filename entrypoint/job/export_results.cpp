@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "entrypoint/job/settle_embedding.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/store_object.h"
@@ -67,6 +68,9 @@ void export_results(Storage& storage, const Settings& settings, const Uri& direc
   const bool as_onnx = output.export_format == ExportFormat::kOnnx;
   export_model(storage, directory, model.config, whole, dtype, *model.tokenizer, metrics);
   if (as_onnx) export_onnx(storage, directory, model.config, whole, dtype);
+  if (compares_texts(model.config)) {
+    write_sentence_files(storage, directory, model.config, settings.data.max_seq_length);
+  }
   if (model.config.generator) {
     const Uri beside = directory / kGeneratorFolderName;
     const GeneratorTensors own(model.config, whole);

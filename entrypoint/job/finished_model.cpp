@@ -5,6 +5,7 @@
 #include "entrypoint/job/generator.h"
 #include "entrypoint/job/labelled_data.h"
 #include "entrypoint/job/preflight.h"
+#include "entrypoint/job/settle_embedding.h"
 #include "entrypoint/job/training_memory.h"
 #include "entrypoint/memory/engine_options.h"
 #include "storage/base/error.h"
@@ -44,18 +45,26 @@ ModelDescription describe_embedder(ModelFolder& folder, const CommandLine& comma
     settings.data.max_seq_length =
         static_cast<int32_t>(std::min(files.max_seq_length.value_or(positions), positions));
   }
-  const EmbeddingOptions& asked = settings.embedding;
-  model.config.pooling = asked.pooling.value_or(files.pooling.value_or(Pooling::kMean));
-  model.config.normalizes_embeddings = asked.normalizes.value_or(files.normalizes);
+  settle_embedding(files, settings.embedding, model.config);
   resolved.sources.task = Task::kTextEmbedding;
   return model;
 }
+
+bool is_of_groups(Task task) { return traits(task).rows == HeadRows::kGroups; }
 
 ModelDescription describe(ModelFolder& folder, const CommandLine& command_line,
                           ResolvedJob& resolved) {
   const Settings& settings = resolved.settings;
   if (settings.mode == Mode::kEmbed) return describe_embedder(folder, command_line, resolved);
-  return describe_model(folder, settings.model, settings.data);
+  ModelDescription model = describe_model(folder, settings.model, settings.data);
+  // What a model of sentence-transformers can do besides is to compare texts.
+  std::optional<Task>& task = resolved.sources.task;
+  const bool may_compare = !model.config.saved_task && (!task || is_of_groups(*task));
+  if (!may_compare) return model;
+  const SentenceFiles files = read_sentence_files(folder);
+  if (!task && files.is_there) task = Task::kSimilarity;
+  settle_embedding(files, settings.embedding, model.config);
+  return model;
 }
 
 Storage& checked_storage(const Job& job, const Settings& settings) {
@@ -76,11 +85,13 @@ FinishedModel::FinishedModel(Job& job)
   device_ = make_device(job);  // after that, because it knows itself what a plugin takes
 }
 
-LoadedTable FinishedModel::load(DataRequest request) const {
+LoadedTable FinishedModel::load(DataRequest request) {
   request.rules.task = config().task;
   request.rules.token_limits = token_limits(config());
   request.rules.tokenizer_checksum = [&] { return tokenizer_checksum(*model_.tokenizer); };
-  return load_table(job_.storage, request);
+  LoadedTable loaded = load_table(job_.storage, request);
+  settle_groups(loaded, model_.config);
+  return loaded;
 }
 
 Engine& FinishedModel::engine_for(const LoadedTable& loaded, Dataset& data) {

@@ -31,8 +31,9 @@ class FinishedModel {
   const std::string& name() const { return folder_.name(); }  // for messages
   const EngineInfo& engine_info() const { return device_->info(); }
 
-  // Loads a table by the rules of the model's task.
-  LoadedTable load(DataRequest request) const;
+  // Loads a table by the rules of the model's task, which becomes another one where the table has
+  // no labels and the task has one for such rows (TaskTraits::unlabelled).
+  LoadedTable load(DataRequest request);
 
   // The engine with the model in it, for batches of `data`, which holds rows of `loaded`. It is
   // valid until the next call. Throws kMemory where they need more memory than there is, kBadData

@@ -22,7 +22,8 @@ std::unique_ptr<FeatureMaker> maker_of(const LoadedTable& loaded, Task task,
                          .doc_stride = data.doc_stride,
                          .labelled = labelled,
                          .num_classes = static_cast<int32_t>(labels.size()),
-                         .class_weights = std::move(class_weights)};
+                         .class_weights = std::move(class_weights),
+                         .max_similarity = data.max_similarity};
   try {
     if (labelled && traits(task).has_classes) {
       options.classes = loaded.table->labels.classes(labels);

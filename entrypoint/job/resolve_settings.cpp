@@ -18,11 +18,13 @@ namespace {
 
 // The flags that say how rows are read, masked and scored. A model must read rows as it did when it
 // was trained, and its losses compare only where masking and weights are the same.
-constexpr std::array<std::string_view, 13> kReadingFlags = {"task",
+constexpr std::array<std::string_view, 15> kReadingFlags = {"task",
                                                             "text-column",
                                                             "text-pair-column",
                                                             "label-column",
                                                             "max-seq-length",
+                                                            "similarity-loss",
+                                                            "max-similarity",
                                                             "mlm-probability",
                                                             "whole-word-masking",
                                                             "discriminator-weight",
@@ -129,6 +131,8 @@ Settings resolve_export(const Settings& asked, const EarlierJob& earlier) {
   settings.model = earlier.first_model(asked.model);
   settings.training.optimization.lora = earlier.lora();
   settings.electra = earlier.electra(asked.electra);
+  settings.embedding = earlier.embedding();
+  settings.data.max_seq_length = earlier.max_seq_length();
   return settings;
 }
 

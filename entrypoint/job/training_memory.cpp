@@ -105,11 +105,13 @@ void require_training_memory(const Settings& settings, const ModelConfig& config
     return training_memory(smaller, config, data, limits, device);
   };
   if (training.token_budget > 0) {
-    const int64_t longest = settings.data.max_seq_length;
+    const int64_t longest = settings.data.max_seq_length * config.texts_per_row;
     Settings updates = settings;
     updates.training.eval_batch_size = 1;
     const BatchShape shape{
-        .batch_size = batch_limits(updates, /*training=*/true, data.most_examples).tokens,
+        .batch_size =
+            batch_limits(updates, /*training=*/true, data.most_examples, config.texts_per_row)
+                .tokens,
         .evaluated =
             std::min(training.examples_per_evaluation_batch(), data.most_examples) * longest,
         .tokens_an_example = longest,

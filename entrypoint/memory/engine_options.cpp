@@ -21,7 +21,7 @@ OptimizerOptions optimizer_options(const OptimizationOptions& options) {
 // The limits of batches, and of the masked tokens in them.
 BatchLimits limits_for(const Settings& settings, const ModelConfig& config, bool training,
                        int64_t most_examples) {
-  BatchLimits limits = batch_limits(settings, training, most_examples);
+  BatchLimits limits = batch_limits(settings, training, most_examples, config.texts_per_row);
   if (traits(config.task).labels == LabelKind::kMaskedId) {
     limits.masked =
         Masking::most_masked(settings.data.mlm_probability, limits.tokens, limits.sequences);
@@ -42,7 +42,7 @@ EngineOptions training_engine(const Settings& settings, const ModelConfig& confi
                    .discriminator_weight = settings.electra.discriminator_weight},
           .limits = limits_for(settings, config, /*training=*/true, most_examples),
           .micro_batches = settings.training.gradient_accumulation_steps,
-          .update_tokens = update_tokens(settings),
+          .update_tokens = update_tokens(settings, config.texts_per_row),
           .longest = settings.data.max_seq_length};
 }
 

@@ -42,13 +42,12 @@ std::vector<std::string> label_names(const FinishedModel& finished) {
 
 EvaluationResult evaluate_rows(Job& job, FinishedModel& finished, const DataRequest& request) {
   const Settings& settings = finished.settings();
-  const Task task = finished.config().task;
   const std::vector<std::string> labels = label_names(finished);
   DataRequest known = request;
-  if (traits(task).has_classes) known.rules.known_labels = labels;
+  if (traits(finished.config().task).has_classes) known.rules.known_labels = labels;
   const LoadedTable loaded = finished.load(known);
   warn_of_unanswerable(loaded, settings.data);
-  const LabelledData rows(loaded, task, labels, /*wants_labels=*/true, settings,
+  const LabelledData rows(loaded, loaded.task, labels, /*wants_labels=*/true, settings,
                           finished.tokenizer());
   Dataset data = rows.all_rows();
   const std::optional<EvaluationResult> evaluation = evaluate(

@@ -6,6 +6,7 @@
 #include "entrypoint/job/export_results.h"
 #include "entrypoint/job/generator.h"
 #include "entrypoint/job/preflight.h"
+#include "entrypoint/job/settle_embedding.h"
 #include "entrypoint/job/training_memory.h"
 #include "storage/base/checksum.h"
 #include "storage/base/counted.h"
@@ -30,6 +31,13 @@ void require_layers_to_freeze(const OptimizationOptions& options, const ModelCon
               cat("the model has ", counted(layers, "layer"), " of parameters, fewer than ",
                   options.freeze_encoder_layers),
               "--freeze-encoder-layers", cat("freeze at most ", layers));
+}
+
+// Throws kUsage where another device than a CPU would train embeddings.
+void require_cpu(const Job& job) {
+  if (job.device.kind == DeviceKind::kCpu) return;
+  throw Error(Code::kUsage, "text embeddings are trained on CPUs only", "--device",
+              "give --device cpu");
 }
 
 // A text that differs where the teacher's outputs for the rows would.
@@ -77,7 +85,12 @@ TrainingInputs read_inputs(const Job& job) {
   expect_tokenizer(*model.tokenizer, resolved.sources);
   TrainingRows rows = load_training_rows(job.storage, settings, resolved.sources, model.config);
   model.config.task = rows.task;
+  settle_groups(rows.train, model.config);
   model.config.labels = rows.labels;
+  if (compares_texts(model.config)) {
+    require_cpu(job);
+    settle_embedding(read_sentence_files(*folder), settings.embedding, model.config);
+  }
   job.stop_point();
   std::unique_ptr<ModelFolder> generator = settle_generator(job, settings, model.config);
   std::unique_ptr<Teacher> teacher;

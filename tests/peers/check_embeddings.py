@@ -6,6 +6,8 @@
 Folders with every pooling, with and without Normalize, are made of the tiny test model: as sentence-transformers saves them today,
 and as its versions before 2 did (0_Transformer). For each, `berth --mode embed` must write the vectors of SentenceTransformer.encode()
 (to 1e-4), and numpy, pandas and pyarrow must read the same from all three formats, also where a Parquet file has several row groups.
+Models that `--task similarity` trains are loaded by SentenceTransformer(path), which must give the same vectors again, and the losses of
+a first update must be those of CosineSimilarityLoss and MultipleNegativesRankingLoss.
 Needs sentence-transformers, pandas and pyarrow.
 """
 import json
@@ -73,6 +75,7 @@ def main():
                     model.save(str(scratch / f"{name}-saved"))
                     check(binary, f"{name}-saved", scratch / f"{name}-saved", rows, expected, texts)
         check_many(binary, scratch)
+        check_training(binary, scratch, rows, texts)
 
 
 def check(binary, name, folder, rows, expected, texts):
@@ -111,6 +114,47 @@ def check_many(binary, scratch):
     assert vectors.shape == (count, 128)
     assert numpy.allclose(vectors[:7], vectors[7 * 5000:7 * 5001], atol=1e-6)
     print(f"{count} rows in {file.metadata.num_row_groups} row groups")
+
+
+def check_training(binary, scratch, rows, texts):
+    """Trains one update on all rows at once without dropout, whose loss sentence-transformers computes, too."""
+    import torch
+    from sentence_transformers import losses
+    encoder = scratch / "encoder"
+    shutil.copytree(TESTS / "testdata/tiny_model", encoder)
+    config = json.loads((encoder / "config.json").read_text())
+    config |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    (encoder / "config.json").write_text(json.dumps(config))
+    firsts, seconds, thirds = texts[:20], texts[20:40], texts[40:60]
+    labels = [i / 4 for i in range(20)]
+    tables = {
+        "cosine": {"sentence1": firsts, "sentence2": seconds, "score": labels},
+        "pairs": {"anchor": firsts, "positive": seconds},
+        "triplets": {"anchor": firsts, "positive": seconds, "negative": thirds},
+    }
+    for name, table in tables.items():
+        data = scratch / f"{name}.parquet"
+        pandas.DataFrame(table).to_parquet(data)
+        job = scratch / f"job-{name}"
+        pooling, normalizes = ("max", ["--normalize-embeddings"]) if name == "pairs" else ("mean", [])
+        berth(binary, "--task", "similarity", "--train-data-file", data, "--max-similarity", 5, "--mode", "train", "--max-steps", 1,
+              "--batch-size", 20, "--model", encoder, "--job-dir", job, "--pooling", pooling, *normalizes)
+        ours = json.loads((job / "metrics.json").read_text())["train"]["loss"]
+        model = SentenceTransformer(str(job / "model"), device="cpu")
+        assert model.max_seq_length == 128, model.max_seq_length
+        # The loss before the update is that of the encoder with this model's modules.
+        before = SentenceTransformer(modules=[SentenceTransformer(str(encoder), device="cpu")[0], *list(model)[1:]], device="cpu")
+        function = losses.CosineSimilarityLoss(before) if name == "cosine" else losses.MultipleNegativesRankingLoss(before)
+        encode = getattr(before, "preprocess", None) or before.tokenize
+        features = [encode(list(column)) for key, column in table.items() if key != "score"]
+        with torch.no_grad():
+            theirs = function(features, torch.tensor(labels) / 5 if name == "cosine" else None).item()
+        print(f"{name:20} loss {ours:.6f}, sentence-transformers {theirs:.6f}")
+        assert abs(ours - theirs) < TOLERANCE * max(1, theirs), name
+        berth(binary, "--mode", "embed", "--job-dir", job, "--predict-data-file", rows)
+        error = numpy.abs(numpy.load(job / "embeddings.npy") - model.encode(texts, batch_size=8)).max()
+        print(f"{name:20} largest difference {error:.2e}")
+        assert error < TOLERANCE, name
 
 
 if __name__ == "__main__":

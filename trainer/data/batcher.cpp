@@ -38,7 +38,9 @@ class LabelPacker {
   // `first_token` is the place in the batch where the tokens of the features begin.
   void add(const Features& features, int32_t first_token) {
     const std::vector<int32_t>& classes = features.classes;
-    if (kind_ == LabelKind::kSpan) {
+    if (kind_ == LabelKind::kPlaceInBatch) {
+      classes_.push_back(static_cast<int32_t>(classes_.size()));
+    } else if (kind_ == LabelKind::kSpan) {
       answers_.starts.push_back(first_token + classes[0]);
       answers_.ends.push_back(first_token + classes[1]);
     } else {
@@ -93,6 +95,20 @@ class LabelPacker {
   std::vector<float> targets_, weights_, teacher_logits_;
 };
 
+// Adds the places of the sequences of `features`, whose tokens begin at `first`.
+void add_sequences(const Features& features, int32_t first, PackedBatch& batch) {
+  const auto add = [&](int32_t end) {
+    const size_t begin = batch.position_ids.size();
+    batch.position_ids.resize(static_cast<size_t>(end));
+    std::iota(batch.position_ids.begin() + static_cast<std::ptrdiff_t>(begin),
+              batch.position_ids.end(), 0);
+    batch.cu_seqlens.push_back(end);
+  };
+  if (features.ends.empty()) return add(static_cast<int32_t>(batch.input_ids.size()));
+  for (const int32_t end : features.ends) add(first + end);
+  batch.sequences_per_example = static_cast<int32_t>(features.ends.size());
+}
+
 // The tokens of the examples `indices`.
 size_t tokens_of(Dataset& data, std::span<const int64_t> indices) {
   int64_t tokens = 0;
@@ -116,10 +132,7 @@ PackedBatch pack(Dataset& data, std::span<const int64_t> indices, const MaskingR
                            features.input_ids.end());
     batch.token_type_ids.insert(batch.token_type_ids.end(), features.token_type_ids.begin(),
                                 features.token_type_ids.end());
-    batch.position_ids.resize(first + length);
-    std::iota(batch.position_ids.begin() + static_cast<std::ptrdiff_t>(first),
-              batch.position_ids.end(), 0);
-    batch.cu_seqlens.push_back(static_cast<int32_t>(batch.input_ids.size()));
+    add_sequences(features, static_cast<int32_t>(first), batch);
     if (const Masking* masking = data.masking()) {
       const auto ids = std::span(batch.input_ids).subspan(first);
       labels.mask(*masking, round, index, ids, static_cast<int32_t>(first), features.weight);
@@ -259,7 +272,7 @@ UpdateBatch Batcher::next(DataCursor cursor) {
     PackedBatch batch = pack(data_, std::span(selection.indices).subspan(begin, count),
                              MaskingRound::of_epoch(selection.epoch));
     batch.first_token = first_token;
-    batch.first_sequence = static_cast<uint64_t>(begin);
+    batch.first_sequence = begin * static_cast<uint64_t>(batch.sequences_per_example);
     first_token += static_cast<uint64_t>(batch.num_tokens());
     update.micro_batches.push_back(std::move(batch));
   }

@@ -21,6 +21,7 @@ size_t held_bytes(const Features& features) {
   };
   add(features.input_ids);
   add(features.token_type_ids);
+  add(features.ends);
   add(features.classes);
   add(features.targets);
   add(features.words);

@@ -17,7 +17,8 @@ struct Answer {
 // empty.
 struct Example {
   std::string id{};  // empty: the row is known by its number
-  // By the task's InputKind: a text, or a pair; the words of a sentence; question and context.
+  // By the task's InputKind: a text, or a pair; the words of a sentence; question and context; the
+  // texts of a group.
   std::vector<std::string> texts{};
   // In place of texts, where the source has token ids. They include the special tokens.
   std::vector<int32_t> token_ids{}, token_types{};

@@ -12,9 +12,10 @@
 namespace berth {
 
 // An example as the model takes it: one sequence of tokens, special tokens included, and the label
-// that the model should predict.
+// that the model should predict. The texts of a group are several sequences, one after another.
 struct Features {
   std::vector<int32_t> input_ids, token_type_ids;
+  std::vector<int32_t> ends{};  // where each of several sequences ends; empty: there is one
 
   // The label, by the task's LabelKind. Both are empty where it is unlabelled.
   // The class; or a class for each token, -1 for none; or the first and the last token of the
@@ -40,6 +41,7 @@ struct FeatureOptions {
   std::vector<int32_t> classes{};  // the class of each entry of the table's LabelDictionary
   int32_t num_classes = 0;
   std::vector<float> class_weights{};  // empty: all 1
+  double max_similarity = 1;           // of texts that mean the same; labels are divided by it
 };
 
 // Turns examples into features. Immutable and thread-safe. Borrows the tokenizer.
@@ -56,7 +58,9 @@ class FeatureMaker {
 std::unique_ptr<FeatureMaker> make_feature_maker(FeatureOptions options,
                                                  const Tokenizer& tokenizer);
 
-// For texts and pairs. A pair that is too long loses tokens of its longer text first.
+// For texts, pairs and groups. A pair that is too long loses tokens of its longer text first. Each
+// text of a group may have max_seq_length tokens. Throws kBadData where the label of a group is
+// larger than max_similarity, or smaller than its negative.
 std::unique_ptr<FeatureMaker> make_text_features(FeatureOptions options,
                                                  const Tokenizer& tokenizer);
 // For sentences of words. The first token of each word has the word's class, the others have none

@@ -15,6 +15,16 @@ using Names = std::span<const std::string_view>;
 // The lists of names are in order of preference.
 constexpr std::array<std::string_view, 3> kContextNames = {"context", "passage", "paragraph"};
 constexpr std::array<std::string_view, 3> kIdNames = {"id", "qid", "guid"};
+constexpr std::array<std::string_view, 2> kNegativeNames = {"negative", "hard_negative"};
+// The second texts of groups, beside kPairNames.
+constexpr std::array<std::array<std::string_view, 2>, 7> kGroupNames = {
+    {{"anchor", "positive"},
+     {"query", "positive"},
+     {"query", "answer"},
+     {"query", "passage"},
+     {"query", "document"},
+     {"question", "answer"},
+     {"sentence_a", "sentence_b"}}};
 constexpr std::array<std::array<std::string_view, 2>, 8> kPairNames = {{{"sentence1", "sentence2"},
                                                                         {"text_a", "text_b"},
                                                                         {"text1", "text2"},
@@ -126,12 +136,25 @@ std::optional<size_t> find_pair(std::span<const Column> columns, const ColumnCho
                 cat("no column has a usual name for contexts (", first_of(kContextNames), ")"), "",
                 "name it with --text-pair-column; " + list_columns(columns));
   }
-  for (const auto& [first, second] : kPairNames) {
-    if (lower_ascii(columns[text].name) == first) {
+  const auto partner = [&](const auto& names) -> std::optional<size_t> {
+    for (const auto& [first, second] : names) {
+      if (lower_ascii(columns[text].name) != first) continue;
       if (const auto found = find(columns, second)) return found;
     }
-  }
-  return std::nullopt;
+    return std::nullopt;
+  };
+  if (const auto found = partner(kPairNames)) return found;
+  if (inputs != InputKind::kTextGroup) return std::nullopt;
+  if (const auto found = partner(kGroupNames)) return found;
+  throw Error(
+      Code::kBadData,
+      cat("no column has a usual name for the text to compare with ", quoted(columns[text].name)),
+      "", "name it with --text-pair-column; " + list_columns(columns));
+}
+
+std::optional<size_t> find_negative(std::span<const Column> columns, Task task) {
+  const bool learns_from_it = traits(task).labels == LabelKind::kPlaceInBatch;
+  return learns_from_it ? find_any(columns, kNegativeNames) : std::nullopt;
 }
 
 void refuse_twice(std::span<const Column> columns, const FoundColumns& found) {
@@ -139,6 +162,7 @@ void refuse_twice(std::span<const Column> columns, const FoundColumns& found) {
   used.push_back(found.text);
   if (found.text_pair) used.push_back(*found.text_pair);
   if (found.weight) used.push_back(*found.weight);
+  if (found.negative) used.push_back(*found.negative);
   std::sort(used.begin(), used.end());
   const auto twice = std::adjacent_find(used.begin(), used.end());
   if (twice == used.end()) return;
@@ -155,6 +179,7 @@ FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& c
   found.text = find_text(columns, choice, task,
                          found.labels.empty() ? std::nullopt : std::optional(found.labels[0]));
   found.text_pair = find_pair(columns, choice, task, found.text);
+  found.negative = find_negative(columns, task);
   const InputKind inputs = traits(task).inputs;
   if (inputs == InputKind::kQuestion || inputs == InputKind::kText) {
     found.id = find_any(columns, kIdNames);

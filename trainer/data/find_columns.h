@@ -15,6 +15,7 @@ namespace berth {
 // with sentence2, words with tags, question with context and answers.
 struct ColumnChoice {
   std::string text{}, text_pair{};
+  std::string negative{};  // a group's third text; no flag names it
   std::string label{};   // sets of classes: may name several, with commas, each a column of 0 and 1
   std::string weight{};  // empty: all rows have the same weight
 };
@@ -27,7 +28,8 @@ enum class LabelNeed { kRequired, kIfPresent, kIgnored };
 struct FoundColumns {
   size_t text = 0;                                    // or words, or the question
   std::optional<size_t> text_pair{}, id{}, weight{};  // text_pair: or the context
-  std::vector<size_t> labels{};  // one, or one for each class of a set; empty: unlabelled
+  std::optional<size_t> negative{};  // a text that is not like the first one of a group
+  std::vector<size_t> labels{};      // one, or one for each class of a set; empty: unlabelled
 };
 
 // Finds the columns of a table by the choice and the task. Throws kBadData, listing the table's

@@ -96,7 +96,9 @@ class TableExamples final : public ExampleReader {
       return;
     }
     example.texts.push_back(text(columns_.text));
-    if (columns_.text_pair) example.texts.push_back(text(*columns_.text_pair));
+    for (const auto& column : {columns_.text_pair, columns_.negative}) {
+      if (column) example.texts.push_back(text(*column));
+    }
     if (columns_.id) example.id = plain_text(cells_[*columns_.id]).value_or("");
   }
 
@@ -230,7 +232,7 @@ std::string split_key(const Example& example, Task task) {
   }
   const InputKind inputs = traits(task).inputs;
   if (inputs == InputKind::kQuestion) return example.texts.at(1);
-  if (inputs == InputKind::kTexts || inputs == InputKind::kDocument) return example.texts.at(0);
+  if (inputs != InputKind::kWords) return example.texts.at(0);
   std::string sentence;
   for (const std::string& word : example.texts) sentence.append(word).append(" ");
   return sentence;

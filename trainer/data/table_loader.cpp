@@ -60,7 +60,7 @@ class PeekedRows final : public RowReader {
 std::vector<size_t> indices(const FoundColumns& found) {
   std::vector<size_t> columns = found.labels;
   columns.push_back(found.text);
-  for (const auto& column : {found.text_pair, found.id, found.weight}) {
+  for (const auto& column : {found.text_pair, found.negative, found.id, found.weight}) {
     if (column) columns.push_back(*column);
   }
   return columns;
@@ -70,6 +70,7 @@ std::vector<size_t> indices(const FoundColumns& found) {
 ColumnChoice chosen(std::span<const Column> columns, const FoundColumns& found) {
   ColumnChoice choice{.text = columns[found.text].name};
   if (found.text_pair) choice.text_pair = columns[*found.text_pair].name;
+  if (found.negative) choice.negative = columns[*found.negative].name;
   if (found.weight) choice.weight = columns[*found.weight].name;
   for (const size_t label : found.labels) {
     choice.label += (choice.label.empty() ? "" : ",") + columns[label].name;
@@ -79,7 +80,17 @@ ColumnChoice chosen(std::span<const Column> columns, const FoundColumns& found) 
 
 }  // namespace
 
+// Whether the task has another one for rows without labels, and the table has none.
+bool TableLoader::becomes_unlabelled(std::span<const Column> columns) const {
+  const bool may = traits(*rules_.task).unlabelled && rules_.may_lack_labels;
+  if (!may || rules_.need != LabelNeed::kRequired) return false;
+  const ColumnChoice& choice = rules_.columns;
+  return choice.label.empty() &&
+         find_columns(columns, choice, LabelNeed::kIfPresent, *rules_.task).labels.empty();
+}
+
 FoundColumns TableLoader::find(std::span<const Column> columns) {
+  if (!has_part_ && becomes_unlabelled(columns)) rules_.task = *traits(*rules_.task).unlabelled;
   const Task task = *rules_.task;
   if (!traits(task).has_label_column) rules_.need = LabelNeed::kIgnored;
   const bool ignores_labels = rules_.need == LabelNeed::kIgnored;
@@ -92,7 +103,7 @@ FoundColumns TableLoader::find(std::span<const Column> columns) {
     return found;
   }
   const ColumnChoice& first = rules_.columns;
-  for (const std::string* name : {&first.text, &first.text_pair, &first.label}) {
+  for (const std::string* name : {&first.text, &first.text_pair, &first.negative, &first.label}) {
     const bool is_set = traits(task).labels == LabelKind::kSet;
     const bool may_lack = name == &first.label && (ignores_labels || is_set);
     if (name->empty() || may_lack || find_column(columns, *name)) continue;
@@ -109,6 +120,7 @@ FoundColumns TableLoader::find(std::span<const Column> columns) {
         "all files of a table need the same columns");
   };
   refuse_more(found.text_pair, first.text_pair);
+  refuse_more(found.negative, first.negative);
   if (!found.labels.empty() && !ignores_labels) refuse_more(found.labels[0], first.label);
   return found;
 }

@@ -20,6 +20,9 @@ struct LoadRules {
   std::optional<Task> task{};  // empty: deduced from the first file
   ColumnChoice columns{};
   LabelNeed need = LabelNeed::kRequired;
+  // Whether a task may become another one where the first file has no labels; see
+  // TaskTraits::unlabelled.
+  bool may_lack_labels = true;
   int64_t skip_bad_rows = 0;                // the most malformed rows that are left out
   bool keeps_keys = false;                  // keep the keys of rows, by which the table is split
   std::vector<std::string> known_labels{};  // a row with another is malformed; empty: accept all
@@ -60,6 +63,7 @@ class TableLoader {
   const std::string& first_skipped() const { return first_skipped_; }
 
  private:
+  bool becomes_unlabelled(std::span<const Column> columns) const;
   FoundColumns find(std::span<const Column> columns);
   void append(ExampleReader& reader);
   void require_labels(const ExampleReader& reader);

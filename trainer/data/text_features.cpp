@@ -1,3 +1,4 @@
+#include <cmath>
 #include <optional>
 
 #include "storage/base/error.h"
@@ -21,6 +22,7 @@ class TextFeatures final : public FeatureMaker {
 
  private:
   Features tokens(const Example& example) const {
+    if (is_group()) return group(example);
     if (!example.token_ids.empty()) return token_features(example, options_.max_seq_length);
     std::optional<std::string_view> pair;
     if (example.texts.size() > 1) pair = example.texts[1];
@@ -29,11 +31,39 @@ class TextFeatures final : public FeatureMaker {
             .token_type_ids = std::move(encoding.token_type_ids)};
   }
 
+  bool is_group() const { return traits(options_.task).inputs == InputKind::kTextGroup; }
+
+  Features group(const Example& example) const {
+    if (example.texts.size() < 2) {
+      throw Error(Code::kBadData, "the row has token ids, and not two texts to compare");
+    }
+    Features features;
+    const auto append = [](std::vector<int32_t>& to, const std::vector<int32_t>& from) {
+      to.insert(to.end(), from.begin(), from.end());
+    };
+    for (const std::string& text : example.texts) {
+      const Encoding encoding = tokenizer_.encode(text, std::nullopt, options_.max_seq_length);
+      append(features.input_ids, encoding.input_ids);
+      append(features.token_type_ids, encoding.token_type_ids);
+      features.ends.push_back(static_cast<int32_t>(features.input_ids.size()));
+    }
+    return features;
+  }
+
+  float similarity(double label) const {
+    const double scaled = label / options_.max_similarity;
+    if (std::abs(scaled) <= 1) return static_cast<float>(scaled);
+    throw Error(Code::kBadData,
+                cat("the similarity ", label, " is not from -", options_.max_similarity, " to ",
+                    options_.max_similarity),
+                "", "say by --max-similarity which label texts have that mean the same");
+  }
+
   void label(const Example& example, Features& features) const {
     features.weight = example.weight;
     switch (traits(options_.task).labels) {
       case LabelKind::kNumber:
-        features.targets = {example.score};
+        features.targets = {is_group() ? similarity(double{example.score}) : example.score};
         return;
       case LabelKind::kSet:
         features.targets.assign(static_cast<size_t>(options_.num_classes), 0);
@@ -41,6 +71,7 @@ class TextFeatures final : public FeatureMaker {
           features.targets[static_cast<size_t>(class_of(options_, entry))] = 1;
         }
         return;
+      case LabelKind::kPlaceInBatch:  // the batch has it
       case LabelKind::kVector:
         return;  // it is no part of the example: Dataset::set_targets()
       default:

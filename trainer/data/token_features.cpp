@@ -35,6 +35,7 @@ std::unique_ptr<FeatureMaker> make_feature_maker(FeatureOptions options,
       return make_document_features(std::move(options), tokenizer);
     case InputKind::kTexts:
     case InputKind::kText:
+    case InputKind::kTextGroup:
       break;
   }
   return make_text_features(std::move(options), tokenizer);

@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-// Where the rows of logits of each sequence begin [B+1]: it has one row, or one for each token or
+// Where the rows of logits of each example begin [B+1]: it has one row, or one for each token or
 // each masked token.
 std::vector<size_t> first_rows(const PackedBatch& batch, Task task) {
   std::vector<size_t> first;
@@ -18,7 +18,7 @@ std::vector<size_t> first_rows(const PackedBatch& batch, Task task) {
   const bool is_of_tokens =
       rows == HeadRows::kTokens || rows == HeadRows::kReplaced || rows == HeadRows::kStates;
   const auto* const masked = std::get_if<PackedBatch::MaskedTokens>(&batch.labels);
-  for (size_t b = 0; b < batch.cu_seqlens.size(); ++b) {
+  for (size_t b = 0; b <= static_cast<size_t>(batch.num_examples()); ++b) {
     const int32_t token = batch.cu_seqlens[b];
     if (masked != nullptr && !is_of_tokens) {
       const auto found = std::ranges::lower_bound(masked->tokens, token);
@@ -30,7 +30,7 @@ std::vector<size_t> first_rows(const PackedBatch& batch, Task task) {
   return first;
 }
 
-// Calls `logits` for each sequence with its part of the logits.
+// Calls `logits` for each example with its part of the logits.
 void hand_out(const std::vector<float>& all, const PackedBatch& batch, Task task,
               std::span<const int64_t> indices, const LogitsCallback& logits) {
   const std::vector<size_t> first = first_rows(batch, task);

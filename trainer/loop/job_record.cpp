@@ -15,7 +15,7 @@ namespace {
 
 // Settings that a resumed job may change, because they do not affect the weights. is_free() knows
 // the exceptions.
-constexpr std::array<std::string_view, 19> kFree = {"job-dir",
+constexpr std::array<std::string_view, 20> kFree = {"job-dir",
                                                     "export-dir",
                                                     "checkpoint-dir",
                                                     "summary-dir",
@@ -31,6 +31,7 @@ constexpr std::array<std::string_view, 19> kFree = {"job-dir",
                                                     "hypertune-metric",
                                                     "recompute",
                                                     "device",
+                                                    "embeddings-format",
                                                     "probe",
                                                     "probe-steps",
                                                     "probe-samples"};

@@ -45,6 +45,7 @@ struct DataOptions {
   std::string input_meta_data_path{};  // the JSON beside run_classifier.py's TFRecords
   std::string text_column{}, text_pair_column{}, label_column{};  // empty: found by their names
   std::string weight_column{};
+  double max_similarity = 1;      // the label of texts that mean the same, for Task::kSimilarity
   TextForm text_form{};           // of files of text
   double validation_split = 0.1;  // fraction of the training rows, without an evaluation file
   double data_fraction = 1.0;     // fraction of the training rows that is used
@@ -100,10 +101,14 @@ struct ElectraOptions {
 // The formats that --mode embed writes.
 enum class EmbeddingsFormat { kNpy, kParquet, kJsonl };
 
+// What embeddings of texts that belong together learn.
+enum class SimilarityLoss { kCosine, kInBatchNegatives };
+
 // How texts become vectors. What is empty is as the model's folder says.
 struct EmbeddingOptions {
   std::optional<Pooling> pooling{};
   std::optional<bool> normalizes{};
+  std::optional<SimilarityLoss> loss{};  // empty: by whether rows have labels
   EmbeddingsFormat format = EmbeddingsFormat::kNpy;
 };
 

@@ -78,8 +78,12 @@ OrderedJson probes_object(const TrainResult& result) {
 
 std::string model_card(const ModelConfig& config, const JobMetrics& metrics) {
   const TaskTraits& task = traits(config.task);
+  const bool is_encoder = task.class_suffix == "Model";
+  const std::string loader = task.rows == HeadRows::kGroups
+                                 ? "SentenceTransformer(path)`, or with `AutoModel"
+                                 : cat("AutoModel", is_encoder ? "" : task.class_suffix);
   std::string card = cat("# ", task.card_title, "\n\n", task.card_subject,
-                         ", fine-tuned with berth. It loads with\n`AutoModel", task.class_suffix,
+                         ", fine-tuned with berth. It loads with\n`", loader,
                          ".from_pretrained` and `AutoTokenizer.from_pretrained`.\n\n"
                          "| | |\n| --- | --- |\n");
   card += cat("| architecture | ", counted(config.num_hidden_layers, "layer"), ", hidden size ",

@@ -9,6 +9,7 @@
 #include "storage/base/json.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
+#include "storage/whole_file.h"
 
 namespace berth {
 namespace {
@@ -123,6 +124,35 @@ SentenceFiles read_sentence_files(ModelFolder& folder) {
     }
   }
   return files;
+}
+
+void write_sentence_files(Storage& storage, const Uri& directory, const ModelConfig& config,
+                          int64_t max_seq_length) {
+  const auto write = [&](const char* name, const OrderedJson& object) {
+    write_text(storage, directory / name, to_text(object, 2) + "\n");
+  };
+  OrderedJson modules = OrderedJson::array();
+  const auto add_module = [&](const char* kind, const char* path) {
+    const size_t number = modules.size();
+    modules.push_back({{"idx", number},
+                       {"name", std::to_string(number)},
+                       {"path", path},
+                       {"type", cat("sentence_transformers.models.", kind)}});
+  };
+  add_module("Transformer", "");
+  add_module("Pooling", "1_Pooling");
+  if (config.normalizes_embeddings) add_module("Normalize", "2_Normalize");
+  write("1_Pooling/config.json", {{"word_embedding_dimension", config.hidden_size},
+                                  {"pooling_mode_cls_token", config.pooling == Pooling::kCls},
+                                  {"pooling_mode_mean_tokens", config.pooling == Pooling::kMean},
+                                  {"pooling_mode_max_tokens", config.pooling == Pooling::kMax},
+                                  {"pooling_mode_mean_sqrt_len_tokens", false}});
+  write("sentence_bert_config.json",
+        {{"max_seq_length", max_seq_length}, {"do_lower_case", false}});
+  write("config_sentence_transformers.json", {{"prompts", OrderedJson::object()},
+                                              {"default_prompt_name", nullptr},
+                                              {"similarity_fn_name", "cosine"}});
+  write("modules.json", modules);
 }
 
 }  // namespace berth

@@ -26,4 +26,10 @@ struct SentenceFiles {
 // kCorrupt where a file is not JSON. Warns of a prompt that encode() would put before each text.
 SentenceFiles read_sentence_files(ModelFolder& folder);
 
+// Writes the files beside an exported encoder with which SentenceTransformer(path) loads it, in the
+// layout that every version reads: texts are cut to `max_seq_length` tokens, pooled and perhaps
+// normalized as the config says.
+void write_sentence_files(Storage& storage, const Uri& directory, const ModelConfig& config,
+                          int64_t max_seq_length);
+
 }  // namespace berth

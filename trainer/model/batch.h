@@ -12,8 +12,12 @@ struct PackedBatch {
   std::vector<int32_t> input_ids, token_type_ids, position_ids;  // [T]
   std::vector<int32_t> cu_seqlens = {0};                         // [B+1]
 
+  // How many neighbouring sequences are one example: 1, or for HeadRows::kGroups the texts of a
+  // row. Labels, weights and logits are then those of the examples, and B counts these.
+  int32_t sequences_per_example = 1;
+
   // The labels, by the task's LabelKind.
-  // The class of each sequence [B].
+  // The class of each sequence [B]; for LabelKind::kPlaceInBatch 0, 1, ..., B-1.
   using Classes = std::vector<int32_t>;
   // The class of each token [T]. A negative one is no label and has no loss.
   struct TokenClasses {
@@ -62,6 +66,7 @@ struct PackedBatch {
 
   int64_t num_tokens() const { return static_cast<int64_t>(input_ids.size()); }
   int64_t num_sequences() const { return static_cast<int64_t>(cu_seqlens.size()) - 1; }
+  int64_t num_examples() const { return num_sequences() / sequences_per_example; }
 };
 
 // The largest batch that a model has memory for.

@@ -63,11 +63,12 @@ struct ModelConfig {
   // of the teacher.
   int64_t vector_size = 0;
 
-  // For HeadRows::kPooled, and chosen by the caller: how a text's embedding is made, and whether it
-  // is then scaled to length 1, as sentence-transformers' Normalize does. No engine scales: whoever
-  // writes embeddings does.
+  // For HeadRows::kPooled and kGroups, and chosen by the caller: how a text's embedding is made,
+  // and whether it is then scaled to length 1, as sentence-transformers' Normalize does. No engine
+  // scales: whoever writes embeddings does.
   Pooling pooling = Pooling::kMean;
   bool normalizes_embeddings = false;
+  int64_t texts_per_row = 1;  // the texts of a row of data, each a sequence; for HeadRows::kGroups
 
   // For HeadRows::kReplaced, and chosen by the caller: the generator that learns beside the model.
   std::optional<GeneratorSizes> generator{};
@@ -87,6 +88,7 @@ struct ModelConfig {
     const TaskTraits& row = traits(task);
     if (row.rows == HeadRows::kPooled || row.rows == HeadRows::kStates) return hidden_size;
     if (are_vectors(row.labels)) return vector_size;
+    if (row.rows == HeadRows::kGroups) return row.loss == LossKind::kInBatchNegatives ? 2 : 1;
     return row.outputs > 0 ? row.outputs : static_cast<int64_t>(labels.size());
   }
   double head_dropout() const {

@@ -97,6 +97,7 @@ class TableBuilder {
         classifier(token_head_name(config_), outputs, hidden);
         break;
       case HeadRows::kPooled:
+      case HeadRows::kGroups:
       case HeadRows::kStates:
         break;
       case HeadRows::kReplaced: {

@@ -13,6 +13,9 @@ using Names = std::string_view[];
 constexpr Names kTexts = {
     "text",  "sentence", "content", "review",  "document", "sentence1", "text_a",      "text1",
     "tweet", "comment",  "body",    "message", "premise",  "question1", "description", "utterance"};
+// Names of columns that hold the first text of two that are compared.
+constexpr Names kCompared = {"sentence1", "text_a",   "text1",      "anchor", "query",   "premise",
+                             "question1", "question", "sentence_A", "text",   "sentence"};
 constexpr Names kWords = {"tokens", "words", "sentence", "text", "word"};
 constexpr Names kQuestions = {"question", "query"};
 
@@ -175,6 +178,33 @@ constexpr TaskTraits kTable[] = {
      .class_suffix = kEncoderAlone,
      .card_title = "Text encoder",
      .card_subject = "An encoder of texts"},
+    {.task = Task::kSimilarity,
+     .names = {"similarity", "sentence_similarity", "text_similarity"},
+     .inputs = InputKind::kTextGroup,
+     .labels = LabelKind::kNumber,
+     .rows = HeadRows::kGroups,
+     .loss = LossKind::kCosineSquaredError,
+     .unlabelled = Task::kInBatchNegatives,
+     .has_classes = false,
+     .text_columns = kCompared,
+     .label_columns = kScores,
+     .class_suffix = kEncoderAlone,
+     .card_title = "Text embeddings",
+     .card_subject = "A sentence transformer"},
+    {.task = Task::kInBatchNegatives,
+     .names = {"in_batch_negatives"},
+     .is_offered = false,
+     .inputs = InputKind::kTextGroup,
+     .labels = LabelKind::kPlaceInBatch,
+     .rows = HeadRows::kGroups,
+     .loss = LossKind::kInBatchNegatives,
+     .has_label_column = false,
+     .has_classes = false,
+     .text_columns = kCompared,
+     .label_columns = kScores,
+     .class_suffix = kEncoderAlone,
+     .card_title = "Text embeddings",
+     .card_subject = "A sentence transformer"},
 };
 
 constexpr bool is_in_order() {

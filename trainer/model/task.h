@@ -24,6 +24,8 @@ enum class Task {
   kHiddenStateDistillation,  // what a teacher makes of each token: its last hidden state
   kTextEmbedding,            // one vector for each text; only for inference, as a teacher does
   kHiddenStates,             // one vector for each token; only for inference, as a teacher does
+  kSimilarity,               // how similar two texts are, as the cosine of their embeddings
+  kInBatchNegatives,         // embeddings by which a text finds its partner among others
 };
 
 // The task of rows that say nothing else.
@@ -31,12 +33,13 @@ inline constexpr Task kDefaultTask = Task::kSequenceClassification;
 
 // What a row of data consists of, apart from its label.
 enum class InputKind {
-  kTexts,     // one text, or a pair
-  kText,      // one text; a pair only where the user names a second column
-  kWords,     // a sentence that is already split into words
-  kQuestion,  // a question and the context that may answer it; a long context becomes several
-              // windows, each a sequence of its own
-  kDocument,  // one text; a long one becomes several sequences, which share no token
+  kTexts,      // one text, or a pair
+  kText,       // one text; a pair only where the user names a second column
+  kTextGroup,  // two texts or three, each a sequence of its own
+  kWords,      // a sentence that is already split into words
+  kQuestion,   // a question and the context that may answer it; a long context becomes several
+               // windows, each a sequence of its own
+  kDocument,   // one text; a long one becomes several sequences, which share no token
 };
 
 // What the label of a row is.
@@ -49,6 +52,7 @@ enum class LabelKind {
   kMaskedId,        // the ids of the masked tokens
   kVector,          // several numbers, which a teacher makes
   kVectorPerToken,  // several numbers for each token, which a teacher makes
+  kPlaceInBatch,    // the row's number in its micro-batch, which packing makes
 };
 
 // The tokens whose hidden states the head turns into logits, one row of logits for each.
@@ -59,6 +63,7 @@ enum class HeadRows {
   kReplaced,   // every token; a generator replaces the masked ones before the encoder reads them
   kPooled,     // those that ModelConfig::pooling asks for; a sequence's logits are its embedding
   kStates,     // every token, and its hidden state is its row of logits
+  kGroups,     // as kPooled, but a row of logits belongs to the texts of a row of data together
 };
 
 enum class LossKind {
@@ -67,6 +72,8 @@ enum class LossKind {
   kMeanSquaredError,    // the same, averaged over the outputs
   kBinaryCrossEntropy,  // a sigmoid for each output
   kSpanCrossEntropy,    // softmax over the tokens of a sequence: one of starts, one of ends
+  kCosineSquaredError,  // between the cosine of two embeddings and a number
+  kInBatchNegatives,    // softmax over the second texts of a micro-batch, by their cosines
 };
 
 // One row of the table: what every floor may know of a task.
@@ -86,6 +93,9 @@ struct TaskTraits {
 
   // Whether the rows of data hold the labels. Other tasks make them of the texts.
   bool has_label_column = true;
+
+  // The task of the same rows where they have no label column. Empty: it is this one.
+  std::optional<Task> unlabelled{};
 
   // Whether labels come from a finite set whose members have names or numbers.
   bool has_classes = true;

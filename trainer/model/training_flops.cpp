@@ -70,6 +70,7 @@ TrainingFlops training_flops(const ModelConfig& config, const LoraOptions& lora,
       flops.of_token += kWithBothGradients * hidden * static_cast<double>(config.num_outputs());
       break;
     case HeadRows::kPooled:
+    case HeadRows::kGroups:
     case HeadRows::kStates:
       break;
     case HeadRows::kReplaced:

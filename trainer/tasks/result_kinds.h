@@ -38,6 +38,13 @@ std::unique_ptr<PredictionLines> make_number_test_results();
 std::unique_ptr<Evaluator> make_vector_evaluator(Dataset& data, const Labels& labels,
                                                  const AnswerOptions& answers);
 
+// How similar the texts of a row are: logits [1], the cosine of their embeddings.
+std::unique_ptr<Evaluator> make_similarity_evaluator(Dataset& data, const Labels& labels,
+                                                     const AnswerOptions& answers);
+// Whether a text finds its partner in the batch: logits [2], of which the second one tells.
+std::unique_ptr<Evaluator> make_partner_evaluator(Dataset& data, const Labels& labels,
+                                                  const AnswerOptions& answers);
+
 // Any number of classes for each text.
 std::unique_ptr<Evaluator> make_set_evaluator(Dataset& data, const Labels& labels,
                                               const AnswerOptions& answers);

@@ -77,6 +77,17 @@ constexpr TaskResults kTable[] = {
      .metric_names = [](int64_t) { return Names{"cosine_similarity"}; },
      .evaluator = make_vector_evaluator,
      .lines = nullptr},
+    {.task = Task::kSimilarity,
+     .metric_names =
+         [](int64_t) {
+           return Names{"spearman_cosine", "pearson_cosine"};
+         },
+     .evaluator = make_similarity_evaluator,
+     .lines = make_number_lines},
+    {.task = Task::kInBatchNegatives,
+     .metric_names = [](int64_t) { return Names{"accuracy_at_1"}; },
+     .evaluator = make_partner_evaluator,
+     .lines = make_number_lines},
 };
 
 }  // namespace

@@ -28,6 +28,36 @@ TEST(FindColumns, TextAndLabelAreFoundByTheFieldsNames) {
   EXPECT_EQ(found.text_pair, std::nullopt);
 }
 
+TEST(FindColumns, TextsToEmbedAreNoPairsUnlessTheUserSaysSo) {
+  const auto find_one = [](const ColumnChoice& choice) {
+    return find({"id", "sentence1", "sentence2"}, choice, LabelNeed::kIgnored,
+                Task::kTextEmbedding);
+  };
+  EXPECT_EQ(find_one({}).text, 1u);
+  EXPECT_EQ(find_one({}).text_pair, std::nullopt);
+  EXPECT_THAT(find_one({}).id, Optional(0u));
+  EXPECT_THAT(find_one({.text_pair = "sentence2"}).text_pair, Optional(2u));
+}
+
+TEST(FindColumns, TextsToCompareAreTwoOrThree) {
+  const FoundColumns pair = find({"score", "sentence1", "sentence2", "negative"}, {},
+                                 LabelNeed::kRequired, Task::kSimilarity);
+  EXPECT_THAT(pair.labels, ElementsAre(0u));
+  EXPECT_EQ(pair.text, 1u);
+  EXPECT_THAT(pair.text_pair, Optional(2u));
+  EXPECT_EQ(pair.negative, std::nullopt);
+  const FoundColumns triplet =
+      find({"negative", "positive", "anchor"}, {}, LabelNeed::kIgnored, Task::kInBatchNegatives);
+  EXPECT_EQ(triplet.text, 2u);
+  EXPECT_THAT(triplet.text_pair, Optional(1u));
+  EXPECT_THAT(triplet.negative, Optional(0u));
+  EXPECT_THAT(
+      [] {
+        find({"sentence1", "score"}, {}, LabelNeed::kRequired, Task::kSimilarity);
+      },
+      ThrowsCode(Code::kBadData, "to compare with"));
+}
+
 TEST(FindColumns, CaseMattersOnlyBetweenEqualNames) {
   EXPECT_EQ(find({"Text", "LABEL"}).text, 0u);
   EXPECT_EQ(find({"TEXT", "text", "label"}).text, 1u);

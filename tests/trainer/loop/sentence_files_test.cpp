@@ -135,6 +135,20 @@ TEST_F(SentenceFilesTest, WhatIsNotJsonIsCorrupt) {
   EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kCorrupt, "not JSON"));
 }
 
+TEST_F(SentenceFilesTest, WhatIsWrittenIsReadBack) {
+  for (const Pooling pooling : {Pooling::kMean, Pooling::kCls, Pooling::kMax}) {
+    const bool normalizes = pooling == Pooling::kMax;
+    const ModelConfig config{
+        .hidden_size = 8, .pooling = pooling, .normalizes_embeddings = normalizes};
+    write_sentence_files(*storage_, Uri::parse(scratch_ / "model"), config, 77);
+    const SentenceFiles files = read();
+    EXPECT_TRUE(files.is_there);
+    EXPECT_EQ(files.pooling, pooling);
+    EXPECT_EQ(files.normalizes, normalizes);
+    EXPECT_EQ(files.max_seq_length, 77);
+  }
+}
+
 TEST_F(SentenceFilesTest, APromptIsWarnedOf) {
   write_pooling(R"({"pooling_mode_mean_tokens": true})");
   write_text(scratch_ / "model/config_sentence_transformers.json",

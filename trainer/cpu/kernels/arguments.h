@@ -130,6 +130,17 @@ struct LossInputs {
   ConstTensor weights{};  // [B]; null: every row weighs 1
 };
 
+// The embeddings of B examples of G texts each.
+struct GroupInputs {
+  ConstTensor embeddings;  // [B*G,H]: those of the first example, then those of the second, ...
+  int64_t group = 2;       // G
+  bool has_loss = true;    // false: there are only outputs
+  ConstTensor targets{};   // [B]; see the operation
+  ConstTensor weights{};   // [B]; null: every example weighs 1
+
+  int64_t examples() const { return embeddings.rows() / group; }
+};
+
 // What a loss does with the errors of the outputs of one row.
 enum class OverOutputs { kSum, kMean };
 

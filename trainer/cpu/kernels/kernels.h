@@ -232,6 +232,20 @@ class Kernels {
   // weight.
   void span_cross_entropy(const SpanLossInputs& inputs, StepState& state, Tensor dlogits);
 
+  // How similar the two texts of each example are. outputs [B,1] are the cosines of their
+  // embeddings (as torch.cosine_similarity). Where there are targets [B], the loss is the squared
+  // error. dembeddings [B*G,H] is null in evaluation.
+  void cosine_squared_error(const GroupInputs& inputs, StepState& state, Tensor outputs,
+                            Tensor dembeddings);
+  // Which text belongs to the first one of each example: softmax cross-entropy over the cosines
+  // with all other texts of the batch, the second ones of all examples and then their third ones,
+  // times 20 (Henderson et al. 2017, arXiv:1705.00652; sentence-transformers'
+  // MultipleNegativesRankingLoss). The example's own second text is right. outputs [B,2]: the
+  // cosine of the first two texts, and 1 where no text has a larger one with the first, else 0.
+  // scores [B,(G-1)*B] is scratch memory.
+  void in_batch_negatives(const GroupInputs& inputs, StepState& state, Tensor scores,
+                          Tensor outputs, Tensor dembeddings);
+
   // ---- Optimizer -----------------------------------------------------------------------------
   // Adds the sum of the squares of all gradients to the state. A factored gradient is not
   // multiplied out: |dy^T x|^2 is the sum of the elements of dy dy^T times those of x x^T (Li et

@@ -66,6 +66,11 @@ std::unique_ptr<Head> make_detection_head(const ModelConfig& config, Parameters&
 // pooling. It has no parameters and no backward pass.
 std::unique_ptr<Head> make_pooled_head(const ModelConfig& config, Kernels& kernels);
 
+// The head of tasks that compare the embeddings of the texts of a row of data: G sequences of the
+// batch, which has B of such groups. The logits are what the loss has beside it: [B,1] or [B,2], as
+// Kernels::cosine_squared_error() and in_batch_negatives() say. It has no parameters.
+std::unique_ptr<Head> make_group_head(const ModelConfig& config, Kernels& kernels);
+
 // The head of a teacher's hidden states. It reads every token: the logits [T,H] are the hidden
 // states themselves. It has no parameters and no backward pass.
 std::unique_ptr<Head> make_state_head();

@@ -11,6 +11,8 @@ std::unique_ptr<Head> make_head(const ModelConfig& config, Parameters& parameter
       return make_token_head(config, parameters, kernels);
     case HeadRows::kPooled:
       return make_pooled_head(config, kernels);
+    case HeadRows::kGroups:
+      return make_group_head(config, kernels);
     case HeadRows::kStates:
       return make_state_head();
     case HeadRows::kReplaced:

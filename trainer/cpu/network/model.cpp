@@ -80,6 +80,7 @@ void Model::upload(const PackedBatch& batch) {
             .cu_seqlens = cu_seqlens_.first(sequences + 1),
             .num_tokens = tokens,
             .num_sequences = sequences,
+            .sequences_per_example = batch.sequences_per_example,
             .longest = longest_sequence(batch)};
   copy_in(batch_.input_ids, batch.input_ids.data());
   copy_in(batch_.token_type_ids, batch.token_type_ids.data());
@@ -96,7 +97,8 @@ void Model::upload_labels(const PackedBatch& batch) {
   };
   const auto put_targets = [this](const std::vector<float>& host) {
     const bool is_of_tokens = has_targets_of_tokens(config_);
-    batch_.targets = targets_.first(is_of_tokens ? batch_.num_tokens : batch_.num_sequences);
+    const int64_t examples = batch_.num_sequences / batch_.sequences_per_example;
+    batch_.targets = targets_.first(is_of_tokens ? batch_.num_tokens : examples);
     assert(host.size() == static_cast<size_t>(batch_.targets.elements()));
     copy_in(batch_.targets, host.data());
   };

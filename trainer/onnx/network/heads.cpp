@@ -45,7 +45,8 @@ void add_outputs(Network& network, const Value& hidden) {
   const ModelConfig& config = network.config;
   const TaskTraits& task = traits(config.task);
   graph.begin_part("head");
-  if (are_vectors(task.labels)) {  // the head of a distillation is no part of the model
+  // The head of a distillation is no part of the model, and those who compare embeddings pool.
+  if (are_vectors(task.labels) || task.rows == HeadRows::kGroups) {
     return graph.output(hidden,
                         logits_port("last_hidden_state", {kBatch, kSequence, config.hidden_size}));
   }
@@ -61,6 +62,7 @@ void add_outputs(Network& network, const Value& hidden) {
       return graph.output(detection_logits(network, hidden),
                           logits_port("logits", {kBatch, kSequence}));
     case HeadRows::kTokens:
+    case HeadRows::kGroups:
     case HeadRows::kPooled:
     case HeadRows::kStates:
       break;

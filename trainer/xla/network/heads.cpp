@@ -43,6 +43,7 @@ Value head_logits(ForwardPass& pass, Value hidden) {
       return sequence_logits(pass, hidden);
     case HeadRows::kTokens:
       return token_logits(pass, hidden);
+    case HeadRows::kGroups:
     case HeadRows::kPooled:
       throw Error(Code::kUsage, "text embeddings are computed on CPUs only", "--device");
     case HeadRows::kStates:

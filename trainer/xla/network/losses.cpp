@@ -105,6 +105,8 @@ Loss loss_of(const ForwardPass& pass, Value logits, double label_smoothing) {
       return binary_cross_entropy(logits, batch.labels, batch.weights);
     case LossKind::kSpanCrossEntropy:
       return span_cross_entropy(pass, logits);
+    case LossKind::kCosineSquaredError:
+    case LossKind::kInBatchNegatives:  // head_logits() refused both
     case LossKind::kCrossEntropy:
       break;
   }

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Trains embeddings of texts, resumes after kills, and checks what is exported.
+#   similarity.sh BERTH
+. "$(dirname "$0")/lib.sh"
+
+# Pairs of texts with labels from 0 to 5, and without, and triplets. Texts of one topic belong together.
+topics=("the ball was kicked into the goal" "bread with butter and cheese" "the train left the station" "rain fell on the hills")
+{
+  printf 'sentence1\tsentence2\tscore\n'
+  for i in $(seq 0 39); do printf '%s %d\t%s\t%s\n' "${topics[i % 4]}" "$i" "${topics[(i / 4) % 4]}" "$((i % 4 == (i / 4) % 4 ? 5 : 1)).0"; done
+} >scored.tsv
+cut -f1,2 scored.tsv | sed '1s/.*/anchor\tpositive/' >pairs.tsv
+{
+  printf 'anchor,positive,negative\n'
+  for i in $(seq 0 23); do printf '%s %d,%s,%s\n' "${topics[i % 4]}" "$i" "${topics[i % 4]}" "${topics[(i + 1) % 4]}"; done
+} >triplets.csv
+
+# The cosine loss, as there are labels. The finished model is one of sentence-transformers.
+cosine=(--task similarity --train-data-file scored.tsv --max-similarity 5 --epochs 2 --batch-size 8 --pooling cls
+  --normalize-embeddings --max-seq-length 16)
+expect 0 finished "${cosine[@]}" --job-dir cosine
+grep -q '"spearman_cosine"' cosine/metrics.json && grep -q '"pearson_cosine"' cosine/metrics.json || fail "no correlations"
+grep -q '"task": "similarity"' cosine/metrics.json || fail "task of the job with labels"
+for file in modules.json 1_Pooling/config.json sentence_bert_config.json config_sentence_transformers.json; do
+  [ -s "cosine/model/$file" ] || fail "no $file"
+done
+grep -q '"pooling_mode_cls_token": true' cosine/model/1_Pooling/config.json || fail "exports another pooling"
+grep -q Normalize cosine/model/modules.json || fail "exports no Normalize"
+grep -q '"max_seq_length": 16' cosine/model/sentence_bert_config.json || fail "exports another length"
+grep -q 'SentenceTransformer(path)' cosine/model/README.md || fail "the card does not say how to load the model"
+
+# The finished model evaluates, compares and embeds as it was trained, without being told how.
+loss=$(sed -n '/"eval"/,$s/ *"loss": //p' cosine/metrics.json)
+expect 0 finished --mode eval --eval-data-file scored.tsv --job-dir cosine
+grep -q '"spearman_cosine"' out.txt || fail "eval prints no correlation: $(cat out.txt)"
+expect 0 finished --mode eval --eval-data-file scored.tsv --model cosine/model --max-similarity 5
+grep -q '"spearman_cosine"' out.txt || fail "a folder of sentence-transformers does not compare texts"
+expect 0 finished --mode predict --predict-data-file pairs.tsv --job-dir cosine
+[ "$(wc -l <cosine/predictions.tsv)" = 41 ] || fail "predictions are not a header and 40 rows"
+head -n 1 cosine/predictions.tsv | grep -q $'^id\tscore' || fail "header of predictions"
+expect 0 finished --mode embed --predict-data-file scored.tsv --text-column sentence1 --job-dir cosine
+grep -qF 'pooling cls, scaled to length 1, texts of at most 16 tokens' err.txt || fail "embeds otherwise: $(cat err.txt)"
+
+# Without labels there are in-batch negatives, also where the flag asks for them.
+expect 0 finished --task similarity --train-data-file pairs.tsv --max-steps 4 --batch-size 8 --job-dir pairs
+grep -q '"task": "in_batch_negatives"' pairs/metrics.json && grep -q '"accuracy_at_1"' pairs/metrics.json || fail "task of pairs"
+expect 0 finished --task similarity --train-data-file scored.tsv --similarity-loss in_batch_negatives --max-steps 2 --job-dir asked
+grep -q '"accuracy_at_1"' asked/metrics.json || fail "--similarity-loss is not heeded"
+triplets=(--task similarity --train-data-file triplets.csv --epochs 4 --batch-size 8 --gradient-accumulation-steps 2
+  --save-steps 2)
+expect 0 finished "${triplets[@]}" --job-dir triplets
+tr -d '\\' <err.txt | grep -qF 'negatives "negative"' || fail "does not say that there are negatives"
+expect 0 finished --mode eval --eval-data-file triplets.csv --job-dir triplets
+grep -q '"accuracy_at_1"' out.txt || fail "eval of triplets: $(cat out.txt)"
+
+# A job that is killed makes the same model. So does one whose model is made of its checkpoint.
+survives_kills killed "${triplets[@]}"
+cmp -s triplets/model/model.safetensors killed/model/model.safetensors || fail "a killed job made another model"
+expect 0 finished --mode export_only --job-dir cosine --export-dir exported
+for file in modules.json 1_Pooling/config.json sentence_bert_config.json; do
+  cmp -s "cosine/model/$file" "exported/$file" || fail "export_only writes another $file"
+done
+
+# What is refused.
+expect 3 '--max-similarity' --task similarity --train-data-file scored.tsv --max-steps 2 --job-dir refused-1
+expect 3 'no column has a usual name for labels' --task similarity --train-data-file pairs.tsv --similarity-loss cosine --job-dir refused-2
+expect 3 'to compare with' --task similarity --train-data-file triplets.csv --text-column negative --job-dir refused-3
+expect 2 'only --task similarity' --train-data-file "$sample" --pooling cls --job-dir refused-4
+expect 2 'no distillation' --task similarity --train-data-file pairs.tsv --teacher "$tiny" --job-dir refused-5
+finish

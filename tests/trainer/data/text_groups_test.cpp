@@ -1,0 +1,119 @@
+// Rows of texts that are compared: from tables through features to batches.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "tests/support/letter_tokenizer.h"
+#include "tests/support/rows_in_memory.h"
+#include "tests/support/throws_code.h"
+#include "trainer/data/batcher.h"
+#include "trainer/data/table_loader.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+
+std::vector<Column> named_columns(const std::vector<std::string>& names) {
+  std::vector<Column> columns;
+  for (const std::string& name : names) columns.push_back({.name = name, .categories = {}});
+  return columns;
+}
+
+struct GroupData {
+  GroupData(const std::vector<std::string>& names, std::vector<Row> rows, double max_similarity = 1,
+            bool may_lack_labels = true) {
+    TableLoader loader({.task = Task::kSimilarity, .may_lack_labels = may_lack_labels});
+    loader.append_rows(std::make_unique<RowsInMemory>(named_columns(names), std::move(rows)));
+    task = loader.task();
+    columns = loader.columns();
+    table = loader.finish();
+    maker = make_feature_maker(
+        {.task = task, .max_seq_length = 6, .max_similarity = max_similarity}, tokenizer);
+    std::vector<uint32_t> all(table->rows());
+    std::iota(all.begin(), all.end(), 0u);
+    data = std::make_unique<Dataset>(*table, all, task, *maker, /*labelled=*/true);
+  }
+  PackedBatch batch() {
+    std::vector<int64_t> all(static_cast<size_t>(data->size()));
+    std::iota(all.begin(), all.end(), 0);
+    return pack(*data, all);
+  }
+
+  LetterTokenizer tokenizer;
+  Task task{};
+  ColumnChoice columns;
+  std::unique_ptr<ExampleTable> table;
+  std::unique_ptr<FeatureMaker> maker;
+  std::unique_ptr<Dataset> data;
+};
+
+Cell text_cell(const std::string& value) { return Cell(std::in_place_type<std::string>, value); }
+
+TEST(TextGroups, EachTextIsASequence) {
+  GroupData data({"sentence1", "sentence2", "score"},
+                 {{text_cell("a"), text_cell("bc"), Cell(5.0)},
+                  {text_cell("abcdefgh"), text_cell("d"), Cell(1.0)}},
+                 /*max_similarity=*/5);
+  EXPECT_EQ(data.task, Task::kSimilarity);
+  const PackedBatch batch = data.batch();
+  EXPECT_EQ(batch.sequences_per_example, 2);
+  EXPECT_EQ(batch.num_sequences(), 4);
+  EXPECT_EQ(batch.num_examples(), 2);
+  // With two special tokens each, and at most six tokens.
+  EXPECT_THAT(batch.cu_seqlens, ElementsAre(0, 3, 7, 13, 16));
+  EXPECT_THAT(batch.position_ids, ElementsAre(0, 1, 2, 0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 0, 1, 2));
+  EXPECT_THAT(std::get<PackedBatch::Scores>(batch.labels).values, ElementsAre(1.0f, 0.2f));
+  EXPECT_EQ(data.data->length(0), 7);
+}
+
+TEST(TextGroups, RowsWithoutLabelsFindTheirPlaceInTheBatch) {
+  GroupData data({"anchor", "positive", "negative"},
+                 {{text_cell("a"), text_cell("b"), text_cell("c")},
+                  {text_cell("d"), text_cell("e"), text_cell("f")}});
+  EXPECT_EQ(data.task, Task::kInBatchNegatives);
+  EXPECT_EQ(data.columns.negative, "negative");
+  const PackedBatch batch = data.batch();
+  EXPECT_EQ(batch.sequences_per_example, 3);
+  EXPECT_THAT(std::get<PackedBatch::Classes>(batch.labels), ElementsAre(0, 1));
+}
+
+TEST(TextGroups, PlacesBeginAnewInEachMicroBatch) {
+  std::vector<Row> rows(8, {text_cell("a"), text_cell("b")});
+  GroupData data({"anchor", "positive"}, std::move(rows));
+  Batcher batcher({.batch_size = 8, .micro_batches = 2}, *data.data);
+  const UpdateBatch update = batcher.next({});
+  ASSERT_EQ(update.micro_batches.size(), 2u);
+  for (const PackedBatch& batch : update.micro_batches) {
+    EXPECT_THAT(std::get<PackedBatch::Classes>(batch.labels), ElementsAre(0, 1, 2, 3));
+  }
+  EXPECT_EQ(update.micro_batches[1].first_sequence, 8u);
+}
+
+TEST(TextGroups, LabelsThatAreRequiredMustBeThere) {
+  EXPECT_THAT(
+      [] {
+        GroupData({"anchor", "positive"}, {{text_cell("a"), text_cell("b")}}, 1,
+                  /*may_lack_labels=*/false);
+      },
+      ThrowsCode(Code::kBadData, "labels"));
+}
+
+TEST(TextGroups, ALabelBeyondTheLargestIsRefused) {
+  GroupData data({"sentence1", "sentence2", "score"},
+                 {{text_cell("a"), text_cell("b"), Cell(5.0)}});
+  EXPECT_THAT([&] { data.batch(); }, ThrowsCode(Code::kBadData, "is not from -1 to 1"));
+}
+
+TEST(TextGroups, ATextThatIsMissingIsABadRow) {
+  EXPECT_THAT(
+      [] {
+        GroupData({"anchor", "positive", "negative"}, {{text_cell("a"), text_cell("b"), Cell()}});
+      },
+      ThrowsCode(Code::kBadData, "negative"));
+}
+
+}  // namespace
+}  // namespace berth
