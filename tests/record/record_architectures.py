@@ -1,6 +1,6 @@
 """Records what PyTorch and transformers compute for a small model of every architecture and head.
 
-    python tests/record/record_architectures.py tests/testdata/architectures [SEED]
+    python tests/record/record_architectures.py tests/testdata/architectures [SEED [ARCHITECTURE ...]]
 
 Writes ARCHITECTURE-TASK.safetensors with these tensors:
 - "param.NAME": the parameters,
@@ -8,8 +8,10 @@ Writes ARCHITECTURE-TASK.safetensors with these tensors:
 - "logits",
 - "input_ids", "token_type_ids", "lengths": the packed inputs,
 - "labels": for each sequence a class, a score or a set of classes; for each token a class or an id, where -100 means none; for
-  questions the start of each answer, with its end in "ends".
-The metadata "config" holds the model's config.json. Recorded with torch 1.13 and transformers 4.40.
+  questions the start of each answer, with its end in "ends",
+- "losses", of the architectures since ModernBERT: the loss before each of ten updates by Adam at the rate 0.01, all of this batch.
+The metadata "config" holds the model's config.json. Recorded with torch 1.13 and transformers 4.40; the architectures since
+ModernBERT, which that transformers lacks, with torch 2.15 and transformers 5.24.
 """
 
 import json
@@ -49,6 +51,18 @@ ARCHITECTURES = {
                                            "pooler_dropout": 0.0, "pooler_hidden_act": "gelu", "layer_norm_eps": 1e-7,
                                            "conv_kernel_size": 3, "conv_act": "gelu"}),
 }
+# Local attention reaches two tokens, and texts have up to 13.
+MODERNBERT = dict(vocab_size=VOCABULARY, hidden_size=8, num_hidden_layers=4, num_attention_heads=2, intermediate_size=12,
+                  max_position_embeddings=16, initializer_range=0.3, num_labels=CLASSES, pad_token_id=0, bos_token_id=1,
+                  eos_token_id=2, cls_token_id=1, sep_token_id=2, local_attention=5)
+NEWER = {
+    "modernbert": ("ModernBert", MODERNBERT),
+    # Every option that no published model uses, and a last layer whose attention is local.
+    "modernbert-biased": ("ModernBert", {**MODERNBERT, "attention_bias": True, "mlp_bias": True, "norm_bias": True,
+                                         "classifier_bias": True, "classifier_pooling": "mean", "num_hidden_layers": 3,
+                                         "classifier_activation": "relu", "hidden_activation": "gelu_new"}),
+}
+ARCHITECTURES |= NEWER
 TASKS = {"sequence": "ForSequenceClassification", "token": "ForTokenClassification", "masked": "ForMaskedLM",
          "score": "ForSequenceClassification", "sets": "ForSequenceClassification", "qa": "ForQuestionAnswering"}
 SETTINGS = {"score": dict(num_labels=1, problem_type="regression"), "sets": dict(problem_type="multi_label_classification"),
@@ -86,11 +100,31 @@ def make_inputs(architecture, config):
     ids[1, 3] = pad
     types = torch.randint(0, 2, (EXAMPLES, width)) * mask if getattr(config, "type_vocab_size", 1) > 1 else torch.zeros_like(ids)
     inputs = {"input_ids": ids, "attention_mask": mask.long()}
-    if architecture != "distilbert":
+    if architecture != "distilbert" and not architecture.startswith("modernbert"):
         inputs["token_type_ids"] = types
     packed = {"input_ids": ids[mask].to(torch.int32), "token_type_ids": types[mask].to(torch.int32),
               "lengths": lengths.to(torch.int32)}
     return inputs, mask, lengths, packed
+
+
+def compute(model, task, inputs, mask, lengths, labels):
+    """The mean loss and the logits without padding."""
+    if task == "qa":
+        return answers(model, inputs, lengths, labels)
+    output = model(**inputs, labels=labels)
+    return output.loss, (output.logits[mask] if task in ("token", "masked") else output.logits).detach().clone()
+
+
+def train(model, *batch):
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    losses = []
+    for _ in range(10):
+        optimizer.zero_grad()
+        loss = compute(model, *batch)[0]
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return torch.tensor(losses)
 
 
 def record(out, architecture, task):
@@ -109,22 +143,22 @@ def record(out, architecture, task):
     else:
         labels = torch.randint(0, CLASSES if task == "token" else VOCABULARY, mask.shape)
         labels[~mask | (torch.rand(mask.shape) < 0.4)] = -100
+    batch = (task, inputs, mask, lengths, labels)
+    loss, recorded["logits"] = compute(model, *batch)
     if task == "qa":
-        loss, recorded["logits"] = answers(model, inputs, lengths, labels)
         starts_of_sequences = lengths.cumsum(0) - lengths
         recorded["ends"] = (labels[1] + starts_of_sequences).to(torch.int32)
         labels = labels[0] + starts_of_sequences
-    else:
-        output = model(**inputs, labels=labels)
-        loss, per_token = output.loss, task in ("token", "masked")
-        recorded["logits"] = (output.logits[mask] if per_token else output.logits).detach().clone()
-        labels = labels[mask] if per_token else labels
+    elif task in ("token", "masked"):
+        labels = labels[mask]
     loss.backward()
     recorded["labels"] = labels if labels.is_floating_point() else labels.to(torch.int32)
     recorded["loss"] = loss.detach().reshape(1)
     for name, parameter in model.named_parameters():
         if parameter.grad is not None:  # DistilBERT's positions may be sinusoids without a gradient
             recorded["grad." + name] = parameter.grad.detach().clone()
+    if architecture in NEWER:
+        recorded["losses"] = train(model, *batch)
     save_file(recorded, out / f"{architecture}-{task}.safetensors",
               metadata={"config": json.dumps(model.config.to_dict(), sort_keys=True)})
     print(architecture, task, loss.item())
@@ -136,9 +170,10 @@ SEED = int(sys.argv[2]) if len(sys.argv) > 2 else 7
 def main():
     out = pathlib.Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
-    for architecture in ARCHITECTURES:
+    for architecture in sys.argv[3:] or ARCHITECTURES:
         for task in TASKS:
-            if architecture in ("xlm-roberta", "deberta-v2-biased", "deberta-v2-convolved") and task not in ("sequence", "qa"):
+            if architecture in ("xlm-roberta", "deberta-v2-biased", "deberta-v2-convolved", "modernbert-biased") and task not in (
+                    "sequence", "qa"):
                 continue  # nearly the same as the one before
             if task in ("score", "sets") and architecture not in ("bert", "roberta"):
                 continue  # it has the head of "sequence"

@@ -1,6 +1,6 @@
 """Records what PEFT computes with LoRA adapters on a small model with every kind of attention.
 
-    python tests/record/record_lora.py tests/testdata/lora
+    python tests/record/record_lora.py tests/testdata/lora [SEED [ARCHITECTURE ...]]
 
 Writes ARCHITECTURE-TASK.safetensors with these tensors:
 - "param.NAME": the model's parameters without adapters,
@@ -8,7 +8,8 @@ Writes ARCHITECTURE-TASK.safetensors with these tensors:
 - "grad.NAME": their gradients,
 - "logits", "loss", and the packed inputs and labels as in record_architectures.py.
 The metadata holds "config" and "adapter_config". Files whose TASK ends in -all or -dense have adapters on all dense layers of each
-encoder layer. They were recorded with torch 2.15, the others with torch 1.13; all with peft 0.10 and transformers 4.40.
+encoder layer. They were recorded with torch 2.15, the others with torch 1.13; all with peft 0.10 and transformers 4.40,
+except for ModernBERT: that with torch 2.15, peft 0.21 and transformers 5.24.
 """
 
 import json
@@ -26,9 +27,9 @@ ALL = {"bert": ["query", "key", "value", "attention.output.dense", "intermediate
        "distilbert": ["q_lin", "k_lin", "v_lin", "out_lin", "lin1", "lin2"],
        "albert": ["query", "key", "value", "attention.dense", "ffn", "ffn_output"],
        "deberta-v2": ["query_proj", "key_proj", "value_proj", "attention.output.dense", "intermediate.dense", "output.dense"]}
-TARGETS = {"distilbert": ["q_lin", "v_lin"], "deberta-v2": ["query_proj", "value_proj"]}
+TARGETS = {"distilbert": ["q_lin", "v_lin"], "deberta-v2": ["query_proj", "value_proj"], "modernbert": ["Wqkv"]}
 HEADS = {"bert": ["pooler", "classifier"], "roberta": ["classifier"], "distilbert": ["pre_classifier", "classifier"],
-         "albert": ["pooler", "classifier"], "deberta-v2": ["pooler", "classifier"]}
+         "albert": ["pooler", "classifier"], "deberta-v2": ["pooler", "classifier"], "modernbert": ["head", "classifier"]}
 
 
 def record(out, architecture, task, targets=None, suffix=""):
@@ -70,9 +71,12 @@ def record(out, architecture, task, targets=None, suffix=""):
 
 out = pathlib.Path(sys.argv[1])
 out.mkdir(parents=True, exist_ok=True)
-for architecture in HEADS:
+only = sys.argv[3:]
+for architecture in only or HEADS:
     record(out, architecture, "sequence")
-record(out, "bert", "token")
 for architecture, targets in ALL.items():
-    record(out, architecture, "sequence", targets, "-all")
-record(out, "bert", "token", ["dense"], "-dense")
+    if architecture in (only or ALL):
+        record(out, architecture, "sequence", targets, "-all")
+if not only:
+    record(out, "bert", "token")
+    record(out, "bert", "token", ["dense"], "-dense")

@@ -4,6 +4,7 @@
 
 #include "trainer/cpu/cpu_engine.h"
 #include "trainer/cpu/network/network.h"
+#include "trainer/cpu/network/rotary_positions.h"
 #include "trainer/model/generator_config.h"
 
 namespace berth {
@@ -44,7 +45,8 @@ EngineMemory engine_memory(const EngineOptions& options, Kernels& kernels) {
           .gradients = bytes.gradients,
           .moments = bytes.moments,
           .activations = activations,
-          .scratch = kernels.scratch_bytes(scratch_extent(options, parameters)) + bytes.packed};
+          .scratch = kernels.scratch_bytes(scratch_extent(options, parameters)) + bytes.packed +
+                     RotaryPositions::table_bytes(options.config, options.longest)};
 }
 
 }  // namespace berth

@@ -217,6 +217,10 @@ Tensor Parameters::second_moment(size_t index) const { return moment_of(second_m
 Tensor Parameters::value(std::string_view name) const { return value(index_of(name)); }
 Tensor Parameters::gradient(std::string_view name) const { return gradient(index_of(name)); }
 
+bool Parameters::has(std::string_view name) const {
+  return std::ranges::any_of(specs_, [&](const ParameterSpec& spec) { return spec.name == name; });
+}
+
 size_t Parameters::index_of(std::string_view name) const {
   for (size_t i = 0; i < specs_.size(); ++i) {
     if (specs_[i].name == name) return i;

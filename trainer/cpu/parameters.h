@@ -62,6 +62,7 @@ class Parameters {
   // which lives as long as the parameters. Throws kInternal where two handles would keep the
   // product of one gradient.
   Parameter& parameter(std::string_view name, int count = 1);
+  bool has(std::string_view name) const;
   // The same for a matrix that products take. Its packed copies are made of the values at the time
   // of the call, and again in refresh(). A parameter of three dimensions is taken as a matrix of as
   // many rows.

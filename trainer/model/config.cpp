@@ -11,6 +11,7 @@
 #include "storage/base/text.h"
 #include "trainer/model/config_reader.h"
 #include "trainer/model/deberta_config.h"
+#include "trainer/model/modernbert_config.h"
 #include "trainer/model/saved_task.h"
 
 namespace berth {
@@ -28,6 +29,7 @@ constexpr std::array kTypes = {
     TypeNames{ModelType::kElectra, "electra", "Electra"},
     TypeNames{ModelType::kAlbert, "albert", "Albert"},
     TypeNames{ModelType::kDebertaV2, "deberta-v2", "DebertaV2"},
+    TypeNames{ModelType::kModernBert, "modernbert", "ModernBert"},
 };
 
 const TypeNames& names_of(ModelType type) {
@@ -59,7 +61,12 @@ constexpr Keys kDebertaKeys = {
     "hidden_size", "num_hidden_layers",   "num_attention_heads",          "intermediate_size",
     "hidden_act",  "hidden_dropout_prob", "attention_probs_dropout_prob", "cls_dropout"};
 
+constexpr Keys kModernBertKeys = {"hidden_size",       "num_hidden_layers", "num_attention_heads",
+                                  "intermediate_size", "hidden_activation", "embedding_dropout",
+                                  "attention_dropout", "classifier_dropout"};
+
 const Keys& keys_of(ModelType type) {
+  if (type == ModelType::kModernBert) return kModernBertKeys;
   if (type == ModelType::kDebertaV2) return kDebertaKeys;
   if (type == ModelType::kDistilBert) return kDistilBertKeys;
   return type == ModelType::kAlbert ? kAlbertKeys : kKeys;
@@ -126,7 +133,7 @@ ModelType parse_type(const ConfigReader& read, const Json& object) {
   if (found == kTypes.end()) {
     refuse_key("model_type", "is " + quoted(name) +
                                  "; known are bert, roberta, xlm-roberta, distilbert, electra, "
-                                 "albert, deberta-v2");
+                                 "albert, deberta-v2, modernbert");
   }
   return found->type;
 }
@@ -151,7 +158,8 @@ ModelConfig parse_config(std::string_view json_text) {
   const bool albert = type == ModelType::kAlbert;
   const Keys& keys = keys_of(type);
   const bool deberta = type == ModelType::kDebertaV2;
-  const bool has_types = type != ModelType::kDistilBert;
+  const bool modern = type == ModelType::kModernBert;
+  const bool has_types = type != ModelType::kDistilBert && !modern;
   constexpr int64_t kMany = 1 << 24;
   ModelConfig config{
       .type = type,
@@ -164,7 +172,10 @@ ModelConfig parse_config(std::string_view json_text) {
       .type_vocab_size =
           has_types ? read.integer("type_vocab_size", deberta ? 0 : 1, 1 << 16, deberta ? 0 : 2)
                     : 0,
-      .pad_token_id = read.integer("pad_token_id", 0, kMany, is_roberta ? 1 : 0),
+      .pad_token_id = read.integer("pad_token_id", 0, kMany,
+                                   modern       ? 50283
+                                   : is_roberta ? 1
+                                                : 0),
       .labels = parse_labels(object),
       .source_json = std::string(json_text),
   };
@@ -172,7 +183,7 @@ ModelConfig parse_config(std::string_view json_text) {
   if (factorised) config.embedding_size = read.integer("embedding_size", 1, 1 << 16, 128);
   if (albert) config.num_hidden_groups = read.integer("num_hidden_groups", 1, 1024, 1);
   config.hidden_act = read.activation(keys.hidden_act, albert ? "gelu_new" : "gelu");
-  const double dropout = albert ? 0 : 0.1;
+  const double dropout = albert || modern ? 0 : 0.1;
   config.hidden_dropout_prob = read.number(keys.hidden_dropout_prob, 0, 0.99).value_or(dropout);
   config.attention_probs_dropout_prob =
       read.number(keys.attention_probs_dropout_prob, 0, 0.99).value_or(dropout);
@@ -181,20 +192,26 @@ ModelConfig parse_config(std::string_view json_text) {
   const bool is_score =
       config.saved_task && traits(*config.saved_task).labels == LabelKind::kNumber;
   if (is_score) name_score(config.labels);
-  if (!has_types) config.qa_dropout = read.number("qa_dropout", 0, 0.99).value_or(0.1);
+  const bool distilbert = type == ModelType::kDistilBert;
+  if (distilbert) config.qa_dropout = read.number("qa_dropout", 0, 0.99).value_or(0.1);
   config.classifier_dropout = read.number(keys.classifier_dropout, 0, 0.99);
   if (!config.classifier_dropout && albert) config.classifier_dropout = 0.1;
-  if (!config.classifier_dropout && !has_types) config.classifier_dropout = 0.2;
+  if (!config.classifier_dropout && distilbert) config.classifier_dropout = 0.2;
+  if (!config.classifier_dropout && modern) config.classifier_dropout = 0;
   config.initializer_range = read.number("initializer_range", 0, 10).value_or(0.02);
-  if (has_types)
+  if (modern) {
+    config.layer_norm_eps = read.number("norm_eps", 1e-30, 1).value_or(1e-5);
+  } else if (has_types) {
     config.layer_norm_eps =
         read.number("layer_norm_eps", 1e-30, 1).value_or(deberta ? 1e-7 : 1e-12);
+  }
   if (config.hidden_size % config.num_attention_heads != 0) {
     refuse_key(keys.hidden_size,
                cat("(", config.hidden_size, ") must be a multiple of ", keys.num_attention_heads,
                    " (", config.num_attention_heads, ")"));
   }
   if (deberta) parse_deberta(read, config);
+  if (modern) parse_modernbert(read, object, config);
   if (config.max_sequence_length() < 1) {
     refuse_key("max_position_embeddings", "leaves no position behind pad_token_id");
   }
@@ -221,7 +238,10 @@ std::string to_config_json(const ModelConfig& config, DType dtype) {
   object[keys.intermediate_size] = config.intermediate_size;
   object["max_position_embeddings"] = config.max_position_embeddings;
   object["pad_token_id"] = config.pad_token_id;
-  if (config.type != ModelType::kDistilBert) {
+  if (config.type == ModelType::kModernBert) {
+    object["norm_eps"] = config.layer_norm_eps;
+    object["mlp_dropout"] = config.mlp_dropout;
+  } else if (config.type != ModelType::kDistilBert) {
     object["type_vocab_size"] = config.type_vocab_size;
     object["layer_norm_eps"] = config.layer_norm_eps;
   }

@@ -15,7 +15,16 @@ namespace berth {
 
 // The architectures, which Hugging Face calls model_type. They differ in the names of parameters,
 // in embeddings and heads, and in where dropout is applied.
-enum class ModelType { kBert, kRoberta, kXlmRoberta, kDistilBert, kElectra, kAlbert, kDebertaV2 };
+enum class ModelType {
+  kBert,
+  kRoberta,
+  kXlmRoberta,
+  kDistilBert,
+  kElectra,
+  kAlbert,
+  kDebertaV2,
+  kModernBert
+};
 
 // The sizes in which the generator of an ELECTRA differs from its discriminator.
 struct GeneratorSizes {
@@ -48,11 +57,27 @@ struct ModelConfig {
   Activation conv_act = Activation::kTanh;
   Activation pooler_act = Activation::kGelu;
   double context_pooler_dropout = 0;
+  // ModernBERT's (Warner et al. 2024, arXiv:2412.13663). The other architectures normalize after
+  // each half of a layer, and all their dense layers and normalizations have biases.
+  bool normalizes_first = false;  // before each half of a layer, and once behind the last layer
+  bool is_gated = false;          // feed-forward: output(dropout(activation(a) * b)), a and b [F]
+  bool has_joined_qkv = false;    // query, key and value are one matrix in the file
+  bool has_attention_bias = true, has_mlp_bias = true, has_norm_bias = true;
+  bool has_classifier_bias = true;  // of the dense layer before the classifier
+  double mlp_dropout = 0;           // of activation(a) * b
+  bool pools_mean = false;  // heads of sequences read the mean of the tokens, not the first one
+  double rope_theta = 0;    // the base of rotary positions; 0: there are none
+  double local_rope_theta = 0;
+  // In layers with local attention, a token attends to the tokens that are at most half as far away
+  // as this. By layer; empty: no layer is local.
+  int64_t local_attention = 0;
+  std::vector<bool> local_layers{};
   double hidden_dropout_prob = 0.1;
   double attention_probs_dropout_prob = 0.1;
   std::optional<double> classifier_dropout{};  // empty: as hidden_dropout_prob
   double qa_dropout = 0;                       // DistilBERT's
   double initializer_range = 0.02;
+  double initializer_cutoff_factor = 0;  // ModernBERT's, of normal values; 0: they have no limit
   double layer_norm_eps = 1e-12;
 
   // id2label, by id. Empty: the file has no names. Where outputs are not classes, these are
@@ -81,8 +106,13 @@ struct ModelConfig {
 
   int64_t embedding_width() const { return embedding_size > 0 ? embedding_size : hidden_size; }
   int64_t head_size() const { return hidden_size / num_attention_heads; }
-  // Whether the head reads only the first token of each sequence.
   bool is_of_sequences() const { return traits(task).rows == HeadRows::kSequences; }
+  // Whether the head reads only the first token of each sequence.
+  bool reads_first_tokens() const { return is_of_sequences() && !pools_mean; }
+  // Whether heads of tokens have a dense layer with normalization before the classifier, too.
+  bool transforms_tokens() const {
+    return type == ModelType::kModernBert && traits(task).labels != LabelKind::kVectorPerToken;
+  }
   // Columns of the logits. Not for masked tokens, whose logits have vocab_size columns.
   int64_t num_outputs() const {
     const TaskTraits& row = traits(task);
@@ -92,8 +122,8 @@ struct ModelConfig {
     return row.outputs > 0 ? row.outputs : static_cast<int64_t>(labels.size());
   }
   double head_dropout() const {
-    if (traits(task).labels == LabelKind::kSpan) return qa_dropout;
     if (traits(task).labels == LabelKind::kVectorPerToken) return 0;  // as in TinyBERT's fit_dense
+    if (traits(task).labels == LabelKind::kSpan && !transforms_tokens()) return qa_dropout;
     // DistilBERT's seq_classif_dropout and DeBERTa's cls_dropout belong to heads of sequences only.
     const bool may_be_other = type == ModelType::kDistilBert || type == ModelType::kDebertaV2;
     const bool is_other = may_be_other && !is_of_sequences();
@@ -103,6 +133,15 @@ struct ModelConfig {
   // Dropout of the first token's hidden state, before the dense layer of the head.
   double pooler_dropout() const {
     return type == ModelType::kDebertaV2 ? context_pooler_dropout : head_dropout();
+  }
+  // How far away a token may be that a token of this layer attends to; -1: as far as it likes.
+  int64_t attention_window(int64_t layer) const {
+    const auto i = static_cast<size_t>(layer);
+    return i < local_layers.size() && local_layers[i] ? local_attention / 2 : -1;
+  }
+  // The base of the layer's rotary positions; 0: there are none.
+  double rope_base(int64_t layer) const {
+    return attention_window(layer) >= 0 ? local_rope_theta : rope_theta;
   }
   // Whether attention is disentangled (He et al. 2020, arXiv:2006.03654): the queries and keys of
   // relative positions take part in its scores.
@@ -120,12 +159,15 @@ struct ModelConfig {
   int64_t max_sequence_length() const { return max_position_embeddings - first_position(); }
 
   // Dropout of the output of each half of a layer, before the residual is added. DistilBERT has
-  // none behind attention, ALBERT has none behind the feed-forward part.
+  // none behind attention, ALBERT and ModernBERT have none behind the feed-forward part. Behind
+  // attention ModernBERT has that of the probabilities; its hidden_dropout_prob is for embeddings.
   double attention_output_dropout() const {
+    if (type == ModelType::kModernBert) return attention_probs_dropout_prob;
     return type == ModelType::kDistilBert ? 0 : hidden_dropout_prob;
   }
   double feed_forward_dropout() const {
-    return type == ModelType::kAlbert ? 0 : hidden_dropout_prob;
+    const bool has_none = type == ModelType::kAlbert || type == ModelType::kModernBert;
+    return has_none ? 0 : hidden_dropout_prob;
   }
 };
 

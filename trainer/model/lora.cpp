@@ -15,11 +15,18 @@ constexpr std::string_view kAllLinear = "all-linear";
 std::vector<LoraTarget> dense_layers(const ModelConfig& config, int64_t layer) {
   const LayerNames names = layer_names(config, layer);
   const int64_t hidden = config.hidden_size, wide = config.intermediate_size;
+  const int64_t inner = config.is_gated ? 2 * wide : wide;
+  if (!names.qkv.empty()) {
+    return {{names.qkv, LayerPart::kQuery, hidden, 3 * hidden},
+            {names.attention_output, LayerPart::kAttentionOutput, hidden, hidden},
+            {names.intermediate, LayerPart::kIntermediate, hidden, inner},
+            {names.output, LayerPart::kOutput, wide, hidden}};
+  }
   return {{names.query, LayerPart::kQuery, hidden, hidden},
           {names.key, LayerPart::kKey, hidden, hidden},
           {names.value, LayerPart::kValue, hidden, hidden},
           {names.attention_output, LayerPart::kAttentionOutput, hidden, hidden},
-          {names.intermediate, LayerPart::kIntermediate, hidden, wide},
+          {names.intermediate, LayerPart::kIntermediate, hidden, inner},
           {names.output, LayerPart::kOutput, wide, hidden}};
 }
 
@@ -50,6 +57,8 @@ std::vector<LoraTarget> lora_targets(const ModelConfig& config, const LoraOption
                                      int64_t layer) {
   const std::vector<LoraTarget> all = dense_layers(config, layer);
   if (lora.target_modules == kAllLinear) return all;
+  const bool is_joined = !layer_names(config, layer).qkv.empty();
+  if (lora.target_modules.empty() && is_joined) return {all[0]};
   if (lora.target_modules.empty()) return {all[0], all[2]};
   std::vector<bool> is_wanted(all.size());
   for (const std::string& target : parted(lora.target_modules, ", ")) {

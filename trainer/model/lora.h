@@ -18,14 +18,15 @@ struct LoraOptions {
   double dropout = 0;
   // The dense layers to adapt, as PEFT names them, separated by commas. Each is the name of a dense
   // layer or the end of one behind a '.'; "all-linear" stands for all. Empty: the architecture's
-  // query and value.
+  // query and value, or the one matrix of query, key and value.
   std::string target_modules{};
 
   explicit operator bool() const { return rank > 0; }
   float scale() const { return static_cast<float>(alpha / static_cast<double>(rank)); }
 };
 
-// The dense layers of an encoder layer, in the order of its parameters.
+// The dense layers of an encoder layer, in the order of its parameters. Where query, key and value
+// are one matrix, that is kQuery.
 enum class LayerPart : uint32_t { kQuery, kKey, kValue, kAttentionOutput, kIntermediate, kOutput };
 
 // A dense layer that is adapted.

@@ -1,5 +1,7 @@
 #include "trainer/model/parameter_table.h"
 
+#include <cmath>
+
 #include "trainer/model/generator_config.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/part_names.h"
@@ -39,17 +41,22 @@ class TableBuilder {
     // The gradients of layers that share parameters are sums of products. So are those of queries
     // and keys that tokens and relative positions share.
     const bool is_used_once = !shares_parameters(config, 1);
-    for (const std::string& part : {names.query, names.key, names.value}) {
-      matrix(part + ".weight", hidden, hidden);
-      table_.back().is_product = is_used_once && !config.has_relative_positions();
+    if (!names.qkv.empty()) {
+      dense(names.qkv, 3 * hidden, hidden, is_used_once, config.has_attention_bias);
+    } else {
+      for (const std::string& part : {names.query, names.key, names.value}) {
+        matrix(part + ".weight", hidden, hidden);
+        table_.back().is_product = is_used_once && !config.has_relative_positions();
+      }
+      for (const std::string& part : {names.query, names.key, names.value}) {
+        if (config.has_attention_bias) vector(part + ".bias", hidden);
+      }
     }
-    for (const std::string& part : {names.query, names.key, names.value}) {
-      vector(part + ".bias", hidden);
-    }
-    dense(names.attention_output, hidden, hidden, is_used_once);
+    dense(names.attention_output, hidden, hidden, is_used_once, config.has_attention_bias);
     layer_norm(names.attention_norm, hidden);
-    dense(names.intermediate, intermediate, hidden, is_used_once);
-    dense(names.output, hidden, intermediate, is_used_once);
+    dense(names.intermediate, config.is_gated ? 2 * intermediate : intermediate, hidden,
+          is_used_once, config.has_mlp_bias);
+    dense(names.output, hidden, intermediate, is_used_once, config.has_mlp_bias);
     layer_norm(names.output_norm, hidden);
   }
 
@@ -89,11 +96,17 @@ class TableBuilder {
     switch (traits(config_.task).rows) {
       case HeadRows::kSequences: {
         const SequenceHeadNames names = sequence_head_names(config_);
-        dense(names.dense, hidden, hidden);
+        dense(names.dense, hidden, hidden, true, config_.has_classifier_bias);
+        if (!names.norm.empty()) layer_norm(names.norm, hidden);
         classifier(names.classifier, outputs, hidden);
         break;
       }
       case HeadRows::kTokens:
+        if (config_.transforms_tokens()) {
+          const TransformNames names = token_transform_names(config_);
+          dense(names.dense, hidden, hidden, true, config_.has_classifier_bias);
+          layer_norm(names.norm, hidden);
+        }
         classifier(token_head_name(config_), outputs, hidden);
         break;
       case HeadRows::kPooled:
@@ -136,6 +149,21 @@ class TableBuilder {
     }
   }
 
+  // ModernBERT's deviations: what adds to the residual has a smaller one, and a classifier that of
+  // its inputs (transformers' ModernBertPreTrainedModel).
+  void initialize_as_modernbert() {
+    const double layers = static_cast<double>(config_.num_hidden_layers);
+    for (ParameterSpec& spec : table_) {
+      if (spec.initial != Initial::kNormal || spec.is_adapter) continue;
+      spec.cutoff = config_.initializer_cutoff_factor;
+      if (spec.name.ends_with("Wo.weight") || spec.name == "head.dense.weight") {
+        spec.deviation = config_.initializer_range / std::sqrt(2 * layers);
+      } else if (spec.name == "classifier.weight") {
+        spec.deviation = 1 / std::sqrt(static_cast<double>(config_.hidden_size));
+      }
+    }
+  }
+
   std::vector<ParameterSpec> take() {
     // An encoder that was saved alone (BertModel) has names without the prefix.
     const std::string prefix = base_prefix(config_);
@@ -151,7 +179,8 @@ class TableBuilder {
  private:
   void masked_lm_head(const ModelConfig& config) {
     const MaskedLmHeadNames names = masked_lm_head_names(config);
-    dense(names.dense, config.embedding_width(), config.hidden_size);
+    dense(names.dense, config.embedding_width(), config.hidden_size, true,
+          config.has_classifier_bias);
     layer_norm(names.norm, config.embedding_width());
     vector(names.bias, config.vocab_size);
     table_.back().aliases = names.bias_aliases;
@@ -162,10 +191,11 @@ class TableBuilder {
   void vector(const std::string& name, int64_t size, Initial initial = Initial::kZeros) {
     add({.name = name, .shape = {size}, .initial = initial, .decays = false});
   }
-  void dense(const std::string& name, int64_t outputs, int64_t inputs, bool is_used_once = true) {
+  void dense(const std::string& name, int64_t outputs, int64_t inputs, bool is_used_once = true,
+             bool has_bias = true) {
     matrix(name + ".weight", outputs, inputs);
     table_.back().is_product = is_used_once;
-    vector(name + ".bias", outputs);
+    if (has_bias) vector(name + ".bias", outputs);
   }
   // A classifier is small, and narrow ones stay in fp32, so its gradient is not worth keeping as
   // factors.
@@ -176,6 +206,7 @@ class TableBuilder {
   void layer_norm(const std::string& name, int64_t size) {
     vector(name + ".weight", size, Initial::kOnes);
     table_.back().aliases.push_back(name + ".gamma");
+    if (!config_.has_norm_bias) return;
     vector(name + ".bias", size);
     table_.back().aliases.push_back(name + ".beta");
   }
@@ -209,6 +240,7 @@ std::vector<ParameterSpec> parameter_table(const ModelConfig& config, const Lora
   if (lora) table.adapters(lora);
   table.head();
   if (config.generator) table.generator(generator_config(config));
+  if (config.type == ModelType::kModernBert) table.initialize_as_modernbert();
   table.freeze_below(first_depth);
   return table.take();
 }

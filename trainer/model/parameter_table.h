@@ -9,7 +9,7 @@ namespace berth {
 struct LoraOptions;
 struct ModelConfig;
 
-// What a parameter is initialized with. kNormal: normal, with deviation initializer_range.
+// What a parameter is initialized with. kNormal: normal, with a mean of 0.
 enum class Initial { kNormal, kZeros, kOnes };
 
 // One parameter: its name, its shape and how it is treated.
@@ -18,6 +18,8 @@ struct ParameterSpec {
   std::vector<std::string> aliases{};  // names that it has in other files
   std::vector<int64_t> shape;
   Initial initial = Initial::kNormal;
+  double deviation = 0;       // of normal values; 0: initializer_range
+  double cutoff = 0;          // normal values lie within so many deviations; 0: anywhere
   bool decays = true;         // has weight decay: matrices do, biases and LayerNorm do not
   bool is_head = false;       // of the head or the generator; pretrained files may lack it
   bool is_adapter = false;    // belongs to LoRA's adapters; pretrained files lack it

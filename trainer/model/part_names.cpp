@@ -39,6 +39,19 @@ LayerNames distilbert_layer(const std::string& prefix) {
           .output_norm = prefix + "output_layer_norm"};
 }
 
+// A layer is normalized first, so the norm behind each of its halves is the one before the next.
+LayerNames modernbert_layer(const ModelConfig& config, const std::string& base, int64_t layer) {
+  const auto prefix = [&base](int64_t i) { return base + "layers." + std::to_string(i) + "."; };
+  const std::string here = prefix(layer);
+  const bool is_last = layer + 1 == config.num_hidden_layers;
+  return {.qkv = here + "attn.Wqkv",
+          .attention_output = here + "attn.Wo",
+          .attention_norm = here + "mlp_norm",
+          .intermediate = here + "mlp.Wi",
+          .output = here + "mlp.Wo",
+          .output_norm = is_last ? base + "final_norm" : prefix(layer + 1) + "attn_norm"};
+}
+
 LayerNames albert_layer(const std::string& prefix) {
   return {.query = prefix + "attention.query",
           .key = prefix + "attention.key",
@@ -67,6 +80,8 @@ std::string base_prefix(const ModelConfig& config) {
       return "albert.";
     case ModelType::kDebertaV2:
       return "deberta.";
+    case ModelType::kModernBert:
+      return "model.";
   }
   return "";
 }
@@ -78,6 +93,10 @@ EmbeddingNames embedding_names(const ModelConfig& config) {
                        .token_type = prefix + "token_type_embeddings",
                        .norm = prefix + "LayerNorm",
                        .projection = ""};
+  if (config.type == ModelType::kModernBert) {
+    names.word = prefix + "tok_embeddings";
+    names.norm = prefix + "norm";
+  }
   if (config.type_vocab_size == 0) names.token_type.clear();
   if (!config.has_absolute_positions) names.position.clear();
   if (config.type == ModelType::kAlbert) {  // ALBERT projects even if the sizes are equal
@@ -105,6 +124,7 @@ LayerNames layer_names(const ModelConfig& config, int64_t layer) {
   if (config.type == ModelType::kDistilBert) {
     return distilbert_layer(base + "transformer.layer." + std::to_string(layer) + ".");
   }
+  if (config.type == ModelType::kModernBert) return modernbert_layer(config, base, layer);
   if (config.type == ModelType::kAlbert) {
     const int64_t group = layer * config.num_hidden_groups / config.num_hidden_layers;
     return albert_layer(base + "encoder.albert_layer_groups." + std::to_string(group) +
@@ -131,6 +151,8 @@ SequenceHeadNames sequence_head_names(const ModelConfig& config) {
       return {"albert.pooler", "classifier", Activation::kTanh, false};
     case ModelType::kDebertaV2:
       return {"pooler.dense", "classifier", config.pooler_act, true};
+    case ModelType::kModernBert:
+      return {"head.dense", "classifier", config.pooler_act, false, "head.norm"};
     case ModelType::kBert:
       break;
   }
@@ -138,7 +160,12 @@ SequenceHeadNames sequence_head_names(const ModelConfig& config) {
 }
 
 std::string token_head_name(const ModelConfig& config) {
+  if (config.transforms_tokens()) return "classifier";  // also of answers
   return std::string(traits(config.task).token_head);
+}
+
+TransformNames token_transform_names(const ModelConfig& config) {
+  return {"head.dense", "head.norm", config.pooler_act};
 }
 
 DetectionHeadNames detection_head_names(const ModelConfig& config) {
@@ -169,6 +196,8 @@ MaskedLmHeadNames masked_lm_head_names(const ModelConfig& config) {
               "predictions.bias",
               {"predictions.decoder.bias"},
               config.hidden_act};
+    case ModelType::kModernBert:
+      return {"head.dense", "head.norm", "decoder.bias", {}, config.pooler_act};
     case ModelType::kDebertaV2:
     case ModelType::kBert:
       break;

@@ -30,7 +30,8 @@ struct ConvolutionNames {
 ConvolutionNames convolution_names(const ModelConfig& config);
 
 struct LayerNames {
-  std::string query, key, value, attention_output, attention_norm;
+  std::string qkv{};  // query, key and value as one matrix; empty: they are three
+  std::string query{}, key{}, value{}, attention_output, attention_norm;
   std::string intermediate, output, output_norm;
   bool operator==(const LayerNames&) const = default;
 };
@@ -39,16 +40,25 @@ LayerNames layer_names(const ModelConfig& config, int64_t layer);
 // Whether the layer shares the parameters of the layer before it, as in ALBERT.
 bool shares_parameters(const ModelConfig& config, int64_t layer);
 
-// The head of sequences: logits = classifier(dropout(activation(dense(first)))).
+// The head of sequences: logits = classifier(dropout(norm(activation(dense(first))))). Without a
+// norm nothing is normalized.
 struct SequenceHeadNames {
   std::string dense, classifier;
   Activation activation;
   bool drops_before_dense;  // dropout is applied to `first`, too
+  std::string norm{};
 };
 SequenceHeadNames sequence_head_names(const ModelConfig& config);
 
 // The head of tokens: logits = NAME(dropout(hidden)).
 std::string token_head_name(const ModelConfig& config);
+// What it makes of hidden states first, where the config transforms_tokens():
+// norm(activation(dense(hidden))).
+struct TransformNames {
+  std::string dense, norm;
+  Activation activation;
+};
+TransformNames token_transform_names(const ModelConfig& config);
 
 // The head of masked tokens: logits = norm(activation(dense(hidden))) word^T + bias.
 struct MaskedLmHeadNames {

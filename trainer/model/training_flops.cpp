@@ -1,5 +1,6 @@
 #include "trainer/model/training_flops.h"
 
+#include <algorithm>
 #include <variant>
 
 #include "trainer/model/generator_config.h"
@@ -11,6 +12,12 @@ namespace {
 // A product with a parameter of one element, for one token.
 constexpr double kForward = 2, kWithInputGradient = 4, kWithBothGradients = 6;
 
+// The pairs of tokens of a sequence of n that are at most w apart.
+double local_pairs(double n, int64_t window) {
+  const double w = std::min(static_cast<double>(window), n - 1);
+  return n <= 0 ? 0 : n * (2 * w + 1) - w * (w + 1);
+}
+
 }  // namespace
 
 double TrainingFlops::of(const PackedBatch& batch) const {
@@ -18,7 +25,7 @@ double TrainingFlops::of(const PackedBatch& batch) const {
                  of_sequence * static_cast<double>(batch.num_sequences());
   for (size_t b = 1; b < batch.cu_seqlens.size(); ++b) {
     const double length = batch.cu_seqlens[b] - batch.cu_seqlens[b - 1];
-    flops += of_squared_length * length * length;
+    flops += of_squared_length * length * length + of_local_pair * local_pairs(length, window);
   }
   if (const auto* masked = std::get_if<PackedBatch::MaskedTokens>(&batch.labels)) {
     flops += of_masked_token * static_cast<double>(masked->tokens.size());
@@ -43,7 +50,8 @@ TrainingFlops training_flops(const ModelConfig& config, const LoraOptions& lora,
   int64_t depth = 0;
   for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     if (!shares_parameters(config, layer)) ++depth;
-    flops.of_token += flops_at(depth) * (4 * hidden * hidden + 2 * hidden * intermediate);
+    const double matrices = config.is_gated ? 3 : 2;
+    flops.of_token += flops_at(depth) * (4 * hidden * hidden + matrices * hidden * intermediate);
     if (layer == 0) {
       const auto kernel = static_cast<double>(config.conv_kernel_size);
       flops.of_token += flops_at(depth) * hidden * hidden * kernel;
@@ -58,7 +66,10 @@ TrainingFlops training_flops(const ModelConfig& config, const LoraOptions& lora,
     // gradients. Relative positions have two more products of scores.
     const double products = config.has_relative_positions() ? 4 : 2;
     const bool has_gradient = depth >= first_depth;
-    flops.of_squared_length += (has_gradient ? kWithBothGradients : kForward) * products * hidden;
+    const bool is_local = config.attention_window(layer) >= 0;
+    (is_local ? flops.of_local_pair : flops.of_squared_length) +=
+        (has_gradient ? kWithBothGradients : kForward) * products * hidden;
+    if (is_local) flops.window = config.attention_window(layer);
   }
   const auto vocabulary = static_cast<double>(config.vocab_size);
   switch (traits(config.task).rows) {
@@ -67,6 +78,7 @@ TrainingFlops training_flops(const ModelConfig& config, const LoraOptions& lora,
           kWithBothGradients * hidden * (hidden + static_cast<double>(config.num_outputs()));
       break;
     case HeadRows::kTokens:
+      if (config.transforms_tokens()) flops.of_token += kWithBothGradients * hidden * hidden;
       flops.of_token += kWithBothGradients * hidden * static_cast<double>(config.num_outputs());
       break;
     case HeadRows::kPooled:

@@ -16,8 +16,10 @@ namespace berth {
 struct TrainingFlops {
   double of_token = 0;           // products with parameters
   double of_squared_length = 0;  // attention: for each pair of tokens of a sequence
-  double of_sequence = 0;        // the head, if it reads first tokens
-  double of_masked_token = 0;    // the head, if it reads masked tokens
+  double of_local_pair = 0;      // local attention: for each pair of tokens within the window
+  int64_t window = 0;
+  double of_sequence = 0;      // the head, if it reads first tokens
+  double of_masked_token = 0;  // the head, if it reads masked tokens
 
   double of(const PackedBatch& batch) const;
 };

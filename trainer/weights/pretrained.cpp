@@ -14,7 +14,7 @@ namespace {
 // Whether a tensor may be ignored: it belongs to the head or pooler of another task, or is a
 // position buffer that older releases of transformers saved.
 bool is_known_extra(const std::string& name) {
-  constexpr std::array<std::string_view, 17> kHeads = {"cls.",
+  constexpr std::array<std::string_view, 19> kHeads = {"cls.",
                                                        "lm_head.",
                                                        "classifier.",
                                                        "pre_classifier.",
@@ -30,6 +30,8 @@ bool is_known_extra(const std::string& name) {
                                                        "discriminator_predictions.",
                                                        "generator_lm_head.",
                                                        "lm_predictions.",
+                                                       "head.",
+                                                       "decoder.",
                                                        "mask_predictions."};
   // The first DeBERTa models have position embeddings that their configuration does not use.
   return name.ends_with("embeddings.position_ids") ||

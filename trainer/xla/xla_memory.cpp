@@ -14,8 +14,9 @@ int64_t kept_numbers(const ModelConfig& config, const BatchShape& shape, bool tr
                      bool recomputes) {
   const int64_t tokens = shape.tokens(), hidden = config.hidden_size;
   // Of one layer: inputs of its products and normalizations, and three forms of the scores.
-  const int64_t layer = tokens * (10 * hidden + 3 * config.intermediate_size) +
-                        3 * tokens * config.num_attention_heads * shape.row_length;
+  const int64_t layer =
+      tokens * (10 * hidden + (config.is_gated ? 5 : 3) * config.intermediate_size) +
+      3 * tokens * config.num_attention_heads * shape.row_length;
   const bool is_masked = traits(config.task).rows == HeadRows::kMasked;
   const bool is_of_tokens = traits(config.task).rows == HeadRows::kTokens;
   const int64_t head = is_masked      ? 3 * shape.masked * config.vocab_size

@@ -49,6 +49,14 @@ TEST_F(TrainingFlopsTest, OfMaskedTokensIncludeTheVocabulary) {
   EXPECT_EQ(flops() - encoder, 6 * 3 * 8 * (8 + 100));
 }
 
+TEST_F(TrainingFlopsTest, OfLocalAttentionAreThoseOfPairsInsideTheWindow) {
+  const double global = flops();
+  config.local_attention = 4;
+  config.local_layers = {false, true};
+  const double inside = 3 * 3 + 19;  // of 5 tokens: 3, 4, 5, 4 and 3
+  EXPECT_EQ(global - flops(), 12 * 8 * (pairs - inside));
+}
+
 TEST_F(TrainingFlopsTest, LayersThatShareParametersAllCompute) {
   const double separate = flops();
   config.num_hidden_groups = 1;

@@ -47,12 +47,12 @@ struct EmbeddingGradients {
 };
 
 struct LayerNormParameters {
-  ConstTensor gamma, beta;  // [H]
+  ConstTensor gamma, beta;  // [H]; beta: null where nothing is added
   float epsilon = 0;
 };
 
 struct LayerNormGradients {
-  Tensor dgamma, dbeta;  // [H], added to
+  Tensor dgamma, dbeta;  // [H], added to; null where it is not wanted
 };
 
 // The mean and the reciprocal standard deviation of each row, fp32 [T]. Forward writes them.
@@ -99,13 +99,21 @@ struct AttentionInputs {
   ConstTensor cu_seqlens;  // int32 [B+1]: sequence b is rows cu_seqlens[b] to cu_seqlens[b+1]
   int num_heads = 1;
   RelativePositionInputs relative{};  // null: scores come from the tokens' contents only
-  Dropout dropout{};                  // of the probabilities
+  // How far away a key may be from its query; -1: as far as it likes. Not beside q or relative.
+  int64_t window = -1;
+  Dropout dropout{};  // of the probabilities
 };
 
 struct AttentionGradients {
   Tensor dqkv;            // as qkv
   Tensor dq{};            // [R,H], where q is given
   Tensor drelative_qk{};  // [P,2H], where relative positions are given
+};
+
+// The cosines and sines of rotary positions, [P,D/2]: element i of row p belongs to the angle p *
+// base^(-2i/D).
+struct RotaryAngles {
+  ConstTensor cosines, sines;
 };
 
 // The most tokens that a factored gradient has, and the most rows and columns together that its

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 
 namespace berth {
 namespace {
@@ -60,8 +61,10 @@ AttentionHead::AttentionHead(const CpuLoops& loops, const Multiply& multiply,
       draw_(draw),
       relative_(inputs.relative ? std::optional<RelativeView>(std::in_place, inputs, pairs, view)
                                 : std::nullopt),
-      stride_(score_stride(view.length)),
-      rows_(rows_of<const float>(inputs.qkv, inputs.q)) {}
+      stride_(score_stride(most_keys(view.length, inputs.window))),
+      rows_(rows_of<const float>(inputs.qkv, inputs.q)) {
+  assert(inputs.window < 0 || (!inputs.relative && !inputs.picked));
+}
 
 template <typename Float, typename View>
 HeadRows<Float> AttentionHead::rows_of(View qkv, View q) const {
@@ -84,14 +87,23 @@ int64_t AttentionHead::log_at(int64_t begin) const {
   return (view_.first_query + begin) * pairs_.heads + view_.head;
 }
 
-ScoreBlock AttentionHead::score_block(int64_t queries) const {
+AttentionHead::Keys AttentionHead::keys_of(const Block& block) const {
+  const int64_t window = inputs_.window;
+  if (window < 0) return {0, view_.length};
+  const int64_t first = std::max<int64_t>(0, block.begin - window) / kScoreMultiple;
+  const int64_t end = std::min(view_.length, block.begin + block.queries + window);
+  return {first * kScoreMultiple, end - first * kScoreMultiple};
+}
+
+ScoreBlock AttentionHead::score_block(const Block& block) const {
   const int64_t terms = relative_ ? 3 : 1;
-  return {
-      .head = static_cast<uint32_t>(view_.head),
-      .rows = queries,
-      .keys = view_.length,
-      .stride = stride_,
-      .scale = static_cast<float>(1 / std::sqrt(static_cast<double>(pairs_.head_size * terms)))};
+  const Keys keys = keys_of(block);
+  return {.head = static_cast<uint32_t>(view_.head),
+          .rows = block.queries,
+          .keys = keys.count,
+          .stride = stride_,
+          .scale = static_cast<float>(1 / std::sqrt(static_cast<double>(pairs_.head_size * terms))),
+          .first_key = keys.first};
 }
 
 template <typename Fn>
@@ -122,10 +134,12 @@ void AttentionHead::forward(Tensor out, Tensor log_sum_exp, std::vector<float>& 
   for (; block.begin < view_.queries; block.begin += kQueries) {
     block.queries = std::min(kQueries, view_.queries - block.begin);
     compute_scores(block);
-    loops_.attention_softmax(block.scores, score_block(block.queries),
+    loops_.attention_softmax(block.scores, score_block(block),
                              RowDraw(draw_, view_.first_query + block.begin).get(),
                              log_sum_exp.f32() + log_at(block.begin), pairs_.heads);
-    accumulate(block.queries, length, {block.scores, stride_}, {rows_.v, rows_.kv_stride},
+    const Keys keys = keys_of(block);
+    accumulate(block.queries, keys.count, {block.scores, stride_},
+               {rows_.v + keys.first * rows_.kv_stride, rows_.kv_stride},
                out.f32() + at(block.begin), pairs_.hidden, false);
   }
 }
@@ -135,7 +149,9 @@ void AttentionHead::backward(const Kept& kept, const AttentionGradients& gradien
   const int64_t length = view_.length, most = std::min(kQueries, view_.queries);
   const int64_t size = pairs_.head_size, count = relative_ ? relative_->count : 0;
   const HeadRows<float> d = rows_of<float>(gradients.dqkv, gradients.dq);
-  for (int64_t j = 0; view_.queries == 0 && j < length; ++j) {
+  // Blocks with windows add to the gradients of some keys, and the others overwrite all.
+  const bool starts_from_zero = view_.queries == 0 || inputs_.window >= 0;
+  for (int64_t j = 0; starts_from_zero && j < length; ++j) {
     std::fill_n(d.k + j * d.kv_stride, size, 0.0f);
     std::fill_n(d.v + j * d.kv_stride, size, 0.0f);
   }
@@ -167,7 +183,9 @@ void AttentionHead::backward(const Kept& kept, const AttentionGradients& gradien
 
 void AttentionHead::backward_of_block(const Block& block, const Kept& kept,
                                       const HeadRows<float>& d, float* drelative) const {
-  const int64_t length = view_.length, queries = block.queries, begin = block.begin;
+  const int64_t queries = block.queries, begin = block.begin;
+  const auto [first, count] = keys_of(block);
+  const int64_t kv_stride = rows_.kv_stride;
   const Factor q{rows_.q + begin * rows_.q_stride, rows_.q_stride};
   const Factor dout{kept.dout.f32() + at(begin), pairs_.hidden};
   const float* const out = kept.out.f32() + at(begin);
@@ -176,17 +194,20 @@ void AttentionHead::backward_of_block(const Block& block, const Kept& kept,
         loops_.dot(dout.data + i * pairs_.hidden, out + i * pairs_.hidden, pairs_.head_size);
   }
   compute_scores(block);
-  dot_products(queries, length, dout, {rows_.v, rows_.kv_stride}, block.dscores, stride_);
-  loops_.attention_softmax_backward(block.scores, block.dscores, score_block(queries),
+  dot_products(queries, count, dout, {rows_.v + first * kv_stride, kv_stride}, block.dscores,
+               stride_);
+  loops_.attention_softmax_backward(block.scores, block.dscores, score_block(block),
                                     RowDraw(draw_, view_.first_query + begin).get(),
                                     kept.log_sum_exp.f32() + log_at(begin), pairs_.heads,
                                     block.delta);
   float* const dq = d.q + begin * d.q_stride;
-  const bool add = begin > 0;
-  accumulate(length, queries, {block.scores, stride_, true}, dout, d.v, d.kv_stride, add);
-  accumulate(length, queries, {block.dscores, stride_, true}, q, d.k, d.kv_stride, add);
-  accumulate(queries, length, {block.dscores, stride_}, {rows_.k, rows_.kv_stride}, dq, d.q_stride,
-             false);
+  const bool add = begin > 0 || inputs_.window >= 0;
+  accumulate(count, queries, {block.scores, stride_, true}, dout, d.v + first * d.kv_stride,
+             d.kv_stride, add);
+  accumulate(count, queries, {block.dscores, stride_, true}, q, d.k + first * d.kv_stride,
+             d.kv_stride, add);
+  accumulate(queries, count, {block.dscores, stride_}, {rows_.k + first * kv_stride, kv_stride}, dq,
+             d.q_stride, false);
   if (relative_) backward_through_positions(block, dq, d.q_stride, drelative);
 }
 
@@ -212,13 +233,29 @@ void AttentionHead::position_to_content(float* p2c) const {
 
 void AttentionHead::compute_scores(const Block& block) const {
   const Factor q{rows_.q + block.begin * rows_.q_stride, rows_.q_stride};
-  dot_products(block.queries, view_.length, q, {rows_.k, rows_.kv_stride}, block.scores, stride_);
+  const Keys keys = keys_of(block);
+  dot_products(block.queries, keys.count, q,
+               {rows_.k + keys.first * rows_.kv_stride, rows_.kv_stride}, block.scores, stride_);
+  if (inputs_.window >= 0) close_windows(block);
   if (!relative_) return;
   dot_products(block.queries, relative_->count, q, {relative_->keys, relative_->stride}, block.c2p,
                relative_->count);
   for_pairs(block, [&block](int64_t score, int64_t of_query, int64_t of_key) {
     block.scores[score] += block.c2p[of_query] + block.p2c[of_key];
   });
+}
+
+void AttentionHead::close_windows(const Block& block) const {
+  const Keys keys = keys_of(block);
+  constexpr float kClosed = -std::numeric_limits<float>::infinity();
+  for (int64_t i = 0; i < block.queries; ++i) {
+    float* const row = block.scores + i * stride_;
+    const int64_t place = block.begin + i - keys.first;  // of the query, among the block's keys
+    const int64_t before = std::clamp<int64_t>(place - inputs_.window, 0, keys.count);
+    const int64_t after = std::clamp<int64_t>(place + inputs_.window + 1, 0, keys.count);
+    std::fill(row, row + before, kClosed);
+    std::fill(row + after, row + keys.count, kClosed);
+  }
 }
 
 void AttentionHead::dot_products(int64_t m, int64_t n, Factor a, Factor b, float* c,

@@ -56,10 +56,17 @@ class AttentionHead {
   // Where the rows of queries from `begin` on begin: in out and dout, and in log_sum_exp.
   int64_t at(int64_t begin) const;
   int64_t log_at(int64_t begin) const;
-  ScoreBlock score_block(int64_t queries) const;
+  // The keys that the queries of a block may see: all of the sequence, or those in their windows.
+  struct Keys {
+    int64_t first, count;
+  };
+  Keys keys_of(const Block& block) const;
+  ScoreBlock score_block(const Block& block) const;
 
   void position_to_content(float* p2c) const;
   void compute_scores(const Block& block) const;
+  // Scores of keys beyond a query's window become minus infinity.
+  void close_windows(const Block& block) const;
   void backward_of_block(const Block& block, const Kept& kept, const HeadRows<float>& gradients,
                          float* drelative) const;
   void backward_through_positions(const Block& block, float* dq, int64_t dq_stride,

@@ -12,6 +12,7 @@ AttentionPairs::AttentionPairs(const AttentionInputs& inputs, int64_t hidden_siz
       hidden(hidden_size),
       head_size(hidden / heads),
       cu_(inputs.cu_seqlens.i32()),
+      window_(inputs.window),
       order_(order),
       cu_queries_(cu_, cu_ + sequences + 1) {
   assert(sequences >= 0 && head_size * heads == hidden);
@@ -42,7 +43,8 @@ AttentionPairs::AttentionPairs(const AttentionInputs& inputs, int64_t hidden_siz
 double AttentionPairs::cost(int64_t pair) const {
   const HeadView pair_view = view(pair);
   const auto length = static_cast<double>(pair_view.length);
-  return length * static_cast<double>(pair_view.queries) + 16 * length;
+  const auto keys = static_cast<double>(most_keys(pair_view.length, window_));
+  return keys * static_cast<double>(pair_view.queries) + 16 * length;
 }
 
 HeadView AttentionPairs::view(int64_t pair) const {

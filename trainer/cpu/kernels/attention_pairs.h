@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -15,6 +16,12 @@ inline constexpr int64_t kQueries = 128;
 // The distance between rows of scores: whole vectors.
 inline int64_t score_stride(int64_t keys) {
   return (keys + kScoreMultiple - 1) / kScoreMultiple * kScoreMultiple;
+}
+
+// The most keys that a block of queries meets in a sequence. A window is as AttentionInputs has it;
+// a block's first key is a multiple of kScoreMultiple.
+inline int64_t most_keys(int64_t length, int64_t window) {
+  return window < 0 ? length : std::min(length, kQueries + 2 * window + kScoreMultiple);
 }
 
 // One sequence as one head sees it.
@@ -55,6 +62,7 @@ class AttentionPairs {
   double cost(int64_t pair) const;
 
   const int32_t* cu_;
+  int64_t window_;
   Order order_;
   std::vector<int32_t> cu_queries_;  // as cu_seqlens, for the rows of queries
   std::vector<int64_t> cuts_;

@@ -128,7 +128,7 @@ class Kernels {
   void dropout(ConstTensor x, const Dropout& dropout, const StepState& state, Tensor y);
 
   // ---- Matrix products -----------------------------------------------------------------------
-  // y [T,N] = x [T,K] w^T + bias [N].
+  // y [T,N] = x [T,K] w^T + bias [N]. A null bias is not added.
   void linear_forward(ConstTensor x, const Weight& w, ConstTensor bias, Tensor y);
   // dx [T,K] = dy [T,N] w, or that is added to dx. dw = dy^T x, summed in fp32, or that is added to
   // dw. The column sums of dy are added to dbias.
@@ -147,6 +147,12 @@ class Kernels {
   // Turns dy into the gradient of x, in place.
   void activation_backward(ConstTensor x, Activation activation, Tensor dy);
 
+  // A gated linear unit (Shazeer 2020, arXiv:2002.05202): y [R,F] = activation(a) * b, where x
+  // [R,2F] is a beside b. Where `kept` is given, it is as in activation_forward.
+  void gated_activation_forward(ConstTensor x, Activation activation, Tensor y, Tensor kept = {});
+  // x [R,2F] and dy [R,F]; overwrites dx [R,2F], which is fp32.
+  void gated_activation_backward(ConstTensor x, Activation activation, ConstTensor dy, Tensor dx);
+
   // Low-rank adaptation of a matrix (Hu et al. 2021, arXiv:2106.09685): down = x a^T; the
   // adapter's columns of y += scale * down b^T. x [T,K]. down [T,R] is kept for backward.
   void low_rank_forward(ConstTensor x, const LowRankFactors& adapter, Tensor down, Tensor y);
@@ -164,6 +170,12 @@ class Kernels {
   void fold_windows(ConstTensor dwindows, ConstTensor cu_seqlens, Tensor dx);
 
   // ---- Attention -----------------------------------------------------------------------------
+  // Rotary positions (Su et al. 2021, arXiv:2104.09864), in place: turns elements i and i + D/2 of
+  // each head in the first `columns` columns of x [T,...] by the angle of the token's position,
+  // int32 [T]. Its backward pass turns the gradient the other way.
+  void rotate(Tensor x, int64_t columns, ConstTensor positions, const RotaryAngles& angles);
+  void rotate_backward(Tensor dx, int64_t columns, ConstTensor positions,
+                       const RotaryAngles& angles);
   // Scaled dot-product attention (Vaswani et al. 2017, arXiv:1706.03762) inside each sequence of a
   // packed batch: a token attends to the tokens of its own sequence and to nothing else. The score
   // of query i and key j is q_i.k_j / sqrt(D). With relative positions, of which the distance i - j
@@ -327,13 +339,18 @@ class Kernels {
                              const std::optional<DropoutDraw>& draw,
                              const AddLayerNormGradients& gradients);
   void add_column_sums(ConstTensor x, Tensor sums);
+  // The betas of a normalization, which are zeros where they are null.
+  const float* betas_of(const LayerNormParameters& parameters);
+  void rotate_by(float direction, Tensor x, int64_t columns, ConstTensor positions,
+                 const RotaryAngles& angles);
 
   ThreadPool& pool_;
   const CpuLoops& loops_;
   std::optional<Bf16Products> bf16_;
   std::vector<std::vector<float>> attention_scratch_;  // one for each thread
   std::vector<std::vector<float>> relative_sums_;      // of its backward pass, one for each part
-  Memory factored_;  // scratch of factored gradients; cache lines begin at its tiles
+  std::vector<float> zeros_;  // as betas, of the widest normalization so far
+  Memory factored_;           // scratch of factored gradients; cache lines begin at its tiles
 };
 
 }  // namespace berth

@@ -4,23 +4,32 @@
 
 namespace berth {
 
+const float* Kernels::betas_of(const LayerNormParameters& parameters) {
+  if (parameters.beta) return parameters.beta.f32();
+  const auto columns = static_cast<size_t>(parameters.gamma.elements());
+  if (zeros_.size() < columns) zeros_.resize(columns);
+  return zeros_.data();
+}
+
 void Kernels::layer_norm_forward(ConstTensor x, const LayerNormParameters& parameters, Tensor y,
                                  const NormStatistics& statistics) {
   const int64_t columns = x.columns();
+  const float* const beta = betas_of(parameters);
   parallel(x.rows(), row_grain(columns), [&](int64_t begin, int64_t end, int) {
     const int64_t at = begin * columns;
-    loops_.layer_norm_forward(x.f32() + at, parameters.gamma.f32(), parameters.beta.f32(),
-                              parameters.epsilon, end - begin, columns, y.f32() + at,
-                              statistics.mean.f32() + begin, statistics.rstd.f32() + begin);
+    loops_.layer_norm_forward(x.f32() + at, parameters.gamma.f32(), beta, parameters.epsilon,
+                              end - begin, columns, y.f32() + at, statistics.mean.f32() + begin,
+                              statistics.rstd.f32() + begin);
   });
 }
 
 void Kernels::layer_norm_recompute(const NormalizedRows& rows,
                                    const LayerNormParameters& parameters, Tensor y) {
   const int64_t columns = rows.x.columns();
+  const float* const beta = betas_of(parameters);
   parallel(rows.x.rows(), row_grain(columns), [&](int64_t begin, int64_t end, int) {
     const int64_t at = begin * columns;
-    loops_.layer_norm_recompute(rows.x.f32() + at, parameters.gamma.f32(), parameters.beta.f32(),
+    loops_.layer_norm_recompute(rows.x.f32() + at, parameters.gamma.f32(), beta,
                                 rows.mean.f32() + begin, rows.rstd.f32() + begin, end - begin,
                                 columns, y.f32() + at);
   });
@@ -30,14 +39,14 @@ void Kernels::add_layer_norm_forward(ConstTensor x, ConstTensor residual, const 
                                      const StepState& state, const LayerNormParameters& parameters,
                                      const AddLayerNormOutputs& outputs) {
   const int64_t columns = x.columns();
+  const float* const beta = betas_of(parameters);
   const std::optional<DropoutDraw> draw = draw_of(dropout, state);
   parallel(x.rows(), row_grain(columns), [&](int64_t begin, int64_t end, int) {
     const int64_t at = begin * columns;
-    loops_.add_layer_norm_forward(x.f32() + at, residual.f32() + at, RowDraw(draw, begin).get(),
-                                  parameters.gamma.f32(), parameters.beta.f32(), parameters.epsilon,
-                                  end - begin, columns, outputs.sum.f32() + at,
-                                  outputs.y.f32() + at, outputs.statistics.mean.f32() + begin,
-                                  outputs.statistics.rstd.f32() + begin);
+    loops_.add_layer_norm_forward(
+        x.f32() + at, residual.f32() + at, RowDraw(draw, begin).get(), parameters.gamma.f32(), beta,
+        parameters.epsilon, end - begin, columns, outputs.sum.f32() + at, outputs.y.f32() + at,
+        outputs.statistics.mean.f32() + begin, outputs.statistics.rstd.f32() + begin);
   });
 }
 

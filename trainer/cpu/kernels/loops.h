@@ -36,11 +36,12 @@ struct LambFactors {
 // The scores of `rows` queries against `keys` keys, as one head sees them. The softmax takes each
 // score times `scale`. Rows of scores are `stride` apart, a multiple of kScoreMultiple. The
 // elements between keys and stride are ignored, and are zero afterwards. A draw counts its rows by
-// query.
+// query, and its columns by key from first_key on, a multiple of 8.
 struct ScoreBlock {
   uint32_t head;
   int64_t rows, keys, stride;
   float scale;
+  int64_t first_key = 0;
 };
 
 // The inner loops of the fp32 kernels. They work on raw row-major memory and on the calling thread.

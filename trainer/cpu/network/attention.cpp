@@ -1,18 +1,21 @@
 #include "trainer/cpu/network/attention.h"
 
+#include "trainer/cpu/network/residual_sum.h"
 #include "trainer/model/dropout_sites.h"
 #include "trainer/model/part_names.h"
 
 namespace berth {
 
 SelfAttention::SelfAttention(const ModelConfig& config, const LoraOptions& lora, int64_t layer,
-                             RelativePositions* positions, Parameters& parameters, Kernels& kernels)
+                             RelativePositions* positions, RotaryPositions* rotary,
+                             Parameters& parameters, Kernels& kernels)
     : config_(config),
       layer_(layer),
       kernels_(kernels),
       output_linear_(parameters, layer_names(config, layer).attention_output),
       output_adapter_(
           make_adapter(config, lora, layer, LayerPart::kAttentionOutput, parameters, kernels)),
+      rotary_(rotary),
       norm_(parameters, layer_names(config, layer).attention_norm, config.layer_norm_eps) {
   if (positions) disentangled_.emplace(config, lora, layer, *positions, parameters, kernels);
   for (const LayerPart part : {LayerPart::kQuery, LayerPart::kKey, LayerPart::kValue}) {
@@ -20,10 +23,13 @@ SelfAttention::SelfAttention(const ModelConfig& config, const LoraOptions& lora,
     if (adapter) adapters_.push_back({part, std::move(*adapter)});
   }
   const bool is_last = layer + 1 == config.num_hidden_layers;
-  if (is_last && config.is_of_sequences() && !positions && adapters_.empty()) {
+  const LayerNames names = layer_names(config, layer);
+  const bool shortens = names.qkv.empty() && !positions && !rotary && adapters_.empty();
+  if (is_last && config.reads_first_tokens() && shortens) {
     picked_.emplace(config, layer, parameters, kernels);
   } else {
-    qkv_linear_.emplace(parameters, layer_names(config, layer).query, 3);
+    const bool is_joined = !names.qkv.empty();
+    qkv_linear_.emplace(parameters, is_joined ? names.qkv : names.query, is_joined ? 1 : 3);
   }
 }
 
@@ -67,6 +73,7 @@ AttentionInputs SelfAttention::inputs(const StepContext& step, Tensor qkv,
           .cu_seqlens = step.batch.cu_seqlens,
           .num_heads = static_cast<int>(config_.num_attention_heads),
           .relative = relative,
+          .window = config_.attention_window(layer_),
           .dropout = probability_dropout(step)};
 }
 
@@ -79,6 +86,7 @@ void SelfAttention::attend(const StepContext& step, Tensor x, Tensor attended,
   for (Adapted& each : adapters_) {
     each.adapter.forward(step, adapter_dropout(each.part), x, qkv);
   }
+  if (rotary_) rotary_->rotate(step, layer_, qkv);
   if (!keeps_as_computed()) kernels_.convert(qkv, kept);
   RelativePositionInputs relative;
   if (disentangled_) relative = disentangled_->forward(step);
@@ -86,9 +94,10 @@ void SelfAttention::attend(const StepContext& step, Tensor x, Tensor attended,
                              log_sum_exp_.first(tokens));
 }
 
-// Adds to dx, which already holds the gradient of the residual.
+// The gradient of x goes into dx. Post-normalized, dx already holds the gradient of the residual.
 void SelfAttention::attend_backward(const StepContext& step, Tensor x, Tensor attended,
-                                    Tensor dattended, Tensor dx, const LayerScratch& scratch) {
+                                    Tensor dattended, Tensor dx, Into into,
+                                    const LayerScratch& scratch) {
   const int64_t tokens = step.batch.num_tokens;
   const Tensor kept = qkv_.first(tokens);
   const Tensor qkv = keeps_as_computed() ? kept : scratch.second_wide_as(tokens, qkv_.columns());
@@ -103,16 +112,17 @@ void SelfAttention::attend_backward(const StepContext& step, Tensor x, Tensor at
   kernels_.attention_backward(dattended, inputs(step, qkv, relative), step.state, attended,
                               log_sum_exp_.first(tokens), gradients);
   if (disentangled_) disentangled_->backward(step);
-  qkv_linear_->backward(kernels_, dqkv, x, dx, Into::kAdd);
+  if (rotary_) rotary_->rotate_backward(step, layer_, dqkv);
+  qkv_linear_->backward(kernels_, dqkv, x, dx, into);
   for (Adapted& each : adapters_) {
     each.adapter.backward(step, adapter_dropout(each.part), x, dqkv, dx);
   }
 }
 
-void SelfAttention::forward(const StepContext& step, Tensor x, Tensor picked, Tensor y,
-                            const LayerScratch& scratch) {
+void SelfAttention::forward(const StepContext& step, Tensor x, Tensor all_residual, Tensor picked,
+                            Tensor y, const LayerScratch& scratch) {
   const int64_t rows = y.rows();
-  const Tensor residual = pick(x, picked, scratch.second_hidden), sum = sum_.first(rows);
+  const Tensor residual = pick(all_residual, picked, scratch.second_hidden), sum = sum_.first(rows);
   Tensor context = attended_.first(picked_ ? rows : x.rows());
   if (picked_) {
     picked_->forward(step, probability_dropout(step, picked), x, picked, residual, context,
@@ -126,9 +136,8 @@ void SelfAttention::forward(const StepContext& step, Tensor x, Tensor picked, Te
     output_adapter_->forward(step, adapter_dropout(LayerPart::kAttentionOutput, picked), context,
                              sum);
   }
-  kernels_.add_layer_norm_forward(sum, residual, output_dropout(step, picked), step.state,
-                                  norm_.parameters(),
-                                  {.sum = sum, .y = y, .statistics = norm_.statistics(rows)});
+  const Dropout dropout = output_dropout(step, picked);
+  ResidualSum{kernels_, step, norm_, dropout, config_.normalizes_first}.forward(sum, residual, y);
 }
 
 // Returns the rows `picked` of x, copied to `room`. Returns x itself if `picked` is null.
@@ -143,14 +152,16 @@ void SelfAttention::recompute_output(Tensor y) {
   kernels_.layer_norm_recompute(norm_.normalized(sum_.first(y.rows())), norm_.parameters(), y);
 }
 
-void SelfAttention::backward(const StepContext& step, Tensor x, Tensor picked, Tensor dy, Tensor dx,
+void SelfAttention::backward(const StepContext& step, Tensor x, Tensor picked,
+                             const SpreadGradient& d, const SpreadGradient& dresidual,
                              const LayerScratch& scratch) {
+  const Tensor dy = d.picked;
   const int64_t tokens = x.rows(), rows = dy.rows();
   const Tensor attended = attended_.first(picked_ ? rows : tokens);
   const Tensor dprojected = scratch.hidden.first(rows);
-  kernels_.add_layer_norm_backward(
-      dy, norm_.normalized(sum_.first(rows)), output_dropout(step, picked), step.state,
-      norm_.parameters(), {.dx = dprojected, .dresidual = dy, .parameters = norm_.gradients()});
+  const Dropout dropout = output_dropout(step, picked);
+  const Into into = ResidualSum{kernels_, step, norm_, dropout, config_.normalizes_first}.backward(
+      dy, sum_.first(rows), dresidual.picked, dprojected);
   const Tensor context =
       picked_ ? attended : pick(attended, picked, scratch.wide_as(tokens, attended.columns()));
   Tensor dattended = scratch.second_hidden.first(rows);
@@ -161,16 +172,18 @@ void SelfAttention::backward(const StepContext& step, Tensor x, Tensor picked, T
   }
   if (picked_) {
     picked_->backward(step, probability_dropout(step, picked), dattended, x, picked, attended, dy,
-                      dx, scratch);
+                      d.all, scratch);
     return;
   }
   if (picked) {
     const Tensor dcontext = dattended;
     dattended = scratch.hidden.first(tokens);  // dprojected is no longer needed
     kernels_.scatter_rows(dcontext, picked, dattended);
-    kernels_.scatter_rows(dy, picked, dx);
+    const bool is_apart = config_.normalizes_first;
+    kernels_.scatter_rows(is_apart ? dresidual.picked : dy, picked,
+                          is_apart ? dresidual.all : d.all);
   }
-  attend_backward(step, x, attended, dattended, dx, scratch);
+  attend_backward(step, x, attended, dattended, d.all, into, scratch);
 }
 
 }  // namespace berth

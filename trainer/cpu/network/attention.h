@@ -9,35 +9,45 @@
 #include "trainer/cpu/network/linear.h"
 #include "trainer/cpu/network/low_rank_adapter.h"
 #include "trainer/cpu/network/picked_attention.h"
+#include "trainer/cpu/network/rotary_positions.h"
 #include "trainer/model/config.h"
 
 namespace berth {
 
 // The first half of an encoder layer (Vaswani et al. 2017, arXiv:1706.03762):
-//   y = layer_norm(x + dropout(output(self_attention(query(x), key(x), value(x)))))
+//   y = layer_norm(residual + dropout(output(self_attention(query(x), key(x), value(x)))))
 class SelfAttention {
  public:
-  // Attention is disentangled where `positions` is given. Borrows it.
+  // Attention is disentangled where `positions` are given, and queries and keys are turned where
+  // `rotary` ones are. Borrows both.
   SelfAttention(const ModelConfig& config, const LoraOptions& lora, int64_t layer,
-                RelativePositions* positions, Parameters& parameters, Kernels& kernels);
+                RelativePositions* positions, RotaryPositions* rotary, Parameters& parameters,
+                Kernels& kernels);
   // Another layer with the parameters of `other`.
   SelfAttention(const SelfAttention& other, int64_t layer);
 
   // For batches of at most `tokens` tokens that pick at most `most_picked` of them.
   void allocate(Arena& arena, int64_t tokens, int64_t most_picked);
-  // x [T,H]. y [R,H] has the rows of the tokens `picked` [R], which increase; null: of all tokens.
-  void forward(const StepContext& step, Tensor x, Tensor picked, Tensor y,
+  // x and residual [T,H]; see ResidualSum for the residual. y [R,H] has the rows of the tokens
+  // `picked` [R], which increase; null: of all tokens.
+  void forward(const StepContext& step, Tensor x, Tensor residual, Tensor picked, Tensor y,
                const LayerScratch& scratch);
+  Tensor sum(int64_t rows) const { return sum_.first(rows); }  // of the last forward pass, [R,H]
   void recompute_output(Tensor y);  // y of the last forward pass, the same to the bit
-  // x and picked are those of forward. Overwrites dy. dx [T,H] is the same tensor as dy where all
+  // A gradient of some rows, and the room for that of all tokens. These are one tensor where all
   // tokens are picked.
-  void backward(const StepContext& step, Tensor x, Tensor picked, Tensor dy, Tensor dx,
-                const LayerScratch& scratch);
+  struct SpreadGradient {
+    Tensor picked, all;  // [R,H], [T,H]
+  };
+  // x and picked are those of forward. d.picked holds dy and is overwritten, and d.all becomes dx.
+  // dresidual is as ResidualSum has it, and dresidual.all becomes the gradient of the residual.
+  void backward(const StepContext& step, Tensor x, Tensor picked, const SpreadGradient& d,
+                const SpreadGradient& dresidual, const LayerScratch& scratch);
 
  private:
   void attend(const StepContext& step, Tensor x, Tensor attended, const LayerScratch& scratch);
   void attend_backward(const StepContext& step, Tensor x, Tensor attended, Tensor dattended,
-                       Tensor dx, const LayerScratch& scratch);
+                       Tensor dx, Into into, const LayerScratch& scratch);
   AttentionInputs inputs(const StepContext& step, Tensor qkv,
                          const RelativePositionInputs& relative) const;
   Dropout probability_dropout(const StepContext& step, Tensor picked = {}) const;
@@ -58,6 +68,7 @@ class SelfAttention {
   std::vector<Adapted> adapters_;  // of query, key and value
   std::optional<LowRankAdapter> output_adapter_;
   std::optional<DisentangledAttention> disentangled_;
+  RotaryPositions* rotary_;  // null: there are none
   std::optional<PickedAttention> picked_;
   LayerNorm norm_;
   Tensor qkv_, attended_, log_sum_exp_;  // [T,3H], [T,H] or picked_'s [R,H], [T,A]

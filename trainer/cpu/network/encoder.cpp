@@ -19,6 +19,7 @@ Encoder::Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters&
   if (config.conv_kernel_size > 0) {
     convolution_ = std::make_unique<Convolution>(config, parameters, kernels);
   }
+  if (config.rope_theta > 0) rotary_ = std::make_unique<RotaryPositions>(config, kernels);
   layers_.reserve(static_cast<size_t>(config.num_hidden_layers));
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
     if (shares_parameters(config, i)) {
@@ -27,10 +28,10 @@ Encoder::Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters&
                          .feed_forward = FeedForward(before.feed_forward, i),
                          .shares = true});
     } else {
-      layers_.push_back(
-          {.attention = SelfAttention(config, lora, i, positions_.get(), parameters, kernels),
-           .feed_forward = FeedForward(config, lora, i, parameters, kernels),
-           .shares = false});
+      layers_.push_back({.attention = SelfAttention(config, lora, i, positions_.get(),
+                                                    rotary_.get(), parameters, kernels),
+                         .feed_forward = FeedForward(config, lora, i, parameters, kernels),
+                         .shares = false});
     }
   }
   const std::span<const ParameterSpec> trained =
@@ -53,15 +54,23 @@ void Encoder::allocate(Arena& arena, const BatchLimits& limits, int64_t most_pic
   if (!recomputes_) hidden_ = arena.make(DType::kF32, {tokens, hidden});
   for (Layer& layer : layers_) {
     layer.output = recomputes_ ? arena.make(DType::kF32, {tokens, hidden}) : hidden_;
+    if (recomputes_ && config_.normalizes_first) {
+      layer.sum = arena.make(DType::kF32, {tokens, hidden});
+    }
   }
   if (most_picked > 0) spread_ = arena.make(DType::kF32, {tokens, hidden});
+  if (config_.normalizes_first) {
+    dresidual_.all = arena.make(DType::kF32, {tokens, hidden});
+    dresidual_.picked = dresidual_.all;
+    if (most_picked > 0) dresidual_.picked = arena.make(DType::kF32, {tokens, hidden});
+  }
   allocate_layers(arena, limits, most_picked);
   if (convolution_) convolution_->allocate(arena, limits);
   for (Tensor* each : {&scratch_.hidden, &scratch_.second_hidden}) {
     *each = arena.make(DType::kF32, {tokens, hidden});
   }
-  const int64_t wide =
-      std::max(std::max<int64_t>(3, config_.conv_kernel_size) * hidden, config_.intermediate_size);
+  const int64_t wide = std::max(std::max<int64_t>(3, config_.conv_kernel_size) * hidden,
+                                (config_.is_gated ? 2 : 1) * config_.intermediate_size);
   for (Tensor* each : {&scratch_.wide, &scratch_.second_wide}) {
     *each = arena.make(DType::kF32, {tokens, wide});
   }
@@ -90,7 +99,8 @@ void Encoder::allocate_layers(Arena& arena, const BatchLimits& limits, int64_t m
     arena.go_on_to(begin + kept_bytes(depth_of(i)));
     const int64_t rows = is_last(i) && most_picked > 0 ? std::min(most_picked, tokens) : tokens;
     layers_[i].attention.allocate(arena, tokens, rows);
-    layers_[i].feed_forward.allocate(arena, rows);
+    const bool keeps_sum = recomputes_ && config_.normalizes_first;
+    layers_[i].feed_forward.allocate(arena, rows, keeps_sum ? &layers_[i].sum : nullptr);
   }
   arena.go_on_to(begin + kept_bytes(0));
 }
@@ -106,14 +116,22 @@ Tensor Encoder::picked_of(const StepContext& step, size_t i) const {
   return is_last(i) ? step.batch.picked : Tensor();
 }
 
+// What the layer's attention is added to. Pre-normalized layers add to the sums of the layer
+// before.
+Tensor Encoder::residual_of(const StepContext& step, size_t i) const {
+  if (i == 0 || !config_.normalizes_first) return layers_[i].input;
+  return layers_[i - 1].feed_forward.sum(step.batch.num_tokens);
+}
+
 // Returns the layer's output.
 Tensor Encoder::forward_layer(const StepContext& step, size_t i) {
   Layer& layer = layers_[i];
   const Tensor picked = picked_of(step, i);
   const int64_t rows = picked ? picked.rows() : step.batch.num_tokens;
   const Tensor middle = middle_.first(rows), output = layer.output.first(rows);
-  layer.attention.forward(step, layer.input, picked, middle, scratch_);
-  layer.feed_forward.forward(step, middle, picked, output, scratch_);
+  layer.attention.forward(step, layer.input, residual_of(step, i), picked, middle, scratch_);
+  const Tensor residual = config_.normalizes_first ? layer.attention.sum(rows) : middle;
+  layer.feed_forward.forward(step, middle, residual, picked, output, scratch_);
   return output;
 }
 
@@ -139,6 +157,7 @@ Tensor Encoder::forward(const StepContext& step) {
   Tensor x = embedded_.first(step.batch.num_tokens);
   embeddings_.forward(step, x);
   if (positions_) positions_->forward(step);
+  if (rotary_) rotary_->prepare(step);
   for (size_t i = 0; i < layers_.size(); ++i) {
     layers_[i].input = x;
     x = forward_layer(step, i);
@@ -150,17 +169,27 @@ Tensor Encoder::forward(const StepContext& step) {
 void Encoder::backward(const StepContext& step, Tensor d) {
   const int64_t tokens = step.batch.num_tokens;
   if (positions_) positions_->begin_backward();
+  const bool is_apart = config_.normalizes_first;  // the gradient of the residual
+  SelfAttention::SpreadGradient dresidual;
+  if (is_apart) {
+    dresidual = {.picked = dresidual_.picked.first(d.rows()), .all = dresidual_.all.first(tokens)};
+    kernels_.zero(dresidual.picked);
+  }
   for (size_t i = layers_.size(); i-- > first_trained_;) {
     Layer& layer = layers_[i];
     const Tensor picked = picked_of(step, i);
     restore_layer(step, i);
     if (i == 0 && convolution_) convolution_->backward(step, d, scratch_);
-    layer.feed_forward.backward(step, middle_.first(d.rows()), picked, d, scratch_);
+    layer.feed_forward.backward(step, middle_.first(d.rows()), picked, d, dresidual.picked,
+                                scratch_);
     const Tensor dx = picked ? spread_.first(tokens) : d;
-    layer.attention.backward(step, layer.input, picked, d, dx, scratch_);
+    if (is_apart && !picked) dresidual.all = dresidual.picked;
+    layer.attention.backward(step, layer.input, picked, {d, dx}, dresidual, scratch_);
     d = dx;
+    dresidual.picked = dresidual.all;
   }
   if (!embeddings_train_) return;
+  if (is_apart) kernels_.add(dresidual.all, d);
   if (convolution_) convolution_->add_input_gradient(d);
   if (positions_) positions_->finish_backward();
   embeddings_.backward(step, d);

@@ -8,11 +8,13 @@
 #include "trainer/cpu/network/embeddings.h"
 #include "trainer/cpu/network/feed_forward.h"
 #include "trainer/cpu/network/relative_positions.h"
+#include "trainer/cpu/network/rotary_positions.h"
 
 namespace berth {
 
 // The encoder of BERT (Devlin et al. 2018, arXiv:1810.04805) and of the architectures that follow
-// it: embeddings and L post-normalized layers. Layers may share their parameters (Lan et al. 2019,
+// it: embeddings and L layers, which are normalized behind each of their halves (see ResidualSum).
+// Layers may share their parameters (Lan et al. 2019,
 // arXiv:1909.11942). Borrows what it is made from. Not thread-safe.
 class Encoder {
  public:
@@ -34,12 +36,14 @@ class Encoder {
     FeedForward feed_forward;
     bool shares;               // whether it has the parameters of the layer before
     Tensor input{}, output{};  // [T,H], of the last forward
+    Tensor sum{};              // [T,H], pre-normalized: the sums, where layers recompute theirs
   };
 
   int64_t depth_of(size_t i) const;
   bool reads_layer_before(size_t i) const;
   bool is_last(size_t i) const { return i + 1 == layers_.size(); }
   Tensor picked_of(const StepContext& step, size_t i) const;
+  Tensor residual_of(const StepContext& step, size_t i) const;
   Tensor forward_layer(const StepContext& step, size_t i);
   void restore_layer(const StepContext& step, size_t i);
 
@@ -51,6 +55,7 @@ class Encoder {
   Kernels& kernels_;
   Embeddings embeddings_;
   std::unique_ptr<RelativePositions> positions_;  // DeBERTa's
+  std::unique_ptr<RotaryPositions> rotary_;       // ModernBERT's
   std::vector<Layer> layers_;
   std::unique_ptr<Convolution> convolution_;  // DeBERTa-v2-xlarge's
   Tensor embedded_;                           // [T,H]
@@ -58,6 +63,9 @@ class Encoder {
   // writes to the one `middle_`. Backward normalizes the sums again to restore both.
   Tensor hidden_, middle_;  // [T,H]
   Tensor spread_;           // [T,H], the gradient of the last layer's input, where it picks tokens
+  // Pre-normalized: the gradient of the residual, of all tokens and of those that the last layer
+  // picks.
+  SelfAttention::SpreadGradient dresidual_;
   LayerScratch scratch_;
   bool recomputes_ = false;   // layers share the memory of all activations but their outputs
   size_t first_trained_ = 0;  // the first layer with parameters that train

@@ -1,5 +1,6 @@
 #include "trainer/cpu/network/feed_forward.h"
 
+#include "trainer/cpu/network/residual_sum.h"
 #include "trainer/model/dropout_sites.h"
 #include "trainer/model/part_names.h"
 
@@ -21,9 +22,9 @@ FeedForward::FeedForward(const FeedForward& other, int64_t layer) : FeedForward(
   layer_ = layer;
 }
 
-void FeedForward::allocate(Arena& arena, int64_t most_rows) {
-  pre_ = arena.make(kernels_.product_dtype(), {most_rows, config_.intermediate_size});
-  sum_ = arena.make(DType::kF32, {most_rows, config_.hidden_size});
+void FeedForward::allocate(Arena& arena, int64_t most_rows, const Tensor* sum_room) {
+  pre_ = arena.make(kernels_.product_dtype(), {most_rows, inner_size()});
+  sum_ = sum_room ? *sum_room : arena.make(DType::kF32, {most_rows, config_.hidden_size});
   norm_.allocate(arena, most_rows);
   for (auto* adapter : {&intermediate_adapter_, &output_adapter_}) {
     if (*adapter) (*adapter)->allocate(arena, most_rows);
@@ -35,12 +36,20 @@ Dropout FeedForward::output_dropout(const StepContext& step, Tensor picked) cons
                       layer_site(layer_, LayerSite::kFeedForwardOutput), picked);
 }
 
+// A model has either this dropout or that of the output, so they share a site.
+Dropout FeedForward::inner_dropout(const StepContext& step, Tensor picked) const {
+  return step.dropout(config_.mlp_dropout, layer_site(layer_, LayerSite::kFeedForwardOutput),
+                      picked);
+}
+
 Dropout FeedForward::adapter_dropout(LayerPart part, Tensor picked) const {
   return {.site = adapter_site(layer_, part), .tokens = picked};
 }
 
-void FeedForward::activate(const StepContext& step, Tensor x, Tensor picked, Tensor pre,
-                           Tensor activated) {
+void FeedForward::activate(const StepContext& step, Tensor x, Tensor picked, Tensor activated,
+                           const LayerScratch& scratch) {
+  if (config_.is_gated) return activate_gated(step, x, picked, activated, scratch);
+  const Tensor pre = pre_.first(x.rows());
   if (!intermediate_adapter_) {
     intermediate_.activation_forward(kernels_, x, config_.hidden_act, pre, activated);
     return;
@@ -51,19 +60,31 @@ void FeedForward::activate(const StepContext& step, Tensor x, Tensor picked, Ten
   kernels_.activation_forward(activated, config_.hidden_act, activated, /*kept=*/pre);
 }
 
-void FeedForward::forward(const StepContext& step, Tensor x, Tensor picked, Tensor y,
-                          const LayerScratch& scratch) {
+void FeedForward::activate_gated(const StepContext& step, Tensor x, Tensor picked, Tensor activated,
+                                 const LayerScratch& scratch) {
+  const Tensor pre = pre_.first(x.rows());
+  const Tensor sums = pre.dtype == DType::kF32 ? pre : scratch.wide_as(x.rows(), inner_size());
+  intermediate_.forward(kernels_, x, sums);
+  if (intermediate_adapter_) {
+    intermediate_adapter_->forward(step, adapter_dropout(LayerPart::kIntermediate, picked), x,
+                                   sums);
+  }
+  kernels_.gated_activation_forward(sums, config_.hidden_act, activated, /*kept=*/pre);
+  kernels_.dropout(activated, inner_dropout(step, picked), step.state, activated);
+}
+
+void FeedForward::forward(const StepContext& step, Tensor x, Tensor residual, Tensor picked,
+                          Tensor y, const LayerScratch& scratch) {
   const int64_t rows = x.rows();
   const Tensor activated = scratch.second_wide_as(rows, config_.intermediate_size);
   const Tensor sum = sum_.first(rows);
-  activate(step, x, picked, pre_.first(rows), activated);
+  activate(step, x, picked, activated, scratch);
   output_.forward(kernels_, activated, sum);
   if (output_adapter_) {
     output_adapter_->forward(step, adapter_dropout(LayerPart::kOutput, picked), activated, sum);
   }
-  kernels_.add_layer_norm_forward(sum, x, output_dropout(step, picked), step.state,
-                                  norm_.parameters(),
-                                  {.sum = sum, .y = y, .statistics = norm_.statistics(rows)});
+  const Dropout dropout = output_dropout(step, picked);
+  ResidualSum{kernels_, step, norm_, dropout, config_.normalizes_first}.forward(sum, residual, y);
 }
 
 void FeedForward::recompute_output(Tensor y) {
@@ -71,29 +92,42 @@ void FeedForward::recompute_output(Tensor y) {
 }
 
 void FeedForward::backward(const StepContext& step, Tensor x, Tensor picked, Tensor d,
-                           const LayerScratch& scratch) {
-  const int64_t rows = x.rows();
-  const Tensor doutput = scratch.hidden.first(rows);
-  const Tensor dactivated = scratch.wide_as(rows, config_.intermediate_size);
-  const Tensor activated = scratch.second_wide_as(rows, config_.intermediate_size);
-  const Tensor pre = pre_.first(rows);
-  kernels_.add_layer_norm_backward(
-      d, norm_.normalized(sum_.first(rows)), output_dropout(step, picked), step.state,
-      norm_.parameters(), {.dx = doutput, .dresidual = d, .parameters = norm_.gradients()});
+                           Tensor dresidual, const LayerScratch& scratch) {
+  const int64_t rows = x.rows(), width = config_.intermediate_size;
+  const Tensor doutput = scratch.hidden.first(rows), pre = pre_.first(rows);
+  const Dropout dropout = output_dropout(step, picked), inner = inner_dropout(step, picked);
+  const Into into = ResidualSum{kernels_, step, norm_, dropout, config_.normalizes_first}.backward(
+      d, sum_.first(rows), dresidual, doutput);
+  // A gated one needs the first buffer for the gradient of `pre`, twice as wide.
+  const Tensor halves = scratch.second_wide_as(2 * rows, width);
+  const Tensor activated = halves.first(rows);
+  const Tensor dactivated =
+      config_.is_gated ? halves.slice(rows, rows) : scratch.wide_as(rows, width);
   if (output_.reads_input() || output_adapter_) {
-    kernels_.activation_forward(pre, config_.hidden_act, activated);
+    if (config_.is_gated) {
+      kernels_.gated_activation_forward(pre, config_.hidden_act, activated);
+      kernels_.dropout(activated, inner, step.state, activated);
+    } else {
+      kernels_.activation_forward(pre, config_.hidden_act, activated);
+    }
   }
   output_.backward(kernels_, doutput, activated, dactivated, Into::kOverwrite);
   if (output_adapter_) {
     output_adapter_->backward(step, adapter_dropout(LayerPart::kOutput, picked), activated, doutput,
                               dactivated);
   }
-  // d already holds the gradient of the residual.
-  intermediate_.activation_backward(kernels_, dactivated, {pre, config_.hidden_act}, x, d,
-                                    Into::kAdd);
-  if (intermediate_adapter_) {  // dactivated now holds the gradient of `pre`
+  Tensor dpre = dactivated;
+  if (config_.is_gated) {
+    dpre = scratch.wide_as(rows, inner_size());
+    kernels_.dropout(dactivated, inner, step.state, dactivated);
+    kernels_.gated_activation_backward(pre, config_.hidden_act, dactivated, dpre);
+    intermediate_.backward(kernels_, dpre, x, d, into);
+  } else {
+    intermediate_.activation_backward(kernels_, dpre, {pre, config_.hidden_act}, x, d, into);
+  }
+  if (intermediate_adapter_) {  // dpre now holds the gradient of `pre`
     intermediate_adapter_->backward(step, adapter_dropout(LayerPart::kIntermediate, picked), x,
-                                    dactivated, d);
+                                    dpre, d);
   }
 }
 

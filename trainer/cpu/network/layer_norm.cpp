@@ -4,7 +4,7 @@ namespace berth {
 
 LayerNorm::LayerNorm(Parameters& parameters, const std::string& name, double epsilon)
     : gamma_(parameters.parameter(name + ".weight")),
-      beta_(parameters.parameter(name + ".bias")),
+      beta_(parameters.has(name + ".bias") ? &parameters.parameter(name + ".bias") : nullptr),
       epsilon_(static_cast<float>(epsilon)) {}
 
 void LayerNorm::allocate(Arena& arena, int64_t most_rows) {

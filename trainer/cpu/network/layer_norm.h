@@ -12,16 +12,18 @@ namespace berth {
 // each copy needs an allocate() of its own.
 class LayerNorm {
  public:
-  // The parameters `name`.weight and `name`.bias.
+  // The parameters `name`.weight and, if there is one, `name`.bias.
   LayerNorm(Parameters& parameters, const std::string& name, double epsilon);
 
   void allocate(Arena& arena, int64_t most_rows);
 
   LayerNormParameters parameters() const {
-    return {.gamma = gamma_.value(), .beta = beta_.value(), .epsilon = epsilon_};
+    return {.gamma = gamma_.value(),
+            .beta = beta_ != nullptr ? beta_->value() : Tensor(),
+            .epsilon = epsilon_};
   }
   LayerNormGradients gradients() const {
-    return {.dgamma = gamma_.gradient(), .dbeta = beta_.gradient()};
+    return {.dgamma = gamma_.gradient(), .dbeta = beta_ != nullptr ? beta_->gradient() : Tensor()};
   }
   NormStatistics statistics(int64_t rows) const {
     return {.mean = statistics_.mean.first(rows), .rstd = statistics_.rstd.first(rows)};
@@ -34,7 +36,7 @@ class LayerNorm {
 
  private:
   Parameter& gamma_;
-  Parameter& beta_;
+  Parameter* beta_;  // null: there is none
   float epsilon_;
   NormStatistics statistics_;
 };

@@ -4,7 +4,8 @@ namespace berth {
 
 Linear::Linear(Parameters& parameters, const std::string& name, int count)
     : weight(parameters.factor(name + ".weight", count)),
-      bias(parameters.parameter(name + ".bias", count)) {}
+      bias(parameters.has(name + ".bias") ? &parameters.parameter(name + ".bias", count)
+                                          : nullptr) {}
 
 void Linear::backward(Kernels& kernels, ConstTensor dy, ConstTensor x, Tensor dx, Into into) const {
   kernels.linear_backward(dy, x, weight.weight(), dx, into, gradients());
@@ -18,7 +19,7 @@ void Linear::activation_backward(Kernels& kernels, Tensor dy, const Preactivatio
 }
 
 LinearGradients Linear::gradients() const {
-  return {weight.gradient().as_matrix(), bias.gradient(),
+  return {weight.gradient().as_matrix(), bias != nullptr ? bias->gradient() : Tensor(),
           weight.form() == GradientForm::kWhole ? Into::kOverwrite : Into::kAdd};
 }
 

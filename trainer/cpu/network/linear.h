@@ -15,8 +15,9 @@ struct Preactivation {
 
 // One dense layer: y = x w^T + bias. Copies share the parameters.
 struct Linear {
-  // The parameters `name`.weight and `name`.bias. `count` > 1 joins that many neighbours (query,
-  // key, value) into one layer. A weight of three dimensions is taken as a matrix of as many rows.
+  // The parameters `name`.weight and, if there is one, `name`.bias. `count` > 1 joins that many
+  // neighbours (query, key, value) into one layer. A weight of three dimensions is taken as a
+  // matrix of as many rows.
   Linear(Parameters& parameters, const std::string& name, int count = 1);
 
   // Whether backward reads the x that forward was given.
@@ -24,11 +25,11 @@ struct Linear {
 
   // As Kernels::linear_forward and linear_activation_forward.
   void forward(Kernels& kernels, ConstTensor x, Tensor y) const {
-    kernels.linear_forward(x, weight.weight(), bias.value(), y);
+    kernels.linear_forward(x, weight.weight(), biases(), y);
   }
   void activation_forward(Kernels& kernels, ConstTensor x, Activation activation, Tensor pre,
                           Tensor y) const {
-    kernels.linear_activation_forward(x, weight.weight(), bias.value(), activation, pre, y);
+    kernels.linear_activation_forward(x, weight.weight(), biases(), activation, pre, y);
   }
   // As Kernels::linear_backward. The gradients of the parameters go where their handles hold them.
   void backward(Kernels& kernels, ConstTensor dy, ConstTensor x, Tensor dx, Into into) const;
@@ -37,9 +38,10 @@ struct Linear {
                            Tensor dx, Into into) const;
 
   Parameter& weight;
-  Parameter& bias;
+  Parameter* bias;  // null: there is none
 
  private:
+  Tensor biases() const { return bias != nullptr ? bias->value() : Tensor(); }
   LinearGradients gradients() const;
 };
 

@@ -1,5 +1,8 @@
+#include <optional>
+
 #include "trainer/cpu/network/heads.h"
 #include "trainer/cpu/network/linear.h"
+#include "trainer/cpu/network/transform.h"
 #include "trainer/model/dropout_sites.h"
 #include "trainer/model/part_names.h"
 
@@ -9,13 +12,21 @@ namespace {
 class TokenHead final : public Head {
  public:
   TokenHead(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
-      : config_(config), kernels_(kernels), classifier_(parameters, token_head_name(config)) {}
+      : config_(config), kernels_(kernels), classifier_(parameters, token_head_name(config)) {
+    if (!config.transforms_tokens()) return;
+    const TransformNames names = token_transform_names(config);
+    transform_.emplace(config, names.dense, names.norm, names.activation, parameters, kernels);
+  }
 
   Tensor picked(const BatchTensors&) const override { return {}; }
   int64_t most_picked(const BatchLimits&) const override { return 0; }
 
   void allocate(Arena& arena, const BatchLimits& limits) override {
     dropped_ = arena.make(DType::kF32, {limits.tokens, config_.hidden_size});
+    if (transform_) {
+      dtransformed_ = arena.make(DType::kF32, {limits.tokens, config_.hidden_size});
+      transform_->allocate(arena, limits.tokens);
+    }
     for (Tensor* tensor : {&logits_, &dlogits_}) {
       *tensor = arena.make(DType::kF32, {limits.tokens, config_.num_outputs()});
     }
@@ -24,7 +35,8 @@ class TokenHead final : public Head {
   Tensor forward(const StepContext& step, Tensor hidden) override {
     const int64_t tokens = step.batch.num_tokens;
     const Tensor dropped = dropped_.first(tokens), logits = logits_.first(tokens);
-    kernels_.dropout(hidden, dropout(step), step.state, dropped);
+    if (transform_) transform_->forward(hidden, dropped);
+    kernels_.dropout(transform_ ? dropped : hidden, dropout(step), step.state, dropped);
     classifier_.forward(kernels_, dropped, logits);
     if (step.batch.labelled()) {
       add_loss(step, logits, step.training ? dlogits_.first(tokens) : Tensor());
@@ -34,9 +46,11 @@ class TokenHead final : public Head {
 
   void backward(const StepContext& step, Tensor dhidden) override {
     const int64_t tokens = step.batch.num_tokens;
-    classifier_.backward(kernels_, dlogits_.first(tokens), dropped_.first(tokens), dhidden,
+    const Tensor d = transform_ ? dtransformed_.first(tokens) : dhidden;
+    classifier_.backward(kernels_, dlogits_.first(tokens), dropped_.first(tokens), d,
                          Into::kOverwrite);
-    kernels_.dropout(dhidden, dropout(step), step.state, dhidden);
+    kernels_.dropout(d, dropout(step), step.state, d);
+    if (transform_) transform_->backward(d, dhidden);
   }
 
  private:
@@ -66,7 +80,9 @@ class TokenHead final : public Head {
   const ModelConfig& config_;
   Kernels& kernels_;
   Linear classifier_;
+  std::optional<Transform> transform_;
   Tensor dropped_;           // [T,H]
+  Tensor dtransformed_;      // [T,H], with a transform
   Tensor logits_, dlogits_;  // [T,C]
 };
 

@@ -17,22 +17,37 @@ struct Projections {
 Projections project(ForwardPass& pass, int64_t layer, Value x) {
   const ModelConfig& config = pass.config;
   const LayerNames names = layer_names(config, layer);
+  const bool is_joined = !names.qkv.empty();  // in the file, too
   const auto joined = [&](const std::string& end) {
+    if (is_joined) return pass.parameter(names.qkv + end);
     return concatenate({pass.parameter(names.query + end), pass.parameter(names.key + end),
                         pass.parameter(names.value + end)},
                        0);
   };
-  const Value qkv = add_to_rows(pass.product(x, joined(".weight")), joined(".bias"));  // [T,3H]
+  Value qkv = pass.product(x, joined(".weight"));  // [T,3H]
+  if (pass.has((is_joined ? names.qkv : names.query) + ".bias")) {
+    qkv = add_to_rows(qkv, joined(".bias"));
+  }
+  const auto adapted = [&](Value y, LayerPart which) {
+    return pass.add_adapter(y, x, layer, which, adapter_site(layer, which), token_rows(pass));
+  };
+  if (is_joined) qkv = adapted(qkv, LayerPart::kQuery);
   const Dims& tokens = pass.batch.segment.shape();
   const auto part = [&](LayerPart which) {
     const int64_t first = static_cast<int64_t>(which) * config.hidden_size;
-    const Value y = pass.add_adapter(slice(qkv, 1, first, first + config.hidden_size), x, layer,
-                                     which, adapter_site(layer, which), token_rows(pass));
+    Value y = slice(qkv, 1, first, first + config.hidden_size);
+    if (!is_joined) y = adapted(y, which);
     return transpose(
         reshape(y, {tokens[0], tokens[1], config.num_attention_heads, config.head_size()}),
         {0, 2, 1, 3});
   };
-  return {.q = part(LayerPart::kQuery), .k = part(LayerPart::kKey), .v = part(LayerPart::kValue)};
+  Projections all{
+      .q = part(LayerPart::kQuery), .k = part(LayerPart::kKey), .v = part(LayerPart::kValue)};
+  if (config.rope_theta > 0) {
+    all.q = rotate(pass, layer, all.q);
+    all.k = rotate(pass, layer, all.k);
+  }
+  return all;
 }
 
 // Over the last dimension.
@@ -43,12 +58,21 @@ Value softmax(Value scores) {
   return powers / broadcast(reduce_sum(powers, {3}), scores.shape(), rows);
 }
 
-// Whether query and key are of one sequence: kPred [R,S,S].
-Value same_sequence(const ForwardPass& pass) {
+// Whether a query may see a key: kPred [R,S,S]. They are of one sequence and, with local attention,
+// no farther apart than the layer's window.
+Value is_visible(const ForwardPass& pass, int64_t layer) {
   const Value segment = pass.batch.segment;
   const Dims shape = {segment.size(0), segment.size(1), segment.size(1)};
-  return compare(broadcast(segment, shape, {0, 1}), Comparison::kEqual,
-                 broadcast(segment, shape, {0, 2}));
+  const auto compared = [&shape](Value x, Comparison comparison, Value y) {
+    return compare(broadcast(x, shape, {0, 1}), comparison, broadcast(y, shape, {0, 2}));
+  };
+  const Value is_same = compared(segment, Comparison::kEqual, segment);
+  const int64_t window = pass.config.attention_window(layer);
+  if (window < 0) return is_same;
+  const Value place = pass.batch.place;
+  const Value farthest = place + static_cast<double>(window);
+  return is_same & compared(place, Comparison::kLessEqual, farthest) &
+         compared(farthest, Comparison::kGreaterEqual, place);
 }
 
 // The number of eight columns with which each token's sequence begins: u32 [R,S].
@@ -71,7 +95,7 @@ Value attend(ForwardPass& pass, int64_t layer, Value x, Value positions) {
   if (positions) scores = scores + relative_scores(pass, layer, positions, q, k);
   const double terms = positions ? 3 : 1;
   scores = scores * (1 / std::sqrt(static_cast<double>(config.head_size()) * terms));
-  scores = select(broadcast(same_sequence(pass), scores.shape(), {0, 2, 3}), scores, -1e30);
+  scores = select(broadcast(is_visible(pass, layer), scores.shape(), {0, 2, 3}), scores, -1e30);
   Value probabilities = softmax(scores);  // [R,A,S,S]
   if (pass.masks) {
     probabilities =

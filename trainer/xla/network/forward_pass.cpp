@@ -30,7 +30,8 @@ Value ForwardPass::product(Value x, Value w) const {
 
 Value ForwardPass::linear(Value x, const std::string& name) const {
   const Value w = parameter(name + ".weight");
-  return add_to_rows(product(x, reshape(w, {w.size(0), x.size(1)})), parameter(name + ".bias"));
+  const Value y = product(x, reshape(w, {w.size(0), x.size(1)}));
+  return has(name + ".bias") ? add_to_rows(y, parameter(name + ".bias")) : y;
 }
 
 Value ForwardPass::layer_norm(Value x, const std::string& name) const {
@@ -40,8 +41,8 @@ Value ForwardPass::layer_norm(Value x, const std::string& name) const {
   const Value variance = reduce_sum(centered * centered, {1}) / width;
   const Value normalized =
       centered * broadcast(rsqrt(variance + config.layer_norm_eps), shape, {0});
-  return add_to_rows(multiply_rows(normalized, parameter(name + ".weight")),
-                     parameter(name + ".bias"));
+  const Value scaled = multiply_rows(normalized, parameter(name + ".weight"));
+  return has(name + ".bias") ? add_to_rows(scaled, parameter(name + ".bias")) : scaled;
 }
 
 Value ForwardPass::dropout(Value x, double p, uint32_t site, Value rows) {

@@ -35,14 +35,16 @@ struct ForwardPass {
 
   Graph& graph() const { return batch.input_ids.graph(); }
   Value parameter(const std::string& name) const;  // throws kInternal if it is missing
+  bool has(const std::string& name) const { return parameters.contains(name); }
 
   Value rounded(Value x) const;  // to product_dtype
   // y [N,M] = x [N,K] w^T, w [M,K]. The factors are rounded to product_dtype if M is at least 16.
   Value product(Value x, Value w) const;
   // y = x w^T + b with the parameters NAME.weight, of which all but the first dimension are joined,
-  // and NAME.bias.
+  // and, if there is one, NAME.bias.
   Value linear(Value x, const std::string& name) const;
-  // Layer normalization over the last dimension (Ba et al. 2016, arXiv:1607.06450).
+  // Layer normalization over the last dimension (Ba et al. 2016, arXiv:1607.06450), with or without
+  // NAME.bias.
   Value layer_norm(Value x, const std::string& name) const;
   // Dropout of the rows of x [N,K], whose numbers are `rows`, u32 [N].
   Value dropout(Value x, double p, uint32_t site, Value rows);
@@ -75,6 +77,9 @@ Value relative_scores(ForwardPass& pass, int64_t layer, Value positions, Value q
 
 // The convolution beside the first layer: norm(layer_output + activation(dropout(conv(x)))).
 Value convolve(ForwardPass& pass, Value x, Value layer_output);
+
+// q or k [R,A,S,D], turned by the rotary positions of the layer (Su et al. 2021, arXiv:2104.09864).
+Value rotate(const ForwardPass& pass, int64_t layer, Value x);
 
 // Self-attention of every token inside its sequence, before the output's dense layer: [T,H].
 // `positions` is empty where there are no relative ones.

@@ -5,22 +5,45 @@
 namespace berth {
 namespace {
 
-// classifier(dropout(activation(dense(first)))): BERT's pooler and classifier, or what the
-// architecture has in their place. `first` [B,H] are the first tokens of the sequences.
-Value sequence_logits(ForwardPass& pass, Value first) {
+// The mean of the tokens [T,H] of each sequence: [B,H]. A token belongs to the sequence whose first
+// token stands as many tokens before it as it has places before it.
+Value sequence_means(const ForwardPass& pass, Value hidden) {
+  const Value place = pass.batch.place, first = pass.batch.first_token;
+  const int64_t tokens = hidden.size(0);
+  const Dims shape = {first.size(0), tokens};
+  const Value first_of_token =
+      iota(pass.graph(), ElementType::kS32, {tokens}, 0) - reshape(place, {tokens});
+  const Value is_member = compare(broadcast(first_of_token, shape, {1}), Comparison::kEqual,
+                                  broadcast(first, shape, {0}));
+  const Value members = convert(is_member, ElementType::kF32);
+  const Value sums = dot(members, hidden, {.contracted_x = {1}, .contracted_y = {0}});
+  return sums / broadcast(reduce_sum(members, {1}), sums.shape(), {0});
+}
+
+// classifier(dropout(norm(activation(dense(first))))): BERT's pooler and classifier, or what the
+// architecture has in their place. `first` [B,H] are the first tokens of the sequences, or `hidden`
+// [T,H] are all tokens, whose means stand in for them.
+Value sequence_logits(ForwardPass& pass, Value hidden) {
   const ModelConfig& config = pass.config;
+  Value first = config.pools_mean ? sequence_means(pass, hidden) : hidden;
   const SequenceHeadNames names = sequence_head_names(config);
   const Value rows = pass.batch.sequence_number;
   if (names.drops_before_dense) {
     first = pass.dropout(first, config.pooler_dropout(), kFirstTokenSite, rows);
   }
-  const Value pooled = activate(pass.linear(first, names.dense), names.activation);
+  Value pooled = activate(pass.linear(first, names.dense), names.activation);
+  if (!names.norm.empty()) pooled = pass.layer_norm(pooled, names.norm);
   return pass.linear(pass.dropout(pooled, config.head_dropout(), kClassifierSite, rows),
                      names.classifier);
 }
 
 Value token_logits(ForwardPass& pass, Value hidden) {
   const ModelConfig& config = pass.config;
+  if (config.transforms_tokens()) {
+    const TransformNames names = token_transform_names(config);
+    hidden =
+        pass.layer_norm(activate(pass.linear(hidden, names.dense), names.activation), names.norm);
+  }
   return pass.linear(pass.dropout(hidden, config.head_dropout(), kClassifierSite, token_rows(pass)),
                      token_head_name(config));
 }

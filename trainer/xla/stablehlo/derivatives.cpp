@@ -133,6 +133,8 @@ const auto& rules() {
       {Op::kRsqrt, [](A a) { return D{a.d * -0.5 * (a.y * a.y * a.y)}; }},
       {Op::kErf,
        [](A a) { return D{a.d * (2 * std::numbers::inv_sqrtpi) * exp(negate(a.x[0] * a.x[0]))}; }},
+      {Op::kCosine, [](A a) { return D{negate(a.d * sin(a.x[0]))}; }},
+      {Op::kSine, [](A a) { return D{a.d * cos(a.x[0])}; }},
       {Op::kAdd, [](A a) { return both(a.d, a.d); }},
       {Op::kSubtract, [](A a) { return both(a.d, negate(a.d)); }},
       {Op::kMultiply, [](A a) { return both(a.d * a.x[1], a.d * a.x[0]); }},

@@ -16,7 +16,7 @@ constexpr const char* kOperations[] = {
     // clang-format off
     "parameter", "constant", "iota",
     "negate", "exponential", "exponential_minus_one", "log", "log_plus_one", "tanh", "sqrt", "rsqrt",
-    "erf", "is_finite",
+    "erf", "cosine", "sine", "is_finite",
     "add", "subtract", "multiply", "divide", "maximum",
     "and", "or", "xor", "shift_right_logical",
     "compare", "select", "convert",

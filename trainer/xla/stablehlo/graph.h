@@ -44,6 +44,8 @@ enum class Op : uint8_t {
   kSqrt,
   kRsqrt,
   kErf,
+  kCosine,
+  kSine,
   kIsFinite,
   // Of two numbers:
   kAdd,

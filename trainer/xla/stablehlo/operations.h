@@ -46,6 +46,8 @@ inline Value tanh(Value x) { return elementwise(Op::kTanh, {x}); }
 inline Value sqrt(Value x) { return elementwise(Op::kSqrt, {x}); }
 inline Value rsqrt(Value x) { return elementwise(Op::kRsqrt, {x}); }  // 1 / sqrt(x)
 inline Value erf(Value x) { return elementwise(Op::kErf, {x}); }
+inline Value cos(Value x) { return elementwise(Op::kCosine, {x}); }
+inline Value sin(Value x) { return elementwise(Op::kSine, {x}); }
 inline Value is_finite(Value x) { return elementwise(Op::kIsFinite, {x}); }  // kPred
 // Of numbers.
 inline Value operator+(Value a, Operand b) { return elementwise(Op::kAdd, {a, b.beside(a)}); }

@@ -16,6 +16,7 @@ class Attention : public KernelsTest {
     return {.qkv = made.qkv,
             .cu_seqlens = made.cu_seqlens,
             .num_heads = static_cast<int>(shape.heads),
+            .window = shape.window,
             .dropout = shape.dropout};
   }
   Forward forward(const AttentionShape& shape, const Vector& qkv) {
@@ -46,6 +47,29 @@ class Attention : public KernelsTest {
                 reference::numeric_gradient(
                     [&](const Vector& x) { return reference::attention(shape, x); }, qkv, dout),
                 2 * tolerance_, "dqkv");
+  }
+
+  void check_long(const AttentionShape& shape) {
+    const Vector qkv = random(shape.tokens() * 3 * shape.hidden());
+    const Vector dout = random(shape.tokens() * shape.hidden());
+    const Forward made = forward(shape, qkv);
+    expect_near(made.out, reference::attention(shape, qkv), 1e-5, "out");
+    // Finite differences along one random direction of the whole input.
+    const Vector direction = random(static_cast<int64_t>(qkv.size()));
+    const Vector slope = reference::numeric_gradient(
+        [&](const Vector& step) {
+          Vector moved = qkv;
+          for (size_t i = 0; i < qkv.size(); ++i) moved[i] += step[0] * direction[i];
+          return reference::attention(shape, moved);
+        },
+        {0.0}, dout);
+    const Vector dqkv = values(backward(shape, made, dout));
+    double along = 0, size = 0;
+    for (size_t i = 0; i < dqkv.size(); ++i) {
+      along += dqkv[i] * direction[i];
+      size += std::abs(dqkv[i] * direction[i]);
+    }
+    EXPECT_NEAR(along, slope[0], 1e-5 * size);
   }
 
   // Only the tokens `picked` have queries. Their outputs must equal those of attention over all
@@ -133,29 +157,34 @@ TEST_P(Attention, AgreesUnderDropout) {
   check({{0, 18}, 1, 4, {.p = 0.1f, .site = 13}, inputs, 0xffffffff});
 }
 
-// Takes more queries than a block holds, and more keys than one random draw decides.
-TEST_P(Attention, OfLongSequencesAgrees) {
-  const AttentionShape shape{{0, 301, 320}, 2, 8, {.p = 0.1f, .site = 1}, {.seed = 1}, 5};
-  const Vector qkv = random(shape.tokens() * 3 * shape.hidden());
-  const Vector dout = random(shape.tokens() * shape.hidden());
-  const Forward made = forward(shape, qkv);
-  expect_near(made.out, reference::attention(shape, qkv), 1e-5, "out");
-  // Finite differences along one random direction of the whole input.
-  const Vector direction = random(static_cast<int64_t>(qkv.size()));
-  const Vector slope = reference::numeric_gradient(
-      [&](const Vector& step) {
-        Vector moved = qkv;
-        for (size_t i = 0; i < qkv.size(); ++i) moved[i] += step[0] * direction[i];
-        return reference::attention(shape, moved);
-      },
-      {0.0}, dout);
-  const Vector dqkv = values(backward(shape, made, dout));
-  double along = 0, size = 0;
-  for (size_t i = 0; i < dqkv.size(); ++i) {
-    along += dqkv[i] * direction[i];
-    size += std::abs(dqkv[i] * direction[i]);
+TEST_P(Attention, InsideAWindowAgrees) {
+  check({{0, 1, 12, 12, 16}, 2, 4, {}, {}, 0, /*window=*/2});
+  check({{0, 9}, 1, 4, {.p = 0.3f, .site = 12}, {.seed = 3, .step = 4}, 7, /*window=*/0});
+  check({{0, 5}, 1, 4, {}, {}, 0, /*window=*/9});
+}
+
+// A query beyond the window of a key has no part in the key's gradient, and the key none in its
+// output.
+TEST_P(Attention, DoesNotSeeBeyondItsWindow) {
+  const AttentionShape shape{{0, 300}, 1, 4, {}, {}, 0, /*window=*/20};
+  const int64_t width = 3 * shape.hidden();
+  Vector qkv = random(shape.tokens() * width);
+  const Vector before = values(forward(shape, qkv).out);
+  for (int64_t i = 0; i < width; ++i) qkv[static_cast<size_t>(150 * width + i)] += 1;
+  const Vector after = values(forward(shape, qkv).out);
+  for (int64_t t = 0; t < shape.tokens(); ++t) {
+    const auto at = static_cast<size_t>(t * shape.hidden());
+    EXPECT_EQ(before[at] == after[at], std::abs(t - 150) > 20) << t;
   }
-  EXPECT_NEAR(along, slope[0], 1e-5 * size);
+}
+
+// Take more queries than a block holds, and more keys than one random draw decides.
+TEST_P(Attention, OfLongSequencesAgrees) {
+  check_long({{0, 301, 320}, 2, 8, {.p = 0.1f, .site = 1}, {.seed = 1}, 5});
+}
+
+TEST_P(Attention, OfLongSequencesAgreesInsideAWindow) {
+  check_long({{0, 301, 320}, 2, 8, {.p = 0.1f, .site = 1}, {.seed = 1}, 5, /*window=*/37});
 }
 
 TEST_P(Attention, SurvivesHugeScores) {

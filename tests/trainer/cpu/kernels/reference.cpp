@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "storage/base/philox.h"
@@ -158,6 +159,9 @@ Vector attention_by(const AttentionShape& shape, const Vector& qkv, const Score&
 
 Vector attention(const AttentionShape& shape, const Vector& qkv, Vector* log_sum_exp) {
   const auto score = [&](int64_t i, int64_t j, int64_t head) {
+    if (shape.window >= 0 && std::abs(i - j) > shape.window) {
+      return -std::numeric_limits<double>::infinity();
+    }
     double sum = 0;
     for (int64_t d = 0; d < shape.head_size; ++d) {
       sum += element(shape, qkv, i, 0, head, d) * element(shape, qkv, j, 1, head, d);

@@ -53,6 +53,7 @@ struct AttentionShape {
   Dropout dropout;
   UpdateInputs inputs;
   uint64_t first_token = 0;
+  int64_t window = -1;  // keys farther away are not seen; -1: all are
 
   int64_t tokens() const { return cu_seqlens.back(); }
   int64_t hidden() const { return heads * head_size; }

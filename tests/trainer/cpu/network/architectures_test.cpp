@@ -19,6 +19,7 @@
 #include "tests/trainer/cpu/values_of.h"
 #include "trainer/cpu/kernels/cpu_kernels.h"
 #include "trainer/cpu/network/model.h"
+#include "trainer/cpu/optimizer.h"
 #include "trainer/model/config.h"
 #include "trainer/model/part_names.h"
 #include "trainer/weights/pretrained.h"
@@ -29,6 +30,7 @@ namespace {
 constexpr double kLogitTolerance = 1e-4;     // relative to the largest value of the tensor
 constexpr double kGradientTolerance = 1e-3;  // likewise
 constexpr double kMaskedGradientTolerance = 1e-4;
+constexpr double kLossTolerance = 1e-4;  // relative
 
 Task task_of(std::string_view recorded) {
   for (const auto& [end, task] :
@@ -101,7 +103,8 @@ class Architectures : public testing::TestWithParam<std::string> {
     if (name.ends_with("key.bias") || name.ends_with("k_lin.bias")) return true;
     if (config_.task != Task::kQuestionAnswering) return false;
     const LayerNames last = layer_names(config_, config_.num_hidden_layers - 1);
-    return name == "qa_outputs.bias" || name == last.output_norm + ".bias";
+    return name == token_head_name(config_) + ".bias" || name == "head.norm.bias" ||
+           name == last.output_norm + ".bias";
   }
 
   std::unique_ptr<RandomAccessSource> file_;
@@ -158,6 +161,24 @@ TEST_P(Architectures, ComputesTorchsGradients) {
   }
 }
 
+// The cases with recorded losses.
+class LearningArchitectures : public Architectures {};
+
+TEST_P(LearningArchitectures, LearnAsTorchsDo) {
+  Optimizer optimizer({.weight_decay = 0, .max_grad_norm = 1e9}, *parameters_, *kernels_);
+  uint64_t step = 0;
+  for (const float expected : recorded_values<float>(recorded_, "losses")) {
+    state_->begin({.step = step++, .learning_rate = 0.01f});
+    model_->forward(batch(), *state_, Phase::kTraining);
+    model_->backward(*state_);
+    optimizer.step(*state_);
+    model_->refresh();
+    const UpdateOutcome outcome = state_->outcome();
+    EXPECT_NEAR(outcome.loss_sum / outcome.examples, expected, kLossTolerance * expected) << step;
+  }
+  EXPECT_EQ(step, 10u);
+}
+
 TEST_P(Architectures, WritesEveryTensorBackBitForBit) {
   MemorySink sink;
   save_parameters(*parameters_, DType::kF32, sink);
@@ -181,7 +202,7 @@ TEST_P(Architectures, WritesItsConfigurationBack) {
         key == "architectures" || key == "finetuning_task") {
       continue;
     }
-    if (key == "problem_type" && value.is_null()) continue;
+    if ((key == "problem_type" || key == "dtype") && value.is_null()) continue;
     EXPECT_EQ(after.value(key, Json()), value) << key;
   }
 }
@@ -197,6 +218,8 @@ TEST_P(Architectures, RefusesIdsOutsideItsTables) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Recorded, Architectures, testing::ValuesIn(kRecordedCases), test_name);
+INSTANTIATE_TEST_SUITE_P(Recorded, LearningArchitectures, testing::ValuesIn(kRecordedLosses),
+                         test_name);
 
 }  // namespace
 }  // namespace berth

@@ -298,7 +298,8 @@ INSTANTIATE_TEST_SUITE_P(Recorded, Lora,
                                          "distilbert-sequence", "albert-sequence",
                                          "deberta-v2-sequence", "bert-sequence-all",
                                          "bert-token-dense", "distilbert-sequence-all",
-                                         "albert-sequence-all", "deberta-v2-sequence-all"),
+                                         "albert-sequence-all", "deberta-v2-sequence-all",
+                                         "modernbert-sequence"),
                          test_name);
 
 }  // namespace

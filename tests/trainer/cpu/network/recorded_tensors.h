@@ -105,7 +105,18 @@ inline const std::vector<std::string> kRecordedCases = {"bert-sequence",
                                                         "deberta-v2-masked",
                                                         "deberta-v2-qa",
                                                         "deberta-v2-biased-sequence",
-                                                        "deberta-v2-convolved-sequence"};
+                                                        "deberta-v2-convolved-sequence",
+                                                        "modernbert-sequence",
+                                                        "modernbert-token",
+                                                        "modernbert-masked",
+                                                        "modernbert-qa",
+                                                        "modernbert-biased-sequence",
+                                                        "modernbert-biased-qa"};
+
+// Those of them with ten losses.
+inline const std::vector<std::string> kRecordedLosses = {
+    "modernbert-sequence", "modernbert-token",           "modernbert-masked",
+    "modernbert-qa",       "modernbert-biased-sequence", "modernbert-biased-qa"};
 
 // A recorded case's name as GoogleTest wants it.
 inline std::string test_name(const testing::TestParamInfo<std::string>& test) {

@@ -50,6 +50,8 @@ inline const std::vector<Case>& cases() {
       {"sqrt", {{3}}, [](X x) { return sqrt(x[0]); }, 0.3, 2},
       {"rsqrt", {{3}}, [](X x) { return rsqrt(x[0]); }, 0.3, 2},
       {"erf", {{5}}, [](X x) { return erf(x[0]); }, -3, 3},
+      {"cos", {{5}}, [](X x) { return cos(x[0]); }, -3, 3},
+      {"sin", {{5}}, [](X x) { return sin(x[0]); }, -3, 3},
       {"add", {{2, 3}, {2, 3}}, [](X x) { return x[0] + x[1]; }},
       {"add a scalar", {{2, 3}, {}}, [](X x) { return x[0] + x[1]; }},
       {"subtract", {{3}, {3}}, [](X x) { return x[0] - x[1]; }},

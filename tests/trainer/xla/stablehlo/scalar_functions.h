@@ -30,6 +30,10 @@ inline double apply(Op op, double a) {
       return 1 / std::sqrt(a);
     case Op::kErf:
       return std::erf(a);
+    case Op::kCosine:
+      return std::cos(a);
+    case Op::kSine:
+      return std::sin(a);
     default:
       throw std::logic_error("no function of one number");
   }

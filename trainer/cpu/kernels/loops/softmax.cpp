@@ -67,7 +67,8 @@ void attention_softmax(float* scores, const ScoreBlock& block, const DropoutDraw
     const uint64_t counter = counter_of(*draw, r);
     for (int64_t begin = 0; begin < padded; begin += kDraws) {
       float factors[kDraws];
-      draw_factors(*draw, counter, block.head, static_cast<uint32_t>(begin / 8), factors);
+      const auto eight = static_cast<uint32_t>((block.first_key + begin) / 8);
+      draw_factors(*draw, counter, block.head, eight, factors);
       const int64_t count = padded - begin < kDraws ? padded - begin : kDraws;
       float* part = row + begin;
 #pragma omp simd
@@ -102,7 +103,8 @@ void attention_softmax_backward(float* scores, float* dprobabilities, const Scor
     const uint64_t counter = counter_of(*draw, r);
     for (int64_t begin = 0; begin < padded; begin += kDraws) {
       float factors[kDraws];
-      draw_factors(*draw, counter, block.head, static_cast<uint32_t>(begin / 8), factors);
+      const auto eight = static_cast<uint32_t>((block.first_key + begin) / 8);
+      draw_factors(*draw, counter, block.head, eight, factors);
       const int64_t count = padded - begin < kDraws ? padded - begin : kDraws;
       float* part = row + begin;
       float* dpart = drow + begin;
