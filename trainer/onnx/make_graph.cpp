@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "trainer/onnx/network/network.h"
 #include "trainer/onnx/network/ports.h"
@@ -20,22 +19,12 @@ bool has_token_types(const ModelConfig& config) {
   return config.type_vocab_size > 0 && !config.counts_from_padding();
 }
 
-// 0 for tokens and the lowest float for padding: fp32 [B,1,1,S]. ONNX Runtime's optimizer looks for
-// these nodes, as PyTorch's exporter writes them, when it makes one operation of attention.
-Value padding_scores(const Network& network) {
-  Graph& graph = network.graph;
-  graph.begin_part("padding");
-  const Value mask = unsqueeze(unsqueeze(network.attention_mask, {1}), {2});
-  const Value is_token = cast(mask, ElementType::kF32);
-  return (constant(graph, 1.0F) - is_token) * constant(graph, std::numeric_limits<float>::lowest());
-}
-
 }  // namespace
 
 bool has_graph(ModelType type) {
   using enum ModelType;
   constexpr std::array kKnown = {kBert,    kRoberta, kXlmRoberta, kDistilBert,
-                                 kElectra, kAlbert,  kDebertaV2};
+                                 kElectra, kAlbert,  kDebertaV2,  kModernBert};
   return std::ranges::find(kKnown, type) != kKnown.end();
 }
 
@@ -46,7 +35,11 @@ std::unique_ptr<Graph> make_graph(const ModelConfig& config, std::span<const Par
   network.input_ids = graph->input(ids_port("input_ids"));
   network.attention_mask = graph->input(ids_port("attention_mask"));
   if (has_token_types(config)) network.token_type_ids = graph->input(ids_port("token_type_ids"));
-  network.padding_scores = padding_scores(network);
+  graph->begin_part("padding");
+  // ONNX Runtime's optimizer looks for these nodes, as PyTorch's exporter writes them, when it
+  // makes one operation of attention.
+  const Value mask = unsqueeze(unsqueeze(network.attention_mask, {1}), {2});
+  network.padding_scores = excluding_scores(cast(mask, ElementType::kF32));  // [B,1,1,S]
   add_outputs(network, encode(network));
   return graph;
 }

@@ -6,6 +6,11 @@ Value constant(Graph& graph, float value) {
   return graph.constant(ElementType::kF32, {}, std::as_bytes(std::span(&value, 1)));
 }
 
+Value constant(Graph& graph, const std::vector<float>& values) {
+  return graph.constant(ElementType::kF32, {static_cast<int64_t>(values.size())},
+                        std::as_bytes(std::span(values)));
+}
+
 Value constant(Graph& graph, int64_t value) {
   return graph.constant(ElementType::kI64, {}, std::as_bytes(std::span(&value, 1)));
 }
@@ -23,6 +28,9 @@ Value negate(const Value& x) { return x.graph->node("Neg", {x}); }
 Value erf(const Value& x) { return x.graph->node("Erf", {x}); }
 Value tanh(const Value& x) { return x.graph->node("Tanh", {x}); }
 Value relu(const Value& x) { return x.graph->node("Relu", {x}); }
+Value sin(const Value& x) { return x.graph->node("Sin", {x}); }
+Value cos(const Value& x) { return x.graph->node("Cos", {x}); }
+Value abs(const Value& x) { return x.graph->node("Abs", {x}); }
 
 Value clip(const Value& x, int64_t least, int64_t most) {
   return x.graph->node("Clip", {x, constant(*x.graph, least), constant(*x.graph, most)});
@@ -33,14 +41,21 @@ Value cast(const Value& x, ElementType type) {
 }
 
 Value equal(const Value& x, const Value& y) { return x.graph->node("Equal", {x, y}); }
+Value less_or_equal(const Value& x, const Value& y) { return x.graph->node("LessOrEqual", {x, y}); }
 Value logical_not(const Value& x) { return x.graph->node("Not", {x}); }
+
+Value sum(const Value& x, int64_t axis) {
+  return x.graph->node("ReduceSum", {x, constant(*x.graph, std::vector{axis})},
+                       {{"keepdims", int64_t{1}}});
+}
 
 Value matmul(const Value& x, const Value& y) { return x.graph->node("MatMul", {x, y}); }
 
 Value softmax(const Value& x) { return x.graph->node("Softmax", {x}, {{"axis", int64_t{-1}}}); }
 
 Value layer_normalization(const Value& x, const Value& scale, const Value& bias, double epsilon) {
-  return x.graph->node("LayerNormalization", {x, scale, bias},
+  return x.graph->node("LayerNormalization",
+                       bias ? std::vector{x, scale, bias} : std::vector{x, scale},
                        {{"axis", int64_t{-1}}, {"epsilon", static_cast<float>(epsilon)}});
 }
 

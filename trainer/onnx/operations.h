@@ -13,8 +13,9 @@ namespace berth::onnx {
 // The version of the operators' definitions, and that of the file format that it came with.
 inline constexpr int64_t kOpset = 17, kIrVersion = 8;
 
-// Constants: one float, one integer (both scalars), and a vector of integers.
+// Constants: one float, one integer (both scalars), and vectors of them.
 Value constant(Graph& graph, float value);
+Value constant(Graph& graph, const std::vector<float>& values);
 Value constant(Graph& graph, int64_t value);
 Value constant(Graph& graph, const std::vector<int64_t>& values);
 
@@ -26,14 +27,21 @@ Value negate(const Value& x);
 Value erf(const Value& x);
 Value tanh(const Value& x);
 Value relu(const Value& x);
+Value sin(const Value& x);
+Value cos(const Value& x);
+Value abs(const Value& x);
 Value clip(const Value& x, int64_t least, int64_t most);
 Value cast(const Value& x, ElementType type);
 Value equal(const Value& x, const Value& y);
+Value less_or_equal(const Value& x, const Value& y);
 Value logical_not(const Value& x);
 
+// The sums along one axis, which keeps a size of 1.
+Value sum(const Value& x, int64_t axis);
 // x [...,N,K] times y [...,K,M], both batches broadcast.
 Value matmul(const Value& x, const Value& y);
 Value softmax(const Value& x);  // over the last axis
+// Without a bias, `bias` is empty.
 Value layer_normalization(const Value& x, const Value& scale, const Value& bias, double epsilon);
 // x [B,C,S], w [M,C,K]: [B,M,S], with zeros beyond the ends of x. K is odd.
 Value convolution(const Value& x, const Value& w, const Value& bias, int64_t kernel_size);

@@ -103,13 +103,14 @@ void softmax_row(std::span<double> row) {
   for (double& x : row) x /= sum;
 }
 
-void normalize_row(std::span<double> row, double epsilon, const Array& scale, const Array& bias) {
+void normalize_row(std::span<double> row, double epsilon, const Array& scale, const Array* bias) {
   const auto width = static_cast<double>(row.size());
   const double mean = std::accumulate(row.begin(), row.end(), 0.0) / width;
   double variance = 0;
   for (const double x : row) variance += (x - mean) * (x - mean) / width;
   for (size_t i = 0; i < row.size(); ++i) {
-    row[i] = (row[i] - mean) / std::sqrt(variance + epsilon) * scale.values[i] + bias.values[i];
+    row[i] = (row[i] - mean) / std::sqrt(variance + epsilon) * scale.values[i];
+    if (bias != nullptr) row[i] += bias->values[i];
   }
 }
 
@@ -233,12 +234,27 @@ Array vector_of(const Sizes& numbers) {
           .values = {numbers.begin(), numbers.end()}};
 }
 
-Array concat_vectors(const std::vector<Array>& parts) {
-  Sizes numbers;
-  for (const Array& part : parts) {
-    for (const int64_t number : integers(part)) numbers.push_back(number);
+Array concat(const std::vector<Array>& parts, size_t axis) {
+  Array result{.dims = parts[0].dims};
+  result.dims[axis] = 0;
+  for (const Array& part : parts) result.dims[axis] += part.dims[axis];
+  for (int64_t i = 0; i < product(result.dims, 0, axis); ++i) {
+    for (const Array& part : parts) {
+      const int64_t size = product(part.dims, axis);
+      const auto begin = part.values.begin() + i * size;
+      result.values.insert(result.values.end(), begin, begin + size);
+    }
   }
-  return vector_of(numbers);
+  return result;
+}
+
+Array sum(const Array& x, size_t axis) {
+  Array result = take(x, axis, {0});
+  for (int64_t i = 1; i < x.dims[axis]; ++i) {
+    const Array slice = take(x, axis, {i});
+    std::ranges::transform(result.values, slice.values, result.values.begin(), std::plus());
+  }
+  return result;
 }
 
 using Operator = std::function<std::vector<Array>(const ReadNode&, const std::vector<Array>&)>;
@@ -268,6 +284,13 @@ const std::map<std::string, Operator>& operators() {
       {"Erf", of_one([](double x) { return std::erf(x); })},
       {"Tanh", of_one([](double x) { return std::tanh(x); })},
       {"Relu", of_one([](double x) { return std::max(x, 0.0); })},
+      {"Sin", of_one([](double x) { return std::sin(x); })},
+      {"Cos", of_one([](double x) { return std::cos(x); })},
+      {"Abs", of_one([](double x) { return std::abs(x); })},
+      {"LessOrEqual", of_two([](double x, double y) { return x <= y ? 1 : 0; })},
+      {"ReduceSum", of_node([](const ReadNode&, const auto& x) {
+         return sum(x[0], axis_of(x[0], integers(x[1])[0]));
+       })},
       {"Not", of_one([](double x) { return x == 0 ? 1 : 0; })},
       {"Cast", of_one([](double x) { return x; })},
       {"Clip", of_node([](const ReadNode&, const auto& x) {
@@ -279,7 +302,8 @@ const std::map<std::string, Operator>& operators() {
        of_node([](const ReadNode&, const auto& x) { return of_rows(x[0], softmax_row); })},
       {"LayerNormalization", of_node([](const ReadNode& node, const auto& x) {
          const double epsilon = double{node.reals.at("epsilon")};
-         return of_rows(x[0], [&](auto row) { normalize_row(row, epsilon, x[1], x[2]); });
+         const Array* const bias = x.size() > 2 ? &x[2] : nullptr;
+         return of_rows(x[0], [&](auto row) { normalize_row(row, epsilon, x[1], bias); });
        })},
       {"Conv", of_node([](const ReadNode& node, const auto& x) {
          return convolve(x[0], x[1], x[2], node.integer("pads"));
@@ -298,7 +322,9 @@ const std::map<std::string, Operator>& operators() {
        [](const ReadNode& node, const auto& x) {
          return split(x[0], axis_of(x[0], node.integer("axis")), x[1]);
        }},
-      {"Concat", of_node([](const ReadNode&, const auto& x) { return concat_vectors(x); })},
+      {"Concat", of_node([](const ReadNode& node, const auto& x) {
+         return concat(x, axis_of(x[0], node.integer("axis")));
+       })},
       {"Reshape",
        of_node([](const ReadNode&, const auto& x) { return reshape(x[0], integers(x[1])); })},
       {"Transpose", of_node([](const ReadNode& node, const auto& x) {

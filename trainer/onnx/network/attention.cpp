@@ -5,24 +5,54 @@
 
 namespace berth::onnx {
 
-Value attend(Network& network, int64_t layer, const Value& x, const RelativePositions& positions) {
+namespace {
+
+// Queries, keys and values, each [B,S,A,D].
+std::vector<Value> project(Network& network, int64_t layer, const Value& x) {
   const ModelConfig& config = network.config;
   const LayerNames names = layer_names(config, layer);
-  const auto of_heads = [&](const std::string& name) {  // [B,S,A,D]
-    return reshape(network.linear(x, name), {0, 0, config.num_attention_heads, config.head_size()});
-  };
-  const Value q = transpose(of_heads(names.query), {0, 2, 1, 3});  // [B,A,S,D]
-  const Value keys = of_heads(names.key);
-  const Value v = transpose(of_heads(names.value), {0, 2, 1, 3});
-  Value scores = matmul(q, transpose(keys, {0, 2, 3, 1}));  // [B,A,S,S]
-  if (positions) {
-    const Value k = transpose(keys, {0, 2, 1, 3});
-    scores = scores + relative_scores(network, layer, positions, q, k);
+  const int64_t hidden = config.hidden_size;
+  std::vector<Value> parts;
+  if (names.qkv.empty()) {
+    for (const std::string& name : {names.query, names.key, names.value}) {
+      parts.push_back(network.linear(x, name));
+    }
+  } else {
+    parts = split(network.linear(x, names.qkv), 2, {hidden, hidden, hidden});
   }
+  for (Value& part : parts) {
+    part = reshape(part, {0, 0, config.num_attention_heads, config.head_size()});
+  }
+  return parts;
+}
+
+// What is added to the scores of a layer.
+Value excluded(const Network& network, int64_t layer) {
+  const auto local = network.local_scores.find(network.config.attention_window(layer));
+  return local == network.local_scores.end() ? network.padding_scores : local->second;
+}
+
+}  // namespace
+
+Value attend(Network& network, int64_t layer, const Value& x, const RelativePositions& positions) {
+  const ModelConfig& config = network.config;
+  const std::vector<Value> parts = project(network, layer, x);
+  const Value q = rotate(network, layer, transpose(parts[0], {0, 2, 1, 3}));  // [B,A,S,D]
+  const Value v = transpose(parts[2], {0, 2, 1, 3});
+  Value k, k_transposed;  // of these, only what is needed
+  if (network.rotary.empty()) {
+    k_transposed = transpose(parts[1], {0, 2, 3, 1});
+    if (positions) k = transpose(parts[1], {0, 2, 1, 3});
+  } else {
+    k = rotate(network, layer, transpose(parts[1], {0, 2, 1, 3}));
+    k_transposed = transpose(k, {0, 1, 3, 2});
+  }
+  Value scores = matmul(q, k_transposed);  // [B,A,S,S]
+  if (positions) scores = scores + relative_scores(network, layer, positions, q, k);
   const double terms = positions ? 3 : 1;
   const double scale = std::sqrt(static_cast<double>(config.head_size()) * terms);
   scores = scores / constant(network.graph, static_cast<float>(scale));
-  const Value probabilities = softmax(scores + network.padding_scores);
+  const Value probabilities = softmax(scores + excluded(network, layer));
   const Value attended = transpose(matmul(probabilities, v), {0, 2, 1, 3});
   return reshape(attended, {0, 0, config.hidden_size});
 }

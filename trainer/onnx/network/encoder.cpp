@@ -5,33 +5,57 @@
 namespace berth::onnx {
 namespace {
 
-// What follows attention in a layer: both halves of the layer add their output to their input and
-// normalize the sum.
-Value finish_layer(Network& network, int64_t layer, const Value& x, const Value& attended) {
-  const LayerNames names = layer_names(network.config, layer);
-  const Value middle = network.layer_norm(network.linear(attended, names.attention_output) + x,
-                                          names.attention_norm);
+// What a half of a layer makes: the sum of its input and its output, and that sum normalized.
+struct Normalized {
+  Value y, sum;
+};
+
+// activation(dense(x)), or of a gated layer activation(a) * b with the halves a and b of dense(x):
+// [B,S,F].
+Value widen(Network& network, const Value& x, const std::string& name) {
+  const ModelConfig& config = network.config;
+  const Value wide = network.linear(x, name);
+  if (!config.is_gated) return activate(wide, config.hidden_act);
+  const std::vector<Value> halves =
+      split(wide, 2, {config.intermediate_size, config.intermediate_size});
+  return activate(halves[0], config.hidden_act) * halves[1];
+}
+
+// What follows attention in a layer. Each half adds its output to its input, which is the
+// normalized one unless the layers normalize first, and normalizes the sum.
+Normalized finish_layer(Network& network, int64_t layer, const Normalized& x,
+                        const Value& attended) {
+  const ModelConfig& config = network.config;
+  const LayerNames names = layer_names(config, layer);
+  const auto add_to = [&](const Normalized& input, const Value& output, const std::string& norm) {
+    const Value sum = output + (config.normalizes_first ? input.sum : input.y);
+    return Normalized{.y = network.layer_norm(sum, norm), .sum = sum};
+  };
+  const Normalized middle =
+      add_to(x, network.linear(attended, names.attention_output), names.attention_norm);
   network.graph.begin_part(cat("layer.", layer, "/feed_forward"));
-  const Value wide =
-      activate(network.linear(middle, names.intermediate), network.config.hidden_act);  // [B,S,F]
-  return network.layer_norm(network.linear(wide, names.output) + middle, names.output_norm);
+  const Value wide = widen(network, middle.y, names.intermediate);
+  return add_to(middle, network.linear(wide, names.output), names.output_norm);
 }
 
 }  // namespace
 
 Value encode(Network& network) {
   const ModelConfig& config = network.config;
-  Value x = embed(network);
+  Normalized x;
+  x.y = x.sum = embed(network);
   RelativePositions positions;
   if (config.has_relative_positions()) positions = relative_positions(network);
+  add_rotary_positions(network);
+  add_local_scores(network);
   for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     network.graph.begin_part(cat("layer.", layer, "/attention"));
-    const Value attended = attend(network, layer, x, positions);
-    const Value output = finish_layer(network, layer, x, attended);
+    const Value before = x.y;
+    x = finish_layer(network, layer, x, attend(network, layer, before, positions));
     const bool has_convolution = layer == 0 && config.conv_kernel_size > 0;
-    x = has_convolution ? convolve(network, x, output) : output;
+    if (has_convolution) x.y = convolve(network, before, x.y);
   }
-  return x;
+  return x.y;
 }
 
 }  // namespace berth::onnx

@@ -5,21 +5,45 @@
 namespace berth::onnx {
 namespace {
 
-// classifier(activation(dense(first))): BERT's pooler and classifier, or what the architecture has
-// in their place. [B,C]
+// The means of the tokens that are no padding: [B,H].
+Value means(const Network& network, const Value& hidden) {
+  const Value is_token = cast(network.attention_mask, ElementType::kF32);  // [B,S]
+  const Value sums = squeeze(matmul(unsqueeze(is_token, {1}), hidden), {1});
+  return sums / sum(is_token, 1);
+}
+
+// norm(activation(dense(x))). Without a name, nothing is normalized.
+Value transformed(Network& network, const Value& x, const std::string& dense, Activation activation,
+                  const std::string& norm) {
+  const Value y = activate(network.linear(x, dense), activation);
+  return norm.empty() ? y : network.layer_norm(y, norm);
+}
+
+// classifier(norm(activation(dense(first)))): BERT's pooler and classifier, or what the
+// architecture has in their place. [B,C]
 Value sequence_logits(Network& network, const Value& hidden) {
   const SequenceHeadNames names = sequence_head_names(network.config);
-  const Value first = gather(hidden, constant(network.graph, int64_t{0}), 1);  // [B,H]
-  return network.linear(activate(network.linear(first, names.dense), names.activation),
+  const Value first = network.config.pools_mean
+                          ? means(network, hidden)
+                          : gather(hidden, constant(network.graph, int64_t{0}), 1);  // [B,H]
+  return network.linear(transformed(network, first, names.dense, names.activation, names.norm),
                         names.classifier);
+}
+
+// [B,S,C]
+Value token_logits(Network& network, const Value& hidden) {
+  const ModelConfig& config = network.config;
+  if (!config.transforms_tokens()) return network.linear(hidden, token_head_name(config));
+  const TransformNames names = token_transform_names(config);
+  return network.linear(transformed(network, hidden, names.dense, names.activation, names.norm),
+                        token_head_name(config));
 }
 
 // norm(activation(dense(hidden))) word^T + bias, with the word embeddings (Press and Wolf 2017,
 // arXiv:1608.05859), which the file holds once. [B,S,V]
 Value masked_logits(Network& network, const Value& hidden) {
   const MaskedLmHeadNames names = masked_lm_head_names(network.config);
-  const Value normalized = network.layer_norm(
-      activate(network.linear(hidden, names.dense), names.activation), names.norm);
+  const Value normalized = transformed(network, hidden, names.dense, names.activation, names.norm);
   const Value word = network.parameter(embedding_names(network.config).word + ".weight");
   return matmul(normalized, transpose(word, {1, 0})) + network.parameter(names.bias);
 }
@@ -32,7 +56,7 @@ Value detection_logits(Network& network, const Value& hidden) {
 }
 
 void add_span_outputs(Network& network, const Value& hidden) {
-  const Value logits = network.linear(hidden, token_head_name(network.config));  // [B,S,2]
+  const Value logits = token_logits(network, hidden);  // [B,S,2]
   const std::vector<Value> ends = split(logits, 2, {1, 1});
   network.graph.output(squeeze(ends[0], {2}), logits_port("start_logits", {kBatch, kSequence}));
   network.graph.output(squeeze(ends[1], {2}), logits_port("end_logits", {kBatch, kSequence}));
@@ -62,12 +86,12 @@ void add_outputs(Network& network, const Value& hidden) {
       return graph.output(detection_logits(network, hidden),
                           logits_port("logits", {kBatch, kSequence}));
     case HeadRows::kTokens:
-    case HeadRows::kGroups:
     case HeadRows::kPooled:
+    case HeadRows::kGroups:
     case HeadRows::kStates:
       break;
   }
-  graph.output(network.linear(hidden, token_head_name(config)),
+  graph.output(token_logits(network, hidden),
                logits_port("logits", {kBatch, kSequence, config.num_outputs()}));
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "storage/base/error.h"
@@ -13,6 +14,10 @@ Value Network::stored_parameter(const std::string& name, bool is_transposed) con
   if (found == specs.end()) throw Error(Code::kInternal, "no such parameter", name);
   return graph.parameter(name, static_cast<size_t>(found - specs.begin()), stored, found->shape,
                          is_transposed);
+}
+
+bool Network::has(const std::string& name) const {
+  return std::ranges::find(specs, name, &ParameterSpec::name) != specs.end();
 }
 
 Value Network::parameter(const std::string& name, bool is_transposed) {
@@ -29,12 +34,13 @@ Value Network::rows(const std::string& name, const Value& numbers) const {
 }
 
 Value Network::linear(const Value& x, const std::string& name) {
-  return matmul(x, parameter(name + ".weight", /*is_transposed=*/true)) + parameter(name + ".bias");
+  const Value y = matmul(x, parameter(name + ".weight", /*is_transposed=*/true));
+  return has(name + ".bias") ? y + parameter(name + ".bias") : y;
 }
 
 Value Network::layer_norm(const Value& x, const std::string& name) {
-  return layer_normalization(x, parameter(name + ".weight"), parameter(name + ".bias"),
-                             config.layer_norm_eps);
+  const Value bias = has(name + ".bias") ? parameter(name + ".bias") : Value();
+  return layer_normalization(x, parameter(name + ".weight"), bias, config.layer_norm_eps);
 }
 
 Value activate(const Value& x, Activation activation) {
@@ -53,6 +59,12 @@ Value activate(const Value& x, Activation activation) {
       break;
   }
   return tanh(x);
+}
+
+Value excluding_scores(const Value& is_kept) {
+  Graph& graph = *is_kept.graph;
+  return (constant(graph, 1.0F) - is_kept) *
+         constant(graph, std::numeric_limits<float>::lowest() / 2);
 }
 
 }  // namespace berth::onnx

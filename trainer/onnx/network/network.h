@@ -31,16 +31,27 @@ struct Network {
   // that makes their probabilities 0.
   Value padding_scores{};
 
+  // The same with the keys that are too far away for a layer's local attention, fp32 [B,1,S,S], by
+  // the distance that it reaches.
+  std::map<int64_t, Value> local_scores{};
+  // The cosines and sines of rotary positions, fp32 [S,D/2], by the base of their frequencies.
+  struct Rotary {
+    Value cosines{}, sines{};
+  };
+  std::map<double, Rotary> rotary{};
+
   std::map<std::string, Value> as_fp32{};  // parameters that are stored in another type, by name
 
   // The parameter `name` in fp32. Throws kInternal if there is none.
   Value parameter(const std::string& name, bool is_transposed = false);
+  bool has(const std::string& name) const;
   // The rows of the table NAME.weight with these numbers, in fp32.
   Value rows(const std::string& name, const Value& numbers) const;
 
   // y [...,M] = x [...,K] w^T + b with the parameters NAME.weight [M,K], which the file holds
-  // transposed, and NAME.bias.
+  // transposed, and NAME.bias, if there is one.
   Value linear(const Value& x, const std::string& name);
+  // With NAME.weight and, if there is one, NAME.bias.
   Value layer_norm(const Value& x, const std::string& name);
   // The number of tokens S: int64 [1].
   Value length() const { return size_of_axis(input_ids, 1); }
@@ -50,6 +61,10 @@ struct Network {
 };
 
 Value activate(const Value& x, Activation activation);
+
+// What is added to scores where `is_kept`, a fp32 of any shape, is 1 or 0: nothing, or a number
+// that makes their probabilities 0. Two such numbers may be added to one score.
+Value excluding_scores(const Value& is_kept);
 
 // ---- The blocks, in the order of the network ----------------------------------------------------
 
@@ -72,6 +87,12 @@ RelativePositions relative_positions(Network& network);
 // et al. 2020, arXiv:2006.03654). q and k are [B,A,S,D].
 Value relative_scores(Network& network, int64_t layer, const RelativePositions& positions,
                       const Value& q, const Value& k);
+
+// Makes network.rotary and network.local_scores for all layers, where the model has them.
+void add_rotary_positions(Network& network);
+void add_local_scores(Network& network);
+// q or k [B,A,S,D], turned by the rotary positions of the layer (Su et al. 2021, arXiv:2104.09864).
+Value rotate(const Network& network, int64_t layer, const Value& x);
 
 // Self-attention (Vaswani et al. 2017, arXiv:1706.03762) before the output's dense layer.
 // `positions` is empty where there are no relative ones.
