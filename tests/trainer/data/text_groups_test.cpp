@@ -50,13 +50,13 @@ struct GroupData {
   std::unique_ptr<Dataset> data;
 };
 
-Cell text_cell(const std::string& value) { return Cell(std::in_place_type<std::string>, value); }
+Cell cell_of(const std::string& value) { return Cell(std::in_place_type<std::string>, value); }
 
 TEST(TextGroups, EachTextIsASequence) {
-  GroupData data({"sentence1", "sentence2", "score"},
-                 {{text_cell("a"), text_cell("bc"), Cell(5.0)},
-                  {text_cell("abcdefgh"), text_cell("d"), Cell(1.0)}},
-                 /*max_similarity=*/5);
+  GroupData data(
+      {"sentence1", "sentence2", "score"},
+      {{cell_of("a"), cell_of("bc"), Cell(5.0)}, {cell_of("abcdefgh"), cell_of("d"), Cell(1.0)}},
+      /*max_similarity=*/5);
   EXPECT_EQ(data.task, Task::kSimilarity);
   const PackedBatch batch = data.batch();
   EXPECT_EQ(batch.sequences_per_example, 2);
@@ -70,9 +70,8 @@ TEST(TextGroups, EachTextIsASequence) {
 }
 
 TEST(TextGroups, RowsWithoutLabelsFindTheirPlaceInTheBatch) {
-  GroupData data({"anchor", "positive", "negative"},
-                 {{text_cell("a"), text_cell("b"), text_cell("c")},
-                  {text_cell("d"), text_cell("e"), text_cell("f")}});
+  GroupData data({"anchor", "positive", "negative"}, {{cell_of("a"), cell_of("b"), cell_of("c")},
+                                                      {cell_of("d"), cell_of("e"), cell_of("f")}});
   EXPECT_EQ(data.task, Task::kInBatchNegatives);
   EXPECT_EQ(data.columns.negative, "negative");
   const PackedBatch batch = data.batch();
@@ -81,7 +80,7 @@ TEST(TextGroups, RowsWithoutLabelsFindTheirPlaceInTheBatch) {
 }
 
 TEST(TextGroups, PlacesBeginAnewInEachMicroBatch) {
-  std::vector<Row> rows(8, {text_cell("a"), text_cell("b")});
+  std::vector<Row> rows(8, {cell_of("a"), cell_of("b")});
   GroupData data({"anchor", "positive"}, std::move(rows));
   Batcher batcher({.batch_size = 8, .micro_batches = 2}, *data.data);
   const UpdateBatch update = batcher.next({});
@@ -95,22 +94,21 @@ TEST(TextGroups, PlacesBeginAnewInEachMicroBatch) {
 TEST(TextGroups, LabelsThatAreRequiredMustBeThere) {
   EXPECT_THAT(
       [] {
-        GroupData({"anchor", "positive"}, {{text_cell("a"), text_cell("b")}}, 1,
+        GroupData({"anchor", "positive"}, {{cell_of("a"), cell_of("b")}}, 1,
                   /*may_lack_labels=*/false);
       },
       ThrowsCode(Code::kBadData, "labels"));
 }
 
 TEST(TextGroups, ALabelBeyondTheLargestIsRefused) {
-  GroupData data({"sentence1", "sentence2", "score"},
-                 {{text_cell("a"), text_cell("b"), Cell(5.0)}});
+  GroupData data({"sentence1", "sentence2", "score"}, {{cell_of("a"), cell_of("b"), Cell(5.0)}});
   EXPECT_THAT([&] { data.batch(); }, ThrowsCode(Code::kBadData, "is not from -1 to 1"));
 }
 
 TEST(TextGroups, ATextThatIsMissingIsABadRow) {
   EXPECT_THAT(
       [] {
-        GroupData({"anchor", "positive", "negative"}, {{text_cell("a"), text_cell("b"), Cell()}});
+        GroupData({"anchor", "positive", "negative"}, {{cell_of("a"), cell_of("b"), Cell()}});
       },
       ThrowsCode(Code::kBadData, "negative"));
 }

@@ -11,7 +11,7 @@ namespace berth {
 namespace {
 
 // What the config.json of ModernBERT-base says, in the keys of transformers 4.
-OrderedJson published() {
+OrderedJson published_modernbert() {
   return {{"model_type", "modernbert"},
           {"attention_bias", false},
           {"attention_dropout", 0.0},
@@ -42,14 +42,14 @@ OrderedJson published() {
           {"vocab_size", 50368}};
 }
 
-ModelConfig published_with(const std::string& key, const OrderedJson& value) {
-  OrderedJson object = published();
+ModelConfig published_modernbert_with(const std::string& key, const OrderedJson& value) {
+  OrderedJson object = published_modernbert();
   object[key] = value;
   return parse_config(to_text(object));
 }
 
 TEST(ModernBertConfig, ReadsThePublishedModel) {
-  const ModelConfig config = parse_config(to_text(published()));
+  const ModelConfig config = parse_config(to_text(published_modernbert()));
   EXPECT_EQ(config.type, ModelType::kModernBert);
   EXPECT_TRUE(config.normalizes_first && config.is_gated && config.pools_mean);
   EXPECT_FALSE(config.has_absolute_positions || config.has_norm_bias || config.has_mlp_bias);
@@ -65,7 +65,7 @@ TEST(ModernBertConfig, ReadsThePublishedModel) {
 
 // 149,014,272 without a head, as transformers counts; the first layer has no attention norm.
 TEST(ModernBertConfig, HasThePublishedParameters) {
-  ModelConfig config = parse_config(to_text(published()));
+  ModelConfig config = parse_config(to_text(published_modernbert()));
   config.task = Task::kHiddenStates;
   int64_t elements = 0;
   for (const ParameterSpec& spec : parameter_table(config)) {
@@ -77,7 +77,7 @@ TEST(ModernBertConfig, HasThePublishedParameters) {
 }
 
 TEST(ModernBertConfig, ReadsTheKeysOfTransformers5) {
-  OrderedJson object = published();
+  OrderedJson object = published_modernbert();
   for (const char* older :
        {"global_rope_theta", "local_rope_theta", "global_attn_every_n_layers"}) {
     object.erase(older);
@@ -96,7 +96,7 @@ TEST(ModernBertConfig, ReadsTheKeysOfTransformers5) {
 
 // As transformers 4 does.
 TEST(ModernBertConfig, TakesALocalBaseOfNullAsTheGlobalOne) {
-  EXPECT_EQ(published_with("local_rope_theta", nullptr).local_rope_theta, 160000);
+  EXPECT_EQ(published_modernbert_with("local_rope_theta", nullptr).local_rope_theta, 160000);
 }
 
 TEST(ModernBertConfig, RefusesWhatItDoesNotCompute) {
@@ -117,13 +117,14 @@ TEST(ModernBertConfig, RefusesWhatItDoesNotCompute) {
       {"hidden_activation", "relu6"},
   };
   for (const auto& [key, value] : kOthers) {
-    EXPECT_THAT([&] { published_with(key, value); }, ThrowsCode(Code::kUsage, key)) << key;
+    EXPECT_THAT([&] { published_modernbert_with(key, value); }, ThrowsCode(Code::kUsage, key))
+        << key;
   }
 }
 
 TEST(ModernBertConfig, WritesNoKeyOfAnotherArchitecture) {
   const OrderedJson written =
-      parse_ordered_json(to_config_json(parse_config(to_text(published()))));
+      parse_ordered_json(to_config_json(parse_config(to_text(published_modernbert()))));
   for (const char* key : {"hidden_act", "type_vocab_size", "layer_norm_eps", "hidden_dropout_prob",
                           "attention_probs_dropout_prob"}) {
     EXPECT_FALSE(written.contains(key)) << key;
@@ -133,7 +134,7 @@ TEST(ModernBertConfig, WritesNoKeyOfAnotherArchitecture) {
 // transformers' ModernBertPreTrainedModel draws what adds to the residual from a narrower normal
 // distribution.
 TEST(ModernBertConfig, GivesEachMatrixItsDeviation) {
-  ModelConfig config = parse_config(to_text(published()));
+  ModelConfig config = parse_config(to_text(published_modernbert()));
   config.labels = {"a", "b"};
   for (const ParameterSpec& spec : parameter_table(config)) {
     if (spec.initial != Initial::kNormal) continue;

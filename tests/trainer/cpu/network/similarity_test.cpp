@@ -75,8 +75,8 @@ struct RecordedTexts {
   StepState state;
 };
 
-void expect_near(const std::vector<float>& ours, const std::vector<float>& expected,
-                 double tolerance, const std::string& name) {
+void expect_close(const std::vector<float>& ours, const std::vector<float>& expected,
+                  double tolerance, const std::string& name) {
   ASSERT_EQ(ours.size(), expected.size()) << name;
   for (size_t i = 0; i < ours.size(); ++i) {
     ASSERT_NEAR(ours[i], expected[i], tolerance) << name << "[" << i << "]";
@@ -92,7 +92,7 @@ TEST(Embeddings, AreThoseOfPyTorch) {
     EXPECT_TRUE(texts.report.ignored.empty());
     texts.forward(texts.batch(), Phase::kEvaluation);
     const std::vector<float> expected = texts.values(name);
-    expect_near(texts.model->logits(), expected, 1e-5 * largest(expected), name);
+    expect_close(texts.model->logits(), expected, 1e-5 * largest(expected), name);
   }
 }
 
@@ -122,7 +122,7 @@ TEST_P(SimilarityLosses, LossAndGradientsAreThoseOfPyTorch) {
     for (float& value : ours) value /= static_cast<float>(outcome.examples);
     // The bias of a key moves all scores of a softmax alike, so its gradient is rounding.
     const double scale = name.ends_with("key.bias") ? 0.1 : largest(expected);
-    expect_near(ours, expected, 1e-4 * scale, name);
+    expect_close(ours, expected, 1e-4 * scale, name);
   }
 }
 
@@ -133,7 +133,7 @@ TEST_P(SimilarityLosses, EvaluationTellsTheLossAndWhatWasFound) {
   const double loss = texts.values(test.name + ".loss")[0];
   EXPECT_NEAR(texts.state.loss_sum / texts.state.examples, loss, 1e-5 * std::max(1.0, loss));
   const std::vector<float> logits = texts.model->logits();
-  if (test.name == "cosine") expect_near(logits, texts.values("cosines"), 1e-5, "cosines");
+  if (test.name == "cosine") expect_close(logits, texts.values("cosines"), 1e-5, "cosines");
   if (test.name != "triplets") return;
   const std::vector<float> found = texts.values("triplets.found");
   ASSERT_EQ(logits.size(), 2 * found.size());
