@@ -82,7 +82,8 @@ std::optional<FinishedJob> find_finished_job(Storage& storage, const CommandLine
                 directory.root().to_string(), "--no-reuse-job-dir asks for a new one");
   }
   try {
-    check_settings_match(*record, {.settings = settings_table(settings)});
+    check_settings_match(*record, as_known_to(*record, {.settings = settings_table(settings)},
+                                              settings_table(Settings())));
   } catch (const Error& error) {
     throw error.at(directory.root().to_string());
   }

@@ -200,6 +200,16 @@ bool has_length_of(std::string_view existing_json, const JobRecord& record) {
   return with_length_of(existing_json, record).settings == record.settings;
 }
 
+JobRecord as_known_to(std::string_view existing_json, JobRecord record,
+                      const SettingsTable& defaults) {
+  const OrderedJson existing = parse(existing_json);
+  std::erase_if(record.settings, [&](const auto& setting) {
+    return !existing["settings"].contains(setting.first) &&
+           std::ranges::find(defaults, setting) != defaults.end();
+  });
+  return record;
+}
+
 void check_sources_match(std::string_view existing_json, const JobRecord& record) {
   if (identities(parse(existing_json)["sources"]) != identities(source_objects(record))) {
     refuse("its input files had other contents");

@@ -9,9 +9,12 @@
 
 namespace berth {
 
+// Canonical names of flags, and their values.
+using SettingsTable = std::vector<std::pair<std::string, std::string>>;
+
 // The content of job.json: the settings, the inputs that were read, and the machine and kernels.
 struct JobRecord {
-  std::vector<std::pair<std::string, std::string>> settings{};  // canonical flag name, value
+  SettingsTable settings{};
   std::vector<Source> sources{};
   std::vector<std::string> labels{};
   std::string task{};          // its name, given or inferred
@@ -39,8 +42,15 @@ void check_settings_match(std::string_view existing_json, const JobRecord& recor
 bool has_length_of(std::string_view existing_json, const JobRecord& record);
 JobRecord with_length_of(std::string_view existing_json, JobRecord record);
 
-// The same for the bytes of the inputs. Compares the role, size and CRC of each source, but not its
-// place. The files of one table must be in the same order.
+// `record` without the settings that `existing_json` does not name and that have the value in
+// `defaults`: as the version of the program that left it would have written the record. A newer
+// version, which has more flags, compares itself with that job so. Throws kIncompatible if that is
+// no job.json.
+JobRecord as_known_to(std::string_view existing_json, JobRecord record,
+                      const SettingsTable& defaults);
+
+// The same as check_settings_match() for the bytes of the inputs. Compares the role, size and CRC
+// of each source, but not its place. The files of one table must be in the same order.
 void check_sources_match(std::string_view existing_json, const JobRecord& record);
 
 }  // namespace berth

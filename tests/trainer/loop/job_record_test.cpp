@@ -146,6 +146,26 @@ TEST(JobRecord, AnIdentityMayDependOnTheNumberOfUpdates) {
   EXPECT_EQ(identity(before), identity(with_length_of(to_json(before), now)));
 }
 
+// A newer version of the program has more flags. A job that was begun without them goes on where
+// they have their defaults.
+TEST(JobRecord, FlagsThatTheJobDidNotKnowCountWhereTheyAreNotTheirDefaults) {
+  const JobRecord before = record();
+  JobRecord now = before;
+  now.settings.insert(now.settings.begin() + 1, {"max-similarity", "1"});
+  const SettingsTable defaults = {{"max-similarity", "1"}, {"epochs", "9"}};
+  EXPECT_NE(job_identity(now), job_identity(before));
+  const JobRecord known = as_known_to(to_json(before), now, defaults);
+  EXPECT_EQ(known.settings, before.settings);
+  EXPECT_NO_THROW(check_settings_match(to_json(before), known));
+  EXPECT_EQ(job_identity(known), job_identity(before));
+
+  now.settings[1].second = "5";
+  EXPECT_THAT(
+      [&] { check_settings_match(to_json(before), as_known_to(to_json(before), now, defaults)); },
+      ThrowsCode(Code::kIncompatible, "--max-similarity was \"\" and is now \"5\""));
+  EXPECT_THAT([&] { as_known_to("[]", now, defaults); }, ThrowsCode(Code::kIncompatible, ""));
+}
+
 TEST(JobRecord, JobsWithDifferentUsedLengthsDiffer) {
   JobRecord one = record(), other = record();
   one.settings.emplace_back("max-seq-length", "128");
