@@ -99,6 +99,32 @@ std::string sharded_split(std::string_view file_name) {
   return std::string(stem.substr(0, dash));
 }
 
+// The split that a table is by its whole name, such as "train.csv" and "dev.tsv.gz"; "" for others.
+std::string plainly_named_split(std::string_view file_name) {
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"train", "train"},      {"training", "train"}, {"validation", "validation"},
+      {"valid", "validation"}, {"val", "validation"}, {"dev", "validation"},
+      {"eval", "validation"},  {"test", "test"},      {"testing", "test"}};
+  const std::string stem = lower_ascii(file_name.substr(0, file_name.find('.')));
+  for (const auto& [name, split] : kNames) {
+    if (stem == name) return std::string(split);
+  }
+  return "";
+}
+
+// The splits of a folder all of whose tables are named so: train and at least one other.
+std::optional<SplitFolder> plain_splits(const std::vector<std::string>& names, const Uri& folder) {
+  Splits splits;
+  for (const std::string& name : names) {
+    if (name.starts_with('.') || !is_table(without_compression_suffix(name))) continue;
+    const std::string split = plainly_named_split(name);
+    if (split.empty() || name.find('/') != std::string::npos) return std::nullopt;
+    splits[split].push_back(folder / name);
+  }
+  if (splits.size() < 2 || !splits.contains("train")) return std::nullopt;
+  return SplitFolder{std::move(splits)};
+}
+
 // The splits of a repository of the hub: the one folder below `folder` that has some.
 std::optional<SplitFolder> hub_splits(const std::vector<std::string>& names, const Uri& folder) {
   std::map<std::string, Splits> by_directory;
@@ -112,7 +138,7 @@ std::optional<SplitFolder> hub_splits(const std::vector<std::string>& names, con
     const Splits& splits = entry.second;
     return splits.count("train") + splits.count("validation") + splits.count("test") == 0;
   });
-  if (by_directory.empty()) return std::nullopt;
+  if (by_directory.empty()) return plain_splits(names, folder);
   if (by_directory.size() == 1) return SplitFolder{std::move(by_directory.begin()->second)};
   std::string directories;
   for (const auto& [directory, splits] : by_directory) {

@@ -9,13 +9,16 @@
 
 namespace berth {
 
-// A folder that Hugging Face's library `datasets` wrote, in one of three forms:
+// A folder of splits, in one of four forms, of which Hugging Face's library `datasets` writes
+// three:
 //
 //   Dataset.save_to_disk():      state.json | data-00000-of-00001.arrow
 //   DatasetDict.save_to_disk():  dataset_dict.json | a folder for each split as above
 //   a repository of the hub:     [data/]train-00000-of-00002.parquet | ...
+//   tables named as splits:      train.csv | validation.csv, dev.csv, ... | test.csv
 //
-// Other files in it, such as cache-*.arrow, are none of its rows.
+// The last one has no other tables, train and at least one other split. Other files in it, such as
+// cache-*.arrow, are none of its rows.
 struct SplitFolder {
   std::map<std::string, std::vector<Uri>> splits;  // the files of each in the order of their rows
 };

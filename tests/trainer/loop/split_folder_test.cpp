@@ -72,6 +72,22 @@ TEST_F(SplitFolderTest, ARepositoryOfTheHubHasShardsNamedAfterSplits) {
   EXPECT_THAT(files("hub/data", "predict"), ElementsAre("hub/data/test-00000-of-00001.csv"));
 }
 
+TEST_F(SplitFolderTest, TablesNamedAsSplitsAreSplits) {
+  put("named/README.md");
+  for (const char* name : {"train.tsv.gz", "Dev.csv", "test.csv"}) {
+    put(std::string("named/") + name);
+  }
+  EXPECT_THAT(files("named", "train"), ElementsAre("named/train.tsv.gz"));
+  EXPECT_THAT(files("named", "eval"), ElementsAre("named/Dev.csv"));
+  EXPECT_THAT(files("named", "predict"), ElementsAre("named/test.csv"));
+  // One split alone, or other tables beside them, are rows like all others.
+  put("alone/train.csv");
+  put("more/train.csv");
+  put("more/test.csv");
+  put("more/extra.csv");
+  for (const char* path : {"alone", "more"}) EXPECT_FALSE(find(path)) << path;
+}
+
 TEST_F(SplitFolderTest, FilesOfABucketAreFoundAlike) {
   put("bucket/d/data/train-00000-of-00001.csv");
   put("bucket/d/data/validation-00000-of-00001.csv");
