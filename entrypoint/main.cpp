@@ -17,6 +17,7 @@
 #include "entrypoint/report/final_report.h"
 #include "entrypoint/report/log_output.h"
 #include "entrypoint/report/standard_error.h"
+#include "entrypoint/report/standard_output.h"
 #include "entrypoint/run.h"
 #include "storage/base/error.h"
 #include "storage/file_error.h"
@@ -131,6 +132,9 @@ int main(int argc, char** argv) {
     if (answer(command_line, platform)) return 0;
     run(command_line, platform, signals, progress);
     report = success_report(progress);
+  } catch (const OutputClosed&) {
+    signals.claim_end();
+    return 0;
   } catch (...) {
     report = failure_report(std::current_exception(), progress);
   }

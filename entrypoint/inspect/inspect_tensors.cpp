@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "entrypoint/inspect/column_summary.h"
 #include "entrypoint/inspect/inspect.h"
+#include "entrypoint/inspect/model_lines.h"
 #include "storage/base/checksum.h"
 #include "storage/base/crc32c.h"
 #include "storage/base/error.h"
@@ -14,7 +16,6 @@
 #include "trainer/loop/job_directory.h"
 #include "trainer/loop/parameter_files.h"
 #include "trainer/loop/tensorflow_files.h"
-#include "trainer/model/config.h"
 
 namespace berth {
 namespace {
@@ -61,25 +62,39 @@ std::string shape_text(const NamedTensor& tensor) {
   return text + "]";
 }
 
-// One line about the model that the configuration in `folder` describes. Empty without one.
-std::string config_line(Storage& storage, const Uri& folder) {
+// Lines about the model that the configuration in `folder` describes. Empty without one.
+std::string model_lines(Storage& storage, const Uri& folder) {
   for (const char* name : {"config.json", "bert_config.json"}) {
     const std::optional<std::string> json = read_text(storage, folder / name);
     if (!json) continue;
     try {
-      const ModelConfig config = parse_config(*json);
-      std::string labels;
-      for (const std::string& label : config.labels) labels += (labels.empty() ? "" : ", ") + label;
-      return cat("  ", model_type_name(config.type), ", ", config.num_hidden_layers,
-                 " layers, hidden size ", config.hidden_size, ", ", config.num_attention_heads,
-                 " heads, ", config.max_sequence_length(), " positions, vocabulary ",
-                 grouped(static_cast<uint64_t>(config.vocab_size)),
-                 labels.empty() ? "" : ", labels " + cut_text(labels, 200), "\n");
+      return model_lines(parse_config(*json));
     } catch (const Error& error) {
       return cat("  ", name, ": ", error.what(), "\n");
     }
   }
   return "";
+}
+
+// The files of a tokenizer that lie beside the parameters.
+std::string tokenizer_line(Storage& storage, const Uri& folder) {
+  std::string files;
+  for (const char* name : {"tokenizer.json", "vocab.txt", "vocab.json", "merges.txt",
+                           "spiece.model", "sentencepiece.bpe.model", "spm.model"}) {
+    if (storage.stat(folder / name)) files += cat(files.empty() ? "" : ", ", name);
+  }
+  return summary_line("tokenizer", files.empty() ? "no files" : files);
+}
+
+// "BF16 71, F32 2": how many tensors there are of each type.
+std::string types_line(std::span<const NamedTensor> tensors) {
+  std::map<std::string_view, size_t> counts;
+  for (const NamedTensor& tensor : tensors) ++counts[name_of(tensor.dtype)];
+  std::string text;
+  for (const auto& [name, count] : counts) {
+    text += cat(text.empty() ? "" : ", ", count, " of ", name);
+  }
+  return summary_line("tensors", text);
 }
 
 }  // namespace
@@ -108,8 +123,8 @@ Inspection inspect_tensors(Storage& storage, const Uri& uri) {
   }
   return {.text = cat(model.parameters.file, ": ", model.format, ", ", tensors.size(),
                       tensors.size() == 1 ? " tensor, " : " tensors, ", grouped(elements),
-                      " parameters, ", human_bytes(bytes), "\n", config_line(storage, model.folder),
-                      lines),
+                      " parameters, ", human_bytes(bytes), "\n", model_lines(storage, model.folder),
+                      tokenizer_line(storage, model.folder), types_line(tensors), "\n", lines),
           .json = cat("{\"format\":\"", model.format, "\",\"tensors\":[", list, "]}")};
 }
 

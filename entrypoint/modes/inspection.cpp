@@ -6,19 +6,32 @@
 #include "storage/base/printable.h"
 
 namespace berth {
+namespace {
+
+Inspection look_into(const Job& job, const std::string& path) {
+  try {
+    return inspect(job.storage, path, job.command_line.settings.data.text_form);
+  } catch (const Error& error) {
+    if (error.where().starts_with(path)) throw;
+    throw error.at(path);
+  }
+}
+
+}  // namespace
 
 void run_inspection(Job& job) {
   const ToolOptions& tool = job.command_line.tool;
-  Inspection inspection;
-  try {
-    inspection = inspect(job.storage, tool.input, job.command_line.settings.data.text_form);
-  } catch (const Error& error) {
-    if (error.where().starts_with(tool.input)) throw;
-    throw error.at(tool.input);
-  }
   StandardOutput output;
-  output.write(as_bytes(tool.json ? printable_json(inspection.json) + "\n"
-                                  : printable_lines(inspection.text)));
+  const auto show = [&](const std::string& path) {
+    const Inspection inspection = look_into(job, path);
+    output.write(as_bytes(tool.json ? printable_json(inspection.json) + "\n"
+                                    : printable_lines(inspection.text)));
+  };
+  show(tool.input);
+  for (const std::string& path : tool.further_inputs) {
+    if (!tool.json) output.write(as_bytes("\n"));
+    show(path);
+  }
   output.close();
 }
 

@@ -26,6 +26,12 @@ std::string evaluation_text(const EvaluationReport& report) {
   return text;
 }
 
+// The epoch as a line that says what each number is, for logs without headings.
+std::string epoch_text(const EpochRow& row) {
+  return cat("Epoch ", row.epoch, "  ", row.update, "  ", row.time, "  ", row.rate, " ex/s  loss ",
+             number_text("%.4f", row.loss.value_or(0)));
+}
+
 // "32", or "at most 4096 tokens".
 std::string size_of_update(const JobReport& job) {
   return job.token_budget > 0 ? "at most " + counted(job.token_budget, "token")
@@ -133,8 +139,11 @@ void Progress::on_step(const StepReport& report) {
   const bool epoch_ends = std::abs(report.epoch - std::round(report.epoch)) < kTolerance;
   if (epoch_ends || report.step == report.total_steps) {
     const double now = clock_();
-    finished_epoch_ = cat(head, "  ", duration_text(now - epoch_began_s_), "  ", rate, "  loss ",
-                          number_text("%.4f", loss_sum_ / static_cast<double>(loss_count_)));
+    finished_epoch_ = EpochRow{.epoch = cat(at.epoch, "/", at.epochs),
+                               .update = cat(at.step, "/", at.steps),
+                               .time = duration_text(now - epoch_began_s_),
+                               .rate = number_text("%.0f", report.examples_per_second),
+                               .loss = loss_sum_ / static_cast<double>(loss_count_)};
     epoch_began_s_ = now;
     loss_sum_ = 0;
     loss_count_ = 0;
@@ -149,10 +158,20 @@ void Progress::on_evaluating(int64_t done, int64_t total) {
 }
 
 void Progress::on_evaluation(const EvaluationReport& report) {
-  const std::string what =
-      finished_epoch_.empty() ? cat("Update ", report.step) : std::exchange(finished_epoch_, "");
+  EpochRow row = std::exchange(finished_epoch_, std::nullopt).value_or(EpochRow{});
   line_.show("");
-  line_.print(what + "  " + evaluation_text(report));
+  if (!line_.redraws()) {
+    const std::string what = row.epoch.empty() ? cat("Update ", report.step) : epoch_text(row);
+    return line_.print(what + "  " + evaluation_text(report));
+  }
+  if (row.update.empty()) row.update = cat(report.step);
+  row.eval_loss = report.loss;
+  row.metrics = report.metrics;
+  print(row);
+}
+
+void Progress::print(const EpochRow& row) {
+  for (const std::string& line : table_.lines(row, columns_())) line_.print(line);
 }
 
 void Progress::on_probing(const std::string& name) {
@@ -183,9 +202,11 @@ void Progress::on_finish() {
 }
 
 void Progress::print_finished_epoch() {
-  if (finished_epoch_.empty()) return;
+  if (!finished_epoch_) return;
+  const EpochRow row = *std::exchange(finished_epoch_, std::nullopt);
   line_.show("");
-  line_.print(std::exchange(finished_epoch_, ""));
+  if (line_.redraws()) return print(row);
+  line_.print(epoch_text(row));
 }
 
 }  // namespace berth

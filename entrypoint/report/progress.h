@@ -1,8 +1,10 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
+#include "entrypoint/report/epoch_table.h"
 #include "entrypoint/report/terminal_line.h"
 #include "storage/base/clock.h"
 #include "trainer/loop/observer.h"
@@ -10,8 +12,8 @@
 namespace berth {
 
 // Progress for people. On a terminal it redraws one line, at most ten times a second, and prints a
-// line that stays for every epoch, evaluation and probe. Elsewhere it prints a line for each logged
-// step.
+// line of a table for every epoch and evaluation, and a line for every probe. Elsewhere it prints a
+// line for each logged step.
 class Progress final : public Observer {
  public:
   // `line` outlives this. `columns` is called for each drawing, because windows are resized.
@@ -35,6 +37,7 @@ class Progress final : public Observer {
 
   bool time_to_draw();
   void print_finished_epoch();
+  void print(const EpochRow& row);
 
   TerminalLine& line_;
   const std::function<int()> columns_;
@@ -43,8 +46,9 @@ class Progress final : public Observer {
   double last_drawn_s_ = -1;
   double epoch_began_s_ = 0, loss_sum_ = 0;
   int64_t loss_count_ = 0;
-  std::string device_memory_;   // as the last logged step told it
-  std::string finished_epoch_;  // the line of an epoch that waits for its evaluation
+  std::string device_memory_;               // as the last logged step told it
+  std::optional<EpochRow> finished_epoch_;  // an epoch that waits for its evaluation
+  EpochTable table_;
 };
 
 }  // namespace berth

@@ -12,7 +12,10 @@
 namespace berth {
 namespace {
 
-[[noreturn]] void fail() { throw file_error(errno, "write", "standard output"); }
+[[noreturn]] void fail() {
+  if (errno == EPIPE) throw OutputClosed();
+  throw file_error(errno, "write", "standard output");
+}
 
 }  // namespace
 

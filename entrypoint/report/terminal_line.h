@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <mutex>
 #include <string>
 
@@ -14,7 +15,8 @@ class TerminalLine {
  public:
   // `redraws`: `write` leads to a terminal that understands "\r" and "erase to the end of the
   // line".
-  TerminalLine(Write write, bool redraws);
+  // `columns`: the width at which lines that stay are wrapped, between words; empty: they are not.
+  TerminalLine(Write write, bool redraws, std::function<int()> columns = {});
   ~TerminalLine();
   TerminalLine(const TerminalLine&) = delete;
   TerminalLine& operator=(const TerminalLine&) = delete;
@@ -31,6 +33,7 @@ class TerminalLine {
  private:
   const Write write_;
   const bool redraws_;
+  const std::function<int()> columns_;
   std::mutex mutex_;
   std::string shown_;
 };

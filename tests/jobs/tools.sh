@@ -17,6 +17,15 @@ expect 3 'record at byte' --mode inspect cut.tfevents
 expect 4 'no such file' --mode inspect absent.csv
 expect 3 'berth cannot look into this kind of file' --mode inspect "$repository/README.md"
 expect 2 'the file to look into is missing' --mode inspect
+"$berth" --mode inspect --json rows.csv rows.csv >out.txt 2>err.txt || fail "inspect of two files: $(tail -n 1 err.txt)"
+[ "$(grep -c '^{"format":"csv","rows":3' out.txt)" = 2 ] || fail "inspect of two files says: $(cat out.txt)"
+expect 4 'absent.csv' --mode inspect rows.csv absent.csv
+# A reader that has seen enough is no failure.
+"$berth" --mode inspect "$testdata/tiny_model" 2>err.txt | head -n 1 >out.txt
+[ "${PIPESTATUS[0]}" = 0 ] || fail "inspect | head ends with ${PIPESTATUS[0]}"
+("$berth" --mode inspect "$testdata/tiny_model" 2>err.txt; echo $? >code.txt) | true
+[ "$(cat code.txt)" = 0 ] || fail "inspect into a closed pipe ends with $(cat code.txt)"
+! grep -q ERROR err.txt || fail "inspect into a closed pipe says: $(cat err.txt)"
 
 # A model that is converted to TensorFlow's format and back keeps every tensor.
 "$berth" --train-data-file "$sample" --max-steps 4 --batch-size 4 --job-dir job --export-format tensorflow 2>err.txt ||
@@ -25,6 +34,10 @@ crcs() { "$berth" --mode inspect --json "$1" 2>/dev/null | grep -o '"name":"[^"]
 crcs job/model >job.crcs
 [ "$(wc -l <job.crcs)" -gt 30 ] || fail "the model has too few tensors"
 "$berth" --mode inspect job | grep -q 'safetensors, .* tensors, .* parameters' || fail "inspect of a job directory"
+"$berth" --mode inspect job | head -n 10 >out.txt
+for line in 'architecture  bert' 'task          sequence_classification' 'labels        4: ' 'tokenizer     tokenizer.json, vocab.txt'; do
+  grep -qF "  $line" out.txt || fail "no '$line' in the first ten lines: $(cat out.txt)"
+done
 "$berth" --mode inspect job/model/bert_model.ckpt | grep -q 'bert/encoder/layer_0/attention/self/query/kernel' || fail "no TensorFlow names"
 "$berth" --mode convert --model job/model --export-dir tf --export-format tensorflow 2>err.txt || fail "to tensorflow: $(tail -n 1 err.txt)"
 "$berth" --mode convert --model tf --export-dir back --export-format safetensors 2>err.txt || fail "from tensorflow: $(tail -n 1 err.txt)"

@@ -108,8 +108,8 @@ TEST_F(ProgressTest, EpochEndsInALineWithItsEvaluation) {
   step(10);
   EXPECT_THAT(shown([&] { progress().on_evaluating(10, 100); }), testing::Not(HasSubstr("\n")));
   EXPECT_EQ(evaluation(10),
-            "\r\x1b[KEpoch 1/2  10/10  1:05  412 ex/s  loss 0.5000  eval loss 0.4100  accuracy "
-            "0.8530  (always the most frequent class: 0.2500)\n");
+            "\r\x1b[K  epoch      update    time   ex/s    loss  eval loss  accuracy\n"
+            "    1/2       10/10    1:05    412  0.5000     0.4100    0.8530\n");
   now_s_ = 66;
   EXPECT_THAT(step(11), HasSubstr("Epoch 2/2  1/10"));
 }
@@ -117,10 +117,10 @@ TEST_F(ProgressTest, EpochEndsInALineWithItsEvaluation) {
 TEST_F(ProgressTest, EpochWithoutEvaluationStillEndsInALine) {
   start(10, 2);
   step(10);
-  EXPECT_THAT(step(11), HasSubstr("Epoch 1/2  10/10  0:00  412 ex/s  loss 0.5000\n"));
+  EXPECT_THAT(step(11), HasSubstr("    1/2       10/10    0:00    412  0.5000          -\n"));
   now_s_ = 1;
   step(20);
-  EXPECT_THAT(shown([&] { progress().on_finish(); }), HasSubstr("Epoch 2/2  10/10"));
+  EXPECT_THAT(shown([&] { progress().on_finish(); }), HasSubstr("    2/2       10/10"));
 }
 
 TEST_F(ProgressTest, LastEpochMayBeAFraction) {
@@ -131,7 +131,33 @@ TEST_F(ProgressTest, LastEpochMayBeAFraction) {
 TEST_F(ProgressTest, EvaluationInsideAnEpochNamesItsUpdate) {
   start(10, 2);
   step(4);
-  EXPECT_THAT(evaluation(4), HasSubstr("Update 4  eval loss 0.4100"));
+  EXPECT_THAT(evaluation(4), HasSubstr("      -           4       -      -       -     0.4100"));
+}
+
+TEST_F(ProgressTest, WithoutATerminalEachEpochSaysWhatItsNumbersAre) {
+  is_terminal_ = false;
+  start(10, 2);
+  step(4);
+  EXPECT_THAT(evaluation(4), testing::StartsWith("Update 4  eval loss 0.4100  accuracy 0.8530"));
+  now_s_ = 65;
+  step(10);
+  EXPECT_EQ(evaluation(10),
+            "Epoch 1/2  10/10  1:05  412 ex/s  loss 0.5000  eval loss 0.4100  accuracy 0.8530  "
+            "(always the most frequent class: 0.2500)\n");
+}
+
+TEST(EpochTable, FitsTheWidthAndRepeatsNoHeadings) {
+  EpochTable table;
+  EpochRow row{.epoch = "1/3", .update = "113/113", .time = "1:05", .rate = "412"};
+  row.metrics = {{"accuracy", 0.5}, {"f1", 0.25}, {"matthews_correlation", 0.1}, {"precision", 1}};
+  for (const int columns : {60, 80, 200}) {
+    const std::vector<std::string> lines = table.lines(row, columns);
+    ASSERT_EQ(lines.size(), 2u) << columns;
+    EXPECT_EQ(lines[0].size(), lines[1].size());
+    EXPECT_LE(lines[0].size(), static_cast<size_t>(std::max(columns, 63))) << columns;
+  }
+  EXPECT_EQ(table.lines(row, 200).size(), 1u);
+  EXPECT_THAT(table.lines(row, 200)[0], testing::EndsWith("0.1000     1.0000"));
 }
 
 TEST_F(ProgressTest, EachProbeIsALine) {
@@ -152,6 +178,22 @@ TEST_F(ProgressTest, EachProbeIsALine) {
 TEST_F(ProgressTest, EvaluationUnderWayIsShown) {
   EXPECT_EQ(shown([&] { progress().on_evaluating(512, 3000); }),
             "\r\x1b[KEvaluating  512/3000 [====>.........................] 17%");
+}
+
+TEST(TerminalLine, LinesAreWrappedBetweenWords) {
+  std::string out;
+  int columns = 20;
+  TerminalLine line([&](std::string_view text) { out += text; }, /*redraws=*/true,
+                    [&] { return columns; });
+  line.print("twenty columns are .");
+  EXPECT_EQ(std::exchange(out, ""), "twenty columns are .\n");
+  line.print("one word more than fits into the line");
+  EXPECT_EQ(std::exchange(out, ""), "one word more than\n    fits into the\n    line\n");
+  line.print("see /a/path/that/is/longer/than/the/line for more");
+  EXPECT_EQ(std::exchange(out, ""),
+            "see\n    /a/path/that/is/longer/than/the/line\n    for more\n");
+  line.print("größer größer größer");
+  EXPECT_EQ(std::exchange(out, ""), "größer größer größer\n");
 }
 
 TEST_F(ProgressTest, LogLinesStandAboveTheBar) {
