@@ -95,6 +95,14 @@ Platform read_platform(const Environment& environment) {
                            .tpu_flags = text("LIBTPU_INIT_ARGS")};
   platform.emulator_host = text("STORAGE_EMULATOR_HOST");
   platform.hub = read_hub(text);
+  platform.mlflow = {.tracking_uri = text("MLFLOW_TRACKING_URI"),
+                     .token = text("MLFLOW_TRACKING_TOKEN"),
+                     .username = text("MLFLOW_TRACKING_USERNAME"),
+                     .password = text("MLFLOW_TRACKING_PASSWORD"),
+                     .experiment_name = text("MLFLOW_EXPERIMENT_NAME"),
+                     .experiment_id = text("MLFLOW_EXPERIMENT_ID"),
+                     .run_id = text("MLFLOW_RUN_ID"),
+                     .run_name = text("MLFLOW_RUN_NAME")};
   platform.credentials.application_credentials = text("GOOGLE_APPLICATION_CREDENTIALS");
   platform.credentials.gcloud_directory = text("CLOUDSDK_CONFIG");
   if (platform.credentials.gcloud_directory.empty() && !text("HOME").empty()) {

@@ -30,6 +30,14 @@ struct AcceleratorEnvironment {
   std::string tpu_flags{};  // LIBTPU_INIT_ARGS, for that of libtpu
 };
 
+// Where the metrics of a job go besides its directory, by the variables of the mlflow package.
+struct MlflowOptions {
+  std::string tracking_uri{};                      // MLFLOW_TRACKING_URI; empty: nowhere
+  std::string token{}, username{}, password{};     // MLFLOW_TRACKING_TOKEN, ..._USERNAME, ...
+  std::string experiment_name{}, experiment_id{};  // MLFLOW_EXPERIMENT_NAME, ..._ID
+  std::string run_id{}, run_name{};                // MLFLOW_RUN_ID, MLFLOW_RUN_NAME
+};
+
 // What the environment says. It is read once at start, and every flag outranks it.
 struct Platform {
   // The directories of Vertex AI, URIs that end in "/": AIP_MODEL_DIR, AIP_CHECKPOINT_DIR,
@@ -43,8 +51,9 @@ struct Platform {
   AcceleratorEnvironment accelerators;
   // GOOGLE_APPLICATION_CREDENTIALS, CLOUDSDK_CONFIG or HOME, GCE_METADATA_HOST, NO_GCE_CHECK.
   CredentialOptions credentials;
-  std::string emulator_host;   // STORAGE_EMULATOR_HOST
-  HubOptions hub;              // HF_ENDPOINT, HF_TOKEN, HF_HOME and others of huggingface_hub
+  std::string emulator_host;  // STORAGE_EMULATOR_HOST
+  HubOptions hub;             // HF_ENDPOINT, HF_TOKEN, HF_HOME and others of huggingface_hub
+  MlflowOptions mlflow;
   std::optional<int> columns;  // COLUMNS, where it is a positive number
 };
 

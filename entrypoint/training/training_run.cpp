@@ -10,6 +10,7 @@
 #include "entrypoint/platform/process_name.h"
 #include "entrypoint/report/event_files.h"
 #include "entrypoint/report/hypertune_file.h"
+#include "entrypoint/report/mlflow/mlflow_run.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -125,10 +126,15 @@ void TrainingRun::settle_record() {
   const std::optional<std::string> existing = read_text(job_.storage, directory_.record());
   const std::string identity = job_identity(record_);
   const auto was_written_by = [this](const JobRecord& record) {
-    return state_.job == job_identity(record, IdentityOf::kOneLength);
+    return state_.job == job_identity(record) ||
+           state_.job == job_identity(record, IdentityOf::kOneLength);
   };
-  const bool is_ours = state_.job.empty() || state_.job == identity || was_written_by(record_) ||
-                       (existing && was_written_by(with_length_of(*existing, record_)));
+  bool is_ours = state_.job.empty() || was_written_by(record_);
+  if (existing && !is_ours) {  // an earlier version of this program may have left it
+    const JobRecord known = as_known_to(*existing, record_, settings_table(Settings()));
+    is_ours = was_written_by(known) || was_written_by(with_length_of(*existing, record_)) ||
+              was_written_by(with_length_of(*existing, known));
+  }
   if (!is_ours) {
     throw Error(Code::kIncompatible, "the checkpoints belong to another job",
                 directory_.checkpoints().to_string(),
@@ -166,9 +172,26 @@ void TrainingRun::add_observers() {
       EventFileOptions{.writer = process_name(), .settings = settings_markdown(record_)});
   events->restore(state_.probes);
   job_.output.add(std::move(events));
+  add_mlflow();
   if (plan_.hypertune_metric.empty()) return;
   job_.output.add(
       std::make_unique<HypertuneFile>(job_.command_line.tuning, plan_.hypertune_metric));
+}
+
+// A run inside a job, such as a probe's, is no run of its own there.
+void TrainingRun::add_mlflow() {
+  const MlflowOptions& server = job_.command_line.mlflow;
+  if (server.tracking_uri.empty() || job_.command_line.parent_process > 0) return;
+  if (!is_tracking_server(server.tracking_uri)) {
+    log_warning(cat("MLFLOW_TRACKING_URI is ", quoted(server.tracking_uri),
+                    ", and berth reaches http:// and https:// only: no metrics are sent"));
+    return;
+  }
+  job_.output.add(std::make_unique<MlflowRun>(
+      job_.storage, MlflowRunOptions{.server = server,
+                                     .name = directory_.root().file_name(),
+                                     .file = directory_.root() / "mlflow.json",
+                                     .parameters = record_.settings}));
 }
 
 // Probes may use what the training leaves of the host's memory.

@@ -42,6 +42,7 @@ class TrainingRun {
   void change_length();
   void keep_record();
   void add_observers();
+  void add_mlflow();
   void begin_probes();
 
   Job& job_;
