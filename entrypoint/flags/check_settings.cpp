@@ -46,10 +46,13 @@ void need_data_dir(const DataOptions& data) {
 
 void check_files(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
-  const bool predicts = settings.mode == Mode::kPredict || settings.mode == Mode::kEmbed;
-  if (!command_line.tool.predictions_file.empty() && !predicts) {
-    throw Error(Code::kUsage, "the flag is only for --mode predict and embed",
-                "--predictions-file");
+  const bool predicts = settings.mode == Mode::kPredict;
+  for (const char* flag : {"predictions-file", "id-column"}) {
+    if (predicts || settings.mode == Mode::kEmbed || !command_line.gives(flag)) continue;
+    throw Error(Code::kUsage, "the flag is only for --mode predict and embed", cat("--", flag));
+  }
+  if (command_line.gives("predictions-with-text") && !predicts) {
+    throw Error(Code::kUsage, "the flag is only for --mode predict", "--predictions-with-text");
   }
   if (prepares_corpus(settings.data, settings.mode)) return check_corpus(settings);
   DataOptions data = settings.data;

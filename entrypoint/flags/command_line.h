@@ -28,12 +28,15 @@ struct PreparedFileOptions {
 
 // The flags of the modes that compute nothing, and where predictions go.
 struct ToolOptions {
-  std::string predictions_file{};     // --mode predict; "-": standard output; empty: by --job-dir
-  std::string input{};                // inspect, tokenize: a file. tokenize: "-" is standard input.
-  std::optional<std::string> text{};  // tokenize: the text, instead of a file
-  bool add_special_tokens = true;     // tokenize
-  bool json = false;                  // inspect
-  PreparedFileOptions prepared{};     // prepare
+  std::string predictions_file{};      // --mode predict; "-": standard output; empty: by --job-dir
+  bool predictions_with_text = false;  // --mode predict: each line has its text, too
+  std::string id_column{};             // --mode predict; empty: found by its name
+  std::string input{};  // inspect, tokenize: a file. tokenize: "-" is standard input.
+  std::vector<std::string> further_inputs{};  // inspect: what follows `input`
+  std::optional<std::string> text{};          // tokenize: the text, instead of a file
+  bool add_special_tokens = true;             // tokenize
+  bool json = false;                          // inspect
+  PreparedFileOptions prepared{};             // prepare
   TokenizerTrainingOptions tokenizer{};  // train_tokenizer; lower case is set by --do-lower-case
   CleaningOptions cleaning{};            // prepare, of a corpus
 };
@@ -66,6 +69,7 @@ struct CommandLine {
   std::vector<std::string> given{};    // the canonical names of the flags that were given
   std::vector<std::string> notes{};    // about flags that have no effect; the log says them once
   StorageOptions storage{};            // how to reach remote objects; it does not change results
+  MlflowOptions mlflow{};              // where the platform wants the metrics, too
   Tuning tuning{};                     // what the platform says of hyperparameter tuning
   std::string forced_instruction_set;  // for tests; empty: the best that this CPU has
   int64_t memory_limit = 0;            // in bytes; 0: what the machine and the container say

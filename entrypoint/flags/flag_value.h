@@ -127,9 +127,13 @@ template <typename Value, typename Place>
 FlagValue choice_value(Place at, std::vector<std::pair<const char*, Value>> choices) {
   std::vector<std::string> names;
   std::string hint;
-  for (const auto& [name, value] : choices) {
-    names.emplace_back(name);
-    hint += (hint.empty() ? "" : "|") + names.back();
+  for (size_t i = 0; i < choices.size(); ++i) {
+    names.emplace_back(choices[i].first);
+    bool is_first = true;
+    for (size_t before = 0; before < i; ++before) {
+      is_first &= choices[before].second != choices[i].second;
+    }
+    if (is_first) hint += (hint.empty() ? "" : "|") + names.back();
   }
   return {hint, false,
           [=](CommandLine& line, std::string_view given) {

@@ -77,8 +77,10 @@ void require_values(const std::vector<std::string>& canonical, const Typed& spel
 }
 
 // Maps the canonical name of each flag to the last value given. cxxopts pairs names with values and
-// finds arguments that are neither.
-Typed last_values(const std::vector<std::string>& canonical, const Typed& spellings) {
+// finds arguments that are neither. `further` receives what --mode inspect is to look into besides
+// the value of --input.
+Typed last_values(const std::vector<std::string>& canonical, const Typed& spellings,
+                  std::vector<std::string>& further) {
   require_values(canonical, spellings);
   cxxopts::Options options("berth");
   for (const Flag& flag : flag_table()) {
@@ -95,8 +97,12 @@ Typed last_values(const std::vector<std::string>& canonical, const Typed& spelli
     for (const auto& argument : parsed.arguments()) values[argument.key()] = argument.value();
     const auto mode = values.find("mode");
     const bool inspects = mode != values.end() && mode->second == "inspect";
-    if (inspects && parsed.unmatched().size() == 1 && !values.contains("input")) {
-      values["input"] = parsed.unmatched()[0];
+    if (inspects) {
+      further = parsed.unmatched();
+      if (!further.empty() && !values.contains("input")) {
+        values["input"] = further.front();
+        further.erase(further.begin());
+      }
     } else if (!parsed.unmatched().empty()) {
       throw Error(Code::kUsage, cat("unexpected argument ", quoted(parsed.unmatched()[0])), "",
                   "name every input with a flag, such as --train-data-file");
@@ -171,7 +177,7 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
   Typed spellings;
   const std::vector<std::string> canonical =
       canonical_arguments(own_arguments(arguments, command_line.notes), spellings);
-  const Typed values = last_values(canonical, spellings);
+  const Typed values = last_values(canonical, spellings, command_line.tool.further_inputs);
   for (const Flag& flag : flag_table()) {
     const auto given = values.find(flag.name);
     if (given == values.end()) continue;
@@ -193,6 +199,7 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
   }
   complete_from(platform, command_line.settings.output);
   command_line.tuning = platform.tuning;
+  command_line.mlflow = platform.mlflow;
   complete_from(platform, command_line.settings.data);
   command_line.device.environment = platform.accelerators;
   command_line.storage.credentials = platform.credentials;

@@ -31,6 +31,12 @@ std::vector<Flag> output_flags() {
        .default_text = "JOB_DIR/predictions.tsv or JOB_DIR/embeddings.npy; without --job-dir, "
                        "standard output",
        .in_settings = false},
+      {.name = "predictions-with-text",
+       .aliases = {},
+       .group = kOutput,
+       .help = "For --mode predict: add the texts of the row, or the word, to each line.",
+       .value = switch_value(place(&CommandLine::tool, &ToolOptions::predictions_with_text)),
+       .in_settings = false},
       {"checkpoint-dir",
        {},
        kOutput,

@@ -41,8 +41,9 @@ std::vector<Flag> tool_flags() {
       {.name = "input",
        .aliases = {},
        .group = kTools,
-       .help = "For --mode inspect: the model, checkpoint, data or event file to look into; it may "
-               "also stand alone as the last argument. For --mode tokenize: a file with one text a "
+       .help = "For --mode inspect: the model, checkpoint, data or event file to look into; "
+               "several may also stand at the end of the command. For --mode tokenize: a file with "
+               "one text a "
                "line, or a .jsonl file with the keys text and text_pair; - is standard input.",
        .value = text_value("FILE", tool(&ToolOptions::input)),
        .in_settings = false},
@@ -61,7 +62,8 @@ std::vector<Flag> tool_flags() {
       {.name = "json",
        .aliases = {},
        .group = kTools,
-       .help = "For --mode inspect: print one JSON object instead of lines for people.",
+       .help =
+           "For --mode inspect: print one JSON object for each file instead of lines for people.",
        .value = switch_value(tool(&ToolOptions::json)),
        .in_settings = false},
       {.name = "record-format",

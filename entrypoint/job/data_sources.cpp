@@ -111,6 +111,24 @@ std::vector<std::string> apply(const MetaData& meta, const CommandLine& command_
   return {};
 }
 
+std::vector<std::string> parse_label_names(const std::string& text) {
+  std::vector<std::string> names;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    names.emplace_back(trimmed(std::string_view(text).substr(begin, end - begin)));
+    if (names.back().empty()) {
+      throw Error(Code::kUsage, quoted(text) + " holds an empty name", "--label-names",
+                  "write the names of all classes with a comma between them");
+    }
+    if (std::ranges::count(names, names.back()) > 1) {
+      throw Error(Code::kUsage, quoted(names.back()) + " stands twice", "--label-names",
+                  "give each class a name of its own");
+    }
+    begin = end + 1;
+  }
+  return names;
+}
+
 // With a token budget and no --eval-batch-size, an evaluation's batch may have as many tokens as a
 // micro-batch.
 void complete_evaluation(const DataOptions& data, TrainingOptions& training) {
@@ -167,6 +185,13 @@ DataSources resolve_data(Storage& storage, const CommandLine& command_line, Sett
     const MetaData meta = read_meta_data(storage, data.input_meta_data_path);
     record_labels = apply(meta, command_line, data, sources);
   }
+  if (!data.label_names.empty()) {
+    sources.labels = parse_label_names(data.label_names);
+    sources.labels_are_given = true;
+    if (!record_labels.empty() || !data.input_meta_data_path.empty()) {
+      record_labels = sources.labels;
+    }
+  }
   complete_evaluation(data, settings.training);
   const auto request = [&](const char* role, const std::string& path, LabelNeed need) {
     DataRequest made{.role = role,
@@ -175,10 +200,12 @@ DataSources resolve_data(Storage& storage, const CommandLine& command_line, Sett
                                .columns = {.text = data.text_column,
                                            .text_pair = data.text_pair_column,
                                            .label = data.label_column,
-                                           .weight = data.weight_column},
+                                           .weight = data.weight_column,
+                                           .id = command_line.tool.id_column},
                                .need = need,
                                .may_lack_labels = !loss,
                                .skip_bad_rows = data.skip_bad_rows,
+                               .labels_by_number = sources.labels_are_given,
                                .record_labels = record_labels},
                      .form = data.text_form};
     // The file is a table in GLUE's own layout, unless a flag names another column of texts.
@@ -192,6 +219,7 @@ DataSources resolve_data(Storage& storage, const CommandLine& command_line, Sett
     if (!given.text_pair.empty()) columns.text_pair = given.text_pair;
     if (!given.label.empty()) columns.label = given.label;
     columns.weight = given.weight;
+    columns.id = given.id;
     if (glue->headless && !is_test) made.layout = RowLayout::kHeadlessTsv;
     return made;
   };
@@ -211,6 +239,12 @@ DataSources resolve_data(Storage& storage, const CommandLine& command_line, Sett
     sources.mismatched = request("eval_mm", path, LabelNeed::kRequired);
   }
   return sources;
+}
+
+void require_use_of_names(const DataSources& sources, Task task) {
+  if (!sources.labels_are_given || traits(task).has_classes) return;
+  throw Error(Code::kUsage, "the flag is only for tasks with classes", "--label-names",
+              "leave it out, or name such a task with --task");
 }
 
 void expect_tokenizer(const Tokenizer& tokenizer, DataSources& sources) {

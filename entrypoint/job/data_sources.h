@@ -16,8 +16,10 @@ namespace berth {
 // The tables that the data flags of a job name, and how to read them. A GLUE task supplies files
 // and columns, a meta data file supplies labels and the task.
 struct DataSources {
-  std::optional<Task> task{};              // nullopt: it is inferred from the data
-  std::vector<std::string> labels{};       // those of the benchmark; empty: those of the data
+  std::optional<Task> task{};  // nullopt: it is inferred from the data
+  // Those of --label-names or of the benchmark; empty: those of the data.
+  std::vector<std::string> labels{};
+  bool labels_are_given = false;           // by --label-names
   std::string metric{};                    // that of the benchmark; empty: that of the task
   DataRequest train{}, eval{}, predict{};  // the path is empty where no file was given
   DataRequest mismatched{};                // MNLI's second evaluation set
@@ -25,10 +27,14 @@ struct DataSources {
 
 // Completes `settings` with what its data flags imply, as part of resolve_settings(): the files of
 // --data-dir, the sequence length of --input-meta-data-path unless `command_line` gives one, and
-// the size of evaluation batches where there is a token budget. Throws kUsage on an unknown task,
+// the size of evaluation batches where there is a token budget. Throws kUsage on an unknown task
+// and on --label-names that are empty or equal,
 // kNotFound if the meta data file does not exist, and kBadData if it does not hold what
 // run_classifier.py's does.
 DataSources resolve_data(Storage& storage, const CommandLine& command_line, Settings& settings);
+
+// Throws kUsage where --label-names were given and the task has no classes.
+void require_use_of_names(const DataSources& sources, Task task);
 
 // Makes the loading of shards of tokens throw kBadData where another tokenizer made them. The
 // tokenizer is borrowed while the sources are loaded.

@@ -8,6 +8,7 @@
 #include "entrypoint/job/settle_embedding.h"
 #include "entrypoint/job/training_memory.h"
 #include "entrypoint/memory/engine_options.h"
+#include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "trainer/loop/sentence_files.h"
 #include "trainer/text/tokenizer_checksum.h"
@@ -21,11 +22,19 @@ void complete_task(const DataSources& sources, const std::string& model, ModelCo
   config.task = sources.task.value_or(config.saved_task.value_or(kDefaultTask));
   const bool has_classes = traits(config.task).has_classes;
   if (!has_classes) config.labels = output_labels(config.task);
-  if (config.labels.empty())
-    config.labels = sources.labels;  // TensorFlow's configuration has no label names
+  require_use_of_names(sources, config.task);
+  const size_t known = config.labels.size();
+  if (sources.labels_are_given && known > 0 && sources.labels.size() != known) {
+    throw Error(
+        Code::kUsage,
+        cat(counted(sources.labels.size(), "name"), " for a model of ", counted(known, "output")),
+        "--label-names", "give one for each, in their order");
+  }
+  // TensorFlow's configuration has no label names.
+  if (config.labels.empty() || sources.labels_are_given) config.labels = sources.labels;
   if (config.labels.empty() && has_classes) {
     throw Error(Code::kUsage, "the model's configuration names no labels (id2label)", model,
-                "give a model that was fine-tuned");
+                "name the classes with --label-names, or give a model that was fine-tuned");
   }
 }
 

@@ -165,6 +165,7 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
   train.rules.token_limits = token_limits(config);
   TrainingRows rows{.task = {}, .labels = {}, .train = load_table(storage, train)};
   rows.task = rows.train.task;
+  require_use_of_names(sources, rows.task);
   warn_of_unanswerable(rows.train, data);
   rows.labels = classes_of(rows.train, rows.task, sources.labels, config);
   const bool evaluates = settings.mode == Mode::kTrainAndEval || settings.mode == Mode::kPrepare;

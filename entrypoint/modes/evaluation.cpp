@@ -44,7 +44,10 @@ EvaluationResult evaluate_rows(Job& job, FinishedModel& finished, const DataRequ
   const Settings& settings = finished.settings();
   const std::vector<std::string> labels = label_names(finished);
   DataRequest known = request;
-  if (traits(finished.config().task).has_classes) known.rules.known_labels = labels;
+  if (traits(finished.config().task).has_classes) {
+    known.rules.known_labels = labels;
+    known.rules.labels_by_number = true;
+  }
   const LoadedTable loaded = finished.load(known);
   warn_of_unanswerable(loaded, settings.data);
   const LabelledData rows(loaded, loaded.task, labels, /*wants_labels=*/true, settings,

@@ -19,6 +19,7 @@
 #include "trainer/loop/job_directory.h"
 #include "trainer/loop/predict.h"
 #include "trainer/tasks/task_results.h"
+#include "trainer/tasks/text_columns.h"
 
 namespace berth {
 namespace {
@@ -60,8 +61,10 @@ class Predictions {
   }
 
   std::unique_ptr<PredictionLines> lines() const {
-    return make_prediction_lines(data_, finished_.config().labels,
-                                 answer_options(finished_.settings().data));
+    auto lines = make_prediction_lines(data_, finished_.config().labels,
+                                       answer_options(finished_.settings().data));
+    const bool with_text = job_.command_line.tool.predictions_with_text;
+    return with_text ? with_text_columns(std::move(lines), data_) : std::move(lines);
   }
   // The same in the format of run_classifier.py.
   std::unique_ptr<PredictionLines> test_results() const {

@@ -5,6 +5,7 @@
 #include "entrypoint/report/json_lines.h"
 #include "entrypoint/report/progress.h"
 #include "entrypoint/report/standard_error.h"
+#include "entrypoint/report/verdict.h"
 
 namespace berth {
 namespace {
@@ -16,20 +17,30 @@ LogSink make_sink(const CommandLine& command_line, TerminalLine& line) {
   return json_log_sink(command_line.log_level, write_standard_error, wall_clock_s);
 }
 
+// The width of the terminal that shows the log.
+std::function<int()> columns_of(const Platform& platform) {
+  const int fallback = platform.columns.value_or(80);
+  return [fallback] { return terminal_columns(STDERR_FILENO).value_or(fallback); };
+}
+
+bool redraws(const Platform& platform) {
+  return standard_error_is_terminal() && platform.term != "dumb";
+}
+
 }  // namespace
 
 JobOutput::JobOutput(const CommandLine& command_line, const Platform& platform,
                      JobProgress& progress)
     : progress_(progress),
-      line_(write_standard_error, standard_error_is_terminal() && platform.term != "dumb"),
+      line_(write_standard_error, redraws(platform),
+            standard_error_is_terminal() ? columns_of(platform) : std::function<int()>()),
       sink_(make_sink(command_line, line_)) {
   if (wants_text(command_line.log_format, standard_error_is_terminal())) {
-    const int fallback = platform.columns.value_or(80);
-    add(std::make_unique<Progress>(
-        line_, [fallback] { return terminal_columns(STDERR_FILENO).value_or(fallback); }));
+    add(std::make_unique<Progress>(line_, columns_of(platform)));
   } else {
     add(std::make_unique<JsonLines>());
   }
+  add(std::make_unique<Verdict>());
 }
 
 void JobOutput::on_start(const JobReport& report) {

@@ -35,6 +35,34 @@ cmp -s predictions-rows.csv.txt elsewhere/mine.tsv || fail "--predictions-file d
 expect 0 'finished' --mode predict --predict-data-file rows.csv --job-dir job --predictions-file -
 cmp -s predictions-rows.csv.txt out.txt || fail "--predictions-file - is not standard output"
 expect 2 'only for --mode predict and embed' "${train[@]}" --predictions-file mine.tsv
+expect 2 'only for --mode predict' "${train[@]}" --id-column id
+
+# Rows keep their own ids, and each line may have its texts.
+printf 'key,text,id\nx1,A ball was kicked,b\nx2,"Bread, with ""butter""",a\nx3,The train left,c\n' >named.csv
+expect 0 'finished' --mode predict --predict-data-file named.csv --job-dir job --predictions-file - --predictions-with-text
+[ "$(cut -f 1 out.txt | tr '\n' ' ')" = 'id b a c ' ] || fail "ids: $(cat out.txt)"
+cut -f 2- out.txt | rev | cut -f 2- | rev >bare.txt
+cut -f 2- predictions-rows.csv.txt | cmp -s - bare.txt || fail "--predictions-with-text changes predictions"
+[ "$(awk -F '\t' '{print $NF}' out.txt | sed -n 1p)" = text ] || fail "no column text"
+awk -F '\t' '{print $NF}' out.txt | grep -qxF '"Bread, with ""butter"""' || fail "text: $(cat out.txt)"
+expect 0 'finished' --mode predict --predict-data-file named.csv --job-dir job --predictions-file - --id-column key
+[ "$(cut -f 1 out.txt | tr '\n' ' ')" = 'id x1 x2 x3 ' ] || fail "--id-column: $(cat out.txt)"
+expect 3 'there is no column "kei" (--id-column)' --mode predict --predict-data-file named.csv --job-dir job --id-column kei
+
+# Labels by number have the names that --label-names gives, and a finished model takes both.
+printf 'text,label\nA ball was kicked,0\nBread with butter,1\nThe train left,2\n' >numbers.csv
+expect 0 'finished' --train-data-file numbers.csv --eval-data-file numbers.csv --job-dir by_name --max-steps 2 \
+  --label-names 'sport, food,travel'
+grep -q '"2": "travel"' by_name/model/config.json || fail "labels: $(cat by_name/model/config.json)"
+expect 0 'finished' --mode eval --eval-data-file numbers.csv --job-dir by_name
+expect 0 'finished' --mode eval --eval-data-file rows.csv --job-dir by_name
+expect 0 'finished' --mode predict --predict-data-file numbers.csv --model by_name/model --label-names a,b,c
+head -n 1 out.txt | grep -q $'^id\tprediction\ta\tb\tc$' || fail "--label-names of a finished model: $(cat out.txt)"
+expect 2 '2 names for a model of 3 outputs' --mode predict --predict-data-file numbers.csv --model by_name/model --label-names a,b
+expect 5 '--label-names was "" and is now "a,b"' "${train[@]}" --label-names a,b
+expect 2 'stands twice' --train-data-file numbers.csv --max-steps 1 --job-dir no --label-names a,a
+expect 2 'only for tasks with classes' --train-data-file numbers.csv --task regression --max-steps 1 --job-dir no --label-names a,b
+expect 3 'label "2" is not one of "a", "b"' --train-data-file numbers.csv --max-steps 1 --job-dir no --label-names a,b
 
 expect 0 'finished' --mode eval --eval-data-file rows.jsonl --job-dir job
 grep -q '"accuracy"' out.txt || fail "eval prints no accuracy"

@@ -48,6 +48,8 @@ class Dataset {
   // That row's number in the source, which counts rows that were left out.
   uint64_t source_row(int64_t index) const { return table_.source_row(row(index)); }
   Example example(int64_t index) const { return table_.read(row(index)); }
+  // What that row is known by; empty: its number.
+  std::string id(int64_t index) const { return table_.has_ids ? example(index).id : ""; }
 
   // The number of tokens of the features at `index`. Makes the features unless tokens were counted,
   // as those of windows are when this is made.

@@ -10,6 +10,7 @@
 namespace berth {
 
 void ExampleTable::append(const Example& example) {
+  has_ids |= !example.id.empty();
   if (rows_ == kMostRows) throw Error(Code::kBadData, cat("has more than ", kMostRows, " rows"));
   const uint64_t in_file = file_ ? file_->size() : 0;
   if (rows_ % kRowsPerOffset == 0) {

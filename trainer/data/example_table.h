@@ -62,6 +62,7 @@ class ExampleTable {
   std::string name;  // for errors
   LabelDictionary labels;
   bool labelled = false;    // rows have labels, numbers or answers
+  bool has_ids = false;     // some rows have ids of their own
   size_t unanswerable = 0;  // labelled questions that have no answer
 
  private:

@@ -157,6 +157,15 @@ std::optional<size_t> find_negative(std::span<const Column> columns, Task task) 
   return learns_from_it ? find_any(columns, kNegativeNames) : std::nullopt;
 }
 
+std::optional<size_t> find_id(std::span<const Column> columns, const ColumnChoice& choice,
+                              const FoundColumns& found, LabelNeed need) {
+  if (!choice.id.empty() && need == LabelNeed::kIgnored) {
+    return find_named(columns, choice.id, "--id-column");
+  }
+  const auto id = choice.id.empty() ? find_any(columns, kIdNames) : find(columns, choice.id);
+  return id == found.text || id == found.text_pair ? std::nullopt : id;
+}
+
 void refuse_twice(std::span<const Column> columns, const FoundColumns& found) {
   std::vector<size_t> used = found.labels;
   used.push_back(found.text);
@@ -180,9 +189,8 @@ FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& c
                          found.labels.empty() ? std::nullopt : std::optional(found.labels[0]));
   found.text_pair = find_pair(columns, choice, task, found.text);
   found.negative = find_negative(columns, task);
-  const InputKind inputs = traits(task).inputs;
-  if (inputs == InputKind::kQuestion || inputs == InputKind::kText) {
-    found.id = find_any(columns, kIdNames);
+  if (need == LabelNeed::kIgnored || traits(task).inputs == InputKind::kQuestion) {
+    found.id = find_id(columns, choice, found, need);
   }
   if (!choice.weight.empty()) {
     found.weight = need == LabelNeed::kRequired

@@ -18,6 +18,8 @@ struct ColumnChoice {
   std::string negative{};  // a group's third text; no flag names it
   std::string label{};   // sets of classes: may name several, with commas, each a column of 0 and 1
   std::string weight{};  // empty: all rows have the same weight
+  // What rows to predict, and questions, are known by; empty: found by its name, if there is one.
+  std::string id{};
 };
 
 // Whether rows must have labels. Labels that are ignored are not read, whatever the cells hold: the

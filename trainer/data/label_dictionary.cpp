@@ -71,16 +71,23 @@ std::string LabelDictionary::known_name(std::string_view label) const {
   };
   if (known_.empty() || is_known(label)) return std::string(label);
   const std::optional<std::string> whole = whole_number(label);
-  if (!whole || !is_known(*whole)) refuse(label, known_);
-  return *whole;
+  if (whole && is_known(*whole)) return *whole;
+  const std::optional<int64_t> number = whole && by_number_ ? as_integer(*whole) : std::nullopt;
+  if (!number || *number < 0 || *number >= static_cast<int64_t>(known_.size())) {
+    refuse(label, known_);
+  }
+  return known_[static_cast<size_t>(*number)];
 }
 
 void LabelDictionary::locate(const std::string& position) {
   positions_.resize(entries_.size(), position);
 }
 
-void LabelDictionary::restrict_to(const std::vector<std::string>& known) {
+void LabelDictionary::restrict_to(const std::vector<std::string>& known, bool by_number) {
   for (const std::string& label : known) known_.emplace_back(trimmed(label));
+  by_number_ = by_number && std::ranges::none_of(known_, [](const std::string& name) {
+                 return whole_number(name).has_value();
+               });
 }
 
 void LabelDictionary::add_categories(const std::vector<std::string>& categories) {

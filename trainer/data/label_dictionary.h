@@ -19,8 +19,9 @@ class LabelDictionary {
   // Remembers, for messages, that the entries added since the last call were met at `position`.
   void locate(const std::string& position);
   // Accepts only these labels from now on. A whole number may be written otherwise ("1.0" for "1").
-  // An empty list accepts all.
-  void restrict_to(const std::vector<std::string>& known);
+  // An empty list accepts all. With `by_number`, a whole number that is not among them stands for
+  // the label at that place, counted from 0, unless one of them is a number itself.
+  void restrict_to(const std::vector<std::string>& known, bool by_number = false);
   // The categories of a categorical column, whose order names() keeps.
   void add_categories(const std::vector<std::string>& categories);
 
@@ -53,6 +54,7 @@ class LabelDictionary {
   std::unordered_map<std::string, int32_t> index_;
   std::vector<std::string> categories_;
   std::vector<std::string> known_;  // empty: all labels are accepted
+  bool by_number_ = false;
 };
 
 }  // namespace berth

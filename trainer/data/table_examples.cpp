@@ -90,6 +90,7 @@ class TableExamples final : public ExampleReader {
   }
 
   void read_texts(Example& example) const {
+    if (columns_.id) example.id = plain_text(cells_[*columns_.id]).value_or("");
     if (traits(task_).inputs == InputKind::kWords) {
       example.texts = text_list(columns_.text, " \t");
       if (example.texts.empty()) throw Error(Code::kBadData, "the sentence has no words");
@@ -99,7 +100,6 @@ class TableExamples final : public ExampleReader {
     for (const auto& column : {columns_.text_pair, columns_.negative}) {
       if (column) example.texts.push_back(text(*column));
     }
-    if (columns_.id) example.id = plain_text(cells_[*columns_.id]).value_or("");
   }
 
   void read_label(Example& example, LabelDictionary& labels) const {

@@ -26,6 +26,7 @@ struct LoadRules {
   int64_t skip_bad_rows = 0;                // the most malformed rows that are left out
   bool keeps_keys = false;                  // keep the keys of rows, by which the table is split
   std::vector<std::string> known_labels{};  // a row with another is malformed; empty: accept all
+  bool labels_by_number = false;            // a row may have the number of a known label instead
   // For TFRecords: the names of their integers (empty: their digits), and the ids they may hold.
   std::vector<std::string> record_labels{};
   TokenLimits token_limits{};
@@ -39,7 +40,7 @@ class TableLoader {
  public:
   explicit TableLoader(const LoadRules& rules, size_t memory_bytes = ExampleTable::kMemoryBytes)
       : rules_(rules), table_(std::make_unique<ExampleTable>(memory_bytes)) {
-    table_->labels.restrict_to(rules.known_labels);
+    table_->labels.restrict_to(rules.known_labels, rules.labels_by_number);
   }
 
   // Each reads all rows of a file. Throws kBadData

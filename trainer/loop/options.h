@@ -46,6 +46,7 @@ struct DataOptions {
   std::string text_column{}, text_pair_column{}, label_column{};  // empty: found by their names
   std::string weight_column{};
   double max_similarity = 1;      // the label of texts that mean the same, for Task::kSimilarity
+  std::string label_names{};      // joined by commas; empty: those of the data or the model
   TextForm text_form{};           // of files of text
   double validation_split = 0.1;  // fraction of the training rows, without an evaluation file
   double data_fraction = 1.0;     // fraction of the training rows that is used

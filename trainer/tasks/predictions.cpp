@@ -4,18 +4,17 @@
 #include "trainer/metrics/classification.h"
 #include "trainer/metrics/multi_label.h"
 #include "trainer/tasks/answer_picker.h"
+#include "trainer/tasks/line_fields.h"
 #include "trainer/tasks/result_kinds.h"
 #include "trainer/tasks/task_results.h"
 
 namespace berth {
 namespace {
 
-// The text as a field of a tab-separated line, in which tabs and line ends become blanks.
-std::string one_field(std::string text) {
-  for (char& c : text) {
-    if (c == '\t' || c == '\n' || c == '\r') c = ' ';
-  }
-  return text;
+// What the row of the features at `index` is known by.
+std::string id_of(const Dataset& data, int64_t index) {
+  const std::string id = data.id(index);
+  return id.empty() ? std::to_string(data.source_row(index)) : one_field(id);
 }
 
 std::string digits(double value) {
@@ -38,7 +37,7 @@ class ClassLines final : public PredictionLines {
 
   std::string add(int64_t index, std::span<const float> logits) override {
     const auto best = static_cast<size_t>(argmax(logits));
-    std::string line = std::to_string(data_.source_row(index)) + "\t" + one_field(labels_[best]);
+    std::string line = id_of(data_, index) + "\t" + one_field(labels_[best]);
     for (const double probability : softmax(logits)) line += "\t" + digits(probability);
     return line + "\n";
   }
@@ -61,7 +60,7 @@ class SetLines final : public PredictionLines {
       if (probability > 0.5) set.append(set.empty() ? "" : "|").append(one_field(labels_[label]));
       probabilities += "\t" + digits(probability);
     }
-    return std::to_string(data_.source_row(index)) + "\t" + set + probabilities + "\n";
+    return id_of(data_, index) + "\t" + set + probabilities + "\n";
   }
 
  private:
@@ -75,7 +74,7 @@ class NumberLines final : public PredictionLines {
 
   std::string header() const override { return "id\tscore\n"; }
   std::string add(int64_t index, std::span<const float> logits) override {
-    return std::to_string(data_.source_row(index)) + "\t" + digits(logits[0]) + "\n";
+    return id_of(data_, index) + "\t" + digits(logits[0]) + "\n";
   }
 
  private:
@@ -94,7 +93,7 @@ class WordLines final : public PredictionLines {
 
   std::string add(int64_t index, std::span<const float> logits) override {
     const Features& features = data_.features(index);
-    const std::string sentence = std::to_string(data_.source_row(index)) + "\t";
+    const std::string sentence = id_of(data_, index) + "\t";
     const size_t classes = labels_.size();
     std::string lines;
     int32_t next = 0;  // the next word to write
@@ -134,10 +133,9 @@ class AnswerLines final : public PredictionLines {
     if (next < data_.size() && data_.row_index(next) == data_.row_index(index)) return "";
     const Example example = data_.example(index);
     const PickedAnswer answer = picker_.pick(example.texts.at(1));
-    const std::string id =
-        example.id.empty() ? std::to_string(data_.source_row(index)) : example.id;
-    return one_field(id) + "\t" + one_field(answer.text) + "\t" + std::to_string(answer.begin) +
-           "\t" + std::to_string(answer.end) + "\t" + digits(answer.probability) + "\n";
+    return id_of(data_, index) + "\t" + one_field(answer.text) + "\t" +
+           std::to_string(answer.begin) + "\t" + std::to_string(answer.end) + "\t" +
+           digits(answer.probability) + "\n";
   }
 
  private:

@@ -43,6 +43,11 @@ bool is_warmup_ratio(const std::string& value) {
   return error == std::errc() && end == value.data() + value.size() && steps > 0 && steps < 1;
 }
 
+// Trainer's --label_names lists keys of its batches, and ours lists classes.
+bool names_a_key(const std::string& value) {
+  return value == "labels" || value == "label" || value == "start_positions";
+}
+
 std::string own_value(const std::string& flag, const std::string& value) {
   for (const OtherValue& row : kValues) {
     if (flag == row.flag && lower_ascii(value) == row.other) return std::string(row.own);
@@ -68,6 +73,9 @@ void translate_own(const TypedCommand& command, const TypedArgument& argument,
     const std::string& value = argument.values[0];
     if (flag == "warmup-steps" && is_warmup_ratio(value)) {
       return translation.add("--warmup-ratio=" + value);
+    }
+    if (flag == "label-names" && names_a_key(value)) {
+      return translation.note(argument, "--label-column names the labels' column");
     }
     if (flag == "mode" && lower_ascii(value) == "train_and_predict") {
       translation.predicts_afterwards = true;

@@ -51,7 +51,6 @@ std::span<const ForeignFlag> trainer_flags() {
       {"dataloader_prefetch_factor", Form::kValue, Fate::kIgnored, kLoader},
       {"remove_unused_columns", Form::kSwitch, Fate::kIgnored,
        "columns that training does not need are not read"},
-      {"label_names", Form::kList, Fate::kIgnored, "--label-column names the labels' column"},
       // Precision.
       {"bf16", Form::kSwitch, Fate::kMeans, "--precision=bf16"},
       {"bf16_full_eval", Form::kSwitch, Fate::kIgnored, "--precision holds for evaluation, too"},

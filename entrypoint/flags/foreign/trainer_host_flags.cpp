@@ -51,8 +51,9 @@ std::span<const ForeignFlag> trainer_host_flags() {
       // Reports.
       {"report_to", Form::kList, Fate::kRefused,
        "berth writes TensorBoard summaries into --summary-dir; `wandb sync` reads them, and "
-       "--report_to tensorboard is accepted",
-       "tensorboard,all"},
+       "--report_to tensorboard is accepted, and so is mlflow, where MLFLOW_TRACKING_URI names a "
+       "server",
+       "tensorboard,all,mlflow"},
       {"logging_strategy", Form::kValue, Fate::kRule},
       {"logging_first_step", Form::kSwitch, Fate::kIgnored,
        "--logging-steps 1 logs the first update and all others"},

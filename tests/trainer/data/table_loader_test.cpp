@@ -334,6 +334,22 @@ TEST(LabelDictionary, KnownLabelsStayAsTheyAre) {
   EXPECT_THAT(labels.classes({"01", "02"}), ElementsAre(1, 0));
 }
 
+TEST(LabelDictionary, ANumberStandsForTheKnownLabelAtItsPlace) {
+  LabelDictionary labels;
+  labels.restrict_to({"negative", "positive"}, /*by_number=*/true);
+  labels.entry("1.0");
+  labels.entry("negative");
+  labels.settle();
+  EXPECT_THAT(labels.classes({"negative", "positive"}), ElementsAre(1, 0));
+  for (const char* other : {"2", "-1", "0.5", "neutral"}) {
+    EXPECT_THROW(labels.entry(other), Error) << other;
+  }
+  // The names are numbers themselves, so no other number can mean one of them.
+  LabelDictionary stars;
+  stars.restrict_to({"1", "2"}, /*by_number=*/true);
+  EXPECT_THROW(stars.entry("0"), Error);
+}
+
 TEST(BadRows, ThatStopTheReaderEndTheLoading) {
   class Stuck final : public RowReader {
    public:

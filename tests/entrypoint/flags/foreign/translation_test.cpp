@@ -129,10 +129,19 @@ TEST(Translation, WhatIsOffIsNotRefused) {
 }
 
 TEST(Translation, AListEndsAtTheNextFlag) {
-  const Translation translation =
-      translated({"--label_names", "a", "b", "--epochs=1", "--fsdp", "full_shard", "auto_wrap"});
+  const Translation translation = translated(
+      {"--include_for_metrics", "a", "b", "--epochs=1", "--fsdp", "full_shard", "auto_wrap"});
   EXPECT_THAT(translation.arguments, ElementsAre("--epochs=1"));
   EXPECT_EQ(translation.remarks.size(), 2u);
+}
+
+// Trainer's flag of that name lists the keys of its batches, and berth's the classes.
+TEST(Translation, LabelNamesThatAreKeysAreNoClasses) {
+  const Translation keys = translated({"--label_names=labels", "--epochs=1"});
+  EXPECT_THAT(keys.arguments, ElementsAre("--epochs=1"));
+  EXPECT_EQ(keys.remarks.size(), 1u);
+  EXPECT_THAT(translated({"--label_names", "bad,good"}).arguments,
+              ElementsAre("--label_names", "bad,good"));
 }
 
 TEST(Translation, RulesLookAtOtherFlags) {
