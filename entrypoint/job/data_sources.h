@@ -28,9 +28,8 @@ struct DataSources {
 // Completes `settings` with what its data flags imply, as part of resolve_settings(): the files of
 // --data-dir, the sequence length of --input-meta-data-path unless `command_line` gives one, and
 // the size of evaluation batches where there is a token budget. Throws kUsage on an unknown task
-// and on --label-names that are empty or equal,
-// kNotFound if the meta data file does not exist, and kBadData if it does not hold what
-// run_classifier.py's does.
+// and on --label-names that are empty or equal, kNotFound if the meta data file does not exist, and
+// kBadData if it does not hold what run_classifier.py's does.
 DataSources resolve_data(Storage& storage, const CommandLine& command_line, Settings& settings);
 
 // Throws kUsage where --label-names were given and the task has no classes.

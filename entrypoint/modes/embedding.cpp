@@ -49,7 +49,7 @@ void run_embedding(Job& job) {
                settings.data.max_seq_length, " tokens"));
   const VectorTable table{.rows = static_cast<uint64_t>(data.rows()),
                           .width = static_cast<size_t>(config.hidden_size),
-                          .has_ids = !data.example(0).id.empty()};
+                          .has_ids = loaded.table->has_ids};
   const auto write = [&](ByteSink& sink) {
     const auto writer = make_writer(settings.embedding.format, sink, table);
     const int64_t batch_size = settings.training.examples_per_evaluation_batch();

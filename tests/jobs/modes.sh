@@ -47,6 +47,9 @@ cut -f 2- predictions-rows.csv.txt | cmp -s - bare.txt || fail "--predictions-wi
 awk -F '\t' '{print $NF}' out.txt | grep -qxF '"Bread, with ""butter"""' || fail "text: $(cat out.txt)"
 expect 0 'finished' --mode predict --predict-data-file named.csv --job-dir job --predictions-file - --id-column key
 [ "$(cut -f 1 out.txt | tr '\n' ' ')" = 'id x1 x2 x3 ' ] || fail "--id-column: $(cat out.txt)"
+mkdir two && cp named.csv two/a.csv && cp named.csv two/b.csv
+expect 0 'finished' --mode predict --predict-data-file two --job-dir job --predictions-file - --id-column key
+[ "$(cut -f 1 out.txt | tr '\n' ' ')" = 'id x1 x2 x3 x1 x2 x3 ' ] || fail "--id-column of two files: $(cat out.txt)"
 expect 3 'there is no column "kei" (--id-column)' --mode predict --predict-data-file named.csv --job-dir job --id-column kei
 
 # Labels by number have the names that --label-names gives, and a finished model takes both.

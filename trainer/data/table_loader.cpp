@@ -72,6 +72,7 @@ ColumnChoice chosen(std::span<const Column> columns, const FoundColumns& found) 
   if (found.text_pair) choice.text_pair = columns[*found.text_pair].name;
   if (found.negative) choice.negative = columns[*found.negative].name;
   if (found.weight) choice.weight = columns[*found.weight].name;
+  if (found.id) choice.id = columns[*found.id].name;
   for (const size_t label : found.labels) {
     choice.label += (choice.label.empty() ? "" : ",") + columns[label].name;
   }

@@ -29,7 +29,7 @@ bool write_embeddings(Engine& engine, Dataset& data, int64_t batch_size, bool no
     require_finite(data, index, logits);
     embedding.assign(logits.begin(), logits.end());
     if (normalizes) scale_to_one(embedding);
-    const std::string id = data.example(index).id;
+    const std::string id = data.id(index);
     writer.add({.number = data.source_row(index), .id = id, .vector = embedding});
     observer.on_evaluating(index + 1, data.size());
   };

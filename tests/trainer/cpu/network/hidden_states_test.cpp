@@ -10,6 +10,7 @@
 #include "storage/base/thread_pool.h"
 #include "storage/formats/safetensors.h"
 #include "storage/local_storage.h"
+#include "tests/support/expect_near.h"
 #include "tests/support/largest.h"
 #include "tests/trainer/cpu/network/recorded_tensors.h"
 #include "trainer/cpu/kernels/cpu_kernels.h"
@@ -71,14 +72,6 @@ struct RecordedStates {
   std::unique_ptr<Model> model;
   StepState state;
 };
-
-void expect_near(const std::vector<float>& ours, const std::vector<float>& expected,
-                 double tolerance, const std::string& name) {
-  ASSERT_EQ(ours.size(), expected.size()) << name;
-  for (size_t i = 0; i < ours.size(); ++i) {
-    ASSERT_NEAR(ours[i], expected[i], tolerance) << name << "[" << i << "]";
-  }
-}
 
 TEST(HiddenStates, TheTeachersAreThoseOfTransformers) {
   RecordedStates states;

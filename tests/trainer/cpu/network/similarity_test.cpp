@@ -10,6 +10,7 @@
 #include "storage/base/thread_pool.h"
 #include "storage/formats/safetensors.h"
 #include "storage/local_storage.h"
+#include "tests/support/expect_near.h"
 #include "tests/support/largest.h"
 #include "tests/trainer/cpu/network/recorded_tensors.h"
 #include "tests/trainer/cpu/values_of.h"
@@ -75,14 +76,6 @@ struct RecordedTexts {
   StepState state;
 };
 
-void expect_close(const std::vector<float>& ours, const std::vector<float>& expected,
-                  double tolerance, const std::string& name) {
-  ASSERT_EQ(ours.size(), expected.size()) << name;
-  for (size_t i = 0; i < ours.size(); ++i) {
-    ASSERT_NEAR(ours[i], expected[i], tolerance) << name << "[" << i << "]";
-  }
-}
-
 TEST(Embeddings, AreThoseOfPyTorch) {
   for (const auto& [pooling, name] :
        {std::pair(Pooling::kMean, "embedding.mean"), std::pair(Pooling::kCls, "embedding.cls"),
@@ -92,7 +85,7 @@ TEST(Embeddings, AreThoseOfPyTorch) {
     EXPECT_TRUE(texts.report.ignored.empty());
     texts.forward(texts.batch(), Phase::kEvaluation);
     const std::vector<float> expected = texts.values(name);
-    expect_close(texts.model->logits(), expected, 1e-5 * largest(expected), name);
+    expect_near(texts.model->logits(), expected, 1e-5 * largest(expected), name);
   }
 }
 
@@ -122,7 +115,7 @@ TEST_P(SimilarityLosses, LossAndGradientsAreThoseOfPyTorch) {
     for (float& value : ours) value /= static_cast<float>(outcome.examples);
     // The bias of a key moves all scores of a softmax alike, so its gradient is rounding.
     const double scale = name.ends_with("key.bias") ? 0.1 : largest(expected);
-    expect_close(ours, expected, 1e-4 * scale, name);
+    expect_near(ours, expected, 1e-4 * scale, name);
   }
 }
 
@@ -133,7 +126,7 @@ TEST_P(SimilarityLosses, EvaluationTellsTheLossAndWhatWasFound) {
   const double loss = texts.values(test.name + ".loss")[0];
   EXPECT_NEAR(texts.state.loss_sum / texts.state.examples, loss, 1e-5 * std::max(1.0, loss));
   const std::vector<float> logits = texts.model->logits();
-  if (test.name == "cosine") expect_close(logits, texts.values("cosines"), 1e-5, "cosines");
+  if (test.name == "cosine") expect_near(logits, texts.values("cosines"), 1e-5, "cosines");
   if (test.name != "triplets") return;
   const std::vector<float> found = texts.values("triplets.found");
   ASSERT_EQ(logits.size(), 2 * found.size());
