@@ -6,6 +6,7 @@
 Folders with every pooling, with and without Normalize, are made of the tiny test model: as sentence-transformers saves them today,
 and as its versions before 2 did (0_Transformer). For each, `berth --mode embed` must write the vectors of SentenceTransformer.encode()
 (to 1e-4), and numpy, pandas and pyarrow must read the same from all three formats, also where a Parquet file has several row groups.
+So must it for other architectures with random parameters (OTHERS).
 Models that `--task similarity` trains are loaded by SentenceTransformer(path), which must give the same vectors again, and the losses of
 a first update must be those of CosineSimilarityLoss and MultipleNegativesRankingLoss.
 Needs sentence-transformers, pandas and pyarrow.
@@ -28,6 +29,8 @@ from sentence_transformers import SentenceTransformer  # noqa: E402
 
 TESTS = pathlib.Path(__file__).parents[1]
 TOLERANCE = 1e-4
+# The prefix of the classes in transformers, the tokenizer's class, and the special tokens with which its vocabulary begins.
+OTHERS = {"mpnet": ("MPNet", "MPNetTokenizer", ["<s>", "<pad>", "</s>", "<unk>", "[UNK]", "<mask>"])}
 
 
 def berth(binary, *arguments):
@@ -54,6 +57,26 @@ def make_folder(folder, pooling, normalizes, old):
          for i, (path, kind) in enumerate(kinds)]))
 
 
+def make_other(folder, architecture):
+    """A folder as sentence-transformers saves it: an encoder of another architecture with random parameters, mean pooling, length 1."""
+    import torch
+    import transformers
+    from sentence_transformers import models
+    pieces = [line for line in (TESTS / "testdata/tiny_model/vocab.txt").read_text().splitlines() if not line.startswith("[")]
+    prefix, tokenizer, special = OTHERS[architecture]
+    vocabulary = {piece: i for i, piece in enumerate(special + pieces)}
+    torch.manual_seed(5)
+    config = getattr(transformers, f"{prefix}Config")(
+        vocab_size=len(vocabulary), hidden_size=48, num_hidden_layers=3, num_attention_heads=4, intermediate_size=64,
+        max_position_embeddings=130, initializer_range=0.3)
+    encoder = folder.with_name(f"{architecture}-encoder")
+    getattr(transformers, f"{prefix}Model")(config).save_pretrained(encoder)
+    getattr(transformers, tokenizer)(vocabulary, model_max_length=128).save_pretrained(encoder)
+    transformer = models.Transformer(str(encoder))
+    pooling = models.Pooling(config.hidden_size, pooling_mode="mean")
+    SentenceTransformer(modules=[transformer, pooling, models.Normalize()], device="cpu").save(str(folder))
+
+
 def main():
     binary = str(pathlib.Path(sys.argv[1]).resolve())
     sample = pandas.read_pickle(TESTS.parent / "examples/data/df.pickle").head(60)
@@ -74,6 +97,10 @@ def main():
                     # The same as this version saves it.
                     model.save(str(scratch / f"{name}-saved"))
                     check(binary, f"{name}-saved", scratch / f"{name}-saved", rows, expected, texts)
+        for architecture in OTHERS:
+            folder = scratch / architecture
+            make_other(folder, architecture)
+            check(binary, architecture, folder, rows, SentenceTransformer(str(folder), device="cpu").encode(texts, batch_size=8), texts)
         check_many(binary, scratch)
         check_training(binary, scratch, rows, texts)
 

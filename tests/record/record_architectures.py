@@ -61,6 +61,7 @@ NEWER = {
     "modernbert-biased": ("ModernBert", {**MODERNBERT, "attention_bias": True, "mlp_bias": True, "norm_bias": True,
                                          "classifier_bias": True, "classifier_pooling": "mean", "num_hidden_layers": 3,
                                          "classifier_activation": "relu", "hidden_activation": "gelu_new"}),
+    "mpnet": ("MPNet", {**SIZES, "layer_norm_eps": 1e-5}),
 }
 ARCHITECTURES |= NEWER
 TASKS = {"sequence": "ForSequenceClassification", "token": "ForTokenClassification", "masked": "ForMaskedLM",
@@ -100,7 +101,7 @@ def make_inputs(architecture, config):
     ids[1, 3] = pad
     types = torch.randint(0, 2, (EXAMPLES, width)) * mask if getattr(config, "type_vocab_size", 1) > 1 else torch.zeros_like(ids)
     inputs = {"input_ids": ids, "attention_mask": mask.long()}
-    if architecture != "distilbert" and not architecture.startswith("modernbert"):
+    if architecture not in ("distilbert", "mpnet") and not architecture.startswith("modernbert"):
         inputs["token_type_ids"] = types
     packed = {"input_ids": ids[mask].to(torch.int32), "token_type_ids": types[mask].to(torch.int32),
               "lengths": lengths.to(torch.int32)}

@@ -9,7 +9,7 @@ Writes ARCHITECTURE-TASK.safetensors with these tensors:
 - "logits", "loss", and the packed inputs and labels as in record_architectures.py.
 The metadata holds "config" and "adapter_config". Files whose TASK ends in -all or -dense have adapters on all dense layers of each
 encoder layer. They were recorded with torch 2.15, the others with torch 1.13; all with peft 0.10 and transformers 4.40,
-except for ModernBERT: that with torch 2.15, peft 0.21 and transformers 5.24.
+except for ModernBERT and MPNet: those with torch 2.15, peft 0.21 and transformers 5.24.
 """
 
 import json
@@ -26,10 +26,13 @@ from record_architectures import CLASSES, EXAMPLES, make_inputs, make_model
 ALL = {"bert": ["query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense"],
        "distilbert": ["q_lin", "k_lin", "v_lin", "out_lin", "lin1", "lin2"],
        "albert": ["query", "key", "value", "attention.dense", "ffn", "ffn_output"],
-       "deberta-v2": ["query_proj", "key_proj", "value_proj", "attention.output.dense", "intermediate.dense", "output.dense"]}
-TARGETS = {"distilbert": ["q_lin", "v_lin"], "deberta-v2": ["query_proj", "value_proj"], "modernbert": ["Wqkv"]}
+       "deberta-v2": ["query_proj", "key_proj", "value_proj", "attention.output.dense", "intermediate.dense", "output.dense"],
+       "mpnet": ["q", "k", "v", "o", "intermediate.dense", "output.dense"]}
+TARGETS = {"distilbert": ["q_lin", "v_lin"], "deberta-v2": ["query_proj", "value_proj"], "modernbert": ["Wqkv"],
+           "mpnet": ["q", "v"]}
 HEADS = {"bert": ["pooler", "classifier"], "roberta": ["classifier"], "distilbert": ["pre_classifier", "classifier"],
-         "albert": ["pooler", "classifier"], "deberta-v2": ["pooler", "classifier"], "modernbert": ["head", "classifier"]}
+         "albert": ["pooler", "classifier"], "deberta-v2": ["pooler", "classifier"], "modernbert": ["head", "classifier"],
+         "mpnet": ["classifier"]}
 
 
 def record(out, architecture, task, targets=None, suffix=""):

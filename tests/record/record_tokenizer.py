@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Records how `tokenizers` 0.23 tokenizes the torture list: tests/testdata/tokenizer/.
 
-The script makes two small vocabularies of its own, one cased and one uncased. Needs `pip install tokenizers==0.23.*`.
+The script makes two small vocabularies of its own, one cased and one uncased. Needs `pip install tokenizers==0.23.*`, and for
+MPNet's tokenizer `transformers==5.24.*`.
 """
 import json
 import pathlib
@@ -95,6 +96,29 @@ def record_added_tokens(tokenizer):
     tokenizer.save(str(OUTPUT / "added" / "tokenizer.json"), pretty=False)
 
 
+def record_mpnet():
+    """The tokenizer class of MPNet: <s> A </s></s> B </s>, and a <mask> that takes the space before it."""
+    from transformers import MPNetTokenizer
+
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", "[UNK]", "<mask>"] + WORDS[:24] + [c for c in "abcdefgh.,?!<>"]
+    folder = OUTPUT / "mpnet"
+    folder.mkdir(exist_ok=True)
+    pieces = list(dict.fromkeys(piece.lower() if piece in WORDS else piece for piece in pieces))
+    (folder / "vocab.txt").write_text("".join(piece + "\n" for piece in pieces), newline="\n")
+    tokenizer = MPNetTokenizer({piece: i for i, piece in enumerate(pieces)})
+    tokenizer.backend_tokenizer.save(str(folder / "tokenizer.json"), pretty=False)
+    texts = ["The quick brown fox", "un\u00e0ffable  <mask>, over", "a<mask>b <mask> <pad> <unk> [UNK]", "<s>lazy</s> dog?", "",
+             "JUMPS over the lazy dog jumps over the lazy dog"]
+    rows = []
+    for a in texts:
+        for b in filter(None, texts):  # an empty one counts as none
+            for length in (5, 9, 64):
+                pair = tokenizer(a, b, truncation=True, max_length=length)
+                single = tokenizer(a, truncation=True, max_length=length)
+                rows.append({"a": a, "b": b, "max": length, "ids": pair["input_ids"], "single": single["input_ids"]})
+    save("mpnet/pairs.json", rows)
+
+
 def fnv(data, value=0xCBF29CE484222325):
     for byte in data:
         value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
@@ -126,6 +150,7 @@ def main():
     (OUTPUT / "added").mkdir(exist_ok=True)
     record_added_tokens(bert(vocabulary(True), True))
     record_code_points()
+    record_mpnet()
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ ScratchExtent scratch_extent(const EngineOptions& options, Parameters& parameter
           .heads = std::max(config.num_attention_heads, second.num_attention_heads),
           .head_size = std::max(config.head_size(), second.head_size()),
           .positions = 2 * config.relative_span(),
+          .bias_rows = config.position_bias_buckets,
           .factored = factored_extent(options, parameters)};
 }
 

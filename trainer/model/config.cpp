@@ -12,6 +12,7 @@
 #include "trainer/model/config_reader.h"
 #include "trainer/model/deberta_config.h"
 #include "trainer/model/modernbert_config.h"
+#include "trainer/model/mpnet_config.h"
 #include "trainer/model/saved_task.h"
 
 namespace berth {
@@ -30,6 +31,7 @@ constexpr std::array kTypes = {
     TypeNames{ModelType::kAlbert, "albert", "Albert"},
     TypeNames{ModelType::kDebertaV2, "deberta-v2", "DebertaV2"},
     TypeNames{ModelType::kModernBert, "modernbert", "ModernBert"},
+    TypeNames{ModelType::kMpnet, "mpnet", "MPNet"},
 };
 
 const TypeNames& names_of(ModelType type) {
@@ -133,7 +135,7 @@ ModelType parse_type(const ConfigReader& read, const Json& object) {
   if (found == kTypes.end()) {
     refuse_key("model_type", "is " + quoted(name) +
                                  "; known are bert, roberta, xlm-roberta, distilbert, electra, "
-                                 "albert, deberta-v2, modernbert");
+                                 "albert, deberta-v2, modernbert, mpnet");
   }
   return found->type;
 }
@@ -154,12 +156,13 @@ ModelConfig parse_config(std::string_view json_text) {
   const ConfigReader read(object);
   check_supported(read);
   const ModelType type = parse_type(read, object);
+  const bool mpnet = type == ModelType::kMpnet;
   const bool is_roberta = type == ModelType::kRoberta || type == ModelType::kXlmRoberta;
   const bool albert = type == ModelType::kAlbert;
   const Keys& keys = keys_of(type);
   const bool deberta = type == ModelType::kDebertaV2;
   const bool modern = type == ModelType::kModernBert;
-  const bool has_types = type != ModelType::kDistilBert && !modern;
+  const bool has_types = type != ModelType::kDistilBert && !modern && !mpnet;
   constexpr int64_t kMany = 1 << 24;
   ModelConfig config{
       .type = type,
@@ -173,9 +176,9 @@ ModelConfig parse_config(std::string_view json_text) {
           has_types ? read.integer("type_vocab_size", deberta ? 0 : 1, 1 << 16, deberta ? 0 : 2)
                     : 0,
       .pad_token_id = read.integer("pad_token_id", 0, kMany,
-                                   modern       ? 50283
-                                   : is_roberta ? 1
-                                                : 0),
+                                   modern                ? 50283
+                                   : is_roberta || mpnet ? 1
+                                                         : 0),
       .labels = parse_labels(object),
       .source_json = std::string(json_text),
   };
@@ -201,7 +204,7 @@ ModelConfig parse_config(std::string_view json_text) {
   config.initializer_range = read.number("initializer_range", 0, 10).value_or(0.02);
   if (modern) {
     config.layer_norm_eps = read.number("norm_eps", 1e-30, 1).value_or(1e-5);
-  } else if (has_types) {
+  } else if (has_types || mpnet) {
     config.layer_norm_eps =
         read.number("layer_norm_eps", 1e-30, 1).value_or(deberta ? 1e-7 : 1e-12);
   }
@@ -212,6 +215,7 @@ ModelConfig parse_config(std::string_view json_text) {
   }
   if (deberta) parse_deberta(read, config);
   if (modern) parse_modernbert(read, object, config);
+  if (mpnet) parse_mpnet(read, config);
   if (config.max_sequence_length() < 1) {
     refuse_key("max_position_embeddings", "leaves no position behind pad_token_id");
   }
@@ -242,7 +246,7 @@ std::string to_config_json(const ModelConfig& config, DType dtype) {
     object["norm_eps"] = config.layer_norm_eps;
     object["mlp_dropout"] = config.mlp_dropout;
   } else if (config.type != ModelType::kDistilBert) {
-    object["type_vocab_size"] = config.type_vocab_size;
+    if (config.type != ModelType::kMpnet) object["type_vocab_size"] = config.type_vocab_size;
     object["layer_norm_eps"] = config.layer_norm_eps;
   }
   if (config.embedding_size > 0) object["embedding_size"] = config.embedding_size;

@@ -23,7 +23,8 @@ enum class ModelType {
   kElectra,
   kAlbert,
   kDebertaV2,
-  kModernBert
+  kModernBert,
+  kMpnet
 };
 
 // The sizes in which the generator of an ELECTRA differs from its discriminator.
@@ -72,6 +73,9 @@ struct ModelConfig {
   // as this. By layer; empty: no layer is local.
   int64_t local_attention = 0;
   std::vector<bool> local_layers{};
+  // MPNet's (Song et al. 2020, arXiv:2004.09297): each head has a learnt bias of scores for each of
+  // so many buckets of distances, which all layers share. 0: there is no bias.
+  int64_t position_bias_buckets = 0;
   double hidden_dropout_prob = 0.1;
   double attention_probs_dropout_prob = 0.1;
   std::optional<double> classifier_dropout{};  // empty: as hidden_dropout_prob
@@ -151,9 +155,10 @@ struct ModelConfig {
     return position_buckets > 0 ? position_buckets : max_relative_positions;
   }
 
-  // RoBERTa numbers positions from the id behind its padding token.
+  // RoBERTa and MPNet number positions from the id behind their padding token.
   bool counts_from_padding() const {
-    return type == ModelType::kRoberta || type == ModelType::kXlmRoberta;
+    return type == ModelType::kRoberta || type == ModelType::kXlmRoberta ||
+           type == ModelType::kMpnet;
   }
   int64_t first_position() const { return counts_from_padding() ? pad_token_id + 1 : 0; }
   int64_t max_sequence_length() const { return max_position_embeddings - first_position(); }

@@ -35,6 +35,13 @@ class TableBuilder {
     if (!names.norm.empty()) layer_norm(names.norm, config_.hidden_size);
   }
 
+  // "bias" in its name exempts it from weight decay in transformers' Trainer.
+  void position_bias() {
+    matrix(position_bias_name(config_) + ".weight", config_.position_bias_buckets,
+           config_.num_attention_heads);
+    table_.back().decays = false;
+  }
+
   void layer(const LayerNames& names, const ModelConfig& config) {
     ++depth_;
     const int64_t hidden = config.hidden_size, intermediate = config.intermediate_size;
@@ -233,6 +240,7 @@ std::vector<ParameterSpec> parameter_table(const ModelConfig& config, const Lora
   TableBuilder table(config);
   table.embeddings();
   if (config.has_relative_positions()) table.relative_positions();
+  if (config.position_bias_buckets > 0) table.position_bias();
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
     if (!shares_parameters(config, i)) table.layer(layer_names(config, i), config);
     if (i == 0 && config.conv_kernel_size > 0) table.convolution();

@@ -28,6 +28,16 @@ LayerNames deberta_layer(const std::string& prefix) {
   return names;
 }
 
+LayerNames mpnet_layer(const std::string& prefix) {
+  LayerNames names = bert_layer(prefix);
+  names.query = prefix + "attention.attn.q";
+  names.key = prefix + "attention.attn.k";
+  names.value = prefix + "attention.attn.v";
+  names.attention_output = prefix + "attention.attn.o";
+  names.attention_norm = prefix + "attention.LayerNorm";
+  return names;
+}
+
 LayerNames distilbert_layer(const std::string& prefix) {
   return {.query = prefix + "attention.q_lin",
           .key = prefix + "attention.k_lin",
@@ -82,6 +92,8 @@ std::string base_prefix(const ModelConfig& config) {
       return "deberta.";
     case ModelType::kModernBert:
       return "model.";
+    case ModelType::kMpnet:
+      return "mpnet.";
   }
   return "";
 }
@@ -113,6 +125,11 @@ RelativePositionNames relative_position_names(const ModelConfig& config) {
           .norm = config.normalizes_relative_positions ? encoder + "LayerNorm" : ""};
 }
 
+std::string position_bias_name(const ModelConfig& config) {
+  if (config.position_bias_buckets == 0) return "";
+  return base_prefix(config) + "encoder.relative_attention_bias";
+}
+
 ConvolutionNames convolution_names(const ModelConfig& config) {
   if (config.conv_kernel_size == 0) return {};
   const std::string prefix = base_prefix(config) + "encoder.conv.";
@@ -131,6 +148,7 @@ LayerNames layer_names(const ModelConfig& config, int64_t layer) {
                         ".albert_layers.0.");
   }
   const std::string prefix = base + "encoder.layer." + std::to_string(layer) + ".";
+  if (config.type == ModelType::kMpnet) return mpnet_layer(prefix);
   return config.type == ModelType::kDebertaV2 ? deberta_layer(prefix) : bert_layer(prefix);
 }
 
@@ -142,6 +160,7 @@ SequenceHeadNames sequence_head_names(const ModelConfig& config) {
   switch (config.type) {
     case ModelType::kRoberta:
     case ModelType::kXlmRoberta:
+    case ModelType::kMpnet:
       return {"classifier.dense", "classifier.out_proj", Activation::kTanh, true};
     case ModelType::kElectra:
       return {"classifier.dense", "classifier.out_proj", Activation::kGelu, true};
@@ -177,6 +196,7 @@ MaskedLmHeadNames masked_lm_head_names(const ModelConfig& config) {
   switch (config.type) {
     case ModelType::kRoberta:
     case ModelType::kXlmRoberta:
+    case ModelType::kMpnet:
       return {"lm_head.dense",
               "lm_head.layer_norm",
               "lm_head.bias",

@@ -23,6 +23,9 @@ struct RelativePositionNames {
 };
 RelativePositionNames relative_position_names(const ModelConfig& config);
 
+// MPNet's table of biases by distance; empty: there is none.
+std::string position_bias_name(const ModelConfig& config);
+
 // The convolution beside the first layer, which the larger DeBERTa-v2 models have.
 struct ConvolutionNames {
   std::string conv, norm;

@@ -30,4 +30,16 @@ int32_t relative_row(const ModelConfig& config, int64_t distance) {
   return static_cast<int32_t>(std::clamp<int64_t>(place + span, 0, 2 * span - 1));
 }
 
+// It is computed in fp32 because the published code does so.
+int32_t position_bias_row(int64_t distance) {
+  constexpr int32_t kOneWay = 16, kExact = 8;
+  constexpr float kMost = 128;
+  const int32_t way = distance < 0 ? kOneWay : 0;
+  const int64_t size = std::abs(distance);
+  if (size < kExact) return way + static_cast<int32_t>(size);
+  const float whole = std::log(kMost / kExact);
+  const float place = std::log(static_cast<float>(size) / kExact) / whole * (kOneWay - kExact);
+  return way + std::min(kExact + static_cast<int32_t>(place), kOneWay - 1);
+}
+
 }  // namespace berth

@@ -23,8 +23,8 @@ bool has_token_types(const ModelConfig& config) {
 
 bool has_graph(ModelType type) {
   using enum ModelType;
-  constexpr std::array kKnown = {kBert,    kRoberta, kXlmRoberta, kDistilBert,
-                                 kElectra, kAlbert,  kDebertaV2,  kModernBert};
+  constexpr std::array kKnown = {kBert,   kRoberta,   kXlmRoberta, kDistilBert, kElectra,
+                                 kAlbert, kDebertaV2, kModernBert, kMpnet};
   return std::ranges::find(kKnown, type) != kKnown.end();
 }
 

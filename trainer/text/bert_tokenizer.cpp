@@ -46,8 +46,10 @@ int32_t id_of_special(const std::string& token, const WordPiece& wordpiece,
 }
 
 SpecialTokensTemplate template_of(const WordPiece& wordpiece, const BertTokenizerOptions& options) {
-  return SpecialTokensTemplate::bert(id_of_special(options.cls_token, wordpiece, options),
-                                     id_of_special(options.sep_token, wordpiece, options));
+  const int32_t cls = id_of_special(options.cls_token, wordpiece, options);
+  const int32_t sep = id_of_special(options.sep_token, wordpiece, options);
+  return options.separates_twice ? SpecialTokensTemplate::roberta(cls, sep)
+                                 : SpecialTokensTemplate::bert(cls, sep);
 }
 
 PipelineOptions pipeline_options(const BertTokenizerOptions& options) {

@@ -23,14 +23,17 @@ struct BertTokenizerOptions {
   std::string sep_token = "[SEP]", pad_token = "[PAD]", cls_token = "[CLS]", mask_token = "[MASK]";
   std::vector<AddedToken>
       added_tokens;  // includes the five tokens above that exist in the vocabulary
+  // As MPNet's: <s> A </s></s> B </s>, and all types are 0.
+  bool separates_twice = false;
   // These two are only written to the exported files:
   std::optional<uint64_t> model_max_length;
   bool has_token_types = true;  // false for DistilBERT, whose model has no token types
 };
 
-// The BERT tokenizer. Its results equal those of the Rust library `tokenizers` 0.23, and so of the
-// fast tokenizer in transformers. Without offsets, ids are produced in one pass over the text. With
-// offsets, the steps of a Pipeline produce the same ids. Immutable and thread-safe.
+// The BERT tokenizer, and that of MPNet. Its results equal those of the Rust library `tokenizers`
+// 0.23, and so of the fast tokenizer in transformers. Without offsets, ids are produced in one pass
+// over the text. With offsets, the steps of a Pipeline produce the same ids. Immutable and
+// thread-safe.
 class BertTokenizer final : public TemplateTokenizer {
  public:
   // Throws kBadData if the vocabulary has no [CLS] or [SEP] token.

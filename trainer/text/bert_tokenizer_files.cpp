@@ -32,7 +32,9 @@ OrderedJson special_tokens(const WordPiece& wordpiece, const BertTokenizerOption
 }
 
 OrderedJson tokenizer_config(const WordPiece& wordpiece, const BertTokenizerOptions& options) {
-  const char* class_name = options.has_token_types ? "BertTokenizer" : "DistilBertTokenizer";
+  const char* class_name = options.separates_twice   ? "MPNetTokenizer"
+                           : options.has_token_types ? "BertTokenizer"
+                                                     : "DistilBertTokenizer";
   OrderedJson config = {{"tokenizer_class", class_name},
                         {"clean_up_tokenization_spaces", false},
                         {"do_lower_case", options.lowercase},
@@ -60,15 +62,30 @@ OrderedJson template_of(const BertTokenizerOptions& options, bool pair) {
   return parts;
 }
 
+int32_t id_of(const std::string& token, const WordPiece& wordpiece,
+              const BertTokenizerOptions& options) {
+  for (const AddedToken& added : options.added_tokens) {
+    if (added.content == token) return added.id;
+  }
+  return wordpiece.find(token);
+}
+
 OrderedJson post_processor(const WordPiece& wordpiece, const BertTokenizerOptions& options) {
+  if (options.separates_twice) {
+    const auto with_id = [&](const std::string& token) {
+      return OrderedJson::array({token, id_of(token, wordpiece, options)});
+    };
+    return {{"type", "RobertaProcessing"},
+            {"sep", with_id(options.sep_token)},
+            {"cls", with_id(options.cls_token)},
+            {"trim_offsets", true},
+            {"add_prefix_space", false}};
+  }
   OrderedJson tokens = OrderedJson::object();
   for (const std::string& token : {options.cls_token, options.sep_token}) {
-    int32_t id = wordpiece.find(token);
-    for (const AddedToken& added : options.added_tokens) {
-      if (added.content == token) id = added.id;
-    }
-    tokens[token] = {
-        {"id", token}, {"ids", OrderedJson::array({id})}, {"tokens", OrderedJson::array({token})}};
+    tokens[token] = {{"id", token},
+                     {"ids", OrderedJson::array({id_of(token, wordpiece, options)})},
+                     {"tokens", OrderedJson::array({token})}};
   }
   return {{"type", "TemplateProcessing"},
           {"single", template_of(options, false)},

@@ -37,6 +37,16 @@ bool is_cased(const std::vector<std::string>& pieces) {
   });
 }
 
+// What transformers' MPNetTokenizer has where the files do not say otherwise.
+void name_mpnet_tokens(TokenizerSettings& settings) {
+  settings.options.separates_twice = true;
+  settings.options.cls_token = "<s>";
+  settings.options.sep_token = "</s>";
+  settings.options.pad_token = "<pad>";
+  settings.options.mask_token = "<mask>";
+  settings.added_tokens.push_back({.content = "<mask>", .lstrip = true});
+}
+
 struct Folder {
   TokenizerSettings settings;
   std::vector<std::string> pieces;
@@ -49,6 +59,7 @@ struct Folder {
 Folder read_folder(const FileLookup& file) {
   Folder folder;
   TokenizerSettings& settings = folder.settings;
+  if (tokenizer_kind(file) == TokenizerKind::kMpnet) name_mpnet_tokens(settings);
   const bool has_vocabulary = read_if_present(
       file("vocab.txt"), "vocab.txt",
       [&](const std::string& content) { folder.pieces = vocabulary_of_lines(content); });

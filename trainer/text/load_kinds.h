@@ -18,6 +18,7 @@ namespace berth {
 enum class TokenizerKind {
   kUnknown,
   kBert,        // WordPiece; ELECTRA, DistilBERT and others as well
+  kMpnet,       // WordPiece, <s> A </s></s> B </s>
   kRoberta,     // byte-level BPE, <s> A </s></s> B </s>
   kDeberta,     // byte-level BPE, [CLS] A [SEP] B [SEP]
   kXlmRoberta,  // SentencePiece, shifted ids, <s> A </s></s> B </s>

@@ -149,8 +149,8 @@ SentencePieceOptions options_of(const SentencePieceModel& model, TokenizerKind k
 std::unique_ptr<Tokenizer> load_sentencepiece(const FileLookup& file, const char* name,
                                               std::string content, TokenizerKind kind) {
   TokenizerSettings settings;
-  if (kind == TokenizerKind::kBert || kind == TokenizerKind::kRoberta ||
-      kind == TokenizerKind::kDeberta) {
+  if (kind == TokenizerKind::kBert || kind == TokenizerKind::kMpnet ||
+      kind == TokenizerKind::kRoberta || kind == TokenizerKind::kDeberta) {
     // These families use other files, so only the model's own pieces count.
     kind = TokenizerKind::kUnknown;
   }

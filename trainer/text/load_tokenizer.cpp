@@ -29,7 +29,8 @@ std::unique_ptr<Tokenizer> load_tokenizer(const FileLookup& lookup,
                                           const TokenizerOverrides& overrides) {
   const FileLookup file = remembered(lookup);
   const TokenizerKind kind = tokenizer_kind(file);
-  const bool may_be_bert = kind == TokenizerKind::kBert || kind == TokenizerKind::kUnknown;
+  const bool may_be_bert = kind == TokenizerKind::kBert || kind == TokenizerKind::kMpnet ||
+                           kind == TokenizerKind::kUnknown;
   if (may_be_bert && file("vocab.txt")) {
     if (auto tokenizer = load_bert_tokenizer(file, overrides)) return tokenizer;
   }

@@ -35,7 +35,7 @@ std::optional<std::string> special_token_of(const Json& part) {
   return token == nullptr ? std::nullopt : string_member(*token, "id");
 }
 
-// Returns the first text of "sep" or "cls" in BertProcessing.
+// Returns the first text of "sep" or "cls" in BertProcessing or RobertaProcessing.
 std::optional<std::string> first_text(const Json& processor, const char* name) {
   const Json* value = member(processor, name);
   if (value == nullptr || !value->is_array() || value->empty() || !value->front().is_string()) {
@@ -44,14 +44,16 @@ std::optional<std::string> first_text(const Json& processor, const char* name) {
   return value->front().get<std::string>();
 }
 
-// Reads the names of [CLS] and [SEP] from BertProcessing, or from the templates "[CLS] A [SEP]" and
-// "[CLS] A [SEP] B [SEP]". Returns false for any other post-processor.
+// Reads the names of [CLS] and [SEP] from BertProcessing, from RobertaProcessing, which MPNet has,
+// or from the templates "[CLS] A [SEP]" and "[CLS] A [SEP] B [SEP]". Returns false for any other
+// post-processor.
 bool read_post_processor(const Json& root, BertTokenizerOptions& options) {
   const Json* processor = member(root, "post_processor");
   if (processor == nullptr) return true;
   const std::string type = type_of(root, "post_processor");
   std::optional<std::string> cls, sep;
-  if (type == "BertProcessing") {
+  if (type == "BertProcessing" || type == "RobertaProcessing") {
+    options.separates_twice = type == "RobertaProcessing";
     cls = first_text(*processor, "cls");
     sep = first_text(*processor, "sep");
   } else if (type == "TemplateProcessing") {

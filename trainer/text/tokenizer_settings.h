@@ -28,7 +28,7 @@ void read_tokenizer_config(std::string_view content, TokenizerSettings& settings
 
 // Reads the tokenizer.json of a BERT tokenizer and returns its vocabulary, indexed by id. Returns
 // nullopt if the file does not consist of BertNormalizer or no normalizer, BertPreTokenizer,
-// WordPiece, and the template [CLS] A [SEP] or none.
+// WordPiece, and the template [CLS] A [SEP], that of MPNet, or none.
 std::optional<std::vector<std::string>> read_bert_tokenizer_json(std::string_view content,
                                                                  TokenizerSettings& settings);
 

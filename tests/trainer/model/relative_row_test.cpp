@@ -43,6 +43,26 @@ TEST(RelativeRow, PutsDistancesIntoTransformersBuckets) {
   }
 }
 
+// Recorded from transformers' MPNetEncoder.relative_position_bucket (5.24), as above.
+TEST(PositionBiasRow, IsTheBucketOfTransformers) {
+  int64_t rows = 0;
+  for (int64_t distance = -700; distance <= 700; ++distance) {
+    rows += (distance + 701) * position_bias_row(distance);
+  }
+  EXPECT_EQ(rows % 1000003, 218936);
+  for (const auto& [distance, row] : {std::pair<int64_t, int32_t>{0, 0},
+                                      {7, 7},
+                                      {12, 9},
+                                      {64, 14},
+                                      {91, 15},
+                                      {700, 15},
+                                      {-1, 17},
+                                      {-8, 24},
+                                      {-700, 31}}) {
+    EXPECT_EQ(position_bias_row(distance), row) << distance;
+  }
+}
+
 TEST(RelativeRow, DistancesBeyondTheTableShareItsEnds) {
   const ModelConfig config = with_buckets(0, 512);
   EXPECT_EQ(config.relative_span(), 512);

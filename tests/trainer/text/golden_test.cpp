@@ -58,6 +58,39 @@ TEST_P(TokenizerGoldenTest, SavedFilesGiveTheSameIds) {
 INSTANTIATE_TEST_SUITE_P(Vocabularies, TokenizerGoldenTest, testing::Values("cased", "uncased"),
                          [](const auto& test) { return std::string(test.param); });
 
+// MPNet's, whose results are those of its class in transformers 5.24.
+class MpnetGoldenTest : public testing::Test {
+ protected:
+  static void expect_recorded(const Files& files) {
+    const auto ours = load(files);
+    for (const auto& row : parse_json(testdata("mpnet/pairs.json"))) {
+      const auto a = row["a"].get<std::string>(), b = row["b"].get<std::string>();
+      const auto max_length = row["max"].get<int32_t>();
+      const Encoding pair = ours->encode(a, b, max_length);
+      EXPECT_EQ(pair.input_ids, row["ids"].get<Ids>()) << a << " | " << b << " | " << max_length;
+      EXPECT_EQ(pair.token_type_ids, Ids(pair.input_ids.size())) << a;
+      EXPECT_EQ(ids(*ours, a, max_length), row["single"].get<Ids>()) << a;
+    }
+  }
+
+  const Files vocabulary_ = {{"vocab.txt", testdata("mpnet/vocab.txt")},
+                             {"config.json", R"({"model_type": "mpnet"})"}};
+};
+
+TEST_F(MpnetGoldenTest, TheVocabularyAndTokenizerJsonGiveTheRecordedIds) {
+  expect_recorded(vocabulary_);
+  expect_recorded({{"tokenizer.json", testdata("mpnet/tokenizer.json")}});
+}
+
+TEST_F(MpnetGoldenTest, SavedFilesGiveTheSameIds) {
+  Files saved;
+  for (const auto& [name, content] : load(vocabulary_)->files()) saved[name] = content;
+  EXPECT_EQ(parse_json(saved["tokenizer_config.json"])["tokenizer_class"], "MPNetTokenizer");
+  expect_recorded(saved);
+  saved.erase("vocab.txt");
+  expect_recorded(saved);
+}
+
 TEST(AddedTokenGoldenTest, EveryFlagOfTokenizerJsonIsHonoured) {
   const auto ours = load({{"tokenizer.json", testdata("added/tokenizer.json")}});
   for (const auto& row : parse_json(testdata("added/singles.json"))) {

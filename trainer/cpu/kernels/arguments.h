@@ -89,6 +89,18 @@ struct RelativePositionInputs {
   int64_t longest() const { return (rows.elements() + 1) / 2; }  // N
 };
 
+// A bias that is added to scaled scores. It is learnt, by head and by the distance from a key to
+// its query (Raffel et al. 2019, arXiv:1910.10683, section 2.1).
+struct PositionBiasInputs {
+  ConstTensor table;  // [P,A]
+  // int32 [2N-1]. Element i is the row of the table that belongs to a query which stands N-1-i
+  // tokens before its key. No sequence is longer than N.
+  ConstTensor rows;
+
+  explicit operator bool() const { return static_cast<bool>(table); }
+  int64_t longest() const { return (rows.elements() + 1) / 2; }  // N
+};
+
 // Self-attention inside each sequence of a packed batch. Usually every token asks, and `qkv` holds
 // queries, keys and values. Where only some tokens ask, `picked` names them, `q` holds their
 // queries, and `qkv` holds the keys and values of all tokens.
@@ -99,7 +111,9 @@ struct AttentionInputs {
   ConstTensor cu_seqlens;  // int32 [B+1]: sequence b is rows cu_seqlens[b] to cu_seqlens[b+1]
   int num_heads = 1;
   RelativePositionInputs relative{};  // null: scores come from the tokens' contents only
-  // How far away a key may be from its query; -1: as far as it likes. Not beside q or relative.
+  PositionBiasInputs bias{};          // null: there is none; not beside relative
+  // How far away a key may be from its query; -1: as far as it likes. Not beside q, relative or
+  // bias.
   int64_t window = -1;
   Dropout dropout{};  // of the probabilities
 };
@@ -108,6 +122,7 @@ struct AttentionGradients {
   Tensor dqkv;            // as qkv
   Tensor dq{};            // [R,H], where q is given
   Tensor drelative_qk{};  // [P,2H], where relative positions are given
+  Tensor dbias{};         // [P,A], added to; null: it is not wanted
 };
 
 // The cosines and sines of rotary positions, [P,D/2]: element i of row p belongs to the angle p *
@@ -128,6 +143,7 @@ struct ScratchExtent {
   int64_t longest = 0;  // tokens of a sequence
   int64_t heads = 1, head_size = 0;
   int64_t positions = 0;      // relative positions of disentangled attention; 0: none
+  int64_t bias_rows = 0;      // of a position bias; 0: there is none
   FactoredExtent factored{};  // all zeros: there are no factored gradients
 };
 

@@ -47,7 +47,8 @@ struct AttentionHead::Block {
   float *c2p, *p2c;          // [queries, count], [n, count]
   float* dscores = nullptr;  // as scores
   float *dc2p = nullptr, *dp2c = nullptr;
-  float* delta = nullptr;  // [queries]
+  float* delta = nullptr;                   // [queries]
+  float *bias = nullptr, *dbias = nullptr;  // as biases_by_offset(); null where there is none
 };
 
 AttentionHead::AttentionHead(const CpuLoops& loops, const Multiply& multiply,
@@ -63,7 +64,8 @@ AttentionHead::AttentionHead(const CpuLoops& loops, const Multiply& multiply,
                                 : std::nullopt),
       stride_(score_stride(most_keys(view.length, inputs.window))),
       rows_(rows_of<const float>(inputs.qkv, inputs.q)) {
-  assert(inputs.window < 0 || (!inputs.relative && !inputs.picked));
+  assert(inputs.window < 0 || (!inputs.relative && !inputs.bias && !inputs.picked));
+  assert(!inputs.bias || (!inputs.relative && view.length <= inputs.bias.longest()));
 }
 
 template <typename Float, typename View>
@@ -95,24 +97,30 @@ AttentionHead::Keys AttentionHead::keys_of(const Block& block) const {
   return {first * kScoreMultiple, end - first * kScoreMultiple};
 }
 
-ScoreBlock AttentionHead::score_block(const Block& block) const {
+int64_t AttentionHead::place_of(const Block& block, int64_t i) const {
+  if (!inputs_.picked) return block.begin + i;
+  return inputs_.picked.i32()[view_.first_query + block.begin + i] - view_.first;
+}
+
+float AttentionHead::scale() const {
   const int64_t terms = relative_ ? 3 : 1;
+  return static_cast<float>(1 / std::sqrt(static_cast<double>(pairs_.head_size * terms)));
+}
+
+ScoreBlock AttentionHead::score_block(const Block& block) const {
   const Keys keys = keys_of(block);
   return {.head = static_cast<uint32_t>(view_.head),
           .rows = block.queries,
           .keys = keys.count,
           .stride = stride_,
-          .scale = static_cast<float>(1 / std::sqrt(static_cast<double>(pairs_.head_size * terms))),
+          .scale = scale(),
           .first_key = keys.first};
 }
 
 template <typename Fn>
 void AttentionHead::for_pairs(const Block& block, const Fn& fn) const {
-  const int32_t* const picked =
-      inputs_.picked ? inputs_.picked.i32() + view_.first_query + block.begin : nullptr;
   for (int64_t i = 0; i < block.queries; ++i) {
-    const int64_t place = picked != nullptr ? picked[i] - view_.first : block.begin + i;
-    const int32_t* const row_of = relative_->row_of + place;
+    const int32_t* const row_of = relative_->row_of + place_of(block, i);
     for (int64_t j = 0; j < view_.length; ++j) {
       const int64_t r = row_of[-j] - relative_->low;
       fn(i * stride_ + j, i * relative_->count + r, j * relative_->count + r);
@@ -123,13 +131,15 @@ void AttentionHead::for_pairs(const Block& block, const Fn& fn) const {
 void AttentionHead::forward(Tensor out, Tensor log_sum_exp, std::vector<float>& memory) const {
   const int64_t length = view_.length, most = std::min(kQueries, view_.queries);
   const int64_t count = relative_ ? relative_->count : 0;
-  Scratch scratch(memory, (length + most) * count + most * stride_);
+  const int64_t offsets = inputs_.bias ? 2 * length - 1 : 0;
+  Scratch scratch(memory, (length + most) * count + most * stride_ + offsets);
   Block block{.begin = 0,
               .queries = 0,
               .scores = nullptr,
               .c2p = scratch.take(most * count),
               .p2c = scratch.take(length * count)};
   block.scores = scratch.take(most * stride_);
+  if (inputs_.bias) biases_by_offset(block.bias = scratch.take(offsets));
   if (relative_) position_to_content(block.p2c);
   for (; block.begin < view_.queries; block.begin += kQueries) {
     block.queries = std::min(kQueries, view_.queries - block.begin);
@@ -144,8 +154,8 @@ void AttentionHead::forward(Tensor out, Tensor log_sum_exp, std::vector<float>& 
   }
 }
 
-void AttentionHead::backward(const Kept& kept, const AttentionGradients& gradients,
-                             float* drelative, std::vector<float>& memory) const {
+void AttentionHead::backward(const Kept& kept, const AttentionGradients& gradients, float* sums,
+                             std::vector<float>& memory) const {
   const int64_t length = view_.length, most = std::min(kQueries, view_.queries);
   const int64_t size = pairs_.head_size, count = relative_ ? relative_->count : 0;
   const HeadRows<float> d = rows_of<float>(gradients.dqkv, gradients.dq);
@@ -157,7 +167,8 @@ void AttentionHead::backward(const Kept& kept, const AttentionGradients& gradien
   }
   if (view_.queries == 0) return;
 
-  Scratch scratch(memory, 2 * (length + most) * count + most * (2 * stride_ + 1));
+  const int64_t offsets = inputs_.bias ? 2 * length - 1 : 0;
+  Scratch scratch(memory, 2 * (length + most) * count + most * (2 * stride_ + 1) + 2 * offsets);
   Block block{.begin = 0,
               .queries = 0,
               .scores = nullptr,
@@ -168,21 +179,29 @@ void AttentionHead::backward(const Kept& kept, const AttentionGradients& gradien
   block.scores = scratch.take(most * stride_);
   block.dscores = scratch.take(most * stride_);
   block.delta = scratch.take(most);
+  if (inputs_.bias) {
+    biases_by_offset(block.bias = scratch.take(offsets));
+    block.dbias = scratch.take(offsets);
+    std::fill_n(block.dbias, offsets, 0.0f);
+  }
   if (relative_) position_to_content(block.p2c);
   std::fill_n(block.dp2c, length * count, 0.0f);
   for (; block.begin < view_.queries; block.begin += kQueries) {
     block.queries = std::min(kQueries, view_.queries - block.begin);
-    backward_of_block(block, kept, d, drelative);
+    backward_of_block(block, kept, d, sums);
+  }
+  if (sums != nullptr) {
+    for (int64_t i = 0; i < offsets; ++i) sums[bias_row(i)] += block.dbias[i] / scale();
   }
   if (!relative_) return;
   accumulate(length, count, {block.dp2c, count}, {relative_->queries, relative_->stride}, d.k,
              d.kv_stride, true);
   accumulate(count, length, {block.dp2c, count, true}, {rows_.k, rows_.kv_stride},
-             drelative + relative_->low * 2 * size, 2 * size, true);
+             sums + relative_->low * 2 * size, 2 * size, true);
 }
 
 void AttentionHead::backward_of_block(const Block& block, const Kept& kept,
-                                      const HeadRows<float>& d, float* drelative) const {
+                                      const HeadRows<float>& d, float* sums) const {
   const int64_t queries = block.queries, begin = block.begin;
   const auto [first, count] = keys_of(block);
   const int64_t kv_stride = rows_.kv_stride;
@@ -208,11 +227,15 @@ void AttentionHead::backward_of_block(const Block& block, const Kept& kept,
              d.kv_stride, add);
   accumulate(queries, count, {block.dscores, stride_}, {rows_.k + first * kv_stride, kv_stride}, dq,
              d.q_stride, false);
-  if (relative_) backward_through_positions(block, dq, d.q_stride, drelative);
+  if (relative_) backward_through_positions(block, dq, d.q_stride, sums);
+  for (int64_t i = 0; inputs_.bias && i < queries; ++i) {
+    loops_.add(block.dscores + i * stride_, block.dbias + view_.length - 1 - place_of(block, i),
+               count);
+  }
 }
 
 void AttentionHead::backward_through_positions(const Block& block, float* dq, int64_t dq_stride,
-                                               float* drelative) const {
+                                               float* sums) const {
   const int64_t count = relative_->count, size = pairs_.head_size;
   const Factor q{rows_.q + block.begin * rows_.q_stride, rows_.q_stride};
   std::fill_n(block.dc2p, block.queries * count, 0.0f);
@@ -223,7 +246,19 @@ void AttentionHead::backward_through_positions(const Block& block, float* dq, in
   accumulate(block.queries, count, {block.dc2p, count}, {relative_->keys, relative_->stride}, dq,
              dq_stride, true);
   accumulate(count, block.queries, {block.dc2p, count, true}, q,
-             drelative + relative_->low * 2 * size + size, 2 * size, true);
+             sums + relative_->low * 2 * size + size, 2 * size, true);
+}
+
+int64_t AttentionHead::bias_row(int64_t offset) const {
+  const int64_t distance = view_.length - 1 - offset;  // query minus key
+  return inputs_.bias.rows.i32()[inputs_.bias.longest() - 1 + distance];
+}
+
+void AttentionHead::biases_by_offset(float* bias) const {
+  const float* const column = inputs_.bias.table.f32() + view_.head;
+  for (int64_t i = 0; i < 2 * view_.length - 1; ++i) {
+    bias[i] = column[bias_row(i) * pairs_.heads] / scale();
+  }
 }
 
 void AttentionHead::position_to_content(float* p2c) const {
@@ -237,6 +272,10 @@ void AttentionHead::compute_scores(const Block& block) const {
   dot_products(block.queries, keys.count, q,
                {rows_.k + keys.first * rows_.kv_stride, rows_.kv_stride}, block.scores, stride_);
   if (inputs_.window >= 0) close_windows(block);
+  for (int64_t i = 0; inputs_.bias && i < block.queries; ++i) {
+    loops_.add(block.bias + view_.length - 1 - place_of(block, i), block.scores + i * stride_,
+               view_.length);
+  }
   if (!relative_) return;
   dot_products(block.queries, relative_->count, q, {relative_->keys, relative_->stride}, block.c2p,
                relative_->count);

@@ -43,9 +43,10 @@ class AttentionHead {
   struct Kept {
     ConstTensor dout, out, log_sum_exp;
   };
-  // Adds the gradient of this head's queries and keys of relative positions to drelative [P,2D],
-  // which is null if there are none. Overwrites the other gradients of its sequence.
-  void backward(const Kept& kept, const AttentionGradients& gradients, float* drelative,
+  // Adds the gradient of this head's queries and keys of relative positions to sums [P,2D], or that
+  // of its column of the position bias to sums [P]. They are null if there are none, or if the
+  // gradient is not wanted. Overwrites the other gradients of its sequence.
+  void backward(const Kept& kept, const AttentionGradients& gradients, float* sums,
                 std::vector<float>& scratch) const;
 
  private:
@@ -63,14 +64,21 @@ class AttentionHead {
   Keys keys_of(const Block& block) const;
   ScoreBlock score_block(const Block& block) const;
 
+  // The biases by offset (key minus query) from 1 - length on, as unscaled scores need them:
+  // [2 length - 1].
+  void biases_by_offset(float* bias) const;
+  int64_t bias_row(int64_t offset) const;  // of an offset counted like that
+  // The place of the block's query i in its sequence.
+  int64_t place_of(const Block& block, int64_t i) const;
+  float scale() const;  // of scores
   void position_to_content(float* p2c) const;
   void compute_scores(const Block& block) const;
   // Scores of keys beyond a query's window become minus infinity.
   void close_windows(const Block& block) const;
   void backward_of_block(const Block& block, const Kept& kept, const HeadRows<float>& gradients,
-                         float* drelative) const;
+                         float* sums) const;
   void backward_through_positions(const Block& block, float* dq, int64_t dq_stride,
-                                  float* drelative) const;
+                                  float* sums) const;
   // c [m,n] = a [m,D] b [n,D]^T.
   void dot_products(int64_t m, int64_t n, Factor a, Factor b, float* c, int64_t c_stride) const;
   // c [m,D] = a [m,k] b [k,D], or that added to it.

@@ -180,13 +180,14 @@ class Kernels {
   // packed batch: a token attends to the tokens of its own sequence and to nothing else. The score
   // of query i and key j is q_i.k_j / sqrt(D). With relative positions, of which the distance i - j
   // selects row r, attention is disentangled (He et al. 2020, arXiv:2006.03654, equation 4), and
-  // the score is (q_i.k_j + q_i.pk_r + k_j.pq_r) / sqrt(3D). out [R,H]; log_sum_exp [R,A], of the
+  // the score is (q_i.k_j + q_i.pk_r + k_j.pq_r) / sqrt(3D). With a position bias, row r of its
+  // table is added to the scaled score. out [R,H]; log_sum_exp [R,A], of the
   // scaled scores. Dropout falls on the probabilities; its elements are counted by (query's token,
   // head, place of the key in its sequence).
   void attention_forward(const AttentionInputs& inputs, const StepState& state, Tensor out,
                          Tensor log_sum_exp);
   // Computes the probabilities again from the inputs and log_sum_exp (Dao et al. 2022,
-  // arXiv:2205.14135). Overwrites all gradients.
+  // arXiv:2205.14135). Overwrites all gradients but that of the bias.
   void attention_backward(ConstTensor dout, const AttentionInputs& inputs, const StepState& state,
                           ConstTensor out, ConstTensor log_sum_exp,
                           const AttentionGradients& gradients);
@@ -328,6 +329,7 @@ class Kernels {
   void for_each_head(const AttentionInputs& inputs, const AttentionPairs& pairs,
                      const std::optional<DropoutDraw>& draw, const HeadFunction& fn);
   void add_relative_sums(const AttentionPairs& pairs, Tensor drelative_qk);
+  void add_bias_sums(const AttentionPairs& pairs, Tensor dbias) const;
   // Elements [at, at + count): keeps sums in `kept`, which may be the same memory.
   void keep_row(const float* sums, Tensor kept, int64_t at, int64_t count) const;
   // Elements [at, at + count) of x, activated. y points to the first of them.

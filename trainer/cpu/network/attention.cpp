@@ -7,26 +7,30 @@
 namespace berth {
 
 SelfAttention::SelfAttention(const ModelConfig& config, const LoraOptions& lora, int64_t layer,
-                             RelativePositions* positions, RotaryPositions* rotary,
-                             Parameters& parameters, Kernels& kernels)
+                             const SharedPositions& positions, Parameters& parameters,
+                             Kernels& kernels)
     : config_(config),
       layer_(layer),
       kernels_(kernels),
       output_linear_(parameters, layer_names(config, layer).attention_output),
       output_adapter_(
           make_adapter(config, lora, layer, LayerPart::kAttentionOutput, parameters, kernels)),
-      rotary_(rotary),
+      rotary_(positions.rotary),
+      bias_(positions.bias),
       norm_(parameters, layer_names(config, layer).attention_norm, config.layer_norm_eps) {
-  if (positions) disentangled_.emplace(config, lora, layer, *positions, parameters, kernels);
+  if (positions.relative) {
+    disentangled_.emplace(config, lora, layer, *positions.relative, parameters, kernels);
+  }
   for (const LayerPart part : {LayerPart::kQuery, LayerPart::kKey, LayerPart::kValue}) {
     auto adapter = make_adapter(config, lora, layer, part, parameters, kernels);
     if (adapter) adapters_.push_back({part, std::move(*adapter)});
   }
   const bool is_last = layer + 1 == config.num_hidden_layers;
   const LayerNames names = layer_names(config, layer);
-  const bool shortens = names.qkv.empty() && !positions && !rotary && adapters_.empty();
+  const bool shortens =
+      names.qkv.empty() && !positions.relative && !positions.rotary && adapters_.empty();
   if (is_last && config.reads_first_tokens() && shortens) {
-    picked_.emplace(config, layer, parameters, kernels);
+    picked_.emplace(config, layer, bias_, parameters, kernels);
   } else {
     const bool is_joined = !names.qkv.empty();
     qkv_linear_.emplace(parameters, is_joined ? names.qkv : names.query, is_joined ? 1 : 3);
@@ -73,6 +77,7 @@ AttentionInputs SelfAttention::inputs(const StepContext& step, Tensor qkv,
           .cu_seqlens = step.batch.cu_seqlens,
           .num_heads = static_cast<int>(config_.num_attention_heads),
           .relative = relative,
+          .bias = bias_ ? bias_->inputs() : PositionBiasInputs(),
           .window = config_.attention_window(layer_),
           .dropout = probability_dropout(step)};
 }
@@ -104,7 +109,7 @@ void SelfAttention::attend_backward(const StepContext& step, Tensor x, Tensor at
   const Tensor dqkv = scratch.wide_as(tokens, qkv_.columns());
   if (!keeps_as_computed()) kernels_.convert(kept, qkv);
   RelativePositionInputs relative;
-  AttentionGradients gradients{.dqkv = dqkv};
+  AttentionGradients gradients{.dqkv = dqkv, .dbias = bias_ ? bias_->gradient() : Tensor()};
   if (disentangled_) {
     relative = disentangled_->inputs();
     gradients.drelative_qk = disentangled_->dqk();

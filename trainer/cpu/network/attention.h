@@ -9,7 +9,7 @@
 #include "trainer/cpu/network/linear.h"
 #include "trainer/cpu/network/low_rank_adapter.h"
 #include "trainer/cpu/network/picked_attention.h"
-#include "trainer/cpu/network/rotary_positions.h"
+#include "trainer/cpu/network/shared_positions.h"
 #include "trainer/model/config.h"
 
 namespace berth {
@@ -18,11 +18,9 @@ namespace berth {
 //   y = layer_norm(residual + dropout(output(self_attention(query(x), key(x), value(x)))))
 class SelfAttention {
  public:
-  // Attention is disentangled where `positions` are given, and queries and keys are turned where
-  // `rotary` ones are. Borrows both.
+  // Borrows what `positions` points to.
   SelfAttention(const ModelConfig& config, const LoraOptions& lora, int64_t layer,
-                RelativePositions* positions, RotaryPositions* rotary, Parameters& parameters,
-                Kernels& kernels);
+                const SharedPositions& positions, Parameters& parameters, Kernels& kernels);
   // Another layer with the parameters of `other`.
   SelfAttention(const SelfAttention& other, int64_t layer);
 
@@ -69,6 +67,7 @@ class SelfAttention {
   std::optional<LowRankAdapter> output_adapter_;
   std::optional<DisentangledAttention> disentangled_;
   RotaryPositions* rotary_;  // null: there are none
+  PositionBias* bias_;       // likewise
   std::optional<PickedAttention> picked_;
   LayerNorm norm_;
   Tensor qkv_, attended_, log_sum_exp_;  // [T,3H], [T,H] or picked_'s [R,H], [T,A]

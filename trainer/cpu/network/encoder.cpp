@@ -20,6 +20,11 @@ Encoder::Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters&
     convolution_ = std::make_unique<Convolution>(config, parameters, kernels);
   }
   if (config.rope_theta > 0) rotary_ = std::make_unique<RotaryPositions>(config, kernels);
+  if (config.position_bias_buckets > 0) {
+    bias_ = std::make_unique<PositionBias>(config, parameters);
+  }
+  const SharedPositions positions{
+      .relative = positions_.get(), .rotary = rotary_.get(), .bias = bias_.get()};
   layers_.reserve(static_cast<size_t>(config.num_hidden_layers));
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
     if (shares_parameters(config, i)) {
@@ -28,10 +33,10 @@ Encoder::Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters&
                          .feed_forward = FeedForward(before.feed_forward, i),
                          .shares = true});
     } else {
-      layers_.push_back({.attention = SelfAttention(config, lora, i, positions_.get(),
-                                                    rotary_.get(), parameters, kernels),
-                         .feed_forward = FeedForward(config, lora, i, parameters, kernels),
-                         .shares = false});
+      layers_.push_back(
+          {.attention = SelfAttention(config, lora, i, positions, parameters, kernels),
+           .feed_forward = FeedForward(config, lora, i, parameters, kernels),
+           .shares = false});
     }
   }
   const std::span<const ParameterSpec> trained =
@@ -48,6 +53,7 @@ void Encoder::allocate(Arena& arena, const BatchLimits& limits, int64_t most_pic
   const int64_t tokens = limits.tokens, hidden = config_.hidden_size;
   embeddings_.allocate(arena, limits);
   if (positions_) positions_->allocate(arena);
+  if (bias_) bias_->allocate(arena);
   embedded_ = arena.make(DType::kF32, {tokens, hidden});
   middle_ = arena.make(DType::kF32, {tokens, hidden});
   recomputes_ = limits.recomputes;
@@ -158,6 +164,7 @@ Tensor Encoder::forward(const StepContext& step) {
   embeddings_.forward(step, x);
   if (positions_) positions_->forward(step);
   if (rotary_) rotary_->prepare(step);
+  if (bias_) bias_->prepare();
   for (size_t i = 0; i < layers_.size(); ++i) {
     layers_[i].input = x;
     x = forward_layer(step, i);

@@ -7,8 +7,7 @@
 #include "trainer/cpu/network/convolution.h"
 #include "trainer/cpu/network/embeddings.h"
 #include "trainer/cpu/network/feed_forward.h"
-#include "trainer/cpu/network/relative_positions.h"
-#include "trainer/cpu/network/rotary_positions.h"
+#include "trainer/cpu/network/shared_positions.h"
 
 namespace berth {
 
@@ -56,6 +55,7 @@ class Encoder {
   Embeddings embeddings_;
   std::unique_ptr<RelativePositions> positions_;  // DeBERTa's
   std::unique_ptr<RotaryPositions> rotary_;       // ModernBERT's
+  std::unique_ptr<PositionBias> bias_;            // MPNet's
   std::vector<Layer> layers_;
   std::unique_ptr<Convolution> convolution_;  // DeBERTa-v2-xlarge's
   Tensor embedded_;                           // [T,H]

@@ -4,10 +4,11 @@
 
 namespace berth {
 
-PickedAttention::PickedAttention(const ModelConfig& config, int64_t layer, Parameters& parameters,
-                                 Kernels& kernels)
+PickedAttention::PickedAttention(const ModelConfig& config, int64_t layer, PositionBias* bias,
+                                 Parameters& parameters, Kernels& kernels)
     : config_(config),
       kernels_(kernels),
+      bias_(bias),
       q_linear_(parameters, layer_names(config, layer).query),
       kv_linear_(parameters, layer_names(config, layer).key, 2) {}
 
@@ -25,6 +26,7 @@ AttentionInputs PickedAttention::inputs(const StepContext& step, Tensor kv, Tens
           .picked = picked,
           .cu_seqlens = step.batch.cu_seqlens,
           .num_heads = static_cast<int>(config_.num_attention_heads),
+          .bias = bias_ ? bias_->inputs() : PositionBiasInputs(),
           .dropout = dropout};
 }
 
@@ -48,8 +50,9 @@ void PickedAttention::backward(const StepContext& step, Dropout dropout, Tensor 
   const Tensor kv = keeps_as_computed() ? kept : scratch.second_wide_as(tokens, kv_.columns());
   const Tensor dq = scratch.hidden.first(rows), dkv = scratch.wide_as(tokens, kv_.columns());
   if (!keeps_as_computed()) kernels_.convert(kept, kv);
-  kernels_.attention_backward(dout, inputs(step, kv, picked, dropout), step.state, out,
-                              log_sum_exp_.first(rows), {.dqkv = dkv, .dq = dq});
+  kernels_.attention_backward(
+      dout, inputs(step, kv, picked, dropout), step.state, out, log_sum_exp_.first(rows),
+      {.dqkv = dkv, .dq = dq, .dbias = bias_ ? bias_->gradient() : Tensor()});
   const Tensor picked_x = scratch.second_wide_as(rows, hidden);  // kv is no longer needed
   kernels_.gather_rows(x, picked, picked_x);
   q_linear_.backward(kernels_, dq, picked_x, dpicked_x, Into::kAdd);

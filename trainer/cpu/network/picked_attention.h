@@ -2,6 +2,7 @@
 
 #include "trainer/cpu/network/context.h"
 #include "trainer/cpu/network/linear.h"
+#include "trainer/cpu/network/position_bias.h"
 #include "trainer/model/config.h"
 
 namespace berth {
@@ -10,8 +11,9 @@ namespace berth {
 // layer uses it where the head reads no other tokens.
 class PickedAttention {
  public:
-  PickedAttention(const ModelConfig& config, int64_t layer, Parameters& parameters,
-                  Kernels& kernels);
+  // Borrows `bias`; null: nothing is added to the scores.
+  PickedAttention(const ModelConfig& config, int64_t layer, PositionBias* bias,
+                  Parameters& parameters, Kernels& kernels);
 
   // For batches of at most `tokens` tokens that pick at most `most_picked` of them.
   void allocate(Arena& arena, int64_t tokens, int64_t most_picked);
@@ -31,6 +33,7 @@ class PickedAttention {
 
   const ModelConfig& config_;
   Kernels& kernels_;
+  PositionBias* bias_;
   Linear q_linear_, kv_linear_;
   Tensor q_, kv_, log_sum_exp_;  // [R,H], [T,2H], [R,A]
 };

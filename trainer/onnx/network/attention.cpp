@@ -52,6 +52,7 @@ Value attend(Network& network, int64_t layer, const Value& x, const RelativePosi
   const double terms = positions ? 3 : 1;
   const double scale = std::sqrt(static_cast<double>(config.head_size()) * terms);
   scores = scores / constant(network.graph, static_cast<float>(scale));
+  if (network.position_bias) scores = scores + network.position_bias;
   const Value probabilities = softmax(scores + excluded(network, layer));
   const Value attended = transpose(matmul(probabilities, v), {0, 2, 1, 3});
   return reshape(attended, {0, 0, config.hidden_size});

@@ -48,6 +48,7 @@ Value encode(Network& network) {
   if (config.has_relative_positions()) positions = relative_positions(network);
   add_rotary_positions(network);
   add_local_scores(network);
+  add_position_bias(network);
   for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     network.graph.begin_part(cat("layer.", layer, "/attention"));
     const Value before = x.y;

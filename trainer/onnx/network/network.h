@@ -40,6 +40,9 @@ struct Network {
   };
   std::map<double, Rotary> rotary{};
 
+  // MPNet's biases of scores by distance, fp32 [A,S,S]; empty: there are none.
+  Value position_bias{};
+
   std::map<std::string, Value> as_fp32{};  // parameters that are stored in another type, by name
 
   // The parameter `name` in fp32. Throws kInternal if there is none.
@@ -88,9 +91,11 @@ RelativePositions relative_positions(Network& network);
 Value relative_scores(Network& network, int64_t layer, const RelativePositions& positions,
                       const Value& q, const Value& k);
 
-// Makes network.rotary and network.local_scores for all layers, where the model has them.
+// Make network.rotary, network.local_scores and network.position_bias for all layers, where the
+// model has them.
 void add_rotary_positions(Network& network);
 void add_local_scores(Network& network);
+void add_position_bias(Network& network);
 // q or k [B,A,S,D], turned by the rotary positions of the layer (Su et al. 2021, arXiv:2104.09864).
 Value rotate(const Network& network, int64_t layer, const Value& x);
 

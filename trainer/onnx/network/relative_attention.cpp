@@ -59,6 +59,21 @@ RelativePositions relative_positions(Network& network) {
           .length = length};
 }
 
+void add_position_bias(Network& network) {
+  if (network.config.position_bias_buckets == 0) return;
+  Graph& graph = network.graph;
+  graph.begin_part("position_bias");
+  constexpr int64_t kFarthest = 128;  // it and all longer distances share rows
+  std::vector<int64_t> rows;
+  for (int64_t i = -kFarthest; i <= kFarthest; ++i) rows.push_back(position_bias_row(i));
+  const Value place = range(constant(graph, int64_t{0}), squeeze(network.length(), {0}));
+  const Value distance = unsqueeze(place, {1}) - unsqueeze(place, {0});  // query minus key, [S,S]
+  const Value row = gather(constant(graph, rows),
+                           clip(distance, -kFarthest, kFarthest) + constant(graph, kFarthest));
+  network.position_bias =
+      transpose(network.rows(position_bias_name(network.config), row), {2, 0, 1});
+}
+
 Value relative_scores(Network& network, int64_t layer, const RelativePositions& positions,
                       const Value& q, const Value& k) {
   const ModelConfig& config = network.config;

@@ -95,6 +95,9 @@ Value attend(ForwardPass& pass, int64_t layer, Value x, Value positions) {
   if (positions) scores = scores + relative_scores(pass, layer, positions, q, k);
   const double terms = positions ? 3 : 1;
   scores = scores * (1 / std::sqrt(static_cast<double>(config.head_size()) * terms));
+  if (pass.position_bias) {
+    scores = scores + broadcast(pass.position_bias, scores.shape(), {1, 2, 3});
+  }
   scores = select(broadcast(is_visible(pass, layer), scores.shape(), {0, 2, 3}), scores, -1e30);
   Value probabilities = softmax(scores);  // [R,A,S,S]
   if (pass.masks) {

@@ -62,6 +62,7 @@ Value encode(ForwardPass& pass, bool recomputes) {
   Normalized x;
   x.y = x.sum = embed(pass);
   const Value positions = config.has_relative_positions() ? relative_positions(pass) : Value();
+  if (config.position_bias_buckets > 0) pass.position_bias = position_bias(pass);
   for (int64_t layer = 0; layer < layers; ++layer) {
     if (recomputes) pass.graph().begin_part();
     Normalized input = x;

@@ -32,6 +32,7 @@ struct ForwardPass {
   std::map<std::string, Value> parameters;  // by name
   const BatchInputs& batch;
   std::optional<DropoutMasks> masks{};  // empty in inference: nothing is dropped
+  Value position_bias{};  // what encode() has all layers add to scaled scores, [A,S,S]; or empty
 
   Graph& graph() const { return batch.input_ids.graph(); }
   Value parameter(const std::string& name) const;  // throws kInternal if it is missing
@@ -74,6 +75,9 @@ Value relative_positions(const ForwardPass& pass);
 // Scores [R,A,S,S] between tokens and relative positions, c2p + p2c of disentangled attention (He
 // et al. 2020, arXiv:2006.03654). q and k are [R,A,S,D].
 Value relative_scores(ForwardPass& pass, int64_t layer, Value positions, Value q, Value k);
+
+// MPNet's biases of scores by distance: [A,S,S].
+Value position_bias(const ForwardPass& pass);
 
 // The convolution beside the first layer: norm(layer_output + activation(dropout(conv(x)))).
 Value convolve(ForwardPass& pass, Value x, Value layer_output);

@@ -22,6 +22,20 @@ Value shift_rows(Value x) {
 
 }  // namespace
 
+Value position_bias(const ForwardPass& pass) {
+  const int64_t heads = pass.config.num_attention_heads;
+  const int64_t length = pass.batch.segment.size(1);
+  std::vector<int32_t> taken;
+  for (int64_t offset = 1 - length; offset < length; ++offset) {
+    taken.push_back(position_bias_row(-offset));
+  }
+  const Value of_offsets = gather_rows(pass.parameter(position_bias_name(pass.config) + ".weight"),
+                                       constant(pass.graph(), taken));  // [2S-1,A]
+  const Value of_queries =
+      broadcast(transpose(of_offsets, {1, 0}), {1, heads, length, 2 * length - 1}, {1, 3});
+  return reshape(shift_rows(of_queries), {heads, length, length});
+}
+
 Value relative_positions(const ForwardPass& pass) {
   const RelativePositionNames names = relative_position_names(pass.config);
   const Value table = pass.parameter(names.table + ".weight");

@@ -171,6 +171,21 @@ Vector attention(const AttentionShape& shape, const Vector& qkv, Vector* log_sum
   return attention_by(shape, qkv, score, log_sum_exp);
 }
 
+Vector biased_attention(const AttentionShape& shape, const Vector& qkv, const Vector& table,
+                        const std::vector<int32_t>& rows) {
+  const auto longest = static_cast<int64_t>(rows.size() / 2 + 1);
+  const auto score = [&](int64_t i, int64_t j, int64_t head) {
+    double sum = 0;
+    for (int64_t d = 0; d < shape.head_size; ++d) {
+      sum += element(shape, qkv, i, 0, head, d) * element(shape, qkv, j, 1, head, d);
+    }
+    const int64_t row = rows[static_cast<size_t>(i - j + longest - 1)];
+    return sum / std::sqrt(static_cast<double>(shape.head_size)) +
+           table[static_cast<size_t>(row * shape.heads + head)];
+  };
+  return attention_by(shape, qkv, score, nullptr);
+}
+
 Vector disentangled_attention(const AttentionShape& shape, const Vector& qkv,
                               const Vector& position_qk, const std::vector<int32_t>& rows,
                               Vector* log_sum_exp) {

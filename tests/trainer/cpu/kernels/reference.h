@@ -60,6 +60,10 @@ struct AttentionShape {
 };
 // Returns attention's output [T,H] for qkv [T,3H]. Writes log_sum_exp [T,A] if it is not null.
 Vector attention(const AttentionShape& shape, const Vector& qkv, Vector* log_sum_exp = nullptr);
+// The same with a bias added to the scaled scores: the row of `table` [P,A] that `rows` [2N-1]
+// names for each distance from 1-N to N-1.
+Vector biased_attention(const AttentionShape& shape, const Vector& qkv, const Vector& table,
+                        const std::vector<int32_t>& rows);
 // The same with scores from relative positions. `rows` [2N-1] names the row of position_qk [P,2H]
 // for each distance from 1-N to N-1.
 Vector disentangled_attention(const AttentionShape& shape, const Vector& qkv,

@@ -100,7 +100,9 @@ class Architectures : public testing::TestWithParam<std::string> {
   // so its computed gradient is rounding. The key's bias does so to the scores of a query. In
   // question answering, so does every bias that adds the same to all tokens.
   bool moves_all_alike(const std::string& name) const {
-    if (name.ends_with("key.bias") || name.ends_with("k_lin.bias")) return true;
+    for (const char* end : {"key.bias", "k_lin.bias", "attn.k.bias"}) {
+      if (name.ends_with(end)) return true;
+    }
     if (config_.task != Task::kQuestionAnswering) return false;
     const LayerNames last = layer_names(config_, config_.num_hidden_layers - 1);
     return name == token_head_name(config_) + ".bias" || name == "head.norm.bias" ||

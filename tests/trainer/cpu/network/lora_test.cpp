@@ -299,7 +299,7 @@ INSTANTIATE_TEST_SUITE_P(Recorded, Lora,
                                          "deberta-v2-sequence", "bert-sequence-all",
                                          "bert-token-dense", "distilbert-sequence-all",
                                          "albert-sequence-all", "deberta-v2-sequence-all",
-                                         "modernbert-sequence"),
+                                         "modernbert-sequence", "mpnet-sequence-all"),
                          test_name);
 
 }  // namespace

@@ -116,7 +116,8 @@ std::string model_name(const testing::TestParamInfo<std::string>& tested) {
 INSTANTIATE_TEST_SUITE_P(Of, Recompute,
                          testing::Values("bert-sequence", "albert-sequence", "distilbert-sequence",
                                          "deberta-v2-sequence", "deberta-v2-convolved-sequence",
-                                         "modernbert-sequence", "modernbert-biased-sequence"),
+                                         "modernbert-sequence", "modernbert-biased-sequence",
+                                         "mpnet-sequence"),
                          model_name);
 INSTANTIATE_TEST_SUITE_P(Of, RecomputeAdapted,
                          testing::Values("bert-sequence", "albert-sequence", "distilbert-sequence",

@@ -111,12 +111,23 @@ inline const std::vector<std::string> kRecordedCases = {"bert-sequence",
                                                         "modernbert-masked",
                                                         "modernbert-qa",
                                                         "modernbert-biased-sequence",
-                                                        "modernbert-biased-qa"};
+                                                        "modernbert-biased-qa",
+                                                        "mpnet-sequence",
+                                                        "mpnet-token",
+                                                        "mpnet-masked",
+                                                        "mpnet-qa"};
 
 // Those of them with ten losses.
-inline const std::vector<std::string> kRecordedLosses = {
-    "modernbert-sequence", "modernbert-token",           "modernbert-masked",
-    "modernbert-qa",       "modernbert-biased-sequence", "modernbert-biased-qa"};
+inline const std::vector<std::string> kRecordedLosses = {"modernbert-sequence",
+                                                         "modernbert-token",
+                                                         "modernbert-masked",
+                                                         "modernbert-qa",
+                                                         "modernbert-biased-sequence",
+                                                         "modernbert-biased-qa",
+                                                         "mpnet-sequence",
+                                                         "mpnet-token",
+                                                         "mpnet-masked",
+                                                         "mpnet-qa"};
 
 // A recorded case's name as GoogleTest wants it.
 inline std::string test_name(const testing::TestParamInfo<std::string>& test) {
