@@ -4,6 +4,7 @@ namespace berth {
 
 // The activation functions that hidden_act in config.json may name. GELU (Hendrycks and Gimpel
 // 2016, arXiv:1606.08415) is computed with erf (kGelu) or by its tanh approximation (kGeluTanh).
-enum class Activation { kGelu, kGeluTanh, kRelu, kTanh };
+// kSilu is x sigmoid(x), which is called swish, too (Ramachandran et al. 2017, arXiv:1710.05941).
+enum class Activation { kGelu, kGeluTanh, kRelu, kTanh, kSilu };
 
 }  // namespace berth

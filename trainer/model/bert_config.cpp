@@ -17,6 +17,8 @@ const char* google_name(Activation activation) {
       return "relu";
     case Activation::kTanh:
       return "tanh";
+    case Activation::kSilu:
+      return "silu";
   }
   return "gelu";
 }

@@ -17,6 +17,7 @@ constexpr ActivationName kActivations[] = {
     {"gelu", Activation::kGelu},          {"gelu_new", Activation::kGeluTanh},
     {"gelu_fast", Activation::kGeluTanh}, {"gelu_pytorch_tanh", Activation::kGeluTanh},
     {"relu", Activation::kRelu},          {"tanh", Activation::kTanh},
+    {"silu", Activation::kSilu},          {"swish", Activation::kSilu},
 };
 
 }  // namespace
@@ -78,7 +79,7 @@ Activation ConfigReader::activation(const char* key, const char* fallback) const
   for (const ActivationName& known : kActivations) {
     if (known.name == name) return known.activation;
   }
-  refuse_key(key, "is " + quoted(name) + "; known are gelu, gelu_new, relu and tanh");
+  refuse_key(key, "is " + quoted(name) + "; known are gelu, gelu_new, relu, tanh and silu");
 }
 
 std::string ConfigReader::json(const char* key) const {

@@ -37,7 +37,7 @@ class ConfigReader {
 // Throws kUsage with the message '"key" what'.
 [[noreturn]] void refuse_key(const std::string& key, const std::string& what);
 
-// The activation's name in config.json: "gelu", "gelu_new", "relu", "tanh".
+// The activation's name in config.json: "gelu", "gelu_new", "relu", "tanh", "silu".
 std::string_view activation_name(Activation activation);
 
 }  // namespace berth

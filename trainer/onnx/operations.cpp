@@ -27,6 +27,7 @@ Value operator/(const Value& x, const Value& y) { return x.graph->node("Div", {x
 Value negate(const Value& x) { return x.graph->node("Neg", {x}); }
 Value erf(const Value& x) { return x.graph->node("Erf", {x}); }
 Value tanh(const Value& x) { return x.graph->node("Tanh", {x}); }
+Value sigmoid(const Value& x) { return x.graph->node("Sigmoid", {x}); }
 Value relu(const Value& x) { return x.graph->node("Relu", {x}); }
 Value sin(const Value& x) { return x.graph->node("Sin", {x}); }
 Value cos(const Value& x) { return x.graph->node("Cos", {x}); }

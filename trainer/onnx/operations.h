@@ -26,6 +26,7 @@ Value operator/(const Value& x, const Value& y);
 Value negate(const Value& x);
 Value erf(const Value& x);
 Value tanh(const Value& x);
+Value sigmoid(const Value& x);
 Value relu(const Value& x);
 Value sin(const Value& x);
 Value cos(const Value& x);

@@ -65,6 +65,7 @@ TEST(ModelConfig, DefaultsAreThoseOfTransformers) {
 TEST(ModelConfig, KnowsTheActivationsOfBert) {
   EXPECT_EQ(parse_with("hidden_act", "gelu_new").hidden_act, Activation::kGeluTanh);
   EXPECT_EQ(parse_with("hidden_act", "gelu_pytorch_tanh").hidden_act, Activation::kGeluTanh);
+  EXPECT_EQ(parse_with("hidden_act", "swish").hidden_act, Activation::kSilu);
   EXPECT_EQ(parse_with("hidden_act", "relu").hidden_act, Activation::kRelu);
   EXPECT_EQ(parse_with("hidden_act", "tanh").hidden_act, Activation::kTanh);
 }
@@ -103,7 +104,7 @@ TEST(ModelConfig, SaysWhichValueItCannotTake) {
       {"max_position_embeddings", 1LL << 40},
       {"type_vocab_size", 0},
       {"pad_token_id", -1},
-      {"hidden_act", "swish"},
+      {"hidden_act", "mish"},
       {"hidden_act", 3},
       {"hidden_dropout_prob", 1.0},
       {"attention_probs_dropout_prob", -0.1},

@@ -49,7 +49,7 @@ TEST(DebertaConfig, RefusesVariantsThatWereNeverPublished) {
       {"embedding_size", 128},        {"pooler_hidden_size", 512},
       {"attention_head_size", 32},    {"conv_kernel_size", 4},
       {"norm_rel_ebd", "batch_norm"}, {"position_buckets", 3},
-      {"position_buckets", 1024},     {"pooler_hidden_act", "swish"},
+      {"position_buckets", 1024},     {"pooler_hidden_act", "mish"},
   };
   for (const auto& [key, value] : kOthers) {
     EXPECT_THAT([&] { published_with(key, value); }, ThrowsCode(Code::kUsage, key));

@@ -283,6 +283,7 @@ const std::map<std::string, Operator>& operators() {
       {"Neg", of_one(std::negate())},
       {"Erf", of_one([](double x) { return std::erf(x); })},
       {"Tanh", of_one([](double x) { return std::tanh(x); })},
+      {"Sigmoid", of_one([](double x) { return 1 / (1 + std::exp(-x)); })},
       {"Relu", of_one([](double x) { return std::max(x, 0.0); })},
       {"Sin", of_one([](double x) { return std::sin(x); })},
       {"Cos", of_one([](double x) { return std::cos(x); })},

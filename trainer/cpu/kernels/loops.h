@@ -64,9 +64,9 @@ struct CpuLoops {
   // sums[c] += x[r][c] over all rows.
   void (*column_sums)(const float* x, int64_t rows, int64_t stride, int64_t columns, float* sums);
 
-  // In the order of Activation: kGelu, kGeluTanh, kRelu, kTanh.
-  void (*activation_forward[4])(const float* pre, float* y, int64_t count);    // y may be pre
-  void (*activation_backward[4])(const float* pre, float* dy, int64_t count);  // in place
+  // In the order of Activation: kGelu, kGeluTanh, kRelu, kTanh, kSilu.
+  void (*activation_forward[5])(const float* pre, float* y, int64_t count);    // y may be pre
+  void (*activation_backward[5])(const float* pre, float* dy, int64_t count);  // in place
 
   // y = factor * x. The number of row r is first_row + tokens[r], or first_row + r without tokens.
   void (*dropout)(const float* x, const DropoutDraw& draw, int64_t rows, int64_t columns, float* y);

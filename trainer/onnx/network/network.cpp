@@ -55,6 +55,8 @@ Value activate(const Value& x, Activation activation) {
     }
     case Activation::kRelu:
       return relu(x);
+    case Activation::kSilu:
+      return x * sigmoid(x);
     case Activation::kTanh:
       break;
   }

@@ -78,6 +78,8 @@ Value activate(Value x, Activation activation) {
     }
     case Activation::kRelu:
       return maximum(x, 0);
+    case Activation::kSilu:  // sigmoid(x) = (tanh(x/2) + 1) / 2, which does not overflow
+      return x * 0.5 * (tanh(x * 0.5) + 1);
     case Activation::kTanh:
       break;
   }

@@ -75,9 +75,9 @@ TEST_P(Functions, TanhIsCloseAndSaturates) {
   EXPECT_TRUE(std::isnan(ends[3]));
 }
 
-TEST_P(Functions, GeluHasASmallRelativeError) {
+TEST_P(Functions, GeluAndSiluHaveASmallRelativeError) {
   const std::vector<float> x = range(-8, 8, 1e-4);
-  for (const Activation kind : {Activation::kGelu, Activation::kGeluTanh}) {
+  for (const Activation kind : {Activation::kGelu, Activation::kGeluTanh, Activation::kSilu}) {
     const std::vector<float> y = activate(kind, x);
     double worst = 0;
     for (size_t i = 0; i < x.size(); ++i) {
@@ -93,6 +93,7 @@ TEST_P(Functions, ActivationsKeepNaN) {
   EXPECT_TRUE(std::isnan(activate(Activation::kGelu, {kNaN})[0]));
   EXPECT_TRUE(std::isnan(activate(Activation::kGeluTanh, {kNaN})[0]));
   EXPECT_TRUE(std::isnan(activate(Activation::kRelu, {kNaN})[0]));
+  EXPECT_TRUE(std::isnan(activate(Activation::kSilu, {kNaN})[0]));
 }
 
 INSTANTIATE_TEST_SUITE_P(Loops, Functions, testing::ValuesIn(supported_loops()),

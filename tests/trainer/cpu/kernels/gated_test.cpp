@@ -34,7 +34,7 @@ TEST_P(Gated, ActivationAgreesWithItsDefinition) {
 
 TEST_P(Gated, GradientAgreesWithFiniteDifferences) {
   const int64_t rows = 4, width = 9;
-  for (const Activation kind : {Activation::kGelu, Activation::kGeluTanh, Activation::kTanh}) {
+  for (const Activation kind : {Activation::kGelu, Activation::kTanh, Activation::kSilu}) {
     const Vector x = random(rows * 2 * width), dy = random(rows * width);
     const Tensor dx = garbage({rows, 2 * width});
     kernels().gated_activation_backward(tensor({rows, 2 * width}, x), kind,

@@ -293,8 +293,8 @@ TEST_P(Linear, ConvertsByCopying) {
 
 TEST_P(Linear, WithActivationAgrees) {
   const int64_t tokens = 6, inputs = 9, outputs = 19;
-  for (const Activation kind :
-       {Activation::kGelu, Activation::kGeluTanh, Activation::kRelu, Activation::kTanh}) {
+  for (const Activation kind : {Activation::kGelu, Activation::kGeluTanh, Activation::kRelu,
+                                Activation::kTanh, Activation::kSilu}) {
     const Vector x = random(tokens * inputs), w = random(outputs * inputs, 0.7);
     const Vector bias = random(outputs), dy = random(tokens * outputs);
     const auto f = [&](const Vector& a, const Vector& b, const Vector& c) {
@@ -335,8 +335,8 @@ TEST_P(Linear, WithActivationAgrees) {
 TEST_P(Linear, ActivationsAreRightFarFromZero) {
   const Vector x{-1e30, -100, -20, -6, -5.5, -4, -1e-20, 0, 1e-20, 4, 5.5, 6, 20, 100};
   const auto count = static_cast<int64_t>(x.size());
-  for (const Activation kind :
-       {Activation::kGelu, Activation::kGeluTanh, Activation::kRelu, Activation::kTanh}) {
+  for (const Activation kind : {Activation::kGelu, Activation::kGeluTanh, Activation::kRelu,
+                                Activation::kTanh, Activation::kSilu}) {
     const Tensor pre = garbage({count, 1}), y = garbage({count, 1});
     const auto one = weight({1, 1}, {1});
     const Tensor xt = tensor({count, 1}, x);

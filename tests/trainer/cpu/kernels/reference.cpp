@@ -98,6 +98,8 @@ double activation(Activation activation, double x) {
       return std::max(0.0, x);
     case Activation::kTanh:
       return std::tanh(x);
+    case Activation::kSilu:
+      return x / (1 + std::exp(-x));
   }
   return 0;
 }

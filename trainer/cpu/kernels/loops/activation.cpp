@@ -9,6 +9,12 @@ constexpr float kInverseRoot2Pi = 0.39894228040143268f;
 constexpr float kRoot2OverPi = 0.79788456080286536f;
 constexpr float kCubic = 0.044715f;
 
+// 1 / (1 + e^-x), with a small relative error on both sides.
+inline float sigmoid(float x) {
+  const float smaller = exponential(x < 0.0f ? x : -x);  // at most 1, so it does not overflow
+  return (x < 0.0f ? smaller : 1.0f) / (1.0f + smaller);
+}
+
 }  // namespace
 
 void gelu(const float* pre, float* y, int64_t count) {
@@ -70,6 +76,20 @@ void tanh_backward(const float* pre, float* dy, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     const float t = hyperbolic_tangent(pre[i]);
     dy[i] *= 1.0f - t * t;
+  }
+}
+
+void silu(const float* pre, float* y, int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) y[i] = pre[i] * sigmoid(pre[i]);
+}
+
+// silu' = s(x) + x s(x) (1 - s(x))
+void silu_backward(const float* pre, float* dy, int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) {
+    const float x = pre[i], s = sigmoid(x);
+    dy[i] *= s + x * s * (1.0f - s);
   }
 }
 

@@ -25,10 +25,12 @@ void gelu(const float* pre, float* y, int64_t count);
 void gelu_tanh(const float* pre, float* y, int64_t count);
 void relu(const float* pre, float* y, int64_t count);
 void tanh(const float* pre, float* y, int64_t count);
+void silu(const float* pre, float* y, int64_t count);
 void gelu_backward(const float* pre, float* dy, int64_t count);
 void gelu_tanh_backward(const float* pre, float* dy, int64_t count);
 void relu_backward(const float* pre, float* dy, int64_t count);
 void tanh_backward(const float* pre, float* dy, int64_t count);
+void silu_backward(const float* pre, float* dy, int64_t count);
 
 void dropout(const float* x, const DropoutDraw& draw, int64_t rows, int64_t columns, float* y);
 
