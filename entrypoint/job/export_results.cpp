@@ -44,6 +44,12 @@ void require_exportable(const Settings& settings, const ModelConfig& config) {
     throw Error(Code::kUsage, cat("berth has no graph of ", model_type_name(config.type), " yet"),
                 "--export-format onnx", "leave the flag out");
   }
+  if (settings.output.export_adapter && config.type == ModelType::kNomicBert) {
+    throw Error(Code::kUsage,
+                "PEFT has no place for adapters of NomicBERT's matrices, which transformers names "
+                "and splits otherwise",
+                "--export-adapter", "leave the flag out: the merged model is exported anyway");
+  }
   if (settings.training.optimization.lora && config.conv_kernel_size > 0) {
     throw Error(Code::kUsage, "a model with a convolution cannot have adapters", "--lora-rank",
                 "leave the flag out to train the whole model");

@@ -30,7 +30,8 @@ from sentence_transformers import SentenceTransformer  # noqa: E402
 TESTS = pathlib.Path(__file__).parents[1]
 TOLERANCE = 1e-4
 # The prefix of the classes in transformers, the tokenizer's class, and the special tokens with which its vocabulary begins.
-OTHERS = {"mpnet": ("MPNet", "MPNetTokenizer", ["<s>", "<pad>", "</s>", "<unk>", "[UNK]", "<mask>"])}
+OTHERS = {"mpnet": ("MPNet", "MPNetTokenizer", ["<s>", "<pad>", "</s>", "<unk>", "[UNK]", "<mask>"]),
+          "nomic": ("NomicBert", "BertTokenizer", ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"])}
 
 
 def berth(binary, *arguments):

@@ -62,6 +62,7 @@ NEWER = {
                                          "classifier_bias": True, "classifier_pooling": "mean", "num_hidden_layers": 3,
                                          "classifier_activation": "relu", "hidden_activation": "gelu_new"}),
     "mpnet": ("MPNet", {**SIZES, "layer_norm_eps": 1e-5}),
+    "nomic": ("NomicBert", SIZES),
 }
 ARCHITECTURES |= NEWER
 TASKS = {"sequence": "ForSequenceClassification", "token": "ForTokenClassification", "masked": "ForMaskedLM",
@@ -128,9 +129,31 @@ def train(model, *batch):
     return torch.tensor(losses)
 
 
+# What transformers calls the parts of a NomicBERT, and their names in files.
+NOMIC_NAMES = {"embeddings.LayerNorm": "emb_ln", "bert.layers": "bert.encoder.layers", "self_attn.": "attn.", "o_proj": "out_proj",
+               "up_proj": "fc11", "gate_proj": "fc12", "down_proj": "fc2", "post_attention_layernorm": "norm1",
+               "post_mlp_layernorm": "norm2", "q_proj": "Wqkv"}
+
+
+def as_in_files(architecture, tensors):
+    """The tensors under the names of files. Those of NomicBERT have query, key and value as one matrix."""
+    if architecture != "nomic":
+        return tensors
+    renamed = {}
+    for name, value in tensors.items():
+        if "q_proj" in name:
+            value = torch.cat([value, tensors[name.replace("q_proj", "k_proj")], tensors[name.replace("q_proj", "v_proj")]])
+        for ours, saved in NOMIC_NAMES.items():
+            name = name.replace(ours, saved)
+        if "k_proj" not in name and "v_proj" not in name:
+            renamed[name] = value
+    return renamed
+
+
 def record(out, architecture, task):
     model = make_model(architecture, task)
-    recorded = {"param." + name: value.detach().clone().contiguous() for name, value in model.named_parameters()}
+    parameters = {name: value.detach().clone().contiguous() for name, value in model.named_parameters()}
+    recorded = {"param." + name: value for name, value in as_in_files(architecture, parameters).items()}
     inputs, mask, lengths, packed = make_inputs(architecture, model.config)
     recorded.update(packed)
     if task == "sequence":
@@ -155,9 +178,9 @@ def record(out, architecture, task):
     loss.backward()
     recorded["labels"] = labels if labels.is_floating_point() else labels.to(torch.int32)
     recorded["loss"] = loss.detach().reshape(1)
-    for name, parameter in model.named_parameters():
-        if parameter.grad is not None:  # DistilBERT's positions may be sinusoids without a gradient
-            recorded["grad." + name] = parameter.grad.detach().clone()
+    # DistilBERT's positions may be sinusoids without a gradient.
+    gradients = {name: value.grad.detach().clone() for name, value in model.named_parameters() if value.grad is not None}
+    recorded.update({"grad." + name: value for name, value in as_in_files(architecture, gradients).items()})
     if architecture in NEWER:
         recorded["losses"] = train(model, *batch)
     save_file(recorded, out / f"{architecture}-{task}.safetensors",
@@ -178,6 +201,8 @@ def main():
                 continue  # nearly the same as the one before
             if task in ("score", "sets") and architecture not in ("bert", "roberta"):
                 continue  # it has the head of "sequence"
+            if task == "qa" and architecture == "nomic":
+                continue  # transformers has no such class
             if task != "qa" or architecture not in ("deberta-v2-biased", "deberta-v2-convolved"):
                 record(out, architecture, task)
 

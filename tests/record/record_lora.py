@@ -9,7 +9,7 @@ Writes ARCHITECTURE-TASK.safetensors with these tensors:
 - "logits", "loss", and the packed inputs and labels as in record_architectures.py.
 The metadata holds "config" and "adapter_config". Files whose TASK ends in -all or -dense have adapters on all dense layers of each
 encoder layer. They were recorded with torch 2.15, the others with torch 1.13; all with peft 0.10 and transformers 4.40,
-except for ModernBERT and MPNet: those with torch 2.15, peft 0.21 and transformers 5.24.
+except for ModernBERT, MPNet and NomicBERT: those with torch 2.15, peft 0.21 and transformers 5.24. NomicBERT's have the names of files.
 """
 
 import json
@@ -20,24 +20,26 @@ import peft
 import torch
 from safetensors.torch import save_file
 
-from record_architectures import CLASSES, EXAMPLES, make_inputs, make_model
+from record_architectures import CLASSES, EXAMPLES, as_in_files, make_inputs, make_model
 
 # The dense layers of "-all": those that PEFT selects for all-linear, without those of the head.
 ALL = {"bert": ["query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense"],
        "distilbert": ["q_lin", "k_lin", "v_lin", "out_lin", "lin1", "lin2"],
        "albert": ["query", "key", "value", "attention.dense", "ffn", "ffn_output"],
        "deberta-v2": ["query_proj", "key_proj", "value_proj", "attention.output.dense", "intermediate.dense", "output.dense"],
-       "mpnet": ["q", "k", "v", "o", "intermediate.dense", "output.dense"]}
+       "mpnet": ["q", "k", "v", "o", "intermediate.dense", "output.dense"],
+       "nomic": ["o_proj", "gate_proj", "up_proj", "down_proj"]}  # berth has query, key and value as one matrix, and PEFT has not
 TARGETS = {"distilbert": ["q_lin", "v_lin"], "deberta-v2": ["query_proj", "value_proj"], "modernbert": ["Wqkv"],
-           "mpnet": ["q", "v"]}
+           "mpnet": ["q", "v"], "nomic": ["o_proj"]}
 HEADS = {"bert": ["pooler", "classifier"], "roberta": ["classifier"], "distilbert": ["pre_classifier", "classifier"],
          "albert": ["pooler", "classifier"], "deberta-v2": ["pooler", "classifier"], "modernbert": ["head", "classifier"],
-         "mpnet": ["classifier"]}
+         "mpnet": ["classifier"], "nomic": ["pooler", "classifier"]}
 
 
 def record(out, architecture, task, targets=None, suffix=""):
     model = make_model(architecture, task)
-    recorded = {"param." + name: value.detach().clone().contiguous() for name, value in model.named_parameters()}
+    parameters = {name: value.detach().clone().contiguous() for name, value in model.named_parameters()}
+    recorded = {"param." + name: value for name, value in as_in_files(architecture, parameters).items()}
     token = task == "token"
     config = peft.LoraConfig(task_type="TOKEN_CLS" if token else "SEQ_CLS", r=3, lora_alpha=5, lora_dropout=0.0,
                              target_modules=targets or TARGETS.get(architecture, ["query", "value"]),
@@ -59,16 +61,18 @@ def record(out, architecture, task, targets=None, suffix=""):
     # The names under which PEFT saves them.
     gradients = {name: parameter.grad for name, parameter in model.named_parameters() if parameter.grad is not None}
     for kind, state in (("adapter", None), ("grad", gradients)):
-        for name, value in peft.get_peft_model_state_dict(model, state).items():
+        for name, value in as_in_files(architecture, peft.get_peft_model_state_dict(model, state)).items():
             recorded[f"{kind}.{name}"] = value.detach().clone().contiguous()
     folder = out / "saved"
     model.save_pretrained(folder)
-    adapter_config = (folder / "adapter_config.json").read_text()
+    adapter_config = json.loads((folder / "adapter_config.json").read_text())
+    renamed = as_in_files(architecture, {name: None for name in adapter_config["target_modules"]})
+    adapter_config["target_modules"] = [name.split(".")[-1] if architecture == "nomic" else name for name in renamed]
     for file in folder.iterdir():
         file.unlink()
     folder.rmdir()
     save_file(recorded, out / f"{architecture}-{task}{suffix}.safetensors",
-              metadata={"config": json.dumps(model.config.to_dict(), sort_keys=True), "adapter_config": adapter_config})
+              metadata={"config": json.dumps(model.config.to_dict(), sort_keys=True), "adapter_config": json.dumps(adapter_config)})
     print(architecture, task + suffix, output.loss.item())
 
 

@@ -13,6 +13,7 @@
 #include "trainer/model/deberta_config.h"
 #include "trainer/model/modernbert_config.h"
 #include "trainer/model/mpnet_config.h"
+#include "trainer/model/nomic_config.h"
 #include "trainer/model/saved_task.h"
 
 namespace berth {
@@ -32,6 +33,7 @@ constexpr std::array kTypes = {
     TypeNames{ModelType::kDebertaV2, "deberta-v2", "DebertaV2"},
     TypeNames{ModelType::kModernBert, "modernbert", "ModernBert"},
     TypeNames{ModelType::kMpnet, "mpnet", "MPNet"},
+    TypeNames{ModelType::kNomicBert, "nomic_bert", "NomicBert"},
 };
 
 const TypeNames& names_of(ModelType type) {
@@ -135,7 +137,7 @@ ModelType parse_type(const ConfigReader& read, const Json& object) {
   if (found == kTypes.end()) {
     refuse_key("model_type", "is " + quoted(name) +
                                  "; known are bert, roberta, xlm-roberta, distilbert, electra, "
-                                 "albert, deberta-v2, modernbert, mpnet");
+                                 "albert, deberta-v2, modernbert, mpnet, nomic_bert");
   }
   return found->type;
 }
@@ -156,6 +158,10 @@ ModelConfig parse_config(std::string_view json_text) {
   const ConfigReader read(object);
   check_supported(read);
   const ModelType type = parse_type(read, object);
+  const bool nomic = type == ModelType::kNomicBert;
+  if (nomic) {
+    if (const auto text = nomic_config_for_transformers(object)) return parse_config(*text);
+  }
   const bool mpnet = type == ModelType::kMpnet;
   const bool is_roberta = type == ModelType::kRoberta || type == ModelType::kXlmRoberta;
   const bool albert = type == ModelType::kAlbert;
@@ -185,8 +191,10 @@ ModelConfig parse_config(std::string_view json_text) {
   const bool factorised = albert || type == ModelType::kElectra;
   if (factorised) config.embedding_size = read.integer("embedding_size", 1, 1 << 16, 128);
   if (albert) config.num_hidden_groups = read.integer("num_hidden_groups", 1, 1024, 1);
-  config.hidden_act = read.activation(keys.hidden_act, albert ? "gelu_new" : "gelu");
-  const double dropout = albert || modern ? 0 : 0.1;
+  config.hidden_act = read.activation(keys.hidden_act, albert  ? "gelu_new"
+                                                       : nomic ? "silu"
+                                                               : "gelu");
+  const double dropout = albert || modern || nomic ? 0 : 0.1;
   config.hidden_dropout_prob = read.number(keys.hidden_dropout_prob, 0, 0.99).value_or(dropout);
   config.attention_probs_dropout_prob =
       read.number(keys.attention_probs_dropout_prob, 0, 0.99).value_or(dropout);
@@ -216,6 +224,7 @@ ModelConfig parse_config(std::string_view json_text) {
   if (deberta) parse_deberta(read, config);
   if (modern) parse_modernbert(read, object, config);
   if (mpnet) parse_mpnet(read, config);
+  if (nomic) parse_nomic(read, object, config);
   if (config.max_sequence_length() < 1) {
     refuse_key("max_position_embeddings", "leaves no position behind pad_token_id");
   }

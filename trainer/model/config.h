@@ -24,7 +24,8 @@ enum class ModelType {
   kAlbert,
   kDebertaV2,
   kModernBert,
-  kMpnet
+  kMpnet,
+  kNomicBert
 };
 
 // The sizes in which the generator of an ELECTRA differs from its discriminator.
@@ -58,8 +59,9 @@ struct ModelConfig {
   Activation conv_act = Activation::kTanh;
   Activation pooler_act = Activation::kGelu;
   double context_pooler_dropout = 0;
-  // ModernBERT's (Warner et al. 2024, arXiv:2412.13663). The other architectures normalize after
-  // each half of a layer, and all their dense layers and normalizations have biases.
+  // ModernBERT's (Warner et al. 2024, arXiv:2412.13663). NomicBERT has some of it: the gate, rotary
+  // positions, the joined matrix and layers without biases. All others normalize after each half of
+  // a layer, and all dense layers and normalizations of the other architectures have biases.
   bool normalizes_first = false;  // before each half of a layer, and once behind the last layer
   bool is_gated = false;          // feed-forward: output(dropout(activation(a) * b)), a and b [F]
   bool has_joined_qkv = false;    // query, key and value are one matrix in the file

@@ -15,19 +15,20 @@ constexpr std::string_view kAllLinear = "all-linear";
 std::vector<LoraTarget> dense_layers(const ModelConfig& config, int64_t layer) {
   const LayerNames names = layer_names(config, layer);
   const int64_t hidden = config.hidden_size, wide = config.intermediate_size;
-  const int64_t inner = config.is_gated ? 2 * wide : wide;
+  const int64_t inner = config.is_gated && names.gate.empty() ? 2 * wide : wide;
+  std::vector<LoraTarget> layers;
   if (!names.qkv.empty()) {
-    return {{names.qkv, LayerPart::kQuery, hidden, 3 * hidden},
-            {names.attention_output, LayerPart::kAttentionOutput, hidden, hidden},
-            {names.intermediate, LayerPart::kIntermediate, hidden, inner},
-            {names.output, LayerPart::kOutput, wide, hidden}};
+    layers.push_back({names.qkv, LayerPart::kQuery, hidden, 3 * hidden});
+  } else {
+    layers.push_back({names.query, LayerPart::kQuery, hidden, hidden});
+    layers.push_back({names.key, LayerPart::kKey, hidden, hidden});
+    layers.push_back({names.value, LayerPart::kValue, hidden, hidden});
   }
-  return {{names.query, LayerPart::kQuery, hidden, hidden},
-          {names.key, LayerPart::kKey, hidden, hidden},
-          {names.value, LayerPart::kValue, hidden, hidden},
-          {names.attention_output, LayerPart::kAttentionOutput, hidden, hidden},
-          {names.intermediate, LayerPart::kIntermediate, hidden, inner},
-          {names.output, LayerPart::kOutput, wide, hidden}};
+  layers.push_back({names.attention_output, LayerPart::kAttentionOutput, hidden, hidden});
+  layers.push_back({names.intermediate, LayerPart::kIntermediate, hidden, inner});
+  layers.push_back({names.output, LayerPart::kOutput, wide, hidden});
+  if (!names.gate.empty()) layers.push_back({names.gate, LayerPart::kGate, hidden, wide});
+  return layers;
 }
 
 // The names of a layer's dense layers for messages: "query, key, value, attention.output.dense,

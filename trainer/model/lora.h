@@ -25,9 +25,17 @@ struct LoraOptions {
   float scale() const { return static_cast<float>(alpha / static_cast<double>(rank)); }
 };
 
-// The dense layers of an encoder layer, in the order of its parameters. Where query, key and value
-// are one matrix, that is kQuery.
-enum class LayerPart : uint32_t { kQuery, kKey, kValue, kAttentionOutput, kIntermediate, kOutput };
+// The dense layers of an encoder layer. Where query, key and value are one matrix, that is kQuery.
+// Where the two matrices of a gated layer are two parameters, kGate is the one that is activated.
+enum class LayerPart : uint32_t {
+  kQuery,
+  kKey,
+  kValue,
+  kAttentionOutput,
+  kIntermediate,
+  kOutput,
+  kGate
+};
 
 // A dense layer that is adapted.
 struct LoraTarget {

@@ -61,8 +61,18 @@ class TableBuilder {
     }
     dense(names.attention_output, hidden, hidden, is_used_once, config.has_attention_bias);
     layer_norm(names.attention_norm, hidden);
-    dense(names.intermediate, config.is_gated ? 2 * intermediate : intermediate, hidden,
-          is_used_once, config.has_mlp_bias);
+    if (names.gate.empty()) {
+      dense(names.intermediate, config.is_gated ? 2 * intermediate : intermediate, hidden,
+            is_used_once, config.has_mlp_bias);
+    } else {
+      for (const std::string& part : {names.gate, names.intermediate}) {
+        matrix(part + ".weight", intermediate, hidden);
+        table_.back().is_product = is_used_once;
+      }
+      for (const std::string& part : {names.gate, names.intermediate}) {
+        if (config.has_mlp_bias) vector(part + ".bias", intermediate);
+      }
+    }
     dense(names.output, hidden, intermediate, is_used_once, config.has_mlp_bias);
     layer_norm(names.output_norm, hidden);
   }
@@ -173,12 +183,15 @@ class TableBuilder {
 
   std::vector<ParameterSpec> take() {
     // An encoder that was saved alone (BertModel) has names without the prefix.
-    const std::string prefix = base_prefix(config_);
+    const std::string prefix = base_prefix(config_), other = other_base_prefix(config_);
     for (ParameterSpec& spec : table_) {
       if (!spec.name.starts_with(prefix)) continue;
       std::vector<std::string> bare = {spec.name.substr(prefix.size())};
       for (const std::string& alias : spec.aliases) bare.push_back(alias.substr(prefix.size()));
       spec.aliases.insert(spec.aliases.end(), bare.begin(), bare.end());
+      for (const std::string& name : bare) {
+        if (!other.empty()) spec.aliases.push_back(other + name);
+      }
     }
     return std::move(table_);
   }

@@ -62,6 +62,17 @@ LayerNames modernbert_layer(const ModelConfig& config, const std::string& base, 
           .output_norm = is_last ? base + "final_norm" : prefix(layer + 1) + "attn_norm"};
 }
 
+// The names of Nomic's own code, which transformers writes, too.
+LayerNames nomic_layer(const std::string& prefix) {
+  return {.qkv = prefix + "attn.Wqkv",
+          .attention_output = prefix + "attn.out_proj",
+          .attention_norm = prefix + "norm1",
+          .gate = prefix + "mlp.fc12",
+          .intermediate = prefix + "mlp.fc11",
+          .output = prefix + "mlp.fc2",
+          .output_norm = prefix + "norm2"};
+}
+
 LayerNames albert_layer(const std::string& prefix) {
   return {.query = prefix + "attention.query",
           .key = prefix + "attention.key",
@@ -94,8 +105,15 @@ std::string base_prefix(const ModelConfig& config) {
       return "model.";
     case ModelType::kMpnet:
       return "mpnet.";
+    case ModelType::kNomicBert:
+      return "nomic_bert.";
   }
   return "";
+}
+
+// Nomic's own code has the prefix of BERT.
+std::string other_base_prefix(const ModelConfig& config) {
+  return config.type == ModelType::kNomicBert ? "bert." : "";
 }
 
 EmbeddingNames embedding_names(const ModelConfig& config) {
@@ -109,6 +127,7 @@ EmbeddingNames embedding_names(const ModelConfig& config) {
     names.word = prefix + "tok_embeddings";
     names.norm = prefix + "norm";
   }
+  if (config.type == ModelType::kNomicBert) names.norm = base + "emb_ln";
   if (config.type_vocab_size == 0) names.token_type.clear();
   if (!config.has_absolute_positions) names.position.clear();
   if (config.type == ModelType::kAlbert) {  // ALBERT projects even if the sizes are equal
@@ -142,6 +161,9 @@ LayerNames layer_names(const ModelConfig& config, int64_t layer) {
     return distilbert_layer(base + "transformer.layer." + std::to_string(layer) + ".");
   }
   if (config.type == ModelType::kModernBert) return modernbert_layer(config, base, layer);
+  if (config.type == ModelType::kNomicBert) {
+    return nomic_layer(base + "encoder.layers." + std::to_string(layer) + ".");
+  }
   if (config.type == ModelType::kAlbert) {
     const int64_t group = layer * config.num_hidden_groups / config.num_hidden_layers;
     return albert_layer(base + "encoder.albert_layer_groups." + std::to_string(group) +
@@ -172,10 +194,11 @@ SequenceHeadNames sequence_head_names(const ModelConfig& config) {
       return {"pooler.dense", "classifier", config.pooler_act, true};
     case ModelType::kModernBert:
       return {"head.dense", "classifier", config.pooler_act, false, "head.norm"};
+    case ModelType::kNomicBert:
     case ModelType::kBert:
       break;
   }
-  return {"bert.pooler.dense", "classifier", Activation::kTanh, false};
+  return {base_prefix(config) + "pooler.dense", "classifier", Activation::kTanh, false};
 }
 
 std::string token_head_name(const ModelConfig& config) {
@@ -218,6 +241,12 @@ MaskedLmHeadNames masked_lm_head_names(const ModelConfig& config) {
               config.hidden_act};
     case ModelType::kModernBert:
       return {"head.dense", "head.norm", "decoder.bias", {}, config.pooler_act};
+    case ModelType::kNomicBert:
+      return {"cls.predictions.transform.dense",
+              "cls.predictions.transform.layer_norm",
+              "cls.predictions.bias",
+              {"cls.predictions.decoder.bias"},
+              config.hidden_act};
     case ModelType::kDebertaV2:
     case ModelType::kBert:
       break;

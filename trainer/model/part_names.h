@@ -35,7 +35,8 @@ ConvolutionNames convolution_names(const ModelConfig& config);
 struct LayerNames {
   std::string qkv{};  // query, key and value as one matrix; empty: they are three
   std::string query{}, key{}, value{}, attention_output, attention_norm;
-  std::string intermediate, output, output_norm;
+  // Of a gated layer whose two matrices are two parameters, `gate` is what is activated.
+  std::string gate{}, intermediate, output, output_norm;
   bool operator==(const LayerNames&) const = default;
 };
 // Layers that share their parameters have equal names.
@@ -82,5 +83,7 @@ DetectionHeadNames detection_head_names(const ModelConfig& config);
 // The prefix of the encoder's parameters ("bert."). Names lack it if the encoder was saved without
 // a head.
 std::string base_prefix(const ModelConfig& config);
+// Another prefix that files have in its place; empty: there is none.
+std::string other_base_prefix(const ModelConfig& config);
 
 }  // namespace berth

@@ -20,14 +20,23 @@ struct KindName {
   TokenizerKind kind;
 };
 constexpr KindName kKindNames[] = {
-    {"albert", TokenizerKind::kAlbert},         {"bert", TokenizerKind::kBert},
-    {"camembert", TokenizerKind::kCamembert},   {"deberta", TokenizerKind::kDeberta},
-    {"debertav2", TokenizerKind::kDebertaV2},   {"distilbert", TokenizerKind::kBert},
-    {"electra", TokenizerKind::kBert},          {"gpt2", TokenizerKind::kRoberta},
-    {"longformer", TokenizerKind::kRoberta},    {"mobilebert", TokenizerKind::kBert},
-    {"mpnet", TokenizerKind::kMpnet},           {"mt5", TokenizerKind::kT5},
-    {"roberta", TokenizerKind::kRoberta},       {"t5", TokenizerKind::kT5},
-    {"xlmroberta", TokenizerKind::kXlmRoberta}, {"xlmrobertaxl", TokenizerKind::kXlmRoberta},
+    {"albert", TokenizerKind::kAlbert},
+    {"bert", TokenizerKind::kBert},
+    {"camembert", TokenizerKind::kCamembert},
+    {"deberta", TokenizerKind::kDeberta},
+    {"debertav2", TokenizerKind::kDebertaV2},
+    {"distilbert", TokenizerKind::kBert},
+    {"electra", TokenizerKind::kBert},
+    {"gpt2", TokenizerKind::kRoberta},
+    {"longformer", TokenizerKind::kRoberta},
+    {"mobilebert", TokenizerKind::kBert},
+    {"mpnet", TokenizerKind::kMpnet},
+    {"mt5", TokenizerKind::kT5},
+    {"nomicbert", TokenizerKind::kBert},
+    {"roberta", TokenizerKind::kRoberta},
+    {"t5", TokenizerKind::kT5},
+    {"xlmroberta", TokenizerKind::kXlmRoberta},
+    {"xlmrobertaxl", TokenizerKind::kXlmRoberta},
 };
 
 // "XLMRobertaTokenizerFast" and "xlm-roberta" both become "xlmroberta".

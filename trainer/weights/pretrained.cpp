@@ -14,7 +14,7 @@ namespace {
 // Whether a tensor may be ignored: it belongs to the head or pooler of another task, or is a
 // position buffer that older releases of transformers saved.
 bool is_known_extra(const std::string& name) {
-  constexpr std::array<std::string_view, 20> kHeads = {"cls.",
+  constexpr std::array<std::string_view, 21> kHeads = {"cls.",
                                                        "lm_head.",
                                                        "classifier.",
                                                        "pre_classifier.",
@@ -28,6 +28,7 @@ bool is_known_extra(const std::string& name) {
                                                        "roberta.pooler.",
                                                        "albert.pooler.",
                                                        "mpnet.pooler.",
+                                                       "nomic_bert.pooler.",
                                                        "discriminator_predictions.",
                                                        "generator_lm_head.",
                                                        "lm_predictions.",

@@ -6,15 +6,25 @@
 
 namespace berth {
 
+namespace {
+
+Linear joined_intermediate(Parameters& parameters, const LayerNames& names) {
+  return names.gate.empty() ? Linear(parameters, names.intermediate)
+                            : Linear(parameters, names.gate, 2);
+}
+
+}  // namespace
+
 FeedForward::FeedForward(const ModelConfig& config, const LoraOptions& lora, int64_t layer,
                          Parameters& parameters, Kernels& kernels)
     : config_(config),
       layer_(layer),
       kernels_(kernels),
-      intermediate_(parameters, layer_names(config, layer).intermediate),
+      intermediate_(joined_intermediate(parameters, layer_names(config, layer))),
       output_(parameters, layer_names(config, layer).output),
       intermediate_adapter_(
           make_adapter(config, lora, layer, LayerPart::kIntermediate, parameters, kernels)),
+      gate_adapter_(make_adapter(config, lora, layer, LayerPart::kGate, parameters, kernels)),
       output_adapter_(make_adapter(config, lora, layer, LayerPart::kOutput, parameters, kernels)),
       norm_(parameters, layer_names(config, layer).output_norm, config.layer_norm_eps) {}
 
@@ -26,7 +36,7 @@ void FeedForward::allocate(Arena& arena, int64_t most_rows, const Tensor* sum_ro
   pre_ = arena.make(kernels_.product_dtype(), {most_rows, inner_size()});
   sum_ = sum_room ? *sum_room : arena.make(DType::kF32, {most_rows, config_.hidden_size});
   norm_.allocate(arena, most_rows);
-  for (auto* adapter : {&intermediate_adapter_, &output_adapter_}) {
+  for (auto* adapter : {&intermediate_adapter_, &gate_adapter_, &output_adapter_}) {
     if (*adapter) (*adapter)->allocate(arena, most_rows);
   }
 }
@@ -68,6 +78,9 @@ void FeedForward::activate_gated(const StepContext& step, Tensor x, Tensor picke
   if (intermediate_adapter_) {
     intermediate_adapter_->forward(step, adapter_dropout(LayerPart::kIntermediate, picked), x,
                                    sums);
+  }
+  if (gate_adapter_) {
+    gate_adapter_->forward(step, adapter_dropout(LayerPart::kGate, picked), x, sums);
   }
   kernels_.gated_activation_forward(sums, config_.hidden_act, activated, /*kept=*/pre);
   kernels_.dropout(activated, inner_dropout(step, picked), step.state, activated);
@@ -128,6 +141,9 @@ void FeedForward::backward(const StepContext& step, Tensor x, Tensor picked, Ten
   if (intermediate_adapter_) {  // dpre now holds the gradient of `pre`
     intermediate_adapter_->backward(step, adapter_dropout(LayerPart::kIntermediate, picked), x,
                                     dpre, d);
+  }
+  if (gate_adapter_) {
+    gate_adapter_->backward(step, adapter_dropout(LayerPart::kGate, picked), x, dpre, d);
   }
 }
 

@@ -12,8 +12,9 @@ namespace berth {
 
 // The second half of an encoder layer (Vaswani et al. 2017, arXiv:1706.03762, section 3.3):
 //   y = layer_norm(residual + dropout(output(activation(intermediate(x)))))
-// A gated one has dropout(activation(a) * b) in place of the activation, where a and b are the
-// halves of what intermediate makes (Shazeer 2020, arXiv:2002.05202).
+// A gated one has dropout(activation(a) * b) in place of the activation (Shazeer 2020,
+// arXiv:2002.05202), where a and b are the halves of what intermediate makes, or a is what a second
+// dense layer makes, the gate. One product computes both.
 class FeedForward {
  public:
   FeedForward(const ModelConfig& config, const LoraOptions& lora, int64_t layer,
@@ -47,8 +48,8 @@ class FeedForward {
   const ModelConfig& config_;
   int64_t layer_;
   Kernels& kernels_;
-  Linear intermediate_, output_;
-  std::optional<LowRankAdapter> intermediate_adapter_, output_adapter_;
+  Linear intermediate_, output_;  // the first includes the gate
+  std::optional<LowRankAdapter> intermediate_adapter_, gate_adapter_, output_adapter_;
   LayerNorm norm_;
   Tensor pre_;  // [R,F], or [R,2F] of a gated one
   Tensor sum_;  // [R,H]

@@ -1,6 +1,7 @@
 #include "trainer/cpu/network/low_rank_adapter.h"
 
 #include "trainer/cpu/network/linear.h"
+#include "trainer/model/part_names.h"
 
 namespace berth {
 
@@ -62,8 +63,10 @@ std::optional<LowRankAdapter> make_adapter(const ModelConfig& config, const Lora
                                            int64_t layer, LayerPart part, Parameters& parameters,
                                            Kernels& kernels) {
   if (!lora) return std::nullopt;
-  const bool is_joined = part <= LayerPart::kValue;
-  const int64_t column = is_joined ? static_cast<int64_t>(part) * config.hidden_size : 0;
+  int64_t column = 0;
+  if (part <= LayerPart::kValue) column = static_cast<int64_t>(part) * config.hidden_size;
+  const bool follows_gate = !layer_names(config, layer).gate.empty();
+  if (part == LayerPart::kIntermediate && follows_gate) column = config.intermediate_size;
   for (const LoraTarget& target : lora_targets(config, lora, layer)) {
     if (target.part != part) continue;
     return LowRankAdapter(lora, target.name, column, parameters, kernels);

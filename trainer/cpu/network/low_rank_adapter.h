@@ -39,7 +39,8 @@ class LowRankAdapter {
 };
 
 // The adapter of a part of an encoder layer; nullopt where LoRA does not adapt it. One product
-// computes query, key and value, so their columns follow each other.
+// computes query, key and value, so their columns follow each other. So do those of the two
+// matrices of a gated layer.
 std::optional<LowRankAdapter> make_adapter(const ModelConfig& config, const LoraOptions& lora,
                                            int64_t layer, LayerPart part, Parameters& parameters,
                                            Kernels& kernels);

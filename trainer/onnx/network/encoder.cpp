@@ -10,12 +10,13 @@ struct Normalized {
   Value y, sum;
 };
 
-// activation(dense(x)), or of a gated layer activation(a) * b with the halves a and b of dense(x):
-// [B,S,F].
-Value widen(Network& network, const Value& x, const std::string& name) {
+// activation(dense(x)), or of a gated layer activation(a) * b with the halves a and b of dense(x),
+// or with a = gate(x): [B,S,F].
+Value widen(Network& network, const Value& x, const LayerNames& names) {
   const ModelConfig& config = network.config;
-  const Value wide = network.linear(x, name);
+  const Value wide = network.linear(x, names.intermediate);
   if (!config.is_gated) return activate(wide, config.hidden_act);
+  if (!names.gate.empty()) return activate(network.linear(x, names.gate), config.hidden_act) * wide;
   const std::vector<Value> halves =
       split(wide, 2, {config.intermediate_size, config.intermediate_size});
   return activate(halves[0], config.hidden_act) * halves[1];
@@ -34,7 +35,7 @@ Normalized finish_layer(Network& network, int64_t layer, const Normalized& x,
   const Normalized middle =
       add_to(x, network.linear(attended, names.attention_output), names.attention_norm);
   network.graph.begin_part(cat("layer.", layer, "/feed_forward"));
-  const Value wide = widen(network, middle.y, names.intermediate);
+  const Value wide = widen(network, middle.y, names);
   return add_to(middle, network.linear(wide, names.output), names.output_norm);
 }
 

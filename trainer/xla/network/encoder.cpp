@@ -22,12 +22,17 @@ Normalized add_and_normalize(ForwardPass& pass, const Normalized& input, Value d
 // dropout(activation(a) * b) (Shazeer 2020, arXiv:2002.05202).
 Value feed_forward_activations(ForwardPass& pass, int64_t layer, Value x, Value rows) {
   const ModelConfig& config = pass.config;
-  const Value wide = pass.adapted_linear(x, layer_names(config, layer).intermediate, layer,
-                                         LayerPart::kIntermediate, rows);
+  const LayerNames names = layer_names(config, layer);
+  const Value wide =
+      pass.adapted_linear(x, names.intermediate, layer, LayerPart::kIntermediate, rows);
   if (!config.is_gated) return activate(wide, config.hidden_act);
   const int64_t width = config.intermediate_size;
   const Value gated =
-      activate(slice(wide, 1, 0, width), config.hidden_act) * slice(wide, 1, width, 2 * width);
+      names.gate.empty()
+          ? activate(slice(wide, 1, 0, width), config.hidden_act) * slice(wide, 1, width, 2 * width)
+          : activate(pass.adapted_linear(x, names.gate, layer, LayerPart::kGate, rows),
+                     config.hidden_act) *
+                wide;
   return pass.dropout(gated, config.mlp_dropout, layer_site(layer, LayerSite::kFeedForwardOutput),
                       rows);
 }

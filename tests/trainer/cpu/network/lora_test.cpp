@@ -299,7 +299,8 @@ INSTANTIATE_TEST_SUITE_P(Recorded, Lora,
                                          "deberta-v2-sequence", "bert-sequence-all",
                                          "bert-token-dense", "distilbert-sequence-all",
                                          "albert-sequence-all", "deberta-v2-sequence-all",
-                                         "modernbert-sequence", "mpnet-sequence-all"),
+                                         "modernbert-sequence", "mpnet-sequence-all",
+                                         "nomic-sequence-all"),
                          test_name);
 
 }  // namespace

@@ -33,7 +33,7 @@ class Recompute : public testing::TestWithParam<std::string> {
     config_.num_hidden_layers = 4;
     config_.hidden_dropout_prob = config_.attention_probs_dropout_prob = 0.2;
     config_.local_layers.resize(4);  // those beyond what was recorded are global
-    config_.mlp_dropout = config_.is_gated ? 0.2 : 0;
+    config_.mlp_dropout = config_.normalizes_first ? 0.2 : 0;
     batch_ = recorded_inputs(recorded);
     PackedBatch::Classes classes(static_cast<size_t>(batch_.num_sequences()));
     for (size_t i = 0; i < classes.size(); ++i) classes[i] = static_cast<int32_t>(i % 3);
@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(Of, Recompute,
                          testing::Values("bert-sequence", "albert-sequence", "distilbert-sequence",
                                          "deberta-v2-sequence", "deberta-v2-convolved-sequence",
                                          "modernbert-sequence", "modernbert-biased-sequence",
-                                         "mpnet-sequence"),
+                                         "mpnet-sequence", "nomic-sequence"),
                          model_name);
 INSTANTIATE_TEST_SUITE_P(Of, RecomputeAdapted,
                          testing::Values("bert-sequence", "albert-sequence", "distilbert-sequence",

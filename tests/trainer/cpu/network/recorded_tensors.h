@@ -115,7 +115,10 @@ inline const std::vector<std::string> kRecordedCases = {"bert-sequence",
                                                         "mpnet-sequence",
                                                         "mpnet-token",
                                                         "mpnet-masked",
-                                                        "mpnet-qa"};
+                                                        "mpnet-qa",
+                                                        "nomic-sequence",
+                                                        "nomic-token",
+                                                        "nomic-masked"};
 
 // Those of them with ten losses.
 inline const std::vector<std::string> kRecordedLosses = {"modernbert-sequence",
@@ -127,7 +130,10 @@ inline const std::vector<std::string> kRecordedLosses = {"modernbert-sequence",
                                                          "mpnet-sequence",
                                                          "mpnet-token",
                                                          "mpnet-masked",
-                                                         "mpnet-qa"};
+                                                         "mpnet-qa",
+                                                         "nomic-sequence",
+                                                         "nomic-token",
+                                                         "nomic-masked"};
 
 // A recorded case's name as GoogleTest wants it.
 inline std::string test_name(const testing::TestParamInfo<std::string>& test) {

@@ -52,7 +52,7 @@ RecordedCase::RecordedCase(const std::string& name, bool drops)
     config.hidden_dropout_prob = 0.1;
     config.attention_probs_dropout_prob = 0.2;
     config.classifier_dropout = 0.3;
-    config.mlp_dropout = config.is_gated ? 0.25 : 0;
+    config.mlp_dropout = config.normalizes_first ? 0.25 : 0;
     config.qa_dropout = config.context_pooler_dropout = 0.15;
   }
   batch = recorded_inputs(recorded_);
