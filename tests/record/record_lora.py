@@ -27,6 +27,7 @@ ALL = {"bert": ["query", "key", "value", "attention.output.dense", "intermediate
        "distilbert": ["q_lin", "k_lin", "v_lin", "out_lin", "lin1", "lin2"],
        "albert": ["query", "key", "value", "attention.dense", "ffn", "ffn_output"],
        "deberta-v2": ["query_proj", "key_proj", "value_proj", "attention.output.dense", "intermediate.dense", "output.dense"],
+       "modernbert": ["Wqkv", "Wo", "Wi"],
        "mpnet": ["q", "k", "v", "o", "intermediate.dense", "output.dense"],
        "nomic": ["o_proj", "gate_proj", "up_proj", "down_proj"]}  # berth has query, key and value as one matrix, and PEFT has not
 TARGETS = {"distilbert": ["q_lin", "v_lin"], "deberta-v2": ["query_proj", "value_proj"], "modernbert": ["Wqkv"],

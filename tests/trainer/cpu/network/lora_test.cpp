@@ -170,7 +170,8 @@ TEST_P(Lora, WritesPeftsFiles) {
   EXPECT_EQ(again.alpha, 5);
 }
 
-// Takes central differences of the loss. Dropout drops the same elements in every forward.
+// Takes central differences of the loss, whose error is that of the step squared: at most 0.5 % of
+// ModernBERT's largest gradients. Dropout drops the same elements in every forward.
 TEST_P(Lora, GradientsWithDropoutAgreeWithFiniteDifferences) {
   lora_.dropout = 0.4;
   compute_gradients();
@@ -183,7 +184,7 @@ TEST_P(Lora, GradientsWithDropoutAgreeWithFiniteDifferences) {
         std::max_element(ours.begin(), ours.end(),
                          [](float a, float b) { return std::abs(a) < std::abs(b); }) -
         ours.begin());
-    constexpr float kStep = 1e-2f;
+    constexpr float kStep = 5e-3f;
     double losses[2];
     for (const int side : {0, 1}) {
       std::vector<float> moved = values;
@@ -299,8 +300,8 @@ INSTANTIATE_TEST_SUITE_P(Recorded, Lora,
                                          "deberta-v2-sequence", "bert-sequence-all",
                                          "bert-token-dense", "distilbert-sequence-all",
                                          "albert-sequence-all", "deberta-v2-sequence-all",
-                                         "modernbert-sequence", "mpnet-sequence-all",
-                                         "nomic-sequence-all"),
+                                         "modernbert-sequence", "modernbert-sequence-all",
+                                         "mpnet-sequence-all", "nomic-sequence-all"),
                          test_name);
 
 }  // namespace
