@@ -2,6 +2,7 @@
 
     python tests/record/record_architectures.py tests/testdata/architectures [SEED [ARCHITECTURE ...]]
 
+In place of an ARCHITECTURE, "newer" stands for those since ModernBERT, and "older" for the others.
 Writes ARCHITECTURE-TASK.safetensors with these tensors:
 - "param.NAME": the parameters,
 - "grad.NAME": their gradients of the mean loss,
@@ -11,7 +12,7 @@ Writes ARCHITECTURE-TASK.safetensors with these tensors:
   questions the start of each answer, with its end in "ends",
 - "losses", of the architectures since ModernBERT: the loss before each of ten updates by Adam at the rate 0.01, all of this batch.
 The metadata "config" holds the model's config.json. Recorded with torch 1.13 and transformers 4.40; the architectures since
-ModernBERT, which that transformers lacks, with torch 2.15 and transformers 5.24.
+ModernBERT, some of which that transformers lacks, with torch 2.15 and transformers 5.24.
 """
 
 import json
@@ -194,7 +195,9 @@ SEED = int(sys.argv[2]) if len(sys.argv) > 2 else 7
 def main():
     out = pathlib.Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
-    for architecture in sys.argv[3:] or ARCHITECTURES:
+    older = [architecture for architecture in ARCHITECTURES if architecture not in NEWER]
+    groups = {"newer": list(NEWER), "older": older}
+    for architecture in [each for name in sys.argv[3:] or ARCHITECTURES for each in groups.get(name, [name])]:
         for task in TASKS:
             if architecture in ("xlm-roberta", "deberta-v2-biased", "deberta-v2-convolved", "modernbert-biased") and task not in (
                     "sequence", "qa"):
