@@ -30,7 +30,7 @@ survives_kills killed "${flags[@]}"
 cmp -s whole/model/model.safetensors killed/model/model.safetensors || fail "a resumed job ends with other bits"
 
 # What was exported can be trained further, on other tasks too, and predicts.
-expect 0 finished --model whole/model --train-data-file "$sample" --max-steps 1 --batch-size 4 --precision bf16 --job-dir further
+expect 0 finished --model whole/model --train-data-file "$sample" --max-steps 1 --batch-size 4 --precision auto --job-dir further
 expect 0 finished --model whole/model --train-data-file "$sample" --task mlm --max-steps 1 --batch-size 4 --job-dir masked
 expect 0 finished --model whole/model --train-data-file "$sample" --max-steps 1 --batch-size 4 --lora-rank 2 --export-adapter \
   --job-dir adapted
