@@ -90,7 +90,8 @@ const std::vector<Library> kLibraries = {
     {"openssl/", {"storage/google/jwt.cpp", "storage/hub/content_hash.cpp"}},
     {"pjrt_c_api.h", {"trainer/xla/pjrt/"}},
     {"utf8proc", {"trainer/text/unicode.cpp"}},
-    {"zlib.h", {"storage/gzip_", kBlockCodec}},  // gzip_source.cpp, gzip_writer.cpp
+    // "storage/gzip_": gzip_source.cpp, gzip_writer.cpp
+    {"zlib.h", {"storage/gzip_", kBlockCodec, "storage/formats/zip_entry_source.cpp"}},
     {"zstd.h", {kBlockCodec}},
 };
 

@@ -60,9 +60,10 @@ std::vector<Flag> file_flags() {
       {"train-data-file",
        {"train-data-path", "train-file"},
        kData,
-       "The rows to train on: a pandas pickle, Parquet, Arrow, CSV, TSV, JSONL, CoNLL, SQuAD JSON "
-       "or TFRecord file, which may be compressed (.gz, .bz2, .xz, .zst). A pattern or a directory "
-       "names several files, and a folder of Hugging Face's datasets the split train.",
+       "The rows to train on: a pandas pickle, Parquet, Arrow, NumPy (.npz), CSV, TSV, JSONL, "
+       "CoNLL, "
+       "SQuAD JSON or TFRecord file, which may be compressed (.gz, .bz2, .xz, .zst). A pattern or "
+       "a directory names several files, and a folder of Hugging Face's datasets the split train.",
        text_value("FILE", data_option(&DataOptions::train_data_file))},
       {"eval-data-file",
        {"eval-data-path", "validation-file"},

@@ -30,7 +30,7 @@ Inspection inspect(Storage& storage, const std::string& path, TextForm form) {
   if (is_table(without_compression_suffix(name))) return inspect_table(storage, uri, form);
   throw Error(Code::kBadData, "berth cannot look into this kind of file", path,
               "it reads .safetensors, .bin, TensorFlow checkpoints, .pickle, .parquet, .arrow, "
-              ".csv, .tsv, .jsonl, .tfrecord, .tokens and TensorBoard's event files");
+              ".npz, .npy, .csv, .tsv, .jsonl, .tfrecord, .tokens and TensorBoard's event files");
 }
 
 }  // namespace berth

@@ -31,7 +31,7 @@ void append(const Cell& cell, TextBlock& block) {
 [[noreturn]] void refuse_file(const std::string& name) {
   throw Error(Code::kBadData, "is neither a text file nor a table, judging by its name", name,
               "a text file ends in .txt, and a table in .csv, .tsv, .jsonl, .ndjson, .json, "
-              ".parquet, .arrow, .feather, .pickle or .pkl");
+              ".parquet, .arrow, .feather, .npz, .npy, .pickle or .pkl");
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ enum class TableFormat {
   kPickle,
   kParquet,
   kArrow,
+  kNumpy,
   kLines
 };
 
@@ -38,6 +39,7 @@ TableFormat format_of(std::string_view file_name) {
   for (const char* suffix : {".arrow", ".arrows", ".feather", ".ipc"}) {
     if (ends(suffix)) return TableFormat::kArrow;
   }
+  if (ends(".npz") || ends(".npy")) return TableFormat::kNumpy;
   if (ends(".txt")) return TableFormat::kLines;
   return TableFormat::kNone;
 }
@@ -89,6 +91,8 @@ std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::st
       return make_parquet_reader(mapped(*source));
     case TableFormat::kArrow:
       return make_arrow_reader(mapped(*source));
+    case TableFormat::kNumpy:
+      return make_numpy_reader(mapped(*source));
     case TableFormat::kLines:
       return std::make_unique<LinesReader>(std::move(source));
     case TableFormat::kNone:
@@ -96,7 +100,7 @@ std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::st
   }
   throw Error(Code::kBadData, "is not a table, judging by its name", "",
               "a table ends in .csv, .tsv, .jsonl, .ndjson, .json, .conll, .parquet, .arrow, "
-              ".feather, .pickle or .pkl, and plain text in .txt");
+              ".feather, .npz, .npy, .pickle or .pkl, and plain text in .txt");
 }
 
 std::optional<size_t> find_column(std::span<const Column> columns, std::string_view name) {
@@ -111,7 +115,7 @@ bool is_table(std::string_view file_name) { return format_of(file_name) != Table
 bool holds_text(std::string_view file_name) {
   const TableFormat format = format_of(file_name);
   return format != TableFormat::kPickle && format != TableFormat::kParquet &&
-         format != TableFormat::kArrow;
+         format != TableFormat::kArrow && format != TableFormat::kNumpy;
 }
 
 bool is_plain_text(std::string_view file_name) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "storage/base/bytes.h"
@@ -20,5 +22,11 @@ namespace berth {
 std::unique_ptr<RowReader> read_pickle(ByteSource& source);  // looks at its beginning first
 std::unique_ptr<RowReader> read_pickle(Bytes pickle);
 std::unique_ptr<RowReader> read_pickle(std::vector<std::byte> pickle);  // does not copy the pickle
+
+// Reads the pickle of an array of objects, as it stands in a .npy file, in the same way. An array
+// of one dimension is a column called `name`; an array of no dimension holds a table. Sets `rows`
+// to the number of rows.
+std::unique_ptr<RowReader> read_pickled_array(ByteSource& source, const std::string& name,
+                                              uint64_t& rows);
 
 }  // namespace berth

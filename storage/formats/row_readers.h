@@ -88,4 +88,13 @@ std::unique_ptr<RowReader> make_parquet_reader(std::unique_ptr<RandomAccessSourc
 // version 1 or uses what this reader does not have.
 std::unique_ptr<RowReader> make_arrow_reader(std::unique_ptr<RandomAccessSource> file);
 
+// Reads what numpy.save, numpy.savez and numpy.savez_compressed write; the content tells which it
+// is. Each array of an archive is a column that has the array's name, and all have the same number
+// of rows. numpy/npy_columns.h says what else becomes of arrays.
+//
+// `file` must have a view(). Memory holds a block of rows of each selected array, and arrays of
+// Python objects as a whole. Throws kCorrupt where the file is damaged, at the latest after the
+// last row of a selected array, and kBadData where the arrays are no table.
+std::unique_ptr<RowReader> make_numpy_reader(std::unique_ptr<RandomAccessSource> file);
+
 }  // namespace berth

@@ -6,10 +6,10 @@
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/formats/damage.h"
-#include "storage/formats/torch/stored_zip.h"
 #include "storage/formats/torch/strided.h"
 #include "storage/formats/torch/torch_layout.h"
 #include "storage/formats/torch/torch_views.h"
+#include "storage/formats/zip_file.h"
 
 namespace berth {
 namespace {

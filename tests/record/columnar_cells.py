@@ -1,4 +1,4 @@
-"""What the readers of Parquet and Arrow must make of a value of pyarrow, for record_parquet.py and record_arrow.py."""
+"""What readers must make of a value of pyarrow or NumPy, for record_parquet.py, record_arrow.py and record_numpy.py."""
 
 import datetime
 import decimal

@@ -18,8 +18,8 @@
 
 namespace berth {
 
-// What the tests of Parquet and of Arrow share. A format is the name of the folder in
-// tests/testdata with the files that a script in tests/record recorded, "parquet" or "arrow".
+// What the tests of Parquet, Arrow and NumPy share. A format is the name of the folder in
+// tests/testdata with the files that a script in tests/record recorded, such as "parquet".
 
 using MakeReader = std::unique_ptr<RowReader> (*)(std::unique_ptr<RandomAccessSource>);
 

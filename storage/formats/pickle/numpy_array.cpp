@@ -1,82 +1,15 @@
 #include "storage/formats/pickle/numpy_array.h"
 
-#include <bit>
-#include <charconv>
-#include <cmath>
-#include <cstring>
+#include <optional>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/formats/pickle/nested_cell.h"
-#include "storage/formats/utf8.h"
 
 namespace berth {
 namespace {
 
 constexpr size_t kDimensionLimit = 64;  // numpy's own limit
-
-uint64_t load(const std::byte* bytes, uint32_t size, bool big_endian) {
-  uint64_t value = 0;
-  for (uint32_t i = 0; i < size; ++i) {
-    value |= std::to_integer<uint64_t>(bytes[i]) << (8 * (big_endian ? size - 1 - i : i));
-  }
-  return value;
-}
-
-double half_to_double(uint16_t half) {
-  const int exponent = (half >> 10) & 0x1F;
-  const double fraction = half & 0x3FF;
-  double value;
-  if (exponent == 0) {
-    value = std::ldexp(fraction, -24);
-  } else if (exponent == 31) {
-    value = fraction == 0 ? INFINITY : NAN;
-  } else {
-    value = std::ldexp(fraction + 1024, exponent - 25);
-  }
-  return (half & 0x8000) != 0 ? -value : value;
-}
-
-double load_float(const std::byte* bytes, const NumpyDtype& dtype) {
-  const uint64_t bits = load(bytes, dtype.item_size, dtype.big_endian);
-  if (dtype.item_size == 8) return std::bit_cast<double>(bits);
-  if (dtype.item_size == 4) return std::bit_cast<float>(static_cast<uint32_t>(bits));
-  return half_to_double(static_cast<uint16_t>(bits));
-}
-
-int64_t load_signed(const std::byte* bytes, const NumpyDtype& dtype) {
-  const int unused = 64 - 8 * static_cast<int>(dtype.item_size);
-  const uint64_t value = load(bytes, dtype.item_size, dtype.big_endian);
-  return static_cast<int64_t>(value << unused) >> unused;
-}
-
-// Reads a fixed-width UTF-32 text that is padded with zeros.
-void read_utf32(const std::byte* bytes, const NumpyDtype& dtype, Cell& cell) {
-  uint32_t size = dtype.item_size / 4;
-  const auto at = [&](uint32_t i) {
-    return static_cast<uint32_t>(load(bytes + 4 * size_t{i}, 4, dtype.big_endian));
-  };
-  while (size > 0 && at(size - 1) == 0) --size;
-  std::string text;
-  for (uint32_t i = 0; i < size; ++i) {
-    if (at(i) > 0x10FFFF) throw Error(Code::kCorrupt, cat("a character of code ", at(i)));
-    append_utf8(at(i), text);
-  }
-  set_text(text, cell);
-}
-
-bool is_known_size(char kind, uint32_t size) {
-  const bool power = size == 1 || size == 2 || size == 4 || size == 8;
-  switch (kind) {
-    case 'b':
-      return size == 1;
-    case 'i':
-    case 'u':
-      return power;
-    default:
-      return size > 0;
-  }
-}
 
 uint64_t product(std::span<const uint64_t> shape, uint64_t item_size) {
   uint64_t bytes = item_size;
@@ -148,17 +81,9 @@ NumpyDtype read_dtype(const PickleGraph& graph, NodeId id) {
     throw Error(Code::kCorrupt, "a numpy.dtype without a code");
   }
   const std::string_view code = graph.text(args[0]);
-  NumpyDtype dtype;
-  dtype.kind = code[0];
-  const char* end = code.data() + code.size();
-  const auto [stopped, error] = std::from_chars(code.data() + 1, end, dtype.item_size);
-  if (error != std::errc() || stopped != end || dtype.item_size > INT32_MAX / 4) {
-    throw Error(Code::kBadData, cat("an array of dtype ", global_name("numpy", code)));
-  }
-  if (dtype.kind == 'U') dtype.item_size *= 4;
-  if (!is_known_size(dtype.kind, dtype.item_size)) {
-    throw Error(Code::kBadData, cat("an array of dtype ", global_name("numpy", code)));
-  }
+  const std::optional<NumpyDtype> known = parse_dtype(code);
+  if (!known) throw Error(Code::kBadData, cat("an array of dtype ", global_name("numpy", code)));
+  NumpyDtype dtype = *known;
   const NodeId state = graph.state(id);
   if (graph.is(state, NodeKind::kTuple) && graph.items(state).size() > 1) {
     const NodeId order = graph.items(state)[1];
@@ -171,43 +96,11 @@ uint64_t NumpyArray::elements() const { return product(shape, 1); }
 
 void NumpyArray::read(const PickleGraph& graph, uint64_t index, Cell& cell) const {
   if (dtype.kind == 'O') return read_cell(graph, objects[index], cell);
-  const std::byte* item = bytes.data() + index * dtype.item_size;
-  switch (dtype.kind) {
-    case 'b':
-      cell = *item != std::byte{0};
-      return;
-    case 'i':
-      cell = load_signed(item, dtype);
-      return;
-    case 'u': {
-      const uint64_t value = load(item, dtype.item_size, dtype.big_endian);
-      if (value <= INT64_MAX) {
-        cell = static_cast<int64_t>(value);
-      } else {
-        cell = static_cast<double>(value);
-      }
-      return;
-    }
-    case 'f':
-      if (dtype.item_size > 8) break;  // long double
-      return set_float(load_float(item, dtype), cell);
-    case 'S': {
-      std::string_view text = as_text(bytes.subspan(index * dtype.item_size, dtype.item_size));
-      text = text.substr(0, text.find_last_not_of('\0') + 1);
-      return set_old_text(text, cell);
-    }
-    case 'U':
-      return read_utf32(item, dtype, cell);
-    default:
-      break;
-  }
-  cell = std::monostate();
+  read_element(dtype, bytes.data() + index * dtype.item_size, cell);
 }
 
 int64_t NumpyArray::integer(uint64_t index) const {
-  const std::byte* item = bytes.data() + index * dtype.item_size;
-  if (dtype.kind == 'i') return load_signed(item, dtype);
-  return static_cast<int64_t>(load(item, dtype.item_size, dtype.big_endian));
+  return integer_element(dtype, bytes.data() + index * dtype.item_size);
 }
 
 bool is_numpy_array(const PickleGraph& graph, NodeId id) {

@@ -5,16 +5,11 @@
 #include <span>
 #include <vector>
 
+#include "storage/formats/numpy/numpy_element.h"
 #include "storage/formats/pickle/cell_source.h"
 #include "storage/formats/pickle/pickle_graph.h"
 
 namespace berth {
-
-struct NumpyDtype {
-  char kind = 'V';  // b i u f c S U M m V, or O for Python objects
-  uint32_t item_size = 0;
-  bool big_endian = false;
-};
 
 // Reads a numpy.dtype: REDUCE with (code, align, copy), BUILD with (version, order, ..., itemsize,
 // ...).

@@ -4,6 +4,7 @@
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/formats/pickle.h"
+#include "storage/formats/pickle/numpy_array.h"
 #include "storage/formats/pickle/pickle_machine.h"
 #include "storage/formats/pickle/table.h"
 #include "storage/formats/pickle/table_dialect.h"
@@ -24,6 +25,16 @@ Table read_table(const PickleGraph& graph, NodeId top) {
   if (is_plain_table(graph, top)) return read_plain_table(graph, top);
   throw Error(Code::kBadData, cat("holds ", graph.describe(top), ", not a table"), "",
               "a pandas DataFrame or Series is expected");
+}
+
+Table read_array(const PickleGraph& graph, NodeId top, const std::string& name) {
+  NumpyArray array = read_numpy_array(graph, top);
+  if (array.shape.empty() && array.dtype.kind == 'O') return read_table(graph, array.objects[0]);
+  Table table;
+  table.rows = length_of(array);
+  table.columns.push_back({name, {}});
+  table.values.push_back(array_cells(graph, std::move(array), 0, 1, table.rows));
+  return table;
 }
 
 void check_table(const PickleGraph& graph, const Table& table) {
@@ -100,16 +111,29 @@ std::vector<std::byte> with_rest(std::vector<std::byte> first, ByteSource& sourc
   return whole;
 }
 
+// The whole pickle. It is refused early if its beginning is none.
+std::vector<std::byte> read_whole(ByteSource& source) {
+  std::vector<std::byte> first = read_part(source, kBeginningBytes);
+  if (first.size() < kBeginningBytes) return first;
+  reading(has_protocol(first),
+          [&](PickleDialect& dialect) { check_pickle_beginning(first, dialect); });
+  return with_rest(std::move(first), source);
+}
+
 class PickleReader final : public RowReader {
  public:
-  explicit PickleReader(std::vector<std::byte> pickle)
-      : pickle_(load(std::move(pickle))), table_(read_table(pickle_.graph, pickle_.top)) {
+  // `array_name` is that of the column that the pickle is; nullptr: it is a table.
+  explicit PickleReader(std::vector<std::byte> pickle, const std::string* array_name = nullptr)
+      : pickle_(load(std::move(pickle))),
+        table_(array_name == nullptr ? read_table(pickle_.graph, pickle_.top)
+                                     : read_array(pickle_.graph, pickle_.top, *array_name)) {
     check_table(pickle_.graph, table_);
     left_ = kTableTextFactor * pickle_.graph.claim_limit();
   }
 
   std::span<const Column> columns() const override { return table_.columns; }
   std::string position() const override { return cat("row ", next_ == 0 ? 0 : next_ - 1); }
+  uint64_t rows() const { return table_.rows; }
 
   bool next(Row& row) override {
     if (next_ == table_.rows) return false;
@@ -147,11 +171,14 @@ std::unique_ptr<RowReader> read_pickle(std::vector<std::byte> pickle) {
 }
 
 std::unique_ptr<RowReader> read_pickle(ByteSource& source) {
-  std::vector<std::byte> first = read_part(source, kBeginningBytes);
-  if (first.size() < kBeginningBytes) return read_pickle(std::move(first));
-  reading(has_protocol(first),
-          [&](PickleDialect& dialect) { check_pickle_beginning(first, dialect); });
-  return read_pickle(with_rest(std::move(first), source));
+  return read_pickle(read_whole(source));
+}
+
+std::unique_ptr<RowReader> read_pickled_array(ByteSource& source, const std::string& name,
+                                              uint64_t& rows) {
+  auto reader = std::make_unique<PickleReader>(read_whole(source), &name);
+  rows = reader->rows();
+  return reader;
 }
 
 std::unique_ptr<RowReader> read_pickle(Bytes pickle) {

@@ -1,8 +1,8 @@
 #include "storage/base/crc32.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
-#include "storage/formats/torch/stored_zip.h"
 #include "storage/formats/torch/torch_layout.h"
+#include "storage/formats/zip_file.h"
 
 namespace berth {
 namespace {
@@ -11,9 +11,9 @@ constexpr std::string_view kPickle = "/data.pkl";
 
 // Returns the folder that contains all entries, as "<stem>/". It is the name that the file was
 // saved under.
-std::string find_folder(const StoredZip& zip) {
-  const StoredZip::Entry* found = nullptr;
-  for (const StoredZip::Entry& entry : zip.entries()) {
+std::string find_folder(const ZipFile& zip) {
+  const ZipFile::Entry* found = nullptr;
+  for (const ZipFile::Entry& entry : zip.entries()) {
     if (!entry.name.ends_with(kPickle)) continue;
     if (found != nullptr) {
       throw Error(Code::kCorrupt, cat("holds ", quoted(found->name), " and ", quoted(entry.name)));
@@ -27,15 +27,23 @@ std::string find_folder(const StoredZip& zip) {
   return std::string(found->name.substr(0, found->name.size() - kPickle.size() + 1));
 }
 
-void require_little_endian(const StoredZip& zip, const std::string& folder) {
-  const StoredZip::Entry* order = zip.find(folder + "byteorder");
+void require_little_endian(const ZipFile& zip, const std::string& folder) {
+  const ZipFile::Entry* order = zip.find(folder + "byteorder");
   if (order != nullptr && as_text(order->data) != "little") {
     throw Error(Code::kBadData, cat("has byte order ", quoted(as_text(order->data))),
                 std::string(order->name), "save the model on a little-endian machine");
   }
 }
 
-LoadedPickle load_object(const StoredZip::Entry& entry, TorchDialect& dialect) {
+void require_stored(const ZipFile& zip) {
+  for (const ZipFile::Entry& entry : zip.entries()) {
+    if (!entry.is_deflated) continue;
+    throw Error(Code::kBadData, "is compressed, which torch.save never does",
+                cat("entry ", quoted(entry.name)), "unpack it and save the model again");
+  }
+}
+
+LoadedPickle load_object(const ZipFile::Entry& entry, TorchDialect& dialect) {
   const std::string where = cat("entry ", quoted(entry.name));
   if (entry.crc != 0 && crc32(entry.data) != entry.crc) {
     throw Error(Code::kCorrupt, "its CRC-32 differs from the one in the zip directory", where,
@@ -51,14 +59,15 @@ LoadedPickle load_object(const StoredZip::Entry& entry, TorchDialect& dialect) {
 }  // namespace
 
 TorchContents read_torch_zip(Bytes file) {
-  const StoredZip zip(file);
+  const ZipFile zip(file);
+  require_stored(zip);
   const std::string folder = find_folder(zip);
   require_little_endian(zip, folder);
   TorchDialect dialect;
   TorchContents contents{.object = load_object(*zip.find(folder + "data.pkl"), dialect),
                          .storages = dialect.take_storages()};
   for (auto& [key, storage] : contents.storages) {
-    const StoredZip::Entry* entry = zip.find(folder + "data/" + key);
+    const ZipFile::Entry* entry = zip.find(folder + "data/" + key);
     if (entry == nullptr) {
       throw Error(Code::kCorrupt, "is not in the file", cat("storage ", quoted(key)),
                   "fetch the file again");

@@ -22,7 +22,7 @@ TEST(OpenRows, AnotherSuffixIsBadDataThatNamesThese) {
   EXPECT_THAT([] { open_rows(source_of(""), "data.docx"); },
               ThrowsCode(Code::kBadData,
                          ".csv, .tsv, .jsonl, .ndjson, .json, .conll, .parquet, .arrow, "
-                         ".feather, .pickle or .pkl, and plain text in .txt"));
+                         ".feather, .npz, .npy, .pickle or .pkl, and plain text in .txt"));
 }
 
 TEST(OpenRows, TablesAreRecognizedByTheirNames) {

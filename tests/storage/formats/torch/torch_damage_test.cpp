@@ -225,6 +225,13 @@ TEST(HostileTorch, BigEndianFilesAreRefused) {
               ThrowsCode(Code::kBadData, "byte order \"big\""));
 }
 
+TEST(HostileTorch, CompressedEntriesAreRefused) {
+  const std::string file =
+      zip_of(dict(unicode("w"), ordinary()), {{.name = "m/b", .data = "x", .method = 8}});
+  EXPECT_THAT([&] { read_torch(as_bytes(file)); },
+              ThrowsCode(Code::kBadData, "\"m/b\": is compressed"));
+}
+
 TEST(HostileTorch, AZipFileOfSomethingElseIsNamed) {
   EXPECT_THAT(
       [] {

@@ -8,7 +8,7 @@
 
 namespace berth {
 
-// A zip file whose entries are stored without compression, as torch.save writes them (PKWARE
+// A zip file whose entries are stored or deflated, as torch.save and numpy.savez write them (PKWARE
 // APPNOTE 6.3):
 //
 //   { local header | name | extra | data [| descriptor] } ... | central directory
@@ -16,18 +16,20 @@ namespace berth {
 //
 // Sizes are taken from the central directory; local headers only tell where the data begin. `file`
 // must outlive this object. Thread-safe once built.
-class StoredZip {
+class ZipFile {
  public:
   struct Entry {
     std::string_view name;
     uint64_t begin = 0, end = 0;  // from the local header to the end of the data
-    Bytes data{};
-    uint32_t crc = 0;  // CRC-32 of `data`; StoredZip does not compare it
+    Bytes data{};                 // as it lies in the file
+    uint64_t size = 0;            // of the unpacked data
+    bool is_deflated = false;
+    uint32_t crc = 0;  // CRC-32 of the unpacked data; ZipFile does not compare it
   };
 
   // Throws kCorrupt, naming the byte or the entry, on damage, overlapping entries and duplicate
-  // names, and kBadData on compressed or encrypted entries.
-  explicit StoredZip(Bytes file);
+  // names, and kBadData on encrypted entries and on those of another compression.
+  explicit ZipFile(Bytes file);
 
   const std::vector<Entry>& entries() const { return entries_; }  // sorted by name
   const Entry* find(std::string_view name) const;                 // nullptr if there is none

@@ -1,4 +1,4 @@
-#include "storage/formats/torch/stored_zip.h"
+#include "storage/formats/zip_file.h"
 
 #include <algorithm>
 
@@ -14,7 +14,8 @@ constexpr uint32_t kEnd64 = 0x06064b50, kLocator64 = 0x07064b50;
 constexpr size_t kEndSize = 22, kLocatorSize = 20, kLongestComment = 65535;
 constexpr uint64_t kLargestDirectory = uint64_t{64} << 20;
 constexpr uint16_t kEncrypted = 1, kZip64Extra = 1;
-constexpr uint32_t kInExtra = 0xFFFFFFFF;  // the value is in the zip64 extra field
+constexpr uint16_t kStored = 0, kDeflated = 8;  // methods of compression
+constexpr uint32_t kInExtra = 0xFFFFFFFF;       // the value is in the zip64 extra field
 
 [[noreturn]] void fail_entry(std::string_view name, const std::string& what) {
   throw Error(Code::kCorrupt, what, cat("entry ", quoted(name)), kFetchAgain);
@@ -106,15 +107,15 @@ Listed read_listed(Cursor& cursor) {
   return entry;
 }
 
-StoredZip::Entry locate(Bytes before_directory, const Listed& listed) {
+ZipFile::Entry locate(Bytes before_directory, const Listed& listed) {
   if (listed.flags & kEncrypted) {
     throw Error(Code::kBadData, "is encrypted", cat("entry ", quoted(listed.name)));
   }
-  if (listed.method != 0) {
-    throw Error(Code::kBadData, "is compressed, which torch.save never does",
-                cat("entry ", quoted(listed.name)), "unpack it and save the model again");
+  if (listed.method != kStored && listed.method != kDeflated) {
+    throw Error(Code::kBadData, "is compressed by another method than deflate",
+                cat("entry ", quoted(listed.name)), "pack it again");
   }
-  if (listed.stored_size != listed.size)
+  if (listed.method == kStored && listed.stored_size != listed.size)
     fail_entry(listed.name, "has different stored and unpacked sizes");
   if (listed.header > before_directory.size())
     fail_entry(listed.name, "begins after the directory");
@@ -127,11 +128,13 @@ StoredZip::Entry locate(Bytes before_directory, const Listed& listed) {
     if (as_text(local.take(name_size)) != listed.name)
       fail_entry(listed.name, "has different names in its header and in the directory");
     local.skip(extra_size);
-    const Bytes data = local.take(listed.size);
+    const Bytes data = local.take(listed.stored_size);
     return {.name = listed.name,
             .begin = listed.header,
             .end = local.offset(),
             .data = data,
+            .size = listed.size,
+            .is_deflated = listed.method == kDeflated,
             .crc = listed.crc};
   } catch (const Error& error) {
     if (error.where().starts_with("entry")) throw;
@@ -139,7 +142,7 @@ StoredZip::Entry locate(Bytes before_directory, const Listed& listed) {
   }
 }
 
-void require_apart(std::vector<StoredZip::Entry>& entries) {
+void require_apart(std::vector<ZipFile::Entry>& entries) {
   std::sort(entries.begin(), entries.end(),
             [](const auto& a, const auto& b) { return a.begin < b.begin; });
   const auto overlap = std::adjacent_find(
@@ -151,7 +154,7 @@ void require_apart(std::vector<StoredZip::Entry>& entries) {
 
 }  // namespace
 
-StoredZip::StoredZip(Bytes file) {
+ZipFile::ZipFile(Bytes file) {
   const Directory directory = find_directory(file);
   if (directory.size > kLargestDirectory) {
     fail_at_byte(directory.end, cat("a directory of ", human_bytes(directory.size)));
@@ -177,7 +180,7 @@ StoredZip::StoredZip(Bytes file) {
   if (twice != entries_.end()) fail_entry(twice->name, "appears twice in the zip directory");
 }
 
-const StoredZip::Entry* StoredZip::find(std::string_view name) const {
+const ZipFile::Entry* ZipFile::find(std::string_view name) const {
   const auto found =
       std::lower_bound(entries_.begin(), entries_.end(), name,
                        [](const Entry& entry, std::string_view key) { return entry.name < key; });

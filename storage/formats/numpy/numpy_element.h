@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "storage/formats/row_reader.h"
+
+namespace berth {
+
+// The type of an array's elements, as far as reading them needs it.
+struct NumpyDtype {
+  char kind = 'V';  // b i u f c S U M m V, or O for Python objects
+  uint32_t item_size = 0;
+  bool big_endian = false;
+};
+
+// Parses numpy's code of a type, such as "<U5", "|S3", "i8" or "<M8[ns]". Returns nullopt for a
+// code that numpy does not have, and for elements of no bytes.
+std::optional<NumpyDtype> parse_dtype(std::string_view code);
+
+// Sets `cell` to the element at `item`, which has dtype.item_size bytes. Text may be padded with
+// zeros; bytes that are not UTF-8 are read as Latin-1. NaN and kinds that are neither text nor
+// numbers read as missing. Throws kCorrupt or kBadData where a character is invalid.
+void read_element(const NumpyDtype& dtype, const std::byte* item, Cell& cell);
+
+// Returns an element of kind i, u or b.
+int64_t integer_element(const NumpyDtype& dtype, const std::byte* item);
+
+}  // namespace berth
