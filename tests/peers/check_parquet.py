@@ -1,10 +1,11 @@
 """Compares what berth reads from Parquet files with what pyarrow reads from them.
 
-    python tests/peers/check_parquet.py ROWS_AS_JSON WORK
+    python tests/peers/check_parquet.py ROWS_AS_JSON WORK [TEXTS]
 
 Writes more than 200 files into the folder WORK by pyarrow, pandas, polars and fastparquet: every encoding and compression, both versions of
 data pages, several row groups, small pages, nulls, nested columns. All cells of all rows must agree. Then reads two columns of texts from
-larger files, and prints the megabytes a second of both on one thread.
+larger files, and prints the megabytes a second of both on one thread. TEXTS is a CSV file whose column `text` takes the place of our own
+texts there.
 """
 import datetime
 import decimal
@@ -116,10 +117,11 @@ def write_files():
     pq.write_table(table(0, 0), path())
 
 
-def compare_speed(codec):
+def compare_speed(columns, encoding, codec):
     name = path()
-    pq.write_table(pa.table(columnar.columns_of_texts()), name, compression=codec)
-    columnar.compare_speed(READER, codec, name,
+    dictionary = ["text", "other"] if encoding == "dictionary" else False
+    pq.write_table(pa.table(columns), name, compression=codec, use_dictionary=dictionary, dictionary_pagesize_limit=2**28)
+    columnar.compare_speed(READER, f"{encoding}, {codec}", name,
                            lambda file: pq.read_table(file, columns=["text", "other"], use_threads=False, pre_buffer=False))
 
 
@@ -128,5 +130,8 @@ for file in made:
     columnar.compare_cells(READER, file, pq.read_table, cell)
 print(len(made), "files agree")
 columnar.print_speed_header()
-for codec in ("none", "snappy", "zstd", "lz4", "gzip"):
-    compare_speed(codec)
+given = pd.read_csv(sys.argv[3]).text.tolist() if len(sys.argv) > 3 else None
+some = given or columnar.columns_of_texts()["text"][:10_000]
+for encoding, columns in (("plain", columnar.columns_of_texts(given)), ("dictionary", columnar.columns_of_texts(some))):
+    for codec in ("none", "snappy", "zstd", "lz4", "gzip"):
+        compare_speed(columns, encoding, codec)

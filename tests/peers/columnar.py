@@ -38,11 +38,12 @@ def compare_cells(reader, file, read, cell):
             assert same(value, cell(theirs[name])), (file, number, name, value, theirs[name])
 
 
-def columns_of_texts():
-    """Two columns of long texts and one of numbers, for compare_speed()."""
+def columns_of_texts(texts=None):
+    """Two columns of long texts and one of numbers, for compare_speed(). `texts` are repeated; without them, each text is another one."""
     rng = random.Random(1)
     rows = 400_000
-    texts = [" ".join(rng.choices(WORDS, k=30)) + str(i) for i in range(rows)]
+    texts = texts or [" ".join(rng.choices(WORDS, k=30)) + str(i) for i in range(rows)]
+    texts = (texts * (rows // len(texts) + 1))[:rows]
     return {"text": texts, "other": texts[::-1], "number": list(range(rows))}
 
 

@@ -127,10 +127,9 @@ void decompress(Codec codec, Bytes bytes, uint64_t size, std::vector<std::byte>&
                 cat("has a block of ", std::max<uint64_t>(size, bytes.size()), " bytes"), "",
                 "write it with smaller row groups, pages or record batches");
   }
-  out.clear();
-  if (size == 0) return;  // a dictionary of nothing
+  if (size == 0) return out.clear();  // a dictionary of nothing
   if (codec == Codec::kSnappy) {
-    out = snappy_decode(bytes);
+    snappy_decode(bytes, out);
     if (out.size() != size) fail_codec("snappy", "has another size than its header says");
     return;
   }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 
 #include "storage/base/error.h"
@@ -21,6 +22,10 @@ void set_text(std::string_view text, Cell& cell) {
   } else {
     cell.emplace<std::string>(text);
   }
+}
+
+std::optional<size_t> invalid_utf8(const Value& value) {
+  return value.is_utf8 ? std::nullopt : find_invalid_utf8(value.bytes);
 }
 
 void set_real(double real, Cell& cell) {
@@ -161,12 +166,12 @@ void CellMaker::make(const Value& value, Cell& cell) const {
       require_bytes(value.bytes, 2);
       return set_real(from_f16(little_endian<uint16_t>(value.bytes)), cell);
     case Kind::kText:
-      if (const auto invalid = find_invalid_utf8(value.bytes)) {
+      if (const auto invalid = invalid_utf8(value)) {
         throw Error(Code::kBadData, cat("is not UTF-8 from byte ", *invalid, " on"));
       }
       return set_text(value.bytes, cell);
     case Kind::kBytes:
-      if (find_invalid_utf8(value.bytes)) {
+      if (invalid_utf8(value)) {
         cell = std::monostate();
       } else {
         set_text(value.bytes, cell);

@@ -55,6 +55,7 @@ struct Value {
   int64_t integer = 0;     // kBoolean (0 or 1), kInt32, kInt64
   double real = 0;         // kFloat, kDouble
   std::string_view bytes;  // kByteArray, kFixedByteArray, kInt96; borrowed
+  bool is_utf8 = false;    // whether `bytes` are known to be valid UTF-8
 };
 
 }  // namespace berth::columnar

@@ -1,5 +1,6 @@
 #include "storage/formats/parquet/column_reader.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "storage/base/crc32.h"
@@ -7,9 +8,14 @@
 #include "storage/base/text.h"
 #include "storage/formats/columnar/block_codec.h"
 #include "storage/formats/damage.h"
+#include "storage/formats/utf8.h"
 
 namespace berth::parquet {
 namespace {
+
+bool refers_to_dictionary(Encoding encoding) {
+  return encoding == Encoding::kPlainDictionary || encoding == Encoding::kRleDictionary;
+}
 
 int bits_for(int32_t level) { return std::bit_width(static_cast<uint32_t>(level)); }
 
@@ -36,6 +42,9 @@ Bytes ColumnReader::unpacked(Bytes content, uint64_t size, std::vector<std::byte
 void ColumnReader::open_dictionary(const PageHeader& header, Bytes content) {
   const Bytes bytes = unpacked(content, header.uncompressed_size, dictionary_page_);
   dictionary_ = read_dictionary(chunk_.type, leaf_.element.type_length, bytes, header.values);
+  const auto is_utf8 = [](const Value& value) { return !find_invalid_utf8(value.bytes); };
+  dictionary_is_utf8_ =
+      chunk_.type == PhysicalType::kByteArray && std::ranges::all_of(dictionary_, is_utf8);
 }
 
 // The levels of a data page follow their size.
@@ -135,6 +144,7 @@ void ColumnReader::read(Value& value) {
         make_value_reader(encoding_, chunk_.type, leaf_.element.type_length, values_, dictionary_);
   }
   reader_->next(value);
+  value.is_utf8 = dictionary_is_utf8_ && refers_to_dictionary(encoding_);
 }
 
 void ColumnReader::read_absent() {

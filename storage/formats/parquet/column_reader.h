@@ -63,6 +63,7 @@ class ColumnReader {
   std::unique_ptr<ValueReader> reader_;  // of values_; null until a value is read
   std::vector<std::byte> page_, dictionary_page_;
   std::vector<Value> dictionary_;
+  bool dictionary_is_utf8_ = false;  // so that its texts are checked once, and not for each row
 };
 
 }  // namespace berth::parquet

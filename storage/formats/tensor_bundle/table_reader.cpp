@@ -50,7 +50,7 @@ Bytes read_block(Bytes file, const Handle& handle, std::vector<std::byte>& unpac
     throw Error(Code::kCorrupt, cat("compression type ", int{type}, ", neither raw nor snappy"),
                 place(handle));
   }
-  unpacked = snappy_decode(content);
+  snappy_decode(content, unpacked);
   return unpacked;
 }
 

@@ -10,7 +10,9 @@ namespace berth {
 namespace {
 
 std::string decoded(const std::string& compressed) {
-  return std::string(as_text(snappy_decode(as_bytes(compressed))));
+  std::vector<std::byte> out;
+  snappy_decode(as_bytes(compressed), out);
+  return std::string(as_text(out));
 }
 
 TEST(Snappy, DecodesLiterals) {
@@ -32,6 +34,30 @@ TEST(Snappy, DecodesCopies) {
 
 TEST(Snappy, ACopyMayReadWhatItWrites) {
   EXPECT_EQ(decoded(bytes({9, 1 << 2}) + "ab" + bytes({6 << 2 | 2, 2, 0})), "ababababa");
+}
+
+// Literals and copies are moved by whole words where there is room for them, so all sizes, offsets
+// and distances from the end are tried.
+TEST(Snappy, EverySizeAndOffsetIsExact) {
+  std::string literal;
+  for (int i = 0; i < 60; ++i) literal += static_cast<char>('0' + i);
+  for (int offset = 1; offset <= 60; ++offset) {
+    for (int size = 1; size <= 64; ++size) {
+      for (int behind = 1; behind <= 60; behind += 1 + behind / 4) {
+        const std::string rest = literal.substr(0, static_cast<size_t>(behind));
+        std::string expected = literal;
+        for (int i = 0; i < size; ++i) {
+          expected += expected[expected.size() - static_cast<size_t>(offset)];
+        }
+        expected += rest;
+        const int total = static_cast<int>(expected.size());
+        ASSERT_EQ(decoded(bytes({(total & 127) | 128, total >> 7, 59 << 2}) + literal +
+                          bytes({(size - 1) << 2 | 2, offset, 0, (behind - 1) << 2}) + rest),
+                  expected)
+            << "size " << size << ", offset " << offset << ", " << behind << " bytes behind it";
+      }
+    }
+  }
 }
 
 TEST(Snappy, AnOffsetMayTakeElevenBits) {
@@ -68,8 +94,12 @@ TEST(Snappy, RefusesAHugeSizeBeforeAllocatingIt) {
 
 TEST(Snappy, EveryPrefixIsRefused) {
   const std::string file = bytes({9, 1 << 2}) + "ab" + bytes({6 << 2 | 2, 2, 0});
-  EXPECT_TRUE(accepted_prefixes(as_bytes(file), [](Bytes b) { snappy_decode(b); }).empty());
-  accepted_flips(as_bytes(file), [](Bytes b) { snappy_decode(b); });
+  const auto decode = [](Bytes b) {
+    std::vector<std::byte> out;
+    snappy_decode(b, out);
+  };
+  EXPECT_TRUE(accepted_prefixes(as_bytes(file), decode).empty());
+  accepted_flips(as_bytes(file), decode);
 }
 
 }  // namespace

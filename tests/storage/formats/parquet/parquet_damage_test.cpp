@@ -31,13 +31,17 @@ TEST(ParquetDamage, AChecksumFindsEveryFlipOfAPage) {
   EXPECT_THAT([&] { read(as_bytes(flipped)); }, ThrowsCode(Code::kCorrupt, "checksum"));
 }
 
+// The texts of a dictionary are checked together, those of other pages one by one.
 TEST(ParquetDamage, ErrorsNameTheRowAndTheColumn) {
-  std::string file = recorded_file("parquet", "deltas.parquet");
-  const size_t at = file.find("caf\xC3\xA9");
-  ASSERT_NE(at, std::string::npos);
-  file[at + 3] = '\xFF';
-  EXPECT_THAT([&] { read(as_bytes(file)); },
-              ThrowsCode(Code::kBadData, "row 3: column \"text\": is not UTF-8"));
+  for (const char* name : {"deltas.parquet", "flat_none.parquet"}) {
+    std::string file = recorded_file("parquet", name);
+    const size_t at = file.find("caf\xC3\xA9");
+    ASSERT_NE(at, std::string::npos);
+    file[at + 3] = '\xFF';
+    EXPECT_THAT([&] { read(as_bytes(file)); },
+                ThrowsCode(Code::kBadData, "row 3: column \"text\": is not UTF-8"))
+        << name;
+  }
 }
 
 }  // namespace
