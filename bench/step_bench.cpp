@@ -143,7 +143,7 @@ void measure_shape(const Shape& shape, int threads, Precision precision) {
   ModelConfig config = bert_of_size(shape.model.substr(0, shape.model.find("-mlm")));
   if (is_mlm(shape)) config.task = Task::kMaskedLm;
   const PackedBatch batch = batch_of(shape, config.vocab_size);
-  const double peak = peak_rate(pool, device->info().product_dtype == DType::kBF16);
+  const double peak = peak_rate(pool, device->info().precision == Precision::kBf16);
   const auto [first_s, timing] = time_steps(config, batch, *device);
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);

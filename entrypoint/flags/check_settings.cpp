@@ -245,6 +245,20 @@ void check_embedding(const CommandLine& command_line) {
               "give --job-dir or --predictions-file, or --embeddings-format jsonl");
 }
 
+// Throws kUsage where products cannot be made in int8.
+void check_precision(const Settings& settings) {
+  if (settings.precision != Precision::kInt8) return;
+  constexpr const char* kFlag = "--precision int8";
+  const Mode mode = settings.mode;
+  if (mode != Mode::kPredict && mode != Mode::kEval && mode != Mode::kEmbed) {
+    throw Error(Code::kUsage, "a model is not trained in int8", kFlag,
+                "train with fp32, bf16 or auto, and use int8 in --mode predict, eval or embed");
+  }
+  if (settings.device == DeviceKind::kAuto || settings.device == DeviceKind::kCpu) return;
+  throw Error(Code::kUsage, "products in int8 are made on CPUs only", kFlag,
+              "give --device cpu, or --precision auto for this device");
+}
+
 void check_columns(const DataOptions& data) {
   const auto differ = [](const std::string& a, const char* flag_a, const std::string& b,
                          const char* flag_b) {
@@ -271,6 +285,7 @@ void check_settings(const CommandLine& command_line) {
   check_probes(settings);
   check_dry_run(command_line);
   check_embedding(command_line);
+  check_precision(settings);
   const TrainingOptions& training = settings.training;
   if (training.gradient_accumulation_steps > training.batch_size) {
     throw Error(Code::kUsage,

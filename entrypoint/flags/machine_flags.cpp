@@ -5,9 +5,11 @@ namespace berth {
 namespace {
 
 FlagValue precision_value() {
-  FlagValue value = choice_value<Precision>(
-      place(&CommandLine::settings, &Settings::precision),
-      {{"auto", Precision::kAuto}, {"fp32", Precision::kFp32}, {"bf16", Precision::kBf16}});
+  FlagValue value = choice_value<Precision>(place(&CommandLine::settings, &Settings::precision),
+                                            {{"auto", Precision::kAuto},
+                                             {"fp32", Precision::kFp32},
+                                             {"bf16", Precision::kBf16},
+                                             {"int8", Precision::kInt8}});
   value.set = [set = value.set](CommandLine& line, std::string_view given) {
     const std::string word = lower_ascii(given);
     if (word == "float32") return set(line, "fp32");
@@ -31,7 +33,8 @@ std::vector<Flag> machine_flags() {
        kMachine,
        "The type of the factors in matrix products, and of the activations that are kept for the "
        "backward pass. Sums, statistics and the optimizer always use fp32. auto means bf16 on "
-       "TPUs, on GPUs and on a CPU that multiplies it (AMX, AVX512_BF16).",
+       "TPUs, on GPUs and on a CPU that multiplies it (AMX, AVX512_BF16). int8 is for --mode "
+       "predict, eval and embed on CPUs, where it is faster than fp32; eval tells what it costs.",
        precision_value()},
       {"threads",
        {"num-threads"},

@@ -84,6 +84,7 @@ DeviceChoice best_device(const CommandLine& command_line, const Machine& machine
 }
 
 DeviceChoice any_device(const CommandLine& command_line, const Machine& machine) {
+  if (command_line.settings.precision == Precision::kInt8) return {};  // there is no other device
   switch (command_line.settings.device) {
     case DeviceKind::kAuto:
       return best_device(command_line, machine);

@@ -113,6 +113,11 @@ Engine& FinishedModel::engine_for(const LoadedTable& loaded, Dataset& data) {
   return *engine_;
 }
 
+void FinishedModel::compute_in_fp32() {
+  engine_.reset();  // It borrows the device.
+  device_ = make_host_device(job_, Precision::kFp32);
+}
+
 void FinishedModel::make_engine(const EngineOptions& options) {
   engine_.reset();  // Frees its memory before another one takes it.
   engine_ = device_->make_engine(options);

@@ -40,6 +40,9 @@ class FinishedModel {
   // where the model's file lacks the head's parameters.
   Engine& engine_for(const LoadedTable& loaded, Dataset& data);
 
+  // From now on, engines compute in fp32 on the CPU. The one that engine_for() returned is gone.
+  void compute_in_fp32();
+
  private:
   void make_engine(const EngineOptions& options);
 

@@ -29,7 +29,7 @@ std::unique_ptr<Device> make_cpu(const CommandLine& command_line) {
   std::unique_ptr<Device> device = make_cpu_device(
       compute_threads(settings), command_line.forced_instruction_set, settings.precision);
   if (settings.precision == Precision::kAuto) {
-    log_info(device->info().product_dtype == DType::kBF16
+    log_info(device->info().precision == Precision::kBf16
                  ? "precision: matrix products use bf16, because this CPU multiplies it"
                  : "precision: matrix products use fp32, because this CPU does not multiply bf16");
   }

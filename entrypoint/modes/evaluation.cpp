@@ -1,70 +1,13 @@
 #include "entrypoint/modes/evaluation.h"
 
-#include <algorithm>
-#include <cmath>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "entrypoint/job/finished_model.h"
-#include "entrypoint/job/labelled_data.h"
+#include "entrypoint/modes/labelled_evaluation.h"
 #include "entrypoint/report/standard_output.h"
-#include "storage/base/error.h"
-#include "storage/base/log.h"
 #include "storage/base/printable.h"
-#include "storage/base/text.h"
 #include "trainer/loop/evaluate.h"
 #include "trainer/loop/results.h"
 
 namespace berth {
-namespace {
-
-// The class names that rows may have as labels, in the order of the model's logits. Throws kUsage
-// if the model has only some of the task's label names, because the rest cannot be matched.
-std::vector<std::string> label_names(const FinishedModel& finished) {
-  const ModelConfig& config = finished.config();
-  if (!traits(config.task).has_classes) return config.labels;
-  const std::vector<std::string>& known = finished.sources().labels;
-  if (known.size() != config.labels.size()) return evaluation_labels(config);
-  if (const auto ordered = in_order_of(config.labels, known)) return *ordered;
-  if (are_placeholders(config.labels)) return known;
-  for (size_t i = 0; i < known.size(); ++i) {
-    if (std::ranges::find(config.labels, known[i]) == config.labels.end()) continue;
-    throw Error(Code::kUsage,
-                cat("the model has the task's label ", quoted(known[i]), ", but not all of them"),
-                finished.name(), "name the labels in its config.json's id2label");
-  }
-  log_info(
-      cat("the model's labels have other names than the task's and are matched by their order: ",
-          quoted(config.labels.front()), " is ", quoted(known.front()), ", ..."));
-  return known;
-}
-
-EvaluationResult evaluate_rows(Job& job, FinishedModel& finished, const DataRequest& request) {
-  const Settings& settings = finished.settings();
-  const std::vector<std::string> labels = label_names(finished);
-  DataRequest known = request;
-  if (traits(finished.config().task).has_classes) {
-    known.rules.known_labels = labels;
-    known.rules.labels_by_number = true;
-  }
-  const LoadedTable loaded = finished.load(known);
-  warn_of_unanswerable(loaded, settings.data);
-  const LabelledData rows(loaded, loaded.task, labels, /*wants_labels=*/true, settings,
-                          finished.tokenizer());
-  Dataset data = rows.all_rows();
-  const std::optional<EvaluationResult> evaluation = evaluate(
-      finished.engine_for(loaded, data), data, settings.training.examples_per_evaluation_batch(),
-      {.labels = labels, .answers = answer_options(settings.data)}, job.output, job.stop);
-  if (!evaluation) throw_stopped();
-  if (!std::isfinite(evaluation->loss)) {
-    throw Error(Code::kBadData, "the loss of the model is not a finite number", finished.name(),
-                "its parameters may be damaged, or come from a job that diverged");
-  }
-  return *evaluation;
-}
-
-}  // namespace
 
 void run_evaluation(Job& job) {
   FinishedModel finished(job);
@@ -79,10 +22,13 @@ void run_evaluation(Job& job) {
   JobMetrics metrics{.result = std::nullopt,
                      .evaluation = evaluation,
                      .task = config.task,
-                     .precision = finished.engine_info().product_dtype,
+                     .precision = finished.engine_info().precision,
                      .kernels = finished.engine_info().description};
   if (!finished.sources().mismatched.path.empty()) {
     metrics.mismatched = evaluate_rows(job, finished, finished.sources().mismatched);
+  }
+  if (metrics.precision == Precision::kInt8) {
+    metrics.in_fp32 = tell_cost_of_int8(job, finished, evaluation);
   }
   job.output.on_finish();
   StandardOutput standard_output;

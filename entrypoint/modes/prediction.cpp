@@ -9,6 +9,7 @@
 
 #include "entrypoint/job/finished_model.h"
 #include "entrypoint/job/labelled_data.h"
+#include "entrypoint/modes/labelled_evaluation.h"
 #include "entrypoint/report/standard_output.h"
 #include "storage/base/counted.h"
 #include "storage/base/error.h"
@@ -142,6 +143,11 @@ void run_prediction(Job& job) {
   }
   job.output.on_finish();
   log_info("predicted " + counted(data.rows(), "row"));
+  if (finished.engine_info().precision != Precision::kInt8) return;
+  if (finished.sources().eval.path.empty()) {
+    return log_info("what int8 costs is told where --eval-data-file names labelled rows");
+  }
+  tell_cost_of_int8(job, finished, evaluate_rows(job, finished, finished.sources().eval));
 }
 
 }  // namespace berth

@@ -67,7 +67,7 @@ void write_results(Job& job, const JobDirectory& directory, const TrainingInputs
   JobMetrics metrics{.result = result,
                      .evaluation = result.evaluation,
                      .task = inputs.rows.task,
-                     .precision = engine.info().product_dtype,
+                     .precision = engine.info().precision,
                      .kernels = engine.info().description};
   if (inputs.rows.mismatched) metrics.mismatched = evaluate_mismatched(job, inputs, engine);
   if (plan.options.keeps_weights) {

@@ -37,6 +37,18 @@ cmp -s predictions-rows.csv.txt out.txt || fail "--predictions-file - is not sta
 expect 2 'only for --mode predict and embed' "${train[@]}" --predictions-file mine.tsv
 expect 2 'only for --mode predict' "${train[@]}" --id-column id
 
+# Products in int8 are for a finished model, and an evaluation tells what they cost.
+expect 0 'finished' --mode eval --eval-data-file rows.csv --job-dir job --precision int8
+python3 -c "import json; m = json.load(open('out.txt')); assert m['precision'] == 'int8' and 'accuracy' in m['eval_fp32']" ||
+  fail "int8: $(cat out.txt)"
+grep -q 'int8 compared with fp32 on 3 rows: accuracy [0-9.]* instead of [0-9.]*, ' err.txt || fail "no cost of int8: $(cat err.txt)"
+expect 0 'finished' --mode predict --predict-data-file rows.csv --job-dir job --predictions-file - --precision int8 \
+  --eval-data-file rows.csv
+grep -q 'int8 compared with fp32 on 3 rows' err.txt || fail "predict does not tell the cost of int8: $(cat err.txt)"
+[ "$(wc -l <out.txt)" = 4 ] || fail "predictions in int8: $(cat out.txt)"
+expect 2 'a model is not trained in int8' "${train[@]}" --precision int8
+expect 2 'on CPUs only' --mode predict --predict-data-file rows.csv --job-dir job --precision int8 --device xla-cpu
+
 # Rows keep their own ids, and each line may have its texts.
 printf 'key,text,id\nx1,A ball was kicked,b\nx2,"Bread, with ""butter""",a\nx3,The train left,c\n' >named.csv
 expect 0 'finished' --mode predict --predict-data-file named.csv --job-dir job --predictions-file - --predictions-with-text

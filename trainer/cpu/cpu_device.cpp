@@ -13,7 +13,7 @@ class CpuDevice final : public Device {
   CpuDevice(int threads, std::string_view instruction_set, Precision precision)
       : pool_(threads),
         kernels_(make_cpu_kernels(pool_, instruction_set, precision)),
-        info_{.description = kernels_->description(), .product_dtype = kernels_->product_dtype()} {}
+        info_{.description = kernels_->description(), .precision = kernels_->precision()} {}
 
   const EngineInfo& info() const override { return info_; }
 

@@ -21,6 +21,14 @@ FactoredExtent factored_extent(const EngineOptions& options, Parameters& paramet
   return extent;
 }
 
+int64_t deepest(Parameters& parameters) {
+  int64_t most = 0;
+  for (const Parameter& parameter : parameters.handles()) {
+    if (parameter.value().rank > 1) most = std::max(most, parameter.value().columns());
+  }
+  return most;
+}
+
 ScratchExtent scratch_extent(const EngineOptions& options, Parameters& parameters) {
   const ModelConfig& config = options.config;
   const ModelConfig second = config.generator ? generator_config(config) : config;
@@ -29,6 +37,7 @@ ScratchExtent scratch_extent(const EngineOptions& options, Parameters& parameter
           .head_size = std::max(config.head_size(), second.head_size()),
           .positions = 2 * config.relative_span(),
           .bias_rows = config.position_bias_buckets,
+          .deepest = deepest(parameters),
           .factored = factored_extent(options, parameters)};
 }
 

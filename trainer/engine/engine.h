@@ -9,6 +9,7 @@
 #include "storage/base/dtype.h"
 #include "trainer/model/batch.h"
 #include "trainer/model/parameter_tensors.h"
+#include "trainer/model/precision.h"
 #include "trainer/model/update.h"
 
 namespace berth {
@@ -18,8 +19,7 @@ struct EngineInfo {
   // "cpu-fp32-avx2, OpenBLAS Zen, 2 threads": state.json records it, because results repeat bit for
   // bit only on the same one.
   std::string description{};
-  DType product_dtype =
-      DType::kF32;  // The type that the factors of matrix products are rounded to.
+  Precision precision = Precision::kFp32;  // of matrix products; never kAuto
   // So many updates may be in flight when another one is started. 0 means that an update is done
   // when start_update() returns, so that its outcome costs no waiting.
   size_t updates_in_flight = 0;

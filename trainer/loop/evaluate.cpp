@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <numeric>
 
 #include "trainer/data/batcher.h"
@@ -30,6 +31,23 @@ std::vector<size_t> first_rows(const PackedBatch& batch, Task task) {
   return first;
 }
 
+// A batch, and which examples are in it.
+struct NumberedBatch {
+  std::vector<int64_t> indices{};
+  PackedBatch batch{};
+};
+
+// The examples from `begin` on; none behind the last one.
+NumberedBatch batch_from(Dataset& data, int64_t begin, int64_t batch_size) {
+  NumberedBatch made;
+  const int64_t count = std::clamp<int64_t>(data.size() - begin, 0, batch_size);
+  if (count == 0) return made;
+  made.indices.resize(static_cast<size_t>(count));
+  std::iota(made.indices.begin(), made.indices.end(), begin);
+  made.batch = pack(data, made.indices);
+  return made;
+}
+
 // Calls `logits` for each example with its part of the logits.
 void hand_out(const std::vector<float>& all, const PackedBatch& batch, Task task,
               std::span<const int64_t> indices, const LogitsCallback& logits) {
@@ -45,16 +63,19 @@ void hand_out(const std::vector<float>& all, const PackedBatch& batch, Task task
 std::optional<double> run_forward(Engine& engine, Dataset& data, int64_t batch_size,
                                   const std::atomic<bool>& stop, const LogitsCallback& logits) {
   LossSum loss;
-  std::vector<int64_t> indices;
   uint64_t tokens = 0;  // before the batch, in the whole data set
-  for (int64_t begin = 0; begin < data.size(); begin += batch_size) {
+  NumberedBatch now = batch_from(data, 0, batch_size);
+  for (int64_t begin = 0; !now.indices.empty(); begin += batch_size) {
     if (stop) return std::nullopt;
-    indices.resize(static_cast<size_t>(std::min(batch_size, data.size() - begin)));
-    std::iota(indices.begin(), indices.end(), begin);
-    PackedBatch batch = pack(data, indices);
-    batch.first_token = tokens;
-    tokens += static_cast<uint64_t>(batch.num_tokens());
-    hand_out(engine.infer(batch, loss), batch, data.task(), indices, logits);
+    now.batch.first_token = tokens;
+    tokens += static_cast<uint64_t>(now.batch.num_tokens());
+    // While the engine computes, another thread makes the next batch. Nothing else uses the data.
+    std::future<NumberedBatch> next = std::async(
+        std::launch::async, [&] { return batch_from(data, begin + batch_size, batch_size); });
+    const std::vector<float> all = engine.infer(now.batch, loss);
+    next.wait();
+    hand_out(all, now.batch, data.task(), now.indices, logits);
+    now = next.get();
   }
   return mean_loss(loss.loss, loss.weight) + mean_loss(loss.second_loss, loss.second_weight);
 }

@@ -131,7 +131,8 @@ std::string to_json(const JobMetrics& metrics) {
   if (metrics.evaluation) object["eval"] = eval_object(*metrics.evaluation);
   if (metrics.mismatched) object["eval_mm"] = eval_object(*metrics.mismatched);
   object["task"] = task_name(metrics.task);
-  object["precision"] = metrics.precision == DType::kBF16 ? "bf16" : "fp32";
+  if (metrics.in_fp32) object["eval_fp32"] = eval_object(*metrics.in_fp32);
+  object["precision"] = name_of(metrics.precision);
   object["kernels"] = metrics.kernels;
   object["peak_rss_bytes"] = peak_rss_bytes();
   object["finished"] = true;

@@ -8,6 +8,7 @@
 #include "trainer/loop/train.h"
 #include "trainer/model/config.h"
 #include "trainer/model/parameter_tensors.h"
+#include "trainer/model/precision.h"
 #include "trainer/text/tokenizer.h"
 
 namespace berth {
@@ -19,7 +20,9 @@ struct JobMetrics {
   std::optional<EvaluationResult> evaluation;
   std::optional<EvaluationResult> mismatched{};  // MNLI's second set
   Task task = kDefaultTask;
-  DType precision = DType::kF32;  // that of matrix products
+  // With --precision int8: `evaluation` once more, in fp32.
+  std::optional<EvaluationResult> in_fp32{};
+  Precision precision = Precision::kFp32;  // that of matrix products
   std::string kernels;
 };
 std::string to_json(const JobMetrics& metrics);

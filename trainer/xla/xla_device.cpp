@@ -54,7 +54,7 @@ class XlaDevice final : public Device {
                            kind == client_.platform() ? "" : ", " + kind,
                            generator_ == DropoutGenerator::kThreefry ? ", Threefry" : "", ", PJRT ",
                            plugin_.api_version(), ", ", counted(replicas_.count(), "device")),
-        .product_dtype = options.product_dtype,
+        .precision = is_bf16 ? Precision::kBf16 : Precision::kFp32,
         .updates_in_flight = 1,
         .peak_flops = static_cast<double>(replicas_.count()) *
                       peak_flops(kind, options.product_dtype).value_or(0)};

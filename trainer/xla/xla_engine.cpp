@@ -71,8 +71,10 @@ XlaEngine::XlaEngine(const EngineInfo& info, const EngineOptions& options,
       replicas_(replicas),
       shapes_(
           batch_shapes(options.limits, options.longest, static_cast<int64_t>(replicas.count()))),
-      programs_(replicas.client, cache,
-                program_options(options, info.product_dtype, generator, replicas.count())),
+      programs_(
+          replicas.client, cache,
+          program_options(options, info.precision == Precision::kBf16 ? DType::kBF16 : DType::kF32,
+                          generator, replicas.count())),
       values_(replicas,
               parameter_table(options.config, options.lora, options.optimizer.first_depth),
               XlaTensors::Of::kAll) {

@@ -83,7 +83,7 @@ class EngineBf16 : public WithXlaDevice {};
 TEST_F(EngineBf16, TenUpdatesAreCloseToFp32) {
   RecordedCase recorded("bert-sequence", /*drops=*/true);
   const auto device = open(1, DType::kBF16);
-  EXPECT_EQ(device->info().product_dtype, DType::kBF16);
+  EXPECT_EQ(device->info().precision, Precision::kBf16);
   const auto engine = device->make_engine(engine_options(recorded));
   copy_state(recorded.cpu(), *engine);
   for (uint64_t step = 0; step < 10; ++step) {

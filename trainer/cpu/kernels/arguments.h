@@ -137,13 +137,14 @@ struct FactoredExtent {
   int64_t tokens = 0, rows_and_columns = 0;
 };
 
-// What determines how much scratch memory a model's operations need: its largest attention and its
-// largest factored gradient.
+// What determines how much scratch memory a model's operations need: its largest attention, its
+// widest input of a dense layer and its largest factored gradient.
 struct ScratchExtent {
   int64_t longest = 0;  // tokens of a sequence
   int64_t heads = 1, head_size = 0;
   int64_t positions = 0;      // relative positions of disentangled attention; 0: none
   int64_t bias_rows = 0;      // of a position bias; 0: there is none
+  int64_t deepest = 0;        // the most inputs of a dense layer
   FactoredExtent factored{};  // all zeros: there are no factored gradients
 };
 

@@ -19,7 +19,7 @@ size_t Kernels::scratch_bytes(const ScratchExtent& extent) const {
       (extent.heads + threads - 1) * (extent.positions * 2 * extent.head_size + extent.bias_rows);
   return static_cast<size_t>(threads * of_thread + sums) * sizeof(float) +
          static_cast<size_t>(threads * factored_room(extent.factored)) * sizeof(float) +
-         (bf16_ ? bf16_->scratch_bytes() : 0);
+         (bf16_ ? bf16_->scratch_bytes() : 0) + (int8_ ? int8_->scratch_bytes(extent.deepest) : 0);
 }
 
 void Kernels::for_each_head(const AttentionInputs& inputs, const AttentionPairs& pairs,

@@ -21,7 +21,7 @@ const Bf16Loops* pick_bf16_loops(Precision precision, std::string_view instructi
   } else if (precision == Precision::kBf16) {
     return &bf16_portable::loops;
   }
-  if (precision == Precision::kAuto) return nullptr;
+  if (precision != Precision::kBf16) return nullptr;
   throw Error(Code::kUsage, "this CPU has no instructions for products of bf16 (AVX512_BF16)", "",
               "use --precision fp32, or auto, which takes what there is");
 }
@@ -30,18 +30,28 @@ const Bf16Loops* pick_bf16_loops(Precision precision, std::string_view instructi
 
 std::unique_ptr<Kernels> make_cpu_kernels(ThreadPool& pool, std::string_view instruction_set,
                                           Precision precision) {
-  return std::make_unique<Kernels>(pool, pick_loops(instruction_set),
-                                   pick_bf16_loops(precision, instruction_set));
+  return std::make_unique<Kernels>(
+      pool, pick_loops(instruction_set), pick_bf16_loops(precision, instruction_set),
+      precision == Precision::kInt8 ? &pick_int8_loops(instruction_set) : nullptr);
 }
 
-Kernels::Kernels(ThreadPool& pool, const CpuLoops& loops, const Bf16Loops* bf16)
+Kernels::Kernels(ThreadPool& pool, const CpuLoops& loops, const Bf16Loops* bf16,
+                 const Int8Loops* int8)
     : pool_(pool), loops_(loops) {
   if (bf16 != nullptr) bf16_.emplace(pool, *bf16);
+  if (int8 != nullptr) int8_.emplace(pool, *int8);
 }
 
 std::string Kernels::description() const {
-  return cat("cpu-", bf16_ ? bf16_->loops().name : "fp32", "-", loops_.instruction_set,
-             ", OpenBLAS ", blas_core(), ", ", counted(pool_.size(), "thread"));
+  const std::string_view products = int8_   ? int8_->loops().name
+                                    : bf16_ ? bf16_->loops().name
+                                            : "fp32";
+  return cat("cpu-", products, "-", loops_.instruction_set, ", OpenBLAS ", blas_core(), ", ",
+             counted(pool_.size(), "thread"));
+}
+
+Precision Kernels::precision() const {
+  return int8_ ? Precision::kInt8 : bf16_ ? Precision::kBf16 : Precision::kFp32;
 }
 
 void Kernels::parallel(int64_t count, int64_t grain, const ThreadPool::Range& fn) {
@@ -79,7 +89,8 @@ void Kernels::convert(ConstTensor x, Tensor y) {
 }
 
 std::unique_ptr<Weight> Kernels::make_weight(ConstTensor values, WeightUse use) {
-  return std::make_unique<Weight>(values, use, bf16_ ? &*bf16_ : nullptr);
+  return std::make_unique<Weight>(values, use, bf16_ ? &*bf16_ : nullptr,
+                                  int8_ ? &*int8_ : nullptr);
 }
 
 }  // namespace berth

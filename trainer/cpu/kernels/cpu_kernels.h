@@ -12,9 +12,10 @@ namespace berth {
 // Makes the kernels for this CPU. The loops were compiled for several instruction sets (baseline
 // x86-64, AVX2, AVX-512); `instruction_set` names one of them ("baseline", "avx2", "avx512"), and
 // "" picks the best that this CPU has. For bf16 products "avx512" means AVX512_BF16, "" may also
-// pick AMX, and the lower sets emulate bf16, for tests, more slowly than fp32. Throws kUsage when
-// the CPU lacks the instruction set, or lacks instructions for the bf16 products that `precision`
-// demands. `pool` must outlive the result, and nothing else may use it meanwhile.
+// pick AMX, and the lower sets emulate bf16, for tests, more slowly than fp32. int8 products exist
+// for every instruction set, and `precision` kInt8 is for engines that do not train. Throws kUsage
+// when the CPU lacks the instruction set, or lacks instructions for the bf16 products that
+// `precision` demands. `pool` must outlive the result, and nothing else may use it meanwhile.
 std::unique_ptr<Kernels> make_cpu_kernels(ThreadPool& pool, std::string_view instruction_set = "",
                                           Precision precision = Precision::kFp32);
 

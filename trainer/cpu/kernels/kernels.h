@@ -12,6 +12,7 @@
 #include "storage/base/thread_pool.h"
 #include "trainer/cpu/kernels/arguments.h"
 #include "trainer/cpu/kernels/bf16/bf16_products.h"
+#include "trainer/cpu/kernels/int8/int8_products.h"
 #include "trainer/cpu/kernels/loops.h"
 #include "trainer/cpu/kernels/step_state.h"
 #include "trainer/cpu/kernels/tensor.h"
@@ -20,6 +21,7 @@
 #include "trainer/model/activation.h"
 #include "trainer/model/loss_options.h"
 #include "trainer/model/optimizer_options.h"
+#include "trainer/model/precision.h"
 
 namespace berth {
 
@@ -71,14 +73,19 @@ struct LowRankGradients {
 // not depend on timing, and repeat on the same instruction set with the same number of threads.
 class Kernels {
  public:
-  // Borrows all three. Without `bf16`, products are made in fp32.
-  Kernels(ThreadPool& pool, const CpuLoops& loops, const Bf16Loops* bf16);
+  // Borrows all of them. Without `bf16`, products are made in fp32. With `int8`, those of dense
+  // layers are made in int8, which are then for inference only: there is no backward pass.
+  Kernels(ThreadPool& pool, const CpuLoops& loops, const Bf16Loops* bf16,
+          const Int8Loops* int8 = nullptr);
 
   // Such as "cpu-fp32-avx2, OpenBLAS Haswell, 2 threads", for people and for state.json.
   std::string description() const;
   // The type to which products round their factors, except for matrices of few outputs. Products
   // sum in fp32. Activations that only products read in backward are kept in this type.
   DType product_dtype() const { return bf16_ ? DType::kBF16 : DType::kF32; }
+
+  // To what the factors of a dense layer are rounded: kFp32, kBf16 or kInt8.
+  Precision precision() const;
 
   // ---- Elements ------------------------------------------------------------------------------
   void zero(Tensor x);
@@ -287,6 +294,8 @@ class Kernels {
   // there is one.
   void multiply_by(const Weight& weight, const std::optional<Bf16Part>& right,
                    const Product& product, const TileFunction& after = {});
+  // As linear_forward: in int8 if the weight is.
+  void multiply_by_layer(const Weight& w, const Product& product, const TileFunction& after = {});
   // Writes the logits of a tile, of inputs.x.rows() rows and w.values().rows() columns, to
   // `logits`.
   void vocabulary_logits(const VocabularyInputs& inputs, const Weight& w, const Tile& tile,
@@ -349,6 +358,7 @@ class Kernels {
   ThreadPool& pool_;
   const CpuLoops& loops_;
   std::optional<Bf16Products> bf16_;
+  std::optional<Int8Products> int8_;
   std::vector<std::vector<float>> attention_scratch_;  // one for each thread
   std::vector<std::vector<float>> relative_sums_;      // of its backward pass, one for each part
   std::vector<float> zeros_;  // as betas, of the widest normalization so far

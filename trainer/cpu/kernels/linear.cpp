@@ -40,21 +40,26 @@ void Kernels::multiply_alone(const Product& product, int thread) {
   }
 }
 
+void Kernels::multiply_by_layer(const Weight& w, const Product& product,
+                                const TileFunction& after) {
+  if (w.in_int8() != nullptr) return int8_->multiply(*w.in_int8(), product, after);
+  multiply_by(w, whole(w.forward()), product, after);
+}
+
 void Kernels::linear_forward(ConstTensor x, const Weight& w, ConstTensor bias, Tensor y) {
-  multiply_by(w, whole(w.forward()), forward_product(x, w.values(), bias, y));
+  multiply_by_layer(w, forward_product(x, w.values(), bias, y));
 }
 
 void Kernels::linear_activation_forward(ConstTensor x, const Weight& w, ConstTensor bias,
                                         Activation activation, Tensor pre, Tensor y) {
   const Tensor sums = pre.dtype == DType::kF32 ? pre : y;
-  multiply_by(w, whole(w.forward()), forward_product(x, w.values(), bias, sums),
-              [&](const Tile& tile) {
-                for (int64_t t = tile.row; t < tile.row + tile.rows; ++t) {
-                  const int64_t at = t * y.columns() + tile.column;
-                  keep_row(sums.f32() + at, pre, at, tile.columns);
-                  activate_row(pre, activation, at, tile.columns, y.f32() + at);
-                }
-              });
+  multiply_by_layer(w, forward_product(x, w.values(), bias, sums), [&](const Tile& tile) {
+    for (int64_t t = tile.row; t < tile.row + tile.rows; ++t) {
+      const int64_t at = t * y.columns() + tile.column;
+      keep_row(sums.f32() + at, pre, at, tile.columns);
+      activate_row(pre, activation, at, tile.columns, y.f32() + at);
+    }
+  });
 }
 
 void Kernels::linear_backward(ConstTensor dy, ConstTensor x, const Weight& w, Tensor dx, Into into,

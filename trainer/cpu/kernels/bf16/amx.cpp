@@ -1,8 +1,8 @@
 // This file is compiled with AVX512_BF16 and contains instructions of AMX_BF16. It runs only where
-// native_bf16_loops() found both. The instructions are written as assembler, because GCC's
-// intrinsics are macros that need the number of a tile as a literal.
+// native_bf16_loops() found both.
 #include <immintrin.h>
 
+#include "trainer/cpu/kernels/amx_tiles.h"
 #include "trainer/cpu/kernels/bf16/avx512_pairs.h"
 #include "trainer/cpu/kernels/bf16/bf16_loops.h"
 #include "trainer/cpu/kernels/bf16/tile_loops.h"
@@ -10,39 +10,12 @@
 namespace berth::bf16_amx {
 namespace {
 
-struct Amx {
-  template <int kTile>
-  static void load(const void* from, size_t stride_bytes) {
-    asm volatile("tileloadd (%0,%1,1), %%tmm%c2" ::"r"(from), "r"(stride_bytes), "i"(kTile)
-                 : "memory");
-  }
-  template <int kTile>
-  static void store(void* to, size_t stride_bytes) {
-    asm volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(to), "r"(stride_bytes), "i"(kTile)
-                 : "memory");
-  }
-  template <int kTile>
-  static void zero() {
-    asm volatile("tilezero %%tmm%c0" ::"i"(kTile));
-  }
+struct Amx : AmxTiles {
   template <int kC, int kA, int kB>
   static void dot() {
     asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kC), "i"(kA), "i"(kB));
   }
 };
-
-// The operand of LDTILECFG: all eight tiles have their full size.
-struct alignas(64) TileConfig {
-  uint8_t palette = 1, start_row = 0;
-  uint8_t reserved[14] = {};
-  uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-};
-static_assert(sizeof(TileConfig) == 64);
-constexpr TileConfig kTileConfig;
-
-void begin() { asm volatile("ldtilecfg %0" ::"m"(kTileConfig)); }
-void end() { asm volatile("tilerelease"); }
 
 // Returns the pairs of 32 depths of sixteen lanes, lane by lane.
 Vectors pairs_of_lanes(const Lanes& lanes, int64_t first, int64_t d) {
@@ -105,8 +78,8 @@ const Bf16Loops loops = {.name = "bf16-amx",
                          .pack_rows = pack_rows,
                          .pack_columns = pack_columns,
                          .multiply = multiply_tiles<Amx>,
-                         .begin = begin,
-                         .end = end,
+                         .begin = begin_amx,
+                         .end = end_amx,
                          .stream_columns = stream_columns,
                          .end_streaming = end_streaming};
 

@@ -1,40 +1,9 @@
 #include "trainer/cpu/kernels/bf16/bf16_loops.h"
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
-
 #include "trainer/cpu/kernels/instruction_set.h"
+#include "trainer/cpu/kernels/tile_registers.h"
 
 namespace berth {
-namespace {
-
-#if defined(__x86_64__)
-
-bool has_avx512_bf16() {
-  return supported_loops().front() == &avx512::loops && __builtin_cpu_supports("avx512bf16");
-}
-
-bool has_amx_bf16() {
-  constexpr unsigned kAmxBf16 = 1u << 22, kAmxTile = 1u << 24;  // of EDX
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & kAmxBf16) != 0 &&
-         (edx & kAmxTile) != 0;
-}
-
-// Asks Linux for permission to use the tiles. A process must ask, because the tiles take 8 KiB for
-// each thread (Documentation/arch/x86/xstate.rst in the sources of Linux).
-bool is_permitted_tiles() {
-  constexpr long kRequestPermission = 0x1023, kTileData = 18;
-  return ::syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-}
-
-#endif
-
-}  // namespace
-
 bool multiplies(const Bf16Loops& loops) {
   constexpr int64_t kMostRows = 32, kDepth = 45;
   const int64_t rows = loops.panel_rows, depth = loops.padded(kDepth);
@@ -67,8 +36,9 @@ bool multiplies(const Bf16Loops& loops) {
 std::vector<const Bf16Loops*> native_bf16_loops() {
   std::vector<const Bf16Loops*> native;
 #if defined(__x86_64__)
-  if (!has_avx512_bf16()) return native;
-  if (has_amx_bf16() && is_permitted_tiles()) native.push_back(&bf16_amx::loops);
+  const bool has_avx512 = supported_loops().front() == &avx512::loops;
+  if (!has_avx512 || !__builtin_cpu_supports("avx512bf16")) return native;
+  if (has_tile_registers(TileNumbers::kBf16)) native.push_back(&bf16_amx::loops);
   native.push_back(&bf16_avx512::loops);
   std::erase_if(native, [](const Bf16Loops* loops) { return !multiplies(*loops); });
 #endif

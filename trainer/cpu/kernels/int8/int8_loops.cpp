@@ -1,0 +1,100 @@
+#include "trainer/cpu/kernels/int8/int8_loops.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include "trainer/cpu/kernels/instruction_set.h"
+#include "trainer/cpu/kernels/tile_registers.h"
+
+namespace berth {
+
+void pack_int8_columns(const Int8Loops& loops, const float* w, int64_t columns, int64_t depth,
+                       int8_t* values, float* scales, int32_t* beginning) {
+  const int64_t width = loops.panel_columns, group = loops.group, whole = loops.padded(depth);
+  assert(columns <= width);
+  std::fill_n(values, whole * width, int8_t{0});
+  std::fill_n(scales, width, 0.0f);
+  std::fill_n(beginning, width, 0);
+  for (int64_t column = 0; column < columns; ++column) {
+    const float* const x = w + column * depth;
+    float largest = 0;
+    bool is_finite = true;
+    for (int64_t d = 0; d < depth; ++d) {
+      largest = std::max(largest, std::fabs(x[d]));
+      is_finite = is_finite && std::isfinite(x[d]);
+    }
+    scales[column] = is_finite ? largest / kLargestInt8 : NAN;
+    const float factor = is_finite ? int8_factor(largest) : 0;
+    if (factor == 0) continue;
+    int32_t sum = 0;
+    for (int64_t d = 0; d < depth; ++d) {
+      const auto number = static_cast<int8_t>(std::lrint(x[d] * factor));
+      values[(d / group * width + column) * group + d % group] = number;
+      sum += number;
+    }
+    beginning[column] = -loops.row_offset * sum;
+  }
+}
+
+bool multiplies(const Int8Loops& loops) {
+  constexpr int64_t kDepth = 70;
+  const int64_t rows = loops.panel_rows, columns = loops.panel_columns;
+  const int64_t depth = loops.padded(kDepth), stride = depth * loops.row_element_bytes;
+  // The largest number of each row and column is 127, so that every scale is 1.
+  const auto value = [](int64_t i, int64_t d) {
+    return d == i % kDepth ? 127.0f : static_cast<float>((i * 5 + d * 11) % 255 - 127);
+  };
+  std::vector<std::byte> left(static_cast<size_t>(rows * stride));
+  std::vector<float> row_scales(static_cast<size_t>(rows)), right, x(kDepth);
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t d = 0; d < kDepth; ++d) x[static_cast<size_t>(d)] = value(row, d);
+    row_scales[static_cast<size_t>(row)] =
+        loops.quantize(x.data(), kDepth, left.data() + row * stride);
+  }
+  for (int64_t column = 0; column < columns; ++column) {
+    for (int64_t d = 0; d < kDepth; ++d) right.push_back(value(column + 3, d));
+  }
+  std::vector<int8_t> values(static_cast<size_t>(depth * columns));
+  std::vector<float> scales(static_cast<size_t>(columns)), c(static_cast<size_t>(rows * columns));
+  std::vector<int32_t> beginning(static_cast<size_t>(columns));
+  pack_int8_columns(loops, right.data(), columns, kDepth, values.data(), scales.data(),
+                    beginning.data());
+  if (loops.begin != nullptr) loops.begin();
+  loops.multiply(left.data(), stride, row_scales.data(),
+                 {values.data(), scales.data(), beginning.data()}, depth, rows, columns, {},
+                 c.data(), columns);
+  if (loops.end != nullptr) loops.end();
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t column = 0; column < columns; ++column) {
+      float sum = 0;  // of integers below 2^24, so without an error
+      for (int64_t d = 0; d < kDepth; ++d) sum += value(row, d) * value(column + 3, d);
+      if (c[static_cast<size_t>(row * columns + column)] != sum) return false;
+    }
+  }
+  return true;
+}
+
+std::vector<const Int8Loops*> supported_int8_loops() {
+  std::vector<const Int8Loops*> supported;
+#if defined(__x86_64__)
+  const std::vector<const CpuLoops*> sets = supported_loops();
+  const bool has_avx512 = sets.front() == &avx512::loops;
+  if (has_avx512 && has_tile_registers(TileNumbers::kInt8)) supported.push_back(&int8_amx::loops);
+  if (has_avx512 && __builtin_cpu_supports("avx512vnni")) supported.push_back(&int8_avx512::loops);
+  if (std::ranges::find(sets, &avx2::loops) != sets.end()) supported.push_back(&int8_avx2::loops);
+#endif
+  std::erase_if(supported, [](const Int8Loops* loops) { return !multiplies(*loops); });
+  supported.push_back(&int8_portable::loops);
+  return supported;
+}
+
+const Int8Loops& pick_int8_loops(std::string_view instruction_set) {
+  const std::vector<const Int8Loops*> supported = supported_int8_loops();
+  const auto found = std::ranges::find_if(supported, [&](const Int8Loops* loops) {
+    return instruction_set.empty() || instruction_set == loops->instruction_set;
+  });
+  return found == supported.end() ? int8_portable::loops : **found;
+}
+
+}  // namespace berth
