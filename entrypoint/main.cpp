@@ -62,11 +62,8 @@ class LastWords {
 
   // For a process whose main thread is busy, perhaps with writing to a standard error that nobody
   // reads.
-  void say_stopped(const JobProgress& progress) const {
-    const FinalReport report =
-        failure_report(std::make_exception_ptr(Error(Code::kStopped, "a signal stopped the job", "",
-                                                     "start it again with the same command")),
-                       progress);
+  void say_from_elsewhere(const Error& error, const JobProgress& progress) const {
+    const FinalReport report = failure_report(std::make_exception_ptr(error), progress);
     if (!standard_error_takes_text(kGrace_s / 2)) return write_termination_log(json_line(report));
     if (standard_error_is_terminal()) write_standard_error("\n");  // below the progress bar
     say(report);
@@ -119,7 +116,16 @@ int main(int argc, char** argv) {
   CommandLine command_line;
   JobProgress progress;
   LastWords last_words;
-  StopSignals signals(kGrace_s, [&] { last_words.say_stopped(progress); });
+  StopSignals signals(kGrace_s, [&] {
+    last_words.say_from_elsewhere(Error(Code::kStopped, "a signal stopped the job", "",
+                                        "start it again with the same command"),
+                                  progress);
+  });
+  const auto end_process = [&](const Error& error) {
+    if (!signals.claim_end_elsewhere()) return;
+    last_words.say_from_elsewhere(error, progress);
+    ::_exit(exit_code(error.code()));
+  };
   FinalReport report;
   try {
     const Platform platform = read_platform();
@@ -130,7 +136,7 @@ int main(int argc, char** argv) {
     last_words.settle(command_line);
     if (command_line.parent_process > 0) end_with_parent(command_line.parent_process);
     if (answer(command_line, platform)) return 0;
-    run(command_line, platform, signals, progress);
+    run(command_line, platform, signals, progress, end_process);
     report = success_report(progress);
   } catch (const OutputClosed&) {
     signals.claim_end();

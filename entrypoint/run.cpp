@@ -47,22 +47,25 @@ DeviceChoice device_for(const CommandLine& command_line) {
 }  // namespace
 
 void run(const CommandLine& command_line, const Platform& platform, StopSignals& signals,
-         JobProgress& progress) {
+         JobProgress& progress, const std::function<void(const Error&)>& end_process) {
   const auto gives_up = [&] { return signals.stop() && !signals.saves_on_stop(); };
   StorageOptions storage_options = command_line.storage;
   storage_options.transfer.on_progress = log_transfer;
   storage_options.http.gives_up = gives_up;
   storage_options.retry.gives_up = gives_up;
-  const std::unique_ptr<Storage> storage = open_storage(storage_options);  // outlives `output`
+  const std::unique_ptr<Storage> opened = open_storage(storage_options);
+  FencedStorage storage(*opened);  // outlives `output`
   JobOutput output(command_line, platform, progress);
   for (const std::string& note : command_line.notes) log_info(note);
   Job job{.command_line = command_line,
           .device = device_for(command_line),
-          .storage = *storage,
+          .storage = storage,
+          .fences = storage,
           .output = output,
           .progress = progress,
           .stop = signals.stop(),
-          .saves_on_stop = signals.saves_on_stop()};
+          .saves_on_stop = signals.saves_on_stop(),
+          .end_process = end_process};
   switch (command_line.settings.mode) {
     case Mode::kTrain:
     case Mode::kTrainAndEval:

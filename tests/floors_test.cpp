@@ -98,10 +98,10 @@ const std::vector<Library> kLibraries = {
 // Headers of the kernel, the C library and the compiler. They count neither as third-party nor as
 // the standard library.
 const std::vector<std::string> kSystem = {
-    "arm_",        "cpuid.h",     "dirent.h",  "dlfcn.h",    "elf.h",    "errno.h",
-    "fcntl.h",     "immintrin.h", "linux/",    "locale.h",   "malloc.h", "netdb.h",
-    "nmmintrin.h", "poll.h",      "pthread.h", "sched.h",    "signal.h", "spawn.h",
-    "stdlib.h",    "sys/",        "unistd.h",  "xmmintrin.h"};
+    "arm_",    "cpuid.h",     "dirent.h",    "dlfcn.h",   "execinfo.h", "elf.h",
+    "errno.h", "fcntl.h",     "immintrin.h", "linux/",    "locale.h",   "malloc.h",
+    "netdb.h", "nmmintrin.h", "poll.h",      "pthread.h", "sched.h",    "signal.h",
+    "spawn.h", "stdlib.h",    "sys/",        "unistd.h",  "xmmintrin.h"};
 
 struct Include {
   std::string path;

@@ -58,6 +58,12 @@ std::vector<Flag> evaluation_flags() {
        kSaving,
        "Save a checkpoint after every so many updates. 0 means only at the end.",
        integer_value(training_option(&TrainingOptions::save_steps), {0, kAnyCount})},
+      {"step-timeout",
+       {},
+       kSaving,
+       "End with exit code 12, after printing what each thread does, when an update, or a part of "
+       "an evaluation, takes so many seconds. 0 waits for ever.",
+       integer_value(training_option(&TrainingOptions::step_timeout_s), {0, 1'000'000})},
       {"save-total-limit",
        {},
        kSaving,

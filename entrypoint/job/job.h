@@ -1,13 +1,15 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 
 #include "entrypoint/flags/command_line.h"
 #include "entrypoint/job/device_choice.h"
 #include "entrypoint/report/job_output.h"
 #include "entrypoint/report/job_progress.h"
-#include "storage/storage.h"
+#include "storage/base/error.h"
+#include "storage/fenced_storage.h"
 #include "trainer/engine/device.h"
 
 namespace berth {
@@ -18,6 +20,7 @@ struct Job {
   const CommandLine& command_line;
   DeviceChoice device;  // what computes, in the modes that compute
   Storage& storage;
+  FencedStorage& fences;  // the same storage, for who takes a directory
   JobOutput& output;
   JobProgress& progress;
   // A signal sets it. Modes look at it between their phases, and the loop between two updates.
@@ -26,6 +29,9 @@ struct Job {
   // second later wherever it is (StopSignals). A mode sets it when there is work that must be
   // saved before the process ends: from the first update on.
   std::atomic<bool>& saves_on_stop;
+  // Ends the process from another thread than the job's, which may be blocked: the error is its
+  // last words. Does nothing where the process ends already.
+  std::function<void(const Error& error)> end_process{};
 
   // Throws kStopped once a signal asked for a stop. For work that leaves nothing to save.
   void stop_point() const;

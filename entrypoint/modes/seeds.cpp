@@ -30,10 +30,12 @@ JobDirectory train_seed(Job& job, uint64_t seed) {
   Job one{.command_line = command_line,
           .device = job.device,
           .storage = job.storage,
+          .fences = job.fences,
           .output = job.output,
           .progress = job.progress,
           .stop = job.stop,
-          .saves_on_stop = job.saves_on_stop};
+          .saves_on_stop = job.saves_on_stop,
+          .end_process = job.end_process};
   job.progress.set_step(0);
   job.progress.set_checkpoint("");
   log_info(cat("seed ", seed, ": ", output.job_dir));

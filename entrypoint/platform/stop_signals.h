@@ -34,6 +34,9 @@ class StopSignals {
   // The job has ended, and its caller says how. From now on `last_words` is not called. If it has
   // been, this function does not return.
   void claim_end();
+  // The same for another thread than the job's, which is going to end the process. Returns false,
+  // where somebody else says already how it ends.
+  bool claim_end_elsewhere() { return !ended_.exchange(true); }
 
  private:
   void wait_for_signals();

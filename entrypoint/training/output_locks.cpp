@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -26,17 +27,28 @@ fs::path real_path(const Uri& directory) {
   return failure ? fs::path(directory.path()) : path;
 }
 
-std::set<fs::path> held_directories(const JobDirectory& directory) {
-  std::set<fs::path> paths;
-  const auto add = [&](const Uri& uri) {
-    if (uri.is_local()) paths.insert(real_path(uri));
-  };
-  add(directory.root());
-  add(directory.checkpoints());
+std::vector<Uri> held_directories(const JobDirectory& directory) {
+  std::vector<Uri> held{directory.root(), directory.checkpoints()};
   const JobDirectory usual(directory.root());
-  if (directory.model() != usual.model()) add(directory.model());
-  if (directory.summaries() != usual.summaries()) add(directory.summaries());
+  if (directory.model() != usual.model()) held.push_back(directory.model());
+  if (directory.summaries() != usual.summaries()) held.push_back(directory.summaries());
+  return held;
+}
+
+std::set<fs::path> local_paths(const std::vector<Uri>& directories) {
+  std::set<fs::path> paths;
+  for (const Uri& directory : directories) {
+    if (directory.is_local()) paths.insert(real_path(directory));
+  }
   return paths;
+}
+
+std::map<std::string, Uri> remote_directories(const std::vector<Uri>& directories) {
+  std::map<std::string, Uri> remote;
+  for (const Uri& directory : directories) {
+    if (!directory.is_local()) remote.emplace(directory.to_string(), directory);
+  }
+  return remote;
 }
 
 bool is_at_or_below(const fs::path& path, const fs::path& folder) {
@@ -79,8 +91,10 @@ void require_free_folders(const JobDirectory& directory, const std::set<fs::path
 
 }  // namespace
 
-OutputLocks::OutputLocks(const JobDirectory& directory) {
-  const std::set<fs::path> held = held_directories(directory);
+OutputLocks::OutputLocks(const JobDirectory& directory, FencedStorage& storage,
+                         const std::atomic<bool>& stop) {
+  const std::vector<Uri> directories = held_directories(directory);
+  const std::set<fs::path> held = local_paths(directories);
   for (const fs::path& path : held) {
     std::optional<FileLock> lock = FileLock::take((path / kLeaseName).string(), process_name());
     if (lock) {
@@ -94,6 +108,12 @@ OutputLocks::OutputLocks(const JobDirectory& directory) {
   // Looking comes after taking, so that of two jobs that start at once one sees the other.
   for (const fs::path& path : held) require_outside_other_jobs(path, held);
   require_free_folders(directory, held);
+  const LeaseHolder holder{
+      .name = process_name(), .process = process_identity(), .has_ended = has_process_ended};
+  for (const auto& [name, remote] : remote_directories(directories)) {
+    fences_.push_back(
+        std::make_unique<FencedStorage::Fence>(storage, remote, kLeaseName, holder, stop));
+  }
 }
 
 }  // namespace berth

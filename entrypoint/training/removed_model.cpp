@@ -35,7 +35,7 @@ std::optional<EvaluationResult> evaluation_of(const Json& metrics) {
 void write_removed_model(Job& job, const JobDirectory& directory, int64_t steps) {
   log_info(cat("the model of the finished job is not in ", directory.model().to_string(),
                ": writing it again from the checkpoints"));
-  const OutputLocks locks(directory);
+  const OutputLocks locks(directory, job.fences, job.stop);
   CheckpointStore checkpoints(job.storage, directory.checkpoints(), /*limit=*/0);
   if (job.command_line.settings.training.load_best_model_at_end) {
     steps = checkpoints.preferred_step().value_or(steps);

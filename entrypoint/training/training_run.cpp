@@ -1,5 +1,8 @@
 #include "entrypoint/training/training_run.h"
 
+#include <unistd.h>
+
+#include <cmath>
 #include <span>
 
 #include "entrypoint/flags/flags.h"
@@ -8,9 +11,11 @@
 #include "entrypoint/memory/engine_options.h"
 #include "entrypoint/platform/machine_description.h"
 #include "entrypoint/platform/process_name.h"
+#include "entrypoint/platform/thread_stacks.h"
 #include "entrypoint/report/event_files.h"
 #include "entrypoint/report/hypertune_file.h"
 #include "entrypoint/report/mlflow/mlflow_run.h"
+#include "entrypoint/report/watchdog.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -72,7 +77,7 @@ TrainingRun::TrainingRun(Job& job, const JobDirectory& directory, TrainingInputs
       inputs_(inputs),
       plan_(plan),
       device_(device),
-      locks_(directory),
+      locks_(directory, job.fences, job.stop),
       engine_(device.make_engine(
           training_engine(inputs.settings(), inputs.model.config, plan.data.most_examples))),
       checkpoints_(job.storage, directory.checkpoints(), plan.options.save_total_limit,
@@ -194,6 +199,17 @@ void TrainingRun::add_mlflow() {
                                      .parameters = record_.settings}));
 }
 
+// Ends the process where the training hangs, with what each thread does in the log.
+void TrainingRun::end_hung(double silent_s) const {
+  write_thread_stacks(STDERR_FILENO);
+  job_.end_process(Error(Code::kHung,
+                         cat("the training gave no sign of life for ", std::lround(silent_s),
+                             " s, which is longer than --step-timeout"),
+                         "",
+                         "start it again, and it resumes from its last checkpoint; if an update "
+                         "takes so long, give a longer --step-timeout"));
+}
+
 // Probes may use what the training leaves of the host's memory.
 void TrainingRun::begin_probes() {
   if (!inputs_.probes) return;
@@ -209,6 +225,11 @@ TrainResult TrainingRun::train(TrainingData& data) {
   job_.output.on_start(report);
   job_.saves_on_stop = true;
   begin_probes();
+  std::optional<Watchdog> watchdog;
+  if (plan_.options.step_timeout_s > 0) {
+    watchdog.emplace(job_.output, static_cast<double>(plan_.options.step_timeout_s),
+                     [this](double silent_s) { end_hung(silent_s); });
+  }
   const ReadingOptions reading = inputs_.reading();
   const TrainingParts parts{
       .options = plan_.options,
@@ -219,7 +240,7 @@ TrainResult TrainingRun::train(TrainingData& data) {
       .metrics = plan_.metrics,
       .eval_split = inputs_.eval_split(),
       .checkpoints = checkpoints_,
-      .observer = job_.output,
+      .observer = watchdog ? static_cast<Observer&>(*watchdog) : job_.output,
       .stop = job_.stop,
       .fill_parameters = [this](ParameterTensors& values) { fill(values); },
       .flops = flops_of(

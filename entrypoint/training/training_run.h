@@ -43,6 +43,7 @@ class TrainingRun {
   void keep_record();
   void add_observers();
   void add_mlflow();
+  void end_hung(double silent_s) const;
   void begin_probes();
 
   Job& job_;

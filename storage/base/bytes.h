@@ -29,6 +29,8 @@ struct Stat {
   Generation generation = 0;
   std::optional<uint32_t> crc32c{};
   std::string content_encoding{};  // "gzip": stored compressed, whatever the name says
+  // When it was last changed by the server's clock, in seconds since 1970, where that is told.
+  std::optional<double> updated_s{};
 };
 
 // Bytes addressed by offset. Thread-safe.

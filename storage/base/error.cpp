@@ -30,6 +30,8 @@ int exit_code(Code code) {
     case Code::kUnavailable:
     case Code::kNoSpace:
       return 10;
+    case Code::kHung:
+      return 12;
     case Code::kDiverged:
       return 13;
     case Code::kMemory:
@@ -62,6 +64,8 @@ std::string_view reason(Code code) {
       return "unavailable";
     case Code::kNoSpace:
       return "no_space";
+    case Code::kHung:
+      return "hung";
     case Code::kDiverged:
       return "diverged";
     case Code::kMemory:

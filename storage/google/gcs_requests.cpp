@@ -6,6 +6,7 @@
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
+#include "storage/google/timestamp.h"
 
 namespace berth {
 namespace {
@@ -147,7 +148,8 @@ Stat parse_gcs_object(std::string_view json, const Uri& bucket) {
           .size = number(object, "size").value_or(0),
           .generation = *generation,
           .crc32c = parse_gcs_crc(text(object, "crc32c")),
-          .content_encoding = text(object, "contentEncoding")};
+          .content_encoding = text(object, "contentEncoding"),
+          .updated_s = parse_timestamp(text(object, "updated"))};
 }
 
 std::optional<uint32_t> parse_gcs_crc(std::string_view base64) {

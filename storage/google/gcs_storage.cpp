@@ -15,7 +15,7 @@
 namespace berth {
 namespace {
 
-constexpr std::string_view kFields = "name,size,generation,crc32c,contentEncoding";
+constexpr std::string_view kFields = "name,size,generation,crc32c,contentEncoding,updated";
 
 void require_object(const Uri& uri) {
   if (uri.scheme() == "gs" && !uri.path().empty()) return;

@@ -128,6 +128,40 @@ prepares() {
   echo "$name: $(ls "local-$name" | wc -l) files, same weights"
 }
 
+echo "== two jobs at the same moment in one directory"
+start_fake
+# start_one N: starts a long job in the background; its log is one-N.txt.
+start_one() {
+  "$berth" --train-data-file gs://bucket/data/df.pickle --model gs://bucket/models/tiny.tar.gz "${flags[@]}" \
+    --max-steps 100000 --job-dir gs://bucket/jobs/both >/dev/null 2>one-$1.txt &
+  pids[$1]=$!
+}
+pids=()
+start_one 1
+start_one 2
+wait -n "${pids[@]}"
+code=$?
+for n in 1 2; do kill -0 "${pids[n]}" 2>/dev/null && left=$n; done
+[ $code = 6 ] || fail "one of two jobs ends with $code: $(tail -n 1 one-1.txt) $(tail -n 1 one-2.txt)"
+grep -q 'holds the lease' one-$((3 - left)).txt || fail "the job that leaves does not say why: $(tail -n 1 one-$((3 - left)).txt)"
+# The other one is suspended until a third one has taken its lease. It then leaves without writing anything.
+kill -STOP "${pids[left]}"
+start_one 3
+for _ in $(seq 600); do
+  grep -q 'took over the lease' one-3.txt && break
+  sleep 0.1
+done
+grep -q 'took over the lease' one-3.txt || fail "the lease of a suspended job is not taken: $(tail -n 1 one-3.txt)"
+kill -CONT "${pids[left]}"
+for _ in $(seq 300); do kill -0 "${pids[left]}" 2>/dev/null || break; sleep 0.1; done
+kill -KILL "${pids[left]}" 2>/dev/null
+wait "${pids[left]}"
+[ $? = 6 ] || fail "a job that was suspended ends otherwise: $(tail -n 1 one-$left.txt)"
+kill -TERM "${pids[3]}"
+wait "${pids[3]}"
+[ $? = 143 ] || fail "the job that took the lease over: $(tail -n 1 one-3.txt)"
+"$copy" gs://bucket/jobs/both/lease.json got >/dev/null 2>&1 && fail "the lease was not given back"
+
 echo "== rows prepared in gs://"
 start_fake
 prepares records

@@ -57,4 +57,9 @@ wait $pid
 tail -n 1 err.txt | grep -q '"code":143,.*stopped by a signal after step' || fail "training under timeout: $(tail -n 1 err.txt)"
 step=$(sed -n 's/.*stopped by a signal after step \([0-9]*\) of.*/\1/p' err.txt | tail -n 1)
 [ -e "job/checkpoints/step-$(printf %08d "$step")/MANIFEST.json" ] || fail "the checkpoint of step $step is not there: $(ls job/checkpoints)"
+# A training whose updates take longer than it permits ends, and says what each thread was doing.
+expect 12 'gave no sign of life' --train-data-file "$sample" --job-dir hung --batch-size 1000 --max-steps 5 --threads 1 \
+  --step-timeout 1
+grep -q '^thread [0-9]* (' err.txt && grep -q '+0x[0-9a-f]*)' err.txt || fail "no stacks: $(cat err.txt)"
+
 finish

@@ -11,8 +11,6 @@
 namespace berth {
 namespace {
 
-const char kTime[] = "2026-01-02T03:04:05.678Z";
-
 struct Range {
   uint64_t first, last;
 };
@@ -114,8 +112,8 @@ std::string object_json(const FakeObject& object) {
                    {"size", std::to_string(object.content->size())},
                    {"crc32c", crc32c_base64(object.crc32c)},
                    {"etag", base64_text(std::to_string(object.generation))},
-                   {"timeCreated", kTime},
-                   {"updated", kTime}};
+                   {"timeCreated", object.updated},
+                   {"updated", object.updated}};
   if (!object.content_encoding.empty()) resource["contentEncoding"] = object.content_encoding;
   if (!object.metadata.empty()) resource["metadata"] = object.metadata;
   return to_text(resource);

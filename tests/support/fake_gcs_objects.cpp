@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "storage/base/clock.h"
 #include "storage/base/text.h"
 
 namespace berth {
@@ -119,6 +120,7 @@ FakeObject FakeObjects::put(FakeObject object, const GcsConditions& conditions) 
   const std::lock_guard lock(mutex_);
   conditions.check(object.bucket, object.name, find(object.bucket, object.name));
   object.generation = last_generation_ += 1021;
+  object.updated = iso_time(wall_clock_s());
   return objects_[{object.bucket, object.name}] = std::move(object);
 }
 

@@ -41,6 +41,7 @@ struct FakeObject {
   uint32_t crc32c = 0;
   std::string content_type{}, content_encoding{};
   std::map<std::string, std::string> metadata{};
+  std::string updated{};  // when it was written, as the server tells it
 };
 
 // Thrown to refuse a request.

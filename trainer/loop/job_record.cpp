@@ -15,12 +15,13 @@ namespace {
 
 // Settings that a resumed job may change, because they do not affect the weights. is_free() knows
 // the exceptions.
-constexpr std::array<std::string_view, 20> kFree = {"job-dir",
+constexpr std::array<std::string_view, 21> kFree = {"job-dir",
                                                     "export-dir",
                                                     "checkpoint-dir",
                                                     "summary-dir",
                                                     "save-steps",
                                                     "save-total-limit",
+                                                    "step-timeout",
                                                     "threads",
                                                     "logging-steps",
                                                     "eval-steps",

@@ -146,6 +146,7 @@ struct TrainingOptions {
   int64_t save_steps = 500;      // 0: only at the end
   double save_patience_s = 30;   // how long a save waits for an earlier one
   int64_t save_total_limit = 0;  // 0: keep all
+  int64_t step_timeout_s = 0;    // of an update or a part of an evaluation; 0: there is none
   int64_t logging_steps = 50;
   int64_t eval_steps = 0;  // 0: num_eval_per_epoch decides
   int64_t num_eval_per_epoch = 1;

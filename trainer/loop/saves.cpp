@@ -79,7 +79,8 @@ void Saves::settle(const std::optional<SaveOutcome>& outcome) {
   try {
     std::rethrow_exception(outcome->failure);
   } catch (const Error& error) {
-    if (error.code() == Code::kInternal) throw;
+    // Where another process writes, this one must not go on.
+    if (error.code() == Code::kInternal || error.code() == Code::kInUse) throw;
     log_warning(cat("checkpoint of step ", outcome->report.step, " was not saved: ", error.what(),
                     "; training goes on, the next save tries again"));
   }

@@ -21,7 +21,8 @@ class Saves {
   Saves(const TrainingOptions& options, CheckpointStore& checkpoints, const Engine& engine,
         Observer& observer, TrainingState& state);
 
-  // Reports a save that has ended. A failed save is only a warning.
+  // Reports a save that has ended. A failed save is only a warning, unless another process writes
+  // to the directory: that throws kInUse.
   void poll() { settle(checkpoints_.poll()); }
   // Whether the state after `step` updates must be saved, because of --save-steps or because a save
   // was postponed.

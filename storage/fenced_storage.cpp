@@ -1,0 +1,80 @@
+#include "storage/fenced_storage.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+namespace berth {
+namespace {
+
+bool is_below(const Uri& uri, const Uri& directory) {
+  std::string above = directory.path();
+  if (!above.empty() && above.back() != '/') above += '/';
+  return uri.scheme() == directory.scheme() && uri.host() == directory.host() &&
+         uri.path().starts_with(above);
+}
+
+}  // namespace
+
+class FencedStorage::Sink final : public ByteSink {
+ public:
+  Sink(FencedStorage& storage, Uri uri, std::unique_ptr<ByteSink> inner)
+      : storage_(storage), uri_(std::move(uri)), inner_(std::move(inner)) {}
+
+  void write(Bytes bytes) override { inner_->write(bytes); }
+  void lend(Bytes bytes) override { inner_->lend(bytes); }
+  Stat close() override {
+    storage_.require_held(uri_);
+    return inner_->close();
+  }
+
+ private:
+  FencedStorage& storage_;
+  const Uri uri_;
+  const std::unique_ptr<ByteSink> inner_;
+};
+
+FencedStorage::Fence::Fence(FencedStorage& storage, const Uri& directory,
+                            std::string_view lease_name, LeaseHolder holder,
+                            const std::atomic<bool>& stop, const LeaseTimes& times)
+    : storage_(storage),
+      directory_(directory),
+      lease_(storage.inner_, directory / lease_name, std::move(holder), stop, times) {
+  const std::unique_lock lock(storage_.mutex_);
+  storage_.fences_.push_back(this);
+}
+
+FencedStorage::Fence::~Fence() {
+  const std::unique_lock lock(storage_.mutex_);
+  std::erase(storage_.fences_, this);
+}
+
+void FencedStorage::require_held(const Uri& uri) {
+  const std::shared_lock lock(mutex_);
+  for (Fence* fence : fences_) {
+    if (is_below(uri, fence->directory_)) fence->lease_.require_held();
+  }
+}
+
+std::unique_ptr<ByteSource> FencedStorage::open(const Uri& uri, const ReadOptions& options) {
+  return inner_.open(uri, options);
+}
+
+std::unique_ptr<ByteSink> FencedStorage::create(const Uri& uri, const WriteOptions& options) {
+  if (uri.is_local()) return inner_.create(uri, options);
+  require_held(uri);
+  return std::make_unique<Sink>(*this, uri, inner_.create(uri, options));
+}
+
+std::optional<Stat> FencedStorage::stat(const Uri& uri) { return inner_.stat(uri); }
+
+std::vector<Stat> FencedStorage::list(const Uri& prefix, size_t enough) {
+  return inner_.list(prefix, enough);
+}
+
+void FencedStorage::remove(const Uri& uri, std::optional<Generation> if_generation) {
+  if (!uri.is_local()) require_held(uri);
+  inner_.remove(uri, if_generation);
+}
+
+}  // namespace berth

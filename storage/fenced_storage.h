@@ -1,0 +1,57 @@
+#pragma once
+
+#include <memory>
+#include <shared_mutex>
+#include <string_view>
+#include <vector>
+
+#include "storage/remote_lease.h"
+#include "storage/storage.h"
+
+namespace berth {
+
+// Passes every call on to `inner`. Below a directory whose lease this process holds, each write and
+// removal first makes sure that it still does, and so does the close of a sink, which publishes an
+// object. So a process that lost a lease writes nothing more there. Thread-safe. Borrows `inner`.
+class FencedStorage final : public Storage {
+ public:
+  explicit FencedStorage(Storage& inner) : inner_(inner) {}
+
+  class Fence;
+
+  std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override;
+  std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override;
+  std::optional<Stat> stat(const Uri& uri) override;
+  std::vector<Stat> list(const Uri& prefix, size_t enough) override;
+  void remove(const Uri& uri, std::optional<Generation> if_generation) override;
+
+ private:
+  class Sink;
+  // Throws what RemoteLease::require_held() throws, for each lease above `uri`.
+  void require_held(const Uri& uri);
+
+  Storage& inner_;
+  std::shared_mutex mutex_;
+  std::vector<Fence*> fences_;
+};
+
+// A directory that this process holds until this is destroyed.
+class FencedStorage::Fence {
+ public:
+  // Takes the lease `lease_name` in the directory. Throws what RemoteLease's constructor throws.
+  // Borrows `storage`.
+  Fence(FencedStorage& storage, const Uri& directory, std::string_view lease_name,
+        LeaseHolder holder, const std::atomic<bool>& stop, const LeaseTimes& times = {});
+  ~Fence();
+  Fence(const Fence&) = delete;
+  Fence& operator=(const Fence&) = delete;
+
+ private:
+  friend class FencedStorage;
+
+  FencedStorage& storage_;
+  const Uri directory_;
+  RemoteLease lease_;
+};
+
+}  // namespace berth

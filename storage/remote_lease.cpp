@@ -1,0 +1,183 @@
+#include "storage/remote_lease.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/base/log.h"
+#include "storage/base/printable.h"
+#include "storage/base/text.h"
+#include "storage/store_object.h"
+#include "storage/whole_file.h"
+
+namespace berth {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+struct LeaseText {
+  std::string holder = "another process", process{};
+};
+
+LeaseText parse_lease(const std::optional<std::string>& text) {
+  LeaseText parsed;
+  const Json object = parse_json(text.value_or(""));
+  if (!object.is_object()) return parsed;
+  for (const auto& [key, value] :
+       {std::pair("holder", &parsed.holder), std::pair("process", &parsed.process)}) {
+    if (const auto found = object.find(key); found != object.end() && found->is_string()) {
+      *value = found->get<std::string>();
+    }
+  }
+  return parsed;
+}
+
+void pause(double seconds, const std::atomic<bool>& stop) {
+  constexpr double kStep = 0.05;
+  for (double left = seconds; left > 0 && !stop; left -= kStep) {
+    std::this_thread::sleep_for(Seconds(std::min(left, kStep)));
+  }
+  if (stop) {
+    throw Error(Code::kStopped, "a signal stopped the job", "",
+                "start it again with the same command");
+  }
+}
+
+}  // namespace
+
+RemoteLease::RemoteLease(Storage& storage, Uri object, LeaseHolder holder,
+                         const std::atomic<bool>& stop, const LeaseTimes& times)
+    : storage_(storage), object_(std::move(object)), holder_(std::move(holder)), times_(times) {
+  take(stop);
+  renewal_ = std::jthread([this](const std::stop_token& ends) { renew_until(ends); });
+}
+
+RemoteLease::~RemoteLease() {
+  renewal_.request_stop();
+  changed_.notify_all();
+  if (renewal_.joinable()) renewal_.join();
+  if (is_lost_) return;
+  try {
+    storage_.remove(object_, generation_);
+  } catch (const Error& error) {  // it expires by itself
+    log_debug(cat("the lease is not removed: ", error.what()));
+  }
+}
+
+void RemoteLease::take(const std::atomic<bool>& stop) {
+  constexpr int kAttempts = 5;  // others come and go meanwhile
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const std::optional<Stat> seen = storage_.stat(object_);
+    if (!seen) {
+      if (write(0)) return;
+      continue;
+    }
+    const LeaseText other = parse_lease(read_text(storage_, object_));
+    if (!holder_.has_ended(other.process)) wait_until_free(*seen, stop);
+    if (!write(seen->generation)) continue;
+    log_info(cat("took over the lease of ", printable(other.holder),
+                 ", which ended without giving ", object_.to_string(), " back"));
+    return;
+  }
+  throw_taken();
+}
+
+bool RemoteLease::write(Generation over) {
+  const std::lock_guard lock(writing_);
+  const Clock::time_point begin = Clock::now();
+  const std::string text = to_text(
+      Json{{"holder", holder_.name}, {"process", holder_.process}, {"lasts_s", times_.lasts_s}});
+  try {
+    const Stat written =
+        store_object(storage_, object_, [&text](ByteSink& sink) { sink.write(as_bytes(text)); },
+                     {.if_generation = over, .size_hint = text.size()});
+    const std::lock_guard state(mutex_);
+    generation_ = written.generation;
+    held_until_ = begin + std::chrono::duration_cast<Clock::duration>(
+                              Seconds(times_.lasts_s - times_.margin_s));
+    changed_.notify_all();
+    return true;
+  } catch (const Error& error) {
+    if (error.code() != Code::kInUse) throw;
+    return false;
+  }
+}
+
+// The time that the server gives to an object written now. nullopt if it tells none.
+std::optional<double> RemoteLease::server_time_s() const {
+  const Uri probe = object_.with_path(cat(object_.path(), ".", holder_.name, ".clock"));
+  const Stat written = store_object(storage_, probe, [](ByteSink&) {});
+  storage_.remove(probe);
+  return written.updated_s;
+}
+
+// Returns when the version `seen` has expired or is gone.
+void RemoteLease::wait_until_free(const Stat& seen, const std::atomic<bool>& stop) const {
+  double left_s = times_.lasts_s;
+  const std::optional<double> now_s = seen.updated_s ? server_time_s() : std::nullopt;
+  if (now_s) left_s -= *now_s - *seen.updated_s;
+  left_s = std::min(left_s, times_.lasts_s);
+  if (left_s > 0) {
+    log_info(cat("waiting until the lease ", object_.to_string(), " expires or is renewed"));
+  }
+  while (left_s > 0) {
+    const double step_s = std::min(left_s, times_.renewed_every_s / 4);
+    pause(step_s, stop);
+    left_s -= step_s;
+    const std::optional<Stat> now = storage_.stat(object_);
+    if (!now) return;
+    if (now->generation != seen.generation) throw_taken();
+  }
+}
+
+void RemoteLease::throw_taken() const {
+  const LeaseText other = parse_lease(read_text(storage_, object_));
+  throw Error(Code::kInUse,
+              cat("another process writes there: ", printable(other.holder), " holds the lease"),
+              object_.to_string(), "wait until it ends, stop it, or use another directory");
+}
+
+void RemoteLease::renew_until(const std::stop_token& ends) {
+  while (!ends.stop_requested()) {
+    {
+      std::unique_lock lock(mutex_);
+      if (is_lost_) return;
+      changed_.wait_for(lock, ends, Seconds(times_.renewed_every_s),
+                        [&ends] { return ends.stop_requested(); });
+    }
+    if (ends.stop_requested()) return;
+    try {
+      renew();
+    } catch (const Error& error) {  // the next attempt may succeed; until then nothing is written
+      log_warning(cat("the lease could not be renewed: ", error.what()));
+    }
+  }
+}
+
+void RemoteLease::renew() {
+  Generation over;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_lost_) return;
+    over = generation_;
+  }
+  if (write(over)) return;
+  const std::lock_guard lock(mutex_);
+  if (generation_ == over) is_lost_ = true;  // else a renewal on another thread came first
+}
+
+void RemoteLease::require_held() {
+  const auto is_held = [this] {
+    const std::lock_guard lock(mutex_);
+    return !is_lost_ && Clock::now() < held_until_;
+  };
+  if (is_held()) return;
+  renew();
+  if (is_held()) return;
+  throw Error(Code::kInUse, "another process has taken the lease of this job", object_.to_string(),
+              "this process was stopped or cut off for long; let the other one go on");
+}
+
+}  // namespace berth

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "storage/storage.h"
+
+namespace berth {
+
+// Who takes a lease.
+struct LeaseHolder {
+  std::string name{};     // for people, such as "host.17"
+  std::string process{};  // tells the process apart from all others
+  // Whether the process of this text has certainly ended. Where that is not known, false.
+  std::function<bool(std::string_view process)> has_ended = [](std::string_view) { return false; };
+};
+
+// A lease that is older than `lasts_s` by the server's clock may be taken by another process. Its
+// holder renews it much more often.
+struct LeaseTimes {
+  double lasts_s = 30, renewed_every_s = 8;
+  double margin_s = 5;  // the holder stops writing so long before the lease could be taken
+};
+
+// A directory in remote storage, held by one process. The lease is an object there which names its
+// holder (Gray and Cheriton 1989: Leases). It is written with preconditions on the object's
+// generation, so of two processes one gets it, and a thread of this class renews it. If the process
+// is killed, another one takes the lease when it has expired by the server's clock, or at once
+// where the holder is known to have ended. Thread-safe.
+class RemoteLease {
+ public:
+  // Takes the lease `object`. While another process's lease has not expired, waits: either that
+  // process renews it, or the lease expires. Throws kInUse, with the holder's name, where it is
+  // renewed or another process takes it first, and kStopped once `stop` is set. Borrows `storage`.
+  RemoteLease(Storage& storage, Uri object, LeaseHolder holder, const std::atomic<bool>& stop,
+              const LeaseTimes& times = {});
+  // Removes the object if this process still holds the lease.
+  ~RemoteLease();
+  RemoteLease(const RemoteLease&) = delete;
+  RemoteLease& operator=(const RemoteLease&) = delete;
+
+  const Uri& object() const { return object_; }
+
+  // Returns when this process may write: the lease was renewed not long ago, or is renewed now.
+  // Throws kInUse if another process took it, and what the storage throws if it cannot be reached.
+  void require_held();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void take(const std::atomic<bool>& stop);
+  // Writes the object over this generation. Returns false if that is not the current one.
+  bool write(Generation over);
+  void wait_until_free(const Stat& seen, const std::atomic<bool>& stop) const;
+  std::optional<double> server_time_s() const;
+  void renew_until(const std::stop_token& ends);
+  void renew();
+  [[noreturn]] void throw_taken() const;
+
+  Storage& storage_;
+  const Uri object_;
+  const LeaseHolder holder_;
+  const LeaseTimes times_;
+
+  std::mutex writing_;  // held while the object is written
+  std::mutex mutex_;    // guards what follows
+  std::condition_variable_any changed_;
+  Generation generation_ = 0;
+  Clock::time_point held_until_{};
+  bool is_lost_ = false;
+
+  std::jthread renewal_;  // the last member, so that it ends before the others
+};
+
+}  // namespace berth
