@@ -21,11 +21,13 @@ COPY entrypoint entrypoint
 RUN cmake --preset release -DBUILD_TESTING=OFF -DBERTH_BENCH=OFF \
  && cmake --build --preset release --target berth
 COPY examples examples
-COPY scripts/collect-image.sh scripts/
+COPY scripts/collect-image.sh scripts/write-sbom.sh scripts/
+ARG REVISION=unknown
+ARG SOURCE_DATE_EPOCH=0
 RUN bash scripts/collect-image.sh build/release/berth /image
 
-# The image has no shell and no package manager. It holds the binary, its shared libraries, CA certificates, the bundled model and
-# the sample.
+# The image has no shell and no package manager. It holds the binary, its shared libraries, CA certificates, the bundled model, the
+# sample, the licences of what it holds and a bill of materials.
 FROM scratch AS runtime
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="berth" \

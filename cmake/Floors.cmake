@@ -18,6 +18,16 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
   target_compile_options(berth_options INTERFACE -ffunction-sections -fdata-sections)
   target_link_options(berth_options INTERFACE LINKER:--gc-sections)
 endif()
+# What makes a memory error in the binary that ships end the process instead of being used. scripts/check-binary.sh looks for it.
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  target_compile_options(berth_options INTERFACE -fstack-protector-strong -fstack-clash-protection
+                                                 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+    target_compile_options(berth_options INTERFACE -fcf-protection)
+  endif()
+  target_compile_definitions(berth_options INTERFACE _GLIBCXX_ASSERTIONS)
+  target_link_options(berth_options INTERFACE LINKER:-z,relro,-z,now,-z,noexecstack)
+endif()
 if(BERTH_SANITIZE)
   # The checks null, vptr and object-size are off because they take a third of the compile time. A null dereference also crashes
   # under AddressSanitizer.

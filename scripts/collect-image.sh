@@ -6,6 +6,7 @@
 #   /usr/local/bin/berth            the stripped binary
 #   /lib/..., /lib64/...            the shared libraries that it loads, the dynamic loader, and what plugins load besides
 #   /usr/local/share/berth/model    the bundled model
+#   /usr/local/share/berth          sbom.spdx.json and the licences of Debian's packages (write-sbom.sh)
 #   /job/data/df.pickle             the sample; /job is the working directory
 #   /etc                            passwd, group, nsswitch.conf and CA certificates
 #   /job, /tmp                      these two are writable by every user
@@ -38,4 +39,5 @@ root:x:0:
 berth:x:65532:
 EOF
 
+bash scripts/write-sbom.sh "$(dirname "$binary")" "$binary" "$root"
 echo "image: binary $(stat --format %s "$root/usr/local/bin/berth") bytes stripped"

@@ -41,14 +41,17 @@ import_base() {
 
 build_image() {
   local revision
+  local arguments
   revision=$(git rev-parse HEAD 2>/dev/null || echo unknown)
+  arguments=(--build-arg REVISION="$revision"
+    --build-arg SOURCE_DATE_EPOCH="$(git log -1 --format=%ct 2>/dev/null || echo 0)")
   if [ $engine = docker ]; then
-    docker build --progress plain --target runtime --build-arg REVISION="$revision" -t berth-test . \
+    docker build --progress plain --target runtime "${arguments[@]}" -t berth-test . \
       >"$work/build.log" 2>&1 || { tail -n 60 "$work/build.log"; return 1; }
   else
     import_base
     buildah "${storage[@]}" bud --isolation chroot --pull-never --target runtime \
-      --build-arg REVISION="$revision" -t berth-test . >"$work/build.log" 2>&1 ||
+      "${arguments[@]}" -t berth-test . >"$work/build.log" 2>&1 ||
       { tail -n 60 "$work/build.log"; return 1; }
   fi
 }
@@ -116,6 +119,17 @@ for _ in $(seq 100); do
 done
 "${control[@]}" stop --time 30 berth-test-stop >/dev/null 2>&1
 check "docker stop" 143 "$("${control[@]}" inspect --format '{{.State.ExitCode}}' berth-test-stop)"
+
+share=/usr/local/share/berth
+check "the bill of materials names what is linked" yes "$(
+  "${control[@]}" cp "berth-test-stop:$share/sbom.spdx.json" "$work/sbom.json" >/dev/null 2>&1 &&
+    grep -q '"name": "libcurl4"' "$work/sbom.json" && grep -q '"name": "libopenblas' "$work/sbom.json" && echo yes || echo no
+)"
+check "the licences of what is linked are there" yes "$(
+  rm -rf "$work/licenses"
+  "${control[@]}" cp "berth-test-stop:$share/licenses" "$work/licenses" >/dev/null 2>&1 &&
+    [ -s "$work/licenses/libcurl4" ] && echo yes || echo no
+)"
 
 bytes=$("${control[@]}" image inspect --format '{{.Size}}' berth-test)
 printf 'container: image %s bytes (%d MB), %s\n' "$bytes" $((bytes / 1000000)) \

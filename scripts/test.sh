@@ -49,7 +49,8 @@ build_and_test() {  # build_and_test PRESET TARGET [ctest flags]
   return "$code"
 }
 
-show_sizes() {
+check_binary() {
+  bash scripts/check-binary.sh build/release/berth || return 1
   strip -o build/release/berth.stripped build/release/berth &&
     echo "release binary, stripped: $(stat --format %s build/release/berth.stripped) bytes"
 }
@@ -70,7 +71,7 @@ step "format" check_format
 step "dev: AddressSanitizer, UndefinedBehaviorSanitizer" build_and_test dev all --label-exclude plugins
 step "release: what depends on optimization, and XLA plugins" build_and_test release optimized_tests --label-regex optimized
 step "benches build" build release benches
-step "size" show_sizes
+step "the binary's protections and size" check_binary
 step "scripts/train-local.sh" train_twice
 if [ $tsan = yes ]; then
   # A pool of one thread has no data races. Seven of ten seeds of random faults, and statistics over ten million tokens, would find

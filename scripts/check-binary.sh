@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Checks that a binary was built with what makes memory errors hard to use.
+#
+#   bash scripts/check-binary.sh BINARY
+set -uo pipefail
+binary=$1
+failures=0
+
+has() {  # has WHAT PATTERN COMMAND...
+  local what=$1 pattern=$2
+  shift 2
+  if "$@" 2>/dev/null | grep -qE -- "$pattern"; then
+    echo "  ok    $what"
+  else
+    echo "  FAIL  $what"
+    failures=$((failures + 1))
+  fi
+}
+lacks() {  # lacks WHAT PATTERN COMMAND...
+  local what=$1 pattern=$2
+  shift 2
+  if "$@" 2>/dev/null | grep -qE -- "$pattern"; then
+    echo "  FAIL  $what"
+    failures=$((failures + 1))
+  else
+    echo "  ok    $what"
+  fi
+}
+
+has "is position-independent" 'Type: +DYN' readelf --wide --file-header "$binary"
+has "resolves all symbols at its start" 'BIND_NOW|FLAGS.*NOW' readelf --wide --dynamic "$binary"
+has "has tables that are read-only after its start" 'GNU_RELRO' readelf --wide --program-headers "$binary"
+has "has a stack that is not executable" 'GNU_STACK .* RW ' readelf --wide --program-headers "$binary"
+lacks "has no segment that is writable and executable" 'LOAD .* RWE ' readelf --wide --program-headers "$binary"
+lacks "looks for libraries in no folder of its own" 'RPATH|RUNPATH' readelf --wide --dynamic "$binary"
+has "guards its stacks" '__stack_chk_fail' readelf --wide --dyn-syms "$binary"
+has "checks the sizes of copies" '__mem(cpy|set|move)_chk|__read_chk|__snprintf_chk' readelf --wide --dyn-syms "$binary"
+has "checks the bounds of containers" '__glibcxx_assert_fail' readelf --wide --dyn-syms "$binary"
+[ $failures -eq 0 ]
