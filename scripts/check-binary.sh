@@ -2,7 +2,7 @@
 # Checks that a binary was built with what makes memory errors hard to use.
 #
 #   bash scripts/check-binary.sh BINARY
-set -uo pipefail
+set -u
 binary=$1
 failures=0
 

@@ -58,7 +58,7 @@ RemoteLease::~RemoteLease() {
   renewal_.request_stop();
   changed_.notify_all();
   if (renewal_.joinable()) renewal_.join();
-  if (is_lost_) return;
+  if (is_lost_ || is_unfenced_) return;
   try {
     storage_.remove(object_, generation_);
   } catch (const Error& error) {  // it expires by itself
@@ -77,6 +77,7 @@ void RemoteLease::take(const std::atomic<bool>& stop) {
     const LeaseText other = parse_lease(read_text(storage_, object_));
     if (!holder_.has_ended(other.process)) wait_until_free(*seen, stop);
     if (!write(seen->generation)) continue;
+    if (is_unfenced_) return;
     log_info(cat("took over the lease of ", printable(other.holder),
                  ", which ended without giving ", object_.to_string(), " back"));
     return;
@@ -100,9 +101,21 @@ bool RemoteLease::write(Generation over) {
     changed_.notify_all();
     return true;
   } catch (const Error& error) {
+    if (error.code() == Code::kNotPermitted && over != 0) return go_unfenced(error);
     if (error.code() != Code::kInUse) throw;
     return false;
   }
+}
+
+bool RemoteLease::go_unfenced(const Error& error) {
+  const std::lock_guard lock(mutex_);
+  if (!is_unfenced_) {
+    log_warning(
+        cat("the lease cannot be renewed, so nothing keeps a second job out of this directory: ",
+            error.what()));
+  }
+  is_unfenced_ = true;
+  return true;
 }
 
 // The time that the server gives to an object written now. nullopt if it tells none.
@@ -143,7 +156,7 @@ void RemoteLease::renew_until(const std::stop_token& ends) {
   while (!ends.stop_requested()) {
     {
       std::unique_lock lock(mutex_);
-      if (is_lost_) return;
+      if (is_lost_ || is_unfenced_) return;
       changed_.wait_for(lock, ends, Seconds(times_.renewed_every_s),
                         [&ends] { return ends.stop_requested(); });
     }
@@ -171,7 +184,7 @@ void RemoteLease::renew() {
 void RemoteLease::require_held() {
   const auto is_held = [this] {
     const std::lock_guard lock(mutex_);
-    return !is_lost_ && Clock::now() < held_until_;
+    return is_unfenced_ || (!is_lost_ && Clock::now() < held_until_);
   };
   if (is_held()) return;
   renew();

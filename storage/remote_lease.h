@@ -34,7 +34,8 @@ struct LeaseTimes {
 // holder (Gray and Cheriton 1989: Leases). It is written with preconditions on the object's
 // generation, so of two processes one gets it, and a thread of this class renews it. If the process
 // is killed, another one takes the lease when it has expired by the server's clock, or at once
-// where the holder is known to have ended. Thread-safe.
+// where the holder is known to have ended. Where objects may be created and not replaced, as in a
+// bucket with a retention policy, there can be no lease: a warning says so. Thread-safe.
 class RemoteLease {
  public:
   // Takes the lease `object`. While another process's lease has not expired, waits: either that
@@ -64,6 +65,7 @@ class RemoteLease {
   void renew_until(const std::stop_token& ends);
   void renew();
   [[noreturn]] void throw_taken() const;
+  bool go_unfenced(const Error& error);  // returns true
 
   Storage& storage_;
   const Uri object_;
@@ -76,6 +78,7 @@ class RemoteLease {
   Generation generation_ = 0;
   Clock::time_point held_until_{};
   bool is_lost_ = false;
+  bool is_unfenced_ = false;  // objects cannot be replaced here
 
   std::jthread renewal_;  // the last member, so that it ends before the others
 };

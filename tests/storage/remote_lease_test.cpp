@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "storage/whole_file.h"
+#include "tests/support/borrowed_storage.h"
 #include "tests/support/captured_log.h"
 #include "tests/support/remote_storage.h"
 #include "tests/support/throws_code.h"
@@ -107,6 +108,28 @@ TEST_F(RemoteLeaseTest, IsFoundLostByItsRenewal) {
     }
   }
   FAIL() << "the lease of another process was renewed";
+}
+
+// As in a bucket with a retention policy.
+class WriteOnceStorage final : public BorrowedStorage {
+ public:
+  using BorrowedStorage::BorrowedStorage;
+  std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override {
+    if (options.if_generation.value_or(0) != 0) {
+      throw Error(Code::kNotPermitted, "objects may not be replaced", uri.to_string());
+    }
+    return BorrowedStorage::create(uri, options);
+  }
+};
+
+TEST_F(RemoteLeaseTest, ThatMayNotBeReplacedHoldsNobodyBack) {
+  WriteOnceStorage once(*remote_.storage);
+  CapturedLog log;
+  RemoteLease first(once, object_, {.name = "host.1"}, stop_, kNotRenewed);
+  sleep(0.4);
+  first.require_held();
+  EXPECT_NE(log.warnings().find("cannot be renewed"), std::string::npos) << log.lines();
+  RemoteLease(once, object_, {.name = "host.2"}, stop_, kNotRenewed).require_held();
 }
 
 TEST_F(RemoteLeaseTest, AStopEndsTheWaiting) {
