@@ -6,7 +6,7 @@
 #
 #   FOLDER/pjrt-cpu-0.115.so   lammps-jax-pjrt-cpu 0.11.2: the one to use
 #   FOLDER/pjrt-cpu-0.106.so   fastatomstruct-xla-cpu 2026.6.23: an older version that must work too
-#   FOLDER/pjrt-cpu-0.81.so    xla-cpu-pjrt 0.0.1: it computes wrong numbers, so that berth must refuse it
+#   FOLDER/pjrt-cpu-0.81.so    xla-cpu-pjrt 0.0.1: it computes wrong numbers on CPUs with AVX-512, where berth must refuse it
 #
 # The three take 740 MB. pip decides where PyPI is, so its configuration of this machine counts.
 set -euo pipefail

@@ -16,7 +16,7 @@ float quantize(const float* x, int64_t depth, std::byte* row) {
     largest = std::max(largest, std::fabs(x[d]));
     is_finite = is_finite && std::isfinite(x[d]);
   }
-  std::memset(row, 0, static_cast<size_t>(loops.padded(depth)));
+  std::fill_n(row, loops.padded(depth), std::byte{0});
   if (!is_finite) return NAN;
   const float factor = int8_factor(largest);
   for (int64_t d = 0; d < depth; ++d) {
