@@ -50,27 +50,32 @@ class LastWords {
   // Until then, the last words are those of --log-format auto.
   void settle(const CommandLine& command_line) {
     as_text_ = wants_text(command_line.log_format, standard_error_is_terminal());
-    is_child_ = command_line.parent_process > 0;
+    // What a probe finds in the container of a job are not the last words of that job.
+    has_log_ = command_line.parent_process == 0 && command_line.settings.mode != Mode::kHeartbeat;
   }
 
   void say(const FinalReport& report) const {
     const std::string line = json_line(report);
     if (!as_text_) write_standard_error(line + "\n");
     if (as_text_ && report.code != 0) write_standard_error("berth: " + sentence(report) + "\n");
-    if (!is_child_) write_termination_log(line);
+    if (has_log_) write_termination_log(line);
   }
 
   // For a process whose main thread is busy, perhaps with writing to a standard error that nobody
   // reads.
   void say_from_elsewhere(const Error& error, const JobProgress& progress) const {
     const FinalReport report = failure_report(std::make_exception_ptr(error), progress);
-    if (!standard_error_takes_text(kGrace_s / 2)) return write_termination_log(json_line(report));
+    if (!standard_error_takes_text(kGrace_s / 2)) {
+      if (has_log_) write_termination_log(json_line(report));
+      return;
+    }
     if (standard_error_is_terminal()) write_standard_error("\n");  // below the progress bar
     say(report);
   }
 
  private:
-  std::atomic<bool> as_text_ = standard_error_is_terminal(), is_child_ = false;
+  std::atomic<bool> as_text_ = standard_error_is_terminal();
+  std::atomic<bool> has_log_ = true;  // whether the pod's termination message is this process's
 };
 
 void print(const std::string& text) {

@@ -5,6 +5,7 @@
 #include "entrypoint/modes/embedding.h"
 #include "entrypoint/modes/evaluation.h"
 #include "entrypoint/modes/export_only.h"
+#include "entrypoint/modes/heartbeat_check.h"
 #include "entrypoint/modes/inspection.h"
 #include "entrypoint/modes/prediction.h"
 #include "entrypoint/modes/preparation.h"
@@ -39,6 +40,7 @@ DeviceChoice device_for(const CommandLine& command_line) {
     case Mode::kInspect:
     case Mode::kConvert:
     case Mode::kTrainTokenizer:
+    case Mode::kHeartbeat:
       break;
   }
   return {};
@@ -88,6 +90,8 @@ void run(const CommandLine& command_line, const Platform& platform, StopSignals&
       return run_conversion(job);
     case Mode::kTrainTokenizer:
       return run_tokenizer_training(job);
+    case Mode::kHeartbeat:
+      return run_heartbeat(job);
   }
 }
 

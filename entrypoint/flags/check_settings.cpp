@@ -94,6 +94,8 @@ void check_files(const CommandLine& command_line) {
     case Mode::kConvert:
       need(settings.model.model, "--model", "convert");
       return need(settings.output.export_dir, "--export-dir", "convert");
+    case Mode::kHeartbeat:
+      return need(settings.output.job_dir, "--job-dir", "heartbeat");
     case Mode::kTrainTokenizer:
       need(data.train_data_file, "--train-data-file", "train_tokenizer");
       if (!settings.output.job_dir.empty()) return;

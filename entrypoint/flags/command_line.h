@@ -36,6 +36,7 @@ struct ToolOptions {
   std::optional<std::string> text{};          // tokenize: the text, instead of a file
   bool add_special_tokens = true;             // tokenize
   bool json = false;                          // inspect
+  int64_t max_age_s = 600;                    // heartbeat
   PreparedFileOptions prepared{};             // prepare
   TokenizerTrainingOptions tokenizer{};  // train_tokenizer; lower case is set by --do-lower-case
   CleaningOptions cleaning{};            // prepare, of a corpus

@@ -46,10 +46,13 @@ void run_training(Job& job) {
   require_memory_for(plan, inputs, *device);
   if (dry_run) return;
   TrainingRun run(job, directory, inputs, plan, *device);
+  if (inputs.teacher) run.enter(JobPhase::kTeaching);
   data.ask_teacher(job.storage, directory.teacher());
   const TrainResult result = run.train(data);
   inputs.probes.reset();  // removes their directory before the job counts as finished
+  run.enter(JobPhase::kExporting);
   write_results(job, directory, inputs, plan, run.engine(), result);
+  run.enter(JobPhase::kFinished);
 }
 
 }  // namespace berth

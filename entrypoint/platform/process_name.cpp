@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <sstream>
 
 #include "storage/base/text.h"
@@ -43,13 +44,29 @@ std::string system_identity() {
   return boot.empty() || space.empty() ? "" : cat(boot, " ", space);
 }
 
+// The parts of an identity; nullopt if it is none.
+struct Identity {
+  std::string system, number, start;
+};
+std::optional<Identity> parse_identity(std::string_view text) {
+  std::istringstream words{std::string(text)};
+  std::string boot, space, number, start;
+  if (!(words >> boot >> space >> number >> start)) return std::nullopt;
+  if (number.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+  return Identity{.system = cat(boot, " ", space), .number = number, .start = start};
+}
+
+// Whether the process of an identity of this system is there.
+bool is_there(const Identity& identity) { return start_of(identity.number) == identity.start; }
+
 }  // namespace
 
-std::string process_name() {
+std::string host_name() {
   char host[256] = {};
-  if (::gethostname(host, sizeof host - 1) != 0 || host[0] == '\0') return cat("host.", ::getpid());
-  return cat(host, ".", ::getpid());
+  return ::gethostname(host, sizeof host - 1) != 0 || host[0] == '\0' ? "host" : host;
 }
+
+std::string process_name() { return cat(host_name(), ".", ::getpid()); }
 
 std::string process_identity() {
   const std::string system = system_identity(), number = cat(::getpid());
@@ -57,13 +74,14 @@ std::string process_identity() {
   return system.empty() || start.empty() ? "" : cat(system, " ", number, " ", start);
 }
 
+bool is_process_running(std::string_view identity) {
+  const std::optional<Identity> process = parse_identity(identity);
+  return process && process->system == system_identity() && is_there(*process);
+}
+
 bool has_process_ended(std::string_view identity) {
-  std::istringstream words{std::string(identity)};
-  std::string boot, space, number, start;
-  if (!(words >> boot >> space >> number >> start)) return false;
-  if (cat(boot, " ", space) != system_identity()) return false;
-  const bool is_number = number.find_first_not_of("0123456789") == std::string::npos;
-  return is_number && start_of(number) != start;
+  const std::optional<Identity> process = parse_identity(identity);
+  return process && process->system == system_identity() && !is_there(*process);
 }
 
 }  // namespace berth

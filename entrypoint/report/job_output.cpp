@@ -69,6 +69,10 @@ void JobOutput::on_probes(const std::vector<ProbeReport>& reports) {
   for (const auto& observer : observers_) observer->on_probes(reports);
 }
 
+void JobOutput::on_saving(int64_t step) {
+  for (const auto& observer : observers_) observer->on_saving(step);
+}
+
 void JobOutput::on_checkpoint(const CheckpointReport& report) {
   progress_.set_checkpoint(report.where);
   for (const auto& observer : observers_) observer->on_checkpoint(report);

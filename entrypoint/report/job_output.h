@@ -30,6 +30,7 @@ class JobOutput final : public Observer {
   void on_evaluation(const EvaluationReport& report) override;
   void on_probing(const std::string& name) override;
   void on_probes(const std::vector<ProbeReport>& reports) override;
+  void on_saving(int64_t step) override;
   void on_checkpoint(const CheckpointReport& report) override;
   void on_finish() override;
 

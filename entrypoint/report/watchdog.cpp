@@ -41,6 +41,11 @@ void Watchdog::on_probes(const std::vector<ProbeReport>& reports) {
   inner_.on_probes(reports);
 }
 
+void Watchdog::on_saving(int64_t step) {
+  sign();
+  inner_.on_saving(step);
+}
+
 void Watchdog::on_checkpoint(const CheckpointReport& report) {
   sign();
   inner_.on_checkpoint(report);

@@ -78,6 +78,11 @@ TrainingRun::TrainingRun(Job& job, const JobDirectory& directory, TrainingInputs
       plan_(plan),
       device_(device),
       locks_(directory, job.fences, job.stop),
+      heartbeat_(job.output, job.storage,
+                 {.file = directory.heartbeat(),
+                  .host = host_name(),
+                  .pid = ::getpid(),
+                  .process = process_identity()}),
       engine_(device.make_engine(
           training_engine(inputs.settings(), inputs.model.config, plan.data.most_examples))),
       checkpoints_(job.storage, directory.checkpoints(), plan.options.save_total_limit,
@@ -106,6 +111,7 @@ TrainingState TrainingRun::restore() {
   const std::string where = checkpoints_.step_directory(state->step).to_string();
   job_.progress.set_step(state->step);
   job_.progress.set_checkpoint(where);
+  heartbeat_.set_checkpoint(state->step, where);
   log_info(cat("resuming after update ", state->step, " from ", where));
   const std::string& kernels = engine_->info().description;
   if (state->kernels != kernels) {
@@ -222,12 +228,12 @@ TrainResult TrainingRun::train(TrainingData& data) {
   add_observers();
   JobReport report = plan_.report;
   report.first_step = state_.step;
-  job_.output.on_start(report);
+  heartbeat_.on_start(report);
   job_.saves_on_stop = true;
   begin_probes();
   std::optional<Watchdog> watchdog;
   if (plan_.options.step_timeout_s > 0) {
-    watchdog.emplace(job_.output, static_cast<double>(plan_.options.step_timeout_s),
+    watchdog.emplace(heartbeat_, static_cast<double>(plan_.options.step_timeout_s),
                      [this](double silent_s) { end_hung(silent_s); });
   }
   const ReadingOptions reading = inputs_.reading();
@@ -240,7 +246,7 @@ TrainResult TrainingRun::train(TrainingData& data) {
       .metrics = plan_.metrics,
       .eval_split = inputs_.eval_split(),
       .checkpoints = checkpoints_,
-      .observer = watchdog ? static_cast<Observer&>(*watchdog) : job_.output,
+      .observer = watchdog ? static_cast<Observer&>(*watchdog) : heartbeat_,
       .stop = job_.stop,
       .fill_parameters = [this](ParameterTensors& values) { fill(values); },
       .flops = flops_of(

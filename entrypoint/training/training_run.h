@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "entrypoint/job/job.h"
+#include "entrypoint/report/heartbeat.h"
 #include "entrypoint/training/output_locks.h"
 #include "entrypoint/training/training_inputs.h"
 #include "entrypoint/training/training_plan.h"
@@ -16,8 +17,8 @@
 
 namespace berth {
 
-// A training job in its directory, with the model in memory. It holds the directory's lease as long
-// as it lives. Borrows all arguments of its constructor.
+// A training job in its directory, with the model in memory. It holds the directory's lease, and
+// keeps heartbeat.json current, as long as it lives. Borrows all arguments of its constructor.
 class TrainingRun {
  public:
   // The third phase: takes the directories, makes the engine, and fills it from the newest
@@ -34,6 +35,9 @@ class TrainingRun {
   TrainResult train(TrainingData& data);
 
   Engine& engine() { return *engine_; }
+
+  // Says in the job's heartbeat that this phase begins.
+  void enter(JobPhase phase) { heartbeat_.enter(phase); }
 
  private:
   TrainingState restore();
@@ -52,6 +56,7 @@ class TrainingRun {
   const TrainingPlan& plan_;
   const Device& device_;
   const OutputLocks locks_;
+  Heartbeat heartbeat_;  // after the locks, because only their holder writes it
   const std::unique_ptr<Engine> engine_;
   CheckpointStore checkpoints_;
   TrainingState state_;

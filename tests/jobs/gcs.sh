@@ -83,6 +83,8 @@ run whole || fail "the whole job in gs://: $(tail -n 1 err.txt)"
 same whole "${results[@]}"
 run whole --log-format text || fail "a finished job: $(tail -n 1 err.txt)"
 grep -q 'already finished' err.txt || fail "does not say that it is finished"
+"$berth" --mode heartbeat --job-dir gs://bucket/jobs/whole >out.txt 2>err.txt || fail "heartbeat: $(tail -n 1 err.txt)"
+grep -q '^finished, 24 of 24 updates' out.txt || fail "the heartbeat of a finished job is: $(cat out.txt)"
 "$berth" --mode predict --predict-data-file gs://bucket/data/df.pickle --job-dir gs://bucket/jobs/whole >/dev/null \
   2>err.txt || fail "predict in gs://: $(tail -n 1 err.txt)"
 "$berth" --mode predict --predict-data-file "$sample" --job-dir local >/dev/null 2>&1

@@ -52,11 +52,18 @@ stops 0.4 --mode tokenize --model "$tiny" --input many.txt
 timeout 600 "$berth" --train-data-file "$sample" --max-steps 100000 --batch-size 4 --save-steps 2 --threads 1 --job-dir job >/dev/null 2>err.txt &
 pid=$!
 until [ -e job/checkpoints/step-00000002/MANIFEST.json ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
+# Its heartbeat tells that it lives, to people and to a liveness probe, until it has ended.
+"$berth" --mode heartbeat --job-dir job >out.txt 2>alive.txt || fail "a living job: $(tail -n 1 alive.txt)"
+grep -qE '^(building|training|evaluating|saving), [0-9]+ of 100000 updates, [0-9]+ s ago$' out.txt || fail "the living job is: $(cat out.txt)"
 kill -TERM $pid
 wait $pid
+"$berth" --mode heartbeat --job-dir job >/dev/null 2>ended.txt
+[ $? = 12 ] && grep -q 'does not run here (ended' ended.txt || fail "a stopped job: $(tail -n 1 ended.txt)"
+grep -q '"attempt":1,"phase":"ended"' job/heartbeat.json || fail "heartbeat.json of a stopped job: $(cat job/heartbeat.json)"
 tail -n 1 err.txt | grep -q '"code":143,.*stopped by a signal after step' || fail "training under timeout: $(tail -n 1 err.txt)"
 step=$(sed -n 's/.*stopped by a signal after step \([0-9]*\) of.*/\1/p' err.txt | tail -n 1)
 [ -e "job/checkpoints/step-$(printf %08d "$step")/MANIFEST.json" ] || fail "the checkpoint of step $step is not there: $(ls job/checkpoints)"
+expect 4 'there is no heartbeat' --mode heartbeat --job-dir absent
 # A training whose updates take longer than it permits ends, and says what each thread was doing.
 expect 12 'gave no sign of life' --train-data-file "$sample" --job-dir hung --batch-size 1000 --max-steps 5 --threads 1 \
   --step-timeout 1

@@ -31,6 +31,8 @@ class CheckpointStore {
   CheckpointStore(Storage& storage, Uri directory, int64_t limit,
                   Saving saving = Saving::kBesideTraining);
 
+  bool saves_while_training_waits() const { return saving_ == Saving::kWhileTrainingWaits; }
+
   // Saves the checkpoint of `state.step`. With kBesideTraining, copies everything and writes it on
   // a thread of its own; with kWhileTrainingWaits, returns after it is written. Then writes
   // best.json if this checkpoint is the best one, and removes the checkpoints beyond the limit. A

@@ -19,8 +19,9 @@ inline constexpr std::string_view kGeneratorFolderName = "generator";
 //
 //   JOB_DIR/
 //     job.json            the record of the job: its settings, sources and labels (JobRecord)
-//     lease.json          held by the process that trains here (local directories only); there is
-//                         one in checkpoints/, too, and in every folder that a flag moves elsewhere
+//     lease.json          held by the process that trains here; there is one in checkpoints/, too,
+//                         and in every folder that a flag moves elsewhere
+//     heartbeat.json      what that process is doing
 //     checkpoints/        see CheckpointStore                    (or --checkpoint-dir)
 //     teacher/            what the teacher made of the rows, until the job is finished
 //     probes/             what probes printed that failed
@@ -51,6 +52,7 @@ class JobDirectory {
   Uri teacher() const { return root_ / "teacher"; }
   Uri probes() const { return root_ / "probes"; }
   Uri record() const { return root_ / "job.json"; }
+  Uri heartbeat() const { return root_ / "heartbeat.json"; }
   Uri metrics() const { return root_ / "metrics.json"; }
   Uri predictions() const { return root_ / "predictions.tsv"; }
   Uri embeddings(EmbeddingsFormat format) const;

@@ -85,6 +85,8 @@ class Observer {
   // All probes of a step are done. `reports` holds what those that succeeded found, and may be
   // empty.
   virtual void on_probes(const std::vector<ProbeReport>& reports) { (void)reports; }
+  // Training waits until the checkpoint of this step is written.
+  virtual void on_saving(int64_t step) { (void)step; }
   virtual void on_checkpoint(const CheckpointReport&) {}
   virtual void on_finish() {}
 };

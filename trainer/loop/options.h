@@ -26,7 +26,8 @@ enum class Mode {
   kTokenize,
   kInspect,
   kConvert,
-  kTrainTokenizer
+  kTrainTokenizer,
+  kHeartbeat
 };
 enum class Init { kPretrained, kRandom };
 

@@ -55,9 +55,11 @@ void Saves::save() {
   std::optional<SaveOutcome> before = checkpoints_.poll();
   if (!before && saving_) {
     log_info(cat("waiting until the checkpoint of step ", saved_step_, " is written"));
+    observer_.on_saving(saved_step_);
     before = checkpoints_.wait();
   }
   settle(before);
+  if (checkpoints_.saves_while_training_waits()) observer_.on_saving(state_.step);
   checkpoints_.start_save(state_, engine_);
   saving_ = true;
   saved_step_ = state_.step;
@@ -87,6 +89,7 @@ void Saves::settle(const std::optional<SaveOutcome>& outcome) {
 }
 
 void Saves::finish() {
+  if (saving_) observer_.on_saving(saved_step_);
   const std::optional<SaveOutcome> outcome = checkpoints_.wait();
   if (outcome && outcome->failure) std::rethrow_exception(outcome->failure);
   settle(outcome);

@@ -12,6 +12,7 @@ namespace {
 TEST(ProcessIdentity, OfARunningProcessHasNotEnded) {
   ASSERT_NE(process_identity(), "");
   EXPECT_FALSE(has_process_ended(process_identity()));
+  EXPECT_TRUE(is_process_running(process_identity()));
 }
 
 TEST(ProcessIdentity, OfAProcessThatIsGoneHasEnded) {
@@ -29,6 +30,7 @@ TEST(ProcessIdentity, OfAProcessThatIsGoneHasEnded) {
   ::close(ends[1]);
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
   EXPECT_TRUE(has_process_ended(text));
+  EXPECT_FALSE(is_process_running(text));
 }
 
 // A number is given to another process one day.
@@ -38,6 +40,7 @@ TEST(ProcessIdentity, OfTheSameNumberAndAnotherStartHasEnded) {
 
 TEST(ProcessIdentity, OfAnotherSystemIsNotKnown) {
   EXPECT_FALSE(has_process_ended("another-boot pid:[1] 1 1"));
+  EXPECT_FALSE(is_process_running("another-boot pid:[1] 1 1"));
   EXPECT_FALSE(has_process_ended(""));
   EXPECT_FALSE(has_process_ended("not an identity"));
   std::string path = process_identity();

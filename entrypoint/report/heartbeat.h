@@ -1,0 +1,122 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/base/background.h"
+#include "storage/base/clock.h"
+#include "storage/storage.h"
+#include "trainer/loop/observer.h"
+
+namespace berth {
+
+// What a training job is doing. kFinished: all results are written. kEnded: the process has ended
+// before that, because of a signal or a failure.
+enum class JobPhase {
+  kBuilding,    // makes the engine and fills it from a checkpoint or the model
+  kTeaching,    // asks the teacher about all rows
+  kTraining,    // makes updates
+  kEvaluating,  // evaluates between two updates
+  kProbing,     // waits for a probe's process
+  kSaving,      // waits until a checkpoint is written
+  kExporting,   // writes the finished model
+  kFinished,
+  kEnded
+};
+
+// The phase's name in the file: "training".
+std::string_view phase_name(JobPhase phase);
+
+struct HeartbeatOptions {
+  Uri file;               // JOB_DIR/heartbeat.json
+  std::string host{};     // host_name()
+  int64_t pid = 0;        // of this process
+  std::string process{};  // process_identity()
+  Clock wall_clock = wall_clock_s, steady_clock = steady_clock_s;
+  Sleep sleep = sleep_s;
+};
+
+// Keeps a file current that says what a training job is doing, for probes and for people:
+//
+//   {"time": "2026-01-31T23:59:59.125Z", "host": "berth-x7k2p", "pid": 1, "process": "...",
+//    "attempt": 2, "phase": "training", "step": 120, "max_steps": 500, "epoch": 0.24, "loss": 0.5,
+//    "examples_per_second": 5.4, "tokens_per_second": 254, "eta_seconds": 2253,
+//    "checkpoint": "gs://bucket/job/checkpoints/step-00000100", "checkpoint_step": 100}
+//
+// What is not known yet is absent. `process` tells this process apart from all others
+// (process_identity()), and `attempt` counts the processes that have trained here. The rates are
+// those of StepReport; padding does not exist, so all tokens are real ones. `eta_seconds` is the
+// time until the last update, at the pace of this process so far, with its evaluations and saves.
+//
+// The file is replaced as a whole when the phase changes and, in a phase that lasts, where the loop
+// gives a sign of life: at most every 10 s locally and every 30 s in remote storage. So its age
+// grows when the training hangs. A thread of its own writes it. While that is busy, changes are
+// collected, and in remote storage a second passes between two writes, because one object takes no
+// more. A failure is one warning, and later writes try again.
+//
+// Passes all reports on to `inner`. One thread calls it.
+class Heartbeat final : public Observer {
+ public:
+  // The phase is kBuilding. Borrows `inner` and `storage`.
+  Heartbeat(Observer& inner, Storage& storage, HeartbeatOptions options);
+  // Writes kEnded unless the phase is kFinished, and waits until everything is written.
+  ~Heartbeat() override;
+
+  void enter(JobPhase phase);
+  // The job goes on from this checkpoint of an earlier process.
+  void set_checkpoint(int64_t step, const std::string& where);
+
+  void on_start(const JobReport& report) override;
+  void on_step(const StepReport& report) override;
+  void on_evaluating(int64_t done, int64_t total) override;
+  void on_evaluation(const EvaluationReport& report) override;
+  void on_probing(const std::string& name) override;
+  void on_probes(const std::vector<ProbeReport>& reports) override;
+  void on_saving(int64_t step) override;
+  void on_checkpoint(const CheckpointReport& report) override;
+  void on_finish() override;
+
+  // Waits until nothing is left to write.
+  void wait() { background_.wait(); }
+
+ private:
+  // What the file says, besides the process.
+  struct State {
+    JobPhase phase = JobPhase::kBuilding;
+    int64_t step = 0, max_steps = 0;   // 0: not known
+    std::optional<StepReport> last{};  // of this process
+    std::optional<double> eta_s{};     // where `last` is there
+    std::string checkpoint{};          // empty: there is none
+    int64_t checkpoint_step = 0;
+  };
+
+  void sign(JobPhase phase);  // a sign of life in this phase
+  void submit();
+  // These run on the thread of their own.
+  void write() noexcept;
+  std::optional<int64_t> next_attempt();
+  std::string text(const State& state) const;
+
+  Observer& inner_;
+  Storage& storage_;
+  const HeartbeatOptions options_;
+  double submitted_s_ = 0;
+  double began_s_ = 0;      // when the loop began
+  int64_t first_step_ = 0;  // the updates before that
+  std::optional<double> written_s_;
+  std::optional<int64_t> attempt_;
+  bool looked_ = false;              // whether the attempts before were looked for
+  std::atomic<bool> fails_ = false;  // the last write failed
+  bool warned_ = false;
+  std::mutex mutex_;  // guards what follows
+  State state_;
+  bool is_queued_ = false;  // a write is queued that has not read the state yet
+  Background background_;   // the last member, because it must end before those that it uses
+};
+
+}  // namespace berth
