@@ -1,4 +1,5 @@
 #include "entrypoint/flags/flag_table.h"
+#include "storage/base/text.h"
 
 namespace berth {
 namespace {
@@ -19,6 +20,21 @@ FlagValue mode_value() {
                                         {"heartbeat", Mode::kHeartbeat}});
   value.hint = "MODE";
   return value;
+}
+
+// "auto", or a number of minutes.
+FlagValue save_minutes() {
+  const auto at = training_option(&TrainingOptions::save_minutes);
+  return {"auto|X", false,
+          [at](CommandLine& line, std::string_view value) {
+            at(line).reset();
+            if (lower_ascii(value) == "auto") return;
+            at(line) = parse_real(value, {0, 1e6, true, true, "auto or a number of minutes"});
+          },
+          [at](const CommandLine& line) {
+            const std::optional<double> minutes = at(line);
+            return minutes ? real_text(*minutes) : "auto";
+          }};
 }
 
 }  // namespace
@@ -61,6 +77,14 @@ std::vector<Flag> evaluation_flags() {
        kSaving,
        "Save a checkpoint after every so many updates. 0 means only at the end.",
        integer_value(training_option(&TrainingOptions::save_steps), {0, kAnyCount})},
+      {"save-minutes",
+       {},
+       kSaving,
+       "Save a checkpoint after so many minutes without one, too. 0 means that the time does not "
+       "matter. auto takes 5 to 30, so that saving costs at most 1 % of the time, and the next "
+       "checkpoint replaces one that was saved so.",
+       save_minutes(),
+       "0 with --save-steps, else auto"},
       {"step-timeout",
        {},
        kSaving,

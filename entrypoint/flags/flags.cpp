@@ -192,6 +192,7 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
   if (training.token_budget > 0 && !values.contains("batch-size")) {
     training.batch_size = training.token_budget;  // no limit, because every example has a token
   }
+  if (values.contains("save-steps") && !values.contains("save-minutes")) training.save_minutes = 0;
   const Mode mode = command_line.settings.mode;
   const bool trains = mode == Mode::kTrain || mode == Mode::kTrainAndEval;
   if (trains && !platform.tuning.trial.empty()) {

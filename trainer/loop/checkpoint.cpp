@@ -117,7 +117,9 @@ std::map<int64_t, bool> CheckpointStore::steps() {
   return found;
 }
 
-void CheckpointStore::start_save(const TrainingState& state, const Engine& engine) {
+void CheckpointStore::start_save(const TrainingState& state, const Engine& engine,
+                                 std::optional<int64_t> replaces) {
+  replaces_ = replaces;
   const auto start = std::chrono::steady_clock::now();
   if (saving_ == Saving::kBesideTraining) {
     snapshot_.take(state, engine);
@@ -174,10 +176,16 @@ void CheckpointStore::save() {
   write_text(storage_, directory / kManifest, manifest_json(entries));
   if (state.best && state.best->step == state.step) record_best(*state.best);
   try {
+    remove_replaced(state);
     prune(state);
   } catch (const Error& error) {
     log_warning(cat("old checkpoints were not removed: ", error.what()));
   }
+}
+
+void CheckpointStore::remove_replaced(const TrainingState& state) {
+  const bool is_best = state.best && state.best->step == replaces_;
+  if (replaces_ && *replaces_ < state.step && !is_best) remove_step(*replaces_);
 }
 
 // Keeps the newest `limit_` complete checkpoints and the best one. An incomplete checkpoint does

@@ -35,10 +35,11 @@ class CheckpointStore {
 
   // Saves the checkpoint of `state.step`. With kBesideTraining, copies everything and writes it on
   // a thread of its own; with kWhileTrainingWaits, returns after it is written. Then writes
-  // best.json if this checkpoint is the best one, and removes the checkpoints beyond the limit. A
-  // failed removal is only a warning. poll() or wait() must have returned the outcome of the last
-  // save.
-  void start_save(const TrainingState& state, const Engine& engine);
+  // best.json if this checkpoint is the best one, and removes the checkpoints beyond the limit and
+  // the one of the step `replaces`, unless it is the best one. A failed removal is only a warning.
+  // poll() or wait() must have returned the outcome of the last save.
+  void start_save(const TrainingState& state, const Engine& engine,
+                  std::optional<int64_t> replaces = {});
 
   // Return the outcome of the last save once, and nullopt after that. poll() waits at most `wait_s`
   // seconds and returns nullopt if the save is still running.
@@ -70,6 +71,7 @@ class CheckpointStore {
   std::map<int64_t, bool> steps();  // steps with a directory, and whether it has a manifest
   void save();
   void prune(const TrainingState& state);
+  void remove_replaced(const TrainingState& state);
   void remove_step(int64_t step);
 
   Storage& storage_;
@@ -77,6 +79,7 @@ class CheckpointStore {
   int64_t limit_;
   Saving saving_;
   Snapshot snapshot_;
+  std::optional<int64_t> replaces_;  // of the save that was started last
   std::optional<SaveOutcome> outcome_;
   Background background_;  // declared last: it uses the members above
 };

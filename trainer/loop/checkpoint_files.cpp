@@ -69,6 +69,7 @@ std::string to_json(const TrainingState& state) {
                         {"kernels", state.kernels},
                         {"job", state.job}};
   if (state.best) object["best"] = best_object(*state.best);
+  if (state.is_interim) object["is_interim"] = true;
   if (state.probed_step >= 0) object["probed_step"] = state.probed_step;
   for (const ProbeReport& probe : state.probes) object["probes"].push_back(probe_object(probe));
   for (const SkippedData& skipped : state.skipped) {
@@ -89,6 +90,7 @@ TrainingState parse_training_state(std::string_view json) {
         .loss_weight = object.at(object.contains("loss_weight") ? "loss_weight" : "examples"),
         .evaluated_step = object.at("evaluated_step"),
         .probed_step = object.value("probed_step", int64_t{-1}),
+        .is_interim = object.value("is_interim", false),
         .kernels = object.at("kernels"),
         .job = object.value("job", "")};
     if (object.contains("probes")) {

@@ -143,8 +143,10 @@ struct TrainingOptions {
   bool recompute = false;                   // whether backward recomputes the activations of layers
   bool drop_remainder = false;  // whether to leave out a smaller last update of an epoch
   uint64_t seed = 42;
-  int64_t seeds = 1;             // number of runs, with this seed and the following ones
-  int64_t save_steps = 500;      // 0: only at the end
+  int64_t seeds = 1;         // number of runs, with this seed and the following ones
+  int64_t save_steps = 500;  // 0: only at the end
+  // The longest time between two saves. 0: any; empty: chosen by what a save costs (SavePace).
+  std::optional<double> save_minutes{};
   double save_patience_s = 30;   // how long a save waits for an earlier one
   int64_t save_total_limit = 0;  // 0: keep all
   int64_t step_timeout_s = 0;    // of an update or a part of an evaluation; 0: there is none

@@ -1,6 +1,9 @@
 #include "trainer/loop/saves.h"
 
+#include <cmath>
+#include <cstdio>
 #include <exception>
+#include <utility>
 
 #include "storage/base/error.h"
 #include "storage/base/log.h"
@@ -9,12 +12,14 @@
 namespace berth {
 
 Saves::Saves(const TrainingOptions& options, CheckpointStore& checkpoints, const Engine& engine,
-             Observer& observer, TrainingState& state)
+             Observer& observer, TrainingState& state, int64_t last_step, Clock steady_clock)
     : options_(options),
       checkpoints_(checkpoints),
       engine_(engine),
       observer_(observer),
-      state_(state) {
+      state_(state),
+      last_step_(last_step),
+      pace_(options.save_minutes, std::move(steady_clock)) {
   resume();
 }
 
@@ -27,17 +32,28 @@ void Saves::resume() {
   saved_step_ = state_.step == 0 ? -1 : state_.step;
   saved_best_ = state_.best;
   owes_save_ = false;
+  interim_step_.reset();
+  if (state_.is_interim) interim_step_ = state_.step;
+}
+
+bool Saves::due_by_steps(int64_t step) const {
+  const int64_t every = options_.save_steps;
+  return every > 0 && step % every == 0 && saved_step_ != step;
+}
+
+// The last step is saved anyway, and not as an interim one.
+bool Saves::due_by_time(int64_t step) const {
+  return !saving_ && step < last_step_ && saved_step_ != step && pace_.due();
 }
 
 bool Saves::due(int64_t step) const {
   if (!options_.keeps_weights) return false;
-  const int64_t every = options_.save_steps;
-  const bool by_steps = every > 0 && step % every == 0 && saved_step_ != step;
-  return by_steps || (owes_save_ && !saving_);
+  return due_by_steps(step) || (owes_save_ && !saving_) || due_by_time(step);
 }
 
 void Saves::save_when_due() {
-  if (due(state_.step)) {
+  if (!options_.keeps_weights) return;
+  if (due_by_steps(state_.step)) {
     owes_save_ = true;
     if (saving_) settle(checkpoints_.poll(options_.save_patience_s));
     if (saving_) {
@@ -46,11 +62,15 @@ void Saves::save_when_due() {
                       " is postponed until then"));
     }
   }
-  if (owes_save_ && !saving_) save();
+  if (owes_save_ && !saving_) return save();
+  if (due_by_time(state_.step)) start(/*is_interim=*/pace_.is_chosen());
 }
 
 void Saves::save() {
-  if (!options_.keeps_weights) return;
+  if (options_.keeps_weights) start(/*is_interim=*/false);
+}
+
+void Saves::start(bool is_interim) {
   owes_save_ = false;
   std::optional<SaveOutcome> before = checkpoints_.poll();
   if (!before && saving_) {
@@ -60,10 +80,25 @@ void Saves::save() {
   }
   settle(before);
   if (checkpoints_.saves_while_training_waits()) observer_.on_saving(state_.step);
-  checkpoints_.start_save(state_, engine_);
+  pace_.restart();
+  state_.is_interim = is_interim;
+  checkpoints_.start_save(state_, engine_, interim_step_);
   saving_ = true;
+  saving_interim_ = is_interim;
   saved_step_ = state_.step;
   saving_best_ = state_.best;
+}
+
+// Logs the chosen interval when it has mattered for the first time.
+void Saves::say_interval(const CheckpointReport& report) {
+  if (!saving_interim_ || std::exchange(said_interval_, true)) return;
+  char text[160];
+  std::snprintf(
+      text, sizeof text,
+      "a checkpoint takes %.1f s, so one is also saved every %.0f minutes, until the next "
+      "one replaces it; --save-minutes chooses another interval",
+      report.seconds, std::ceil(pace_.interval_s() / 60));
+  log_info(text);
 }
 
 // Reports the end of a save. A failure is only a warning, because a later save may succeed.
@@ -72,6 +107,10 @@ void Saves::settle(const std::optional<SaveOutcome>& outcome) {
   saving_ = false;
   if (!outcome->failure) {
     saved_best_ = saving_best_;
+    interim_step_.reset();
+    if (saving_interim_) interim_step_ = outcome->report.step;
+    pace_.took(outcome->report.seconds);
+    say_interval(outcome->report);
     observer_.on_checkpoint(outcome->report);
     return;
   }

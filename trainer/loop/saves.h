@@ -7,6 +7,7 @@
 #include "trainer/loop/checkpoint.h"
 #include "trainer/loop/observer.h"
 #include "trainer/loop/options.h"
+#include "trainer/loop/save_pace.h"
 
 namespace berth {
 
@@ -14,18 +15,21 @@ namespace berth {
 // storage: a save that becomes due while an earlier one is being written is postponed until that is
 // done. The checkpoint of the best evaluation cannot be made later, so training waits for the
 // earlier save then. Without TrainingOptions::keeps_weights nothing is saved. Borrows all of its
-// parts. `state` is the loop's. If the save of the best
+// parts. `state` is the loop's. A save that only the time asks for (SavePace) does not become due
+// while another one is being written. If its interval was chosen by its cost, its checkpoint is an
+// interim one: the next checkpoint replaces it. If the save of the best
 // checkpoint fails, its `best` goes back to the best one that was saved.
 class Saves {
  public:
+  // `last_step` is the one with which the job ends.
   Saves(const TrainingOptions& options, CheckpointStore& checkpoints, const Engine& engine,
-        Observer& observer, TrainingState& state);
+        Observer& observer, TrainingState& state, int64_t last_step, Clock steady_clock);
 
   // Reports a save that has ended. A failed save is only a warning, unless another process writes
   // to the directory: that throws kInUse.
   void poll() { settle(checkpoints_.poll()); }
-  // Whether the state after `step` updates must be saved, because of --save-steps or because a save
-  // was postponed.
+  // Whether the state after `step` updates must be saved, because of --save-steps or the time, or
+  // because a save was postponed.
   bool due(int64_t step) const;
   // Saves if that is due now.
   void save_when_due();
@@ -44,6 +48,10 @@ class Saves {
   void resume();
 
  private:
+  bool due_by_steps(int64_t step) const;
+  bool due_by_time(int64_t step) const;
+  void start(bool is_interim);
+  void say_interval(const CheckpointReport& report);
   void settle(const std::optional<SaveOutcome>& outcome);
 
   const TrainingOptions& options_;
@@ -55,6 +63,11 @@ class Saves {
   bool owes_save_ = false;   // whether a postponed save is due
   int64_t saved_step_ = -1;  // the newest step that was or is being saved; -1: none
   std::optional<Best> saved_best_, saving_best_;
+  const int64_t last_step_;
+  SavePace pace_;
+  std::optional<int64_t> interim_step_;  // the complete checkpoint that the next one replaces
+  bool saving_interim_ = false;          // whether the running save is an interim one
+  bool said_interval_ = false;
 };
 
 }  // namespace berth

@@ -43,7 +43,8 @@ class Training {
         sampler_(parts.train_data.size(), parts.train_data.block_size(), parts.options.seed),
         updates_(parts.engine, parts.flops),
         result_{.state = std::move(state), .evaluation = {}},
-        saves_(parts.options, parts.checkpoints, parts.engine, parts.observer, result_.state) {
+        saves_(parts.options, parts.checkpoints, parts.engine, parts.observer, result_.state,
+               plan.total_steps, parts.steady_clock) {
     result_.state.kernels = parts.engine.info().description;
   }
 

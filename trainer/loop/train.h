@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/base/clock.h"
 #include "trainer/data/dataset.h"
 #include "trainer/engine/device.h"
 #include "trainer/engine/engine.h"
@@ -38,6 +39,7 @@ struct TrainingParts {
   const Device* device = nullptr;  // whose memory is reported; null: none is
   Probes* probes = nullptr;        // null: nothing is probed
   ProbeOptions probe_options{};
+  Clock steady_clock = steady_clock_s;  // by which saves become due
 };
 
 struct TrainResult {

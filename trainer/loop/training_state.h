@@ -33,6 +33,8 @@ struct TrainingState {
   std::vector<ProbeReport> probes{};   // what all probes have found, in their order
   std::vector<SkippedData> skipped{};  // data that made the loss NaN or infinite, in their order
   std::optional<Best> best{};          // the best evaluation whose checkpoint exists or is this one
+  // Whether the checkpoint is one that only the time asked for, and that the next one replaces.
+  bool is_interim = false;
   std::string kernels{};  // the kernels; with the same ones, results repeat bit for bit
   std::string job{};      // job_identity() of the job; empty if unknown
 };

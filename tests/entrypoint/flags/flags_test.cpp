@@ -350,6 +350,18 @@ TEST_F(FlagsTest, SettingsTableReadsBackToTheSameSettings) {
   EXPECT_EQ(settings_table(parse_alone(arguments).settings), settings_table(settings));
 }
 
+TEST_F(FlagsTest, SaveStepsAloneLeavesTheTimeOutOfSaving) {
+  const auto minutes = [&](std::initializer_list<const char*> flags) {
+    return parse(flags).settings.training.save_minutes;
+  };
+  EXPECT_EQ(minutes({}), std::nullopt);
+  EXPECT_EQ(minutes({"--save-steps=500"}), 0);
+  EXPECT_EQ(minutes({"--save-steps=500", "--save-minutes=auto"}), std::nullopt);
+  EXPECT_EQ(minutes({"--save-steps=500", "--save-minutes=2.5"}), 2.5);
+  refuses({"--save-minutes=often"},
+          R"(--save-minutes: "often" is not auto or a number of minutes)");
+}
+
 TEST_F(FlagsTest, HiddenInstructionSetFlagIsAccepted) {
   EXPECT_EQ(parse({"--instruction-set=avx2"}).forced_instruction_set, "avx2");
 }

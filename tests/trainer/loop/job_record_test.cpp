@@ -88,8 +88,8 @@ TEST(JobRecord, AnotherFormatOfTheModelIsLeftToExportOnly) {
 TEST(JobRecord, SettingsThatDoNotAffectTheWeightsMayChange) {
   JobRecord before = record(), now = record();
   for (const char* name : {"export-dir", "checkpoint-dir", "summary-dir", "save-steps",
-                           "save-total-limit", "logging-steps", "eval-steps", "eval-batch-size",
-                           "hypertune-metric", "recompute", "device"}) {
+                           "save-minutes", "save-total-limit", "logging-steps", "eval-steps",
+                           "eval-batch-size", "hypertune-metric", "recompute", "device"}) {
     before.settings.emplace_back(name, "1");
     now.settings.emplace_back(name, "2");
   }

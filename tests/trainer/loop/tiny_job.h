@@ -76,10 +76,10 @@ inline TrainingOptions tiny_options() {
 class TinyJob {
  public:
   TinyJob(const TrainingOptions& options, const std::string& directory, Storage& storage,
-          bool evaluates = true)
+          bool evaluates = true, Saving saving = Saving::kBesideTraining)
       : tiny(/*seed=*/1, tiny_config(), /*threads=*/1, options.optimization.lora),
         options_(options),
-        checkpoints_(storage, Uri::parse(directory), options.save_total_limit),
+        checkpoints_(storage, Uri::parse(directory), options.save_total_limit, saving),
         evaluates_(evaluates) {}
 
   TrainResult run() {
@@ -101,7 +101,8 @@ class TinyJob {
                                    /*threads=*/1);
                       },
                   .probes = probes,
-                  .probe_options = probe_options},
+                  .probe_options = probe_options,
+                  .steady_clock = clock},
                  make_plan(options_, *train_data_.dataset), std::move(state));
   }
 
@@ -113,6 +114,7 @@ class TinyJob {
   Dataset* train_data = nullptr;  // replaces the letters; has as many rows
   Probes* probes = nullptr;
   ProbeOptions probe_options{};
+  Clock clock = steady_clock_s;
 
  private:
   TrainingOptions options_;

@@ -1,0 +1,133 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "storage/local_storage.h"
+#include "tests/support/captured_log.h"
+#include "tests/support/scratch_directory.h"
+#include "tests/trainer/loop/tiny_job.h"
+#include "trainer/loop/save_pace.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(SavePace, FollowsTheGivenMinutes) {
+  double now_s = 0;
+  SavePace pace(2, [&] { return now_s; });
+  now_s = 119;
+  EXPECT_FALSE(pace.due());
+  now_s = 120;
+  EXPECT_TRUE(pace.due());
+  pace.restart();
+  pace.took(100);
+  EXPECT_FALSE(pace.due());
+  now_s = 240;
+  EXPECT_TRUE(pace.due());
+}
+
+TEST(SavePace, IsNeverDueWithZeroMinutes) {
+  double now_s = 0;
+  const SavePace pace(0, [&] { return now_s; });
+  now_s = 1e9;
+  EXPECT_FALSE(pace.due());
+}
+
+TEST(SavePace, ChoosesAHundredTimesTheCostWithinBounds) {
+  SavePace pace({}, [] { return 0; });
+  EXPECT_EQ(pace.interval_s(), 300);
+  pace.took(0.1);
+  EXPECT_EQ(pace.interval_s(), 300);
+  pace.took(7);
+  EXPECT_EQ(pace.interval_s(), 700);
+  pace.took(60);
+  EXPECT_EQ(pace.interval_s(), 1800);
+}
+
+// Five updates, each of which takes `update_s_` by the clock.
+class TimedSavesTest : public testing::Test {
+ protected:
+  TimedSavesTest() { options_.max_steps = 5; }
+
+  // Each save has ended when the next update begins.
+  std::unique_ptr<TinyJob> make_job(const std::string& name = "job") {
+    auto job = std::make_unique<TinyJob>(options_, scratch_ / name, *storage_, /*evaluates=*/false,
+                                         Saving::kWhileTrainingWaits);
+    job->clock = [this] { return now_s_; };
+    job->observer.when_step = [this](int64_t) { now_s_ += update_s_; };
+    return job;
+  }
+  std::set<std::string> checkpoints() {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(scratch_ / "job")) {
+      names.insert(entry.path().filename().string());
+    }
+    return names;
+  }
+
+  ScratchDirectory scratch_;
+  std::unique_ptr<Storage> storage_ = make_local_storage();
+  TrainingOptions options_ = tiny_options();
+  double now_s_ = 0, update_s_ = 25;
+};
+
+TEST_F(TimedSavesTest, SavesAfterSoManyMinutesWithoutACheckpoint) {
+  options_.save_minutes = 1;
+  const auto job = make_job();
+  job->run();
+  EXPECT_THAT(job->observer.checkpoints, ElementsAre(3, 5));
+  EXPECT_THAT(checkpoints(), ElementsAre("step-00000003", "step-00000005"));
+}
+
+TEST_F(TimedSavesTest, ASaveByStepsRestartsTheTime) {
+  options_.save_minutes = 1;
+  options_.save_steps = 2;
+  const auto job = make_job();
+  job->run();
+  EXPECT_THAT(job->observer.checkpoints, ElementsAre(2, 4, 5));
+}
+
+TEST_F(TimedSavesTest, TheNextCheckpointReplacesOneOfTheChosenInterval) {
+  update_s_ = 200;
+  CapturedLog log;
+  const auto job = make_job();
+  job->run();
+  EXPECT_THAT(job->observer.checkpoints, ElementsAre(2, 4, 5));
+  EXPECT_THAT(checkpoints(), ElementsAre("step-00000005"));
+  EXPECT_THAT(log.lines(), HasSubstr("one is also saved every 5 minutes"));
+  EXPECT_EQ(log.lines().find("also saved"), log.lines().rfind("also saved"));
+}
+
+// Saving by time changes neither the training nor what a resumed job computes.
+TEST_F(TimedSavesTest, ResumesFromAnInterimCheckpointToTheSameBits) {
+  options_.save_minutes = 0;
+  const auto whole = make_job("whole");
+  whole->run();
+  options_.save_minutes.reset();
+  update_s_ = 200;
+  {
+    const auto killed = make_job();
+    killed->observer.when_step = [this](int64_t step) {
+      now_s_ += update_s_;
+      if (step == 3) throw std::runtime_error("killed");
+    };
+    EXPECT_THROW(killed->run(), std::runtime_error);
+    EXPECT_THAT(checkpoints(), ElementsAre("step-00000002"));
+  }
+  const auto resumed = make_job();
+  resumed->run();
+  EXPECT_EQ(resumed->first_step, 2);
+  EXPECT_THAT(checkpoints(), ElementsAre("step-00000005"));
+  EXPECT_EQ(resumed->tiny.learned().parameters, whole->tiny.learned().parameters);
+}
+
+}  // namespace
+}  // namespace berth
