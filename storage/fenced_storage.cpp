@@ -37,9 +37,17 @@ class FencedStorage::Sink final : public ByteSink {
 FencedStorage::Fence::Fence(FencedStorage& storage, const Uri& directory,
                             std::string_view lease_name, LeaseHolder holder,
                             const std::atomic<bool>& stop, const LeaseTimes& times)
-    : storage_(storage),
-      directory_(directory),
-      lease_(storage.inner_, directory / lease_name, std::move(holder), stop, times) {
+    : storage_(storage), directories_{directory} {
+  lease_.emplace(storage_.inner_, directory / lease_name, std::move(holder), stop, times);
+  begin();
+}
+
+FencedStorage::Fence::Fence(FencedStorage& storage, std::vector<Uri> directories, FileLock lock)
+    : storage_(storage), directories_(std::move(directories)), lock_(std::move(lock)) {
+  begin();
+}
+
+void FencedStorage::Fence::begin() {
   const std::unique_lock lock(storage_.mutex_);
   storage_.fences_.push_back(this);
 }
@@ -49,10 +57,20 @@ FencedStorage::Fence::~Fence() {
   std::erase(storage_.fences_, this);
 }
 
+bool FencedStorage::Fence::is_above(const Uri& uri) const {
+  return std::any_of(directories_.begin(), directories_.end(),
+                     [&](const Uri& directory) { return is_below(uri, directory); });
+}
+
+void FencedStorage::Fence::require_held() {
+  if (lease_) lease_->require_held();
+  if (lock_) lock_->require_held();
+}
+
 void FencedStorage::require_held(const Uri& uri) {
   const std::shared_lock lock(mutex_);
   for (Fence* fence : fences_) {
-    if (is_below(uri, fence->directory_)) fence->lease_.require_held();
+    if (fence->is_above(uri)) fence->require_held();
   }
 }
 
@@ -61,7 +79,6 @@ std::unique_ptr<ByteSource> FencedStorage::open(const Uri& uri, const ReadOption
 }
 
 std::unique_ptr<ByteSink> FencedStorage::create(const Uri& uri, const WriteOptions& options) {
-  if (uri.is_local()) return inner_.create(uri, options);
   require_held(uri);
   return std::make_unique<Sink>(*this, uri, inner_.create(uri, options));
 }
@@ -73,7 +90,7 @@ std::vector<Stat> FencedStorage::list(const Uri& prefix, size_t enough) {
 }
 
 void FencedStorage::remove(const Uri& uri, std::optional<Generation> if_generation) {
-  if (!uri.is_local()) require_held(uri);
+  require_held(uri);
   inner_.remove(uri, if_generation);
 }
 

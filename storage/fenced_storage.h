@@ -1,18 +1,21 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <shared_mutex>
 #include <string_view>
 #include <vector>
 
+#include "storage/file_lock.h"
 #include "storage/remote_lease.h"
 #include "storage/storage.h"
 
 namespace berth {
 
-// Passes every call on to `inner`. Below a directory whose lease this process holds, each write and
-// removal first makes sure that it still does, and so does the close of a sink, which publishes an
-// object. So a process that lost a lease writes nothing more there. Thread-safe. Borrows `inner`.
+// Passes every call on to `inner`. Below a directory whose lease or lock this process holds, each
+// write and removal first makes sure that it still does, and so does the close of a sink, which
+// publishes an object. So a process that lost its directory writes nothing more there, and does not
+// make a directory again that was removed. Thread-safe. Borrows `inner`.
 class FencedStorage final : public Storage {
  public:
   explicit FencedStorage(Storage& inner) : inner_(inner) {}
@@ -27,7 +30,7 @@ class FencedStorage final : public Storage {
 
  private:
   class Sink;
-  // Throws what RemoteLease::require_held() throws, for each lease above `uri`.
+  // Throws what require_held() of RemoteLease and FileLock throws, for each fence above `uri`.
   void require_held(const Uri& uri);
 
   Storage& inner_;
@@ -42,6 +45,8 @@ class FencedStorage::Fence {
   // Borrows `storage`.
   Fence(FencedStorage& storage, const Uri& directory, std::string_view lease_name,
         LeaseHolder holder, const std::atomic<bool>& stop, const LeaseTimes& times = {});
+  // Keeps the lock of a local directory that has these names. Borrows `storage`.
+  Fence(FencedStorage& storage, std::vector<Uri> directories, FileLock lock);
   ~Fence();
   Fence(const Fence&) = delete;
   Fence& operator=(const Fence&) = delete;
@@ -49,9 +54,14 @@ class FencedStorage::Fence {
  private:
   friend class FencedStorage;
 
+  bool is_above(const Uri& uri) const;
+  void require_held();
+  void begin();  // from now on the storage asks this fence
+
   FencedStorage& storage_;
-  const Uri directory_;
-  RemoteLease lease_;
+  const std::vector<Uri> directories_;
+  std::optional<RemoteLease> lease_;  // one of the two is there
+  std::optional<FileLock> lock_;
 };
 
 }  // namespace berth

@@ -80,7 +80,21 @@ FileLock::FileLock(FileLock&& other) noexcept
     : path_(std::exchange(other.path_, {})), file_(std::move(other.file_)) {}
 
 FileLock::~FileLock() {
-  if (!path_.empty()) ::unlink(path_.c_str());
+  if (!path_.empty() && is_current(path_, file_.get())) ::unlink(path_.c_str());
+}
+
+void FileLock::require_held() const {
+  if (is_current(path_, file_.get())) return;
+  const FileDescriptor there(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!there && (errno == ENOENT || errno == ENOTDIR)) {
+    throw Error(Code::kNotFound, "was removed while the job ran, with what was beside it", path_,
+                "start the job again, in a directory that stays");
+  }
+  // Some file systems give a file a new number. The text of another process is a sure sign.
+  const std::string text = there ? first_bytes(there.get()) : "";
+  if (text.empty() || text == first_bytes(file_.get())) return;
+  throw Error(Code::kInUse, cat("another process has taken the directory: ", text), path_,
+              "wait until it ends, stop it, or use another directory");
 }
 
 std::optional<std::string> FileLock::holder_of(const std::string& path) {

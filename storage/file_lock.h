@@ -25,7 +25,11 @@ class FileLock {
   // {"holder": "HOLDER"}. `holder` is ASCII without quotation marks and backslashes.
   static std::string text_of(const std::string& holder);
 
-  // Removes the file.
+  // Throws kNotFound if the file was removed, usually with its directory, and kInUse if another
+  // process has put its own in its place. Thread-safe.
+  void require_held() const;
+
+  // Removes the file if it is still this lock's.
   ~FileLock();
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&&) = delete;

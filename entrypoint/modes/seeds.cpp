@@ -39,9 +39,7 @@ JobDirectory train_seed(Job& job, uint64_t seed) {
   job.progress.set_step(0);
   job.progress.set_checkpoint("");
   log_info(cat("seed ", seed, ": ", output.job_dir));
-  const size_t observers = job.output.observers();
   run_training(one);
-  job.output.keep_observers(observers);
   job.saves_on_stop = false;
   return JobDirectory(output);
 }

@@ -12,6 +12,7 @@
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
+#include "storage/file_lock.h"
 #include "storage/local_file.h"
 
 namespace berth {
@@ -35,12 +36,13 @@ std::vector<Uri> held_directories(const JobDirectory& directory) {
   return held;
 }
 
-std::set<fs::path> local_paths(const std::vector<Uri>& directories) {
-  std::set<fs::path> paths;
+// The local directories by their real paths, with all names that the job has for them.
+std::map<fs::path, std::vector<Uri>> local_directories(const std::vector<Uri>& directories) {
+  std::map<fs::path, std::vector<Uri>> local;
   for (const Uri& directory : directories) {
-    if (directory.is_local()) paths.insert(real_path(directory));
+    if (directory.is_local()) local[real_path(directory)].push_back(directory);
   }
-  return paths;
+  return local;
 }
 
 std::map<std::string, Uri> remote_directories(const std::vector<Uri>& directories) {
@@ -94,11 +96,12 @@ void require_free_folders(const JobDirectory& directory, const std::set<fs::path
 OutputLocks::OutputLocks(const JobDirectory& directory, FencedStorage& storage,
                          const std::atomic<bool>& stop) {
   const std::vector<Uri> directories = held_directories(directory);
-  const std::set<fs::path> held = local_paths(directories);
-  for (const fs::path& path : held) {
+  std::set<fs::path> held;
+  for (auto& [path, names] : local_directories(directories)) {
+    held.insert(path);
     std::optional<FileLock> lock = FileLock::take((path / kLeaseName).string(), process_name());
     if (lock) {
-      locks_.push_back(std::move(*lock));
+      fences_.push_back(std::make_unique<FencedStorage::Fence>(storage, names, std::move(*lock)));
     } else {
       log_warning(cat(path.string(),
                       ": this file system has no locks, so nothing keeps a second job out of this "

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "storage/fenced_storage.h"
-#include "storage/file_lock.h"
 #include "trainer/loop/job_directory.h"
 
 namespace berth {
@@ -17,7 +16,8 @@ namespace berth {
 // summaries where a flag has moved them out of the job directory. A local directory is held by a
 // lock, which the kernel releases when the process ends; a file system without locks gets a
 // warning. A gs:// directory is held by a lease (RemoteLease), which expires half a minute after
-// the process was killed, and `storage` writes nothing there once it is lost.
+// the process was killed. `storage` writes nothing there once the lease is lost, or once a local
+// directory was removed.
 class OutputLocks {
  public:
   // Takes the directories in the order of their real paths, so that of two jobs with a common
@@ -28,7 +28,6 @@ class OutputLocks {
   OutputLocks(const JobDirectory& directory, FencedStorage& storage, const std::atomic<bool>& stop);
 
  private:
-  std::vector<FileLock> locks_;
   std::vector<std::unique_ptr<FencedStorage::Fence>> fences_;
 };
 

@@ -263,10 +263,10 @@ TrainResult TrainingRun::train(TrainingData& data) {
 // while it ran.
 void TrainingRun::keep_record() {
   if (job_.storage.stat(directory_.record())) return;
-  log_warning(cat(directory_.record().to_string(),
-                  ": was removed while the job ran; it is written again, and the event files and "
-                  "checkpoints until then may be gone"));
   write_text(job_.storage, directory_.record(), to_json(record_));
+  log_warning(cat(directory_.record().to_string(),
+                  ": was removed while the job ran; it was written again, and the event files and "
+                  "checkpoints until then may be gone"));
 }
 
 }  // namespace berth

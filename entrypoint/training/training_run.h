@@ -27,6 +27,8 @@ class TrainingRun {
   // kIncompatible where the directory or its checkpoints belong to another job.
   TrainingRun(Job& job, const JobDirectory& directory, TrainingInputs& inputs,
               const TrainingPlan& plan, Device& device);
+  // Takes the observers of the job away, which store what they still have while it is held.
+  ~TrainingRun() { job_.output.keep_observers(observers_before_); }
   TrainingRun(const TrainingRun&) = delete;
   TrainingRun& operator=(const TrainingRun&) = delete;
 
@@ -51,6 +53,7 @@ class TrainingRun {
   void begin_probes();
 
   Job& job_;
+  const size_t observers_before_ = job_.output.observers();
   const JobDirectory& directory_;
   TrainingInputs& inputs_;
   const TrainingPlan& plan_;

@@ -91,6 +91,18 @@ wait $pid || fail "without its job.json: $(tail -n 1 err.txt)"
 grep -q 'was removed while the job ran' err.txt || fail "does not tell that job.json was removed"
 [ -s job/job.json ] && [ -s job/metrics.json ] || fail "a job whose job.json was removed leaves none"
 
+# If all of it is removed, the job ends with that, and does not make the directory again.
+"$berth" "${flags[@]}" --job-dir removed >/dev/null 2>err.txt &
+pid=$!
+until [ -e removed/checkpoints/step-00000003/MANIFEST.json ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
+kill -STOP $pid
+rm -rf removed
+kill -CONT $pid
+wait $pid
+[ $? = 4 ] || fail "a job whose directory was removed does not exit with 4: $(tail -n 1 err.txt)"
+grep -q 'removed while the job ran' err.txt || fail "does not tell that its directory was removed: $(tail -n 1 err.txt)"
+[ ! -e removed ] || fail "made the removed directory again: $(find removed)"
+
 # Whatever else has the lease's name is refused and stays as it is.
 echo precious >victim
 mkdir linked taken
@@ -103,6 +115,8 @@ expect 4 'is a directory' "${flags[@]}" --job-dir taken
 # A finished job that is started again says so and exits with 0. Another job in its directory exits with 5.
 "$berth" "${flags[@]}" --job-dir job --log-format text >/dev/null 2>err.txt || fail "a finished job: $(tail -n 1 err.txt)"
 grep -q 'already finished' err.txt || fail "does not say that it is finished"
+expect 0 finished --mode heartbeat --job-dir job
+grep -q "^finished, 24 of 24 updates" out.txt || fail "the heartbeat of a finished job is: $(cat out.txt)"
 cp -r job/model before
 cp job/metrics.json before.json
 rm -r job/model

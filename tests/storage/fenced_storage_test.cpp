@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <thread>
 
+#include "storage/local_storage.h"
 #include "storage/whole_file.h"
 #include "tests/support/remote_storage.h"
+#include "tests/support/scratch_directory.h"
 #include "tests/support/throws_code.h"
 
 namespace berth {
@@ -75,6 +78,24 @@ TEST_F(FencedStorageTest, IsOpenAgainWhenTheFenceIsGone) {
   EXPECT_FALSE(exists("job/lease.json"));
   write_text(fenced_, remote_.at("job/a"), "1");
   EXPECT_TRUE(exists("job/a"));
+}
+
+TEST_F(FencedStorageTest, DoesNotMakeALocalDirectoryAgain) {
+  const ScratchDirectory scratch;
+  const std::string job = scratch / "job";
+  std::filesystem::create_directory(job);
+  const auto files = make_local_storage();
+  FencedStorage fenced(*files);
+  const FencedStorage::Fence fence(fenced, {Uri::parse(job)},
+                                   *FileLock::take(job + "/lease.json", "host.1"));
+  write_text(fenced, Uri::parse(job + "/a"), "1");
+  const auto sink = fenced.create(Uri::parse(job + "/b"), {});
+  std::filesystem::remove_all(job);
+  EXPECT_THAT([&] { write_text(fenced, Uri::parse(job + "/a"), "2"); },
+              ThrowsCode(Code::kNotFound, "was removed while the job ran"));
+  EXPECT_THAT([&] { sink->close(); }, ThrowsCode(Code::kNotFound));
+  EXPECT_FALSE(std::filesystem::exists(job));
+  write_text(fenced, Uri::parse(scratch / "other"), "3");
 }
 
 }  // namespace

@@ -91,5 +91,29 @@ TEST(FileLock, RefusesWhatIsNotALockFileAndLeavesItAsItIs) {
   refused("is not a regular file");
 }
 
+TEST(FileLock, IsNotHeldOnceItsDirectoryWasRemoved) {
+  const ScratchDirectory scratch;
+  std::filesystem::create_directory(scratch / "job");
+  const std::string path = scratch / "job/lease.json";
+  const auto lock = FileLock::take(path, "first");
+  EXPECT_NO_THROW(lock->require_held());
+  std::filesystem::remove_all(scratch / "job");
+  EXPECT_THAT([&] { lock->require_held(); }, ThrowsCode(Code::kNotFound, "was removed"));
+}
+
+TEST(FileLock, LeavesTheFileOfAnotherProcessAlone) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch / "lease.json";
+  {
+    const auto first = FileLock::take(path, "first");
+    std::filesystem::remove(path);
+    write_text(path, FileLock::text_of("second"));
+    EXPECT_THAT([&] { first->require_held(); }, ThrowsCode(Code::kInUse, "second"));
+    write_text(path, FileLock::text_of("first"));  // under another number
+    EXPECT_NO_THROW(first->require_held());
+  }
+  EXPECT_TRUE(std::filesystem::exists(path));
+}
+
 }  // namespace
 }  // namespace berth

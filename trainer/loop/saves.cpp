@@ -120,8 +120,10 @@ void Saves::settle(const std::optional<SaveOutcome>& outcome) {
   try {
     std::rethrow_exception(outcome->failure);
   } catch (const Error& error) {
-    // Where another process writes, this one must not go on.
-    if (error.code() == Code::kInternal || error.code() == Code::kInUse) throw;
+    // Where another process writes, this one must not go on; and a directory that was removed, or
+    // a bucket, does not come back.
+    const Code code = error.code();
+    if (code == Code::kInternal || code == Code::kInUse || code == Code::kNotFound) throw;
     log_warning(cat("checkpoint of step ", outcome->report.step, " was not saved: ", error.what(),
                     "; training goes on, the next save tries again"));
   }

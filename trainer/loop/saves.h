@@ -26,7 +26,7 @@ class Saves {
         Observer& observer, TrainingState& state, int64_t last_step, Clock steady_clock);
 
   // Reports a save that has ended. A failed save is only a warning, unless another process writes
-  // to the directory: that throws kInUse.
+  // to the directory or the directory was removed: that throws kInUse or kNotFound.
   void poll() { settle(checkpoints_.poll()); }
   // Whether the state after `step` updates must be saved, because of --save-steps or the time, or
   // because a save was postponed.
