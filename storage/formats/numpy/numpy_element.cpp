@@ -103,6 +103,11 @@ std::optional<NumpyDtype> parse_dtype(std::string_view code) {
   return dtype;
 }
 
+bool is_unreadable(const NumpyDtype& dtype) {
+  constexpr std::string_view kReadable = "biufSUO";
+  return kReadable.find(dtype.kind) == kReadable.npos || (dtype.kind == 'f' && dtype.item_size > 8);
+}
+
 void read_element(const NumpyDtype& dtype, const std::byte* item, Cell& cell) {
   switch (dtype.kind) {
     case 'b':

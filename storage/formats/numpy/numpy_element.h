@@ -20,6 +20,10 @@ struct NumpyDtype {
 // code that numpy does not have, and for elements of no bytes.
 std::optional<NumpyDtype> parse_dtype(std::string_view code);
 
+// Whether read_element() reads elements of this type, other than objects, as missing: timestamps,
+// durations, complex numbers, and floats of more than 64 bits.
+bool is_unreadable(const NumpyDtype& dtype);
+
 // Sets `cell` to the element at `item`, which has dtype.item_size bytes. Text may be padded with
 // zeros; bytes that are not UTF-8 are read as Latin-1. NaN and kinds that are neither text nor
 // numbers read as missing. Throws kCorrupt or kBadData where a character is invalid.

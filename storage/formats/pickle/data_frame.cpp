@@ -98,6 +98,7 @@ class FrameReader {
     const bool by_rows = array.column_major && array.dtype.kind != 'O';
     const auto columns = read_placement(graph_, block.placement, width, table_.columns.size());
     for (uint64_t i = 0; i < width; ++i) {
+      table_.columns[columns[i]].is_unreadable = is_unreadable(array.dtype);
       place(columns[i],
             array_cells(graph_, array, by_rows ? i : i * rows, by_rows ? width : 1, rows));
     }
@@ -136,8 +137,10 @@ class FrameReader {
     if (!rows_known_ && !table_.columns.empty()) {
       throw Error(Code::kBadData, "has no column of text or numbers");
     }
-    for (auto& cells : table_.values) {
-      if (!cells) cells = std::make_unique<MissingCells>(table_.rows);
+    for (size_t i = 0; i < table_.values.size(); ++i) {
+      if (table_.values[i]) continue;
+      table_.values[i] = std::make_unique<MissingCells>(table_.rows);
+      table_.columns[i].is_unreadable = true;
     }
   }
 

@@ -44,6 +44,19 @@ TEST(Tasks, ScoresAreNumbers) {
       ThrowsCode(Code::kBadData, "row 0: label \"score\" is missing"));
 }
 
+TEST(Tasks, AColumnOfTimestampsIsRefusedAsOne) {
+  const auto refusal = ThrowsCode(Code::kBadData, "column \"when\" holds timestamps");
+  const std::vector<Column> columns = {{"text", {}}, {"when", {}, /*is_unreadable=*/true}};
+  for (const Task task : {kDefaultTask, Task::kRegression, Task::kMultiLabel}) {
+    EXPECT_THAT([&] { one(task, columns, {text_cell("a"), Cell()}, {.label = "when"}); }, refusal);
+  }
+  EXPECT_THAT(
+      [&] {
+        one(kDefaultTask, columns, {whole_cell(1), Cell()}, {.text = "when", .label = "text"});
+      },
+      refusal);
+}
+
 TEST(Tasks, SeveralLabelsAreAListOrJoinedOrColumns) {
   const std::vector<Column> columns = {{"text", {}}, {"labels", {}}};
   for (const char* cell : {R"(["x","y"])", "['x', 'y']", "x|y", "x,y", " x, y"}) {

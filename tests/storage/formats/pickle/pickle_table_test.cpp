@@ -83,6 +83,20 @@ TEST(PickleTable, AFrameWithoutTextOrNumbersIsBadData) {
               ThrowsCode(Code::kBadData, "has no column of text or numbers"));
 }
 
+TEST(PickleTable, ColumnsOfTimestampsSayThatTheyAreUnreadable) {
+  const auto eight = bytes({"\0\0\0\0\0\0\0\1", 8});
+  const auto one = tuple(number(1), number(1));
+  const std::string dates =
+      build(global("pandas.core.arrays.datetimes", "DatetimeArray") + ")\x81", dict());
+  const auto reader = read(frame(index_of(list(unicode("old"), unicode("new"), unicode("n"))),
+                                 block(array(one, dtype("M8"), eight), slice(0, 1, 1)) +
+                                     block(dates, slice(1, 2, 1)) +
+                                     block(array(one, dtype("i8"), eight), slice(2, 3, 1))));
+  std::vector<bool> unreadable;
+  for (const Column& column : reader->columns()) unreadable.push_back(column.is_unreadable);
+  EXPECT_THAT(unreadable, ElementsAre(true, true, false));
+}
+
 TEST(PickleTable, ListsAndDictsOfThemAreJsonText) {
   const std::string words = list(unicode("a"), "N", number(1));
   const std::string numbers = array(tuple(number(2)), dtype("i1", "|"), bytes("\1\2"));
