@@ -59,6 +59,7 @@ class CachedStorage final : public Storage {
     const Uri file = directory_ / (prefix_for(uri) + version_of(*stat));
     if (auto source = open_hit(file, *stat)) return source;
     ReadOptions pinned = options;
+    pinned.known = &*stat;
     if (stat->generation != 0) pinned.generation = stat->generation;
     if (fetch(uri, pinned, *stat, file)) {
       remove_older(uri, file);

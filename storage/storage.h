@@ -46,15 +46,17 @@ class Uri {
   std::string user_info_;  // of a URL: "user:password@", or empty
 };
 
+struct Stat;
+
 // Selects the bytes [offset, offset + length) that exist.
 struct ReadOptions {
   uint64_t offset = 0;
   std::optional<uint64_t> length{};
   std::optional<Generation> generation{};  // read this version, or throw kNotFound
   std::stop_token stop{};  // remote: open() and read() throw kStopped soon after a request
+  // What stat() has just returned, so that open() need not ask for it again. Borrowed by open().
+  const Stat* known = nullptr;
 };
-
-struct Stat;
 
 // If the object's version is no longer `if_generation`, another process wrote it. create() throws
 // kInUse if it can tell, otherwise close() does.

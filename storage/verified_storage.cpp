@@ -136,7 +136,7 @@ class VerifiedStorage final : public Storage {
 
   std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
     if (options.offset > 0 || options.length) return inner_->open(uri, options);
-    std::optional<Stat> stat = inner_->stat(uri);
+    const std::optional<Stat> stat = options.known ? *options.known : inner_->stat(uri);
     if (!stat)
       throw Error(Code::kNotFound, "no such object", uri.to_string(), "check the spelling");
     if (options.generation.value_or(stat->generation) != stat->generation) {
@@ -144,6 +144,7 @@ class VerifiedStorage final : public Storage {
                   "start again, and leave input files alone while a job reads them");
     }
     ReadOptions pinned = options;
+    pinned.known = nullptr;
     if (stat->generation != 0) pinned.generation = stat->generation;
     if (stat->content_encoding == "gzip") return open_encoded(uri, *stat, pinned);
     if (stat->size <= options_.part_bytes) return open_small(uri, *stat, pinned);

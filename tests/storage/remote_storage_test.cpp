@@ -10,6 +10,7 @@
 #include "tests/support/captured_log.h"
 #include "tests/support/fake_accounts.h"
 #include "tests/support/gzipped.h"
+#include "tests/support/scratch_directory.h"
 #include "tests/support/throws_code.h"
 
 namespace berth {
@@ -44,6 +45,17 @@ TEST_F(RemoteStorageTest, LargeObjectsAreReadInParallelRangesOfOneGeneration) {
     if (request.call != GcsCall::kDownload) continue;
     EXPECT_THAT(request.target, testing::HasSubstr("generation=" + std::to_string(generation)));
   }
+}
+
+TEST(RemoteStorageWithACache, AsksForTheMetadataOfEachShardOnce) {
+  const ScratchDirectory scratch;
+  RemoteStorage remote({}, {.cache_dir = scratch.path().string()});
+  for (const char* name : {"part-0", "part-1", "part-2"}) remote.gcs.put(name, noise(3 * kPart));
+  for (const char* name : {"part-0", "part-1", "part-2"}) {
+    EXPECT_EQ(remote.get(name), noise(3 * kPart));
+  }
+  EXPECT_EQ(remote.gcs.count(GcsCall::kMetadata), 3u);
+  EXPECT_EQ(remote.gcs.count(GcsCall::kDownload), 9u);
 }
 
 TEST_F(RemoteStorageTest, AReadResumesAfterACut) {
