@@ -44,7 +44,7 @@ std::map<std::string, std::string, std::less<>> full_names(Bytes object_graph) t
       if (attribute.full_name.empty() || attribute.checkpoint_key.empty()) return;
       bytes += attribute.full_name.size() + attribute.checkpoint_key.size() + kEach;
       if (bytes > kMostNameBytes) {
-        throw Error(Code::kMemory, cat("more than ", human_bytes(kMostNameBytes), " of names"));
+        throw Error(Code::kCorrupt, cat("more than ", human_bytes(kMostNameBytes), " of names"));
       }
       names.emplace(attribute.checkpoint_key, attribute.full_name);
     });

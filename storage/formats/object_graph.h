@@ -19,7 +19,7 @@ constexpr std::string_view kVariableValue = "/.ATTRIBUTES/VARIABLE_VALUE";
 // Maps each checkpoint key to the full name that the saving program gave the variable, such as
 // "transformer/layer_0/self_attention/query/kernel". Only the attributes of the nodes are read, in
 // order. Edges are not followed, so cycles and missing nodes do no harm. Throws kCorrupt, naming
-// the byte, if the message is malformed, and kMemory above 32 MiB of names.
+// the byte, if the message is malformed, or has more than 32 MiB of names.
 std::map<std::string, std::string, std::less<>> full_names(Bytes object_graph);
 
 }  // namespace berth

@@ -76,7 +76,7 @@ class TensorBundleReader final : public TensorReader {
   void verify() const override;
 
   // Returns the elements of a wanted string tensor, row-major, borrowed from its shard; empty if
-  // there is no such tensor. Throws kMemory above a million elements.
+  // there is no such tensor. Throws kCorrupt above a million elements.
   std::vector<std::string_view> strings(std::string_view name) const;
 
  private:

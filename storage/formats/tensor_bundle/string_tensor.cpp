@@ -38,7 +38,7 @@ uint32_t string_tensor_crc32c(Bytes data, int64_t elements) {
 std::vector<std::string_view> string_tensor_elements(Bytes data, int64_t elements) {
   require_room_for_sizes(data, elements);
   if (elements > kMostElements) {
-    throw Error(Code::kMemory, cat(elements, " strings, more than ", kMostElements));
+    throw Error(Code::kCorrupt, cat(elements, " strings, more than ", kMostElements));
   }
   Cursor cursor(data);
   std::vector<uint64_t> sizes;

@@ -19,7 +19,7 @@ namespace berth {
 // if the sizes are damaged.
 uint32_t string_tensor_crc32c(Bytes data, int64_t elements);
 
-// Returns the elements, borrowed from `data`. Throws kCorrupt, or kMemory above a million elements.
+// Returns the elements, borrowed from `data`. Throws kCorrupt, also above a million elements.
 std::vector<std::string_view> string_tensor_elements(Bytes data, int64_t elements);
 
 }  // namespace berth

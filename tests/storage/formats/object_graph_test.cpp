@@ -60,7 +60,7 @@ TEST(ObjectGraph, IsBoundedHoweverManyNames) {
   const std::string name(10000, 'n');
   for (int i = 0; i < 2000; ++i) nodes.push_back(node(0, name, name + std::to_string(i)));
   const auto bytes = graph(nodes);
-  EXPECT_THAT([&] { full_names(bytes); }, ThrowsCode(Code::kMemory, "32.0 MiB of names"));
+  EXPECT_THAT([&] { full_names(bytes); }, ThrowsCode(Code::kCorrupt, "32.0 MiB of names"));
 }
 
 }  // namespace

@@ -3,8 +3,10 @@
 
 #include <random>
 
+#include "storage/formats/tensor_bundle/string_tensor.h"
 #include "tests/support/bundle_files.h"
 #include "tests/support/every_damage.h"
+#include "tests/support/throws_code.h"
 
 namespace berth {
 namespace {
@@ -56,6 +58,12 @@ TEST_P(DamagedBundle, AFlippedBitIsRefused) {
 INSTANTIATE_TEST_SUITE_P(Recorded, DamagedBundle,
                          testing::Values("types", "partitioned", "tf1", "tf2_other"),
                          [](const auto& each) { return std::string(each.param); });
+
+TEST(DamagedStringTensor, OfTooManyElementsIsCorrupt) {
+  const std::vector<std::byte> zeros(size_t{2} << 20);
+  EXPECT_THAT([&] { string_tensor_elements(zeros, (1 << 20) + 1); },
+              ThrowsCode(Code::kCorrupt, "1048577 strings"));
+}
 
 }  // namespace
 }  // namespace berth
