@@ -1,6 +1,7 @@
 #include "trainer/loop/train.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "storage/base/clock.h"
@@ -164,8 +165,9 @@ class Training {
     while (const auto update = updates_.collect(most_in_flight)) {
       if (!update->outcome.was_applied()) {
         updates_.discard();
-        diverged(update->outcome, update->examples);
-        return SkippedData{.from = update->begin, .to = update->end};
+        const SkippedData bad{.from = update->begin, .to = update->end};
+        diverged(update->outcome, update->examples, bad);
+        return bad;
       }
       count(*update);
     }
@@ -294,22 +296,46 @@ class Training {
   }
 
   // Warns of an update that diverged. Throws kDiverged if too many have diverged.
-  void diverged(const UpdateOutcome& outcome, int64_t examples) const {
+  void diverged(const UpdateOutcome& outcome, int64_t examples, const SkippedData& bad) {
     const std::string what = cat("at step ", result_.state.step + 1, " the loss is ",
                                  mean_loss(outcome.loss_sum, outcome.examples),
                                  " and the gradient's norm ", outcome.grad_norm);
-    const size_t before = result_.state.skipped.size();
-    if (before == kMostRollbacks) {
+    const std::vector<SkippedData>& before = result_.state.skipped;
+    if (before.size() == kMostRollbacks) {
+      std::set<uint64_t> rows = rows_of(bad);
+      for (const SkippedData& skipped : before) rows.merge(rows_of(skipped));
+      const std::string look = cat("look for odd labels and weights in these rows (", listed(rows),
+                                   "), which were left out or ended the job");
       throw Error(Code::kDiverged, what, "",
                   result_.state.step == 0
-                      ? "look for odd labels and weights, and whether the model's own parameters "
-                        "are numbers"
-                      : "lower --learning-rate, in a new --job-dir, or look for odd labels and "
-                        "weights");
+                      ? cat(look, ", and whether the model's own parameters are numbers")
+                      : cat("lower --learning-rate, in a new --job-dir, or ", look));
     }
     log_warning(cat(what, ": going back to the last checkpoint or the start, and on without the ",
-                    counted(examples, "example"), " of this update (", before + 1, " of at most ",
-                    kMostRollbacks, " times)"));
+                    counted(examples, "example"), " of this update (", before.size() + 1,
+                    " of at most ", kMostRollbacks, " times; rows ", listed(rows_of(bad)), ")"));
+  }
+
+  // The numbers in their source of the rows of this data. While the prefetcher reads features, only
+  // what never changes may be asked for, and row numbers do not.
+  std::set<uint64_t> rows_of(const SkippedData& data) {
+    std::set<uint64_t> rows;
+    int64_t left = parts_.train_data.size();
+    for (DataCursor cursor = data.from; cursor != data.to && left > 0; --left) {
+      rows.insert(parts_.train_data.source_row(sampler_.next(cursor)));
+    }
+    return rows;
+  }
+
+  static std::string listed(const std::set<uint64_t>& rows) {
+    constexpr size_t kMostListed = 40;
+    std::string text;
+    size_t count = 0;
+    for (const uint64_t row : rows) {
+      if (count++ == kMostListed) return cat(text, " and ", rows.size() - kMostListed, " more");
+      text += cat(text.empty() ? "" : ", ", row);
+    }
+    return text;
   }
 
   const TrainingParts& parts_;

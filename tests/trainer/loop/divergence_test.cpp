@@ -59,6 +59,13 @@ struct PoisonedData {
     return texts;
   }
 
+  // The number of the row at this place of the first epoch's order.
+  uint64_t row_at(int64_t place) const {
+    Sampler sampler(letters.dataset->size(), letters.dataset->block_size(), TrainingOptions{}.seed);
+    DataCursor cursor{.index = place};
+    return letters.dataset->source_row(sampler.next(cursor));
+  }
+
   LetterData letters{22};
   PoisonedMaker maker;
   Dataset dataset;
@@ -104,7 +111,7 @@ TEST_F(DivergenceTest, ABadUpdateIsLeftOutAndRecorded) {
   EXPECT_EQ(result.state.cursor, (DataCursor{.index = 20}));
   EXPECT_EQ(result.state.examples, 16);
   EXPECT_THAT(log.warnings(), HasSubstr("at step 3 the loss is "));
-  EXPECT_THAT(log.warnings(), HasSubstr("without the 4 examples of this update (1 of at most 2"));
+  EXPECT_THAT(log.warnings(), HasSubstr("without the 4 examples of this update (1 of at most 2 times; rows "));
   EXPECT_THAT(job->observer.checkpoints, ElementsAre(2, 4));
   EXPECT_EQ(job->tiny.learned(), without({update_at(8)}));
   EXPECT_THAT(read_text(scratch / "job/step-00000004/state.json"), HasSubstr("skipped"));
@@ -124,7 +131,17 @@ TEST_F(DivergenceTest, TheThirdBadUpdateEndsTheJob) {
   PoisonedData data({1, 9, 17});
   const ScratchDirectory scratch;
   const auto job = make_job(data, scratch);
+  const CapturedLog log;
+  std::set<uint64_t> rows;
+  for (const int64_t place : {0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19}) {
+    rows.insert(data.row_at(place));
+  }
+  std::string all;
+  for (const uint64_t row : rows) all += (all.empty() ? "" : ", ") + std::to_string(row);
   EXPECT_THAT([&] { job->run(); }, ThrowsCode(Code::kDiverged, "at step 3 the loss is "));
+  const auto again = make_job(data, scratch);
+  EXPECT_THAT([&] { again->run(); }, ThrowsCode(Code::kDiverged, "these rows (" + all + ")"));
+  EXPECT_THAT(log.warnings(), HasSubstr("times; rows "));
   EXPECT_THAT(job->observer.checkpoints, ElementsAre(2));
 }
 
