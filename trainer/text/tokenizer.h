@@ -37,6 +37,11 @@ struct EncodeOptions {
 };
 
 // Converts text to ids. Immutable and thread-safe.
+//
+// A text is tokenized as a whole before it is truncated, so memory grows with the text and not with
+// max_length. For each byte of a text, --mode tokenize holds 13 bytes with WordPiece, 19 with
+// byte-level BPE and 32 to 41 with SentencePiece's unigram; for a text without spaces 29, 19, and
+// 20 to 30 (measured with texts of 4 and 16 MB).
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
