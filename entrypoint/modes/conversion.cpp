@@ -1,8 +1,10 @@
 #include "entrypoint/modes/conversion.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <vector>
 
 #include "entrypoint/job/hub_model.h"
 #include "entrypoint/job/preflight.h"
@@ -30,7 +32,12 @@ constexpr std::array kTokenizerFiles = {
     "merges.txt",        "spiece.model",          "sentencepiece.bpe.model",
     "spm.model"};
 
-void write_safetensors_to(Storage& storage, const Uri& uri, std::span<const NamedTensor> tensors) {
+void write_safetensors_to(Storage& storage, const Uri& uri, std::span<const NamedTensor> given) {
+  // Wider types come first, so that each tensor is aligned.
+  std::vector<NamedTensor> tensors(given.begin(), given.end());
+  std::stable_sort(tensors.begin(), tensors.end(), [](const NamedTensor& a, const NamedTensor& b) {
+    return size_of(a.dtype) > size_of(b.dtype);
+  });
   uint64_t bytes = 0;
   for (const NamedTensor& tensor : tensors) bytes += tensor.data.size();
   store_object(storage, uri,
