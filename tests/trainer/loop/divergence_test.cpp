@@ -111,7 +111,8 @@ TEST_F(DivergenceTest, ABadUpdateIsLeftOutAndRecorded) {
   EXPECT_EQ(result.state.cursor, (DataCursor{.index = 20}));
   EXPECT_EQ(result.state.examples, 16);
   EXPECT_THAT(log.warnings(), HasSubstr("at step 3 the loss is "));
-  EXPECT_THAT(log.warnings(), HasSubstr("without the 4 examples of this update (1 of at most 2 times; rows "));
+  EXPECT_THAT(log.warnings(),
+              HasSubstr("without the 4 examples of this update (1 of at most 2 times; rows "));
   EXPECT_THAT(job->observer.checkpoints, ElementsAre(2, 4));
   EXPECT_EQ(job->tiny.learned(), without({update_at(8)}));
   EXPECT_THAT(read_text(scratch / "job/step-00000004/state.json"), HasSubstr("skipped"));
