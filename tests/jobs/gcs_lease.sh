@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Runs jobs that lose what they hold in gs://: the lease of their directory, the storage itself.
+#   gcs_lease.sh BERTH FAKE_GCS_SERVER GCS_COPY
+. "$(dirname "$0")/gcs_lib.sh"
+
+echo "== two jobs at the same moment in one directory"
+start_fake
+# start_one N: starts a long job in the background; its log is one-N.txt.
+start_one() {
+  "$berth" --train-data-file gs://bucket/data/df.pickle --model gs://bucket/models/tiny.tar.gz "${flags[@]}" \
+    --max-steps 100000 --job-dir gs://bucket/jobs/both >/dev/null 2>one-$1.txt &
+  pids[$1]=$!
+}
+pids=()
+start_one 1
+start_one 2
+wait -n "${pids[@]}"
+code=$?
+for n in 1 2; do kill -0 "${pids[n]}" 2>/dev/null && left=$n; done
+[ $code = 6 ] || fail "one of two jobs ends with $code: $(tail -n 1 one-1.txt) $(tail -n 1 one-2.txt)"
+grep -q 'holds the lease' one-$((3 - left)).txt || fail "the job that leaves does not say why: $(tail -n 1 one-$((3 - left)).txt)"
+# The other one is suspended until a third one has taken its lease. It then leaves without writing anything.
+kill -STOP "${pids[left]}"
+start_one 3
+for _ in $(seq 600); do
+  grep -q 'took over the lease' one-3.txt && break
+  sleep 0.1
+done
+grep -q 'took over the lease' one-3.txt || fail "the lease of a suspended job is not taken: $(tail -n 1 one-3.txt)"
+kill -CONT "${pids[left]}"
+for _ in $(seq 300); do kill -0 "${pids[left]}" 2>/dev/null || break; sleep 0.1; done
+kill -KILL "${pids[left]}" 2>/dev/null
+wait "${pids[left]}"
+[ $? = 6 ] || fail "a job that was suspended ends otherwise: $(tail -n 1 one-$left.txt)"
+# A job that is stopped before it trains leaves its lease to expire.
+for _ in $(seq 600); do grep -q '"event":"step"' one-3.txt && break; sleep 0.1; done
+kill -TERM "${pids[3]}"
+wait "${pids[3]}"
+[ $? = 143 ] || fail "the job that took the lease over: $(tail -n 1 one-3.txt)"
+"$copy" gs://bucket/jobs/both/lease.json got >/dev/null 2>&1 && fail "the lease was not given back"
+
+echo "== storage that goes away"
+start_fake
+run gone --max-steps 120 --save-steps 12 --storage-retry-deadline 1 &
+pid=$!
+for _ in $(seq 400); do
+  "$copy" gs://bucket/jobs/gone/checkpoints/step-00000012/MANIFEST.json got >/dev/null 2>&1 && break
+  sleep 0.02
+done
+stop_server
+wait $pid
+[ $? = 10 ] || fail "storage gone: $(tail -n 1 err.txt)"
+grep -q '"step":120' err.txt || fail "training did not go on without its storage: $(tail -n 1 err.txt)"
+grep -q 'was not saved' err.txt || fail "no warning about the checkpoints"
+
+echo "== stopped while it waits for storage"
+stop_server
+begin=$SECONDS
+run waiting &
+pid=$!
+sleep 1
+pkill -TERM -P $pid
+wait $pid
+[ $? = 143 ] || fail "stopped while it waits: $(tail -n 1 err.txt)"
+[ $((SECONDS - begin)) -le 5 ] || fail "the job stopped only after $((SECONDS - begin)) s"
+finish
