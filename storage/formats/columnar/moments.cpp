@@ -10,6 +10,12 @@ int64_t floor_divide(int64_t number, int64_t by) {
   return number / by - (number % by != 0 && number < 0);
 }
 
+// What floor_divide() leaves: in [0, by).
+int64_t floor_remainder(int64_t number, int64_t by) {
+  const int64_t rest = number % by;
+  return rest < 0 ? rest + by : rest;
+}
+
 int64_t ticks_per_second(TimeUnit unit) {
   switch (unit) {
     case TimeUnit::kSeconds:
@@ -65,15 +71,16 @@ std::string date_text(int64_t days) {
 std::string time_text(int64_t ticks, TimeUnit unit) {
   const int64_t per_second = ticks_per_second(unit);
   const int64_t seconds = floor_divide(ticks, per_second);
-  const int64_t of_day = seconds - floor_divide(seconds, kSecondsOfDay) * kSecondsOfDay;
-  return time_of_day(of_day, ticks - seconds * per_second, unit);
+  return time_of_day(floor_remainder(seconds, kSecondsOfDay), floor_remainder(ticks, per_second),
+                     unit);
 }
 
 std::string timestamp_text(int64_t ticks, TimeUnit unit, bool is_utc) {
   const int64_t per_second = ticks_per_second(unit);
   const int64_t seconds = floor_divide(ticks, per_second);
   const int64_t days = floor_divide(seconds, kSecondsOfDay);
-  return moment_text(days, seconds - days * kSecondsOfDay, ticks - seconds * per_second, unit) +
+  return moment_text(days, floor_remainder(seconds, kSecondsOfDay),
+                     floor_remainder(ticks, per_second), unit) +
          (is_utc ? "+00:00" : "");
 }
 
@@ -81,7 +88,7 @@ std::string julian_text(int64_t nanoseconds, uint32_t julian_day) {
   constexpr int64_t kJulianDayOf1970 = 2'440'588;
   constexpr int64_t kPerSecond = 1'000'000'000, kPerDay = kPerSecond * kSecondsOfDay;
   const int64_t more_days = floor_divide(nanoseconds, kPerDay);
-  const int64_t of_day = nanoseconds - more_days * kPerDay;
+  const int64_t of_day = floor_remainder(nanoseconds, kPerDay);
   return moment_text(int64_t{julian_day} - kJulianDayOf1970 + more_days, of_day / kPerSecond,
                      of_day % kPerSecond, TimeUnit::kNanos);
 }
