@@ -3,9 +3,11 @@
 #   signals.sh BERTH
 . "$(dirname "$0")/lib.sh"
 
-# blocks_signals PID: whether SIGTERM (bit 14) waits for the program's own thread instead of ending it by the default action.
+# blocks_signals PID: whether SIGTERM (bit 14) waits for the program's own thread instead of ending it by the default action. The
+# shell blocks it too, for a moment before the process becomes the program.
 blocks_signals() {
   local mask
+  [ "$(readlink "/proc/$1/exe")" = "$berth" ] || return 1
   mask=$(sed -n 's/^SigBlk:\t//p' "/proc/$1/status" 2>/dev/null)
   [ -n "$mask" ] && [ $((16#$mask >> 14 & 1)) = 1 ]
 }
