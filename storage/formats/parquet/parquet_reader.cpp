@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 
 #include "storage/base/error.h"
@@ -65,7 +66,10 @@ class ParquetReader final : public RowReader {
   }
 
   bool next_group() {
-    if (group_ > 0) require_end();
+    if (group_ > 0) {
+      require_end();
+      release(metadata_.row_groups[group_ - 1]);
+    }
     if (group_ == metadata_.row_groups.size()) return false;
     const RowGroup& group = metadata_.row_groups[group_++];
     opened_ = is_selected_;
@@ -74,6 +78,18 @@ class ParquetReader final : public RowReader {
     }
     rows_left_ = group.rows;
     return true;
+  }
+
+  // The last page of each column, and what was read along with the pages.
+  void release(const RowGroup& group) {
+    auto begin = static_cast<int64_t>(file_->size()), end = int64_t{0};
+    for (const ColumnChunk& chunk : group.columns) {
+      if (chunk.values == 0) continue;  // its place may be anything
+      begin = std::min(begin, chunk.begin);
+      end = std::max(end, chunk.begin + chunk.size);
+    }
+    if (begin < end)
+      file_->release(static_cast<uint64_t>(begin), static_cast<uint64_t>(end - begin));
   }
 
   void require_end() const {
