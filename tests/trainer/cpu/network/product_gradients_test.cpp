@@ -124,11 +124,13 @@ class ProductGradients : public testing::TestWithParam<Expected> {
     return host;
   }
 
+  // To 5e-4 of an update of the whole rate: Adam divides rounding errors by gradients that may be
+  // tiny, and each CPU's kernels round otherwise.
   static void expect_near(const std::vector<float>& actual, const std::vector<float>& expected,
                           const char* what) {
     ASSERT_EQ(actual.size(), expected.size());
     for (size_t i = 0; i < actual.size(); ++i) {
-      ASSERT_NEAR(actual[i], expected[i], 2e-6f) << what << " " << i;
+      ASSERT_NEAR(actual[i], expected[i], 5e-6f) << what << " " << i;
     }
   }
   void expect_the_same() {
