@@ -4,6 +4,7 @@
 
 #include "entrypoint/job/export_results.h"
 #include "entrypoint/job/job.h"
+#include "entrypoint/job/settle_embedding.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -20,7 +21,25 @@ std::optional<Task> named_task(const std::string& name) {
   return glue != nullptr ? std::optional(glue->task) : find_task(name);
 }
 
-ModelConfig config_for_graph(const Settings& settings, ModelFolder& folder) {
+// What the folder says of embeddings. A model that makes them in another way than berth can has the
+// graph of its encoder.
+SentenceFiles sentence_files(ModelFolder& folder) {
+  try {
+    return read_sentence_files(folder);
+  } catch (const Error& error) {
+    if (error.code() != Code::kUsage) throw;
+    log_warning(cat(error.what(), "; the graph has no embeddings of texts"));
+    return {};
+  }
+}
+
+bool makes_embeddings(Task task) {
+  const HeadRows rows = traits(task).rows;
+  return rows == HeadRows::kPooled || rows == HeadRows::kGroups;
+}
+
+ModelConfig config_for_graph(const Settings& settings, ModelFolder& folder,
+                             const SentenceFiles& files) {
   ModelConfig config;
   try {
     config = parse_config(folder.config_json());
@@ -28,8 +47,9 @@ ModelConfig config_for_graph(const Settings& settings, ModelFolder& folder) {
     throw error.at(folder.name() + ": its configuration");
   }
   std::optional<Task> task = named_task(settings.data.task);
-  if (!task) task = config.saved_task;
+  if (!task) task = files.is_there ? Task::kTextEmbedding : config.saved_task;
   config.task = task.value_or(Task::kHiddenStates);
+  if (makes_embeddings(config.task)) settle_embedding(files, settings.embedding, config);
   const TaskTraits& row = traits(config.task);
   if (!row.has_classes) config.labels = output_labels(config.task);
   // transformers saves no names of two labels that have none.
@@ -41,13 +61,18 @@ ModelConfig config_for_graph(const Settings& settings, ModelFolder& folder) {
 
 void convert_to_onnx(Storage& storage, const Settings& settings, ModelFolder& folder,
                      const Uri& directory) {
-  const ModelConfig config = config_for_graph(settings, folder);
+  const SentenceFiles files = sentence_files(folder);
+  const ModelConfig config = config_for_graph(settings, folder, files);
   require_exportable(settings, config);
   HostTensors values(parameter_table(config));
   fill_parameters(folder, settings.model, config, /*seed=*/0, compute_threads(settings), values,
                   HeadNeed::kRequired);
   const DType dtype = settings.output.export_dtype.value_or(DType::kF32);
   write_text(storage, directory / "config.json", to_config_json(config, dtype));
+  if (makes_embeddings(config.task)) {
+    write_sentence_files(storage, directory, config,
+                         files.max_seq_length.value_or(config.max_sequence_length()));
+  }
   export_onnx(storage, directory, config, values, dtype);
   log_info(cat("the graph is for ", task_name(config.task)));
 }

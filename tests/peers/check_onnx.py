@@ -7,12 +7,14 @@
   parameters. onnx.checker accepts it, its inputs and outputs have the names that Hugging Face Optimum expects, and ONNX Runtime
   computes the logits that PyTorch computed (to 1e-4): for the padded batch, for each sequence alone, and for a batch with more
   padding and other ids in it. Models of 16-bit numbers differ by what their rounding changes.
+- Folders of sentence-transformers become models whose sentence_embedding is what `berth --mode embed` writes.
 - Short jobs of every kind of task, LoRA included, export a model with --export-format onnx. ONNX Runtime gives the probabilities
   of `berth --mode predict`.
 Needs onnx, onnxruntime, numpy, and sympy for onnxruntime's optimizer.
 """
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -164,6 +166,36 @@ def check_encoder(check, scratch):
                    tensors["states"])
 
 
+def check_embeddings(check, scratch):
+    """The output sentence_embedding of a folder of sentence-transformers, beside `berth --mode embed`."""
+    texts = [line[:200] for path in sorted((EXAMPLES / "topics").glob("*.txt")) for line in path.read_text().split("\n")[:4]]
+    file = scratch / "to_embed.jsonl"
+    file.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    for pooling, normalizes in (("mean", True), ("cls", False), ("max", True)):
+        folder, out = scratch / f"embedder-{pooling}", scratch / f"embedder-{pooling}-onnx"
+        shutil.copytree(RECORDED / "tiny_model", folder)
+        modules = ["Transformer", "Pooling"] + ["Normalize"] * normalizes
+        paths = ["", "1_Pooling", "2_Normalize"]
+        (folder / "modules.json").write_text(json.dumps(
+            [{"idx": i, "name": str(i), "path": paths[i], "type": "sentence_transformers.models." + kind} for i, kind in enumerate(modules)]))
+        (folder / "1_Pooling").mkdir()
+        (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_" + {"cls": "cls_token"}.get(pooling, pooling + (
+            "_tokens")): True}))
+        berth("--mode", "convert", "--model", folder, "--export-dir", out, "--export-format", "onnx")
+        session = session_of(out)
+        lines = berth("--mode", "tokenize", "--model", folder, "--input", file).split("\n")[:-1]
+        ids = [np.array(json.loads(line)["ids"]) for line in lines]
+        width = max(map(len, ids))
+        values = {"input_ids": padded(ids, width, 0), "attention_mask": padded([np.ones(len(one)) for one in ids], width, 0),
+                  "token_type_ids": np.zeros((len(ids), width), np.int64)}
+        (ours,) = session.run(["sentence_embedding"], {each.name: values[each.name] for each in session.get_inputs()})
+        rows = berth("--mode", "embed", "--predict-data-file", file, "--model", folder, "--embeddings-format", "jsonl").split("\n")[:-1]
+        theirs = np.array([json.loads(row)["embedding"] for row in rows])
+        check.expect([each.name for each in session.get_outputs()] == ["last_hidden_state", "sentence_embedding"] and
+                     ours.shape == theirs.shape and np.abs(ours - theirs).max() < TOLERANCE,
+                     f"embeddings, {pooling}: {ours.shape} differ by {np.abs(ours - theirs).max():.1e}")
+
+
 def check_discriminator(check, scratch):
     """Compares the discriminator's logits with its head, computed here from the encoder's hidden states."""
     metadata, tensors = read_safetensors(RECORDED / "replaced_tokens" / "electra.safetensors")
@@ -210,7 +242,7 @@ def main():
     check = Check()
     with tempfile.TemporaryDirectory() as folder:
         scratch = pathlib.Path(folder)
-        for part in check_architectures, check_encoder, check_discriminator, check_job:
+        for part in check_architectures, check_encoder, check_embeddings, check_discriminator, check_job:
             part(check, scratch)
     if check.failures:
         raise SystemExit(f"{check.failures} failures")

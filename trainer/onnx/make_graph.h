@@ -16,8 +16,9 @@ bool has_graph(ModelType type);
 // The graph of a model for inference, with the names that Hugging Face Optimum gives: the inputs
 // input_ids, attention_mask and, where the model has token types and is no RoBERTa, token_type_ids,
 // int64 [batch_size, sequence_length]; the output logits, or start_logits and end_logits for spans,
-// or last_hidden_state for an encoder without a head. A padded batch gives what each of its
-// sequences gives alone.
+// or last_hidden_state for an encoder without a head, with sentence_embedding [batch_size,
+// hidden_size] behind it where the task makes embeddings: pooled and perhaps normalized as the
+// config says. A padded batch gives what each of its sequences gives alone.
 //
 // `specs` are the parameters of the config's table without adapters. The file is to hold them in
 // `dtype` (kF32, kF16 or kBF16); all computation is in fp32.

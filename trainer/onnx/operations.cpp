@@ -37,6 +37,8 @@ Value clip(const Value& x, int64_t least, int64_t most) {
   return x.graph->node("Clip", {x, constant(*x.graph, least), constant(*x.graph, most)});
 }
 
+Value maximum(const Value& x, const Value& y) { return x.graph->node("Max", {x, y}); }
+
 Value cast(const Value& x, ElementType type) {
   return x.graph->node("Cast", {x}, {{"to", static_cast<int64_t>(type)}});
 }
@@ -48,6 +50,14 @@ Value logical_not(const Value& x) { return x.graph->node("Not", {x}); }
 Value sum(const Value& x, int64_t axis) {
   return x.graph->node("ReduceSum", {x, constant(*x.graph, std::vector{axis})},
                        {{"keepdims", int64_t{1}}});
+}
+
+Value largest(const Value& x, int64_t axis) {
+  return x.graph->node("ReduceMax", {x}, {{"axes", std::vector{axis}}, {"keepdims", int64_t{0}}});
+}
+
+Value lengths(const Value& x, int64_t axis) {
+  return x.graph->node("ReduceL2", {x}, {{"axes", std::vector{axis}}, {"keepdims", int64_t{0}}});
 }
 
 Value matmul(const Value& x, const Value& y) { return x.graph->node("MatMul", {x, y}); }

@@ -32,6 +32,7 @@ Value sin(const Value& x);
 Value cos(const Value& x);
 Value abs(const Value& x);
 Value clip(const Value& x, int64_t least, int64_t most);
+Value maximum(const Value& x, const Value& y);  // of each two elements
 Value cast(const Value& x, ElementType type);
 Value equal(const Value& x, const Value& y);
 Value less_or_equal(const Value& x, const Value& y);
@@ -39,6 +40,9 @@ Value logical_not(const Value& x);
 
 // The sums along one axis, which keeps a size of 1.
 Value sum(const Value& x, int64_t axis);
+// The largest values, and the square roots of the sums of squares, along one axis, which goes.
+Value largest(const Value& x, int64_t axis);
+Value lengths(const Value& x, int64_t axis);
 // x [...,N,K] times y [...,K,M], both batches broadcast.
 Value matmul(const Value& x, const Value& y);
 Value softmax(const Value& x);  // over the last axis

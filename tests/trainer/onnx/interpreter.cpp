@@ -248,14 +248,26 @@ Array concat(const std::vector<Array>& parts, size_t axis) {
   return result;
 }
 
-Array sum(const Array& x, size_t axis) {
+Array reduce(const Array& x, size_t axis, const std::function<double(double, double)>& f) {
   Array result = take(x, axis, {0});
   for (int64_t i = 1; i < x.dims[axis]; ++i) {
     const Array slice = take(x, axis, {i});
-    std::ranges::transform(result.values, slice.values, result.values.begin(), std::plus());
+    std::ranges::transform(result.values, slice.values, result.values.begin(), f);
   }
   return result;
 }
+
+// Without the axis, for nodes that name it by an attribute.
+Array reduce(const ReadNode& node, const Array& x, const std::function<double(double, double)>& f) {
+  const size_t axis = axis_of(x, node.integer("axes"));
+  Array result = reduce(x, axis, f);
+  if (node.integer("keepdims") == 0) {
+    result.dims.erase(result.dims.begin() + static_cast<int64_t>(axis));
+  }
+  return result;
+}
+
+double larger(double x, double y) { return std::max(x, y); }
 
 using Operator = std::function<std::vector<Array>(const ReadNode&, const std::vector<Array>&)>;
 
@@ -290,8 +302,15 @@ const std::map<std::string, Operator>& operators() {
       {"Abs", of_one([](double x) { return std::abs(x); })},
       {"LessOrEqual", of_two([](double x, double y) { return x <= y ? 1 : 0; })},
       {"ReduceSum", of_node([](const ReadNode&, const auto& x) {
-         return sum(x[0], axis_of(x[0], integers(x[1])[0]));
+         return reduce(x[0], axis_of(x[0], integers(x[1])[0]), std::plus());
        })},
+      {"ReduceMax",
+       of_node([](const ReadNode& node, const auto& x) { return reduce(node, x[0], larger); })},
+      {"ReduceL2", of_node([](const ReadNode& node, const auto& x) {
+         const Array squares = map(x[0], [](double value) { return value * value; });
+         return map(reduce(node, squares, std::plus()), [](double sum) { return std::sqrt(sum); });
+       })},
+      {"Max", of_two(larger)},
       {"Not", of_one([](double x) { return x == 0 ? 1 : 0; })},
       {"Cast", of_one([](double x) { return x; })},
       {"Clip", of_node([](const ReadNode&, const auto& x) {

@@ -120,8 +120,8 @@ TEST(OnnxModel, HasTheOutputsOfItsTask) {
 }
 
 TEST(OnnxModel, HasTheHiddenStatesOfAnEncoderWithoutAHead) {
-  for (const Task task : {Task::kHiddenStates, Task::kTextEmbedding, Task::kEmbeddingDistillation,
-                          Task::kHiddenStateDistillation}) {
+  for (const Task task :
+       {Task::kHiddenStates, Task::kEmbeddingDistillation, Task::kHiddenStateDistillation}) {
     ModelConfig config = tiny_config();
     config.task = task;
     config.vector_size = 4;

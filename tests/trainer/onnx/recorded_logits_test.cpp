@@ -100,6 +100,55 @@ TEST_P(RecordedLogits, SurviveNumbersOf16Bits) {
 INSTANTIATE_TEST_SUITE_P(Architectures, RecordedLogits, testing::ValuesIn(cases_with_graphs()),
                          test_name);
 
+// Each text's embedding is made of the hidden states of its own tokens, padding left out.
+TEST(SentenceEmbeddings, ArePooledAndNormalized) {
+  RecordedModel model("bert-sequence");
+  const PackedBatch batch = recorded_inputs(model.recorded);
+  const int64_t width = 16, hidden = model.config.hidden_size;
+  const auto inputs = padded(batch, width, 5);
+  for (const Task task : {Task::kTextEmbedding, Task::kInBatchNegatives}) {
+    for (const Pooling pooling : {Pooling::kMean, Pooling::kCls, Pooling::kMax}) {
+      for (const bool normalizes : {false, true}) {
+        model.config.task = task;
+        model.config.pooling = pooling;
+        model.config.normalizes_embeddings = normalizes;
+        const ReadModel written = model.written();
+        ASSERT_EQ(written.outputs.size(), 2U);
+        EXPECT_EQ(written.outputs[0].name, "last_hidden_state");
+        EXPECT_EQ(written.outputs[1].name, "sentence_embedding");
+        const auto values = run_model(written, inputs);
+        const Array &states = values.at("last_hidden_state"),
+                    &made = values.at("sentence_embedding");
+        ASSERT_EQ(made.dims, (std::vector<int64_t>{states.dims[0], hidden}));
+        for (size_t b = 0; b + 1 < batch.cu_seqlens.size(); ++b) {
+          const auto tokens = batch.cu_seqlens[b + 1] - batch.cu_seqlens[b];
+          ASSERT_LT(tokens, width);
+          std::vector<double> expected(static_cast<size_t>(hidden));
+          double squares = 0;
+          for (size_t i = 0; i < expected.size(); ++i) {
+            const auto state = [&](int32_t token) {
+              return states.values[(b * static_cast<size_t>(width) + static_cast<size_t>(token)) *
+                                       expected.size() +
+                                   i];
+            };
+            expected[i] = state(0);
+            for (int32_t token = 1; token < tokens; ++token) {
+              if (pooling == Pooling::kMean) expected[i] += state(token);
+              if (pooling == Pooling::kMax) expected[i] = std::max(expected[i], state(token));
+            }
+            if (pooling == Pooling::kMean) expected[i] /= tokens;
+            squares += expected[i] * expected[i];
+          }
+          for (size_t i = 0; i < expected.size(); ++i) {
+            const double length = normalizes ? std::sqrt(squares) : 1;
+            EXPECT_NEAR(made.values[b * expected.size() + i], expected[i] / length, 1e-6);
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(RecordedLogits, WouldDifferWithoutAMask) {
   const RecordedModel model("bert-sequence");
   auto inputs = padded(recorded_inputs(model.recorded), 16, 5);

@@ -12,6 +12,30 @@ Value means(const Network& network, const Value& hidden) {
   return sums / sum(is_token, 1);
 }
 
+Value first_tokens(const Network& network, const Value& hidden) {
+  return gather(hidden, constant(network.graph, int64_t{0}), 1);  // [B,H]
+}
+
+// The texts' embeddings, as the config makes them of the last hidden states. [B,H]
+Value embeddings(const Network& network, const Value& hidden) {
+  Value pooled;
+  switch (network.config.pooling) {
+    case Pooling::kMean:
+      pooled = means(network, hidden);
+      break;
+    case Pooling::kCls:
+      pooled = first_tokens(network, hidden);
+      break;
+    case Pooling::kMax: {
+      const Value is_token = cast(unsqueeze(network.attention_mask, {2}), ElementType::kF32);
+      pooled = largest(hidden + excluding_scores(is_token), 1);
+    }
+  }
+  if (!network.config.normalizes_embeddings) return pooled;
+  const Value least = constant(network.graph, 1e-12F);  // as in torch.nn.functional.normalize
+  return pooled / unsqueeze(maximum(lengths(pooled, 1), least), {1});
+}
+
 // norm(activation(dense(x))). Without a name, nothing is normalized.
 Value transformed(Network& network, const Value& x, const std::string& dense, Activation activation,
                   const std::string& norm) {
@@ -23,9 +47,8 @@ Value transformed(Network& network, const Value& x, const std::string& dense, Ac
 // architecture has in their place. [B,C]
 Value sequence_logits(Network& network, const Value& hidden) {
   const SequenceHeadNames names = sequence_head_names(network.config);
-  const Value first = network.config.pools_mean
-                          ? means(network, hidden)
-                          : gather(hidden, constant(network.graph, int64_t{0}), 1);  // [B,H]
+  const Value first =
+      network.config.pools_mean ? means(network, hidden) : first_tokens(network, hidden);
   return network.linear(transformed(network, first, names.dense, names.activation, names.norm),
                         names.classifier);
 }
@@ -62,6 +85,17 @@ void add_span_outputs(Network& network, const Value& hidden) {
   network.graph.output(squeeze(ends[1], {2}), logits_port("end_logits", {kBatch, kSequence}));
 }
 
+// The hidden states, and where the model makes embeddings of them these, by Optimum's names.
+void add_encoder_outputs(Network& network, const Value& hidden) {
+  const int64_t width = network.config.hidden_size;
+  const HeadRows rows = traits(network.config.task).rows;
+  const bool makes_embeddings = rows == HeadRows::kPooled || rows == HeadRows::kGroups;
+  const Value embedding = makes_embeddings ? embeddings(network, hidden) : Value();
+  network.graph.output(hidden, logits_port("last_hidden_state", {kBatch, kSequence, width}));
+  if (embedding)
+    network.graph.output(embedding, logits_port("sentence_embedding", {kBatch, width}));
+}
+
 }  // namespace
 
 void add_outputs(Network& network, const Value& hidden) {
@@ -69,10 +103,9 @@ void add_outputs(Network& network, const Value& hidden) {
   const ModelConfig& config = network.config;
   const TaskTraits& task = traits(config.task);
   graph.begin_part("head");
-  // The head of a distillation is no part of the model, and those who compare embeddings pool.
+  // The head of a distillation is no part of the model.
   if (are_vectors(task.labels) || task.rows == HeadRows::kGroups) {
-    return graph.output(hidden,
-                        logits_port("last_hidden_state", {kBatch, kSequence, config.hidden_size}));
+    return add_encoder_outputs(network, hidden);
   }
   if (task.labels == LabelKind::kSpan) return add_span_outputs(network, hidden);
   switch (task.rows) {
