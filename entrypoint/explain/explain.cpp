@@ -68,7 +68,8 @@ class Explainer {
     std::string text = text_;
     if (!text.empty() && !remarks_.empty()) text += '\n';
     for (const Remark& remark : remarks_) {
-      text += cat(remark.flag, remark.refused ? " is refused: " : " ", remark.text, "\n");
+      const char* const fate = is_left_out(remark) ? " is left out: " : " is refused: ";
+      text += cat(remark.flag, remark.refused ? fate : " ", remark.text, "\n");
     }
     return text;
   }
@@ -82,6 +83,12 @@ class Explainer {
   }
 
  private:
+  // Whether the line does without a flag that stands in the way of one that does the same.
+  bool is_left_out(const Remark& remark) const {
+    return remark.refused && !text_.empty() && remark.flag.starts_with("--") &&
+           !own_.has(remark.flag.substr(2));
+  }
+
   void note_launch() {
     if (!launch_.script.empty() && script_ == nullptr) {
       remarks_.push_back(

@@ -142,10 +142,7 @@ void use_splits(Storage& storage, const CommandLine& command_line, Settings& set
                 DataSources& sources) {
   DataOptions& data = settings.data;
   const bool reads_both = settings.mode == Mode::kTrainAndEval || settings.mode == Mode::kPrepare;
-  if (data.train_data_file.empty()) return;
-  const Uri uri = Uri::parse(data.train_data_file);
-  if (find_archive(storage, uri)) return;  // what it holds is known only once it is fetched
-  const auto folder = find_split_folder(storage, uri);
+  const auto folder = find_split_folder(storage, Uri::parse(data.train_data_file));
   if (!folder) return;
   const bool has_mismatched = split_for(folder->splits, "eval_mm").has_value();
   if (!sources.labels.empty() && has_mismatched) sources.mismatched.path = data.train_data_file;
@@ -155,6 +152,14 @@ void use_splits(Storage& storage, const CommandLine& command_line, Settings& set
   if (!split || split == split_for(folder->splits, "train")) return;
   data.eval_data_file = data.train_data_file;
   log_info(cat("evaluates on the split ", *split, " of ", data.train_data_file));
+}
+
+// Whether the rows to train on lie in an archive. What it holds is known only once it is fetched.
+// nullopt: no flag names them, or they are files of a benchmark.
+std::optional<bool> trains_on_archive(Storage& storage, const DataOptions& data) {
+  const bool is_benchmark = find_glue_task(data.task) != nullptr && !data.data_dir.empty();
+  if (is_benchmark || data.train_data_file.empty()) return std::nullopt;
+  return find_archive(storage, Uri::parse(data.train_data_file)).has_value();
 }
 
 }  // namespace
@@ -177,7 +182,7 @@ DataSources resolve_data(Storage& storage, const CommandLine& command_line, Sett
     sources.labels = glue->labels;
     sources.metric = glue->metric;
   }
-  if (glue == nullptr || data.data_dir.empty()) {
+  if (trains_on_archive(storage, data) == false) {
     use_splits(storage, command_line, settings, sources);
   }
   std::vector<std::string> record_labels;
@@ -239,6 +244,18 @@ DataSources resolve_data(Storage& storage, const CommandLine& command_line, Sett
     sources.mismatched = request("eval_mm", path, LabelNeed::kRequired);
   }
   return sources;
+}
+
+void use_archived_splits(Storage& storage, const CommandLine& command_line, Settings& settings,
+                         DataSources& sources) {
+  if (trains_on_archive(storage, settings.data) != true) return;
+  use_splits(storage, command_line, settings, sources);
+  sources.eval.path = settings.data.eval_data_file;
+  if (sources.mismatched.path.empty() || !sources.mismatched.role.empty()) return;
+  const std::string path = sources.mismatched.path;
+  sources.mismatched = sources.eval;
+  sources.mismatched.path = path;
+  sources.mismatched.role = "eval_mm";
 }
 
 void require_use_of_names(const DataSources& sources, Task task) {

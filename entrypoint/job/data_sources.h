@@ -32,6 +32,12 @@ struct DataSources {
 // kBadData if it does not hold what run_classifier.py's does.
 DataSources resolve_data(Storage& storage, const CommandLine& command_line, Settings& settings);
 
+// Completes both where the rows to train on lie in an archive of splits, as resolve_data() does for
+// a folder of splits. Fetches the archive, so it is called after preflight(), which finds mistakes
+// in other flags first. Throws what find_split_folder() throws.
+void use_archived_splits(Storage& storage, const CommandLine& command_line, Settings& settings,
+                         DataSources& sources);
+
 // Throws kUsage where --label-names were given and the task has no classes.
 void require_use_of_names(const DataSources& sources, Task task);
 

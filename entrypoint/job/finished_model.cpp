@@ -76,17 +76,18 @@ ModelDescription describe(ModelFolder& folder, const CommandLine& command_line,
   return model;
 }
 
-Storage& checked_storage(const Job& job, const Settings& settings) {
-  preflight(job.storage, settings);
-  return job.storage;
+Storage& checked_storage(Storage& storage, const Settings& settings) {
+  preflight(storage, settings);
+  return storage;
 }
 
 }  // namespace
 
 FinishedModel::FinishedModel(Job& job)
     : job_(job),
-      resolved_(resolve_settings(job.storage, job.command_line)),
-      folder_(checked_storage(job, settings()), settings().model),
+      listed_(job.storage),
+      resolved_(resolve_settings(listed_, job.command_line)),
+      folder_(checked_storage(listed_, settings()), settings().model),
       model_(describe(folder_, job.command_line, resolved_)) {
   complete_task(sources(), name(), model_.config);
   generator_ = finished_generator(job, settings(), model_.config);
@@ -98,7 +99,7 @@ LoadedTable FinishedModel::load(DataRequest request) {
   request.rules.task = config().task;
   request.rules.token_limits = token_limits(config());
   request.rules.tokenizer_checksum = [&] { return tokenizer_checksum(*model_.tokenizer); };
-  LoadedTable loaded = load_table(job_.storage, request);
+  LoadedTable loaded = load_table(listed_, request);
   settle_groups(loaded, model_.config);
   return loaded;
 }

@@ -19,6 +19,7 @@
 #include "storage/base/text.h"
 #include "storage/formats/tf_example_writer.h"
 #include "storage/formats/tfrecord.h"
+#include "storage/remembered_lists.h"
 #include "storage/whole_file.h"
 #include "trainer/data/token_records.h"
 #include "trainer/tasks/glue.h"
@@ -114,10 +115,11 @@ void write_set(Job& job, const Uri& directory, const PreparedSet& set, const Lab
 void run_preparation(Job& job) {
   const Settings& asked = job.command_line.settings;
   if (prepares_corpus(asked.data, asked.mode)) return run_corpus_preparation(job);
-  const ResolvedJob resolved = resolve_settings(job.storage, job.command_line);
+  RememberedLists listed(job.storage);
+  ResolvedJob resolved = resolve_settings(listed, job.command_line);
   const Settings& settings = resolved.settings;
   const DataSources& sources = resolved.sources;
-  preflight(job.storage, settings);
+  preflight(listed, settings);
   const Uri directory = Uri::parse(settings.output.export_dir);
   for (const char* set : {"train", "eval", "eval_mm", "test"}) {
     refuse_leftovers(job.storage, directory, set, job.command_line.tool.prepared);
@@ -128,7 +130,8 @@ void run_preparation(Job& job) {
           ? open_tokenizer(job.storage, settings.model)
           : std::make_unique<NoTokenizer>(Error(Code::kUsage, "rows of texts need a tokenizer", "",
                                                 "name a model with --model"));
-  TrainingRows rows = load_training_rows(job.storage, settings, sources, ModelConfig());
+  use_archived_splits(listed, job.command_line, resolved.settings, resolved.sources);
+  TrainingRows rows = load_training_rows(listed, settings, sources, ModelConfig());
   if (traits(rows.task).record_type.empty()) {
     throw Error(Code::kUsage,
                 cat("rows of ", task_name(rows.task), " cannot be prepared as TFRecords"),
@@ -139,7 +142,7 @@ void run_preparation(Job& job) {
     DataRequest request = sources.predict;
     request.rules.task = rows.task;
     if (traits(rows.task).has_classes) request.rules.known_labels = rows.labels;
-    test = load_table(job.storage, request);
+    test = load_table(listed, request);
   }
   const TokenRecordOptions options{.task = rows.task,
                                    .max_seq_length = settings.data.max_seq_length,

@@ -12,6 +12,7 @@
 #include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/remembered_lists.h"
 #include "trainer/loop/schedule.h"
 
 namespace berth {
@@ -70,9 +71,10 @@ ReadingOptions TrainingInputs::reading() const {
 }
 
 TrainingInputs read_inputs(const Job& job) {
-  ResolvedJob resolved = resolve_settings(job.storage, job.command_line);
+  RememberedLists listed(job.storage);
+  ResolvedJob resolved = resolve_settings(listed, job.command_line);
   const Settings& settings = resolved.settings;
-  preflight(job.storage, settings);
+  preflight(listed, settings);
   auto folder = std::make_unique<ModelFolder>(job.storage, settings.model);
   ModelDescription model = describe_model(*folder, settings.model, settings.data);
   require_exportable(settings, model.config);
@@ -83,7 +85,8 @@ TrainingInputs read_inputs(const Job& job) {
     probes = std::make_unique<JobProbes>(job, resolved.settings, model);
   }
   expect_tokenizer(*model.tokenizer, resolved.sources);
-  TrainingRows rows = load_training_rows(job.storage, settings, resolved.sources, model.config);
+  use_archived_splits(listed, job.command_line, resolved.settings, resolved.sources);
+  TrainingRows rows = load_training_rows(listed, settings, resolved.sources, model.config);
   model.config.task = rows.task;
   settle_groups(rows.train, model.config);
   model.config.labels = rows.labels;

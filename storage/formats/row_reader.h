@@ -21,9 +21,9 @@ using Row = std::vector<Cell>;
 struct Column {
   std::string name;
   std::vector<std::string> categories;  // of a categorical column, in its order; otherwise empty
-  // Whether it holds something that is neither text nor numbers, such as timestamps, so that all
-  // cells are missing.
-  bool is_unreadable = false;
+  // What the column holds, in the plural, if its values have no form as cells, so that all are
+  // missing: "unions". Otherwise empty.
+  std::string unreadable{};
 };
 
 // Returns the index of the column with exactly this name.

@@ -79,8 +79,8 @@ std::unique_ptr<RowReader> make_parquet_reader(std::unique_ptr<RandomAccessSourc
 // Reads Apache Arrow's files and streams (arrow.apache.org/docs/format/Columnar.html), as pyarrow,
 // pandas (Feather of version 2), polars and datasets write them; the content tells which it is.
 // Buffers may be compressed by lz4 or zstd. Dictionaries may grow, and in a stream be replaced. The
-// cells are those of a Parquet file with the same table. Values of unions, intervals and run-end
-// encoded arrays are missing.
+// cells are those of a Parquet file with the same table. Columns of unions, intervals and run-end
+// encoded values are Column::unreadable.
 //
 // `file` must have a view(). Memory holds the metadata, the dictionaries and, of the selected
 // columns, the decompressed buffers of a record batch. Throws kCorrupt where the file is damaged,

@@ -81,7 +81,7 @@ AIP_MODEL_DIR=out expect 2 '--train-data-file is missing'
 line='run_glue.py --train_file good.csv --output_dir run --do_train --do_eval --max_steps 2 --fp16'
 expect 2 '"where":"--fp16"' explain "python $line"
 grep -q '^berth --train-data-file good.csv --job-dir run ' out.txt || fail "no line for berth: $(cat out.txt)"
-grep -q -- '--fp16 is refused: .*--precision bf16' out.txt || fail "does not say what helps: $(cat out.txt)"
+grep -q -- '--fp16 is left out: .*--precision auto' out.txt || fail "does not say what helps: $(cat out.txt)"
 printf 'python %s' "${line% --fp16}" | timeout 60 "$berth" explain - >out.txt 2>err.txt || fail "explain: $(tail -n 1 err.txt)"
 [ -s err.txt ] && fail "an explanation that is all says more: $(cat err.txt)"
 timeout 60 bash -c "PATH=$(dirname "$berth"):\$PATH; $(sed '/^$/,$d' out.txt)" >/dev/null 2>err.txt || fail "its line: $(tail -n 1 err.txt)"

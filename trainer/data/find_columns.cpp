@@ -166,13 +166,32 @@ std::optional<size_t> find_id(std::span<const Column> columns, const ColumnChoic
   return id == found.text || id == found.text_pair ? std::nullopt : id;
 }
 
-void refuse_twice(std::span<const Column> columns, const FoundColumns& found) {
+// All but the identifier.
+std::vector<size_t> used_columns(const FoundColumns& found) {
   std::vector<size_t> used = found.labels;
   used.push_back(found.text);
   if (found.text_pair) used.push_back(*found.text_pair);
   if (found.weight) used.push_back(*found.weight);
   if (found.negative) used.push_back(*found.negative);
   std::sort(used.begin(), used.end());
+  return used;
+}
+
+void refuse_unreadable(std::span<const Column> columns, const FoundColumns& found, LabelNeed need) {
+  for (const size_t i : used_columns(found)) {
+    const bool is_label = std::ranges::find(found.labels, i) != found.labels.end();
+    if (columns[i].unreadable.empty() || (is_label && need == LabelNeed::kIgnored)) continue;
+    throw Error(Code::kBadData,
+                cat("column ", quoted(columns[i].name), " holds ", columns[i].unreadable,
+                    ", which berth does not read"),
+                "",
+                "name another column by --label-column or --text-column, or write the values as "
+                "texts, as astype(str) of pandas does");
+  }
+}
+
+void refuse_twice(std::span<const Column> columns, const FoundColumns& found) {
+  const std::vector<size_t> used = used_columns(found);
   const auto twice = std::adjacent_find(used.begin(), used.end());
   if (twice == used.end()) return;
   throw Error(Code::kUsage, "column " + quoted(columns[*twice].name) + " would be used twice", "",
@@ -198,6 +217,7 @@ FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& c
                        : find(columns, choice.weight);
   }
   refuse_twice(columns, found);
+  refuse_unreadable(columns, found, need);
   return found;
 }
 

@@ -43,11 +43,6 @@ class TableExamples final : public ExampleReader {
   bool has_label_columns() const { return columns_.labels.size() > 1; }
 
   void begin(LabelDictionary& labels) {
-    for (const size_t column : columns_.labels) require_readable(column);
-    for (const auto& column :
-         {std::optional(columns_.text), columns_.text_pair, columns_.negative, columns_.weight}) {
-      if (column) require_readable(*column);
-    }
     has_begun_ = true;
     for (const size_t column : columns_.labels) {
       labels.add_categories(rows_->columns()[column].categories);
@@ -141,16 +136,6 @@ class TableExamples final : public ExampleReader {
         enter(*label);
       }
     }
-  }
-
-  void require_readable(size_t column) const {
-    if (!rows_->columns()[column].is_unreadable) return;
-    throw Error(Code::kBadData,
-                cat("column ", quoted(name(column)),
-                    " holds timestamps, or other values that are neither texts nor numbers"),
-                "",
-                "name another column by --label-column or --text-column, or write the values as "
-                "texts, as astype(str) of pandas does");
   }
 
   [[noreturn]] void missing_label(size_t column) const {

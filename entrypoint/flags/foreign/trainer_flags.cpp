@@ -4,8 +4,9 @@ namespace berth {
 
 std::span<const ForeignFlag> trainer_flags() {
   static constexpr std::string_view kNoFp16 =
-      "there is no fp16 here, and bf16 is meant: --precision bf16";
-  static constexpr std::string_view kNoScaling = "there is no fp16 here, and bf16 needs no scaling";
+      "berth has no fp16; it multiplies in fp32, and with --precision auto in bf16 where the "
+      "device can";
+  static constexpr std::string_view kNoScaling = "berth has no fp16, and bf16 needs no scaling";
   static constexpr std::string_view kCompiles = "--device decides whether programs are compiled";
   static constexpr std::string_view kMetrics =
       "berth computes the metrics of the task as it evaluates";

@@ -29,7 +29,9 @@ class ArrowReader final : public RowReader {
       if (find_column(columns_, field.name)) {
         throw Error(Code::kBadData, "has two columns called " + quoted(field.name));
       }
-      columns_.push_back({field.name, field.maker ? field.maker->names() : Names()});
+      columns_.push_back({.name = field.name,
+                          .categories = field.maker ? field.maker->names() : Names(),
+                          .unreadable = std::string(field.unreadable)});
       field_of_.push_back(fields_.size() - 1);
     }
     for (const auto& [id, field] : dictionary_fields_) dictionaries_[id];

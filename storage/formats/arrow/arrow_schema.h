@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "storage/formats/arrow/flat_buffer.h"
@@ -49,6 +50,7 @@ struct Field {
   std::optional<DictionaryKey> dictionary{};
   std::vector<Field> children{};
   std::optional<columnar::CellMaker> maker{};  // of a leaf
+  std::string_view unreadable{};  // what it holds, where that has no form as cells: "unions"
 };
 
 struct Schema {

@@ -105,6 +105,7 @@ void set_interval(const FlatTable& type, Field& field) {
   const auto unit = type.number<int16_t>(0, 0);
   if (unit < 0 || unit > 2) fail_type(field, "interval unit", unit);
   set_missing(Layout::kFixed, unit == 0 ? 4 : unit == 1 ? 8 : 16, field);
+  field.unreadable = "intervals";
 }
 
 void set_fixed_bytes(const FlatTable& type, Field& field) {
@@ -182,9 +183,11 @@ void set_type(TypeId id, const std::optional<FlatTable>& type, Field& field) {
       return;
     case TypeId::kUnion:
       field.layout = type->number<int16_t>(0, 0) == 0 ? Layout::kUnion : Layout::kDenseUnion;
+      field.unreadable = "unions";
       return;
     case TypeId::kRunEndEncoded:
       field.layout = Layout::kRuns;
+      field.unreadable = "run-end encoded values";
       return;
   }
   throw Error(Code::kBadData,

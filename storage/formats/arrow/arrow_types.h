@@ -41,7 +41,7 @@ enum class TypeId : uint8_t {
 
 // Sets what a field's type says of its layout and its values. `type` is the table of the type's
 // parameters. The values are what they would be in a Parquet file: durations are integers, for
-// example. Intervals, unions and run-end encoded values have no such form and are missing. Throws
+// example. Intervals, unions and run-end encoded values have no such form. Throws
 // kCorrupt where parameters contradict the format, and kBadData for a type that is newer than this
 // reader.
 void set_type(TypeId id, const std::optional<FlatTable>& type, Field& field);

@@ -33,7 +33,7 @@ class PackedRows final : public RowReader {
       : file_(std::move(file)), header_(std::move(header)), rows_(rows), width_(width) {
     for (const NpyHeader::Field& field : header_.fields) {
       columns_.push_back(
-          {header_.is_structured ? field.name : name, {}, is_unreadable(field.dtype)});
+          {header_.is_structured ? field.name : name, {}, unreadable_values(field.dtype)});
     }
     is_selected_.assign(columns_.size(), true);
   }

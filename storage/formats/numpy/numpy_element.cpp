@@ -103,9 +103,20 @@ std::optional<NumpyDtype> parse_dtype(std::string_view code) {
   return dtype;
 }
 
-bool is_unreadable(const NumpyDtype& dtype) {
-  constexpr std::string_view kReadable = "biufSUO";
-  return kReadable.find(dtype.kind) == kReadable.npos || (dtype.kind == 'f' && dtype.item_size > 8);
+std::string unreadable_values(const NumpyDtype& dtype) {
+  switch (dtype.kind) {
+    case 'M':
+      return "timestamps";
+    case 'm':
+      return "durations";
+    case 'c':
+      return "complex numbers";
+    case 'f':
+      return dtype.item_size > 8 ? "numbers of more than 64 bits" : "";
+    default:
+      constexpr std::string_view kReadable = "biuSUO";
+      return kReadable.find(dtype.kind) == kReadable.npos ? "bytes without a type" : "";
+  }
 }
 
 void read_element(const NumpyDtype& dtype, const std::byte* item, Cell& cell) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "storage/formats/row_reader.h"
@@ -20,9 +21,9 @@ struct NumpyDtype {
 // code that numpy does not have, and for elements of no bytes.
 std::optional<NumpyDtype> parse_dtype(std::string_view code);
 
-// Whether read_element() reads elements of this type, other than objects, as missing: timestamps,
-// durations, complex numbers, and floats of more than 64 bits.
-bool is_unreadable(const NumpyDtype& dtype);
+// What elements of this type are, in the plural, where read_element() reads them as missing:
+// "timestamps", "complex numbers". Otherwise empty.
+std::string unreadable_values(const NumpyDtype& dtype);
 
 // Sets `cell` to the element at `item`, which has dtype.item_size bytes. Text may be padded with
 // zeros; bytes that are not UTF-8 are read as Latin-1. NaN and kinds that are neither text nor

@@ -98,7 +98,7 @@ class FrameReader {
     const bool by_rows = array.column_major && array.dtype.kind != 'O';
     const auto columns = read_placement(graph_, block.placement, width, table_.columns.size());
     for (uint64_t i = 0; i < width; ++i) {
-      table_.columns[columns[i]].is_unreadable = is_unreadable(array.dtype);
+      table_.columns[columns[i]].unreadable = unreadable_values(array.dtype);
       place(columns[i],
             array_cells(graph_, array, by_rows ? i : i * rows, by_rows ? width : 1, rows));
     }
@@ -140,7 +140,8 @@ class FrameReader {
     for (size_t i = 0; i < table_.values.size(); ++i) {
       if (table_.values[i]) continue;
       table_.values[i] = std::make_unique<MissingCells>(table_.rows);
-      table_.columns[i].is_unreadable = true;
+      table_.columns[i].unreadable =
+          "timestamps, or other values that are neither texts nor numbers";
     }
   }
 

@@ -122,6 +122,10 @@ TEST(Explain, WhatStandsInTheWayIsTold) {
   EXPECT_THAT(explained({"run_glue.py --do_train"}).text,
               HasSubstr("this line is refused: --train-data-file is missing"));
   EXPECT_THAT(explained({"run_glue.py --epochs"}).text, HasSubstr("the flag needs a value"));
+  // The line of "--epochs 0" has the flag, and that of --fp16 does not.
+  EXPECT_THAT(unknown.text, HasSubstr("--epochs is refused: "));
+  EXPECT_THAT(explained({"run_glue.py --fp16"}).text,
+              HasSubstr("--fp16 is left out: berth has no fp16; "));
 }
 
 TEST(Explain, SecretsAreNotRepeated) {

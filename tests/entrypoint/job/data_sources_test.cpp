@@ -3,10 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "storage/archived_storage.h"
 #include "storage/base/text.h"
 #include "storage/local_storage.h"
+#include "storage/whole_file.h"
+#include "tests/support/borrowed_storage.h"
+#include "tests/support/bucket_of_files.h"
 #include "tests/support/scratch_directory.h"
+#include "tests/support/tar_bytes.h"
 #include "tests/support/throws_code.h"
+#include "trainer/loop/load_data.h"
 
 namespace berth {
 namespace {
@@ -75,6 +81,33 @@ TEST_F(MetaDataTest, MalformedMetaDataIsRefused) {
   refuses(R"({"labels": "a"})", "is not a list");
   refuses(R"({"labels": [1]})", "holds something other than texts");
   refuses(R"({"num_labels": 2, "labels": ["a"]})", "num_labels");
+}
+
+TEST(ArchivedSplits, AreUsedAsThoseOfAFolderOnceTheArchiveMayBeFetched) {
+  ScratchDirectory scratch;
+  const auto files = make_local_storage();
+  write_text(*files, Uri::parse(scratch / "b/data.tar"),
+             TarBytes()
+                 .file("d/dataset_dict.json", R"({"splits": ["train", "test"]})")
+                 .file("d/train/state.json", R"({"_data_files": [{"filename": "a.arrow"}]})")
+                 .file("d/test/state.json", R"({"_data_files": [{"filename": "b.arrow"}]})")
+                 .end());
+  BucketOfFiles bucket(*files, scratch.path().string());
+  const auto storage = make_archived_storage(std::make_unique<BorrowedStorage>(bucket));
+  Settings settings;
+  settings.data.train_data_file = "gs://b/data.tar";
+  const CommandLine command_line;
+  DataSources sources = resolve_data(*storage, command_line, settings);
+  EXPECT_EQ(sources.eval.path, "");
+  EXPECT_EQ(bucket.opens, 0);
+  use_archived_splits(*storage, command_line, settings, sources);
+  EXPECT_EQ(sources.eval.path, "gs://b/data.tar");
+  EXPECT_EQ(settings.data.eval_data_file, "gs://b/data.tar");
+  for (const auto& [request, file] :
+       {std::pair(sources.train, "d/train/a.arrow"), std::pair(sources.eval, "d/test/b.arrow")}) {
+    EXPECT_THAT(table_files(*storage, request.path, request.role),
+                ElementsAre(Uri::parse(cat("gs://b/data.tar/", file))));
+  }
 }
 
 TEST(DataNeeds, PredictionReadsNoLabels) {

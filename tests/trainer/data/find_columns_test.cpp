@@ -28,6 +28,23 @@ TEST(FindColumns, TextAndLabelAreFoundByTheFieldsNames) {
   EXPECT_EQ(found.text_pair, std::nullopt);
 }
 
+TEST(FindColumns, ColumnsOfValuesWithoutAFormAreRefusedOnlyWhereTheyWouldBeRead) {
+  const auto find_one = [](const std::string& unreadable, LabelNeed need) {
+    std::vector<Column> columns;
+    for (const char* name : {"text", "label", "span"}) {
+      columns.push_back({.name = name, .categories = {}});
+      if (name == unreadable) columns.back().unreadable = "intervals";
+    }
+    return find_columns(columns, {}, need, Task::kSequenceClassification);
+  };
+  EXPECT_THAT([&] { find_one("text", LabelNeed::kIgnored); },
+              ThrowsCode(Code::kBadData, "column \"text\" holds intervals"));
+  EXPECT_THAT([&] { find_one("label", LabelNeed::kRequired); },
+              ThrowsCode(Code::kBadData, "column \"label\" holds intervals"));
+  EXPECT_EQ(find_one("label", LabelNeed::kIgnored).text, 0u);
+  EXPECT_EQ(find_one("span", LabelNeed::kRequired).text, 0u);
+}
+
 TEST(FindColumns, TextsToEmbedAreNoPairsUnlessTheUserSaysSo) {
   const auto find_one = [](const ColumnChoice& choice) {
     return find({"id", "sentence1", "sentence2"}, choice, LabelNeed::kIgnored,

@@ -46,7 +46,7 @@ TEST(Tasks, ScoresAreNumbers) {
 
 TEST(Tasks, AColumnOfTimestampsIsRefusedAsOne) {
   const auto refusal = ThrowsCode(Code::kBadData, "column \"when\" holds timestamps");
-  const std::vector<Column> columns = {{"text", {}}, {"when", {}, /*is_unreadable=*/true}};
+  const std::vector<Column> columns = {{"text", {}}, {"when", {}, "timestamps"}};
   for (const Task task : {kDefaultTask, Task::kRegression, Task::kMultiLabel}) {
     EXPECT_THAT([&] { one(task, columns, {text_cell("a"), Cell()}, {.label = "when"}); }, refusal);
   }

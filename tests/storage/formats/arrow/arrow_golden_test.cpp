@@ -2,6 +2,8 @@
 // reads it.
 #include <gmock/gmock.h>
 
+#include <map>
+
 #include "tests/support/columnar_files.h"
 #include "tests/support/read_rows.h"
 #include "tests/support/throws_code.h"
@@ -15,6 +17,18 @@ std::unique_ptr<RowReader> read_arrow(std::string_view file) {
 
 TEST(ArrowGolden, EveryRecordedFileReadsAsPyarrowReadsIt) {
   expect_as_recorded("arrow", make_arrow_reader);
+}
+
+TEST(ArrowGolden, ColumnsWhoseValuesHaveNoFormAsCellsSayWhatTheyHold) {
+  std::map<std::string, std::string> unreadable;
+  const auto reader = read_arrow(recorded_file("arrow", "meanings.arrow"));
+  for (const Column& column : reader->columns()) {
+    if (!column.unreadable.empty()) unreadable[column.name] = column.unreadable;
+  }
+  EXPECT_THAT(unreadable,
+              testing::UnorderedElementsAre(testing::Pair("interval", "intervals"),
+                                            testing::Pair("union", "unions"),
+                                            testing::Pair("runs", "run-end encoded values")));
 }
 
 TEST(ArrowGolden, PositionIsTheRowFromZero) {

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "storage/storage.h"
+
+namespace berth {
+
+// Asks `inner` for the objects below a remote directory once, and remembers the answer. For the
+// start of a job, which looks at the same data several times and writes nothing to them. Local
+// directories, and lists that may end early, are asked for each time. The other calls pass through.
+// `inner` must outlive this. Thread-safe.
+class RememberedLists final : public Storage {
+ public:
+  explicit RememberedLists(Storage& inner) : inner_(inner) {}
+
+  std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override;
+  std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override;
+  std::optional<Stat> stat(const Uri& uri) override;
+  std::vector<Stat> list(const Uri& prefix, size_t enough) override;
+  void remove(const Uri& uri, std::optional<Generation> if_generation) override;
+
+ private:
+  Storage& inner_;
+  std::mutex mutex_;  // guards the member below; held while a list is fetched
+  std::map<std::string, std::vector<Stat>> lists_;
+};
+
+}  // namespace berth
