@@ -10,7 +10,8 @@ namespace berth {
 //
 // Where nobody chose an interval, it is 100 times as long as a save takes, so that saving costs at
 // most 1 % of the time: a save beside the training costs less than it takes. The interval is at
-// least five minutes and at most half an hour, which bounds what a kill costs.
+// least five minutes and at most half an hour, which bounds what a kill costs; a save of more than
+// 18 s may so cost more than 1 %.
 class SavePace {
  public:
   // `minutes`: the interval; 0: the time does not matter; empty: it is chosen. The time runs from

@@ -88,8 +88,8 @@ class ParquetReader final : public RowReader {
       begin = std::min(begin, chunk.begin);
       end = std::max(end, chunk.begin + chunk.size);
     }
-    if (begin < end)
-      file_->release(static_cast<uint64_t>(begin), static_cast<uint64_t>(end - begin));
+    if (begin >= end) return;
+    file_->release(static_cast<uint64_t>(begin), static_cast<uint64_t>(end - begin));
   }
 
   void require_end() const {
