@@ -27,17 +27,17 @@ Tensor matrix(Floats& x, int64_t rows, int64_t columns) {
 }
 
 // The rows of x [.., depth] as the numbers that they become, times their scales.
-Floats rounded(const Floats& x, int64_t depth) {
+Floats rounded(const Floats& x, int64_t depth, float largest_number = kLargestInt8) {
   Floats y;
   for (size_t first = 0; first < x.size(); first += static_cast<size_t>(depth)) {
     float largest = 0;
     for (int64_t d = 0; d < depth; ++d) {
       largest = std::max(largest, std::fabs(x[first + static_cast<size_t>(d)]));
     }
-    const float scale = largest / 127;
+    const float scale = largest / largest_number;
     for (int64_t d = 0; d < depth; ++d) {
       const float value = x[first + static_cast<size_t>(d)];
-      y.push_back(largest > 0 ? std::nearbyint(value * (127 / largest)) * scale : 0);
+      y.push_back(largest > 0 ? std::nearbyint(value * (largest_number / largest)) * scale : 0);
     }
   }
   return y;
@@ -91,7 +91,8 @@ TEST_P(Int8, ProductsAreThoseOfTheRoundedFactors) {
     Floats x = random_floats(rows * depth, 1), w = random_floats(columns * depth, 2);
     Floats bias = random_floats(columns, 3);
     const Floats y = multiply(x, w, bias, depth);
-    const Floats expected = product_of(rounded(x, depth), rounded(w, depth), bias, depth);
+    const Floats numbers = rounded(w, depth, products_.loops().largest_column);
+    const Floats expected = product_of(rounded(x, depth), numbers, bias, depth);
     for (size_t i = 0; i < y.size(); ++i) {
       ASSERT_NEAR(y[i], expected[i], 1e-5 * std::sqrt(static_cast<double>(depth)) + 1e-5) << i;
     }
@@ -196,7 +197,8 @@ TEST(Int8Kernels, MultiplyInInt8WhereTheyAreForInference) {
   const auto weight = kernels->make_weight(matrix(w, 32, 64), WeightUse::kInference);
   ASSERT_NE(weight->in_int8(), nullptr);
   kernels->linear_forward(matrix(x, 9, 64), *weight, matrix(bias, 1, 32), matrix(y, 9, 32));
-  const Floats expected = product_of(rounded(x, 64), rounded(w, 64), bias, 64);
+  const Floats numbers = rounded(w, 64, pick_int8_loops("").largest_column);
+  const Floats expected = product_of(rounded(x, 64), numbers, bias, 64);
   for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], expected[i], 1e-4) << i;
   Floats few = random_floats(4 * 64, 2);
   EXPECT_EQ(kernels->make_weight(matrix(few, 4, 64), WeightUse::kInference)->in_int8(), nullptr);

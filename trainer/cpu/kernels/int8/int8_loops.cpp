@@ -24,8 +24,8 @@ void pack_int8_columns(const Int8Loops& loops, const float* w, int64_t columns, 
       largest = std::max(largest, std::fabs(x[d]));
       is_finite = is_finite && std::isfinite(x[d]);
     }
-    scales[column] = is_finite ? largest / kLargestInt8 : NAN;
-    const float factor = is_finite ? int8_factor(largest) : 0;
+    scales[column] = is_finite ? largest / loops.largest_column : NAN;
+    const float factor = is_finite ? int8_factor(largest, loops.largest_column) : 0;
     if (factor == 0) continue;
     int32_t sum = 0;
     for (int64_t d = 0; d < depth; ++d) {
@@ -41,19 +41,25 @@ bool multiplies(const Int8Loops& loops) {
   constexpr int64_t kDepth = 70;
   const int64_t rows = loops.panel_rows, columns = loops.panel_columns;
   const int64_t depth = loops.padded(kDepth), stride = depth * loops.row_element_bytes;
-  // The largest number of each row and column is 127, so that every scale is 1.
-  const auto value = [](int64_t i, int64_t d) {
-    return d == i % kDepth ? 127.0f : static_cast<float>((i * 5 + d * 11) % 255 - 127);
+  // The largest number of each row and column is the largest that there may be, so that every scale
+  // is 1.
+  const auto number = [](int64_t i, int64_t d, int64_t largest) {
+    const int64_t some = (i * 5 + d * 11) % (2 * largest + 1) - largest;
+    return static_cast<float>(d == i % kDepth ? largest : some);
+  };
+  const auto left_value = [&](int64_t row, int64_t d) { return number(row, d, 127); };
+  const auto right_value = [&](int64_t column, int64_t d) {
+    return number(column + 3, d, static_cast<int64_t>(loops.largest_column));
   };
   std::vector<std::byte> left(static_cast<size_t>(rows * stride));
   std::vector<float> row_scales(static_cast<size_t>(rows)), right, x(kDepth);
   for (int64_t row = 0; row < rows; ++row) {
-    for (int64_t d = 0; d < kDepth; ++d) x[static_cast<size_t>(d)] = value(row, d);
+    for (int64_t d = 0; d < kDepth; ++d) x[static_cast<size_t>(d)] = left_value(row, d);
     row_scales[static_cast<size_t>(row)] =
         loops.quantize(x.data(), kDepth, left.data() + row * stride);
   }
   for (int64_t column = 0; column < columns; ++column) {
-    for (int64_t d = 0; d < kDepth; ++d) right.push_back(value(column + 3, d));
+    for (int64_t d = 0; d < kDepth; ++d) right.push_back(right_value(column, d));
   }
   std::vector<int8_t> values(static_cast<size_t>(depth * columns));
   std::vector<float> scales(static_cast<size_t>(columns)), c(static_cast<size_t>(rows * columns));
@@ -68,7 +74,7 @@ bool multiplies(const Int8Loops& loops) {
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t column = 0; column < columns; ++column) {
       float sum = 0;  // of integers below 2^24, so without an error
-      for (int64_t d = 0; d < kDepth; ++d) sum += value(row, d) * value(column + 3, d);
+      for (int64_t d = 0; d < kDepth; ++d) sum += left_value(row, d) * right_value(column, d);
       if (c[static_cast<size_t>(row * columns + column)] != sum) return false;
     }
   }

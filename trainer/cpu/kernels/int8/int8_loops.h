@@ -16,10 +16,10 @@ namespace berth {
 // |sum| <= 127^2 * depth fits int32 for a depth of at most 133,000.
 inline constexpr float kLargestInt8 = 127;
 
-// By what floats of at most `largest` are multiplied to become such numbers. It is 0 where the
-// quotient would be no finite number: then all of them become 0.
-inline float int8_factor(float largest) {
-  return largest > 1e-30f && largest <= std::numeric_limits<float>::max() ? kLargestInt8 / largest
+// By what floats of at most `largest` are multiplied to become numbers of at most largest_number.
+// It is 0 where the quotient would be no finite number: then all of them become 0.
+inline float int8_factor(float largest, float largest_number = kLargestInt8) {
+  return largest > 1e-30f && largest <= std::numeric_limits<float>::max() ? largest_number / largest
                                                                           : 0;
 }
 
@@ -41,6 +41,8 @@ struct Int8Loops {
   int64_t group, depth_multiple;
   // The size of a number of the left factor, as quantize() writes it.
   int64_t row_element_bytes;
+  // The largest number of a column. Fewer bits than eight let some sums fit smaller integers.
+  float largest_column = kLargestInt8;
   // quantize() adds this to the numbers of a row. So sums begin with minus this times the sum of
   // the column.
   int32_t row_offset = 0;
