@@ -81,8 +81,8 @@ std::vector<Flag> evaluation_flags() {
        {},
        kSaving,
        "Save a checkpoint after so many minutes without one, too. 0 means that the time does not "
-       "matter. auto takes 5 to 30, so that saving costs at most 1 % of the time, and the next "
-       "checkpoint replaces one that was saved so.",
+       "matter. auto takes 5 to 30, so that saving costs at most 1 % of the time (more if one save "
+       "takes over 18 seconds), and the next checkpoint replaces one that was saved so.",
        save_minutes(),
        "0 with --save-steps, else auto"},
       {"step-timeout",

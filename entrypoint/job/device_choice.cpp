@@ -1,5 +1,6 @@
 #include "entrypoint/job/device_choice.h"
 
+#include <optional>
 #include <system_error>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
+#include "trainer/model/task.h"
 
 namespace berth {
 namespace {
@@ -66,9 +68,16 @@ DeviceChoice named_device(const CommandLine& command_line, const Machine& machin
 }
 
 DeviceChoice best_device(const CommandLine& command_line, const Machine& machine) {
+  const std::optional<Task> task = find_task(command_line.settings.data.task);
+  const bool needs_cpu = task && is_on_cpus_only(*task) && command_line.device.plugin.empty();
   std::string passed_over;
   for (const DeviceKind kind : {DeviceKind::kTpu, DeviceKind::kGpu}) {
     if (!presence_of(kind, command_line, machine).is_there) continue;
+    if (needs_cpu) {
+      log_info(cat("device: CPU, although this machine has a ", name_of(kind), ", because --task ",
+                   task_name(*task), " is computed on CPUs only"));
+      return {};
+    }
     std::string looked_at;
     const fs::path plugin = plugin_of(kind, command_line, machine, looked_at);
     if (!plugin.empty()) return chosen(kind, plugin, command_line);

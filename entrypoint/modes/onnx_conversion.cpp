@@ -33,11 +33,6 @@ SentenceFiles sentence_files(ModelFolder& folder) {
   }
 }
 
-bool makes_embeddings(Task task) {
-  const HeadRows rows = traits(task).rows;
-  return rows == HeadRows::kPooled || rows == HeadRows::kGroups;
-}
-
 ModelConfig config_for_graph(const Settings& settings, ModelFolder& folder,
                              const SentenceFiles& files) {
   ModelConfig config;

@@ -138,6 +138,11 @@ Task usual_task(LabelKind labels);
 // Whether labels are vectors that a teacher makes.
 bool are_vectors(LabelKind labels);
 
+// Whether the model makes one vector of each text.
+bool makes_embeddings(Task task);
+// Whether only the CPU engine trains and runs such a model.
+bool is_on_cpus_only(Task task);
+
 // The task's own name.
 std::string_view task_name(Task task);
 // Whether `name` is among the names of `task`. Case is ignored, and '-' is read as '_'.

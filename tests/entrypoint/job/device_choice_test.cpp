@@ -73,6 +73,20 @@ TEST_F(DeviceChoiceTest, AutoTakesATpuBeforeAGpuAndSaysSoInOneLine) {
   EXPECT_THAT(log_.lines(), HasSubstr("device: TPU, driven by"));
 }
 
+TEST_F(DeviceChoiceTest, AutoTakesTheCpuForWhatOnlyCpusCompute) {
+  add_tpu();
+  add("lib/libtpu.so");
+  for (const char* task : {"similarity", "electra"}) {
+    command_line_.settings.data.task = task;
+    EXPECT_EQ(choose(DeviceKind::kAuto).kind, DeviceKind::kCpu) << task;
+  }
+  EXPECT_THAT(log_.lines(),
+              HasSubstr("device: CPU, although this machine has a TPU, because --task "
+                        "similarity is computed on CPUs only"));
+  command_line_.settings.data.task = "mlm";
+  EXPECT_EQ(choose(DeviceKind::kAuto).kind, DeviceKind::kTpu);
+}
+
 TEST_F(DeviceChoiceTest, AutoWithoutAPluginComputesOnTheCpuAndWarns) {
   add_tpu();
   EXPECT_EQ(choose(DeviceKind::kAuto).kind, DeviceKind::kCpu);

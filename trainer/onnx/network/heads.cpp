@@ -88,9 +88,8 @@ void add_span_outputs(Network& network, const Value& hidden) {
 // The hidden states and, where the model makes embeddings, these.
 void add_encoder_outputs(Network& network, const Value& hidden) {
   const int64_t width = network.config.hidden_size;
-  const HeadRows rows = traits(network.config.task).rows;
-  const bool makes_embeddings = rows == HeadRows::kPooled || rows == HeadRows::kGroups;
-  const Value embedding = makes_embeddings ? embeddings(network, hidden) : Value();
+  const Value embedding =
+      makes_embeddings(network.config.task) ? embeddings(network, hidden) : Value();
   network.graph.output(hidden, logits_port("last_hidden_state", {kBatch, kSequence, width}));
   if (embedding) {
     network.graph.output(embedding, logits_port("sentence_embedding", {kBatch, width}));
