@@ -42,7 +42,8 @@ build_and_test() {  # build_and_test PRESET TARGET [ctest flags]
   local preset=$1 target=$2 log=build/$1/ctest.log skips
   shift 2
   build "$preset" "$target" || return 1
-  ctest --preset "$preset" --parallel "$(nproc)" --no-tests=error "$@" 2>&1 | tee "$log"
+  # One more than there are cores, because jobs in gs:// wait for leases and retries.
+  ctest --preset "$preset" --parallel $(($(nproc) + 1)) --no-tests=error "$@" 2>&1 | tee "$log"
   local code=${PIPESTATUS[0]}
   skips=$(grep -c '\*\*\*Skipped' "$log")
   [ "$skips" -eq 0 ] || summary+=("SKIPPED $skips test cases of $preset, listed above")
@@ -74,10 +75,10 @@ step "benches build" build release benches
 step "the binary's protections and size" check_binary
 step "scripts/train-local.sh" train_twice
 if [ $tsan = yes ]; then
-  # A pool of one thread has no data races. Three of six seeds of random faults, and statistics over ten million tokens, would find
-  # no more races. The dev step above has run all of these.
+  # A pool of one thread has no data races. Most seeds of random faults, statistics over ten million tokens, and bf16 as a CPU without
+  # AVX2 emulates it would find no more races. The dev step above has run all of these.
   step "tsan: the threaded tests" build_and_test tsan threaded_tests --label-regex threaded \
-    --exclude-regex '_1_threads( |$)|RandomFaults\..*/[3-5]|^Masking\.Chooses'
+    --exclude-regex '_1_threads( |$)|RandomFaults\..*/[2-5]|^Masking\.Chooses|Bf16(Attention|Linear).*/baseline_'
 else
   skip "tsan" "--no-tsan"
 fi
