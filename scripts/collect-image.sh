@@ -10,6 +10,8 @@
 #   /job/data/df.pickle             the sample; /job is the working directory
 #   /etc                            passwd, group, nsswitch.conf and CA certificates
 #   /job, /tmp                      these two are writable by every user
+#
+# The environment: REVISION and SOURCE_DATE_EPOCH, as write-sbom.sh says.
 set -euo pipefail
 binary=$1 root=$2
 
@@ -40,4 +42,6 @@ berth:x:65532:
 EOF
 
 bash scripts/write-sbom.sh "$(dirname "$binary")" "$binary" "$root"
+# Every build of a commit has the same times.
+find "$root" -mindepth 1 -exec touch --no-dereference --date "@${SOURCE_DATE_EPOCH:-0}" {} +
 echo "image: binary $(stat --format %s "$root/usr/local/bin/berth") bytes stripped"

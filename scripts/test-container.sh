@@ -40,18 +40,18 @@ import_base() {
 }
 
 build_image() {
-  local revision
+  local revision epoch
   local arguments
   revision=$(git rev-parse HEAD 2>/dev/null || echo unknown)
-  arguments=(--build-arg REVISION="$revision"
-    --build-arg SOURCE_DATE_EPOCH="$(git log -1 --format=%ct 2>/dev/null || echo 0)")
+  epoch=$(git log -1 --format=%ct 2>/dev/null || echo 0)
+  arguments=(--build-arg REVISION="$revision" --build-arg SOURCE_DATE_EPOCH="$epoch")
   if [ $engine = docker ]; then
     docker build --progress plain --target runtime "${arguments[@]}" -t berth-test . \
       >"$work/build.log" 2>&1 || { tail -n 60 "$work/build.log"; return 1; }
   else
     import_base
     buildah "${storage[@]}" bud --isolation chroot --pull-never --target runtime \
-      "${arguments[@]}" -t berth-test . >"$work/build.log" 2>&1 ||
+      --timestamp "$epoch" "${arguments[@]}" -t berth-test . >"$work/build.log" 2>&1 ||
       { tail -n 60 "$work/build.log"; return 1; }
   fi
 }
@@ -134,5 +134,6 @@ check "the licences of what is linked are there" yes "$(
 bytes=$("${control[@]}" image inspect --format '{{.Size}}' berth-test)
 printf 'container: image %s bytes (%d MB), %s\n' "$bytes" $((bytes / 1000000)) \
   "$(grep -m 1 -o 'binary [0-9]* bytes' "$work/build.log")"
+echo "container: digest $("${control[@]}" image inspect --format '{{.Id}}' berth-test)"
 echo "container: $failures failed"
 [ $failures -eq 0 ]
