@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 namespace berth {
@@ -26,5 +27,15 @@ class FileDescriptor {
  private:
   int fd_ = -1;
 };
+
+// Makes a system call, and makes it again as long as a signal interrupts it (EINTR). Network file
+// systems and those in user space interrupt calls that others never do, such as fsync(). Returns
+// what the last call returned.
+template <typename Call>
+auto uninterrupted(const Call& call) {
+  auto result = call();
+  while (result == -1 && errno == EINTR) result = call();
+  return result;
+}
 
 }  // namespace berth

@@ -43,8 +43,7 @@ void require_generation(const std::string& path, Generation expected) {
 DirectoryLock::DirectoryLock(const std::string& path)
     : fd_(::open(directory_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
   if (fd_ < 0) return;
-  while (::flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
-  }
+  uninterrupted([this] { return ::flock(fd_, LOCK_EX); });
 }
 
 DirectoryLock::~DirectoryLock() {
@@ -52,10 +51,19 @@ DirectoryLock::~DirectoryLock() {
 }
 
 void sync_directory(const std::string& directory) {
-  const FileDescriptor fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd || ::fsync(fd.get()) == 0) return;
-  if (errno == EIO || errno == ENOSPC || errno == EDQUOT) {
-    throw file_error(errno, "sync the directory", directory);
+  const FileDescriptor fd(
+      uninterrupted([&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  if (fd && uninterrupted([&] { return ::fsync(fd.get()); }) == 0) return;
+  switch (errno) {
+    case EIO:
+    case ENOSPC:
+    case EDQUOT:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      throw file_error(errno, "sync the directory", directory);
+    default:
+      return;
   }
 }
 

@@ -48,7 +48,8 @@ std::string temporary_prefix(const std::string& path);
 // left.
 bool is_unfinished(std::string_view file_name);
 
-// Makes the directory's entries durable. Does nothing on file systems that cannot sync a directory.
+// Makes the directory's entries durable. Does nothing on file systems that cannot sync a directory,
+// and where the directory may not be read.
 void sync_directory(const std::string& directory);
 
 // Makes the directory and those above it. Each new one is durable: its parent is synced. Throws

@@ -62,17 +62,17 @@ class LocalSink final : public ByteSink {
   void write(Bytes bytes) override {
     crc_ = crc32c(bytes, crc_);
     while (!bytes.empty()) {
-      const ssize_t count = ::write(fd_.get(), bytes.data(), bytes.size());
-      if (count < 0) {
-        if (errno == EINTR) continue;
-        throw file_error(errno, "write", path_);
-      }
+      const ssize_t count =
+          uninterrupted([&] { return ::write(fd_.get(), bytes.data(), bytes.size()); });
+      if (count < 0) throw file_error(errno, "write", path_);
       bytes = bytes.subspan(static_cast<size_t>(count));
     }
   }
 
   Stat close() override {
-    if (::fsync(fd_.get()) != 0) throw file_error(errno, "write to disk", path_);
+    if (uninterrupted([this] { return ::fsync(fd_.get()); }) != 0) {
+      throw file_error(errno, "write to disk", path_);
+    }
     struct ::stat status;
     if (::fstat(fd_.get(), &status) != 0) throw file_error(errno, "look it up", path_);
     publish();
@@ -106,7 +106,7 @@ class LocalSink final : public ByteSink {
   // Locks the temporary file. Returns false if another process took it for abandoned and removed it
   // just before. On file systems without locks it is simply not locked.
   bool hold() const {
-    ::flock(fd_.get(), LOCK_EX);
+    uninterrupted([this] { return ::flock(fd_.get(), LOCK_EX); });
     struct ::stat status;
     return ::fstat(fd_.get(), &status) != 0 || status.st_nlink > 0;
   }
@@ -116,7 +116,9 @@ class LocalSink final : public ByteSink {
   void reserve(uint64_t size) {
     constexpr auto kMost = static_cast<uint64_t>(INT64_MAX);
     const auto length = static_cast<off_t>(std::min(size, kMost));
-    if (::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, length) == 0) return;
+    const int failed =
+        uninterrupted([&] { return ::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, length); });
+    if (failed == 0) return;
     if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) {
       const int number = errno;
       ::unlink(temporary_.c_str());

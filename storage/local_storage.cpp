@@ -18,7 +18,8 @@ class LocalSource final : public ByteSource {
  public:
   LocalSource(const std::string& path, const ReadOptions& options)
       : path_(path), left_(options.length.value_or(UINT64_MAX)) {
-    fd_ = FileDescriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+    fd_ = FileDescriptor(
+        uninterrupted([this] { return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC); }));
     if (!fd_) throw file_error(errno, "read", path_);
     struct ::stat status;
     if (::fstat(fd_.get(), &status) != 0) throw file_error(errno, "look it up", path_);

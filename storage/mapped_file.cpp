@@ -63,7 +63,8 @@ std::unique_ptr<RandomAccessSource> map_open_file(int fd, const std::string& pat
 }
 
 std::unique_ptr<RandomAccessSource> map_file(const std::filesystem::path& path) {
-  const FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const FileDescriptor fd(
+      uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }));
   if (!fd) throw file_error(errno, "read", path.string());
   auto mapped = map_open_file(fd.get(), path.string());
   if (mapped == nullptr) {

@@ -21,18 +21,19 @@ constexpr size_t kWriteStep = size_t{1} << 16;
 
 void write_all(const FileDescriptor& fd, Bytes bytes, const fs::path& path) {
   while (!bytes.empty()) {
-    const ssize_t count = ::write(fd.get(), bytes.data(), bytes.size());
-    if (count >= 0) {
-      bytes = bytes.subspan(static_cast<size_t>(count));
-    } else if (errno != EINTR) {
-      throw file_error(errno, "write", path.string());
-    }
+    const ssize_t count =
+        uninterrupted([&] { return ::write(fd.get(), bytes.data(), bytes.size()); });
+    if (count < 0) throw file_error(errno, "write", path.string());
+    bytes = bytes.subspan(static_cast<size_t>(count));
   }
 }
 
 void sync_file(const fs::path& path) {
-  const FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!fd || ::fsync(fd.get()) != 0) throw file_error(errno, "write to disk", path.string());
+  const FileDescriptor fd(
+      uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW); }));
+  if (!fd || uninterrupted([&] { return ::fsync(fd.get()); }) != 0) {
+    throw file_error(errno, "write to disk", path.string());
+  }
 }
 
 }  // namespace
@@ -60,7 +61,7 @@ uint64_t Staging::write(const fs::path& path,
   fs::create_directories(path.parent_path(), error);
   if (error) throw file_error(error.value(), "make the directory", path.parent_path().string());
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-  const FileDescriptor fd(::open(path.c_str(), flags, 0666));
+  const FileDescriptor fd(uninterrupted([&] { return ::open(path.c_str(), flags, 0666); }));
   if (!fd) throw file_error(errno, "write", path.string());
   std::array<std::byte, kWriteStep> buffer;
   uint64_t total = 0;

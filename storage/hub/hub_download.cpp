@@ -26,7 +26,8 @@ constexpr const char* kWrong = "the bytes that arrived do not have the file's ch
 
 FileDescriptor open_for_writing(const std::string& path) {
   make_directories(directory_of(path));
-  FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666));
+  FileDescriptor file(uninterrupted(
+      [&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666); }));
   if (!file) throw file_error(errno, "open for writing", path);
   return file;
 }
@@ -83,7 +84,9 @@ class Incomplete {
   bool is_right() { return hash_.finish() == file_.hash; }
 
   void become(const std::string& path) {
-    if (::fsync(out_.get()) != 0) throw file_error(errno, "write", path_);
+    if (uninterrupted([this] { return ::fsync(out_.get()); }) != 0) {
+      throw file_error(errno, "write", path_);
+    }
     if (::rename(path_.c_str(), path.c_str()) != 0) throw file_error(errno, "make", path);
     sync_directory(directory_of(path));
   }

@@ -28,6 +28,12 @@ finish() {
   exit $((failures != 0))
 }
 
+# curve FOLDER: the points of the loss in the event files there, each once.
+curve() {
+  find "$1" -name '*tfevents*' -exec "$berth" --mode inspect --json {} + 2>/dev/null |
+    grep -o '"loss":\[\[[^"]*' | grep -oE '\[[0-9]+,[^]]*\]' | sort -u
+}
+
 # survives_kills JOB FLAGS...: runs a job of JOB four times, kills it sooner or later, and then lets it finish.
 survives_kills() {
   local job=$1 delay pid

@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# Makes one system call of a job fail after another, as a full or broken disk would. The job must go on and end with the bits of an
+# undisturbed run, or end with the right exit code and intact checkpoints, so that a second run ends with those bits.
+#   faults.sh BERTH FAILING_CALLS [TRIES] [SEED]
+# FAILING_CALLS is the library of tests/support/failing_calls.cpp. Of each kind of call, TRIES calls that SEED draws fail with each
+# error; "all" lets each call fail. Without TRIES, one call of each kind fails with one error that a full or broken disk gives, and one
+# is interrupted.
+. "$(dirname "$0")/lib.sh"
+library=$2 tries=${3:-}
+RANDOM=${4:-1}
+
+# A binary with AddressSanitizer wants its library to be the first.
+preload="$(ldd "$berth" | sed -n 's/.*libasan[^ ]* => \([^ ]*\).*/\1/p') $library"
+
+sed 's/"hidden_size": *[0-9]*/"hidden_size": 32/; s/"intermediate_size": *[0-9]*/"intermediate_size": 64/' "$tiny/config.json" >small.json
+flags=(--train-data-file "$sample" --init random --model "$tiny" --model-config small.json --max-train-samples 40 --max-seq-length 32
+  --max-steps 4 --batch-size 4 --save-steps 2 --eval-steps 4 --logging-steps 1 --threads 1 --validation-split 0.1
+  --job-dir "$scratch/job")
+
+# run_job [NAME=VALUE...]: runs the job, with these variables and the library if there are any.
+run_job() {
+  local load=()
+  [ $# = 0 ] || load=(LD_PRELOAD="$preload" FAILING_BELOW="$scratch/job" FAILING_LOG="$scratch/calls.txt")
+  env "${load[@]}" "$@" timeout 120 "$berth" "${flags[@]}" >/dev/null 2>err.txt
+}
+
+# intact: whether every complete checkpoint of the job equals that of the undisturbed run.
+intact() {
+  local manifest step
+  for manifest in job/checkpoints/step-*/MANIFEST.json; do
+    [ -e "$manifest" ] || continue
+    step=$(basename "$(dirname "$manifest")")
+    diff -rq "whole/checkpoints/$step" "job/checkpoints/$step" >diff.txt || return 1
+  done
+}
+
+# judge SCENARIO KIND NUMBER ERROR CODES: checks how the job ended that had this fault, and what a second run makes of it.
+judge() {
+  local scenario=$1 kind=$2 number=$3 error=$4 codes=$5
+  local name="$scenario: $error of $(sed -n 's/ failed$//p' calls.txt | head -n 1)"
+  [[ " $codes " == *" $code "* ]] || fail "$name: exit $code: $(tail -n 1 err.txt)"
+  tail -n 1 err.txt | grep -q "^{\"code\":$code," || fail "$name: no final report: $(tail -n 3 err.txt)"
+  [ "$codes" != 0 ] || ! grep '"severity":"WARNING"' err.txt | grep -v 'no better than' || fail "$name: warns"
+  intact || fail "$name: a complete checkpoint is damaged: $(cat diff.txt)"
+  [ "$scenario" = fresh ] || ls job/checkpoints/step-*/MANIFEST.json >/dev/null 2>&1 || fail "$name: the old checkpoint is gone"
+  [ "$code" = 0 ] || run_job || fail "$name: the second run: $(tail -n 1 err.txt)"
+  [ "$kind" = remove ] || [ -z "$(find job -name '*.part')" ] || fail "$name: leaves $(find job -name '*.part')"
+  diff -rq whole/model job/model || fail "$name: another model"
+  diff -rq whole/checkpoints/step-00000004 job/checkpoints/step-00000004 || fail "$name: another checkpoint"
+  [ -s job/metrics.json ] || fail "$name: no metrics.json"
+  [[ $error == *+ ]] || [ "$(curve job/summaries)" = "$expected_curve" ] || fail "$name: other points of the loss: $(curve job/summaries)"
+}
+
+# begin SCENARIO: makes the job directory in which a run under a fault begins.
+begin() {
+  rm -rf job calls.txt
+  [ "$1" = fresh ] || cp -r stopped job
+}
+
+# row SCENARIO KIND ERROR CODES: lets calls of this kind fail, and prints a line of the table. With a + at the end of ERROR, all calls
+# fail from the chosen one on.
+row() {
+  local scenario=$1 kind=$2 error=$3 codes=$4 calls chosen number last before=$failures
+  local -A seen=()
+  calls=$(grep -c "^$kind " "$scenario.txt")
+  [ "$calls" -gt 0 ] || { fail "$scenario: no call is a $kind"; return; }
+  chosen=$(for _ in $(seq "${tries:-1}"); do echo $((RANDOM % calls + 1)); done | sort -nu)
+  [ "$tries" != all ] || chosen=$(seq "$calls")
+  for number in $chosen; do
+    begin "$scenario"
+    last=$number
+    [[ $error != *+ ]] || last=1000000000
+    run_job FAILING_KIND="$kind" FAILING_AT="$number" FAILING_UNTIL="$last" FAILING_WITH="${error%+}"
+    code=$?
+    grep -q ' failed$' calls.txt || code=none  # this run had fewer calls
+    seen[$code]=$((${seen[$code]:-0} + 1))
+    [ $code = none ] || judge "$scenario" "$kind" "$number" "$error" "$codes"
+  done
+  printf '%-8s %-8s %-8s %6d %6d  %-8s ' "$scenario" "$kind" "$error" "$calls" "$(echo "$chosen" | wc -l)" "${codes/ / or }"
+  for code in "${!seen[@]}"; do printf ' %s: %d' "$code" "${seen[$code]}"; done
+  [ "$failures" = "$before" ] && echo || echo "  WRONG"
+}
+
+# disk SCENARIO KIND ERRORS...: a row for each error, or without TRIES for one of them.
+disk() {
+  local scenario=$1 kind=$2 error
+  shift 2
+  [ -n "$tries" ] || set -- "${@:RANDOM % $# + 1:1}"
+  for error; do row "$scenario" "$kind" "$error" '0 10'; done
+}
+
+run_job || fail "the undisturbed run: $(tail -n 1 err.txt)"
+mv job whole
+expected_curve=$(curve whole/summaries)
+cp -r whole stopped
+rm -r stopped/metrics.json stopped/model stopped/checkpoints/step-00000004
+for scenario in fresh resumed; do
+  begin $scenario
+  run_job FAILING_AT=0 || fail "a $scenario run in which nothing fails: $(tail -n 1 err.txt)"
+  mv calls.txt $scenario.txt
+done
+
+printf '%-8s %-8s %-8s %6s %6s  %-8s  %s\n' job call error calls tried expected 'seen (exit code: times)'
+for scenario in ${tries:+fresh} resumed; do
+  for kind in open write sync; do
+    disk $scenario $kind EIO ENOSPC EDQUOT ENOSPC+
+    row $scenario $kind EINTR 0
+  done
+  row $scenario write short 0
+  disk $scenario rename EIO ENOSPC EDQUOT
+  disk $scenario reserve ENOSPC EDQUOT
+  disk $scenario make EIO ENOSPC
+  disk $scenario remove EIO
+  [ -z "$tries" ] || { row $scenario reserve EINTR 0; row $scenario close EIO 0; }
+done
+for kind in look read; do
+  disk resumed $kind EIO
+  row resumed $kind EINTR 0
+done
+row resumed read short 0
+disk resumed map EIO
+[ -z "$tries" ] || row resumed map ENOMEM '0 14'
+finish
