@@ -62,6 +62,8 @@ class IdleConnections {
 Error failure(CURLcode code, const std::string& detail, const std::string& host) {
   const std::string problem =
       cat("no answer (", detail.empty() ? curl_easy_strerror(code) : detail, ")");
+  // libcurl takes an answer without a status line for HTTP/0.9, which it does not support.
+  if (detail.find("HTTP/0.9") != std::string::npos) return Error(Code::kUnavailable, problem, host);
   switch (code) {
     case CURLE_URL_MALFORMAT:
     case CURLE_UNSUPPORTED_PROTOCOL:

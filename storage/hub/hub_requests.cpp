@@ -66,6 +66,15 @@ Error bad_answer(const HubPath& path, const std::string& problem) {
                "HF_ENDPOINT must name a server that answers as huggingface.co does");
 }
 
+std::vector<std::byte> whole_list(HttpStream& answer, const HubPath& path) {
+  try {
+    return read_all(answer, kLargestAnswer, path.repository_uri());
+  } catch (const Error& error) {
+    if (error.code() != Code::kMemory) throw;
+    throw bad_answer(path, cat("is larger than ", human_bytes(kLargestAnswer)));
+  }
+}
+
 std::string text_member(const Json& object, const char* name) {
   const auto member = object.find(name);
   return member != object.end() && member->is_string() ? member->get<std::string>() : "";
@@ -169,8 +178,7 @@ HubSnapshot HubRequests::snapshot(const HubPath& path) {
                               percent_encoded(path.revision), "?blobs=true");
   const std::unique_ptr<HttpStream> answer = get(url, "", {});
   if (answer->status() != 200) throw refusal(*answer, path);
-  const std::vector<std::byte> body =
-      read_all(*answer, kLargestAnswer, cat("the list of files of ", path.repository_uri()));
+  const std::vector<std::byte> body = whole_list(*answer, path);
   const Json info = parse_json(as_text(body));
   if (!info.is_object()) throw bad_answer(path, "is not JSON");
   HubSnapshot snapshot{.commit = text_member(info, "sha"), .files = {}};

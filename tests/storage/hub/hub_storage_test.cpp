@@ -318,6 +318,11 @@ TEST_F(HubStorageTest, RefusesAnswersThatAreNotAHubs) {
   }
 }
 
+TEST_F(HubStorageTest, RefusesAListWithoutEnd) {
+  listing_ = std::string((64 << 20) + 1, ' ');
+  EXPECT_THAT([&] { storage()->list(Uri::parse("hf://org/name")); }, ThrowsCode(Code::kBadData));
+}
+
 TEST_F(HubStorageTest, WorksWithoutACacheThatCanBeWritten) {
   write_text(cache_.path() / "file", "");
   options_.hub.cache_dir = cache_ / "file/hub";  // no directory can be made there
