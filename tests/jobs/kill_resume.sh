@@ -1,63 +1,53 @@
 #!/usr/bin/env bash
 # Checks that a job which is killed at any moment and started again ends with the same bits as an uninterrupted one.
-#   kill_resume.sh BERTH
+#   kill_resume.sh BERTH [KILLS] [TERMS] [SEED]
+# KILLS and TERMS say how often a job is killed and stopped by SIGTERM, at moments that SEED draws.
 . "$(dirname "$0")/lib.sh"
+. "$repository/tests/jobs/interrupt_lib.sh"
+kills=${2:-9} terms=${3:-4}
+RANDOM=${4:-1}
 
-flags=(--train-data-file "$sample" --max-steps 24 --batch-size 4 --save-steps 3 --eval-steps 8 --learning-rate 1e-3
-  --save-total-limit 2 --gradient-accumulation-steps 2 --threads 2 --validation-split 0.05)
+flags=(--train-data-file "$sample" --max-steps 24 --batch-size 4 --save-steps 3 --eval-steps 8 --logging-steps 1
+  --learning-rate 1e-3 --save-total-limit 2 --gradient-accumulation-steps 2 --threads 2 --validation-split 0.05)
 
 # These updates have few tokens, so that the gradients of matrices are kept as factors and have no memory of their own.
 sed 's/"hidden_size": *[0-9]*/"hidden_size": 384/' "$tiny/config.json" >wide.json
 few=(--train-data-file "$sample" --init random --model "$tiny" --model-config wide.json --max-steps 30
-  --batch-size 1 --max-seq-length 32 --save-steps 4 --learning-rate 1e-4 --threads 2 --validation-split 0.02)
+  --batch-size 1 --max-seq-length 32 --save-steps 4 --logging-steps 1 --learning-rate 1e-4 --threads 2 --validation-split 0.02)
 gradients() { "$berth" "${few[@]}" "$@" --job-dir dry --dry-run 2>/dev/null | sed -n 's/^gradients  *//p'; }
 [ "$(gradients)" != "$(gradients --gradient-accumulation-steps 2)" ] || fail "no gradient is factored"
-duration_ms=${JOB_TEST_DURATION_MS:-2500}
 
-# whole_run FLAG...: runs the job without interruption and sets `expected` to the checksum of its model.
+# whole_run FLAG...: runs the job without interruption. Sets `expected` to the checksum of its model, and `duration_ms`.
 whole_run() {
   rm -rf whole
+  duration_ms=$(date +%s%3N)
   "$berth" "$@" --job-dir whole >/dev/null 2>err.txt || fail "the uninterrupted run: $(tail -n 1 err.txt)"
+  duration_ms=$(($(date +%s%3N) - duration_ms))
   expected=$(sha256sum <whole/model/model.safetensors)
 }
 
-# kill_often ATTEMPT FLAG...: kills the job four times, at moments that depend on ATTEMPT, lets it finish, and compares its model.
-kill_often() {
-  local attempt=$1
-  shift
-  rm -rf job
-  kills=0
-  for delay_ms in $((attempt * 97)) $((duration_ms / 4)) $((duration_ms / 3 + attempt * 61)) $((duration_ms / 2)); do
-    "$berth" "$@" --job-dir job >/dev/null 2>err.txt &
-    pid=$!
-    sleep "$(printf '%d.%03d' $((delay_ms / 1000)) $((delay_ms % 1000)))"
-    kill -9 $pid 2>/dev/null && kills=$((kills + 1))
-    wait $pid 2>/dev/null
-  done
-  "$berth" "$@" --job-dir job >/dev/null 2>err.txt || fail "after the kills: $(tail -n 1 err.txt)"
-  [ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "the weights differ after $kills kills"
-  [ -z "$(find job -name '*.part')" ] || echo "note: temporary files of killed writes remain"
-  echo "attempt $attempt: $kills kills, same weights"
+start_job() {
+  "$berth" "${interrupted[@]}" --job-dir job >/dev/null 2>err.txt &
+  pid=$!
 }
 
-whole_run "${few[@]}"
-kill_often 1 "${few[@]}"
-kill_often 2 "${few[@]}"
-whole_run "${flags[@]}"
-for attempt in 1 2 3; do kill_often $attempt "${flags[@]}"; done
+clear_job() { rm -rf job; }
 
-# On SIGTERM the job saves a checkpoint and exits with 143. Started again, it ends with the same bits.
+check_job() {
+  [ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "the weights differ"
+  [ -z "$(find job/checkpoints job/model -name '*.part')" ] || fail "killed writes leave $(find job -name '*.part')"
+  check_curves job/summaries/train
+  check_curves job/summaries/eval
+}
+
 rm -rf job
-"$berth" "${flags[@]}" --job-dir job >/dev/null 2>err.txt &
-pid=$!
-until [ -e job/checkpoints/step-00000003/MANIFEST.json ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
-kill -TERM $pid 2>/dev/null
-wait $pid
-code=$?
-[ $code = 143 ] || [ $code = 0 ] || fail "exit $code on SIGTERM"
-[ $code = 143 ] && { tail -n 1 err.txt | grep -q '"code":143,"reason":"stopped"' || fail "no final report on SIGTERM"; }
-"$berth" "${flags[@]}" --job-dir job >/dev/null 2>err.txt || fail "after SIGTERM: $(tail -n 1 err.txt)"
-[ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "the weights differ after SIGTERM"
+whole_run "${few[@]}"
+interrupted=("${few[@]}")
+interrupt factored KILL $((kills / 3)) $duration_ms
+whole_run "${flags[@]}"
+interrupted=("${flags[@]}")
+interrupt local KILL $((kills - kills / 3)) $duration_ms
+interrupt local TERM "$terms" $duration_ms
 
 # A second process in the same directory is refused and does not disturb the first one.
 rm -rf job
