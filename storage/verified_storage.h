@@ -19,6 +19,11 @@ struct TransferOptions {
   uint64_t upload_part_bytes = uint64_t{8} << 20;
 
   TellProgress on_progress{};
+
+  // What uploading in parts holds at most: a part for each connection, and the one that is filled.
+  uint64_t upload_bytes() const {
+    return (static_cast<uint64_t>(connections) + 1) * upload_part_bytes;
+  }
 };
 
 // Reads whole objects of `inner` and verifies them. The object is looked up first. Its generation

@@ -4,6 +4,7 @@
 
 #include "entrypoint/memory/batch_limits.h"
 #include "entrypoint/memory/engine_options.h"
+#include "storage/verified_storage.h"
 #include "trainer/data/prefetcher.h"
 
 namespace berth {
@@ -25,6 +26,14 @@ size_t packed_vectors(const Settings& settings, const ModelConfig& config,
   const int64_t tokens =
       static_cast<int64_t>(Prefetcher::kDepth + 2) * update_tokens(settings) + 2 * limits.tokens;
   return static_cast<size_t>(tokens * config.num_outputs()) * sizeof(float);
+}
+
+// What an upload of a checkpoint or of the model holds.
+size_t upload_bytes(const OutputOptions& output) {
+  for (const std::string& place : {output.job_dir, output.checkpoint_dir, output.export_dir}) {
+    if (!place.empty() && !Uri::parse(place).is_local()) return TransferOptions().upload_bytes();
+  }
+  return 0;
 }
 
 // How the memory of a teacher's outputs can be made smaller, for messages.
@@ -89,10 +98,18 @@ MemoryEstimate training_memory(const Settings& settings, const ModelConfig& conf
     memory.tables = data.tables;
     memory.teacher = data.teacher + packed_vectors(settings, config, options.limits);
     memory.probe = data.probe;
+    memory.saving += upload_bytes(settings.output);
     return memory;
   };
-  const MemoryEstimate memory = estimate();
-  if (limits.host_allows(memory)) return memory;
+  MemoryEstimate memory = estimate();
+  if (limits.host_allows(memory)) {
+    if (limits.host) {
+      memory.most_copied += limits.host->size_bytes - memory.on_host();
+    } else {
+      memory.most_copied = UINT64_MAX;
+    }
+    return memory;
+  }
   saving.saves = Saving::kWhileTrainingWaits;
   return estimate();
 }

@@ -32,9 +32,9 @@ DataMemory data_memory(size_t program, const TrainingRows& rows, Dataset& train,
                        std::optional<Dataset>& eval);
 
 // The memory that the whole job needs. `config` has its task and labels. Training normally
-// continues while a copy of the weights is written as a checkpoint. Where that copy would exceed
-// the host's limit, or the job keeps no weights, the estimate is without it, and its `saves` says
-// that training waits.
+// continues while a checkpoint is written, which takes memory for copies. Where their usual size
+// would exceed the host's limit, or the job keeps no weights, the estimate is without them, and its
+// `saves` says that training waits. `most_copied` is what the limit leaves for copies.
 MemoryEstimate training_memory(const Settings& settings, const ModelConfig& config,
                                const DataMemory& data, const MemoryLimits& limits, Device& device);
 

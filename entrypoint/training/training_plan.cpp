@@ -117,7 +117,7 @@ void require_memory_for(const TrainingPlan& plan, const TrainingInputs& inputs, 
   const bool waits = plan.memory.saves == Saving::kWhileTrainingWaits;
   if (!waits || !plan.options.keeps_weights) return;
   log_info(
-      "there is no memory for a copy of the weights: training waits while checkpoints are "
+      "there is no memory for copies of what is saved: training waits while checkpoints are "
       "written");
 }
 

@@ -86,7 +86,7 @@ TrainingRun::TrainingRun(Job& job, const JobDirectory& directory, TrainingInputs
       engine_(device.make_engine(
           training_engine(inputs.settings(), inputs.model.config, plan.data.most_examples))),
       checkpoints_(job.storage, directory.checkpoints(), plan.options.save_total_limit,
-                   plan.memory.saves) {
+                   plan.memory.saves, plan.memory.most_copied) {
   log_trained_parameters(plan.options.optimization.lora,
                          engine_->tensors(StateTensors::kValues).specs());
   state_ = restore();

@@ -158,4 +158,9 @@ void write_safetensors(ByteSink& sink, std::span<const NamedTensor> tensors,
   }
 }
 
+void begin_safetensors(ByteSink& sink, std::span<const NamedTensor> tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  write_header(sink, tensors, metadata);
+}
+
 }  // namespace berth

@@ -45,4 +45,9 @@ void write_safetensors(ByteSink& sink, std::span<const NamedTensor> tensors,
                        const std::map<std::string, std::string>& metadata,
                        const std::function<Bytes(size_t index)>& bytes_of);
 
+// Writes only what stands before the data. The caller then writes the data of all tensors, end to
+// end. The `data` members are not read.
+void begin_safetensors(ByteSink& sink, std::span<const NamedTensor> tensors,
+                       const std::map<std::string, std::string>& metadata);
+
 }  // namespace berth

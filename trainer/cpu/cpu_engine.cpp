@@ -59,6 +59,7 @@ bool CpuEngine::start_update(std::span<const PackedBatch> micro_batches, const U
     network().forward(batch, step_, Phase::kTraining);
     network().backward(step_);
   }
+  before_change();
   optimizer_->step(step_);
   outcomes_.push_back(step_.outcome());
   if (outcomes_.back().was_applied()) network().refresh();

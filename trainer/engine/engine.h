@@ -2,8 +2,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "storage/base/dtype.h"
@@ -53,7 +55,9 @@ class Engine {
 
   // ---- State ---------------------------------------------------------------------------------
   // The values of all parameters, or the moments (exp_avg, exp_avg_sq) of those that train. The
-  // engine owns the result. No update may be in flight while it is read or written.
+  // engine owns the result. No update may be in flight while it is written. It may be read until an
+  // update changes it, also while the update runs its forward and backward passes; see
+  // call_before_change().
   virtual ParameterTensors& tensors(StateTensors which) = 0;
   const ParameterTensors& tensors(StateTensors which) const {
     return const_cast<Engine*>(this)->tensors(which);
@@ -63,6 +67,11 @@ class Engine {
   virtual void tensors_written() = 0;
   // Sets both moments to zero, as they are before the first update.
   virtual void clear_moments() = 0;
+
+  // `call` runs on the thread that starts updates, each time before an update changes tensors that
+  // train. They may be read by another thread until it returns. The tensors of parameters that do
+  // not train never change. Empty: nothing is called.
+  void call_before_change(std::function<void()> call) { before_change_ = std::move(call); }
 
   // ---- Training ------------------------------------------------------------------------------
   // Starts one update: forward and backward of every micro-batch, clipping, the optimizer. Copies
@@ -87,6 +96,15 @@ class Engine {
   // replaced or else 0, and of masked tokens the generator's loss and the id that it predicts, of
   // others 0 and -1. Adds the loss of a labelled batch to `loss`. No update may be in flight.
   virtual std::vector<float> infer(const PackedBatch& batch, LossSum& loss) = 0;
+
+ protected:
+  // Every implementation calls it before an update changes values or moments.
+  void before_change() const {
+    if (before_change_) before_change_();
+  }
+
+ private:
+  std::function<void()> before_change_;
 };
 
 }  // namespace berth

@@ -1,7 +1,6 @@
 #include "trainer/loop/checkpoint.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <functional>
 #include <utility>
@@ -22,6 +21,8 @@ constexpr const char* kModel = "model.safetensors";
 constexpr const char* kOptimizer = "optimizer.safetensors";
 constexpr const char* kState = "state.json";
 constexpr const char* kBest = "best.json";
+
+constexpr double kPatience = 0.01;  // of the time since the last save
 
 std::string step_name(int64_t step) {
   char name[32];
@@ -95,8 +96,18 @@ class CompleteCheckpoint {
 
 }  // namespace
 
-CheckpointStore::CheckpointStore(Storage& storage, Uri directory, int64_t limit, Saving saving)
-    : storage_(storage), directory_(std::move(directory)), limit_(limit), saving_(saving) {}
+CheckpointStore::CheckpointStore(Storage& storage, Uri directory, int64_t limit, Saving saving,
+                                 uint64_t most_copied)
+    : storage_(storage),
+      directory_(std::move(directory)),
+      limit_(limit),
+      saving_(saving),
+      most_copied_(most_copied) {}
+
+CheckpointStore::~CheckpointStore() {
+  background_.wait();  // throws nothing, because save's failures are outcomes
+  take_outcome();
+}
 
 Uri CheckpointStore::step_directory(int64_t step) const { return directory_ / step_name(step); }
 
@@ -117,15 +128,15 @@ std::map<int64_t, bool> CheckpointStore::steps() {
   return found;
 }
 
-void CheckpointStore::start_save(const TrainingState& state, const Engine& engine,
+void CheckpointStore::start_save(const TrainingState& state, Engine& engine,
                                  std::optional<int64_t> replaces) {
   replaces_ = replaces;
   const auto start = std::chrono::steady_clock::now();
-  if (saving_ == Saving::kBesideTraining) {
-    snapshot_.take(state, engine);
-  } else {
-    snapshot_.refer_to(state, engine);
-  }
+  const std::chrono::duration<double> interval = start - std::exchange(last_start_, start);
+  snapshot_.begin(state, engine,
+                  {.patience_s = kPatience * interval.count(), .most_bytes = most_copied_});
+  engine_ = &engine;
+  engine.call_before_change([this] { snapshot_.before_change(); });
   outcome_.emplace();
   outcome_->report = {.step = state.step, .where = step_directory(state.step).to_string()};
   background_.submit([this, start] {
@@ -134,6 +145,7 @@ void CheckpointStore::start_save(const TrainingState& state, const Engine& engin
     } catch (...) {
       outcome_->failure = std::current_exception();
     }
+    snapshot_.end();
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     outcome_->report.seconds = elapsed.count();
   });
@@ -142,6 +154,11 @@ void CheckpointStore::start_save(const TrainingState& state, const Engine& engin
 
 std::optional<SaveOutcome> CheckpointStore::poll(double wait_s) {
   if (!background_.idle(wait_s)) return std::nullopt;
+  return take_outcome();
+}
+
+std::optional<SaveOutcome> CheckpointStore::take_outcome() {
+  if (engine_ != nullptr) std::exchange(engine_, nullptr)->call_before_change(nullptr);
   return std::exchange(outcome_, std::nullopt);
 }
 

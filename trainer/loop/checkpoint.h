@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <map>
@@ -27,27 +28,32 @@ struct SaveOutcome {
 // matches its files. DIR/best.json names the best checkpoint for people.
 class CheckpointStore {
  public:
-  // Keeps the newest `limit` complete checkpoints and the best one. A limit of 0 keeps all.
+  // Keeps the newest `limit` complete checkpoints and the best one. A limit of 0 keeps all. Copies
+  // of what could not be written in time take at most `most_copied` bytes.
   CheckpointStore(Storage& storage, Uri directory, int64_t limit,
-                  Saving saving = Saving::kBesideTraining);
+                  Saving saving = Saving::kBesideTraining, uint64_t most_copied = UINT64_MAX);
+  ~CheckpointStore();  // finishes the save in progress
+  CheckpointStore(const CheckpointStore&) = delete;
+  CheckpointStore& operator=(const CheckpointStore&) = delete;
 
   bool saves_while_training_waits() const { return saving_ == Saving::kWhileTrainingWaits; }
 
-  // Saves the checkpoint of `state.step`. With kBesideTraining, copies everything and writes it on
-  // a thread of its own; with kWhileTrainingWaits, returns after it is written. Then writes
-  // best.json if this checkpoint is the best one, and removes the checkpoints beyond the limit and
-  // the one of the step `replaces`, unless it is the best one. A failed removal is only a warning.
-  // poll() or wait() must have returned the outcome of the last save.
-  void start_save(const TrainingState& state, const Engine& engine,
-                  std::optional<int64_t> replaces = {});
+  // Saves the checkpoint of `state.step`. With kBesideTraining, writes it on a thread of its own;
+  // with kWhileTrainingWaits, returns after it is written. Then writes best.json if this checkpoint
+  // is the best one, and removes the checkpoints beyond the limit and the one of the step
+  // `replaces`, unless it is the best one. A failed removal is only a warning. poll() or wait()
+  // must have returned the outcome of the last save.
+  //
+  // Until poll() or wait() returns the outcome of this one, only updates may change the engine, and
+  // it must not be destroyed. The first of them copies what is not written yet (Snapshot). While
+  // storage is slow, it waits at most 1 % of the time since the last save so that less is to be
+  // copied, and longer only if the copies would take more than `most_copied` bytes.
+  void start_save(const TrainingState& state, Engine& engine, std::optional<int64_t> replaces = {});
 
   // Return the outcome of the last save once, and nullopt after that. poll() waits at most `wait_s`
   // seconds and returns nullopt if the save is still running.
   std::optional<SaveOutcome> poll(double wait_s = 0);
   std::optional<SaveOutcome> wait();
-
-  // Frees the memory of the last copy. No save may be running.
-  void free_copy() { snapshot_.clear(); }
 
   // Loads the newest complete checkpoint into the engine. Returns nullopt if there is none. Passes
   // over incomplete and damaged ones with a warning. Throws kIncompatible if the tensors belong to
@@ -69,6 +75,7 @@ class CheckpointStore {
 
  private:
   std::map<int64_t, bool> steps();  // steps with a directory, and whether it has a manifest
+  std::optional<SaveOutcome> take_outcome();
   void save();
   void prune(const TrainingState& state);
   void remove_replaced(const TrainingState& state);
@@ -78,7 +85,10 @@ class CheckpointStore {
   Uri directory_;
   int64_t limit_;
   Saving saving_;
+  uint64_t most_copied_;
   Snapshot snapshot_;
+  Engine* engine_ = nullptr;  // the one that is saved, until the outcome was taken
+  std::chrono::steady_clock::time_point last_start_ = std::chrono::steady_clock::now();
   std::optional<int64_t> replaces_;  // of the save that was started last
   std::optional<SaveOutcome> outcome_;
   Background background_;  // declared last: it uses the members above

@@ -16,17 +16,6 @@ int64_t largest_elements(std::span<const ParameterSpec> specs) {
   return largest;
 }
 
-// The memory of a Snapshot. It copies all values and the moments of what trains, or only one tensor
-// at a time if training waits.
-size_t snapshot_bytes(const EngineOptions& options, Saving saves) {
-  const std::vector<ParameterSpec> specs =
-      parameter_table(options.config, options.lora, options.optimizer.first_depth);
-  if (saves == Saving::kWhileTrainingWaits) {
-    return write_tensors_bytes(largest_elements(specs), DType::kF32);
-  }
-  return fp32_bytes(total_elements(specs) + 2 * trained_elements(specs));
-}
-
 // The memory of export_model(), which export_onnx() does not exceed, or of export_tensorflow(),
 // which needs a copy of the values and a transposed copy. Adapters are merged into another copy
 // before that.
@@ -42,12 +31,15 @@ size_t export_bytes(const EngineOptions& options, const SavingPlan& saving) {
 MemoryEstimate estimate_memory(const EngineOptions& options, const SavingPlan& saving,
                                Device& device) {
   MemoryEstimate memory = estimate_memory(options, device);
-  memory.saving = std::max(
-      {memory.saving, snapshot_bytes(options, saving.saves), export_bytes(options, saving)});
+  const std::vector<ParameterSpec> specs =
+      parameter_table(options.config, options.lora, options.optimizer.first_depth);
+  const bool copies = saving.saves == Saving::kBesideTraining;
+  memory.most_copied = copies ? usual_copy_bytes(specs, device.info()) : 0;
+  const size_t snapshot = memory.most_copied + writer_bytes(specs, device.info());
+  memory.saving = std::max({memory.saving, snapshot, export_bytes(options, saving)});
   if (saving.probes) {
     const SavingPlan plain{.export_dtype = DType::kF32};
-    memory.saving = std::max(memory.saving,
-                             snapshot_bytes(options, saving.saves) + export_bytes(options, plain));
+    memory.saving = std::max(memory.saving, snapshot + export_bytes(options, plain));
   }
   memory.saves = saving.saves;
   return memory;

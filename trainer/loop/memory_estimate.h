@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "storage/base/dtype.h"
 #include "trainer/engine/device.h"
@@ -20,6 +21,9 @@ struct MemoryEstimate {
   size_t saving = 0;
   size_t probe = 0;  // of the process that probes, while the training waits for it
   Saving saves = Saving::kBesideTraining;
+  // What the copies for a save may take, within `saving`. They may take more where storage is slow
+  // and the host has memory to spare; CopyLimits is made of that.
+  uint64_t most_copied = 0;
 
   size_t on_host() const { return program + tables + teacher + engine.on_host() + saving + probe; }
   // On each device that has memory of its own.

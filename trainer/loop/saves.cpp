@@ -11,7 +11,7 @@
 
 namespace berth {
 
-Saves::Saves(const TrainingOptions& options, CheckpointStore& checkpoints, const Engine& engine,
+Saves::Saves(const TrainingOptions& options, CheckpointStore& checkpoints, Engine& engine,
              Observer& observer, TrainingState& state, int64_t last_step, Clock steady_clock)
     : options_(options),
       checkpoints_(checkpoints),
@@ -21,11 +21,6 @@ Saves::Saves(const TrainingOptions& options, CheckpointStore& checkpoints, const
       last_step_(last_step),
       pace_(options.save_minutes, std::move(steady_clock)) {
   resume();
-}
-
-void Saves::pause() {
-  settle(checkpoints_.wait());
-  checkpoints_.free_copy();
 }
 
 void Saves::resume() {

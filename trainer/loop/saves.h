@@ -22,7 +22,7 @@ namespace berth {
 class Saves {
  public:
   // `last_step` is the one with which the job ends.
-  Saves(const TrainingOptions& options, CheckpointStore& checkpoints, const Engine& engine,
+  Saves(const TrainingOptions& options, CheckpointStore& checkpoints, Engine& engine,
         Observer& observer, TrainingState& state, int64_t last_step, Clock steady_clock);
 
   // Reports a save that has ended. A failed save is only a warning, unless another process writes
@@ -41,9 +41,8 @@ class Saves {
   // The same, but only logs a failure. For callers that are about to throw another one.
   void finish_quietly() noexcept;
 
-  // To be called before the state goes back to a checkpoint. Waits for the running save and frees
-  // its copy.
-  void pause();
+  // To be called before the state goes back to a checkpoint. Waits for the running save.
+  void pause() { settle(checkpoints_.wait()); }
   // To be called after that. The state is now that of a checkpoint or of the start.
   void resume();
 
@@ -56,7 +55,7 @@ class Saves {
 
   const TrainingOptions& options_;
   CheckpointStore& checkpoints_;
-  const Engine& engine_;
+  Engine& engine_;
   Observer& observer_;
   TrainingState& state_;
   bool saving_ = false;      // whether a save was started whose outcome is not known

@@ -1,6 +1,11 @@
 #pragma once
 
-#include <optional>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,34 +16,84 @@
 
 namespace berth {
 
-// Whether training continues while a copy is written as a checkpoint, or waits, which needs no
-// memory for a copy.
+// Whether training continues while a checkpoint is written, or waits for it, which needs no memory
+// for copies.
 enum class Saving { kBesideTraining, kWhileTrainingWaits };
 
-// The parameters, moments and state of a run, to be written as a checkpoint. It is a copy in this
-// process's memory, so that training can continue, or a reference to the engine.
+// How much memory the copies for a save may take, and how long training waits for less.
+struct CopyLimits {
+  double patience_s = 0;             // how long an update waits for usual_copy_bytes() to suffice
+  uint64_t most_bytes = UINT64_MAX;  // an update waits as long as more than that would be copied
+};
+
+// The parameters, moments and state of a run at one moment, to be written as a checkpoint while
+// training continues.
+//
+// A writer reads the tensors out of the engine, one after the other. They stay as they are until
+// the next update has run its forward and backward passes, which takes seconds for a large model on
+// CPUs: on a fast disk everything is written by then. Only what is left is copied before the update
+// changes it. CheckFreq (Mohan et al., FAST 2021) lets an update wait for a copy of the whole state
+// in the same place; PyTorch's distributed checkpoints (async_save) and Orbax make that copy before
+// the next step begins.
+//
+// Two threads: a writer calls write_parameters(), write_moments() and end(); begin() and
+// before_change() are called by the thread that trains. A snapshot may begin when the one before it
+// has ended.
 class Snapshot {
  public:
-  // Takes a copy. The next copy must be of the same model and reuses the memory.
-  void take(const TrainingState& state, const Engine& engine);
-  // Copies the state only. The engine must not change until everything is written.
-  void refer_to(const TrainingState& state, const Engine& engine);
+  // The snapshot is of this moment. The engine must outlive it, and before_change() must be called
+  // before an update changes the engine's tensors.
+  void begin(const TrainingState& state, const Engine& engine, const CopyLimits& limits);
 
-  void clear() { *this = Snapshot(); }  // frees the copy
+  // Returns when the engine may change. Copies what the writer has not read, after the waiting that
+  // the limits ask for. Does not wait for a snapshot that has ended.
+  void before_change();
 
   const TrainingState& state() const { return state_; }
-  uint64_t parameter_bytes() const { return size_bytes_of(parameters_); }
-  uint64_t moment_bytes() const { return size_bytes_of(moments_); }
-  // Neither closes the sink. A copy is lent to the sink (ByteSink::lend), so the sink must be
-  // closed before the next take() or clear(). Without a copy, one tensor is read after the other.
-  void write_parameters(ByteSink& sink) const;
-  void write_moments(ByteSink& sink) const;
+  uint64_t parameter_bytes() const;
+  uint64_t moment_bytes() const;
+
+  // The parameters come first. Neither closes the sink. To write the same tensors again, as after a
+  // lost upload, is possible until the engine has changed; after that it throws kUnavailable.
+  void write_parameters(ByteSink& sink);
+  void write_moments(ByteSink& sink);
+  // Nothing more will be written, because all is written or because writing failed.
+  void end();
 
  private:
+  using Metadata = std::map<std::string, std::string>;
+
+  std::span<const SavedTensor> parameters() const;
+  std::span<const SavedTensor> moments() const;
+  void write(ByteSink& sink, size_t first, size_t last, const Metadata& metadata);
+  void write_tensor(ByteSink& sink, size_t index);
+  void start_at(size_t index);
+  uint64_t unread_bytes() const;
+  void copy_unread();
+
   TrainingState state_;
-  std::vector<SavedTensor> parameters_, moments_;
-  std::optional<CopiedTensors> parameter_copy_, moment_copy_;
+  std::vector<SavedTensor> tensors_;  // the parameters, then the moments of what trains
+  size_t parameter_count_ = 0;
+  CopyLimits limits_;
+  uint64_t usual_bytes_ = 0;  // copies of that size are made without waiting
+  int64_t piece_ = 0;         // elements that are read at once
+
+  std::mutex mutex_;  // guards the members below, and reading the engine
+  std::condition_variable changed_;
+  bool is_open_ = false;      // from begin() to end()
+  bool has_changed_ = false;  // the engine's tensors are not those of the snapshot any more
+  size_t next_ = 0;           // the tensor that is read next
+  int64_t next_element_ = 0;
+  std::vector<std::vector<float>> copies_;  // by tensor: all elements that were unread
 };
+
+// How many bytes the copies for a snapshot take without an update waiting for the writer. It is as
+// much as the parameters, a third of the whole state. An engine with updates in flight changes its
+// state as soon as the next update is started, so that nothing is written before: there it is the
+// whole state of what trains.
+uint64_t usual_copy_bytes(std::span<const ParameterSpec> specs, const EngineInfo& info);
+// The memory that the writer needs besides.
+uint64_t writer_bytes(std::span<const ParameterSpec> specs, const EngineInfo& info);
 
 // The name of a moment in the optimizer's file is this prefix and the name of its parameter.
 inline constexpr std::string_view kFirstMoment = "exp_avg.", kSecondMoment = "exp_avg_sq.";

@@ -74,7 +74,6 @@ class Training {
     if (!result_.evaluation) evaluate_final();
     if (!saves_.has_saved(state.step)) saves_.save();
     saves_.finish();
-    parts_.checkpoints.free_copy();  // The finished model, which is written next, needs memory.
     if (parts_.options.load_best_model_at_end) load_best();
     result_.epochs = epoch();
     result_.compile_seconds = parts_.engine.compile_seconds();

@@ -61,19 +61,10 @@ CopiedTensors::CopiedTensors(std::span<const SavedTensor> tensors) {
   size_t offset = 0;
   for (const SavedTensor& tensor : tensors) {
     const auto elements = static_cast<size_t>(tensor.spec().elements());
-    named_.push_back({.name = tensor.name,
-                      .shape = tensor.spec().shape,
-                      .data = std::as_bytes(std::span(values_).subspan(offset, elements))});
-    offset += elements;
-  }
-  copy(tensors);
-}
-
-void CopiedTensors::copy(std::span<const SavedTensor> tensors) {
-  size_t offset = 0;
-  for (const SavedTensor& tensor : tensors) {
-    const auto elements = static_cast<size_t>(tensor.spec().elements());
-    tensor.from->read(tensor.parameter, 0, std::span(values_).subspan(offset, elements));
+    const std::span<float> copy = std::span(values_).subspan(offset, elements);
+    tensor.from->read(tensor.parameter, 0, copy);
+    named_.push_back(
+        {.name = tensor.name, .shape = tensor.spec().shape, .data = std::as_bytes(copy)});
     offset += elements;
   }
 }

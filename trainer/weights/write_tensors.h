@@ -36,13 +36,11 @@ void write_tensors(ByteSink& sink, std::span<const SavedTensor> tensors, DType d
                    const std::map<std::string, std::string>& metadata);
 size_t write_tensors_bytes(int64_t largest_elements, DType dtype);
 
-// A copy of tensors in one block of memory, for a writer that needs all of them.
+// A copy of tensors in one block of memory, for a writer that needs all of them at once.
 class CopiedTensors {
  public:
   explicit CopiedTensors(std::span<const SavedTensor> tensors);
 
-  // Copies the current values of the same tensors.
-  void copy(std::span<const SavedTensor> tensors);
   // The copied tensors. They borrow this object.
   std::span<const NamedTensor> tensors() const { return named_; }
 

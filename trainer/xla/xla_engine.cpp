@@ -140,6 +140,7 @@ std::vector<std::vector<PjrtBuffer>> XlaEngine::start(XlaPrograms::Kind kind,
   }
   const XlaPrograms::Compiled& program =
       programs_.get(kind, batch == nullptr ? BatchShape() : work.batches.back().shape);
+  if (updates) before_change();  // the program takes the buffers of the state
   std::vector<PjrtArguments> arguments(replicas_.count());
   for (size_t r = 0; r < arguments.size(); ++r) {
     for (const XlaTensors* tensors : state) tensors->append_to(arguments[r], r);

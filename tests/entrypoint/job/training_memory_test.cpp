@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/base/error.h"
+#include "storage/verified_storage.h"
 #include "tests/support/tiny_config.h"
 #include "trainer/cpu/cpu_device.h"
 
@@ -54,6 +55,20 @@ TEST_F(TrainingMemory, AJobThatKeepsNoWeightsNeedsNoCopyOfThem) {
   const MemoryEstimate keeps = memory({});
   settings_.training.keeps_weights = false;
   EXPECT_LT(memory({}).saving, keeps.saving);
+}
+
+TEST_F(TrainingMemory, SlowStorageMayUseWhatTheLimitLeaves) {
+  const MemoryEstimate free = memory({});
+  const MemoryEstimate spare = memory(limit_of(free.on_host() + 1000));
+  EXPECT_EQ(free.most_copied, UINT64_MAX);
+  EXPECT_EQ(spare.on_host(), free.on_host());
+  EXPECT_EQ(spare.most_copied, memory(limit_of(free.on_host())).most_copied + 1000);
+}
+
+TEST_F(TrainingMemory, AnUploadHoldsPartsOfAFile) {
+  const MemoryEstimate local = memory({});
+  settings_.output.job_dir = "gs://bucket/job";
+  EXPECT_EQ(memory({}).on_host(), local.on_host() + TransferOptions().upload_bytes());
 }
 
 TEST_F(TrainingMemory, AProbeTakesMemoryBesideTheTraining) {

@@ -9,6 +9,7 @@
 #include "storage/local_storage.h"
 #include "tests/support/captured_log.h"
 #include "tests/support/failing_storage.h"
+#include "tests/support/held_storage.h"
 #include "tests/support/lossy_storage.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/throws_code.h"
@@ -295,12 +296,17 @@ TEST_F(CheckpointTest, WithoutALimitAllStay) {
 }
 
 TEST_F(CheckpointTest, ASaveHoldsTheStateOfItsStart) {
-  CheckpointStore checkpoints = store();
   TinyModel tiny(3);
+  tiny.set_all(StateTensors::kFirstMoments, 1);
+  tiny.set_all(StateTensors::kSecondMoments, 1);
   const Learned before = tiny.learned();
+  HeldStorage storage(*storage_, "model.safetensors");
+  CheckpointStore checkpoints = store_in(storage);
   checkpoints.start_save({.step = 3}, *tiny.engine);
-  tiny.set_all(StateTensors::kValues, 7);
-  tiny.set_all(StateTensors::kFirstMoments, 7);
+  const std::atomic<bool> stop = false;
+  tiny.engine->start_update({}, {.learning_rate = 0.1f}, stop);
+  EXPECT_NE(tiny.learned(), before);
+  storage.release();
   EXPECT_FALSE(checkpoints.wait().value().failure);
   restore();
   EXPECT_EQ(tiny_.learned(), before);

@@ -31,6 +31,7 @@ class FakeEngine final : public Engine {
     const bool goes_wrong = wrong.erase(static_cast<int64_t>(started.size())) > 0;
     int64_t tokens = 0;
     for (const PackedBatch& batch : micro_batches) tokens += batch.num_tokens();
+    before_change();
     if (!goes_wrong) set_value(value() + static_cast<float>(tokens));
     outcomes_.push_back(
         {.loss_sum = goes_wrong ? std::numeric_limits<double>::quiet_NaN() : 1, .examples = 1});
