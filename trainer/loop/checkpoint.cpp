@@ -128,9 +128,7 @@ std::map<int64_t, bool> CheckpointStore::steps() {
   return found;
 }
 
-void CheckpointStore::start_save(const TrainingState& state, Engine& engine,
-                                 std::optional<int64_t> replaces) {
-  replaces_ = replaces;
+void CheckpointStore::start_save(const TrainingState& state, Engine& engine) {
   const auto start = std::chrono::steady_clock::now();
   const std::chrono::duration<double> interval = start - std::exchange(last_start_, start);
   snapshot_.begin(state, engine,
@@ -201,8 +199,8 @@ void CheckpointStore::save() {
 }
 
 void CheckpointStore::remove_replaced(const TrainingState& state) {
-  const bool is_best = state.best && state.best->step == replaces_;
-  if (replaces_ && *replaces_ < state.step && !is_best) remove_step(*replaces_);
+  const bool is_best = state.best && state.best->step == state.replaces;
+  if (state.replaces && *state.replaces < state.step && !is_best) remove_step(*state.replaces);
 }
 
 // Keeps the newest `limit_` complete checkpoints and the best one. An incomplete checkpoint does
@@ -260,6 +258,7 @@ std::optional<TrainingState> CheckpointStore::restore(Engine& engine) {
   if (passed_over > kMostWarnings) {
     log_warning(cat("passing over ", passed_over - kMostWarnings, " more incomplete checkpoints"));
   }
+  if (state && state->replaces && found.contains(*state->replaces)) remove_replaced(*state);
   return state;
 }
 

@@ -40,15 +40,15 @@ class CheckpointStore {
 
   // Saves the checkpoint of `state.step`. With kBesideTraining, writes it on a thread of its own;
   // with kWhileTrainingWaits, returns after it is written. Then writes best.json if this checkpoint
-  // is the best one, and removes the checkpoints beyond the limit and the one of the step
-  // `replaces`, unless it is the best one. A failed removal is only a warning. poll() or wait()
-  // must have returned the outcome of the last save.
+  // is the best one, and removes the checkpoints beyond the limit and the one that it replaces
+  // (TrainingState::replaces), unless that is the best one. A failed removal is only a warning.
+  // poll() or wait() must have returned the outcome of the last save.
   //
   // Until poll() or wait() returns the outcome of this one, only updates may change the engine, and
   // it must not be destroyed. The first of them copies what is not written yet (Snapshot). While
   // storage is slow, it waits at most 1 % of the time since the last save so that less is to be
   // copied, and longer only if the copies would take more than `most_copied` bytes.
-  void start_save(const TrainingState& state, Engine& engine, std::optional<int64_t> replaces = {});
+  void start_save(const TrainingState& state, Engine& engine);
 
   // Return the outcome of the last save once, and nullopt after that. poll() waits at most `wait_s`
   // seconds and returns nullopt if the save is still running.
@@ -56,8 +56,9 @@ class CheckpointStore {
   std::optional<SaveOutcome> wait();
 
   // Loads the newest complete checkpoint into the engine. Returns nullopt if there is none. Passes
-  // over incomplete and damaged ones with a warning. Throws kIncompatible if the tensors belong to
-  // another model.
+  // over incomplete and damaged ones with a warning. Removes the checkpoint that the loaded one
+  // replaces, if the process that wrote it was killed before it did. Throws kIncompatible if the
+  // tensors belong to another model.
   std::optional<TrainingState> restore(Engine& engine);
 
   // Loads only the parameters of the checkpoint of `step`. Throws as restore() does, and kCorrupt
@@ -89,7 +90,6 @@ class CheckpointStore {
   Snapshot snapshot_;
   Engine* engine_ = nullptr;  // the one that is saved, until the outcome was taken
   std::chrono::steady_clock::time_point last_start_ = std::chrono::steady_clock::now();
-  std::optional<int64_t> replaces_;  // of the save that was started last
   std::optional<SaveOutcome> outcome_;
   Background background_;  // declared last: it uses the members above
 };

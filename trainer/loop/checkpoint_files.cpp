@@ -70,6 +70,7 @@ std::string to_json(const TrainingState& state) {
                         {"job", state.job}};
   if (state.best) object["best"] = best_object(*state.best);
   if (state.is_interim) object["is_interim"] = true;
+  if (state.replaces) object["replaces"] = *state.replaces;
   if (state.probed_step >= 0) object["probed_step"] = state.probed_step;
   for (const ProbeReport& probe : state.probes) object["probes"].push_back(probe_object(probe));
   for (const SkippedData& skipped : state.skipped) {
@@ -93,6 +94,7 @@ TrainingState parse_training_state(std::string_view json) {
         .is_interim = object.value("is_interim", false),
         .kernels = object.at("kernels"),
         .job = object.value("job", "")};
+    if (object.contains("replaces")) state.replaces = object.at("replaces").get<int64_t>();
     if (object.contains("probes")) {
       for (const OrderedJson& probe : object.at("probes")) state.probes.push_back(probe_of(probe));
     }

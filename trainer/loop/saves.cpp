@@ -77,7 +77,8 @@ void Saves::start(bool is_interim) {
   if (checkpoints_.saves_while_training_waits()) observer_.on_saving(state_.step);
   pace_.restart();
   state_.is_interim = is_interim;
-  checkpoints_.start_save(state_, engine_, interim_step_);
+  state_.replaces = interim_step_;
+  checkpoints_.start_save(state_, engine_);
   saving_ = true;
   saving_interim_ = is_interim;
   saved_step_ = state_.step;

@@ -35,6 +35,8 @@ struct TrainingState {
   std::optional<Best> best{};          // the best evaluation whose checkpoint exists or is this one
   // Whether the checkpoint is one that only the time asked for, and that the next one replaces.
   bool is_interim = false;
+  // The step of the interim checkpoint that this one replaces.
+  std::optional<int64_t> replaces{};
   std::string kernels{};  // the kernels; with the same ones, results repeat bit for bit
   std::string job{};      // job_identity() of the job; empty if unknown
 };

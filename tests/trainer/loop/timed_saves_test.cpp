@@ -129,5 +129,20 @@ TEST_F(TimedSavesTest, ResumesFromAnInterimCheckpointToTheSameBits) {
   EXPECT_EQ(resumed->tiny.learned().parameters, whole->tiny.learned().parameters);
 }
 
+// A process that is killed after it wrote a checkpoint and before it removed the interim one leaves
+// both.
+TEST_F(TimedSavesTest, AResumedJobRemovesTheInterimCheckpointThatWasReplaced) {
+  update_s_ = 200;
+  options_.max_steps = 3;
+  make_job()->run();
+  ASSERT_THAT(checkpoints(), ElementsAre("step-00000003"));
+  std::filesystem::create_directory(scratch_ / "job/step-00000002");
+  write_text(scratch_ / "job/step-00000002/model.safetensors", "of the interim checkpoint");
+  const auto resumed = make_job();
+  resumed->run();
+  EXPECT_EQ(resumed->first_step, 3);
+  EXPECT_THAT(checkpoints(), ElementsAre("step-00000003"));
+}
+
 }  // namespace
 }  // namespace berth
