@@ -128,6 +128,7 @@ int main(int argc, char** argv) {
   });
   const auto end_process = [&](const Error& error) {
     if (!signals.claim_end_elsewhere()) return;
+    signals.act_before_end();
     last_words.say_from_elsewhere(error, progress);
     ::_exit(exit_code(error.code()));
   };

@@ -46,17 +46,37 @@ DeviceChoice device_for(const CommandLine& command_line) {
   return {};
 }
 
+// While it exists, leases are given back also where the process ends without unwinding.
+class GivesBackAtEnd {
+ public:
+  GivesBackAtEnd(StopSignals& signals, FencedStorage& storage) : signals_(signals) {
+    signals_.set_act_before_end([&storage] { storage.give_back_leases(); });
+  }
+  ~GivesBackAtEnd() { signals_.set_act_before_end(nullptr); }
+  GivesBackAtEnd(const GivesBackAtEnd&) = delete;
+  GivesBackAtEnd& operator=(const GivesBackAtEnd&) = delete;
+
+ private:
+  StopSignals& signals_;
+};
+
 }  // namespace
 
 void run(const CommandLine& command_line, const Platform& platform, StopSignals& signals,
          JobProgress& progress, const std::function<void(const Error&)>& end_process) {
-  const auto gives_up = [&] { return signals.stop() && !signals.saves_on_stop(); };
+  FencedStorage* fenced = nullptr;
+  const auto gives_up = [&] {
+    if (fenced != nullptr && fenced->gives_back()) return false;
+    return signals.stop() && !signals.saves_on_stop();
+  };
   StorageOptions storage_options = command_line.storage;
   storage_options.transfer.on_progress = log_transfer;
   storage_options.http.gives_up = gives_up;
   storage_options.retry.gives_up = gives_up;
   const std::unique_ptr<Storage> opened = open_storage(storage_options);
   FencedStorage storage(*opened);  // outlives `output`
+  fenced = &storage;
+  const GivesBackAtEnd gives_back(signals, storage);
   JobOutput output(command_line, platform, progress);
   for (const std::string& note : command_line.notes) log_info(note);
   Job job{.command_line = command_line,

@@ -53,6 +53,7 @@ void FencedStorage::Fence::begin() {
 }
 
 FencedStorage::Fence::~Fence() {
+  give_back();
   const std::unique_lock lock(storage_.mutex_);
   std::erase(storage_.fences_, this);
 }
@@ -65,6 +66,18 @@ bool FencedStorage::Fence::is_above(const Uri& uri) const {
 void FencedStorage::Fence::require_held() {
   if (lease_) lease_->require_held();
   if (lock_) lock_->require_held();
+}
+
+void FencedStorage::Fence::give_back() noexcept {
+  if (!lease_) return;
+  ++storage_.giving_back_;
+  lease_->give_back();
+  --storage_.giving_back_;
+}
+
+void FencedStorage::give_back_leases() noexcept {
+  const std::shared_lock lock(mutex_);
+  for (Fence* fence : fences_) fence->give_back();
 }
 
 void FencedStorage::require_held(const Uri& uri) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <shared_mutex>
@@ -22,6 +23,13 @@ class FencedStorage final : public Storage {
 
   class Fence;
 
+  // Gives all leases back, for a process that is about to end while other threads are busy. Nothing
+  // can be written to their directories after that. Returns at once where there are none.
+  void give_back_leases() noexcept;
+  // Whether a lease is being given back, by give_back_leases() or by the end of a Fence. Requests
+  // of that time should not give up because the job was stopped.
+  bool gives_back() const { return giving_back_ > 0; }
+
   std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override;
   std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override;
   std::optional<Stat> stat(const Uri& uri) override;
@@ -34,6 +42,7 @@ class FencedStorage final : public Storage {
   void require_held(const Uri& uri);
 
   Storage& inner_;
+  std::atomic<int> giving_back_ = 0;
   std::shared_mutex mutex_;
   std::vector<Fence*> fences_;
 };
@@ -56,6 +65,7 @@ class FencedStorage::Fence {
 
   bool is_above(const Uri& uri) const;
   void require_held();
+  void give_back() noexcept;
   void begin();  // from now on the storage asks this fence
 
   FencedStorage& storage_;

@@ -58,12 +58,21 @@ RemoteLease::~RemoteLease() {
   renewal_.request_stop();
   changed_.notify_all();
   if (renewal_.joinable()) renewal_.join();
-  if (is_lost_ || is_unfenced_) return;
-  try {
-    storage_.remove(object_, generation_);
-  } catch (const Error& error) {  // it expires by itself
-    log_debug(cat("the lease is not removed: ", error.what()));
+  give_back();
+}
+
+void RemoteLease::give_back() noexcept try {
+  const std::lock_guard lock(writing_);
+  Generation held;
+  {
+    const std::lock_guard state(mutex_);
+    if (is_lost_ || is_unfenced_) return;
+    is_lost_ = true;
+    held = generation_;
   }
+  storage_.remove(object_, held);
+} catch (const std::exception& error) {
+  log_debug(cat("the lease is not removed: ", error.what()));
 }
 
 void RemoteLease::take(const std::atomic<bool>& stop) {
@@ -87,6 +96,10 @@ void RemoteLease::take(const std::atomic<bool>& stop) {
 
 bool RemoteLease::write(Generation over) {
   const std::lock_guard lock(writing_);
+  {
+    const std::lock_guard state(mutex_);
+    if (is_lost_) return false;  // it was given back meanwhile
+  }
   const Clock::time_point begin = Clock::now();
   const std::string text = to_text(
       Json{{"holder", holder_.name}, {"process", holder_.process}, {"lasts_s", times_.lasts_s}});

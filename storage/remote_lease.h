@@ -43,12 +43,15 @@ class RemoteLease {
   // renewed or another process takes it first, and kStopped once `stop` is set. Borrows `storage`.
   RemoteLease(Storage& storage, Uri object, LeaseHolder holder, const std::atomic<bool>& stop,
               const LeaseTimes& times = {});
-  // Removes the object if this process still holds the lease.
-  ~RemoteLease();
+  ~RemoteLease();  // gives it back
   RemoteLease(const RemoteLease&) = delete;
   RemoteLease& operator=(const RemoteLease&) = delete;
 
   const Uri& object() const { return object_; }
+
+  // Removes the object if this process still holds the lease. After that require_held() throws. A
+  // second call waits for the first one. Throws nothing: what is not removed expires by itself.
+  void give_back() noexcept;
 
   // Returns when this process may write: the lease was renewed not long ago, or is renewed now.
   // Throws kInUse if another process took it, and what the storage throws if it cannot be reached.

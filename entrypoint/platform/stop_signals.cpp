@@ -3,8 +3,10 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <ctime>
+#include <future>
 #include <utility>
 
 #include "storage/base/clock.h"
@@ -16,6 +18,7 @@ constexpr timespec kTick{.tv_sec = 0, .tv_nsec = 20'000'000};
 // timeout(1) sends its signal to the process and to its group, and a parent may pass on the Ctrl-C
 // that the terminal has sent to its children, too. So a signal comes twice that was meant once.
 constexpr double kSameSignal_s = 0.3;
+constexpr double kLongestAct_s = 1;
 constexpr int kStoppedCode = 128 + SIGTERM;
 
 sigset_t stop_signals() {
@@ -54,6 +57,20 @@ StopSignals::~StopSignals() {
   thread_.join();
 }
 
+void StopSignals::set_act_before_end(std::function<void()> act) {
+  const std::lock_guard lock(acting_);
+  act_ = std::move(act);
+}
+
+void StopSignals::act_before_end() {
+  const std::lock_guard lock(acting_);
+  if (!act_) return;
+  std::packaged_task<void()> task(act_);
+  const std::future<void> done = task.get_future();
+  std::thread(std::move(task)).detach();  // the process may end before it
+  done.wait_for(std::chrono::duration<double>(kLongestAct_s));
+}
+
 void StopSignals::claim_end() {
   if (!ended_.exchange(true)) return;
   while (true) ::pause();
@@ -77,6 +94,7 @@ void StopSignals::wait_for_signals() {
       continue;
     }
     if (steady_clock_s() < deadline_s || ended_.exchange(true)) continue;
+    act_before_end();
     last_words_();
     ::_exit(kStoppedCode);
   }

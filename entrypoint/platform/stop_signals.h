@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <functional>
+#include <mutex>
 #include <thread>
 
 namespace berth {
@@ -31,6 +32,13 @@ class StopSignals {
   // While it is true, the job has something to save and is left to end by itself.
   std::atomic<bool>& saves_on_stop() { return saves_on_stop_; }
 
+  // `act` runs where the process ends while the job's threads are busy, before its last words:
+  // after a signal, or by who claimed the end elsewhere and calls act_before_end(). It runs on a
+  // thread of its own and is waited for at most a second. An empty one takes the last one away, and
+  // waits while that runs.
+  void set_act_before_end(std::function<void()> act);
+  void act_before_end();
+
   // The job has ended, and its caller says how. From now on `last_words` is not called. If it has
   // been, this function does not return.
   void claim_end();
@@ -46,7 +54,9 @@ class StopSignals {
   std::atomic<bool> stop_ = false, saves_on_stop_ = false;
   std::atomic<bool> ended_ = false;   // somebody says how the process ends
   std::atomic<bool> leaves_ = false;  // the thread is to return
-  std::thread thread_;                // last, because it uses the others
+  std::mutex acting_;
+  std::function<void()> act_;
+  std::thread thread_;  // last, because it uses the others
 };
 
 }  // namespace berth

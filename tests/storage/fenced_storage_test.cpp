@@ -56,6 +56,15 @@ TEST_F(FencedStorageTest, WritesAndRemovesNothingOnceItIsLost) {
   EXPECT_FALSE(exists("job/b"));
 }
 
+TEST_F(FencedStorageTest, WritesNothingOnceItGaveItsLeasesBack) {
+  const auto fence = hold();
+  ASSERT_TRUE(exists("job/lease.json"));
+  fenced_.give_back_leases();
+  EXPECT_FALSE(exists("job/lease.json"));
+  EXPECT_THAT([&] { write_text(fenced_, remote_.at("job/a"), "1"); }, ThrowsCode(Code::kInUse));
+  EXPECT_FALSE(exists("job/a"));
+}
+
 TEST_F(FencedStorageTest, DoesNotPublishWhatWasBegunBefore) {
   const auto fence = hold();
   const auto sink = fenced_.create(remote_.at("job/a"), {});

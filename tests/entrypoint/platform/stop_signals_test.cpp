@@ -36,6 +36,17 @@ TEST(StopSignalsDeathTest, EndAProcessThatIsBlocked) {
   }
 }
 
+TEST(StopSignalsDeathTest, ActBeforeTheyEndAProcess) {
+  EXPECT_EXIT(
+      {
+        StopSignals signals(0.01, [] { std::fputs("last words\n", stderr); });
+        signals.set_act_before_end([] { std::fputs("gives back\n", stderr); });
+        ::kill(::getpid(), SIGTERM);
+        block_forever();
+      },
+      testing::ExitedWithCode(143), "gives back\nlast words");
+}
+
 TEST(StopSignalsDeathTest, LeaveTimeForAnOrderlyEnd) {
   EXPECT_EXIT(
       {
