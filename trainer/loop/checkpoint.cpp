@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <span>
 #include <utility>
 
 #include "storage/base/error.h"
@@ -20,6 +21,7 @@ constexpr const char* kManifest = "MANIFEST.json";
 constexpr const char* kModel = "model.safetensors";
 constexpr const char* kOptimizer = "optimizer.safetensors";
 constexpr const char* kState = "state.json";
+constexpr const char* kNextState = "state.next.json";
 constexpr const char* kBest = "best.json";
 
 constexpr double kPatience = 0.01;  // of the time since the last save
@@ -47,6 +49,16 @@ void restore_tensors(const SafetensorsReader& file, std::string_view prefix, Sav
   for (size_t i = 0; i < wanted.size(); ++i) target.write(wanted[i].parameter, 0, found[i]->data);
 }
 
+bool is_state(const ManifestEntry& entry) {
+  return entry.name == kState || entry.name == kNextState;
+}
+
+// The name of the state that the manifest lists.
+const char* state_name(std::span<const ManifestEntry> entries) {
+  const auto found = std::ranges::find_if(entries, is_state);
+  return found != entries.end() && found->name == kNextState ? kNextState : kState;
+}
+
 // The files of a checkpoint. Each of them matches the manifest.
 class CompleteCheckpoint {
  public:
@@ -55,8 +67,10 @@ class CompleteCheckpoint {
     const std::optional<std::string> manifest = read_text(storage, directory / kManifest);
     if (!manifest) throw Error(Code::kNotFound, "no " + std::string(kManifest));
     const std::vector<ManifestEntry> entries = parse_manifest(*manifest);
+    const char* const state = state_name(entries);
+    is_being_replaced_ = state == kNextState;
     for (const auto& [name, file] : {std::pair(kModel, &model_), std::pair(kOptimizer, &optimizer_),
-                                     std::pair(kState, &state_)}) {
+                                     std::pair(state, &state_)}) {
       const auto entry = std::find_if(entries.begin(), entries.end(),
                                       [&](const ManifestEntry& e) { return e.name == name; });
       if (entry == entries.end()) throw Error(Code::kCorrupt, "not in the manifest", name);
@@ -86,12 +100,16 @@ class CompleteCheckpoint {
     return state;
   }
 
+  // Whether a process was killed while it replaced the state.
+  bool is_being_replaced() const { return is_being_replaced_; }
+
   void restore_parameters(ParameterTensors& values) const {
     restore_tensors(SafetensorsReader(model_->bytes()), "", Saved::kAll, values);
   }
 
  private:
   std::optional<WholeFile> model_, optimizer_, state_;
+  bool is_being_replaced_ = false;
 };
 
 }  // namespace
@@ -189,6 +207,60 @@ void CheckpointStore::save() {
         [&](ByteSink& sink) { snapshot_.write_moments(sink); });
   write(kState, 0, [&](ByteSink& sink) { sink.write(as_bytes(to_json(state))); });
   write_text(storage_, directory / kManifest, manifest_json(entries));
+  finish_save(state);
+}
+
+bool CheckpointStore::save_state(const TrainingState& state) {
+  const auto start = std::chrono::steady_clock::now();
+  const Uri directory = step_directory(state.step);
+  std::vector<ManifestEntry> entries;
+  try {
+    const std::optional<std::string> manifest = read_text(storage_, directory / kManifest);
+    if (!manifest) return false;
+    entries = parse_manifest(*manifest);
+  } catch (const Error& error) {
+    if (error.code() != Code::kCorrupt) throw;
+    return false;
+  }
+  std::erase_if(entries, is_state);
+  outcome_.emplace();
+  outcome_->report = {.step = state.step, .where = directory.to_string()};
+  try {
+    const std::string text = to_json(state);
+    Checksum checksum;
+    checksum.add(as_bytes(text));
+    // A manifest replaces the one before it at once, and the file that it names is there already.
+    entries.push_back({.name = "", .checksum = checksum});
+    for (const char* name : {kNextState, kState}) {
+      write_text(storage_, directory / name, text);
+      entries.back().name = name;
+      write_text(storage_, directory / kManifest, manifest_json(entries));
+    }
+    storage_.remove(directory / kNextState);
+    for (const ManifestEntry& entry : entries) outcome_->report.size_bytes += entry.checksum.size;
+    finish_save(state);
+  } catch (...) {
+    outcome_->failure = std::current_exception();
+  }
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  outcome_->report.seconds = elapsed.count();
+  return true;
+}
+
+// A failure is only a warning, because the checkpoint is complete as it is.
+void CheckpointStore::finish_replacement(const TrainingState& state) {
+  save_state(state);
+  const std::optional<SaveOutcome> outcome = take_outcome();
+  if (!outcome || !outcome->failure) return;
+  try {
+    std::rethrow_exception(outcome->failure);
+  } catch (const Error& error) {
+    log_warning(cat("the state of ", outcome->report.where, " keeps the name ", kNextState, ": ",
+                    error.what()));
+  }
+}
+
+void CheckpointStore::finish_save(const TrainingState& state) {
   if (state.best && state.best->step == state.step) record_best(*state.best);
   try {
     remove_replaced(state);
@@ -245,7 +317,9 @@ std::optional<TrainingState> CheckpointStore::restore(Engine& engine) {
   for (auto step = found.rbegin(); step != found.rend() && !state; ++step) {
     const Uri directory = step_directory(step->first);
     try {
-      state = CompleteCheckpoint(storage_, directory).restore(engine, step->first);
+      const CompleteCheckpoint checkpoint(storage_, directory);
+      state = checkpoint.restore(engine, step->first);
+      if (checkpoint.is_being_replaced()) finish_replacement(*state);
     } catch (const Error& error) {
       if (error.code() != Code::kCorrupt && error.code() != Code::kNotFound) {
         throw error.at(directory.to_string());

@@ -25,7 +25,8 @@ struct SaveOutcome {
 // The checkpoints of a job. A checkpoint is a folder such as DIR/step-00000500 with
 // model.safetensors, optimizer.safetensors, state.json and MANIFEST.json. The manifest is written
 // last and holds the size and CRC-32C of each file. A checkpoint is complete if its manifest
-// matches its files. DIR/best.json names the best checkpoint for people.
+// matches its files. DIR/best.json names the best checkpoint for people. While a state is replaced,
+// the manifest names state.next.json in place of state.json.
 class CheckpointStore {
  public:
   // Keeps the newest `limit` complete checkpoints and the best one. A limit of 0 keeps all. Copies
@@ -50,6 +51,12 @@ class CheckpointStore {
   // copied, and longer only if the copies would take more than `most_copied` bytes.
   void start_save(const TrainingState& state, Engine& engine);
 
+  // Replaces the state of the checkpoint of `state.step`, whose tensors stay, and then does what
+  // start_save() does after writing. The checkpoint is complete at every moment, so that nothing is
+  // lost where the process is killed meanwhile. Returns when all is done; poll() returns the
+  // outcome. Returns false, and has no outcome, if that checkpoint has no valid manifest.
+  bool save_state(const TrainingState& state);
+
   // Return the outcome of the last save once, and nullopt after that. poll() waits at most `wait_s`
   // seconds and returns nullopt if the save is still running.
   std::optional<SaveOutcome> poll(double wait_s = 0);
@@ -57,8 +64,8 @@ class CheckpointStore {
 
   // Loads the newest complete checkpoint into the engine. Returns nullopt if there is none. Passes
   // over incomplete and damaged ones with a warning. Removes the checkpoint that the loaded one
-  // replaces, if the process that wrote it was killed before it did. Throws kIncompatible if the
-  // tensors belong to another model.
+  // replaces, and ends a replacement of its state, if the process that was at it was killed. Throws
+  // kIncompatible if the tensors belong to another model.
   std::optional<TrainingState> restore(Engine& engine);
 
   // Loads only the parameters of the checkpoint of `step`. Throws as restore() does, and kCorrupt
@@ -78,6 +85,8 @@ class CheckpointStore {
   std::map<int64_t, bool> steps();  // steps with a directory, and whether it has a manifest
   std::optional<SaveOutcome> take_outcome();
   void save();
+  void finish_save(const TrainingState& state);
+  void finish_replacement(const TrainingState& state);
   void prune(const TrainingState& state);
   void remove_replaced(const TrainingState& state);
   void remove_step(int64_t step);

@@ -25,15 +25,23 @@ Saves::Saves(const TrainingOptions& options, CheckpointStore& checkpoints, Engin
 
 void Saves::resume() {
   saved_step_ = state_.step == 0 ? -1 : state_.step;
+  saved_evaluated_step_ = state_.evaluated_step;
+  saved_probed_step_ = state_.probed_step;
   saved_best_ = state_.best;
   owes_save_ = false;
   interim_step_.reset();
   if (state_.is_interim) interim_step_ = state_.step;
 }
 
+bool Saves::has_saved() const {
+  return saved_step_ == state_.step && saved_evaluated_step_ == state_.evaluated_step &&
+         saved_probed_step_ == state_.probed_step;
+}
+
 bool Saves::due_by_steps(int64_t step) const {
   const int64_t every = options_.save_steps;
-  return every > 0 && step % every == 0 && saved_step_ != step;
+  if (every == 0 || step % every != 0) return false;
+  return saved_step_ != step || (step == state_.step && !has_saved());
 }
 
 // The last step is saved anyway, and not as an interim one.
@@ -77,11 +85,15 @@ void Saves::start(bool is_interim) {
   if (checkpoints_.saves_while_training_waits()) observer_.on_saving(state_.step);
   pace_.restart();
   state_.is_interim = is_interim;
-  state_.replaces = interim_step_;
-  checkpoints_.start_save(state_, engine_);
+  state_.replaces.reset();
+  if (interim_step_ != state_.step) state_.replaces = interim_step_;
+  saves_tensors_ = saved_step_ != state_.step || !checkpoints_.save_state(state_);
+  if (saves_tensors_) checkpoints_.start_save(state_, engine_);
   saving_ = true;
   saving_interim_ = is_interim;
   saved_step_ = state_.step;
+  saved_evaluated_step_ = state_.evaluated_step;
+  saved_probed_step_ = state_.probed_step;
   saving_best_ = state_.best;
 }
 
@@ -105,7 +117,7 @@ void Saves::settle(const std::optional<SaveOutcome>& outcome) {
     saved_best_ = saving_best_;
     interim_step_.reset();
     if (saving_interim_) interim_step_ = outcome->report.step;
-    pace_.took(outcome->report.seconds);
+    if (saves_tensors_) pace_.took(outcome->report.seconds);
     say_interval(outcome->report);
     observer_.on_checkpoint(outcome->report);
     return;

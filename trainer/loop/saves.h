@@ -35,7 +35,9 @@ class Saves {
   void save_when_due();
   // Waits for the end of the last save and starts a save of the current state.
   void save();
-  bool has_saved(int64_t step) const { return saved_step_ == step; }
+  // Whether a checkpoint has the current state, or is being written with it. One that was saved
+  // before the evaluation or the probes of its step has another state.
+  bool has_saved() const;
   // Waits for the running save and throws its failure.
   void finish();
   // The same, but only logs a failure. For callers that are about to throw another one.
@@ -61,11 +63,13 @@ class Saves {
   bool saving_ = false;      // whether a save was started whose outcome is not known
   bool owes_save_ = false;   // whether a postponed save is due
   int64_t saved_step_ = -1;  // the newest step that was or is being saved; -1: none
+  int64_t saved_evaluated_step_ = -1, saved_probed_step_ = -1;  // of its state
   std::optional<Best> saved_best_, saving_best_;
   const int64_t last_step_;
   SavePace pace_;
   std::optional<int64_t> interim_step_;  // the complete checkpoint that the next one replaces
   bool saving_interim_ = false;          // whether the running save is an interim one
+  bool saves_tensors_ = true;            // whether it writes tensors, and not the state alone
   bool said_interval_ = false;
 };
 

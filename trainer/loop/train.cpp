@@ -72,7 +72,7 @@ class Training {
     }
     probe_unless_probed();  // after an early stop
     if (!result_.evaluation) evaluate_final();
-    if (!saves_.has_saved(state.step)) saves_.save();
+    if (!saves_.has_saved()) saves_.save();
     saves_.finish();
     if (parts_.options.load_best_model_at_end) load_best();
     result_.epochs = epoch();
@@ -286,7 +286,7 @@ class Training {
   [[noreturn]] void stop() {
     const bool is_whole = !collect(0);
     const int64_t step = result_.state.step;
-    if (is_whole && !saves_.has_saved(step) && step > 0) saves_.save();
+    if (is_whole && !saves_.has_saved() && step > 0) saves_.save();
     saves_.finish();
     throw Error(Code::kStopped,
                 cat("stopped by a signal after step ", step, " of ", plan_.total_steps),

@@ -359,6 +359,14 @@ TEST_F(CheckpointTest, AFailedSaveRemovesNoOlderCheckpoint) {
   EXPECT_THAT(entries(), ElementsAre("step-00000002", "step-00000004"));
 }
 
+TEST_F(CheckpointTest, OnlyAStateWithAManifestIsReplaced) {
+  save(3);
+  CheckpointStore checkpoints = store();
+  EXPECT_FALSE(checkpoints.save_state({.step = 4}));
+  EXPECT_TRUE(checkpoints.save_state({.step = 3, .evaluated_step = 3}));
+  EXPECT_EQ(restore().value().evaluated_step, 3);
+}
+
 TEST_F(CheckpointTest, ALostUploadIsWrittenAgain) {
   LossyStorage storage(*storage_, 2);
   CheckpointStore checkpoints = store_in(storage);

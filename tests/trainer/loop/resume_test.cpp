@@ -181,6 +181,38 @@ TEST_F(ResumeTest, AKillWhileSavingDoesNotChangeTheResult) {
   }
 }
 
+// The checkpoint was saved before the evaluation of its step, so its state is written again, with
+// the same tensors. A kill meanwhile must not cost the only checkpoint that there is.
+TEST_F(ResumeTest, AStopBeforeTheLastEvaluationEndsWithTheSameFiles) {
+  options_.save_total_limit = 1;
+  const ScratchDirectory whole;
+  TinyJob undisturbed(options_, whole / "job", *storage_);
+  finish(undisturbed);
+  for (int published = 0;; ++published) {
+    const ScratchDirectory scratch;
+    TinyJob stopped(options_, scratch / "job", *storage_);
+    stopped.observer.when_step = [&](int64_t step) { stopped.stop = step == kSteps; };
+    EXPECT_THAT([&] { stopped.run(); }, ThrowsCode(Code::kStopped));
+    FailingStorage storage(*storage_, published);
+    TinyJob killed(options_, scratch / "job", storage);
+    bool was_killed = false;
+    try {
+      killed.run();
+    } catch (const Error& error) {
+      ASSERT_EQ(error.code(), Code::kUnavailable) << error.what();
+      was_killed = true;
+    }
+    TinyJob last(options_, scratch / "job", *storage_);
+    last.run();
+    EXPECT_EQ(last.first_step, kSteps) << published;
+    for (const char* name : {"state.json", "MANIFEST.json", "model.safetensors"}) {
+      const std::string file = std::string("job/step-00000009/") + name;
+      EXPECT_EQ(read_text(scratch / file), read_text(whole / file)) << published;
+    }
+    if (!was_killed) break;
+  }
+}
+
 // A save that becomes due while another one is written is postponed. Training continues and ends
 // with the same result.
 TEST_F(ResumeTest, ASlowSaveDoesNotDelayTraining) {
