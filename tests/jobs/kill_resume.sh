@@ -24,6 +24,7 @@ whole_run() {
   "$berth" "$@" --job-dir whole >/dev/null 2>err.txt || fail "the uninterrupted run: $(tail -n 1 err.txt)"
   duration_ms=$(($(date +%s%3N) - duration_ms))
   expected=$(sha256sum <whole/model/model.safetensors)
+  last=$(cd whole && echo checkpoints/step-* | sed 's/.* //')/MANIFEST.json
 }
 
 start_job() {
@@ -35,6 +36,7 @@ clear_job() { rm -rf job; }
 
 check_job() {
   [ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "the weights differ"
+  cmp "job/$last" "whole/$last" || fail "the last checkpoint differs: $(diff "job/${last%/*}/state.json" "whole/${last%/*}/state.json")"
   [ -z "$(find job/checkpoints job/model -name '*.part')" ] || fail "killed writes leave $(find job -name '*.part')"
   check_curves job/summaries/train
   check_curves job/summaries/eval
