@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "bench/bench_table.h"
-#include "bench/bert_sizes.h"
 #include "storage/base/text.h"
+#include "trainer/model/bert_sizes.h"
 #include "trainer/model/training_flops.h"
 #include "trainer/xla/network/programs.h"
 #include "trainer/xla/pjrt/api.h"

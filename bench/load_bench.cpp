@@ -15,7 +15,6 @@
 #include <numeric>
 
 #include "bench/bench_table.h"
-#include "bench/bert_sizes.h"
 #include "storage/base/checksum.h"
 #include "storage/base/text.h"
 #include "storage/formats/tensor_bundle.h"
@@ -25,6 +24,7 @@
 #include "trainer/cpu/kernels/cpu_kernels.h"
 #include "trainer/loop/parameter_files.h"
 #include "trainer/loop/tensorflow_files.h"
+#include "trainer/model/bert_sizes.h"
 #include "trainer/weights/initial_values.h"
 #include "trainer/weights/pretrained.h"
 #include "trainer/weights/write_tensors.h"

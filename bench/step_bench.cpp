@@ -9,43 +9,31 @@
 // MODEL, BATCH and LENGTH a grid of them is measured. With PLUGIN, the file of a PJRT plugin, the
 // XLA engine computes on its first device; the first update, which compiles the program, is printed
 // apart. The printed share is the rate of the step divided by the peak rate of the machine
-// (peak_rate.h). The work of a step is counted as trainer/model/training_flops.h says.
+// (trainer/cpu/kernels/peak_rate.h). The work of a step is counted as
+// trainer/model/training_flops.h says.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <span>
 
 #include "bench/bench_table.h"
-#include "bench/bert_sizes.h"
-#include "bench/peak_rate.h"
 #include "storage/base/text.h"
 #include "storage/base/thread_pool.h"
 #include "trainer/cpu/cpu_device.h"
+#include "trainer/cpu/kernels/peak_rate.h"
+#include "trainer/model/bert_sizes.h"
+#include "trainer/model/random_batch.h"
 #include "trainer/model/training_flops.h"
 #include "trainer/weights/initial_values.h"
 #include "trainer/xla/xla_device.h"
 
 namespace berth {
 namespace {
-
-// The lengths of AG News' texts in WordPieces of BERT's uncased vocabulary: one from each 64th of
-// 10,000 texts, sorted by length.
-constexpr std::array<int32_t, 64> kNewsLengths = {
-    22, 24, 26, 28, 29, 30, 31, 32, 33, 34, 34, 35, 36, 36, 37, 38, 38, 39, 39, 40, 40, 41,
-    41, 42, 42, 43, 43, 44, 44, 44, 45, 45, 46, 46, 47, 47, 48, 48, 48, 49, 49, 50, 50, 51,
-    51, 52, 52, 53, 53, 54, 55, 55, 56, 57, 58, 59, 60, 62, 65, 68, 73, 80, 91, 111};
-
-// Lengths of mixed documents that are cut to 512 tokens: quantiles of the log-normal distribution
-// whose median is 150 and whose sigma is 1.
-constexpr std::array<int32_t, 32> kDocumentLengths = {
-    17,  28,  36,  44,  51,  58,  65,  73,  80,  88,  96,  105, 114, 123, 133, 144,
-    156, 169, 183, 198, 215, 234, 256, 281, 310, 344, 387, 441, 512, 512, 512, 512};
 
 struct Shape {
   std::string model;
@@ -60,45 +48,6 @@ struct StepTiming {
 };
 
 bool is_mlm(const Shape& shape) { return shape.model.ends_with("-mlm"); }
-
-int32_t length_of(const Shape& shape, int64_t b) {
-  if (shape.length == "news") return kNewsLengths[static_cast<size_t>(b * 37 % 64)];
-  if (shape.length == "documents") return kDocumentLengths[static_cast<size_t>(b * 13 % 32)];
-  return std::stoi(shape.length);
-}
-
-PackedBatch batch_of(const Shape& shape, int64_t vocab_size) {
-  PackedBatch batch;
-  std::vector<int32_t> classes;
-  PackedBatch::MaskedTokens masked;
-  uint64_t random = 1;
-  for (int64_t b = 0; b < shape.batch_size; ++b) {
-    const int32_t length = length_of(shape, b);
-    for (int32_t i = 0; i < length; ++i) {
-      random = random * 6364136223846793005u + 1442695040888963407u;
-      batch.input_ids.push_back(
-          static_cast<int32_t>((random >> 33) % static_cast<uint64_t>(vocab_size)));
-      batch.token_type_ids.push_back(0);
-      batch.position_ids.push_back(i);
-      if (batch.input_ids.size() % 20 % 7 != 1) continue;  // 3 of 20 tokens
-      masked.tokens.push_back(static_cast<int32_t>(batch.input_ids.size()) - 1);
-      masked.ids.push_back(batch.input_ids.back());
-    }
-    batch.cu_seqlens.push_back(batch.cu_seqlens.back() + length);
-    classes.push_back(static_cast<int32_t>(b % 2));
-  }
-  batch.labels = PackedBatch::Classes(classes);
-  if (is_mlm(shape)) batch.labels = masked;
-  return batch;
-}
-
-int64_t longest_of(const PackedBatch& batch) {
-  int64_t longest = 0;
-  for (size_t b = 1; b < batch.cu_seqlens.size(); ++b) {
-    longest = std::max<int64_t>(longest, batch.cu_seqlens[b] - batch.cu_seqlens[b - 1]);
-  }
-  return longest;
-}
 
 // Runs at least three steps, and steps for at least five seconds.
 StepTiming time_steps(const ModelConfig& config, const PackedBatch& batch, Device& device) {
@@ -142,7 +91,8 @@ void measure_shape(const Shape& shape, int threads, Precision precision) {
   ThreadPool pool(threads);
   ModelConfig config = bert_of_size(shape.model.substr(0, shape.model.find("-mlm")));
   if (is_mlm(shape)) config.task = Task::kMaskedLm;
-  const PackedBatch batch = batch_of(shape, config.vocab_size);
+  const PackedBatch batch =
+      make_random_batch({.sequences = shape.batch_size, .length = shape.length}, config);
   const double peak = peak_rate(pool, device->info().precision == Precision::kBf16);
   const auto [first_s, timing] = time_steps(config, batch, *device);
   rusage used{};

@@ -1,6 +1,7 @@
 #include "entrypoint/run.h"
 
 #include "entrypoint/job/job.h"
+#include "entrypoint/modes/benchmark.h"
 #include "entrypoint/modes/conversion.h"
 #include "entrypoint/modes/embedding.h"
 #include "entrypoint/modes/evaluation.h"
@@ -28,7 +29,8 @@ DeviceChoice device_for(const CommandLine& command_line) {
     case Mode::kTrain:
     case Mode::kTrainAndEval:
     case Mode::kEval:
-    case Mode::kPredict: {
+    case Mode::kPredict:
+    case Mode::kBench: {
       const DeviceChoice choice = choose_device(command_line, this_machine());
       prepare_device(choice, command_line);
       return choice;
@@ -112,6 +114,8 @@ void run(const CommandLine& command_line, const Platform& platform, StopSignals&
       return run_tokenizer_training(job);
     case Mode::kHeartbeat:
       return run_heartbeat(job);
+    case Mode::kBench:
+      return run_benchmark(job);
   }
 }
 

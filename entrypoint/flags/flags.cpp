@@ -25,7 +25,8 @@ using Typed = std::map<std::string, std::string>;
 // kUsage on such a flag that berth does without.
 std::vector<std::string> own_arguments(std::span<const char* const> arguments,
                                        std::vector<std::string>& notes) {
-  const std::vector<std::string> typed(arguments.begin(), arguments.end());
+  std::vector<std::string> typed(arguments.begin(), arguments.end());
+  if (!typed.empty() && typed.front() == "bench") typed.front() = "--mode=bench";
   Translation translation = translate(TypedCommand(typed));
   for (const Remark& remark : translation.remarks) {
     if (remark.refused) throw Error(Code::kUsage, remark.text, remark.flag);
@@ -194,6 +195,9 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
   }
   if (values.contains("save-steps") && !values.contains("save-minutes")) training.save_minutes = 0;
   const Mode mode = command_line.settings.mode;
+  if (mode == Mode::kBench && !values.contains("precision")) {
+    command_line.settings.precision = Precision::kAuto;
+  }
   const bool trains = mode == Mode::kTrain || mode == Mode::kTrainAndEval;
   if (trains && !platform.tuning.trial.empty()) {
     append_trial(platform, command_line.settings.output);

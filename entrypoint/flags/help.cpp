@@ -119,6 +119,7 @@ labels the rows of another table.
 
   berth explain 'python run_glue.py --task_name mrpc ...'   shows what a line for another program is
   berth --mode inspect FILE                                 describes a data file or a model
+  berth bench                                               shows how fast this machine trains and predicts
   berth --help                                              lists all flags and exit codes
 )");
 }

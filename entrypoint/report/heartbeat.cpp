@@ -27,6 +27,20 @@ OrderedJson short_value(double value) {
   return std::strtod(digits, nullptr);
 }
 
+void add_flops(const StepReport& report, OrderedJson& file) {
+  if (report.flops_per_second <= 0) return;
+  file["flops_per_second"] = short_value(report.flops_per_second);
+  if (report.peak_flops_per_second <= 0) return;
+  file["flops_utilization"] = short_value(report.flops_per_second / report.peak_flops_per_second);
+}
+
+void add_usage(const UsageMeter::Reading& reading, OrderedJson& file) {
+  if (reading.cpu_share) file["cpu_percent"] = short_value(100 * *reading.cpu_share);
+  if (reading.throttled_s) file["throttled_seconds"] = short_value(*reading.throttled_s);
+  if (reading.resident_bytes > 0) file["memory_bytes"] = reading.resident_bytes;
+  if (reading.memory_share) file["memory_percent"] = short_value(100 * *reading.memory_share);
+}
+
 }  // namespace
 
 std::string_view phase_name(JobPhase phase) {
@@ -54,7 +68,10 @@ std::string_view phase_name(JobPhase phase) {
 }
 
 Heartbeat::Heartbeat(Observer& inner, Storage& storage, HeartbeatOptions options)
-    : inner_(inner), storage_(storage), options_(std::move(options)) {
+    : inner_(inner),
+      storage_(storage),
+      options_(std::move(options)),
+      usage_(options_.usage, options_.steady_clock) {
   submit();
 }
 
@@ -139,7 +156,7 @@ std::optional<int64_t> Heartbeat::next_attempt() {
   }
 }
 
-std::string Heartbeat::text(const State& state) const {
+std::string Heartbeat::text(const State& state) {
   OrderedJson file = {
       {"time", iso_time(options_.wall_clock())}, {"host", options_.host}, {"pid", options_.pid}};
   if (!options_.process.empty()) file["process"] = options_.process;
@@ -152,8 +169,10 @@ std::string Heartbeat::text(const State& state) const {
     file["loss"] = short_value(state.last->interval_loss);
     file["examples_per_second"] = short_value(state.last->examples_per_second);
     file["tokens_per_second"] = short_value(state.last->tokens_per_second);
+    add_flops(*state.last, file);
   }
   if (state.eta_s) file["eta_seconds"] = std::llround(*state.eta_s);
+  if (const auto reading = usage_.read()) add_usage(*reading, file);
   if (!state.checkpoint.empty()) {
     file["checkpoint"] = without_known_secrets(state.checkpoint);
     file["checkpoint_step"] = state.checkpoint_step;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "entrypoint/report/usage_meter.h"
 #include "storage/base/background.h"
 #include "storage/base/clock.h"
 #include "storage/storage.h"
@@ -37,6 +38,7 @@ struct HeartbeatOptions {
   std::string host{};     // host_name()
   int64_t pid = 0;        // of this process
   std::string process{};  // process_identity()
+  UsageSource usage{};    // where nothing is known, the file says nothing of it
   Clock wall_clock = wall_clock_s, steady_clock = steady_clock_s;
   Sleep sleep = sleep_s;
 };
@@ -45,13 +47,19 @@ struct HeartbeatOptions {
 //
 //   {"time": "2026-01-31T23:59:59.125Z", "host": "berth-x7k2p", "pid": 1, "process": "...",
 //    "attempt": 2, "phase": "training", "step": 120, "max_steps": 500, "epoch": 0.24, "loss": 0.5,
-//    "examples_per_second": 5.4, "tokens_per_second": 254, "eta_seconds": 2253,
+//    "examples_per_second": 5.4, "tokens_per_second": 254, "flops_per_second": 1.52e11,
+//    "flops_utilization": 0.84, "eta_seconds": 2253, "cpu_percent": 99.1,
+//    "throttled_seconds": 0, "memory_bytes": 1930000000, "memory_percent": 22.5,
 //    "checkpoint": "gs://bucket/job/checkpoints/step-00000100", "checkpoint_step": 100}
 //
 // What is not known yet is absent. `process` tells this process apart from all others
 // (process_identity()), and `attempt` counts the processes that have trained here. The rates are
 // those of StepReport; padding does not exist, so all tokens are real ones. `eta_seconds` is the
 // time until the last update, at the pace of this process so far, with its evaluations and saves.
+// `flops_utilization` is the share of the devices' peak rate. `cpu_percent` is the processor time
+// since the write before, as a share of what all CPUs that the process may use have had;
+// `throttled_seconds` is how long the container's limit has held threads back since the process
+// began, and `memory_percent` the resident share of the memory that it may use.
 //
 // The file is replaced as a whole when the phase changes and, in a phase that lasts, where the loop
 // gives a sign of life: at most every 10 s locally and every 30 s in remote storage. So its age
@@ -100,7 +108,7 @@ class Heartbeat final : public Observer {
   // These run on the thread of their own.
   void write() noexcept;
   std::optional<int64_t> next_attempt();
-  std::string text(const State& state) const;
+  std::string text(const State& state);
 
   Observer& inner_;
   Storage& storage_;
@@ -110,6 +118,7 @@ class Heartbeat final : public Observer {
   int64_t first_step_ = 0;  // the updates before that
   std::optional<double> written_s_;
   std::optional<int64_t> attempt_;
+  UsageMeter usage_;                 // read by the thread that writes
   bool looked_ = false;              // whether the attempts before were looked for
   std::atomic<bool> fails_ = false;  // the last write failed
   bool warned_ = false;

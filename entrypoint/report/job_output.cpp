@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "entrypoint/report/json_lines.h"
+#include "entrypoint/report/machine_row.h"
 #include "entrypoint/report/progress.h"
 #include "entrypoint/report/standard_error.h"
 #include "entrypoint/report/verdict.h"
@@ -41,6 +42,9 @@ JobOutput::JobOutput(const CommandLine& command_line, const Platform& platform,
     add(std::make_unique<JsonLines>());
   }
   add(std::make_unique<Verdict>());
+  if (command_line.parent_process == 0) {
+    add(std::make_unique<MachineRowLog>(command_line.price_per_hour));
+  }
 }
 
 void JobOutput::on_start(const JobReport& report) {

@@ -82,7 +82,8 @@ TrainingRun::TrainingRun(Job& job, const JobDirectory& directory, TrainingInputs
                  {.file = directory.heartbeat(),
                   .host = host_name(),
                   .pid = ::getpid(),
-                  .process = process_identity()}),
+                  .process = process_identity(),
+                  .usage = usage_of_this_process()}),
       engine_(device.make_engine(
           training_engine(inputs.settings(), inputs.model.config, plan.data.most_examples))),
       checkpoints_(job.storage, directory.checkpoints(), plan.options.save_total_limit,

@@ -4,16 +4,24 @@
 #include "trainer/cpu/cpu_engine.h"
 #include "trainer/cpu/engine_memory.h"
 #include "trainer/cpu/kernels/cpu_kernels.h"
+#include "trainer/cpu/kernels/peak_rate.h"
 
 namespace berth {
 namespace {
+
+// Products in int8 only infer, and no rate is told of them.
+double peak_of(ThreadPool& pool, Precision precision) {
+  return precision == Precision::kInt8 ? 0 : peak_rate(pool, precision == Precision::kBf16);
+}
 
 class CpuDevice final : public Device {
  public:
   CpuDevice(int threads, std::string_view instruction_set, Precision precision)
       : pool_(threads),
         kernels_(make_cpu_kernels(pool_, instruction_set, precision)),
-        info_{.description = kernels_->description(), .precision = kernels_->precision()} {}
+        info_{.description = kernels_->description(),
+              .precision = kernels_->precision(),
+              .peak_flops = peak_of(pool_, kernels_->precision())} {}
 
   const EngineInfo& info() const override { return info_; }
 

@@ -27,7 +27,8 @@ enum class Mode {
   kInspect,
   kConvert,
   kTrainTokenizer,
-  kHeartbeat
+  kHeartbeat,
+  kBench
 };
 enum class Init { kPretrained, kRandom };
 

@@ -56,6 +56,15 @@ TEST_F(FlagsTest, ATokenBudgetReplacesTheDefaultBatchSize) {
   EXPECT_EQ(training({"--token-budget=0"}).batch_size, 8);
 }
 
+TEST_F(FlagsTest, BenchIsAMode) {
+  const CommandLine bench = parse_alone({"bench", "--price-per-hour", "0.19"});
+  EXPECT_EQ(bench.settings.mode, Mode::kBench);
+  EXPECT_EQ(bench.settings.precision, Precision::kAuto);
+  EXPECT_EQ(bench.price_per_hour, 0.19);
+  EXPECT_EQ(parse_alone({"--mode=bench", "--precision=fp32"}).settings.precision, Precision::kFp32);
+  refuses({"--price-per-hour", "-1"}, "a price");
+}
+
 TEST_F(FlagsTest, UnderscoreIsHyphen) {
   EXPECT_EQ(training({"--batch_size=32"}).batch_size, 32);
   EXPECT_EQ(training({"--gradient-accumulation_steps", "2"}).gradient_accumulation_steps, 2);

@@ -58,6 +58,7 @@ class HeartbeatTest : public testing::Test {
                                         .host = "pod-7",
                                         .pid = 12,
                                         .process = "boot pid:[1] 12 34",
+                                        .usage = usage_,
                                         .wall_clock = [this] { return 1.75e9 + now_s_; },
                                         .steady_clock = [this] { return now_s_; },
                                         .sleep = [this](double seconds) { slept_s_ += seconds; }});
@@ -83,6 +84,8 @@ class HeartbeatTest : public testing::Test {
   SlowFiles storage_{*files_, scratch_.path()};
   CapturedLog log_;
   CountedSteps inner_;
+  ProcessUsage used_;
+  UsageSource usage_;
   double now_s_ = 0, slept_s_ = 0;
   std::optional<Heartbeat> heartbeat_;
 };
@@ -104,6 +107,25 @@ TEST_F(HeartbeatTest, SaysWhatTheJobIsDoing) {
                     R"("checkpoint":"runs/a/checkpoints/step-00000020","checkpoint_step":20})"
                     "\n");
   EXPECT_EQ(inner_.steps, 1);
+}
+
+TEST_F(HeartbeatTest, SaysWhatTheProcessUses) {
+  used_ = {.cpu_s = 5, .resident_bytes = 1000, .throttled_s = 2};
+  usage_ = {.usage = [this] { return used_; }, .cpus = 4, .memory_limit_bytes = 8000};
+  Heartbeat& heartbeat = begin_local();
+  heartbeat.on_start({.total_steps = 100});
+  heartbeat.wait();
+  used_ = {.cpu_s = 35, .resident_bytes = 3000, .throttled_s = 2.5};
+  now_s_ = 10;
+  heartbeat.on_step({.step = 1, .flops_per_second = 3e9, .peak_flops_per_second = 4e9});
+  heartbeat.wait();
+  const Json says = file();
+  EXPECT_EQ(says["cpu_percent"], 75);  // 30 s of the 40 that 4 CPUs had
+  EXPECT_EQ(says["throttled_seconds"], 0.5);
+  EXPECT_EQ(says["memory_bytes"], 3000);
+  EXPECT_EQ(says["memory_percent"], 37.5);
+  EXPECT_EQ(says["flops_per_second"], 3e9);
+  EXPECT_EQ(says["flops_utilization"], 0.75);
 }
 
 TEST_F(HeartbeatTest, FollowsThePhases) {

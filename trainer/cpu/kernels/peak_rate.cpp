@@ -1,14 +1,20 @@
-#include "bench/peak_rate.h"
+#include "trainer/cpu/kernels/peak_rate.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <numeric>
+#include <vector>
 
-#include "bench/bench_table.h"
+#include "storage/base/clock.h"
 #include "trainer/cpu/kernels/bf16/bf16_loops.h"
 
 namespace berth {
 namespace {
 
-constexpr int64_t kRounds = 2000000;
+// A run takes about half a millisecond, so that most of them are not interrupted on a busy machine.
+constexpr int64_t kRounds = 200'000;
+constexpr int kRuns = 20;
 
 struct Loop {
   void (*run)() = nullptr;
@@ -66,6 +72,31 @@ Loop loop_for(bool bf16) {
   return {};
 }
 
+#elif defined(__aarch64__)
+
+void fp32_neon() {
+  int64_t rounds = kRounds;
+  // clang-format off
+#define BERTH_SUM(n) "fmla v" #n ".4s, v30.4s, v31.4s\n"
+  asm volatile(
+      "movi v30.4s, #0\nmovi v31.4s, #0\n1:\n"
+      BERTH_SUM(0) BERTH_SUM(1) BERTH_SUM(2) BERTH_SUM(3) BERTH_SUM(4) BERTH_SUM(5) BERTH_SUM(6)
+      BERTH_SUM(7) BERTH_SUM(16) BERTH_SUM(17) BERTH_SUM(18) BERTH_SUM(19) BERTH_SUM(20)
+      BERTH_SUM(21)
+      "subs %0, %0, #1\nb.ne 1b\n"
+      : "+r"(rounds)
+      :
+      : "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17", "v18", "v19", "v20",
+        "v21", "v30", "v31");
+#undef BERTH_SUM
+  // clang-format on
+}
+
+Loop loop_for(bool bf16) {
+  if (bf16) return {};
+  return {fp32_neon, 14.0 * kRounds * 8};
+}
+
 #else
 
 Loop loop_for(bool) { return {}; }
@@ -77,10 +108,20 @@ Loop loop_for(bool) { return {}; }
 double peak_rate(ThreadPool& pool, bool bf16) {
   const Loop loop = loop_for(bf16);
   if (loop.run == nullptr) return 0;
-  const auto run = [&] {
-    pool.parallel_for(pool.size(), 1, [&](int64_t, int64_t, int) { loop.run(); });
-  };
-  return loop.flops * pool.size() / measure(run, 0.5).least_s;
+  std::vector<double> rates(static_cast<size_t>(pool.size()));
+  pool.parallel_for(pool.size(), 1, [&](int64_t, int64_t, int thread) {
+    std::array<double, kRuns> seconds;
+    for (double& run_s : seconds) {
+      const double began_s = steady_clock_s();
+      loop.run();
+      run_s = steady_clock_s() - began_s;
+    }
+    // The fastest runs may be those that had the core before the others' threads began.
+    const auto fast = seconds.begin() + kRuns / 4;
+    std::nth_element(seconds.begin(), fast, seconds.end());
+    rates[static_cast<size_t>(thread)] = loop.flops / *fast;
+  });
+  return std::accumulate(rates.begin(), rates.end(), 0.0);
 }
 
 }  // namespace berth

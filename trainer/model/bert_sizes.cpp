@@ -1,16 +1,11 @@
-#pragma once
-
-#include <string_view>
+#include "trainer/model/bert_sizes.h"
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
-#include "trainer/model/config.h"
 
 namespace berth {
 
-// The configuration of a BERT for two classes. The size is tiny, mini-lm, base or large; any other
-// name throws kUsage.
-inline ModelConfig bert_of_size(std::string_view name) {
+ModelConfig bert_of_size(std::string_view name) {
   struct Size {
     const char* name;
     int64_t layers, hidden, heads;

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "entrypoint/report/usage_meter.h"
+#include "storage/base/clock.h"
+#include "trainer/loop/observer.h"
+
+namespace berth {
+
+// How fast a machine did some work, as a row of the Markdown table by which people compare machines
+// and choose one.
+struct MachineRow {
+  std::string machine{};  // the processor
+  std::string work{};     // "BERT-base, 32 x 128 tokens", or "batch 32"
+  std::string kernels{};  // EngineInfo::description
+  double examples_per_second = 0, tokens_per_second = 0;
+  double flops_per_second = 0, peak_flops_per_second = 0;  // 0: not known
+  std::optional<double> cpu_share{};                       // UsageMeter::Reading
+  uint64_t memory_bytes = 0;                               // the most of the process; 0: not known
+  int64_t epoch_examples = 0;                              // 0: there is no epoch
+  std::optional<double> price_per_hour{};                  // of the machine, in any currency
+};
+
+// The two lines above the rows.
+std::string machine_table_head();
+// "| AMD EPYC | batch 32 | cpu-fp32-avx2, ... | 5.4 | 254 | 152 | 84 % | 99 % | 1.8 GiB | 6:10:22 |
+// 1.17 |". A cell whose value is not known is empty.
+std::string to_text(const MachineRow& row);
+
+// Says at the end of a training, in the log, how fast it was on this machine. Only the time of this
+// process counts.
+class MachineRowLog final : public Observer {
+ public:
+  explicit MachineRowLog(std::optional<double> price_per_hour,
+                         UsageSource usage = usage_of_this_process(),
+                         Clock steady_clock = steady_clock_s);
+
+  void on_start(const JobReport& report) override;
+  void on_step(const StepReport& report) override;
+  void on_finish() override;
+
+ private:
+  const std::optional<double> price_per_hour_;
+  const UsageSource source_;
+  const Clock clock_;
+  std::optional<UsageMeter> usage_;  // from the beginning of the loop
+  JobReport job_;
+  std::optional<StepReport> last_;
+};
+
+}  // namespace berth
