@@ -62,6 +62,10 @@ echo "== the cache of the Hugging Face hub"
 build/peers/bin/pip install --quiet huggingface_hub
 build/peers/bin/python tests/peers/check_hub.py build/release/berth
 
+echo "== the trace of a profile by Perfetto's schema"
+build/peers/bin/pip install --quiet perfetto
+build/peers/bin/python tests/peers/check_trace.py build/release/berth
+
 echo "== Parquet files of four writers"
 build/peers/bin/pip install --quiet pyarrow polars fastparquet
 build/peers/bin/python tests/peers/check_parquet.py build/release/tests/rows_as_json build/peers-work/parquet

@@ -42,6 +42,13 @@ std::vector<Flag> machine_flags() {
        "How many threads to compute with.",
        integer_value(place(&CommandLine::settings, &Settings::threads), {0, 1024}),
        "one for each CPU that the job may use"},
+      {.name = "profile",
+       .aliases = {},
+       .group = kMachine,
+       .help = "Record what the threads do in so many updates, print the ten largest costs, and "
+               "write JOB_DIR/profile.pftrace, which ui.perfetto.dev shows. 0 records nothing.",
+       .value = integer_value(place(&CommandLine::profiled_updates), {0, 1000}),
+       .in_settings = false},
       {.name = "price-per-hour",
        .aliases = {},
        .group = kMachine,

@@ -16,6 +16,7 @@
 #include "entrypoint/report/hypertune_file.h"
 #include "entrypoint/report/mlflow/mlflow_run.h"
 #include "entrypoint/report/watchdog.h"
+#include "entrypoint/training/update_profile.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -237,6 +238,12 @@ TrainResult TrainingRun::train(TrainingData& data) {
     watchdog.emplace(heartbeat_, static_cast<double>(plan_.options.step_timeout_s),
                      [this](double silent_s) { end_hung(silent_s); });
   }
+  std::optional<UpdateProfile> profile;
+  const int64_t left = plan_.updates.total_steps - state_.step;
+  if (job_.command_line.profiled_updates > 0 && left > 0) {
+    profile.emplace(device_, job_.storage, directory_.profile(), job_.command_line.profiled_updates,
+                    left);
+  }
   const ReadingOptions reading = inputs_.reading();
   const TrainingParts parts{
       .options = plan_.options,
@@ -254,6 +261,7 @@ TrainResult TrainingRun::train(TrainingData& data) {
           training_engine(inputs_.settings(), inputs_.model.config, plan_.data.most_examples)),
       .device = &device_,
       .probes = inputs_.probes.get(),
+      .profile = profile ? &profile->window() : nullptr,
       .probe_options = inputs_.settings().probes};
   TrainResult result = berth::train(parts, plan_.updates, std::move(state_));
   keep_record();

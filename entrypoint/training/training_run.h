@@ -57,7 +57,7 @@ class TrainingRun {
   const JobDirectory& directory_;
   TrainingInputs& inputs_;
   const TrainingPlan& plan_;
-  const Device& device_;
+  Device& device_;
   const OutputLocks locks_;
   Heartbeat heartbeat_;  // after the locks, because only their holder writes it
   const std::unique_ptr<Engine> engine_;

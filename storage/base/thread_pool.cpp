@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "storage/base/error.h"
+#include "storage/base/profiler.h"
 #include "storage/base/text.h"
 
 namespace berth {
@@ -64,11 +65,14 @@ struct ThreadPool::State {
     Slot& slot = slots[static_cast<size_t>(thread)];
     const Running outer = running;
     running = {this, thread};
+    const bool is_recorded = profiler != nullptr && profiler->is_on();
+    const int64_t began_ns = is_recorded ? profile_clock_ns() : 0;
     try {
       (*fn)(count * thread / parts, count * (thread + 1) / parts, thread);
     } catch (...) {
       slot.failure = std::current_exception();
     }
+    if (is_recorded) profiler->add_part(thread, began_ns, profile_clock_ns());
     running = outer;
   }
 
@@ -100,6 +104,7 @@ struct ThreadPool::State {
   int64_t count = 0;
   int parts = 1;
   bool stopping = false;
+  Profiler* profiler = nullptr;
   alignas(64) std::atomic<uint32_t> unfinished{0};
   std::vector<std::jthread> threads;  // declared last: the threads use the members above
 };
@@ -122,6 +127,10 @@ ThreadPool::~ThreadPool() {
   state_->stopping = true;
   for (int i = 1; i < size(); ++i) state_->wake(i);
 }
+
+void ThreadPool::set_profiler(Profiler* profiler) { state_->profiler = profiler; }
+
+Profiler* ThreadPool::profiler() const { return state_->profiler; }
 
 int ThreadPool::size() const { return static_cast<int>(state_->slots.size()); }
 

@@ -6,6 +6,8 @@
 
 namespace berth {
 
+class Profiler;
+
 // A pool of threads that splits an index range into fixed, contiguous, nearly equal parts. Part i
 // always runs on thread i, so results may depend on the number of threads but never on timing. Only
 // one thread may call the pool at a time; the caller itself runs part 0. If parts throw,
@@ -25,6 +27,11 @@ class ThreadPool {
   // part.
   using Range = std::function<void(int64_t begin, int64_t end, int thread)>;
   void parallel_for(int64_t count, int64_t grain, const Range& fn);
+
+  // What each thread does is recorded there while it is on; null: nowhere. The profiler is for as
+  // many threads as this pool has, and outlives it or is taken away first.
+  void set_profiler(Profiler* profiler);
+  Profiler* profiler() const;
 
  private:
   struct State;

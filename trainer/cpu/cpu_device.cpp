@@ -21,9 +21,12 @@ class CpuDevice final : public Device {
         kernels_(make_cpu_kernels(pool_, instruction_set, precision)),
         info_{.description = kernels_->description(),
               .precision = kernels_->precision(),
+              .threads = pool_.size(),
               .peak_flops = peak_of(pool_, kernels_->precision())} {}
 
   const EngineInfo& info() const override { return info_; }
+
+  void set_profiler(Profiler* profiler) override { pool_.set_profiler(profiler); }
 
   EngineMemory memory_of(const EngineOptions& options) override {
     return engine_memory(options, *kernels_);

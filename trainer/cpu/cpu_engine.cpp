@@ -1,6 +1,7 @@
 #include "trainer/cpu/cpu_engine.h"
 
 #include "storage/base/error.h"
+#include "storage/base/profiler.h"
 
 namespace berth {
 
@@ -56,10 +57,15 @@ bool CpuEngine::start_update(std::span<const PackedBatch> micro_batches, const U
       parameters_.clear_gradients();
       return false;
     }
-    network().forward(batch, step_, Phase::kTraining);
+    {
+      const ProfileScope scope(kernels_.profiler(), "forward");
+      network().forward(batch, step_, Phase::kTraining);
+    }
+    const ProfileScope scope(kernels_.profiler(), "backward");
     network().backward(step_);
   }
   before_change();
+  const ProfileScope scope(kernels_.profiler(), "optimizer");
   optimizer_->step(step_);
   outcomes_.push_back(step_.outcome());
   if (outcomes_.back().was_applied()) network().refresh();

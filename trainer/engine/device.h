@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "storage/base/profiler.h"
 #include "trainer/engine/engine.h"
 #include "trainer/model/batch.h"
 #include "trainer/model/config.h"
@@ -64,6 +65,10 @@ class Device {
   virtual EngineMemory memory_of(const EngineOptions& options) = 0;
   // nullopt where engines use the host's memory, or where the device does not tell.
   virtual std::optional<DeviceMemory> memory() const { return std::nullopt; }
+  // What engines do is recorded there while it is on; null: nowhere. It is for info().threads
+  // threads, and must outlive the engines or be taken away first. A device that does not compute on
+  // this process's threads records nothing.
+  virtual void set_profiler(Profiler* profiler) { (void)profiler; }
   // Parameters and moments start as zeros; they are to be written, then tensors_written() called.
   // Throws kMemory where there is not enough.
   virtual std::unique_ptr<Engine> make_engine(const EngineOptions& options) = 0;

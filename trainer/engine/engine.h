@@ -22,6 +22,7 @@ struct EngineInfo {
   // bit only on the same one.
   std::string description{};
   Precision precision = Precision::kFp32;  // of matrix products; never kAuto
+  int threads = 0;  // of this process, that compute; 0: another device computes
   // So many updates may be in flight when another one is started. 0 means that an update is done
   // when start_update() returns, so that its outcome costs no waiting.
   size_t updates_in_flight = 0;

@@ -53,6 +53,7 @@ class JobDirectory {
   Uri probes() const { return root_ / "probes"; }
   Uri record() const { return root_ / "job.json"; }
   Uri heartbeat() const { return root_ / "heartbeat.json"; }
+  Uri profile() const { return root_ / "profile.pftrace"; }
   Uri metrics() const { return root_ / "metrics.json"; }
   Uri predictions() const { return root_ / "predictions.tsv"; }
   Uri embeddings(EmbeddingsFormat format) const;

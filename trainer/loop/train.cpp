@@ -89,15 +89,35 @@ class Training {
     Prefetcher prefetcher(batcher, state.cursor, plan_.total_steps - state.step);
     probe_when_due();
     evaluate_when_due();
-    for (UpdateBatch batch; !ended() && prefetcher.next(batch);) {
-      saves_.poll();
-      if (std::optional<SkippedData> bad = update(batch)) return bad;
-      if (updates_.in_flight() > 0) continue;
-      probe_when_due();
-      evaluate_when_due();
-      saves_.save_when_due();
+    UpdateBatch batch;
+    std::optional<SkippedData> bad;
+    while (!ended() && make_update(prefetcher, batch, bad)) {
+      const ProfileWindow* const profile = parts_.profile;
+      if (profile != nullptr && begun_ == profile->end()) profile->when_recorded();
     }
-    return std::nullopt;
+    return bad;
+  }
+
+  // Makes an update and what is due after it. Returns false if there are no more data, or if the
+  // update diverged: then `bad` is its data.
+  bool make_update(Prefetcher& prefetcher, UpdateBatch& batch, std::optional<SkippedData>& bad) {
+    const UpdateRecorder recorder(parts_.profile, begun_++);
+    {
+      const ProfileScope scope(profiler(), "waiting for data");
+      if (!prefetcher.next(batch)) return false;
+    }
+    saves_.poll();
+    if ((bad = update(batch))) return false;
+    if (updates_.in_flight() > 0) return true;
+    probe_when_due();
+    evaluate_when_due();
+    const ProfileScope scope(profiler(), "saving");
+    saves_.save_when_due();
+    return true;
+  }
+
+  Profiler* profiler() const {
+    return parts_.profile == nullptr ? nullptr : &parts_.profile->profiler;
   }
 
   // Goes back to the state from which a new process would begin. No checkpoint lists the skipped
@@ -254,6 +274,7 @@ class Training {
 
   void evaluate_when_due() {
     if (!evaluation_due(result_.state.step)) return;
+    const ProfileScope scope(profiler(), "evaluating");
     TrainingState& state = result_.state;
     const std::optional<EvaluationResult> evaluation = run_evaluation();
     if (!evaluation) stop();
@@ -344,6 +365,7 @@ class Training {
   const ProbeRule probe_rule_;
   Sampler sampler_;  // only used to find the cursor's place in its epoch
   UpdatePipeline updates_;
+  int64_t begun_ = 0;  // updates of this process, for the profile
   double interval_loss_ = 0, interval_examples_ = 0;
   TrainResult result_;
   Saves saves_;  // borrows result_.state

@@ -17,6 +17,7 @@
 #include "trainer/loop/options.h"
 #include "trainer/loop/plan.h"
 #include "trainer/loop/probes.h"
+#include "trainer/loop/profile_window.h"
 #include "trainer/model/training_flops.h"
 
 namespace berth {
@@ -35,9 +36,10 @@ struct TrainingParts {
   const std::atomic<bool>& stop;
   // Writes the values that the parameters have before the first update.
   std::function<void(ParameterTensors& values)> fill_parameters;
-  TrainingFlops flops{};           // of the model; zeros: reports tell none
-  const Device* device = nullptr;  // whose memory is reported; null: none is
-  Probes* probes = nullptr;        // null: nothing is probed
+  TrainingFlops flops{};                   // of the model; zeros: reports tell none
+  const Device* device = nullptr;          // whose memory is reported; null: none is
+  Probes* probes = nullptr;                // null: nothing is probed
+  const ProfileWindow* profile = nullptr;  // null: nothing is recorded
   ProbeOptions probe_options{};
   Clock steady_clock = steady_clock_s;  // by which saves become due
 };

@@ -22,6 +22,7 @@ void Kernels::activate_row(ConstTensor x, Activation activation, int64_t at, int
 }
 
 void Kernels::activation_forward(ConstTensor x, Activation activation, Tensor y, Tensor kept) {
+  const ProfileScope scope(pool_.profiler(), "activation_forward", bytes_of({x, y, kept}));
   const int64_t columns = y.columns();
   parallel(y.rows(), row_grain(columns), [&](int64_t begin, int64_t end, int) {
     for (int64_t at = begin * columns; at < end * columns; at += columns) {
@@ -32,6 +33,7 @@ void Kernels::activation_forward(ConstTensor x, Activation activation, Tensor y,
 }
 
 void Kernels::activation_backward(ConstTensor x, Activation activation, Tensor dy) {
+  const ProfileScope scope(pool_.profiler(), "activation_backward", bytes_of({x, dy, dy}));
   constexpr int64_t kChunk = 1024;
   const auto apply = loops_.activation_backward[static_cast<size_t>(activation)];
   const int64_t columns = dy.columns();

@@ -67,6 +67,7 @@ std::vector<double> Kernels::squares_of_marked_rows(ConstTensor x, ConstTensor m
 }
 
 void Kernels::add_squares(std::span<const Gradient> gradients, StepState& state) {
+  const ProfileScope scope(pool_.profiler(), "add_squares", 0);
   std::vector<FactoredGradient> factored;
   for (const Gradient& gradient : gradients) {
     if (gradient.factors) {
@@ -123,6 +124,7 @@ void Kernels::update_range(const UpdateRange& range, int64_t begin, int64_t end,
 
 void Kernels::adamw(std::span<const UpdateRange> ranges, const AdamWOptions& options,
                     const StepState& state) {
+  const ProfileScope scope(pool_.profiler(), "adamw", bytes_of(ranges));
   std::vector<UpdateRange> with_values, with_factors;
   int64_t total = 0;
   for (const UpdateRange& range : ranges) {

@@ -40,6 +40,8 @@ void Kernels::for_each_head(const AttentionInputs& inputs, const AttentionPairs&
 
 void Kernels::attention_forward(const AttentionInputs& inputs, const StepState& state, Tensor out,
                                 Tensor log_sum_exp) {
+  const ProfileScope scope(pool_.profiler(), "attention_forward",
+                           bytes_of({inputs.qkv, inputs.q, out}));
   const AttentionPairs pairs(inputs, out.columns(), pool_.size());
   for_each_head(inputs, pairs, draw_of(inputs.dropout, state),
                 [&](const AttentionHead& head, const HeadView&, int64_t,
@@ -49,6 +51,9 @@ void Kernels::attention_forward(const AttentionInputs& inputs, const StepState& 
 void Kernels::attention_backward(ConstTensor dout, const AttentionInputs& inputs,
                                  const StepState& state, ConstTensor out, ConstTensor log_sum_exp,
                                  const AttentionGradients& gradients) {
+  const ProfileScope scope(
+      pool_.profiler(), "attention_backward",
+      bytes_of({inputs.qkv, inputs.q, dout, out, gradients.dqkv, gradients.dq}));
   using Order = AttentionPairs::Order;
   const AttentionPairs pairs(
       inputs, out.columns(), pool_.size(),

@@ -62,12 +62,14 @@ void Kernels::parallel(int64_t count, int64_t grain, const ThreadPool::Range& fn
 }
 
 void Kernels::zero(Tensor x) {
+  const ProfileScope scope(pool_.profiler(), "zero", bytes_of({x}));
   parallel(static_cast<int64_t>(x.size_bytes()), 1 << 18, [&](int64_t begin, int64_t end, int) {
     std::memset(x.data + begin, 0, static_cast<size_t>(end - begin));
   });
 }
 
 void Kernels::add(ConstTensor x, Tensor y) {
+  const ProfileScope scope(pool_.profiler(), "add", bytes_of({x, y, y}));
   assert(x.elements() == y.elements());
   parallel(x.elements(), 1 << 14, [&](int64_t begin, int64_t end, int) {
     loops_.add(x.f32() + begin, y.f32() + begin, end - begin);
@@ -75,6 +77,7 @@ void Kernels::add(ConstTensor x, Tensor y) {
 }
 
 void Kernels::convert(ConstTensor x, Tensor y) {
+  const ProfileScope scope(pool_.profiler(), "convert", bytes_of({x, y}));
   assert(x.elements() == y.elements());
   parallel(x.elements(), 1 << 14, [&](int64_t begin, int64_t end, int) {
     const int64_t count = end - begin;

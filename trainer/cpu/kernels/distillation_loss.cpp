@@ -28,6 +28,8 @@ void log_softmax(const float* logits, int64_t classes, double temperature,
 void Kernels::distilled_cross_entropy(const LossInputs& inputs, ConstTensor teacher,
                                       const DistillationLoss& options, float smoothing,
                                       StepState& state, Tensor dlogits) {
+  const ProfileScope scope(pool_.profiler(), "distilled_cross_entropy",
+                           bytes_of({inputs.logits, teacher, dlogits}));
   const ConstTensor logits = inputs.logits, labels = inputs.targets;
   const int64_t rows = logits.rows(), classes = logits.columns();
   assert(teacher.elements() == logits.elements());

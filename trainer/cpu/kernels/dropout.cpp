@@ -35,6 +35,7 @@ std::optional<DropoutDraw> draw_of(const Dropout& dropout, const StepState& stat
 }
 
 void Kernels::dropout(ConstTensor x, const Dropout& dropout, const StepState& state, Tensor y) {
+  const ProfileScope scope(pool_.profiler(), "dropout", bytes_of({x, y}));
   const int64_t rows = x.rows(), columns = x.columns();
   const std::optional<DropoutDraw> draw = draw_of(dropout, state);
   if (!draw && x.data == y.data) return;

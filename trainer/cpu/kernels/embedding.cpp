@@ -3,6 +3,7 @@
 namespace berth {
 
 void Kernels::embedding_forward(const EmbeddingIds& ids, const EmbeddingTables& tables, Tensor y) {
+  const ProfileScope scope(pool_.profiler(), "embedding_forward", 4 * bytes_of({y}));
   const int64_t hidden = y.columns();
   assert(tables.word.columns() == hidden);
   // The row of a table that token t takes. null if the model lacks the table.
@@ -33,6 +34,7 @@ void Kernels::embedding_forward(const EmbeddingIds& ids, const EmbeddingTables& 
 // therefore summed in the same order for any number of threads.
 void Kernels::embedding_backward(ConstTensor dy, const EmbeddingIds& ids, PaddingRows padding,
                                  const EmbeddingGradients& gradients) {
+  const ProfileScope scope(pool_.profiler(), "embedding_backward", 3 * bytes_of({dy}));
   const int64_t tokens = dy.rows(), hidden = dy.columns();
   constexpr int64_t kCacheLine = 16;
   const int64_t lines = (hidden + kCacheLine - 1) / kCacheLine;

@@ -126,6 +126,7 @@ void Kernels::update_matrix(const UpdateRange& range, int64_t begin, int64_t end
                         .b = {g.x.f32(), inputs},
                         .c = nullptr,
                         .c_stride = inputs};
+  count(product, thread);
   if (bf16_) {
     bf16_->multiply_in_tiles(product, kUpdateTile, room, thread, use);
   } else {

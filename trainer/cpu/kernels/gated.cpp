@@ -20,6 +20,7 @@ const float* widened(const CpuLoops& loops, ConstTensor x, int64_t at, int64_t c
 
 void Kernels::gated_activation_forward(ConstTensor x, Activation activation, Tensor y,
                                        Tensor kept) {
+  const ProfileScope scope(pool_.profiler(), "gated_activation_forward", bytes_of({x, y, kept}));
   const int64_t width = y.columns();
   assert(x.columns() == 2 * width && x.rows() == y.rows());
   parallel(y.rows(), row_grain(2 * width), [&](int64_t begin, int64_t end, int) {
@@ -41,6 +42,7 @@ void Kernels::gated_activation_forward(ConstTensor x, Activation activation, Ten
 
 void Kernels::gated_activation_backward(ConstTensor x, Activation activation, ConstTensor dy,
                                         Tensor dx) {
+  const ProfileScope scope(pool_.profiler(), "gated_activation_backward", bytes_of({x, dy, dx}));
   const int64_t width = dy.columns();
   assert(x.columns() == 2 * width && dx.columns() == 2 * width);
   const auto apply = loops_.activation_forward[static_cast<size_t>(activation)];

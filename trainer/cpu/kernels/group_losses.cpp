@@ -30,6 +30,8 @@ std::vector<double> lengths_of(ConstTensor x, double least) {
 
 void Kernels::cosine_squared_error(const GroupInputs& inputs, StepState& state, Tensor outputs,
                                    Tensor dembeddings) {
+  const ProfileScope scope(pool_.profiler(), "cosine_squared_error",
+                           bytes_of({inputs.embeddings, dembeddings}));
   constexpr double kLeastLength = 1e-8;  // as in torch.cosine_similarity
   const ConstTensor x = inputs.embeddings;
   const int64_t examples = inputs.examples(), hidden = x.columns();
@@ -61,6 +63,8 @@ void Kernels::cosine_squared_error(const GroupInputs& inputs, StepState& state, 
 
 void Kernels::in_batch_negatives(const GroupInputs& inputs, StepState& state, Tensor scores,
                                  Tensor outputs, Tensor dembeddings) {
+  const ProfileScope scope(pool_.profiler(), "in_batch_negatives",
+                           bytes_of({inputs.embeddings, dembeddings}));
   constexpr double kLeastLength = 1e-12;  // as in torch.nn.functional.normalize
   const ConstTensor x = inputs.embeddings;
   const int64_t examples = inputs.examples(), hidden = x.columns(), group = inputs.group;

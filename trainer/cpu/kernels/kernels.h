@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/base/profiler.h"
 #include "storage/base/thread_pool.h"
 #include "trainer/cpu/kernels/arguments.h"
 #include "trainer/cpu/kernels/bf16/bf16_products.h"
@@ -86,6 +87,9 @@ class Kernels {
 
   // To what the factors of a dense layer are rounded: kFp32, kBf16 or kInt8.
   Precision precision() const;
+
+  // Where the operations are recorded; null: nowhere.
+  Profiler* profiler() const { return pool_.profiler(); }
 
   // ---- Elements ------------------------------------------------------------------------------
   void zero(Tensor x);
@@ -290,6 +294,16 @@ class Kernels {
   void parallel(int64_t count, int64_t grain, const ThreadPool::Range& fn);
   // The least number of rows of `columns` elements worth a thread of its own.
   static int64_t row_grain(int64_t columns) { return std::max<int64_t>(1, 8192 / (columns + 1)); }
+  // Tells a profiler of a product that `thread` makes, or the pool.
+  void count(const Product& product, int thread = 0) {
+    Profiler* const profiler = pool_.profiler();
+    if (profiler == nullptr || !profiler->is_on()) return;
+    profiler->add_flops(thread, 2.0 * static_cast<double>(product.m) *
+                                    static_cast<double>(product.n) *
+                                    static_cast<double>(product.k));
+  }
+  // In fp32, on all threads.
+  void multiply_narrow(const Product& product);
   // In bf16 if products of `weight` are in bf16. `right` is the packed form of the factor b, if
   // there is one.
   void multiply_by(const Weight& weight, const std::optional<Bf16Part>& right,

@@ -18,6 +18,7 @@ double trust_ratio(const UpdateRange& range, double weight_squares, double step_
 // Sums are made block by block, so that they do not depend on the number of threads.
 void Kernels::lamb(std::span<const UpdateRange> ranges, const AdamWOptions& options,
                    const StepState& state) {
+  const ProfileScope scope(pool_.profiler(), "lamb", bytes_of(ranges));
   const BiasCorrection correction(options, state.inputs.step);
   std::vector<double> weight_squares, step_squares;
   for (const UpdateRange& range : ranges) {

@@ -13,6 +13,7 @@ const float* Kernels::betas_of(const LayerNormParameters& parameters) {
 
 void Kernels::layer_norm_forward(ConstTensor x, const LayerNormParameters& parameters, Tensor y,
                                  const NormStatistics& statistics) {
+  const ProfileScope scope(pool_.profiler(), "layer_norm_forward", bytes_of({x, y}));
   const int64_t columns = x.columns();
   const float* const beta = betas_of(parameters);
   parallel(x.rows(), row_grain(columns), [&](int64_t begin, int64_t end, int) {
@@ -25,6 +26,7 @@ void Kernels::layer_norm_forward(ConstTensor x, const LayerNormParameters& param
 
 void Kernels::layer_norm_recompute(const NormalizedRows& rows,
                                    const LayerNormParameters& parameters, Tensor y) {
+  const ProfileScope scope(pool_.profiler(), "layer_norm_recompute", bytes_of({rows.x, y}));
   const int64_t columns = rows.x.columns();
   const float* const beta = betas_of(parameters);
   parallel(rows.x.rows(), row_grain(columns), [&](int64_t begin, int64_t end, int) {
@@ -38,6 +40,8 @@ void Kernels::layer_norm_recompute(const NormalizedRows& rows,
 void Kernels::add_layer_norm_forward(ConstTensor x, ConstTensor residual, const Dropout& dropout,
                                      const StepState& state, const LayerNormParameters& parameters,
                                      const AddLayerNormOutputs& outputs) {
+  const ProfileScope scope(pool_.profiler(), "add_layer_norm_forward",
+                           bytes_of({x, residual, outputs.sum, outputs.y}));
   const int64_t columns = x.columns();
   const float* const beta = betas_of(parameters);
   const std::optional<DropoutDraw> draw = draw_of(dropout, state);
@@ -53,6 +57,7 @@ void Kernels::add_layer_norm_forward(ConstTensor x, ConstTensor residual, const 
 void Kernels::layer_norm_backward(ConstTensor dy, const NormalizedRows& rows,
                                   const LayerNormParameters& parameters, Tensor dx,
                                   const LayerNormGradients& gradients) {
+  const ProfileScope scope(pool_.profiler(), "layer_norm_backward", bytes_of({dy, rows.x, dx}));
   backward_through_norm(dy, rows, parameters, std::nullopt,
                         {.dx = {}, .dresidual = dx, .parameters = gradients});
 }
@@ -61,6 +66,8 @@ void Kernels::add_layer_norm_backward(ConstTensor dy, const NormalizedRows& rows
                                       const Dropout& dropout, const StepState& state,
                                       const LayerNormParameters& parameters,
                                       const AddLayerNormGradients& gradients) {
+  const ProfileScope scope(pool_.profiler(), "add_layer_norm_backward",
+                           bytes_of({dy, rows.x, gradients.dx, gradients.dresidual}));
   backward_through_norm(dy, rows, parameters, draw_of(dropout, state), gradients);
 }
 

@@ -25,6 +25,7 @@ std::optional<Bf16Part> whole(const std::optional<Bf16Matrix>& packed) {
 
 void Kernels::multiply_by(const Weight& weight, const std::optional<Bf16Part>& right,
                           const Product& product, const TileFunction& after) {
+  count(product);
   if (weight.multiplies_in_bf16()) {
     bf16_->multiply(product, right ? &*right : nullptr, after);
   } else {
@@ -33,6 +34,7 @@ void Kernels::multiply_by(const Weight& weight, const std::optional<Bf16Part>& r
 }
 
 void Kernels::multiply_alone(const Product& product, int thread) {
+  count(product, thread);
   if (bf16_) {
     bf16_->multiply_alone(product, thread);
   } else {
@@ -42,16 +44,22 @@ void Kernels::multiply_alone(const Product& product, int thread) {
 
 void Kernels::multiply_by_layer(const Weight& w, const Product& product,
                                 const TileFunction& after) {
-  if (w.in_int8() != nullptr) return int8_->multiply(*w.in_int8(), product, after);
+  if (w.in_int8() != nullptr) {
+    count(product);
+    return int8_->multiply(*w.in_int8(), product, after);
+  }
   multiply_by(w, whole(w.forward()), product, after);
 }
 
 void Kernels::linear_forward(ConstTensor x, const Weight& w, ConstTensor bias, Tensor y) {
+  const ProfileScope scope(pool_.profiler(), "linear_forward", bytes_of({x, w.values(), y}));
   multiply_by_layer(w, forward_product(x, w.values(), bias, y));
 }
 
 void Kernels::linear_activation_forward(ConstTensor x, const Weight& w, ConstTensor bias,
                                         Activation activation, Tensor pre, Tensor y) {
+  const ProfileScope scope(pool_.profiler(), "linear_activation_forward",
+                           bytes_of({x, w.values(), pre, y}));
   const Tensor sums = pre.dtype == DType::kF32 ? pre : y;
   multiply_by_layer(w, forward_product(x, w.values(), bias, sums), [&](const Tile& tile) {
     for (int64_t t = tile.row; t < tile.row + tile.rows; ++t) {
@@ -64,6 +72,8 @@ void Kernels::linear_activation_forward(ConstTensor x, const Weight& w, ConstTen
 
 void Kernels::linear_backward(ConstTensor dy, ConstTensor x, const Weight& w, Tensor dx, Into into,
                               const LinearGradients& gradients) {
+  const ProfileScope scope(pool_.profiler(), "linear_backward",
+                           bytes_of({dy, x, w.values(), dx, gradients.dw}));
   const ConstTensor values = w.values();
   const int64_t tokens = dy.rows(), outputs = dy.columns(), inputs = values.columns();
   assert(values.rows() == outputs);
@@ -97,6 +107,7 @@ void Kernels::weight_gradient(const Weight& weight, ConstTensor dy, ConstTensor 
                   .c_stride = x.columns()};
   if (dw.dtype == DType::kBF16) {
     assert(into == Into::kOverwrite);
+    count(product);
     bf16_->multiply_in_tiles(product, [&](const Tile& tile, const float* sums) {
       for (int64_t row = 0; row < tile.rows; ++row) {
         loops_.to_bf16(sums + row * tile.columns,

@@ -16,6 +16,7 @@ double log_sum_exp(const CpuLoops& loops, const float* row, int64_t count) {
 
 void Kernels::cross_entropy(const LossInputs& inputs, float smoothing, StepState& state,
                             Tensor dlogits) {
+  const ProfileScope scope(pool_.profiler(), "cross_entropy", bytes_of({inputs.logits, dlogits}));
   const ConstTensor logits = inputs.logits, labels = inputs.targets;
   const int64_t rows = logits.rows(), classes = logits.columns();
   // The part of the target that smoothing gives to each class, also to the class of the label.
@@ -51,6 +52,8 @@ void Kernels::cross_entropy(const LossInputs& inputs, float smoothing, StepState
 
 void Kernels::mean_squared_error(const LossInputs& inputs, StepState& state, Tensor dlogits,
                                  OverOutputs over) {
+  const ProfileScope scope(pool_.profiler(), "mean_squared_error",
+                           bytes_of({inputs.logits, dlogits}));
   const ConstTensor logits = inputs.logits, targets = inputs.targets;
   const int64_t rows = logits.rows(), columns = logits.columns();
   assert(targets.elements() == logits.elements());
@@ -73,6 +76,8 @@ void Kernels::mean_squared_error(const LossInputs& inputs, StepState& state, Ten
 }
 
 void Kernels::binary_cross_entropy(const LossInputs& inputs, StepState& state, Tensor dlogits) {
+  const ProfileScope scope(pool_.profiler(), "binary_cross_entropy",
+                           bytes_of({inputs.logits, dlogits}));
   const ConstTensor logits = inputs.logits, targets = inputs.targets;
   const int64_t rows = logits.rows(), classes = logits.columns();
   RowLosses losses(rows, inputs.weights);
@@ -96,6 +101,8 @@ void Kernels::binary_cross_entropy(const LossInputs& inputs, StepState& state, T
 }
 
 void Kernels::span_cross_entropy(const SpanLossInputs& inputs, StepState& state, Tensor dlogits) {
+  const ProfileScope scope(pool_.profiler(), "span_cross_entropy",
+                           bytes_of({inputs.logits, dlogits}));
   const ConstTensor logits = inputs.logits, cu_seqlens = inputs.cu_seqlens;
   const int64_t sequences = inputs.starts.elements();
   assert(logits.columns() == 2 && cu_seqlens.elements() == sequences + 1);

@@ -3,20 +3,27 @@
 
 namespace berth {
 
+void Kernels::multiply_narrow(const Product& product) {
+  count(product);
+  multiply(pool_, product);
+}
+
 void Kernels::low_rank_forward(ConstTensor x, const LowRankFactors& adapter, Tensor down,
                                Tensor y) {
+  const ProfileScope scope(pool_.profiler(), "low_rank_forward",
+                           bytes_of({x, adapter.a, down, y, y}));
   const auto& [a, b, scale, column] = adapter;
   const int64_t tokens = x.rows(), inputs = x.columns(), rank = a.rows();
   assert(a.columns() == inputs && b.columns() == rank && down.columns() == rank);
   assert(column + b.rows() <= y.columns());
-  multiply(pool_, {.m = tokens,
+  multiply_narrow({.m = tokens,
                    .n = rank,
                    .k = inputs,
                    .a = {x.f32(), inputs},
                    .b = {a.f32(), inputs, true},
                    .c = down.f32(),
                    .c_stride = rank});
-  multiply(pool_, {.m = tokens,
+  multiply_narrow({.m = tokens,
                    .n = b.rows(),
                    .k = rank,
                    .a = {down.f32(), rank},
@@ -29,11 +36,13 @@ void Kernels::low_rank_forward(ConstTensor x, const LowRankFactors& adapter, Ten
 
 void Kernels::low_rank_backward(ConstTensor dy, ConstTensor x, ConstTensor down,
                                 const LowRankFactors& adapter, const LowRankGradients& gradients) {
+  const ProfileScope scope(pool_.profiler(), "low_rank_backward",
+                           bytes_of({dy, x, down, gradients.dx}));
   const auto& [a, b, scale, column] = adapter;
   const auto& [ddown, dx, into_dx, da, db] = gradients;
   const int64_t tokens = x.rows(), inputs = x.columns(), rank = a.rows(), outputs = b.rows();
   const float* const dout = dy.f32() + column;
-  multiply(pool_, {.m = tokens,
+  multiply_narrow({.m = tokens,
                    .n = rank,
                    .k = outputs,
                    .a = {dout, dy.columns()},
@@ -42,7 +51,7 @@ void Kernels::low_rank_backward(ConstTensor dy, ConstTensor x, ConstTensor down,
                    .c_stride = rank,
                    .scale = scale});
   if (db) {
-    multiply(pool_, {.m = outputs,
+    multiply_narrow({.m = outputs,
                      .n = rank,
                      .k = tokens,
                      .a = {dout, dy.columns(), true},
@@ -53,7 +62,7 @@ void Kernels::low_rank_backward(ConstTensor dy, ConstTensor x, ConstTensor down,
                      .add = true});
   }
   if (da) {
-    multiply(pool_, {.m = rank,
+    multiply_narrow({.m = rank,
                      .n = inputs,
                      .k = tokens,
                      .a = {ddown.f32(), rank, true},
@@ -62,7 +71,7 @@ void Kernels::low_rank_backward(ConstTensor dy, ConstTensor x, ConstTensor down,
                      .c_stride = inputs,
                      .add = true});
   }
-  multiply(pool_, {.m = tokens,
+  multiply_narrow({.m = tokens,
                    .n = inputs,
                    .k = rank,
                    .a = {ddown.f32(), rank},

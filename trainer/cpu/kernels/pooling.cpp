@@ -6,6 +6,7 @@
 namespace berth {
 
 void Kernels::sequence_means(ConstTensor x, ConstTensor cu_seqlens, Tensor means) {
+  const ProfileScope scope(pool_.profiler(), "sequence_means", bytes_of({x, means}));
   const int64_t hidden = x.columns();
   parallel(means.rows(), row_grain(hidden), [&](int64_t first, int64_t last, int) {
     for (int64_t b = first; b < last; ++b) {
@@ -23,6 +24,7 @@ void Kernels::sequence_means(ConstTensor x, ConstTensor cu_seqlens, Tensor means
 }
 
 void Kernels::sequence_means_backward(ConstTensor dmeans, ConstTensor cu_seqlens, Tensor dx) {
+  const ProfileScope scope(pool_.profiler(), "sequence_means_backward", bytes_of({dmeans, dx}));
   const int64_t hidden = dx.columns();
   parallel(dmeans.rows(), row_grain(hidden), [&](int64_t first, int64_t last, int) {
     for (int64_t b = first; b < last; ++b) {
@@ -38,6 +40,7 @@ void Kernels::sequence_means_backward(ConstTensor dmeans, ConstTensor cu_seqlens
 }
 
 void Kernels::sequence_maxima(ConstTensor x, ConstTensor cu_seqlens, Tensor maxima, Tensor places) {
+  const ProfileScope scope(pool_.profiler(), "sequence_maxima", bytes_of({x, maxima, places}));
   const int64_t hidden = x.columns();
   parallel(maxima.rows(), row_grain(hidden), [&](int64_t first, int64_t last, int) {
     for (int64_t b = first; b < last; ++b) {
@@ -60,6 +63,7 @@ void Kernels::sequence_maxima(ConstTensor x, ConstTensor cu_seqlens, Tensor maxi
 }
 
 void Kernels::sequence_maxima_backward(ConstTensor dmaxima, ConstTensor places, Tensor dx) {
+  const ProfileScope scope(pool_.profiler(), "sequence_maxima_backward", bytes_of({dmaxima, dx}));
   const int64_t hidden = dx.columns();
   zero(dx);
   for (int64_t b = 0; b < dmaxima.rows(); ++b) {

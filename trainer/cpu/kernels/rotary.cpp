@@ -25,11 +25,13 @@ void Kernels::rotate_by(float direction, Tensor x, int64_t columns, ConstTensor 
 }
 
 void Kernels::rotate(Tensor x, int64_t columns, ConstTensor positions, const RotaryAngles& angles) {
+  const ProfileScope scope(pool_.profiler(), "rotate", 2 * bytes_of({x}));
   rotate_by(1, x, columns, positions, angles);
 }
 
 void Kernels::rotate_backward(Tensor dx, int64_t columns, ConstTensor positions,
                               const RotaryAngles& angles) {
+  const ProfileScope scope(pool_.profiler(), "rotate_backward", 2 * bytes_of({dx}));
   rotate_by(-1, dx, columns, positions, angles);
 }
 

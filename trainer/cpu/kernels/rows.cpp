@@ -5,6 +5,7 @@
 namespace berth {
 
 void Kernels::gather_rows(ConstTensor x, ConstTensor rows, Tensor y) {
+  const ProfileScope scope(pool_.profiler(), "gather_rows", 2 * bytes_of({y}));
   const int64_t hidden = x.columns();
   for (int64_t r = 0; r < y.rows(); ++r) {
     const int64_t row = rows.i32()[r];
@@ -14,6 +15,7 @@ void Kernels::gather_rows(ConstTensor x, ConstTensor rows, Tensor y) {
 }
 
 void Kernels::scatter_rows(ConstTensor y, ConstTensor rows, Tensor x) {
+  const ProfileScope scope(pool_.profiler(), "scatter_rows", bytes_of({y, x}));
   const int64_t hidden = x.columns();
   zero(x);
   for (int64_t r = 0; r < y.rows(); ++r) {

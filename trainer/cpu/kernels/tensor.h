@@ -80,6 +80,15 @@ struct TensorView {
 using Tensor = TensorView<std::byte>;
 using ConstTensor = TensorView<const std::byte>;
 
+// The bytes of all of them together. Null views have none.
+inline double bytes_of(std::initializer_list<ConstTensor> tensors) {
+  double sum = 0;
+  for (const ConstTensor& tensor : tensors) {
+    if (tensor) sum += static_cast<double>(tensor.size_bytes());
+  }
+  return sum;
+}
+
 // Copies all elements of a tensor from or to ordinary memory of the same element type.
 void copy_in(Tensor to, const void* from);
 void copy_out(ConstTensor from, void* to);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "trainer/cpu/kernels/tensor.h"
 
@@ -45,5 +46,14 @@ struct UpdateRange {
   // Whether g is set to zero, for the next update to add to. Only an fp32 gradient can be.
   bool zeroes_gradient = true;
 };
+
+// What an update of all elements reads and writes: weights and moments twice, gradients once.
+inline double bytes_of(std::span<const UpdateRange> ranges) {
+  double sum = 0;
+  for (const UpdateRange& range : ranges) {
+    sum += 2 * bytes_of({range.w, range.m, range.v}) + bytes_of({range.g});
+  }
+  return sum;
+}
 
 }  // namespace berth

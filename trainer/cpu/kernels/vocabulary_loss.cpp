@@ -188,6 +188,8 @@ void Kernels::add_vocabulary_gradients(const VocabularyInputs& inputs, const Wei
 void Kernels::vocabulary_cross_entropy(const VocabularyInputs& inputs, const Weight& w,
                                        float smoothing, StepState& state,
                                        const VocabularyOutputs& outputs) {
+  const ProfileScope scope(pool_.profiler(), "vocabulary_cross_entropy",
+                           bytes_of({inputs.x, w.values(), outputs.dx, outputs.dw}));
   const int64_t rows = inputs.x.rows(), vocabulary = w.values().rows();
   const TileSize most{outputs.tile.rows(), std::min(outputs.tile.columns(), vocabulary)};
   assert(most.columns % kPanelColumns == 0 || most.columns == vocabulary);

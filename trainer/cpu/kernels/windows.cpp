@@ -58,6 +58,7 @@ void sum_windows(ConstTensor dwindows, SequenceOfRow sequence, int64_t begin, in
 }  // namespace
 
 void Kernels::unfold_windows(ConstTensor x, ConstTensor cu_seqlens, Tensor windows) {
+  const ProfileScope scope(pool_.profiler(), "unfold_windows", bytes_of({x, windows}));
   assert(windows.columns() % x.columns() == 0 && windows.columns() / x.columns() % 2 == 1);
   parallel(x.rows(), row_grain(windows.columns()), [&](int64_t begin, int64_t end, int) {
     fill_windows(x, SequenceOfRow(cu_seqlens), begin, end, windows);
@@ -65,6 +66,7 @@ void Kernels::unfold_windows(ConstTensor x, ConstTensor cu_seqlens, Tensor windo
 }
 
 void Kernels::fold_windows(ConstTensor dwindows, ConstTensor cu_seqlens, Tensor dx) {
+  const ProfileScope scope(pool_.profiler(), "fold_windows", bytes_of({dwindows, dx}));
   parallel(dx.rows(), row_grain(dwindows.columns()), [&](int64_t begin, int64_t end, int) {
     sum_windows(dwindows, SequenceOfRow(cu_seqlens), begin, end, dx);
   });

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "storage/base/profiler.h"
+
+namespace berth {
+
+// What all spans of one name have cost the caller, without the spans inside them.
+struct ProfileCost {
+  std::string name{};
+  size_t calls = 0;
+  double seconds = 0, flops = 0, bytes = 0;
+};
+
+// By name, the largest seconds first. Their seconds add up to those of the spans that are in no
+// other span.
+std::vector<ProfileCost> profile_costs(const Profiler& profiler);
+
+// The ten largest costs as lines for people, below two lines of a head: the share of the time, the
+// time and the calls in an update, GFLOP/s and their share of the peak, GB/s. `peak_flops` 0: not
+// known.
+std::vector<std::string> profile_lines(const Profiler& profiler, double peak_flops);
+
+}  // namespace berth
