@@ -71,8 +71,9 @@ class CompleteCheckpoint {
     is_being_replaced_ = state == kNextState;
     for (const auto& [name, file] : {std::pair(kModel, &model_), std::pair(kOptimizer, &optimizer_),
                                      std::pair(state, &state_)}) {
-      const auto entry = std::find_if(entries.begin(), entries.end(),
-                                      [&](const ManifestEntry& e) { return e.name == name; });
+      const auto entry =
+          std::find_if(entries.begin(), entries.end(),
+                       [name = name](const ManifestEntry& e) { return e.name == name; });
       if (entry == entries.end()) throw Error(Code::kCorrupt, "not in the manifest", name);
       file->emplace(storage, directory / name);
       Checksum checksum;
