@@ -3,13 +3,14 @@
 
 namespace {
 
-// Reads every payload as a nested message, too, as a reader with a schema would.
-void read(berth::Bytes message, int depth) {
+// Reads the payloads as nested messages, too, as a reader with a schema would. `messages` is how
+// many more it may read. Most are malformed, and an exception takes longer than reading a message.
+void read(berth::Bytes message, int depth, int& messages) {
   berth::ProtoReader reader(message);
   for (berth::ProtoField field; reader.next(field);) {
-    if (field.type == berth::WireType::kLengthDelimited && depth > 0) {
+    if (field.type == berth::WireType::kLengthDelimited && depth > 0 && messages-- > 0) {
       try {
-        read(field.payload, depth - 1);
+        read(field.payload, depth - 1, messages);
       } catch (const berth::Error&) {  // the payload was text
       }
     }
@@ -20,7 +21,8 @@ void read(berth::Bytes message, int depth) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
-    read(std::as_bytes(std::span(data, size)), 4);
+    int messages = 16;
+    read(std::as_bytes(std::span(data, size)), 4, messages);
   } catch (const berth::Error&) {
   }
   return 0;
