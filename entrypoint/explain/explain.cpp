@@ -174,11 +174,15 @@ class Explainer {
   }
 
   // Parses the line as berth would. Values that a shell has yet to fill in are left out, unless any
-  // text would do.
+  // text would do. A file of flags is not read.
   void check() {
     std::vector<std::string> arguments;
     CommandLine scratch;
     for (const auto& [flag, value] : own_.settings()) {
+      if (flag->name == "flagfile") {
+        remarks_.push_back({"--flagfile", "is not read here: name its flags instead", false});
+        continue;
+      }
       const std::string& hint = flag->value.hint;
       const bool is_place = hint == "FILE" || hint == "DIR" || hint == "PATH";
       if (expands_ && is_variable(value) && !is_place) continue;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "entrypoint/flags/check_settings.h"
+#include "entrypoint/flags/flag_file.h"
 #include "entrypoint/flags/flag_lookup.h"
 #include "entrypoint/flags/foreign/translation.h"
 #include "entrypoint/flags/settle_device.h"
@@ -21,11 +22,11 @@ namespace {
 // Maps the canonical name of a flag to what was typed.
 using Typed = std::map<std::string, std::string>;
 
-// The arguments in berth's own flags. `notes` receives what became of other programs' flags. Throws
-// kUsage on such a flag that berth does without.
+// The arguments, and those in files of flags, in berth's own flags. `notes` receives what became of
+// other programs' flags. Throws kUsage on such a flag that berth does without.
 std::vector<std::string> own_arguments(std::span<const char* const> arguments,
                                        std::vector<std::string>& notes) {
-  std::vector<std::string> typed(arguments.begin(), arguments.end());
+  std::vector<std::string> typed = expand_flag_files(arguments, notes);
   if (!typed.empty() && typed.front() == "bench") typed.front() = "--mode=bench";
   Translation translation = translate(TypedCommand(typed));
   for (const Remark& remark : translation.remarks) {

@@ -23,6 +23,12 @@ FlagValue precision_value() {
   return value;
 }
 
+// expand_flag_files() has replaced the flag before values are set.
+FlagValue flag_file_value() {
+  return {"FILE", false, [](CommandLine&, std::string_view) {},
+          [](const CommandLine&) { return std::string(); }};
+}
+
 }  // namespace
 
 std::vector<Flag> machine_flags() {
@@ -64,6 +70,13 @@ std::vector<Flag> machine_flags() {
        .help = "Do everything that comes before the first update, print the size of the job and "
                "the memory that it needs, and stop.",
        .value = switch_value(place(&CommandLine::dry_run)),
+       .in_settings = false},
+      {.name = "flagfile",
+       .aliases = {},
+       .group = kMachine,
+       .help = "Take the flags in this local file, one a line as --name=value, as if they stood in "
+               "place of this flag.",
+       .value = flag_file_value(),
        .in_settings = false},
       {.name = "help",
        .aliases = {},

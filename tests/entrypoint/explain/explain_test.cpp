@@ -128,6 +128,14 @@ TEST(Explain, WhatStandsInTheWayIsTold) {
               HasSubstr("--fp16 is left out: berth has no fp16; "));
 }
 
+TEST(Explain, FilesOfFlagsAreNotRead) {
+  const Explanation explanation =
+      explained({"berth --train-data-file a.csv --job-dir out --flagfile /absent"});
+  EXPECT_THAT(explanation.refused, IsEmpty());
+  EXPECT_THAT(explanation.text, HasSubstr("--flagfile /absent"));
+  EXPECT_THAT(explanation.text, HasSubstr("--flagfile is not read here"));
+}
+
 TEST(Explain, SecretsAreNotRepeated) {
   EXPECT_THAT(explained({"run_glue.py --hub_token hf_secret --token=hf_secret --push_to_hub"}).text,
               Not(HasSubstr("hf_secret")));
