@@ -12,6 +12,7 @@
 #   google-cloud-storage          objects
 #   huggingface_hub               the cache of models from the hub
 #   TensorFlow and Model Garden   checkpoints
+#   kubectl                       k8s/, where this program is installed
 # The script needs PyPI. The tests in CI compare with recorded values instead.
 #
 #   bash scripts/test-peers.sh [DATA]
@@ -149,5 +150,12 @@ if build/peers-tensorflow/bin/python -c "import tensorflow" 2>/dev/null; then
   done
 else
   echo "SKIPPED: TensorFlow cannot be installed here"
+fi
+echo "== k8s/ as kubectl renders it"
+if kubectl kustomize k8s/base >/dev/null 2>&1; then
+  build/peers/bin/pip install --quiet kubernetes-validate pyyaml
+  build/peers/bin/python tests/peers/check_manifests.py kubectl
+else
+  echo "SKIPPED: there is no kubectl with kustomize"
 fi
 echo "all peers agree"
