@@ -12,7 +12,7 @@
 #   google-cloud-storage          objects
 #   huggingface_hub               the cache of models from the hub
 #   TensorFlow and Model Garden   checkpoints
-#   kubectl                       k8s/, where this program is installed
+#   kubectl and gcloud            k8s/ and vertex/, where these programs are installed
 # The script needs PyPI. The tests in CI compare with recorded values instead.
 #
 #   bash scripts/test-peers.sh [DATA]
@@ -157,5 +157,13 @@ if kubectl kustomize k8s/base >/dev/null 2>&1; then
   build/peers/bin/python tests/peers/check_manifests.py kubectl
 else
   echo "SKIPPED: there is no kubectl with kustomize"
+fi
+
+echo "== vertex/ as gcloud reads it"
+sdk=$(gcloud info --format 'value(installation.sdk_root)' 2>/dev/null || true)
+if [ -n "$sdk" ]; then
+  build/peers/bin/python tests/peers/check_vertex.py "$sdk"
+else
+  echo "SKIPPED: there is no gcloud"
 fi
 echo "all peers agree"

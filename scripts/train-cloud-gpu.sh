@@ -7,43 +7,19 @@
 #
 #   --dry-run   print the commands and run none of them
 #
-# Data, model and job directory are gs:// paths. These variables choose the machine:
+# Data, model and job directory are gs:// paths. The same command resumes a job that was stopped. These variables choose the machine:
 #
-#   NAME     berth-gpu
-#   REGION   us-central1
-#   MACHINE  g2-standard-8
-#   GPU      NVIDIA_L4
-#   GPUS     1: how many of them
+#   NAME             berth-gpu
+#   REGION           us-central1
+#   MACHINE          g2-standard-8
+#   GPU              NVIDIA_L4
+#   GPUS             1: how many of them
+#   SPOT             yes: a machine that may be preempted
+#   SERVICE_ACCOUNT  the account that reads and writes the bucket: that of Vertex AI, if it is not set
 #
-#   bash scripts/train-cloud-gpu.sh us-docker.pkg.dev/PROJECT/berth/nlp-gpu --train-data-file gs://BUCKET/train.csv \
+#   bash scripts/train-cloud-gpu.sh us-central1-docker.pkg.dev/PROJECT/berth/nlp-gpu --train-data-file gs://BUCKET/data/train.csv \
 #     --model gs://BUCKET/bert-base-uncased.tar.gz --job-dir gs://BUCKET/runs/1 --batch-size 128 --precision bf16
 set -euo pipefail
+. "$(dirname "$0")/vertex-job.sh"
 
-dry_run=no
-if [ "${1:-}" = --dry-run ]; then
-  dry_run=yes
-  shift
-fi
-if [ $# -eq 0 ] || [[ $1 == -* ]]; then
-  echo "train-cloud-gpu: usage: bash scripts/train-cloud-gpu.sh [--dry-run] IMAGE [flags of berth]" >&2
-  exit 2
-fi
-image=$1
-shift
-name=${NAME:-berth-gpu} region=${REGION:-us-central1}
-machine="machine-type=${MACHINE:-g2-standard-8},accelerator-type=${GPU:-NVIDIA_L4},accelerator-count=${GPUS:-1},replica-count=1"
-
-# gcloud splits the list at what stands between the two ^, so that values may have commas.
-arguments="^@@^--device=gpu"
-for argument; do arguments+="@@$argument"; done
-create=(gcloud ai custom-jobs create --region "$region" --display-name "$name"
-  --worker-pool-spec "$machine,container-image-uri=$image" --args "$arguments" --format 'value(name)')
-printf '%q ' "${create[@]}"
-printf '\n'
-if [ $dry_run = yes ]; then
-  printf '%q ' gcloud ai custom-jobs stream-logs JOB --region "$region"
-  printf '\n'
-  exit 0
-fi
-job=$("${create[@]}")
-gcloud ai custom-jobs stream-logs "$job" --region "$region"
+vertex_job berth-gpu "machine-type=${MACHINE:-g2-standard-8},accelerator-type=${GPU:-NVIDIA_L4},accelerator-count=${GPUS:-1}" gpu "$@"

@@ -67,6 +67,10 @@ Uri Uri::parse(std::string_view text) {
     uri.path_ = text;
     return uri;
   }
+  if (scheme == "bq") {  // so Vertex AI names the tables of a managed data set
+    throw Error(Code::kUsage, "a table of BigQuery cannot be read", quoted(text),
+                "export it to gs:// as Parquet, CSV or JSONL, and name those files");
+  }
   if (!is_known(scheme)) {
     throw Error(Code::kUsage, cat("the scheme ", quoted(scheme), " is not known"), quoted(text),
                 "use a local path, file:///, gs://, hf:// or https://");

@@ -69,6 +69,7 @@ TEST(Uri, RefusesInvalidUris) {
 TEST(Uri, NamesTheUnknownScheme) {
   EXPECT_THAT([] { Uri::parse("s3://bucket/a"); }, ThrowsCode(Code::kUsage, "\"s3\""));
   EXPECT_THAT([] { Uri::parse("gs:/bucket/a"); }, ThrowsCode(Code::kUsage, "write gs://"));
+  EXPECT_THAT([] { Uri::parse("bq://project.a.b"); }, ThrowsCode(Code::kUsage, "BigQuery"));
 }
 
 TEST(Uri, JoinsWithOneSlash) {
