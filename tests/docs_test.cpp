@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-// The pages that people read: every link between them must lead somewhere.
+// The pages that people read: every link between them must lead somewhere, and so must every path
+// of the repository that they name.
 namespace berth {
 namespace {
 
@@ -87,6 +88,23 @@ TEST(Docs, TheReadmeLeadsToEveryPage) {
     const std::string name = "docs/" + page.path().filename().string();
     EXPECT_NE(readme.find("](" + name), std::string::npos) << "README.md does not mention " << name;
   }
+}
+
+TEST(Docs, EveryPathOfTheRepositoryExists) {
+  const std::regex path(
+      R"((^|[^\w./-])((k8s|scripts|vertex|tests|docs|examples|bench)/[\w./-]*\w))");
+  size_t paths = 0;
+  for (const fs::path& page : pages()) {
+    if (page.filename() == "ARCHITECTURE.md") continue;  // it also names files that are to be added
+    const std::string text = text_of(page);
+    for (std::sregex_iterator it(text.begin(), text.end(), path), end; it != end; ++it) {
+      const std::string name = (*it)[2];
+      if (name == "examples/s") continue;  // a rate
+      EXPECT_TRUE(fs::exists(fs::path(BERTH_ROOT) / name)) << page << " names " << name;
+      ++paths;
+    }
+  }
+  EXPECT_GE(paths, 100u);
 }
 
 TEST(Docs, ABrokenLinkIsFound) {
