@@ -88,6 +88,7 @@ void run(const CommandLine& command_line, const Platform& platform, StopSignals&
           .output = output,
           .progress = progress,
           .stop = signals.stop(),
+          .since_stop = [&signals] { return signals.since_stop_s(); },
           .saves_on_stop = signals.saves_on_stop(),
           .end_process = end_process};
   switch (command_line.settings.mode) {

@@ -87,6 +87,13 @@ std::vector<Flag> evaluation_flags() {
        "takes over 18 seconds), and the next checkpoint replaces one that was saved so.",
        save_minutes(),
        "0 with --save-steps, else auto"},
+      {"grace-seconds",
+       {},
+       kSaving,
+       "How many seconds the platform leaves a job between SIGTERM and SIGKILL. Where the last "
+       "checkpoint took longer than what is left of them, a stopped job writes no other one, and "
+       "says so. 0 means that it always tries.",
+       integer_value(training_option(&TrainingOptions::grace_s), {0, 1'000'000})},
       {"step-timeout",
        {},
        kSaving,

@@ -25,6 +25,7 @@ struct Job {
   JobProgress& progress;
   // A signal sets it. Modes look at it between their phases, and the loop between two updates.
   const std::atomic<bool>& stop;
+  std::function<double()> since_stop;  // the seconds since that signal
   // While this is false, a stop makes storage requests give up at once, and the process ends a
   // second later wherever it is (StopSignals). A mode sets it when there is work that must be
   // saved before the process ends: from the first update on.

@@ -34,6 +34,7 @@ JobDirectory train_seed(Job& job, uint64_t seed) {
           .output = job.output,
           .progress = job.progress,
           .stop = job.stop,
+          .since_stop = job.since_stop,
           .saves_on_stop = job.saves_on_stop,
           .end_process = job.end_process};
   job.progress.set_step(0);

@@ -71,6 +71,8 @@ void StopSignals::act_before_end() {
   done.wait_for(std::chrono::duration<double>(kLongestAct_s));
 }
 
+double StopSignals::since_stop_s() const { return stop_ ? steady_clock_s() - first_s_ : 0; }
+
 void StopSignals::claim_end() {
   if (!ended_.exchange(true)) return;
   while (true) ::pause();
@@ -82,8 +84,9 @@ void StopSignals::wait_for_signals() {
   while (::sigwait(&set, &signal_number) != 0) {
   }
   if (leaves_) return;
-  stop_ = true;
   const double first_s = steady_clock_s();
+  first_s_ = first_s;
+  stop_ = true;
   double deadline_s = first_s + grace_s_;
   while (true) {
     signal_number = ::sigtimedwait(&set, nullptr, &kTick);

@@ -28,6 +28,8 @@ class StopSignals {
   StopSignals& operator=(const StopSignals&) = delete;
 
   const std::atomic<bool>& stop() const { return stop_; }
+  // The seconds since the first signal; 0: there was none.
+  double since_stop_s() const;
 
   // While it is true, the job has something to save and is left to end by itself.
   std::atomic<bool>& saves_on_stop() { return saves_on_stop_; }
@@ -52,6 +54,7 @@ class StopSignals {
   const double grace_s_;
   const std::function<void()> last_words_;
   std::atomic<bool> stop_ = false, saves_on_stop_ = false;
+  std::atomic<double> first_s_ = 0;   // when the first signal came, by the steady clock
   std::atomic<bool> ended_ = false;   // somebody says how the process ends
   std::atomic<bool> leaves_ = false;  // the thread is to return
   std::mutex acting_;

@@ -256,6 +256,7 @@ TrainResult TrainingRun::train(TrainingData& data) {
       .checkpoints = checkpoints_,
       .observer = watchdog ? static_cast<Observer&>(*watchdog) : heartbeat_,
       .stop = job_.stop,
+      .since_stop = job_.since_stop,
       .fill_parameters = [this](ParameterTensors& values) { fill(values); },
       .flops = flops_of(
           training_engine(inputs_.settings(), inputs_.model.config, plan_.data.most_examples)),

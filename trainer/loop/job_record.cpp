@@ -15,13 +15,29 @@ namespace {
 
 // Settings that a resumed job may change, because they do not affect the weights. is_free() knows
 // the exceptions.
-constexpr std::array<std::string_view, 22> kFree = {
-    "job-dir",     "export-dir",    "checkpoint-dir",    "summary-dir",
-    "save-steps",  "save-minutes",  "save-total-limit",  "step-timeout",
-    "threads",     "logging-steps", "eval-steps",        "eval-batch-size",
-    "mode",        "reuse-job-dir", "predict-data-file", "hypertune-metric",
-    "recompute",   "device",        "embeddings-format", "probe",
-    "probe-steps", "probe-samples"};
+constexpr std::array<std::string_view, 23> kFree = {"job-dir",
+                                                    "export-dir",
+                                                    "checkpoint-dir",
+                                                    "summary-dir",
+                                                    "save-steps",
+                                                    "save-minutes",
+                                                    "save-total-limit",
+                                                    "step-timeout",
+                                                    "grace-seconds",
+                                                    "threads",
+                                                    "logging-steps",
+                                                    "eval-steps",
+                                                    "eval-batch-size",
+                                                    "mode",
+                                                    "reuse-job-dir",
+                                                    "predict-data-file",
+                                                    "hypertune-metric",
+                                                    "recompute",
+                                                    "device",
+                                                    "embeddings-format",
+                                                    "probe",
+                                                    "probe-steps",
+                                                    "probe-samples"};
 
 OrderedJson parse(std::string_view json) {
   OrderedJson object = parse_ordered_json(json);

@@ -150,6 +150,7 @@ struct TrainingOptions {
   std::optional<double> save_minutes{};
   double save_patience_s = 30;   // how long a save waits for an earlier one
   int64_t save_total_limit = 0;  // 0: keep all
+  int64_t grace_s = 0;           // between a signal to stop and the end by force; 0: not known
   int64_t step_timeout_s = 0;    // of an update or a part of an evaluation; 0: there is none
   int64_t logging_steps = 50;
   int64_t eval_steps = 0;  // 0: num_eval_per_epoch decides

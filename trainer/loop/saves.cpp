@@ -1,5 +1,6 @@
 #include "trainer/loop/saves.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <exception>
@@ -10,6 +11,12 @@
 #include "storage/base/text.h"
 
 namespace berth {
+namespace {
+
+// A save in a hurry must fit so many times into the time that is left, and leave a second.
+constexpr double kHurryMargin = 1.2, kHurryRest_s = 1;
+
+}  // namespace
 
 Saves::Saves(const TrainingOptions& options, CheckpointStore& checkpoints, Engine& engine,
              Observer& observer, TrainingState& state, int64_t last_step, Clock steady_clock)
@@ -73,6 +80,17 @@ void Saves::save() {
   if (options_.keeps_weights) start(/*is_interim=*/false);
 }
 
+void Saves::save_within(std::optional<double> left_s) {
+  if (!left_s || !last_took_s_ || kHurryMargin * *last_took_s_ + kHurryRest_s <= *left_s)
+    return save();
+  char text[200];
+  std::snprintf(text, sizeof text,
+                "step %lld is not saved: the last checkpoint took %.1f s, and %.1f s are left of "
+                "--grace-seconds; the job goes on from that checkpoint",
+                static_cast<long long>(state_.step), *last_took_s_, std::max(0.0, *left_s));
+  log_warning(text);
+}
+
 void Saves::start(bool is_interim) {
   owes_save_ = false;
   std::optional<SaveOutcome> before = checkpoints_.poll();
@@ -117,7 +135,10 @@ void Saves::settle(const std::optional<SaveOutcome>& outcome) {
     saved_best_ = saving_best_;
     interim_step_.reset();
     if (saving_interim_) interim_step_ = outcome->report.step;
-    if (saves_tensors_) pace_.took(outcome->report.seconds);
+    if (saves_tensors_) {
+      last_took_s_ = outcome->report.seconds;
+      pace_.took(outcome->report.seconds);
+    }
     say_interval(outcome->report);
     observer_.on_checkpoint(outcome->report);
     return;

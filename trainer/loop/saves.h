@@ -38,6 +38,9 @@ class Saves {
   // Whether a checkpoint has the current state, or is being written with it. One that was saved
   // before the evaluation or the probes of its step has another state.
   bool has_saved() const;
+  // As save(), but where the last save of this process took longer than `left_s`, it saves nothing
+  // and says so. nullopt: there is no hurry.
+  void save_within(std::optional<double> left_s);
   // Waits for the running save and throws its failure.
   void finish();
   // The same, but only logs a failure. For callers that are about to throw another one.
@@ -71,6 +74,7 @@ class Saves {
   bool saving_interim_ = false;          // whether the running save is an interim one
   bool saves_tensors_ = true;            // whether it writes tensors, and not the state alone
   bool said_interval_ = false;
+  std::optional<double> last_took_s_;  // by a save of all tensors in this process
 };
 
 }  // namespace berth

@@ -302,12 +302,19 @@ class Training {
     if (!result_.evaluation) stop();
   }
 
+  // Until the process is ended by force; nullopt: not known.
+  std::optional<double> time_left() const {
+    const auto grace_s = static_cast<double>(parts_.options.grace_s);
+    if (grace_s == 0) return std::nullopt;
+    return grace_s - (parts_.since_stop ? parts_.since_stop() : 0);
+  }
+
   // Saves and throws kStopped. Saves nothing if an update in flight diverges, because the process
   // that resumes meets its data again.
   [[noreturn]] void stop() {
     const bool is_whole = !collect(0);
     const int64_t step = result_.state.step;
-    if (is_whole && !saves_.has_saved() && step > 0) saves_.save();
+    if (is_whole && !saves_.has_saved() && step > 0) saves_.save_within(time_left());
     saves_.finish();
     throw Error(Code::kStopped,
                 cat("stopped by a signal after step ", step, " of ", plan_.total_steps),

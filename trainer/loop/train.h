@@ -34,6 +34,7 @@ struct TrainingParts {
   CheckpointStore& checkpoints;
   Observer& observer;
   const std::atomic<bool>& stop;
+  std::function<double()> since_stop{};  // the seconds since `stop` was set; null: none
   // Writes the values that the parameters have before the first update.
   std::function<void(ParameterTensors& values)> fill_parameters;
   TrainingFlops flops{};                   // of the model; zeros: reports tell none
@@ -62,12 +63,13 @@ struct TrainResult {
 // last update is always saved, evaluated if there are evaluation data, and probed if there are
 // probes. If the options say so, loads the parameters of the best checkpoint at the end.
 //
-// If `stop` is set, saves and throws kStopped. If the loss or the gradient of an update is not
-// finite, goes back to the newest checkpoint or to the start, and continues without the data of
-// that update, as a process that resumes would. The third such update throws kDiverged. A failed
-// save during training is only a warning. A failure of the last save, or of the save after `stop`
-// was set, is thrown. Errors of the parts pass through. No save is running after the function has
-// ended, even if it throws.
+// If `stop` is set, saves and throws kStopped. It does not save where that would take longer than
+// is left of TrainingOptions::grace_s, as far as the saves of this process tell. If the loss or the
+// gradient of an update is not finite, goes back to the newest checkpoint or to the start, and
+// continues without the data of that update, as a process that resumes would. The third such update
+// throws kDiverged. A failed save during training is only a warning. A failure of the last save, or
+// of the save after `stop` was set, is thrown. Errors of the parts pass through. No save is running
+// after the function has ended, even if it throws.
 TrainResult train(const TrainingParts& parts, const Plan& plan, TrainingState state);
 
 }  // namespace berth

@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "storage/base/text.h"
 #include "storage/local_storage.h"
 #include "tests/support/captured_log.h"
 #include "tests/support/scratch_directory.h"
+#include "tests/support/throws_code.h"
 #include "tests/trainer/loop/tiny_job.h"
 #include "trainer/loop/save_pace.h"
 
@@ -104,6 +106,36 @@ TEST_F(TimedSavesTest, TheNextCheckpointReplacesOneOfTheChosenInterval) {
   EXPECT_THAT(checkpoints(), ElementsAre("step-00000005"));
   EXPECT_THAT(log.lines(), HasSubstr("one is also saved every 5 minutes"));
   EXPECT_EQ(log.lines().find("also saved"), log.lines().rfind("also saved"));
+}
+
+// A job that is stopped after update 3. It saved step 2 before, and says how that went.
+TEST_F(TimedSavesTest, SavesAtAStopOnlyWhatFitsIntoTheGrace) {
+  options_.grace_s = 30;
+  options_.save_steps = 2;
+  for (const double since_stop_s : {1.0, 29.5}) {
+    CapturedLog log;
+    const auto job = make_job(cat("stopped-", since_stop_s));
+    job->since_stop = [&] { return since_stop_s; };
+    job->observer.when_step = [&](int64_t step) { job->stop = step == 3; };
+    EXPECT_THAT([&] { job->run(); }, ThrowsCode(Code::kStopped, "after step 3 of 5"));
+    if (since_stop_s < 29) {
+      EXPECT_THAT(job->observer.checkpoints, ElementsAre(2, 3));
+      EXPECT_EQ(log.warnings(), "");
+    } else {
+      EXPECT_THAT(job->observer.checkpoints, ElementsAre(2));
+      EXPECT_THAT(log.warnings(), HasSubstr("step 3 is not saved: the last checkpoint took 0."));
+      EXPECT_THAT(log.warnings(), HasSubstr("0.5 s are left of --grace-seconds"));
+    }
+  }
+}
+
+TEST_F(TimedSavesTest, TriesToSaveAtAStopWhereNoSaveHasTold) {
+  options_.grace_s = 30;
+  const auto job = make_job();
+  job->since_stop = [] { return 29.5; };
+  job->observer.when_step = [&](int64_t step) { job->stop = step == 3; };
+  EXPECT_THAT([&] { job->run(); }, ThrowsCode(Code::kStopped));
+  EXPECT_THAT(job->observer.checkpoints, ElementsAre(3));
 }
 
 // Saving by time changes neither the training nor what a resumed job computes.

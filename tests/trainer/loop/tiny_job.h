@@ -95,6 +95,7 @@ class TinyJob {
                   .checkpoints = checkpoints_,
                   .observer = observer,
                   .stop = stop,
+                  .since_stop = since_stop,
                   .fill_parameters =
                       [](ParameterTensors& values) {
                         initialize(values, tiny_config().initializer_range, /*seed=*/1,
@@ -109,6 +110,7 @@ class TinyJob {
   TinyModel tiny;
   RecordingObserver observer;
   std::atomic<bool> stop = false;
+  std::function<double()> since_stop{};
   int64_t first_step = 0;         // of the last run
   TrainingState begin{};          // used if there is no checkpoint
   Dataset* train_data = nullptr;  // replaces the letters; has as many rows
