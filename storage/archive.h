@@ -17,10 +17,17 @@ Compression compression_of(std::string_view file_name);
 // Returns `file_name` without the suffix that compression_of() recognized.
 std::string_view without_compression_suffix(std::string_view file_name);
 
+// The default of how many times its size a file may unpack to.
+constexpr uint64_t kMostUnpacked = 200;
+
+// Throws kCorrupt if `unpacked` bytes are above 64 MiB and above `ratio` times `packed`.
+void require_ratio(uint64_t packed, uint64_t unpacked, uint64_t ratio);
+
 // Returns the decompressed bytes of `source`. Concatenated members are joined. Throws kCorrupt on
-// damage. For gzip the CRC-32 and the length at the end are compared, which libarchive would not
-// do.
-std::unique_ptr<ByteSource> decompress(std::unique_ptr<ByteSource> source, Compression compression);
+// damage, and where require_ratio() does. For gzip the CRC-32 and the length at
+// the end are compared, which libarchive would not do.
+std::unique_ptr<ByteSource> decompress(std::unique_ptr<ByteSource> source, Compression compression,
+                                       uint64_t ratio = kMostUnpacked);
 
 // Whether the name ends like an archive: .tar, .tar.gz, .tgz, .tar.bz2, .tar.xz, .tar.zst, .zip.
 bool is_archive(std::string_view file_name);
@@ -28,7 +35,7 @@ bool is_archive(std::string_view file_name);
 struct UnpackLimits {
   uint64_t entries = 10'000;
   uint64_t total_bytes = uint64_t{64} << 30;
-  uint64_t ratio = 200;  // unpacked size over packed size; checked after 64 MiB
+  uint64_t ratio = kMostUnpacked;
 };
 
 // Unpacks a tar or zip archive into `directory`, which must not exist yet. The files are written to

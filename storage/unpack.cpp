@@ -12,8 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kRatioMattersFrom = uint64_t{64} << 20;
-
 // Counts the bytes read and the bytes unpacked so far, and compares them with the limits.
 struct Flow {
   const UnpackLimits& limits;
@@ -23,9 +21,7 @@ struct Flow {
     if (packed > limits.total_bytes || unpacked > limits.total_bytes) {
       refuse(cat("more than ", human_bytes(limits.total_bytes)));
     }
-    if (unpacked > kRatioMattersFrom && unpacked / limits.ratio > packed) {
-      refuse(cat("unpacks to more than ", limits.ratio, " times its size"));
-    }
+    require_ratio(packed, unpacked, limits.ratio);
   }
   void require_room_for(uint64_t size) const {
     if (size > limits.total_bytes) refuse(cat("more than ", human_bytes(limits.total_bytes)));
@@ -107,7 +103,7 @@ void unpack_entries(LibarchiveReader reader, std::string_view archive, const fs:
 void unpack_tar(std::unique_ptr<ByteSource> source, std::string_view archive,
                 Compression compression, Flow& flow, const fs::path& directory) {
   source = std::make_unique<BoundedSource>(std::move(source), flow, &Flow::packed);
-  source = decompress(std::move(source), compression);
+  source = decompress(std::move(source), compression, flow.limits.ratio);
   source = std::make_unique<BoundedSource>(std::move(source), flow, &Flow::unpacked);
   unpack_entries(LibarchiveReader::tar(*source), archive, directory, flow, true);
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <unordered_set>
 
 #include "storage/base/error.h"
 #include "storage/base/json.h"
@@ -10,6 +9,7 @@
 #include "storage/google/gcs_join.h"
 #include "storage/google/gcs_requests.h"
 #include "storage/google/gcs_upload.h"
+#include "storage/google/page_guard.h"
 #include "storage/http/body_part.h"
 
 namespace berth {
@@ -22,30 +22,6 @@ void require_object(const Uri& uri) {
   throw Error(Code::kUsage, "names a bucket, but an object is needed", uri.to_string(),
               "write gs://bucket/object");
 }
-
-// Ends a listing whose server names a page a second time or sends empty pages without end.
-class PageGuard {
- public:
-  // Called after each page, with the token of the next one. Throws kUnavailable.
-  void check(const std::string& next_token, bool has_objects, const Uri& prefix) {
-    empty_pages_ = has_objects ? 0 : empty_pages_ + 1;
-    if (next_token.empty()) return;
-    if (!tokens_.insert(next_token).second) {
-      throw Error(Code::kUnavailable, "the server's listing comes back to a page that it had sent",
-                  prefix.to_string());
-    }
-    if (empty_pages_ == kMostEmptyPages) {
-      throw Error(Code::kUnavailable, "the server's listing goes on with empty pages",
-                  prefix.to_string());
-    }
-  }
-
- private:
-  // Cloud Storage may send some empty pages where it passes over many deleted objects.
-  static constexpr size_t kMostEmptyPages = 1000;
-  std::unordered_set<std::string> tokens_;
-  size_t empty_pages_ = 0;
-};
 
 class GcsStorage final : public JoiningStorage {
  public:
@@ -120,9 +96,8 @@ class GcsStorage final : public JoiningStorage {
       if (!answer.ok()) {
         throw gcs_error(answer.status, answer.headers, answer.body, prefix, "storage.objects.list");
       }
-      const size_t before = found.size();
       page_token = add_page(answer.body, prefix, found);
-      guard.check(page_token, found.size() > before, prefix);
+      guard.check(page_token, found.size(), prefix);
     } while (!page_token.empty() && found.size() < enough);
     std::sort(found.begin(), found.end(),
               [](const Stat& a, const Stat& b) { return a.name < b.name; });

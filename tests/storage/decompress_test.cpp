@@ -33,6 +33,18 @@ TEST(Compression, NoneLeavesTheBytesAlone) {
   EXPECT_EQ(unpacked(kText, Compression::kNone), kText);
 }
 
+TEST(Compression, MustNotHideManyTimesTheSize) {
+  const std::string bomb = read_text(BERTH_TESTDATA "/zeros.tar.zst");
+  const auto source =
+      decompress(std::make_unique<MemorySource>(as_bytes(bomb)), Compression::kZstd);
+  std::vector<std::byte> buffer(1 << 20);
+  const auto read_to_the_end = [&] {
+    while (source->read(buffer) > 0) {
+    }
+  };
+  EXPECT_THAT(read_to_the_end, ThrowsCode(Code::kCorrupt, "200 times its size"));
+}
+
 class EveryCompression : public testing::TestWithParam<std::pair<Compression, const char*>> {
  protected:
   const Compression compression_ = GetParam().first;

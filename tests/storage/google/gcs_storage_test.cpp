@@ -7,6 +7,7 @@
 
 #include "storage/base/crc32c.h"
 #include "storage/google/gcs_requests.h"
+#include "storage/google/page_guard.h"
 #include "tests/support/remote_storage.h"
 #include "tests/support/throws_code.h"
 
@@ -137,6 +138,14 @@ TEST(GcsListing, OneWithoutEndIsAFailureOfTheServer) {
     EXPECT_THAT([&] { storage->list(Uri::parse("gs://bucket")); },
                 ThrowsCode(Code::kUnavailable, says));
   }
+}
+
+TEST(GcsListing, OneOfMillionsOfObjectsIsRefused) {
+  const Uri prefix = Uri::parse("gs://bucket/data");
+  PageGuard guard;
+  guard.check("a", PageGuard::kMostObjects, prefix);
+  EXPECT_THAT([&] { guard.check("b", PageGuard::kMostObjects + 1, prefix); },
+              ThrowsCode(Code::kBadData, "more than 2000000 objects"));
 }
 
 TEST_F(GcsStorageTest, RemovesOneVersion) {

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <unordered_set>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "storage/storage.h"
+
+namespace berth {
+
+// Ends a listing in pages that a server would go on with for ever.
+class PageGuard {
+ public:
+  static constexpr size_t kMostObjects = 2'000'000;
+
+  // Called after each page, with the token of the next one and the number of objects so far. Throws
+  // kUnavailable if a page is named a second time and after 1000 empty pages one after another, and
+  // kBadData if there are more objects than kMostObjects.
+  void check(const std::string& next_token, size_t objects, const Uri& prefix) {
+    empty_pages_ = objects > objects_ ? 0 : empty_pages_ + 1;
+    objects_ = objects;
+    if (objects > kMostObjects) {
+      throw Error(Code::kBadData, cat("holds more than ", kMostObjects, " objects"),
+                  prefix.to_string(), "name a folder or a pattern with fewer objects");
+    }
+    if (next_token.empty()) return;
+    if (!tokens_.insert(next_token).second) {
+      throw Error(Code::kUnavailable, "the server's listing comes back to a page that it had sent",
+                  prefix.to_string());
+    }
+    if (empty_pages_ == kMostEmptyPages) {
+      throw Error(Code::kUnavailable, "the server's listing goes on with empty pages",
+                  prefix.to_string());
+    }
+  }
+
+ private:
+  // Cloud Storage may send some empty pages where it passes over many deleted objects.
+  static constexpr size_t kMostEmptyPages = 1000;
+  std::unordered_set<std::string> tokens_;
+  size_t objects_ = 0, empty_pages_ = 0;
+};
+
+}  // namespace berth
