@@ -19,18 +19,28 @@
 #include "storage/store_object.h"
 #include "storage/whole_file.h"
 #include "trainer/loop/model_folder.h"
+#include "trainer/loop/sentence_files.h"
 #include "trainer/loop/tensorflow_files.h"
 #include "trainer/model/bert_config.h"
 
 namespace berth {
 namespace {
 
-// The files of the tokenizer, which belong to the model in either format.
-constexpr std::array kTokenizerFiles = {
-    "vocab.txt",         "tokenizer_config.json", "special_tokens_map.json",
-    "added_tokens.json", "tokenizer.json",        "vocab.json",
-    "merges.txt",        "spiece.model",          "sentencepiece.bpe.model",
-    "spm.model"};
+// The files that belong to the model in every format: its tokenizer's, its card and its licence.
+constexpr std::array kKeptFiles = {"vocab.txt",
+                                   "tokenizer_config.json",
+                                   "special_tokens_map.json",
+                                   "added_tokens.json",
+                                   "tokenizer.json",
+                                   "vocab.json",
+                                   "merges.txt",
+                                   "spiece.model",
+                                   "sentencepiece.bpe.model",
+                                   "spm.model",
+                                   "README.md",
+                                   "LICENSE",
+                                   "LICENSE.txt",
+                                   "NOTICE"};
 
 void write_safetensors_to(Storage& storage, const Uri& uri, std::span<const NamedTensor> given) {
   // Wider types come first, so that each tensor is aligned.
@@ -107,8 +117,11 @@ void convert_model(Storage& storage, const Settings& asked) {
       write_as_safetensors(storage, directory, file, folder.config_json(),
                            settings.output.export_dtype);
   }
-  for (const char* name : kTokenizerFiles) {
+  for (const char* name : kKeptFiles) {
     if (const auto text = folder.text(name)) write_text(storage, directory / name, *text);
+  }
+  if (settings.output.export_format != ExportFormat::kOnnx) {  // convert_to_onnx() writes its own
+    copy_sentence_files(folder, storage, directory);
   }
   log_info(cat("converted ", counted(file.tensors().size(), "tensor"), " of ", parameters->file,
                " to ", directory.to_string()));

@@ -97,6 +97,14 @@ expect 4 'model' --mode export_only --job-dir killed --export-dir exported
 expect 4 'no job was here' --mode export_only --job-dir back --export-dir exported
 expect 2 '--export-dir is missing' --mode export_only --job-dir job
 
+# A conversion keeps what sentence-transformers and people read beside a model.
+cp -r job/model sentences && mkdir sentences/1_Pooling && echo '{"pooling_mode_cls_token": true}' >sentences/1_Pooling/config.json
+echo '[{"path": "", "type": "a.Transformer"}, {"path": "1_Pooling", "type": "a.Pooling"}]' >sentences/modules.json
+echo 'a card' >sentences/README.md
+"$berth" --mode convert --model sentences --export-dir kept 2>err.txt || fail "a model of sentence-transformers: $(tail -n 1 err.txt)"
+for file in README.md 1_Pooling/config.json; do cmp sentences/$file kept/$file || fail "the conversion changed $file"; done
+[ -s kept/modules.json ] || fail "the conversion leaves modules.json behind"
+
 # --mode tokenize.
 printf 'A ball, kicked\n\n' >texts.txt
 "$berth" --mode tokenize --model job/model --input texts.txt >out.txt 2>err.txt || fail "tokenize: $(tail -n 1 err.txt)"

@@ -21,6 +21,8 @@ constexpr std::array<const char*, 7> kLengthFiles = {
     "sentence_albert_config.json",     "sentence_xlm-roberta_config.json",
     "sentence_electra_config.json"};
 
+constexpr const char* kPromptFile = "config_sentence_transformers.json";
+
 constexpr std::pair<std::string_view, Pooling> kPoolings[] = {
     {"mean", Pooling::kMean}, {"cls", Pooling::kCls}, {"max", Pooling::kMax}};
 
@@ -33,13 +35,13 @@ Json parsed(const std::string& text, const std::string& name) {
 }
 
 // A member that is a text, or "".
-std::string text_of(const Json& object, const char* key) {
+std::string text_of(const auto& object, const char* key) {
   const bool is_text = object.is_object() && object.contains(key) && object[key].is_string();
-  return is_text ? object[key].get<std::string>() : "";
+  return is_text ? object[key].template get<std::string>() : "";
 }
 
 // "Pooling" of "sentence_transformers.models.Pooling".
-std::string class_of(const Json& module) {
+std::string class_of(const auto& module) {
   const std::string type = text_of(module, "type");
   return type.substr(type.rfind('.') + 1);
 }
@@ -73,10 +75,9 @@ Pooling pooling_of(const Json& object, const std::string& where) {
 }
 
 void warn_of_prompt(ModelFolder& folder) {
-  constexpr const char* kName = "config_sentence_transformers.json";
-  const auto text = folder.module_text(kName);
+  const auto text = folder.module_text(kPromptFile);
   if (!text) return;
-  const std::string prompt = text_of(parsed(*text, kName), "default_prompt_name");
+  const std::string prompt = text_of(parsed(*text, kPromptFile), "default_prompt_name");
   if (prompt.empty()) return;
   log_warning(cat("the model's default prompt ", quoted(prompt),
                   " is not put before the texts; the rows must begin with it"));
@@ -126,6 +127,33 @@ SentenceFiles read_sentence_files(ModelFolder& folder) {
   return files;
 }
 
+void copy_sentence_files(ModelFolder& folder, Storage& storage, const Uri& directory) {
+  constexpr const char* kModules = "modules.json";
+  const auto text = folder.module_text(kModules);
+  if (!text) return;
+  const auto keep = [&](const std::string& name, const std::optional<std::string>& content) {
+    if (content) write_text(storage, directory / name, *content);
+  };
+  OrderedJson modules = parse_ordered_json(*text);
+  if (!modules.is_array()) throw Error(Code::kCorrupt, "is no list of modules", kModules);
+  for (OrderedJson& module : modules) {
+    if (class_of(module) == "Transformer") {
+      module["path"] = "";
+      continue;
+    }
+    const std::string path = text_of(module, "path");
+    if (path.empty() || path.front() == '/' || path.find("..") != std::string::npos) {
+      throw Error(Code::kCorrupt, cat("names the folder ", quoted(path)), kModules);
+    }
+    for (const char* file : {"/config.json", "/model.safetensors", "/pytorch_model.bin"}) {
+      keep(path + file, folder.module_text(path + file));
+    }
+  }
+  for (const char* name : kLengthFiles) keep(name, folder.text(name));
+  keep(kPromptFile, folder.module_text(kPromptFile));
+  keep(kModules, to_text(modules, 2) + "\n");
+}
+
 void write_sentence_files(Storage& storage, const Uri& directory, const ModelConfig& config,
                           int64_t max_seq_length) {
   const auto write = [&](const char* name, const OrderedJson& object) {
@@ -149,9 +177,9 @@ void write_sentence_files(Storage& storage, const Uri& directory, const ModelCon
                                   {"pooling_mode_mean_sqrt_len_tokens", false}});
   write("sentence_bert_config.json",
         {{"max_seq_length", max_seq_length}, {"do_lower_case", false}});
-  write("config_sentence_transformers.json", {{"prompts", OrderedJson::object()},
-                                              {"default_prompt_name", nullptr},
-                                              {"similarity_fn_name", "cosine"}});
+  write(kPromptFile, {{"prompts", OrderedJson::object()},
+                      {"default_prompt_name", nullptr},
+                      {"similarity_fn_name", "cosine"}});
   write("modules.json", modules);
 }
 

@@ -32,4 +32,10 @@ SentenceFiles read_sentence_files(ModelFolder& folder);
 void write_sentence_files(Storage& storage, const Uri& directory, const ModelConfig& config,
                           int64_t max_seq_length);
 
+// Copies these files to `directory`, beside an encoder that is written there: `directory` is the
+// folder of modules.json and of its encoder. Does nothing where the model has no modules.json.
+// Modules that berth does not compute are copied as well. Throws kCorrupt where modules.json is no
+// list of objects, or names a folder that is not below its own.
+void copy_sentence_files(ModelFolder& folder, Storage& storage, const Uri& directory);
+
 }  // namespace berth

@@ -158,5 +158,32 @@ TEST_F(SentenceFilesTest, APromptIsWarnedOf) {
   EXPECT_THAT(log.warnings(), testing::HasSubstr("default prompt"));
 }
 
+TEST_F(SentenceFilesTest, ACopyIsReadLikeTheOriginal) {
+  write_modules("old", {module_of("0_Transformer", "sentence_transformers.models.Transformer"),
+                        module_of("1_Pooling", "sentence_transformers.models.Pooling"),
+                        module_of("2_Normalize", "sentence_transformers.models.Normalize")});
+  write_text(scratch_ / "old/1_Pooling/config.json", R"({"pooling_mode_cls_token": true})");
+  write_text(scratch_ / "old/0_Transformer/sentence_bert_config.json", R"({"max_seq_length": 77})");
+  write_text(scratch_ / "old/config_sentence_transformers.json",
+             R"({"prompts": {"q": "query: "}})");
+  ModelFolder original(*storage_, {.model = scratch_ / "old"});
+  copy_sentence_files(original, *storage_, Uri::parse(scratch_ / "model"));
+  const SentenceFiles files = read("model");  // whose encoder is not in a folder of its own
+  EXPECT_EQ(files.pooling, Pooling::kCls);
+  EXPECT_TRUE(files.normalizes);
+  EXPECT_EQ(files.max_seq_length, 77);
+  EXPECT_EQ(read_text(scratch_ / "model/config_sentence_transformers.json"),
+            R"({"prompts": {"q": "query: "}})");
+}
+
+TEST_F(SentenceFilesTest, NoModuleLiesOutsideTheFolder) {
+  for (const char* path : {"../x", "/x", "a/../../x", ""}) {
+    write_modules("model", {module_of(path, "sentence_transformers.models.Pooling")});
+    ModelFolder folder(*storage_, {.model = scratch_ / "model"});
+    EXPECT_THAT([&] { copy_sentence_files(folder, *storage_, Uri::parse(scratch_ / "copy")); },
+                ThrowsCode(Code::kCorrupt));
+  }
+}
+
 }  // namespace
 }  // namespace berth
