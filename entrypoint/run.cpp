@@ -6,6 +6,7 @@
 #include "entrypoint/modes/embedding.h"
 #include "entrypoint/modes/evaluation.h"
 #include "entrypoint/modes/export_only.h"
+#include "entrypoint/modes/fetching.h"
 #include "entrypoint/modes/heartbeat_check.h"
 #include "entrypoint/modes/inspection.h"
 #include "entrypoint/modes/prediction.h"
@@ -43,6 +44,7 @@ DeviceChoice device_for(const CommandLine& command_line) {
     case Mode::kConvert:
     case Mode::kTrainTokenizer:
     case Mode::kHeartbeat:
+    case Mode::kFetch:
       break;
   }
   return {};
@@ -117,6 +119,8 @@ void run(const CommandLine& command_line, const Platform& platform, StopSignals&
       return run_heartbeat(job);
     case Mode::kBench:
       return run_benchmark(job);
+    case Mode::kFetch:
+      return run_fetch(job);
   }
 }
 

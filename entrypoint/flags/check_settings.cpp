@@ -98,6 +98,9 @@ void check_files(const CommandLine& command_line) {
       return need(settings.output.job_dir, "--job-dir", "heartbeat");
     case Mode::kBench:
       return;
+    case Mode::kFetch:
+      need(command_line.tool.input, "what to fetch", "fetch");
+      return need(settings.output.export_dir, "--export-dir", "fetch");
     case Mode::kTrainTokenizer:
       need(data.train_data_file, "--train-data-file", "train_tokenizer");
       if (!settings.output.job_dir.empty()) return;

@@ -31,8 +31,8 @@ struct ToolOptions {
   std::string predictions_file{};      // --mode predict; "-": standard output; empty: by --job-dir
   bool predictions_with_text = false;  // --mode predict: each line has its text, too
   std::string id_column{};             // --mode predict; empty: found by its name
-  std::string input{};  // inspect, tokenize: a file. tokenize: "-" is standard input.
-  std::vector<std::string> further_inputs{};  // inspect: what follows `input`
+  std::string input{};  // inspect, tokenize, fetch: a file. tokenize: "-" is standard input.
+  std::vector<std::string> further_inputs{};  // inspect, fetch: what follows `input`
   std::optional<std::string> text{};          // tokenize: the text, instead of a file
   bool add_special_tokens = true;             // tokenize
   bool json = false;                          // inspect

@@ -18,7 +18,8 @@ FlagValue mode_value() {
                                         {"convert", Mode::kConvert},
                                         {"train_tokenizer", Mode::kTrainTokenizer},
                                         {"heartbeat", Mode::kHeartbeat},
-                                        {"bench", Mode::kBench}});
+                                        {"bench", Mode::kBench},
+                                        {"fetch", Mode::kFetch}});
   value.hint = "MODE";
   return value;
 }
@@ -47,8 +48,8 @@ std::vector<Flag> evaluation_flags() {
        {},
        kSaving,
        "What to do: train, train_and_eval, eval, predict, embed, export_only, prepare, tokenize, "
-       "inspect, convert, train_tokenizer, heartbeat or bench. eval, predict and embed use the "
-       "finished model of --job-dir, or --model. embed writes a vector for each text of "
+       "inspect, convert, train_tokenizer, heartbeat, bench or fetch. eval, predict and embed use "
+       "the finished model of --job-dir, or --model. embed writes a vector for each text of "
        "--predict-data-file. export_only "
        "writes the best checkpoint of --job-dir, or --model, to --export-dir. prepare writes the "
        "rows that training would read as TFRecords; with --task mlm it cleans text for "
@@ -56,7 +57,9 @@ std::vector<Flag> evaluation_flags() {
        "tokenize, inspect and convert run no model. heartbeat tells whether the training of "
        "--job-dir is alive, as a liveness probe of Kubernetes asks. bench prints how "
        "fast this machine trains and predicts with BERT-base and BERT-large, in about two minutes; "
-       "berth bench is the same.",
+       "berth bench is the same. fetch copies files, folders and archives from where berth can "
+       "read to "
+       "--export-dir, and unpacks the archives.",
        mode_value()},
       {"eval-steps",
        {},

@@ -41,10 +41,11 @@ std::vector<Flag> tool_flags() {
       {.name = "input",
        .aliases = {},
        .group = kTools,
-       .help = "For --mode inspect: the model, checkpoint, data or event file to look into; "
-               "several may also stand at the end of the command. For --mode tokenize: a file with "
-               "one text a "
-               "line, or a .jsonl file with the keys text and text_pair; - is standard input.",
+       .help = "For --mode inspect: the model, checkpoint, data or event file to look into. For "
+               "--mode fetch: the file, pattern, folder or archive to copy to --export-dir. For "
+               "either, several may also stand at the end of the command. For --mode tokenize: a "
+               "file with one text a line, or a .jsonl file with the keys text and text_pair; - is "
+               "standard input.",
        .value = text_value("FILE", tool(&ToolOptions::input)),
        .in_settings = false},
       {.name = "text",

@@ -99,7 +99,8 @@ class Checks {
 void preflight(Storage& storage, const Settings& settings) {
   const bool trains = settings.mode == Mode::kTrain || settings.mode == Mode::kTrainAndEval;
   const bool prepares = settings.mode == Mode::kPrepare;
-  const bool exports = settings.mode == Mode::kExportOnly || settings.mode == Mode::kConvert;
+  const bool exports = settings.mode == Mode::kExportOnly || settings.mode == Mode::kConvert ||
+                       settings.mode == Mode::kFetch;
   const bool trains_tokenizer = settings.mode == Mode::kTrainTokenizer;
   const DataOptions& data = settings.data;
   const OutputOptions& output = settings.output;

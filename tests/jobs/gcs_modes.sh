@@ -41,6 +41,13 @@ prepares faults --num-shards 8
 "$berth" --mode convert --model gs://bucket/models/tiny.tar.gz --export-dir gs://bucket/graph --export-format onnx 2>err.txt ||
   fail "to onnx in gs://: $(tail -n 1 err.txt)"
 "$copy" gs://bucket/graph/model.onnx got >/dev/null && cmp got graph/model.onnx || fail "model.onnx differs from the local one"
+for place in fetched gs://bucket/fetched; do
+  "$berth" --mode fetch 'gs://bucket/data/*.pickle' gs://bucket/models/tiny.tar.gz --export-dir $place 2>err.txt ||
+    fail "fetch to $place: $(tail -n 1 err.txt)"
+done
+"$copy" gs://bucket/fetched/model/model.safetensors got >/dev/null || fail "fetch to gs:// writes no model"
+for file in got fetched/model/model.safetensors; do cmp "$repository/examples/model/model.safetensors" $file || fail "fetch: $file differs"; done
+cmp "$sample" fetched/df.pickle || fail "fetch changed df.pickle"
 "$berth" --train-data-file 'gs://bucket/prepared/faults/train.tf_record-*' --max-steps 2 --job-dir from-gcs \
   --eval-data-file 'gs://bucket/prepared/faults/eval.tf_record-*' --model model.tar.gz \
   --input-meta-data-path gs://bucket/prepared/faults/meta_data.json >/dev/null 2>err.txt ||

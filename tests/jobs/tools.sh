@@ -105,6 +105,18 @@ echo 'a card' >sentences/README.md
 for file in README.md 1_Pooling/config.json; do cmp sentences/$file kept/$file || fail "the conversion changed $file"; done
 [ -s kept/modules.json ] || fail "the conversion leaves modules.json behind"
 
+# --mode fetch.
+mkdir -p rows/part && cp rows.csv rows/part/more.csv && tar -cf rows.tar -C rows part
+"$berth" --mode fetch rows.csv job/model rows.tar --export-dir fetched 2>err.txt || fail "fetch: $(tail -n 1 err.txt)"
+cmp -s rows.csv fetched/rows.csv && cmp -s rows.csv fetched/part/more.csv || fail "fetch copies other bytes"
+diff -r job/model fetched >diff.txt
+[ "$(sort diff.txt)" = "$(printf 'Only in fetched: %s\n' part rows.csv)" ] || fail "fetch of a folder: $(cat diff.txt)"
+expect 2 'what to fetch is missing' --mode fetch --export-dir none
+expect 2 '--export-dir is missing' --mode fetch rows.csv
+expect 2 'two files "rows.csv"' --mode fetch rows.csv fetched --export-dir none
+expect 4 'no such file' --mode fetch rows.csv absent.csv --export-dir none
+[ ! -e none ] || fail "a fetch that is refused leaves a directory behind"
+
 # --mode tokenize.
 printf 'A ball, kicked\n\n' >texts.txt
 "$berth" --mode tokenize --model job/model --input texts.txt >out.txt 2>err.txt || fail "tokenize: $(tail -n 1 err.txt)"

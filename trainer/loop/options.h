@@ -28,7 +28,8 @@ enum class Mode {
   kConvert,
   kTrainTokenizer,
   kHeartbeat,
-  kBench
+  kBench,
+  kFetch
 };
 enum class Init { kPretrained, kRandom };
 
