@@ -2,13 +2,23 @@
 #   docker build -t nlp .
 #   docker run nlp --train-data-file data/df.pickle --job-dir . --epochs 1 --batch-size 1
 #
+# The build needs BuildKit or buildah. Its arguments:
+#   MODEL, DATA              what the image brings along in place of the bundled model and the sample; image/README.md
+#   BASE                     the Debian 12 image that it builds on; CONTRIBUTING.md says how to renew the digest
+#   REVISION, CREATED, SOURCE_DATE_EPOCH, SOURCE
+#                            the commit, its time twice, and the address of the sources, for the labels and the bill of materials
+#
 # Two other targets add what a TPU or a GPU needs. Neither has been run on such a device yet.
 #   docker build --target runtime-tpu -t nlp-tpu .
 #   docker build --target runtime-gpu -t nlp-gpu .
 # Their plugins are downloaded from PyPI while you build, because their licences do not plainly permit us to ship them: libtpu is
 # under the terms of Google Cloud Platform, and the CUDA libraries are under NVIDIA's licences. You accept them by building, and
 # should read them before you give such an image to others.
-FROM docker.io/library/debian:bookworm-slim AS build
+#
+# The target test runs the tests.
+ARG BASE=docker.io/library/debian:bookworm-20260824-slim@sha256:88200866dfff7ea7f5cbcb6ec7c8a701889efe6fe859fe64d6990e4b07ea4171
+
+FROM ${BASE} AS build
 WORKDIR /src
 COPY scripts/install-dependencies.sh scripts/
 RUN bash scripts/install-dependencies.sh --build --image
@@ -20,26 +30,42 @@ COPY third_party third_party
 COPY entrypoint entrypoint
 RUN cmake --preset release -DBUILD_TESTING=OFF -DBERTH_BENCH=OFF \
  && cmake --build --preset release --target berth
-COPY examples examples
+COPY LICENSE ./
 COPY scripts/collect-image.sh scripts/write-sbom.sh scripts/
+ARG BASE
 ARG REVISION=unknown
 ARG SOURCE_DATE_EPOCH=0
 RUN bash scripts/collect-image.sh build/release/berth /image
 
-# The image has no shell and no package manager. It holds the binary, its shared libraries, CA certificates, the bundled model, the
-# sample, the licences of what it holds and a bill of materials.
+# The model and the data. The secret is a file of credentials for gs://.
+FROM build AS content
+COPY examples examples
+COPY scripts/bake-image.sh scripts/
+ARG MODEL=
+ARG DATA=
+RUN --mount=type=bind,source=image,target=/src/image --mount=type=secret,id=gcloud,target=/run/secrets/gcloud \
+    GOOGLE_CLOUD_KEY=/run/secrets/gcloud bash scripts/bake-image.sh build/release/berth /content "${MODEL}" "${DATA}"
+
+# The image has no shell and no package manager. Its first layer holds the binary, its shared libraries, CA certificates, the licences
+# of what it holds and a bill of materials, and its second layer the model and the data.
 FROM scratch AS runtime
 ARG REVISION=unknown
+ARG CREATED=1970-01-01T00:00:00Z
+ARG SOURCE=unknown
 LABEL org.opencontainers.image.title="berth" \
       org.opencontainers.image.description="Fine-tunes a BERT-family encoder: data in, model out, one binary" \
       org.opencontainers.image.licenses="Apache-2.0" \
-      org.opencontainers.image.revision="${REVISION}"
+      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.created="${CREATED}" \
+      org.opencontainers.image.source="${SOURCE}"
 COPY --from=build /image/ /
+COPY --from=content /content/ /
 USER 65532:65532
 WORKDIR /job
 ENTRYPOINT ["/usr/local/bin/berth"]
 
-FROM docker.io/library/debian:bookworm-slim AS plugin
+FROM ${BASE} AS plugin
 RUN apt-get update && apt-get install --yes --no-install-recommends python3-venv ca-certificates
 WORKDIR /src
 COPY scripts/install-device-plugin.sh scripts/
@@ -61,6 +87,13 @@ COPY --from=plugin-gpu /plugins /usr/local/lib/berth/plugins
 ENV NVIDIA_VISIBLE_DEVICES=all \
     NVIDIA_DRIVER_CAPABILITIES=compute,utility \
     LD_LIBRARY_PATH=/usr/local/nvidia/lib64:/usr/lib64:/usr/lib/x86_64-linux-gnu
+
+# docker build --target test . compiles the tests of the optimized program and runs them.
+FROM build AS test
+RUN bash scripts/install-dependencies.sh --test
+COPY . .
+RUN cmake --preset release -DBUILD_TESTING=ON && cmake --build --preset release --target optimized_tests \
+ && ctest --preset release --label-regex optimized --label-exclude plugins --output-on-failure --no-tests=error
 
 # The last stage is what is built if no target is named.
 FROM runtime

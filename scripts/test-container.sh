@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Builds the image and runs it with the README's command. Then it checks what a scheduler relies on: the exit codes, the reaction to
-# SIGTERM and that the image has no shell. The script uses the Docker engine if there is one. Otherwise it uses buildah and podman
-# with a base image that mmdebstrap makes from this machine's apt sources.
+# Builds the image and runs it with the README's command. Then it checks what a scheduler relies on: the exit codes, what a container
+# without rights and with limits does, and the reaction to SIGTERM while the job's files are in Google Cloud Storage, which our fake
+# server stands for. The script uses the Docker engine if there is one. Otherwise it uses buildah and podman with a base image that
+# mmdebstrap makes from this machine's apt sources.
 #
 #   bash scripts/test-container.sh
 set -euo pipefail
@@ -16,11 +17,15 @@ else
   bash scripts/install-dependencies.sh --container
 fi
 storage=(--root "$work/storage" --runroot "$work/run" --storage-driver "${BERTH_STORAGE_DRIVER:-overlay}")
+baked=image/test-container  # what the second image brings along
+server_pid=
 
 clean_up() {
+  [ -z "$server_pid" ] || kill "$server_pid" 2>/dev/null || true
+  rm -rf "$baked"
   if [ $engine = docker ]; then
     docker rm -f berth-test-stop >/dev/null 2>&1 || true
-    docker image rm -f berth-test >/dev/null 2>&1 || true
+    docker image rm -f berth-test berth-test-baked >/dev/null 2>&1 || true
   else
     podman "${storage[@]}" rm -f berth-test-stop >/dev/null 2>&1 || true
     umount "$work/storage/overlay" 2>/dev/null || true
@@ -29,34 +34,33 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# Makes an image that stands for debian:bookworm-slim.
+# Makes an image that stands for Debian's.
+base=docker.io/library/debian:bookworm-slim
 import_base() {
   if [ ! -s "$work/base.tar" ]; then
     bash scripts/bootstrap-debian.sh "$work/partial.tar" --variant=minbase
     mv "$work/partial.tar" "$work/base.tar"
   fi
-  podman "${storage[@]}" import --quiet "$work/base.tar" docker.io/library/debian:bookworm-slim \
-    >/dev/null
+  podman "${storage[@]}" import --quiet "$work/base.tar" $base >/dev/null
 }
 
+# build_image TAG ARGUMENTS...: builds the image, or only the stages that have changed since it was built last.
 build_image() {
-  local revision epoch
-  local arguments
-  revision=$(git rev-parse HEAD 2>/dev/null || echo unknown)
+  local tag=$1 epoch
+  shift
   epoch=$(git log -1 --format=%ct 2>/dev/null || echo 0)
-  arguments=(--build-arg REVISION="$revision" --build-arg SOURCE_DATE_EPOCH="$epoch")
+  local arguments=(--target runtime --build-arg SOURCE_DATE_EPOCH="$epoch"
+    --build-arg REVISION="$(git rev-parse HEAD 2>/dev/null || echo unknown)"
+    --build-arg CREATED="$(date --utc --date "@$epoch" +%Y-%m-%dT%H:%M:%SZ)" "$@" -t "$tag")
   if [ $engine = docker ]; then
-    docker build --progress plain --target runtime "${arguments[@]}" -t berth-test . \
-      >"$work/build.log" 2>&1 || { tail -n 60 "$work/build.log"; return 1; }
+    DOCKER_BUILDKIT=1 docker build --progress plain "${arguments[@]}" .
   else
-    import_base
-    buildah "${storage[@]}" bud --isolation chroot --pull-never --target runtime \
-      --timestamp "$epoch" "${arguments[@]}" -t berth-test . >"$work/build.log" 2>&1 ||
-      { tail -n 60 "$work/build.log"; return 1; }
-  fi
+    buildah "${storage[@]}" bud --isolation chroot --pull-never --layers --timestamp "$epoch" --build-arg BASE=$base "${arguments[@]}" .
+  fi >"$work/build.log" 2>&1 || { tail -n 60 "$work/build.log"; return 1; }
 }
 
-# run [options of the engine --] FLAGS...: runs berth in a container.
+# run [options of the engine --] FLAGS...: runs berth in a container of the image $image.
+image=berth-test
 run() {
   local options=()
   if [[ " $* " == *" -- "* ]]; then
@@ -64,12 +68,14 @@ run() {
     shift
   fi
   if [ $engine = docker ]; then
-    docker run "${options[@]}" berth-test "$@"
+    docker run --network=host "${options[@]}" $image "$@"
   else
-    podman "${storage[@]}" --runtime runc run --ulimit nofile=1024:1024 --ulimit nproc=4000:4000 \
-      --network=host "${options[@]}" berth-test "$@"
+    podman "${storage[@]}" --runtime runc run --ulimit nofile=1024:1024 --ulimit nproc=4000:4000 --network=host "${options[@]}" $image "$@"
   fi
 }
+control=("$engine")
+[ $engine = docker ] || control=(podman "${storage[@]}")
+label() { "${control[@]}" image inspect --format "{{index .Config.Labels \"org.opencontainers.image.$1\"}}" $image; }
 
 failures=0
 check() {  # check WHAT EXPECTED ACTUAL
@@ -84,56 +90,87 @@ check() {  # check WHAT EXPECTED ACTUAL
 exit_code_of() {
   local code=0
   "$@" >"$work/last.log" 2>&1 || code=$?
+  [ $code = 0 ] || cp "$work/last.log" "$work/failed.log"
   echo $code
 }
-
-job=(--train-data-file data/df.pickle --job-dir . --epochs 1 --batch-size 1)
+holds() { if grep -q -- "$@"; then echo yes; else echo no; fi; }  # holds TEXT FILE
 
 echo "container: building with $engine"
-build_image
+[ $engine = docker ] || import_base
+build_image berth-test
+bytes=$("${control[@]}" image inspect --format '{{.Size}}' berth-test)
+parameters=$(stat --format %s examples/model/model.safetensors)
+printf 'container: image %s bytes (%d MB), %s\n' "$bytes" $((bytes / 1000000)) "$(grep -m 1 -o 'binary [0-9]* bytes' "$work/build.log")"
+check "at most 60 MB without the parameters" yes "$([ $((bytes - parameters)) -le 60000000 ] && echo yes || echo no)"
 
 echo "container: running"
+command=$(grep -m 1 '^    docker run nlp --train' README.md)
+read -ra job <<<"${command#*docker run nlp}"
 check "docker run nlp ${job[*]}" 0 "$(exit_code_of run --rm -- "${job[@]}")"
 tail -n 3 "$work/last.log"
-check "a data file that is not there" 4 \
-  "$(exit_code_of run --rm -- --train-data-file data/none.pickle --job-dir .)"
+check "a data file that is not there" 4 "$(exit_code_of run --rm -- --train-data-file data/none.pickle --job-dir .)"
 check "an unknown flag" 2 "$(exit_code_of run --rm -- --no-such-flag)"
-check "another user, a read-only root and a mounted job directory" 0 "$(
-  rm -rf "$work/out" && install -d -m 0777 "$work/out"
-  exit_code_of run --rm --user 1234:1234 --read-only --tmpfs /tmp -v "$work/out:/out" -- \
-    --train-data-file data/df.pickle --job-dir /out --max-steps 5
-)"
-check "the mounted job directory holds the model" yes \
-  "$([ -s "$work/out/model/model.safetensors" ] && echo yes || echo no)"
-check "no shell in the image" no \
-  "$(run --rm --entrypoint /bin/sh -- -c true >/dev/null 2>&1 && echo yes || echo no)"
+check "no shell in the image" no "$(run --rm --entrypoint /bin/sh -- -c true >/dev/null 2>&1 && echo yes || echo no)"
+check "the label of the version is what the program says" "berth $(label version)" "$(run --rm -- --version | cut -d ' ' -f 1-2)"
+check "the label of the revision" "$(git rev-parse HEAD 2>/dev/null || echo unknown)" "$(label revision)"
 
-# A job that is stopped while it trains saves a checkpoint and exits with 143, never with 0.
-check "a long job starts" 0 "$(exit_code_of run -d --name berth-test-stop -- \
-  --train-data-file data/df.pickle --job-dir . --epochs 1000 --logging-steps 1)"
-control=("$engine")
-[ $engine = docker ] || control=(podman "${storage[@]}")
-for _ in $(seq 100); do
+# As Kubernetes' restricted profile runs it: the engine's own seccomp profile is RuntimeDefault.
+restricted=(--read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges)
+limits=(--cpus 2 --memory 1g)
+if ! run --rm "${restricted[@]}" "${limits[@]}" -- --version >"$work/last.log" 2>&1; then
+  echo "container: WARNING: THE LIMITS OF CPUs AND MEMORY ARE NOT TESTED, because this machine lets no container have them:"
+  tail -n 1 "$work/last.log"
+  limits=()
+fi
+rm -rf "$work/out" && install -d -m 0777 "$work/out"
+check "no rights, a read-only root, limits, another user and a mounted job directory" 0 "$(
+  exit_code_of run --rm --user 1234:1234 "${restricted[@]}" "${limits[@]}" -v "$work/out:/out" -- \
+    --train-data-file data/df.pickle --job-dir /out/job --max-steps 5)"
+check "the mounted job directory holds the model" yes "$([ -s "$work/out/job/model/model.safetensors" ] && echo yes || echo no)"
+if [ ${#limits[@]} -gt 0 ]; then
+  check "a job that does not fit into the container's memory" 14 "$(
+    exit_code_of run --rm "${restricted[@]}" --memory 96m -- --train-data-file data/df.pickle --job-dir /tmp/job --batch-size 512)"
+fi
+
+# A job in gs:// that is stopped while it trains saves a checkpoint and exits with 143, never with 0.
+cmake --preset release -DBUILD_TESTING=ON >"$work/last.log" && cmake --build --preset release --target fake_gcs_server >>"$work/last.log"
+rm -f "$work/port"
+build/release/tests/fake_gcs_server --port-file "$work/port" --bucket bucket >"$work/server.log" 2>&1 &
+server_pid=$!
+for _ in $(seq 100); do [ -e "$work/port" ] && break; sleep 0.1; done
+bucket=(-e "STORAGE_EMULATOR_HOST=127.0.0.1:$(cat "$work/port")")
+check "a long job in gs:// starts" 0 "$(exit_code_of run -d --name berth-test-stop "${restricted[@]}" "${limits[@]}" "${bucket[@]}" -- \
+  --train-data-file data/df.pickle --job-dir gs://bucket/job --epochs 1000 --logging-steps 1)"
+for _ in $(seq 200); do
   if "${control[@]}" logs berth-test-stop 2>&1 | grep -q '"step"'; then break; fi
   sleep 0.1
 done
 "${control[@]}" stop --time 30 berth-test-stop >/dev/null 2>&1
 check "docker stop" 143 "$("${control[@]}" inspect --format '{{.State.ExitCode}}' berth-test-stop)"
+check "its files are fetched" 0 "$(
+  exit_code_of run --rm "${bucket[@]}" -v "$work/out:/out" -- --mode fetch gs://bucket/job --export-dir /out/stopped)"
+check "its last checkpoint has a manifest" yes "$(ls "$work"/out/stopped/checkpoints/step-*/MANIFEST.json | tail -n 1 | xargs cat | holds crc32c)"
+check "its last checkpoint is complete" 0 "$(
+  exit_code_of run --rm -v "$work/out:/out" -- --mode export_only --job-dir /out/stopped --export-dir /out/exported)"
 
 share=/usr/local/share/berth
-check "the bill of materials names what is linked" yes "$(
-  "${control[@]}" cp "berth-test-stop:$share/sbom.spdx.json" "$work/sbom.json" >/dev/null 2>&1 &&
-    grep -q '"name": "libcurl4"' "$work/sbom.json" && grep -q '"name": "libopenblas' "$work/sbom.json" && echo yes || echo no
-)"
-check "the licences of what is linked are there" yes "$(
-  rm -rf "$work/licenses"
-  "${control[@]}" cp "berth-test-stop:$share/licenses" "$work/licenses" >/dev/null 2>&1 &&
-    [ -s "$work/licenses/libcurl4" ] && echo yes || echo no
-)"
+rm -rf "$work/share"
+"${control[@]}" cp "berth-test-stop:$share" "$work/share" >/dev/null 2>&1
+check "the bill of materials names what is linked" yes,yes \
+  "$(holds '"name": "libcurl4"' "$work/share/sbom.spdx.json"),$(holds '"name": "libopenblas' "$work/share/sbom.spdx.json")"
+check "the licences of berth and of what is linked are there" 3 "$(cd "$work/share/licenses" && find berth libcurl4 openxla -size +0 | wc -l)"
 
-bytes=$("${control[@]}" image inspect --format '{{.Size}}' berth-test)
-printf 'container: image %s bytes (%d MB), %s\n' "$bytes" $((bytes / 1000000)) \
-  "$(grep -m 1 -o 'binary [0-9]* bytes' "$work/build.log")"
+# A second image with another model and other data.
+mkdir -p $baked/rows
+tar -czf $baked/model.tar.gz -C tests/testdata tiny_model
+printf 'text,label\ngood,1\nbad,0\n' | tee $baked/rows/train.csv >$baked/rows/test.csv
+build_image berth-test-baked --build-arg MODEL=$baked/model.tar.gz --build-arg DATA=$baked/rows
+image=berth-test-baked
+check "a job on the model and the data of an image" 0 "$(
+  exit_code_of run --rm -- --train-data-file data/train.csv --eval-data-file data/test.csv --job-dir . --max-steps 1 --batch-size 2)"
+check "its model is the one that was put there" yes "$(run --rm -- --mode inspect $share/model 2>/dev/null | holds '2 layers, hidden size 128')"
+check "its data have taken the place of the sample" 4 "$(exit_code_of run --rm -- "${job[@]}")"
+
 echo "container: digest $("${control[@]}" image inspect --format '{{.Id}}' berth-test)"
 echo "container: $failures failed"
 [ $failures -eq 0 ]

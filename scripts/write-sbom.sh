@@ -1,30 +1,52 @@
 #!/usr/bin/env bash
-# Writes the software bill of materials of the image as SPDX 2.3 JSON to ROOT/usr/local/share/berth/sbom.spdx.json, and the licence of
-# each Debian package to ROOT/usr/local/share/berth/licenses/PACKAGE. Needs a finished build by Ninja, whose records say which headers
-# and static libraries the binary was made of; dpkg says which package and version each of them belongs to.
+# Writes the software bill of materials of the image as SPDX 2.3 JSON to ROOT/usr/local/share/berth/sbom.spdx.json, and the licences to
+# ROOT/usr/local/share/berth/licenses: berth's, that of a header in third_party, and one file for each Debian package. The texts that
+# Debian's files refer to are put where they say, in ROOT/usr/share/common-licenses. Standard input names the shared libraries of the
+# image, one a line. Needs a finished build by Ninja, whose records say which headers and static libraries the binary was made of; dpkg
+# says which package and version each of them belongs to. With SYSROOT, the libraries are of the packages that are recorded there.
 #
-#   bash scripts/write-sbom.sh BUILD BINARY ROOT
+#   bash scripts/write-sbom.sh BUILD BINARY ROOT [SYSROOT]
 #
-# The environment: REVISION is the commit, and SOURCE_DATE_EPOCH its time, so that a commit has one bill.
+# The environment: REVISION is the commit, SOURCE_DATE_EPOCH its time, so that a commit has one bill, and BASE the image that the build
+# ran in.
 set -euo pipefail
-build=$1 binary=$2 root=$3
+build=$1 binary=$2 root=$3 sysroot=${4:-}
 to=$root/usr/local/share/berth
-install -d "$to/licenses"
+install -d "$to/licenses" "$root/usr/share"
+[ -z "$sysroot" ] || export DPKG_ADMINDIR=$sysroot/var/lib/dpkg
 
 # The packages of the files that standard input names, one a line. Since the merge of /usr, dpkg may know a file of /usr/lib as one of
 # /lib, so it is asked for both.
 owners() {
-  xargs -r readlink -f | sort -u | sed -e 'p' -e 's|^/usr/lib|/lib|;t' -e 'd' |
+  xargs -r readlink -f | sed "s|^$sysroot/|/|" | sort -u | sed -e 'p' -e 's|^/usr/lib|/lib|;t' -e 'd' |
     { xargs -r dpkg-query --search 2>/dev/null || true; } | sed -n 's/^\([^ :,]*\)[^ ]*: .*/\1/p' | sort -u
 }
 
-headers=$(ninja -C "$build" -t deps | sed -n 's/^ *\(\/usr\/include\/.*\)/\1/p' | sort -u | owners)
-static=$(ninja -C "$build" -t commands "$(basename "$binary")" | grep -o '/[^ ]*\.a\b' | grep '^/usr' | sort -u | owners)
-shared=$(ldd "$binary" | grep -o '/[^ ]*' | owners)
+# Ninja names the files of a SYSROOT below the build relative to the build.
+with_whole_paths() {
+  if [ -n "$sysroot" ]; then sed "s#\(^\| \)$(realpath --relative-to="$build" "$sysroot")/#\1$sysroot/#g"; else cat; fi
+}
+
+shared=$(owners)
+headers=$(ninja -C "$build" -t deps | with_whole_paths | sed -n "s|^ *\($sysroot/usr/include/.*\)|\1|p" | sort -u | owners)
+static=$(ninja -C "$build" -t commands "$(basename "$binary")" | with_whole_paths | grep -o '/[^ ]*\.a\b' | grep "^$sysroot/usr" | sort -u | owners)
 
 created=$(date --utc --date "@${SOURCE_DATE_EPOCH:-0}" +%Y-%m-%dT%H:%M:%SZ)
 revision=${REVISION:-unknown}
 packages='' relations=''
+
+# copy_licence PACKAGE SOURCE: copies the licence of a package, or of another one that is built from the same source. Debian's slim images
+# have left out the links by which such packages share a file.
+copy_licence() {
+  local package
+  for package in "$1" $(dpkg-query --show --showformat='${source:Package} ${Package}\n' | sed -n "s|^$2 ||p"); do
+    [ -e "$sysroot/usr/share/doc/$package/copyright" ] || continue
+    cp "$sysroot/usr/share/doc/$package/copyright" "$to/licenses/$1"
+    return
+  done
+  echo "write-sbom: there is no licence of $1" >&2
+  return 1
+}
 
 # add PACKAGE RELATION: adds a package once, and its relation to berth.
 added=' '
@@ -40,7 +62,7 @@ add() {
     packages+=$(printf ' "downloadLocation": "NOASSERTION", "filesAnalyzed": false, "sourceInfo": "built from %s",' "$source")
     packages+=$(printf ' "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": "pkg:deb/debian/%s@%s"}]}' \
       "$package" "${version//+/%2B}")
-    cp "/usr/share/doc/$package/copyright" "$to/licenses/$package" 2>/dev/null || true
+    copy_licence "$package" "$source"
   fi
   relations+=$(printf ',\n    {"spdxElementId": "SPDXRef-berth", "relationshipType": "%s", "relatedSpdxElement": "%s"}' "$relation" "$identity")
 }
@@ -51,21 +73,26 @@ add ca-certificates CONTAINS
 for package in $headers; do
   [[ $added == *" $package "* ]] || add "$package" DEPENDS_ON
 done
+cp LICENSE "$to/licenses/berth"
+cp third_party/openxla/LICENSE "$to/licenses/openxla"
+cp -r /usr/share/common-licenses "$root/usr/share/"
 
-cat >"$to/sbom.spdx.json" <<EOF
+cat >"$to/sbom.spdx.json" <<END
 {
   "spdxVersion": "SPDX-2.3",
   "dataLicense": "CC0-1.0",
   "SPDXID": "SPDXRef-DOCUMENT",
   "name": "berth-$revision",
   "documentNamespace": "https://spdx.org/spdxdocs/berth-$revision",
-  "creationInfo": {"created": "$created", "creators": ["Tool: write-sbom.sh"]},
+  "creationInfo": {"created": "$created", "creators": ["Tool: write-sbom.sh"], "comment": "built in ${BASE:-a Debian system}"},
   "packages": [
-    {"name": "berth", "SPDXID": "SPDXRef-berth", "versionInfo": "$revision", "downloadLocation": "NOASSERTION", "filesAnalyzed": false, "licenseDeclared": "Apache-2.0"}$packages
+    {"name": "berth", "SPDXID": "SPDXRef-berth", "versionInfo": "$revision", "downloadLocation": "NOASSERTION", "filesAnalyzed": false, "licenseDeclared": "Apache-2.0"},
+    {"name": "pjrt_c_api.h", "SPDXID": "SPDXRef-openxla", "versionInfo": "0.81", "supplier": "Organization: OpenXLA", "downloadLocation": "NOASSERTION", "filesAnalyzed": false, "licenseDeclared": "Apache-2.0"}$packages
   ],
   "relationships": [
-    {"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": "SPDXRef-berth"}$relations
+    {"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": "SPDXRef-berth"},
+    {"spdxElementId": "SPDXRef-berth", "relationshipType": "DEPENDS_ON", "relatedSpdxElement": "SPDXRef-openxla"}$relations
   ]
 }
-EOF
+END
 echo "sbom: $(wc -w <<<"$added") packages"
