@@ -63,6 +63,9 @@ echo "== the cache of the Hugging Face hub"
 build/peers/bin/pip install --quiet huggingface_hub
 build/peers/bin/python tests/peers/check_hub.py build/release/berth
 
+echo "== what TensorBoard shows of two jobs"
+build/peers/bin/python tests/peers/check_tensorboard.py build/release/berth
+
 echo "== the trace of a profile by Perfetto's schema"
 build/peers/bin/pip install --quiet perfetto
 build/peers/bin/python tests/peers/check_trace.py build/release/berth

@@ -73,6 +73,7 @@ struct CommandLine {
   MlflowOptions mlflow{};              // where the platform wants the metrics, too
   Tuning tuning{};                     // what the platform says of hyperparameter tuning
   std::string forced_instruction_set;  // for tests; empty: the best that this CPU has
+  bool log_histograms = false;         // of the parameters, for TensorBoard
   int64_t profiled_updates = 0;        // of a training; 0: none
   std::optional<double> price_per_hour{};  // of the machine, in any currency
   int64_t memory_limit = 0;                // in bytes; 0: what the machine and the container say

@@ -54,6 +54,13 @@ std::vector<Flag> output_flags() {
        kOutput,
        "Log the loss after every so many updates.",
        integer_value(training_option(&TrainingOptions::logging_steps), {1, kAnyCount})},
+      {.name = "log-histograms",
+       .aliases = {},
+       .group = kOutput,
+       .help = "Write a histogram of each parameter that trains to the TensorBoard summaries, at "
+               "each evaluation.",
+       .value = switch_value(place(&CommandLine::log_histograms)),
+       .in_settings = false},
       {.name = "log-format",
        .aliases = {},
        .group = kOutput,

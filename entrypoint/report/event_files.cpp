@@ -1,7 +1,9 @@
 #include "entrypoint/report/event_files.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 #include "storage/base/error.h"
@@ -18,6 +20,13 @@ constexpr double kPartOfElapsed = 0.05;
 
 void append(std::vector<std::byte>& bytes, const std::vector<std::byte>& more) {
   bytes.insert(bytes.end(), more.begin(), more.end());
+}
+
+// The epoch that ends where so many are done, counted from 0; nullopt: none ends there.
+std::optional<int64_t> whole_epoch(double epochs) {
+  const double whole = std::round(epochs);
+  if (whole < 1 || std::abs(epochs - whole) > 1e-9) return std::nullopt;
+  return static_cast<int64_t>(whole) - 1;
 }
 
 Scalar scalar(const std::string& tag, double value) { return {tag, static_cast<float>(value)}; }
@@ -59,6 +68,7 @@ void EventRun::flush(double now_s) {
 
 EventFiles::EventFiles(Storage& storage, const Uri& summary_dir, EventFileOptions options)
     : options_(std::move(options)),
+      job_(storage, summary_dir, options_.writer),
       train_(storage, summary_dir / "train", options_.writer),
       eval_(storage, summary_dir / "eval", options_.writer),
       probes_(storage, summary_dir / "probe"),
@@ -68,9 +78,13 @@ EventFiles::EventFiles(Storage& storage, const Uri& summary_dir, EventFileOption
 EventFiles::~EventFiles() { flush(); }
 
 void EventFiles::on_start(const JobReport& report) {
-  train_.add(text_event(options_.wall_clock(), report.first_step, "settings", options_.settings));
+  const double now_s = options_.wall_clock();
+  train_.add(text_event(now_s, report.first_step, "settings", options_.settings));
+  if (!options_.hparams.empty()) job_.add(hparams_event(now_s, options_.hparams));
+  is_whole_epoch_ = report.first_step == 0;
   try {
-    train_.flush(options_.wall_clock());
+    train_.flush(now_s);
+    job_.flush(now_s);
   } catch (const Error& error) {
     if (error.code() == Code::kNotPermitted) throw;
     log_warning(cat("the summaries could not be stored and will be tried again: ", error.what()));
@@ -85,13 +99,40 @@ void EventFiles::on_step(const StepReport& report) {
                               scalar("examples_per_second", report.examples_per_second)};
     train_.add(scalar_event(options_.wall_clock(), report.step, scalars));
   }
+  add_epoch(report);
   flush_when_due();
+}
+
+void EventFiles::add_epoch(const StepReport& report) {
+  epoch_loss_ += report.loss;
+  ++epoch_updates_;
+  const std::optional<int64_t> epoch = whole_epoch(report.epoch);
+  if (!epoch) return;
+  if (is_whole_epoch_) {
+    const Scalar scalars[] = {
+        scalar("epoch_loss", epoch_loss_ / static_cast<double>(epoch_updates_)),
+        scalar("epoch_learning_rate", report.learning_rate)};
+    train_.add(scalar_event(options_.wall_clock(), *epoch, scalars));
+  }
+  is_whole_epoch_ = true;
+  epoch_loss_ = 0;
+  epoch_updates_ = 0;
 }
 
 void EventFiles::on_evaluation(const EvaluationReport& report) {
   std::vector<Scalar> scalars = {scalar("loss", report.loss)};
   for (const auto& [name, value] : report.metrics) scalars.push_back(scalar(name, value));
-  eval_.add(scalar_event(options_.wall_clock(), report.step, scalars));
+  const std::vector<Scalar> own = scalars;
+  for (const Scalar& value : own) {
+    scalars.push_back({cat("evaluation_", value.tag, "_vs_iterations"), value.value});
+  }
+  const double now_s = options_.wall_clock();
+  eval_.add(scalar_event(now_s, report.step, scalars));
+  if (const std::optional<int64_t> epoch = whole_epoch(report.epoch)) {
+    std::vector<Scalar> of_epoch;
+    for (const Scalar& value : own) of_epoch.push_back({"epoch_" + value.tag, value.value});
+    eval_.add(scalar_event(now_s, *epoch, of_epoch));
+  }
   flush_when_due();
 }
 
@@ -105,6 +146,7 @@ void EventFiles::restore(const std::vector<ProbeReport>& reports) {
 }
 
 void EventFiles::on_finish() {
+  if (!options_.hparams.empty()) job_.add(hparams_end_event(options_.wall_clock()));
   flush();
   wait();
 }
@@ -128,7 +170,7 @@ void EventFiles::flush() {
             cat("the summaries could not be stored and will be tried again: ", error.what()));
       }
     };
-    for (EventRun* run : {&train_, &eval_}) store([&] { run->flush(now_s); });
+    for (EventRun* run : {&job_, &train_, &eval_}) store([&] { run->flush(now_s); });
     store([this] { probes_.flush(); });
   });
 }

@@ -8,6 +8,7 @@
 #include "entrypoint/report/probe_events.h"
 #include "storage/base/background.h"
 #include "storage/base/clock.h"
+#include "storage/formats/plugin_events.h"
 #include "storage/storage.h"
 #include "trainer/loop/observer.h"
 
@@ -39,14 +40,20 @@ class EventRun {
 };
 
 struct EventFileOptions {
-  std::string writer;    // process_name()
-  std::string settings;  // Markdown for the Text tab of TensorBoard
+  std::string writer;             // process_name()
+  std::string settings;           // Markdown for the Text tab of TensorBoard
+  std::vector<HParam> hparams{};  // for its HParams tab
   Clock wall_clock = wall_clock_s, steady_clock = steady_clock_s;
 };
 
 // Writes the TensorBoard scalars of a job: the run `train` has loss, learning_rate, grad_norm and
 // examples_per_second at logged steps; the run `eval` has the loss and each metric; the run `probe`
-// has what ProbeEvents writes.
+// has what ProbeEvents writes. The folder itself has the settings for the HParams tab, which finds
+// the metrics in the runs below.
+//
+// The names of Keras' TensorBoard callback are there, too: epoch_loss, epoch_learning_rate and
+// epoch_<metric> at whole epochs, which are counted from 0, and evaluation_<metric>_vs_iterations.
+// An epoch that another process began has no epoch_loss in `train`.
 //
 // The records are stored at the start, at the end, and between on a thread of their own, each time
 // 10 s and 5 % of the time so far have passed. A write that fails is a warning, and its records go
@@ -70,11 +77,15 @@ class EventFiles final : public Observer {
   void wait() { background_.wait(); }
 
  private:
+  void add_epoch(const StepReport& report);
   void flush_when_due();
   void flush();
 
   const EventFileOptions options_;
-  EventRun train_, eval_;
+  EventRun job_, train_, eval_;
+  double epoch_loss_ = 0;  // the sum over the updates of this epoch
+  int64_t epoch_updates_ = 0;
+  bool is_whole_epoch_ = false;  // whether this process began it
   ProbeEvents probes_;
   double began_s_, flushed_s_;
   Background background_;  // the last member, because it must end before those that it uses

@@ -3,6 +3,9 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <map>
+#include <set>
 #include <span>
 
 #include "entrypoint/flags/flags.h"
@@ -13,6 +16,7 @@
 #include "entrypoint/platform/process_name.h"
 #include "entrypoint/platform/thread_stacks.h"
 #include "entrypoint/report/event_files.h"
+#include "entrypoint/report/histogram_events.h"
 #include "entrypoint/report/hypertune_file.h"
 #include "entrypoint/report/mlflow/mlflow_run.h"
 #include "entrypoint/report/watchdog.h"
@@ -60,6 +64,34 @@ void log_trained_parameters(const LoraOptions& lora, std::span<const ParameterSp
 
 TrainingFlops flops_of(const EngineOptions& options) {
   return training_flops(options.config, options.lora, options.optimizer.first_depth);
+}
+
+// The settings that people vary, and all others that are not their defaults. Places, of which each
+// job has its own, are none of them.
+std::vector<HParam> hparams_of(const JobRecord& record) {
+  static const std::set<std::string, std::less<>> kVaried = {
+      "batch-size", "epochs", "learning-rate", "max-seq-length",
+      "model",      "seed",   "warmup-ratio",  "weight-decay"};
+  static const std::set<std::string, std::less<>> kPlaces = {"job-dir",         "export-dir",
+                                                             "checkpoint-dir",  "summary-dir",
+                                                             "train-data-file", "eval-data-file"};
+  std::map<std::string, std::string> defaults;
+  for (auto& [name, value] : settings_table(Settings())) defaults[name] = value;
+  std::vector<HParam> hparams;
+  for (const auto& [name, value] : record.settings) {
+    const bool is_other = defaults[name] != value && !kPlaces.contains(name);
+    if (!is_other && !kVaried.contains(name)) continue;
+    char* end = nullptr;
+    const double number = std::strtod(value.c_str(), &end);
+    if (value == "true" || value == "false") {
+      hparams.emplace_back(name, value == "true");
+    } else if (!value.empty() && *end == '\0') {
+      hparams.emplace_back(name, number);
+    } else {
+      hparams.emplace_back(name, value);
+    }
+  }
+  return hparams;
 }
 
 // The settings as Markdown, for the Text tab of TensorBoard.
@@ -180,11 +212,18 @@ void TrainingRun::change_length() {
 }
 
 void TrainingRun::add_observers() {
-  auto events = std::make_unique<EventFiles>(
-      job_.storage, directory_.summaries(),
-      EventFileOptions{.writer = process_name(), .settings = settings_markdown(record_)});
+  auto events =
+      std::make_unique<EventFiles>(job_.storage, directory_.summaries(),
+                                   EventFileOptions{.writer = process_name(),
+                                                    .settings = settings_markdown(record_),
+                                                    .hparams = hparams_of(record_)});
   events->restore(state_.probes);
   job_.output.add(std::move(events));
+  if (job_.command_line.log_histograms) {
+    job_.output.add(std::make_unique<HistogramEvents>(job_.storage, directory_.summaries(),
+                                                      process_name(),
+                                                      engine_->tensors(StateTensors::kValues)));
+  }
   add_mlflow();
   if (plan_.hypertune_metric.empty()) return;
   job_.output.add(

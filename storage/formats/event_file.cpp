@@ -1,27 +1,13 @@
 #include "storage/formats/event_file.h"
 
 #include "storage/base/protobuf_wire.h"
+#include "storage/formats/event_fields.h"
 #include "storage/formats/tfrecord.h"
 
 namespace berth {
 namespace {
 
-// Field numbers of tensorboard/compat/proto: event.proto, summary.proto, tensor.proto.
-namespace event {
-constexpr uint32_t kWallTime = 1, kStep = 2, kFileVersion = 3, kSummary = 5;
-}
-namespace summary {
-constexpr uint32_t kValue = 1;
-}
-namespace value {
-constexpr uint32_t kTag = 1, kSimpleValue = 2, kTensor = 8, kMetadata = 9;
-}
-namespace metadata {
-constexpr uint32_t kPluginData = 1, kPluginName = 1;
-}
-namespace tensor {
-constexpr uint32_t kDType = 1, kShape = 2, kStringVal = 8, kDTypeString = 7;
-}
+using namespace event_fields;
 
 // Leaves out fields whose value is 0, as proto3 writers do.
 ProtoWriter event_at(double wall_time_s, int64_t step) {

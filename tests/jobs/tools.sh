@@ -28,9 +28,10 @@ expect 4 'absent.csv' --mode inspect rows.csv absent.csv
 ! grep -q ERROR err.txt || fail "inspect into a closed pipe says: $(cat err.txt)"
 
 # A model that is converted to TensorFlow's format and back keeps every tensor.
-"$berth" --train-data-file "$sample" --max-steps 4 --batch-size 4 --job-dir job --export-format tensorflow --profile 2 2>err.txt ||
+"$berth" --train-data-file "$sample" --max-steps 4 --batch-size 4 --job-dir job --export-format tensorflow --profile 2 --log-histograms 2>err.txt ||
   fail "training: $(tail -n 1 err.txt)"
 grep -q 'profile of 2 updates, .* busy: thread 0 ' err.txt && grep -q 'linear_backward' err.txt || fail "no profile in the log: $(cat err.txt)"
+cat job/summaries/train/*histograms* | grep -aq 'bert.encoder.layer.0/output.dense.bias' || fail "there are no histograms"
 grep -aq 'adamw' job/profile.pftrace && grep -aq 'waiting for data' job/profile.pftrace || fail "profile.pftrace lacks operations"
 crcs() { "$berth" --mode inspect --json "$1" 2>/dev/null | grep -o '"name":"[^"]*","dtype":"[^"]*","shape":[^]]*],"crc32c":"[0-9a-f]*"' | sort; }
 crcs job/model >job.crcs

@@ -59,6 +59,7 @@ class EventFilesTest : public testing::Test {
       events_.emplace(storage_, Uri::parse(directory_),
                       EventFileOptions{.writer = "host.7",
                                        .settings = "| flag | value |",
+                                       .hparams = hparams_,
                                        .wall_clock = [this] { return 1.7e9 + now_s_; },
                                        .steady_clock = [this] { return now_s_; }});
     }
@@ -114,6 +115,7 @@ class EventFilesTest : public testing::Test {
 
   const std::string directory_ = testing::TempDir() + "event_files_" +
                                  testing::UnitTest::GetInstance()->current_test_info()->name();
+  std::vector<HParam> hparams_;
   double now_s_ = 0;
   std::string logged_;
   UnreliableStorage storage_;
@@ -140,7 +142,47 @@ TEST_F(EventFilesTest, EvalRunHoldsLossAndMetrics) {
   events().on_evaluation(
       {.step = 4, .loss = 0.5, .metrics = {{"accuracy", 0.75}, {"f1", 0.5}}, .split = "eval"});
   events().on_finish();
-  EXPECT_THAT(contents("eval"), ElementsAre(kVersion, "4 loss=0.500 accuracy=0.750 f1=0.500"));
+  EXPECT_THAT(contents("eval"),
+              ElementsAre(kVersion,
+                          "4 loss=0.500 accuracy=0.750 f1=0.500 evaluation_loss_vs_iterations=0.500"
+                          " evaluation_accuracy_vs_iterations=0.750"
+                          " evaluation_f1_vs_iterations=0.500"));
+}
+
+TEST_F(EventFilesTest, WholeEpochsHaveTheNamesOfKeras) {
+  start();
+  for (int64_t step = 1; step <= 4; ++step) {
+    events().on_step({.step = step,
+                      .epoch = 0.5 * static_cast<double>(step),
+                      .loss = static_cast<double>(step),
+                      .learning_rate = 0.125});
+  }
+  events().on_evaluation({.step = 3, .epoch = 1.5, .loss = 0.25});
+  events().on_evaluation({.step = 4, .epoch = 2, .loss = 0.5, .metrics = {{"accuracy", 0.75}}});
+  events().on_finish();
+  EXPECT_THAT(contents("train"),
+              testing::IsSupersetOf({"0 epoch_loss=1.500 epoch_learning_rate=0.125",
+                                     "1 epoch_loss=3.500 epoch_learning_rate=0.125"}));
+  EXPECT_THAT(contents("eval"), testing::Contains("1 epoch_loss=0.500 epoch_accuracy=0.750"));
+  EXPECT_EQ(contents("eval").size(), 4U);
+}
+
+TEST_F(EventFilesTest, AnEpochThatAnotherProcessBeganHasNoMean) {
+  events().on_start({.first_step = 1});
+  for (int64_t step = 2; step <= 4; ++step) {
+    events().on_step({.step = step, .epoch = 0.5 * static_cast<double>(step), .loss = 1});
+  }
+  events().on_finish();
+  EXPECT_THAT(contents("train"), ElementsAre(kVersion, "1 settings", kVersion,
+                                             "1 epoch_loss=1.000 epoch_learning_rate=0.000"));
+}
+
+TEST_F(EventFilesTest, TheFolderHoldsTheHparams) {
+  hparams_ = {{"seed", 1.0}};
+  start();
+  events().on_finish();
+  EXPECT_THAT(contents("."), testing::IsSupersetOf({"0 _hparams_/session_start_info",
+                                                    "0 _hparams_/session_end_info"}));
 }
 
 TEST_F(EventFilesTest, EveryFlushIsAFileAndNamesSortByTime) {

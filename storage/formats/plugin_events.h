@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "storage/base/bytes.h"
+
+// Records of TensorBoard event files (event_file.h) that its plugins show.
+namespace berth {
+
+// A setting of a run: a number, a switch or a text.
+using HParam = std::pair<std::string, std::variant<double, bool, std::string>>;
+
+// The record by which the HParams tab knows the settings of a run (plugins/hparams/
+// plugin_data.proto). It belongs into the folder above those of the run's metrics.
+std::vector<std::byte> hparams_event(double wall_time_s, std::span<const HParam> hparams);
+// The record that says that the run has ended well.
+std::vector<std::byte> hparams_end_event(double wall_time_s);
+
+// How many values lie from `left` to `right`.
+struct HistogramBucket {
+  double left = 0, right = 0, count = 0;
+};
+
+// The record that the Histograms and Distributions tabs show (plugins/histogram).
+std::vector<std::byte> histogram_event(double wall_time_s, int64_t step, const std::string& tag,
+                                       std::span<const HistogramBucket> buckets);
+
+// Puts values into buckets of one width, from the smallest value to the largest. All values are
+// shown to it twice, in pieces of any size. Values that are not finite are left out.
+class Histogram {
+ public:
+  explicit Histogram(size_t buckets = 30) : counts_(buckets) {}
+
+  void widen(std::span<const float> values);  // the first time
+  void count(std::span<const float> values);  // the second time
+  // Where all values are equal, there is one bucket around them; where there are none, none.
+  std::vector<HistogramBucket> buckets() const;
+
+ private:
+  std::vector<double> counts_;
+  double least_ = INFINITY, most_ = -INFINITY;
+};
+
+}  // namespace berth
