@@ -72,9 +72,9 @@ run --train-data-file data/df.pickle --job-dir "$build/job" --max-steps 5 --batc
 
 # The stage of the Dockerfile, with folders in the place of the stages that it copies from.
 sed -n '/^FROM scratch AS runtime$/,/^ENTRYPOINT/p' Dockerfile | sed 's|^COPY --from=[a-z]* /\([a-z]*\)/ /$|COPY \1/ /|' >"$build/context/Containerfile"
-storage=(--root "$build/storage" --runroot "$build/run" --storage-driver vfs)
+storage=(--root "$build/images/storage" --runroot "$build/images/run" --storage-driver vfs)
 buildah "${storage[@]}" bud --isolation chroot --platform linux/arm64 --timestamp "$SOURCE_DATE_EPOCH" --build-arg REVISION="$REVISION" \
   --build-arg CREATED="$(date --utc --date "@$SOURCE_DATE_EPOCH" +%Y-%m-%dT%H:%M:%SZ)" --layers -t berth-arm64 "$build/context"
 buildah "${storage[@]}" push berth-arm64 "oci-archive:$build/image.tar:berth"
-rm -rf "$build/storage" "$build/run"
+rm -rf "$build/images"
 echo "arm64: $build/image.tar, $(du -s --apparent-size -B 1000000 "$build/root" | cut -f 1) MB unpacked"
