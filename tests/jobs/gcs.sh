@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs whole jobs with all of their files in gs://. With the emulator from PyPI the outputs must equal those of a local run. With
-# our own fake server the job is killed during uploads and meets faults.
+# our own fake server the job meets faults.
 #   gcs.sh BERTH FAKE_GCS_SERVER GCS_COPY
 . "$(dirname "$0")/gcs_lib.sh"
 
@@ -19,21 +19,6 @@ start_emulator() {
   put_inputs
 }
 
-# same JOB FILES...: checks that these files of the job equal those of the local run.
-same() {
-  local job=$1 name
-  shift
-  for name; do
-    rm -f got
-    "$copy" "gs://bucket/jobs/$job/$name" got >/dev/null || { fail "$job: $name is missing"; continue; }
-    cmp -s got "local/$name" || fail "$job: $name differs from the local run's"
-  done
-}
-
-results=(model/config.json model/model.safetensors model/vocab.txt model/tokenizer_config.json model/README.md
-  checkpoints/best.json checkpoints/step-00000024/model.safetensors checkpoints/step-00000024/optimizer.safetensors
-  checkpoints/step-00000024/state.json checkpoints/step-00000024/MANIFEST.json)
-
 "$berth" --train-data-file "$sample" --model model.tar.gz "${flags[@]}" --job-dir local >/dev/null 2>err.txt ||
   fail "the local run: $(tail -n 1 err.txt)"
 
@@ -49,22 +34,6 @@ grep -q '^finished, 24 of 24 updates' out.txt || fail "the heartbeat of a finish
   2>err.txt || fail "predict in gs://: $(tail -n 1 err.txt)"
 "$berth" --mode predict --predict-data-file "$sample" --job-dir local >/dev/null 2>&1
 same whole predictions.tsv
-
-echo "== killed while it uploads"
-for attempt in 1 2; do
-  start_fake --connection-mbps 25
-  kills=0
-  for delay in 0.$((attempt * 2)) 0.9 1.$((attempt * 2)) 1.7; do
-    run killed &
-    pid=$!
-    sleep "$delay"
-    pkill -9 -P $pid 2>/dev/null && kills=$((kills + 1))
-    wait $pid 2>/dev/null
-  done
-  run killed || fail "after $kills kills: $(tail -n 1 err.txt)"
-  same killed "${results[@]}"
-  echo "attempt $attempt: $kills kills, same weights"
-done
 
 echo "== faults of every kind"
 for seed in 1 2; do

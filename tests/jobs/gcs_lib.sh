@@ -4,6 +4,7 @@ server=$2 copy=$3
 . "$(dirname "$0")/lib.sh"
 unset STORAGE_EMULATOR_HOST GOOGLE_APPLICATION_CREDENTIALS
 
+inputs=(--train-data-file gs://bucket/data/df.pickle --model gs://bucket/models/tiny.tar.gz)
 flags=(--max-steps 24 --batch-size 8 --save-steps 6 --eval-steps 8 --learning-rate 1e-3 --save-total-limit 2
   --threads 2 --validation-split 0.05)
 server_pid=
@@ -33,12 +34,26 @@ put_inputs() {
   "$copy" model.tar.gz gs://bucket/models/tiny.tar.gz >/dev/null || fail "the model cannot be stored"
 }
 
-# run JOB MORE_FLAGS...: runs the job with all of its files in gs://.
+# run JOB MORE_FLAGS...: runs the job with all of its files in gs://. Its log is err.txt.
 run() {
   local job=$1
   shift
-  "$berth" --train-data-file gs://bucket/data/df.pickle --model gs://bucket/models/tiny.tar.gz "${flags[@]}" \
-    --job-dir "gs://bucket/jobs/$job" "$@" >/dev/null 2>err.txt
+  "$berth" "${inputs[@]}" "${flags[@]}" --job-dir "gs://bucket/jobs/$job" "$@" >/dev/null 2>err.txt
 }
 
 tar -C "$repository/examples" -czf model.tar.gz model
+
+# same JOB FILES...: checks that these files of the job equal those of the local run in local/.
+same() {
+  local job=$1 name
+  shift
+  for name; do
+    rm -f got
+    "$copy" "gs://bucket/jobs/$job/$name" got >/dev/null || { fail "$job: $name is missing"; continue; }
+    cmp -s got "local/$name" || fail "$job: $name differs from the local run's"
+  done
+}
+
+results=(model/config.json model/model.safetensors model/vocab.txt model/tokenizer_config.json model/README.md
+  checkpoints/best.json checkpoints/step-00000024/model.safetensors checkpoints/step-00000024/optimizer.safetensors
+  checkpoints/step-00000024/state.json checkpoints/step-00000024/MANIFEST.json)

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "storage/base/crc32c.h"
@@ -10,14 +11,16 @@
 #include "storage/store_object.h"
 
 // gcs_copy SRC DST
+// gcs_copy --list FOLDER
 //
 // Copies one object between two URIs with berth's storage, using the server that
-// STORAGE_EMULATOR_HOST names. Prints "SIZE CRC32C" of the bytes that it read. Used by
-// tests/peers/check_storage.py and tests/jobs/gcs.sh.
+// STORAGE_EMULATOR_HOST names. Prints "SIZE CRC32C" of the bytes that it read. --list prints the
+// URIs of the objects in a folder instead. Used by tests/peers/check_storage.py and by the scripts
+// of tests/jobs.
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    std::fprintf(stderr, "usage: gcs_copy SRC DST\n");
+    std::fprintf(stderr, "usage: gcs_copy SRC DST | --list FOLDER\n");
     return 2;
   }
   berth::set_log_sink([](berth::LogLevel level, const std::string& line) {
@@ -26,6 +29,12 @@ int main(int argc, char** argv) {
   try {
     const char* host = std::getenv("STORAGE_EMULATOR_HOST");
     const auto storage = berth::open_storage({.emulator_host = host != nullptr ? host : ""});
+    if (std::string_view(argv[1]) == "--list") {
+      for (const berth::Stat& stat : storage->list(berth::Uri::parse(argv[2]))) {
+        std::printf("%s\n", stat.name.c_str());
+      }
+      return 0;
+    }
     const auto from = berth::Uri::parse(argv[1]), to = berth::Uri::parse(argv[2]);
     uint64_t size = 0;
     uint32_t crc = 0;
