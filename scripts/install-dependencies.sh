@@ -2,7 +2,9 @@
 # Installs the Debian 12 packages that berth needs. If all of them are installed, the script does nothing: it needs neither the
 # network nor sudo.
 #
-#   bash scripts/install-dependencies.sh [--build] [--test] [--lint] [--image] [--container] [--aarch64]   default: --build --test
+#   bash scripts/install-dependencies.sh [--build] [--test] [--lint] [--image] [--container] [--aarch64] [--memory]
+#
+# The default is --build --test.
 #
 #   --build      the compiler and the libraries of the binary
 #   --test       additional packages of the tests and of the format check
@@ -10,6 +12,7 @@
 #   --image      additional packages of the image's build stage
 #   --container  podman and its companions, which build and run the image when no Docker engine is installed
 #   --aarch64    a cross-compiler and an emulator, which test the code paths for aarch64
+#   --memory     clang, which has the MemorySanitizer of scripts/test-memory.sh
 set -euo pipefail
 
 build=(g++ cmake ninja-build
@@ -21,6 +24,7 @@ lint=(clang-tidy)
 image=(ca-certificates)
 container=(podman buildah runc mmdebstrap)
 aarch64=(g++-aarch64-linux-gnu qemu-user mmdebstrap)
+memory=(clang-14 libclang-rt-14-dev make bzip2 xz-utils)
 
 fail() {
   echo "install-dependencies: $*" >&2
@@ -37,7 +41,8 @@ for group; do
     --image) wanted+=("${image[@]}") ;;
     --container) wanted+=("${container[@]}") ;;
     --aarch64) wanted+=("${aarch64[@]}") ;;
-    *) fail "unknown option '$group'; the groups are --build, --test, --lint, --image, --container and --aarch64" ;;
+    --memory) wanted+=("${memory[@]}") ;;
+    *) fail "unknown option '$group'; the groups are --build, --test, --lint, --image, --container, --aarch64 and --memory" ;;
   esac
 done
 
