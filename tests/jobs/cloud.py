@@ -161,8 +161,10 @@ def pasted(page):
 
 def check_pages(test):
     """Pastes all of a page, in a copy of what it names. The programs of the cloud only say yes."""
+    # A tar that is asked for in a pod is empty.
+    kubectl = '#!/bin/bash\necho "$@" >>"$CALLS"\n[[ " $* " != *" tar "* ]] || head -c 10240 /dev/zero\n'
     for tool in ("kubectl", "kind"):
-        shutil.copy(test.path("bin/docker"), test.path("bin/" + tool))
+        os.chmod(test.write("bin/" + tool, kubectl), 0o755)
     for page, folders, asks in (
         ("docs/kubernetes.md", ["k8s"], "apply -k k8s/base"),
         ("docs/vertex.md", ["vertex", "scripts"], "hp-tuning-jobs"),
