@@ -10,11 +10,17 @@
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
 #include "trainer/loop/evaluate.h"
+#include "trainer/loop/model_card.h"
 #include "trainer/loop/probes.h"
 #include "trainer/loop/results.h"
 
 namespace berth {
 namespace {
+
+std::string evaluated_file(const DataOptions& data) {
+  if (!data.eval_data_file.empty()) return data.eval_data_file;
+  return data.train_data_file.empty() ? data.data_dir : data.train_data_file;
+}
 
 // Evaluates the trained model on MNLI's second set.
 EvaluationResult evaluate_mismatched(Job& job, const TrainingInputs& inputs, Engine& engine) {
@@ -68,7 +74,9 @@ void write_results(Job& job, const JobDirectory& directory, const TrainingInputs
                      .evaluation = result.evaluation,
                      .task = inputs.rows.task,
                      .precision = engine.info().precision,
-                     .kernels = engine.info().description};
+                     .kernels = engine.info().description,
+                     .dataset = card_name(evaluated_file(inputs.settings().data)),
+                     .base_model = hub_name(inputs.settings().model.model)};
   if (inputs.rows.mismatched) metrics.mismatched = evaluate_mismatched(job, inputs, engine);
   if (plan.options.keeps_weights) {
     export_results(job.storage, inputs.settings(), directory.model(), inputs.model,

@@ -9,6 +9,7 @@
 #include "storage/base/text.h"
 #include "storage/store_object.h"
 #include "storage/whole_file.h"
+#include "trainer/loop/model_card.h"
 #include "trainer/loop/tensorflow_files.h"
 #include "trainer/model/bert_config.h"
 #include "trainer/model/generator_config.h"
@@ -74,32 +75,6 @@ OrderedJson probes_object(const TrainResult& result) {
     scores.push_back(std::move(object));
   }
   return {{"seconds", seconds}, {"share_of_run", probe_share(result)}, {"scores", scores}};
-}
-
-std::string model_card(const ModelConfig& config, const JobMetrics& metrics) {
-  const TaskTraits& task = traits(config.task);
-  const bool is_encoder = task.class_suffix == "Model";
-  const std::string loader = task.rows == HeadRows::kGroups
-                                 ? "SentenceTransformer(path)`, or with `AutoModel"
-                                 : cat("AutoModel", is_encoder ? "" : task.class_suffix);
-  std::string card = cat("# ", task.card_title, "\n\n", task.card_subject,
-                         ", fine-tuned with berth. It loads with\n`", loader,
-                         ".from_pretrained` and `AutoTokenizer.from_pretrained`.\n\n"
-                         "| | |\n| --- | --- |\n");
-  card += cat("| architecture | ", counted(config.num_hidden_layers, "layer"), ", hidden size ",
-              config.hidden_size, ", ", counted(config.num_attention_heads, "head"), " |\n");
-  std::string labels;
-  for (const std::string& label : config.labels) labels += (labels.empty() ? "" : ", ") + label;
-  if (!labels.empty()) card += cat("| labels | ", labels, " |\n");
-  if (metrics.evaluation) {
-    card += cat("| evaluated on | ", counted(metrics.evaluation->examples, "example"), " |\n");
-    const TaskScores& scores = metrics.evaluation->scores;
-    for (const auto& [name, value] : scores.metrics) {
-      card += cat("| ", name, " | ", value, " |\n");
-    }
-    if (scores.majority_rate) card += cat("| majority class | ", *scores.majority_rate, " |\n");
-  }
-  return card;
 }
 
 // All tensors, but for a generator, and for the head of a model that is saved as an encoder alone.

@@ -24,6 +24,9 @@ struct JobMetrics {
   std::optional<EvaluationResult> in_fp32{};
   Precision precision = Precision::kFp32;  // that of matrix products
   std::string kernels;
+  // For the model card: what the evaluation's rows are called, and the model of the hub that the
+  // training began with. Empty: not known.
+  std::string dataset{}, base_model{};
 };
 std::string to_json(const JobMetrics& metrics);
 // The part of this process's training time that it waited for probes, from 0 to 1.

@@ -125,6 +125,8 @@ struct TaskTraits {
 
   // The heading of the exported model's README.md, and what the model is.
   std::string_view card_title{}, card_subject{};
+  // The task of the hub that its models have (huggingface.co/tasks). Empty: the hub has none.
+  std::string_view pipeline_tag{};
 };
 
 // All rows, in the order of the enumeration.
