@@ -44,7 +44,7 @@ HistogramEvents::HistogramEvents(Storage& storage, const Uri& summary_dir,
 std::vector<HistogramBucket> HistogramEvents::buckets_of(size_t index) const {
   const int64_t elements = values_.specs()[index].elements();
   std::vector<float> piece(static_cast<size_t>(std::min(elements, kPiece)));
-  Histogram histogram;
+  ValueHistogram histogram;
   const auto read = [&](auto&& use) {
     for (int64_t first = 0; first < elements; first += kPiece) {
       const auto count = static_cast<size_t>(std::min(kPiece, elements - first));

@@ -36,14 +36,16 @@ JobOutput::JobOutput(const CommandLine& command_line, const Platform& platform,
       line_(write_standard_error, redraws(platform),
             standard_error_is_terminal() ? columns_of(platform) : std::function<int()>()),
       sink_(make_sink(command_line, line_)) {
-  if (wants_text(command_line.log_format, standard_error_is_terminal())) {
+  const bool as_text = wants_text(command_line.log_format, standard_error_is_terminal());
+  if (as_text) {
     add(std::make_unique<Progress>(line_, columns_of(platform)));
   } else {
     add(std::make_unique<JsonLines>());
   }
   add(std::make_unique<Verdict>());
   if (command_line.parent_process == 0) {
-    add(std::make_unique<MachineRowLog>(command_line.price_per_hour));
+    add(std::make_unique<MachineRowLog>(as_text ? MachineRowForm::kSentence : MachineRowForm::kRow,
+                                        command_line.price_per_hour));
   }
 }
 

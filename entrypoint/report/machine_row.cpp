@@ -17,6 +17,28 @@ std::string work_text(const JobReport& job) {
                               : cat("batch ", job.batch_size);
 }
 
+// What stands in the cells of a row; what is not known is empty.
+struct Cells {
+  explicit Cells(const MachineRow& row)
+      : examples(number_text("%.3g", row.examples_per_second)),
+        tokens(number_text("%.0f", row.tokens_per_second)) {
+    if (row.flops_per_second > 0) {
+      gflops = number_text("%.3g", row.flops_per_second * 1e-9);
+      if (row.peak_flops_per_second > 0) {
+        of_peak = percent(row.flops_per_second / row.peak_flops_per_second);
+      }
+    }
+    if (row.cpu_share) cpu = percent(*row.cpu_share);
+    if (row.memory_bytes > 0) memory = human_bytes(row.memory_bytes);
+    if (row.epoch_examples == 0 || row.examples_per_second <= 0) return;
+    const double epoch_s = static_cast<double>(row.epoch_examples) / row.examples_per_second;
+    epoch = duration_text(epoch_s);
+    if (row.price_per_hour) cost = number_text("%.3g", *row.price_per_hour * epoch_s / 3600);
+  }
+
+  std::string examples, tokens, gflops, of_peak, cpu, memory, epoch, cost;
+};
+
 }  // namespace
 
 std::string machine_table_head() {
@@ -26,27 +48,30 @@ std::string machine_table_head() {
 }
 
 std::string to_text(const MachineRow& row) {
-  std::string gflops, of_peak, epoch, cost;
-  if (row.flops_per_second > 0) gflops = number_text("%.3g", row.flops_per_second * 1e-9);
-  if (row.flops_per_second > 0 && row.peak_flops_per_second > 0) {
-    of_peak = percent(row.flops_per_second / row.peak_flops_per_second);
-  }
-  if (row.epoch_examples > 0 && row.examples_per_second > 0) {
-    const double epoch_s = static_cast<double>(row.epoch_examples) / row.examples_per_second;
-    epoch = duration_text(epoch_s);
-    if (row.price_per_hour) cost = number_text("%.3g", *row.price_per_hour * epoch_s / 3600);
-  }
-  return cat("| ", row.machine, " | ", row.work, " | ", row.kernels, " | ",
-             number_text("%.3g", row.examples_per_second), " | ",
-             number_text("%.0f", row.tokens_per_second), " | ", gflops, " | ", of_peak, " | ",
-             row.cpu_share ? percent(*row.cpu_share) : "", " | ",
-             row.memory_bytes > 0 ? human_bytes(row.memory_bytes) : "", " | ", epoch, " | ", cost,
-             " |");
+  const Cells cells(row);
+  return cat("| ", row.machine, " | ", row.work, " | ", row.kernels, " | ", cells.examples, " | ",
+             cells.tokens, " | ", cells.gflops, " | ", cells.of_peak, " | ", cells.cpu, " | ",
+             cells.memory, " | ", cells.epoch, " | ", cells.cost, " |");
 }
 
-MachineRowLog::MachineRowLog(std::optional<double> price_per_hour, UsageSource usage,
-                             Clock steady_clock)
-    : price_per_hour_(price_per_hour), source_(std::move(usage)), clock_(std::move(steady_clock)) {}
+std::string speed_sentence(const MachineRow& row) {
+  const Cells cells(row);
+  std::string text = cat("speed: ", cells.examples, " examples/s, ", cells.tokens, " tokens/s");
+  if (!cells.gflops.empty()) text += cat(", ", cells.gflops, " GFLOP/s");
+  if (!cells.of_peak.empty()) text += cat(" (", cells.of_peak, " of the peak)");
+  if (!cells.cpu.empty()) text += cat(", ", cells.cpu, " of the CPUs");
+  if (!cells.memory.empty()) text += cat(", ", cells.memory);
+  if (!cells.epoch.empty()) text += cat("; an epoch takes ", cells.epoch);
+  if (!cells.cost.empty()) text += cat(" and costs ", cells.cost);
+  return text;
+}
+
+MachineRowLog::MachineRowLog(MachineRowForm form, std::optional<double> price_per_hour,
+                             UsageSource usage, Clock steady_clock)
+    : form_(form),
+      price_per_hour_(price_per_hour),
+      source_(std::move(usage)),
+      clock_(std::move(steady_clock)) {}
 
 void MachineRowLog::on_start(const JobReport& report) {
   job_ = report;
@@ -71,7 +96,9 @@ void MachineRowLog::on_finish() {
     row.cpu_share = reading->cpu_share;
     row.memory_bytes = reading->peak_resident_bytes;
   }
-  log_info(cat("this training as a row of the table that --mode bench prints: ", to_text(row)));
+  log_info(form_ == MachineRowForm::kSentence
+               ? speed_sentence(row)
+               : cat("this training as a row of the table of --mode bench: ", to_text(row)));
 }
 
 }  // namespace berth

@@ -29,12 +29,17 @@ std::string machine_table_head();
 // "| AMD EPYC | batch 32 | cpu-fp32-avx2, ... | 5.4 | 254 | 152 | 84 % | 99 % | 1.8 GiB | 6:10:22 |
 // 1.17 |". A cell whose value is not known is empty.
 std::string to_text(const MachineRow& row);
+// The same for people: "speed: 5.4 examples/s, 254 tokens/s, 152 GFLOP/s (84 % of the peak), 99 %
+// of the CPUs, 1.8 GiB; an epoch takes 6:10:22 and costs 1.17". What is not known is left out.
+std::string speed_sentence(const MachineRow& row);
+
+enum class MachineRowForm { kRow, kSentence };
 
 // Says at the end of a training, in the log, how fast it was on this machine. Only the time of this
 // process counts.
 class MachineRowLog final : public Observer {
  public:
-  explicit MachineRowLog(std::optional<double> price_per_hour,
+  explicit MachineRowLog(MachineRowForm form, std::optional<double> price_per_hour,
                          UsageSource usage = usage_of_this_process(),
                          Clock steady_clock = steady_clock_s);
 
@@ -43,6 +48,7 @@ class MachineRowLog final : public Observer {
   void on_finish() override;
 
  private:
+  const MachineRowForm form_;
   const std::optional<double> price_per_hour_;
   const UsageSource source_;
   const Clock clock_;

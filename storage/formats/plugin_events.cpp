@@ -107,7 +107,7 @@ std::vector<std::byte> histogram_event(double wall_time_s, int64_t step, const s
   return plugin_event(wall_time_s, step, tag, metadata, tensor);
 }
 
-void Histogram::widen(std::span<const float> values) {
+void ValueHistogram::widen(std::span<const float> values) {
   for (const float value : values) {
     if (!std::isfinite(value)) continue;
     least_ = std::min(least_, static_cast<double>(value));
@@ -115,7 +115,7 @@ void Histogram::widen(std::span<const float> values) {
   }
 }
 
-void Histogram::count(std::span<const float> values) {
+void ValueHistogram::count(std::span<const float> values) {
   const double width = (most_ - least_) / static_cast<double>(counts_.size());
   for (const float value : values) {
     if (!std::isfinite(value)) continue;
@@ -124,7 +124,7 @@ void Histogram::count(std::span<const float> values) {
   }
 }
 
-std::vector<HistogramBucket> Histogram::buckets() const {
+std::vector<HistogramBucket> ValueHistogram::buckets() const {
   if (least_ > most_) return {};
   if (least_ == most_) return {{.left = least_ - 0.5, .right = most_ + 0.5, .count = counts_[0]}};
   std::vector<HistogramBucket> buckets(counts_.size());

@@ -33,9 +33,9 @@ std::vector<std::byte> histogram_event(double wall_time_s, int64_t step, const s
 
 // Puts values into buckets of one width, from the smallest value to the largest. All values are
 // shown to it twice, in pieces of any size. Values that are not finite are left out.
-class Histogram {
+class ValueHistogram {
  public:
-  explicit Histogram(size_t buckets = 30) : counts_(buckets) {}
+  explicit ValueHistogram(size_t buckets = 30) : counts_(buckets) {}
 
   void widen(std::span<const float> values);  // the first time
   void count(std::span<const float> values);  // the second time

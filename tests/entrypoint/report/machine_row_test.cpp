@@ -31,11 +31,27 @@ TEST(MachineRow, HasACellForEachHeading) {
             2 * std::count(empty.begin(), empty.end(), '|'));
 }
 
+TEST(MachineRow, IsASentenceForPeople) {
+  EXPECT_EQ(speed_sentence({.examples_per_second = 5.4321,
+                            .tokens_per_second = 254.2,
+                            .flops_per_second = 1.524e11,
+                            .peak_flops_per_second = 2e11,
+                            .cpu_share = 0.987,
+                            .memory_bytes = uint64_t{3} << 29,
+                            .epoch_examples = 5432,
+                            .price_per_hour = 0.36}),
+            "speed: 5.43 examples/s, 254 tokens/s, 152 GFLOP/s (76 % of the peak), 99 % of the "
+            "CPUs, 1.5 GiB; an epoch takes 16:40 and costs 0.1");
+  EXPECT_EQ(speed_sentence({.examples_per_second = 2, .tokens_per_second = 10}),
+            "speed: 2 examples/s, 10 tokens/s");
+}
+
 TEST(MachineRow, IsLoggedAtTheEndOfATraining) {
   CapturedLog log;
   double now_s = 0;
   ProcessUsage used;
-  MachineRowLog row(7.2, {.usage = [&] { return used; }, .cpus = 2}, [&] { return now_s; });
+  MachineRowLog row(MachineRowForm::kRow, 7.2, {.usage = [&] { return used; }, .cpus = 2},
+                    [&] { return now_s; });
   row.on_start({.train_examples = 1000, .batch_size = 16, .kernels = "k"});
   row.on_step({.step = 1, .examples_per_second = 10, .tokens_per_second = 300});
   now_s = 10;
@@ -47,7 +63,7 @@ TEST(MachineRow, IsLoggedAtTheEndOfATraining) {
 
 TEST(MachineRow, IsNotLoggedWithoutAnUpdate) {
   CapturedLog log;
-  MachineRowLog row({}, {});
+  MachineRowLog row(MachineRowForm::kSentence, {}, {});
   row.on_start({.train_examples = 1000});
   row.on_finish();
   EXPECT_EQ(log.lines(), "");

@@ -25,13 +25,13 @@ TEST(PluginEvents, AreThoseOfTensorboardByteForByte) {
 }
 
 std::vector<HistogramBucket> buckets_of(const std::vector<float>& values, size_t count) {
-  Histogram histogram(count);
+  ValueHistogram histogram(count);
   histogram.widen(values);
   histogram.count(values);
   return histogram.buckets();
 }
 
-TEST(Histogram, CountsEveryFiniteValueOnce) {
+TEST(ValueHistogram, CountsEveryFiniteValueOnce) {
   const float infinity = std::numeric_limits<float>::infinity();
   const auto buckets = buckets_of({-2, -1, 0, 1, 2, infinity, NAN}, 2);
   ASSERT_EQ(buckets.size(), 2U);
@@ -42,7 +42,7 @@ TEST(Histogram, CountsEveryFiniteValueOnce) {
   EXPECT_EQ(buckets[1].count, 3);
 }
 
-TEST(Histogram, HasOneBucketForEqualValuesAndNoneForNone) {
+TEST(ValueHistogram, HasOneBucketForEqualValuesAndNoneForNone) {
   const auto equal = buckets_of({3, 3}, 5);
   ASSERT_EQ(equal.size(), 1U);
   EXPECT_EQ(equal[0].left, 2.5);
