@@ -2,6 +2,7 @@
 
 #include "entrypoint/job/job.h"
 #include "entrypoint/modes/benchmark.h"
+#include "entrypoint/modes/comparison.h"
 #include "entrypoint/modes/conversion.h"
 #include "entrypoint/modes/embedding.h"
 #include "entrypoint/modes/evaluation.h"
@@ -45,6 +46,7 @@ DeviceChoice device_for(const CommandLine& command_line) {
     case Mode::kTrainTokenizer:
     case Mode::kHeartbeat:
     case Mode::kFetch:
+    case Mode::kReport:
       break;
   }
   return {};
@@ -121,6 +123,8 @@ void run(const CommandLine& command_line, const Platform& platform, StopSignals&
       return run_benchmark(job);
     case Mode::kFetch:
       return run_fetch(job);
+    case Mode::kReport:
+      return run_comparison(job);
   }
 }
 

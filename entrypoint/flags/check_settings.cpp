@@ -91,6 +91,8 @@ void check_files(const CommandLine& command_line) {
       return need(command_line.tool.input, "--input (or --text)", "tokenize");
     case Mode::kInspect:
       return need(command_line.tool.input, "the file to look into", "inspect");
+    case Mode::kReport:
+      return need(command_line.tool.input, "the job directory to compare", "report");
     case Mode::kConvert:
       need(settings.model.model, "--model", "convert");
       return need(settings.output.export_dir, "--export-dir", "convert");

@@ -31,13 +31,15 @@ struct ToolOptions {
   std::string predictions_file{};      // --mode predict; "-": standard output; empty: by --job-dir
   bool predictions_with_text = false;  // --mode predict: each line has its text, too
   std::string id_column{};             // --mode predict; empty: found by its name
-  std::string input{};  // inspect, tokenize, fetch: a file. tokenize: "-" is standard input.
-  std::vector<std::string> further_inputs{};  // inspect, fetch: what follows `input`
-  std::optional<std::string> text{};          // tokenize: the text, instead of a file
-  bool add_special_tokens = true;             // tokenize
-  bool json = false;                          // inspect
-  int64_t max_age_s = 600;                    // heartbeat
-  PreparedFileOptions prepared{};             // prepare
+  // inspect, tokenize, fetch: a file. tokenize: "-" is standard input. report: a job directory.
+  std::string input{};
+  std::vector<std::string> further_inputs{};    // inspect, fetch, report: what follows `input`
+  std::string report_file = "comparison.html";  // report; "-": standard output
+  std::optional<std::string> text{};            // tokenize: the text, instead of a file
+  bool add_special_tokens = true;               // tokenize
+  bool json = false;                            // inspect
+  int64_t max_age_s = 600;                      // heartbeat
+  PreparedFileOptions prepared{};               // prepare
   TokenizerTrainingOptions tokenizer{};  // train_tokenizer; lower case is set by --do-lower-case
   CleaningOptions cleaning{};            // prepare, of a corpus
 };

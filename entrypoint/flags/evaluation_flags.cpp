@@ -19,7 +19,8 @@ FlagValue mode_value() {
                                         {"train_tokenizer", Mode::kTrainTokenizer},
                                         {"heartbeat", Mode::kHeartbeat},
                                         {"bench", Mode::kBench},
-                                        {"fetch", Mode::kFetch}});
+                                        {"fetch", Mode::kFetch},
+                                        {"report", Mode::kReport}});
   value.hint = "MODE";
   return value;
 }
@@ -48,7 +49,8 @@ std::vector<Flag> evaluation_flags() {
        {},
        kSaving,
        "What to do: train, train_and_eval, eval, predict, embed, export_only, prepare, tokenize, "
-       "inspect, convert, train_tokenizer, heartbeat, bench or fetch. eval, predict and embed use "
+       "inspect, convert, train_tokenizer, heartbeat, bench, fetch or report. eval, predict and "
+       "embed use "
        "the finished model of --job-dir, or --model. embed writes a vector for each text of "
        "--predict-data-file. export_only "
        "writes the best checkpoint of --job-dir, or --model, to --export-dir. prepare writes the "
@@ -59,7 +61,8 @@ std::vector<Flag> evaluation_flags() {
        "fast this machine trains and predicts with BERT-base and BERT-large, in about two minutes; "
        "berth bench is the same. fetch copies files, folders and archives from where berth can "
        "read to "
-       "--export-dir, and unpacks the archives.",
+       "--export-dir, and unpacks the archives. report compares the jobs in "
+       "several directories on one page.",
        mode_value()},
       {"eval-steps",
        {},

@@ -79,8 +79,8 @@ void require_values(const std::vector<std::string>& canonical, const Typed& spel
 }
 
 // Maps the canonical name of each flag to the last value given. cxxopts pairs names with values and
-// finds arguments that are neither. `further` receives what --mode inspect is to look into, or
-// --mode fetch to copy, besides the value of --input.
+// finds arguments that are neither. `further` receives what --mode inspect is to look into, --mode
+// fetch to copy, or --mode report to compare, besides the value of --input.
 Typed last_values(const std::vector<std::string>& canonical, const Typed& spellings,
                   std::vector<std::string>& further) {
   require_values(canonical, spellings);
@@ -98,8 +98,9 @@ Typed last_values(const std::vector<std::string>& canonical, const Typed& spelli
     const auto parsed = options.parse(static_cast<int>(argv.size()), argv.data());
     for (const auto& argument : parsed.arguments()) values[argument.key()] = argument.value();
     const auto mode = values.find("mode");
-    const bool takes_inputs =
-        mode != values.end() && (mode->second == "inspect" || mode->second == "fetch");
+    constexpr std::string_view kTakeInputs[] = {"inspect", "fetch", "report"};
+    const bool takes_inputs = mode != values.end() &&
+                              std::ranges::find(kTakeInputs, mode->second) != std::end(kTakeInputs);
     if (takes_inputs) {
       further = parsed.unmatched();
       if (!further.empty() && !values.contains("input")) {

@@ -22,6 +22,12 @@ std::vector<Flag> output_flags() {
        "The directory for the finished model.",
        text_value("DIR", output_option(&OutputOptions::export_dir)),
        "AIP_MODEL_DIR or JOB_DIR/model"},
+      {"report",
+       {},
+       kOutput,
+       "Write JOB_DIR/report.html, a page with the job's curves and results, at each evaluation, "
+       "at each checkpoint and at the end.",
+       switch_value(output_option(&OutputOptions::report))},
       {.name = "predictions-file",
        .aliases = {"predict-output-file"},
        .group = kOutput,

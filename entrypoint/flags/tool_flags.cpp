@@ -45,7 +45,8 @@ std::vector<Flag> tool_flags() {
                "--mode fetch: the file, pattern, folder or archive to copy to --export-dir. For "
                "either, several may also stand at the end of the command. For --mode tokenize: a "
                "file with one text a line, or a .jsonl file with the keys text and text_pair; - is "
-               "standard input.",
+               "standard input. For --mode report: a job directory, and further ones at the end of "
+               "the command.",
        .value = text_value("FILE", tool(&ToolOptions::input)),
        .in_settings = false},
       {.name = "text",
@@ -66,6 +67,12 @@ std::vector<Flag> tool_flags() {
        .help =
            "For --mode inspect: print one JSON object for each file instead of lines for people.",
        .value = switch_value(tool(&ToolOptions::json)),
+       .in_settings = false},
+      {.name = "report-file",
+       .aliases = {},
+       .group = kTools,
+       .help = "For --mode report: the page to write, local or gs://, or - for standard output.",
+       .value = text_value("FILE", tool(&ToolOptions::report_file)),
        .in_settings = false},
       {.name = "max-age",
        .aliases = {},

@@ -13,9 +13,9 @@ namespace berth {
 // How the process ended. It is the last line on standard error where that takes JSON lines, and the
 // termination message of the pod.
 struct FinalReport {
-  int code = 0;                         // the exit code
-  std::string reason, what;             // "finished", or reason(Code) and the problem
-  std::string where, hint, checkpoint;  // empty where there is nothing to say
+  int code = 0;                               // the exit code
+  std::string reason{}, what{};               // "finished", or reason(Code) and the problem
+  std::string where{}, hint{}, checkpoint{};  // empty where there is nothing to say
   int64_t step = 0;
 };
 

@@ -16,10 +16,12 @@
 #include "entrypoint/platform/process_name.h"
 #include "entrypoint/platform/thread_stacks.h"
 #include "entrypoint/report/event_files.h"
+#include "entrypoint/report/final_report.h"
 #include "entrypoint/report/histogram_events.h"
 #include "entrypoint/report/hypertune_file.h"
 #include "entrypoint/report/mlflow/mlflow_run.h"
 #include "entrypoint/report/watchdog.h"
+#include "entrypoint/training/token_lengths.h"
 #include "entrypoint/training/update_profile.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
@@ -225,6 +227,7 @@ void TrainingRun::add_observers() {
                                                       engine_->tensors(StateTensors::kValues)));
   }
   add_mlflow();
+  add_report();
   if (plan_.hypertune_metric.empty()) return;
   job_.output.add(
       std::make_unique<HypertuneFile>(job_.command_line.tuning, plan_.hypertune_metric));
@@ -244,6 +247,24 @@ void TrainingRun::add_mlflow() {
                                      .name = directory_.root().file_name(),
                                      .file = directory_.root() / "mlflow.json",
                                      .parameters = record_.settings}));
+}
+
+// A run inside a job, such as a probe's, is for that job and not for people.
+void TrainingRun::add_report() {
+  if (!inputs_.settings().output.report || job_.command_line.parent_process > 0) return;
+  auto report = std::make_unique<HtmlReport>(
+      job_.storage,
+      HtmlReportOptions{.file = directory_.report(),
+                        .facts = {.name = directory_.root().file_name(),
+                                  .task = inputs_.rows.task,
+                                  .record = record_,
+                                  .defaults = settings_table(Settings()),
+                                  .eval_split = inputs_.eval_split()},
+                        .metric = plan_.options.metric_for_best_model,
+                        .save_steps = plan_.options.save_steps,
+                        .count_tokens = [this] { return count_token_lengths(inputs_); }});
+  report_ = report.get();
+  job_.output.add(std::move(report));
 }
 
 // Ends the process where the training hangs, with what each thread does in the log.
@@ -303,9 +324,19 @@ TrainResult TrainingRun::train(TrainingData& data) {
       .probes = inputs_.probes.get(),
       .profile = profile ? &profile->window() : nullptr,
       .probe_options = inputs_.settings().probes};
-  TrainResult result = berth::train(parts, plan_.updates, std::move(state_));
-  keep_record();
-  return result;
+  try {
+    TrainResult result = berth::train(parts, plan_.updates, std::move(state_));
+    if (report_ != nullptr && result.evaluation) {
+      report_->set_result(*result.evaluation, result.state.step);
+    }
+    keep_record();
+    return result;
+  } catch (...) {
+    if (report_ != nullptr) {
+      report_->ended(failure_report(std::current_exception(), job_.progress));
+    }
+    throw;
+  }
 }
 
 // Without job.json, nothing could be done with the results of a job whose directory was removed

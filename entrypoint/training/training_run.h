@@ -5,6 +5,7 @@
 
 #include "entrypoint/job/job.h"
 #include "entrypoint/report/heartbeat.h"
+#include "entrypoint/report/html_report.h"
 #include "entrypoint/training/output_locks.h"
 #include "entrypoint/training/training_inputs.h"
 #include "entrypoint/training/training_plan.h"
@@ -49,6 +50,7 @@ class TrainingRun {
   void keep_record();
   void add_observers();
   void add_mlflow();
+  void add_report();
   void end_hung(double silent_s) const;
   void begin_probes();
 
@@ -64,6 +66,7 @@ class TrainingRun {
   CheckpointStore checkpoints_;
   TrainingState state_;
   JobRecord record_;
+  HtmlReport* report_ = nullptr;  // one of the observers; null: the job writes none
 };
 
 }  // namespace berth

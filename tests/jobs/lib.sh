@@ -34,6 +34,18 @@ curve() {
     grep -o '"loss":\[\[[^"]*' | grep -oE '\[[0-9]+,[^]]*\]' | sort -u
 }
 
+# check_report PAGE UPDATES: that the report is well-formed XML and knows each update of the job once.
+check_report() {
+  python3 - "$@" <<'PYTHON' || fail "the report $1"
+import json, sys, xml.dom.minidom
+page = xml.dom.minidom.parse(sys.argv[1])
+scripts = page.getElementsByTagName("script")
+assert [s.getAttribute("type") for s in scripts] == ["application/json"], "has a script"
+buckets = json.loads(scripts[0].firstChild.data)["curve"]["buckets"]
+assert [bucket[0] for bucket in buckets] == list(range(1, int(sys.argv[2]) + 1)), [bucket[0] for bucket in buckets]
+PYTHON
+}
+
 # survives_kills JOB FLAGS...: runs a job of JOB four times, kills it sooner or later, and then lets it finish.
 survives_kills() {
   local job=$1 delay pid

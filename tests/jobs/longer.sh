@@ -15,6 +15,7 @@ expect 0 finished "${flags[@]}" --epochs 1 --job-dir epochs
 expect 0 finished "${flags[@]}" --epochs 3 --job-dir epochs
 grep -q 'another length now: 18 updates, of which 6 are done' err.txt || fail "does not say the new length"
 same epochs straight
+check_report epochs/report.html 18
 expect 0 finished "${flags[@]}" --epochs 3 --job-dir epochs
 grep -q 'already finished' err.txt || fail "does not know that the longer job is finished"
 grep -q '"epochs": "3"' epochs/job.json || fail "job.json has the old length"

@@ -13,6 +13,11 @@ ls job/summaries/train/events.out.tfevents.* job/summaries/eval/events.out.tfeve
 [ ! -s out.txt ] || fail "training wrote to standard output"
 while read -r line; do [[ $line == \{*\} ]] || fail "not a JSON line: $line"; done <err.txt
 grep -q '"finished": true' job/metrics.json || fail "metrics.json does not say finished"
+check_report job/report.html 6
+grep -q 'Finished, exit code 0' job/report.html || fail "the report does not say that the job finished"
+expect 0 'finished' --mode report job --report-file pages/compared.html
+grep -q '1 job compared' pages/compared.html || fail "the page of one job"
+expect 4 'there is no job.json' --mode report job nowhere
 
 # The same rows give the same predictions in every file format.
 printf 'text,label\nA ball was kicked,sport\n"Bread, with ""butter""",food\nThe train left,travel\n' >rows.csv

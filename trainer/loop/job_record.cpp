@@ -15,7 +15,7 @@ namespace {
 
 // Settings that a resumed job may change, because they do not affect the weights. is_free() knows
 // the exceptions.
-constexpr std::array<std::string_view, 23> kFree = {"job-dir",
+constexpr std::array<std::string_view, 24> kFree = {"job-dir",
                                                     "export-dir",
                                                     "checkpoint-dir",
                                                     "summary-dir",
@@ -37,7 +37,8 @@ constexpr std::array<std::string_view, 23> kFree = {"job-dir",
                                                     "embeddings-format",
                                                     "probe",
                                                     "probe-steps",
-                                                    "probe-samples"};
+                                                    "probe-samples",
+                                                    "report"};
 
 OrderedJson parse(std::string_view json) {
   OrderedJson object = parse_ordered_json(json);

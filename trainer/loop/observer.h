@@ -8,6 +8,7 @@
 
 #include "trainer/engine/device.h"
 #include "trainer/loop/probe_report.h"
+#include "trainer/tasks/evaluator.h"
 
 namespace berth {
 
@@ -45,6 +46,9 @@ struct StepReport {
   double interval_loss = 0;  // mean over the examples since the last report with `log` set
   double learning_rate = 0, grad_norm = 0;
   double examples_per_second = 0, tokens_per_second = 0;
+  // Of this update alone.
+  int64_t examples = 0, tokens = 0;
+  double seconds = 0;
   double flops_per_second = 0;       // achieved, as TrainingFlops counts; 0: not counted
   double peak_flops_per_second = 0;  // of the devices; 0: not known
   // At logged steps, where the device tells.
@@ -60,7 +64,8 @@ struct EvaluationReport {
   std::map<std::string, double> metrics{};  // "accuracy", ...; names as in metrics.json
   // The accuracy of always predicting the most frequent class. Only for one class for each text.
   std::optional<double> majority_rate{};
-  std::string split{};  // "validation" (held out of the training file) or "eval"
+  std::string split{};                 // "validation" (held out of the training file) or "eval"
+  const TaskScores* scores = nullptr;  // all scores, valid during the call; null: not told
 };
 
 struct CheckpointReport {

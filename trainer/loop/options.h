@@ -29,7 +29,8 @@ enum class Mode {
   kTrainTokenizer,
   kHeartbeat,
   kBench,
-  kFetch
+  kFetch,
+  kReport
 };
 enum class Init { kPretrained, kRandom };
 
@@ -182,6 +183,7 @@ struct OutputOptions {
   bool export_adapter = false;          // LoRA's adapter, beside the merged model
   std::string hypertune_metric{};  // for the tuning service; empty: its own or the best model's
   bool reuse_job_dir = true;       // false: refuse a job_dir that was used before
+  bool report = true;              // whether the job writes its page for people
 };
 
 // All settings of a job.

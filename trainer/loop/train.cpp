@@ -207,10 +207,11 @@ class Training {
     result_.seconds += update.seconds;
     interval_loss_ += update.outcome.loss_sum;
     interval_examples_ += update.outcome.examples;
-    report(update.outcome);
+    report(update);
   }
 
-  void report(const UpdateOutcome& outcome) {
+  void report(const UpdatePipeline::Update& update) {
+    const UpdateOutcome& outcome = update.outcome;
     const TrainingState& state = result_.state;
     const int64_t every = parts_.options.logging_steps;
     StepReport report{.step = state.step,
@@ -219,7 +220,10 @@ class Training {
                       .loss = mean_loss(outcome.loss_sum, outcome.examples),
                       .interval_loss = mean_loss(interval_loss_, interval_examples_),
                       .learning_rate = schedule_.rate(state.step - 1),
-                      .grad_norm = outcome.grad_norm};
+                      .grad_norm = outcome.grad_norm,
+                      .examples = update.examples,
+                      .tokens = update.tokens,
+                      .seconds = update.seconds};
     report.examples_per_second = static_cast<double>(result_.examples) / result_.seconds;
     report.tokens_per_second = static_cast<double>(result_.tokens) / result_.seconds;
     report.log = state.step == 1 || state.step == plan_.total_steps ||
@@ -287,7 +291,8 @@ class Training {
                                    .seconds = evaluation->seconds,
                                    .metrics = evaluation->scores.metrics,
                                    .majority_rate = evaluation->scores.majority_rate,
-                                   .split = parts_.eval_split});
+                                   .split = parts_.eval_split,
+                                   .scores = &evaluation->scores});
     if (auto better = best_rule_.better(*evaluation, state.step, state.best)) {
       state.best = std::move(better);
       saves_.save();  // The best checkpoint must exist.

@@ -1,9 +1,15 @@
+#include <algorithm>
+#include <cmath>
+
+#include "storage/base/text.h"
 #include "trainer/metrics/answers.h"
 #include "trainer/metrics/entities.h"
 #include "trainer/metrics/multi_label.h"
 #include "trainer/metrics/regression.h"
 #include "trainer/metrics/similarity.h"
 #include "trainer/tasks/answer_picker.h"
+#include "trainer/tasks/mistakes.h"
+#include "trainer/tasks/number_sample.h"
 #include "trainer/tasks/result_kinds.h"
 #include "trainer/tasks/task_results.h"
 
@@ -27,12 +33,21 @@ class ClassEvaluator final : public Evaluator {
         confusion_(static_cast<int64_t>(labels.size())) {}
 
   void add(int64_t index, std::span<const float> logits) override {
-    confusion_.add(logits, data_.features(index).classes.at(0));
+    const int32_t truth = data_.features(index).classes.at(0);
+    confusion_.add(logits, truth);
+    const int64_t prediction = argmax(logits);
+    const double probability = softmax(logits)[static_cast<size_t>(prediction)];
+    calibration_.add(probability, prediction == truth);
+    if (prediction == truth || !mistakes_.wants(probability)) return;
+    mistakes_.add(probability, index, labels_[static_cast<size_t>(truth)],
+                  labels_[static_cast<size_t>(prediction)]);
   }
 
   TaskScores finish() override {
-    TaskScores scores{.metrics = (confusion_.*metrics_)(),
-                      .majority_rate = confusion_.majority_rate()};
+    TaskScores scores{
+        .metrics = (confusion_.*metrics_)(),
+        .majority_rate = confusion_.majority_rate(),
+        .details = {.mistakes = mistakes_.with_texts(data_), .calibration = calibration_}};
     const int64_t classes = confusion_.num_classes();
     for (int64_t truth = 0; truth < classes; ++truth) {
       scores.classes.push_back(
@@ -51,6 +66,8 @@ class ClassEvaluator final : public Evaluator {
   const Labels labels_;
   const ClassMetrics metrics_;
   ConfusionMatrix confusion_;
+  Calibration calibration_;
+  WorstMistakes mistakes_;
 };
 
 class NumberEvaluator final : public Evaluator {
@@ -58,13 +75,25 @@ class NumberEvaluator final : public Evaluator {
   explicit NumberEvaluator(Dataset& data) : data_(data) {}
 
   void add(int64_t index, std::span<const float> logits) override {
-    metrics_.add(logits[0], data_.features(index).targets.at(0));
+    const float prediction = logits[0], truth = data_.features(index).targets.at(0);
+    metrics_.add(prediction, truth);
+    sample_.add({.truth = truth, .prediction = prediction});
+    const double distance = std::abs(static_cast<double>(prediction) - truth);
+    if (!mistakes_.wants(distance)) return;
+    mistakes_.add(distance, index, cat(truth), cat(prediction));
   }
-  TaskScores finish() override { return {.metrics = metrics_.metrics()}; }
+  TaskScores finish() override {
+    return {.metrics = metrics_.metrics(),
+            .details = {.mistakes = mistakes_.with_texts(data_),
+                        .numbers = sample_.pairs(),
+                        .mean_squared_error = sample_.variance()}};
+  }
 
  private:
   Dataset& data_;
   RegressionMetrics metrics_;
+  NumberSample sample_;
+  WorstMistakes mistakes_;
 };
 
 class VectorEvaluator final : public Evaluator {
@@ -118,20 +147,29 @@ class EntityEvaluator final : public Evaluator {
   EntityEvaluator(Dataset& data, const Labels& labels) : data_(data), labels_(labels) {}
 
   void add(int64_t index, std::span<const float> logits) override {
-    const std::vector<int32_t>& classes = data_.features(index).classes;
+    const Features& features = data_.features(index);
+    const std::vector<int32_t>& classes = features.classes;
     std::vector<std::string> truths, predictions;
     for (size_t token = 0; token < classes.size(); ++token) {
       if (classes[token] < 0) continue;
       const std::span<const float> of_token =
           logits.subspan(token * labels_.size(), labels_.size());
+      const int64_t guess = argmax(of_token);
       truths.push_back(labels_[static_cast<size_t>(classes[token])]);
-      predictions.push_back(labels_[static_cast<size_t>(argmax(of_token))]);
+      predictions.push_back(labels_[static_cast<size_t>(guess)]);
+      const double probability = softmax(of_token)[static_cast<size_t>(guess)];
+      calibration_.add(probability, guess == classes[token]);
+      if (guess == classes[token] || !mistakes_.wants(probability)) continue;
+      const int64_t word = token < features.words.size() ? features.words[token] : -1;
+      mistakes_.add(probability, index, truths.back(), predictions.back(), word);
     }
     metrics_.add(truths, predictions);
   }
 
   TaskScores finish() override {
-    TaskScores scores{.metrics = metrics_.metrics()};
+    TaskScores scores{
+        .metrics = metrics_.metrics(),
+        .details = {.mistakes = mistakes_.with_texts(data_), .calibration = calibration_}};
     for (const auto& [type, counts] : metrics_.types()) {
       scores.classes.push_back(class_score(type, counts));
     }
@@ -142,7 +180,16 @@ class EntityEvaluator final : public Evaluator {
   Dataset& data_;
   const Labels labels_;
   EntityMetrics metrics_;
+  Calibration calibration_;
+  WorstMistakes mistakes_;
 };
+
+// Whether no accepted answer has a word in common with the prediction.
+bool is_wrong(const std::string& prediction, const std::vector<std::string>& truths) {
+  if (truths.empty()) return !answer_words(prediction).empty();
+  return std::ranges::none_of(
+      truths, [&](const std::string& truth) { return answer_f1(prediction, truth) > 0; });
+}
 
 class AnswerEvaluator final : public Evaluator {
  public:
@@ -155,15 +202,23 @@ class AnswerEvaluator final : public Evaluator {
     const Example example = data_.example(index);
     std::vector<std::string> truths;
     for (const Answer& answer : example.answers) truths.push_back(answer.text);
-    metrics_.add(picker_.pick(example.texts.at(1)).text, truths);
+    const PickedAnswer picked = picker_.pick(example.texts.at(1));
+    metrics_.add(picked.text, truths);
+    if (mistakes_.wants(picked.probability) && is_wrong(picked.text, truths)) {
+      mistakes_.add(picked.probability, index, truths.empty() ? "(no answer)" : truths.front(),
+                    picked.text.empty() ? "(no answer)" : picked.text);
+    }
   }
 
-  TaskScores finish() override { return {.metrics = metrics_.metrics()}; }
+  TaskScores finish() override {
+    return {.metrics = metrics_.metrics(), .details = {.mistakes = mistakes_.with_texts(data_)}};
+  }
 
  private:
   Dataset& data_;
   AnswerPicker picker_;
   AnswerMetrics metrics_;
+  WorstMistakes mistakes_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "trainer/data/dataset.h"
 #include "trainer/tasks/answer_options.h"
+#include "trainer/tasks/evaluation_details.h"
 
 namespace berth {
 
@@ -30,6 +31,7 @@ struct TaskScores {
   // [true class][predicted class]. Empty unless texts have one class, of at most kMostInMatrix.
   std::vector<std::vector<int64_t>> confusion{};
   static constexpr int64_t kMostInMatrix = 200;
+  EvaluationDetails details{};  // for reports to people
 };
 
 // Compares logits with the labels of a data set, which it borrows. Not thread-safe.

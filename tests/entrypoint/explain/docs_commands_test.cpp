@@ -53,8 +53,9 @@ TEST(DocsCommands, AreCommandsOfBerth) {
     for (const std::string& line : code_of(page)) {
       const std::string arguments = arguments_in(line);
       // explain() takes no inputs without a flag, which these modes do.
-      const bool has_inputs =
-          arguments.starts_with("--mode inspect ") || arguments.starts_with("--mode fetch ");
+      const bool has_inputs = arguments.starts_with("--mode inspect ") ||
+                              arguments.starts_with("--mode fetch ") ||
+                              arguments.starts_with("--mode report ");
       if (arguments.empty() || has_inputs) continue;
       const std::vector<std::string> words = {"berth " + arguments};
       EXPECT_TRUE(explain(words).refused.empty()) << page << ": " << line;

@@ -86,6 +86,37 @@ TEST(Evaluator, ReportsTheScoresOfItsTask) {
   EXPECT_EQ(scores(set, {"a", "b"}, {{3, -3}}).metrics.at("accuracy"), 1);
 }
 
+TEST(Evaluator, ShowsMistakesWithTheirTexts) {
+  OneRow one_class(Task::kSequenceClassification,
+                   {{.input_ids = {1}, .token_type_ids = {0}, .classes = {1}}});
+  const EvaluationDetails of_class = scores(one_class, {"x", "y"}, {{1, 1}}).details;
+  ASSERT_EQ(of_class.mistakes.size(), 1u);
+  EXPECT_EQ(of_class.mistakes[0].truth, "y");
+  EXPECT_EQ(of_class.mistakes[0].prediction, "x");
+  EXPECT_EQ(of_class.mistakes[0].badness, 0.5);
+  EXPECT_THAT(of_class.mistakes[0].texts, ElementsAre("a"));
+  EXPECT_EQ(of_class.calibration->bins()[5].count, 1);
+  EXPECT_TRUE(scores(one_class, {"x", "y"}, {{0, 1}}).details.mistakes.empty());
+
+  OneRow words(Task::kTokenClassification,
+               {{.input_ids = {1, 5, 6, 2},
+                 .token_type_ids = {0, 0, 0, 0},
+                 .classes = {-1, 0, 1, -1},
+                 .words = {-1, 0, 1, -1}}},
+               {.texts = {"in", "Oslo"}});
+  const EvaluationDetails of_words =
+      scores(words, {"O", "B-place"}, {{0, 0, 3, 0, 3, 0, 0, 0}}).details;
+  ASSERT_EQ(of_words.mistakes.size(), 1u);
+  EXPECT_THAT(of_words.mistakes[0].texts, ElementsAre("Oslo", "in Oslo"));
+  EXPECT_EQ(of_words.mistakes[0].truth, "B-place");
+
+  OneRow score(Task::kRegression, {{.input_ids = {1}, .token_type_ids = {0}, .targets = {2}}});
+  const EvaluationDetails of_number = scores(score, {"score"}, {{5}}).details;
+  EXPECT_EQ(of_number.mistakes.at(0).badness, 3);
+  EXPECT_EQ(of_number.numbers.at(0).prediction, 5);
+  EXPECT_EQ(of_number.mean_squared_error, 0);
+}
+
 TEST(Evaluator, CountsTheMaskedTokensThatThePredictionHits) {
   const LetterTokenizer tokenizer;
   const Masking masking(tokenizer, {.probability = 0.5});

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "entrypoint/report/html/job_history.h"
+#include "entrypoint/report/html/line_plot.h"
+#include "entrypoint/report/html/step_curve.h"
+
+namespace berth {
+
+// What plots of a history show.
+
+// The middle of a bucket's updates.
+double middle_of(const StepBucket& bucket);
+// The mean of the loss around each bucket. It does not lag behind, as an exponential moving average
+// would.
+std::vector<PlotPoint> smoothed_loss(const StepCurve& curve);
+// Over about how many updates that mean is.
+int64_t smoothing_updates(const StepCurve& curve);
+// Tokens a second, each point over about one hundredth of the updates.
+std::vector<PlotPoint> throughput(const StepCurve& curve);
+// A metric, or "loss", of each evaluation that has it.
+std::vector<PlotPoint> evaluation_points(const JobHistory& history, const std::string& metric);
+
+}  // namespace berth

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trainer/metrics/calibration.h"
+
+namespace berth {
+
+// A wrong prediction, for people to look at.
+struct Mistake {
+  std::string id{};  // of its row: its own, or its number in the source
+  // The texts of the row, each cut at a few hundred bytes; none where the source has token ids. Of
+  // a tag, the word and then its sentence.
+  std::vector<std::string> texts{};
+  std::string truth{}, prediction{};
+  // The probability of the prediction; of numbers its distance from the truth.
+  double badness = 0;
+};
+
+struct NumberPair {
+  float truth = 0, prediction = 0;
+};
+
+// What an evaluation shows beside its scores. The sizes do not grow with the data.
+struct EvaluationDetails {
+  std::vector<Mistake> mistakes{};           // the worst first
+  std::optional<Calibration> calibration{};  // where texts or words have one class
+  std::vector<NumberPair> numbers{};  // of some rows, evenly spaced, where labels are numbers
+  std::optional<double> mean_squared_error{};  // of always predicting the mean of the truths
+};
+
+}  // namespace berth
