@@ -2,6 +2,7 @@
 
 #include "entrypoint/job/export_results.h"
 #include "entrypoint/job/generator.h"
+#include "entrypoint/job/hub_model.h"
 #include "entrypoint/job/resolve_settings.h"
 #include "entrypoint/job/settle_embedding.h"
 #include "storage/base/error.h"
@@ -38,6 +39,10 @@ void export_checkpoint(Job& job, const EarlierJob& earlier, CheckpointStore& che
   JobMetrics metrics;
   metrics.task = model.config.task;
   metrics.evaluation = evaluation;
+  for (const char* file : {"eval-data-file", "train-data-file", "data-dir"}) {
+    if (metrics.dataset.empty()) metrics.dataset = earlier.setting(file);
+  }
+  metrics.base_model = local_or_hub_name(earlier.setting("model"));
   export_results(job.storage, settings, directory, model, values, metrics);
   const std::string from = checkpoints.step_directory(step).to_string();
   job.progress.set_step(step);

@@ -33,12 +33,17 @@ bool is_local(const std::string& name) {
 
 }  // namespace
 
-std::string local_or_hub_model(Storage& storage, const std::string& name) {
+std::string local_or_hub_name(const std::string& name) {
   const std::optional<std::string> uri = hub_uri_of(name);
-  if (!uri || looks_like_file(name) || is_local(name)) return name;
+  return !uri || looks_like_file(name) || is_local(name) ? name : *uri;
+}
+
+std::string local_or_hub_model(Storage& storage, const std::string& name) {
+  std::string uri = local_or_hub_name(name);
+  if (uri == name) return name;
   constexpr size_t kOne = 1;
   try {
-    storage.list(Uri::parse(*uri), kOne);
+    storage.list(Uri::parse(uri), kOne);
   } catch (const Error& error) {
     if (error.code() != Code::kNotFound && error.code() != Code::kUnavailable) throw;
     throw Error(Code::kNotFound,
@@ -46,8 +51,8 @@ std::string local_or_hub_model(Storage& storage, const std::string& name) {
                 error.hint());
   }
   log_info(cat(name, " is not a folder here, but of the Hugging Face hub: ",
-               HubPath::parse(Uri::parse(*uri)).repository_uri()));
-  return *uri;
+               HubPath::parse(Uri::parse(uri)).repository_uri()));
+  return uri;
 }
 
 }  // namespace berth

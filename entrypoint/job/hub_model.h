@@ -12,4 +12,7 @@ namespace berth {
 // have the model or cannot be asked; it may be a wrong path, so it is no reason to try again.
 std::string local_or_hub_model(Storage& storage, const std::string& name);
 
+// The same without asking the hub: the URI where `name` can only be a name of the hub.
+std::string local_or_hub_name(const std::string& name);
+
 }  // namespace berth

@@ -5,12 +5,12 @@
 #include <string>
 
 #include "entrypoint/job/export_results.h"
+#include "entrypoint/job/hub_model.h"
 #include "storage/base/counted.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
 #include "trainer/loop/evaluate.h"
-#include "trainer/loop/model_card.h"
 #include "trainer/loop/probes.h"
 #include "trainer/loop/results.h"
 
@@ -75,8 +75,8 @@ void write_results(Job& job, const JobDirectory& directory, const TrainingInputs
                      .task = inputs.rows.task,
                      .precision = engine.info().precision,
                      .kernels = engine.info().description,
-                     .dataset = card_name(evaluated_file(inputs.settings().data)),
-                     .base_model = hub_name(inputs.settings().model.model)};
+                     .dataset = evaluated_file(job.command_line.settings.data),
+                     .base_model = local_or_hub_name(job.command_line.settings.model.model)};
   if (inputs.rows.mismatched) metrics.mismatched = evaluate_mismatched(job, inputs, engine);
   if (plan.options.keeps_weights) {
     export_results(job.storage, inputs.settings(), directory.model(), inputs.model,

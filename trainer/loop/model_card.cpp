@@ -53,7 +53,8 @@ std::string_view hub_metric(std::string_view name) {
 }
 
 std::string model_index(const TaskTraits& task, const JobMetrics& metrics) {
-  if (!metrics.evaluation || task.pipeline_tag.empty() || metrics.dataset.empty()) return "";
+  const std::string dataset = card_name(metrics.dataset);
+  if (!metrics.evaluation || task.pipeline_tag.empty() || dataset.empty()) return "";
   std::string scores;
   for (const auto& [name, value] : metrics.evaluation->scores.metrics) {
     const std::string_view type = hub_metric(name);
@@ -63,8 +64,8 @@ std::string model_index(const TaskTraits& task, const JobMetrics& metrics) {
   if (scores.empty()) return "";
   return cat("model-index:\n- name: ", task.card_title,
              "\n  results:\n  - task:\n      type: ", task.pipeline_tag,
-             "\n    dataset:\n      name: ", yaml(metrics.dataset),
-             "\n      type: ", dataset_id(metrics.dataset), "\n    metrics:\n", scores);
+             "\n    dataset:\n      name: ", yaml(dataset), "\n      type: ", dataset_id(dataset),
+             "\n    metrics:\n", scores);
 }
 
 std::string metadata(const ModelConfig& config, const JobMetrics& metrics) {
@@ -73,7 +74,8 @@ std::string metadata(const ModelConfig& config, const JobMetrics& metrics) {
   std::string text =
       cat("---\nlibrary_name: ", compares ? "sentence-transformers" : "transformers", "\n");
   if (!task.pipeline_tag.empty()) text += cat("pipeline_tag: ", task.pipeline_tag, "\n");
-  if (!metrics.base_model.empty()) text += cat("base_model: ", yaml(metrics.base_model), "\n");
+  const std::string base = hub_name(metrics.base_model);
+  if (!base.empty()) text += cat("base_model: ", yaml(base), "\n");
   return cat(text, "tags:\n- berth\n", model_index(task, metrics), "---\n\n");
 }
 

@@ -24,8 +24,8 @@ struct JobMetrics {
   std::optional<EvaluationResult> in_fp32{};
   Precision precision = Precision::kFp32;  // that of matrix products
   std::string kernels;
-  // For the model card: what the evaluation's rows are called, and the model of the hub that the
-  // training began with. Empty: not known.
+  // For the model card: the file or folder of the evaluation's rows, and the model that the
+  // training began with, as the job names them. Empty: not known.
   std::string dataset{}, base_model{};
 };
 std::string to_json(const JobMetrics& metrics);

@@ -24,7 +24,7 @@ JobMetrics metrics_with(std::map<std::string, double> scores, std::string datase
 
 TEST(ModelCard, BeginsWithTheHubsMetadata) {
   JobMetrics metrics = metrics_with({{"accuracy", 0.75}, {"f1_macro", 0.5}}, "news.csv");
-  metrics.base_model = "google-bert/bert-base-cased";
+  metrics.base_model = "hf://google-bert/bert-base-cased@main";
   EXPECT_THAT(model_card(config_with({"a", "b"}), metrics),
               testing::StartsWith("---\n"
                                   "library_name: transformers\n"
