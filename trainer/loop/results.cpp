@@ -1,11 +1,10 @@
 #include "trainer/loop/results.h"
 
-#include <sys/resource.h>
-
 #include <nlohmann/json.hpp>
 
 #include "storage/base/counted.h"
 #include "storage/base/json.h"
+#include "storage/base/process_usage.h"
 #include "storage/base/text.h"
 #include "storage/store_object.h"
 #include "storage/whole_file.h"
@@ -18,12 +17,6 @@
 
 namespace berth {
 namespace {
-
-uint64_t peak_rss_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
-}
 
 OrderedJson train_object(const TrainResult& result) {
   const TrainingState& state = result.state;
@@ -109,7 +102,7 @@ std::string to_json(const JobMetrics& metrics) {
   if (metrics.in_fp32) object["eval_fp32"] = eval_object(*metrics.in_fp32);
   object["precision"] = name_of(metrics.precision);
   object["kernels"] = metrics.kernels;
-  object["peak_rss_bytes"] = peak_rss_bytes();
+  object["peak_rss_bytes"] = process_usage().peak_resident_bytes;
   object["finished"] = true;
   return to_text(object, 2) + "\n";
 }

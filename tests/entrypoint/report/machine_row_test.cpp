@@ -10,19 +10,22 @@
 namespace berth {
 namespace {
 
+MachineRow filled_row() {
+  return {.machine = "AMD EPYC",
+          .work = "batch 32",
+          .kernels = "cpu-fp32-avx2",
+          .examples_per_second = 5.4321,
+          .tokens_per_second = 254.2,
+          .flops_per_second = 1.524e11,
+          .peak_flops_per_second = 2e11,
+          .cpu_share = 0.987,
+          .memory_bytes = uint64_t{3} << 29,
+          .epoch_examples = 5432,
+          .price_per_hour = 0.36};
+}
+
 TEST(MachineRow, HasACellForEachHeading) {
-  const MachineRow row{.machine = "AMD EPYC",
-                       .work = "batch 32",
-                       .kernels = "cpu-fp32-avx2",
-                       .examples_per_second = 5.4321,
-                       .tokens_per_second = 254.2,
-                       .flops_per_second = 1.524e11,
-                       .peak_flops_per_second = 2e11,
-                       .cpu_share = 0.987,
-                       .memory_bytes = uint64_t{3} << 29,
-                       .epoch_examples = 5432,
-                       .price_per_hour = 0.36};
-  EXPECT_EQ(to_text(row),
+  EXPECT_EQ(to_text(filled_row()),
             "| AMD EPYC | batch 32 | cpu-fp32-avx2 | 5.43 | 254 | 152 | 76 % | 99 % | 1.5 GiB | "
             "16:40 | 0.1 |");
   const std::string head = machine_table_head();
@@ -32,14 +35,7 @@ TEST(MachineRow, HasACellForEachHeading) {
 }
 
 TEST(MachineRow, IsASentenceForPeople) {
-  EXPECT_EQ(speed_sentence({.examples_per_second = 5.4321,
-                            .tokens_per_second = 254.2,
-                            .flops_per_second = 1.524e11,
-                            .peak_flops_per_second = 2e11,
-                            .cpu_share = 0.987,
-                            .memory_bytes = uint64_t{3} << 29,
-                            .epoch_examples = 5432,
-                            .price_per_hour = 0.36}),
+  EXPECT_EQ(speed_sentence(filled_row()),
             "speed: 5.43 examples/s, 254 tokens/s, 152 GFLOP/s (76 % of the peak), 99 % of the "
             "CPUs, 1.5 GiB; an epoch takes 16:40 and costs 0.1");
   EXPECT_EQ(speed_sentence({.examples_per_second = 2, .tokens_per_second = 10}),
