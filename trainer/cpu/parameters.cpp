@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cassert>
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "storage/base/error.h"
 
@@ -36,9 +38,10 @@ Parameters::Parameters(Kernels& kernels, std::vector<ParameterSpec> specs, bool 
       update_tokens_(update_tokens),
       kept_dtype_(kept_gradient_dtype(kernels.product_dtype(), update_tokens)),
       first_trained_(with_gradients ? first_that_trains(specs_) : specs_.size()) {
-  int64_t deepest = 0;
+  std::map<int64_t, std::vector<size_t>, std::greater<>> by_depth;  // of those that train
   for (size_t i = 0; i < specs_.size(); ++i) {
     Entry& entry = entries_[i];
+    indices_.emplace(specs_[i].name, i);
     if (i == first_trained_) moments_begin_ = size_;
     entry.value = size_;
     size_ += specs_[i].elements();
@@ -47,15 +50,15 @@ Parameters::Parameters(Kernels& kernels, std::vector<ParameterSpec> specs, bool 
     entry.form = berth::gradient_form(specs_[i], update_tokens);
     entry.gradient = summed_;
     if (entry.form == GradientForm::kSummed) summed_ += specs_[i].elements();
-    deepest = std::max(deepest, specs_[i].depth);
+    by_depth[specs_[i].depth].push_back(i);
   }
   int64_t kept = 0;
-  for (int64_t depth = deepest; depth >= 0; --depth) {
-    for (size_t i = first_trained_; i < specs_.size(); ++i) {
-      if (specs_[i].depth != depth) continue;
+  for (const auto& [depth, indices] : by_depth) {
+    for (const size_t i : indices) {
       entries_[i].kept = kept;
       kept += kept_elements(specs_[i], entries_[i].form, update_tokens_);
     }
+    kept_from_[depth] = kept;
   }
 }
 
@@ -86,12 +89,8 @@ void Parameters::allocate() {
 }
 
 size_t Parameters::kept_bytes(int64_t depth) const {
-  int64_t elements = 0;
-  for (size_t i = first_trained_; i < specs_.size(); ++i) {
-    if (specs_[i].depth < depth) continue;
-    elements += kept_elements(specs_[i], entries_[i].form, update_tokens_);
-  }
-  return static_cast<size_t>(elements) * size_of(kept_dtype_);
+  const auto at = kept_from_.lower_bound(depth);
+  return at == kept_from_.end() ? 0 : static_cast<size_t>(at->second) * size_of(kept_dtype_);
 }
 
 void Parameters::keep_products(std::byte* room) {
@@ -124,24 +123,25 @@ void Parameters::place(Parameter& handle) const {
 
 Parameter& Parameters::parameter(std::string_view name, int count) {
   const size_t index = index_of(name);
-  const auto end_of = [](const Parameter& handle) {
-    return handle.index_ + static_cast<size_t>(handle.count_);
-  };
   Parameter handle;
   handle.index_ = index;
   handle.count_ = count;
   handle.form_ = entries_[index].form;
-  for (Parameter& known : handles_) {
-    if (known.index_ == index && known.count_ == count) return known;
-    const bool overlaps = known.index_ < end_of(handle) && index < end_of(known);
-    if (overlaps && (known.keeps_product() || handle.keeps_product())) {
-      throw Error(Code::kInternal, "two layers keep the gradient of " + std::string(name));
+  const auto covered = std::span(entries_).subspan(index, static_cast<size_t>(count));
+  for (const Entry& entry : covered) {
+    for (Parameter* known : entry.handles) {
+      if (known->index_ == index && known->count_ == count) return *known;
+      if (known->keeps_product() || handle.keeps_product()) {
+        throw Error(Code::kInternal, "two layers keep the gradient of " + std::string(name));
+      }
     }
   }
   handle.value_ = value_of(index, count);
   handle.marks_ = count == 1 ? marks(index) : Tensor();
   place(handle);
-  return handles_.emplace_back(std::move(handle));
+  Parameter& kept = handles_.emplace_back(std::move(handle));
+  for (Entry& entry : covered) entry.handles.push_back(&kept);
+  return kept;
 }
 
 Parameter& Parameters::factor(std::string_view name, int count) {
@@ -217,15 +217,14 @@ Tensor Parameters::second_moment(size_t index) const { return moment_of(second_m
 Tensor Parameters::value(std::string_view name) const { return value(index_of(name)); }
 Tensor Parameters::gradient(std::string_view name) const { return gradient(index_of(name)); }
 
-bool Parameters::has(std::string_view name) const {
-  return std::ranges::any_of(specs_, [&](const ParameterSpec& spec) { return spec.name == name; });
-}
+bool Parameters::has(std::string_view name) const { return indices_.contains(name); }
 
 size_t Parameters::index_of(std::string_view name) const {
-  for (size_t i = 0; i < specs_.size(); ++i) {
-    if (specs_[i].name == name) return i;
+  const auto at = indices_.find(name);
+  if (at == indices_.end()) {
+    throw Error(Code::kInternal, "no parameter named " + std::string(name));
   }
-  throw Error(Code::kInternal, "no parameter named " + std::string(name));
+  return at->second;
 }
 
 Tensor Parameters::shape_of(size_t index, int count) const {

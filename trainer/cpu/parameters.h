@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "trainer/cpu/kernels/kernels.h"
@@ -107,6 +109,7 @@ class Parameters {
     int64_t value = 0, gradient = 0, moment = 0, kept = 0;
     GradientForm form = GradientForm::kNone;
     std::unique_ptr<Memory> marks{};
+    std::vector<Parameter*> handles{};  // those that cover it
   };
 
   Parameters(Kernels& kernels, std::vector<ParameterSpec> specs, bool with_gradients,
@@ -129,6 +132,8 @@ class Parameters {
   Kernels* kernels_;
   std::vector<ParameterSpec> specs_;
   std::vector<Entry> entries_;
+  std::unordered_map<std::string_view, size_t> indices_;  // by the names in specs_
+  std::map<int64_t, int64_t> kept_from_;  // elements of kept gradients at a depth and deeper
   bool with_gradients_;
   int64_t update_tokens_;
   DType kept_dtype_;
