@@ -9,6 +9,7 @@
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
+#include "storage/file_descriptor.h"
 #include "storage/glob.h"
 
 namespace berth {
@@ -42,7 +43,7 @@ std::vector<std::string> names_below(Storage& storage, const Uri& directory, boo
   std::vector<std::string> names;
   std::error_code error;
   if (directory.is_local() && !deep && fs::is_directory(directory.path(), error)) {
-    fs::directory_iterator entry(directory.path(), error);
+    fs::directory_iterator entry = entries_of(directory.path(), error);
     for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
       std::error_code ignored;
       const bool is_directory = entry->is_directory(ignored);

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace berth {
@@ -36,6 +38,17 @@ auto uninterrupted(const Call& call) {
   auto result = call();
   while (result == -1 && errno == EINTR) result = call();
   return result;
+}
+
+// The entries of a directory, as std::filesystem::directory_iterator begins them. Opening it is a
+// system call that is made again where a signal interrupts it.
+inline std::filesystem::directory_iterator entries_of(const std::filesystem::path& directory,
+                                                      std::error_code& error) {
+  std::filesystem::directory_iterator entries(directory, error);
+  while (error == std::errc::interrupted) {
+    entries = std::filesystem::directory_iterator(directory, error);
+  }
+  return entries;
 }
 
 }  // namespace berth

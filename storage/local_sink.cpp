@@ -34,7 +34,7 @@ void require_replaceable(const std::string& path) {
 void remove_abandoned(const std::string& path) {
   const std::string prefix = temporary_prefix(path);
   std::error_code error;
-  std::filesystem::directory_iterator entry(directory_of(path), error);
+  std::filesystem::directory_iterator entry = entries_of(directory_of(path), error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     if (!name.starts_with(prefix) || !name.ends_with(kSuffix)) continue;

@@ -104,7 +104,7 @@ class LocalStorage final : public Storage {
       const Uri directory = directories.back();
       directories.pop_back();
       std::error_code error;
-      std::filesystem::directory_iterator entry(local_path(directory), error);
+      std::filesystem::directory_iterator entry = entries_of(local_path(directory), error);
       for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
         const std::string name = entry->path().filename().string();
         std::error_code ignored;  // an entry that vanished meanwhile is left out
