@@ -121,17 +121,22 @@ def check_scripts(test):
 
 
 def check_build(test):
-    """Substitutes as Cloud Build does, and puts a docker in place of the real one."""
+    """Substitutes as Cloud Build does, and puts a docker, a git that knows one commit and a clock in place of the real ones."""
     build = load("cloudbuild.yaml")
-    docker = test.write("bin/docker", '#!/bin/bash\necho "$@" >>"$CALLS"\n')
-    os.chmod(docker, 0o755)
+    for program, text in (
+        ("docker", 'echo "$@" >>"$CALLS"'),
+        ("git", '[ "$*" = "log -1 --format=%ct c0ffee" ] && echo 1700000000'),
+        ("date", 'if [ "$*" = +%s ]; then echo 1800000000; else exec /usr/bin/date "$@"; fi'),
+    ):
+        os.chmod(test.write("bin/" + program, "#!/bin/bash\n" + text + "\n"), 0o755)
     (step,) = build["steps"]
     test.check(step["entrypoint"] == "bash", "cloudbuild.yaml has another step:", step)
-    for given, tag in (
-        ({"COMMIT_SHA": "c0ffee"}, "c0ffee"),
-        ({}, "build-42"),
-        ({"_REVISION": "abc123"}, "abc123"),
-        ({"COMMIT_SHA": "c0ffee", "_REVISION": "abc123"}, "c0ffee"),
+    of_commit, of_build = ("2023-11-14T22:13:20Z", 1700000000), ("2027-01-15T08:00:00Z", 1800000000)
+    for given, tag, moment in (
+        ({"COMMIT_SHA": "c0ffee"}, "c0ffee", of_commit),
+        ({}, "build-42", of_build),
+        ({"_REVISION": "abc123"}, "abc123", of_build),
+        ({"COMMIT_SHA": "c0ffee", "_REVISION": "abc123"}, "c0ffee", of_commit),
     ):
         values = {"COMMIT_SHA": "", "BUILD_ID": "42", **build["substitutions"], **given, "_IMAGE": "HOST/nlp"}
         arguments = []
@@ -144,7 +149,8 @@ def check_build(test):
         environment = {"PATH": test.path("bin") + ":" + os.environ["PATH"], "CALLS": test.path("calls")}
         code = subprocess.run(["bash", *arguments], env=environment).returncode
         expected = (
-            "build --target runtime --build-arg REVISION=%s -t HOST/nlp:%s -t HOST/nlp:latest .\n" % (tag, tag)
+            "build --target runtime --build-arg REVISION=%s --build-arg CREATED=%s --build-arg SOURCE_DATE_EPOCH=%d"
+            " -t HOST/nlp:%s -t HOST/nlp:latest .\n" % (tag, *moment, tag)
             + "push HOST/nlp:%s\npush HOST/nlp:latest\n" % tag
         )
         test.check(
