@@ -11,6 +11,10 @@
 namespace berth {
 namespace {
 
+// Values of other sizes are drawn at the ends of an axis, because the ticks around them would not
+// be finite, or not differ.
+constexpr double kLeast = 1e-300, kMost = 1e300;
+
 // A step of 1, 2 or 5 times a power of ten that makes about `ticks` steps of `size`.
 double round_step(double size, int ticks) {
   const double rough = size / ticks;
@@ -42,9 +46,9 @@ std::string tick_text(double value, double step) {
 }  // namespace
 
 AxisRange AxisRange::between(double least, double most, int ticks) {
-  if (!std::isfinite(most - least)) return {};
-  if (most - least <= std::abs(most) * 1e-9) {
-    const double around = least == 0 ? 1 : std::abs(least) * 0.1;
+  if (!std::isfinite(most - least) || std::max(-least, most) > kMost) return {};
+  if (most - least <= std::max(std::abs(most) * 1e-9, kLeast)) {
+    const double around = std::abs(least) < kLeast * 100 ? 1 : std::abs(least) * 0.1;
     least -= around;
     most += around;
   }

@@ -9,8 +9,8 @@ namespace berth {
 struct AxisRange {
   double low = 0, high = 1, step = 0.25;
 
-  // The range for values from `least` to `most`, with about `ticks` ticks. Where they are equal or
-  // not finite, it is a range around them or around 0.
+  // The range for values from `least` to `most`, with about `ticks` ticks. Where they are equal, it
+  // is a range around them. Where one is not finite or beyond 1e300, it is from 0 to 1.
   static AxisRange covering(double least, double most, int ticks = 5);
   // The same, but it ends at the values and not at ticks.
   static AxisRange between(double least, double most, int ticks = 5);

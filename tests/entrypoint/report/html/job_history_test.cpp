@@ -5,8 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "entrypoint/report/html/job_page.h"
 #include "entrypoint/report/html/markup.h"
 #include "entrypoint/report/html/page.h"
+#include "tests/support/well_formed.h"
 
 namespace berth {
 namespace {
@@ -129,6 +131,36 @@ TEST(JobHistory, OfAnotherFileIsEmpty) {
     const JobHistory history = JobHistory::from_page(page);
     EXPECT_TRUE(history.curve.buckets().empty() && history.evaluations.empty()) << page;
     EXPECT_EQ(history.total_steps, 0) << page;
+  }
+}
+
+// A job begins with what the report holds, and --mode report shows it.
+TEST(JobHistory, OfADamagedPageIsShown) {
+  const std::string whole = html_page("t", "", json_for_block(example_history().to_json()));
+  const size_t begin = whole.find(kHistoryBegin);
+  const auto check = [](const std::string& damaged, size_t at) {
+    const JobHistory history = JobHistory::from_page(damaged);
+    const std::string shown = curve_section(history, std::nullopt);
+    EXPECT_EQ(xml_problem(shown), "") << at;
+    const std::string again = json_for_block(history.to_json());
+    EXPECT_EQ(JobHistory::from_page(html_page("t", "", again)).to_json(), history.to_json()) << at;
+  };
+  for (size_t at = begin; at < whole.size(); at += 23) check(whole.substr(0, at), at);
+  for (size_t at = begin; at < whole.size(); at += 17) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << at % 8));
+    check(damaged, at);
+  }
+}
+
+// Ticks end, too, where the axis ends at the largest number or its steps are next to nothing.
+TEST(JobHistory, OfTheLargestAndTheSmallestLossIsShown) {
+  for (const double loss : {1.7e308, -1.7e308, 5e-324, -5e-324}) {
+    JobHistory history;
+    for (int64_t step = 1; step <= 3; ++step) history.curve.add(update(step, loss));
+    EXPECT_LT(curve_section(history, std::nullopt).size(), 100'000u) << loss;
+    history.add({.step = 1, .loss = -loss});
+    EXPECT_LT(curve_section(history, std::nullopt).size(), 100'000u) << loss;
   }
 }
 
