@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Checks that a job which is killed at any moment and started again ends with the same bits as an uninterrupted one.
-#   kill_resume.sh BERTH [KILLS] [TERMS] [SEED]
-# KILLS and TERMS say how often a job is killed and stopped by SIGTERM, at moments that SEED draws.
+#   kill_resume.sh BERTH [KILLS] [TERMS] [SEED] [DEVICE]
+# KILLS and TERMS say how often a job is killed and stopped by SIGTERM, at moments that SEED draws. DEVICE is cpu, or xla-cpu for the XLA
+# engine, whose plugin scripts/install-xla-plugin.sh installs. Then the jobs are only interrupted: the rest is the same on any engine.
 . "$(dirname "$0")/lib.sh"
 . "$repository/tests/jobs/interrupt_lib.sh"
 kills=${2:-9} terms=${3:-4}
 RANDOM=${4:-1}
+device=${5:-cpu}
 
 flags=(--train-data-file "$sample" --max-steps 24 --batch-size 4 --save-steps 3 --eval-steps 8 --logging-steps 1
   --learning-rate 1e-3 --save-total-limit 2 --gradient-accumulation-steps 2 --threads 2 --validation-split 0.05)
@@ -14,8 +16,17 @@ flags=(--train-data-file "$sample" --max-steps 24 --batch-size 4 --save-steps 3 
 sed 's/"hidden_size": *[0-9]*/"hidden_size": 384/' "$tiny/config.json" >wide.json
 few=(--train-data-file "$sample" --init random --model "$tiny" --model-config wide.json --max-steps 30
   --batch-size 1 --max-seq-length 32 --save-steps 4 --logging-steps 1 --learning-rate 1e-4 --threads 2 --validation-split 0.02)
+if [ "$device" = xla-cpu ]; then
+  plugin=${BERTH_XLA_PLUGINS:-$repository/build/xla-plugins}/pjrt-cpu-0.115.so
+  if [ ! -s "$plugin" ]; then
+    echo "NOT TESTED: there is no $plugin; run scripts/install-xla-plugin.sh, or set BERTH_XLA_PLUGINS"
+    exit 77
+  fi
+  on=(--device xla-cpu --pjrt-plugin "$plugin" --cache-dir cache)
+  flags+=("${on[@]}") few+=("${on[@]}")
+fi
 gradients() { "$berth" "${few[@]}" "$@" --job-dir dry --dry-run 2>/dev/null | sed -n 's/^gradients  *//p'; }
-[ "$(gradients)" != "$(gradients --gradient-accumulation-steps 2)" ] || fail "no gradient is factored"
+[ "$device" != cpu ] || [ "$(gradients)" != "$(gradients --gradient-accumulation-steps 2)" ] || fail "no gradient is factored"
 
 # whole_run FLAG...: runs the job without interruption. Sets `expected` to the checksum of its model, and `duration_ms`.
 whole_run() {
@@ -50,6 +61,7 @@ whole_run "${flags[@]}"
 interrupted=("${flags[@]}")
 interrupt local KILL $((kills - kills / 3)) $duration_ms
 interrupt local TERM "$terms" $duration_ms
+[ "$device" = cpu ] || finish
 
 # A second process in the same directory is refused and does not disturb the first one.
 rm -rf job
