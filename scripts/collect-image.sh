@@ -28,7 +28,7 @@ collect() {
     [[ $found != *" $name "* ]] || continue
     found+="$name "
     case $name in ld-linux-*) continue ;; esac  # the interpreter
-    if [ ! -e "$sysroot/lib/$triplet/$name" ] && [ ! -e "$sysroot/usr/lib/$triplet/$name" ]; then
+    if [ ! -e "$(located "/lib/$triplet/$name")" ]; then
       echo "collect-image: $name, which $1 needs, is not in ${sysroot:-/}lib/$triplet" >&2
       return 1
     fi
@@ -37,7 +37,11 @@ collect() {
   done
 }
 located() {  # the file of this system that is to have the path $1 in the image
-  if [ -e "$sysroot$1" ]; then realpath "$sysroot$1"; else realpath "$sysroot/usr$1"; fi
+  local path
+  for path in "$1" "/usr$1" "/usr/lib/${1##*/}"; do  # Debian's libgloo is in no folder of the architecture
+    if [ -e "$sysroot$path" ]; then realpath "$sysroot$path"; return; fi
+  done
+  echo "$sysroot$1"
 }
 
 install -d "$root"/usr/local/{bin,share/berth} "$root"/etc/ssl/certs

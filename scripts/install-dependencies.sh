@@ -16,7 +16,7 @@
 set -euo pipefail
 
 build=(g++ cmake ninja-build
-  libopenblas-serial-dev libutf8proc-dev libcxxopts-dev nlohmann-json3-dev
+  libopenblas-serial-dev libgloo-dev libutf8proc-dev libcxxopts-dev nlohmann-json3-dev
   libcurl4-openssl-dev libssl-dev
   libarchive-dev zlib1g-dev libbz2-dev liblzma-dev libzstd-dev liblz4-dev nettle-dev)
 test=(libgtest-dev libgmock-dev clang-format git procps python3-venv python3-yaml python3-jsonschema)

@@ -24,7 +24,7 @@ mkdir -p "$build"
 # The libraries of install-dependencies.sh are only unpacked. None of their install scripts run. Their records are written as dpkg
 # would, so that write-sbom.sh can ask for the package of a file.
 if [ ! -d "$sysroot" ]; then
-  packages=(libc6-dev libstdc++-12-dev libopenblas-serial-dev libutf8proc-dev libcxxopts-dev nlohmann-json3-dev
+  packages=(libc6-dev libstdc++-12-dev libopenblas-serial-dev libgloo-dev libutf8proc-dev libcxxopts-dev nlohmann-json3-dev
     libcurl4-openssl-dev libssl-dev libarchive-dev zlib1g-dev libbz2-dev liblzma-dev libzstd-dev liblz4-dev nettle-dev libgtest-dev
     libgmock-dev ca-certificates)
   record='records=$1/var/lib/dpkg

@@ -34,8 +34,11 @@ const std::vector<Floor> kFloors = {
     {"trainer/metrics", {"storage/base"}},
     {"trainer/model", {"storage/base"}},
     {"trainer/cpu/kernels", {"storage/base", "trainer/model"}},
-    {"trainer/engine", {"storage/base", "trainer/model"}},
-    {"trainer/cpu", {"storage/base", "trainer/cpu/kernels", "trainer/engine", "trainer/model"}},
+    {"trainer/distributed", {"storage/base"}},
+    {"trainer/engine", {"storage/base", "trainer/distributed", "trainer/model"}},
+    {"trainer/cpu",
+     {"storage/base", "trainer/cpu/kernels", "trainer/distributed", "trainer/engine",
+      "trainer/model"}},
     {"trainer/xla/stablehlo", {"storage/base"}},
     {"trainer/xla/network", {"storage/base", "trainer/model", "trainer/xla/stablehlo"}},
     {"trainer/xla/pjrt", {"storage/base"}},
@@ -52,8 +55,8 @@ const std::vector<Floor> kFloors = {
     {"trainer/tasks",
      {"storage/base", "trainer/metrics", "trainer/data", "trainer/text", "trainer/model/task.h"}},
     {"trainer/loop",
-     {"storage", "trainer/data", "trainer/engine", "trainer/metrics", "trainer/model",
-      "trainer/onnx", "trainer/tasks", "trainer/text", "trainer/weights"}},
+     {"storage", "trainer/data", "trainer/distributed", "trainer/engine", "trainer/metrics",
+      "trainer/model", "trainer/onnx", "trainer/tasks", "trainer/text", "trainer/weights"}},
     {"entrypoint/platform", {"storage", "trainer"}},
     {"entrypoint/flags", {"storage", "trainer", "entrypoint/platform"}},
     {"entrypoint/inspect", {"storage", "trainer", "entrypoint/flags"}},
@@ -67,9 +70,11 @@ const std::vector<Floor> kFloors = {
     {"entrypoint/job",
      {"storage", "trainer", "entrypoint/flags", "entrypoint/memory", "entrypoint/platform",
       "entrypoint/report"}},
+    {"entrypoint/cluster",
+     {"storage", "trainer", "entrypoint/flags", "entrypoint/job", "entrypoint/platform"}},
     {"entrypoint/training",
-     {"storage", "trainer", "entrypoint/flags", "entrypoint/job", "entrypoint/memory",
-      "entrypoint/platform", "entrypoint/report"}},
+     {"storage", "trainer", "entrypoint/cluster", "entrypoint/flags", "entrypoint/job",
+      "entrypoint/memory", "entrypoint/platform", "entrypoint/report"}},
     {"entrypoint", {"storage", "trainer", "entrypoint"}},
     {"bench", {"storage", "trainer"}},
 };
@@ -86,6 +91,7 @@ const std::vector<Library> kLibraries = {
     {"cblas", {"trainer/cpu/kernels/gemm.cpp"}},
     {"openblas-serial/", {"trainer/cpu/kernels/gemm.cpp"}},
     {"curl/", {"storage/http/curl_client.cpp"}},
+    {"gloo/", {"trainer/distributed/gloo_communicator.cpp"}},
     {"cxxopts", {"entrypoint/flags/flags.cpp"}},
     {"lz4.h", {kBlockCodec}},
     {"lz4frame.h", {kBlockCodec}},
@@ -100,10 +106,10 @@ const std::vector<Library> kLibraries = {
 // Headers of the kernel, the C library and the compiler. They count neither as third-party nor as
 // the standard library.
 const std::vector<std::string> kSystem = {
-    "arm_",    "cpuid.h",     "dirent.h",    "dlfcn.h",   "execinfo.h", "elf.h",
-    "errno.h", "fcntl.h",     "immintrin.h", "linux/",    "locale.h",   "malloc.h",
-    "netdb.h", "nmmintrin.h", "poll.h",      "pthread.h", "sched.h",    "signal.h",
-    "spawn.h", "stdlib.h",    "sys/",        "unistd.h",  "xmmintrin.h"};
+    "arm_",     "arpa/",       "cpuid.h",     "dirent.h",   "dlfcn.h",  "execinfo.h", "elf.h",
+    "errno.h",  "fcntl.h",     "immintrin.h", "linux/",     "locale.h", "malloc.h",   "netdb.h",
+    "netinet/", "nmmintrin.h", "poll.h",      "pthread.h",  "sched.h",  "signal.h",   "spawn.h",
+    "stdlib.h", "sys/",        "unistd.h",    "xmmintrin.h"};
 
 struct Include {
   std::string path;

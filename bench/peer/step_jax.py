@@ -32,7 +32,7 @@ import jax  # noqa: E402: it reads the environment
 import jax.numpy as jnp  # noqa: E402
 
 layers, hidden, heads = {"tiny": (2, 128, 2), "mini-lm": (6, 384, 12), "base": (12, 768, 12), "large": (24, 1024, 16)}[options.model]
-source = (pathlib.Path(__file__).parents[1] / "step_bench.cpp").read_text()
+source = (pathlib.Path(__file__).parents[2] / "trainer/model/random_batch.cpp").read_text()
 news = [int(number) for number in re.search(r"kNewsLengths = \{([^}]*)\}", source).group(1).split(",")]
 lengths = [news[b * 37 % 64] if options.length == "news" else int(options.length) for b in range(options.batch)]
 width = max(options.pad_to, *lengths, 0)

@@ -35,7 +35,7 @@ of_task = BertForSequenceClassification if size == options.model else BertForMas
 model = of_task(BertConfig(num_hidden_layers=layers, hidden_size=hidden, num_attention_heads=heads, intermediate_size=4 * hidden,
                            num_labels=2))
 model.train()
-source = (pathlib.Path(__file__).parents[1] / "step_bench.cpp").read_text()
+source = (pathlib.Path(__file__).parents[2] / "trainer/model/random_batch.cpp").read_text()
 
 
 def listed(name):

@@ -30,6 +30,8 @@ int exit_code(Code code) {
     case Code::kUnavailable:
     case Code::kNoSpace:
       return 10;
+    case Code::kPeerLost:
+      return 11;
     case Code::kHung:
       return 12;
     case Code::kDiverged:
@@ -64,6 +66,8 @@ std::string_view reason(Code code) {
       return "unavailable";
     case Code::kNoSpace:
       return "no_space";
+    case Code::kPeerLost:
+      return "peer_lost";
     case Code::kHung:
       return "hung";
     case Code::kDiverged:

@@ -19,6 +19,7 @@ enum class Code {
   kInUse,         // 6  another process uses the job directory
   kUnavailable,   // 10  a transient failure: the only code that storage retries
   kNoSpace,       // 10  the disk is full
+  kPeerLost,      // 11 another worker of the job ended or cannot be reached
   kHung,          // 12 an update took longer than --step-timeout
   kDiverged,      // 13  the loss became NaN or infinite
   kMemory,        // 14  not enough memory

@@ -45,6 +45,10 @@ void Profiler::add_part(int thread, int64_t begin_ns, int64_t end_ns) {
       {.name = spans_[open_.back()].name, .begin_ns = begin_ns, .end_ns = end_ns});
 }
 
+void Profiler::add_beside(const ProfileSpan& span) {
+  if (is_on_ && !is_full_) beside_.push_back(span);
+}
+
 void Profiler::add_flops(int thread, double flops) {
   threads_[static_cast<size_t>(thread)].flops += flops;
 }

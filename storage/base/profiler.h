@@ -42,11 +42,14 @@ class Profiler {
   // A part of the innermost open span. `thread` is its number in the pool.
   void add_part(int thread, int64_t begin_ns, int64_t end_ns);
   void add_flops(int thread, double flops);
+  // What another thread did beside the pool's. The caller passes it on when that thread rests.
+  void add_beside(const ProfileSpan& span);
 
   // Spans in the order of their beginnings.
   const std::vector<ProfileSpan>& of_caller() const { return spans_; }
   size_t threads() const { return threads_.size(); }
   const std::vector<ProfileSpan>& of_thread(size_t thread) const { return threads_[thread].spans; }
+  const std::vector<ProfileSpan>& beside() const { return beside_; }
 
  private:
   // In a cache line of its own, because all threads write at the same time.
@@ -58,6 +61,7 @@ class Profiler {
 
   std::vector<ProfileSpan> spans_;
   std::vector<Thread> threads_;
+  std::vector<ProfileSpan> beside_;
   std::vector<size_t> open_;  // of spans_; kMostSpans: one that was not kept
   bool is_on_ = false, is_full_ = false;
 };

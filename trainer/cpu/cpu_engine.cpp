@@ -6,7 +6,7 @@
 namespace berth {
 
 int64_t one_batch_tokens(const EngineOptions& options) {
-  const bool is_one_batch = options.trains && options.micro_batches == 1;
+  const bool is_one_batch = options.trains && options.micro_batches == 1 && options.ranks.size == 1;
   // LAMB stores its step in the gradient's place, so it needs an fp32 sum in memory.
   return is_one_batch && options.optimizer.type == OptimizerType::kAdamW ? options.update_tokens
                                                                          : 0;
@@ -23,6 +23,10 @@ CpuEngine::CpuEngine(const EngineInfo& info, const EngineOptions& options, Kerne
   optimizer_.emplace(options_.optimizer, parameters_, kernels);
   first_moments_.emplace(parameters_, [this](size_t i) { return parameters_.first_moment(i); });
   second_moments_.emplace(parameters_, [this](size_t i) { return parameters_.second_moment(i); });
+  if (Communicator* const ranks = options_.ranks.communicator) {
+    exchange_.emplace(*ranks, ReducerOptions{.wire_dtype = options_.ranks.reduce_dtype},
+                      parameters_);
+  }
 }
 
 ParameterTensors& CpuEngine::tensors(StateTensors which) {
@@ -52,8 +56,9 @@ bool CpuEngine::start_update(std::span<const PackedBatch> micro_batches, const U
                              const std::atomic<bool>& stop) {
   step_.begin(inputs);
   network().begin_update(micro_batches);
+  if (exchange_ && exchange_->any(stop)) return false;
   for (const PackedBatch& batch : micro_batches) {
-    if (stop) {
+    if (!exchange_ && stop) {
       parameters_.clear_gradients();
       return false;
     }
@@ -61,8 +66,11 @@ bool CpuEngine::start_update(std::span<const PackedBatch> micro_batches, const U
       const ProfileScope scope(kernels_.profiler(), "forward");
       network().forward(batch, step_, Phase::kTraining);
     }
-    const ProfileScope scope(kernels_.profiler(), "backward");
-    network().backward(step_);
+    backward(&batch == &micro_batches.back());
+  }
+  if (exchange_) {
+    const ProfileScope scope(kernels_.profiler(), "waiting for other ranks");
+    exchange_->finish(step_, kernels_.profiler());
   }
   before_change();
   const ProfileScope scope(kernels_.profiler(), "optimizer");
@@ -70,6 +78,13 @@ bool CpuEngine::start_update(std::span<const PackedBatch> micro_batches, const U
   outcomes_.push_back(step_.outcome());
   if (outcomes_.back().was_applied()) network().refresh();
   return true;
+}
+
+// Gradients travel to the other ranks while the pass makes those of the layers below.
+void CpuEngine::backward(bool is_last) {
+  const ProfileScope scope(kernels_.profiler(), "backward");
+  if (!exchange_ || !is_last) return network().backward(step_);
+  network().backward(step_, [this](int64_t depth) { exchange_->are_final(depth); });
 }
 
 UpdateOutcome CpuEngine::collect_update() {

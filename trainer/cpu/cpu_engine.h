@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "trainer/cpu/cpu_tensors.h"
+#include "trainer/cpu/gradient_exchange.h"
 #include "trainer/cpu/network/network.h"
 #include "trainer/cpu/optimizer.h"
 #include "trainer/engine/device.h"
@@ -28,6 +29,7 @@ class CpuEngine final : public Engine {
 
  private:
   Network& network();
+  void backward(bool is_last);
 
   const EngineInfo info_;
   const EngineOptions options_;
@@ -38,12 +40,13 @@ class CpuEngine final : public Engine {
   std::optional<CpuTensors> first_moments_, second_moments_;
   // Made when the parameters are first there, so that weights are packed once.
   std::unique_ptr<Network> network_;
+  std::optional<GradientExchange> exchange_;  // Absent where the engine trains alone.
   StepState step_;
   std::deque<UpdateOutcome> outcomes_;  // Of updates that were started and not collected.
 };
 
-// The most tokens of an update that is one batch, whose gradients need not be summed over several;
-// else 0. Parameters choose by it how gradients are held.
+// The most tokens of an update that is one batch, whose gradients need not be summed over several
+// batches or ranks; else 0. Parameters choose by it how gradients are held.
 int64_t one_batch_tokens(const EngineOptions& options);
 
 }  // namespace berth

@@ -109,6 +109,44 @@ void add_sequences(const Features& features, int32_t first, PackedBatch& batch) 
   batch.sequences_per_example = static_cast<int32_t>(features.ends.size());
 }
 
+// Whether `lengths` can be cut into at most `parts` parts of at most `most` tokens.
+bool fit(std::span<const int64_t> lengths, size_t parts, int64_t most) {
+  size_t used = 1;
+  int64_t tokens = 0;
+  for (const int64_t length : lengths) {
+    if (length > most) return false;
+    tokens += length;
+    if (tokens <= most) continue;
+    if (++used > parts) return false;
+    tokens = length;
+  }
+  return true;
+}
+
+// Cuts neighbours into `parts` parts so that the largest one has as few tokens as possible. Returns
+// where each part begins, and the end.
+std::vector<size_t> balanced_cuts(std::span<const int64_t> lengths, size_t parts) {
+  int64_t low = 0, high = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (fit(lengths, parts, middle)) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  std::vector<size_t> cuts = {0};
+  int64_t tokens = 0;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    tokens += lengths[i];
+    if (tokens <= high) continue;
+    cuts.push_back(i);
+    tokens = lengths[i];
+  }
+  cuts.resize(parts + 1, lengths.size());
+  return cuts;
+}
+
 // The tokens of the examples `indices`.
 size_t tokens_of(Dataset& data, std::span<const int64_t> indices) {
   int64_t tokens = 0;
@@ -234,12 +272,22 @@ int64_t Batcher::updates_of(int64_t epoch) {
   return updates;
 }
 
-// Cuts the examples of an update into parts. Returns where each part begins, and the end. The parts
-// have nearly equal numbers of examples or, with a token budget, of tokens.
-std::vector<size_t> Batcher::cuts_of(const std::vector<int64_t>& indices) {
+// This rank's part of the examples of an update.
+std::span<const int64_t> Batcher::share_of(std::span<const int64_t> indices) {
+  if (options_.ranks == 1) return indices;
+  std::vector<int64_t> lengths;
+  for (const int64_t index : indices) lengths.push_back(data_.length(index));
+  const std::vector<size_t> cuts = balanced_cuts(lengths, static_cast<size_t>(options_.ranks));
+  const auto rank = static_cast<size_t>(options_.rank);
+  return indices.subspan(cuts[rank], cuts[rank + 1] - cuts[rank]);
+}
+
+// Cuts the examples of a share into parts. Returns where each part begins, and the end. The parts
+// have nearly equal numbers of examples or, with a token budget or several ranks, of tokens.
+std::vector<size_t> Batcher::cuts_of(std::span<const int64_t> indices) {
   const auto examples = static_cast<int64_t>(indices.size());
   std::vector<size_t> cuts;
-  if (options_.token_budget == 0) {
+  if (options_.token_budget == 0 && options_.ranks == 1) {
     for (int64_t part = 0; part <= options_.micro_batches; ++part) {
       cuts.push_back(static_cast<size_t>(examples * part / options_.micro_batches));
     }
@@ -260,23 +308,26 @@ std::vector<size_t> Batcher::cuts_of(const std::vector<int64_t>& indices) {
 
 UpdateBatch Batcher::next(DataCursor cursor) {
   const Selection selection = select(cursor);
-  const std::vector<size_t> cuts = cuts_of(selection.indices);
+  const std::span<const int64_t> all = selection.indices, share = share_of(all);
+  const std::vector<size_t> cuts = cuts_of(share);
   UpdateBatch update{.examples = static_cast<int64_t>(selection.indices.size()),
                      .begin = selection.begin,
                      .end = selection.end,
                      .after = selection.after};
-  uint64_t first_token = 0;
+  const auto before = static_cast<size_t>(share.data() - all.data());
+  uint64_t first_token = tokens_of(data_, all.first(before));
   for (size_t part = 0; part + 1 < cuts.size(); ++part) {
     const size_t begin = cuts[part], count = cuts[part + 1] - begin;
     if (count == 0) continue;
-    PackedBatch batch = pack(data_, std::span(selection.indices).subspan(begin, count),
-                             MaskingRound::of_epoch(selection.epoch));
+    PackedBatch batch =
+        pack(data_, share.subspan(begin, count), MaskingRound::of_epoch(selection.epoch));
     batch.first_token = first_token;
-    batch.first_sequence = begin * static_cast<uint64_t>(batch.sequences_per_example);
+    batch.first_sequence = (before + begin) * static_cast<uint64_t>(batch.sequences_per_example);
     first_token += static_cast<uint64_t>(batch.num_tokens());
     update.micro_batches.push_back(std::move(batch));
   }
-  update.tokens = static_cast<int64_t>(first_token);
+  const std::span<const int64_t> behind = all.subspan(before + share.size());
+  update.tokens = static_cast<int64_t>(first_token + tokens_of(data_, behind));
   return update;
 }
 

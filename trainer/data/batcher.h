@@ -19,8 +19,8 @@ PackedBatch pack(Dataset& data, std::span<const int64_t> indices,
 
 // The input of one update.
 struct UpdateBatch {
-  std::vector<PackedBatch> micro_batches{};
-  int64_t examples = 0, tokens = 0;
+  std::vector<PackedBatch> micro_batches{};  // of this rank's share of the update
+  int64_t examples = 0, tokens = 0;          // of the whole update
   // The examples lie between `begin` and `end` in the order of the data. The next update begins at
   // `after`, which is behind `end` where the rest of the epoch is left out.
   DataCursor begin{}, end{}, after{};
@@ -36,7 +36,10 @@ struct SkippedData {
 struct BatchOptions {
   int64_t batch_size = 8;     // examples in an update; the last update of an epoch may have fewer
   int64_t token_budget = 0;   // most tokens in an update of several examples; 0: no limit
-  int64_t micro_batches = 1;  // the number of nearly equal parts that an update is cut into
+  int64_t micro_batches = 1;  // the number of nearly equal parts that a share is cut into
+  // Each of several ranks trains a share of every update: neighbouring examples, so that the
+  // largest share has as few tokens as is possible. A share may be empty.
+  int64_t rank = 0, ranks = 1;
   uint64_t seed = 42;
   // Leaves out the last update of an epoch where it has fewer examples than batch_size and fewer
   // tokens than the budget. The only update of an epoch is kept.
@@ -74,7 +77,8 @@ class Batcher {
   DataCursor behind_skipped(DataCursor cursor) const;
   Selection collect(DataCursor cursor);
   bool is_remainder(const Selection& selection) const;
-  std::vector<size_t> cuts_of(const std::vector<int64_t>& indices);
+  std::span<const int64_t> share_of(std::span<const int64_t> indices);
+  std::vector<size_t> cuts_of(std::span<const int64_t> indices);
 
   BatchOptions options_;
   Dataset& data_;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "storage/base/profiler.h"
+#include "trainer/distributed/communicator.h"
 #include "trainer/engine/engine.h"
 #include "trainer/model/batch.h"
 #include "trainer/model/config.h"
@@ -14,6 +15,14 @@
 #include "trainer/model/optimizer_options.h"
 
 namespace berth {
+
+// The ranks that train a model together.
+struct RankOptions {
+  int64_t size = 1;
+  // Null where there is one rank, and where only memory_of() is asked.
+  Communicator* communicator = nullptr;
+  DType reduce_dtype = DType::kBF16;  // what gradients travel in: kBF16 or kF32
+};
 
 // All that decides what an engine computes and how much memory it takes.
 struct EngineOptions {
@@ -26,6 +35,7 @@ struct EngineOptions {
   int64_t micro_batches = 1;  // The most micro-batches of one update.
   int64_t update_tokens = 0;  // The most tokens of one update, over all its micro-batches.
   int64_t longest = 0;        // Tokens of the longest sequence.
+  RankOptions ranks{};
 };
 
 // The memory that an engine takes at most, in bytes.

@@ -80,6 +80,10 @@ class Engine {
   // nothing. Returns false where `stop` was set before all micro-batches were begun: the update is
   // then abandoned, as if it had never started. Throws kBadData, here or when the update is
   // collected, where a batch holds an id that the model does not know.
+  //
+  // With several ranks, each gives its own part of the update, which may be empty. The gradient and
+  // the outcome are those of the whole update, and all ranks have the same parameters afterwards.
+  // `stop` of any rank abandons the update of all.
   virtual bool start_update(std::span<const PackedBatch> micro_batches, const UpdateInputs& inputs,
                             const std::atomic<bool>& stop) = 0;
   // Waits for the oldest update that was started and not yet collected, and returns its outcome.

@@ -13,6 +13,7 @@
 #include "storage/store_object.h"
 #include "storage/whole_file.h"
 #include "trainer/loop/checkpoint_files.h"
+#include "trainer/loop/shared_state.h"
 
 namespace berth {
 namespace {
@@ -116,12 +117,13 @@ class CompleteCheckpoint {
 }  // namespace
 
 CheckpointStore::CheckpointStore(Storage& storage, Uri directory, int64_t limit, Saving saving,
-                                 uint64_t most_copied)
+                                 uint64_t most_copied, Communicator* ranks)
     : storage_(storage),
       directory_(std::move(directory)),
       limit_(limit),
       saving_(saving),
-      most_copied_(most_copied) {}
+      most_copied_(most_copied),
+      ranks_(ranks) {}
 
 CheckpointStore::~CheckpointStore() {
   background_.wait();  // throws nothing, because save's failures are outcomes
@@ -311,6 +313,12 @@ void CheckpointStore::remove_step(int64_t step) {
 }
 
 std::optional<TrainingState> CheckpointStore::restore(Engine& engine) {
+  std::optional<TrainingState> state;
+  if (leads()) state = restore_newest(engine);
+  return ranks_ == nullptr ? state : share_state(*ranks_, engine, state);
+}
+
+std::optional<TrainingState> CheckpointStore::restore_newest(Engine& engine) {
   constexpr int kMostWarnings = 3;
   const std::map<int64_t, bool> found = steps();
   std::optional<TrainingState> state;
@@ -339,10 +347,11 @@ std::optional<TrainingState> CheckpointStore::restore(Engine& engine) {
 
 void CheckpointStore::restore_parameters(int64_t step, ParameterTensors& values) {
   try {
-    CompleteCheckpoint(storage_, step_directory(step)).restore_parameters(values);
+    if (leads()) CompleteCheckpoint(storage_, step_directory(step)).restore_parameters(values);
   } catch (const Error& error) {
     throw error.at(step_directory(step).to_string());
   }
+  if (ranks_ != nullptr) share_tensors(*ranks_, values);
 }
 
 std::optional<int64_t> CheckpointStore::preferred_step() {
@@ -362,7 +371,7 @@ std::optional<int64_t> CheckpointStore::preferred_step() {
 }
 
 void CheckpointStore::record_best(const Best& best) {
-  write_text(storage_, directory_ / kBest, to_json(best));
+  if (leads()) write_text(storage_, directory_ / kBest, to_json(best));
 }
 
 }  // namespace berth

@@ -9,6 +9,7 @@
 
 #include "storage/base/background.h"
 #include "storage/storage.h"
+#include "trainer/distributed/communicator.h"
 #include "trainer/engine/engine.h"
 #include "trainer/loop/observer.h"
 #include "trainer/loop/snapshot.h"
@@ -31,8 +32,13 @@ class CheckpointStore {
  public:
   // Keeps the newest `limit` complete checkpoints and the best one. A limit of 0 keeps all. Copies
   // of what could not be written in time take at most `most_copied` bytes.
+  //
+  // With several ranks, only rank 0's directory counts: restore() and restore_parameters() are
+  // collectives, by which all ranks come to its state, and only rank 0 may save. `ranks` may be
+  // null.
   CheckpointStore(Storage& storage, Uri directory, int64_t limit,
-                  Saving saving = Saving::kBesideTraining, uint64_t most_copied = UINT64_MAX);
+                  Saving saving = Saving::kBesideTraining, uint64_t most_copied = UINT64_MAX,
+                  Communicator* ranks = nullptr);
   ~CheckpointStore();  // finishes the save in progress
   CheckpointStore(const CheckpointStore&) = delete;
   CheckpointStore& operator=(const CheckpointStore&) = delete;
@@ -77,11 +83,14 @@ class CheckpointStore {
   std::optional<int64_t> preferred_step();
 
   // Writes best.json. The checkpoint that it names must exist.
+  // Ranks other than 0 write nothing.
   void record_best(const Best& best);
 
   Uri step_directory(int64_t step) const;
 
  private:
+  bool leads() const { return ranks_ == nullptr || ranks_->rank() == 0; }
+  std::optional<TrainingState> restore_newest(Engine& engine);
   std::map<int64_t, bool> steps();  // steps with a directory, and whether it has a manifest
   std::optional<SaveOutcome> take_outcome();
   void save();
@@ -96,6 +105,7 @@ class CheckpointStore {
   int64_t limit_;
   Saving saving_;
   uint64_t most_copied_;
+  Communicator* ranks_;
   Snapshot snapshot_;
   Engine* engine_ = nullptr;  // the one that is saved, until the outcome was taken
   std::chrono::steady_clock::time_point last_start_ = std::chrono::steady_clock::now();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "trainer/data/dataset.h"
+#include "trainer/distributed/communicator.h"
 #include "trainer/engine/engine.h"
 #include "trainer/loop/observer.h"
 #include "trainer/tasks/answer_options.h"
@@ -36,13 +37,17 @@ using LogitsCallback = std::function<void(int64_t index, std::span<const float> 
 
 // Runs the engine's model over all of `data`, `batch_size` examples at a time, without dropout.
 // Returns the mean loss, which is 0 for unlabelled data, or nullopt if `stop` was set meanwhile.
+// With several ranks, each computes every size()th batch; all of them get all logits and return the
+// same, also where `stop` was set on one of them. `ranks` may be null.
 std::optional<double> run_forward(Engine& engine, Dataset& data, int64_t batch_size,
-                                  const std::atomic<bool>& stop, const LogitsCallback& logits);
+                                  const std::atomic<bool>& stop, const LogitsCallback& logits,
+                                  Communicator* ranks = nullptr);
 
 // Computes the loss and the metrics over labelled `data`. Returns nullopt if `stop` was set
-// meanwhile.
+// meanwhile. `ranks` as above.
 std::optional<EvaluationResult> evaluate(Engine& engine, Dataset& data, int64_t batch_size,
                                          const ReadingOptions& reading, Observer& observer,
-                                         const std::atomic<bool>& stop);
+                                         const std::atomic<bool>& stop,
+                                         Communicator* ranks = nullptr);
 
 }  // namespace berth

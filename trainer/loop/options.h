@@ -136,6 +136,13 @@ struct OptimizationOptions {
   LoraOptions lora{.rank = 0, .alpha = 8, .dropout = 0};  // PEFT's default alpha
 };
 
+// The place of this process among those that train one model together. Their number may change
+// when a job is resumed: it decides only which part of an update which of them trains.
+struct RankPlace {
+  int64_t rank = 0, size = 1;
+  bool leads() const { return rank == 0; }
+};
+
 struct TrainingOptions {
   double epochs = 3;
   int64_t max_steps = 0;                    // 0: epochs decide
@@ -164,9 +171,13 @@ struct TrainingOptions {
   // are wanted, does not.
   bool keeps_weights = true;
   OptimizationOptions optimization{};
+  RankPlace place{};
+  DType reduce_dtype = DType::kBF16;  // what gradients travel in from rank to rank
 
+  // About as many, where there are several ranks: they share the tokens equally.
   int64_t examples_per_micro_batch() const {
-    return (batch_size + gradient_accumulation_steps - 1) / gradient_accumulation_steps;
+    const int64_t parts = gradient_accumulation_steps * place.size;
+    return (batch_size + parts - 1) / parts;
   }
   int64_t examples_per_evaluation_batch() const {
     return eval_batch_size > 0 ? eval_batch_size : examples_per_micro_batch();

@@ -15,6 +15,7 @@
 #include "trainer/loop/best_rule.h"
 #include "trainer/loop/saves.h"
 #include "trainer/loop/schedule.h"
+#include "trainer/loop/shared_state.h"
 #include "trainer/loop/update_pipeline.h"
 
 namespace berth {
@@ -145,12 +146,16 @@ class Training {
   bool ended() const {
     const TrainingState& state = result_.state;
     if (state.step >= plan_.total_steps) return true;
-    return state.evaluated_step == state.step && state.best &&
-           best_rule_.gives_up(evaluations_until(state.step) - evaluations_until(state.best->step));
+    if (state.evaluated_step != state.step) return false;
+    const bool gives_up = state.best && best_rule_.gives_up(evaluations_until(state.step) -
+                                                            evaluations_until(state.best->step));
+    // Only rank 0 knows whether the checkpoint of the best evaluation was saved.
+    return parts_.ranks == nullptr ? gives_up : is_so_on_rank_0(*parts_.ranks, gives_up);
   }
 
   void load_best() {
-    const std::optional<Best>& best = result_.state.best;
+    std::optional<Best>& best = result_.state.best;
+    if (parts_.ranks != nullptr) best = share_best(*parts_.ranks, best);
     if (!best || best->step == result_.state.step) return;
     parts_.checkpoints.restore_parameters(best->step, parts_.engine.tensors(StateTensors::kValues));
     parts_.engine.tensors_written();
@@ -273,7 +278,7 @@ class Training {
   std::optional<EvaluationResult> run_evaluation() {
     return evaluate(parts_.engine, *parts_.eval_data,
                     parts_.options.examples_per_evaluation_batch(), parts_.reading, parts_.observer,
-                    parts_.stop);
+                    parts_.stop, parts_.ranks);
   }
 
   void evaluate_when_due() {

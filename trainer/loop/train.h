@@ -9,6 +9,7 @@
 
 #include "storage/base/clock.h"
 #include "trainer/data/dataset.h"
+#include "trainer/distributed/communicator.h"
 #include "trainer/engine/device.h"
 #include "trainer/engine/engine.h"
 #include "trainer/loop/checkpoint.h"
@@ -43,6 +44,9 @@ struct TrainingParts {
   const ProfileWindow* profile = nullptr;  // null: nothing is recorded
   ProbeOptions probe_options{};
   Clock steady_clock = steady_clock_s;  // by which saves become due
+  // The ranks that train together; null: this process trains alone. All call train() with the same
+  // plan and options, but only rank 0 keeps weights and probes.
+  Communicator* ranks = nullptr;
 };
 
 struct TrainResult {

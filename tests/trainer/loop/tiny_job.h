@@ -76,11 +76,14 @@ inline TrainingOptions tiny_options() {
 class TinyJob {
  public:
   TinyJob(const TrainingOptions& options, const std::string& directory, Storage& storage,
-          bool evaluates = true, Saving saving = Saving::kBesideTraining)
-      : tiny(/*seed=*/1, tiny_config(), /*threads=*/1, options.optimization.lora),
+          bool evaluates = true, Saving saving = Saving::kBesideTraining,
+          Communicator* ranks = nullptr)
+      : tiny(/*seed=*/1, tiny_config(), /*threads=*/1, options.optimization.lora, ranks),
         options_(options),
-        checkpoints_(storage, Uri::parse(directory), options.save_total_limit, saving),
-        evaluates_(evaluates) {}
+        checkpoints_(storage, Uri::parse(directory), options.save_total_limit, saving, UINT64_MAX,
+                     ranks),
+        evaluates_(evaluates),
+        ranks_(ranks) {}
 
   TrainResult run() {
     TrainingState state = checkpoints_.restore(*tiny.engine).value_or(begin);
@@ -103,7 +106,8 @@ class TinyJob {
                       },
                   .probes = probes,
                   .probe_options = probe_options,
-                  .steady_clock = clock},
+                  .steady_clock = clock,
+                  .ranks = ranks_},
                  make_plan(options_, *train_data_.dataset), std::move(state));
   }
 
@@ -124,6 +128,7 @@ class TinyJob {
   LetterData train_data_{22}, eval_data_{9};
   CheckpointStore checkpoints_;
   bool evaluates_;
+  Communicator* ranks_;
 };
 
 }  // namespace berth

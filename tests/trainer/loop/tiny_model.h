@@ -19,12 +19,15 @@ struct Learned {
 // A tiny model on the CPU engine, initialised at random, with its optimizer.
 struct TinyModel {
   explicit TinyModel(uint64_t seed = 1, const ModelConfig& config = tiny_config(), int threads = 1,
-                     const LoraOptions& lora = {})
+                     const LoraOptions& lora = {}, Communicator* ranks = nullptr)
       : device(make_cpu_device(threads)),
         engine(device->make_engine({.config = config,
                                     .lora = lora,
                                     .limits = {.tokens = 256, .sequences = 16},
-                                    .longest = 16})) {
+                                    .longest = 16,
+                                    .ranks = {.size = ranks == nullptr ? 1 : ranks->size(),
+                                              .communicator = ranks,
+                                              .reduce_dtype = DType::kF32}})) {
     fill(seed);
   }
 

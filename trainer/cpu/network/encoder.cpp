@@ -173,7 +173,7 @@ Tensor Encoder::forward(const StepContext& step) {
   return x;
 }
 
-void Encoder::backward(const StepContext& step, Tensor d) {
+void Encoder::backward(const StepContext& step, Tensor d, const GradientsFinal& are_final) {
   const int64_t tokens = step.batch.num_tokens;
   if (positions_) positions_->begin_backward();
   const bool is_apart = config_.normalizes_first;  // the gradient of the residual
@@ -194,6 +194,8 @@ void Encoder::backward(const StepContext& step, Tensor d) {
     layer.attention.backward(step, layer.input, picked, {d, dx}, dresidual, scratch_);
     d = dx;
     dresidual.picked = dresidual.all;
+    // A layer that shares its parameters with the layer before it is not the last to add to them.
+    if (are_final && !layer.shares) are_final(depth_of(i));
   }
   if (!embeddings_train_) return;
   if (is_apart) kernels_.add(dresidual.all, d);

@@ -7,6 +7,7 @@
 #include "trainer/cpu/network/convolution.h"
 #include "trainer/cpu/network/embeddings.h"
 #include "trainer/cpu/network/feed_forward.h"
+#include "trainer/cpu/network/network.h"
 #include "trainer/cpu/network/shared_positions.h"
 
 namespace berth {
@@ -26,8 +27,11 @@ class Encoder {
   // computes no others. The result is valid until backward or the next forward.
   Tensor forward(const StepContext& step);
   // d [R,H] holds the gradient of the last hidden states, and is overwritten. Stops above the
-  // layers that do not train.
-  void backward(const StepContext& step, Tensor d);
+  // layers that do not train. `are_final` may be empty.
+  void backward(const StepContext& step, Tensor d, const GradientsFinal& are_final);
+
+  // ParameterSpec::depth of the last layer's parameters.
+  int64_t depth() const { return depth_of(layers_.size() - 1); }
 
  private:
   struct Layer {

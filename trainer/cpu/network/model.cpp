@@ -142,11 +142,12 @@ void Model::forward(const PackedBatch& batch, StepState& state, Phase phase) {
   logits_ = head_->forward(step, hidden);
 }
 
-void Model::backward(StepState& state) {
+void Model::backward(StepState& state, const GradientsFinal& are_final) {
   const StepContext step = context(state, /*training=*/true);
   const Tensor dhidden = dhidden_.first(batch_.picked ? batch_.picked.rows() : batch_.num_tokens);
   head_->backward(step, dhidden);
-  encoder_.backward(step, dhidden);
+  if (are_final) are_final(encoder_.depth() + 1);
+  encoder_.backward(step, dhidden, are_final);
 }
 
 void Model::refresh() { parameters_.refresh(); }

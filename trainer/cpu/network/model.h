@@ -32,7 +32,8 @@ class Model final : public Network {
   void allocate(Arena& arena, const BatchLimits& limits);
 
   void forward(const PackedBatch& batch, StepState& state, Phase phase) override;
-  void backward(StepState& state) override;
+  using Network::backward;
+  void backward(StepState& state, const GradientsFinal& are_final) override;
   void refresh() override;
 
   // The logits of the last forward, row-major: [B,C] or [T,C]. Question answering has [T,2]: start,

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -17,6 +19,10 @@ namespace berth {
 // kTraining applies dropout and saves activations for backward; kEvaluation does neither.
 enum class Phase { kTraining, kEvaluation };
 
+// Called during backward: the gradients of all parameters at this ParameterSpec::depth and deeper
+// are those of the batch, and backward does not change them any more. Depths decrease.
+using GradientsFinal = std::function<void(int64_t depth)>;
+
 // What an engine computes, over packed batches: a model, or several that learn together. Borrows
 // config, parameters and kernels. Not thread-safe.
 class Network {
@@ -30,8 +36,9 @@ class Network {
   // kBadData where the embeddings lack an id.
   virtual void forward(const PackedBatch& batch, StepState& state, Phase phase) = 0;
   // Computes the gradients of the last forward's batch, which must have been labelled and in
-  // kTraining.
-  virtual void backward(StepState& state) = 0;
+  // kTraining. `are_final` may be empty, and need not be called.
+  virtual void backward(StepState& state, const GradientsFinal& are_final) = 0;
+  void backward(StepState& state) { backward(state, {}); }
   // Packs the weights again. To be called after parameters have changed.
   virtual void refresh() = 0;
 

@@ -132,7 +132,10 @@ void ReplacedTokenModel::forward(const PackedBatch& batch, StepState& state, Pha
   }
 }
 
-void ReplacedTokenModel::backward(StepState& state) { discriminator_.backward(state); }
+// The generator's backward pass has been run, but both share the embeddings.
+void ReplacedTokenModel::backward(StepState& state, const GradientsFinal& are_final) {
+  discriminator_.backward(state, are_final);
+}
 
 void ReplacedTokenModel::refresh() { parameters_.refresh(); }
 

@@ -32,7 +32,8 @@ class ReplacedTokenModel final : public Network {
   // The dropout of the generator is another than that of the discriminator. In evaluation, the
   // drawn ids depend on the batch's first_token and on nothing else that may change.
   void forward(const PackedBatch& batch, StepState& state, Phase phase) override;
-  void backward(StepState& state) override;
+  using Network::backward;
+  void backward(StepState& state, const GradientsFinal& are_final) override;
   void refresh() override;
   // [T,4]: the discriminator's logit, which is positive if it takes the token for replaced; 1 if
   // the token was replaced, else 0; and of masked tokens the generator's loss and the id that it

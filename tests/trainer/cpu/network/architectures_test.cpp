@@ -163,6 +163,36 @@ TEST_P(Architectures, ComputesTorchsGradients) {
   }
 }
 
+// Ranks exchange the gradients of a layer while those of the layers below are still computed.
+TEST_P(Architectures, DoNotChangeGradientsThatAreFinal) {
+  struct Told {
+    int64_t depth;
+    std::vector<float> gradients;
+  };
+  const auto gradients = [&] {
+    std::vector<float> values(static_cast<size_t>(parameters_->size()));
+    copy_out(parameters_->gradients(), values.data());
+    return values;
+  };
+  std::vector<Told> told;
+  model_->forward(batch(), *state_, Phase::kTraining);
+  model_->backward(*state_, [&](int64_t depth) { told.push_back({depth, gradients()}); });
+  ASSERT_GE(told.size(), 2u);
+  EXPECT_EQ(told.front().depth, parameters_->specs().back().depth);
+  const std::vector<float> last = gradients();
+  for (const auto& [depth, then] : told) {
+    for (size_t p = 0; p < parameters_->specs().size(); ++p) {
+      const ParameterSpec& spec = parameters_->specs()[p];
+      if (spec.depth < depth) continue;
+      const auto begin = static_cast<size_t>(parameters_->offset(p));
+      const auto size = static_cast<size_t>(spec.elements());
+      EXPECT_TRUE(std::ranges::equal(std::span(then).subspan(begin, size),
+                                     std::span(last).subspan(begin, size)))
+          << spec.name << " changes after depth " << depth;
+    }
+  }
+}
+
 // The cases with recorded losses.
 class LearningArchitectures : public Architectures {};
 

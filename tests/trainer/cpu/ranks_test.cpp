@@ -1,0 +1,171 @@
+// Several engines that train one model together must train the model that one engine trains.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+#include "tests/support/rank_threads.h"
+#include "tests/support/tiny_config.h"
+#include "trainer/cpu/cpu_device.h"
+#include "trainer/weights/initial_values.h"
+
+namespace berth {
+namespace {
+
+constexpr uint64_t kUpdates = 4;
+constexpr int64_t kSequences = 7;
+
+// Sequence `number` has 3 to 9 tokens.
+void append_sequence(PackedBatch& batch, int64_t number, const ModelConfig& config) {
+  auto& classes = std::get<PackedBatch::Classes>(batch.labels);
+  const auto length = static_cast<int32_t>(3 + number * 5 % 7);
+  for (int32_t i = 0; i < length; ++i) {
+    const auto id = (number * 13 + i * 7) % config.vocab_size;
+    batch.input_ids.push_back(static_cast<int32_t>(id));
+    batch.token_type_ids.push_back(i % 2);
+    batch.position_ids.push_back(i);
+  }
+  batch.cu_seqlens.push_back(static_cast<int32_t>(batch.input_ids.size()));
+  classes.push_back(static_cast<int32_t>(number % 2));
+  batch.weights.push_back(0.5f + static_cast<float>(number));
+}
+
+// Sequences [begin, end) of the update.
+PackedBatch sequences(int64_t begin, int64_t end, const ModelConfig& config) {
+  PackedBatch before, batch;
+  before.labels = batch.labels = PackedBatch::Classes();
+  for (int64_t i = 0; i < begin; ++i) append_sequence(before, i, config);
+  for (int64_t i = begin; i < end; ++i) append_sequence(batch, i, config);
+  batch.first_token = static_cast<uint64_t>(before.num_tokens());
+  batch.first_sequence = static_cast<uint64_t>(begin);
+  return batch;
+}
+
+struct Trained {
+  std::vector<float> values;
+  std::vector<UpdateOutcome> outcomes;
+};
+
+class RanksTest : public testing::Test {
+ protected:
+  RanksTest() {
+    config_.num_hidden_layers = 3;
+    config_.hidden_dropout_prob = config_.attention_probs_dropout_prob = 0.1;
+  }
+
+  // Trains this rank's share; alone where there are no ranks. `micro_batches` of each share.
+  Trained train(Communicator* ranks, int64_t micro_batches) const {
+    const int64_t size = ranks == nullptr ? 1 : ranks->size();
+    const int64_t rank = ranks == nullptr ? 0 : ranks->rank();
+    const auto device = make_cpu_device(1, "", Precision::kFp32);
+    const auto engine = device->make_engine(
+        {.config = config_,
+         .optimizer = optimizer_,
+         .limits = {.tokens = 80, .sequences = kSequences},
+         .micro_batches = micro_batches,
+         .update_tokens = 80,
+         .longest = 16,
+         .ranks = {.size = size, .communicator = ranks, .reduce_dtype = reduce_dtype_}});
+    ParameterTensors& values = engine->tensors(StateTensors::kValues);
+    initialize(values, /*initializer_range=*/0.2, /*seed=*/3, /*threads=*/1);
+    engine->tensors_written();
+    const int64_t first = kSequences * rank / size, last = kSequences * (rank + 1) / size;
+    std::vector<PackedBatch> batches;
+    for (int64_t part = 0; part < micro_batches; ++part) {
+      const int64_t begin = first + (last - first) * part / micro_batches;
+      const int64_t end = first + (last - first) * (part + 1) / micro_batches;
+      if (begin < end) batches.push_back(sequences(begin, end, config_));
+    }
+    Trained trained;
+    const std::atomic<bool> stop = false;
+    for (uint64_t step = 0; step < kUpdates; ++step) {
+      EXPECT_TRUE(
+          engine->start_update(batches, {.seed = 5, .step = step, .learning_rate = 1e-2f}, stop));
+      trained.outcomes.push_back(engine->collect_update());
+    }
+    for (size_t i = 0; i < values.specs().size(); ++i) {
+      const std::vector<float> tensor = values.read(i);
+      trained.values.insert(trained.values.end(), tensor.begin(), tensor.end());
+    }
+    return trained;
+  }
+
+  // What every rank of `size` ranks has trained. Fails where their parameters differ.
+  Trained train_with(int size, int64_t micro_batches = 1) const {
+    std::vector<Trained> all(static_cast<size_t>(size));
+    run_ranks(size, [&](Communicator& ranks) {
+      all[static_cast<size_t>(ranks.rank())] = train(&ranks, micro_batches);
+    });
+    for (const Trained& each : all) EXPECT_EQ(each.values, all[0].values);
+    return all[0];
+  }
+
+  static double furthest(const Trained& a, const Trained& b) {
+    double most = 0;
+    for (size_t i = 0; i < a.values.size(); ++i) {
+      most = std::max(most, std::abs(static_cast<double>(a.values[i] - b.values[i])));
+    }
+    return most;
+  }
+
+  ModelConfig config_ = tiny_config();
+  // The gradients of keys' biases are only rounding. With a small epsilon, AdamW would take a step
+  // of the whole rate for them.
+  OptimizerOptions optimizer_{.adamw = {.epsilon = 1e-4f}, .max_grad_norm = 1};
+  DType reduce_dtype_ = DType::kF32;
+};
+
+TEST_F(RanksTest, TrainTheModelThatOneTrains) {
+  const Trained alone = train(nullptr, 1);
+  for (const int size : {1, 2, 3, 4}) {
+    const Trained together = train_with(size);
+    for (size_t i = 0; i < kUpdates; ++i) {
+      EXPECT_NEAR(together.outcomes[i].loss_sum, alone.outcomes[i].loss_sum, 1e-4) << size;
+      EXPECT_EQ(together.outcomes[i].examples, alone.outcomes[i].examples) << size;
+      EXPECT_NEAR(together.outcomes[i].grad_norm, alone.outcomes[i].grad_norm, 1e-5) << size;
+    }
+    EXPECT_LT(furthest(together, alone), 1e-4) << size;
+  }
+}
+
+TEST_F(RanksTest, AreTheSameBitForBitEveryTime) {
+  EXPECT_EQ(train_with(3).values, train_with(3).values);
+}
+
+TEST_F(RanksTest, MayHaveNothingToDo) {
+  EXPECT_LT(furthest(train_with(9), train(nullptr, 1)), 1e-4);  // more ranks than examples
+}
+
+TEST_F(RanksTest, CutTheirSharesIntoMicroBatches) {
+  EXPECT_LT(furthest(train_with(2, 2), train(nullptr, 1)), 1e-4);
+}
+
+TEST_F(RanksTest, RoundGradientsThatTravelInBf16) {
+  const Trained exact = train_with(2);
+  reduce_dtype_ = DType::kBF16;
+  const Trained rounded = train_with(2);
+  EXPECT_NE(rounded.values, exact.values);
+  for (size_t i = 0; i < kUpdates; ++i) {
+    EXPECT_NEAR(rounded.outcomes[i].loss_sum / exact.outcomes[i].loss_sum, 1, 1e-2);
+  }
+}
+
+TEST_F(RanksTest, StopTogether) {
+  run_ranks(2, [&](Communicator& ranks) {
+    const auto device = make_cpu_device(1, "", Precision::kFp32);
+    const auto engine = device->make_engine({.config = config_,
+                                             .limits = {.tokens = 80, .sequences = kSequences},
+                                             .update_tokens = 80,
+                                             .longest = 16,
+                                             .ranks = {.size = 2, .communicator = &ranks}});
+    engine->tensors_written();
+    const std::atomic<bool> stop = ranks.rank() == 1;
+    const std::vector<PackedBatch> batches = {sequences(0, 3, config_)};
+    EXPECT_FALSE(engine->start_update(batches, {}, stop));
+  });
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,97 @@
+#include "trainer/distributed/communicator.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "storage/base/error.h"
+#include "tests/support/rank_threads.h"
+#include "tests/support/throws_code.h"
+
+namespace berth {
+namespace {
+
+class CommunicatorTest : public testing::TestWithParam<int> {};
+
+INSTANTIATE_TEST_SUITE_P(Sizes, CommunicatorTest, testing::Values(1, 2, 3, 5));
+
+TEST_P(CommunicatorTest, NumbersItsRanks) {
+  const int size = GetParam();
+  std::vector<int> counts(static_cast<size_t>(size), 0);
+  run_ranks(size, [&](Communicator& ranks) {
+    EXPECT_EQ(ranks.size(), size);
+    ++counts[static_cast<size_t>(ranks.rank())];
+  });
+  EXPECT_EQ(counts, std::vector<int>(static_cast<size_t>(size), 1));
+}
+
+TEST_P(CommunicatorTest, SendsPartRToRankR) {
+  const int size = GetParam();
+  run_ranks(size, [&](Communicator& ranks) {
+    std::vector<int32_t> send, receive(static_cast<size_t>(2 * size));
+    for (int to = 0; to < size; ++to) {
+      send.insert(send.end(), {100 * ranks.rank() + to, -ranks.rank()});
+    }
+    ranks.all_to_all(std::as_bytes(std::span(send)), std::as_writable_bytes(std::span(receive)));
+    for (int from = 0; from < size; ++from) {
+      EXPECT_EQ(receive[static_cast<size_t>(2 * from)], 100 * from + ranks.rank());
+      EXPECT_EQ(receive[static_cast<size_t>(2 * from + 1)], -from);
+    }
+    EXPECT_EQ(ranks.sent_bytes(), static_cast<uint64_t>(8 * (size - 1)));
+  });
+}
+
+TEST_P(CommunicatorTest, GathersTheBytesOfAllRanks) {
+  const int size = GetParam();
+  run_ranks(size, [&](Communicator& ranks) {
+    const std::string own(static_cast<size_t>(3 * ranks.rank()),
+                          static_cast<char>('a' + ranks.rank()));
+    const auto all = gather_bytes(ranks, as_bytes(own));
+    ASSERT_EQ(all.size(), static_cast<size_t>(size));
+    for (int r = 0; r < size; ++r) {
+      EXPECT_EQ(as_text(all[static_cast<size_t>(r)]),
+                std::string(static_cast<size_t>(3 * r), static_cast<char>('a' + r)));
+    }
+    const std::vector<double> values = {0.5 * ranks.rank(), 7};
+    const auto rows = gather_values(ranks, values);
+    for (int r = 0; r < size; ++r) {
+      EXPECT_EQ(rows[static_cast<size_t>(r)], (std::vector<double>{0.5 * r, 7}));
+    }
+  });
+}
+
+TEST_P(CommunicatorTest, BroadcastsFromRank0) {
+  run_ranks(GetParam(), [&](Communicator& ranks) {
+    const std::string own = ranks.rank() == 0 ? "the state of rank 0" : "x";
+    EXPECT_EQ(as_text(broadcast_bytes(ranks, as_bytes(own))), "the state of rank 0");
+    EXPECT_TRUE(broadcast_bytes(ranks, {}).empty());
+  });
+}
+
+TEST_P(CommunicatorTest, AgreesOnWhatIsSoOnAnyRank) {
+  const int last = GetParam() - 1;
+  run_ranks(GetParam(), [&](Communicator& ranks) {
+    EXPECT_FALSE(any_rank(ranks, false));
+    EXPECT_TRUE(any_rank(ranks, ranks.rank() == last));
+  });
+}
+
+TEST(Communicator, SaysThatARankIsLost) {
+  EXPECT_THAT(
+      [] {
+        run_ranks(2, [](Communicator& ranks) {
+          if (ranks.rank() == 1) throw Error(Code::kBadData, "this rank ends");
+          any_rank(ranks, false);
+        });
+      },
+      ThrowsCode(Code::kPeerLost));
+}
+
+TEST(Communicator, RefusesAnAddressOfAnotherHost) {
+  StoreInMemory store;
+  EXPECT_THAT([&] { connect_ranks({.rank = 0, .size = 2, .address = "192.0.2.1"}, store); },
+              ThrowsCode(Code::kUsage));
+}
+
+}  // namespace
+}  // namespace berth

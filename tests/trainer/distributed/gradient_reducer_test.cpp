@@ -1,0 +1,135 @@
+#include "trainer/distributed/gradient_reducer.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "tests/support/rank_threads.h"
+
+namespace berth {
+namespace {
+
+// The gradient of one rank: numbers of many magnitudes and both signs.
+std::vector<float> gradient_of(int rank, size_t size) {
+  std::vector<float> values(size);
+  for (size_t i = 0; i < size; ++i) {
+    const double x = std::sin(static_cast<double>(i * 7 + 1) * (rank + 1.3));
+    values[i] = static_cast<float>(x * std::pow(10.0, static_cast<double>(i % 9) - 4));
+  }
+  return values;
+}
+
+struct Case {
+  int ranks;
+  DType wire;
+  int64_t bucket;
+};
+
+class GradientReducerTest : public testing::TestWithParam<Case> {};
+
+INSTANTIATE_TEST_SUITE_P(Cases, GradientReducerTest,
+                         testing::Values(Case{1, DType::kF32, 100}, Case{2, DType::kF32, 64},
+                                         Case{3, DType::kF32, 1000}, Case{4, DType::kF32, 7},
+                                         Case{2, DType::kBF16, 1000}, Case{3, DType::kBF16, 50}));
+
+TEST_P(GradientReducerTest, SumsWithinTheStatedBound) {
+  const auto [size, wire, bucket] = GetParam();
+  constexpr size_t kElements = 777;
+  std::vector<std::vector<float>> results(static_cast<size_t>(size));
+  run_ranks(size, [&, wire = wire, bucket = bucket](Communicator& ranks) {
+    std::vector<float> gradient = gradient_of(ranks.rank(), kElements);
+    GradientReducer reducer(ranks, {.wire_dtype = wire, .bucket_elements = bucket});
+    for (int update = 0; update < 2; ++update) {
+      gradient = gradient_of(ranks.rank(), kElements);
+      reducer.add(std::span(gradient).subspan(500));  // the deepest layer first
+      reducer.add(std::span(gradient).subspan(3, 497));
+      reducer.add(std::span(gradient).first(3));
+      reducer.finish();
+    }
+    results[static_cast<size_t>(ranks.rank())] = gradient;
+  });
+  for (const std::vector<float>& each : results) EXPECT_EQ(each, results[0]);
+  for (size_t i = 0; i < kElements; ++i) {
+    double sum = 0, magnitude = 0;
+    for (int r = 0; r < size; ++r) {
+      const auto part = static_cast<double>(gradient_of(r, kElements)[i]);
+      sum += part;
+      magnitude += std::abs(part);
+    }
+    const double unit = wire == DType::kBF16 ? std::pow(2, -8) : 0;
+    const double smaller = (std::pow(2, -16) + std::pow(2, -22)) * magnitude;
+    EXPECT_LE(std::abs(static_cast<double>(results[0][i]) - sum),
+              unit * (std::abs(sum) + magnitude) + smaller)
+        << i;
+  }
+}
+
+TEST(GradientReducer, SendsNoMoreThanItMust) {
+  for (const DType wire : {DType::kF32, DType::kBF16}) {
+    for (const int size : {2, 3}) {
+      run_ranks(size, [&](Communicator& ranks) {
+        std::vector<float> gradient(777);
+        GradientReducer reducer(ranks, {.wire_dtype = wire, .bucket_elements = 777});
+        reducer.add(gradient);
+        reducer.finish();
+        const double least = 2.0 * (size - 1) / size * 777 * static_cast<double>(size_of(wire));
+        EXPECT_LE(static_cast<double>(ranks.sent_bytes()), least * 1.02);
+      });
+    }
+  }
+}
+
+// The embeddings: each rank has looked up other rows.
+TEST_P(GradientReducerTest, SumsTheRowsThatAnyRankHasMarked) {
+  const auto [size, wire, bucket] = GetParam();
+  constexpr size_t kRows = 29, kColumns = 5;
+  constexpr int32_t kMark = 1, kOther = 2;
+  run_ranks(size, [&, wire = wire, bucket = bucket](Communicator& ranks) {
+    std::vector<float> table(kRows * kColumns, 0.0f), before(3, 1.0f), after(3, 2.0f);
+    std::vector<int32_t> marks(kRows, 0);
+    for (const size_t row : {size_t{4}, static_cast<size_t>(10 + ranks.rank())}) {
+      marks[row] |= kMark;
+      std::fill_n(table.begin() + static_cast<std::ptrdiff_t>(row * kColumns), kColumns, 0.5f);
+    }
+    marks[20] |= kOther;
+    GradientReducer reducer(ranks, {.wire_dtype = wire, .bucket_elements = bucket});
+    reducer.add(before);
+    reducer.add_marked_rows(table, kColumns, marks, kMark);
+    reducer.add(after);
+    reducer.finish();
+    for (size_t row = 0; row < kRows; ++row) {
+      const bool is_one_ranks = row >= 10 && row < 10 + static_cast<size_t>(size);
+      const float expected = row == 4 ? 0.5f * static_cast<float>(size) : is_one_ranks ? 0.5f : 0;
+      EXPECT_EQ(table[row * kColumns + 2], expected) << row;
+      EXPECT_EQ((marks[row] & kMark) != 0, expected != 0) << row;
+    }
+    EXPECT_EQ(marks[20], kOther);
+    EXPECT_EQ(before[1], static_cast<float>(size));
+    EXPECT_EQ(after[1], 2.0f * static_cast<float>(size));
+  });
+}
+
+TEST_P(GradientReducerTest, KeepsWhatIsNotFinite) {
+  const auto [size, wire, bucket] = GetParam();
+  run_ranks(size, [&, wire = wire, bucket = bucket](Communicator& ranks) {
+    std::vector<float> gradient(10, 1.0f);
+    if (ranks.rank() == 0) {
+      gradient[2] = std::numeric_limits<float>::quiet_NaN();
+      gradient[3] = std::numeric_limits<float>::infinity();
+      // A signalling one, whose upper half alone would be infinity.
+      gradient[4] = std::bit_cast<float>(0x7f800001u);
+    }
+    GradientReducer reducer(ranks, {.wire_dtype = wire, .bucket_elements = bucket});
+    reducer.add(gradient);
+    reducer.finish();
+    EXPECT_TRUE(std::isnan(gradient[2]));
+    EXPECT_TRUE(std::isinf(gradient[3]));
+    EXPECT_TRUE(std::isnan(gradient[4]));
+    EXPECT_EQ(gradient[5], static_cast<float>(size));
+  });
+}
+
+}  // namespace
+}  // namespace berth

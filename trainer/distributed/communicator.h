@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "storage/base/bytes.h"
+
+namespace berth {
+
+// The ranks of one job as one of them sees them. A rank is a process that trains a part of every
+// update; ranks are numbered from 0. All of them call the same collectives in the same order, and
+// with the same sizes.
+//
+// Not thread-safe: one thread at a time calls. Every collective throws kPeerLost where another rank
+// can no longer be reached; nothing may be called after that.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  // Every rank cuts `send` into size() equal parts, of which part r goes to rank r. What arrives
+  // lies in `receive` in the order of the ranks, the own part included. Both have the same size,
+  // which is a multiple of size(), and do not overlap.
+  virtual void all_to_all(Bytes send, std::span<std::byte> receive) = 0;
+  // `receive` holds what all ranks send, in the order of the ranks. It has size() times the size of
+  // `send`, which is the same on all ranks.
+  virtual void all_gather(Bytes send, std::span<std::byte> receive) = 0;
+  // Every rank has rank 0's bytes afterwards.
+  virtual void broadcast(std::span<std::byte> data) = 0;
+
+  // The bytes that all_to_all() and all_gather() have sent from this rank to others, without the
+  // headers of the transport.
+  virtual uint64_t sent_bytes() const = 0;
+};
+
+// The same values of every rank, one row for each rank: [size][values.size()].
+std::vector<std::vector<double>> gather_values(Communicator& ranks, std::span<const double> values);
+
+// The bytes of every rank, which may have different sizes.
+std::vector<std::vector<std::byte>> gather_bytes(Communicator& ranks, Bytes bytes);
+
+// Rank 0's bytes, on every rank. The others' `bytes` are ignored.
+std::vector<std::byte> broadcast_bytes(Communicator& ranks, Bytes bytes);
+
+bool is_so_on_rank_0(Communicator& ranks, bool is_so);
+// Whether it is so on any rank. Every rank returns the same.
+bool any_rank(Communicator& ranks, bool is_so);
+
+}  // namespace berth

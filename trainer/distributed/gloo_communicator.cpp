@@ -1,0 +1,172 @@
+#include "trainer/distributed/gloo_communicator.h"
+
+#include <gloo/allgather.h>
+#include <gloo/alltoall.h>
+#include <gloo/broadcast.h>
+#include <gloo/rendezvous/context.h>
+#include <gloo/rendezvous/store.h>
+#include <gloo/transport/tcp/device.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+// How long a rank tries to connect to another one, whose address it has just learnt.
+constexpr std::chrono::seconds kConnect{60};
+// Longer than any update.
+constexpr std::chrono::hours kCollective{24 * 7};
+
+Error lost(const std::exception& failure) {
+  return Error(Code::kPeerLost, cat("another worker cannot be reached: ", failure.what()), "",
+               "look why it ended, and start the job again; it resumes from its last checkpoint");
+}
+
+// Calls a collective, and translates what Gloo throws.
+template <typename Collective>
+void guarded(const Collective& collective) {
+  try {
+    collective();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& failure) {  // Gloo's own, and those of its checks
+    throw lost(failure);
+  }
+}
+
+// Our store as Gloo asks for one.
+class GlooStore final : public ::gloo::rendezvous::Store {
+ public:
+  explicit GlooStore(KeyValueStore& store) : store_(store) {}
+
+  void set(const std::string& key, const std::vector<char>& data) override {
+    store_.set(key, std::as_bytes(std::span(data)));
+  }
+
+  std::vector<char> get(const std::string& key) override {
+    const std::vector<std::byte> value = store_.get(key);
+    std::vector<char> data(value.size());
+    if (!data.empty()) std::memcpy(data.data(), value.data(), value.size());
+    return data;
+  }
+
+  void wait(const std::vector<std::string>& keys) override {
+    for (const std::string& key : keys) store_.get(key);
+  }
+
+  void wait(const std::vector<std::string>& keys, const std::chrono::milliseconds&) override {
+    wait(keys);  // the store has a limit of its own
+  }
+
+ private:
+  KeyValueStore& store_;
+};
+
+// Throws kUsage unless this host has the address. Gloo would tell less.
+void require_own(const std::string& address) {
+  ::addrinfo* found = nullptr;
+  const ::addrinfo wanted{.ai_flags = 0,
+                          .ai_family = AF_UNSPEC,
+                          .ai_socktype = SOCK_STREAM,
+                          .ai_protocol = 0,
+                          .ai_addrlen = 0,
+                          .ai_addr = nullptr,
+                          .ai_canonname = nullptr,
+                          .ai_next = nullptr};
+  bool is_own = false;
+  if (::getaddrinfo(address.c_str(), nullptr, &wanted, &found) == 0) {
+    for (const ::addrinfo* each = found; each != nullptr && !is_own; each = each->ai_next) {
+      const int fd = ::socket(each->ai_family, each->ai_socktype | SOCK_CLOEXEC, 0);
+      is_own = fd >= 0 && ::bind(fd, each->ai_addr, each->ai_addrlen) == 0;
+      if (fd >= 0) ::close(fd);
+    }
+    ::freeaddrinfo(found);
+  }
+  if (!is_own) {
+    throw Error(Code::kUsage, "is no address of this host", address,
+                "give --worker-address the address under which the other workers reach this one");
+  }
+}
+
+class GlooCommunicator final : public Communicator {
+ public:
+  explicit GlooCommunicator(std::shared_ptr<::gloo::Context> context)
+      : context_(std::move(context)) {}
+
+  ~GlooCommunicator() override {
+    try {
+      context_->closeConnections();
+    } catch (const std::exception&) {  // closed already, from the other side
+    }
+  }
+
+  int rank() const override { return context_->rank; }
+  int size() const override { return context_->size; }
+
+  void all_to_all(Bytes send, std::span<std::byte> receive) override {
+    guarded([&] {
+      ::gloo::AlltoallOptions options(context_);
+      options.setInput(const_cast<std::byte*>(send.data()), send.size());
+      options.setOutput(receive.data(), receive.size());
+      options.setTimeout(kCollective);
+      ::gloo::alltoall(options);
+    });
+    sent_ += send.size() / ranks() * (ranks() - 1);
+  }
+
+  void all_gather(Bytes send, std::span<std::byte> receive) override {
+    guarded([&] {
+      ::gloo::AllgatherOptions options(context_);
+      options.setInput(const_cast<std::byte*>(send.data()), send.size());
+      options.setOutput(receive.data(), receive.size());
+      options.setTimeout(kCollective);
+      ::gloo::allgather(options);
+    });
+    sent_ += send.size() * (ranks() - 1);
+  }
+
+  void broadcast(std::span<std::byte> data) override {
+    guarded([&] {
+      ::gloo::BroadcastOptions options(context_);
+      options.setOutput(data.data(), data.size());
+      options.setRoot(0);
+      options.setTimeout(kCollective);
+      ::gloo::broadcast(options);
+    });
+  }
+
+  uint64_t sent_bytes() const override { return sent_; }
+
+ private:
+  uint64_t ranks() const { return static_cast<uint64_t>(context_->size); }
+
+  const std::shared_ptr<::gloo::Context> context_;
+  uint64_t sent_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> connect_ranks(const GlooOptions& options, KeyValueStore& store) {
+  require_own(options.address);
+  ::gloo::transport::tcp::attr attributes;
+  attributes.hostname = options.address;
+  auto context = std::make_shared<::gloo::rendezvous::Context>(options.rank, options.size);
+  context->setTimeout(kConnect);
+  guarded([&] {
+    std::shared_ptr<::gloo::transport::Device> device =
+        ::gloo::transport::tcp::CreateDevice(attributes);
+    GlooStore addresses(store);
+    context->connectFullMesh(addresses, device);
+  });
+  return std::make_unique<GlooCommunicator>(std::move(context));
+}
+
+}  // namespace berth

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "storage/base/background.h"
+#include "storage/base/dtype.h"
+#include "storage/base/profiler.h"
+#include "trainer/distributed/communicator.h"
+
+namespace berth {
+
+struct ReducerOptions {
+  // What travels: kF32, or kBF16, which halves the bytes.
+  DType wire_dtype = DType::kBF16;
+  // So many elements travel at once. All ranks have the same.
+  int64_t bucket_elements = int64_t{4} << 20;
+};
+
+// Replaces gradients by their sums over all ranks, beside the backward pass that makes them (Li et
+// al. 2020, arXiv:2006.15704). A rank hands over each part of the gradient when it is final. Parts
+// are collected into buckets, and a thread of this object reduces one bucket after another.
+//
+// A bucket is reduced in two steps. Each rank is sent an equal share of it by all others and sums
+// that in fp32, in the order of the ranks. All ranks then gather the sums. So 2(n-1)/n elements
+// travel from each of n ranks for each element, which is the least that is possible, and all ranks
+// have the same bits afterwards. With bf16, what a rank adds is rounded once and the sum is rounded
+// once: each sum s of parts g is wrong by at most 2^-8 (|s| + sum of |g|), beside what is far
+// smaller.
+//
+// All ranks hand over the same parts in the same order. Not thread-safe. Borrows the communicator,
+// which nobody else may use between the first add() and the end of finish().
+class GradientReducer {
+ public:
+  GradientReducer(Communicator& ranks, const ReducerOptions& options);
+
+  // `part` is final. It may be read and written by this object until finish().
+  void add(std::span<float> part);
+  // A table [rows][columns] of which most rows have no gradient: those whose mark lacks the bits of
+  // `mark`. Only rows that are marked on some rank travel, at the end. They are marked on all ranks
+  // afterwards.
+  void add_marked_rows(std::span<float> table, int64_t columns, std::span<int32_t> marks,
+                       int32_t mark);
+  // Returns when all parts are sums. Rethrows what a collective threw.
+  void finish();
+  // When the buckets since the last call were reduced, and the bytes that this rank has sent. Not
+  // between add() and finish().
+  std::vector<ProfileSpan> take_spans() { return std::exchange(spans_, {}); }
+
+ private:
+  using Bucket = std::vector<std::span<float>>;
+  struct Table {
+    std::span<float> values;
+    size_t columns;
+    std::span<int32_t> marks;
+    int32_t mark;
+  };
+
+  void close_bucket();
+  void mark_rows_of_all_ranks();
+  void reduce(const Bucket& bucket);
+  template <typename Element>
+  void reduce_as(const Bucket& bucket, int64_t elements);
+
+  Communicator& ranks_;
+  const ReducerOptions options_;
+  Bucket open_;
+  int64_t open_elements_ = 0;
+  std::vector<Table> tables_;
+  std::vector<std::byte> sent_, received_, share_;  // of the bucket that is being reduced
+  std::vector<float> sums_;
+  std::vector<ProfileSpan> spans_;
+  Background background_;  // declared last: it uses the members above
+};
+
+}  // namespace berth
