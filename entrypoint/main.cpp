@@ -20,6 +20,8 @@
 #include "entrypoint/report/standard_output.h"
 #include "entrypoint/run.h"
 #include "storage/base/error.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
 #include "storage/file_error.h"
 
 namespace berth {
@@ -129,6 +131,10 @@ int main(int argc, char** argv) {
   const auto end_process = [&](const Error& error) {
     if (!signals.claim_end_elsewhere()) return;
     signals.act_before_end();
+    if (error.code() == Code::kPeerLost && command_line.cluster.least > 0 && !signals.stop()) {
+      log_warning(cat(error.problem(), ": going on without it, from the last checkpoint"));
+      start_again();
+    }
     last_words.say_from_elsewhere(error, progress);
     ::_exit(exit_code(error.code()));
   };

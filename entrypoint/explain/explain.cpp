@@ -99,7 +99,10 @@ class Explainer {
           {launch_.processes, "processes are no number here, so --batch-size counts one", false});
     }
     if (count_of(launch_.machines) > 1) {
-      remarks_.push_back({"berth", "trains on one machine, with all of its devices", false});
+      remarks_.push_back({"--world-size",
+                          "is to be added, with a --rank for each machine, if several machines are "
+                          "to train together on CPUs",
+                          false});
     }
   }
 

@@ -59,6 +59,20 @@ struct DeviceOptions {
   AcceleratorEnvironment environment{};
 };
 
+// The workers that train one model together, and how they find each other. A job may continue with
+// another number of them.
+struct ClusterOptions {
+  std::optional<int64_t> size{}, rank{};  // empty: what the platform says, else one worker
+  std::string leader_host{};              // of worker 0; empty: it says so in the job directory
+  std::optional<int64_t> leader_port{};
+  std::string worker_address{};  // of this worker; empty: that of its way to worker 0
+  // The fewest workers that go on after others were lost, and the most that there are. 0: none goes
+  // on without the others.
+  int64_t least = 0, most = 0;
+  int64_t rendezvous_timeout_s = 600;
+  int64_t peer_timeout_s = 15;
+};
+
 // What one invocation asked for: the settings of the job, and how the program itself behaves. Flags
 // and platform are in it; what follows from files is not: see resolve_settings().
 struct CommandLine {
@@ -69,6 +83,7 @@ struct CommandLine {
   bool dry_run = false;  // stop before the first update
   ToolOptions tool{};
   DeviceOptions device{};
+  ClusterOptions cluster{};
   std::vector<std::string> given{};    // the canonical names of the flags that were given
   std::vector<std::string> notes{};    // about flags that have no effect; the log says them once
   StorageOptions storage{};            // how to reach remote objects; it does not change results

@@ -8,8 +8,7 @@ namespace {
 
 auto device(auto member) { return place(&CommandLine::device, member); }
 
-// The names of TensorFlow's strategies, as its tutorials and other trainers write them. Strategies
-// of several machines train this one machine's part of them: the whole job.
+// The names of TensorFlow's strategies, as its tutorials and other trainers write them.
 FlagValue strategy_value() {
   FlagValue value = choice_value<Strategy>(device(&DeviceOptions::strategy),
                                            {{"mirrored", Strategy::kAny},
@@ -26,8 +25,8 @@ FlagValue strategy_value() {
     if (word == "onedevice") return set(line, "one_device");
     if (word == "multiworkermirrored" || word == "parameterserver") {
       line.notes.push_back(cat("--distribution-strategy ", given,
-                               " is for several machines; berth trains the whole job on each "
-                               "machine that it is started on"));
+                               " is for several machines, which berth takes from --world-size or "
+                               "the environment (TF_CONFIG and others)"));
       return set(line, "mirrored");
     }
     set(line, word == "mirrored" || word == "tpu" ? word : std::string(given));

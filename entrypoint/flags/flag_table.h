@@ -53,6 +53,7 @@ std::vector<Flag> storage_flags();
 std::vector<Flag> tool_flags();
 std::vector<Flag> corpus_flags();   // of FlagGroup::kTools: the cleaning of a corpus
 std::vector<Flag> device_flags();   // FlagGroup::kMachine
+std::vector<Flag> cluster_flags();  // FlagGroup::kMachine
 std::vector<Flag> machine_flags();  // and the hidden ones
 
 }  // namespace berth

@@ -11,6 +11,7 @@
 #include "entrypoint/flags/flag_file.h"
 #include "entrypoint/flags/flag_lookup.h"
 #include "entrypoint/flags/foreign/translation.h"
+#include "entrypoint/flags/settle_cluster.h"
 #include "entrypoint/flags/settle_device.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
@@ -214,6 +215,9 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
   command_line.storage.emulator_host = platform.emulator_host;
   command_line.storage.hub = platform.hub;
   settle_device(command_line);
+  if (!command_line.version && !command_line.help_markdown) {
+    settle_cluster(command_line, platform.cluster);
+  }
   if (!command_line.version && !command_line.help_markdown) check_settings(command_line);
   return command_line;
 }

@@ -34,6 +34,8 @@ struct Job {
   // last words. Does nothing where the process ends already.
   std::function<void(const Error& error)> end_process{};
 
+  Communicator* ranks = nullptr;  // the workers that train together; null: this process alone
+
   // Throws kStopped once a signal asked for a stop. For work that leaves nothing to save.
   void stop_point() const;
 };

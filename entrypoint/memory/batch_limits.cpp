@@ -5,14 +5,18 @@
 namespace berth {
 namespace {
 
-// The limits of updates with a token budget. A single example may have more tokens than the budget,
-// and an example that begins within a micro-batch's share of the tokens belongs to it as a whole.
-BatchLimits limits_of_budget(const Settings& settings, int64_t most_examples, int64_t texts) {
+// The limits of updates that are cut by tokens: into the shares of ranks, and these into
+// micro-batches if there is a token budget or if there are ranks. A single example may have more
+// tokens than the budget, and an example belongs to one part as a whole, which may so have more
+// than an equal part.
+BatchLimits limits_of_tokens(const Settings& settings, int64_t most_examples, int64_t texts) {
   const TrainingOptions& options = settings.training;
-  const int64_t parts = options.gradient_accumulation_steps,
-                longest = settings.data.max_seq_length * texts;
-  const int64_t update = std::max(options.token_budget, longest);
-  int64_t tokens = parts == 1 ? update : std::min(update, (update + parts - 1) / parts + longest);
+  const int64_t longest = settings.data.max_seq_length * texts;
+  const int64_t update = update_tokens(settings, texts);
+  int64_t tokens = update;
+  for (const int64_t parts : {options.place.size, options.gradient_accumulation_steps}) {
+    if (parts > 1) tokens = std::min(tokens, (tokens + parts - 1) / parts + longest);
+  }
   if (most_examples <= tokens / longest) tokens = most_examples * longest;
   const int64_t evaluated = std::min(options.examples_per_evaluation_batch(), most_examples);
   return {.tokens = std::max(tokens, evaluated * longest),
@@ -26,7 +30,9 @@ BatchLimits limits_of_budget(const Settings& settings, int64_t most_examples, in
 BatchLimits batch_limits(const Settings& settings, bool training, int64_t most_examples,
                          int64_t texts) {
   const TrainingOptions& options = settings.training;
-  if (training && options.token_budget > 0) return limits_of_budget(settings, most_examples, texts);
+  if (training && (options.token_budget > 0 || options.place.size > 1)) {
+    return limits_of_tokens(settings, most_examples, texts);
+  }
   int64_t sequences = options.examples_per_evaluation_batch();
   if (training) sequences = std::max(sequences, options.examples_per_micro_batch());
   sequences = std::min(sequences, most_examples) * texts;

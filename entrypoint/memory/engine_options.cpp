@@ -43,7 +43,9 @@ EngineOptions training_engine(const Settings& settings, const ModelConfig& confi
           .limits = limits_for(settings, config, /*training=*/true, most_examples),
           .micro_batches = settings.training.gradient_accumulation_steps,
           .update_tokens = update_tokens(settings, config.texts_per_row),
-          .longest = settings.data.max_seq_length};
+          .longest = settings.data.max_seq_length,
+          .ranks = {.size = settings.training.place.size,
+                    .reduce_dtype = settings.training.reduce_dtype}};
 }
 
 EngineOptions inference_engine(const Settings& settings, const ModelConfig& config,

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "entrypoint/cluster/cluster.h"
 #include "entrypoint/training/finished_job.h"
 #include "entrypoint/training/removed_model.h"
 #include "entrypoint/training/training_inputs.h"
@@ -11,6 +12,7 @@
 #include "entrypoint/training/training_run.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
+#include "storage/temporary_directory.h"
 #include "trainer/engine/device.h"
 #include "trainer/loop/job_directory.h"
 
@@ -25,19 +27,14 @@ bool is_finished(Job& job, const JobDirectory& directory) {
   if (finished->has_model) {
     job.progress.set_step(finished->steps);
     log_info(cat("already finished: ", directory.root().to_string(), " holds the results"));
-  } else if (!job.command_line.dry_run) {
+  } else if (!job.command_line.dry_run && job.command_line.settings.training.place.leads()) {
     write_removed_model(job, directory, finished->steps);
   }
   return !job.command_line.dry_run;
 }
 
-}  // namespace
-
-void run_training(Job& job) {
-  const JobDirectory directory(job.command_line.settings.output);
+void train_and_write(Job& job, const JobDirectory& directory) {
   const bool dry_run = job.command_line.dry_run;
-  if (is_finished(job, directory)) return;
-
   TrainingInputs inputs = read_inputs(job);
   TrainingData data(inputs);
   const std::unique_ptr<Device> device = make_device(job);
@@ -51,8 +48,69 @@ void run_training(Job& job) {
   const TrainResult result = run.train(data);
   inputs.probes.reset();  // removes their directory before the job counts as finished
   run.enter(JobPhase::kExporting);
-  write_results(job, directory, inputs, plan, run.engine(), result);
+  if (job.command_line.settings.training.place.leads()) {
+    write_results(job, directory, inputs, plan, run.engine(), result);
+  }
   run.enter(JobPhase::kFinished);
+}
+
+// What a worker other than 0 is asked for: the same training, of which it keeps nothing. What every
+// job writes goes to a directory of its own.
+CommandLine as_follower(CommandLine line, const std::string& own_directory) {
+  Settings& settings = line.settings;
+  settings.output = {.job_dir = own_directory, .report = false};
+  settings.training.keeps_weights = false;
+  settings.probes = {};
+  line.mlflow = {};
+  line.tuning = {};
+  line.log_histograms = false;
+  line.profiled_updates = 0;
+  return line;
+}
+
+// Trains as one of several workers.
+void train_with_others(Job& job, const JobDirectory& directory) {
+  Cluster cluster(job);
+  if (cluster.ranks() == nullptr) return log_info("worker 0 says that the job is finished");
+  try {
+    CommandLine line = job.command_line;
+    line.settings.training.place = cluster.place();
+    std::optional<TemporaryDirectory> own;
+    if (!cluster.leads()) {
+      own.emplace("worker");
+      line = as_follower(std::move(line), own->path().string());
+      job.output.keep_observers(0);
+    }
+    Job worker{.command_line = line,
+               .device = job.device,
+               .storage = job.storage,
+               .fences = job.fences,
+               .output = job.output,
+               .progress = job.progress,
+               .stop = job.stop,
+               .since_stop = job.since_stop,
+               .saves_on_stop = job.saves_on_stop,
+               .end_process = job.end_process,
+               .ranks = cluster.ranks()};
+    train_and_write(worker, cluster.leads() ? directory : JobDirectory(line.settings.output));
+    cluster.finish();
+  } catch (const Error& error) {
+    cluster.leave(error);
+    throw;
+  } catch (const std::exception& failure) {
+    cluster.leave(Error(Code::kInternal, failure.what()));
+    throw;
+  }
+}
+
+}  // namespace
+
+void run_training(Job& job) {
+  const JobDirectory directory(job.command_line.settings.output);
+  if (is_finished(job, directory)) return;
+  const bool is_alone = !Cluster::is_wanted(job.command_line) || job.command_line.dry_run;
+  if (is_alone) return train_and_write(job, directory);
+  train_with_others(job, directory);
 }
 
 }  // namespace berth

@@ -103,6 +103,19 @@ Platform read_platform(const Environment& environment) {
                      .experiment_id = text("MLFLOW_EXPERIMENT_ID"),
                      .run_id = text("MLFLOW_RUN_ID"),
                      .run_name = text("MLFLOW_RUN_NAME")};
+  platform.cluster = cluster_of({.rank = text("RANK"),
+                                 .world_size = text("WORLD_SIZE"),
+                                 .master_addr = text("MASTER_ADDR"),
+                                 .master_port = text("MASTER_PORT"),
+                                 .node_rank = text("PET_NODE_RANK"),
+                                 .nodes = text("PET_NNODES"),
+                                 .node_master_addr = text("PET_MASTER_ADDR"),
+                                 .node_master_port = text("PET_MASTER_PORT"),
+                                 .mpi_rank = text("OMPI_COMM_WORLD_RANK"),
+                                 .mpi_size = text("OMPI_COMM_WORLD_SIZE"),
+                                 .completion_index = text("JOB_COMPLETION_INDEX"),
+                                 .tf_config = text("TF_CONFIG"),
+                                 .cluster_spec = text("CLUSTER_SPEC")});
   platform.credentials.application_credentials = text("GOOGLE_APPLICATION_CREDENTIALS");
   platform.credentials.gcloud_directory = text("CLOUDSDK_CONFIG");
   if (platform.credentials.gcloud_directory.empty() && !text("HOME").empty()) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "entrypoint/platform/cluster_environment.h"
 #include "storage/google/credentials.h"
 #include "storage/hub/hub_requests.h"
 
@@ -54,6 +55,7 @@ struct Platform {
   std::string emulator_host;  // STORAGE_EMULATOR_HOST
   HubOptions hub;             // HF_ENDPOINT, HF_TOKEN, HF_HOME and others of huggingface_hub
   MlflowOptions mlflow;
+  ClusterPlace cluster;        // by TF_CONFIG, CLUSTER_SPEC or the variables of a launcher
   std::optional<int> columns;  // COLUMNS, where it is a positive number
 };
 

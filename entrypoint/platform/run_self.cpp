@@ -1,6 +1,7 @@
 #include "entrypoint/platform/run_self.h"
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -147,6 +148,16 @@ std::optional<ProcessEnd> run_self(std::span<const std::string> arguments,
     sleep_s(kPoll_s);
   }
   return std::nullopt;
+}
+
+void start_again() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> arguments;
+  for (std::string argument; std::getline(file, argument, '\0');) arguments.push_back(argument);
+  if (arguments.empty()) return;
+  // Libraries do not close all of theirs.
+  ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+  ::execv(kThisProgram, pointers_to(arguments).data());
 }
 
 void end_with_parent(int64_t process) {

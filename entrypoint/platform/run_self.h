@@ -25,6 +25,10 @@ std::optional<ProcessEnd> run_self(std::span<const std::string> arguments,
                                    const std::filesystem::path& temporary,
                                    const std::atomic<bool>& stop);
 
+// Starts this program anew in this process, with its arguments and its environment. Returns only
+// where that fails.
+void start_again();
+
 // Makes this process end as soon as its parent, `process`, does, also if that is killed. Makes it
 // the first to be killed where memory runs out. Ends it at once where the parent is gone already.
 void end_with_parent(int64_t process);

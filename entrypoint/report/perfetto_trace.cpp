@@ -145,6 +145,9 @@ std::vector<std::byte> perfetto_trace(const Profiler& profiler, const TraceProce
   for (size_t thread = 0; thread < profiler.threads(); ++thread) {
     writer.add_thread(kFirstThreadTrack + thread, process.pid, cat("thread ", thread));
   }
+  const uint64_t beside = kFirstThreadTrack + profiler.threads();
+  if (!profiler.beside().empty()) writer.add_thread(beside, process.pid, "network");
+  add_nested(writer, beside, profiler.beside());
   add_nested(writer, kTrainingTrack, profiler.of_caller());
   for (size_t thread = 0; thread < profiler.threads(); ++thread) {
     add_nested(writer, kFirstThreadTrack + thread, profiler.of_thread(thread));

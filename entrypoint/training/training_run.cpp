@@ -27,6 +27,7 @@
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
+#include "trainer/loop/shared_state.h"
 #include "trainer/model/task.h"
 #include "trainer/model/training_flops.h"
 
@@ -62,6 +63,32 @@ void log_trained_parameters(const LoraOptions& lora, std::span<const ParameterSp
   for (const ParameterSpec& spec : specs) learning += spec.trains ? spec.elements() : 0;
   log_info(cat("LoRA of rank ", lora.rank, ": ", learning, " of ", total_elements(specs),
                " parameters learn"));
+}
+
+EngineOptions engine_options(const Job& job, const TrainingInputs& inputs,
+                             const TrainingPlan& plan) {
+  EngineOptions options =
+      training_engine(inputs.settings(), inputs.model.config, plan.data.most_examples);
+  options.ranks.communicator = job.ranks;
+  return options;
+}
+
+// Throws kIncompatible where this worker has read other data or plans other updates than worker 0.
+// The settings were compared when the workers met.
+void require_same_job(Communicator& ranks, const TrainingInputs& inputs, const TrainingPlan& plan) {
+  JobRecord read{.sources = inputs.rows.train.sources, .labels = inputs.rows.labels};
+  if (inputs.rows.eval) {
+    const std::vector<Source>& sources = inputs.rows.eval->sources;
+    read.sources.insert(read.sources.end(), sources.begin(), sources.end());
+  }
+  const std::string own = cat(job_identity(read), " ", plan.updates.total_steps);
+  const std::vector<std::vector<std::byte>> all = gather_bytes(ranks, as_bytes(own));
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    if (as_text(all[rank]) == own) continue;
+    throw Error(Code::kIncompatible,
+                cat("worker ", rank, " has read other data than worker ", ranks.rank()), "",
+                "give all workers the same files, and leave them alone while the job runs");
+  }
 }
 
 TrainingFlops flops_of(const EngineOptions& options) {
@@ -119,17 +146,17 @@ TrainingRun::TrainingRun(Job& job, const JobDirectory& directory, TrainingInputs
                   .pid = ::getpid(),
                   .process = process_identity(),
                   .usage = usage_of_this_process()}),
-      engine_(device.make_engine(
-          training_engine(inputs.settings(), inputs.model.config, plan.data.most_examples))),
+      engine_(device.make_engine(engine_options(job, inputs, plan))),
       checkpoints_(job.storage, directory.checkpoints(), plan.options.save_total_limit,
-                   plan.memory.saves, plan.memory.most_copied) {
+                   plan.memory.saves, plan.memory.most_copied, job.ranks) {
+  if (job.ranks != nullptr) require_same_job(*job.ranks, inputs, plan);
   log_trained_parameters(plan.options.optimization.lora,
                          engine_->tensors(StateTensors::kValues).specs());
   state_ = restore();
   if (state_.step == 0) {
     fill(engine_->tensors(StateTensors::kValues));
     engine_->tensors_written();
-  } else if (inputs.settings().model.init == Init::kPretrained) {
+  } else if (leads() && inputs.settings().model.init == Init::kPretrained) {
     // Reads the model's file even if a checkpoint is restored, because the record has its checksum.
     if (const auto file = inputs.folder->parameters()) file->verify();
     if (inputs.generator) {
@@ -158,6 +185,11 @@ TrainingState TrainingRun::restore() {
 }
 
 void TrainingRun::fill(ParameterTensors& values) {
+  if (leads()) fill_from_model(values);
+  if (job_.ranks != nullptr) share_tensors(*job_.ranks, values);
+}
+
+void TrainingRun::fill_from_model(ParameterTensors& values) {
   const Settings& settings = inputs_.settings();
   fill_parameters(*inputs_.folder, settings.model, inputs_.model.config, settings.training.seed,
                   compute_threads(settings), values);
@@ -172,6 +204,7 @@ void TrainingRun::settle_record() {
   record_ = make_record(job_, inputs_, engine_->info());
   const std::optional<std::string> existing = read_text(job_.storage, directory_.record());
   const std::string identity = job_identity(record_);
+  if (!leads()) return;  // worker 0 has compared
   const auto was_written_by = [this](const JobRecord& record) {
     return state_.job == job_identity(record) ||
            state_.job == job_identity(record, IdentityOf::kOneLength);
@@ -323,7 +356,8 @@ TrainResult TrainingRun::train(TrainingData& data) {
       .device = &device_,
       .probes = inputs_.probes.get(),
       .profile = profile ? &profile->window() : nullptr,
-      .probe_options = inputs_.settings().probes};
+      .probe_options = inputs_.settings().probes,
+      .ranks = job_.ranks};
   try {
     TrainResult result = berth::train(parts, plan_.updates, std::move(state_));
     if (report_ != nullptr && result.evaluation) {

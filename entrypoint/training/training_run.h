@@ -44,7 +44,11 @@ class TrainingRun {
 
  private:
   TrainingState restore();
-  void fill(ParameterTensors& values);  // with what they are before the first update
+  // With what they are before the first update. A collective.
+  void fill(ParameterTensors& values);
+  void fill_from_model(ParameterTensors& values);
+  // Whether this worker writes to the job's directories.
+  bool leads() const { return job_.ranks == nullptr || job_.ranks->rank() == 0; }
   void settle_record();
   void change_length();
   void keep_record();

@@ -21,7 +21,12 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../support"))
 from installed import REPOSITORY, Installed  # noqa: E402
 
 PACKAGE = "google.cloud.aiplatform.v1."
-KINDS = {"custom-job.yaml": "CustomJobSpec", "spot.yaml": "CustomJobSpec", "tuning-job.yaml": "HyperparameterTuningJob"}
+KINDS = {
+    "custom-job.yaml": "CustomJobSpec",
+    "spot.yaml": "CustomJobSpec",
+    "tuning-job.yaml": "HyperparameterTuningJob",
+    "workers.yaml": "CustomJobSpec",
+}
 
 
 def load(name):
@@ -55,6 +60,10 @@ def check_files(test):
         test.check(pool["replicaCount"] == 1, name, "has several workers")
         # AIP_MODEL_DIR gives the job directory.
         explain(test, name, pool["containerSpec"]["args"] + ["--job-dir=gs://BUCKET/runs"])
+    workers = load("vertex/workers.yaml")["workerPoolSpecs"]
+    test.check(workers[0]["replicaCount"] == 1, "workers.yaml has several machines of rank 0")
+    for pool in workers:
+        explain(test, "workers.yaml", pool["containerSpec"]["args"] + ["--job-dir=gs://BUCKET/runs"])
 
 
 def check_scripts(test):

@@ -1,0 +1,114 @@
+#include "entrypoint/cluster/cluster.h"
+
+#include <nlohmann/json.hpp>
+
+#include "entrypoint/flags/flags.h"
+#include "entrypoint/flags/help.h"
+#include "entrypoint/platform/process_name.h"
+#include "storage/base/json.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+#include "storage/whole_file.h"
+#include "trainer/distributed/gloo_communicator.h"
+#include "trainer/loop/job_record.h"
+
+namespace berth {
+namespace {
+
+constexpr const char* kRendezvous = "rendezvous.json";
+constexpr double kVerdict_s = 5;  // beyond the silence after which a worker counts as lost
+
+// What all workers must agree on: the version, and the settings that change results.
+std::string agreement(const CommandLine& command_line) {
+  JobRecord record{.settings = settings_table(command_line.settings), .version = version_text()};
+  return cat(record.version, " ", job_identity(record));
+}
+
+}  // namespace
+
+Cluster::Cluster(const Job& job)
+    : job_(job),
+      options_{.rank = job.command_line.cluster.rank.value(),
+               .size = job.command_line.cluster.size.value(),
+               .least = job.command_line.cluster.least > 0 ? job.command_line.cluster.least
+                                                           : *job.command_line.cluster.size,
+               .last_call_s = 2.0 * static_cast<double>(job.command_line.cluster.peer_timeout_s),
+               .host = host_name(),
+               .job = agreement(job.command_line),
+               .patience_s = static_cast<double>(job.command_line.cluster.rendezvous_timeout_s),
+               .silence_s = static_cast<double>(job.command_line.cluster.peer_timeout_s),
+               .on_lost = job.end_process} {
+  const ClusterOptions& asked = job.command_line.cluster;
+  const bool through_storage = asked.leader_host.empty();
+  std::string own_address = asked.worker_address;
+  KeyValueStore* store = nullptr;
+  GatheredPlace gathered;
+  if (options_.rank == 0) {
+    leader_ = std::make_unique<Leader>(options_, asked.leader_port.value_or(0));
+    store = leader_.get();
+    if (through_storage) {
+      const Json place = {{"host", own_address.empty() ? address_of_this_host() : own_address},
+                          {"port", leader_->port()},
+                          {"attempt", leader_->attempt()}};
+      write_text(job.storage, rendezvous(), to_text(place) + "\n");
+    }
+    gathered.size = leader_->gather(job.stop);
+    if (own_address.empty()) own_address = leader_->own_address();
+    if (own_address.empty()) own_address = address_of_this_host();  // no other worker has come
+  } else {
+    follower_ = std::make_unique<Follower>(options_, [this] { return leader_place(); });
+    store = follower_.get();
+    const std::optional<GatheredPlace> joined = follower_->join(job.stop);
+    if (!joined) return;
+    gathered = *joined;
+    if (own_address.empty()) own_address = follower_->own_address();
+  }
+  ranks_ = connect_ranks({.rank = static_cast<int>(gathered.rank),
+                          .size = static_cast<int>(gathered.size),
+                          .address = own_address},
+                         *store);
+  log_info(cat("worker ", gathered.rank, " of ", gathered.size, ": all of them are connected"));
+}
+
+Cluster::~Cluster() = default;
+
+Uri Cluster::rendezvous() const {
+  return Uri::parse(job_.command_line.settings.output.job_dir) / kRendezvous;
+}
+
+std::optional<LeaderPlace> Cluster::leader_place() const {
+  const ClusterOptions& asked = job_.command_line.cluster;
+  if (!asked.leader_host.empty()) {
+    return LeaderPlace{.host = asked.leader_host, .port = asked.leader_port.value_or(0)};
+  }
+  const std::optional<std::string> text = read_text(job_.storage, rendezvous());
+  if (!text) return std::nullopt;
+  const Json place = parse_json(*text);
+  const auto has_text = [&](const char* name) {
+    return place.contains(name) && place[name].is_string();
+  };
+  if (!place.is_object() || !has_text("host") || !has_text("attempt") || !place.contains("port") ||
+      !place["port"].is_number_integer()) {
+    return std::nullopt;
+  }
+  return LeaderPlace{.host = place["host"].get<std::string>(),
+                     .port = place["port"].get<int64_t>(),
+                     .attempt = place["attempt"].get<std::string>()};
+}
+
+void Cluster::finish() {
+  if (leader_) {
+    if (job_.command_line.cluster.leader_host.empty()) job_.storage.remove(rendezvous());
+    leader_->finish();
+  } else if (ranks_) {
+    follower_->wait_until_finished(job_.stop);
+  }
+}
+
+void Cluster::leave(const Error& error) {
+  if (error.code() == Code::kPeerLost && ranks_) sleep_s(options_.silence_s + kVerdict_s);
+  if (leader_) leader_->leave(exit_code(error.code()), error.what());
+  if (follower_) follower_->leave(exit_code(error.code()), error.what());
+}
+
+}  // namespace berth

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "entrypoint/cluster/follower.h"
+#include "entrypoint/cluster/leader.h"
+#include "entrypoint/job/job.h"
+#include "trainer/distributed/communicator.h"
+
+namespace berth {
+
+// The workers of a job that train one model together, from their gathering to the end of the job.
+// This process is one of them. Worker 0 leads: it alone writes to the job's directories.
+class Cluster {
+ public:
+  // Whether the command line or the environment asks for several workers.
+  static bool is_wanted(const CommandLine& command_line) {
+    return command_line.cluster.size.value_or(1) > 1;
+  }
+
+  // Gathers the workers and connects them with each other. They find worker 0 by the address that
+  // the platform or --master-addr tells; without one, worker 0 leaves its address in
+  // JOB_DIR/rendezvous.json, which the others must be able to read. Where a worker is lost later,
+  // `job.end_process` is called. Throws what Leader::gather() and Follower::join() throw. Borrows
+  // `job`.
+  explicit Cluster(const Job& job);
+  ~Cluster();
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  bool leads() const { return leader_ != nullptr; }
+  // Where this worker stands among those that have come, which may be fewer than were started.
+  RankPlace place() const { return {.rank = ranks_->rank(), .size = ranks_->size()}; }
+  // Null where the job was finished before this worker came.
+  Communicator* ranks() { return ranks_.get(); }
+
+  // Worker 0 has written everything: the others may end. They wait for that here.
+  void finish();
+  // This worker ends before that, because of `error`. Where it only noticed that another one is
+  // lost, it waits until it is known which one: on_lost then ends the process.
+  void leave(const Error& error);
+
+ private:
+  Uri rendezvous() const;
+  std::optional<LeaderPlace> leader_place() const;
+
+  const Job& job_;
+  GatheringOptions options_;
+  std::unique_ptr<Leader> leader_;      // of worker 0
+  std::unique_ptr<Follower> follower_;  // of the others
+  std::unique_ptr<Communicator> ranks_;
+};
+
+}  // namespace berth

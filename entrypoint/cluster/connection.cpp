@@ -1,0 +1,181 @@
+#include "entrypoint/cluster/connection.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+std::string text_of(const ::sockaddr_storage& address, ::socklen_t size) {
+  char host[NI_MAXHOST];
+  const auto* const generic = reinterpret_cast<const ::sockaddr*>(&address);
+  if (::getnameinfo(generic, size, host, sizeof host, nullptr, 0, NI_NUMERICHOST) != 0) return "";
+  const std::string text = host;
+  return text.starts_with("::ffff:") ? text.substr(7) : text;  // IPv4 that came by an IPv6 socket
+}
+
+std::string address_by(const std::function<int(::sockaddr*, ::socklen_t*)>& ask) {
+  ::sockaddr_storage address{};
+  ::socklen_t size = sizeof address;
+  if (ask(reinterpret_cast<::sockaddr*>(&address), &size) != 0) return "";
+  return text_of(address, size);
+}
+
+// Whether a connection that was begun is made within that time.
+bool is_connected(int fd, double within_s) {
+  ::pollfd waiting{.fd = fd, .events = POLLOUT, .revents = 0};
+  if (uninterrupted([&] { return ::poll(&waiting, 1, static_cast<int>(within_s * 1000)); }) != 1) {
+    return false;
+  }
+  int error = 0;
+  ::socklen_t size = sizeof error;
+  return ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
+}
+
+struct FreesAddresses {
+  void operator()(::addrinfo* addresses) const { ::freeaddrinfo(addresses); }
+};
+
+}  // namespace
+
+Connection::Connection(FileDescriptor fd) : fd_(std::move(fd)) {
+  const int on = 1;
+  ::setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+void Connection::send(const Message& message) {
+  if (!is_open()) return;
+  unsent_ += encode(message);
+  flush();
+}
+
+void Connection::flush() {
+  while (is_open() && !unsent_.empty()) {
+    const ssize_t sent = uninterrupted(
+        [&] { return ::send(fd(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL | MSG_DONTWAIT); });
+    if (sent < 0) {
+      if (errno != EAGAIN && errno != EWOULDBLOCK) close();
+      return;
+    }
+    unsent_.erase(0, static_cast<size_t>(sent));
+  }
+}
+
+std::vector<Message> Connection::receive() {
+  std::vector<Message> messages;
+  std::byte buffer[16384];
+  while (is_open()) {
+    const ssize_t got =
+        uninterrupted([&] { return ::recv(fd(), buffer, sizeof buffer, MSG_DONTWAIT); });
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
+    if (got <= 0) {
+      close();
+      break;
+    }
+    heard_s_ = steady_clock_s();
+    try {
+      reader_.add(Bytes(buffer, static_cast<size_t>(got)));
+      while (auto message = reader_.next()) messages.push_back(std::move(*message));
+    } catch (const Error&) {  // somebody who is no worker
+      close();
+    }
+  }
+  return messages;
+}
+
+std::string Connection::own_address() const {
+  return address_by(
+      [&](::sockaddr* to, ::socklen_t* size) { return ::getsockname(fd(), to, size); });
+}
+
+std::string Connection::other_address() const {
+  return address_by(
+      [&](::sockaddr* to, ::socklen_t* size) { return ::getpeername(fd(), to, size); });
+}
+
+std::optional<FileDescriptor> connect_to(const std::string& host, int64_t port, double within_s) {
+  ::addrinfo wanted{};
+  wanted.ai_family = AF_UNSPEC;
+  wanted.ai_socktype = SOCK_STREAM;
+  ::addrinfo* found = nullptr;
+  if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &found) != 0) {
+    return std::nullopt;  // the name of a pod exists once the pod does
+  }
+  const std::unique_ptr<::addrinfo, FreesAddresses> addresses(found);
+  for (const ::addrinfo* each = found; each != nullptr; each = each->ai_next) {
+    FileDescriptor fd(
+        ::socket(each->ai_family, each->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!fd) continue;
+    const int result = ::connect(fd.get(), each->ai_addr, each->ai_addrlen);
+    if (result == 0 || (errno == EINPROGRESS && is_connected(fd.get(), within_s))) return fd;
+  }
+  return std::nullopt;
+}
+
+Listener listen_on(int64_t port) {
+  for (const int family : {AF_INET6, AF_INET}) {
+    FileDescriptor fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!fd) continue;
+    const int on = 1, off = 0;
+    ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    ::sockaddr_storage address{};
+    ::socklen_t size = 0;
+    if (family == AF_INET6) {
+      ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+      auto& any = reinterpret_cast<::sockaddr_in6&>(address);
+      any.sin6_family = AF_INET6;
+      any.sin6_addr = in6addr_any;
+      any.sin6_port = htons(static_cast<uint16_t>(port));
+      size = sizeof any;
+    } else {
+      auto& any = reinterpret_cast<::sockaddr_in&>(address);
+      any.sin_family = AF_INET;
+      any.sin_port = htons(static_cast<uint16_t>(port));
+      size = sizeof any;
+    }
+    auto* const generic = reinterpret_cast<::sockaddr*>(&address);
+    if (::bind(fd.get(), generic, size) != 0) {
+      if (errno == EADDRINUSE) break;
+      continue;  // a host without IPv6
+    }
+    if (::listen(fd.get(), SOMAXCONN) != 0) break;
+    ::socklen_t told = sizeof address;
+    ::getsockname(fd.get(), generic, &told);
+    const uint16_t bound = family == AF_INET6 ? reinterpret_cast<::sockaddr_in6&>(address).sin6_port
+                                              : reinterpret_cast<::sockaddr_in&>(address).sin_port;
+    return {.fd = std::move(fd), .port = ntohs(bound)};
+  }
+  throw Error(Code::kUnavailable, cat("cannot listen on port ", port, ": ", std::strerror(errno)),
+              "--master-port", "give a port that no other process of this host uses");
+}
+
+std::string address_of_this_host() {
+  // A datagram socket that is "connected" only chooses a route.
+  const FileDescriptor fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ::sockaddr_in anywhere{};
+  anywhere.sin_family = AF_INET;
+  anywhere.sin_port = htons(9);
+  ::inet_pton(AF_INET, "192.0.2.1", &anywhere.sin_addr);
+  if (::connect(fd.get(), reinterpret_cast<const ::sockaddr*>(&anywhere), sizeof anywhere) != 0) {
+    return "127.0.0.1";
+  }
+  const std::string own = address_by(
+      [&](::sockaddr* to, ::socklen_t* size) { return ::getsockname(fd.get(), to, size); });
+  return own.empty() ? "127.0.0.1" : own;
+}
+
+}  // namespace berth

@@ -1,0 +1,211 @@
+#include "entrypoint/cluster/follower.h"
+
+#include <poll.h>
+
+#include <chrono>
+#include <utility>
+
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+constexpr double kConnect_s = 5, kAgain_s = 1;
+
+void wait_for_input(int fd) {
+  ::pollfd waiting{.fd = fd, .events = POLLIN, .revents = 0};
+  ::poll(&waiting, 1, kTick_ms);
+}
+
+}  // namespace
+
+Follower::Follower(GatheringOptions options, Find find)
+    : options_(std::move(options)), find_(std::move(find)) {}
+
+Follower::~Follower() = default;
+
+void Follower::say_once(const std::string& what) {
+  if (what == said_) return;
+  said_ = what;
+  log_info(what);
+}
+
+void Follower::pause(const std::atomic<bool>& stop) {
+  for (double slept_s = 0; slept_s < kAgain_s && !stop; slept_s += 0.1) sleep_s(0.1);
+}
+
+std::optional<GatheredPlace> Follower::join(const std::atomic<bool>& stop) {
+  ends_s_ = steady_clock_s() + options_.patience_s;
+  while (true) {
+    if (stop) throw Error(Code::kStopped, "a signal stopped the job, which waited for worker 0");
+    if (steady_clock_s() > ends_s_) {
+      throw Error(Code::kPeerLost,
+                  cat("worker 0 did not gather the workers within ", options_.patience_s, " s",
+                      said_.empty() ? "" : cat(" (", said_, ")")),
+                  "",
+                  "look whether all workers were started, and whether they reach worker 0 by TCP; "
+                  "--rendezvous-timeout says how long to wait");
+    }
+    const std::optional<LeaderPlace> place = find_();
+    if (!place) {
+      say_once("waiting until worker 0 says where it is");
+    } else if (const Answer answer = ask(*place, stop); answer != Answer::kAgain) {
+      if (answer == Answer::kDone) return std::nullopt;
+      thread_ = std::jthread([this](const std::stop_token& ends) { run(ends); });
+      return place_;
+    }
+    pause(stop);
+  }
+}
+
+// Connects to the leader and waits for what it says. kAgain: the connection was lost, or the leader
+// wants to be asked later.
+Follower::Answer Follower::ask(const LeaderPlace& place, const std::atomic<bool>& stop) {
+  auto fd = connect_to(place.host, place.port, kConnect_s);
+  if (!fd) {
+    say_once(cat("waiting for worker 0 at ", place.host, ":", place.port));
+    return Answer::kAgain;
+  }
+  Connection& connection = connection_.emplace(std::move(*fd));
+  own_address_ = connection.own_address();
+  connection.send({.kind = Message::Kind::kHello,
+                   .rank = options_.rank,
+                   .size = options_.size,
+                   .host = options_.host,
+                   .job = options_.job,
+                   .attempt = place.attempt});
+  double told_s = steady_clock_s();
+  while (connection.is_open() && !stop && steady_clock_s() < ends_s_ &&
+         connection.silent_s() < options_.silence_s) {
+    wait_for_input(connection.fd());
+    for (const Message& message : connection.receive()) {
+      if (const auto answer = answer_to(message)) return *answer;
+    }
+    if (steady_clock_s() - told_s < kAlive_s) continue;
+    told_s = steady_clock_s();
+    connection.send({.kind = Message::Kind::kAlive});
+    say_once("worker 0 waits for other workers");
+  }
+  return Answer::kAgain;
+}
+
+std::optional<Follower::Answer> Follower::answer_to(const Message& message) {
+  switch (message.kind) {
+    case Message::Kind::kWelcome:
+      place_ = {.rank = message.rank, .size = message.size};
+      return Answer::kWelcome;
+    case Message::Kind::kDone:
+      return Answer::kDone;
+    case Message::Kind::kLater:
+      say_once(cat("worker 0 asks to come later: ", message.text));
+      return Answer::kAgain;
+    case Message::Kind::kRefused:
+      throw Error(Code::kIncompatible, cat("worker 0 refuses this worker: ", message.text), "",
+                  "start all workers with the same image, flags and --world-size");
+    default:
+      return std::nullopt;
+  }
+}
+
+void Follower::run(const std::stop_token& stop) {
+  double told_s = 0;
+  while (!stop.stop_requested()) {
+    int fd = -1;
+    {
+      const std::scoped_lock lock(mutex_);
+      fd = connection_->fd();
+    }
+    if (fd >= 0) {
+      wait_for_input(fd);
+    } else {
+      sleep_s(kTick_ms / 1000.0);
+    }
+    std::optional<Error> lost;
+    {
+      const std::scoped_lock lock(mutex_);
+      for (Message& message : connection_->receive()) handle(std::move(message));
+      if (steady_clock_s() - told_s >= kAlive_s) {
+        told_s = steady_clock_s();
+        connection_->send({.kind = Message::Kind::kAlive});
+      }
+      connection_->flush();
+      if (!is_finished_ && !is_leaving_ && !is_told_) {
+        if (!connection_->is_open()) {
+          lose(lost_worker(0, "", "has ended without a word"));
+        } else if (connection_->silent_s() > options_.silence_s) {
+          lose(lost_worker(0, "", cat("has been silent for ", options_.silence_s, " s")));
+        }
+        lost = lost_;
+        is_told_ = lost.has_value();
+      }
+    }
+    changed_.notify_all();
+    if (lost && options_.on_lost) options_.on_lost(*lost);
+  }
+}
+
+void Follower::handle(Message message) {
+  switch (message.kind) {
+    case Message::Kind::kValue:
+      values_[message.key] = std::move(message.value);
+      return;
+    case Message::Kind::kDone:
+      is_finished_ = true;
+      return;
+    case Message::Kind::kLeave:
+      is_told_ = true;
+      return lose(Error(Code::kStopped, cat("worker 0 ", message.text)));
+    case Message::Kind::kLost:
+      return lose(lost_worker(message.rank, message.host, message.text));
+    default:
+      return;
+  }
+}
+
+void Follower::lose(const Error& error) {
+  if (!lost_) lost_ = error;
+}
+
+void Follower::set(const std::string& key, Bytes value) {
+  const std::scoped_lock lock(mutex_);
+  connection_->send(
+      {.kind = Message::Kind::kSet, .key = key, .value = {value.begin(), value.end()}});
+}
+
+std::vector<std::byte> Follower::get(const std::string& key) {
+  std::unique_lock lock(mutex_);
+  if (!values_.contains(key)) connection_->send({.kind = Message::Kind::kGet, .key = key});
+  changed_.wait_for(lock, std::chrono::duration<double>(options_.patience_s),
+                    [&] { return values_.contains(key) || lost_; });
+  if (!values_.contains(key)) {
+    throw lost_ ? *lost_
+                : Error(Code::kPeerLost, "another worker did not tell its address", "",
+                        "look why it ended, and start the workers again");
+  }
+  return values_.at(key);
+}
+
+void Follower::wait_until_finished(const std::atomic<bool>& stop) {
+  std::unique_lock lock(mutex_);
+  while (!is_finished_ && !lost_ && !stop) {
+    changed_.wait_for(lock, std::chrono::milliseconds(kTick_ms));
+  }
+  if (lost_ && !is_finished_) throw *lost_;
+  if (!is_finished_) {
+    throw Error(Code::kStopped, "a signal stopped the job, which waited for worker 0's results");
+  }
+}
+
+void Follower::leave(int code, const std::string& why) {
+  const std::scoped_lock lock(mutex_);
+  is_leaving_ = true;
+  if (!connection_ || !connection_->is_open() || is_finished_) return;
+  connection_->send({.kind = Message::Kind::kLeave, .code = code, .text = why});
+  for (int i = 0; i < 50 && connection_->wants_to_send(); ++i) {
+    sleep_s(0.01);
+    connection_->flush();
+  }
+}
+
+}  // namespace berth

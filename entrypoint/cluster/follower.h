@@ -1,0 +1,79 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "entrypoint/cluster/connection.h"
+#include "entrypoint/cluster/gathering.h"
+#include "trainer/distributed/key_value_store.h"
+
+namespace berth {
+
+// Where the leader listens.
+struct LeaderPlace {
+  std::string host{};
+  int64_t port = 0;
+  std::string attempt{};  // Leader::attempt(), where it is known; empty: any
+};
+
+// A worker of another rank than 0, connected to the Leader. The store is thread-safe; one thread
+// calls the rest.
+class Follower final : public KeyValueStore {
+ public:
+  // Asked again and again until the leader is found; nullopt: it has not said yet where it is.
+  using Find = std::function<std::optional<LeaderPlace>()>;
+
+  Follower(GatheringOptions options, Find find);
+  ~Follower() override;
+  Follower(const Follower&) = delete;
+  Follower& operator=(const Follower&) = delete;
+
+  // Returns its place when the workers are there, and nullopt where the job is finished. Says in
+  // the log what it waits for. Throws kPeerLost where the patience ends, kIncompatible where the
+  // leader refuses this worker, and kStopped once `stop` is set.
+  std::optional<GatheredPlace> join(const std::atomic<bool>& stop);
+  // The address of this host by which it reached the leader. After join().
+  const std::string& own_address() const { return own_address_; }
+
+  void set(const std::string& key, Bytes value) override;
+  std::vector<std::byte> get(const std::string& key) override;
+
+  // Waits until the leader says that the job is finished. Throws kPeerLost where it is lost
+  // instead, and kStopped where it was stopped or `stop` is set.
+  void wait_until_finished(const std::atomic<bool>& stop);
+  // This worker ends before that.
+  void leave(int code, const std::string& why);
+
+ private:
+  enum class Answer { kWelcome, kDone, kAgain };
+
+  std::optional<Answer> answer_to(const Message& message);
+  Answer ask(const LeaderPlace& place, const std::atomic<bool>& stop);
+  void pause(const std::atomic<bool>& stop);
+  void say_once(const std::string& what);
+  void run(const std::stop_token& stop);
+  void handle(Message message);
+  void lose(const Error& error);
+
+  const GatheringOptions options_;
+  const Find find_;
+  double ends_s_ = 0;  // of the patience
+  std::string said_;
+  std::string own_address_;
+  GatheredPlace place_;
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::optional<Connection> connection_;
+  std::map<std::string, std::vector<std::byte>> values_;
+  bool is_finished_ = false, is_leaving_ = false, is_told_ = false;  // told: on_lost is called
+  std::optional<Error> lost_;
+  std::jthread thread_;  // declared last: it uses the members above
+};
+
+}  // namespace berth

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "storage/base/error.h"
+
+namespace berth {
+
+// How the workers of a job find each other and notice that one of them is lost. The worker of rank
+// 0 leads: the others connect to it, and it says when all are there. From then on each of them
+// hears from the other side every second.
+struct GatheringOptions {
+  int64_t rank = 0, size = 1;
+  // So many workers begin without the others, once no other one came for `last_call_s`. The same as
+  // `size`: none does.
+  int64_t least = 1;
+  double last_call_s = 30;
+  std::string host{};       // host_name() of this worker, for messages
+  std::string job{};        // what all workers must agree on
+  double patience_s = 600;  // how long a worker waits for the others to start
+  double silence_s = 15;    // after which another worker counts as lost
+  // Called once, on a thread of the gathering, where a worker is lost after all had come. Whoever
+  // is called ends the process.
+  std::function<void(const Error& error)> on_lost{};
+};
+
+inline constexpr double kAlive_s = 1;  // between two signs of life
+inline constexpr int kTick_ms = 200;   // for which a thread waits at once
+
+// Where a worker stands among those that have come.
+struct GatheredPlace {
+  int64_t rank = 0, size = 1;
+};
+
+// "worker 2 (berth-2) has ended": who is lost, and why.
+Error lost_worker(int64_t rank, const std::string& host, const std::string& why);
+
+}  // namespace berth

@@ -1,0 +1,309 @@
+#include "entrypoint/cluster/leader.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+constexpr double kGoodbye_s = 5;  // for the others to go
+constexpr double kNews_s = 10;    // between two lines that say for whom it waits
+
+}  // namespace
+
+Leader::Leader(GatheringOptions options, int64_t port)
+    : options_(std::move(options)),
+      attempt_(random_letters(12)),
+      listener_(listen_on(port)),
+      wakes_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+Leader::~Leader() {
+  thread_.request_stop();
+  wake();
+}
+
+void Leader::wake() const { ::eventfd_write(wakes_.get(), 1); }
+
+void Leader::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    wait_for_events();
+    std::optional<Error> lost;
+    {
+      const std::scoped_lock lock(mutex_);
+      accept_all();
+      for (Peer& peer : peers_) {
+        for (Message& message : peer.connection.receive()) handle(peer, std::move(message));
+        peer.connection.flush();
+      }
+      check_peers();
+      lost = std::exchange(lost_, std::nullopt);
+    }
+    changed_.notify_all();
+    if (lost && options_.on_lost) options_.on_lost(*lost);
+  }
+}
+
+void Leader::wait_for_events() {
+  std::vector<::pollfd> waiting = {{.fd = wakes_.get(), .events = POLLIN, .revents = 0},
+                                   {.fd = listener_.fd.get(), .events = POLLIN, .revents = 0}};
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const Peer& peer : peers_) {
+      const int events = peer.connection.wants_to_send() ? POLLIN | POLLOUT : POLLIN;
+      waiting.push_back(
+          {.fd = peer.connection.fd(), .events = static_cast<short>(events), .revents = 0});
+    }
+  }
+  ::poll(waiting.data(), waiting.size(), kTick_ms);
+  ::eventfd_t ignored = 0;
+  ::eventfd_read(wakes_.get(), &ignored);
+}
+
+void Leader::accept_all() {
+  constexpr size_t kMostUnknown = 64;  // connections beyond the workers'
+  while (true) {
+    FileDescriptor fd(
+        ::accept4(listener_.fd.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!fd) return;
+    if (peers_.size() < static_cast<size_t>(options_.size) + kMostUnknown) {
+      peers_.emplace_back(std::move(fd));
+    }
+  }
+}
+
+void Leader::handle(Peer& peer, Message message) {
+  using Kind = Message::Kind;
+  if (message.kind == Kind::kHello) return greet(peer, message);
+  if (peer.rank < 0) return peer.connection.close();  // whoever it is
+  switch (message.kind) {
+    case Kind::kSet:
+      values_[message.key] = std::move(message.value);
+      for (Peer& each : peers_) give(each);
+      return;
+    case Kind::kGet:
+      peer.wanted.push_back(message.key);
+      return give(peer);
+    case Kind::kLeave:
+      peer.may_go = true;
+      if (message.code == exit_code(Code::kStopped)) return;
+      return lose(peer.rank, peer.host, cat("has ended with ", message.code, ": ", message.text));
+    default:
+      return;
+  }
+}
+
+void Leader::greet(Peer& peer, const Message& hello) {
+  const auto turn_away = [&](Message::Kind kind, const std::string& why) {
+    peer.connection.send({.kind = kind, .text = why});
+  };
+  using Kind = Message::Kind;
+  if (peer.rank >= 0) return;
+  if (hello.size != options_.size) {
+    return turn_away(Kind::kRefused, cat("worker 0 expects ", options_.size,
+                                         " workers, and this one expects ", hello.size));
+  }
+  if (hello.rank < 1 || hello.rank >= options_.size) {
+    return turn_away(Kind::kRefused, cat("there is no worker ", hello.rank, " of ", options_.size));
+  }
+  if (hello.job != options_.job) {
+    return turn_away(Kind::kRefused, "worker 0 has another version of berth or other flags");
+  }
+  if (!hello.attempt.empty() && hello.attempt != attempt_) {
+    return turn_away(Kind::kLater, "the address is that of an earlier attempt");
+  }
+  if (is_over_) return turn_away(Kind::kDone, "");
+  if (is_gathered_) return turn_away(Kind::kLater, "the other workers train without it");
+  for (const Peer& other : peers_) {
+    if (other.rank != hello.rank || !other.connection.is_open()) continue;
+    return turn_away(Kind::kLater,
+                     cat("worker ", hello.rank, " is there already, on ", other.host));
+  }
+  peer.rank = hello.rank;
+  peer.host = hello.host;
+  if (own_address_.empty()) own_address_ = peer.connection.own_address();
+  last_came_s_ = steady_clock_s();
+  if (come() == options_.size) begin();
+}
+
+// Gives those who have come their numbers, in the order of those that they were started with.
+void Leader::begin() {
+  is_gathered_ = true;
+  gathered_ = come();
+  std::map<int64_t, Peer*> by_rank;
+  for (Peer& peer : peers_) {
+    if (peer.rank >= 0 && peer.connection.is_open()) by_rank[peer.rank] = &peer;
+  }
+  int64_t rank = 0;
+  for (const auto& [asked, peer] : by_rank) {
+    peer->connection.send(
+        {.kind = Message::Kind::kWelcome, .rank = ++rank, .size = gathered_, .attempt = attempt_});
+  }
+}
+
+// Sends the values that the peer waits for and that exist.
+void Leader::give(Peer& peer) {
+  std::erase_if(peer.wanted, [&](const std::string& key) {
+    const auto found = values_.find(key);
+    if (found == values_.end()) return false;
+    peer.connection.send({.kind = Message::Kind::kValue, .key = key, .value = found->second});
+    return true;
+  });
+}
+
+// Sends signs of life, and looks who is gone.
+void Leader::check_peers() {
+  if (steady_clock_s() - told_alive_s_ >= kAlive_s) {
+    told_alive_s_ = steady_clock_s();
+    tell_all({.kind = Message::Kind::kAlive});
+  }
+  for (Peer& peer : peers_) {
+    if (peer.connection.is_open() && peer.connection.silent_s() > options_.silence_s) {
+      peer.connection.close();
+      if (is_gathered_ && peer.rank >= 0 && !peer.may_go) {
+        lose(peer.rank, peer.host, cat("has been silent for ", options_.silence_s, " s"));
+      }
+    } else if (!peer.connection.is_open() && is_gathered_ && peer.rank >= 0 && !peer.may_go) {
+      lose(peer.rank, peer.host, "has ended without a word");
+    }
+  }
+  std::erase_if(peers_, [](const Peer& peer) { return !peer.connection.is_open(); });
+}
+
+void Leader::lose(int64_t rank, const std::string& host, const std::string& why) {
+  if (is_over_) return;
+  is_over_ = true;
+  tell_all({.kind = Message::Kind::kLost, .rank = rank, .host = host, .text = why});
+  flush_for(kAlive_s / 2);
+  lost_ = lost_worker(rank, host, why);
+}
+
+void Leader::tell_all(const Message& message) {
+  for (Peer& peer : peers_) {
+    if (peer.rank >= 0) peer.connection.send(message);
+  }
+}
+
+void Leader::flush_for(double seconds) {
+  const double end_s = steady_clock_s() + seconds;
+  const auto wants = [](const Peer& peer) {
+    return peer.connection.is_open() && peer.connection.wants_to_send();
+  };
+  while (steady_clock_s() < end_s && std::ranges::any_of(peers_, wants)) {
+    for (Peer& peer : peers_) peer.connection.flush();
+    sleep_s(0.01);
+  }
+}
+
+// The workers that are there, this one included.
+int64_t Leader::come() const {
+  return 1 + std::ranges::count_if(peers_, [](const Peer& peer) {
+           return peer.rank >= 0 && peer.connection.is_open();
+         });
+}
+
+// "1, 3 and 5"
+std::string Leader::missing() const {
+  std::vector<std::string> names;
+  for (int64_t rank = 1; rank < options_.size; ++rank) {
+    const bool is_there = std::ranges::any_of(
+        peers_, [&](const Peer& peer) { return peer.rank == rank && peer.connection.is_open(); });
+    if (!is_there) names.push_back(std::to_string(rank));
+  }
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) {
+    text += cat(i == 0 ? "" : i + 1 == names.size() ? " and " : ", ", names[i]);
+  }
+  return cat(names.size() == 1 ? "worker " : "workers ", text, " of ", options_.size);
+}
+
+int64_t Leader::gather(const std::atomic<bool>& stop) {
+  const double began_s = steady_clock_s();
+  double told_s = began_s;
+  std::unique_lock lock(mutex_);
+  last_came_s_ = began_s;
+  if (options_.size == 1) begin();
+  while (!is_gathered_) {
+    if (stop)
+      throw Error(Code::kStopped, cat("a signal stopped the job, which waited for ", missing()));
+    const double now_s = steady_clock_s();
+    if (come() >= options_.least && options_.least < options_.size &&
+        now_s - last_came_s_ > options_.last_call_s) {
+      log_warning(cat("beginning without ", missing()));
+      begin();
+      break;
+    }
+    if (now_s - began_s > options_.patience_s) {
+      throw Error(Code::kPeerLost,
+                  cat(missing(), " did not come within ", options_.patience_s, " s"), "",
+                  "look whether it was started, and whether it reaches this one by TCP; "
+                  "--rendezvous-timeout says how long to wait");
+    }
+    if (now_s - told_s > kNews_s) {
+      told_s = now_s;
+      log_info(cat("waiting for ", missing(), ", on port ", port()));
+    }
+    changed_.wait_for(lock, std::chrono::milliseconds(kTick_ms));
+  }
+  return gathered_;
+}
+
+std::string Leader::own_address() const {
+  const std::scoped_lock lock(mutex_);
+  return own_address_;
+}
+
+void Leader::set(const std::string& key, Bytes value) {
+  const std::scoped_lock lock(mutex_);
+  values_[key].assign(value.begin(), value.end());
+  for (Peer& peer : peers_) give(peer);
+  changed_.notify_all();
+}
+
+std::vector<std::byte> Leader::get(const std::string& key) {
+  std::unique_lock lock(mutex_);
+  const auto has_come = [&] { return values_.contains(key) || is_over_; };
+  const bool came =
+      changed_.wait_for(lock, std::chrono::duration<double>(options_.patience_s), has_come);
+  if (!came || !values_.contains(key)) {
+    throw Error(Code::kPeerLost, "another worker did not tell its address", "",
+                "look why it ended, and start the workers again");
+  }
+  return values_.at(key);
+}
+
+void Leader::finish() {
+  const double end_s = steady_clock_s() + kGoodbye_s;
+  std::unique_lock lock(mutex_);
+  is_over_ = true;
+  for (Peer& peer : peers_) peer.may_go = true;
+  tell_all({.kind = Message::Kind::kDone});
+  wake();
+  while (!peers_.empty() && steady_clock_s() < end_s) {
+    changed_.wait_for(lock, std::chrono::milliseconds(kTick_ms));
+  }
+}
+
+void Leader::leave(int code, const std::string& why) {
+  const std::scoped_lock lock(mutex_);
+  if (is_over_) return;
+  is_over_ = true;
+  // Where all stop together, the others end in their own time.
+  const bool stops = code == exit_code(Code::kStopped);
+  tell_all({.kind = stops ? Message::Kind::kLeave : Message::Kind::kLost,
+            .rank = 0,
+            .code = code,
+            .host = options_.host,
+            .text = cat("has ended with ", code, ": ", why)});
+  flush_for(kAlive_s / 2);
+}
+
+}  // namespace berth

@@ -1,0 +1,107 @@
+#include <algorithm>
+
+#include "entrypoint/flags/flag_table.h"
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+auto cluster(auto member) { return place(&CommandLine::cluster, member); }
+
+// MIN:MAX
+FlagValue elastic_value() {
+  return {"MIN:MAX", false,
+          [](CommandLine& line, std::string_view given) {
+            const size_t colon = std::min(given.find(':'), given.size());
+            const auto least = parse_number(given.substr(0, colon));
+            const auto most = parse_number(given.substr(std::min(colon + 1, given.size())));
+            constexpr uint64_t kMost = 4096;
+            if (!least || !most || *least < 1 || *most < *least || *most > kMost) {
+              throw Error(Code::kUsage, cat(quoted(given), " is not two numbers of workers"), "",
+                          "write the smallest and the largest, such as 2:4");
+            }
+            line.cluster.least = static_cast<int64_t>(*least);
+            line.cluster.most = static_cast<int64_t>(*most);
+          },
+          [](const CommandLine& line) {
+            return line.cluster.least == 0 ? std::string()
+                                           : cat(line.cluster.least, ":", line.cluster.most);
+          }};
+}
+
+}  // namespace
+
+std::vector<Flag> cluster_flags() {
+  using enum FlagGroup;
+  return {
+      {.name = "world-size",
+       .aliases = {"nnodes", "num-machines"},
+       .group = kMachine,
+       .help = "How many workers train this model together, each a process on a machine of its "
+               "own. They share every batch: --batch-size is that of all of them. By default what "
+               "TF_CONFIG, CLUSTER_SPEC, WORLD_SIZE, PET_NNODES or OMPI_COMM_WORLD_SIZE says.",
+       .value = optional_integer_value(cluster(&ClusterOptions::size), {1, 4096}),
+       .default_text = "what the environment says, else 1",
+       .in_settings = false},
+      {.name = "rank",
+       .aliases = {"node-rank", "machine-rank"},
+       .group = kMachine,
+       .help = "Which of the workers this one is. Worker 0 alone writes to the job directory.",
+       .value = optional_integer_value(cluster(&ClusterOptions::rank), {0, 4095}),
+       .default_text = "what the environment says (RANK, JOB_COMPLETION_INDEX and others)",
+       .in_settings = false},
+      {.name = "master-addr",
+       .aliases = {"main-process-ip"},
+       .group = kMachine,
+       .help = "The host name or address of worker 0.",
+       .value = text_value("HOST", cluster(&ClusterOptions::leader_host)),
+       .default_text = "what the environment says, else worker 0 says so in JOB_DIR",
+       .in_settings = false},
+      {.name = "master-port",
+       .aliases = {"main-process-port"},
+       .group = kMachine,
+       .help = "The port on which worker 0 listens for the others.",
+       .value = optional_integer_value(cluster(&ClusterOptions::leader_port), {1, 65535}),
+       .default_text = "what the environment says, else 29500",
+       .in_settings = false},
+      {.name = "worker-address",
+       .aliases = {},
+       .group = kMachine,
+       .help = "The address under which the other workers reach this one.",
+       .value = text_value("HOST", cluster(&ClusterOptions::worker_address)),
+       .default_text = "that of its way to worker 0",
+       .in_settings = false},
+      {.name = "elastic",
+       .aliases = {},
+       .group = kMachine,
+       .help = "Where workers are lost, let at least MIN of MAX go on without them, from the last "
+               "checkpoint. MAX is --world-size. Worker 0 must be among them or come back.",
+       .value = elastic_value(),
+       .default_text = "all end, to be started again together",
+       .in_settings = false},
+      {"reduce-dtype",
+       {},
+       kMachine,
+       "What gradients travel in from worker to worker. They are summed in fp32. bf16 takes half "
+       "of the bytes, and rounds what each worker adds and the sum.",
+       choice_value<DType>(
+           place(&CommandLine::settings, &Settings::training, &TrainingOptions::reduce_dtype),
+           {{"bf16", DType::kBF16}, {"fp32", DType::kF32}})},
+      {.name = "rendezvous-timeout",
+       .aliases = {},
+       .group = kMachine,
+       .help = "How many seconds a worker waits until the others have started.",
+       .value = integer_value(cluster(&ClusterOptions::rendezvous_timeout_s), {1, 86400}),
+       .in_settings = false},
+      {.name = "peer-timeout",
+       .aliases = {},
+       .group = kMachine,
+       .help = "After how many seconds without a sign of life a worker counts as lost. All others "
+               "then end with 11. A slow worker gives signs of life.",
+       .value = integer_value(cluster(&ClusterOptions::peer_timeout_s), {2, 3600}),
+       .in_settings = false},
+  };
+}
+
+}  // namespace berth

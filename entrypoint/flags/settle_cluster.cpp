@@ -1,0 +1,93 @@
+#include "entrypoint/flags/settle_cluster.h"
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "trainer/model/task.h"
+
+namespace berth {
+namespace {
+
+constexpr int64_t kPort = 29500;  // PyTorch's
+
+// Throws kUsage with the flag that one worker alone understands, if there is one.
+void require_shared_work(const CommandLine& command_line) {
+  const Settings& settings = command_line.settings;
+  const auto refuse = [&](const std::string& flag, const std::string& why) {
+    throw Error(Code::kUsage, cat(why, ", and there are ", *command_line.cluster.size, " workers"),
+                flag, "leave it out, or give --world-size 1");
+  };
+  if (settings.training.seeds > 1) refuse("--seeds", "several runs are made by one worker");
+  if (!settings.distillation.teacher.empty())
+    refuse("--teacher", "a teacher is asked by one worker");
+  const std::optional<Task> task = find_task(settings.data.task);
+  if (!task) return;
+  if (traits(*task).rows == HeadRows::kReplaced || traits(*task).rows == HeadRows::kGroups) {
+    refuse(cat("--task ", task_name(*task)), "the task is trained by one worker");
+  }
+}
+
+void settle_device_of_workers(CommandLine& command_line) {
+  DeviceKind& device = command_line.settings.device;
+  if (device == DeviceKind::kAuto) {
+    device = DeviceKind::kCpu;
+    command_line.notes.push_back("device: CPU, because several workers compute on CPUs only");
+  }
+  if (device == DeviceKind::kCpu) return;
+  throw Error(Code::kUsage, "several workers compute on CPUs only", "--device",
+              "give --device cpu, or --world-size 1");
+}
+
+int64_t require_rank(const ClusterOptions& options) {
+  if (!options.rank) {
+    throw Error(
+        Code::kUsage,
+        cat("there are ", *options.size, " workers, and nothing says which of them this one is"),
+        "--rank", "give each worker a number from 0 on");
+  }
+  if (*options.rank < *options.size) return *options.rank;
+  throw Error(Code::kUsage,
+              cat("is ", *options.rank, ", and the ", *options.size,
+                  " workers have the numbers 0 to ", *options.size - 1),
+              "--rank", "give each worker a number of its own");
+}
+
+}  // namespace
+
+void settle_cluster(CommandLine& command_line, const ClusterPlace& platform) {
+  ClusterOptions& options = command_line.cluster;
+  const Mode mode = command_line.settings.mode;
+  const bool trains = mode == Mode::kTrain || mode == Mode::kTrainAndEval;
+  const bool infers = mode == Mode::kEval || mode == Mode::kPredict || mode == Mode::kEmbed;
+  if (command_line.parent_process > 0 || !(trains || infers)) {
+    options.size = 1;
+    return;
+  }
+  if (!options.size) {
+    if (!platform.other_role.empty()) {
+      throw Error(Code::kUsage,
+                  cat("the environment makes this process a ", quoted(platform.other_role),
+                      ", and berth has only workers that train"),
+                  "", "start the chief and the workers alone");
+    }
+    options.size = options.most > 0 ? options.most : platform.size;
+  }
+  if (options.most > 0 && options.most != options.size) {
+    throw Error(Code::kUsage,
+                cat("names ", options.most, " workers, and --world-size ", *options.size),
+                "--elastic", "leave --world-size out");
+  }
+  if (options.size.value_or(1) == 1) return;
+  if (infers) {
+    throw Error(Code::kUsage, cat("the mode is done by one worker, and there are ", *options.size),
+                "--mode", "start it once, or give --world-size 1");
+  }
+  if (!options.rank) options.rank = platform.rank;
+  if (options.leader_host.empty()) options.leader_host = platform.leader_host;
+  if (!options.leader_port) options.leader_port = platform.leader_port;
+  if (!options.leader_port && !options.leader_host.empty()) options.leader_port = kPort;
+  command_line.settings.training.place = {.rank = require_rank(options), .size = *options.size};
+  settle_device_of_workers(command_line);
+  require_shared_work(command_line);
+}
+
+}  // namespace berth

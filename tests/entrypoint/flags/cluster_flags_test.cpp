@@ -1,0 +1,92 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "entrypoint/flags/flags.h"
+#include "entrypoint/memory/batch_limits.h"
+#include "tests/support/throws_code.h"
+
+namespace berth {
+namespace {
+
+// The environment that a launcher makes.
+const ClusterPlace kSecondOfFour = {
+    .rank = 1, .size = 4, .leader_host = "job-0", .leader_port = 2222};
+
+CommandLine parse_workers(std::vector<const char*> arguments, const ClusterPlace& cluster = {}) {
+  arguments.insert(arguments.begin(), {"--train-data-file", "a.csv", "--job-dir=out"});
+  Platform platform;
+  platform.cluster = cluster;
+  return parse_flags(arguments, platform);
+}
+
+void refuses_workers(const std::vector<const char*>& arguments, const std::string& says,
+                     const ClusterPlace& cluster = {}) {
+  EXPECT_THAT([&] { parse_workers(arguments, cluster); }, ThrowsCode(Code::kUsage, says));
+}
+
+TEST(ClusterFlags, WithoutWorkersNothingChanges) {
+  const CommandLine alone = parse_workers({});
+  EXPECT_EQ(alone.settings.training.place.size, 1);
+  EXPECT_EQ(alone.settings.device, DeviceKind::kAuto);
+  // The index of a pod says nothing of how many train together: a sweep has one, too.
+  EXPECT_EQ(parse_workers({}, {.rank = 3}).settings.training.place.size, 1);
+}
+
+TEST(ClusterFlags, TakeThePlatformsWorkers) {
+  const CommandLine line = parse_workers({}, kSecondOfFour);
+  EXPECT_EQ(line.settings.training.place.rank, 1);
+  EXPECT_EQ(line.settings.training.place.size, 4);
+  EXPECT_EQ(line.cluster.leader_host, "job-0");
+  EXPECT_EQ(line.cluster.leader_port, 2222);
+  EXPECT_EQ(line.settings.device, DeviceKind::kCpu);
+}
+
+TEST(ClusterFlags, FlagsOutrankThePlatform) {
+  const CommandLine line =
+      parse_workers({"--nnodes=8", "--node_rank=7", "--master-addr=10.0.0.1"}, kSecondOfFour);
+  EXPECT_EQ(line.settings.training.place.rank, 7);
+  EXPECT_EQ(line.settings.training.place.size, 8);
+  EXPECT_EQ(line.cluster.leader_host, "10.0.0.1");
+  EXPECT_EQ(parse_workers({"--world-size=1"}, kSecondOfFour).settings.training.place.size, 1);
+  // With --world-size, the index of a pod is its rank.
+  const CommandLine indexed = parse_workers({"--world-size=4"}, {.rank = 2});
+  EXPECT_EQ(indexed.settings.training.place.rank, 2);
+  EXPECT_FALSE(indexed.cluster.leader_port);
+  EXPECT_EQ(parse_workers({"--world-size=2", "--rank=0", "--master-addr=h"}).cluster.leader_port,
+            29500);
+}
+
+TEST(ClusterFlags, OtherModesAndRunsInsideAJobHaveNoWorkers) {
+  for (const char* mode : {"--mode=heartbeat", "--mode=bench"}) {
+    EXPECT_EQ(parse_workers({mode}, kSecondOfFour).settings.training.place.size, 1) << mode;
+  }
+  EXPECT_EQ(parse_workers({"--parent-process=7"}, kSecondOfFour).settings.training.place.size, 1);
+}
+
+TEST(ClusterFlags, WhatOneWorkerDoesIsRefused) {
+  refuses_workers({"--world-size=2"}, "nothing says which of them");
+  refuses_workers({"--world-size=2", "--rank=2"}, "numbers 0 to 1");
+  refuses_workers({"--device=gpu"}, "CPUs only", kSecondOfFour);
+  refuses_workers({"--seeds=2"}, "several runs are made by one worker", kSecondOfFour);
+  refuses_workers({"--task=electra"}, "one worker", kSecondOfFour);
+  refuses_workers({"--task=similarity"}, "one worker", kSecondOfFour);
+  refuses_workers({"--teacher=t"}, "one worker", kSecondOfFour);
+  refuses_workers({"--mode=predict", "--predict-data-file=p.csv"}, "the mode is done by one worker",
+                  kSecondOfFour);
+  refuses_workers({}, R"(makes this process a "evaluator")", {.other_role = "evaluator"});
+}
+
+TEST(ClusterFlags, AShareNeedsThePartOfTheMemory) {
+  const auto tokens = [](const std::vector<const char*>& arguments) {
+    CommandLine line = parse_workers(arguments);
+    return batch_limits(line.settings, /*training=*/true).tokens;
+  };
+  EXPECT_EQ(tokens({"--batch-size=32", "--max-seq-length=100"}), 3200);
+  EXPECT_EQ(tokens({"--batch-size=32", "--max-seq-length=100", "--world-size=4", "--rank=0"}), 900);
+  EXPECT_EQ(tokens({"--batch-size=32", "--max-seq-length=100", "--world-size=4", "--rank=0",
+                    "--gradient-accumulation-steps=2"}),
+            550);
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# Trains with several workers on this machine, each a process.
+#   cluster.sh BERTH [SERIES] [SEED]
+# SERIES is how many series of random trouble there are: a worker is killed, stopped by a signal or held up, at a moment that SEED draws.
+. "$(dirname "$0")/lib.sh"
+series=${2:-2}
+RANDOM=${3:-1}
+
+flags=(--train-data-file "$sample" --max-steps 12 --batch-size 8 --save-steps 4 --eval-steps 6 --logging-steps 1 --learning-rate 1e-3
+  --threads 1 --validation-split 0.05 --reduce-dtype fp32 --peer-timeout 5 --rendezvous-timeout 60)
+
+# start SIZE FLAG...: starts the workers. Sets `pids`.
+start() {
+  local size=$1 rank
+  shift
+  pids=()
+  for ((rank = 0; rank < size; ++rank)); do
+    "$berth" "${flags[@]}" --world-size "$size" --rank $rank "$@" >/dev/null 2>"worker$rank.txt" &
+    pids+=($!)
+  done
+}
+
+# ended: waits for all workers. Sets `codes` to their exit codes, in the order of their ranks.
+ended() {
+  local pid
+  codes=
+  for pid in "${pids[@]}"; do
+    wait "$pid"
+    codes+=${codes:+ }$?
+  done
+}
+
+# losses JOB: the logged losses of each step.
+losses() { curve "$1/summaries" | tr -d '[]' | tr ',' ' ' | sort -n; }
+
+# nearly_equal FILE FILE: whether two lists of numbers differ by at most 1e-5, relatively.
+nearly_equal() {
+  python3 - "$@" <<'PYTHON'
+import sys
+a, b = ([list(map(float, line.split())) for line in open(name)] for name in sys.argv[1:])
+assert len(a) == len(b) > 0, (len(a), len(b))
+for x, y in zip(a, b):
+    assert x[0] == y[0] and abs(x[1] - y[1]) <= 1e-5 * max(1, abs(y[1])), (x, y)
+PYTHON
+}
+
+"$berth" "${flags[@]}" --job-dir alone >/dev/null 2>err.txt || fail "one worker: $(tail -n 1 err.txt)"
+losses alone >alone.txt
+for size in 2 3 4; do
+  start $size --job-dir job$size
+  ended
+  [ "$codes" = "$(printf '0 %.0s' $(seq $size) | sed 's/ $//')" ] || fail "$size workers: $codes: $(tail -qn 1 worker*.txt)"
+  losses job$size >job$size.txt
+  nearly_equal alone.txt job$size.txt || fail "$size workers learn something else"
+  [ -s job$size/metrics.json ] && [ -s job$size/model/model.safetensors ] || fail "$size workers: no results"
+  [ ! -e job$size/rendezvous.json ] || fail "$size workers leave rendezvous.json"
+done
+start 2 --job-dir again
+ended
+cmp again/model/model.safetensors job2/model/model.safetensors || fail "two workers are not the same every time"
+start 3 --job-dir job3
+ended
+[ "$codes" = "0 0 0" ] && grep -q 'already finished' worker2.txt || fail "workers of a finished job: $codes"
+
+# Through the address of worker 0, and with what launchers set.
+port=$((20000 + RANDOM % 20000))
+start 2 --job-dir by_address --master-addr 127.0.0.1 --master-port $port
+ended
+[ "$codes" = "0 0" ] || fail "by an address: $codes: $(tail -qn 1 worker*.txt)"
+cmp by_address/model/model.safetensors job2/model/model.safetensors || fail "by an address: another model"
+pids=()
+for rank in 0 1; do
+  MASTER_ADDR=127.0.0.1 MASTER_PORT=$((port + 1)) WORLD_SIZE=2 RANK=$rank "$berth" "${flags[@]}" --job-dir by_environment \
+    >/dev/null 2>worker$rank.txt &
+  pids+=($!)
+done
+ended
+[ "$codes" = "0 0" ] || fail "by the environment: $codes: $(tail -qn 1 worker*.txt)"
+cmp by_environment/model/model.safetensors job2/model/model.safetensors || fail "by the environment: another model"
+
+# What is wrong is said, and does not hang.
+expect 2 'nothing says which of them' "${flags[@]}" --job-dir wrong --world-size 2
+expect 2 'numbers 0 to 1' "${flags[@]}" --job-dir wrong --world-size 2 --rank 2
+expect 2 'several workers compute on CPUs' "${flags[@]}" --job-dir wrong --world-size 2 --rank 0 --device xla-cpu
+expect 11 'worker 1 of 2 did not come within 1 s' "${flags[@]}" --job-dir wrong --world-size 2 --rank 0 --rendezvous-timeout 1
+expect 11 'worker 0 did not gather' "${flags[@]}" --job-dir nobody --world-size 2 --rank 1 --rendezvous-timeout 1
+start 2 --job-dir differs
+"$berth" "${flags[@]}" --job-dir differs --world-size 3 --rank 2 >/dev/null 2>err.txt
+[ $? = 5 ] && grep -q 'expects 2 workers' err.txt || fail "another number of workers: $(tail -n 1 err.txt)"
+ended
+
+# trouble KIND: starts three workers, and after a while does that to one of them.
+long=(--max-steps 4000 --save-steps 20 --eval-steps 0 --job-dir trouble)
+trouble() {
+  local kind=$1 rank=$2 began
+  rm -rf trouble
+  start 3 "${long[@]}"
+  for _ in $(seq 300); do [ -e trouble/checkpoints/step-00000020/MANIFEST.json ] && break; sleep 0.1; done
+  sleep 0.$((RANDOM % 10))
+  case $kind in
+    kill) kill -9 "${pids[$rank]}" ;;
+    term) kill -TERM "${pids[$rank]}" ;;
+    hold) kill -STOP "${pids[$rank]}" ;;
+  esac
+  began=$SECONDS
+  for other in 0 1 2; do
+    [ $other = $rank ] && [ $kind != term ] && continue
+    wait "${pids[$other]}"
+    local code=$?
+    case $kind in
+      term) [ $code = 143 ] || fail "$kind $rank: worker $other ends with $code: $(tail -n 1 worker$other.txt)" ;;
+      *) [ $code = 11 ] && tail -n 1 worker$other.txt | grep -q "worker $rank " ||
+           fail "$kind $rank: worker $other ends with $code: $(tail -n 1 worker$other.txt)" ;;
+    esac
+  done
+  [ $((SECONDS - began)) -le 30 ] || fail "$kind $rank: the others took $((SECONDS - began)) s"
+  kill -9 "${pids[$rank]}" 2>/dev/null
+  wait "${pids[$rank]}" 2>/dev/null
+  echo "$kind of worker $rank: the others ended within $((SECONDS - began + 1)) s"
+}
+kinds=(kill term hold)
+for ((i = 0; i < series; ++i)); do
+  trouble ${kinds[$((i % 3))]} $((RANDOM % 3))
+done
+# Then other workers go on from the last checkpoint.
+step=$(cd trouble/checkpoints && ls -d step-* | tail -n 1 | sed 's/step-0*//')
+start 2 "${long[@]}" --max-steps $((step + 5))
+ended
+[ "$codes" = "0 0" ] || fail "after the trouble: $codes: $(tail -qn 1 worker*.txt)"
+grep -q 'resuming after update' worker0.txt || fail "does not resume"
+
+# Two of three may go on without the third one, from the last checkpoint.
+rm -rf trouble
+start 3 "${long[@]}" --elastic 2:3 --peer-timeout 2 --max-steps 400
+for _ in $(seq 300); do [ -e trouble/checkpoints/step-00000020/MANIFEST.json ] && break; sleep 0.1; done
+kill -9 "${pids[1]}"
+ended
+[ "$codes" = "0 137 0" ] || fail "elastic: $codes: $(tail -qn 1 worker0.txt worker2.txt)"
+grep -q 'going on without it' worker0.txt && grep -q 'beginning without worker 1 of 3' worker0.txt &&
+  grep -q 'resuming after update' worker0.txt || fail "elastic: worker 0 says other things: $(tail -n 5 worker0.txt)"
+[ -s trouble/metrics.json ] || fail "elastic: no results"
+finish
