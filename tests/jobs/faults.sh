@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # Makes one system call of a job fail after another, as a full or broken disk would. The job must go on and end with the bits of an
 # undisturbed run, or end with the right exit code and intact checkpoints, so that a second run ends with those bits.
-#   faults.sh BERTH FAILING_CALLS [TRIES] [SEED] [KINDS]
+#   faults.sh BERTH FAILING_CALLS [TRIES] [SEED] [KINDS] [SCENARIOS]
 # FAILING_CALLS is the library of tests/support/failing_calls.cpp. Of each kind of call, TRIES calls that SEED draws fail with each
 # error; "all" lets each call fail. Without TRIES, one call of each kind fails with one error that a full or broken disk gives, and one
-# is interrupted. KINDS, such as "sync rename", are the only kinds that fail.
+# is interrupted. KINDS, such as "sync rename", are the only kinds that fail, if there are any. SCENARIOS is "fresh" for a job that begins
+# anew, "resumed" for one that goes on, or both.
 . "$(dirname "$0")/lib.sh"
 library=$2 tries=${3:-}
 RANDOM=${4:-1}
 kinds=${5:-}
+scenarios=${6:-${tries:+fresh} resumed}
 
 # A binary with AddressSanitizer wants its library to be the first.
 preload="$(ldd "$berth" | sed -n 's/.*libasan[^ ]* => \([^ ]*\).*/\1/p') $library"
@@ -106,7 +108,7 @@ for scenario in fresh resumed; do
 done
 
 printf '%-8s %-8s %-8s %6s %6s  %-8s  %s\n' job call error calls tried expected 'seen (exit code: times)'
-for scenario in ${tries:+fresh} resumed; do
+for scenario in $scenarios; do
   for kind in open write sync; do
     disk $scenario $kind EIO ENOSPC EDQUOT ENOSPC+
     row $scenario $kind EINTR 0
@@ -117,11 +119,13 @@ for scenario in ${tries:+fresh} resumed; do
   disk $scenario make EIO ENOSPC
   disk $scenario remove EIO
   [ -z "$tries" ] || { row $scenario reserve EINTR 0; row $scenario close EIO 0; }
+  disk $scenario look EIO
+  row $scenario look EINTR 0
 done
-for kind in look read; do
-  disk resumed $kind EIO
-  row resumed $kind EINTR 0
-done
+# A job that begins anew reads no file of its directory.
+[[ $scenarios == *resumed* ]] || finish
+disk resumed read EIO
+row resumed read EINTR 0
 row resumed read short 0
 disk resumed map EIO
 [ -z "$tries" ] || row resumed map ENOMEM '0 14'
