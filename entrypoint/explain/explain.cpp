@@ -47,6 +47,7 @@ class Explainer {
     Translation translation = translate(typed_);
     for (Remark& remark : translation.remarks) remarks_.push_back(std::move(remark));
     const TypedCommand translated(translation.arguments);
+    takes_inputs_ = takes_inputs(translated.value("mode").value_or(""));
     for (const TypedArgument& argument : translated.arguments()) take(argument);
     predicts_afterwards_ = translation.predicts_afterwards;
     if (launch_.uses_tpu && !own_.has("device")) own_.set("device", "tpu");
@@ -108,8 +109,11 @@ class Explainer {
 
   void take(const TypedArgument& argument) {
     if (argument.own != nullptr) follows_unknown_ = false;
-    if (argument.own == nullptr) {
-      refuse(argument.tokens[0]);
+    const std::string& first = argument.tokens[0];
+    if (argument.own == nullptr && takes_inputs_ && !first.starts_with("--") && !follows_unknown_) {
+      own_.add_input(first);
+    } else if (argument.own == nullptr) {
+      refuse(first);
     } else if (argument.values.empty()) {
       remarks_.push_back({argument.typed, "the flag needs a value", true});
     } else {
@@ -196,6 +200,7 @@ class Explainer {
         remarks_.push_back({"--" + flag->name, error.what(), true});
       }
     }
+    arguments.insert(arguments.end(), own_.inputs().begin(), own_.inputs().end());
     if (!refused().empty()) return;
     const std::vector<const char*> pointers = [&] {
       std::vector<const char*> all;
@@ -226,7 +231,7 @@ class Explainer {
   const TypedCommand typed_;
   const Script* script_;
   OwnCommand own_;
-  bool predicts_afterwards_ = false, follows_unknown_ = false;
+  bool predicts_afterwards_ = false, follows_unknown_ = false, takes_inputs_ = false;
   std::vector<Remark> remarks_;
   std::string text_;
 };

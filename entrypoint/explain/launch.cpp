@@ -103,7 +103,11 @@ std::optional<Launch> find_launch(std::span<const std::string> words) {
   }
   const auto starter = std::ranges::find_if(words, is_starter);
   if (starter == words.end()) return std::nullopt;
-  if (last_part(*starter, '/') == "berth") return Launch{.flags = {starter + 1, words.end()}};
+  if (last_part(*starter, '/') == "berth") {
+    Launch launch{.flags = {starter + 1, words.end()}};
+    if (!launch.flags.empty() && launch.flags[0] == "bench") launch.flags[0] = "--mode=bench";
+    return launch;
+  }
   const auto skipped = static_cast<size_t>(starter - words.begin());
   return LaunchReader(words.subspan(is_script(*starter) ? skipped : skipped + 1)).read();
 }

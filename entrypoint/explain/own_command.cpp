@@ -50,6 +50,7 @@ std::string OwnCommand::line(const ShellCommand& typed, bool expands) const {
   }
   add("berth");
   for (const Setting& setting : settings_) add(flag_text(setting, expands));
+  for (const std::string& input : inputs_) add(shell_quoted(input, expands));
   if (!typed.redirections.empty()) add(typed.redirections);
   return text + '\n';
 }

@@ -12,7 +12,7 @@
 namespace berth {
 
 // A command line of berth: its flags by their canonical names, each once, in the order of their
-// last mention.
+// last mention, and then its inputs that belong to no flag.
 class OwnCommand {
  public:
   using Setting = std::pair<const Flag*, std::string>;
@@ -21,6 +21,9 @@ class OwnCommand {
   bool has(std::string_view flag) const { return value(flag).has_value(); }
   std::optional<std::string> value(std::string_view flag) const;
   void remove(std::string_view flag);
+  // Adds an argument that belongs to no flag: an input of some modes.
+  void add_input(std::string input) { inputs_.push_back(std::move(input)); }
+  const std::vector<std::string>& inputs() const { return inputs_; }
   // Whether it trains, as it does without --mode.
   bool trains() const;
   const std::vector<Setting>& settings() const { return settings_; }
@@ -31,6 +34,7 @@ class OwnCommand {
 
  private:
   std::vector<Setting> settings_;
+  std::vector<std::string> inputs_;
 };
 
 // "--batch-size 32", "--recompute", "--no-do-lower-case".

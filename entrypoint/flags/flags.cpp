@@ -99,10 +99,7 @@ Typed last_values(const std::vector<std::string>& canonical, const Typed& spelli
     const auto parsed = options.parse(static_cast<int>(argv.size()), argv.data());
     for (const auto& argument : parsed.arguments()) values[argument.key()] = argument.value();
     const auto mode = values.find("mode");
-    constexpr std::string_view kTakeInputs[] = {"inspect", "fetch", "report"};
-    const bool takes_inputs = mode != values.end() &&
-                              std::ranges::find(kTakeInputs, mode->second) != std::end(kTakeInputs);
-    if (takes_inputs) {
+    if (mode != values.end() && takes_inputs(mode->second)) {
       further = parsed.unmatched();
       if (!further.empty() && !values.contains("input")) {
         values["input"] = further.front();
@@ -171,6 +168,10 @@ void complete_from(const Platform& platform, DataOptions& data) {
 }
 
 }  // namespace
+
+bool takes_inputs(std::string_view mode) {
+  return mode == "inspect" || mode == "fetch" || mode == "report";
+}
 
 CommandLine parse_flags(std::span<const char* const> arguments, const Platform& platform) {
   CommandLine command_line;

@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,9 @@ namespace berth {
 //   the data     AIP_TRAINING_DATA_URI, AIP_VALIDATION_DATA_URI and AIP_TEST_DATA_URI, where no
 //                data flag at all is given
 CommandLine parse_flags(std::span<const char* const> arguments, const Platform& platform);
+
+// Whether arguments that belong to no flag are the inputs of this mode.
+bool takes_inputs(std::string_view mode);
 
 // The canonical name and the value of every setting, in the order of the flag table, as job.json
 // records them.

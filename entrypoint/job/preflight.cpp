@@ -51,8 +51,19 @@ Uri existing_part(const Uri& directory) {
   return directory.with_path(path);
 }
 
+// Refuses a local file where a directory will be. In object storage both may have one name.
+void check_not_a_file(const Uri& directory) {
+  std::error_code unknown;
+  const auto status = std::filesystem::status(directory.path(), unknown);
+  if (!directory.is_local() || !exists(status) || is_directory(status)) return;
+  throw Error(Code::kNotFound, "this is a file, and a directory is needed here",
+              directory.to_string(), "name another place, or move the file away");
+}
+
 void check_writable(Storage& storage, const Uri& directory) {
-  const Uri probe = existing_part(directory) / cat(".berth-write-test-", random_letters(12));
+  const Uri existing = existing_part(directory);
+  check_not_a_file(existing);
+  const Uri probe = existing / cat(".berth-write-test-", random_letters(12));
   store_object(storage, probe, [](ByteSink&) {}, {.if_generation = 0, .size_hint = {}});
   storage.remove(probe);
 }
@@ -138,6 +149,10 @@ void preflight(Storage& storage, const Settings& settings) {
                has_export_dir ? output.export_dir : output.job_dir, check_writable);
   }
   if (trains || prepares || exports) checks.add("export-dir", output.export_dir, check_writable);
+  if (trains && output.export_dir.empty()) {
+    checks.add("job-dir", output.job_dir,
+               [](Storage&, const Uri& job_dir) { check_not_a_file(job_dir / "model"); });
+  }
   if (trains) {
     checks.add("checkpoint-dir", output.checkpoint_dir, check_writable);
     checks.add("summary-dir", output.summary_dir, check_writable);

@@ -7,8 +7,8 @@ namespace berth {
 
 // Finds out, before anything is fetched or computed, whether the job can be done at all. It checks
 // that each input that `settings` names exists, and that each place that the job writes to accepts
-// a small object, which it removes again. All remote places are checked at the same time. Throws
-// the first failure in the order of --help; its `where` begins with the flag.
+// a small object, which it removes again, and is no local file. All remote places are checked at
+// the same time. Throws the first failure in the order of --help; its `where` begins with the flag.
 void preflight(Storage& storage, const Settings& settings);
 
 }  // namespace berth

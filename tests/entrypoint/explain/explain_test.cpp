@@ -105,6 +105,20 @@ TEST(Explain, WordsAndTextAreTheSame) {
   EXPECT_THAT(text.refused, IsEmpty());
 }
 
+TEST(Explain, InputsOfSomeModesBelongToNoFlag) {
+  const Explanation inspect = explained({"berth --mode inspect 'my file.csv' --json \"$MODEL\""});
+  EXPECT_EQ(inspect.text, "berth --mode inspect --json 'my file.csv' \"$MODEL\"\n");
+  EXPECT_THAT(inspect.refused, IsEmpty());
+  const Explanation fetch =
+      explained({"berth", "--mode=fetch", "gs://b/a*.csv", "b.tar", "--export_dir", "data"});
+  EXPECT_EQ(fetch.text, "berth --mode fetch --export-dir data 'gs://b/a*.csv' b.tar\n");
+  EXPECT_THAT(fetch.refused, IsEmpty());
+  EXPECT_EQ(explained({"berth bench"}).text, "berth --mode bench\n");
+  EXPECT_THAT(explained({"berth --mode eval file.csv"}).refused, ElementsAre("file.csv"));
+  EXPECT_THAT(explained({"berth --mode inspect --no-such-flag file.csv"}).refused,
+              ElementsAre("--no-such-flag"));
+}
+
 TEST(Explain, VariablesAreLeftToTheShell) {
   const std::string line = "python run_glue.py --train_file $T --output_dir out --learning_rate $R";
   EXPECT_THAT(explained({line}).text, HasSubstr("--learning-rate \"$R\""));

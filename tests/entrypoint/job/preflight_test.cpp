@@ -113,6 +113,22 @@ TEST_F(PreflightTest, EveryPlaceToWriteToIsTried) {
   complaint(settings_.output.job_dir, "--job-dir gs://b/locked");
 }
 
+TEST_F(PreflightTest, AFileInThePlaceOfADirectoryIsRefused) {
+  const std::string file = scratch_ / "b/data/train.csv";
+  const std::string problem = ": this is a file, and a directory is needed here";
+  for (const std::string& place : {file, file + "/below"}) {
+    settings_.output.export_dir = place;
+    EXPECT_THAT([&] { check(); }, ThrowsCode(Code::kNotFound, "--export-dir " + file + problem));
+  }
+  settings_.output.export_dir.clear();
+  put("local/model");
+  settings_.output.job_dir = scratch_ / "b/local";
+  EXPECT_THAT([&] { check(); },
+              ThrowsCode(Code::kNotFound, "--job-dir " + (scratch_ / "b/local/model") + problem));
+  settings_.output.export_dir = scratch_ / "b/elsewhere";
+  EXPECT_NO_THROW(check());
+}
+
 TEST_F(PreflightTest, TheFirstBadFlagIsReported) {
   settings_.data.train_data_file = "gs://b/elsewhere/a";
   settings_.model.model = "gs://b/elsewhere/b";
