@@ -6,7 +6,7 @@
 #include "entrypoint/job/data_sources.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/resolve_settings.h"
-#include "storage/remembered_lists.h"
+#include "storage/remembered_lookups.h"
 #include "trainer/data/dataset.h"
 #include "trainer/engine/device.h"
 #include "trainer/loop/load_data.h"
@@ -48,7 +48,7 @@ class FinishedModel {
   void make_engine(const EngineOptions& options);
 
   Job& job_;
-  RememberedLists listed_;
+  RememberedLookups listed_;
   ResolvedJob resolved_;  // a constant once this is made
   ModelFolder folder_;
   ModelDescription model_;

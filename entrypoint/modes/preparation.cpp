@@ -19,7 +19,7 @@
 #include "storage/base/text.h"
 #include "storage/formats/tf_example_writer.h"
 #include "storage/formats/tfrecord.h"
-#include "storage/remembered_lists.h"
+#include "storage/remembered_lookups.h"
 #include "storage/whole_file.h"
 #include "trainer/data/token_records.h"
 #include "trainer/tasks/glue.h"
@@ -115,7 +115,7 @@ void write_set(Job& job, const Uri& directory, const PreparedSet& set, const Lab
 void run_preparation(Job& job) {
   const Settings& asked = job.command_line.settings;
   if (prepares_corpus(asked.data, asked.mode)) return run_corpus_preparation(job);
-  RememberedLists listed(job.storage);
+  RememberedLookups listed(job.storage);
   ResolvedJob resolved = resolve_settings(listed, job.command_line);
   const Settings& settings = resolved.settings;
   const DataSources& sources = resolved.sources;

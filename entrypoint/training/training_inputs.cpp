@@ -12,7 +12,7 @@
 #include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
-#include "storage/remembered_lists.h"
+#include "storage/remembered_lookups.h"
 #include "trainer/loop/schedule.h"
 
 namespace berth {
@@ -71,7 +71,7 @@ ReadingOptions TrainingInputs::reading() const {
 }
 
 TrainingInputs read_inputs(const Job& job) {
-  RememberedLists listed(job.storage);
+  RememberedLookups listed(job.storage);
   ResolvedJob resolved = resolve_settings(listed, job.command_line);
   const Settings& settings = resolved.settings;
   preflight(listed, settings);
