@@ -99,7 +99,9 @@ const std::vector<Library> kLibraries = {
     {"pjrt_c_api.h", {"trainer/xla/pjrt/"}},
     {"utf8proc", {"trainer/text/unicode.cpp"}},
     // "storage/gzip_": gzip_source.cpp, gzip_writer.cpp
-    {"zlib.h", {"storage/gzip_", kBlockCodec, "storage/formats/zip_entry_source.cpp"}},
+    {"zlib.h",
+     {"storage/gzip_", kBlockCodec, "storage/formats/png.cpp",
+      "storage/formats/zip_entry_source.cpp"}},
     {"zstd.h", {kBlockCodec}},
 };
 

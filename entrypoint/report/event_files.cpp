@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "entrypoint/report/class_events.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -128,6 +129,9 @@ void EventFiles::on_evaluation(const EvaluationReport& report) {
   }
   const double now_s = options_.wall_clock();
   eval_.add(scalar_event(now_s, report.step, scalars));
+  if (report.scores != nullptr) {
+    for (const auto& record : class_events(now_s, report.step, *report.scores)) eval_.add(record);
+  }
   if (const std::optional<int64_t> epoch = whole_epoch(report.epoch)) {
     std::vector<Scalar> of_epoch;
     for (const Scalar& value : own) of_epoch.push_back({"epoch_" + value.tag, value.value});

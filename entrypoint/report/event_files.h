@@ -46,10 +46,10 @@ struct EventFileOptions {
   Clock wall_clock = wall_clock_s, steady_clock = steady_clock_s;
 };
 
-// Writes the TensorBoard scalars of a job: the run `train` has loss, learning_rate, grad_norm and
-// examples_per_second at logged steps; the run `eval` has the loss and each metric; the run `probe`
-// has what ProbeEvents writes. The folder itself has the settings for the HParams tab, which finds
-// the metrics in the runs below.
+// Writes the TensorBoard summaries of a job: the run `train` has loss, learning_rate, grad_norm and
+// examples_per_second at logged steps; the run `eval` has the loss and each metric, and for classes
+// what class_events() makes; the run `probe` has what ProbeEvents writes. The folder itself has the
+// settings for the HParams tab, which finds the metrics in the runs below.
 //
 // The names of Keras' TensorBoard callback are there, too: epoch_loss, epoch_learning_rate and
 // epoch_<metric> at whole epochs, which are counted from 0, and evaluation_<metric>_vs_iterations.

@@ -16,9 +16,9 @@ namespace value {
 inline constexpr uint32_t kTag = 1, kSimpleValue = 2, kTensor = 8, kMetadata = 9;
 }
 namespace metadata {
-inline constexpr uint32_t kPluginData = 1, kDataClass = 4;
-inline constexpr uint32_t kPluginName = 1, kPluginContent = 2;  // of PluginData
-inline constexpr uint64_t kTensorClass = 2;                     // of kDataClass
+inline constexpr uint32_t kPluginData = 1, kDescription = 3, kDataClass = 4;
+inline constexpr uint32_t kPluginName = 1, kPluginContent = 2;       // of PluginData
+inline constexpr uint64_t kTensorClass = 2, kBlobSequenceClass = 3;  // of kDataClass
 }  // namespace metadata
 namespace tensor {
 inline constexpr uint32_t kDType = 1, kShape = 2, kContent = 4, kStringVal = 8;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <initializer_list>
 
 #include "storage/base/protobuf_wire.h"
 #include "storage/formats/event_fields.h"
@@ -22,6 +23,9 @@ constexpr uint32_t kNumber = 2, kText = 3, kBool = 4;  // of Value
 constexpr uint32_t kStatus = 1, kEndTime = 2;          // of SessionEndInfo
 constexpr uint64_t kSuccess = 1;
 }  // namespace hparams
+
+constexpr size_t kPrCurveRows = 6;
+constexpr uint32_t kPrCurveThresholds = 2;  // of PrCurvePluginData, plugins/pr_curve
 
 // A record with one value that a plugin shows.
 std::vector<std::byte> plugin_event(double wall_time_s, int64_t step, const std::string& tag,
@@ -45,6 +49,20 @@ ProtoWriter plugin_metadata(std::string_view plugin, const ProtoWriter& content)
   if (!content.written().empty()) data.message(fields::metadata::kPluginContent, content);
   metadata.message(fields::metadata::kPluginData, data);
   return metadata;
+}
+
+ProtoWriter tensor_of(uint64_t dtype, std::initializer_list<size_t> sizes, Bytes content) {
+  static_assert(std::endian::native == std::endian::little);  // of tensor_content
+  ProtoWriter shape, tensor;
+  for (const size_t size : sizes) {
+    ProtoWriter dimension;
+    dimension.varint(fields::tensor::kDimSize, size);
+    shape.message(fields::tensor::kShapeDim, dimension);
+  }
+  tensor.varint(fields::tensor::kDType, dtype);
+  tensor.message(fields::tensor::kShape, shape);
+  tensor.bytes(fields::tensor::kContent, content);
+  return tensor;
 }
 
 // What the plugin of HParams reads stands in the metadata; the tensor is empty.
@@ -93,17 +111,38 @@ std::vector<std::byte> hparams_end_event(double wall_time_s) {
 std::vector<std::byte> histogram_event(double wall_time_s, int64_t step, const std::string& tag,
                                        std::span<const HistogramBucket> buckets) {
   static_assert(sizeof(HistogramBucket) == 3 * sizeof(double));
-  static_assert(std::endian::native == std::endian::little);  // of tensor_content
-  ProtoWriter rows, columns, shape, tensor;
-  rows.varint(fields::tensor::kDimSize, buckets.size());
-  columns.varint(fields::tensor::kDimSize, 3);
-  shape.message(fields::tensor::kShapeDim, rows);
-  shape.message(fields::tensor::kShapeDim, columns);
-  tensor.varint(fields::tensor::kDType, fields::tensor::kDTypeDouble);
-  tensor.message(fields::tensor::kShape, shape);
-  tensor.bytes(fields::tensor::kContent, std::as_bytes(buckets));
+  const ProtoWriter tensor =
+      tensor_of(fields::tensor::kDTypeDouble, {buckets.size(), 3}, std::as_bytes(buckets));
   ProtoWriter metadata = plugin_metadata("histograms", ProtoWriter());
   metadata.varint(fields::metadata::kDataClass, fields::metadata::kTensorClass);
+  return plugin_event(wall_time_s, step, tag, metadata, tensor);
+}
+
+std::vector<std::byte> pr_curve_event(double wall_time_s, int64_t step, const std::string& tag,
+                                      std::span<const float> values) {
+  const size_t thresholds = values.size() / kPrCurveRows;
+  const ProtoWriter tensor =
+      tensor_of(fields::tensor::kDTypeFloat, {kPrCurveRows, thresholds}, std::as_bytes(values));
+  ProtoWriter content;
+  content.varint(kPrCurveThresholds, thresholds);
+  ProtoWriter metadata = plugin_metadata("pr_curves", content);
+  metadata.varint(fields::metadata::kDataClass, fields::metadata::kTensorClass);
+  return plugin_event(wall_time_s, step, tag, metadata, tensor);
+}
+
+std::vector<std::byte> image_event(double wall_time_s, int64_t step, const std::string& tag,
+                                   const ImageSummary& image) {
+  ProtoWriter strings, shape, tensor;
+  strings.varint(fields::tensor::kDimSize, 3);
+  shape.message(fields::tensor::kShapeDim, strings);
+  tensor.varint(fields::tensor::kDType, fields::tensor::kDTypeString);
+  tensor.message(fields::tensor::kShape, shape);
+  tensor.text(fields::tensor::kStringVal, std::to_string(image.width));
+  tensor.text(fields::tensor::kStringVal, std::to_string(image.height));
+  tensor.bytes(fields::tensor::kStringVal, image.png);
+  ProtoWriter metadata = plugin_metadata("images", ProtoWriter());
+  metadata.text(fields::metadata::kDescription, image.description);
+  metadata.varint(fields::metadata::kDataClass, fields::metadata::kBlobSequenceClass);
   return plugin_event(wall_time_s, step, tag, metadata, tensor);
 }
 

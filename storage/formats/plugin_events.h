@@ -31,6 +31,23 @@ struct HistogramBucket {
 std::vector<std::byte> histogram_event(double wall_time_s, int64_t step, const std::string& tag,
                                        std::span<const HistogramBucket> buckets);
 
+// The record that the PR Curves tab shows (plugins/pr_curve): `values` are six rows with one number
+// for each threshold: true positives, false positives, true negatives, false negatives, precision
+// and recall. The thresholds lie at equal distances from 0 to 1.
+std::vector<std::byte> pr_curve_event(double wall_time_s, int64_t step, const std::string& tag,
+                                      std::span<const float> values);
+
+// A picture of so many pixels, as a PNG file. The Markdown `description` explains it.
+struct ImageSummary {
+  uint32_t width = 0, height = 0;
+  std::span<const std::byte> png{};
+  std::string description{};
+};
+
+// The record that the Images tab shows (plugins/image).
+std::vector<std::byte> image_event(double wall_time_s, int64_t step, const std::string& tag,
+                                   const ImageSummary& image);
+
 // Puts values into buckets of one width, from the smallest value to the largest. All values are
 // shown to it twice, in pieces of any size. Values that are not finite are left out.
 class ValueHistogram {

@@ -3,9 +3,10 @@
 
     python tests/peers/check_tensorboard.py BERTH
 
-Needs tensorboard.
+Needs tensorboard, which brings Pillow along.
 """
 
+import io
 import json
 import os
 import pathlib
@@ -17,6 +18,7 @@ import time
 import urllib.parse
 import urllib.request
 
+from PIL import Image
 from tensorboard import program
 
 berth = os.path.abspath(sys.argv[1])
@@ -66,6 +68,34 @@ def check_scalars(address, run):
     return accuracies[-1][2]
 
 
+def check_classes(address, work, run):
+    """Compares the PR curves and the picture of the confusion matrix with metrics.json."""
+    evaluation = json.loads((pathlib.Path(work) / "jobs" / pathlib.Path(run).parent / "metrics.json").read_text())["eval"]
+    matrix = evaluation["confusion_matrix"]
+    labels = list(evaluation["per_class"])
+    for index, label in enumerate(labels):
+        curves = ask(address, "pr_curves/pr_curves", run=f"{run}/eval", tag=f"pr_curves/{label}")[f"{run}/eval"]
+        assert [curve["step"] for curve in curves] == [20, 40], curves
+        curve = curves[-1]
+        support, examples = sum(matrix[index]), sum(map(sum, matrix))
+        assert curve["thresholds"][1] == 0.005 and curve["recall"][0] == 1, curve
+        assert (curve["true_positives"][0], curve["false_positives"][0]) == (support, examples - support), curve
+        if len(labels) == 2:  # the class with more than half of the probability is predicted
+            assert abs(curve["true_positives"][100] - matrix[index][index]) <= 1, (curve["true_positives"][100], matrix)
+    images = ask(address, "images/images", run=f"{run}/eval", tag="confusion_matrix", sample=0)
+    assert [image["step"] for image in images] == [20, 40], images
+    with urllib.request.urlopen(f"{address}data/plugin/images/individualImage?{images[-1]['query']}") as answer:
+        assert answer.headers["Content-Type"] == "image/png", answer.headers
+        picture = Image.open(io.BytesIO(answer.read())).convert("RGB")
+    cell = (picture.width - 28) // len(labels)
+    for truth, row in enumerate(matrix):
+        for guess, count in enumerate(row):
+            red, *_ = picture.getpixel((28 + guess * cell, 28 + truth * cell))
+            assert abs(red - (255 - 247 * count / sum(row))) <= 3, (truth, guess, red, row)
+    tags = ask(address, "images/tags")[f"{run}/eval"]
+    assert f"1 {labels[1]}" in tags["confusion_matrix"]["description"], tags
+
+
 with tempfile.TemporaryDirectory() as work:
     train(work, "jobs/whole", "--seed", "1")
     train_with_a_kill(work, "jobs/resumed", "--seed", "2")
@@ -82,6 +112,7 @@ with tempfile.TemporaryDirectory() as work:
         assert "learning-rate" in text[0]["text"], text
         histograms = ask(address, "histograms/histograms", run=f"{run}/train", tag=PARAMETERS)
         assert [step for _, step, _ in histograms] == [20, 40], [step for _, step, _ in histograms]
+        check_classes(address, work, run)
         counted = sum(count for _, _, count in histograms[-1][2])
         assert counted == 256 * 256, counted
     experiment = post(address, "hparams/experiment", {"hparamsLimit": 100})
@@ -97,4 +128,4 @@ with tempfile.TemporaryDirectory() as work:
         assert group["sessions"][0]["status"] == "STATUS_SUCCESS", group["sessions"]
         metrics = {(value["name"]["group"], value["name"]["tag"]): value["value"] for value in group["metricValues"]}
         assert metrics[("eval", "accuracy")] == accuracy[run], metrics
-    print(f"scalars, text, histograms and HParams of {len(runs)} runs, one of them resumed; accuracies {sorted(accuracy.values())}")
+    print(f"scalars, text, histograms, PR curves, confusion matrices and HParams of {len(runs)} runs, one of them resumed; accuracies {sorted(accuracy.values())}")

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "trainer/metrics/calibration.h"
+#include "trainer/metrics/threshold_counts.h"
 
 namespace berth {
 
@@ -29,6 +30,9 @@ struct EvaluationDetails {
   std::vector<Mistake> mistakes{};           // the worst first
   std::optional<Calibration> calibration{};  // where texts or words have one class
   std::vector<NumberPair> numbers{};  // of some rows, evenly spaced, where labels are numbers
+  // In the order of TaskScores::classes. Empty unless texts have classes, at most kMostWithCurves.
+  std::vector<ThresholdCounts> thresholds{};
+  static constexpr size_t kMostWithCurves = 20;
   std::optional<double> mean_squared_error{};  // of always predicting the mean of the truths
 };
 

@@ -24,19 +24,30 @@ ClassScore class_score(const std::string& name, const ClassCounts& counts) {
           .support = counts.support};
 }
 
+// One for each class, or none where there are too many.
+std::vector<ThresholdCounts> thresholds_for(const Labels& labels) {
+  return std::vector<ThresholdCounts>(
+      labels.size() <= EvaluationDetails::kMostWithCurves ? labels.size() : 0);
+}
+
 class ClassEvaluator final : public Evaluator {
  public:
   ClassEvaluator(Dataset& data, const Labels& labels, ClassMetrics metrics)
       : data_(data),
         labels_(labels),
         metrics_(metrics),
-        confusion_(static_cast<int64_t>(labels.size())) {}
+        confusion_(static_cast<int64_t>(labels.size())),
+        thresholds_(thresholds_for(labels)) {}
 
   void add(int64_t index, std::span<const float> logits) override {
     const int32_t truth = data_.features(index).classes.at(0);
     confusion_.add(logits, truth);
     const int64_t prediction = argmax(logits);
-    const double probability = softmax(logits)[static_cast<size_t>(prediction)];
+    const auto probabilities = softmax(logits);
+    for (size_t i = 0; i < thresholds_.size(); ++i) {
+      thresholds_[i].add(probabilities[i], static_cast<int64_t>(i) == truth);
+    }
+    const double probability = probabilities[static_cast<size_t>(prediction)];
     calibration_.add(probability, prediction == truth);
     if (prediction == truth || !mistakes_.wants(probability)) return;
     mistakes_.add(probability, index, labels_[static_cast<size_t>(truth)],
@@ -44,10 +55,11 @@ class ClassEvaluator final : public Evaluator {
   }
 
   TaskScores finish() override {
-    TaskScores scores{
-        .metrics = (confusion_.*metrics_)(),
-        .majority_rate = confusion_.majority_rate(),
-        .details = {.mistakes = mistakes_.with_texts(data_), .calibration = calibration_}};
+    TaskScores scores{.metrics = (confusion_.*metrics_)(),
+                      .majority_rate = confusion_.majority_rate(),
+                      .details = {.mistakes = mistakes_.with_texts(data_),
+                                  .calibration = calibration_,
+                                  .thresholds = thresholds_}};
     const int64_t classes = confusion_.num_classes();
     for (int64_t truth = 0; truth < classes; ++truth) {
       scores.classes.push_back(
@@ -66,6 +78,7 @@ class ClassEvaluator final : public Evaluator {
   const Labels labels_;
   const ClassMetrics metrics_;
   ConfusionMatrix confusion_;
+  std::vector<ThresholdCounts> thresholds_;
   Calibration calibration_;
   WorstMistakes mistakes_;
 };
@@ -121,14 +134,21 @@ class VectorEvaluator final : public Evaluator {
 class SetEvaluator final : public Evaluator {
  public:
   SetEvaluator(Dataset& data, const Labels& labels)
-      : data_(data), labels_(labels), metrics_(static_cast<int64_t>(labels.size())) {}
+      : data_(data),
+        labels_(labels),
+        metrics_(static_cast<int64_t>(labels.size())),
+        thresholds_(thresholds_for(labels)) {}
 
   void add(int64_t index, std::span<const float> logits) override {
-    metrics_.add(logits, data_.features(index).targets);
+    const std::vector<float>& targets = data_.features(index).targets;
+    metrics_.add(logits, targets);
+    for (size_t i = 0; i < thresholds_.size(); ++i) {
+      thresholds_[i].add(sigmoid(logits[i]), targets[i] > 0.5f);
+    }
   }
 
   TaskScores finish() override {
-    TaskScores scores{.metrics = metrics_.metrics()};
+    TaskScores scores{.metrics = metrics_.metrics(), .details = {.thresholds = thresholds_}};
     for (size_t label = 0; label < labels_.size(); ++label) {
       scores.classes.push_back(
           class_score(labels_[label], metrics_.of_label(static_cast<int64_t>(label))));
@@ -140,6 +160,7 @@ class SetEvaluator final : public Evaluator {
   Dataset& data_;
   const Labels labels_;
   MultiLabelMetrics metrics_;
+  std::vector<ThresholdCounts> thresholds_;
 };
 
 class EntityEvaluator final : public Evaluator {

@@ -16,9 +16,15 @@ TEST(PluginEvents, AreThoseOfTensorboardByteForByte) {
   const HParam hparams[] = {
       {"batch-size", 16.0}, {"lr-scheduler-type", std::string("linear")}, {"recompute", true}};
   const HistogramBucket buckets[] = {{-1, 0, 3}, {0, 1, 5}};
+  const float curve[] = {3, 1, 2, 0, 0, 2, 0, 2, 0.6f, 1, 1, 0.25f};
+  const std::string png("\x89PNG\0", 5);
+  const ImageSummary image = {
+      .width = 12, .height = 7, .png = as_bytes(png), .description = "rows are *true* classes"};
   std::string written;
   for (const auto& record : {hparams_event(1700000001.25, hparams), hparams_end_event(1700000002.5),
-                             histogram_event(1700000003.0, 300, "encoder.layer.0/bias", buckets)}) {
+                             histogram_event(1700000003.0, 300, "encoder.layer.0/bias", buckets),
+                             pr_curve_event(1700000004.0, 301, "pr_curves/spam", curve),
+                             image_event(1700000005.0, 302, "confusion_matrix", image)}) {
     written += as_text(record);
   }
   EXPECT_EQ(written, golden);

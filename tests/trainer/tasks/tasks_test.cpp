@@ -117,6 +117,28 @@ TEST(Evaluator, ShowsMistakesWithTheirTexts) {
   EXPECT_EQ(of_number.mean_squared_error, 0);
 }
 
+TEST(Evaluator, CountsWhatThresholdsWouldPredictOfEachClass) {
+  OneRow one_class(Task::kSequenceClassification,
+                   {{.input_ids = {1}, .token_type_ids = {0}, .classes = {1}}});
+  const auto of_class = scores(one_class, {"x", "y"}, {{0, std::log(3.0f)}}).details.thresholds;
+  ASSERT_EQ(of_class.size(), 2u);
+  EXPECT_EQ(of_class[0].at_thresholds()[0].support, 0);
+  EXPECT_EQ(of_class[0].at_thresholds()[49].predicted, 1);  // its probability is 0.25
+  EXPECT_EQ(of_class[0].at_thresholds()[51].predicted, 0);
+  EXPECT_EQ(of_class[1].at_thresholds()[149].true_positives, 1);
+  EXPECT_EQ(of_class[1].at_thresholds()[151].true_positives, 0);
+
+  OneRow set(Task::kMultiLabel, {{.input_ids = {1}, .token_type_ids = {0}, .targets = {1, 0}}});
+  const auto of_set = scores(set, {"x", "y"}, {{0, 0}}).details.thresholds;
+  EXPECT_EQ(of_set[0].at_thresholds()[99].true_positives, 1);
+  EXPECT_EQ(of_set[1].at_thresholds()[99].predicted, 1);
+  EXPECT_EQ(of_set[1].at_thresholds()[101].predicted, 0);
+
+  const std::vector<std::string> many(EvaluationDetails::kMostWithCurves + 1, "label");
+  const std::vector<float> logits(many.size());
+  EXPECT_TRUE(scores(one_class, many, {logits}).details.thresholds.empty());
+}
+
 TEST(Evaluator, CountsTheMaskedTokensThatThePredictionHits) {
   const LetterTokenizer tokenizer;
   const Masking masking(tokenizer, {.probability = 0.5});
