@@ -34,6 +34,10 @@ sample=$root/examples/data/df.pickle
 job classes --train-data-file "$sample" --max-steps 60 --eval-steps 20
 job other-seed --train-data-file "$sample" --max-steps 60 --eval-steps 20 --seed 7
 job masked --task mlm --train-data-file "$sample" --max-steps 30 --eval-steps 10
+job probed --task mlm --train-data-file "$sample" --max-steps 40 --eval-steps 20 --probe "$sample,numbers:regression=numbers.csv" \
+  --probe-steps 10 --probe-samples 64
+job labels --task multi_label --train-data-file labels.jsonl --max-steps 60 --eval-steps 20
+job two-sets --task mnli --data-dir mnli --max-steps 60 --eval-steps 20
 job questions --task qa --train-data-file squad.json --max-steps 60 --eval-steps 20
 job hostile --train-data-file hostile.jsonl --max-steps 20 --eval-steps 10
 job numbers --task regression --train-data-file numbers.csv --max-steps 60 --eval-steps 20

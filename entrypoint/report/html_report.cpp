@@ -11,6 +11,13 @@
 namespace berth {
 namespace {
 
+ShownEvaluation shown(const EvaluationReport& report) {
+  return {.step = report.step,
+          .examples = report.examples,
+          .loss = report.loss,
+          .scores = *report.scores};
+}
+
 constexpr double kRemoteRest_s = 1;      // Cloud Storage takes one write a second to an object
 constexpr double kPauseOfDrawing = 100;  // drawing takes at most a hundredth of the time
 
@@ -69,6 +76,7 @@ void HtmlReport::begin() noexcept {
   history.metric = options_.metric;
   history.total_steps = page_.facts.plan.total_steps;
   history.begin_attempt(first_step, options_.wall_clock());
+  for (const ProbeReport& report : options_.probes) history.add_probe(report);
   if (first_step > 0) history.add_checkpoint(first_step);
   page_.history = std::move(history);
 }
@@ -94,13 +102,24 @@ void HtmlReport::on_evaluation(const EvaluationReport& report) {
                        .epoch = report.epoch,
                        .loss = report.loss,
                        .metrics = report.metrics});
-    if (report.scores != nullptr) {
-      page_.evaluation = ShownEvaluation{.step = report.step,
-                                         .examples = report.examples,
-                                         .loss = report.loss,
-                                         .scores = *report.scores};
-    }
+    if (report.scores != nullptr) page_.evaluation = shown(report);
     is_dirty_ = true;
+  }
+  write_when_due();
+}
+
+// The job is about to end, and then the page is written.
+void HtmlReport::on_second_evaluation(const EvaluationReport& report) {
+  if (report.scores == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  page_.second_evaluation = shown(report);
+}
+
+void HtmlReport::on_probes(const std::vector<ProbeReport>& reports) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (const ProbeReport& report : reports) page_.history.add_probe(report);
+    is_dirty_ = is_dirty_ || !reports.empty();
   }
   write_when_due();
 }

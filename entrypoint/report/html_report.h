@@ -3,6 +3,8 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "entrypoint/report/final_report.h"
 #include "entrypoint/report/html/job_page.h"
@@ -15,10 +17,11 @@
 namespace berth {
 
 struct HtmlReportOptions {
-  Uri file;                // JOB_DIR/report.html
-  JobFacts facts{};        // without `plan` and `lengths`
-  std::string metric{};    // by which the best model is chosen
-  int64_t save_steps = 0;  // updates from one checkpoint to the next; 0: not known
+  Uri file;                           // JOB_DIR/report.html
+  JobFacts facts{};                   // without `plan` and `lengths`
+  std::string metric{};               // by which the best model is chosen
+  std::vector<ProbeReport> probes{};  // what earlier processes of the job found, by their steps
+  int64_t save_steps = 0;             // updates from one checkpoint to the next; 0: not known
   // Counts tokens; called once, on the thread that writes. Empty: no lengths are shown.
   std::function<std::optional<TokenLengths>()> count_tokens{};
   Clock wall_clock = wall_clock_s, steady_clock = steady_clock_s;
@@ -44,6 +47,8 @@ class HtmlReport final : public Observer {
   void on_start(const JobReport& report) override;
   void on_step(const StepReport& report) override;
   void on_evaluation(const EvaluationReport& report) override;
+  void on_second_evaluation(const EvaluationReport& report) override;
+  void on_probes(const std::vector<ProbeReport>& reports) override;
   void on_checkpoint(const CheckpointReport& report) override;
   // Writes that the job has finished, and waits until that is done.
   void on_finish() override;

@@ -67,6 +67,10 @@ void JobOutput::on_evaluation(const EvaluationReport& report) {
   for (const auto& observer : observers_) observer->on_evaluation(report);
 }
 
+void JobOutput::on_second_evaluation(const EvaluationReport& report) {
+  for (const auto& observer : observers_) observer->on_second_evaluation(report);
+}
+
 void JobOutput::on_probing(const std::string& name) {
   for (const auto& observer : observers_) observer->on_probing(name);
 }

@@ -28,6 +28,7 @@ class JobOutput final : public Observer {
   void on_step(const StepReport& report) override;
   void on_evaluating(int64_t done, int64_t total) override;
   void on_evaluation(const EvaluationReport& report) override;
+  void on_second_evaluation(const EvaluationReport& report) override;
   void on_probing(const std::string& name) override;
   void on_probes(const std::vector<ProbeReport>& reports) override;
   void on_saving(int64_t step) override;

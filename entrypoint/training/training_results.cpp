@@ -77,7 +77,16 @@ void write_results(Job& job, const JobDirectory& directory, const TrainingInputs
                      .kernels = engine.info().description,
                      .dataset = evaluated_file(job.command_line.settings.data),
                      .base_model = local_or_hub_name(job.command_line.settings.model.model)};
-  if (inputs.rows.mismatched) metrics.mismatched = evaluate_mismatched(job, inputs, engine);
+  if (inputs.rows.mismatched) {
+    metrics.mismatched = evaluate_mismatched(job, inputs, engine);
+    job.output.on_second_evaluation({.step = result.state.step,
+                                     .examples = metrics.mismatched->examples,
+                                     .loss = metrics.mismatched->loss,
+                                     .seconds = metrics.mismatched->seconds,
+                                     .metrics = metrics.mismatched->scores.metrics,
+                                     .majority_rate = metrics.mismatched->scores.majority_rate,
+                                     .scores = &metrics.mismatched->scores});
+  }
   if (plan.options.keeps_weights) {
     export_results(job.storage, inputs.settings(), directory.model(), inputs.model,
                    engine.tensors(StateTensors::kValues), metrics);

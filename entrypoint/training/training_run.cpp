@@ -294,6 +294,7 @@ void TrainingRun::add_report() {
                                   .defaults = settings_table(Settings()),
                                   .eval_split = inputs_.eval_split()},
                         .metric = plan_.options.metric_for_best_model,
+                        .probes = state_.probes,
                         .save_steps = plan_.options.save_steps,
                         .count_tokens = [this] { return count_token_lengths(inputs_); }});
   report_ = report.get();

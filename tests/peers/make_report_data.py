@@ -1,5 +1,7 @@
-"""Writes small data sets into the current folder, from which scripts/test-report.sh trains jobs: squad.json, numbers.csv, hostile.jsonl."""
+"""Writes small data sets into the current folder, from which scripts/test-report.sh trains jobs: squad.json, numbers.csv, labels.jsonl,
+mnli/ and hostile.jsonl."""
 import json
+import os
 import random
 
 random.seed(1)
@@ -24,6 +26,22 @@ with open("numbers.csv", "w") as file:
     for _ in range(600):
         words = random.choices(list(WORDS), k=3)
         file.write(f"The food was {words[0]} and the room was {words[1]} and {words[2]},{sum(WORDS[w] for w in words) / 3:.2f}\n")
+
+with open("labels.jsonl", "w") as file:
+    for _ in range(600):
+        words = random.choices(list(WORDS), k=2)
+        labels = sorted({"praise" if WORDS[word] > 0 else "blame" if WORDS[word] < 0 else "neither" for word in words})
+        file.write(json.dumps({"text": f"The food was {words[0]} and the room {words[1]}.", "labels": labels}) + "\n")
+
+os.makedirs("mnli", exist_ok=True)
+for name, rows in (("train", 400), ("dev_matched", 100), ("dev_mismatched", 80)):
+    with open(f"mnli/{name}.tsv", "w") as file:
+        file.write("sentence1\tsentence2\tgold_label\n")
+        for _ in range(rows):
+            first, second = random.choices(list(WORDS), k=2)
+            label = "entailment" if first == second else "contradiction" if WORDS[first] * WORDS[second] < 0 else "neutral"
+            thing = "room" if name == "dev_mismatched" else "food"
+            file.write(f"The {thing} was {first}.\tIt was {second}.\t{label}\n")
 
 HOSTILE = [
     "<script>document.title = 'owned'</script>",

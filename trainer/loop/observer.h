@@ -86,6 +86,8 @@ class Observer {
   // An evaluation has done `done` of `total` examples.
   virtual void on_evaluating(int64_t done, int64_t total) { (void)done, (void)total; }
   virtual void on_evaluation(const EvaluationReport&) {}
+  // The finished model was evaluated on MNLI's second set.
+  virtual void on_second_evaluation(const EvaluationReport&) {}
   virtual void on_probing(const std::string& name) { (void)name; }  // a probe begins
   // All probes of a step are done. `reports` holds what those that succeeded found, and may be
   // empty.

@@ -145,10 +145,16 @@ class SetEvaluator final : public Evaluator {
     for (size_t i = 0; i < thresholds_.size(); ++i) {
       thresholds_[i].add(sigmoid(logits[i]), targets[i] > 0.5f);
     }
+    const double probability = surest_mistake(logits, targets);
+    if (probability == 0 || !mistakes_.wants(probability)) return;
+    mistakes_.add(probability, index, names_where([&](size_t i) { return targets[i] > 0.5f; }),
+                  names_where([&](size_t i) { return logits[i] > 0; }));
   }
 
   TaskScores finish() override {
-    TaskScores scores{.metrics = metrics_.metrics(), .details = {.thresholds = thresholds_}};
+    TaskScores scores{
+        .metrics = metrics_.metrics(),
+        .details = {.mistakes = mistakes_.with_texts(data_), .thresholds = thresholds_}};
     for (size_t label = 0; label < labels_.size(); ++label) {
       scores.classes.push_back(
           class_score(labels_[label], metrics_.of_label(static_cast<int64_t>(label))));
@@ -157,10 +163,30 @@ class SetEvaluator final : public Evaluator {
   }
 
  private:
+  // The probability of the wrong decision about a label of which the model is surest; 0: all are
+  // right.
+  static double surest_mistake(std::span<const float> logits, std::span<const float> targets) {
+    double most = 0;
+    for (size_t i = 0; i < logits.size(); ++i) {
+      if ((logits[i] > 0) != (targets[i] > 0.5f))
+        most = std::max(most, sigmoid(std::abs(logits[i])));
+    }
+    return most;
+  }
+
+  template <typename Holds>
+  std::string names_where(const Holds& holds) const {
+    std::string names;
+    for (size_t i = 0; i < labels_.size(); ++i) {
+      if (holds(i)) names += (names.empty() ? "" : ", ") + labels_[i];
+    }
+    return names.empty() ? "(none)" : names;
+  }
   Dataset& data_;
   const Labels labels_;
   MultiLabelMetrics metrics_;
   std::vector<ThresholdCounts> thresholds_;
+  WorstMistakes mistakes_;
 };
 
 class EntityEvaluator final : public Evaluator {

@@ -127,6 +127,12 @@ std::string curves(const std::vector<ComparedJob>& jobs) {
     out += overlaid(jobs, name == "loss" ? "Evaluation loss" : name, true,
                     [&](const JobHistory& history) { return evaluation_points(history, name); });
   }
+  std::set<ProbeScore> probes;
+  for (const ComparedJob& job : jobs) probes.merge(probe_scores(job.history));
+  for (const ProbeScore& score : probes) {
+    out += overlaid(jobs, cat("Probe ", score.first, ", ", score.second), true,
+                    [&](const JobHistory& history) { return probe_points(history, score); });
+  }
   out += overlaid(jobs, "Learning rate", false, [](const JobHistory& history) {
     std::vector<PlotPoint> points;
     for (const StepBucket& bucket : history.curve.buckets()) {

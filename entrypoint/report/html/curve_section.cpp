@@ -63,6 +63,12 @@ LinePlot loss_plot(const JobHistory& history) {
   return plot;
 }
 
+// Whether all points belong on an axis from 0 to 1, or from -1 to 1.
+bool is_share(const PlotSeries& series) {
+  return std::ranges::all_of(series.points,
+                             [](const PlotPoint& point) { return std::abs(point.y) <= 1; });
+}
+
 // Metrics from 0 to 1 share a plot; the others have one each, as the mean squared error.
 std::vector<LinePlot> metric_plots(const JobHistory& history,
                                    const std::optional<double>& majority_rate) {
@@ -75,9 +81,7 @@ std::vector<LinePlot> metric_plots(const JobHistory& history,
   LinePlot together{.title = "Metrics on the evaluation data"};
   for (const std::string& name : names) {
     PlotSeries series{.name = name, .has_dots = true, .points = evaluation_points(history, name)};
-    const bool is_share = std::ranges::all_of(
-        series.points, [](const PlotPoint& point) { return std::abs(point.y) <= 1; });
-    if (is_share && !is_better_lower(name)) {
+    if (is_share(series) && !is_better_lower(name)) {
       if (together.series.size() == kMostTogether) continue;
       series.colour = static_cast<int>(together.series.size());
       together.series.push_back(std::move(series));
@@ -101,11 +105,34 @@ std::vector<LinePlot> metric_plots(const JobHistory& history,
   return plots;
 }
 
+// The main scores of the probes. Those from 0 to 1 share a plot.
+std::vector<LinePlot> probe_plots(const JobHistory& history) {
+  std::vector<LinePlot> plots;
+  LinePlot together{.title = "Probes"};
+  for (const ProbeScore& score : probe_scores(history)) {
+    PlotSeries series{.name = cat(score.first, ", ", score.second),
+                      .has_dots = true,
+                      .points = probe_points(history, score)};
+    if (is_share(series) && !is_better_lower(score.second)) {
+      series.colour = static_cast<int>(together.series.size());
+      together.series.push_back(std::move(series));
+    } else {
+      LinePlot alone{.title = cat("Probe ", series.name), .begins_at_zero = true};
+      alone.series.push_back(std::move(series));
+      plots.push_back(std::move(alone));
+    }
+  }
+  if (!together.series.empty()) plots.insert(plots.begin(), std::move(together));
+  for (LinePlot& plot : plots) add_marks(history, plot);
+  return plots;
+}
+
 }  // namespace
 
 std::string curve_section(const JobHistory& history, const std::optional<double>& majority_rate) {
   std::string figures = figure(loss_plot(history));
   for (const LinePlot& plot : metric_plots(history, majority_rate)) figures += figure(plot);
+  for (const LinePlot& plot : probe_plots(history)) figures += figure(plot);
   LinePlot rate{.title = "Learning rate", .begins_at_zero = true};
   PlotSeries rates{.name = "learning rate", .colour = 2};
   for (const StepBucket& bucket : history.curve.buckets()) {

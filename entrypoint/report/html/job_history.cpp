@@ -34,6 +34,11 @@ int64_t count(const Json& object, const char* name) {
   return found != object.end() ? count(*found) : 0;
 }
 
+std::string text(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
 const Json& list(const Json& object, const char* name) {
   static const Json kNone = Json::array();
   const auto found = object.find(name);
@@ -54,6 +59,21 @@ void JobHistory::add(Evaluation evaluation) {
   evaluations.push_back(std::move(evaluation));
 }
 
+void JobHistory::add_probe(const ProbeReport& report) {
+  const auto found = report.metrics.find(report.metric);
+  const double value = found == report.metrics.end() ? report.loss : found->second;
+  Probe probe{report.step, report.name, found == report.metrics.end() ? "loss" : report.metric,
+              value};
+  const auto same = std::ranges::find_if(probes, [&](const Probe& other) {
+    return other.step == probe.step && other.name == probe.name;
+  });
+  if (same != probes.end()) {
+    *same = std::move(probe);
+  } else if (probes.size() < kMostProbes) {
+    probes.insert(std::ranges::upper_bound(probes, probe.step, {}, &Probe::step), std::move(probe));
+  }
+}
+
 void JobHistory::add_checkpoint(int64_t step) {
   if (std::ranges::binary_search(checkpoints, step)) return;
   if (checkpoints.size() >= kMostMarks) thin_out(checkpoints);
@@ -63,6 +83,7 @@ void JobHistory::add_checkpoint(int64_t step) {
 void JobHistory::begin_attempt(int64_t first_step, double now_s) {
   curve.forget_after(first_step);
   std::erase_if(evaluations, [&](const Evaluation& other) { return other.step > first_step; });
+  std::erase_if(probes, [&](const Probe& other) { return other.step > first_step; });
   std::erase_if(checkpoints, [&](int64_t step) { return step > first_step; });
   if (attempts.size() >= kMostMarks) thin_out(attempts);
   attempts.push_back({first_step, now_s, now_s});
@@ -111,6 +132,13 @@ std::string JobHistory::to_json() const {
     for (const auto& [name, value] : evaluation.metrics) one["metrics"][name] = value;
     object["evaluations"].push_back(std::move(one));
   }
+  object["probes"] = OrderedJson::array();
+  for (const Probe& probe : probes) {
+    object["probes"].push_back({{"step", probe.step},
+                                {"name", probe.name},
+                                {"metric", probe.metric},
+                                {"value", probe.value}});
+  }
   object["checkpoints"] = checkpoints;
   object["curve"] = curve.to_json();
   return to_text(object);
@@ -124,8 +152,7 @@ JobHistory JobHistory::from_page(std::string_view page) {
   const Json object = parse_json(page.substr(0, page.find(kHistoryEnd)));
   if (!object.is_object() || count(object, "format") != 1) return history;
   history.total_steps = count(object, "total_steps");
-  const auto metric = object.find("metric");
-  if (metric != object.end() && metric->is_string()) history.metric = metric->get<std::string>();
+  history.metric = text(object, "metric");
   for (const Json& one : list(object, "attempts")) {
     if (!one.is_object() || history.attempts.size() >= kMostMarks) break;
     history.attempts.push_back({count(one, "first_step"), real(one, "began"), real(one, "until")});
@@ -139,6 +166,14 @@ JobHistory JobHistory::from_page(std::string_view page) {
       if (value.is_number()) evaluation.metrics[name] = value.get<double>();
     }
     history.add(std::move(evaluation));
+  }
+  for (const Json& one : list(object, "probes")) {
+    if (!one.is_object()) break;
+    const std::string metric = text(one, "metric");
+    history.add_probe(ProbeReport{.step = count(one, "step"),
+                                  .name = text(one, "name"),
+                                  .metric = metric,
+                                  .metrics = {{metric, real(one, "value")}}});
   }
   for (const Json& one : list(object, "checkpoints")) {
     if (history.checkpoints.size() >= kMostMarks) break;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "entrypoint/report/html/step_curve.h"
+#include "trainer/loop/probe_report.h"
 
 namespace berth {
 
@@ -25,18 +26,28 @@ struct JobHistory {
     double began_s = 0, until_s = 0;  // by the wall clock: its start, and the last news of it
   };
 
+  // The main score of a probe.
+  struct Probe {
+    int64_t step = 0;
+    std::string name{}, metric{};
+    double value = 0;
+  };
+
   StepCurve curve{};
   std::vector<Evaluation> evaluations{};  // by their steps
+  std::vector<Probe> probes{};            // by their steps
   std::vector<int64_t> checkpoints{};     // the updates after which one was complete
   std::vector<Attempt> attempts{};
   int64_t total_steps = 0;  // of the plan
   std::string metric{};     // by which the best model is chosen; "loss" is one
 
-  static constexpr size_t kMostEvaluations = 1000, kMostMarks = 1000;
+  static constexpr size_t kMostEvaluations = 1000, kMostProbes = 4000, kMostMarks = 1000;
 
   // An evaluation replaces those of its step and of later ones. The lists stay within their limits:
   // an evaluation or checkpoint in the middle makes room.
   void add(Evaluation evaluation);
+  // A report of a probe replaces that of its step. Where there are too many, new ones are left out.
+  void add_probe(const ProbeReport& report);
   void add_checkpoint(int64_t step);
   // A process begins after `first_step` updates. What an earlier one did after that is forgotten,
   // because it is done again.

@@ -167,7 +167,8 @@ std::string job_page(const JobPage& page) {
   if (page.evaluation) majority_rate = page.evaluation->scores.majority_rate;
   std::string body = headline(page) + "<main>\n" + curve_section(page.history, majority_rate);
   if (page.evaluation) {
-    body += result_section(*page.evaluation, facts.task);
+    const auto& second = page.second_evaluation;
+    body += result_section(*page.evaluation, second ? &*second : nullptr, facts.task);
   } else if (facts.plan.eval_examples > 0) {
     body += section("Results", "<p>What evaluations find is shown here after the next one.</p>\n");
   }

@@ -53,7 +53,8 @@ struct JobPage {
   JobHistory history{};
   JobOutcome outcome{};
   std::optional<ShownEvaluation> evaluation{};
-  double written_s = 0;  // by the wall clock
+  std::optional<ShownEvaluation> second_evaluation{};  // of the finished model on MNLI's second set
+  double written_s = 0;                                // by the wall clock
 };
 
 // The page: headline, curves, results, data, settings.
@@ -62,7 +63,9 @@ std::string job_page(const JobPage& page);
 // Its parts, as markup.
 std::string headline(const JobPage& page);
 std::string curve_section(const JobHistory& history, const std::optional<double>& majority_rate);
-std::string result_section(const ShownEvaluation& evaluation, Task task);
+// `second`: null if there is one set of evaluation data.
+std::string result_section(const ShownEvaluation& evaluation, const ShownEvaluation* second,
+                           Task task);
 std::string data_section(const JobFacts& facts);
 std::string settings_section(const JobFacts& facts);
 

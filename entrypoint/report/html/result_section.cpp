@@ -138,6 +138,8 @@ MistakeNames mistake_names(Task task) {
       return {"Largest errors", "distance", "text"};
     case LabelKind::kTagPerWord:
       return {"Most confident mistakes", "probability", "word in its sentence"};
+    case LabelKind::kSet:
+      return {"Most confident mistakes", "surest wrong label", "text"};
     case LabelKind::kSpan:
       return {"Most confident mistakes", "probability", "question and context"};
     default:
@@ -181,12 +183,40 @@ const char* class_kind(Task task) {
   }
 }
 
+// The scores of both sets of MNLI side by side: texts of the kinds that the training data have, and
+// texts of other kinds.
+std::string both_sets(const ShownEvaluation& first, const ShownEvaluation& second) {
+  std::string rows;
+  const auto row = [&rows](const std::string& name, const std::string& one,
+                           const std::string& two) {
+    rows += cat("<tr><th scope=\"row\">", isolated(name, 60), "</th><td>", one, "</td><td>", two,
+                "</td></tr>");
+  };
+  for (const auto& [name, value] : first.scores.metrics) {
+    const auto found = second.scores.metrics.find(name);
+    if (found != second.scores.metrics.end()) {
+      row(name, score_text(value), score_text(found->second));
+    }
+  }
+  row("loss", score_text(first.loss), score_text(second.loss));
+  row("examples", whole_number(first.examples), whole_number(second.examples));
+  return scrolling("Scores of both sets",
+                   cat("<table><caption>The same model on both sets of evaluation "
+                       "data</caption><thead><tr><td></td><th scope=\"col\">matched</th><th "
+                       "scope=\"col\">mismatched</th></tr></thead><tbody>",
+                       rows, "</tbody></table>"));
+}
+
 }  // namespace
 
-std::string result_section(const ShownEvaluation& evaluation, Task task) {
+std::string result_section(const ShownEvaluation& evaluation, const ShownEvaluation* second,
+                           Task task) {
   const TaskScores& scores = evaluation.scores;
   const EvaluationDetails& details = scores.details;
   std::string figures;
+  if (second != nullptr) {
+    figures += cat("<div><h3>Both sets</h3>\n", both_sets(evaluation, *second), "</div>\n");
+  }
   const std::string matrix = confusion(scores);
   if (!matrix.empty()) {
     figures += cat("<div><h3>Confusion matrix</h3>\n", matrix, "</div>\n");

@@ -65,4 +65,19 @@ std::vector<PlotPoint> evaluation_points(const JobHistory& history, const std::s
   return points;
 }
 
+std::set<ProbeScore> probe_scores(const JobHistory& history) {
+  std::set<ProbeScore> scores;
+  for (const JobHistory::Probe& probe : history.probes) scores.emplace(probe.name, probe.metric);
+  return scores;
+}
+
+std::vector<PlotPoint> probe_points(const JobHistory& history, const ProbeScore& score) {
+  std::vector<PlotPoint> points;
+  for (const JobHistory::Probe& probe : history.probes) {
+    const bool is_it = probe.name == score.first && probe.metric == score.second;
+    if (is_it) points.push_back({static_cast<double>(probe.step), probe.value});
+  }
+  return points;
+}
+
 }  // namespace berth

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "entrypoint/report/html/job_history.h"
@@ -23,5 +25,11 @@ int64_t smoothing_updates(const StepCurve& curve);
 std::vector<PlotPoint> throughput(const StepCurve& curve);
 // A metric, or "loss", of each evaluation that has it.
 std::vector<PlotPoint> evaluation_points(const JobHistory& history, const std::string& metric);
+
+// A probe and the name of its main score.
+using ProbeScore = std::pair<std::string, std::string>;
+// Those of the history, in the order of their names.
+std::set<ProbeScore> probe_scores(const JobHistory& history);
+std::vector<PlotPoint> probe_points(const JobHistory& history, const ProbeScore& score);
 
 }  // namespace berth

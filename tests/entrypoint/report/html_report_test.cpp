@@ -53,6 +53,7 @@ class HtmlReportTest : public testing::Test {
                     HtmlReportOptions{.file = Uri::parse(file),
                                       .facts = {.name = "job"},
                                       .metric = "accuracy",
+                                      .probes = probes_,
                                       .wall_clock = [this] { return 1.75e9 + now_s_; },
                                       .steady_clock = [this] { return now_s_; },
                                       .sleep = [this](double seconds) { slept_s_ += seconds; }});
@@ -85,6 +86,7 @@ class HtmlReportTest : public testing::Test {
   const std::unique_ptr<Storage> files_ = make_local_storage();
   CountedFiles storage_{*files_, scratch_.path()};
   double now_s_ = 0, slept_s_ = 0;
+  std::vector<ProbeReport> probes_;
   CapturedLog log_;
   std::optional<HtmlReport> report_;
 };
@@ -124,6 +126,30 @@ TEST_F(HtmlReportTest, GoesOnWithTheCurvesOfAnEarlierProcess) {
   EXPECT_EQ(history.evaluations.size(), 2u);
   EXPECT_THAT(history.checkpoints, testing::ElementsAre(20));
   EXPECT_THAT(page(), HasSubstr("resumed here"));
+}
+
+TEST_F(HtmlReportTest, HasEachScoreOfAProbeOnce) {
+  const auto probe = [](int64_t step, double accuracy) {
+    return ProbeReport{
+        .step = step, .name = "topics", .metric = "accuracy", .metrics = {{"accuracy", accuracy}}};
+  };
+  begin_local();
+  report_->on_probes({probe(0, 0.25)});
+  steps(1, 25);
+  report_->on_probes({probe(20, 0.5)});  // these are lost, as are the updates after 10
+  report_->on_checkpoint({.step = 25});
+  report_->wait();
+  // The second one is in the checkpoint, but a page with it was not written.
+  probes_ = {probe(0, 0.25), probe(10, 0.375)};
+  begin_local(10);
+  steps(11, 20);
+  report_->on_probes({probe(20, 0.625)});
+  report_->on_finish();
+  const JobHistory history = JobHistory::from_page(page());
+  ASSERT_EQ(history.probes.size(), 3u);
+  EXPECT_EQ(history.probes[1].step, 10);
+  EXPECT_EQ(history.probes[2].value, 0.625);
+  EXPECT_THAT(page(), HasSubstr("topics, accuracy"));
 }
 
 TEST_F(HtmlReportTest, OfAJobThatBeginsAnewHasNothingOfTheOldOne) {

@@ -110,6 +110,16 @@ TEST(Evaluator, ShowsMistakesWithTheirTexts) {
   EXPECT_THAT(of_words.mistakes[0].texts, ElementsAre("Oslo", "in Oslo"));
   EXPECT_EQ(of_words.mistakes[0].truth, "B-place");
 
+  OneRow set(Task::kMultiLabel, {{.input_ids = {1}, .token_type_ids = {0}, .targets = {1, 0, 1}}});
+  const EvaluationDetails of_set = scores(set, {"x", "y", "z"}, {{3, 1, -2}}).details;
+  ASSERT_EQ(of_set.mistakes.size(), 1u);
+  EXPECT_EQ(of_set.mistakes[0].truth, "x, z");
+  EXPECT_EQ(of_set.mistakes[0].prediction, "x, y");
+  EXPECT_NEAR(of_set.mistakes[0].badness, 0.8808, 1e-4);  // that z is no label
+  EXPECT_EQ(scores(set, {"x", "y", "z"}, {{-3, -1, -2}}).details.mistakes.at(0).prediction,
+            "(none)");
+  EXPECT_TRUE(scores(set, {"x", "y", "z"}, {{3, -1, 2}}).details.mistakes.empty());
+
   OneRow score(Task::kRegression, {{.input_ids = {1}, .token_type_ids = {0}, .targets = {2}}});
   const EvaluationDetails of_number = scores(score, {"score"}, {{5}}).details;
   EXPECT_EQ(of_number.mistakes.at(0).badness, 3);

@@ -66,10 +66,16 @@ JobPage example_page(Task task, const std::string& text) {
   }
   page.history.add(
       {.step = 25, .epoch = 1, .loss = 0.5, .metrics = {{"accuracy", 0.75}, {text, 2}}});
+  page.history.add_probe(ProbeReport{.name = text, .metric = "f1", .metrics = {{"f1", 0.25}}});
+  page.history.add_probe(
+      ProbeReport{.step = 25, .name = text, .metric = "f1", .metrics = {{"f1", 0.5}}});
+  page.history.add_probe(
+      ProbeReport{.step = 25, .name = "other", .metric = "mse", .metrics = {{"mse", 7}}});
   page.history.add_checkpoint(25);
   page.history.begin_attempt(25, 1.75e9 - 50);
   page.evaluation =
       ShownEvaluation{.step = 25, .examples = 100, .loss = 0.5, .scores = hostile_scores(task)};
+  page.second_evaluation = page.evaluation;
   return page;
 }
 
@@ -104,9 +110,21 @@ TEST(JobPage, SaysHowItWent) {
   EXPECT_THAT(page, HasSubstr("resumed here"));
   EXPECT_THAT(page, HasSubstr("--max-seq-length 128, which cuts 25.0 %"));
   EXPECT_THAT(page, HasSubstr("<code>abcdef01</code>"));
+  EXPECT_THAT(page, HasSubstr("plain, f1"));
+  EXPECT_THAT(page, HasSubstr("Probe other, mse"));
   const size_t changed = page.find("--epochs"), same = page.find("--seed");
   EXPECT_LT(changed, page.find("Settings at their defaults"));
   EXPECT_GT(same, page.find("Settings at their defaults"));
+}
+
+TEST(JobPage, ShowsBothSetsOfMnliSideBySide) {
+  JobPage page = example_page(Task::kSequenceClassification, "plain");
+  page.second_evaluation->scores.metrics = {{"accuracy", 0.625}};
+  page.second_evaluation->loss = 0.875;
+  EXPECT_THAT(job_page(page), HasSubstr("<bdi>accuracy</bdi></th><td>0.7500</td><td>0.6250</td>"));
+  EXPECT_THAT(job_page(page), HasSubstr("<bdi>loss</bdi></th><td>0.5000</td><td>0.8750</td>"));
+  page.second_evaluation.reset();
+  EXPECT_THAT(job_page(page), Not(HasSubstr("mismatched")));
 }
 
 TEST(JobPage, BeforeAnyNewsIsWellFormed) { EXPECT_EQ(xml_problem(job_page({})), ""); }
@@ -137,6 +155,7 @@ TEST(ComparePage, IsWellFormedAndInertAndMarksTheBest) {
   EXPECT_EQ(xml_problem(page), "");
   EXPECT_THAT(page, Not(HasSubstr("<script>")));
   EXPECT_THAT(page, HasSubstr("<strong>0.8750 ★</strong>"));
+  EXPECT_THAT(page, HasSubstr("Probe other, mse"));
   EXPECT_THAT(page, HasSubstr("<th scope=\"row\"><bdi>--seed</bdi></th>"));
   EXPECT_EQ(xml_problem(compare_page(std::vector<ComparedJob>(kMostCompared, job), 0)), "");
 }
