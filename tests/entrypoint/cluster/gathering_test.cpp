@@ -147,15 +147,15 @@ TEST_F(GatheringTest, EnoughWorkersMayBeginWithoutTheOthers) {
 }
 
 TEST_F(GatheringTest, FollowersWaitForTheLeader) {
-  Follower follower(options(1, 2), [this]() -> std::optional<LeaderPlace> {
-    if (!leader_) return std::nullopt;
-    return LeaderPlace{.host = "127.0.0.1", .port = leader_->port(), .attempt = leader_->attempt()};
+  std::atomic<const Leader*> known = nullptr;
+  Follower follower(options(1, 2), [&]() -> std::optional<LeaderPlace> {
+    return known == nullptr ? std::nullopt : at(*known)();
   });
   auto joined = std::async(std::launch::async, [&] { return follower.join(stop_); });
   sleep_s(0.2);
-  auto leader = this->leader(2);
-  leader_ = std::move(leader);
-  leader_->gather(stop_);
+  const auto leader = this->leader(2);
+  known = leader.get();
+  leader->gather(stop_);
   EXPECT_TRUE(joined.get());
 }
 
