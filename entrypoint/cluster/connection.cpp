@@ -102,11 +102,6 @@ std::string Connection::own_address() const {
       [&](::sockaddr* to, ::socklen_t* size) { return ::getsockname(fd(), to, size); });
 }
 
-std::string Connection::other_address() const {
-  return address_by(
-      [&](::sockaddr* to, ::socklen_t* size) { return ::getpeername(fd(), to, size); });
-}
-
 std::optional<FileDescriptor> connect_to(const std::string& host, int64_t port, double within_s) {
   ::addrinfo wanted{};
   wanted.ai_family = AF_UNSPEC;

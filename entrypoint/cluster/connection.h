@@ -28,9 +28,8 @@ class Connection {
   // message.
   std::vector<Message> receive();
 
-  // The IP address of this end and of the other one. Empty where it is not known.
+  // The IP address of this end. Empty where it is not known.
   std::string own_address() const;
-  std::string other_address() const;
   // How long nothing has arrived.
   double silent_s() const { return steady_clock_s() - heard_s_; }
 
