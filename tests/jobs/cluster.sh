@@ -63,14 +63,16 @@ ended
 [ "$codes" = "0 0 0" ] && grep -q 'already finished' worker2.txt || fail "workers of a finished job: $codes"
 
 # Through the address of worker 0, and with what launchers set.
-port=$((20000 + RANDOM % 20000))
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("", 0)); print(s.getsockname()[1])'; }
+port=$(free_port)
 start 2 --job-dir by_address --master-addr 127.0.0.1 --master-port $port
 ended
 [ "$codes" = "0 0" ] || fail "by an address: $codes: $(tail -qn 1 worker*.txt)"
 cmp by_address/model/model.safetensors job2/model/model.safetensors || fail "by an address: another model"
 pids=()
+port=$(free_port)
 for rank in 0 1; do
-  MASTER_ADDR=127.0.0.1 MASTER_PORT=$((port + 1)) WORLD_SIZE=2 RANK=$rank "$berth" "${flags[@]}" --job-dir by_environment \
+  MASTER_ADDR=127.0.0.1 MASTER_PORT=$port WORLD_SIZE=2 RANK=$rank "$berth" "${flags[@]}" --job-dir by_environment \
     >/dev/null 2>worker$rank.txt &
   pids+=($!)
 done
