@@ -11,6 +11,20 @@
 
 namespace berth {
 
+Job Job::with(const CommandLine& other) const {
+  return {.command_line = other,
+          .device = device,
+          .storage = storage,
+          .fences = fences,
+          .output = output,
+          .progress = progress,
+          .stop = stop,
+          .since_stop = since_stop,
+          .saves_on_stop = saves_on_stop,
+          .end_process = end_process,
+          .ranks = ranks};
+}
+
 void Job::stop_point() const {
   if (stop) {
     throw Error(Code::kStopped, "a signal stopped the job", "",

@@ -33,8 +33,10 @@ struct Job {
   // Ends the process from another thread than the job's, which may be blocked: the error is its
   // last words. Does nothing where the process ends already.
   std::function<void(const Error& error)> end_process{};
-
   Communicator* ranks = nullptr;  // the workers that train together; null: this process alone
+
+  // The same job with another command line, which the result borrows.
+  Job with(const CommandLine& other) const;
 
   // Throws kStopped once a signal asked for a stop. For work that leaves nothing to save.
   void stop_point() const;

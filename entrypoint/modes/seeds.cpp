@@ -27,16 +27,7 @@ JobDirectory train_seed(Job& job, uint64_t seed) {
   CommandLine command_line = job.command_line;
   command_line.settings = settings_of_seed(job.command_line.settings, seed);
   const OutputOptions& output = command_line.settings.output;
-  Job one{.command_line = command_line,
-          .device = job.device,
-          .storage = job.storage,
-          .fences = job.fences,
-          .output = job.output,
-          .progress = job.progress,
-          .stop = job.stop,
-          .since_stop = job.since_stop,
-          .saves_on_stop = job.saves_on_stop,
-          .end_process = job.end_process};
+  Job one = job.with(command_line);
   job.progress.set_step(0);
   job.progress.set_checkpoint("");
   log_info(cat("seed ", seed, ": ", output.job_dir));

@@ -81,17 +81,8 @@ void train_with_others(Job& job, const JobDirectory& directory) {
       line = as_follower(std::move(line), own->path().string());
       job.output.keep_observers(0);
     }
-    Job worker{.command_line = line,
-               .device = job.device,
-               .storage = job.storage,
-               .fences = job.fences,
-               .output = job.output,
-               .progress = job.progress,
-               .stop = job.stop,
-               .since_stop = job.since_stop,
-               .saves_on_stop = job.saves_on_stop,
-               .end_process = job.end_process,
-               .ranks = cluster.ranks()};
+    Job worker = job.with(line);
+    worker.ranks = cluster.ranks();
     train_and_write(worker, cluster.leads() ? directory : JobDirectory(line.settings.output));
     cluster.finish();
   } catch (const Error& error) {

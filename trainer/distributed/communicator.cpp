@@ -1,7 +1,6 @@
 #include "trainer/distributed/communicator.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace berth {
 

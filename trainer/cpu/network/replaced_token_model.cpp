@@ -132,7 +132,8 @@ void ReplacedTokenModel::forward(const PackedBatch& batch, StepState& state, Pha
   }
 }
 
-// The generator's backward pass has been run, but both share the embeddings.
+// The gradients of the generator's own parameters are final since forward(). The embeddings, which
+// both share, are the last that are.
 void ReplacedTokenModel::backward(StepState& state, const GradientsFinal& are_final) {
   discriminator_.backward(state, are_final);
 }
