@@ -5,6 +5,7 @@
 #include "entrypoint/flags/flags.h"
 #include "entrypoint/flags/help.h"
 #include "entrypoint/platform/process_name.h"
+#include "storage/base/clock.h"
 #include "storage/base/json.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -63,6 +64,12 @@ Cluster::Cluster(const Job& job)
     gathered = *joined;
     if (own_address.empty()) own_address = follower_->own_address();
   }
+  // The leader knows the name of a worker that is lost, and tells it first.
+  end_process_where_gloo_throws(
+      [silence_s = options_.silence_s, end = job.end_process](const Error& error) {
+        sleep_s(silence_s + kVerdict_s);
+        end(error);
+      });
   ranks_ = connect_ranks({.rank = static_cast<int>(gathered.rank),
                           .size = static_cast<int>(gathered.size),
                           .address = own_address},

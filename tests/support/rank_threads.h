@@ -1,6 +1,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <csignal>
 #include <exception>
 #include <functional>
 #include <map>
@@ -38,6 +39,7 @@ class StoreInMemory final : public KeyValueStore {
 // Runs `each` on `size` threads, which are the ranks of one job and are connected by Gloo over
 // loopback. Rethrows what the lowest rank threw.
 inline void run_ranks(int size, const std::function<void(Communicator& ranks)>& each) {
+  std::signal(SIGPIPE, SIG_IGN);  // as connect_ranks() asks
   StoreInMemory store;
   std::vector<std::exception_ptr> failures(static_cast<size_t>(size));
   {

@@ -3,6 +3,8 @@
 #include <gloo/allgather.h>
 #include <gloo/alltoall.h>
 #include <gloo/broadcast.h>
+#include <gloo/common/error.h>
+#include <gloo/common/logging.h>
 #include <gloo/rendezvous/context.h>
 #include <gloo/rendezvous/store.h>
 #include <gloo/transport/tcp/device.h>
@@ -12,6 +14,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <exception>
 #include <utility>
 
 #include "storage/base/error.h"
@@ -152,6 +155,35 @@ class GlooCommunicator final : public Communicator {
   uint64_t sent_ = 0;
 };
 
+struct TerminateHandler {
+  std::function<void(const Error&)> end;
+  std::terminate_handler before = nullptr;
+};
+
+// Never destroyed, because Gloo's thread may throw while the process ends.
+TerminateHandler& terminate_handler() {
+  static auto* const handler = new TerminateHandler;
+  return *handler;
+}
+
+[[noreturn]] void rest_after(const std::exception& failure) {
+  terminate_handler().end(lost(failure));
+  for (;;) ::pause();
+}
+
+void on_terminate() {
+  try {
+    if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const ::gloo::EnforceNotMet& failure) {
+    rest_after(failure);
+  } catch (const ::gloo::Exception& failure) {
+    rest_after(failure);
+  } catch (...) {
+  }
+  if (terminate_handler().before) terminate_handler().before();
+  std::abort();
+}
+
 }  // namespace
 
 std::unique_ptr<Communicator> connect_ranks(const GlooOptions& options, KeyValueStore& store) {
@@ -167,6 +199,14 @@ std::unique_ptr<Communicator> connect_ranks(const GlooOptions& options, KeyValue
     context->connectFullMesh(addresses, device);
   });
   return std::make_unique<GlooCommunicator>(std::move(context));
+}
+
+void end_process_where_gloo_throws(std::function<void(const Error&)> end) {
+  terminate_handler().end = std::move(end);
+  const std::terminate_handler now = std::get_terminate();
+  if (now == on_terminate) return;
+  terminate_handler().before = now;
+  std::set_terminate(on_terminate);
 }
 
 }  // namespace berth

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
+#include "storage/base/error.h"
 #include "trainer/distributed/communicator.h"
 #include "trainer/distributed/key_value_store.h"
 
@@ -17,10 +19,18 @@ struct GlooOptions {
 // Connects the ranks with each other by Gloo over TCP (github.com/facebookincubator/gloo). Each
 // rank leaves its addresses in `store`, which all of them share. Returns once all are connected.
 // Throws kPeerLost where that fails, and kUsage where the address is none of this host.
+// The process must ignore SIGPIPE, because Gloo writes to connections that may be closed.
 //
 // A collective waits for the other ranks without a limit of time, because a rank may be slow and
 // still be well. Where the process of another rank ends, its connections close, and the collective
 // throws kPeerLost. A rank that is silent must be noticed elsewhere.
 std::unique_ptr<Communicator> connect_ranks(const GlooOptions& options, KeyValueStore& store);
+
+// Gloo's own thread throws where another rank ends in the moment in which its connection is
+// accepted. Nobody can catch that, so it would abort this process. From this call on, that thread
+// calls `end` with kPeerLost instead. `end` is to end the process; where it returns, because
+// another thread does so already, the thread rests for ever. Whatever else calls std::terminate
+// goes to the handler that was there before. Not thread-safe.
+void end_process_where_gloo_throws(std::function<void(const Error&)> end);
 
 }  // namespace berth

@@ -1,8 +1,12 @@
 #include "trainer/distributed/communicator.h"
 
+#include <gloo/common/logging.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <latch>
 #include <numeric>
+#include <thread>
 
 #include "storage/base/error.h"
 #include "tests/support/rank_threads.h"
@@ -79,12 +83,27 @@ TEST_P(CommunicatorTest, AgreesOnWhatIsSoOnAnyRank) {
 TEST(Communicator, SaysThatARankIsLost) {
   EXPECT_THAT(
       [] {
-        run_ranks(2, [](Communicator& ranks) {
+        std::latch connected(2);
+        run_ranks(2, [&](Communicator& ranks) {
+          connected.arrive_and_wait();
           if (ranks.rank() == 1) throw Error(Code::kBadData, "this rank ends");
           any_rank(ranks, false);
         });
       },
       ThrowsCode(Code::kPeerLost));
+}
+
+// As Gloo's thread throws where getpeername() fails after accept().
+TEST(CommunicatorDeathTest, EndsTheProcessWhereAThreadOfGlooThrows) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        end_process_where_gloo_throws([](const Error& error) { ::_exit(exit_code(error.code())); });
+        std::jthread([] {
+          throw ::gloo::EnforceNotMet("address.cc", 107, "", "getpeername");
+        }).join();
+      },
+      testing::ExitedWithCode(11), "");
 }
 
 TEST(Communicator, RefusesAnAddressOfAnotherHost) {
