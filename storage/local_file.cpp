@@ -50,6 +50,14 @@ DirectoryLock::~DirectoryLock() {
   if (fd_ >= 0) ::close(fd_);
 }
 
+void write_all(int fd, Bytes bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t count = uninterrupted([&] { return ::write(fd, bytes.data(), bytes.size()); });
+    if (count < 0) throw file_error(errno, "write", path);
+    bytes = bytes.subspan(static_cast<size_t>(count));
+  }
+}
+
 void sync_directory(const std::string& directory) {
   const FileDescriptor fd(
       uninterrupted([&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));

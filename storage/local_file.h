@@ -41,6 +41,9 @@ std::unique_ptr<RandomAccessSource> map_open_file(int fd, const std::string& pat
 // Writes to ".NAME.XXXXXX.part" beside `path`. close() renames that file to `path`.
 std::unique_ptr<ByteSink> make_local_sink(const std::string& path, const WriteOptions& options);
 
+// Writes all bytes where the file stands. Throws what file_error() makes of the failure.
+void write_all(int fd, Bytes bytes, const std::string& path);
+
 // The prefix of all temporary names for `path`: ".NAME.".
 std::string temporary_prefix(const std::string& path);
 

@@ -12,12 +12,15 @@
 #include "storage/file_descriptor.h"
 #include "storage/file_error.h"
 #include "storage/local_file.h"
+#include "storage/uncached_writer.h"
 
 namespace berth {
 namespace {
 
 constexpr std::string_view kSuffix = ".part";
 constexpr size_t kRandomLetters = 6;
+// A file from this size on is written past the page cache if it is not read soon.
+constexpr uint64_t kLarge = uint64_t{1} << 18;
 
 void require_replaceable(const std::string& path) {
   struct ::stat status;
@@ -53,6 +56,9 @@ class LocalSink final : public ByteSink {
     remove_abandoned(path_);
     open_temporary();
     if (options.size_hint.value_or(0) > 0) reserve(*options.size_hint);
+    if (!options.is_read_soon && options.size_hint.value_or(0) >= kLarge) {
+      uncached_.emplace(fd_.get(), path_);
+    }
   }
 
   ~LocalSink() override {
@@ -61,15 +67,15 @@ class LocalSink final : public ByteSink {
 
   void write(Bytes bytes) override {
     crc_ = crc32c(bytes, crc_);
-    while (!bytes.empty()) {
-      const ssize_t count =
-          uninterrupted([&] { return ::write(fd_.get(), bytes.data(), bytes.size()); });
-      if (count < 0) throw file_error(errno, "write", path_);
-      bytes = bytes.subspan(static_cast<size_t>(count));
+    if (uncached_) {
+      uncached_->write(bytes);
+    } else {
+      write_all(fd_.get(), bytes, path_);
     }
   }
 
   Stat close() override {
+    if (uncached_) uncached_->finish();
     if (uninterrupted([this] { return ::fsync(fd_.get()); }) != 0) {
       throw file_error(errno, "write to disk", path_);
     }
@@ -165,6 +171,7 @@ class LocalSink final : public ByteSink {
   const std::optional<Generation> if_generation_;
   std::string temporary_;  // empty after the rename
   FileDescriptor fd_;
+  std::optional<UncachedWriter> uncached_;
   uint32_t crc_ = 0;
 };
 

@@ -19,15 +19,6 @@ namespace fs = std::filesystem;
 
 constexpr size_t kWriteStep = size_t{1} << 16;
 
-void write_all(const FileDescriptor& fd, Bytes bytes, const fs::path& path) {
-  while (!bytes.empty()) {
-    const ssize_t count =
-        uninterrupted([&] { return ::write(fd.get(), bytes.data(), bytes.size()); });
-    if (count < 0) throw file_error(errno, "write", path.string());
-    bytes = bytes.subspan(static_cast<size_t>(count));
-  }
-}
-
 void sync_file(const fs::path& path) {
   const FileDescriptor fd(
       uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW); }));
@@ -66,7 +57,7 @@ uint64_t Staging::write(const fs::path& path,
   std::array<std::byte, kWriteStep> buffer;
   uint64_t total = 0;
   while (const size_t size = read(buffer)) {
-    write_all(fd, Bytes(buffer).first(size), path);
+    write_all(fd.get(), Bytes(buffer).first(size), path.string());
     total += size;
   }
   return total;

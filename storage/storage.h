@@ -63,6 +63,7 @@ struct ReadOptions {
 struct WriteOptions {
   std::optional<Generation> if_generation{};  // replace only this version; 0: only create
   std::optional<uint64_t> size_hint{};        // approximate size of the object
+  bool is_read_soon = true;  // or else a large local file stays out of the page cache
 };
 
 // Thrown by a sink if the storage lost bytes of an unfinished upload. They must all be written

@@ -65,6 +65,16 @@ TEST_F(LocalStorageTest, ReadsWhatItWrote) {
   EXPECT_EQ(files(), std::vector<std::string>{"a.txt"});
 }
 
+TEST_F(LocalStorageTest, WritesALargeFileThatIsNotReadSoon) {
+  const std::string text((size_t{1} << 20) + 12'345, 'x');
+  const Stat written =
+      put("a.txt", text, {.if_generation = {}, .size_hint = text.size(), .is_read_soon = false});
+  EXPECT_TRUE(as_text(read_all(*storage_->open(at("a.txt")), 1 << 22, "a.txt")) == text);
+  EXPECT_EQ(written.size, text.size());
+  EXPECT_EQ(written.crc32c, crc32c(as_bytes(text)));
+  EXPECT_EQ(files(), std::vector<std::string>{"a.txt"});
+}
+
 TEST_F(LocalStorageTest, MakesMissingDirectories) {
   put("a/b/c.txt", "x");
   EXPECT_EQ(get("a/b/c.txt"), "x");

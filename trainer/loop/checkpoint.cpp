@@ -200,7 +200,7 @@ void CheckpointStore::save() {
                    ChecksumSink counted(sink, checksum);
                    fill(counted);
                  },
-                 {.if_generation = {}, .size_hint = about_bytes});
+                 {.if_generation = {}, .size_hint = about_bytes, .is_read_soon = false});
     entries.push_back({.name = name, .checksum = checksum});
     outcome_->report.size_bytes += checksum.size;
   };

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "storage/base/bytes.h"
+
+namespace berth {
+
+// Writes a file past the page cache (O_DIRECT in open(2)). For a large file that nobody reads soon,
+// such as a checkpoint, this spares the kernel a copy of all bytes and the making and dropping of
+// as many pages, which costs several times as much processor time as the writing itself. The pages
+// do not count toward the memory limit of a container either.
+//
+// Where the file system cannot do this, the file is written through the page cache. Borrows the
+// file descriptor. Not thread-safe.
+class UncachedWriter {
+ public:
+  // `fd` is open for writing at its beginning. `path` is for Errors. Throws kMemory.
+  UncachedWriter(int fd, std::string path);
+
+  // Throws what file_error() makes of the failure.
+  void write(Bytes bytes);
+  // Writes what is left. Nothing may be written afterwards. The file is not synced yet.
+  void finish();
+
+ private:
+  void write_blocks(size_t size);
+  void use_page_cache();
+
+  struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+
+  const int fd_;
+  const std::string path_;
+  const std::unique_ptr<std::byte, Free> buffer_;
+  size_t filled_ = 0;
+  bool is_direct_;
+};
+
+}  // namespace berth
