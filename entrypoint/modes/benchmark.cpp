@@ -103,7 +103,7 @@ std::optional<MachineRow> measure_work(const BenchmarkWork& work, Device& device
   const ModelConfig config = bert_of_size(work.size);
   const TrainingFlops flops = training_flops(config);
   const double share = work.trains ? 1 : kForwardShare;
-  const double peak = device.info().peak_flops;
+  const double peak = device.peak_flops();
   const double of_example = share * flops.of(batch_of(work, config, 1));
   const int64_t examples =
       fitting(work, config, benchmark_batch(of_example, peak, options.most_of_a_batch_s), device,

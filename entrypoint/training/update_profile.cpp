@@ -29,6 +29,7 @@ UpdateProfile::UpdateProfile(Device& device, Storage& storage, Uri file, int64_t
               .first = std::clamp<int64_t>(left - asked, 0, kWarmUp),
               .updates = std::min(asked, left),
               .when_recorded = [this] { write(); }} {
+  device_.peak_flops();  // measured before anything is recorded
   device_.set_profiler(&profiler_);
 }
 
@@ -37,8 +38,7 @@ UpdateProfile::~UpdateProfile() { device_.set_profiler(nullptr); }
 // The training is worth more than its profile, so a failure is a warning.
 void UpdateProfile::write() {
   device_.set_profiler(nullptr);
-  for (const std::string& line : profile_lines(profiler_, device_.info().peak_flops))
-    log_info(line);
+  for (const std::string& line : profile_lines(profiler_, device_.peak_flops())) log_info(line);
   try {
     write_text(storage_, file_,
                as_text(perfetto_trace(profiler_, {.name = "berth", .pid = ::getpid()})));

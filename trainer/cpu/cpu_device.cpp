@@ -1,5 +1,7 @@
 #include "trainer/cpu/cpu_device.h"
 
+#include <optional>
+
 #include "storage/base/thread_pool.h"
 #include "trainer/cpu/cpu_engine.h"
 #include "trainer/cpu/engine_memory.h"
@@ -21,10 +23,14 @@ class CpuDevice final : public Device {
         kernels_(make_cpu_kernels(pool_, instruction_set, precision)),
         info_{.description = kernels_->description(),
               .precision = kernels_->precision(),
-              .threads = pool_.size(),
-              .peak_flops = peak_of(pool_, kernels_->precision())} {}
+              .threads = pool_.size()} {}
 
   const EngineInfo& info() const override { return info_; }
+
+  double peak_flops() override {
+    if (!peak_) peak_ = peak_of(pool_, info_.precision);
+    return *peak_;
+  }
 
   void set_profiler(Profiler* profiler) override { pool_.set_profiler(profiler); }
 
@@ -40,6 +46,7 @@ class CpuDevice final : public Device {
   ThreadPool pool_;
   const std::unique_ptr<Kernels> kernels_;
   const EngineInfo info_;
+  std::optional<double> peak_;
 };
 
 }  // namespace

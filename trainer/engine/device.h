@@ -73,6 +73,10 @@ class Device {
   virtual const EngineInfo& info() const = 0;
   // The memory of an engine with these options. Allocates none of it.
   virtual EngineMemory memory_of(const EngineOptions& options) = 0;
+  // The most floating-point operations a second with products of info().precision, of all devices
+  // together: as their maker publishes it for accelerators. On CPUs it is measured by the first
+  // call, which takes some 10 ms on all threads, so no engine may compute meanwhile. 0: not known.
+  virtual double peak_flops() { return 0; }
   // nullopt where engines use the host's memory, or where the device does not tell.
   virtual std::optional<DeviceMemory> memory() const { return std::nullopt; }
   // What engines do is recorded there while it is on; null: nowhere. It is for info().threads

@@ -26,9 +26,6 @@ struct EngineInfo {
   // So many updates may be in flight when another one is started. 0 means that an update is done
   // when start_update() returns, so that its outcome costs no waiting.
   size_t updates_in_flight = 0;
-  // The most floating-point operations that all devices do in a second with products of this type:
-  // measured on CPUs, and as their maker publishes it for accelerators. 0: not known.
-  double peak_flops = 0;
 };
 
 // A sum of losses over examples, and the sum of these examples' weights.

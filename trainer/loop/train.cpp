@@ -234,8 +234,10 @@ class Training {
     report.log = state.step == 1 || state.step == plan_.total_steps ||
                  (every > 0 && state.step % every == 0);
     report.flops_per_second = result_.flops / result_.seconds;
-    report.peak_flops_per_second = parts_.engine.info().peak_flops;
-    if (report.log && parts_.device != nullptr) report.device_memory = parts_.device->memory();
+    if (parts_.device != nullptr) {
+      report.peak_flops_per_second = parts_.device->peak_flops();
+      if (report.log) report.device_memory = parts_.device->memory();
+    }
     parts_.observer.on_step(report);
     if (report.log) interval_loss_ = interval_examples_ = 0;
   }

@@ -39,7 +39,7 @@ struct TrainingParts {
   // Writes the values that the parameters have before the first update.
   std::function<void(ParameterTensors& values)> fill_parameters;
   TrainingFlops flops{};                   // of the model; zeros: reports tell none
-  const Device* device = nullptr;          // whose memory is reported; null: none is
+  Device* device = nullptr;                // whose memory and peak rate are reported; null: none is
   Probes* probes = nullptr;                // null: nothing is probed
   const ProfileWindow* profile = nullptr;  // null: nothing is recorded
   ProbeOptions probe_options{};

@@ -55,12 +55,13 @@ class XlaDevice final : public Device {
                            generator_ == DropoutGenerator::kThreefry ? ", Threefry" : "", ", PJRT ",
                            plugin_.api_version(), ", ", counted(replicas_.count(), "device")),
         .precision = is_bf16 ? Precision::kBf16 : Precision::kFp32,
-        .updates_in_flight = 1,
-        .peak_flops = static_cast<double>(replicas_.count()) *
-                      peak_flops(kind, options.product_dtype).value_or(0)};
+        .updates_in_flight = 1};
+    peak_ = static_cast<double>(replicas_.count()) *
+            berth::peak_flops(kind, options.product_dtype).value_or(0);
   }
 
   const EngineInfo& info() const override { return info_; }
+  double peak_flops() override { return peak_; }
   EngineMemory memory_of(const EngineOptions& options) override {
     EngineMemory memory = xla_memory(options, replicas_.count(), is_host());
     memory.plugin += plugin_bytes_;
@@ -88,6 +89,7 @@ class XlaDevice final : public Device {
   const XlaReplicas replicas_;
   const DropoutGenerator generator_;
   EngineInfo info_;
+  double peak_ = 0;
   size_t plugin_bytes_ = 0;  // of the host's memory, as the plugin took it to open and to check
 };
 
