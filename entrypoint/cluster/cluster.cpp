@@ -79,6 +79,11 @@ Cluster::Cluster(const Job& job)
 
 Cluster::~Cluster() = default;
 
+KeyValueStore& Cluster::store() {
+  if (leader_) return *leader_;
+  return *follower_;
+}
+
 Uri Cluster::rendezvous() const {
   return Uri::parse(job_.command_line.settings.output.job_dir) / kRendezvous;
 }

@@ -30,11 +30,16 @@ void settle_device_of_workers(CommandLine& command_line) {
   DeviceKind& device = command_line.settings.device;
   if (device == DeviceKind::kAuto) {
     device = DeviceKind::kCpu;
-    command_line.notes.push_back("device: CPU, because several workers compute on CPUs only");
+    command_line.notes.push_back("device: CPU, because several workers were asked for");
   }
   if (device == DeviceKind::kCpu) return;
-  throw Error(Code::kUsage, "several workers compute on CPUs only", "--device",
-              "give --device cpu, or --world-size 1");
+  command_line.settings.training.place.cuts_updates = false;
+  if (command_line.device.devices != 0) {
+    throw Error(Code::kUsage, "several workers compute on all of their devices", "--devices",
+                "leave it out");
+  }
+  command_line.notes.push_back(
+      "several workers with TPUs or GPUs are experimental: no such job has been tried");
 }
 
 int64_t require_rank(const ClusterOptions& options) {

@@ -48,7 +48,10 @@ fs::path plugin_of(DeviceKind kind, const CommandLine& command_line, const Machi
 }
 
 DeviceChoice chosen(DeviceKind kind, const fs::path& plugin, const CommandLine& command_line) {
-  if (kind == DeviceKind::kTpu) require_one_host(command_line.device.environment);
+  if (kind == DeviceKind::kTpu) {
+    require_worker_on_each_host(command_line.device.environment,
+                                command_line.cluster.size.value_or(1));
+  }
   log_info(cat("device: ", name_of(kind), ", driven by ", plugin.string()));
   return {.kind = kind, .plugin = plugin};
 }

@@ -22,7 +22,8 @@ Job Job::with(const CommandLine& other) const {
           .since_stop = since_stop,
           .saves_on_stop = saves_on_stop,
           .end_process = end_process,
-          .ranks = ranks};
+          .ranks = ranks,
+          .hosts = hosts};
 }
 
 void Job::stop_point() const {
@@ -71,8 +72,11 @@ std::unique_ptr<Device> make_xla(const Job& job) {
   options.platform = on_cpu ? "cpu" : kind == DeviceKind::kTpu ? "tpu" : "cuda";
   options.product_dtype = rounds ? DType::kBF16 : DType::kF32;
   options.devices = command_line.device.devices;
-  if (options.devices == 0 && on_cpu) options.devices = 1;  // the plugin's four are the same CPUs
+  if (options.devices == 0 && on_cpu && !job.hosts.are_several())
+    options.devices = 1;  // the plugin's four are the same CPUs
   options.generator = command_line.device.generator;
+  options.hosts = job.hosts;
+  options.hosts.names_nodes = kind == DeviceKind::kGpu;
   options.cache_directory = executables_in(command_line.storage.cache_dir);
   const AcceleratorEnvironment& environment = command_line.device.environment;
   options.compiler_environment = cat(environment.xla_flags, "\n", environment.tpu_flags);

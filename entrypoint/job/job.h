@@ -11,6 +11,7 @@
 #include "storage/base/error.h"
 #include "storage/fenced_storage.h"
 #include "trainer/engine/device.h"
+#include "trainer/xla/pjrt/hosts.h"
 
 namespace berth {
 
@@ -34,6 +35,7 @@ struct Job {
   // last words. Does nothing where the process ends already.
   std::function<void(const Error& error)> end_process{};
   Communicator* ranks = nullptr;  // the workers that train together; null: this process alone
+  PjrtHosts hosts{};              // the same workers, where their TPUs or GPUs compute together
 
   // The same job with another command line, which the result borrows.
   Job with(const CommandLine& other) const;

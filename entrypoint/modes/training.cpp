@@ -74,7 +74,10 @@ void train_with_others(Job& job, const JobDirectory& directory) {
   if (cluster.ranks() == nullptr) return log_info("worker 0 says that the job is finished");
   try {
     CommandLine line = job.command_line;
-    line.settings.training.place = cluster.place();
+    RankPlace& place = line.settings.training.place;
+    const bool cuts_updates = place.cuts_updates;
+    place = cluster.place();
+    place.cuts_updates = cuts_updates;
     std::optional<TemporaryDirectory> own;
     if (!cluster.leads()) {
       own.emplace("worker");
@@ -83,6 +86,7 @@ void train_with_others(Job& job, const JobDirectory& directory) {
     }
     Job worker = job.with(line);
     worker.ranks = cluster.ranks();
+    worker.hosts = {.rank = place.rank, .size = place.size, .store = &cluster.store()};
     train_and_write(worker, cluster.leads() ? directory : JobDirectory(line.settings.output));
     cluster.finish();
   } catch (const Error& error) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 
@@ -62,13 +63,17 @@ Presence find_gpu(const fs::path& root) {
           .hint = "install the driver, or run on a machine with a GPU"};
 }
 
-void require_one_host(const AcceleratorEnvironment& environment) {
+void require_worker_on_each_host(const AcceleratorEnvironment& environment, int64_t workers) {
   const std::string& hosts = environment.tpu_hosts;
-  const auto others = std::count(hosts.begin(), hosts.end(), ',');
-  if (others == 0) return;
-  throw Error(
-      Code::kUsage, cat("this TPU is a slice of ", others + 1, " hosts, and berth trains on one"),
-      "TPU_WORKER_HOSTNAMES", "use a slice of one host, such as v5litepod-8 or the topology 2x4");
+  const auto count = std::count(hosts.begin(), hosts.end(), ',') + 1;
+  if (hosts.empty() || count == workers) return;
+  throw Error(Code::kUsage,
+              cat("this TPU is a slice of ", counted(count, "host"), ", and the job has ",
+                  counted(workers, "worker")),
+              "TPU_WORKER_HOSTNAMES",
+              cat("use a slice of one host, such as v5litepod-8 or the topology 2x4, or start a "
+                  "worker on each host with --world-size ",
+                  count, " and --rank $TPU_WORKER_ID, which is experimental"));
 }
 
 }  // namespace berth

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -25,8 +26,8 @@ Presence find_tpu(const std::filesystem::path& root, const AcceleratorEnvironmen
 // that the machine has NVIDIA's driver: a container sees it without having been given a GPU.
 Presence find_gpu(const std::filesystem::path& root);
 
-// Throws kUsage if the TPU belongs to a slice of several hosts, which would wait for each other:
-// berth trains on one.
-void require_one_host(const AcceleratorEnvironment& environment);
+// Throws kUsage if the TPU belongs to a slice of another number of hosts than the job has workers:
+// they would wait for each other.
+void require_worker_on_each_host(const AcceleratorEnvironment& environment, int64_t workers);
 
 }  // namespace berth

@@ -140,7 +140,14 @@ struct OptimizationOptions {
 // when a job is resumed: it decides only which part of an update which of them trains.
 struct RankPlace {
   int64_t rank = 0, size = 1;
+  // Whether a process trains a part of each update. If not, all of them give whole updates to
+  // engines that compute them together, which divide them among their devices.
+  bool cuts_updates = true;
+
   bool leads() const { return rank == 0; }
+  // An update is cut into so many parts, and this process trains this one.
+  int64_t parts() const { return cuts_updates ? size : 1; }
+  int64_t part() const { return cuts_updates ? rank : 0; }
 };
 
 struct TrainingOptions {
@@ -176,7 +183,7 @@ struct TrainingOptions {
 
   // About as many, where there are several ranks: they share the tokens equally.
   int64_t examples_per_micro_batch() const {
-    const int64_t parts = gradient_accumulation_steps * place.size;
+    const int64_t parts = gradient_accumulation_steps * place.parts();
     return (batch_size + parts - 1) / parts;
   }
   int64_t examples_per_evaluation_batch() const {

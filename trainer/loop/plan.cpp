@@ -48,8 +48,8 @@ BatchOptions batch_options(const TrainingOptions& options, std::vector<SkippedDa
   return {.batch_size = options.batch_size,
           .token_budget = options.token_budget,
           .micro_batches = options.gradient_accumulation_steps,
-          .rank = options.place.rank,
-          .ranks = options.place.size,
+          .rank = options.place.part(),
+          .ranks = options.place.parts(),
           .seed = options.seed,
           .drop_remainder = options.drop_remainder,
           .skipped = std::move(skipped)};

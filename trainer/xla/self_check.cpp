@@ -42,7 +42,10 @@ PjrtBuffer upload(const PjrtClient& client, const std::vector<float>& values,
 }
 
 Outcome on_device(const PjrtClient& client, bool donated, const ExecutableCache& cache) {
-  const PjrtExecutable program = cache.compile(client, CheckProgram::text(donated));
+  PjrtCompileOptions options;
+  // The plugin would choose a device of the first host.
+  if (client.is_on_several_hosts()) options.device_ids = {client.devices().front().id};
+  const PjrtExecutable program = cache.compile(client, CheckProgram::text(donated), options);
   Outcome outcome{CheckProgram::first_state(), {}};
   std::vector<PjrtBuffer> state;
   for (size_t i = 0; i < outcome.state.size(); ++i) {

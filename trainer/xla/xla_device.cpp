@@ -14,6 +14,41 @@
 namespace berth {
 namespace {
 
+// The number of devices of all hosts, which tell each other theirs.
+size_t devices_of_all(const PjrtHosts& hosts, size_t own) {
+  const auto key = [](int64_t rank) { return cat("devices/", rank); };
+  hosts.store->set(key(hosts.rank), as_bytes(std::to_string(own)));
+  size_t all = 0;
+  for (int64_t rank = 0; rank < hosts.size; ++rank) {
+    const std::vector<std::byte> count = hosts.store->get(key(rank));
+    all += std::stoul(std::string(as_text(count)));
+  }
+  return all;
+}
+
+// All devices of all hosts compute.
+XlaReplicas replicas_on(const PjrtClient& client, const PjrtHosts& hosts) {
+  const std::span<const PjrtDevice> own = client.devices();
+  XlaReplicas replicas{.client = client, .devices = {}, .numbers = {}, .all_hosts = 0};
+  replicas.all_hosts = devices_of_all(hosts, own.size());
+  if (client.all_devices() != replicas.all_hosts) {
+    throw Error(Code::kUsage,
+                cat("does not join the devices of several hosts: it knows ",
+                    counted(client.all_devices(), "device"), ", and the ", hosts.size,
+                    " workers have ", replicas.all_hosts),
+                client.plugin().path(), "check the environment that joins them, or use one worker");
+  }
+  const std::vector<int> ids = client.default_device_ids(static_cast<int>(replicas.all_hosts));
+  for (size_t number = 0; number < ids.size(); ++number) {
+    for (const PjrtDevice& device : own) {
+      if (device.id != ids[number]) continue;
+      replicas.devices.push_back(device);
+      replicas.numbers.push_back(number);
+    }
+  }
+  return replicas;
+}
+
 // The devices that the replicas of programs get.
 std::vector<PjrtDevice> devices_for(const PjrtClient& client, int64_t wanted) {
   const auto available = static_cast<int64_t>(client.devices().size());
@@ -36,9 +71,12 @@ class XlaDevice final : public Device {
  public:
   explicit XlaDevice(const XlaDeviceOptions& options)
       : plugin_(options.plugin_path, options.deadline_s),
-        client_(plugin_, options.deadline_s),
+        client_(plugin_, options.deadline_s, options.hosts),
         cache_(options.cache_directory, options.compiler_environment, options.compile_deadline_s),
-        replicas_{client_, devices_for(client_, options.devices)},
+        replicas_(
+            options.hosts.are_several()
+                ? replicas_on(client_, options.hosts)
+                : XlaReplicas{.client = client_, .devices = devices_for(client_, options.devices)}),
         generator_(options.generator) {
     if (!options.platform.empty() && client_.platform() != options.platform) {
       throw Error(Code::kUsage,
@@ -53,17 +91,17 @@ class XlaDevice final : public Device {
         .description = cat("xla-", client_.platform(), is_bf16 ? "-bf16" : "-fp32",
                            kind == client_.platform() ? "" : ", " + kind,
                            generator_ == DropoutGenerator::kThreefry ? ", Threefry" : "", ", PJRT ",
-                           plugin_.api_version(), ", ", counted(replicas_.count(), "device")),
+                           plugin_.api_version(), ", ", counted(replicas_.total(), "device")),
         .precision = is_bf16 ? Precision::kBf16 : Precision::kFp32,
         .updates_in_flight = 1};
-    peak_ = static_cast<double>(replicas_.count()) *
+    peak_ = static_cast<double>(replicas_.total()) *
             berth::peak_flops(kind, options.product_dtype).value_or(0);
   }
 
   const EngineInfo& info() const override { return info_; }
   double peak_flops() override { return peak_; }
   EngineMemory memory_of(const EngineOptions& options) override {
-    EngineMemory memory = xla_memory(options, replicas_.count(), is_host());
+    EngineMemory memory = xla_memory(options, replicas_.total(), is_host());
     memory.plugin += plugin_bytes_;
     return memory;
   }

@@ -21,8 +21,9 @@ struct XlaDeviceOptions {
   // Philox drops what the CPU engine drops. Threefry may be faster where integer products are slow.
   DropoutGenerator generator = DropoutGenerator::kPhilox;
   // So many devices of this process compute together, each on a part of every batch. 0: all of
-  // them.
+  // them, which several hosts require.
   int64_t devices = 0;
+  PjrtHosts hosts{};  // whose devices compute together
   // A local folder for compiled programs; see trainer/xla/pjrt/executable_cache.h on who may write
   // to it. Empty: every process compiles its programs anew.
   std::string cache_directory{};
@@ -40,7 +41,8 @@ struct XlaDeviceOptions {
 // some seconds.
 //
 // Throws kNotFound where there is no plugin; kUsage where the plugin does not work, computes wrong
-// numbers, has another platform or fewer devices than asked for; kMemory. After a deadline the
+// numbers, has another platform or fewer devices than asked for, or does not join the devices of
+// several hosts; kMemory. After a deadline the
 // process is expected to end (pjrt/deadline.h).
 //
 // EngineInfo::description names what decides the bits of results: "xla-cpu-fp32, PJRT 0.115, 2

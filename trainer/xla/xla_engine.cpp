@@ -5,6 +5,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/philox.h"
+#include "trainer/distributed/communicator.h"
 #include "trainer/model/batch_ids.h"
 #include "trainer/xla/layout/laid_out_batch.h"
 #include "trainer/xla/layout/shapes.h"
@@ -70,11 +71,13 @@ XlaEngine::XlaEngine(const EngineInfo& info, const EngineOptions& options,
       options_(options),
       replicas_(replicas),
       shapes_(
+          batch_shapes(options.limits, options.longest, static_cast<int64_t>(replicas.total()))),
+      local_shapes_(
           batch_shapes(options.limits, options.longest, static_cast<int64_t>(replicas.count()))),
       programs_(
-          replicas.client, cache,
+          replicas, cache,
           program_options(options, info.precision == Precision::kBf16 ? DType::kBF16 : DType::kF32,
-                          generator, replicas.count())),
+                          generator, replicas.total())),
       values_(replicas,
               parameter_table(options.config, options.lora, options.optimizer.first_depth),
               XlaTensors::Of::kAll) {
@@ -134,9 +137,11 @@ std::vector<std::vector<PjrtBuffer>> XlaEngine::start(XlaPrograms::Kind kind,
   std::vector<XlaTensors*> state = {&values_};
   if (updates) state.insert(state.end(), {&*first_moments_, &*second_moments_});
   if (kind == Kind::kAccumulation || kind == Kind::kApplication) state.push_back(&*gradients_);
+  const bool is_local = kind == Kind::kInference;
   if (batch != nullptr) {
     work.batches.push_back(
-        lay_out(*batch, options_.config, shapes_, static_cast<int64_t>(replicas_.count())));
+        lay_out(*batch, options_.config, is_local ? local_shapes_ : shapes_,
+                static_cast<int64_t>(is_local ? replicas_.count() : replicas_.total())));
   }
   const XlaPrograms::Compiled& program =
       programs_.get(kind, batch == nullptr ? BatchShape() : work.batches.back().shape);
@@ -147,7 +152,8 @@ std::vector<std::vector<PjrtBuffer>> XlaEngine::start(XlaPrograms::Kind kind,
     if (kind != Kind::kInference) arguments[r].push_back(&work.step_words[r]);
     if (updates) arguments[r].push_back(&work.learning_rate[r]);
     for (const std::string& input : program.batch_inputs) {
-      arguments[r].push_back(upload(work.batches.back().replicas[r].at(input), r, work));
+      const size_t number = is_local ? r : replicas_.number(r);
+      arguments[r].push_back(upload(work.batches.back().replicas[number].at(input), r, work));
     }
   }
   PjrtResults results = program.executable.execute(arguments);
@@ -169,10 +175,13 @@ Error XlaEngine::explained(const Error& error) const {
 bool XlaEngine::start_update(std::span<const PackedBatch> micro_batches, const UpdateInputs& inputs,
                              const std::atomic<bool>& stop) try {
   for (const PackedBatch& batch : micro_batches) check_ids(batch, options_.config);
+  // Several hosts must all start the same programs, so they agree before the first one.
+  const bool agrees = replicas_.is_on_several_hosts() && options_.ranks.communicator != nullptr;
+  if (agrees && any_rank(*options_.ranks.communicator, stop)) return false;
   std::unique_ptr<Work> work = begin_work(inputs);
   std::vector<std::vector<PjrtBuffer>> outputs;
   for (const PackedBatch& batch : micro_batches) {
-    if (stop) {
+    if (stop && !agrees) {
       if (gradients_) gradients_->set_to_zeros();
       return false;
     }

@@ -17,6 +17,10 @@ namespace berth {
 // donates to its successor. start_update() lays the batch out, starts its upload and the programs,
 // and does not wait for them, so that a batch is laid out while the update before it runs. Borrows
 // replicas and cache.
+//
+// With several hosts, the engine of each is given the same whole updates. It lays them out for the
+// devices of all hosts and computes the parts of its own devices, as JAX's processes do; the
+// programs add over all of them. Each host infers alone, from batches of its own.
 class XlaEngine final : public Engine {
  public:
   // Throws kMemory where the state does not fit.
@@ -48,7 +52,8 @@ class XlaEngine final : public Engine {
   const EngineInfo info_;
   const EngineOptions options_;
   const XlaReplicas& replicas_;
-  const std::vector<BatchShape> shapes_;
+  // For programs on all hosts' devices, and for those on the devices here.
+  const std::vector<BatchShape> shapes_, local_shapes_;
   XlaPrograms programs_;
   XlaTensors values_;
   std::optional<XlaTensors> first_moments_, second_moments_;  // Absent where it only infers.

@@ -70,13 +70,13 @@ Error with_batch_that_fits(const Error& error, const EngineOptions& options,
   if (error.code() != Code::kMemory) return error;
   const std::optional<DeviceMemory> device = replicas.memory();
   if (!device || !device->limit) return error;
-  const EngineMemory memory = xla_memory(options, replicas.count(), /*on_host=*/false);
+  const EngineMemory memory = xla_memory(options, replicas.total(), /*on_host=*/false);
   const size_t state = memory.parameters + memory.gradients + memory.moments;
   auto for_batch = static_cast<double>(memory.activations);
   auto tokens = static_cast<double>(options.limits.tokens);
   if (compiled) {
     for_batch = static_cast<double>(compiled->size_bytes);
-    tokens = static_cast<double>(compiled->tokens) * static_cast<double>(replicas.count());
+    tokens = static_cast<double>(compiled->tokens) * static_cast<double>(replicas.total());
   }
   // The gradients of a single micro-batch do not grow with it.
   const double fixed =

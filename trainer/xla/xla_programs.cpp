@@ -53,9 +53,14 @@ XlaPrograms::Compiled XlaPrograms::compile(Kind kind, const BatchShape& shape) {
   log_info("compiling " + what);
   const auto start = std::chrono::steady_clock::now();
   const Program program = program_of(kind, options_, shape);
-  const PjrtCompileOptions options{.replicas = static_cast<int>(options_.replicas),
-                                   .flags = flags_for(client_.platform())};
-  Compiled compiled{.executable = cache_.compile(client_, program.text(), options),
+  const PjrtClient& client = replicas_.client;
+  PjrtCompileOptions options{.replicas = static_cast<int>(replicas_.total()),
+                             .flags = flags_for(client.platform())};
+  if (kind == Kind::kInference) {  // each host infers from batches of its own
+    options.replicas = static_cast<int>(replicas_.count());
+    options.device_ids = replicas_.local_assignment();
+  }
+  Compiled compiled{.executable = cache_.compile(client, program.text(), options),
                     .batch_inputs = batch_inputs_of(program),
                     .tokens = shape.tokens()};
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

@@ -9,11 +9,13 @@
 #include "trainer/xla/network/programs.h"
 #include "trainer/xla/pjrt/executable.h"
 #include "trainer/xla/pjrt/executable_cache.h"
+#include "trainer/xla/xla_tensors.h"
 
 namespace berth {
 
 // The programs of one engine, each compiled when it is first asked for. That takes from seconds to
-// minutes and is logged. Not thread-safe. Borrows the client and the cache.
+// minutes and is logged. Not thread-safe. Borrows the replicas and
+// the cache.
 class XlaPrograms {
  public:
   enum class Kind { kTraining, kAccumulation, kApplication, kInference };
@@ -24,8 +26,8 @@ class XlaPrograms {
     int64_t tokens = 0;                     // of its batch, padding included
   };
 
-  XlaPrograms(const PjrtClient& client, const ExecutableCache& cache, ProgramOptions options)
-      : client_(client), cache_(cache), options_(std::move(options)) {}
+  XlaPrograms(const XlaReplicas& replicas, const ExecutableCache& cache, ProgramOptions options)
+      : replicas_(replicas), cache_(cache), options_(std::move(options)) {}
 
   // An application has no batch: its shape is BatchShape(). Throws what compiling throws.
   const Compiled& get(Kind kind, const BatchShape& shape);
@@ -43,7 +45,7 @@ class XlaPrograms {
  private:
   Compiled compile(Kind kind, const BatchShape& shape);
 
-  const PjrtClient& client_;
+  const XlaReplicas& replicas_;
   const ExecutableCache& cache_;
   const ProgramOptions options_;
   std::map<std::pair<Kind, int64_t>, Compiled> compiled_;  // by the number of rows

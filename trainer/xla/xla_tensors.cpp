@@ -22,6 +22,13 @@ std::optional<DeviceMemory> XlaReplicas::memory() const {
   return least;
 }
 
+std::vector<int> XlaReplicas::local_assignment() const {
+  std::vector<int> ids;
+  if (!is_on_several_hosts()) return ids;
+  for (const PjrtDevice& device : devices) ids.push_back(device.id);
+  return ids;
+}
+
 std::vector<PjrtBuffer> XlaReplicas::upload(std::span<const std::byte> values, DType dtype,
                                             std::span<const int64_t> dimensions) const {
   std::vector<PjrtBuffer> buffers;

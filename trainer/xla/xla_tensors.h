@@ -13,12 +13,24 @@
 
 namespace berth {
 
-// The devices on which the replicas of all programs run: replica r on devices[r].
+// The devices of this host on which replicas of programs run. With several hosts, a training
+// program has replicas on the others, too.
 struct XlaReplicas {
   const PjrtClient& client;
   std::vector<PjrtDevice> devices;
+  // The numbers of their replicas among those of all hosts, increasing. Empty: there is one host,
+  // and devices[r] is that of replica r.
+  std::vector<size_t> numbers{};
+  size_t all_hosts = 0;  // the replicas of all hosts; 0: there is one
 
   size_t count() const { return devices.size(); }
+  bool is_on_several_hosts() const { return all_hosts > 0; }
+  // The replicas of a training program, and the number of the one on devices[r] among them.
+  size_t total() const { return is_on_several_hosts() ? all_hosts : count(); }
+  size_t number(size_t r) const { return numbers.empty() ? r : numbers[r]; }
+  // Of the devices here, for programs that every host runs for itself. Empty where there is one
+  // host: the plugin's choice is these devices then.
+  std::vector<int> local_assignment() const;
   // The memory of the device with the least room. nullopt where a device does not tell.
   std::optional<DeviceMemory> memory() const;
   // A copy of the same values on the device of each replica.

@@ -66,7 +66,7 @@ TEST(ClusterFlags, OtherModesAndRunsInsideAJobHaveNoWorkers) {
 TEST(ClusterFlags, WhatOneWorkerDoesIsRefused) {
   refuses_workers({"--world-size=2"}, "nothing says which of them");
   refuses_workers({"--world-size=2", "--rank=2"}, "numbers 0 to 1");
-  refuses_workers({"--device=gpu"}, "CPUs only", kSecondOfFour);
+  refuses_workers({"--device=gpu", "--devices=2"}, "all of their devices", kSecondOfFour);
   refuses_workers({"--seeds=2"}, "several runs are made by one worker", kSecondOfFour);
   refuses_workers({"--task=electra"}, "one worker", kSecondOfFour);
   refuses_workers({"--task=similarity"}, "one worker", kSecondOfFour);
@@ -86,6 +86,10 @@ TEST(ClusterFlags, AShareNeedsThePartOfTheMemory) {
   EXPECT_EQ(tokens({"--batch-size=32", "--max-seq-length=100", "--world-size=4", "--rank=0",
                     "--gradient-accumulation-steps=2"}),
             550);
+  // Accelerators of several hosts are given whole updates.
+  EXPECT_EQ(tokens({"--batch-size=32", "--max-seq-length=100", "--world-size=4", "--rank=0",
+                    "--device=gpu"}),
+            3200);
 }
 
 }  // namespace

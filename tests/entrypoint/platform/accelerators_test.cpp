@@ -84,13 +84,15 @@ TEST_F(AcceleratorsTest, ADriverWithoutADeviceFileIsAContainerWithoutAGpu) {
   EXPECT_THAT(gpu().hint, HasSubstr("--gpus all"));
 }
 
-TEST_F(AcceleratorsTest, ASliceOfSeveralHostsIsRefused) {
-  require_one_host(environment_);
+TEST_F(AcceleratorsTest, ASliceNeedsAWorkerOnEachHost) {
+  require_worker_on_each_host(environment_, 1);
+  require_worker_on_each_host(environment_, 2);
   environment_.tpu_hosts = "localhost";
-  require_one_host(environment_);
+  require_worker_on_each_host(environment_, 1);
   environment_.tpu_hosts = "a,b,c,d";
-  EXPECT_THAT([&] { require_one_host(environment_); },
-              ThrowsCode(Code::kUsage, "a slice of 4 hosts, and berth trains on one"));
+  require_worker_on_each_host(environment_, 4);
+  EXPECT_THAT([&] { require_worker_on_each_host(environment_, 1); },
+              ThrowsCode(Code::kUsage, "a slice of 4 hosts, and the job has 1 worker"));
 }
 
 }  // namespace

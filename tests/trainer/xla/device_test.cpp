@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "storage/base/error.h"
+#include "tests/support/rank_threads.h"
 #include "tests/support/throws_code.h"
 #include "tests/trainer/xla/xla_case.h"
 
@@ -10,6 +11,19 @@ namespace {
 using testing::MatchesRegex;
 
 class XlaDevices : public WithXlaDevice {};
+
+TEST_F(XlaDevices, RefuseAPluginThatDoesNotJoinTheDevicesOfTwoHosts) {
+  StoreInMemory store;
+  const auto open_host = [&](int64_t rank) {
+    return make_xla_device(
+        {.plugin_path = plugin, .hosts = {.rank = rank, .size = 2, .store = &store}});
+  };
+  std::jthread other([&] {
+    EXPECT_THAT([&] { open_host(1); }, ThrowsCode(Code::kUsage, "does not join the devices"));
+  });
+  EXPECT_THAT([&] { open_host(0); },
+              ThrowsCode(Code::kUsage, "it knows 4 devices, and the 2 workers have 8"));
+}
 
 TEST_F(XlaDevices, TellWhatTheyAre) {
   EXPECT_THAT(open(1)->info().description, MatchesRegex("xla-cpu-fp32, PJRT 0\\.[0-9]+, 1 device"));

@@ -1,3 +1,4 @@
+#include "tests/support/rank_threads.h"
 #include "tests/support/tiny_config.h"
 #include "tests/trainer/xla/pjrt/fake_plugin_fixture.h"
 #include "trainer/xla/xla_engine.h"
@@ -14,18 +15,22 @@ class XlaEngineOfFakePlugin : public WithFakePlugin, public testing::WithParamIn
     batch.cu_seqlens = {0, 8};
     batch.labels = PackedBatch::Classes{1};
   }
-  XlaEngine make() {
-    return XlaEngine({},
-                     {.config = tiny_config(),
-                      .limits = {.tokens = 64, .sequences = 4},
-                      .micro_batches = GetParam(),
-                      .longest = 16},
-                     device, cache);
+  EngineOptions options_of_update() const {
+    return {.config = tiny_config(),
+            .limits = {.tokens = 64, .sequences = 4},
+            .micro_batches = GetParam(),
+            .longest = 16};
   }
+  XlaEngine make() { return XlaEngine({}, options_of_update(), device, cache); }
   void start(XlaEngine& engine, uint64_t step) {
     const std::vector<PackedBatch> micro_batches(static_cast<size_t>(GetParam()), batch);
     const std::atomic<bool> stop = false;
     engine.start_update(micro_batches, {.step = step}, stop);
+  }
+
+  // What the compiler is told.
+  static std::string replicas(int count, std::vector<int> ids = {}) {
+    return serialized({.replicas = count, .device_ids = std::move(ids)});
   }
 
   const PjrtPlugin plugin{BERTH_FAKE_PLUGIN};
@@ -56,6 +61,29 @@ TEST_P(XlaEngineOfFakePlugin, NamesTheBatchThatFitsWhereAnExecutionFailsLate) {
   start(engine, 0);
   EXPECT_THAT([&] { engine.collect_update(); },
               ThrowsCode(Code::kMemory, "a micro-batch of about 32 tokens would fit"));
+}
+
+TEST_P(XlaEngineOfFakePlugin, ComputesItsPartOfTheDevicesOfTwoHosts) {
+  const XlaReplicas second{
+      .client = client, .devices = {client.devices()[1]}, .numbers = {1}, .all_hosts = 2};
+  EngineOptions options = options_of_update();
+  run_ranks(2, [&](Communicator& ranks) {
+    if (ranks.rank() == 1) {
+      EXPECT_FALSE(any_rank(ranks, false));
+      EXPECT_TRUE(any_rank(ranks, true));  // stops the update of both
+      return;
+    }
+    options.ranks = {.size = 2, .communicator = &ranks};
+    XlaEngine engine({}, options, second, cache);
+    start(engine, 0);
+    EXPECT_EQ(control->compile_options, replicas(2));
+    engine.collect_update();
+    LossSum loss;
+    engine.infer(batch, loss);
+    EXPECT_EQ(control->compile_options, replicas(1, {11}));
+    const std::atomic<bool> stop = false;
+    EXPECT_FALSE(engine.start_update({&batch, 1}, {.step = 1}, stop));
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(MicroBatches, XlaEngineOfFakePlugin, testing::Values(1, 2));

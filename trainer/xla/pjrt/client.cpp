@@ -7,6 +7,7 @@
 #include "trainer/xla/pjrt/api.h"
 #include "trainer/xla/pjrt/deadline.h"
 #include "trainer/xla/pjrt/element_type.h"
+#include "trainer/xla/pjrt/host_callbacks.h"
 
 namespace berth {
 namespace {
@@ -24,9 +25,12 @@ PjrtDevice describe(const PjrtPlugin& plugin, PJRT_Device* device) {
   return {id.id, text_of(kind.device_kind, kind.device_kind_size), device};
 }
 
-PjrtOwned<PJRT_Client> create_within(double deadline_s, const PjrtPlugin& plugin) {
+PjrtOwned<PJRT_Client> create_within(double deadline_s, const PjrtPlugin& plugin,
+                                     std::shared_ptr<HostCallbacks> callbacks) {
   // The plugin is copied, because a thread that has to be left behind may outlive it.
-  const auto create = [plugin] { return plugin.own(PJRT_CALL(plugin, Client_Create).client); };
+  const auto create = [plugin, callbacks] {
+    return plugin.own(PJRT_CALL(plugin, Client_Create, callbacks->add_to(args)).client);
+  };
   const Error late(Code::kUsage, cat("found no devices within ", deadline_s, " s"), plugin.path(),
                    kDeviceHint);
   try {
@@ -41,8 +45,11 @@ PjrtOwned<PJRT_Client> create_within(double deadline_s, const PjrtPlugin& plugin
 
 }  // namespace
 
-PjrtClient::PjrtClient(const PjrtPlugin& plugin, double deadline_s)
-    : plugin_(plugin), client_(create_within(deadline_s, plugin)) {
+PjrtClient::PjrtClient(const PjrtPlugin& plugin, double deadline_s, const PjrtHosts& hosts)
+    : plugin_(plugin),
+      callbacks_(std::make_shared<HostCallbacks>(hosts)),
+      client_(create_within(deadline_s, plugin, callbacks_)),
+      is_on_several_hosts_(hosts.are_several()) {
   PJRT_Client* const client = client_.get();
   const auto name = PJRT_CALL(plugin_, Client_PlatformName, args.client = client);
   platform_ = text_of(name.platform_name, name.platform_name_size);
@@ -55,6 +62,10 @@ PjrtClient::PjrtClient(const PjrtPlugin& plugin, double deadline_s)
   if (!devices_.empty()) return;
   throw Error(Code::kUsage, "the plugin has no device that this process can use", plugin_.path(),
               kDeviceHint);
+}
+
+size_t PjrtClient::all_devices() const {
+  return PJRT_CALL(plugin_, Client_Devices, args.client = client_.get()).num_devices;
 }
 
 std::vector<int> PjrtClient::default_device_ids(int replicas) const {

@@ -10,11 +10,14 @@
 
 #include "storage/base/dtype.h"
 #include "trainer/xla/pjrt/buffer.h"
+#include "trainer/xla/pjrt/hosts.h"
 #include "trainer/xla/pjrt/plugin.h"
 
 struct PJRT_Device;
 
 namespace berth {
+
+class HostCallbacks;
 
 // One device that this process can use. Lives as long as its client.
 struct PjrtDevice {
@@ -38,7 +41,9 @@ class PjrtClient {
  public:
   // Takes the devices. Throws kUsage where there is none or where it takes longer than `deadline_s`
   // seconds, and kMemory where memory runs out.
-  explicit PjrtClient(const PjrtPlugin& plugin, double deadline_s = 60);
+  // With several hosts, all of them make their clients at the same time.
+  explicit PjrtClient(const PjrtPlugin& plugin, double deadline_s = 60,
+                      const PjrtHosts& hosts = {});
 
   const PjrtPlugin& plugin() const { return plugin_; }
   // For this folder. Shared, because a compilation that hangs is left behind with its client.
@@ -48,6 +53,9 @@ class PjrtClient {
 
   // The devices of this process, at least one.
   std::span<const PjrtDevice> devices() const { return devices_; }
+  bool is_on_several_hosts() const { return is_on_several_hosts_; }
+  // The number of devices of all hosts.
+  size_t all_devices() const;
   // The ids of the devices that `replicas` replicas get if nothing else is asked for.
   std::vector<int> default_device_ids(int replicas) const;
   // nullopt where the plugin does not tell.
@@ -64,7 +72,9 @@ class PjrtClient {
 
  private:
   const PjrtPlugin& plugin_;
+  const std::shared_ptr<HostCallbacks> callbacks_;  // of the plugin, until the client is destroyed
   const std::shared_ptr<PJRT_Client> client_;
+  const bool is_on_several_hosts_;
   std::string platform_, platform_version_;
   std::vector<PjrtDevice> devices_;
 };

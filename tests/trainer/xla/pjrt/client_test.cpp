@@ -1,5 +1,7 @@
 #include "trainer/xla/pjrt/client.h"
 
+#include <map>
+
 #include "tests/trainer/xla/pjrt/fake_plugin_fixture.h"
 
 namespace berth {
@@ -22,6 +24,36 @@ TEST_F(ClientTest, DescribesItsDevices) {
   EXPECT_EQ(memory->in_use, 5);
   EXPECT_EQ(memory->limit, 100);
   EXPECT_EQ(memory->peak_in_use, std::nullopt);
+}
+
+// Refuses one key.
+class StoreOfTwoHosts final : public KeyValueStore {
+ public:
+  void set(const std::string& key, Bytes value) override {
+    values[key].assign(value.begin(), value.end());
+  }
+  std::vector<std::byte> get(const std::string& key) override {
+    if (!values.contains(key)) throw Error(Code::kPeerLost, "nobody tells " + key);
+    return values[key];
+  }
+  std::map<std::string, std::vector<std::byte>> values;
+};
+
+TEST_F(ClientTest, JoinsTheDevicesOfSeveralHosts) {
+  control->other_devices = 2;
+  StoreOfTwoHosts store;
+  const PjrtClient client(plugin, 60, {.rank = 1, .size = 2, .store = &store, .names_nodes = true});
+  EXPECT_EQ(client.devices().size(), 2u);
+  EXPECT_EQ(client.devices()[0].id, 12);
+  EXPECT_EQ(client.all_devices(), 4u);
+  EXPECT_EQ(as_text(store.values["pjrt/topology"]), "two");
+  EXPECT_EQ(control->hosts, (std::vector<std::string>{"node_id 1", "num_nodes 2", "two",
+                                                      "nobody tells pjrt/refused"}));
+}
+
+TEST_F(ClientTest, OneHostIsToldNothing) {
+  const PjrtClient client(plugin);
+  EXPECT_EQ(control->hosts, std::vector<std::string>());
 }
 
 TEST_F(ClientTest, FailureIsOneSentence) {

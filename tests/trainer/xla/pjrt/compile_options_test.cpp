@@ -38,6 +38,14 @@ TEST(CompileOptions, LongNamesTakeALongerLength) {
   EXPECT_EQ(bytes.size(), 3u + 0xcf);
 }
 
+// As xla.CompileOptionsProto's parser reads it: replica_count 2, computation_count 1, and the ids.
+TEST(CompileOptions, DevicesOfReplicas) {
+  const std::string assigned = serialized({.replicas = 2, .device_ids = {2, 300}});
+  EXPECT_EQ(assigned.substr(assigned.size() - 13),
+            "\x4a\x0b\x08\x02\x10\x01\x1a\x05\x08\x02\x08\xac\x02"s);
+  EXPECT_THAT([] { serialized({.replicas = 2, .device_ids = {2}}); }, ThrowsCode(Code::kInternal));
+}
+
 TEST(CompileOptions, NoReplicaIsABug) {
   EXPECT_THAT([] { serialized({.replicas = 0}); }, ThrowsCode(Code::kInternal));
 }

@@ -25,7 +25,8 @@ struct PJRT_Device {
 };
 struct PJRT_Client {
   std::vector<PJRT_Device> devices;
-  std::vector<PJRT_Device*> pointers;
+  std::vector<PJRT_Device*> pointers;  // of this host, and of all hosts
+  std::vector<PJRT_Device*> all_pointers;
 };
 struct PJRT_Buffer {
   PJRT_Buffer_Type type;

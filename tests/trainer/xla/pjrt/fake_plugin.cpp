@@ -35,15 +35,58 @@ FAKE(Event_Destroy) {
 }
 FAKE(Event_Await) { return args->event->fails ? make_error() : nullptr; }
 
+// Puts a value into the store of the hosts and asks for it, and for one that the store refuses.
+static void ask_hosts(const PJRT_Client_Create_Args& args) {
+  std::vector<std::string> told;
+  for (size_t i = 0; i < args.num_options; ++i) {
+    const PJRT_NamedValue& option = args.create_options[i];
+    told.push_back(std::string(option.name, option.name_size) + " " +
+                   std::to_string(option.int64_value));
+  }
+  if (args.kv_put_callback != nullptr) {
+    PJRT_CallbackError refuse = [](PJRT_Error_Code code, const char* message, size_t size) {
+      return created("error", new PJRT_Error{code, std::string(message, size)});
+    };
+    PJRT_KeyValuePutCallback_Args put = {};
+    put.struct_size = PJRT_KeyValuePutCallback_Args_STRUCT_SIZE;
+    put.key = "topology";
+    put.key_size = 8;
+    put.value = "two";
+    put.value_size = 3;
+    put.callback_error = &refuse;
+    put.user_arg = args.kv_put_user_arg;
+    args.kv_put_callback(&put);
+    for (const std::string key : {"topology", "refused"}) {
+      PJRT_KeyValueGetCallback_Args get = {};
+      get.struct_size = PJRT_KeyValueGetCallback_Args_STRUCT_SIZE;
+      get.key = key.data();
+      get.key_size = key.size();
+      get.callback_error = &refuse;
+      get.user_arg = args.kv_get_user_arg;
+      if (PJRT_Error* error = args.kv_get_callback(&get)) {
+        told.push_back(error->message);
+        destroyed("error", error);
+        continue;
+      }
+      told.emplace_back(get.value, get.value_size);
+      get.value_deleter_callback(get.value);
+    }
+  }
+  const std::lock_guard lock(control.lock);
+  control.hosts = told;
+}
 FAKE(Client_Create) {
   auto* client = new PJRT_Client;
   {
     const std::lock_guard lock(control.lock);
-    for (size_t i = 0; i < control.devices; ++i) {
+    for (size_t i = 0; i < control.other_devices + control.devices; ++i) {
       client->devices.push_back({{static_cast<int>(10 + i)}});
     }
   }
-  for (PJRT_Device& device : client->devices) client->pointers.push_back(&device);
+  for (PJRT_Device& device : client->devices) client->all_pointers.push_back(&device);
+  client->pointers.assign(client->all_pointers.end() - static_cast<std::ptrdiff_t>(control.devices),
+                          client->all_pointers.end());
+  ask_hosts(*args);
   args->client = created("client", client);
   return nullptr;
 }
@@ -64,6 +107,11 @@ FAKE(Client_PlatformVersion) {
 FAKE(Client_AddressableDevices) {
   args->addressable_devices = args->client->pointers.data();
   args->num_addressable_devices = args->client->pointers.size();
+  return nullptr;
+}
+FAKE(Client_Devices) {
+  args->devices = args->client->all_pointers.data();
+  args->num_devices = args->client->all_pointers.size();
   return nullptr;
 }
 FAKE(Client_DefaultDeviceAssignment) {
@@ -108,6 +156,7 @@ __attribute__((visibility("default"))) const PJRT_Api* GetPjrtApi() {
   HAS(Event_Destroy), HAS(Event_Await);
   HAS(Client_Create), HAS(Client_Destroy), HAS(Client_PlatformName), HAS(Client_PlatformVersion);
   HAS(Client_AddressableDevices), HAS(Client_DefaultDeviceAssignment), HAS(Client_Compile);
+  HAS(Client_Devices);
   HAS(Client_BufferFromHostBuffer), HAS(Device_GetDescription), HAS(Device_MemoryStats);
   HAS(DeviceDescription_Id), HAS(DeviceDescription_Kind);
   HAS(Buffer_Destroy), HAS(Buffer_Dimensions), HAS(Buffer_ElementType);

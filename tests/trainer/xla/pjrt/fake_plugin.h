@@ -29,6 +29,7 @@ struct FakePluginControl {
   std::string hangs{};  // this function does not return until `released`
   std::atomic<bool> released = false;
   size_t devices = 2;
+  size_t other_devices = 0;                    // of other hosts; their ids come first
   std::vector<int64_t> bytes_in_use = {5, 5};  // by device
   int64_t bytes_limit = 100;                   // of each device
   int64_t temporary_bytes = 8;                 // of every program
@@ -48,6 +49,8 @@ struct FakePluginControl {
   std::vector<std::string> mistakes{};  // what no caller may do, such as to destroy twice
   int destroyed_errors = 0;
   std::string compile_options{};  // of the last compilation
+  // What clients were told of hosts, as "node_id 1", and what their store gave back.
+  std::vector<std::string> hosts{};
 };
 
 using FakePluginControlFunction = FakePluginControl* (*)();

@@ -33,6 +33,7 @@ class WithFakePlugin : public testing::Test {
     control->message = "the fake plugin was told to fail";
     control->released = false;
     control->devices = 2;
+    control->other_devices = 0;
     control->bytes_in_use = {5, 5};
     control->bytes_limit = 100;
     control->temporary_bytes = 8;

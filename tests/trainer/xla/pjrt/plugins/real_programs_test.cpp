@@ -54,6 +54,23 @@ TEST_P(RealPrograms, BuffersOfEveryTypeComeBack) {
   EXPECT_EQ(download(upload(std::vector<float>{7}, DType::kF32, {})), (std::vector<float>{7}));
 }
 
+TEST_P(RealPrograms, RunsOnTheDevicesThatItIsGiven) {
+  const std::vector<PjrtDevice> chosen = {client->devices()[3], client->devices()[1]};
+  const auto program = PjrtExecutable::compile(
+      *client, kSumOverReplicas, {.replicas = 2, .device_ids = {chosen[0].id, chosen[1].id}});
+  const int64_t dimensions[] = {4};
+  std::vector<PjrtBuffer> inputs;
+  for (const PjrtDevice& device : chosen) {
+    const std::vector<float> values(4, static_cast<float>(device.id) + 1);
+    inputs.push_back(
+        client->upload(std::as_bytes(std::span(values)), DType::kF32, dimensions, device));
+  }
+  const std::vector<PjrtArguments> arguments = {{&inputs[0]}, {&inputs[1]}};
+  const PjrtResults results = program.execute(arguments);
+  const auto sum = static_cast<float>(chosen[0].id + chosen[1].id + 2);
+  EXPECT_EQ(download(results.outputs[1][0]), std::vector<float>(4, sum));
+}
+
 TEST_P(RealPrograms, StartedUploadAndDownload) {
   const std::vector<float> values(100000, 3);
   const int64_t dimensions[] = {100000};

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <pjrt_c_api.h>
+
+#include <array>
+#include <cstddef>
+
+#include "trainer/xla/pjrt/hosts.h"
+
+namespace berth {
+
+// What PJRT_Client_Create is told of several hosts: options, and callbacks into their store, whose
+// keys begin with "pjrt/". A plugin may call them from any of its threads as long as the client
+// lives. Not movable, because the plugin keeps its address.
+class HostCallbacks {
+ public:
+  explicit HostCallbacks(const PjrtHosts& hosts);
+  HostCallbacks(const HostCallbacks&) = delete;
+  HostCallbacks& operator=(const HostCallbacks&) = delete;
+
+  // Does nothing where there is one host.
+  void add_to(PJRT_Client_Create_Args& args);
+
+ private:
+  static PJRT_Error* get(PJRT_KeyValueGetCallback_Args* args) noexcept;
+  static PJRT_Error* try_get(PJRT_KeyValueTryGetCallback_Args* args) noexcept;
+  static PJRT_Error* put(PJRT_KeyValuePutCallback_Args* args) noexcept;
+
+  const PjrtHosts hosts_;
+  std::array<PJRT_NamedValue, 2> options_{};
+};
+
+}  // namespace berth
