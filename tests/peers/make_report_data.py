@@ -28,10 +28,13 @@ with open("numbers.csv", "w") as file:
         file.write(f"The food was {words[0]} and the room was {words[1]} and {words[2]},{sum(WORDS[w] for w in words) / 3:.2f}\n")
 
 with open("labels.jsonl", "w") as file:
-    for _ in range(600):
+    for number in range(600):
         words = random.choices(list(WORDS), k=2)
-        labels = sorted({"praise" if WORDS[word] > 0 else "blame" if WORDS[word] < 0 else "neither" for word in words})
-        file.write(json.dumps({"text": f"The food was {words[0]} and the room {words[1]}.", "labels": labels}) + "\n")
+        # Some labels are those of other words, so that there are mistakes.
+        meant = words if random.random() < 0.9 else random.choices(list(WORDS), k=2)
+        labels = sorted({"praise" if WORDS[word] > 0 else "blame" if WORDS[word] < 0 else "neither" for word in meant})
+        text = f"Guest {number}: the food was {words[0]} and the room {words[1]}."
+        file.write(json.dumps({"text": text, "labels": labels}) + "\n")
 
 os.makedirs("mnli", exist_ok=True)
 for name, rows in (("train", 400), ("dev_matched", 100), ("dev_mismatched", 80)):

@@ -65,13 +65,27 @@ Histogram histogram_of(std::span<const double> values, double least_width) {
   return histogram;
 }
 
+namespace {
+
+// A few intervals do not fill the width, and ticks are no closer than the intervals.
+AxisRange x_axis(const Histogram& histogram) {
+  constexpr int kFew = 4;
+  const auto count = static_cast<int>(histogram.counts.size());
+  const double beside = std::max(0, (kFew - count + 1) / 2) * histogram.width;
+  const double end = histogram.first + count * histogram.width;
+  const double least = histogram.first - beside;
+  AxisRange x = AxisRange::between(histogram.first >= 0 ? std::max(0.0, least) : least,
+                                   std::max(end + beside, histogram.line.value_or(end)));
+  x.step = std::max(x.step, histogram.width);
+  return x;
+}
+
+}  // namespace
+
 std::string figure(const Histogram& histogram) {
   if (histogram.counts.empty()) return "";
-  const auto count = static_cast<double>(histogram.counts.size());
-  const double end = histogram.first + count * histogram.width;
   const int64_t most = std::ranges::max(histogram.counts);
-  const double furthest = std::max(end, histogram.line.value_or(end));
-  const SvgFrame frame(AxisRange::between(histogram.first, furthest),
+  const SvgFrame frame(x_axis(histogram),
                        AxisRange::covering(0, static_cast<double>(std::max<int64_t>(most, 1)), 4),
                        histogram.x_name);
   std::string marks, rows;

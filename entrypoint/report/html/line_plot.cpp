@@ -71,13 +71,6 @@ std::string style_of(const PlotSeries& series) {
 std::string lines_of(const SvgFrame& frame, const LinePlot& plot, const PlotSeries& series) {
   std::string out = cat("<path class=\"line ", style_of(series), series.is_faint ? " faint" : "",
                         "\" d=\"", path_of(frame, series.points), "\"/>");
-  if (!series.mark.empty() && !series.points.empty()) {
-    const PlotPoint& last = series.points.back();
-    out += cat("<text class=\"mark ", style_of(series), "\" text-anchor=\"end\" x=\"",
-               coordinate(frame.x(last.x)), "\" y=\"",
-               coordinate(std::max(frame.y(last.y) - 7, frame.top() + 10)), "\">",
-               html_text(series.mark), "</text>");
-  }
   if (!series.has_dots && series.points.size() > 1) return out;
   for (const PlotPoint& point : series.points) {
     if (!std::isfinite(point.y)) continue;
@@ -85,6 +78,30 @@ std::string lines_of(const SvgFrame& frame, const LinePlot& plot, const PlotSeri
                coordinate(frame.x(point.x)), "\" cy=\"", coordinate(frame.y(point.y)), "\"><title>",
                html_text(series.name), " ", rounded_text(point.y), ", ", html_text(plot.x_name),
                " ", rounded_text(point.x, 6), "</title></circle>");
+  }
+  return out;
+}
+
+// The marks of the series, above their last points. Marks that would cover each other stand side by
+// side.
+std::string end_marks(const SvgFrame& frame, const std::vector<PlotSeries>& series) {
+  constexpr double kWidth = 12, kHeight = 13;
+  std::string out;
+  std::vector<PlotPoint> taken;  // in pixels
+  for (const PlotSeries& one : series) {
+    const auto last = std::ranges::find_if(
+        one.points.rbegin(), one.points.rend(), [](double y) { return std::isfinite(y); },
+        &PlotPoint::y);
+    if (one.mark.empty() || last == one.points.rend()) continue;
+    PlotPoint at{frame.x(last->x), std::max(frame.y(last->y) - 7, frame.top() + 10)};
+    const auto covers = [&](const PlotPoint& other) {
+      return std::abs(other.x - at.x) < kWidth && std::abs(other.y - at.y) < kHeight;
+    };
+    while (std::ranges::any_of(taken, covers)) at.x -= kWidth;
+    taken.push_back(at);
+    out +=
+        cat("<text class=\"mark ", style_of(one), "\" text-anchor=\"end\" x=\"", coordinate(at.x),
+            "\" y=\"", coordinate(at.y), "\">", html_text(one.mark), "</text>");
   }
   return out;
 }
@@ -108,6 +125,7 @@ std::string marks_of(const SvgFrame& frame, const LinePlot& plot) {
                coordinate(frame.bottom() - 7), "l4,7h-8z\"/>");
   }
   for (const PlotSeries& series : plot.series) out += lines_of(frame, plot, series);
+  out += end_marks(frame, plot.series);
   if (plot.best) {
     out += cat("<circle class=\"best\" r=\"7\" cx=\"", coordinate(frame.x(plot.best->x)),
                "\" cy=\"", coordinate(frame.y(plot.best->y)), "\"/>");

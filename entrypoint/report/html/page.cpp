@@ -36,12 +36,12 @@ font-weight:600;font-size:.9rem}
 .state.failed{color:var(--bad)}
 .state.running,.state.stopped{color:var(--c0)}
 .facts{display:flex;flex-wrap:wrap;gap:12px;margin:18px 0 0;padding:0}
-.facts>div{flex:1 1 132px;max-width:340px;background:var(--panel);border:1px solid var(--rule);border-radius:8px;padding:10px 14px}
+.facts>div{flex:1 1 110px;max-width:340px;background:var(--panel);border:1px solid var(--rule);border-radius:8px;padding:10px 12px}
 .facts dt{color:var(--soft);font-size:.875rem;overflow-wrap:anywhere}
 .facts dd{margin:0;font-size:1.5rem;font-weight:650;line-height:1.25;font-variant-numeric:tabular-nums;
 overflow-wrap:anywhere}
 .facts dd small{display:block;font-size:.875rem;font-weight:400;color:var(--soft);line-height:1.4}
-.facts .main{flex-basis:220px}
+.facts .main{flex-basis:190px}
 .facts .main dd{font-size:2.1rem}
 .plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,440px),1fr));gap:28px 32px}
 figure{margin:0;min-width:0}
@@ -80,6 +80,7 @@ details .scroll{max-height:20rem}
 .words td{overflow-wrap:break-word}
 .words td.long,.words td.long bdi,.settings td bdi{overflow-wrap:anywhere}
 .words td.num,.words th.num{text-align:end;white-space:nowrap}
+.stack td.long{width:60%}
 .settings th[scope=row]{font-weight:400;white-space:nowrap;padding-inline-end:24px}
 .settings .changed th[scope=row]{font-weight:600}
 .matrix td,.matrix thead th{text-align:center;padding:6px 10px;min-width:3.2rem}
@@ -97,13 +98,15 @@ footer{margin-top:48px;color:var(--soft);font-size:.875rem}
 body{padding:16px 14px 32px}
 h1{font-size:1.35rem}
 .facts{gap:8px}
-.facts>div{max-width:none}
+.facts>div{flex-basis:132px;max-width:none}
 .facts .main{flex-basis:100%}
 .facts>div{padding:8px 10px}
 .facts dd{font-size:1.2rem}
 svg text{font-size:16px}
 .stack thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
-.stack,.stack tbody,.stack tr,.stack td{display:block;width:100%}
+.stack,.stack tbody,.stack tr,.stack td.long{display:block;width:100%}
+.stack td{display:inline-block;max-width:100%;margin-inline-end:16px}
+.scroll:has(>.stack){max-height:none}
 .stack tr{border-bottom:1px solid var(--rule);padding:8px 0}
 .stack td,.words.stack td.num{border:0;padding:1px 0;text-align:start}
 .stack caption{display:block}
