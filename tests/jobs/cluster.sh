@@ -83,7 +83,7 @@ cmp by_environment/model/model.safetensors job2/model/model.safetensors || fail 
 # What is wrong is said, and does not hang.
 expect 2 'nothing says which of them' "${flags[@]}" --job-dir wrong --world-size 2
 expect 2 'numbers 0 to 1' "${flags[@]}" --job-dir wrong --world-size 2 --rank 2
-expect 2 'several workers compute on CPUs' "${flags[@]}" --job-dir wrong --world-size 2 --rank 0 --device xla-cpu
+expect 2 'several workers compute on all of their devices' "${flags[@]}" --job-dir wrong --world-size 2 --rank 0 --device xla-cpu --devices 2
 expect 11 'worker 1 of 2 did not come within 1 s' "${flags[@]}" --job-dir wrong --world-size 2 --rank 0 --rendezvous-timeout 1
 expect 11 'worker 0 did not gather' "${flags[@]}" --job-dir nobody --world-size 2 --rank 1 --rendezvous-timeout 1
 start 2 --job-dir differs
