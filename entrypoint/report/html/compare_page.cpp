@@ -32,7 +32,7 @@ std::vector<std::string> metric_names_of(const std::vector<ComparedJob>& jobs) {
     for (const auto& [name, value] : *job.metrics) names.insert(name);
   }
   std::vector<std::string> sorted(names.begin(), names.end());
-  std::ranges::stable_partition(sorted, [&](const std::string& name) {
+  std::stable_partition(sorted.begin(), sorted.end(), [&](const std::string& name) {
     return std::ranges::any_of(jobs, [&](const auto& job) { return job.history.metric == name; });
   });
   return sorted;

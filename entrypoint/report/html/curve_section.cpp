@@ -76,7 +76,8 @@ std::vector<LinePlot> metric_plots(const JobHistory& history,
   if (history.evaluations.empty()) return {};
   std::vector<std::string> names;
   for (const auto& [name, value] : history.evaluations.back().metrics) names.push_back(name);
-  std::ranges::stable_partition(names, [&](const auto& name) { return name == history.metric; });
+  std::stable_partition(names.begin(), names.end(),
+                        [&](const auto& name) { return name == history.metric; });
   std::vector<LinePlot> plots;
   LinePlot together{.title = "Metrics on the evaluation data"};
   for (const std::string& name : names) {
