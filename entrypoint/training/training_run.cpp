@@ -364,7 +364,7 @@ TrainResult TrainingRun::train(TrainingData& data) {
     if (report_ != nullptr && result.evaluation) {
       report_->set_result(*result.evaluation, result.state.step);
     }
-    keep_record();
+    if (leads()) keep_record();
     return result;
   } catch (...) {
     if (report_ != nullptr) {

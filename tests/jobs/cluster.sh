@@ -54,6 +54,7 @@ for size in 2 3 4; do
   nearly_equal alone.txt job$size.txt || fail "$size workers learn something else"
   [ -s job$size/metrics.json ] && [ -s job$size/model/model.safetensors ] || fail "$size workers: no results"
   [ ! -e job$size/rendezvous.json ] || fail "$size workers leave rendezvous.json"
+  ! grep -q 'was removed' worker*.txt || fail "$size workers miss files that only worker 0 writes"
 done
 start 2 --job-dir again
 ended
@@ -79,6 +80,12 @@ done
 ended
 [ "$codes" = "0 0" ] || fail "by the environment: $codes: $(tail -qn 1 worker*.txt)"
 cmp by_environment/model/model.safetensors job2/model/model.safetensors || fail "by the environment: another model"
+
+# On this machine, by the script.
+BERTH=$berth bash "$repository/scripts/train-cluster-local.sh" 2 --max-steps 2 --job-dir by_script >/dev/null 2>err.txt ||
+  fail "train-cluster-local.sh: $(tail -n 1 err.txt)"
+grep -q 'worker 0 of 2' by_script.workers/0.log && grep -q 'worker 1 of 2' by_script.workers/1.log && [ -s by_script/metrics.json ] ||
+  fail "train-cluster-local.sh starts something else"
 
 # What is wrong is said, and does not hang.
 expect 2 'nothing says which of them' "${flags[@]}" --job-dir wrong --world-size 2
