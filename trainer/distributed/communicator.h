@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "storage/base/bytes.h"
@@ -13,8 +14,9 @@ namespace berth {
 // update; ranks are numbered from 0. All of them call the same collectives in the same order, and
 // with the same sizes.
 //
-// Not thread-safe: one thread at a time calls. Every collective throws kPeerLost where another rank
-// can no longer be reached; nothing may be called after that.
+// Not thread-safe: one thread at a time calls. Messages are the exception, as is said there. Every
+// collective throws kPeerLost where another rank can no longer be reached; nothing may be called
+// after that.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -35,6 +37,21 @@ class Communicator {
   // The bytes that all_to_all() and all_gather() have sent from this rank to others, without the
   // headers of the transport.
   virtual uint64_t sent_bytes() const = 0;
+
+  // ---- Messages from one rank to another -------------------------------------------------------
+  // They travel beside the collectives: other threads may send and receive while one thread calls
+  // collectives. A channel has one sending and one receiving thread at a time. Its messages between
+  // two ranks arrive in the order in which they were sent. Both sides give the same size. Both
+  // functions throw kPeerLost.
+
+  // A channel that was not returned before. All ranks call this equally often, and so get the same.
+  virtual uint64_t new_channel() = 0;
+  // Returns when the other rank receives.
+  virtual void send(int to, uint64_t channel, Bytes data) = 0;
+  // Waits for a message. Returns false where a stop was requested before it came; the channel may
+  // not be used after that.
+  virtual bool receive(int from, uint64_t channel, std::span<std::byte> data,
+                       const std::stop_token& stop = {}) = 0;
 };
 
 // The same values of every rank, one row for each rank: [size][values.size()].

@@ -8,6 +8,7 @@
 #include <gloo/rendezvous/context.h>
 #include <gloo/rendezvous/store.h>
 #include <gloo/transport/tcp/device.h>
+#include <gloo/transport/unbound_buffer.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -148,11 +149,35 @@ class GlooCommunicator final : public Communicator {
 
   uint64_t sent_bytes() const override { return sent_; }
 
+  // Gloo's own collectives use slots whose upper byte is not zero.
+  uint64_t new_channel() override { return channels_++; }
+
+  void send(int to, uint64_t channel, Bytes data) override {
+    guarded([&] {
+      const auto buffer =
+          context_->createUnboundBuffer(const_cast<std::byte*>(data.data()), data.size());
+      buffer->send(to, channel);
+      buffer->waitSend(kCollective);
+    });
+  }
+
+  bool receive(int from, uint64_t channel, std::span<std::byte> data,
+               const std::stop_token& stop) override {
+    bool has_come = false;
+    guarded([&] {
+      const auto buffer = context_->createUnboundBuffer(data.data(), data.size());
+      buffer->recv(from, channel);
+      const std::stop_callback abort(stop, [&] { buffer->abortWaitRecv(); });
+      has_come = buffer->waitRecv(kCollective);
+    });
+    return has_come;
+  }
+
  private:
   uint64_t ranks() const { return static_cast<uint64_t>(context_->size); }
 
   const std::shared_ptr<::gloo::Context> context_;
-  uint64_t sent_ = 0;
+  uint64_t sent_ = 0, channels_ = 0;
 };
 
 struct TerminateHandler {

@@ -112,5 +112,42 @@ TEST(Communicator, RefusesAnAddressOfAnotherHost) {
               ThrowsCode(Code::kUsage));
 }
 
+// As rank 0 reads from others while all of them train.
+TEST_P(CommunicatorTest, SendsMessagesBesideCollectives) {
+  constexpr int kMessages = 50;
+  run_ranks(GetParam(), [&](Communicator& ranks) {
+    const uint64_t channel = ranks.new_channel();
+    const auto number = [](int rank, int i) { return 1000 * rank + i; };
+    std::jthread beside([&] {
+      for (int i = 0; i < kMessages; ++i) {
+        for (int rank = 1; rank < ranks.size(); ++rank) {
+          int value = number(rank, i);
+          const auto bytes = std::as_writable_bytes(std::span(&value, 1));
+          if (ranks.rank() == rank) ranks.send(0, channel, bytes);
+          if (ranks.rank() > 0) continue;
+          value = -1;
+          EXPECT_TRUE(ranks.receive(rank, channel, bytes));
+          EXPECT_EQ(value, number(rank, i));
+        }
+      }
+    });
+    for (int i = 0; i < kMessages; ++i) EXPECT_EQ(any_rank(ranks, i % 2 == 0), i % 2 == 0);
+  });
+}
+
+TEST(Communicator, StopsWaitingForAMessage) {
+  run_ranks(2, [](Communicator& ranks) {
+    EXPECT_EQ(ranks.new_channel(), 0u);
+    const uint64_t channel = ranks.new_channel();
+    std::jthread waits([&](const std::stop_token& stop) {
+      std::byte byte{};
+      EXPECT_FALSE(ranks.receive(1 - ranks.rank(), channel, std::span(&byte, 1), stop));
+    });
+    waits.request_stop();
+    waits.join();
+    EXPECT_FALSE(any_rank(ranks, false));
+  });
+}
+
 }  // namespace
 }  // namespace berth
