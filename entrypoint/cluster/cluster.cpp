@@ -19,10 +19,13 @@ namespace {
 constexpr const char* kRendezvous = "rendezvous.json";
 constexpr double kVerdict_s = 5;  // beyond the silence after which a worker counts as lost
 
-// What all workers must agree on: the version, and the settings that change results.
+// What all workers must agree on: the version, the settings that change results, and what decides
+// which messages they exchange.
 std::string agreement(const CommandLine& command_line) {
-  JobRecord record{.settings = settings_table(command_line.settings), .version = version_text()};
-  return cat(record.version, " ", job_identity(record));
+  const Settings& settings = command_line.settings;
+  JobRecord record{.settings = settings_table(settings), .version = version_text()};
+  return cat(record.version, " ", job_identity(record),
+             settings.training.shard_optimizer ? " sharded" : "");
 }
 
 }  // namespace

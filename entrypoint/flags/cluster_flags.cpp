@@ -88,6 +88,14 @@ std::vector<Flag> cluster_flags() {
        choice_value<DType>(
            place(&CommandLine::settings, &Settings::training, &TrainingOptions::reduce_dtype),
            {{"bf16", DType::kBF16}, {"fp32", DType::kF32}})},
+      {"shard-optimizer",
+       {},
+       kMachine,
+       "Let each of several workers keep the optimizer's moments of its share alone (ZeRO, stage "
+       "1), so that they take as many times less memory as there are workers. The updated "
+       "parameters then travel too, in fp32. A resumed job may change it.",
+       switch_value(
+           place(&CommandLine::settings, &Settings::training, &TrainingOptions::shard_optimizer))},
       {.name = "rendezvous-timeout",
        .aliases = {},
        .group = kMachine,

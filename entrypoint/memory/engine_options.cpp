@@ -45,7 +45,8 @@ EngineOptions training_engine(const Settings& settings, const ModelConfig& confi
           .update_tokens = update_tokens(settings, config.texts_per_row),
           .longest = settings.data.max_seq_length,
           .ranks = {.size = settings.training.place.size,
-                    .reduce_dtype = settings.training.reduce_dtype}};
+                    .reduce_dtype = settings.training.reduce_dtype,
+                    .shards_optimizer = settings.training.shard_optimizer}};
 }
 
 EngineOptions inference_engine(const Settings& settings, const ModelConfig& config,

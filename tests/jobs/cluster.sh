@@ -63,6 +63,18 @@ start 3 --job-dir job3
 ended
 [ "$codes" = "0 0 0" ] && grep -q 'already finished' worker2.txt || fail "workers of a finished job: $codes"
 
+# Two workers that share the optimizer learn the same, and turn away one that does not. Three others go on without sharing.
+start 2 --job-dir sharded --shard-optimizer
+"$berth" "${flags[@]}" --job-dir sharded --world-size 2 --rank 1 >/dev/null 2>err.txt
+[ $? = 5 ] && grep -q 'other flags' err.txt || fail "a worker that does not share: $(tail -n 1 err.txt)"
+ended
+[ "$codes" = "0 0" ] || fail "a shared optimizer: $codes: $(tail -qn 1 worker*.txt)"
+losses sharded >sharded.txt
+nearly_equal alone.txt sharded.txt || fail "workers that share the optimizer learn something else"
+start 3 --job-dir sharded --max-steps 16
+ended
+[ "$codes" = "0 0 0" ] && grep -q 'resuming after update 12' worker0.txt || fail "after a shared optimizer: $codes: $(tail -qn 1 worker*.txt)"
+
 # Through the address of worker 0, and with what launchers set.
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("", 0)); print(s.getsockname()[1])'; }
 port=$(free_port)

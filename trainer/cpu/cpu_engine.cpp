@@ -1,9 +1,20 @@
 #include "trainer/cpu/cpu_engine.h"
 
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
 #include "storage/base/error.h"
 #include "storage/base/profiler.h"
 
 namespace berth {
+namespace {
+
+std::vector<ParameterSpec> table_of(const EngineOptions& options) {
+  return parameter_table(options.config, options.lora, options.optimizer.first_depth);
+}
+
+}  // namespace
 
 int64_t one_batch_tokens(const EngineOptions& options) {
   const bool is_one_batch = options.trains && options.micro_batches == 1 && options.ranks.size == 1;
@@ -12,40 +23,68 @@ int64_t one_batch_tokens(const EngineOptions& options) {
                                                                          : 0;
 }
 
+std::optional<OptimizerShards> shards_of(const EngineOptions& options,
+                                         std::span<const ParameterSpec> specs) {
+  const bool trains = options.trains && std::ranges::any_of(specs, &ParameterSpec::trains);
+  if (!trains || !options.ranks.shards_optimizer || options.ranks.size == 1) return std::nullopt;
+  return OptimizerShards(specs, options.ranks.size);
+}
+
+std::optional<int64_t> moment_elements(const std::optional<OptimizerShards>& shards, int64_t rank) {
+  return shards ? std::optional(shards->elements(rank)) : std::nullopt;
+}
+
 CpuEngine::CpuEngine(const EngineInfo& info, const EngineOptions& options, Kernels& kernels)
     : info_(info),
       options_(options),
       kernels_(kernels),
-      parameters_(parameter_table(options_.config, options_.lora, options_.optimizer.first_depth),
-                  options_.trains, kernels, one_batch_tokens(options_)),
+      shards_(shards_of(options_, table_of(options_))),
+      parameters_(
+          table_of(options_), options_.trains, kernels, one_batch_tokens(options_),
+          shards_ ? moment_elements(shards_, options_.ranks.communicator->rank()) : std::nullopt),
       values_(parameters_) {
   if (!options_.trains) return;
-  optimizer_.emplace(options_.optimizer, parameters_, kernels);
-  first_moments_.emplace(parameters_, [this](size_t i) { return parameters_.first_moment(i); });
-  second_moments_.emplace(parameters_, [this](size_t i) { return parameters_.second_moment(i); });
-  if (Communicator* const ranks = options_.ranks.communicator) {
-    exchange_.emplace(*ranks, ReducerOptions{.wire_dtype = options_.ranks.reduce_dtype},
-                      parameters_);
+  Communicator* const ranks = options_.ranks.communicator;
+  const OptimizerShards* const shards = shards_ ? &*shards_ : nullptr;
+  optimizer_.emplace(options_.optimizer, parameters_, kernels, shards, ranks);
+  if (shards_) {
+    sharded_moments_.emplace(*ranks, *shards_, parameters_);
+  } else {
+    first_moments_.emplace(parameters_, [this](size_t i) { return parameters_.first_moment(i); });
+    second_moments_.emplace(parameters_, [this](size_t i) { return parameters_.second_moment(i); });
+  }
+  if (ranks != nullptr) {
+    exchange_.emplace(*ranks, options_.ranks.reduce_dtype, parameters_, shards);
   }
 }
 
 ParameterTensors& CpuEngine::tensors(StateTensors which) {
   if (which == StateTensors::kValues) return values_;
   if (!optimizer_) throw Error(Code::kInternal, "an engine that only infers has no moments");
-  return which == StateTensors::kFirstMoments ? *first_moments_ : *second_moments_;
+  const bool is_first = which == StateTensors::kFirstMoments;
+  if (sharded_moments_) return is_first ? sharded_moments_->first() : sharded_moments_->second();
+  return is_first ? *first_moments_ : *second_moments_;
+}
+
+bool CpuEngine::take_moments_written() {
+  if (!optimizer_) return false;
+  if (sharded_moments_) return sharded_moments_->take_written();
+  const bool first = first_moments_->take_written(), second = second_moments_->take_written();
+  return first || second;
 }
 
 void CpuEngine::tensors_written() {
-  if (optimizer_) {
-    const bool first = first_moments_->take_written(), second = second_moments_->take_written();
-    if (first || second) parameters_.mark_all_rows();
-  }
+  if (take_moments_written()) parameters_.mark_all_rows();
   if (network_) return network_->refresh();
   network_ = make_network(options_.config, options_.limits, parameters_, kernels_, options_.loss,
                           options_.lora);
 }
 
-void CpuEngine::clear_moments() { parameters_.clear_moments(); }
+void CpuEngine::clear_moments() {
+  std::unique_lock<std::mutex> lock;
+  if (sharded_moments_) lock = sharded_moments_->lock_block();
+  parameters_.clear_moments();
+}
 
 Network& CpuEngine::network() {
   if (!network_) throw Error(Code::kInternal, "the engine's parameters were not written");
@@ -70,14 +109,32 @@ bool CpuEngine::start_update(std::span<const PackedBatch> micro_batches, const U
   }
   if (exchange_) {
     const ProfileScope scope(kernels_.profiler(), "waiting for other ranks");
-    exchange_->finish(step_, kernels_.profiler());
+    exchange_->finish(kernels_.profiler());
   }
-  before_change();
-  const ProfileScope scope(kernels_.profiler(), "optimizer");
-  optimizer_->step(step_);
+  update();
   outcomes_.push_back(step_.outcome());
   if (outcomes_.back().was_applied()) network().refresh();
   return true;
+}
+
+// No rank gets beyond the sums before this one has called before_change(). So a checkpoint that is
+// being written may read the moments of other ranks until then.
+void CpuEngine::update() {
+  {
+    const ProfileScope scope(kernels_.profiler(), "optimizer");
+    optimizer_->add_squares(step_);
+  }
+  before_change();
+  if (exchange_) exchange_->sum(step_);
+  {
+    const ProfileScope scope(kernels_.profiler(), "optimizer");
+    std::unique_lock<std::mutex> lock;
+    if (sharded_moments_) lock = sharded_moments_->lock_block();
+    optimizer_->update(step_);
+  }
+  if (!sharded_moments_ || !step_.outcome().was_applied()) return;
+  const ProfileScope scope(kernels_.profiler(), "gathering parameters");
+  exchange_->gather_values();
 }
 
 // Gradients travel to the other ranks while the pass makes those of the layers below.

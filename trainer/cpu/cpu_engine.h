@@ -3,11 +3,14 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "trainer/cpu/cpu_tensors.h"
 #include "trainer/cpu/gradient_exchange.h"
 #include "trainer/cpu/network/network.h"
 #include "trainer/cpu/optimizer.h"
+#include "trainer/cpu/optimizer_shards.h"
+#include "trainer/cpu/sharded_moments.h"
 #include "trainer/engine/device.h"
 
 namespace berth {
@@ -20,6 +23,7 @@ class CpuEngine final : public Engine {
 
   const EngineInfo& info() const override { return info_; }
   ParameterTensors& tensors(StateTensors which) override;
+  bool shards_moments() const override { return shards_.has_value(); }
   void tensors_written() override;
   void clear_moments() override;
   bool start_update(std::span<const PackedBatch> micro_batches, const UpdateInputs& inputs,
@@ -30,14 +34,18 @@ class CpuEngine final : public Engine {
  private:
   Network& network();
   void backward(bool is_last);
+  void update();
+  bool take_moments_written();
 
   const EngineInfo info_;
   const EngineOptions options_;
   Kernels& kernels_;
+  const std::optional<OptimizerShards> shards_;  // Absent where this rank has the whole optimizer.
   Parameters parameters_;
   CpuTensors values_;
   std::optional<Optimizer> optimizer_;  // Absent where the engine only infers.
-  std::optional<CpuTensors> first_moments_, second_moments_;
+  std::optional<CpuTensors> first_moments_, second_moments_;  // Where there are no shards.
+  std::optional<ShardedMoments> sharded_moments_;
   // Made when the parameters are first there, so that weights are packed once.
   std::unique_ptr<Network> network_;
   std::optional<GradientExchange> exchange_;  // Absent where the engine trains alone.
@@ -48,5 +56,10 @@ class CpuEngine final : public Engine {
 // The most tokens of an update that is one batch, whose gradients need not be summed over several
 // batches or ranks; else 0. Parameters choose by it how gradients are held.
 int64_t one_batch_tokens(const EngineOptions& options);
+// The shards of an engine with these options, whose table is `specs`. nullopt: it has none.
+std::optional<OptimizerShards> shards_of(const EngineOptions& options,
+                                         std::span<const ParameterSpec> specs);
+// The elements of each moment that a rank holds, as Parameters takes it.
+std::optional<int64_t> moment_elements(const std::optional<OptimizerShards>& shards, int64_t rank);
 
 }  // namespace berth

@@ -1,6 +1,7 @@
 #include "trainer/cpu/engine_memory.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "trainer/cpu/cpu_engine.h"
 #include "trainer/cpu/network/network.h"
@@ -44,9 +45,11 @@ ScratchExtent scratch_extent(const EngineOptions& options, Parameters& parameter
 }  // namespace
 
 EngineMemory engine_memory(const EngineOptions& options, Kernels& kernels) {
+  const std::vector<ParameterSpec> specs =
+      parameter_table(options.config, options.lora, options.optimizer.first_depth);
   Parameters parameters =
-      Parameters::plan(parameter_table(options.config, options.lora, options.optimizer.first_depth),
-                       options.trains, kernels, one_batch_tokens(options));
+      Parameters::plan(specs, options.trains, kernels, one_batch_tokens(options),
+                       moment_elements(shards_of(options, specs), /*rank=*/0));
   const size_t activations =
       planned_network_bytes(options.config, options.limits, parameters, kernels, options.lora);
   // Includes the packed copies and factors of the handles that the network has asked for.

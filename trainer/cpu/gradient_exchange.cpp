@@ -19,9 +19,14 @@ std::span<float> elements_of(const Tensor& x) {
 
 }  // namespace
 
-GradientExchange::GradientExchange(Communicator& ranks, const ReducerOptions& options,
-                                   Parameters& parameters)
-    : ranks_(ranks), parameters_(parameters), began_s_(steady_clock_s()), reducer_(ranks, options) {
+GradientExchange::GradientExchange(Communicator& ranks, DType wire_dtype, Parameters& parameters,
+                                   const OptimizerShards* shards)
+    : ranks_(ranks), parameters_(parameters), began_s_(steady_clock_s()) {
+  if (shards != nullptr) {
+    sharded_.emplace(ranks, wire_dtype, *shards, parameters);
+    return;
+  }
+  reducer_.emplace(ranks, ReducerOptions{.wire_dtype = wire_dtype});
   const std::span<const ParameterSpec> specs = parameters.specs();
   for (size_t i = parameters.first_trained(); i < specs.size(); ++i) deepest_first_.push_back(i);
   std::ranges::stable_sort(deepest_first_, std::greater<>(),
@@ -29,6 +34,7 @@ GradientExchange::GradientExchange(Communicator& ranks, const ReducerOptions& op
 }
 
 void GradientExchange::are_final(int64_t depth) {
+  if (sharded_) return sharded_->are_final(depth);
   while (handed_over_ < deepest_first_.size()) {
     const size_t index = deepest_first_[handed_over_];
     if (parameters_.specs()[index].depth < depth) return;
@@ -39,28 +45,44 @@ void GradientExchange::are_final(int64_t depth) {
 
 void GradientExchange::hand_over(size_t index) {
   const Tensor gradient = parameters_.gradient(index), marks = parameters_.marks(index);
-  if (!marks) return reducer_.add(elements_of(gradient));
-  reducer_.add_marked_rows(elements_of(gradient), parameters_.specs()[index].columns(),
-                           {marks.i32(), static_cast<size_t>(marks.rows())}, kHasGradient);
+  if (!marks) return reducer_->add(elements_of(gradient));
+  reducer_->add_marked_rows(elements_of(gradient), parameters_.specs()[index].columns(),
+                            {marks.i32(), static_cast<size_t>(marks.rows())}, kHasGradient);
 }
 
-void GradientExchange::finish(StepState& state, Profiler* profiler) {
-  const double computed_s = steady_clock_s() - began_s_;
-  are_final(0);
-  handed_over_ = 0;
-  reducer_.finish();
-  for (const ProfileSpan& span : reducer_.take_spans()) {
+void GradientExchange::finish(Profiler* profiler) {
+  computed_s_ = steady_clock_s() - began_s_;
+  std::vector<ProfileSpan> spans;
+  if (sharded_) {
+    sharded_->finish();
+    spans = sharded_->take_spans();
+  } else {
+    are_final(0);
+    handed_over_ = 0;
+    reducer_->finish();
+    spans = reducer_->take_spans();
+  }
+  for (const ProfileSpan& span : spans) {
     if (profiler != nullptr) profiler->add_beside(span);
   }
-  const std::array<double, 3> own = {state.loss_sum, state.examples, computed_s};
+}
+
+void GradientExchange::sum(StepState& state) {
+  const std::array<double, 4> own = {state.loss_sum, state.examples, computed_s_, state.squares};
   state.loss_sum = state.examples = 0;
+  if (sharded_) state.squares = 0;
   std::vector<double> seconds;
-  for (const std::vector<double>& of_rank : gather_values(ranks_, own)) {
+  for (const std::vector<double>& of_rank : berth::gather_values(ranks_, own)) {
     state.loss_sum += of_rank[0];
     state.examples += of_rank[1];
     seconds.push_back(of_rank[2]);
+    if (sharded_) state.squares += of_rank[3];
   }
   if (ranks_.rank() == 0) notice_slow_rank(seconds);
+}
+
+void GradientExchange::gather_values() {
+  if (sharded_) sharded_->gather_values();
 }
 
 // An update begins with it, so its time counts from here.

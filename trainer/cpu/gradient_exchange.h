@@ -1,29 +1,38 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "trainer/cpu/kernels/kernels.h"
 #include "trainer/cpu/parameters.h"
+#include "trainer/cpu/sharded_gradients.h"
 #include "trainer/distributed/gradient_reducer.h"
 #include "trainer/distributed/slow_rank.h"
 
 namespace berth {
 
 // Sums the gradients of an update over the ranks of a job, beside the backward pass. It hands the
-// gradients of a layer to a GradientReducer as soon as the pass has left that layer. The gradients
-// must all be summed ones. Borrows all of its parts. Not thread-safe.
+// gradients of a layer to a GradientReducer, or to ShardedGradients, as soon as the pass has left
+// that layer. The gradients must all be summed ones. Borrows all of its parts. Not thread-safe.
 class GradientExchange {
  public:
-  GradientExchange(Communicator& ranks, const ReducerOptions& options, Parameters& parameters);
+  // `shards` is null where every rank keeps the whole optimizer, and so needs all sums.
+  GradientExchange(Communicator& ranks, DType wire_dtype, Parameters& parameters,
+                   const OptimizerShards* shards = nullptr);
 
   // The gradients of parameters at `depth` and deeper are final. Depths of one update decrease.
   void are_final(int64_t depth);
-  // All gradients are final. Returns when they and the sums of the state are those of all ranks.
-  // Records the exchange where a profiler is on; null: there is none. Rank 0 says in the log which
-  // rank the others wait for.
-  void finish(StepState& state, Profiler* profiler);
+  // All gradients are final. Returns when they, or those that this rank owns, are the sums of all
+  // ranks. Records the exchange where a profiler is on; null: there is none.
+  void finish(Profiler* profiler);
+  // After that: the state's sums become those of all ranks, in the order of the ranks. Where the
+  // optimizer is sharded, the squares are among them. Rank 0 says in the log which rank the others
+  // wait for.
+  void sum(StepState& state);
+  // After the update: fetches the values that other ranks have updated, if there are shards.
+  void gather_values();
 
   // Whether `is_so` on any rank. Not between are_final() and finish().
   bool any(bool is_so);
@@ -37,8 +46,11 @@ class GradientExchange {
   std::vector<size_t> deepest_first_;  // the parameters that train, by depth
   size_t handed_over_ = 0;             // of them, in this update
   double began_s_;                     // when this rank began to compute the update
+  double computed_s_ = 0;              // how long it computed
   SlowRank slow_;
-  GradientReducer reducer_;
+  // One of the two.
+  std::optional<GradientReducer> reducer_;
+  std::optional<ShardedGradients> sharded_;
 };
 
 }  // namespace berth

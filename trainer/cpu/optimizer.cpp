@@ -13,26 +13,59 @@ Tensor flat(Tensor x) {
   return {.data = x.data, .dtype = x.dtype, .rank = 1, .shape = {x.elements()}};
 }
 
+// How the optimizer treats a parameter, without tensors.
+UpdateRange treatment_of(const OptimizerOptions& options, const ParameterSpec& spec,
+                         int64_t deepest) {
+  const auto layers_above = static_cast<double>(deepest - spec.depth);
+  return {.w = {},
+          .m = {},
+          .v = {},
+          .weight_decay = spec.decays ? static_cast<float>(options.weight_decay) : 0.0f,
+          .rate_scale = static_cast<float>(std::pow(options.layerwise_decay, layers_above)),
+          .adapts = spec.decays};
+}
+
+int64_t deepest_of(std::span<const ParameterSpec> specs) {
+  int64_t deepest = 0;
+  for (const ParameterSpec& spec : specs) deepest = std::max(deepest, spec.depth);
+  return deepest;
+}
+
 // One range for each parameter that trains. The gradient is null unless it is summed.
 std::vector<UpdateRange> ranges_of(const OptimizerOptions& options, const Parameters& parameters) {
   const std::span<const ParameterSpec> specs = parameters.specs();
-  int64_t deepest = 0;
-  for (const ParameterSpec& spec : specs) deepest = std::max(deepest, spec.depth);
+  const int64_t deepest = deepest_of(specs);
   std::vector<UpdateRange> ranges;
   for (size_t i = parameters.first_trained(); i < specs.size(); ++i) {
-    const auto layers_above = static_cast<double>(deepest - specs[i].depth);
     const bool is_summed = parameters.gradient_form(i) == GradientForm::kSummed;
-    ranges.push_back(
-        {.w = flat(parameters.value(i)),
-         .g = is_summed ? flat(parameters.gradient(i)) : Tensor(),
-         .m = flat(parameters.first_moment(i)),
-         .v = flat(parameters.second_moment(i)),
-         .marks = parameters.marks(i),
-         .weight_decay = specs[i].decays ? static_cast<float>(options.weight_decay) : 0.0f,
-         .rate_scale = static_cast<float>(std::pow(options.layerwise_decay, layers_above)),
-         .adapts = specs[i].decays});
+    UpdateRange range = treatment_of(options, specs[i], deepest);
+    range.w = flat(parameters.value(i));
+    range.g = is_summed ? flat(parameters.gradient(i)) : Tensor();
+    range.m = flat(parameters.first_moment(i));
+    range.v = flat(parameters.second_moment(i));
+    range.marks = parameters.marks(i);
+    ranges.push_back(range);
   }
   return ranges;
+}
+
+// The range of one piece. It has moments where `rank` owns it.
+UpdateRange range_of(const OptimizerShards::Piece& piece, int64_t rank,
+                     const OptimizerOptions& options, const Parameters& parameters) {
+  const ParameterSpec& spec = parameters.specs()[piece.parameter];
+  UpdateRange range = treatment_of(options, spec, deepest_of(parameters.specs()));
+  range.w = parameters.trained_values().slice(piece.begin, piece.count);
+  range.g = parameters.gradients().slice(piece.begin, piece.count);
+  if (piece.rank == rank) {
+    range.m = parameters.first_moments().slice(piece.at, piece.count);
+    range.v = parameters.second_moments().slice(piece.at, piece.count);
+  }
+  if (const Tensor marks = parameters.marks(piece.parameter)) {
+    const int64_t first =
+        parameters.offset(piece.parameter) - parameters.offset(parameters.first_trained());
+    range.marks = marks.slice((piece.begin - first) / spec.columns(), piece.count / spec.columns());
+  }
+  return range;
 }
 
 bool follows(const Tensor& a, const Tensor& b) { return a.data + a.size_bytes() == b.data; }
@@ -69,11 +102,25 @@ std::vector<UpdateRange> join(std::span<const UpdateRange> all, const Wanted& wa
 
 }  // namespace
 
-Optimizer::Optimizer(const OptimizerOptions& options, Parameters& parameters, Kernels& kernels)
+Optimizer::Optimizer(const OptimizerOptions& options, Parameters& parameters, Kernels& kernels,
+                     const OptimizerShards* shards, Communicator* ranks)
     : options_(options),
       parameters_(parameters),
       kernels_(kernels),
-      all_(ranges_of(options, parameters)) {
+      shards_(shards),
+      ranks_(ranks) {
+  if (shards_ == nullptr) {
+    all_ = ranges_of(options, parameters);
+  } else {
+    for (const OptimizerShards::Piece& piece : shards_->pieces()) {
+      const UpdateRange range = range_of(piece, ranks_->rank(), options, parameters);
+      if (range.m) {
+        all_.push_back(range);
+      } else if (range.marks && range.weight_decay != 0) {
+        rows_of_others_.push_back(range);
+      }
+    }
+  }
   const bool is_lamb = options.type == OptimizerType::kLamb;
   ranges_ = join(
       all_, [](const UpdateRange&) { return true; },
@@ -97,6 +144,14 @@ Optimizer::Optimizer(const OptimizerOptions& options, Parameters& parameters, Ke
     parameters.mark_all_rows();  // LAMB writes to all moments and keeps no marks
     return;
   }
+  if (shards_ != nullptr) {
+    for (const Tensor& block : {parameters.first_moments(), parameters.second_moments()}) {
+      const int64_t begin = shards_->table_begin(ranks_->rank());
+      const Tensor tables = block.slice(begin, block.elements() - begin);
+      expect_sparse(tables.data, tables.size_bytes());
+    }
+    return;
+  }
   for (const UpdateRange& range : all_) {
     if (!range.marks) continue;
     expect_sparse(range.m.data, range.m.size_bytes());
@@ -104,21 +159,45 @@ Optimizer::Optimizer(const OptimizerOptions& options, Parameters& parameters, Ke
   }
 }
 
-void Optimizer::step(StepState& state) {
-  add_squares(state);
+void Optimizer::update(StepState& state) {
   state.finish_gradients(static_cast<float>(options_.max_grad_norm));
   if (!state.outcome().was_applied()) {
     parameters_.clear_gradients();
     return;
   }
   if (options_.type == OptimizerType::kLamb) {
+    if (shards_ != nullptr) return update_lamb_shares(state);
     kernels_.lamb(ranges_, options_.adamw, state);
     return;
   }
   std::vector<UpdateRange> ranges = ranges_;
   add_products(ranges);
+  ranges.insert(ranges.end(), rows_of_others_.begin(), rows_of_others_.end());
   kernels_.adamw(ranges, options_.adamw, state);
   for (Parameter& parameter : parameters_.handles()) parameter.drop_product();
+}
+
+// The norms of a parameter are those of its pieces on all ranks, summed in the order of the ranks.
+void Optimizer::update_lamb_shares(const StepState& state) {
+  const ProfileScope scope(kernels_.profiler(), "lamb", bytes_of(all_));
+  std::vector<size_t> parameters;  // of the ranges
+  for (const OptimizerShards::Piece& piece : shards_->pieces()) {
+    if (piece.rank == ranks_->rank()) parameters.push_back(piece.parameter);
+  }
+  std::vector<double> own(2 * parameters_.specs().size());
+  for (size_t i = 0; i < all_.size(); ++i) {
+    const LambSquares squares = kernels_.lamb_direction(all_[i], options_.adamw, state);
+    own[2 * parameters[i]] += squares.weights;
+    own[2 * parameters[i] + 1] += squares.steps;
+  }
+  std::vector<double> sums(own.size());
+  for (const std::vector<double>& of_rank : gather_values(*ranks_, own)) {
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] += of_rank[i];
+  }
+  for (size_t i = 0; i < all_.size(); ++i) {
+    const size_t parameter = parameters[i];
+    kernels_.lamb_apply(all_[i], {sums[2 * parameter], sums[2 * parameter + 1]}, state);
+  }
 }
 
 // Adds a range for each whole or factored gradient. It covers all neighbouring parameters that the

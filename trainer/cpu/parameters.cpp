@@ -30,12 +30,13 @@ size_t first_that_trains(std::span<const ParameterSpec> specs) {
 }  // namespace
 
 Parameters::Parameters(Kernels& kernels, std::vector<ParameterSpec> specs, bool with_gradients,
-                       int64_t update_tokens)
+                       int64_t update_tokens, std::optional<int64_t> moment_elements)
     : kernels_(&kernels),
       specs_(std::move(specs)),
       entries_(specs_.size()),
       with_gradients_(with_gradients),
       update_tokens_(update_tokens),
+      moment_elements_(moment_elements),
       kept_dtype_(kept_gradient_dtype(kernels.product_dtype(), update_tokens)),
       first_trained_(with_gradients ? first_that_trains(specs_) : specs_.size()) {
   std::map<int64_t, std::vector<size_t>, std::greater<>> by_depth;  // of those that train
@@ -63,22 +64,22 @@ Parameters::Parameters(Kernels& kernels, std::vector<ParameterSpec> specs, bool 
 }
 
 Parameters::Parameters(std::vector<ParameterSpec> specs, bool with_gradients, Kernels& kernels,
-                       int64_t update_tokens)
-    : Parameters(kernels, std::move(specs), with_gradients, update_tokens) {
+                       int64_t update_tokens, std::optional<int64_t> moment_elements)
+    : Parameters(kernels, std::move(specs), with_gradients, update_tokens, moment_elements) {
   allocate();
 }
 
 Parameters Parameters::plan(std::vector<ParameterSpec> specs, bool with_gradients, Kernels& kernels,
-                            int64_t update_tokens) {
-  return Parameters(kernels, std::move(specs), with_gradients, update_tokens);
+                            int64_t update_tokens, std::optional<int64_t> moment_elements) {
+  return Parameters(kernels, std::move(specs), with_gradients, update_tokens, moment_elements);
 }
 
 void Parameters::allocate() {
   values_ = std::make_unique<Memory>(fp32_bytes(size_));
   if (!with_gradients_) return;
   gradients_ = std::make_unique<Memory>(fp32_bytes(summed_));
-  first_moments_ = std::make_unique<Memory>(fp32_bytes(trained_elements()));
-  second_moments_ = std::make_unique<Memory>(fp32_bytes(trained_elements()));
+  first_moments_ = std::make_unique<Memory>(fp32_bytes(moment_elements()));
+  second_moments_ = std::make_unique<Memory>(fp32_bytes(moment_elements()));
   for (size_t i = first_trained_; i < specs_.size(); ++i) {
     if (!specs_[i].is_looked_up) continue;
     entries_[i].marks =
@@ -191,6 +192,11 @@ void Parameters::clear(Tensor x, Tensor marks, RowMark mark) {
 }
 
 void Parameters::clear_moments() {
+  if (moment_elements_) {
+    kernels_->zero(first_moments());
+    kernels_->zero(second_moments());
+    return;
+  }
   for (size_t i = first_trained_; i < specs_.size(); ++i) {
     clear(first_moment(i), marks(i), kHasMoments);
     clear(second_moment(i), marks(i), kHasMoments);
@@ -206,8 +212,11 @@ void Parameters::clear_gradients() {
 
 Tensor Parameters::values() const { return block_of(values_, size_); }
 Tensor Parameters::gradients() const { return block_of(gradients_, summed_); }
-Tensor Parameters::first_moments() const { return block_of(first_moments_, trained_elements()); }
-Tensor Parameters::second_moments() const { return block_of(second_moments_, trained_elements()); }
+Tensor Parameters::trained_values() const {
+  return values().slice(moments_begin_, trained_elements());
+}
+Tensor Parameters::first_moments() const { return block_of(first_moments_, moment_elements()); }
+Tensor Parameters::second_moments() const { return block_of(second_moments_, moment_elements()); }
 
 Tensor Parameters::value(size_t index) const { return value_of(index, 1); }
 Tensor Parameters::gradient(size_t index) const { return gradient_of(index, 1); }
@@ -256,7 +265,7 @@ Tensor Parameters::gradient_of(size_t index, int count) const {
 
 Tensor Parameters::moment_of(const std::unique_ptr<Memory>& block, size_t index) const {
   Tensor tensor = shape_of(index, 1);
-  if (block && index >= first_trained_) {
+  if (block && index >= first_trained_ && !moment_elements_) {
     tensor.data =
         block_of(block, trained_elements()).slice(entries_[index].moment, tensor.elements()).data;
   }
@@ -266,7 +275,7 @@ Tensor Parameters::moment_of(const std::unique_ptr<Memory>& block, size_t index)
 ParameterBytes Parameters::bytes() const {
   ParameterBytes bytes{.values = fp32_bytes(size_),
                        .gradients = fp32_bytes(summed_),
-                       .moments = 2 * fp32_bytes(trained_elements())};
+                       .moments = 2 * fp32_bytes(moment_elements())};
   for (const Parameter& handle : handles_) {
     if (handle.weight_ != nullptr) bytes.packed += handle.weight_->packed_bytes();
   }

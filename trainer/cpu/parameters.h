@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -34,12 +35,14 @@ struct ParameterBytes {
 class Parameters {
  public:
   // Values, gradients, moments and marks start as zeros. Without gradients nothing trains.
-  // `update_tokens` as gradient_form() takes it. Borrows `kernels`. Throws kMemory.
+  // `update_tokens` as gradient_form() takes it. `moment_elements`: other ranks keep moments too
+  // (OptimizerShards), and each block has so many elements here; nullopt: those of all that train.
+  // Borrows `kernels`. Throws kMemory.
   Parameters(std::vector<ParameterSpec> specs, bool with_gradients, Kernels& kernels,
-             int64_t update_tokens = 0);
+             int64_t update_tokens = 0, std::optional<int64_t> moment_elements = {});
   // The same without memory: all shapes and bytes() are there, and every tensor is null.
   static Parameters plan(std::vector<ParameterSpec> specs, bool with_gradients, Kernels& kernels,
-                         int64_t update_tokens = 0);
+                         int64_t update_tokens = 0, std::optional<int64_t> moment_elements = {});
 
   std::span<const ParameterSpec> specs() const { return specs_; }
   int64_t size() const { return size_; }  // elements of all
@@ -49,7 +52,8 @@ class Parameters {
   int64_t offset(size_t index) const { return entries_[index].value; }
 
   // ---- By index in the table -------------------------------------------------------------------
-  // Only parameters that train have gradients and moments. The others' are null.
+  // Only parameters that train have gradients and moments. The others' are null. Where other ranks
+  // keep moments too, first_moment() and second_moment() are null for all.
   Tensor value(size_t index) const;
   // Null if the form is kFactored. If it is kWhole, null until a model has placed the gradient.
   Tensor gradient(size_t index) const;
@@ -79,13 +83,14 @@ class Parameters {
   void refresh();
 
   // ---- Whole blocks ----------------------------------------------------------------------------
-  Tensor values() const;         // [size()]
-  Tensor gradients() const;      // of the summed ones
-  Tensor first_moments() const;  // of those that train, as second_moments()
+  Tensor values() const;          // [size()]
+  Tensor trained_values() const;  // of those that train
+  Tensor gradients() const;       // of the summed ones
+  Tensor first_moments() const;   // of those that train and are kept here, as second_moments()
   Tensor second_moments() const;
 
   // Sets all moments to zero. Rows that have none, according to their marks, are not written, so
-  // that they still take no memory.
+  // that they still take no memory; they are where other ranks keep moments too.
   void clear_moments();
   // Drops the gradients of an abandoned update. Summed gradients become zero in the same way, and
   // there are no products afterwards.
@@ -113,9 +118,10 @@ class Parameters {
   };
 
   Parameters(Kernels& kernels, std::vector<ParameterSpec> specs, bool with_gradients,
-             int64_t update_tokens);
+             int64_t update_tokens, std::optional<int64_t> moment_elements);
   void allocate();
   int64_t trained_elements() const { return with_gradients_ ? size_ - moments_begin_ : 0; }
+  int64_t moment_elements() const { return moment_elements_.value_or(trained_elements()); }
   size_t index_of(std::string_view name) const;
   // Of `count` neighbours from `index` on, without data.
   Tensor shape_of(size_t index, int count) const;
@@ -136,6 +142,7 @@ class Parameters {
   std::map<int64_t, int64_t> kept_from_;  // elements of kept gradients at a depth and deeper
   bool with_gradients_;
   int64_t update_tokens_;
+  std::optional<int64_t> moment_elements_;
   DType kept_dtype_;
   int64_t size_ = 0, summed_ = 0;  // elements
   size_t first_trained_ = 0;

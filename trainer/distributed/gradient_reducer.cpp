@@ -1,48 +1,12 @@
 #include "trainer/distributed/gradient_reducer.h"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
+#include "trainer/distributed/marked_rows.h"
+#include "trainer/distributed/wire_numbers.h"
+
 namespace berth {
-namespace {
-
-// The conversions are written here as loops that compilers vectorize. They round as to_bf16() does.
-struct Bf16 {
-  uint16_t bits;
-};
-
-void encode(std::span<const float> values, Bf16* out) {
-  for (size_t i = 0; i < values.size(); ++i) {
-    const auto bits = std::bit_cast<uint32_t>(values[i]);
-    const uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
-    const uint32_t quiet = (bits >> 16) | 0x40u;
-    const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
-    out[i].bits = static_cast<uint16_t>(is_nan ? quiet : rounded);
-  }
-}
-
-float decode(Bf16 value) { return std::bit_cast<float>(static_cast<uint32_t>(value.bits) << 16); }
-
-void encode(std::span<const float> values, float* out) { std::ranges::copy(values, out); }
-float decode(float value) { return value; }
-
-template <typename Element>
-void decode(const Element* values, std::span<float> out) {
-  for (size_t i = 0; i < out.size(); ++i) out[i] = decode(values[i]);
-}
-
-template <typename Element>
-void accumulate(const Element* values, std::span<float> sums) {
-  for (size_t i = 0; i < sums.size(); ++i) sums[i] += decode(values[i]);
-}
-
-template <typename Element>
-Element* as(std::vector<std::byte>& bytes) {
-  return reinterpret_cast<Element*>(bytes.data());
-}
-
-}  // namespace
 
 GradientReducer::GradientReducer(Communicator& ranks, const ReducerOptions& options)
     : ranks_(ranks), options_(options) {}
@@ -69,31 +33,13 @@ void GradientReducer::add_marked_rows(std::span<float> table, int64_t columns,
   tables_.push_back({table, static_cast<size_t>(columns), marks, mark});
 }
 
-// Marks the rows of all tables that are marked on any rank, by one exchange of a bit for each row.
-void GradientReducer::mark_rows_of_all_ranks() {
-  size_t rows = 0;
-  for (const Table& table : tables_) rows += table.marks.size();
-  const size_t bytes = (rows + 7) / 8;
-  std::vector<uint8_t> own(bytes, 0), all(bytes * static_cast<size_t>(ranks_.size()));
-  const auto for_each_row = [this](const auto& visit) {
-    size_t bit = 0;
-    for (const Table& table : tables_) {
-      for (int32_t& mark : table.marks) visit(bit++, mark, table.mark);
-    }
-  };
-  for_each_row([&](size_t bit, int32_t row, int32_t mark) {
-    if ((row & mark) != 0) own[bit / 8] |= static_cast<uint8_t>(1u << bit % 8);
-  });
-  ranks_.all_gather(std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all)));
-  for (size_t i = 0; i < all.size(); ++i) own[i % bytes] |= all[i];
-  for_each_row([&](size_t bit, int32_t& row, int32_t mark) {
-    if ((own[bit / 8] >> bit % 8 & 1) != 0) row |= mark;
-  });
-}
-
 void GradientReducer::finish() {
   if (!tables_.empty()) {
-    background_.submit([this] { mark_rows_of_all_ranks(); });
+    background_.submit([this] {
+      std::vector<std::span<int32_t>> marks;
+      for (const Table& table : tables_) marks.push_back(table.marks);
+      unite_marks(ranks_, marks, tables_[0].mark);
+    });
     background_.wait();
     for (const Table& table : tables_) {
       for (size_t row = 0; row < table.marks.size(); ++row) {
@@ -130,24 +76,24 @@ void GradientReducer::reduce_as(const Bucket& bucket, int64_t elements) {
   const size_t share = (count + ranks - 1) / ranks;  // the last share may be longer than its data
   sent_.resize(ranks * share * sizeof(Element));
   received_.resize(sent_.size());
-  Element* out = as<Element>(sent_);
+  Element* out = numbers_of<Element>(sent_);
   for (const std::span<float> part : bucket) {
     encode(part, out);
     out += part.size();
   }
-  std::fill(out, as<Element>(sent_) + ranks * share, Element{});
+  std::fill(out, numbers_of<Element>(sent_) + ranks * share, Element{});
   ranks_.all_to_all(sent_, received_);
 
   sums_.resize(share);
-  decode(as<Element>(received_), std::span(sums_));
+  decode(numbers_of<Element>(received_), std::span(sums_));
   for (size_t r = 1; r < ranks; ++r) {
-    accumulate(as<Element>(received_) + r * share, std::span(sums_));
+    accumulate(numbers_of<Element>(received_) + r * share, std::span(sums_));
   }
   share_.resize(share * sizeof(Element));
-  encode(sums_, as<Element>(share_));
+  encode(sums_, numbers_of<Element>(share_));
   ranks_.all_gather(share_, received_);
 
-  const Element* in = as<Element>(received_);
+  const Element* in = numbers_of<Element>(received_);
   for (const std::span<float> part : bucket) {
     decode(in, part);
     in += part.size();

@@ -39,8 +39,8 @@ class GradientReducer {
   // `part` is final. It may be read and written by this object until finish().
   void add(std::span<float> part);
   // A table [rows][columns] of which most rows have no gradient: those whose mark lacks the bits of
-  // `mark`. Only rows that are marked on some rank travel, at the end. They are marked on all ranks
-  // afterwards.
+  // `mark`, which is the same for all tables. Only rows that are marked on some rank travel, at the
+  // end. They are marked on all ranks afterwards.
   void add_marked_rows(std::span<float> table, int64_t columns, std::span<int32_t> marks,
                        int32_t mark);
   // Returns when all parts are sums. Rethrows what a collective threw.
@@ -59,7 +59,6 @@ class GradientReducer {
   };
 
   void close_bucket();
-  void mark_rows_of_all_ranks();
   void reduce(const Bucket& bucket);
   template <typename Element>
   void reduce_as(const Bucket& bucket, int64_t elements);

@@ -22,6 +22,8 @@ struct RankOptions {
   // Null where there is one rank, and where only memory_of() is asked.
   Communicator* communicator = nullptr;
   DType reduce_dtype = DType::kBF16;  // what gradients travel in: kBF16 or kF32
+  // Whether each rank keeps the moments of its share alone. One rank has nothing to share.
+  bool shards_optimizer = false;
 };
 
 // All that decides what an engine computes and how much memory it takes.
@@ -43,7 +45,7 @@ struct EngineMemory {
   // On the device. If there are several with memory of their own, on each of them.
   size_t parameters = 0;
   size_t gradients = 0;    // Those that have memory of their own.
-  size_t moments = 0;      // The optimizer's, of what trains.
+  size_t moments = 0;      // The optimizer's, of what trains, or of the largest rank's share.
   size_t activations = 0;  // Of the largest batch, with the gradients that reuse their memory.
   size_t scratch = 0;      // Everything else, packed copies of weights included.
   // On the host, besides what the device takes.

@@ -60,6 +60,10 @@ class Engine {
   const ParameterTensors& tensors(StateTensors which) const {
     return const_cast<Engine*>(this)->tensors(which);
   }
+  // Whether each rank keeps a share of the moments alone. On rank 0, tensors() then reads and
+  // writes the moments of all ranks, for as long as they have their engines; on others, they show
+  // no more than the own share.
+  virtual bool shards_moments() const { return false; }
   // To be called after tensors were written and before the next update or inference: the engine
   // renews what it derives from them, such as packed copies.
   virtual void tensors_written() = 0;
@@ -67,7 +71,8 @@ class Engine {
   virtual void clear_moments() = 0;
 
   // `call` runs on the thread that starts updates, each time before an update changes tensors that
-  // train. They may be read by another thread until it returns. The tensors of parameters that do
+  // train. They may be read by another thread until it returns. Other ranks wait for that with what
+  // they change of the moments that this engine shows. The tensors of parameters that do
   // not train never change. Empty: nothing is called.
   void call_before_change(std::function<void()> call) { before_change_ = std::move(call); }
 

@@ -87,6 +87,7 @@ class CheckpointStore {
   void record_best(const Best& best);
 
   Uri step_directory(int64_t step) const;
+  Communicator* ranks() const { return ranks_; }
 
  private:
   bool leads() const { return ranks_ == nullptr || ranks_->rank() == 0; }

@@ -15,7 +15,7 @@ namespace {
 
 // Settings that a resumed job may change, because they do not affect the weights. is_free() knows
 // the exceptions.
-constexpr std::array<std::string_view, 24> kFree = {"job-dir",
+constexpr std::array<std::string_view, 25> kFree = {"job-dir",
                                                     "export-dir",
                                                     "checkpoint-dir",
                                                     "summary-dir",
@@ -38,7 +38,8 @@ constexpr std::array<std::string_view, 24> kFree = {"job-dir",
                                                     "probe",
                                                     "probe-steps",
                                                     "probe-samples",
-                                                    "report"};
+                                                    "report",
+                                                    "shard-optimizer"};
 
 OrderedJson parse(std::string_view json) {
   OrderedJson object = parse_ordered_json(json);

@@ -180,6 +180,7 @@ struct TrainingOptions {
   OptimizationOptions optimization{};
   RankPlace place{};
   DType reduce_dtype = DType::kBF16;  // what gradients travel in from rank to rank
+  bool shard_optimizer = false;       // whether each rank keeps the moments of its share alone
 
   // About as many, where there are several ranks: they share the tokens equally.
   int64_t examples_per_micro_batch() const {

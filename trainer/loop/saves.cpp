@@ -9,6 +9,7 @@
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
+#include "trainer/distributed/communicator.h"
 
 namespace berth {
 namespace {
@@ -163,6 +164,16 @@ void Saves::finish() {
   const std::optional<SaveOutcome> outcome = checkpoints_.wait();
   if (outcome && outcome->failure) std::rethrow_exception(outcome->failure);
   settle(outcome);
+  wait_for_rank_0();
+}
+
+void Saves::end_together() {
+  settle(checkpoints_.wait());
+  wait_for_rank_0();
+}
+
+void Saves::wait_for_rank_0() {
+  if (engine_.shards_moments()) any_rank(*checkpoints_.ranks(), false);
 }
 
 void Saves::finish_quietly() noexcept {

@@ -41,10 +41,16 @@ class Saves {
   // As save(), but where the last save of this process took longer than `left_s`, it saves nothing
   // and says so. nullopt: there is no hurry.
   void save_within(std::optional<double> left_s);
-  // Waits for the running save and throws its failure.
+  // Waits for the running save and throws its failure. Where the moments are sharded, a collective,
+  // as end_together().
   void finish();
   // The same, but only logs a failure. For callers that are about to throw another one.
   void finish_quietly() noexcept;
+
+  // Waits for the running save, and only logs a failure as poll() does. Where the moments are
+  // sharded, other ranks may not destroy their engines while rank 0 saves: this is a collective
+  // then, which waits on all ranks for rank 0's save.
+  void end_together();
 
   // To be called before the state goes back to a checkpoint. Waits for the running save.
   void pause() { settle(checkpoints_.wait()); }
@@ -57,6 +63,7 @@ class Saves {
   void start(bool is_interim);
   void say_interval(const CheckpointReport& report);
   void settle(const std::optional<SaveOutcome>& outcome);
+  void wait_for_rank_0();
 
   const TrainingOptions& options_;
   CheckpointStore& checkpoints_;

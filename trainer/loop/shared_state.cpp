@@ -37,8 +37,10 @@ std::optional<TrainingState> share_state(Communicator& ranks, Engine& engine,
   const std::vector<std::byte> json = broadcast_bytes(ranks, as_bytes(own));
   if (json.empty()) return std::nullopt;
   share(ranks, engine.tensors(StateTensors::kValues), /*only_trained=*/false);
-  share(ranks, engine.tensors(StateTensors::kFirstMoments), /*only_trained=*/true);
-  share(ranks, engine.tensors(StateTensors::kSecondMoments), /*only_trained=*/true);
+  if (!engine.shards_moments()) {
+    share(ranks, engine.tensors(StateTensors::kFirstMoments), /*only_trained=*/true);
+    share(ranks, engine.tensors(StateTensors::kSecondMoments), /*only_trained=*/true);
+  }
   if (ranks.rank() == 0) return state;
   engine.tensors_written();
   return parse_training_state(as_text(json));

@@ -15,7 +15,8 @@ namespace berth {
 void share_tensors(Communicator& ranks, ParameterTensors& tensors);
 
 // The same for a training state and, where there is one, for the values and the moments of the
-// engine. Calls tensors_written() on the ranks that have received. Returns rank 0's `state`.
+// engine. Calls tensors_written() on the ranks that have received. Where the moments are sharded,
+// each rank has got its share when rank 0 wrote it. Returns rank 0's `state`.
 std::optional<TrainingState> share_state(Communicator& ranks, Engine& engine,
                                          const std::optional<TrainingState>& state);
 

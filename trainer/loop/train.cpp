@@ -343,6 +343,7 @@ class Training {
     if (before.size() == kMostRollbacks) {
       std::set<uint64_t> rows = rows_of(bad);
       for (const SkippedData& skipped : before) rows.merge(rows_of(skipped));
+      saves_.end_together();
       const std::string look = cat("look for odd labels and weights in these rows (", listed(rows),
                                    "), which were left out or ended the job");
       throw Error(Code::kDiverged, what, "",

@@ -67,6 +67,8 @@ TEST(ClusterFlags, WhatOneWorkerDoesIsRefused) {
   refuses_workers({"--world-size=2"}, "nothing says which of them");
   refuses_workers({"--world-size=2", "--rank=2"}, "numbers 0 to 1");
   refuses_workers({"--device=gpu", "--devices=2"}, "all of their devices", kSecondOfFour);
+  refuses_workers({"--device=gpu", "--shard-optimizer"}, "cannot divide the optimizer",
+                  kSecondOfFour);
   refuses_workers({"--seeds=2"}, "several runs are made by one worker", kSecondOfFour);
   refuses_workers({"--task=electra"}, "one worker", kSecondOfFour);
   refuses_workers({"--task=similarity"}, "one worker", kSecondOfFour);

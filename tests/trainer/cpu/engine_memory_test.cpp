@@ -20,7 +20,8 @@ class EngineMemoryTest : public testing::Test {
                           .optimizer = optimizer_,
                           .limits = limits_,
                           .update_tokens = update_tokens_,
-                          .longest = 16},
+                          .longest = 16,
+                          .ranks = ranks_},
                          *kernels_);
   }
   int64_t size(bool adapted) const {
@@ -41,6 +42,7 @@ class EngineMemoryTest : public testing::Test {
   bool trains_ = true;
   BatchLimits limits_{.tokens = 64, .sequences = 4};
   int64_t update_tokens_ = 0;
+  RankOptions ranks_{};
   ThreadPool pool_{2};
   std::unique_ptr<Kernels> kernels_ = make_cpu_kernels(pool_);
 };
@@ -124,6 +126,17 @@ TEST_F(EngineMemoryTest, FrozenParametersHaveNeitherGradientsNorMoments) {
   EXPECT_LT(trained, size(false));
   EXPECT_EQ(memory.gradients, fp32(trained));
   EXPECT_EQ(memory.moments, 2 * memory.gradients);
+}
+
+TEST_F(EngineMemoryTest, RanksThatShareTheOptimizerHaveAShareOfTheMoments) {
+  config_.vocab_size = 64;  // rows for each of them
+  const EngineMemory alone = estimate();
+  ranks_.size = 4;
+  EXPECT_EQ(estimate().moments, alone.moments);
+  ranks_.shards_optimizer = true;
+  EXPECT_EQ(estimate().gradients, alone.gradients);
+  EXPECT_GE(4 * estimate().moments, alone.moments);
+  EXPECT_LT(3 * estimate().moments, alone.moments);
 }
 
 TEST_F(EngineMemoryTest, ScratchGrowsWithTheLength) {

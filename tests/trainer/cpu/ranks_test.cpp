@@ -44,7 +44,7 @@ PackedBatch sequences(int64_t begin, int64_t end, const ModelConfig& config) {
 }
 
 struct Trained {
-  std::vector<float> values;
+  std::vector<float> values, moments;
   std::vector<UpdateOutcome> outcomes;
 };
 
@@ -60,14 +60,16 @@ class RanksTest : public testing::Test {
     const int64_t size = ranks == nullptr ? 1 : ranks->size();
     const int64_t rank = ranks == nullptr ? 0 : ranks->rank();
     const auto device = make_cpu_device(1, "", Precision::kFp32);
-    const auto engine = device->make_engine(
-        {.config = config_,
-         .optimizer = optimizer_,
-         .limits = {.tokens = 80, .sequences = kSequences},
-         .micro_batches = micro_batches,
-         .update_tokens = 80,
-         .longest = 16,
-         .ranks = {.size = size, .communicator = ranks, .reduce_dtype = reduce_dtype_}});
+    const auto engine = device->make_engine({.config = config_,
+                                             .optimizer = optimizer_,
+                                             .limits = {.tokens = 80, .sequences = kSequences},
+                                             .micro_batches = micro_batches,
+                                             .update_tokens = 80,
+                                             .longest = 16,
+                                             .ranks = {.size = size,
+                                                       .communicator = ranks,
+                                                       .reduce_dtype = reduce_dtype_,
+                                                       .shards_optimizer = shards_}});
     ParameterTensors& values = engine->tensors(StateTensors::kValues);
     initialize(values, /*initializer_range=*/0.2, /*seed=*/3, /*threads=*/1);
     engine->tensors_written();
@@ -85,11 +87,23 @@ class RanksTest : public testing::Test {
           engine->start_update(batches, {.seed = 5, .step = step, .learning_rate = 1e-2f}, stop));
       trained.outcomes.push_back(engine->collect_update());
     }
-    for (size_t i = 0; i < values.specs().size(); ++i) {
-      const std::vector<float> tensor = values.read(i);
-      trained.values.insert(trained.values.end(), tensor.begin(), tensor.end());
+    trained.values = read_all(values);
+    if (rank == 0) {  // which may read what others keep
+      trained.moments = read_all(engine->tensors(StateTensors::kFirstMoments));
+      const std::vector<float> second = read_all(engine->tensors(StateTensors::kSecondMoments));
+      trained.moments.insert(trained.moments.end(), second.begin(), second.end());
     }
+    if (ranks != nullptr) any_rank(*ranks, false);
     return trained;
+  }
+
+  static std::vector<float> read_all(const ParameterTensors& tensors) {
+    std::vector<float> all;
+    for (size_t i = 0; i < tensors.specs().size(); ++i) {
+      const std::vector<float> tensor = tensors.ParameterTensors::read(i);
+      all.insert(all.end(), tensor.begin(), tensor.end());
+    }
+    return all;
   }
 
   // What every rank of `size` ranks has trained. Fails where their parameters differ.
@@ -115,6 +129,7 @@ class RanksTest : public testing::Test {
   // of the whole rate for them.
   OptimizerOptions optimizer_{.adamw = {.epsilon = 1e-4f}, .max_grad_norm = 1};
   DType reduce_dtype_ = DType::kF32;
+  bool shards_ = false;
 };
 
 TEST_F(RanksTest, TrainTheModelThatOneTrains) {
@@ -143,6 +158,47 @@ TEST_F(RanksTest, CutTheirSharesIntoMicroBatches) {
 }
 
 TEST_F(RanksTest, RoundGradientsThatTravelInBf16) {
+  const Trained exact = train_with(2);
+  reduce_dtype_ = DType::kBF16;
+  const Trained rounded = train_with(2);
+  EXPECT_NE(rounded.values, exact.values);
+  for (size_t i = 0; i < kUpdates; ++i) {
+    EXPECT_NEAR(rounded.outcomes[i].loss_sum / exact.outcomes[i].loss_sum, 1, 1e-2);
+  }
+}
+
+// Without clipping, nothing is computed in another order.
+TEST_F(RanksTest, ShareTheOptimizerAndTrainTheSameToTheBit) {
+  config_.vocab_size = 100;  // several blocks of rows for each rank
+  optimizer_.max_grad_norm = 0;
+  for (const int size : {2, 3, 9}) {
+    shards_ = false;
+    const Trained whole = train_with(size);
+    shards_ = true;
+    const Trained sharded = train_with(size);
+    EXPECT_EQ(sharded.values, whole.values) << size;
+    EXPECT_EQ(sharded.moments, whole.moments) << size;
+  }
+}
+
+TEST_F(RanksTest, ShareTheOptimizerUnderANormOfAllGradients) {
+  optimizer_.max_grad_norm = 0.1;
+  for (const OptimizerType type : {OptimizerType::kAdamW, OptimizerType::kLamb}) {
+    optimizer_.type = type;
+    shards_ = false;
+    const Trained whole = train_with(3);
+    shards_ = true;
+    const Trained sharded = train_with(3);
+    EXPECT_NEAR(sharded.outcomes[3].grad_norm, whole.outcomes[3].grad_norm, 1e-6);
+    EXPECT_GT(sharded.outcomes[3].grad_norm, 0.1);  // it was clipped
+    EXPECT_LT(furthest(sharded, whole), 1e-5);
+    EXPECT_EQ(train_with(3).values, sharded.values);
+  }
+}
+
+// The sum of what was rounded is not rounded again.
+TEST_F(RanksTest, ShareTheOptimizerWithGradientsThatTravelInBf16) {
+  shards_ = true;
   const Trained exact = train_with(2);
   reduce_dtype_ = DType::kBF16;
   const Trained rounded = train_with(2);

@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <functional>
 #include <limits>
 #include <set>
 
 #include "tests/support/captured_log.h"
+#include "tests/support/rank_threads.h"
 #include "tests/support/throws_code.h"
 #include "tests/trainer/loop/tiny_job.h"
 #include "trainer/data/sampler.h"
@@ -164,6 +167,49 @@ TEST_F(DivergenceTest, ItEndsWithTheSameBitsWhereverItIsStopped) {
       EXPECT_EQ(again->tiny.learned(), expected) << k << killed;
     }
   }
+}
+
+// Two ranks, each a thread, of which each keeps a share of the moments. Returns what rank 0 learns.
+Learned learned_by_two(const TrainingOptions& given, Storage& storage,
+                       const std::function<void(TinyJob&)>& prepare) {
+  const ScratchDirectory scratch;
+  Learned learned;
+  run_ranks(2, [&](Communicator& ranks) {
+    TrainingOptions options = given;
+    options.place = {.rank = ranks.rank(), .size = 2};
+    options.keeps_weights = ranks.rank() == 0;
+    options.shard_optimizer = true;
+    TinyJob job(options, scratch / (ranks.rank() == 0 ? "job" : "unused"), storage,
+                /*evaluates=*/false, Saving::kBesideTraining, &ranks);
+    prepare(job);
+    job.run();
+    if (ranks.rank() == 0) learned = job.tiny.learned();
+    any_rank(ranks, false);  // rank 0 has read
+  });
+  return learned;
+}
+
+TEST_F(DivergenceTest, RanksThatShareTheOptimizerGoBackTogether) {
+  // The second update, before the first checkpoint, and one after it.
+  PoisonedData data[] = {PoisonedData({5, 13}), PoisonedData({5, 13})};
+  std::atomic<size_t> next = 0;
+  const Learned learned = learned_by_two(
+      options_, *storage_, [&](TinyJob& job) { job.train_data = &data[next++].dataset; });
+  const Learned expected = learned_by_two(options_, *storage_, [](TinyJob& job) {
+    job.begin.skipped = {update_at(4), update_at(12)};
+  });
+  EXPECT_EQ(learned, expected);
+}
+
+TEST_F(DivergenceTest, RanksThatShareTheOptimizerEndTogether) {
+  PoisonedData data[] = {PoisonedData({1, 9, 17}), PoisonedData({1, 9, 17})};
+  std::atomic<size_t> next = 0;
+  EXPECT_THAT(
+      [&] {
+        learned_by_two(options_, *storage_,
+                       [&](TinyJob& job) { job.train_data = &data[next++].dataset; });
+      },
+      ThrowsCode(Code::kDiverged, "at step 3 the loss is "));
 }
 
 }  // namespace

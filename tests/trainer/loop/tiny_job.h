@@ -78,7 +78,7 @@ class TinyJob {
   TinyJob(const TrainingOptions& options, const std::string& directory, Storage& storage,
           bool evaluates = true, Saving saving = Saving::kBesideTraining,
           Communicator* ranks = nullptr)
-      : tiny(/*seed=*/1, tiny_config(), /*threads=*/1, options.optimization.lora, ranks),
+      : tiny(/*seed=*/1, tiny_config(), /*threads=*/1, options.optimization.lora, ranks, options),
         options_(options),
         checkpoints_(storage, Uri::parse(directory), options.save_total_limit, saving, UINT64_MAX,
                      ranks),

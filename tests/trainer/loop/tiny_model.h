@@ -6,6 +6,7 @@
 
 #include "tests/support/tiny_config.h"
 #include "trainer/cpu/cpu_device.h"
+#include "trainer/loop/options.h"
 #include "trainer/weights/initial_values.h"
 
 namespace berth {
@@ -19,15 +20,19 @@ struct Learned {
 // A tiny model on the CPU engine, initialised at random, with its optimizer.
 struct TinyModel {
   explicit TinyModel(uint64_t seed = 1, const ModelConfig& config = tiny_config(), int threads = 1,
-                     const LoraOptions& lora = {}, Communicator* ranks = nullptr)
+                     const LoraOptions& lora = {}, Communicator* ranks = nullptr,
+                     const TrainingOptions& options = {})
       : device(make_cpu_device(threads)),
-        engine(device->make_engine({.config = config,
-                                    .lora = lora,
-                                    .limits = {.tokens = 256, .sequences = 16},
-                                    .longest = 16,
-                                    .ranks = {.size = ranks == nullptr ? 1 : ranks->size(),
-                                              .communicator = ranks,
-                                              .reduce_dtype = DType::kF32}})) {
+        engine(
+            device->make_engine({.config = config,
+                                 .lora = lora,
+                                 .optimizer = {.max_grad_norm = options.optimization.max_grad_norm},
+                                 .limits = {.tokens = 256, .sequences = 16},
+                                 .longest = 16,
+                                 .ranks = {.size = ranks == nullptr ? 1 : ranks->size(),
+                                           .communicator = ranks,
+                                           .reduce_dtype = DType::kF32,
+                                           .shards_optimizer = options.shard_optimizer}})) {
     fill(seed);
   }
 

@@ -288,6 +288,12 @@ class Kernels {
   // written, whatever the marks say. Gradients are fp32 and zeroed.
   void lamb(std::span<const UpdateRange> ranges, const AdamWOptions& options,
             const StepState& state);
+  // The two halves of lamb(), for ranges that are parts of a parameter. The first one writes the
+  // step to g and returns the sums of squares of the range. The second one takes those of the whole
+  // parameter.
+  LambSquares lamb_direction(const UpdateRange& range, const AdamWOptions& options,
+                             const StepState& state);
+  void lamb_apply(const UpdateRange& range, const LambSquares& squares, const StepState& state);
 
  private:
   // pool_.parallel_for with denormals flushed.

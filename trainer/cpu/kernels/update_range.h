@@ -47,6 +47,11 @@ struct UpdateRange {
   bool zeroes_gradient = true;
 };
 
+// Sums of squares by which LAMB scales a step.
+struct LambSquares {
+  double weights = 0, steps = 0;
+};
+
 // What an update of all elements reads and writes: weights and moments twice, gradients once.
 inline double bytes_of(std::span<const UpdateRange> ranges) {
   double sum = 0;
