@@ -12,8 +12,8 @@ namespace berth {
 
 // Writes a file past the page cache (O_DIRECT in open(2)). For a large file that nobody reads soon,
 // such as a checkpoint, this spares the kernel a copy of all bytes and the making and dropping of
-// as many pages, which costs several times as much processor time as the writing itself. The pages
-// do not count toward the memory limit of a container either.
+// as many pages, which costs more processor time than the writing itself. Nor do pages count toward
+// the memory limit of a container.
 //
 // Where the file system cannot do this, the file is written through the page cache. Borrows the
 // file descriptor. Not thread-safe.

@@ -82,6 +82,13 @@ Cluster::Cluster(const Job& job)
 
 Cluster::~Cluster() = default;
 
+RankPlace Cluster::place() const {
+  RankPlace place = job_.command_line.settings.training.place;
+  place.rank = ranks_->rank();
+  place.size = ranks_->size();
+  return place;
+}
+
 KeyValueStore& Cluster::store() {
   if (leader_) return *leader_;
   return *follower_;

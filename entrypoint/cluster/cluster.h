@@ -31,7 +31,7 @@ class Cluster {
 
   bool leads() const { return leader_ != nullptr; }
   // Where this worker stands among those that have come, which may be fewer than were started.
-  RankPlace place() const { return {.rank = ranks_->rank(), .size = ranks_->size()}; }
+  RankPlace place() const;
   // What the workers leave each other: thread-safe, as long as the cluster lives.
   KeyValueStore& store();
   // Null where the job was finished before this worker came.

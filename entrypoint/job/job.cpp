@@ -72,8 +72,9 @@ std::unique_ptr<Device> make_xla(const Job& job) {
   options.platform = on_cpu ? "cpu" : kind == DeviceKind::kTpu ? "tpu" : "cuda";
   options.product_dtype = rounds ? DType::kBF16 : DType::kF32;
   options.devices = command_line.device.devices;
-  if (options.devices == 0 && on_cpu && !job.hosts.are_several())
+  if (options.devices == 0 && on_cpu && !job.hosts.are_several()) {
     options.devices = 1;  // the plugin's four are the same CPUs
+  }
   options.generator = command_line.device.generator;
   options.hosts = job.hosts;
   options.hosts.names_nodes = kind == DeviceKind::kGpu;

@@ -74,10 +74,8 @@ void train_with_others(Job& job, const JobDirectory& directory) {
   if (cluster.ranks() == nullptr) return log_info("worker 0 says that the job is finished");
   try {
     CommandLine line = job.command_line;
-    RankPlace& place = line.settings.training.place;
-    const bool cuts_updates = place.cuts_updates;
-    place = cluster.place();
-    place.cuts_updates = cuts_updates;
+    const RankPlace place = cluster.place();
+    line.settings.training.place = place;
     std::optional<TemporaryDirectory> own;
     if (!cluster.leads()) {
       own.emplace("worker");

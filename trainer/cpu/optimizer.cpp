@@ -51,9 +51,10 @@ std::vector<UpdateRange> ranges_of(const OptimizerOptions& options, const Parame
 
 // The range of one piece. It has moments where `rank` owns it.
 UpdateRange range_of(const OptimizerShards::Piece& piece, int64_t rank,
-                     const OptimizerOptions& options, const Parameters& parameters) {
+                     const OptimizerOptions& options, const Parameters& parameters,
+                     int64_t deepest) {
   const ParameterSpec& spec = parameters.specs()[piece.parameter];
-  UpdateRange range = treatment_of(options, spec, deepest_of(parameters.specs()));
+  UpdateRange range = treatment_of(options, spec, deepest);
   range.w = parameters.trained_values().slice(piece.begin, piece.count);
   range.g = parameters.gradients().slice(piece.begin, piece.count);
   if (piece.rank == rank) {
@@ -112,8 +113,9 @@ Optimizer::Optimizer(const OptimizerOptions& options, Parameters& parameters, Ke
   if (shards_ == nullptr) {
     all_ = ranges_of(options, parameters);
   } else {
+    const int64_t deepest = deepest_of(parameters.specs());
     for (const OptimizerShards::Piece& piece : shards_->pieces()) {
-      const UpdateRange range = range_of(piece, ranks_->rank(), options, parameters);
+      const UpdateRange range = range_of(piece, ranks_->rank(), options, parameters, deepest);
       if (range.m) {
         all_.push_back(range);
       } else if (range.marks && range.weight_decay != 0) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "trainer/distributed/marked_rows.h"
+#include "trainer/distributed/scatter_sums.h"
 #include "trainer/distributed/wire_numbers.h"
 
 namespace berth {
@@ -75,20 +76,15 @@ void GradientReducer::reduce_as(const Bucket& bucket, int64_t elements) {
   const auto ranks = static_cast<size_t>(ranks_.size()), count = static_cast<size_t>(elements);
   const size_t share = (count + ranks - 1) / ranks;  // the last share may be longer than its data
   sent_.resize(ranks * share * sizeof(Element));
-  received_.resize(sent_.size());
   Element* out = numbers_of<Element>(sent_);
   for (const std::span<float> part : bucket) {
     encode(part, out);
     out += part.size();
   }
   std::fill(out, numbers_of<Element>(sent_) + ranks * share, Element{});
-  ranks_.all_to_all(sent_, received_);
-
   sums_.resize(share);
-  decode(numbers_of<Element>(received_), std::span(sums_));
-  for (size_t r = 1; r < ranks; ++r) {
-    accumulate(numbers_of<Element>(received_) + r * share, std::span(sums_));
-  }
+  scatter_sums<Element>(ranks_, sent_, received_, sums_);
+
   share_.resize(share * sizeof(Element));
   encode(sums_, numbers_of<Element>(share_));
   ranks_.all_gather(share_, received_);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "trainer/distributed/scatter_sums.h"
 #include "trainer/distributed/wire_numbers.h"
 
 namespace berth {
@@ -52,18 +53,13 @@ void ShareExchange::scatter_sums_as(const Shares& gradients) {
   if (most == 0) return;
   const auto own = static_cast<size_t>(ranks_.rank());
   sent_.resize(ranks * most * sizeof(Element));
-  received_.resize(sent_.size());
   for (size_t r = 0; r < ranks; ++r) {
     encode_share(gradients[r], numbers_of<Element>(sent_) + r * most, most);
     if (r == own) continue;
     for (const std::span<float> part : gradients[r]) std::ranges::fill(part, 0.0f);
   }
-  ranks_.all_to_all(sent_, received_);
   sums_.resize(most);
-  decode(numbers_of<Element>(received_), std::span(sums_));
-  for (size_t r = 1; r < ranks; ++r) {
-    accumulate(numbers_of<Element>(received_) + r * most, std::span(sums_));
-  }
+  berth::scatter_sums<Element>(ranks_, sent_, received_, sums_);
   copy_to(gradients[own], sums_.data());
 }
 
