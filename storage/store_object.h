@@ -12,4 +12,8 @@ namespace berth {
 Stat store_object(Storage& storage, const Uri& uri, const std::function<void(ByteSink&)>& fill,
                   const WriteOptions& options = {});
 
+// The same where `fill` can run only once: its bytes wait in a temporary file (SpillFile).
+Stat store_object_once(Storage& storage, const Uri& uri,
+                       const std::function<void(ByteSink&)>& fill);
+
 }  // namespace berth

@@ -67,6 +67,20 @@ TEST_F(StoreObjectTest, ACallbackThatThrowsLeavesNothing) {
   EXPECT_EQ(content(), "absent");
 }
 
+TEST_F(StoreObjectTest, WhatCanBeComputedOnlyOnceIsKeptForALostUpload) {
+  LossyStorage storage(*local_, 2);
+  const std::string large(size_t{3} << 20, 'x');  // more than is written at once
+  const Stat stat = store_object_once(storage, uri_, [&](ByteSink& sink) {
+    ++fills_;
+    sink.write(as_bytes("some "));
+    sink.write(as_bytes(large));
+    sink.write(as_bytes("bytes"));
+  });
+  EXPECT_EQ(stat.size, large.size() + 10);
+  EXPECT_EQ(content(), "some " + large + "bytes");
+  EXPECT_EQ(fills_, 1);
+}
+
 class WholeFileTest : public StoreObjectTest {};
 
 // A storage whose sources cannot be mapped.
