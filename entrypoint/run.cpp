@@ -13,6 +13,7 @@
 #include "entrypoint/modes/prediction.h"
 #include "entrypoint/modes/preparation.h"
 #include "entrypoint/modes/seeds.h"
+#include "entrypoint/modes/shared_inference.h"
 #include "entrypoint/modes/tokenization.h"
 #include "entrypoint/modes/tokenizer_training.h"
 #include "entrypoint/modes/training.h"
@@ -100,11 +101,11 @@ void run(const CommandLine& command_line, const Platform& platform, StopSignals&
     case Mode::kTrainAndEval:
       return command_line.settings.training.seeds > 1 ? run_seeds(job) : run_training(job);
     case Mode::kEval:
-      return run_evaluation(job);
+      return run_inference(job, run_evaluation);
     case Mode::kPredict:
-      return run_prediction(job);
+      return run_inference(job, run_prediction);
     case Mode::kEmbed:
-      return run_embedding(job);
+      return run_inference(job, run_embedding);
     case Mode::kExportOnly:
       return run_export(job);
     case Mode::kPrepare:

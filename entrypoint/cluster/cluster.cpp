@@ -19,13 +19,10 @@ namespace {
 constexpr const char* kRendezvous = "rendezvous.json";
 constexpr double kVerdict_s = 5;  // beyond the silence after which a worker counts as lost
 
-// What all workers must agree on: the version, the settings that change results, and what decides
-// which messages they exchange.
+// What all workers must agree on, because it decides what they compute and which messages they
+// exchange.
 std::string agreement(const CommandLine& command_line) {
-  const Settings& settings = command_line.settings;
-  JobRecord record{.settings = settings_table(settings), .version = version_text()};
-  return cat(record.version, " ", job_identity(record),
-             settings.training.shard_optimizer ? " sharded" : "");
+  return cat(version_text(), " ", common_settings(settings_table(command_line.settings)));
 }
 
 }  // namespace
@@ -131,6 +128,21 @@ void Cluster::leave(const Error& error) {
   if (error.code() == Code::kPeerLost && ranks_) sleep_s(options_.silence_s + kVerdict_s);
   if (leader_) leader_->leave(exit_code(error.code()), error.what());
   if (follower_) follower_->leave(exit_code(error.code()), error.what());
+}
+
+void work_together(const Job& job, const std::function<void(Cluster& cluster)>& work) {
+  Cluster cluster(job);
+  if (cluster.ranks() == nullptr) return log_info("worker 0 says that the job is finished");
+  try {
+    work(cluster);
+    cluster.finish();
+  } catch (const Error& error) {
+    cluster.leave(error);
+    throw;
+  } catch (const std::exception& failure) {
+    cluster.leave(Error(Code::kInternal, failure.what()));
+    throw;
+  }
 }
 
 }  // namespace berth

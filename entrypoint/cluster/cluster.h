@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -10,7 +11,7 @@
 
 namespace berth {
 
-// The workers of a job that train one model together, from their gathering to the end of the job.
+// The workers of a job, who do it together, from their gathering to its end.
 // This process is one of them. Worker 0 leads: it alone writes to the job's directories.
 class Cluster {
  public:
@@ -53,5 +54,10 @@ class Cluster {
   std::unique_ptr<Follower> follower_;  // of the others
   std::unique_ptr<Communicator> ranks_;
 };
+
+// Gathers the workers, does `work` as one of them, and returns when all have done it. Does nothing
+// where the job was finished before this worker came. Where `work` throws, the others hear of it.
+// Throws what `work` and the constructor throw.
+void work_together(const Job& job, const std::function<void(Cluster& cluster)>& work);
 
 }  // namespace berth

@@ -7,7 +7,7 @@ namespace berth {
 Error lost_worker(int64_t rank, const std::string& host, const std::string& why) {
   return Error(Code::kPeerLost,
                cat("worker ", rank, host.empty() ? "" : cat(" (", host, ")"), " ", why), "",
-               "start the workers again, and the job resumes from its last checkpoint");
+               "start the workers again; a training resumes from its last checkpoint");
 }
 
 }  // namespace berth

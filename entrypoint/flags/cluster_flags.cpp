@@ -39,8 +39,9 @@ std::vector<Flag> cluster_flags() {
        .aliases = {"nnodes", "num-machines"},
        .group = kMachine,
        .help = "How many workers train this model together, each a process on a machine of its "
-               "own. They share every batch: --batch-size is that of all of them. By default what "
-               "TF_CONFIG, CLUSTER_SPEC, WORLD_SIZE, PET_NNODES or OMPI_COMM_WORLD_SIZE says.",
+               "own. They share every batch: --batch-size is that of all of them. They also "
+               "evaluate, predict and embed together. By default what TF_CONFIG, CLUSTER_SPEC, "
+               "WORLD_SIZE, PET_NNODES or OMPI_COMM_WORLD_SIZE says.",
        .value = optional_integer_value(cluster(&ClusterOptions::size), {1, 4096}),
        .default_text = "what the environment says, else 1",
        .in_settings = false},

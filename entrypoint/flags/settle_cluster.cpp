@@ -86,17 +86,20 @@ void settle_cluster(CommandLine& command_line, const ClusterPlace& platform) {
                 "--elastic", "leave --world-size out");
   }
   if (options.size.value_or(1) == 1) return;
-  if (infers) {
-    throw Error(Code::kUsage, cat("the mode is done by one worker, and there are ", *options.size),
-                "--mode", "start it once, or give --world-size 1");
-  }
   if (!options.rank) options.rank = platform.rank;
   if (options.leader_host.empty()) options.leader_host = platform.leader_host;
   if (!options.leader_port) options.leader_port = platform.leader_port;
   if (!options.leader_port && !options.leader_host.empty()) options.leader_port = kPort;
-  command_line.settings.training.place = {.rank = require_rank(options), .size = *options.size};
+  const int64_t rank = require_rank(options);
+  if (trains) {
+    command_line.settings.training.place = {.rank = rank, .size = *options.size};
+    require_shared_work(command_line);
+  }
   settle_device_of_workers(command_line);
-  require_shared_work(command_line);
+  if (options.leader_host.empty() && command_line.settings.output.job_dir.empty()) {
+    throw Error(Code::kUsage, "nothing says how the workers find worker 0", "--master-addr",
+                "give all of them its address, or a --job-dir that they share");
+  }
 }
 
 }  // namespace berth

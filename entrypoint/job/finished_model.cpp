@@ -5,12 +5,16 @@
 #include "entrypoint/job/generator.h"
 #include "entrypoint/job/labelled_data.h"
 #include "entrypoint/job/preflight.h"
+#include "entrypoint/job/same_on_workers.h"
 #include "entrypoint/job/settle_embedding.h"
 #include "entrypoint/job/training_memory.h"
 #include "entrypoint/memory/engine_options.h"
 #include "storage/base/counted.h"
 #include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "trainer/loop/job_record.h"
 #include "trainer/loop/sentence_files.h"
+#include "trainer/loop/shared_state.h"
 #include "trainer/text/tokenizer_checksum.h"
 
 namespace berth {
@@ -76,6 +80,16 @@ ModelDescription describe(ModelFolder& folder, const CommandLine& command_line,
   return model;
 }
 
+// Throws kIncompatible where a worker has read other rows or another model than this one. The
+// parameters are worker 0's.
+void require_same_inputs(Communicator& ranks, const LoadedTable& loaded,
+                         const ModelDescription& model, const DataOptions& data) {
+  const JobRecord read{.sources = loaded.sources, .labels = model.config.labels};
+  const uint32_t tokenizer = needs_tokenizer(data) ? tokenizer_checksum(*model.tokenizer) : 0;
+  require_same_on_workers(
+      ranks, cat(job_identity(read), " ", tokenizer, " ", to_config_json(model.config)));
+}
+
 Storage& checked_storage(Storage& storage, const Settings& settings) {
   preflight(storage, settings);
   return storage;
@@ -101,6 +115,7 @@ LoadedTable FinishedModel::load(DataRequest request) {
   request.rules.tokenizer_checksum = [&] { return tokenizer_checksum(*model_.tokenizer); };
   LoadedTable loaded = load_table(listed_, request);
   settle_groups(loaded, model_.config);
+  if (job_.ranks != nullptr) require_same_inputs(*job_.ranks, loaded, model_, settings().data);
   return loaded;
 }
 
@@ -123,14 +138,17 @@ void FinishedModel::make_engine(const EngineOptions& options) {
   engine_.reset();  // Frees its memory before another one takes it.
   engine_ = device_->make_engine(options);
   sequences_ = options.limits.sequences;
-  fill_parameters(folder_, settings().model, config(), settings().training.seed,
-                  compute_threads(settings()), engine_->tensors(StateTensors::kValues),
-                  HeadNeed::kRequired);
-  if (generator_) {
-    fill_generator(*generator_, config(), compute_threads(settings()),
-                   engine_->tensors(StateTensors::kValues));
-  }
+  ParameterTensors& values = engine_->tensors(StateTensors::kValues);
+  if (job_.leads()) fill(values);
+  if (job_.ranks != nullptr) share_tensors(*job_.ranks, values);
   engine_->tensors_written();
+}
+
+void FinishedModel::fill(ParameterTensors& values) {
+  const int threads = compute_threads(settings());
+  fill_parameters(folder_, settings().model, config(), settings().training.seed, threads, values,
+                  HeadNeed::kRequired);
+  if (generator_) fill_generator(*generator_, config(), threads, values);
 }
 
 void throw_stopped() {

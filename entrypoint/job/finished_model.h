@@ -46,6 +46,8 @@ class FinishedModel {
 
  private:
   void make_engine(const EngineOptions& options);
+  // Reads the parameters. Of several workers, worker 0 alone does.
+  void fill(ParameterTensors& values);
 
   Job& job_;
   RememberedLookups listed_;

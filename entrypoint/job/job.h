@@ -34,11 +34,14 @@ struct Job {
   // Ends the process from another thread than the job's, which may be blocked: the error is its
   // last words. Does nothing where the process ends already.
   std::function<void(const Error& error)> end_process{};
-  Communicator* ranks = nullptr;  // the workers that train together; null: this process alone
+  Communicator* ranks = nullptr;  // the workers that do the job together; null: this process alone
   PjrtHosts hosts{};              // the same workers, where their TPUs or GPUs compute together
 
   // The same job with another command line, which the result borrows.
   Job with(const CommandLine& other) const;
+
+  // Whether this process writes the results.
+  bool leads() const { return ranks == nullptr || ranks->rank() == 0; }
 
   // Throws kStopped once a signal asked for a stop. For work that leaves nothing to save.
   void stop_point() const;

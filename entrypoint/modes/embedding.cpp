@@ -4,12 +4,12 @@
 
 #include "entrypoint/job/finished_model.h"
 #include "entrypoint/job/labelled_data.h"
+#include "entrypoint/modes/shared_inference.h"
 #include "entrypoint/report/standard_output.h"
 #include "storage/base/counted.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/formats/vector_writer.h"
-#include "storage/store_object.h"
 #include "trainer/loop/embed.h"
 #include "trainer/loop/job_directory.h"
 
@@ -50,16 +50,20 @@ void run_embedding(Job& job) {
   const VectorTable table{.rows = static_cast<uint64_t>(data.rows()),
                           .width = static_cast<size_t>(config.hidden_size),
                           .has_ids = loaded.table->has_ids};
-  const auto write = [&](ByteSink& sink) {
-    const auto writer = make_writer(settings.embedding.format, sink, table);
+  const auto embed = [&](VectorWriter* writer) {
     const int64_t batch_size = settings.training.examples_per_evaluation_batch();
-    if (!write_embeddings(engine, data, batch_size, config.normalizes_embeddings, *writer,
-                          job.output, job.stop)) {
+    if (!write_embeddings(engine, data, batch_size, config.normalizes_embeddings, writer,
+                          job.output, job.stop, job.ranks)) {
       throw_stopped();
     }
   };
+  const auto write = [&](ByteSink& sink) {
+    embed(make_writer(settings.embedding.format, sink, table).get());
+  };
   const std::string& file = job.command_line.tool.predictions_file;
-  if (file == "-" || (file.empty() && settings.output.job_dir.empty())) {
+  if (!job.leads()) {
+    embed(nullptr);
+  } else if (file == "-" || (file.empty() && settings.output.job_dir.empty())) {
     StandardOutput output;
     write(output);
     output.close();
@@ -67,7 +71,7 @@ void run_embedding(Job& job) {
     const Uri place = file.empty()
                           ? JobDirectory(settings.output).embeddings(settings.embedding.format)
                           : Uri::parse(file);
-    store_object(job.storage, place, write);
+    store_results(job, place, write);
   }
   job.output.on_finish();
   log_info("embedded " + counted(data.rows(), "text"));

@@ -31,6 +31,7 @@ void run_evaluation(Job& job) {
     metrics.in_fp32 = tell_cost_of_int8(job, finished, evaluation);
   }
   job.output.on_finish();
+  if (!job.leads()) return;
   StandardOutput standard_output;
   standard_output.write(as_bytes(printable_json(to_json(metrics))));
   standard_output.close();

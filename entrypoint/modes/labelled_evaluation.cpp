@@ -56,7 +56,8 @@ EvaluationResult evaluate_rows(Job& job, FinishedModel& finished, const DataRequ
   Dataset data = rows.all_rows();
   const std::optional<EvaluationResult> evaluation = evaluate(
       finished.engine_for(loaded, data), data, settings.training.examples_per_evaluation_batch(),
-      {.labels = labels, .answers = answer_options(settings.data)}, job.output, job.stop);
+      {.labels = labels, .answers = answer_options(settings.data)}, job.output, job.stop,
+      job.ranks);
   if (!evaluation) throw_stopped();
   if (!std::isfinite(evaluation->loss)) {
     throw Error(Code::kBadData, "the loss of the model is not a finite number", finished.name(),

@@ -1,20 +1,16 @@
 #include "entrypoint/modes/prediction.h"
 
-#include <algorithm>
 #include <initializer_list>
 #include <memory>
-#include <optional>
-#include <span>
-#include <vector>
 
 #include "entrypoint/job/finished_model.h"
 #include "entrypoint/job/labelled_data.h"
 #include "entrypoint/modes/labelled_evaluation.h"
+#include "entrypoint/modes/shared_inference.h"
 #include "entrypoint/report/standard_output.h"
 #include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
-#include "storage/base/spill_file.h"
 #include "storage/base/text.h"
 #include "storage/store_object.h"
 #include "trainer/loop/job_directory.h"
@@ -25,38 +21,17 @@
 namespace berth {
 namespace {
 
-// A sink that writes to a temporary file on this machine.
-class SpillSink final : public ByteSink {
- public:
-  explicit SpillSink(SpillFile& file) : file_(file) {}
-  void write(Bytes bytes) override { file_.append(bytes); }
-  Stat close() override { return {}; }
-
- private:
-  SpillFile& file_;
-};
-
-void copy(const SpillFile& file, ByteSink& sink) {
-  std::vector<std::byte> buffer(size_t{1} << 20);
-  for (uint64_t offset = 0; offset < file.size();) {
-    const auto part = std::span(buffer).first(
-        static_cast<size_t>(std::min<uint64_t>(buffer.size(), file.size() - offset)));
-    file.read_at(offset, part);
-    sink.write(part);
-    offset += part.size();
-  }
-}
-
 // The predictions of all rows, and the model that makes them. Borrows all of them.
 class Predictions {
  public:
   Predictions(const Job& job, FinishedModel& finished, Engine& engine, Dataset& data)
       : job_(job), finished_(finished), engine_(engine), data_(data) {}
 
-  // Runs the model over the rows and writes their lines into every file. Closes no sink.
+  // Runs the model over the rows and writes their lines into every file. Closes no sink. The other
+  // workers of the job do the same, without files.
   void write(std::initializer_list<PredictionFile> files) const {
     const int64_t batch_size = finished_.settings().training.examples_per_evaluation_batch();
-    if (!write_predictions(engine_, data_, batch_size, files, job_.output, job_.stop)) {
+    if (!write_predictions(engine_, data_, batch_size, files, job_.output, job_.stop, job_.ranks)) {
       throw_stopped();
     }
   }
@@ -86,26 +61,24 @@ void write_to_standard_output(const Predictions& predictions) {
   output.close();
 }
 
-void write_to_file(Storage& storage, const Uri& file, const Predictions& predictions) {
-  store_object(storage, file, [&](ByteSink& sink) {
+void write_to_file(Job& job, const Uri& file, const Predictions& predictions) {
+  store_results(job, file, [&](ByteSink& sink) {
     const auto lines = predictions.lines();
     predictions.write({{*lines, sink}});
   });
 }
 
-// Writes predictions.tsv and, with `with_test_results`, the file test_results.tsv of the tutorial.
-void write_to_directory(Storage& storage, const JobDirectory& directory,
-                        const Predictions& predictions, bool with_test_results) {
-  std::optional<SpillFile> results;
-  store_object(storage, directory.predictions(), [&](ByteSink& sink) {
-    const auto lines = predictions.lines();
-    if (!with_test_results) return predictions.write({{*lines, sink}});
-    SpillSink result_sink(results.emplace());
-    const auto result_lines = predictions.test_results();
-    predictions.write({{*lines, sink}, {*result_lines, result_sink}});
+// Writes predictions.tsv and test_results.tsv, the file of the tutorial, from one pass over the
+// rows.
+void write_with_test_results(Storage& storage, const JobDirectory& directory,
+                             const Predictions& predictions) {
+  store_object_once(storage, directory.test_results(), [&](ByteSink& result_sink) {
+    store_object_once(storage, directory.predictions(), [&](ByteSink& sink) {
+      const auto lines = predictions.lines();
+      const auto results = predictions.test_results();
+      predictions.write({{*lines, sink}, {*results, result_sink}});
+    });
   });
-  if (!results) return;
-  store_object(storage, directory.test_results(), [&](ByteSink& sink) { copy(*results, sink); });
 }
 
 // Whether the tutorial's program would also write test_results.tsv.
@@ -133,13 +106,16 @@ void run_prediction(Job& job) {
   Dataset data = rows.all_rows();
   const Predictions predictions(job, finished, finished.engine_for(loaded, data), data);
   const std::string& file = job.command_line.tool.predictions_file;
-  if (file == "-" || (file.empty() && settings.output.job_dir.empty())) {
+  if (!job.leads()) {
+    predictions.write({});
+  } else if (file == "-" || (file.empty() && settings.output.job_dir.empty())) {
     write_to_standard_output(predictions);
   } else if (!file.empty()) {
-    write_to_file(job.storage, Uri::parse(file), predictions);
+    write_to_file(job, Uri::parse(file), predictions);
+  } else if (wants_test_results(config.task, settings.data)) {
+    write_with_test_results(job.storage, JobDirectory(settings.output), predictions);
   } else {
-    write_to_directory(job.storage, JobDirectory(settings.output), predictions,
-                       wants_test_results(config.task, settings.data));
+    write_to_file(job, JobDirectory(settings.output).predictions(), predictions);
   }
   job.output.on_finish();
   log_info("predicted " + counted(data.rows(), "row"));

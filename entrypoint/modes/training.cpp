@@ -69,31 +69,20 @@ CommandLine as_follower(CommandLine line, const std::string& own_directory) {
 }
 
 // Trains as one of several workers.
-void train_with_others(Job& job, const JobDirectory& directory) {
-  Cluster cluster(job);
-  if (cluster.ranks() == nullptr) return log_info("worker 0 says that the job is finished");
-  try {
-    CommandLine line = job.command_line;
-    const RankPlace place = cluster.place();
-    line.settings.training.place = place;
-    std::optional<TemporaryDirectory> own;
-    if (!cluster.leads()) {
-      own.emplace("worker");
-      line = as_follower(std::move(line), own->path().string());
-      job.output.keep_observers(0);
-    }
-    Job worker = job.with(line);
-    worker.ranks = cluster.ranks();
-    worker.hosts = {.rank = place.rank, .size = place.size, .store = &cluster.store()};
-    train_and_write(worker, cluster.leads() ? directory : JobDirectory(line.settings.output));
-    cluster.finish();
-  } catch (const Error& error) {
-    cluster.leave(error);
-    throw;
-  } catch (const std::exception& failure) {
-    cluster.leave(Error(Code::kInternal, failure.what()));
-    throw;
+void train_in(Cluster& cluster, Job& job, const JobDirectory& directory) {
+  CommandLine line = job.command_line;
+  const RankPlace place = cluster.place();
+  line.settings.training.place = place;
+  std::optional<TemporaryDirectory> own;
+  if (!cluster.leads()) {
+    own.emplace("worker");
+    line = as_follower(std::move(line), own->path().string());
+    job.output.keep_observers(0);
   }
+  Job worker = job.with(line);
+  worker.ranks = cluster.ranks();
+  worker.hosts = {.rank = place.rank, .size = place.size, .store = &cluster.store()};
+  train_and_write(worker, cluster.leads() ? directory : JobDirectory(line.settings.output));
 }
 
 }  // namespace
@@ -103,7 +92,7 @@ void run_training(Job& job) {
   if (is_finished(job, directory)) return;
   const bool is_alone = !Cluster::is_wanted(job.command_line) || job.command_line.dry_run;
   if (is_alone) return train_and_write(job, directory);
-  train_with_others(job, directory);
+  work_together(job, [&](Cluster& cluster) { train_in(cluster, job, directory); });
 }
 
 }  // namespace berth

@@ -11,6 +11,7 @@
 #include "entrypoint/flags/flags.h"
 #include "entrypoint/flags/help.h"
 #include "entrypoint/job/generator.h"
+#include "entrypoint/job/same_on_workers.h"
 #include "entrypoint/memory/engine_options.h"
 #include "entrypoint/platform/machine_description.h"
 #include "entrypoint/platform/process_name.h"
@@ -73,22 +74,14 @@ EngineOptions engine_options(const Job& job, const TrainingInputs& inputs,
   return options;
 }
 
-// Throws kIncompatible where this worker has read other data or plans other updates than worker 0.
-// The settings were compared when the workers met.
+// Throws kIncompatible where a worker has read other data or plans other updates than this one.
 void require_same_job(Communicator& ranks, const TrainingInputs& inputs, const TrainingPlan& plan) {
   JobRecord read{.sources = inputs.rows.train.sources, .labels = inputs.rows.labels};
   if (inputs.rows.eval) {
     const std::vector<Source>& sources = inputs.rows.eval->sources;
     read.sources.insert(read.sources.end(), sources.begin(), sources.end());
   }
-  const std::string own = cat(job_identity(read), " ", plan.updates.total_steps);
-  const std::vector<std::vector<std::byte>> all = gather_bytes(ranks, as_bytes(own));
-  for (size_t rank = 0; rank < all.size(); ++rank) {
-    if (as_text(all[rank]) == own) continue;
-    throw Error(Code::kIncompatible,
-                cat("worker ", rank, " has read other data than worker ", ranks.rank()), "",
-                "give all workers the same files, and leave them alone while the job runs");
-  }
+  require_same_on_workers(ranks, cat(job_identity(read), " ", plan.updates.total_steps));
 }
 
 TrainingFlops flops_of(const EngineOptions& options) {

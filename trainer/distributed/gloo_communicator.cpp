@@ -30,8 +30,9 @@ constexpr std::chrono::seconds kConnect{60};
 constexpr std::chrono::hours kCollective{24 * 7};
 
 Error lost(const std::exception& failure) {
-  return Error(Code::kPeerLost, cat("another worker cannot be reached: ", failure.what()), "",
-               "look why it ended, and start the job again; it resumes from its last checkpoint");
+  return Error(
+      Code::kPeerLost, cat("another worker cannot be reached: ", failure.what()), "",
+      "look why it ended, and start the job again; a training resumes from its last checkpoint");
 }
 
 // Calls a collective, and translates what Gloo throws.

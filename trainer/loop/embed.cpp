@@ -23,18 +23,21 @@ void scale_to_one(std::vector<float>& vector) {
 }  // namespace
 
 bool write_embeddings(Engine& engine, Dataset& data, int64_t batch_size, bool normalizes,
-                      VectorWriter& writer, Observer& observer, const std::atomic<bool>& stop) {
+                      VectorWriter* writer, Observer& observer, const std::atomic<bool>& stop,
+                      Communicator* ranks) {
   std::vector<float> embedding;
   const auto write = [&](int64_t index, std::span<const float> logits) {
     require_finite(data, index, logits);
-    embedding.assign(logits.begin(), logits.end());
-    if (normalizes) scale_to_one(embedding);
-    const std::string id = data.id(index);
-    writer.add({.number = data.source_row(index), .id = id, .vector = embedding});
+    if (writer != nullptr) {
+      embedding.assign(logits.begin(), logits.end());
+      if (normalizes) scale_to_one(embedding);
+      const std::string id = data.id(index);
+      writer->add({.number = data.source_row(index), .id = id, .vector = embedding});
+    }
     observer.on_evaluating(index + 1, data.size());
   };
-  if (!run_forward(engine, data, batch_size, stop, write)) return false;
-  writer.finish();
+  if (!run_forward(engine, data, batch_size, stop, write, ranks)) return false;
+  if (writer != nullptr) writer->finish();
   return true;
 }
 

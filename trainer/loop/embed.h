@@ -5,6 +5,7 @@
 
 #include "storage/formats/vector_writer.h"
 #include "trainer/data/dataset.h"
+#include "trainer/distributed/communicator.h"
 #include "trainer/engine/engine.h"
 #include "trainer/loop/observer.h"
 
@@ -13,8 +14,10 @@ namespace berth {
 // Writes the embedding of each example, in order, and finishes the writer. With `normalizes`, each
 // is scaled to length 1. The engine's task is Task::kTextEmbedding. Returns false if `stop` was set
 // meanwhile; the writer then lacks rows. Throws kBadData, naming the row, if a number is not
-// finite.
+// finite. With several ranks, each computes a part, as run_forward() says, and those that write
+// nothing have no writer. `writer` and `ranks` may be null.
 bool write_embeddings(Engine& engine, Dataset& data, int64_t batch_size, bool normalizes,
-                      VectorWriter& writer, Observer& observer, const std::atomic<bool>& stop);
+                      VectorWriter* writer, Observer& observer, const std::atomic<bool>& stop,
+                      Communicator* ranks);
 
 }  // namespace berth

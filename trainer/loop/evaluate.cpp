@@ -59,67 +59,118 @@ void hand_out(const std::vector<float>& all, const PackedBatch& batch, Task task
   }
 }
 
+// Every batch is summed for itself, so that the sum does not depend on the number of ranks.
+void add(LossSum& sum, const LossSum& batch) {
+  sum.loss += batch.loss;
+  sum.weight += batch.weight;
+  sum.second_loss += batch.second_loss;
+  sum.second_weight += batch.second_weight;
+}
+
 double mean_of(const LossSum& loss) {
   return mean_loss(loss.loss, loss.weight) + mean_loss(loss.second_loss, loss.second_weight);
 }
 
-// What a rank tells the others of its batch in a round.
-struct Told {
+// The batches of a data set in rounds. In a round, each rank computes `share` neighbouring batches
+// before all of them exchange what they computed: rank r those from r * share on.
+class Rounds {
+ public:
+  Rounds(Dataset& data, int64_t batch_size, int64_t share, int ranks)
+      : data_(data), batch_size_(batch_size), batches_(share * ranks) {}
+
+  // All ranks make the batches of all, which takes little time, so that each can hand out the
+  // logits of the others. The last round has fewer, and there is none behind it.
+  std::vector<NumberedBatch> next() {
+    std::vector<NumberedBatch> round;
+    for (; std::ssize(round) < batches_ && begin_ < data_.size(); begin_ += batch_size_) {
+      round.push_back(batch_from(data_, begin_, batch_size_));
+      round.back().batch.first_token = tokens_;
+      tokens_ += static_cast<uint64_t>(round.back().batch.num_tokens());
+    }
+    return round;
+  }
+
+ private:
+  Dataset& data_;
+  int64_t batch_size_, batches_;
+  int64_t begin_ = 0;
+  uint64_t tokens_ = 0;  // before `begin_`
+};
+
+// What a rank computed of one batch.
+struct Computed {
   LossSum loss{};
-  bool is_stopped = false;
   std::vector<float> logits{};
 };
 
-// Exchanges what every rank tells. The sizes of their logits may differ.
-std::vector<Told> exchange(Communicator& ranks, const Told& own) {
-  const std::array<double, 5> sums = {own.loss.loss, own.loss.weight, own.loss.second_loss,
-                                      own.loss.second_weight, own.is_stopped ? 1.0 : 0.0};
-  const std::vector<std::vector<double>> all_sums = gather_values(ranks, sums);
-  const std::vector<std::vector<std::byte>> all_logits =
-      gather_bytes(ranks, std::as_bytes(std::span(own.logits)));
-  std::vector<Told> told(all_sums.size());
-  for (size_t r = 0; r < told.size(); ++r) {
-    const std::vector<double>& of_rank = all_sums[r];
-    told[r].loss = {.loss = of_rank[0],
-                    .weight = of_rank[1],
-                    .second_loss = of_rank[2],
-                    .second_weight = of_rank[3]};
-    told[r].is_stopped = of_rank[4] != 0;
-    told[r].logits.resize(all_logits[r].size() / sizeof(float));
-    std::ranges::copy(all_logits[r], std::as_writable_bytes(std::span(told[r].logits)).begin());
+// Exchanges what every rank has computed of its at most `share` batches. Returns that of all, in
+// the order of the batches, or nullopt if a rank was stopped.
+std::optional<std::vector<Computed>> exchange(Communicator& ranks, size_t share,
+                                              std::span<const Computed> own, bool is_stopped) {
+  constexpr size_t kFields = 5;
+  std::vector<double> numbers(1 + share * kFields);
+  numbers[0] = is_stopped ? 1 : 0;
+  std::vector<float> logits;
+  for (size_t b = 0; b < own.size(); ++b) {
+    const LossSum& loss = own[b].loss;
+    const std::array<double, kFields> fields = {loss.loss, loss.weight, loss.second_loss,
+                                                loss.second_weight,
+                                                static_cast<double>(own[b].logits.size())};
+    std::ranges::copy(fields, numbers.begin() + static_cast<ptrdiff_t>(1 + b * kFields));
+    logits.insert(logits.end(), own[b].logits.begin(), own[b].logits.end());
   }
-  return told;
+  const std::vector<std::vector<double>> all_numbers = gather_values(ranks, numbers);
+  const std::vector<std::vector<std::byte>> all_logits =
+      gather_bytes(ranks, std::as_bytes(std::span(logits)));
+  std::vector<Computed> all;
+  for (size_t r = 0; r < all_numbers.size(); ++r) {
+    if (all_numbers[r][0] != 0) return std::nullopt;
+    std::span<const std::byte> rest = all_logits[r];
+    for (size_t b = 0; b < share; ++b) {
+      const double* const fields = &all_numbers[r][1 + b * kFields];
+      Computed& computed = all.emplace_back();
+      computed.loss = {.loss = fields[0],
+                       .weight = fields[1],
+                       .second_loss = fields[2],
+                       .second_weight = fields[3]};
+      computed.logits.resize(static_cast<size_t>(fields[4]));
+      const std::span<std::byte> bytes = std::as_writable_bytes(std::span(computed.logits));
+      std::ranges::copy(rest.first(bytes.size()), bytes.begin());
+      rest = rest.subspan(bytes.size());
+    }
+  }
+  return all;
 }
 
-// run_forward() of several ranks, in rounds in which each computes one batch. All of them pack all
-// batches, which takes little time, so that each can hand out the logits of the others.
+// run_forward() of several ranks.
 std::optional<double> run_rounds(Engine& engine, Dataset& data, int64_t batch_size,
                                  const std::atomic<bool>& stop, const LogitsCallback& logits,
                                  Communicator& ranks) {
+  // Lengths differ, so that ranks wait for each other less when each has many rows. A stop waits
+  // for the end of a round.
+  constexpr int64_t kRows = 64;
+  const int64_t share = std::max<int64_t>(1, kRows / batch_size);
+  Rounds rounds(data, batch_size, share, ranks.size());
   LossSum sum;
-  uint64_t tokens = 0;
-  for (int64_t begin = 0; begin < data.size(); begin += batch_size * ranks.size()) {
-    std::vector<NumberedBatch> round;
-    for (int rank = 0; rank < ranks.size(); ++rank) {
-      round.push_back(batch_from(data, begin + rank * batch_size, batch_size));
-      round.back().batch.first_token = tokens;
-      tokens += static_cast<uint64_t>(round.back().batch.num_tokens());
+  for (std::vector<NumberedBatch> round = rounds.next(); !round.empty();) {
+    // While the engine computes, another thread makes the next round. Nothing else uses the data.
+    std::future<std::vector<NumberedBatch>> next =
+        std::async(std::launch::async, [&] { return rounds.next(); });
+    std::vector<Computed> own;
+    const size_t begin = static_cast<size_t>(ranks.rank() * share);
+    const size_t end = std::min(begin + static_cast<size_t>(share), round.size());
+    for (size_t b = begin; b < end && !stop; ++b) {
+      Computed& computed = own.emplace_back();
+      computed.logits = engine.infer(round[b].batch, computed.loss);
     }
-    Told own{.is_stopped = stop};
-    const NumberedBatch& mine = round[static_cast<size_t>(ranks.rank())];
-    if (!mine.indices.empty() && !own.is_stopped) {
-      own.logits = engine.infer(mine.batch, own.loss);
+    next.wait();
+    const auto all = exchange(ranks, static_cast<size_t>(share), own, stop);
+    if (!all) return std::nullopt;
+    for (size_t b = 0; b < round.size(); ++b) {
+      add(sum, (*all)[b].loss);
+      hand_out((*all)[b].logits, round[b].batch, data.task(), round[b].indices, logits);
     }
-    const std::vector<Told> told = exchange(ranks, own);
-    if (std::ranges::any_of(told, &Told::is_stopped)) return std::nullopt;
-    for (size_t r = 0; r < told.size(); ++r) {
-      if (round[r].indices.empty()) continue;
-      sum.loss += told[r].loss.loss;
-      sum.weight += told[r].loss.weight;
-      sum.second_loss += told[r].loss.second_loss;
-      sum.second_weight += told[r].loss.second_weight;
-      hand_out(told[r].logits, round[r].batch, data.task(), round[r].indices, logits);
-    }
+    round = next.get();
   }
   return mean_of(sum);
 }
@@ -130,7 +181,7 @@ std::optional<double> run_forward(Engine& engine, Dataset& data, int64_t batch_s
                                   const std::atomic<bool>& stop, const LogitsCallback& logits,
                                   Communicator* ranks) {
   if (ranks != nullptr) return run_rounds(engine, data, batch_size, stop, logits, *ranks);
-  LossSum loss;
+  LossSum sum;
   uint64_t tokens = 0;  // before the batch, in the whole data set
   NumberedBatch now = batch_from(data, 0, batch_size);
   for (int64_t begin = 0; !now.indices.empty(); begin += batch_size) {
@@ -140,12 +191,14 @@ std::optional<double> run_forward(Engine& engine, Dataset& data, int64_t batch_s
     // While the engine computes, another thread makes the next batch. Nothing else uses the data.
     std::future<NumberedBatch> next = std::async(
         std::launch::async, [&] { return batch_from(data, begin + batch_size, batch_size); });
+    LossSum loss;
     const std::vector<float> all = engine.infer(now.batch, loss);
+    add(sum, loss);
     next.wait();
     hand_out(all, now.batch, data.task(), now.indices, logits);
     now = next.get();
   }
-  return mean_of(loss);
+  return mean_of(sum);
 }
 
 std::optional<EvaluationResult> evaluate(Engine& engine, Dataset& data, int64_t batch_size,

@@ -89,6 +89,11 @@ bool is_place(std::string_view name) {
   return std::find(kPlaces.begin(), kPlaces.end(), name) != kPlaces.end();
 }
 
+// What each worker of a job may have of its own besides.
+constexpr std::array<std::string_view, 7> kOwn = {
+    "job-dir",           "export-dir", "checkpoint-dir", "summary-dir",
+    "predict-data-file", "probe",      "threads"};
+
 OrderedJson source_objects(const JobRecord& record) {
   OrderedJson sources = OrderedJson::array();
   for (const Source& source : record.sources) sources.push_back(source_object(source));
@@ -159,6 +164,15 @@ std::string job_identity(const JobRecord& record, IdentityOf of) {
     text += cat(name, "=", is_known ? std::to_string(record.max_seq_length) : value, "\n");
   }
   for (const std::string& source : identities(source_objects(record))) text += source + "\n";
+  return crc_text(crc32c(as_bytes(text)));
+}
+
+std::string common_settings(const SettingsTable& settings) {
+  std::string text;
+  for (const auto& [name, value] : settings) {
+    if (is_place(name) || std::find(kOwn.begin(), kOwn.end(), name) != kOwn.end()) continue;
+    text += cat(name, "=", value, "\n");
+  }
   return crc_text(crc32c(as_bytes(text)));
 }
 

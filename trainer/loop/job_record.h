@@ -31,6 +31,10 @@ std::string to_json(const JobRecord& record);
 enum class IdentityOf { kAnyLength, kOneLength };
 std::string job_identity(const JobRecord& record, IdentityOf of = IdentityOf::kAnyLength);
 
+// A short text that identifies the settings in which the workers of a job must agree: all of them
+// but for the places of files and the number of threads, which each machine may have of its own.
+std::string common_settings(const SettingsTable& settings);
+
 // Throws kIncompatible if this job cannot continue the job that left `existing_json`, because
 // settings that change the result differ. The error names each difference. The number of updates,
 // the places to write to, the intervals of saving and logging, the device and the number of threads

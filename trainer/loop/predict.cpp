@@ -19,7 +19,7 @@ void require_finite(const Dataset& data, int64_t index, std::span<const float> l
 
 bool write_predictions(Engine& engine, Dataset& data, int64_t batch_size,
                        std::span<const PredictionFile> files, Observer& observer,
-                       const std::atomic<bool>& stop) {
+                       const std::atomic<bool>& stop, Communicator* ranks) {
   for (const PredictionFile& file : files) file.sink.write(as_bytes(file.lines.header()));
   const auto write = [&](int64_t index, std::span<const float> logits) {
     require_finite(data, index, logits);
@@ -28,7 +28,7 @@ bool write_predictions(Engine& engine, Dataset& data, int64_t batch_size,
     }
     observer.on_evaluating(index + 1, data.size());
   };
-  const bool finished = run_forward(engine, data, batch_size, stop, write).has_value();
+  const bool finished = run_forward(engine, data, batch_size, stop, write, ranks).has_value();
   for (const PredictionFile& file : files) {
     if (const int64_t unseen = file.lines.unseen_words(); finished && unseen > 0) {
       log_warning(cat(unseen,

@@ -73,9 +73,18 @@ TEST(ClusterFlags, WhatOneWorkerDoesIsRefused) {
   refuses_workers({"--task=electra"}, "one worker", kSecondOfFour);
   refuses_workers({"--task=similarity"}, "one worker", kSecondOfFour);
   refuses_workers({"--teacher=t"}, "one worker", kSecondOfFour);
-  refuses_workers({"--mode=predict", "--predict-data-file=p.csv"}, "the mode is done by one worker",
-                  kSecondOfFour);
   refuses_workers({}, R"(makes this process a "evaluator")", {.other_role = "evaluator"});
+}
+
+TEST(ClusterFlags, WorkersAlsoInfer) {
+  const std::vector<const char*> predict = {"--mode=predict", "--predict-data-file=p.csv"};
+  EXPECT_EQ(parse_workers(predict, kSecondOfFour).cluster.size, 4);
+  std::vector<const char*> homeless = {"--mode=predict", "--predict-data-file=p.csv", "--model=m",
+                                       "--world-size=2", "--rank=0"};
+  const auto parse_without_job_dir = [&] { parse_flags(homeless, {}); };
+  EXPECT_THAT(parse_without_job_dir, ThrowsCode(Code::kUsage, "how the workers find worker 0"));
+  homeless.push_back("--master-addr=h");
+  EXPECT_NO_THROW(parse_without_job_dir());
 }
 
 TEST(ClusterFlags, AShareNeedsThePartOfTheMemory) {

@@ -213,6 +213,18 @@ TEST(JobRecord, ItsIdentityCoversWhatChangesTheResult) {
   EXPECT_NE(job_identity(fed), identity);
 }
 
+TEST(JobRecord, WorkersMayDifferInPlacesAndThreadsAlone) {
+  JobRecord other = record();
+  set(other, "job-dir", "runs/b");
+  set(other, "train-data-file", "elsewhere/df.pickle");
+  set(other, "threads", "3");
+  EXPECT_EQ(common_settings(other.settings), common_settings(record().settings));
+  // It decides which batches an evaluation has, although it changes no training.
+  JobRecord larger = record();
+  larger.settings.emplace_back("eval-batch-size", "64");
+  EXPECT_NE(common_settings(larger.settings), common_settings(record().settings));
+}
+
 TEST(JobRecord, ASettingOfANewerVersionIsADifference) {
   JobRecord now = record();
   now.settings.emplace_back("seed", "42");

@@ -24,7 +24,7 @@ class PredictionsTest : public testing::Test {
     Observer nobody;
     const auto lines = make_prediction_lines(data, labels, {});
     const std::vector<PredictionFile> files = {{*lines, sink}};
-    finished_ = write_predictions(*tiny_.engine, data, 4, files, nobody, stop_);
+    finished_ = write_predictions(*tiny_.engine, data, 4, files, nobody, stop_, nullptr);
     std::istringstream stream{std::string(as_text(sink.written))};
     std::vector<std::vector<std::string>> rows;
     for (std::string line; std::getline(stream, line);) {

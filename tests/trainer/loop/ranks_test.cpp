@@ -6,9 +6,12 @@
 #include <cmath>
 #include <filesystem>
 
+#include "tests/support/letter_data.h"
 #include "tests/support/rank_threads.h"
 #include "tests/support/throws_code.h"
 #include "tests/trainer/loop/tiny_job.h"
+#include "tests/trainer/loop/tiny_model.h"
+#include "trainer/loop/evaluate.h"
 
 namespace berth {
 namespace {
@@ -123,6 +126,34 @@ TEST_F(LoopRanksTest, EndWithTheBestModel) {
   const End end = run(2, scratch)[0];
   EXPECT_EQ(end.state.step, expected.state.step);
   EXPECT_NEAR(end.evaluation.loss, expected.evaluation.loss, 1e-4);
+}
+
+// Rounds of 64 rows for each rank, the last of which is not full.
+TEST(ForwardPassOfRanks, GivesTheBitsOfOneRank) {
+  struct Outcome {
+    std::vector<std::vector<float>> logits;
+    std::optional<double> loss;
+    bool operator==(const Outcome&) const = default;
+  };
+  const auto infer = [](Communicator* ranks) {
+    TinyModel tiny(3);
+    LetterData data(203);
+    const std::atomic<bool> stop = false;
+    Outcome outcome;
+    const auto take = [&](int64_t index, std::span<const float> logits) {
+      EXPECT_EQ(index, std::ssize(outcome.logits));
+      outcome.logits.emplace_back(logits.begin(), logits.end());
+    };
+    outcome.loss = run_forward(*tiny.engine, *data.dataset, 5, stop, take, ranks);
+    return outcome;
+  };
+  const Outcome alone = infer(nullptr);
+  ASSERT_EQ(alone.logits.size(), 203u);
+  for (const int size : {1, 2, 3, 7}) {
+    std::atomic<int> equal = 0;
+    run_ranks(size, [&](Communicator& ranks) { equal += infer(&ranks) == alone ? 1 : 0; });
+    EXPECT_EQ(equal, size);
+  }
 }
 
 }  // namespace
