@@ -30,7 +30,7 @@ def complaints(each):
         "%s: %s" % ("/".join(map(str, error.path)), error.message)
         for error in jsonschema.Draft202012Validator(schema).iter_errors(each)
     ]
-    version = {"Job": "batch/v1"}.get(each["kind"], "v1")
+    version = {"Job": "batch/v1", "NetworkPolicy": "networking.k8s.io/v1"}.get(each["kind"], "v1")
     if name.startswith("io.k8s") and each["apiVersion"] != version:
         found.append("apiVersion is " + each["apiVersion"])
     return found
@@ -90,6 +90,15 @@ def check_job(test, folder, job, objects):
         test.check(pod["securityContext"]["runAsNonRoot"] is True and "add" not in security["capabilities"], folder, security)
 
 
+def check_policy(test, folder, policy, objects):
+    """The policy must concern the pods of a Job that is there, which its controller labels with its name."""
+    labels = {"matchLabels": {"batch.kubernetes.io/job-name": "berth"}}
+    spec = policy["spec"]
+    test.check(("Job", "berth") in {(each["kind"], each["metadata"]["name"]) for each in objects}, folder, "has another Job than its policy")
+    test.check(spec["podSelector"] == labels and spec["policyTypes"] == ["Ingress"], folder, "has a policy for others:", spec)
+    test.check(spec["ingress"] == [{"from": [{"podSelector": labels}]}], folder, "lets others connect:", spec["ingress"])
+
+
 def command_lines(objects):
     """The arguments of each pod: of an Indexed Job those of each index, with the flags in its file."""
     maps = {each["metadata"]["name"]: each["data"] for each in objects if each["kind"] == "ConfigMap"}
@@ -136,6 +145,8 @@ def main():
             for each in objects:
                 for complaint in complaints(each):
                     test.check(False, folder, each["kind"], complaint)
+                if each["kind"] == "NetworkPolicy":
+                    check_policy(test, folder, each, objects)
             found = list(jobs(objects))
             test.check(len(found) == 1, folder, "has", len(found), "jobs")
             for job in found:

@@ -21,6 +21,7 @@ PLAIN = {  # kinds of Kubernetes itself
     "ServiceAccount": "io.k8s.api.core.v1.ServiceAccount",
     "PersistentVolumeClaim": "io.k8s.api.core.v1.PersistentVolumeClaim",
     "ConfigMap": "io.k8s.api.core.v1.ConfigMap",
+    "NetworkPolicy": "io.k8s.api.networking.v1.NetworkPolicy",
 }
 # What embeds templates of pods and is not used. A manifest that used it would fail.
 UNUSED = {"initializer", "runtimePatches", "volumeClaimPolicies", "podGroupPolicy", "mlPolicy", "env"}
