@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # Makes one system call of a job fail after another, as a full or broken disk would. The job must go on and end with the bits of an
 # undisturbed run, or end with the right exit code and intact checkpoints, so that a second run ends with those bits.
-#   faults.sh BERTH FAILING_CALLS [TRIES] [SEED] [KINDS] [SCENARIOS]
+#   faults.sh BERTH FAILING_CALLS [TRIES] [SEED] [KINDS] [SCENARIOS] [ERRORS]
 # FAILING_CALLS is the library of tests/support/failing_calls.cpp. Of each kind of call, TRIES calls that SEED draws fail with each
 # error; "all" lets each call fail. Without TRIES, one call of each kind fails with one error that a full or broken disk gives, and one
 # is interrupted. KINDS, such as "sync rename", are the only kinds that fail, if there are any. SCENARIOS is "fresh" for a job that begins
-# anew, "resumed" for one that goes on, or both.
+# anew, "resumed" for one that goes on, or both. ERRORS, such as "EIO ENOSPC+", are the only errors, if there are any.
 . "$(dirname "$0")/lib.sh"
 library=$2 tries=${3:-}
 RANDOM=${4:-1}
 kinds=${5:-}
 scenarios=${6:-${tries:+fresh} resumed}
+errors=${7:-}
 
 # A binary with AddressSanitizer wants its library to be the first.
 preload="$(ldd "$berth" | sed -n 's/.*libasan[^ ]* => \([^ ]*\).*/\1/p') $library"
@@ -66,6 +67,7 @@ row() {
   local scenario=$1 kind=$2 error=$3 codes=$4 calls chosen number last before=$failures
   local -A seen=()
   [ -z "$kinds" ] || [[ " $kinds " == *" $kind "* ]] || return
+  [ -z "$errors" ] || [[ " $errors " == *" $error "* ]] || return
   calls=$(grep -c "^$kind " "$scenario.txt")
   [ "$calls" -gt 0 ] || { fail "$scenario: no call is a $kind"; return; }
   if [ "$tries" = all ]; then
