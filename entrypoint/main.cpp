@@ -132,7 +132,7 @@ int main(int argc, char** argv) {
     if (!signals.claim_end_elsewhere()) return;
     signals.act_before_end();
     if (error.code() == Code::kPeerLost && command_line.cluster.least > 0 && !signals.stop()) {
-      log_warning(cat(error.problem(), ": going on without it, from the last checkpoint"));
+      log_warning(cat(error.problem(), ": going on without it"));
       start_again();
     }
     last_words.say_from_elsewhere(error, progress);

@@ -139,7 +139,7 @@ void JsonLines::on_checkpoint(const CheckpointReport& report) {
 }
 
 void JsonLines::on_finish() {
-  write_line(write_, event("finish", wall_clock_, "training is finished"));
+  write_line(write_, event("finish", wall_clock_, "computing is finished"));
 }
 
 }  // namespace berth

@@ -109,7 +109,7 @@ TEST_F(JsonLinesTest, StartCheckpointAndFinishAreLines) {
   out_.clear();
   lines_.on_finish();
   EXPECT_EQ(out_, std::string(kTime) + R"("event":"finish","severity":"INFO",)"
-                                       R"("message":"training is finished"})"
+                                       R"("message":"computing is finished"})"
                                        "\n");
 }
 
