@@ -38,15 +38,32 @@ build() {  # build PRESET TARGET
   cmake --preset "$1" -DBUILD_TESTING=ON >/dev/null && cmake --build --preset "$1" --target "$2"
 }
 
+# failed_tests LOG: the tests that failed in a log of ctest, and below each one the lines that say why, or else its last lines.
+failed_tests() {
+  awk '
+    function tell() {
+      if (name != "") print "        " name (why != "" ? why : last[2] last[1] last[0])
+      name = why = last[0] = last[1] = last[2] = ""
+    }
+    / Test +#[0-9]+: / || /^ +Start +[0-9]+: / || /^[0-9]+% tests passed/ { tell() }
+    / Test +#[0-9]+: .*\*\*\*/ && !/\*\*\*Skipped/ { name = $0; gsub(/ \.\.+/, " ", name); next }
+    name != "" && NF {
+      said = "\n          " substr($0, 1, 300)
+      if (/FAILED|Failure|[Ee]rror|ERROR|Expected|Which is|Actual/ && length(why) < 2000) why = why said
+      last[2] = last[1]; last[1] = last[0]; last[0] = said
+    }' "$1"
+}
+
 build_and_test() {  # build_and_test PRESET TARGET [ctest flags]
   local preset=$1 target=$2 log=build/$1/ctest.log skips
   shift 2
-  build "$preset" "$target" || return 1
+  build "$preset" "$target" || { summary+=("        the build of $preset failed"); return 1; }
   # One more than there are cores, because jobs in gs:// wait for leases and retries.
   ctest --preset "$preset" --parallel $(($(nproc) + 1)) --no-tests=error "$@" 2>&1 | tee "$log"
   local code=${PIPESTATUS[0]}
   skips=$(grep -c '\*\*\*Skipped' "$log")
   [ "$skips" -eq 0 ] || summary+=("SKIPPED $skips test cases of $preset, listed above")
+  [ "$code" -eq 0 ] || summary+=("        these tests of $preset failed:" "$(failed_tests "$log" | head -n 60)")
   return "$code"
 }
 
