@@ -64,11 +64,8 @@ interrupt local TERM "$terms" $duration_ms
 [ "$device" = cpu ] || finish
 
 # A second process in the same directory is refused and does not disturb the first one.
-rm -rf job
-"$berth" "${flags[@]}" --job-dir job >/dev/null 2>first.txt &
-pid=$!
-until [ -e job/checkpoints/lease.json ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
-kill -STOP $pid
+last_save=checkpoints/step-00000024/MANIFEST.json
+hold job checkpoints/lease.json $last_save "${flags[@]}"
 expect 6 'another process holds it' "${flags[@]}" --job-dir job
 for flag in checkpoint-dir export-dir summary-dir; do
   expect 6 'another process holds it' "${flags[@]}" --job-dir other --$flag job/checkpoints
@@ -79,32 +76,25 @@ done
 mkdir around && ln -s ../job around/model
 expect 6 'another process writes there' "${flags[@]}" --job-dir around
 kill -CONT $pid
-wait $pid || fail "the first of two processes: $(tail -n 1 first.txt)"
+wait $pid || fail "the first of two processes: $(tail -n 1 held.txt)"
 [ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "the weights differ if a second process was started"
 [ -z "$(find job -name lease.json)" ] || fail "lease.json remains after the job"
 
 # If its directory is removed while it runs, the job says so and writes job.json again.
-rm -rf job
-"$berth" "${flags[@]}" --job-dir job >/dev/null 2>err.txt &
-pid=$!
-until [ -e job/checkpoints/step-00000003/MANIFEST.json ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
-kill -STOP $pid
+hold job checkpoints/step-00000003/MANIFEST.json $last_save "${flags[@]}"
 rm -f job/job.json
 kill -CONT $pid
-wait $pid || fail "without its job.json: $(tail -n 1 err.txt)"
-grep -q 'was removed while the job ran' err.txt || fail "does not tell that job.json was removed"
+wait $pid || fail "without its job.json: $(tail -n 1 held.txt)"
+grep -q 'was removed while the job ran' held.txt || fail "does not tell that job.json was removed"
 [ -s job/job.json ] && [ -s job/metrics.json ] || fail "a job whose job.json was removed leaves none"
 
 # If all of it is removed, the job ends with that, and does not make the directory again.
-"$berth" "${flags[@]}" --job-dir removed >/dev/null 2>err.txt &
-pid=$!
-until [ -e removed/checkpoints/step-00000003/MANIFEST.json ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
-kill -STOP $pid
+hold removed checkpoints/step-00000003/MANIFEST.json $last_save "${flags[@]}"
 rm -rf removed
 kill -CONT $pid
 wait $pid
-[ $? = 4 ] || fail "a job whose directory was removed does not exit with 4: $(tail -n 1 err.txt)"
-grep -q 'removed while the job ran' err.txt || fail "does not tell that its directory was removed: $(tail -n 1 err.txt)"
+[ $? = 4 ] || fail "a job whose directory was removed does not exit with 4: $(tail -n 1 held.txt)"
+grep -q 'removed while the job ran' held.txt || fail "does not tell that its directory was removed: $(tail -n 1 held.txt)"
 [ ! -e removed ] || fail "made the removed directory again: $(find removed)"
 
 # Whatever else has the lease's name is refused and stays as it is.

@@ -46,6 +46,24 @@ assert [bucket[0] for bucket in buckets] == list(range(1, int(sys.argv[2]) + 1))
 PYTHON
 }
 
+# hold JOB FROM TO FLAGS...: starts a job in JOB and holds it by SIGSTOP between the moment in which JOB/FROM is there and that in which
+# JOB/TO is. Sets `pid`; the log is held.txt. A job that was too fast is begun anew.
+hold() {
+  local job=$1 from=$2 to=$3
+  shift 3
+  for _ in $(seq 50); do
+    rm -rf "$job"
+    "$berth" "$@" --job-dir "$job" >/dev/null 2>held.txt &
+    pid=$!
+    until [ -e "$job/$from" ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
+    kill -STOP $pid 2>/dev/null
+    [ ! -e "$job/$from" ] || [ -e "$job/$to" ] || return 0
+    kill -KILL $pid 2>/dev/null
+    wait $pid 2>/dev/null
+  done
+  fail "no job could be held between $from and $to: $(tail -n 1 held.txt)"
+}
+
 # survives_kills JOB FLAGS...: runs a job of JOB four times, kills it sooner or later, and then lets it finish.
 survives_kills() {
   local job=$1 delay pid
