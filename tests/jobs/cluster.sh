@@ -3,53 +3,18 @@
 #   cluster.sh BERTH [SERIES] [SEED]
 # SERIES is how many series of random trouble there are: a worker is killed, stopped by a signal or held up, at a moment that SEED draws.
 . "$(dirname "$0")/lib.sh"
+. "$repository/tests/jobs/workers_lib.sh"
 series=${2:-2}
 RANDOM=${3:-1}
 
 flags=(--train-data-file "$sample" --max-steps 12 --batch-size 8 --save-steps 4 --eval-steps 6 --logging-steps 1 --learning-rate 1e-3
   --threads 1 --validation-split 0.05 --reduce-dtype fp32 --peer-timeout 5 --rendezvous-timeout 60)
 
-# start SIZE FLAG...: starts the workers. Sets `pids`.
-start() {
-  local size=$1 rank
-  shift
-  pids=()
-  for ((rank = 0; rank < size; ++rank)); do
-    "$berth" "${flags[@]}" --world-size "$size" --rank $rank "$@" >/dev/null 2>"worker$rank.txt" &
-    pids+=($!)
-  done
-}
-
-# ended: waits for all workers. Sets `codes` to their exit codes, in the order of their ranks.
-ended() {
-  local pid
-  codes=
-  for pid in "${pids[@]}"; do
-    wait "$pid"
-    codes+=${codes:+ }$?
-  done
-}
-
-# losses JOB: the logged losses of each step.
-losses() { curve "$1/summaries" | tr -d '[]' | tr ',' ' ' | sort -n; }
-
-# nearly_equal FILE FILE: whether two lists of numbers differ by at most 1e-5, relatively.
-nearly_equal() {
-  python3 - "$@" <<'PYTHON'
-import sys
-a, b = ([list(map(float, line.split())) for line in open(name)] for name in sys.argv[1:])
-assert len(a) == len(b) > 0, (len(a), len(b))
-for x, y in zip(a, b):
-    assert x[0] == y[0] and abs(x[1] - y[1]) <= 1e-5 * max(1, abs(y[1])), (x, y)
-PYTHON
-}
-
 "$berth" "${flags[@]}" --job-dir alone >/dev/null 2>err.txt || fail "one worker: $(tail -n 1 err.txt)"
 losses alone >alone.txt
 for size in 2 3 4; do
   start $size --job-dir job$size
-  ended
-  [ "$codes" = "$(printf '0 %.0s' $(seq $size) | sed 's/ $//')" ] || fail "$size workers: $codes: $(tail -qn 1 worker*.txt)"
+  end_with "$(zeros $size)" "$size workers"
   losses job$size >job$size.txt
   nearly_equal alone.txt job$size.txt || fail "$size workers learn something else"
   [ -s job$size/metrics.json ] && [ -s job$size/model/model.safetensors ] || fail "$size workers: no results"
@@ -67,8 +32,7 @@ ended
 start 2 --job-dir sharded --shard-optimizer
 "$berth" "${flags[@]}" --job-dir sharded --world-size 2 --rank 1 >/dev/null 2>err.txt
 [ $? = 5 ] && grep -q 'other flags' err.txt || fail "a worker that does not share: $(tail -n 1 err.txt)"
-ended
-[ "$codes" = "0 0" ] || fail "a shared optimizer: $codes: $(tail -qn 1 worker*.txt)"
+end_with '0 0' 'a shared optimizer'
 losses sharded >sharded.txt
 nearly_equal alone.txt sharded.txt || fail "workers that share the optimizer learn something else"
 start 3 --job-dir sharded --max-steps 16
@@ -76,11 +40,9 @@ ended
 [ "$codes" = "0 0 0" ] && grep -q 'resuming after update 12' worker0.txt || fail "after a shared optimizer: $codes: $(tail -qn 1 worker*.txt)"
 
 # Through the address of worker 0, and with what launchers set.
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("", 0)); print(s.getsockname()[1])'; }
 port=$(free_port)
 start 2 --job-dir by_address --master-addr 127.0.0.1 --master-port $port
-ended
-[ "$codes" = "0 0" ] || fail "by an address: $codes: $(tail -qn 1 worker*.txt)"
+end_with '0 0' 'by an address'
 cmp by_address/model/model.safetensors job2/model/model.safetensors || fail "by an address: another model"
 pids=()
 port=$(free_port)
@@ -89,8 +51,7 @@ for rank in 0 1; do
     >/dev/null 2>worker$rank.txt &
   pids+=($!)
 done
-ended
-[ "$codes" = "0 0" ] || fail "by the environment: $codes: $(tail -qn 1 worker*.txt)"
+end_with '0 0' 'by the environment'
 cmp by_environment/model/model.safetensors job2/model/model.safetensors || fail "by the environment: another model"
 
 # On this machine, by the script.
@@ -146,8 +107,7 @@ done
 # Then other workers go on from the last checkpoint.
 step=$(cd trouble/checkpoints && ls -d step-* | tail -n 1 | sed 's/step-0*//')
 start 2 "${long[@]}" --max-steps $((step + 5))
-ended
-[ "$codes" = "0 0" ] || fail "after the trouble: $codes: $(tail -qn 1 worker*.txt)"
+end_with '0 0' 'after the trouble'
 grep -q 'resuming after update' worker0.txt || fail "does not resume"
 
 # Two of three may go on without the third one, from the last checkpoint.

@@ -2,28 +2,9 @@
 # Evaluates, predicts and embeds with several workers on this machine, each a process. The results must be those of one, to the byte.
 #   cluster_modes.sh BERTH
 . "$(dirname "$0")/lib.sh"
+. "$repository/tests/jobs/workers_lib.sh"
 
-# start SIZE FLAG...: starts the workers. Sets `pids`. Worker 0 writes its results to out0.txt, if not to a file.
-start() {
-  local size=$1 rank
-  shift
-  pids=()
-  for ((rank = 0; rank < size; ++rank)); do
-    timeout 120 "$berth" --world-size "$size" --rank $rank --threads 1 --peer-timeout 5 --rendezvous-timeout 60 "$@" \
-      >"out$rank.txt" 2>"worker$rank.txt" &
-    pids+=($!)
-  done
-}
-
-# ended CODES NAME: waits for all workers, whose exit codes must be these, in the order of their ranks.
-ended() {
-  local pid codes=
-  for pid in "${pids[@]}"; do
-    wait "$pid"
-    codes+=${codes:+ }$?
-  done
-  [ "$codes" = "$1" ] || fail "$2: $codes: $(tail -qn 1 worker*.txt)"
-}
+flags=(--threads 1 --peer-timeout 5 --rendezvous-timeout 60)
 
 expect 0 finished --train-data-file "$sample" --max-steps 6 --batch-size 4 --threads 1 --job-dir job
 small=(--predict-data-file "$sample" --batch-size 4 --eval-batch-size 3)
@@ -37,16 +18,15 @@ expect 0 finished --mode embed "${small[@]}" --threads 1 --job-dir job
 mv job/embeddings.npy alone.npy
 
 for size in 2 3; do
-  zeros=$(printf '0 %.0s' $(seq $size) | sed 's/ $//')
   start $size --mode predict "${small[@]}" --job-dir job
-  ended "$zeros" "$size workers predict"
+  end_with "$(zeros $size)" "$size workers predict"
   cmp alone.tsv job/predictions.tsv || fail "$size workers predict something else"
   start $size --mode eval --eval-data-file "$sample" --eval-batch-size 3 --job-dir job
-  ended "$zeros" "$size workers evaluate"
+  end_with "$(zeros $size)" "$size workers evaluate"
   grep -v 'seconds\|peak_rss' out0.txt | cmp - alone.json || fail "$size workers evaluate otherwise"
   [ ! -s out1.txt ] || fail "worker 1 writes results, too"
   start $size --mode embed "${small[@]}" --job-dir job
-  ended "$zeros" "$size workers embed"
+  end_with "$(zeros $size)" "$size workers embed"
   cmp alone.npy job/embeddings.npy || fail "$size workers embed otherwise"
   [ ! -e job/rendezvous.json ] || fail "$size workers leave rendezvous.json"
   rm job/predictions.tsv job/embeddings.npy
@@ -54,11 +34,11 @@ done
 
 # Without a job directory: by the address of worker 0, to its standard output. More workers than batches are harmless.
 printf 'text\nA ball was kicked\nThe train left\n' >rows.csv
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("", 0)); print(s.getsockname()[1])')
+port=$(free_port)
 expect 0 finished --mode predict --predict-data-file rows.csv --model job/model --threads 1
 mv out.txt alone.txt
 start 3 --mode predict --predict-data-file rows.csv --model job/model --master-addr 127.0.0.1 --master-port "$port"
-ended '0 0 0' 'by an address'
+end_with '0 0 0' 'by an address'
 cmp alone.txt out0.txt || fail "by an address: other predictions: $(cat out0.txt)"
 expect 2 'how the workers find worker 0' --mode predict --predict-data-file rows.csv --model job/model --world-size 2 --rank 0
 
@@ -75,5 +55,5 @@ code=$?
 start 2 --mode eval --eval-data-file "$sample" --job-dir job
 timeout 60 "$berth" --world-size 2 --rank 1 --mode eval --eval-data-file "$sample" --eval-batch-size 2 --job-dir job >/dev/null 2>err.txt
 [ $? = 5 ] && grep -q 'other flags' err.txt || fail "another batch size: $(tail -n 1 err.txt)"
-ended '0 0' 'beside one that was turned away'
+end_with '0 0' 'beside one that was turned away'
 finish
