@@ -17,11 +17,9 @@ void require_shared_work(const CommandLine& command_line) {
                 flag, "leave it out, or give --world-size 1");
   };
   if (settings.training.seeds > 1) refuse("--seeds", "several runs are made by one worker");
-  if (!settings.distillation.teacher.empty())
-    refuse("--teacher", "a teacher is asked by one worker");
   const std::optional<Task> task = find_task(settings.data.task);
   if (!task) return;
-  if (traits(*task).rows == HeadRows::kReplaced || traits(*task).rows == HeadRows::kGroups) {
+  if (traits(*task).rows == HeadRows::kGroups) {
     refuse(cat("--task ", task_name(*task)), "the task is trained by one worker");
   }
 }

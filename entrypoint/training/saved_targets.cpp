@@ -21,17 +21,6 @@ size_t size_of_rows(std::span<const uint32_t> rows, const RowTargets& targets) {
   return size_bytes;
 }
 
-// The outputs of some rows, one after the other.
-std::vector<std::byte> bytes_of(std::span<const uint32_t> rows, const RowTargets& targets) {
-  std::vector<std::byte> all;
-  all.reserve(size_of_rows(rows, targets));
-  for (const uint32_t row : rows) {
-    const Bytes bytes = targets.bytes(row);
-    all.insert(all.end(), bytes.begin(), bytes.end());
-  }
-  return all;
-}
-
 std::vector<size_t> ends_of_parts(std::span<const uint32_t> rows, const RowTargets& targets,
                                   size_t most_bytes) {
   std::vector<size_t> ends;
@@ -85,11 +74,7 @@ bool SavedTargets::restore_file(size_t part) {
                       tensor->data.size() == size_of_rows(rows_of(part), targets_);
     if (!fits || of("identity") != identity_) return false;
     if (of("crc32c") != crc_text(parallel_crc32c(tensor->data, 0))) return false;
-    size_t at = 0;
-    for (const uint32_t row : rows_of(part)) {
-      targets_.set_bytes(row, tensor->data.subspan(at, targets_.row_bytes(row)));
-      at += targets_.row_bytes(row);
-    }
+    set_bytes(part, tensor->data);
     return true;
   } catch (const Error& error) {
     if (error.code() != Code::kCorrupt && error.code() != Code::kBadData) throw;
@@ -105,8 +90,28 @@ size_t SavedTargets::restore() {
   return done;
 }
 
+std::vector<std::byte> SavedTargets::bytes(size_t part) const {
+  std::vector<std::byte> all;
+  all.reserve(size_of_rows(rows_of(part), targets_));
+  for (const uint32_t row : rows_of(part)) {
+    const Bytes bytes = targets_.bytes(row);
+    all.insert(all.end(), bytes.begin(), bytes.end());
+  }
+  return all;
+}
+
+void SavedTargets::set_bytes(size_t part, Bytes bytes) {
+  if (bytes.size() != size_of_rows(rows_of(part), targets_)) {
+    throw Error(Code::kCorrupt, "the teacher's outputs have another size", file(part).to_string());
+  }
+  for (const uint32_t row : rows_of(part)) {
+    targets_.set_bytes(row, bytes.first(targets_.row_bytes(row)));
+    bytes = bytes.subspan(targets_.row_bytes(row));
+  }
+}
+
 void SavedTargets::save(size_t part) const {
-  const std::vector<std::byte> bytes = bytes_of(rows_of(part), targets_);
+  const std::vector<std::byte> bytes = this->bytes(part);
   const size_t vector_bytes = targets_.width() * size_of(targets_.dtype());
   const NamedTensor tensor{.name = kTensor,
                            .dtype = targets_.dtype(),

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/base/bytes.h"
 #include "storage/storage.h"
 #include "trainer/data/row_targets.h"
 
@@ -35,6 +36,11 @@ class SavedTargets {
   size_t restore();
   // Writes the file of a part, whose rows are all set.
   void save(size_t part) const;
+
+  // The outputs of a part's rows, one after the other, as set_bytes() takes them.
+  std::vector<std::byte> bytes(size_t part) const;
+  // Throws kCorrupt where the bytes are not as many as the part has.
+  void set_bytes(size_t part, Bytes bytes);
 
  private:
   Uri file(size_t part) const;

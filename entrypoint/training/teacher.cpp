@@ -15,6 +15,8 @@
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "trainer/loop/evaluate.h"
+#include "trainer/loop/shared_state.h"
+#include "trainer/text/tokenizer_checksum.h"
 
 namespace berth {
 namespace {
@@ -108,7 +110,12 @@ Teacher::Teacher(const Job& job, const Settings& settings, Task task,
                 "give --device cpu");
   }
   if (is_of_tokens()) require_student(settings, tokenizer);
+  if (!job.leads()) return;
   if (const auto file = folder_.parameters()) file->verify();  // the job's record has its checksum
+}
+
+std::string Teacher::description() const {
+  return cat(to_config_json(model_.config), " ", tokenizer_checksum(*model_.tokenizer));
 }
 
 // Throws kUsage where the student cannot learn the teacher's hidden states.
@@ -144,15 +151,32 @@ std::unique_ptr<Engine> Teacher::make_engine(Device& device, int64_t most_exampl
   const Settings settings = with_positions(settings_, model_.config);
   std::unique_ptr<Engine> engine =
       device.make_engine(inference_engine(settings, model_.config, most_examples));
-  fill_parameters(folder_, settings.model, model_.config, /*seed=*/0, compute_threads(settings),
-                  engine->tensors(StateTensors::kValues), HeadNeed::kRequired);
+  ParameterTensors& values = engine->tensors(StateTensors::kValues);
+  if (job_.leads()) {
+    fill_parameters(folder_, settings.model, model_.config, /*seed=*/0, compute_threads(settings),
+                    values, HeadNeed::kRequired);
+  }
+  if (job_.ranks != nullptr) share_tensors(*job_.ranks, values);
   engine->tensors_written();
   return engine;
 }
 
+size_t Teacher::restore(SavedTargets& saved) const {
+  if (job_.ranks == nullptr) return saved.restore();
+  Communicator& ranks = *job_.ranks;
+  const double own = job_.leads() ? static_cast<double>(saved.restore()) : 0;
+  const auto done = static_cast<size_t>(gather_values(ranks, {&own, 1})[0][0]);
+  for (size_t part = 0; part < done; ++part) {
+    const std::vector<std::byte> sent = job_.leads() ? saved.bytes(part) : std::vector<std::byte>();
+    const std::vector<std::byte> bytes = broadcast_bytes(ranks, sent);
+    if (!job_.leads()) saved.set_bytes(part, bytes);
+  }
+  return done;
+}
+
 void Teacher::fill(const LoadedTable& loaded, const LabelledData& student, SavedTargets& saved) {
-  const size_t done = saved.restore();
-  if (done > 0) {
+  const size_t done = restore(saved);
+  if (done > 0 && job_.leads()) {
     const size_t rows = static_cast<size_t>(saved.rows_of(done - 1).end() - saved.rows().begin());
     log_info(cat("teacher: the outputs of ", rows, " of ", counted(saved.rows().size(), "text"),
                  " are taken from an earlier run"));
@@ -183,16 +207,16 @@ void Teacher::run(const LoadedTable& loaded, const LabelledData& student, size_t
       Dataset students = student.rows(rows);
       require_same_tokens(students, data, folder_.name());
     }
+    const auto take = [&](int64_t index, std::span<const float> logits) {
+      saved.targets().set(data.row(index), target_of(logits),
+                          is_of_tokens() ? data.first_vector(index) : 0);
+      if (job_.leads()) log_progress(pace, before + data.row_index(index) + 1, left);
+    };
     const std::optional<double> finished =
-        run_forward(*engine, data, settings.training.eval_batch_size, job_.stop,
-                    [&](int64_t index, std::span<const float> logits) {
-                      saved.targets().set(data.row(index), target_of(logits),
-                                          is_of_tokens() ? data.first_vector(index) : 0);
-                      log_progress(pace, before + data.row_index(index) + 1, left);
-                    });
+        run_forward(*engine, data, settings.training.eval_batch_size, job_.stop, take, job_.ranks);
     if (!finished) throw_stopped();
     before += data.rows();
-    saved.save(part);
+    if (job_.leads()) saved.save(part);
   }
 }
 

@@ -37,6 +37,9 @@ class Teacher {
   DType dtype() const { return makes_vectors() ? DType::kBF16 : DType::kF32; }
   size_t memory_bytes(size_t vectors) const;
   const std::vector<Source>& sources() const { return folder_.sources(); }
+  // A text of its configuration and its tokenizer. Workers whose teachers differ in it would not
+  // make the same outputs.
+  std::string description() const;
 
   // Fills the targets of `saved`: what it makes of rows of the table `loaded`.
   //   - For the distillation of embeddings, vectors of length 1: the mean of the hidden states of a
@@ -48,13 +51,18 @@ class Teacher {
   //   - Else the logits, in the order of the job's labels.
   // Parts of which `saved` has files are taken from there, and the others are computed and saved.
   // Every part has batches of its own, so its outputs are the same bits after a resume. Reads the
-  // teacher's parameters, and frees them at the end. Throws kMemory where there is no room, kUsage
-  // where the student has other tokens, kStopped, and what the readers throw.
+  // teacher's parameters, and frees them at the end.
+  //
+  // Several workers call it together and share the batches. Worker 0 alone reads the parameters and
+  // the files, and writes them. All have all outputs afterwards. Throws kMemory where there is no
+  // room, kUsage where the student has other tokens, kStopped, and what the readers throw.
   void fill(const LoadedTable& loaded, const LabelledData& student, SavedTargets& saved);
 
  private:
   bool makes_vectors() const;
   std::vector<float> target_of(std::span<const float> logits) const;
+  // Takes the first parts from files. Returns their number.
+  size_t restore(SavedTargets& saved) const;
   // Computes the outputs of the parts from `first` on.
   void run(const LoadedTable& loaded, const LabelledData& student, size_t first,
            SavedTargets& saved);

@@ -81,7 +81,9 @@ void require_same_job(Communicator& ranks, const TrainingInputs& inputs, const T
     const std::vector<Source>& sources = inputs.rows.eval->sources;
     read.sources.insert(read.sources.end(), sources.begin(), sources.end());
   }
-  require_same_on_workers(ranks, cat(job_identity(read), " ", plan.updates.total_steps));
+  const std::string teacher = inputs.teacher ? inputs.teacher->description() : "";
+  require_same_on_workers(ranks,
+                          cat(job_identity(read), " ", plan.updates.total_steps, " ", teacher));
 }
 
 TrainingFlops flops_of(const EngineOptions& options) {

@@ -94,8 +94,9 @@ Network& CpuEngine::network() {
 bool CpuEngine::start_update(std::span<const PackedBatch> micro_batches, const UpdateInputs& inputs,
                              const std::atomic<bool>& stop) {
   step_.begin(inputs);
-  network().begin_update(micro_batches);
-  if (exchange_ && exchange_->any(stop)) return false;
+  std::vector<double> weights = network().loss_weights(micro_batches);
+  if (exchange_ && !exchange_->begin_update(stop, weights)) return false;
+  network().begin_update(weights);
   for (const PackedBatch& batch : micro_batches) {
     if (!exchange_ && stop) {
       parameters_.clear_gradients();

@@ -33,6 +33,19 @@ GradientExchange::GradientExchange(Communicator& ranks, DType wire_dtype, Parame
                            [&](size_t i) { return specs[i].depth; });
 }
 
+bool GradientExchange::begin_update(bool stops, std::span<double> weights) {
+  std::vector<double> own = {stops ? 1.0 : 0.0};
+  own.insert(own.end(), weights.begin(), weights.end());
+  std::ranges::fill(weights, 0.0);
+  bool all_go_on = true;
+  for (const std::vector<double>& of_rank : berth::gather_values(ranks_, own)) {
+    all_go_on = all_go_on && of_rank[0] == 0;
+    for (size_t i = 0; i < weights.size(); ++i) weights[i] += of_rank[1 + i];
+  }
+  began_s_ = steady_clock_s();
+  return all_go_on;
+}
+
 void GradientExchange::are_final(int64_t depth) {
   if (sharded_) return sharded_->are_final(depth);
   while (handed_over_ < deepest_first_.size()) {
@@ -83,13 +96,6 @@ void GradientExchange::sum(StepState& state) {
 
 void GradientExchange::gather_values() {
   if (sharded_) sharded_->gather_values();
-}
-
-// An update begins with it, so its time counts from here.
-bool GradientExchange::any(bool is_so) {
-  const bool is_on_any = any_rank(ranks_, is_so);
-  began_s_ = steady_clock_s();
-  return is_on_any;
 }
 
 void GradientExchange::notice_slow_rank(std::span<const double> seconds) {

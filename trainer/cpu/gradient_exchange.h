@@ -22,6 +22,9 @@ class GradientExchange {
   GradientExchange(Communicator& ranks, DType wire_dtype, Parameters& parameters,
                    const OptimizerShards* shards = nullptr);
 
+  // Begins an update: adds the other ranks' `weights` to those of this one. Returns false where one
+  // of the ranks stops, so that none computes the update. All ranks have as many weights.
+  bool begin_update(bool stops, std::span<double> weights);
   // The gradients of parameters at `depth` and deeper are final. Depths of one update decrease.
   void are_final(int64_t depth);
   // All gradients are final. Returns when they, or those that this rank owns, are the sums of all
@@ -33,9 +36,6 @@ class GradientExchange {
   void sum(StepState& state);
   // After the update: fetches the values that other ranks have updated, if there are shards.
   void gather_values();
-
-  // Whether `is_so` on any rank. Not between are_final() and finish().
-  bool any(bool is_so);
 
  private:
   void hand_over(size_t index);

@@ -9,6 +9,7 @@
 
 #include "storage/local_storage.h"
 #include "tests/support/scratch_directory.h"
+#include "tests/support/throws_code.h"
 
 namespace berth {
 namespace {
@@ -62,6 +63,16 @@ TEST_F(SavedTargetsTest, AreRestored) {
   EXPECT_EQ(restored(), 2u);
   EXPECT_THAT(read(0), ElementsAre(0, -1));
   EXPECT_THAT(read(kRows - 1), ElementsAre(static_cast<float>(kRows - 1), -1));
+}
+
+TEST_F(SavedTargetsTest, ArePassedOnAsBytes) {
+  read_ = RowTargets(kRows, 2, DType::kF32);
+  const SavedTargets from = saved(targets_);
+  SavedTargets to = saved(read_);
+  for (size_t part = 0; part < from.parts(); ++part) to.set_bytes(part, from.bytes(part));
+  EXPECT_THAT(read(0), ElementsAre(0, -1));
+  EXPECT_THAT(read(kRows - 1), ElementsAre(static_cast<float>(kRows - 1), -1));
+  EXPECT_THAT([&] { to.set_bytes(0, from.bytes(1)); }, ThrowsCode(Code::kCorrupt, "another size"));
 }
 
 TEST_F(SavedTargetsTest, WhatWasNotFinishedIsMissingAtTheEnd) {

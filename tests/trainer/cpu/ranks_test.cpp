@@ -9,6 +9,7 @@
 #include "tests/support/rank_threads.h"
 #include "tests/support/tiny_config.h"
 #include "trainer/cpu/cpu_device.h"
+#include "trainer/model/generator_config.h"
 #include "trainer/weights/initial_values.h"
 
 namespace berth {
@@ -17,9 +18,25 @@ namespace {
 constexpr uint64_t kUpdates = 4;
 constexpr int64_t kSequences = 7;
 
+// Labels the last sequence of a batch: it has a class, or every third of its tokens is masked.
+void label(PackedBatch& batch, int64_t number, const ModelConfig& config) {
+  const float weight = 0.5f + static_cast<float>(number);
+  if (auto* const classes = std::get_if<PackedBatch::Classes>(&batch.labels)) {
+    classes->push_back(static_cast<int32_t>(number % 2));
+    batch.weights.push_back(weight);
+    return;
+  }
+  auto& masked = std::get<PackedBatch::MaskedTokens>(batch.labels);
+  const int32_t begin = batch.cu_seqlens.end()[-2], length = batch.cu_seqlens.back() - begin;
+  for (int32_t i = 0; i < length; i += 3) {
+    masked.tokens.push_back(begin + i);
+    masked.ids.push_back(static_cast<int32_t>((number + i) % config.vocab_size));
+    batch.weights.push_back(weight);
+  }
+}
+
 // Sequence `number` has 3 to 9 tokens.
 void append_sequence(PackedBatch& batch, int64_t number, const ModelConfig& config) {
-  auto& classes = std::get<PackedBatch::Classes>(batch.labels);
   const auto length = static_cast<int32_t>(3 + number * 5 % 7);
   for (int32_t i = 0; i < length; ++i) {
     const auto id = (number * 13 + i * 7) % config.vocab_size;
@@ -28,14 +45,17 @@ void append_sequence(PackedBatch& batch, int64_t number, const ModelConfig& conf
     batch.position_ids.push_back(i);
   }
   batch.cu_seqlens.push_back(static_cast<int32_t>(batch.input_ids.size()));
-  classes.push_back(static_cast<int32_t>(number % 2));
-  batch.weights.push_back(0.5f + static_cast<float>(number));
+  label(batch, number, config);
 }
 
 // Sequences [begin, end) of the update.
 PackedBatch sequences(int64_t begin, int64_t end, const ModelConfig& config) {
   PackedBatch before, batch;
-  before.labels = batch.labels = PackedBatch::Classes();
+  if (config.generator) {
+    before.labels = batch.labels = PackedBatch::MaskedTokens();
+  } else {
+    before.labels = batch.labels = PackedBatch::Classes();
+  }
   for (int64_t i = 0; i < begin; ++i) append_sequence(before, i, config);
   for (int64_t i = begin; i < end; ++i) append_sequence(batch, i, config);
   batch.first_token = static_cast<uint64_t>(before.num_tokens());
@@ -60,16 +80,17 @@ class RanksTest : public testing::Test {
     const int64_t size = ranks == nullptr ? 1 : ranks->size();
     const int64_t rank = ranks == nullptr ? 0 : ranks->rank();
     const auto device = make_cpu_device(1, "", Precision::kFp32);
-    const auto engine = device->make_engine({.config = config_,
-                                             .optimizer = optimizer_,
-                                             .limits = {.tokens = 80, .sequences = kSequences},
-                                             .micro_batches = micro_batches,
-                                             .update_tokens = 80,
-                                             .longest = 16,
-                                             .ranks = {.size = size,
-                                                       .communicator = ranks,
-                                                       .reduce_dtype = reduce_dtype_,
-                                                       .shards_optimizer = shards_}});
+    const auto engine = device->make_engine(
+        {.config = config_,
+         .optimizer = optimizer_,
+         .limits = {.tokens = 80, .sequences = kSequences, .masked = config_.generator ? 40 : 0},
+         .micro_batches = micro_batches,
+         .update_tokens = 80,
+         .longest = 16,
+         .ranks = {.size = size,
+                   .communicator = ranks,
+                   .reduce_dtype = reduce_dtype_,
+                   .shards_optimizer = shards_}});
     ParameterTensors& values = engine->tensors(StateTensors::kValues);
     initialize(values, /*initializer_range=*/0.2, /*seed=*/3, /*threads=*/1);
     engine->tensors_written();
@@ -155,6 +176,22 @@ TEST_F(RanksTest, MayHaveNothingToDo) {
 
 TEST_F(RanksTest, CutTheirSharesIntoMicroBatches) {
   EXPECT_LT(furthest(train_with(2, 2), train(nullptr, 1)), 1e-4);
+}
+
+// Each rank has another share of the masked tokens than of all tokens.
+TEST_F(RanksTest, TrainAGeneratorBesideItsDiscriminator) {
+  config_.task = Task::kReplacedTokenDetection;
+  config_.labels.clear();
+  config_.generator = scaled_generator(config_, 0.5);
+  const Trained alone = train(nullptr, 1);
+  for (const int size : {2, 3, 9}) {
+    const Trained together = train_with(size, size == 2 ? 2 : 1);
+    for (size_t i = 0; i < kUpdates; ++i) {
+      EXPECT_NEAR(together.outcomes[i].loss_sum, alone.outcomes[i].loss_sum, 1e-2) << size;
+      EXPECT_EQ(together.outcomes[i].examples, alone.outcomes[i].examples) << size;
+    }
+    EXPECT_LT(furthest(together, alone), 1e-4) << size;
+  }
 }
 
 TEST_F(RanksTest, RoundGradientsThatTravelInBf16) {

@@ -29,8 +29,11 @@ class Network {
  public:
   virtual ~Network() = default;
 
-  // Called with all micro-batches of an update, before the first of them.
-  virtual void begin_update(std::span<const PackedBatch>) {}
+  // For a network whose loss is a sum of means: the weights over which each mean of these
+  // micro-batches is taken, as sums that can be added to those of other ranks. Else empty.
+  virtual std::vector<double> loss_weights(std::span<const PackedBatch>) const { return {}; }
+  // Called before the first micro-batch of an update, with loss_weights() of all of it.
+  virtual void begin_update(std::span<const double>) {}
   // Adds the loss of a labelled batch to the state. The batch must lie inside the limits, and its
   // labels must be of the config's task. In training, it may already add to gradients. Throws
   // kBadData where the embeddings lack an id.

@@ -82,12 +82,18 @@ void ReplacedTokenModel::allocate(Arena& arena, const BatchLimits& limits) {
   discriminator_.allocate(arena, limits);
 }
 
-void ReplacedTokenModel::begin_update(std::span<const PackedBatch> micro_batches) {
+std::vector<double> ReplacedTokenModel::loss_weights(
+    std::span<const PackedBatch> micro_batches) const {
   double masked = 0, tokens = 0;
   for (const PackedBatch& batch : micro_batches) {
     masked += masked_weight(batch);
     tokens += sum_of(token_weights(batch));
   }
+  return {masked, tokens};
+}
+
+void ReplacedTokenModel::begin_update(std::span<const double> weights) {
+  const double masked = weights[0], tokens = weights[1];
   token_scale_ = tokens > 0 ? weight_ * masked / tokens : 0;
 }
 

@@ -27,8 +27,10 @@ class ReplacedTokenModel final : public Network {
   static size_t planned_bytes(const ModelConfig& config, const BatchLimits& limits,
                               Parameters& planned, Kernels& kernels);
 
+  // Those of the masked tokens, and those of all tokens.
+  std::vector<double> loss_weights(std::span<const PackedBatch> micro_batches) const override;
   // Finds the factor between the two sums of the update's losses, whose means are added.
-  void begin_update(std::span<const PackedBatch> micro_batches) override;
+  void begin_update(std::span<const double> weights) override;
   // The dropout of the generator is another than that of the discriminator. In evaluation, the
   // drawn ids depend on the batch's first_token and on nothing else that may change.
   void forward(const PackedBatch& batch, StepState& state, Phase phase) override;

@@ -89,7 +89,7 @@ struct RecordedPair {
                      const UpdateInputs& inputs = kRecordedUpdate) {
     kernels->zero(parameters->gradients());
     state.begin(inputs);
-    model->begin_update(batches);
+    model->begin_update(model->loss_weights(batches));
     Update update;
     for (const PackedBatch& each : batches) {
       model->forward(each, state, Phase::kTraining);
@@ -273,7 +273,7 @@ TEST(ReplacedTokens, KeptGradientsMakeTheSameUpdates) {
     const PackedBatch batch = pair.batch();
     for (uint64_t step = 0; step < 3; ++step) {
       pair.state.begin({.seed = 5, .step = step, .learning_rate = 1e-2f});
-      model.begin_update({&batch, 1});
+      model.begin_update(model.loss_weights({&batch, 1}));
       model.forward(batch, pair.state, Phase::kTraining);
       model.backward(pair.state);
       optimizer.step(pair.state);

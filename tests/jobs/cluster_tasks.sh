@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Trains with several workers what needs more than one model: an ELECTRA beside its generator, and students of a teacher. The workers
+# must learn what one learns.
+#   cluster_tasks.sh BERTH
+. "$(dirname "$0")/lib.sh"
+. "$repository/tests/jobs/workers_lib.sh"
+flags=(--threads 1 --batch-size 8 --max-seq-length 32 --logging-steps 1 --learning-rate 1e-4 --adam-epsilon 1e-4 --validation-split 0.2
+  --reduce-dtype fp32 --peer-timeout 5 --rendezvous-timeout 60)
+
+# compare NAME FLAG...: trains with one, two and three workers, whose losses must be equal.
+compare() {
+  local name=$1 size
+  shift
+  "$berth" "${flags[@]}" "$@" --job-dir "$name" >/dev/null 2>err.txt || fail "$name: one worker: $(tail -n 1 err.txt)"
+  losses "$name" >alone.txt
+  for size in 2 3; do
+    start $size "$@" --job-dir "$name-$size"
+    end_with "$(zeros $size)" "$name: $size workers"
+    losses "$name-$size" >together.txt
+    nearly_equal alone.txt together.txt || fail "$name: $size workers learn something else"
+    [ -s "$name-$size/model/model.safetensors" ] || fail "$name: $size workers write no model"
+    [ ! -e "$name-$size/teacher" ] || fail "$name: $size workers leave the teacher's outputs"
+  done
+}
+
+cat "$repository"/examples/topics/*.txt | head -n 120 >texts.txt
+sed 's/"model_type": "bert"/"model_type": "electra", "embedding_size": 64/; s/BertModel/ElectraModel/' "$tiny/config.json" >electra.json
+compare electra --task electra --train-data-file texts.txt --init random --model-config electra.json --vocab-file "$tiny/vocab.txt" \
+  --max-steps 12 --eval-steps 6
+[ -s electra-2/model/generator/model.safetensors ] || fail "two workers write no generator"
+
+sed 's/"num_hidden_layers": 2/"num_hidden_layers": 1/' "$tiny/config.json" >student.json
+student=(--task mlm --teacher "$tiny" --init random --model-config student.json --vocab-file "$tiny/vocab.txt" --train-data-file texts.txt)
+compare embeddings "${student[@]}" --max-steps 8
+compare states "${student[@]}" --distillation-target hidden_states --max-steps 8
+"$berth" "${flags[@]}" --train-data-file "$sample" --max-steps 4 --job-dir large >/dev/null 2>err.txt || fail "the teacher: $(tail -n 1 err.txt)"
+compare classes --train-data-file "$sample" --teacher large --distillation-weight 0.9 --max-train-samples 80 --max-steps 8
+
+# A job that goes on as another number of workers takes the teacher's outputs of the first one.
+long=("${student[@]}" --max-steps 4000 --save-steps 4 --job-dir moved)
+start 2 "${long[@]}"
+until [ -e moved/checkpoints/step-00000004/MANIFEST.json ] || ! kill -0 "${pids[0]}" 2>/dev/null; do sleep 0.05; done
+kill -TERM "${pids[1]}"
+end_with '143 143' 'a stopped job with a teacher'
+step=$(cd moved/checkpoints && ls -d step-* | tail -n 1 | sed 's/step-0*//')
+start 3 "${long[@]}" --max-steps $((step + 4))
+end_with '0 0 0' 'three workers go on with a teacher'
+grep -q 'are taken from an earlier run' worker0.txt || fail "the teacher was asked again: $(cat worker0.txt)"
+! grep -q 'are taken from an earlier run' worker1.txt || fail "worker 1 speaks of what worker 0 has read"
+
+# Workers with another teacher are turned away by what it makes of texts.
+cp -r "$tiny" other
+sed -i '200s/$/x/' other/vocab.txt
+flags+=(--max-steps 2)
+start 1 "${student[@]}" --teacher "$tiny" --world-size 2 --job-dir differs
+timeout 60 "$berth" "${flags[@]}" "${student[@]}" --teacher other --world-size 2 --rank 1 --job-dir differs >/dev/null 2>worker1.txt
+[ $? = 5 ] && grep -q 'other flags' worker1.txt || fail "another teacher: $(tail -n 1 worker1.txt)"
+kill -TERM "${pids[0]}"
+ended
+finish
