@@ -16,11 +16,17 @@ std::vector<ParameterSpec> table_of(const EngineOptions& options) {
 
 }  // namespace
 
-int64_t one_batch_tokens(const EngineOptions& options) {
-  const bool is_one_batch = options.trains && options.micro_batches == 1 && options.ranks.size == 1;
-  // LAMB stores its step in the gradient's place, so it needs an fp32 sum in memory.
-  return is_one_batch && options.optimizer.type == OptimizerType::kAdamW ? options.update_tokens
-                                                                         : 0;
+GradientRule gradient_rule(const EngineOptions& options, DType product_dtype) {
+  const RankOptions& ranks = options.ranks;
+  const bool is_shared = ranks.size > 1;
+  // LAMB stores its step in the gradient's place, so it needs an fp32 sum in memory. So does a rank
+  // that keeps a share of it, or that would add up what was rounded to bf16 and must not be.
+  const bool needs_sums = options.optimizer.type != OptimizerType::kAdamW ||
+                          (is_shared && (ranks.shards_optimizer ||
+                                         size_of(ranks.reduce_dtype) > size_of(product_dtype)));
+  if (!options.trains || options.micro_batches > 1 || needs_sums) return {};
+  return {.update_tokens = (options.update_tokens + ranks.size - 1) / ranks.size,
+          .is_shared = is_shared};
 }
 
 std::optional<OptimizerShards> shards_of(const EngineOptions& options,
@@ -40,7 +46,8 @@ CpuEngine::CpuEngine(const EngineInfo& info, const EngineOptions& options, Kerne
       kernels_(kernels),
       shards_(shards_of(options_, table_of(options_))),
       parameters_(
-          table_of(options_), options_.trains, kernels, one_batch_tokens(options_),
+          table_of(options_), options_.trains, kernels,
+          gradient_rule(options_, kernels.product_dtype()),
           shards_ ? moment_elements(shards_, options_.ranks.communicator->rank()) : std::nullopt),
       values_(parameters_) {
   if (!options_.trains) return;
@@ -108,6 +115,7 @@ bool CpuEngine::start_update(std::span<const PackedBatch> micro_batches, const U
     }
     backward(&batch == &micro_batches.back());
   }
+  if (micro_batches.empty()) parameters_.make_empty_products();
   if (exchange_) {
     const ProfileScope scope(kernels_.profiler(), "waiting for other ranks");
     exchange_->finish(kernels_.profiler());

@@ -53,9 +53,8 @@ class CpuEngine final : public Engine {
   std::deque<UpdateOutcome> outcomes_;  // Of updates that were started and not collected.
 };
 
-// The most tokens of an update that is one batch, whose gradients need not be summed over several
-// batches or ranks; else 0. Parameters choose by it how gradients are held.
-int64_t one_batch_tokens(const EngineOptions& options);
+// By which the Parameters of an engine with these options choose how gradients are held.
+GradientRule gradient_rule(const EngineOptions& options, DType product_dtype);
 // The shards of an engine with these options, whose table is `specs`. nullopt: it has none.
 std::optional<OptimizerShards> shards_of(const EngineOptions& options,
                                          std::span<const ParameterSpec> specs);

@@ -11,12 +11,12 @@
 namespace berth {
 namespace {
 
-FactoredExtent factored_extent(const EngineOptions& options, Parameters& parameters) {
+FactoredExtent factored_extent(const GradientRule& rule, Parameters& parameters) {
   FactoredExtent extent;
   for (const Parameter& parameter : parameters.handles()) {
     if (parameter.form() != GradientForm::kFactored) continue;
     const int64_t size = parameter.value().rows() + parameter.value().columns();
-    extent = {.tokens = one_batch_tokens(options),
+    extent = {.tokens = rule.update_tokens,
               .rows_and_columns = std::max(extent.rows_and_columns, size)};
   }
   return extent;
@@ -30,7 +30,8 @@ int64_t deepest(Parameters& parameters) {
   return most;
 }
 
-ScratchExtent scratch_extent(const EngineOptions& options, Parameters& parameters) {
+ScratchExtent scratch_extent(const EngineOptions& options, const GradientRule& rule,
+                             Parameters& parameters) {
   const ModelConfig& config = options.config;
   const ModelConfig second = config.generator ? generator_config(config) : config;
   return {.longest = options.longest,
@@ -39,7 +40,7 @@ ScratchExtent scratch_extent(const EngineOptions& options, Parameters& parameter
           .positions = 2 * config.relative_span(),
           .bias_rows = config.position_bias_buckets,
           .deepest = deepest(parameters),
-          .factored = factored_extent(options, parameters)};
+          .factored = factored_extent(rule, parameters)};
 }
 
 }  // namespace
@@ -47,9 +48,9 @@ ScratchExtent scratch_extent(const EngineOptions& options, Parameters& parameter
 EngineMemory engine_memory(const EngineOptions& options, Kernels& kernels) {
   const std::vector<ParameterSpec> specs =
       parameter_table(options.config, options.lora, options.optimizer.first_depth);
-  Parameters parameters =
-      Parameters::plan(specs, options.trains, kernels, one_batch_tokens(options),
-                       moment_elements(shards_of(options, specs), /*rank=*/0));
+  const GradientRule rule = gradient_rule(options, kernels.product_dtype());
+  Parameters parameters = Parameters::plan(specs, options.trains, kernels, rule,
+                                           moment_elements(shards_of(options, specs), /*rank=*/0));
   const size_t activations =
       planned_network_bytes(options.config, options.limits, parameters, kernels, options.lora);
   // Includes the packed copies and factors of the handles that the network has asked for.
@@ -58,8 +59,8 @@ EngineMemory engine_memory(const EngineOptions& options, Kernels& kernels) {
           .gradients = bytes.gradients,
           .moments = bytes.moments,
           .activations = activations,
-          .scratch = kernels.scratch_bytes(scratch_extent(options, parameters)) + bytes.packed +
-                     RotaryPositions::table_bytes(options.config, options.longest)};
+          .scratch = kernels.scratch_bytes(scratch_extent(options, rule, parameters)) +
+                     bytes.packed + RotaryPositions::table_bytes(options.config, options.longest)};
 }
 
 }  // namespace berth

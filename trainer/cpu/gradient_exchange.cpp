@@ -17,6 +17,10 @@ std::span<float> elements_of(const Tensor& x) {
   return {x.f32(), static_cast<size_t>(x.elements())};
 }
 
+std::span<Bf16> rounded_elements_of(const Tensor& x) {
+  return {reinterpret_cast<Bf16*>(x.bf16()), static_cast<size_t>(x.elements())};
+}
+
 }  // namespace
 
 GradientExchange::GradientExchange(Communicator& ranks, DType wire_dtype, Parameters& parameters,
@@ -58,6 +62,7 @@ void GradientExchange::are_final(int64_t depth) {
 
 void GradientExchange::hand_over(size_t index) {
   const Tensor gradient = parameters_.gradient(index), marks = parameters_.marks(index);
+  if (gradient.dtype == DType::kBF16) return reducer_->add(rounded_elements_of(gradient));
   if (!marks) return reducer_->add(elements_of(gradient));
   reducer_->add_marked_rows(elements_of(gradient), parameters_.specs()[index].columns(),
                             {marks.i32(), static_cast<size_t>(marks.rows())}, kHasGradient);

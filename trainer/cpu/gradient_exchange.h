@@ -15,7 +15,7 @@ namespace berth {
 
 // Sums the gradients of an update over the ranks of a job, beside the backward pass. It hands the
 // gradients of a layer to a GradientReducer, or to ShardedGradients, as soon as the pass has left
-// that layer. The gradients must all be summed ones. Borrows all of its parts. Not thread-safe.
+// that layer. No gradient may be kept as factors. Borrows all of its parts. Not thread-safe.
 class GradientExchange {
  public:
   // `shards` is null where every rank keeps the whole optimizer, and so needs all sums.

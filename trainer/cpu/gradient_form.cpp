@@ -28,19 +28,20 @@ bool is_better_factored(const ParameterSpec& spec, int64_t tokens) {
 constexpr int64_t kMostTokensRounded = 8192;
 
 // Whether one product of one batch can be the whole gradient of this matrix.
-bool is_one_product(const ParameterSpec& spec, int64_t update_tokens) {
-  return spec.is_product && update_tokens > 0 && spec.elements() >= kLeastElements;
+bool is_one_product(const ParameterSpec& spec, const GradientRule& rule) {
+  return spec.is_product && rule.update_tokens > 0 && spec.elements() >= kLeastElements;
 }
 
 }  // namespace
 
-GradientForm gradient_form(const ParameterSpec& spec, int64_t update_tokens) {
+GradientForm gradient_form(const ParameterSpec& spec, const GradientRule& rule) {
   if (!spec.trains) return GradientForm::kNone;
-  if (!is_one_product(spec, update_tokens)) return GradientForm::kSummed;
-  return is_better_factored(spec, update_tokens) ? GradientForm::kFactored : GradientForm::kWhole;
+  if (!is_one_product(spec, rule)) return GradientForm::kSummed;
+  const bool is_factored = !rule.is_shared && is_better_factored(spec, rule.update_tokens);
+  return is_factored ? GradientForm::kFactored : GradientForm::kWhole;
 }
 
-int64_t kept_elements(const ParameterSpec& spec, GradientForm form, int64_t update_tokens) {
+int64_t kept_elements(const ParameterSpec& spec, GradientForm form, const GradientRule& rule) {
   switch (form) {
     case GradientForm::kNone:
     case GradientForm::kSummed:
@@ -48,20 +49,20 @@ int64_t kept_elements(const ParameterSpec& spec, GradientForm form, int64_t upda
     case GradientForm::kWhole:
       return spec.elements();
     case GradientForm::kFactored:
-      return update_tokens * (spec.shape[0] + spec.shape[1]);
+      return rule.update_tokens * (spec.shape[0] + spec.shape[1]);
   }
   return 0;
 }
 
-DType kept_gradient_dtype(DType product_dtype, int64_t update_tokens) {
-  return update_tokens > kMostTokensRounded ? DType::kF32 : product_dtype;
+DType kept_gradient_dtype(DType product_dtype, const GradientRule& rule) {
+  return rule.update_tokens > kMostTokensRounded ? DType::kF32 : product_dtype;
 }
 
 // A product with few rows packs each panel of the weight right before it uses it. A copy that is
 // packed in every update would cost more than it saves.
-WeightUse training_use(const ParameterSpec& spec, int64_t update_tokens) {
+WeightUse training_use(const ParameterSpec& spec, const GradientRule& rule) {
   const bool is_of_few_tokens =
-      is_one_product(spec, update_tokens) && is_better_factored(spec, update_tokens);
+      is_one_product(spec, rule) && is_better_factored(spec, rule.update_tokens);
   return is_of_few_tokens ? WeightUse::kTrainingOfFewTokens : WeightUse::kTraining;
 }
 

@@ -16,20 +16,27 @@ enum class GradientForm {
   kFactored,  // The factors dy and x of that product. The update multiplies them.
 };
 
-// The rule that picks the form. `update_tokens` is the number of tokens in the largest batch, where
-// every update is one batch; it is 0 where an update may sum the gradients of several. The form
-// depends on nothing else, and never on the batch at hand, so a resumed run does the same.
-GradientForm gradient_form(const ParameterSpec& spec, int64_t update_tokens);
+// What decides the form of gradients. It is the same in all updates and on all ranks, so a resumed
+// run does the same.
+struct GradientRule {
+  // The tokens of the largest batch, where every update is one batch; 0 where an update may sum the
+  // gradients of several.
+  int64_t update_tokens = 0;
+  // Whether ranks add up their gradients, which they cannot do with factors.
+  bool is_shared = false;
+};
+
+GradientForm gradient_form(const ParameterSpec& spec, const GradientRule& rule);
 
 // The elements that a gradient of this form takes beside the summed ones: a kWhole gradient, or
 // the two factors of a kFactored one.
-int64_t kept_elements(const ParameterSpec& spec, GradientForm form, int64_t update_tokens);
+int64_t kept_elements(const ParameterSpec& spec, GradientForm form, const GradientRule& rule);
 
 // The type of kWhole gradients and of factors: `product_dtype`, to which products round their
 // factors anyway, or fp32 where batches are long.
-DType kept_gradient_dtype(DType product_dtype, int64_t update_tokens);
+DType kept_gradient_dtype(DType product_dtype, const GradientRule& rule);
 
 // How the packed copies of a matrix are held while the model trains.
-WeightUse training_use(const ParameterSpec& spec, int64_t update_tokens);
+WeightUse training_use(const ParameterSpec& spec, const GradientRule& rule);
 
 }  // namespace berth

@@ -30,14 +30,14 @@ size_t first_that_trains(std::span<const ParameterSpec> specs) {
 }  // namespace
 
 Parameters::Parameters(Kernels& kernels, std::vector<ParameterSpec> specs, bool with_gradients,
-                       int64_t update_tokens, std::optional<int64_t> moment_elements)
+                       GradientRule rule, std::optional<int64_t> moment_elements)
     : kernels_(&kernels),
       specs_(std::move(specs)),
       entries_(specs_.size()),
       with_gradients_(with_gradients),
-      update_tokens_(update_tokens),
+      rule_(rule),
       moment_elements_(moment_elements),
-      kept_dtype_(kept_gradient_dtype(kernels.product_dtype(), update_tokens)),
+      kept_dtype_(kept_gradient_dtype(kernels.product_dtype(), rule)),
       first_trained_(with_gradients ? first_that_trains(specs_) : specs_.size()) {
   std::map<int64_t, std::vector<size_t>, std::greater<>> by_depth;  // of those that train
   for (size_t i = 0; i < specs_.size(); ++i) {
@@ -48,7 +48,7 @@ Parameters::Parameters(Kernels& kernels, std::vector<ParameterSpec> specs, bool 
     size_ += specs_[i].elements();
     if (i < first_trained_) continue;
     entry.moment = entry.value - moments_begin_;
-    entry.form = berth::gradient_form(specs_[i], update_tokens);
+    entry.form = berth::gradient_form(specs_[i], rule);
     entry.gradient = summed_;
     if (entry.form == GradientForm::kSummed) summed_ += specs_[i].elements();
     by_depth[specs_[i].depth].push_back(i);
@@ -57,21 +57,21 @@ Parameters::Parameters(Kernels& kernels, std::vector<ParameterSpec> specs, bool 
   for (const auto& [depth, indices] : by_depth) {
     for (const size_t i : indices) {
       entries_[i].kept = kept;
-      kept += kept_elements(specs_[i], entries_[i].form, update_tokens_);
+      kept += kept_elements(specs_[i], entries_[i].form, rule_);
     }
     kept_from_[depth] = kept;
   }
 }
 
 Parameters::Parameters(std::vector<ParameterSpec> specs, bool with_gradients, Kernels& kernels,
-                       int64_t update_tokens, std::optional<int64_t> moment_elements)
-    : Parameters(kernels, std::move(specs), with_gradients, update_tokens, moment_elements) {
+                       GradientRule rule, std::optional<int64_t> moment_elements)
+    : Parameters(kernels, std::move(specs), with_gradients, rule, moment_elements) {
   allocate();
 }
 
 Parameters Parameters::plan(std::vector<ParameterSpec> specs, bool with_gradients, Kernels& kernels,
-                            int64_t update_tokens, std::optional<int64_t> moment_elements) {
-  return Parameters(kernels, std::move(specs), with_gradients, update_tokens, moment_elements);
+                            GradientRule rule, std::optional<int64_t> moment_elements) {
+  return Parameters(kernels, std::move(specs), with_gradients, rule, moment_elements);
 }
 
 void Parameters::allocate() {
@@ -102,6 +102,14 @@ void Parameters::keep_products(std::byte* room) {
   for (Parameter& handle : handles_) place(handle);
 }
 
+void Parameters::make_empty_products() {
+  for (Parameter& handle : handles_) {
+    if (!handle.keeps_product()) continue;
+    kernels_->zero(handle.gradient_);
+    handle.tokens_ = 0;
+  }
+}
+
 Tensor Parameters::kept_at(int64_t offset, int64_t rows, int64_t columns) const {
   return {.data = kept_ ? kept_ + static_cast<size_t>(offset) * size_of(kept_dtype_) : nullptr,
           .dtype = kept_dtype_,
@@ -115,8 +123,8 @@ void Parameters::place(Parameter& handle) const {
   const int64_t offset = entries_[handle.index_].kept;
   const int64_t rows = handle.value_.rows(), columns = handle.value_.columns();
   if (handle.form_ == GradientForm::kFactored) {
-    handle.kept_dy_ = kept_at(offset, update_tokens_, rows);
-    handle.kept_x_ = kept_at(offset + update_tokens_ * rows, update_tokens_, columns);
+    handle.kept_dy_ = kept_at(offset, rule_.update_tokens, rows);
+    handle.kept_x_ = kept_at(offset + rule_.update_tokens * rows, rule_.update_tokens, columns);
   } else {
     handle.gradient_ = gradient_of(handle.index_, handle.count_);
   }
@@ -156,8 +164,7 @@ Parameter& Parameters::factor(std::string_view name, int count) {
 }
 
 WeightUse Parameters::use_of(const Parameter& handle) const {
-  return with_gradients_ ? training_use(specs_[handle.index_], update_tokens_)
-                         : WeightUse::kInference;
+  return with_gradients_ ? training_use(specs_[handle.index_], rule_) : WeightUse::kInference;
 }
 
 void Parameters::refresh() {

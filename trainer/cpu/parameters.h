@@ -30,19 +30,19 @@ struct ParameterBytes {
 // are a block each. Parameters that do not train have no place in these: what trains is one end of
 // the table.
 //
-// Where every update is one batch, the gradients of large matrices are products that are kept
-// elsewhere: among the activations of the model, which places them. Not thread-safe.
+// Where every update is one batch of each rank, the gradients of large matrices are products that
+// are kept elsewhere: among the activations of the model, which places them. Not thread-safe.
 class Parameters {
  public:
   // Values, gradients, moments and marks start as zeros. Without gradients nothing trains.
-  // `update_tokens` as gradient_form() takes it. `moment_elements`: other ranks keep moments too
+  // `moment_elements`: other ranks keep moments too
   // (OptimizerShards), and each block has so many elements here; nullopt: those of all that train.
   // Borrows `kernels`. Throws kMemory.
   Parameters(std::vector<ParameterSpec> specs, bool with_gradients, Kernels& kernels,
-             int64_t update_tokens = 0, std::optional<int64_t> moment_elements = {});
+             GradientRule rule = {}, std::optional<int64_t> moment_elements = {});
   // The same without memory: all shapes and bytes() are there, and every tensor is null.
   static Parameters plan(std::vector<ParameterSpec> specs, bool with_gradients, Kernels& kernels,
-                         int64_t update_tokens = 0, std::optional<int64_t> moment_elements = {});
+                         GradientRule rule = {}, std::optional<int64_t> moment_elements = {});
 
   std::span<const ParameterSpec> specs() const { return specs_; }
   int64_t size() const { return size_; }  // elements of all
@@ -105,6 +105,9 @@ class Parameters {
   // to 64 bytes and has kept_bytes(). It is null while a model is only planned. Throws kInternal if
   // another model has placed them.
   void keep_products(std::byte* room);
+  // To be called in place of backward where this rank has no batch in an update: all products are
+  // zeros. Only where gradients are shared.
+  void make_empty_products();
 
   ParameterBytes bytes() const;
 
@@ -118,7 +121,7 @@ class Parameters {
   };
 
   Parameters(Kernels& kernels, std::vector<ParameterSpec> specs, bool with_gradients,
-             int64_t update_tokens, std::optional<int64_t> moment_elements);
+             GradientRule rule, std::optional<int64_t> moment_elements);
   void allocate();
   int64_t trained_elements() const { return with_gradients_ ? size_ - moments_begin_ : 0; }
   int64_t moment_elements() const { return moment_elements_.value_or(trained_elements()); }
@@ -141,7 +144,7 @@ class Parameters {
   std::unordered_map<std::string_view, size_t> indices_;  // by the names in specs_
   std::map<int64_t, int64_t> kept_from_;  // elements of kept gradients at a depth and deeper
   bool with_gradients_;
-  int64_t update_tokens_;
+  GradientRule rule_;
   std::optional<int64_t> moment_elements_;
   DType kept_dtype_;
   int64_t size_ = 0, summed_ = 0;  // elements

@@ -1,32 +1,59 @@
 #include "trainer/distributed/gradient_reducer.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
+#include "storage/base/error.h"
 #include "trainer/distributed/marked_rows.h"
 #include "trainer/distributed/scatter_sums.h"
 #include "trainer/distributed/wire_numbers.h"
 
 namespace berth {
+namespace {
+
+// At least one element for each rank.
+size_t bucket_elements(int64_t most, int ranks) {
+  return static_cast<size_t>(std::max<int64_t>(1, most / ranks) * ranks);
+}
+
+}  // namespace
 
 GradientReducer::GradientReducer(Communicator& ranks, const ReducerOptions& options)
-    : ranks_(ranks), options_(options) {}
+    : ranks_(ranks),
+      options_(options),
+      bucket_elements_(bucket_elements(options.bucket_elements, ranks.size())) {}
 
-void GradientReducer::add(std::span<float> part) {
+template <typename Number>
+void GradientReducer::add_to(Bucket<Number>& open, std::span<Number> part) {
   while (!part.empty()) {
-    const auto room = static_cast<size_t>(options_.bucket_elements - open_elements_);
-    const std::span<float> fits = part.first(std::min(part.size(), room));
-    open_.push_back(fits);
-    open_elements_ += static_cast<int64_t>(fits.size());
-    if (open_elements_ == options_.bucket_elements) close_bucket();
+    const std::span<Number> fits =
+        part.first(std::min(part.size(), bucket_elements_ - open.elements));
     part = part.subspan(fits.size());
+    std::vector<std::span<Number>>& parts = open.parts;
+    if (!parts.empty() && parts.back().data() + parts.back().size() == fits.data()) {
+      parts.back() = {parts.back().data(), parts.back().size() + fits.size()};
+    } else {
+      parts.push_back(fits);
+    }
+    open.elements += fits.size();
+    if (open.elements == bucket_elements_) close(open);
   }
 }
 
-void GradientReducer::close_bucket() {
-  if (open_.empty()) return;
-  background_.submit([this, bucket = std::exchange(open_, {})] { reduce(bucket); });
-  open_elements_ = 0;
+void GradientReducer::add(std::span<float> part) { add_to(open_, part); }
+
+void GradientReducer::add(std::span<Bf16> part) {
+  if (options_.wire_dtype != DType::kBF16) {
+    throw Error(Code::kInternal, "a rounded gradient cannot travel in fp32");
+  }
+  add_to(open_rounded_, part);
+}
+
+template <typename Number>
+void GradientReducer::close(Bucket<Number>& open) {
+  if (open.elements == 0) return;
+  background_.submit([this, bucket = std::exchange(open, {})] { reduce(bucket); });
 }
 
 void GradientReducer::add_marked_rows(std::span<float> table, int64_t columns,
@@ -50,20 +77,19 @@ void GradientReducer::finish() {
     }
     tables_.clear();
   }
-  close_bucket();
+  close(open_);
+  close(open_rounded_);
   background_.wait();
 }
 
-void GradientReducer::reduce(const Bucket& bucket) {
-  int64_t elements = 0;
-  for (const std::span<float> part : bucket) elements += static_cast<int64_t>(part.size());
-  if (elements == 0) return;
+template <typename Number>
+void GradientReducer::reduce(const Bucket<Number>& bucket) {
   const int64_t begin_ns = profile_clock_ns();
   const uint64_t sent_before = ranks_.sent_bytes();
   if (options_.wire_dtype == DType::kBF16) {
-    reduce_as<Bf16>(bucket, elements);
-  } else {
-    reduce_as<float>(bucket, elements);
+    reduce_as<Bf16>(bucket);
+  } else if constexpr (std::is_same_v<Number, float>) {
+    reduce_as<float>(bucket);
   }
   spans_.push_back({.name = "exchange of gradients",
                     .begin_ns = begin_ns,
@@ -71,26 +97,30 @@ void GradientReducer::reduce(const Bucket& bucket) {
                     .bytes = static_cast<double>(ranks_.sent_bytes() - sent_before)});
 }
 
-template <typename Element>
-void GradientReducer::reduce_as(const Bucket& bucket, int64_t elements) {
-  const auto ranks = static_cast<size_t>(ranks_.size()), count = static_cast<size_t>(elements);
-  const size_t share = (count + ranks - 1) / ranks;  // the last share may be longer than its data
-  sent_.resize(ranks * share * sizeof(Element));
-  Element* out = numbers_of<Element>(sent_);
-  for (const std::span<float> part : bucket) {
-    encode(part, out);
-    out += part.size();
+template <typename Element, typename Number>
+void GradientReducer::reduce_as(const Bucket<Number>& bucket) {
+  const auto ranks = static_cast<size_t>(ranks_.size());
+  const size_t share = (bucket.elements + ranks - 1) / ranks;  // the last one may be shorter
+  const bool is_in_place = std::is_same_v<Element, Number> && bucket.parts.size() == 1 &&
+                           bucket.elements == ranks * share;
+  if (!is_in_place) {
+    sent_.resize(ranks * share * sizeof(Element));
+    Element* out = numbers_of<Element>(sent_);
+    for (const std::span<Number> part : bucket.parts) {
+      encode(part, out);
+      out += part.size();
+    }
+    std::fill(out, numbers_of<Element>(sent_) + ranks * share, Element{});
   }
-  std::fill(out, numbers_of<Element>(sent_) + ranks * share, Element{});
-  sums_.resize(share);
-  scatter_sums<Element>(ranks_, sent_, received_, sums_);
-
+  received_.resize(ranks * share * sizeof(Element));
   share_.resize(share * sizeof(Element));
-  encode(sums_, numbers_of<Element>(share_));
+  ranks_.all_to_all(is_in_place ? std::as_bytes(bucket.parts[0]) : Bytes(sent_), received_);
+  sum_shares(numbers_of<Element>(received_), ranks, {numbers_of<Element>(share_), share});
+  if (is_in_place) return ranks_.all_gather(share_, std::as_writable_bytes(bucket.parts[0]));
   ranks_.all_gather(share_, received_);
 
   const Element* in = numbers_of<Element>(received_);
-  for (const std::span<float> part : bucket) {
+  for (const std::span<Number> part : bucket.parts) {
     decode(in, part);
     in += part.size();
   }

@@ -9,13 +9,15 @@
 #include "storage/base/dtype.h"
 #include "storage/base/profiler.h"
 #include "trainer/distributed/communicator.h"
+#include "trainer/distributed/wire_numbers.h"
 
 namespace berth {
 
 struct ReducerOptions {
   // What travels: kF32, or kBF16, which halves the bytes.
   DType wire_dtype = DType::kBF16;
-  // So many elements travel at once. All ranks have the same.
+  // So many elements travel at once, or a few less, so that ranks have equal shares of them. All
+  // ranks have the same.
   int64_t bucket_elements = int64_t{4} << 20;
 };
 
@@ -30,6 +32,9 @@ struct ReducerOptions {
 // once: each sum s of parts g is wrong by at most 2^-8 (|s| + sum of |g|), beside what is far
 // smaller.
 //
+// A bucket whose elements lie end to end in memory, in the type that travels, is sent from there
+// and received there. Others are copied.
+//
 // All ranks hand over the same parts in the same order. Not thread-safe. Borrows the communicator,
 // which nobody else may use between the first add() and the end of finish().
 class GradientReducer {
@@ -38,6 +43,8 @@ class GradientReducer {
 
   // `part` is final. It may be read and written by this object until finish().
   void add(std::span<float> part);
+  // The same for a part that was rounded when it was made. Throws kInternal where fp32 travels.
+  void add(std::span<Bf16> part);
   // A table [rows][columns] of which most rows have no gradient: those whose mark lacks the bits of
   // `mark`, which is the same for all tables. Only rows that are marked on some rank travel, at the
   // end. They are marked on all ranks afterwards.
@@ -50,7 +57,12 @@ class GradientReducer {
   std::vector<ProfileSpan> take_spans() { return std::exchange(spans_, {}); }
 
  private:
-  using Bucket = std::vector<std::span<float>>;
+  // The parts of a bucket, which is `elements` long.
+  template <typename Number>
+  struct Bucket {
+    std::vector<std::span<Number>> parts{};
+    size_t elements = 0;
+  };
   struct Table {
     std::span<float> values;
     size_t columns;
@@ -58,18 +70,23 @@ class GradientReducer {
     int32_t mark;
   };
 
-  void close_bucket();
-  void reduce(const Bucket& bucket);
-  template <typename Element>
-  void reduce_as(const Bucket& bucket, int64_t elements);
+  template <typename Number>
+  void add_to(Bucket<Number>& open, std::span<Number> part);
+  template <typename Number>
+  void close(Bucket<Number>& open);
+  template <typename Number>
+  void reduce(const Bucket<Number>& bucket);
+  // `Element` is what travels.
+  template <typename Element, typename Number>
+  void reduce_as(const Bucket<Number>& bucket);
 
   Communicator& ranks_;
   const ReducerOptions options_;
-  Bucket open_;
-  int64_t open_elements_ = 0;
+  const size_t bucket_elements_;
+  Bucket<float> open_;
+  Bucket<Bf16> open_rounded_;
   std::vector<Table> tables_;
   std::vector<std::byte> sent_, received_, share_;  // of the bucket that is being reduced
-  std::vector<float> sums_;
   std::vector<ProfileSpan> spans_;
   Background background_;  // declared last: it uses the members above
 };

@@ -27,7 +27,9 @@ inline void encode(std::span<const float> values, Bf16* out) {
     out[i].bits = static_cast<uint16_t>(is_nan ? quiet : rounded);
   }
 }
+// Numbers that are already what travels are copied.
 inline void encode(std::span<const float> values, float* out) { std::ranges::copy(values, out); }
+inline void encode(std::span<const Bf16> values, Bf16* out) { std::ranges::copy(values, out); }
 
 inline float decode(Bf16 value) {
   return std::bit_cast<float>(static_cast<uint32_t>(value.bits) << 16);
@@ -37,6 +39,10 @@ inline float decode(float value) { return value; }
 template <typename Element>
 void decode(const Element* values, std::span<float> out) {
   for (size_t i = 0; i < out.size(); ++i) out[i] = decode(values[i]);
+}
+
+inline void decode(const Bf16* values, std::span<Bf16> out) {
+  std::copy_n(values, out.size(), out.begin());
 }
 
 template <typename Element>

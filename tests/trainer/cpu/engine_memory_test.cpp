@@ -79,6 +79,25 @@ TEST_F(EngineMemoryTest, WholeGradientsReuseTheMemoryOfActivations) {
   }
 }
 
+TEST_F(EngineMemoryTest, RanksKeepGradientsWhereTheyNeedNotAddUpWhatIsRounded) {
+  config_.hidden_size = 384;
+  config_.intermediate_size = 512;
+  limits_ = {.tokens = 8, .sequences = 1};
+  kernels_ = make_cpu_kernels(pool_, "baseline", Precision::kBf16);
+  const size_t summed = estimate().gradients;
+  update_tokens_ = 16;
+  ranks_ = {.size = 2};
+  const EngineMemory kept = estimate();
+  EXPECT_LT(kept.gradients, summed);
+  const int64_t square = 384 * 384;
+  const int64_t matrices = config_.num_hidden_layers * (4 * square + 2 * 384 * 512) + square;
+  EXPECT_GE(kept.activations, static_cast<size_t>(matrices) * 2);  // whole, and no factors
+  ranks_.reduce_dtype = DType::kF32;
+  EXPECT_EQ(estimate().gradients, summed);
+  ranks_ = {.size = 2, .shards_optimizer = true};
+  EXPECT_EQ(estimate().gradients, summed);
+}
+
 TEST_F(EngineMemoryTest, ActivationsAreWhatTheModelAllocates) {
   config_.hidden_size = 384;  // large enough for factored and whole gradients
   for (const ModelType type : {ModelType::kBert, ModelType::kDistilBert}) {
@@ -86,14 +105,14 @@ TEST_F(EngineMemoryTest, ActivationsAreWhatTheModelAllocates) {
       config_.type = type;
       update_tokens_ = update_tokens;
       Parameters parameters(parameter_table(config_), /*with_gradients=*/true, *kernels_,
-                            update_tokens);
+                            {.update_tokens = update_tokens});
       const Model model(config_, limits_, parameters, *kernels_);
       EXPECT_EQ(estimate().activations, model.activation_bytes());
     }
   }
   lora_ = {.rank = 2, .alpha = 8, .dropout = 0.1};
   Parameters parameters(parameter_table(config_, lora_), /*with_gradients=*/true, *kernels_,
-                        update_tokens_);
+                        {.update_tokens = update_tokens_});
   const Model model(config_, limits_, parameters, *kernels_, {}, lora_);
   EXPECT_EQ(estimate().activations, model.activation_bytes());
 }

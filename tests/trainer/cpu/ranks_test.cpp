@@ -79,7 +79,7 @@ class RanksTest : public testing::Test {
   Trained train(Communicator* ranks, int64_t micro_batches) const {
     const int64_t size = ranks == nullptr ? 1 : ranks->size();
     const int64_t rank = ranks == nullptr ? 0 : ranks->rank();
-    const auto device = make_cpu_device(1, "", Precision::kFp32);
+    const auto device = make_cpu_device(1, "", precision_);
     const auto engine = device->make_engine(
         {.config = config_,
          .optimizer = optimizer_,
@@ -149,6 +149,7 @@ class RanksTest : public testing::Test {
   // The gradients of keys' biases are only rounding. With a small epsilon, AdamW would take a step
   // of the whole rate for them.
   OptimizerOptions optimizer_{.adamw = {.epsilon = 1e-4f}, .max_grad_norm = 1};
+  Precision precision_ = Precision::kFp32;
   DType reduce_dtype_ = DType::kF32;
   bool shards_ = false;
 };
@@ -172,6 +173,22 @@ TEST_F(RanksTest, AreTheSameBitForBitEveryTime) {
 
 TEST_F(RanksTest, MayHaveNothingToDo) {
   EXPECT_LT(furthest(train_with(9), train(nullptr, 1)), 1e-4);  // more ranks than examples
+}
+
+// A rank has one sequence here, or none. So its share is one batch, whether or not two are
+// expected, but where two are, the gradients of all matrices are sums.
+TEST_F(RanksTest, KeepGradientsThatAreOneProductAndTrainTheSameToTheBit) {
+  config_.num_hidden_layers = 1;
+  config_.hidden_size = 384;  // so wide that they are kept
+  config_.intermediate_size = 512;
+  const auto expect_the_same = [&](Precision precision, DType travelling, int size) {
+    precision_ = precision;
+    reduce_dtype_ = travelling;
+    EXPECT_EQ(train_with(size, 1).values, train_with(size, 2).values);
+  };
+  expect_the_same(Precision::kFp32, DType::kF32, 9);
+  expect_the_same(Precision::kFp32, DType::kBF16, 7);
+  expect_the_same(Precision::kBf16, DType::kBF16, 9);
 }
 
 TEST_F(RanksTest, CutTheirSharesIntoMicroBatches) {

@@ -1,5 +1,6 @@
 #include "trainer/distributed/gradient_reducer.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -7,6 +8,7 @@
 #include <limits>
 
 #include "tests/support/rank_threads.h"
+#include "tests/support/throws_code.h"
 
 namespace berth {
 namespace {
@@ -64,6 +66,43 @@ TEST_P(GradientReducerTest, SumsWithinTheStatedBound) {
               unit * (std::abs(sum) + magnitude) + smaller)
         << i;
   }
+}
+
+// What is already rounded travels as it is, in one piece or in several, and the sums are rounded
+// once.
+TEST(GradientReducer, SumsWhatIsRoundedAsIfItRoundedThat) {
+  constexpr size_t kElements = 780;
+  for (const int size : {1, 2, 3}) {
+    for (const int64_t bucket : {20, 60, 1000}) {
+      for (const size_t gap : {size_t{0}, size_t{5}}) {
+        run_ranks(size, [&](Communicator& ranks) {
+          std::vector<float> gradient = gradient_of(ranks.rank(), kElements);
+          std::vector<Bf16> rounded(kElements);
+          encode(gradient, rounded.data());
+          GradientReducer reducer(ranks, {.bucket_elements = bucket});
+          for (int update = 0; update < 2; ++update) {
+            reducer.add(std::span(rounded).first(300));
+            reducer.add(std::span(gradient).first(300));
+            reducer.add(std::span(gradient).subspan(300));
+            reducer.add(std::span(rounded).subspan(300 + gap));
+            reducer.finish();
+            for (size_t i = 0; i < kElements; ++i) {
+              if (i >= 300 && i < 300 + gap) continue;
+              ASSERT_EQ(decode(rounded[i]), gradient[i]) << i;
+            }
+          }
+        });
+      }
+    }
+  }
+}
+
+TEST(GradientReducer, RefusesToSendInFp32WhatIsRounded) {
+  run_ranks(1, [](Communicator& ranks) {
+    std::vector<Bf16> rounded(3);
+    GradientReducer reducer(ranks, {.wire_dtype = DType::kF32});
+    EXPECT_THAT([&] { reducer.add(rounded); }, ThrowsCode(Code::kInternal, "rounded"));
+  });
 }
 
 TEST(GradientReducer, SendsNoMoreThanItMust) {

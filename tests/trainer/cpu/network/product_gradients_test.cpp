@@ -58,7 +58,7 @@ class ProductGradients : public testing::TestWithParam<Expected> {
 
   Parameters make_parameters(int64_t update_tokens) {
     Parameters parameters(parameter_table(config_, lora_, first_depth_), /*with_gradients=*/true,
-                          *kernels_, update_tokens);
+                          *kernels_, {.update_tokens = update_tokens});
     std::vector<size_t> all(parameters.specs().size());
     std::iota(all.begin(), all.end(), size_t{0});
     initialize(parameters, all, /*initializer_range=*/0.05, /*seed=*/3);
@@ -232,8 +232,9 @@ TEST_P(ProductGradients, TrainAsSummedOnesAboveFrozenLayers) {
 // The gradients of the layers' matrices and of the head's dense layer are each one product.
 TEST_P(ProductGradients, CoverTheMatricesOfOneProduct) {
   for (const int64_t update_tokens : {kFactored, kWhole}) {
-    const Parameters parameters = Parameters::plan(
-        parameter_table(config_), /*with_gradients=*/true, *kernels_, update_tokens);
+    const Parameters parameters =
+        Parameters::plan(parameter_table(config_), /*with_gradients=*/true, *kernels_,
+                         {.update_tokens = update_tokens});
     const GradientForm form =
         update_tokens == kFactored ? GradientForm::kFactored : GradientForm::kWhole;
     int64_t in_layers = 0;
@@ -333,7 +334,7 @@ TEST_P(ProductGradients, OfMoreThan8192TokensStayInFp32) {
   use_bf16();
   const auto plan = [&](int64_t update_tokens) {
     return Parameters::plan(parameter_table(config_), /*with_gradients=*/true, *kernels_,
-                            update_tokens);
+                            {.update_tokens = update_tokens});
   };
   const Parameters parameters = plan(8192), longer = plan(8193);
   EXPECT_EQ(longer.kept_bytes(), 2 * parameters.kept_bytes());

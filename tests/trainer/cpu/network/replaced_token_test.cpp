@@ -265,7 +265,8 @@ TEST(ReplacedTokens, KeptGradientsMakeTheSameUpdates) {
   config.intermediate_size = 512;
   config.generator = scaled_generator(config, 0.25);
   const auto train = [&](int64_t update_tokens) {
-    Parameters parameters(parameter_table(config), true, *pair.kernels, update_tokens);
+    Parameters parameters(parameter_table(config), true, *pair.kernels,
+                          {.update_tokens = update_tokens});
     initialize(parameters, /*initializer_range=*/0.05, /*seed=*/3);
     ReplacedTokenModel model(config, {.tokens = 40, .sequences = 8, .masked = 32}, parameters,
                              *pair.kernels);
