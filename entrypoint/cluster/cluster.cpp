@@ -11,12 +11,12 @@
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
 #include "trainer/distributed/gloo_communicator.h"
+#include "trainer/loop/job_directory.h"
 #include "trainer/loop/job_record.h"
 
 namespace berth {
 namespace {
 
-constexpr const char* kRendezvous = "rendezvous.json";
 constexpr double kVerdict_s = 5;  // beyond the silence after which a worker counts as lost
 
 // What all workers must agree on, because it decides what they compute and which messages they
@@ -92,7 +92,7 @@ KeyValueStore& Cluster::store() {
 }
 
 Uri Cluster::rendezvous() const {
-  return Uri::parse(job_.command_line.settings.output.job_dir) / kRendezvous;
+  return JobDirectory(job_.command_line.settings.output).rendezvous();
 }
 
 std::optional<LeaderPlace> Cluster::leader_place() const {

@@ -96,6 +96,8 @@ void write_results(Job& job, const JobDirectory& directory, const TrainingInputs
     log_result(*result.evaluation, plan.options.metric_for_best_model, inputs.eval_split());
   }
   log_probes(result);
+  // Workers that were stopped have left it, before one process went on.
+  if (job.ranks == nullptr) job.storage.remove(directory.rendezvous());
   write_text(job.storage, directory.metrics(), to_json(metrics));
   if (inputs.teacher) remove_saved_targets(job.storage, directory.teacher());
 }

@@ -65,6 +65,9 @@ expect 2 'nothing says which of them' "${flags[@]}" --job-dir wrong --world-size
 expect 2 'numbers 0 to 1' "${flags[@]}" --job-dir wrong --world-size 2 --rank 2
 expect 2 'several workers compute on all of their devices' "${flags[@]}" --job-dir wrong --world-size 2 --rank 0 --device xla-cpu --devices 2
 expect 11 'worker 1 of 2 did not come within 1 s' "${flags[@]}" --job-dir wrong --world-size 2 --rank 0 --rendezvous-timeout 1
+[ -e wrong/rendezvous.json ] || fail "no rendezvous.json remains of workers that did not meet"
+expect 0 finished "${flags[@]}" --job-dir wrong
+[ ! -e wrong/rendezvous.json ] || fail "one process leaves the rendezvous.json of workers"
 expect 11 'worker 0 did not gather' "${flags[@]}" --job-dir nobody --world-size 2 --rank 1 --rendezvous-timeout 1
 start 2 --job-dir differs
 "$berth" "${flags[@]}" --job-dir differs --world-size 3 --rank 2 >/dev/null 2>err.txt

@@ -35,9 +35,8 @@ struct ParameterBytes {
 class Parameters {
  public:
   // Values, gradients, moments and marks start as zeros. Without gradients nothing trains.
-  // `moment_elements`: other ranks keep moments too
-  // (OptimizerShards), and each block has so many elements here; nullopt: those of all that train.
-  // Borrows `kernels`. Throws kMemory.
+  // `moment_elements`: other ranks keep moments too (OptimizerShards), and each block has so many
+  // elements here; nullopt: those of all that train. Borrows `kernels`. Throws kMemory.
   Parameters(std::vector<ParameterSpec> specs, bool with_gradients, Kernels& kernels,
              GradientRule rule = {}, std::optional<int64_t> moment_elements = {});
   // The same without memory: all shapes and bytes() are there, and every tensor is null.

@@ -22,6 +22,7 @@ inline constexpr std::string_view kGeneratorFolderName = "generator";
 //     lease.json          held by the process that trains here; there is one in checkpoints/, too,
 //                         and in every folder that a flag moves elsewhere
 //     heartbeat.json      what that process is doing
+//     rendezvous.json     where worker 0 of several listens, until the job is finished
 //     report.html         a page about the job for people
 //     checkpoints/        see CheckpointStore                    (or --checkpoint-dir)
 //     teacher/            what the teacher made of the rows, until the job is finished
@@ -54,6 +55,7 @@ class JobDirectory {
   Uri probes() const { return root_ / "probes"; }
   Uri record() const { return root_ / "job.json"; }
   Uri heartbeat() const { return root_ / "heartbeat.json"; }
+  Uri rendezvous() const { return root_ / "rendezvous.json"; }
   Uri profile() const { return root_ / "profile.pftrace"; }
   Uri report() const { return root_ / "report.html"; }
   Uri metrics() const { return root_ / "metrics.json"; }
