@@ -38,7 +38,7 @@ font-weight:600;font-size:.9rem}
 .facts{display:flex;flex-wrap:wrap;gap:12px;margin:18px 0 0;padding:0}
 .facts>div{flex:1 1 110px;max-width:340px;background:var(--panel);border:1px solid var(--rule);border-radius:8px;padding:10px 12px}
 .facts dt{color:var(--soft);font-size:.875rem;overflow-wrap:anywhere}
-.facts dd{margin:0;font-size:1.5rem;font-weight:650;line-height:1.25;font-variant-numeric:tabular-nums;
+.facts dd{margin:0;font-size:1.25rem;font-weight:650;line-height:1.25;font-variant-numeric:tabular-nums;
 overflow-wrap:anywhere}
 .facts dd small{display:block;font-size:.875rem;font-weight:400;color:var(--soft);line-height:1.4}
 .facts .main{flex-basis:190px}
@@ -74,7 +74,8 @@ th{font-weight:600}
 th[scope=row],.words th,.words td{text-align:start}
 thead th:first-child,thead td:first-child{text-align:start}
 thead th{color:var(--soft);vertical-align:bottom}
-.scroll{overflow:auto;max-height:34rem;max-width:100%}
+.scroll{overflow:auto;max-height:34rem;max-width:100%;container-type:inline-size}
+.scroll caption{position:sticky;inset-inline-start:0;max-inline-size:100cqi}
 details .scroll{max-height:20rem}
 .words{width:100%}
 .words td{overflow-wrap:break-word}
