@@ -66,8 +66,10 @@ std::vector<size_t> order_of(const std::vector<std::string>& labels, const Model
   if (!in_order_of(own, labels)) {
     std::string names;
     for (const std::string& label : own) names += (names.empty() ? "" : ", ") + quoted(label);
-    throw Error(Code::kUsage, "the teacher's labels are not those of the rows: " + names, name,
-                "give a teacher that was fine-tuned for the same labels");
+    throw Error(Code::kUsage,
+                names.empty() ? "the teacher has no labels"
+                              : "the teacher's labels are not those of the rows: " + names,
+                name, "give a teacher that was fine-tuned for the same labels");
   }
   std::vector<size_t> order;
   for (const std::string& label : labels) {
