@@ -112,10 +112,9 @@ void GradientReducer::reduce_as(const Bucket<Number>& bucket) {
     }
     std::fill(out, numbers_of<Element>(sent_) + ranks * share, Element{});
   }
-  received_.resize(ranks * share * sizeof(Element));
   share_.resize(share * sizeof(Element));
-  ranks_.all_to_all(is_in_place ? std::as_bytes(bucket.parts[0]) : Bytes(sent_), received_);
-  sum_shares(numbers_of<Element>(received_), ranks, {numbers_of<Element>(share_), share});
+  scatter_sums<Element>(ranks_, is_in_place ? std::as_bytes(bucket.parts[0]) : Bytes(sent_),
+                        received_, std::span(numbers_of<Element>(share_), share));
   if (is_in_place) return ranks_.all_gather(share_, std::as_writable_bytes(bucket.parts[0]));
   ranks_.all_gather(share_, received_);
 

@@ -59,7 +59,7 @@ void ShareExchange::scatter_sums_as(const Shares& gradients) {
     for (const std::span<float> part : gradients[r]) std::ranges::fill(part, 0.0f);
   }
   sums_.resize(most);
-  berth::scatter_sums<Element>(ranks_, sent_, received_, sums_);
+  berth::scatter_sums<Element>(ranks_, sent_, received_, std::span(sums_));
   copy_to(gradients[own], sums_.data());
 }
 
