@@ -1,6 +1,7 @@
 #include "entrypoint/cluster/cluster.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "entrypoint/flags/flags.h"
 #include "entrypoint/flags/help.h"
@@ -27,7 +28,7 @@ std::string agreement(const CommandLine& command_line) {
 
 }  // namespace
 
-Cluster::Cluster(const Job& job)
+Cluster::Cluster(const Job& job, std::function<bool()> is_finished)
     : job_(job),
       options_{.rank = job.command_line.cluster.rank.value(),
                .size = job.command_line.cluster.size.value(),
@@ -38,6 +39,7 @@ Cluster::Cluster(const Job& job)
                .job = agreement(job.command_line),
                .patience_s = static_cast<double>(job.command_line.cluster.rendezvous_timeout_s),
                .silence_s = static_cast<double>(job.command_line.cluster.peer_timeout_s),
+               .is_finished = std::move(is_finished),
                .on_lost = job.end_process} {
   const ClusterOptions& asked = job.command_line.cluster;
   const bool through_storage = asked.leader_host.empty();
@@ -130,9 +132,10 @@ void Cluster::leave(const Error& error) {
   if (follower_) follower_->leave(exit_code(error.code()), error.what());
 }
 
-void work_together(const Job& job, const std::function<void(Cluster& cluster)>& work) {
-  Cluster cluster(job);
-  if (cluster.ranks() == nullptr) return log_info("worker 0 says that the job is finished");
+void work_together(const Job& job, const std::function<void(Cluster& cluster)>& work,
+                   std::function<bool()> is_finished) {
+  Cluster cluster(job, std::move(is_finished));
+  if (cluster.ranks() == nullptr) return log_info("the job was finished without this worker");
   try {
     work(cluster);
     cluster.finish();

@@ -22,10 +22,11 @@ class Cluster {
 
   // Gathers the workers and connects them with each other. They find worker 0 by the address that
   // the platform or --master-addr tells; without one, worker 0 leaves its address in
-  // JOB_DIR/rendezvous.json, which the others must be able to read. Where a worker is lost later,
-  // `job.end_process` is called. Throws what Leader::gather() and Follower::join() throw. Borrows
-  // `job`.
-  explicit Cluster(const Job& job);
+  // JOB_DIR/rendezvous.json, which the others must be able to read. While they wait for it, they
+  // ask `is_finished`, unless it is empty, whether the job was finished without them. Where a
+  // worker is lost later, `job.end_process` is called. Throws what Leader::gather(),
+  // Follower::join() and `is_finished` throw. Borrows `job`.
+  Cluster(const Job& job, std::function<bool()> is_finished);
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
@@ -58,6 +59,7 @@ class Cluster {
 // Gathers the workers, does `work` as one of them, and returns when all have done it. Does nothing
 // where the job was finished before this worker came. Where `work` throws, the others hear of it.
 // Throws what `work` and the constructor throw.
-void work_together(const Job& job, const std::function<void(Cluster& cluster)>& work);
+void work_together(const Job& job, const std::function<void(Cluster& cluster)>& work,
+                   std::function<bool()> is_finished = {});
 
 }  // namespace berth

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -11,7 +12,9 @@
 namespace berth {
 namespace {
 
-constexpr double kConnect_s = 5, kAgain_s = 1;
+constexpr double kConnect_s = 5;
+// Between two attempts to reach worker 0: short ones at first, each twice as long as the last.
+constexpr double kFirstPause_s = 0.1, kLongestPause_s = 1;
 
 void wait_for_input(int fd) {
   ::pollfd waiting{.fd = fd, .events = POLLIN, .revents = 0};
@@ -31,13 +34,14 @@ void Follower::say_once(const std::string& what) {
   log_info(what);
 }
 
-void Follower::pause(const std::atomic<bool>& stop) {
-  for (double slept_s = 0; slept_s < kAgain_s && !stop; slept_s += 0.1) sleep_s(0.1);
+void Follower::pause(double seconds, const std::atomic<bool>& stop) {
+  const double end_s = steady_clock_s() + seconds;
+  while (steady_clock_s() < end_s && !stop) sleep_s(kFirstPause_s);
 }
 
 std::optional<GatheredPlace> Follower::join(const std::atomic<bool>& stop) {
   ends_s_ = steady_clock_s() + options_.patience_s;
-  while (true) {
+  for (double pause_s = kFirstPause_s;; pause_s = std::min(2 * pause_s, kLongestPause_s)) {
     if (stop) throw Error(Code::kStopped, "a signal stopped the job, which waited for worker 0");
     if (steady_clock_s() > ends_s_) {
       throw Error(Code::kPeerLost,
@@ -55,7 +59,8 @@ std::optional<GatheredPlace> Follower::join(const std::atomic<bool>& stop) {
       thread_ = std::jthread([this](const std::stop_token& ends) { run(ends); });
       return place_;
     }
-    pause(stop);
+    pause(pause_s, stop);
+    if (options_.is_finished && options_.is_finished()) return std::nullopt;
   }
 }
 

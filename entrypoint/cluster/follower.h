@@ -34,9 +34,9 @@ class Follower final : public KeyValueStore {
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
-  // Returns its place when the workers are there, and nullopt where the job is finished. Says in
-  // the log what it waits for. Throws kPeerLost where the patience ends, kIncompatible where the
-  // leader refuses this worker, and kStopped once `stop` is set.
+  // Returns its place when the workers are there, and nullopt where the job is finished, as worker
+  // 0 or `is_finished` says. Says in the log what it waits for. Throws kPeerLost where the patience
+  // ends, kIncompatible where the leader refuses this worker, and kStopped once `stop` is set.
   std::optional<GatheredPlace> join(const std::atomic<bool>& stop);
   // The address of this host by which it reached the leader. After join().
   const std::string& own_address() const { return own_address_; }
@@ -55,7 +55,7 @@ class Follower final : public KeyValueStore {
 
   std::optional<Answer> answer_to(const Message& message);
   Answer ask(const LeaderPlace& place, const std::atomic<bool>& stop);
-  void pause(const std::atomic<bool>& stop);
+  static void pause(double seconds, const std::atomic<bool>& stop);
   void say_once(const std::string& what);
   void run(const std::stop_token& stop);
   void handle(Message message);

@@ -21,6 +21,9 @@ struct GatheringOptions {
   std::string job{};        // what all workers must agree on
   double patience_s = 600;  // how long a worker waits for the others to start
   double silence_s = 15;    // after which another worker counts as lost
+  // Asked while this worker waits for worker 0: whether the job was finished without it, so that
+  // nobody will come. Empty: never.
+  std::function<bool()> is_finished{};
   // Called once, on a thread of the gathering, where a worker is lost after all had come. Whoever
   // is called ends the process.
   std::function<void(const Error& error)> on_lost{};

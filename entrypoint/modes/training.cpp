@@ -89,10 +89,12 @@ void train_in(Cluster& cluster, Job& job, const JobDirectory& directory) {
 
 void run_training(Job& job) {
   const JobDirectory directory(job.command_line.settings.output);
-  if (is_finished(job, directory)) return;
+  const auto finished = [&] { return is_finished(job, directory); };
+  if (finished()) return;
   const bool is_alone = !Cluster::is_wanted(job.command_line) || job.command_line.dry_run;
   if (is_alone) return train_and_write(job, directory);
-  work_together(job, [&](Cluster& cluster) { train_in(cluster, job, directory); });
+  work_together(
+      job, [&](Cluster& cluster) { train_in(cluster, job, directory); }, finished);
 }
 
 }  // namespace berth

@@ -29,9 +29,10 @@ ended
 [ "$codes" = "0 0 0" ] && grep -q 'already finished' worker2.txt || fail "workers of a finished job: $codes"
 
 # Two workers that share the optimizer learn the same, and turn away one that does not. Three others go on without sharing.
-start 2 --job-dir sharded --shard-optimizer
+start_leader 2 --job-dir sharded --shard-optimizer
 "$berth" "${flags[@]}" --job-dir sharded --world-size 2 --rank 1 >/dev/null 2>err.txt
 [ $? = 5 ] && grep -q 'other flags' err.txt || fail "a worker that does not share: $(tail -n 1 err.txt)"
+begin 1 2 --job-dir sharded --shard-optimizer
 end_with '0 0' 'a shared optimizer'
 losses sharded >sharded.txt
 nearly_equal alone.txt sharded.txt || fail "workers that share the optimizer learn something else"
@@ -69,10 +70,19 @@ expect 11 'worker 1 of 2 did not come within 1 s' "${flags[@]}" --job-dir wrong 
 expect 0 finished "${flags[@]}" --job-dir wrong
 [ ! -e wrong/rendezvous.json ] || fail "one process leaves the rendezvous.json of workers"
 expect 11 'worker 0 did not gather' "${flags[@]}" --job-dir nobody --world-size 2 --rank 1 --rendezvous-timeout 1
-start 2 --job-dir differs
+start_leader 2 --job-dir differs
 "$berth" "${flags[@]}" --job-dir differs --world-size 3 --rank 2 >/dev/null 2>err.txt
 [ $? = 5 ] && grep -q 'expects 2 workers' err.txt || fail "another number of workers: $(tail -n 1 err.txt)"
-ended
+kill -TERM "${pids[0]}"
+end_with 143 'a worker 0 that waits'
+
+# A worker that waits while the others finish the job without it has nothing to do.
+pids=()
+begin 1 2 --job-dir late
+until grep -q 'waiting until worker 0' worker1.txt || ! kill -0 "${pids[0]}" 2>/dev/null; do sleep 0.02; done
+expect 0 finished "${flags[@]}" --job-dir late
+end_with 0 'a worker of a job that others finished'
+grep -q 'finished without this worker' worker1.txt || fail "a worker of a finished job says otherwise: $(cat worker1.txt)"
 
 # trouble KIND: starts three workers, and after a while does that to one of them.
 long=(--max-steps 4000 --save-steps 20 --eval-steps 0 --job-dir trouble)

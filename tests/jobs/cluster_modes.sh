@@ -44,7 +44,7 @@ expect 2 'how the workers find worker 0' --mode predict --predict-data-file rows
 
 # Workers that read other files or were started otherwise are refused.
 printf 'text\nA ball was kicked\nThe train stopped\n' >others.csv
-start 1 --mode predict --predict-data-file rows.csv --job-dir job --world-size 2
+start_leader 2 --mode predict --predict-data-file rows.csv --job-dir job
 timeout 60 "$berth" --world-size 2 --rank 1 --mode predict --predict-data-file others.csv --job-dir job >/dev/null 2>worker1.txt
 code=$?  # 11 where it hears first that worker 0 has ended with 5
 [[ $code = 5 || $code = 11 ]] && grep -q 'has read other files' worker1.txt || fail "other rows: $(tail -n 1 worker1.txt)"
@@ -52,8 +52,9 @@ wait "${pids[0]}"
 code=$?
 [[ $code = 5 || $code = 11 ]] && grep -q 'has read other files' worker0.txt || fail "worker 0 of other rows: $(tail -n 1 worker0.txt)"
 [ ! -e job/predictions.tsv ] || fail "predictions of other rows are written"
-start 2 --mode eval --eval-data-file "$sample" --job-dir job
+start_leader 2 --mode eval --eval-data-file "$sample" --job-dir job
 timeout 60 "$berth" --world-size 2 --rank 1 --mode eval --eval-data-file "$sample" --eval-batch-size 2 --job-dir job >/dev/null 2>err.txt
 [ $? = 5 ] && grep -q 'other flags' err.txt || fail "another batch size: $(tail -n 1 err.txt)"
+begin 1 2 --mode eval --eval-data-file "$sample" --job-dir job
 end_with '0 0' 'beside one that was turned away'
 finish

@@ -52,7 +52,7 @@ grep -q 'are taken from an earlier run' worker0.txt || fail "the teacher was ask
 cp -r "$tiny" other
 sed -i '200s/$/x/' other/vocab.txt
 flags+=(--max-steps 2)
-start 1 "${student[@]}" --teacher "$tiny" --world-size 2 --job-dir differs
+start_leader 2 "${student[@]}" --teacher "$tiny" --job-dir differs
 timeout 60 "$berth" "${flags[@]}" "${student[@]}" --teacher other --world-size 2 --rank 1 --job-dir differs >/dev/null 2>worker1.txt
 [ $? = 5 ] && grep -q 'other flags' worker1.txt || fail "another teacher: $(tail -n 1 worker1.txt)"
 kill -TERM "${pids[0]}"

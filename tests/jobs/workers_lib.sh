@@ -1,14 +1,25 @@
 # Scripts that start several workers on this machine source this file after lib.sh. They set `flags`, which all workers have.
 
-# start SIZE FLAG...: starts the workers, each a process. Sets `pids`. Worker R writes to outR.txt, and its log to workerR.txt.
+# begin RANK SIZE FLAG...: starts one worker, a process, and adds it to `pids`. It writes to outRANK.txt, and its log to workerRANK.txt.
+begin() {
+  local rank=$1 size=$2
+  shift 2
+  "$berth" "${flags[@]}" --world-size "$size" --rank "$rank" "$@" >"out$rank.txt" 2>"worker$rank.txt" &
+  pids+=($!)
+}
+
+# start SIZE FLAG...: starts the workers. Sets `pids`.
 start() {
   local size=$1 rank
   shift
   pids=()
-  for ((rank = 0; rank < size; ++rank)); do
-    "$berth" "${flags[@]}" --world-size "$size" --rank $rank "$@" >"out$rank.txt" 2>"worker$rank.txt" &
-    pids+=($!)
-  done
+  for ((rank = 0; rank < size; ++rank)); do begin $rank "$size" "$@"; done
+}
+
+# start_leader SIZE FLAG...: starts worker 0 alone, which waits for the others. Sets `pids`.
+start_leader() {
+  pids=()
+  begin 0 "$@"
 }
 
 # ended: waits for all workers. Sets `codes` to their exit codes, in the order of their ranks.

@@ -51,7 +51,7 @@ class GatheringTest : public testing::Test {
     return {.rank = rank,
             .size = size,
             .least = least_ > 0 ? least_ : size,
-            .last_call_s = 0.5,
+            .last_call_s = 2,
             .host = cat("host-", rank),
             .job = "job",
             .patience_s = patience_s_,
@@ -121,7 +121,7 @@ TEST_F(GatheringTest, WorkersGoWhenTheJobIsFinished) {
 }
 
 TEST_F(GatheringTest, TheLeaderSaysWhoIsMissing) {
-  patience_s_ = 0.3;
+  patience_s_ = 3;
   const auto leader = this->leader(4);
   Follower follower(options(2, 4), at(*leader));
   auto joined = std::async(std::launch::async, [&] { return follower.join(stop_); });
@@ -159,6 +159,14 @@ TEST_F(GatheringTest, FollowersWaitForTheLeader) {
   EXPECT_TRUE(joined.get());
 }
 
+TEST_F(GatheringTest, FollowersOfAFinishedJobWaitForNobody) {
+  std::atomic<int> asked = 0;
+  GatheringOptions late = options(1, 2);
+  late.is_finished = [&] { return ++asked == 3; };
+  EXPECT_FALSE(Follower(late, [] { return std::nullopt; }).join(stop_));
+  EXPECT_EQ(asked, 3);
+}
+
 TEST_F(GatheringTest, ASignalEndsTheWaiting) {
   const auto leader = this->leader(2);
   Follower follower(options(1, 3), [] { return std::nullopt; });
@@ -182,7 +190,7 @@ TEST_F(GatheringTest, OtherJobsAreRefused) {
 }
 
 TEST_F(GatheringTest, AWorkerOfAnotherAttemptIsTurnedAway) {
-  patience_s_ = 0.5;
+  patience_s_ = 2;
   const auto leader = this->leader(2);
   Follower stale(options(1, 2), [&] {
     return LeaderPlace{.host = "127.0.0.1", .port = leader->port(), .attempt = "yesterday"};
@@ -192,7 +200,7 @@ TEST_F(GatheringTest, AWorkerOfAnotherAttemptIsTurnedAway) {
 
 TEST_F(GatheringTest, ASecondWorkerOfTheSameRankWaits) {
   gather(2);
-  patience_s_ = 0.5;
+  patience_s_ = 2;
   Follower second(options(1, 2), at(*leader_));
   EXPECT_THAT([&] { second.join(stop_); }, ThrowsCode(Code::kPeerLost, "train without it"));
   EXPECT_TRUE(losses_.told().empty());
