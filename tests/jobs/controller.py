@@ -24,7 +24,7 @@ PATIENCE_S = 120
 
 
 class TooLate(Exception):
-    """A pod ended before it was disturbed."""
+    """A pod had done its work before it was disturbed."""
 
 
 class Pod:
@@ -110,6 +110,8 @@ class Cluster:
             process.kill()
             code = process.wait()
             self.test.check(False, "a pod does not end:", self.arguments(index))
+        if disturb and code == 0:
+            raise TooLate("it ended well although it was disturbed")
         return Pod(128 - code if code < 0 else code, disrupted)
 
     def run(self, more=(), disturbances=(), index=0, before=lambda pods: None):

@@ -22,7 +22,8 @@ start() {
 model_in() { "$copy" "$1/model/model.safetensors" "$2" >/dev/null && sha256sum <"$2"; }
 
 # pair DIRECTORY SHARED LATE_MS: starts two jobs and prints what is wrong, or nothing. They share the whole job directory ("job"), only
-# the directory of the checkpoints ("checkpoints"), or the directory of a job that was killed just before ("killed").
+# the directory of the checkpoints ("checkpoints"), or the directory of a job that was killed just before ("killed"). Returns 1 if one
+# had ended before the other began, which tests nothing.
 pair() {
   local directory=$1 shared=$2 late_ms=$3 name first second pid_first pid_second codes stays leaves
   name=$(echo "$directory" | tr -c 'a-z0-9\n' -)
@@ -48,9 +49,10 @@ pair() {
   case $codes in
     0,6) stays=first leaves=second directory=${first[1]} ;;
     6,0) stays=second leaves=first directory=${second[1]} ;;
+    0,0) grep -q '"event":"step"' "$name-first.txt" && grep -q '"event":"step"' "$name-second.txt" || return 1 ;;&
     *)
       echo "$name, $late_ms ms late: they end with $codes: $(tail -qn 1 "$name-first.txt" "$name-second.txt")"
-      return ;;
+      return 0 ;;
   esac
   ! grep -q '"event":"step"' "$name-$leaves.txt" || echo "$name: the job that leaves has trained"
   grep -q '"event":"step"' "$name-$stays.txt" || echo "$name: the job that stays has not trained"
@@ -59,11 +61,18 @@ pair() {
   rm -f "$name".* "$name"-*.txt
 }
 
+# overlapping_pair DIRECTORY SHARED LATE_MS: starts pairs until one is there whose jobs ran at the same time.
+overlapping_pair() {
+  local again
+  for again in $(seq 20); do pair "$1-$again" "$2" "$3" && return; done
+  echo "$1: none of $again pairs ran at the same time"
+}
+
 # pairs WHERE SHARED AT_ONCE: starts TIMES pairs, so many at once, and prints a line of the table and what is wrong.
 pairs() (
   where=$1 shared=$2 at_once=$3 results=$(mktemp -d results.XXXXXX)
   for n in $(seq "$times"); do
-    pair "$where/$shared-$n" "$shared" $((RANDOM % 50)) >"$results/$n" &
+    overlapping_pair "$where/$shared-$n" "$shared" $((RANDOM % 50)) >"$results/$n" &
     [ $((n % at_once)) != 0 ] || wait
   done
   wait

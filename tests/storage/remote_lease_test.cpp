@@ -70,7 +70,7 @@ TEST_F(RemoteLeaseTest, ThatHasExpiredIsTakenWithoutWaiting) {
 TEST_F(RemoteLeaseTest, ThatNobodyRenewsIsTakenWhenItExpires) {
   put("not JSON");
   CapturedLog log;
-  take("host.2", kNotRenewed)->require_held();
+  take("host.2", {.lasts_s = 2, .renewed_every_s = 100, .margin_s = 1})->require_held();
   EXPECT_NE(log.lines().find("waiting until"), std::string::npos) << log.lines();
   EXPECT_NE(log.lines().find("lease of another process"), std::string::npos) << log.lines();
 }

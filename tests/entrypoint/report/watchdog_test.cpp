@@ -46,9 +46,9 @@ TEST(Watchdog, IsQuietWhileSignsCome) {
 TEST(Watchdog, DoesNotCountProbes) {
   CountingObserver inner;
   std::atomic<int> calls = 0;
-  Watchdog watchdog(inner, 0.2, [&](double) { ++calls; });
+  Watchdog watchdog(inner, 1, [&](double) { ++calls; });
   watchdog.on_probing("a");
-  sleep(0.6);
+  sleep(2);
   EXPECT_EQ(calls, 0);
   watchdog.on_probes({});
   for (int i = 0; i < 500 && calls == 0; ++i) sleep(0.02);
@@ -56,14 +56,15 @@ TEST(Watchdog, DoesNotCountProbes) {
 }
 
 TEST(ThreadStacks, NameEveryThread) {
-  std::atomic<bool> ends = false;
+  std::atomic<bool> is_named = false, ends = false;
   std::jthread other([&] {
     ::pthread_setname_np(::pthread_self(), "sleeper");
+    is_named = true;
     while (!ends) sleep(0.01);
   });
   int pipe_ends[2];
   ASSERT_EQ(::pipe(pipe_ends), 0);
-  sleep(0.1);
+  while (!is_named) sleep(0.001);
   write_thread_stacks(pipe_ends[1]);
   ends = true;
   ::close(pipe_ends[1]);
