@@ -93,12 +93,13 @@ done
 
 # A job may change its device: CPU, XLA, CPU. The losses go on as if it had not.
 long=("${job[@]}" --max-steps 200 --save-steps 20 --learning-rate 1e-4)
-# start_until STEP LOG FLAG...: kills the job once the checkpoint of STEP is there, and before it has made 180 updates. A job that was
+# start_until STEP LIMIT LOG FLAG...: kills the job once the checkpoint of STEP is there, and before that of LIMIT is. A job that was
 # too fast is begun anew from where it was.
 start_until() {
-  local checkpoint log=$2
+  local checkpoint limit log=$3
   checkpoint=moved/checkpoints/step-$(printf %08d "$1")/MANIFEST.json
-  shift 2
+  limit=moved/checkpoints/step-$(printf %08d "$2")
+  shift 3
   mkdir -p moved
   for _ in $(seq 50); do
     rm -rf now && cp -r moved now
@@ -107,14 +108,14 @@ start_until() {
     until [ -e "$checkpoint" ] || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
     kill -9 $pid 2>/dev/null
     wait $pid 2>/dev/null
-    [ -e moved/checkpoints/step-00000180 ] || return
+    [ -e "$limit" ] || return
     rm -rf moved && mv now moved
   done
-  fail "no job could be killed before its update 180: $(tail -n 1 "$log")"
+  fail "no job could be killed before $limit: $(tail -n 1 "$log")"
 }
 train cpu.log "${long[@]}" --job-dir unmoved
-start_until 40 first.log --device cpu
-start_until 120 second.log "${xla[@]}"
+start_until 40 120 first.log --device cpu
+start_until 120 180 second.log "${xla[@]}"
 train third.log "${long[@]}" --job-dir moved --device cpu
 for log in second.log third.log; do
   grep -q 'the results will not be the same bit for bit' $log || fail "$log does not say that the device changed"
