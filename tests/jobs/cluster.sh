@@ -79,7 +79,7 @@ end_with 143 'a worker 0 that waits'
 # A worker that waits while the others finish the job without it has nothing to do.
 pids=()
 begin 1 2 --job-dir late
-until grep -q 'waiting until worker 0' worker1.txt || ! kill -0 "${pids[0]}" 2>/dev/null; do sleep 0.02; done
+until grep -qs 'waiting until worker 0' worker1.txt || ! kill -0 "${pids[0]}" 2>/dev/null; do sleep 0.02; done
 expect 0 finished "${flags[@]}" --job-dir late
 end_with 0 'a worker of a job that others finished'
 grep -q 'finished without this worker' worker1.txt || fail "a worker of a finished job says otherwise: $(cat worker1.txt)"

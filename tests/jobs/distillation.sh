@@ -76,11 +76,11 @@ pid=$!
 until [ -e stopped/checkpoints/step-00000020/MANIFEST.json ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
 pkill -TERM -P $pid; wait $pid 2>/dev/null
 [ -e stopped/teacher/train-00000.safetensors ] || fail "the teacher's outputs are not kept"
-timeout -s TERM 120 "$berth" "${flags[@]}" --max-steps 100000 --job-dir stopped >/dev/null 2>err.txt &
+timeout -s TERM 120 "$berth" "${flags[@]}" --max-steps 100000 --job-dir stopped >/dev/null 2>resumed.txt &
 pid=$!
-until grep -q '"event":"step"' err.txt || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
+until grep -qs '"event":"step"' resumed.txt || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
 pkill -TERM -P $pid; wait $pid 2>/dev/null
-grep -q 'of 200 texts are taken from an earlier run' err.txt || fail "the teacher was asked again: $(cat err.txt)"
+grep -q 'of 200 texts are taken from an earlier run' resumed.txt || fail "the teacher was asked again: $(cat resumed.txt)"
 rm -rf again && "$berth" --mode export_only --job-dir stopped --export-dir again >/dev/null 2>err.txt ||
   fail "export_only: $(tail -n 1 err.txt)"
 grep -q '"BertModel"' again/config.json || fail "export_only does not save an encoder"

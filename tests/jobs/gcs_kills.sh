@@ -20,6 +20,7 @@ leases() { "$copy" --list "gs://bucket/jobs/killed-$count" | grep '/lease\.json$
 start_job() {
   ! grep -qs 'waiting until the lease' err.txt || fail "waited for a lease: $(grep 'the lease' err.txt)"
   ! grep -qs '^{"code":143' err.txt || [ -z "$(leases)" ] || left=$((left + 1))
+  rm -f err.txt
   "$berth" "${inputs[@]}" "${flags[@]}" --job-dir "gs://bucket/jobs/killed-$count" >/dev/null 2>err.txt &
   pid=$!
 }

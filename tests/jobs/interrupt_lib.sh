@@ -1,5 +1,5 @@
 # Scripts that interrupt a job at random moments source this file after lib.sh. They define three functions:
-#   start_job   starts the job in the background, with the log err.txt, and sets `pid`
+#   start_job   removes err.txt, starts the job in the background with that log, and sets `pid`
 #   check_job   says what is wrong with the finished job, by fail
 #   clear_job   removes it, or takes a directory that no job has used
 
@@ -8,7 +8,7 @@ moments=(any 'rows to train on' '"event":"start"' '"event":"step"' '"event":"eva
 
 # phase_in LOG: the phase that the log has reached, which is named after the last event.
 phase_in() {
-  case $(grep -oE '"event":"(start|step|evaluation|checkpoint|finish)"|rows to train on|^\{"code"' "$1" | tail -n 1) in
+  case $(grep -soE '"event":"(start|step|evaluation|checkpoint|finish)"|rows to train on|^\{"code"' "$1" | tail -n 1) in
     '') echo reading ;;
     rows*) echo building ;;
     *evaluation* | *checkpoint*) echo saving ;;

@@ -39,6 +39,7 @@ whole_run() {
 }
 
 start_job() {
+  rm -f err.txt
   "$berth" "${interrupted[@]}" --job-dir job >/dev/null 2>err.txt &
   pid=$!
 }

@@ -110,15 +110,15 @@ grep -q '"event":"probe"' err.txt && fail "waited for the probe on SIGTERM"
 
 # A probe that fails is a warning. Its log is kept.
 cp rivers.csv gone.csv
-"$berth" "${flags[@]}" --probe gone.csv --probe-steps 1 --probe-samples 8 --job-dir warned >/dev/null 2>err.txt &
+"$berth" "${flags[@]}" --probe gone.csv --probe-steps 1 --probe-samples 8 --job-dir warned >/dev/null 2>warned.txt &
 pid=$!
-until grep -q '"event":"probe"' err.txt || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
+until grep -qs '"event":"probe"' warned.txt || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
 kill -STOP $pid
 rm gone.csv
 kill -CONT $pid
-wait $pid || fail "a failed probe ends the job: $(tail -n 1 err.txt)"
-grep '"WARNING"' err.txt | grep -q 'probe gone failed at step 20: exit code 4: .*no such file.*training goes on' ||
-  fail "does not warn of a failed probe: $(cat err.txt)"
+wait $pid || fail "a failed probe ends the job: $(tail -n 1 warned.txt)"
+grep '"WARNING"' warned.txt | grep -q 'probe gone failed at step 20: exit code 4: .*no such file.*training goes on' ||
+  fail "does not warn of a failed probe: $(cat warned.txt)"
 grep -q 'no such file' warned/probes/step-00000020-gone.log || fail "the log of the failed probe is not kept"
 [ "$(sha256sum <warned/model/model.safetensors)" = "$expected" ] || fail "a failed probe changes the weights"
 

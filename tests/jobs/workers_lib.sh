@@ -1,9 +1,11 @@
 # Scripts that start several workers on this machine source this file after lib.sh. They set `flags`, which all workers have.
 
-# begin RANK SIZE FLAG...: starts one worker, a process, and adds it to `pids`. It writes to outRANK.txt, and its log to workerRANK.txt.
+# begin RANK SIZE FLAG...: starts one worker, a process, and adds it to `pids`. It writes to outRANK.txt, and its log to workerRANK.txt;
+# those of an earlier worker are gone when this returns.
 begin() {
   local rank=$1 size=$2
   shift 2
+  rm -f "out$rank.txt" "worker$rank.txt"
   "$berth" "${flags[@]}" --world-size "$size" --rank "$rank" "$@" >"out$rank.txt" 2>"worker$rank.txt" &
   pids+=($!)
 }
