@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "storage/base/error.h"
+#include "storage/base/secrets.h"
 #include "storage/base/text.h"
 
 namespace berth {
@@ -27,6 +28,36 @@ std::string scheme_of(std::string_view text) {
     if (!letter && !(later && &c != scheme.data())) return "";
   }
   return scheme;
+}
+
+// Remembers the query, the user and the password of a web address, also of one whose scheme is
+// spelled wrongly, because errors quote it.
+void remember_secrets_of(std::string_view text) {
+  constexpr size_t kLongValue = 16;  // shorter ones may be words that occur elsewhere
+  const size_t name_end = text.find_first_of(":/");
+  if (name_end == 0 || name_end == std::string_view::npos || text.find('/') > name_end + 1) return;
+  const std::string name = lower_ascii(text.substr(0, name_end));
+  const bool is_other = name == "file" || name == "gs" || name == "hf";
+  if (is_other || (text[name_end] == '/' && !name.starts_with("http"))) return;
+  const size_t query = std::min(text.find('?'), text.size());
+  remember_secret(text.substr(query));
+  for (size_t begin = query; begin < text.size();) {
+    const size_t end = std::min(text.find('&', begin + 1), text.size());
+    const size_t equals = text.substr(begin, end - begin).find('=');
+    if (equals != std::string_view::npos) {
+      const std::string_view value = text.substr(begin, end - begin).substr(equals + 1);
+      if (value.size() >= kLongValue) remember_secret(value);
+    }
+    begin = end;
+  }
+  const size_t at = text.substr(0, query).rfind('@');
+  if (at == std::string_view::npos) return;
+  const size_t slash = text.substr(0, at).rfind('/');
+  const std::string_view user = text.substr(slash + 1, at - slash);  // with the "@"
+  remember_secret(user);
+  const size_t colon = user.find(':');
+  if (colon != std::string_view::npos)
+    remember_secret(user.substr(colon + 1, user.size() - colon - 2));
 }
 
 // How an address of the scheme goes on after "://".
@@ -56,6 +87,7 @@ Uri Uri::parse(std::string_view text) {
   if (text.find('\0') != std::string_view::npos) {
     throw Error(Code::kUsage, "a path with a zero byte in it", quoted(text));
   }
+  remember_secrets_of(text);
   Uri uri;
   const std::string scheme = scheme_of(text);
   if (scheme.empty()) {

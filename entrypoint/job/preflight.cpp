@@ -26,7 +26,7 @@ bool is_in_archive(Storage& storage, const Uri& uri) {
 
 auto check_table(const char* role) {
   return [role](Storage& storage, const Uri& uri) {
-    if (!is_in_archive(storage, uri)) table_files(storage, uri.to_string(), role);
+    if (!is_in_archive(storage, uri)) table_files(storage, uri.url(), role);
   };
 }
 
@@ -79,7 +79,8 @@ class Checks {
     if (path.empty()) return;
     const Uri uri = Uri::parse(path);
     const auto when = uri.is_local() ? std::launch::deferred : std::launch::async;
-    pending_.push_back({flag, path, std::async(when, std::move(check), std::ref(storage_), uri)});
+    pending_.push_back(
+        {flag, uri.to_string(), std::async(when, std::move(check), std::ref(storage_), uri)});
   }
 
   // Waits for all checks, and throws the first failure.
@@ -136,7 +137,7 @@ void preflight(Storage& storage, const Settings& settings) {
     if (!is_in_archive(where, uri)) require_model(where, settings.model);
   });
   checks.add("generator", settings.electra.generator, [](Storage& where, const Uri& uri) {
-    if (!is_in_archive(where, uri)) require_model(where, {.model = uri.to_string()});
+    if (!is_in_archive(where, uri)) require_model(where, {.model = uri.url()});
   });
   checks.add("model-config", settings.model.model_config, check_file);
   checks.add("vocab-file", settings.model.vocab_file, check_file);

@@ -144,7 +144,8 @@ void run_tokenization(Job& job) {
       }
     }
   } catch (const Error& error) {
-    throw error.at(tool.input);
+    const std::string shown = Uri::parse(tool.input).to_string();
+    throw error.where().starts_with(shown) ? error : error.at(shown);
   }
   output.close();
 }

@@ -6,6 +6,7 @@ Listens on two free ports of 127.0.0.1, writes them to the two files, and append
 SEEN. What it answers is named by the first part of the path, or by the bucket or repository of a request as Cloud Storage and the
 Hugging Face hub get it.
 """
+import base64
 import http.server
 import os
 import re
@@ -116,6 +117,14 @@ class Answers(http.server.BaseHTTPRequestHandler):
 
     def echo(self):
         self.whole(403, f"refused: {self.path} {self.headers}".encode(), Content_Type="text/plain")
+
+    def guarded(self):
+        """Rows for those who send the signature and the password."""
+        user = "Basic " + base64.b64encode(b"reader:UserSecret22").decode()
+        if "?sig=QuerySecret11" in self.path and self.headers.get("Authorization") == user:
+            self.whole(200, b"text,label\n" + b"".join(b"row %d,%d\n" % (i, i % 2) for i in range(40)))
+        else:
+            self.whole(403, b"")
 
     def bomb(self):
         with open("bomb.tar.gz", "rb") as file:

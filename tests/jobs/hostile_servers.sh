@@ -48,6 +48,23 @@ ends 4 'refuses it' --train-data-file "$http/away/data.csv?$query"
 ends 4 'refuses it' --train-data-file "$http/away-with-user/data.csv?$query"
 ends 4 'redirects' --train-data-file "$http/circle/data.csv?$query"
 ends 4 'refuses it' --train-data-file "$http/echo/data.csv?$query"
+# Where the address is right, a job trains, and where it is wrong, no mode shows what is secret in it.
+timeout 60 "$berth" --train-data-file "$http/guarded/data.csv?$query" --model "$tiny" --max-steps 1 --job-dir written/guarded --log-level debug \
+  >written/guarded.out 2>written/guarded.err || fail "data behind a signature and a password: $(tail -n 1 written/guarded.err)"
+wrong=(inspect tokenize "--train-data-file $http/none/a.csv?$query" "--train-data-file $sample --vocab-file $http/none/vocab.txt?$query"
+  "--train-data-file ftp://${http#http://}/a.csv?$query" "--train-data-file http:/${http#http://}/a.csv?$query"
+  "--train-data-file https//${http#http://}/a.csv?$query")
+for flags in "${wrong[@]}"; do
+  case $flags in
+    inspect) words=(--mode inspect "$http/none/a.csv?$query") ;;
+    tokenize) words=(--mode tokenize --model "$tiny" --input "$http/none/a.txt?$query") ;;
+    *) words=($flags --job-dir written/wrong) ;;
+  esac
+  count=$((count + 1))
+  timeout 60 "$berth" "${words[@]}" >written/$count.out 2>written/$count.err
+  code=$?
+  [[ $code = 2 || $code = 4 ]] || fail "exit $code: berth ${words[*]}: $(tail -n 1 written/$count.err)"
+done
 # A model by http.
 ends 3 'is not gzip' "${model[@]}" "$http/portal/model.tar.gz?$query"
 ends 3 'times its size' "${model[@]}" "$http/bomb/model.tar.gz?$query"

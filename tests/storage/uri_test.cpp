@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "storage/base/secrets.h"
 #include "storage/open_storage.h"
 #include "storage/storage.h"
 #include "tests/support/throws_code.h"
@@ -91,6 +92,28 @@ TEST(Uri, FileNameIsTheLastPart) {
 TEST(Uri, SurvivesPrintingAndParsing) {
   for (const char* text : {"a/b", "/", "gs://b/", "gs://b/c//d", "http://h/", "https://h:1/x?y"}) {
     EXPECT_EQ(Uri::parse(Uri::parse(text).url()), Uri::parse(text));
+  }
+}
+
+TEST(Uri, RemembersWhatIsSecretInAnAddress) {
+  for (const char* text :
+       {"https://h/a?sig=First-Signature-01&v=2", "http://me:Second-Password@h/a",
+        "ftp://me:Third-Password@h/a", "https:/me:Fourth-Password@h/a",
+        "https//me:Fifth-Password@h/a", "hf://me/model@Sixth-Revision",
+        "gs://bucket/a?Seventh-Generation", "data//a?Eighth-Pattern"}) {
+    try {
+      Uri::parse(text);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kUsage) << text;
+    }
+  }
+  EXPECT_EQ(without_known_secrets("First-Signature-01"), "...");
+  for (const char* secret :
+       {"Second-Password", "Third-Password", "Fourth-Password", "Fifth-Password"}) {
+    EXPECT_EQ(without_known_secrets(secret), "...") << secret;
+  }
+  for (const char* text : {"model@Sixth-Revision", "?Seventh-Generation", "?Eighth-Pattern"}) {
+    EXPECT_EQ(without_known_secrets(text), text);
   }
 }
 

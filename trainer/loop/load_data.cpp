@@ -207,7 +207,7 @@ LoadedTable load_table(Storage& storage, const DataRequest& request) {
   try {
     loaded.table = loader.finish();
   } catch (const Error& error) {
-    throw error.at(request.path);
+    throw error.at(loaded.name);
   }
   loaded.table->name = loaded.name;
   loaded.task = loader.task();
