@@ -10,6 +10,9 @@
 namespace berth {
 namespace {
 
+// Of longer ones the memory would grow with the file.
+constexpr size_t kMostWords = 100'000;
+
 struct WordLine {
   std::string_view word, tag;
   size_t fields = 0;
@@ -77,6 +80,10 @@ class ConllReader final : public RowReader {
                 ", but the lines before it have ", fields_),
             line_position(lines_.number()),
             "write one word per line with its tag last, and a blank line after each sentence");
+      }
+      if (words_.size() == kMostWords) {
+        throw Error(Code::kBadData, cat("a sentence of more than ", kMostWords, " words"),
+                    line_position(first_line_), "put a blank line after each sentence");
       }
       words_.push_back(parts.word);
       tags_.push_back(parts.tag);

@@ -3,6 +3,7 @@
 #include "storage/base/error.h"
 #include "storage/base/spilled_source.h"
 #include "storage/base/text.h"
+#include "storage/formats/bounded_rows.h"
 #include "storage/formats/lines_reader.h"
 #include "storage/formats/pickle.h"
 #include "storage/formats/row_reader.h"
@@ -50,6 +51,15 @@ std::unique_ptr<RandomAccessSource> mapped(ByteSource& source) {
   return file ? std::move(file) : spill(source);
 }
 
+using MappedReader = std::unique_ptr<RowReader>(std::unique_ptr<RandomAccessSource> file);
+
+// For formats that may repeat a text without repeating its bytes.
+std::unique_ptr<RowReader> read_mapped(MappedReader* reader, ByteSource& source) {
+  std::unique_ptr<RandomAccessSource> file = mapped(source);
+  const uint64_t size = file->size();
+  return with_bounded_text(reader(std::move(file)), size);
+}
+
 void refuse_spreadsheet(std::string_view file_name) {
   const std::string name = lower_ascii(file_name);
   for (const char* suffix : {".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"}) {
@@ -88,11 +98,11 @@ std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::st
     case TableFormat::kPickle:
       return read_pickle(*source);
     case TableFormat::kParquet:
-      return make_parquet_reader(mapped(*source));
+      return read_mapped(make_parquet_reader, *source);
     case TableFormat::kArrow:
-      return make_arrow_reader(mapped(*source));
+      return read_mapped(make_arrow_reader, *source);
     case TableFormat::kNumpy:
-      return make_numpy_reader(mapped(*source));
+      return read_mapped(make_numpy_reader, *source);
     case TableFormat::kLines:
       return std::make_unique<LinesReader>(std::move(source));
     case TableFormat::kNone:

@@ -15,6 +15,8 @@ constexpr NodeId kUnset = UINT32_MAX;
 // Picklers push the items of a container above a mark. Without one, they push what the next opcode
 // needs, and one container for each level of nesting, of which Python allows some thousands.
 constexpr size_t kMostUnmarked = 100'000;
+// Items above marks are at most those of a tuple: other containers are written in batches.
+constexpr size_t kMostItems = 4'000'000;
 
 class PickleMachine {
  public:
@@ -61,8 +63,9 @@ class PickleMachine {
   }
 
   void push(NodeId id) {
-    if (marks_.empty() && stack_.size() == kMostUnmarked) {
-      corrupt(cat("has put ", kMostUnmarked, " objects on the stack without using them"));
+    const size_t most = marks_.empty() ? kMostUnmarked : kMostItems;
+    if (stack_.size() >= most) {
+      corrupt(cat("has put ", most, " objects on the stack without using them"));
     }
     stack_.push_back(id);
   }
@@ -314,6 +317,7 @@ bool PickleMachine::container(uint8_t opcode) {
 bool PickleMachine::stack_or_memo(uint8_t opcode) {
   switch (opcode) {
     case '(':
+      if (marks_.size() == kMostItems) corrupt(cat("nests more than ", kMostItems, " containers"));
       return marks_.push_back(stack_.size()), true;
     case '0':
       if (!marks_.empty() && marks_.back() == stack_.size()) {

@@ -72,6 +72,13 @@ TEST(ConllReader, AFileWithoutSentencesIsBadData) {
   EXPECT_THAT([] { read_words("\n\n"); }, ThrowsCode(Code::kBadData, "is empty"));
 }
 
+TEST(ConllReader, ASentenceWithoutEndIsBadData) {
+  std::string text = "a\n\n";
+  for (int i = 0; i < 100'001; ++i) text += "a\n";
+  EXPECT_THAT([&] { read_words(text); },
+              ThrowsCode(Code::kBadData, "line 3: a sentence of more than 100000 words"));
+}
+
 TEST(HeadlessTsv, ColumnsAreNumbered) {
   const auto reader = make_headless_tsv_reader(
       std::make_unique<MemorySource>(as_bytes("gj04\t1\t\tA b.\nx\t0\t*\tc\n")));

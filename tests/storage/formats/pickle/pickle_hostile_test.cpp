@@ -127,6 +127,9 @@ TEST(HostilePickle, ObjectsThatNothingUsesAreBounded) {
               damaged("100000 objects on the stack without using them"));
   EXPECT_THAT([] { read("(" + repeat("N", 1'000'000) + "t"); },
               refused("holds a tuple of 1000000, not a table"));
+  EXPECT_THAT([] { read("(" + repeat("]", 5'000'000)); },
+              damaged("4000000 objects on the stack without using them"));
+  EXPECT_THAT([] { read(repeat("(", 5'000'000)); }, damaged("nests more than 4000000 containers"));
 }
 
 // Counts what was read of it.
