@@ -1,5 +1,7 @@
 #include "entrypoint/run.h"
 
+#include <algorithm>
+
 #include "entrypoint/job/job.h"
 #include "entrypoint/modes/benchmark.h"
 #include "entrypoint/modes/comparison.h"
@@ -24,6 +26,9 @@
 
 namespace berth {
 namespace {
+
+// Of --grace-seconds, what is kept for the last words of a job that is ended while it saves.
+constexpr double kLastActs_s = 1;
 
 // What computes in the modes that compute. It is chosen before anything is downloaded, so that a
 // job whose device is missing ends at once.
@@ -71,6 +76,9 @@ class GivesBackAtEnd {
 
 void run(const CommandLine& command_line, const Platform& platform, StopSignals& signals,
          JobProgress& progress, const std::function<void(const Error&)>& end_process) {
+  if (const auto grace_s = static_cast<double>(command_line.settings.training.grace_s)) {
+    signals.limit_saving(std::max(grace_s / 2, grace_s - kLastActs_s));
+  }
   FencedStorage* fenced = nullptr;
   const auto gives_up = [&] {
     if (fenced != nullptr && fenced->gives_back()) return false;

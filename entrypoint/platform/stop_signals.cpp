@@ -3,12 +3,12 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <algorithm>
 #include <csignal>
 #include <ctime>
-#include <future>
 #include <utility>
 
+#include "entrypoint/platform/run_within.h"
 #include "storage/base/clock.h"
 
 namespace berth {
@@ -64,11 +64,7 @@ void StopSignals::set_act_before_end(std::function<void()> act) {
 
 void StopSignals::act_before_end() {
   const std::lock_guard lock(acting_);
-  if (!act_) return;
-  std::packaged_task<void()> task(act_);
-  const std::future<void> done = task.get_future();
-  std::thread(std::move(task)).detach();  // the process may end before it
-  done.wait_for(std::chrono::duration<double>(kLongestAct_s));
+  if (act_) run_within(kLongestAct_s, act_);
 }
 
 double StopSignals::since_stop_s() const { return stop_ ? steady_clock_s() - first_s_ : 0; }
@@ -93,8 +89,9 @@ void StopSignals::wait_for_signals() {
     if (leaves_) return;
     if (signal_number > 0 && steady_clock_s() - first_s > kSameSignal_s) end_by(signal_number);
     if (saves_on_stop_) {
-      deadline_s = steady_clock_s() + grace_s_;
-      continue;
+      const double end_s = first_s + longest_save_s_;
+      deadline_s = std::min(steady_clock_s() + grace_s_, end_s);
+      if (steady_clock_s() < end_s) continue;
     }
     if (steady_clock_s() < deadline_s || ended_.exchange(true)) continue;
     act_before_end();

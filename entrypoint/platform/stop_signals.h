@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <thread>
 
@@ -31,8 +32,10 @@ class StopSignals {
   // The seconds since the first signal; 0: there was none.
   double since_stop_s() const;
 
-  // While it is true, the job has something to save and is left to end by itself.
+  // While it is true, the job has something to save and is left to end by itself, for as long as
+  // limit_saving() allows after the first signal. Without a limit that may be for ever.
   std::atomic<bool>& saves_on_stop() { return saves_on_stop_; }
+  void limit_saving(double longest_s) { longest_save_s_ = longest_s; }
 
   // `act` runs where the process ends while the job's threads are busy, before its last words:
   // after a signal, or by who claimed the end elsewhere and calls act_before_end(). It runs on a
@@ -54,6 +57,7 @@ class StopSignals {
   const double grace_s_;
   const std::function<void()> last_words_;
   std::atomic<bool> stop_ = false, saves_on_stop_ = false;
+  std::atomic<double> longest_save_s_ = std::numeric_limits<double>::infinity();
   std::atomic<double> first_s_ = 0;   // when the first signal came, by the steady clock
   std::atomic<bool> ended_ = false;   // somebody says how the process ends
   std::atomic<bool> leaves_ = false;  // the thread is to return

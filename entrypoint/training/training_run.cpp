@@ -15,6 +15,7 @@
 #include "entrypoint/memory/engine_options.h"
 #include "entrypoint/platform/machine_description.h"
 #include "entrypoint/platform/process_name.h"
+#include "entrypoint/platform/run_within.h"
 #include "entrypoint/platform/thread_stacks.h"
 #include "entrypoint/report/event_files.h"
 #include "entrypoint/report/final_report.h"
@@ -34,6 +35,8 @@
 
 namespace berth {
 namespace {
+
+constexpr double kStacks_s = 5;  // for the stacks of a job that hangs, which nobody may read
 
 // The record of this job: a new job writes it, and a resumed one is compared with it.
 JobRecord make_record(const Job& job, const TrainingInputs& inputs, const EngineInfo& engine) {
@@ -298,7 +301,7 @@ void TrainingRun::add_report() {
 
 // Ends the process where the training hangs, with what each thread does in the log.
 void TrainingRun::end_hung(double silent_s) const {
-  write_thread_stacks(STDERR_FILENO);
+  run_within(kStacks_s, [] { write_thread_stacks(STDERR_FILENO); });
   job_.end_process(Error(Code::kHung,
                          cat("the training gave no sign of life for ", std::lround(silent_s),
                              " s, which is longer than --step-timeout"),

@@ -75,6 +75,18 @@ TEST(StopSignalsDeathTest, LeaveAJobThatSaves) {
       testing::ExitedWithCode(143), "^saved\nlast words");
 }
 
+TEST(StopSignalsDeathTest, EndASaveThatTakesTooLong) {
+  EXPECT_EXIT(
+      {
+        StopSignals signals(0, [] { std::fputs("last words\n", stderr); });
+        signals.saves_on_stop() = true;
+        signals.limit_saving(0.3);
+        ::kill(::getpid(), SIGTERM);
+        block_forever();
+      },
+      testing::ExitedWithCode(143), "^last words");
+}
+
 TEST(StopSignalsDeathTest, SayNothingMoreOnceTheEndIsClaimed) {
   EXPECT_EXIT(
       {
