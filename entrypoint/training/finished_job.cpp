@@ -11,6 +11,8 @@
 #include "storage/whole_file.h"
 #include "trainer/loop/checkpoint.h"
 #include "trainer/loop/job_record.h"
+#include "trainer/loop/onnx_files.h"
+#include "trainer/loop/parameter_files.h"
 
 namespace berth {
 namespace {
@@ -48,11 +50,23 @@ void require_nothing_new(const EarlierJob& finished, const Settings& asked) {
   }
 }
 
+// Whether `folder` has a configuration, parameters and, where the job exports one, an ONNX graph.
+bool is_model(Storage& storage, const Uri& folder, const EarlierJob& job) {
+  bool has_config = false, has_parameters = false, has_graph = false;
+  for (const Stat& file : storage.list(folder)) {
+    const std::string name = file.name.substr(file.name.rfind('/') + 1);
+    has_config = has_config || name == "config.json" || name == "adapter_config.json";
+    has_parameters = has_parameters || names_parameters(name);
+    has_graph = has_graph || name == kOnnxModelFile;
+  }
+  const bool wants_graph = job.setting("export-format") == "onnx";
+  return has_config && has_parameters && (has_graph || !wants_graph);
+}
+
 // Whether the model of the finished job is there. Throws kNotFound where its checkpoints are not
 // there either, because it would have to train again.
-bool has_model(Storage& storage, const JobDirectory& directory) {
-  constexpr size_t kOne = 1;
-  if (!storage.list(directory.model(), kOne).empty()) return true;
+bool has_model(Storage& storage, const JobDirectory& directory, const EarlierJob& job) {
+  if (is_model(storage, directory.model(), job)) return true;
   if (CheckpointStore(storage, directory.checkpoints(), /*limit=*/0).preferred_step()) return false;
   throw Error(Code::kNotFound,
               "the job is finished, and its model and its checkpoints are not there any more",
@@ -92,8 +106,9 @@ std::optional<FinishedJob> find_finished_job(Storage& storage, const CommandLine
     require_checkpoint(storage, directory);
     return std::nullopt;
   }
-  require_nothing_new(EarlierJob(directory.root(), *record), settings);
-  return FinishedJob{.steps = *steps, .has_model = has_model(storage, directory)};
+  const EarlierJob earlier(directory.root(), *record);
+  require_nothing_new(earlier, settings);
+  return FinishedJob{.steps = *steps, .has_model = has_model(storage, directory, earlier)};
 }
 
 }  // namespace berth

@@ -10,8 +10,9 @@
 namespace berth {
 
 struct FinishedJob {
-  int64_t steps = 0;      // the updates that it made
-  bool has_model = true;  // false: its model was removed, and can be written again
+  int64_t steps = 0;  // the updates that it made
+  bool has_model =
+      true;  // false: its model, or a part of it, was removed, and can be written again
 };
 
 // The job in `directory`, where it is finished; nullopt: it is new, was interrupted, or is to

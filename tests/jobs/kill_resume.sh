@@ -119,6 +119,11 @@ expect 0 finished "${flags[@]}" --job-dir job
 diff -r before job/model >diff.txt || fail "a model that was removed is written again otherwise: $(head -n 5 diff.txt)"
 cmp -s before.json job/metrics.json || fail "metrics.json changes where a removed model is written again"
 [ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "a model that was removed is written again with other weights"
+for part in model.safetensors config.json; do
+  rm job/model/$part
+  expect 0 finished "${flags[@]}" --job-dir job
+  diff -r before job/model >diff.txt || fail "a model without $part is written again otherwise: $(head -n 5 diff.txt)"
+done
 expect 5 '--learning-rate' "${flags[@]}" --job-dir job --learning-rate 2e-3
 expect 5 'used before' "${flags[@]}" --job-dir job --reuse-job-dir=false
 

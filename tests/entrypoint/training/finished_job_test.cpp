@@ -33,6 +33,7 @@ class FinishedJobTest : public testing::Test {
   void finish() {
     write_text(*storage_, directory().metrics(), R"({"train": {"steps": 7}, "finished": true})");
     write_text(*storage_, directory().model() / "config.json", "{}");
+    write_text(*storage_, directory().model() / "model.safetensors", "");
   }
   JobDirectory directory() const { return JobDirectory(Uri::parse(scratch_ / "job")); }
   std::optional<FinishedJob> look(const CommandLine& command) {
