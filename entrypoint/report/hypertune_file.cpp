@@ -1,16 +1,24 @@
 #include "entrypoint/report/hypertune_file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
+#include "storage/file_descriptor.h"
+#include "storage/file_error.h"
+#include "storage/local_file.h"
 #include "trainer/tasks/metric_names.h"
 
 namespace berth {
@@ -34,6 +42,21 @@ std::string record_line(const std::map<std::string, std::string>& values) {
     line += cat(line.empty() ? "{" : ", ", to_ascii_text(Json(key)), ": ", value);
   }
   return line + "}\n";
+}
+
+// Gives the file new content, in its place, because another process may follow it. Others may write
+// to its directory, so it must be a regular file with one name.
+void overwrite(const std::string& path, const std::string& text) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  const FileDescriptor file(::open(path.c_str(), kFlags, 0666));
+  if (!file) throw file_error(errno, "open for writing", path);
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) throw file_error(errno, "look at", path);
+  if (!S_ISREG(status.st_mode) || status.st_nlink != 1) {
+    throw Error(Code::kNotPermitted, "it is not a regular file with one name", path);
+  }
+  if (::ftruncate(file.get(), 0) != 0) throw file_error(errno, "write", path);
+  write_all(file.get(), as_bytes(text), path);
 }
 
 }  // namespace
@@ -76,12 +99,14 @@ void HypertuneFile::write() const {
   const std::filesystem::path path(path_);
   std::error_code failure;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), failure);
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  for (const std::string& record : records_) file << record;
-  file.close();
-  if (file) return;
-  log_warning(cat("the metric for hyperparameter tuning could not be written to ", path_,
-                  "; training continues"));
+  std::string text;
+  for (const std::string& record : records_) text += record;
+  try {
+    overwrite(path_, text);
+  } catch (const Error& error) {
+    log_warning(cat("the metric for hyperparameter tuning could not be written to ", path_, ": ",
+                    error.problem(), "; training continues"));
+  }
 }
 
 std::string python_text(double value) {

@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "entrypoint/flags/command_line.h"
 #include "tests/support/captured_log.h"
@@ -63,6 +65,24 @@ TEST_F(HypertuneFileTest, KeepsTheNewestHundred) {
   EXPECT_EQ(std::ranges::count(text, '\n'), 100);
   EXPECT_THAT(text, testing::StartsWith(R"({"checkpoint_path": "", "global_step": "4", "loss")"));
   EXPECT_THAT(text, testing::HasSubstr(R"("global_step": "103", "loss": "0.5")"));
+}
+
+TEST_F(HypertuneFileTest, WritesToNothingElse) {
+  const std::string victim = scratch_ / "victim";
+  write_text(victim, "precious");
+  const auto warning_at = [&](const std::string& path) {
+    const CapturedLog log;
+    HypertuneFile file({.trial = "1", .metric_file = path, .metric_tag = ""}, "accuracy", clock_);
+    evaluate(file, 1, 0.5);
+    return log.warnings();
+  };
+  std::filesystem::create_symlink(victim, scratch_ / "link");
+  std::filesystem::create_hard_link(victim, scratch_ / "name");
+  ASSERT_EQ(::mkfifo((scratch_ / "fifo").c_str(), 0600), 0);
+  for (const char* name : {"link", "name", "fifo"}) {
+    EXPECT_THAT(warning_at(scratch_ / name), testing::HasSubstr("could not be written")) << name;
+  }
+  EXPECT_EQ(read_text(victim), "precious");
 }
 
 TEST_F(HypertuneFileTest, AFailureToWriteIsAWarning) {
