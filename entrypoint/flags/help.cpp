@@ -28,6 +28,8 @@ constexpr ExitCode kExitCodes[] = {
     {"5", "incompatible checkpoint in the job directory"},
     {"6", "job directory in use by another process"},
     {"10", "input or output failed, or the disk is full"},
+    {"11", "another worker was lost or did not come"},
+    {"12", "hung: no sign of life for --step-timeout"},
     {"13", "diverged: the loss is not a finite number"},
     {"14", "the job needs more memory than there is"},
     {"143", "stopped by SIGTERM or SIGINT, after saving"},
