@@ -22,6 +22,7 @@ if [ "$device" = xla-cpu ]; then
     echo "NOT TESTED: there is no $plugin; run scripts/install-xla-plugin.sh, or set BERTH_XLA_PLUGINS"
     exit 77
   fi
+  export ASAN_OPTIONS=detect_leaks=0:${ASAN_OPTIONS:-}  # plugins keep memory until the process ends
   on=(--device xla-cpu --pjrt-plugin "$plugin" --cache-dir cache)
   flags+=("${on[@]}") few+=("${on[@]}")
 fi
