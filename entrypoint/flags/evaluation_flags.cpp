@@ -98,9 +98,8 @@ std::vector<Flag> evaluation_flags() {
        kSaving,
        "How many seconds the platform leaves a job between SIGTERM and SIGKILL. Where the last "
        "checkpoint took longer than what is left of them, a stopped job writes no other one, and "
-       "says so. A job that is still saving a second before SIGKILL ends without that checkpoint. "
-       "0 "
-       "means that the time is not known.",
+       "says so. A job that is still saving a second before SIGKILL ends without that "
+       "checkpoint. 0 means that the time is not known.",
        integer_value(training_option(&TrainingOptions::grace_s), {0, 1'000'000})},
       {"step-timeout",
        {},

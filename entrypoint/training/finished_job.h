@@ -11,8 +11,8 @@ namespace berth {
 
 struct FinishedJob {
   int64_t steps = 0;  // the updates that it made
-  bool has_model =
-      true;  // false: its model, or a part of it, was removed, and can be written again
+  // false: its model, or a part of it, was removed, and can be written again
+  bool has_model = true;
 };
 
 // The job in `directory`, where it is finished; nullopt: it is new, was interrupted, or is to
