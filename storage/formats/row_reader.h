@@ -21,8 +21,8 @@ using Row = std::vector<Cell>;
 struct Column {
   std::string name;
   std::vector<std::string> categories;  // of a categorical column, in its order; otherwise empty
-  // What the column holds, in the plural, if its values have no form as cells, so that all are
-  // missing: "unions". Otherwise empty.
+  // What the column holds, in the plural, if its values, or some of them, have no form as cells and
+  // so are missing: "unions". Otherwise empty.
   std::string unreadable{};
 };
 

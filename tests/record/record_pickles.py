@@ -37,11 +37,12 @@ def cell(value):
 
 
 def nested(value):
-    """The content of a list or dict. Nested lists and dicts are null."""
-    part = lambda inner: None if isinstance(inner, (list, dict)) else cell(inner)
+    """The content of a list or dict, or a cell."""
     if isinstance(value, list):
-        return [part(inner) for inner in value]
-    return {key: nested(inner) if isinstance(inner, list) else part(inner) for key, inner in value.items()}
+        return [nested(inner) for inner in value]
+    if isinstance(value, dict):
+        return {key: nested(inner) for key, inner in value.items()}
+    return cell(value)
 
 
 def content(frame):

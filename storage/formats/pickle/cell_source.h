@@ -17,6 +17,10 @@ class CellSource {
   // Sets `cell` to the cell at `index`, which must be below size(). Throws kBadData or kCorrupt if
   // the cell is invalid.
   virtual void read(uint64_t index, Cell& cell) const = 0;
+
+  // What some of the cells are, in the plural, if they have no form as cells, so that they read as
+  // missing: "timestamps". Otherwise empty. Looks at each cell.
+  virtual std::string unreadable() const { return {}; }
 };
 
 // A column in which every cell is missing.

@@ -98,7 +98,6 @@ class FrameReader {
     const bool by_rows = array.column_major && array.dtype.kind != 'O';
     const auto columns = read_placement(graph_, block.placement, width, table_.columns.size());
     for (uint64_t i = 0; i < width; ++i) {
-      table_.columns[columns[i]].unreadable = unreadable_values(array.dtype);
       place(columns[i],
             array_cells(graph_, array, by_rows ? i : i * rows, by_rows ? width : 1, rows));
     }

@@ -33,6 +33,7 @@ class MaskedCells final : public CellSource {
       values_->read(index, cell);
     }
   }
+  std::string unreadable() const override { return values_->unreadable(); }
 
  private:
   std::unique_ptr<CellSource> values_;

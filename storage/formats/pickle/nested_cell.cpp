@@ -1,8 +1,9 @@
 #include "storage/formats/pickle/nested_cell.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <optional>
+#include <vector>
 
 #include "storage/base/error.h"
 #include "storage/base/json.h"
@@ -19,56 +20,66 @@ bool is_list(const PickleGraph& graph, NodeId id) {
   return graph.is_sequence(id) || graph.is(id, NodeKind::kSet) || is_numpy_array(graph, id);
 }
 
+bool is_nested(const PickleGraph& graph, NodeId id) {
+  return is_list(graph, id) || graph.is(id, NodeKind::kDict);
+}
+
 class NestedReader {
  public:
   explicit NestedReader(const PickleGraph& graph) : graph_(graph) {}
 
-  std::optional<Json> read(NodeId id) {
-    top_ = id;
-    if (is_list(graph_, id)) return list(id);
-    if (!graph_.is(id, NodeKind::kDict)) return std::nullopt;
-    Json object = Json::object();
+  Json read(NodeId id) {
+    if (!is_nested(graph_, id)) return scalar(id);
+    enter(id);
+    Json parts = graph_.is(id, NodeKind::kDict) ? object(id) : list(id);
+    open_.pop_back();
+    return parts;
+  }
+
+ private:
+  // Python can write a list that contains itself, directly or through others.
+  void enter(NodeId id) {
+    if (std::ranges::find(open_, id) != open_.end()) {
+      throw Error(Code::kBadData, cat(graph_.describe(id), " that contains itself"));
+    }
+    if (open_.size() == kDeepestJson) {
+      throw Error(Code::kBadData, cat("lists nested deeper than ", kDeepestJson, " levels"));
+    }
+    spend(0);
+    open_.push_back(id);
+  }
+
+  Json object(NodeId id) {
+    Json members = Json::object();
     const auto pairs = graph_.items(id);
     for (size_t i = 0; i + 1 < pairs.size(); i += 2) {
       Cell key;
       read_object(graph_, pairs[i], key);
       const std::string name = cell_text(key);
       spend(name.size());
-      require_outside(pairs[i + 1], id);
-      object[name] = is_list(graph_, pairs[i + 1]) ? list(pairs[i + 1]) : scalar(pairs[i + 1]);
+      members[name] = read(pairs[i + 1]);
     }
-    return object;
+    return members;
   }
 
- private:
   Json list(NodeId id) {
     Json parts = Json::array();
     if (!is_numpy_array(graph_, id)) {
-      for (const NodeId part : graph_.items(id)) {
-        require_outside(part, id);
-        parts.push_back(scalar(part));
-      }
+      for (const NodeId part : graph_.items(id)) parts.push_back(read(part));
       return parts;
     }
     const NumpyArray array = read_numpy_array(graph_, id);
     const uint64_t length = length_of(array);
     for (uint64_t i = 0; i < length; ++i) {
-      Cell part;
       if (array.dtype.kind == 'O') {
-        require_outside(array.objects[i], id);
-        read_object(graph_, array.objects[i], part);
+        parts.push_back(read(array.objects[i]));
       } else {
+        Cell part;
         array.read(graph_, i, part);
+        parts.push_back(value(part));
       }
-      parts.push_back(value(part));
     }
     return parts;
-  }
-
-  // `part` is in `container`, which is in the cell. Python can write a list that contains itself.
-  void require_outside(NodeId part, NodeId container) const {
-    if (part != container && part != top_) return;
-    throw Error(Code::kBadData, cat(graph_.describe(part), " that contains itself"));
   }
 
   Json scalar(NodeId id) {
@@ -94,16 +105,16 @@ class NestedReader {
   }
 
   const PickleGraph& graph_;
-  NodeId top_ = PickleGraph::kNone;  // the cell
+  std::vector<NodeId> open_;  // the lists and dicts that are being read, outermost first
   uint64_t spent_ = 0;
 };
 
 }  // namespace
 
 bool read_nested(const PickleGraph& graph, NodeId id, Cell& cell) {
-  const std::optional<Json> value = NestedReader(graph).read(id);
-  if (value) cell = to_text(*value);
-  return value.has_value();
+  if (!is_nested(graph, id)) return false;
+  cell = to_text(NestedReader(graph).read(id));
+  return true;
 }
 
 }  // namespace berth

@@ -5,10 +5,10 @@
 
 namespace berth {
 
-// Sets `cell` to JSON text if the object is a list, tuple, set or one-dimensional array, or a dict
-// of these or of scalars. Returns false for any other object. Elements that are neither text nor
-// numbers become null. Throws kBadData above 64 MiB of text, because a pickle may refer to one
-// object many times, and on an object that contains itself.
+// Sets `cell` to JSON text if the object is a list, tuple, set, one-dimensional array or dict. Each
+// may hold others, up to kDeepestJson levels. Returns false for any other object. Elements that are
+// neither text nor numbers become null. Throws kBadData above 64 MiB of text, because a pickle may
+// refer to one object many times, on deeper nesting, and on an object that contains itself.
 bool read_nested(const PickleGraph& graph, NodeId id, Cell& cell);
 
 }  // namespace berth

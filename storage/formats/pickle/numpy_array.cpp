@@ -63,6 +63,14 @@ class ArrayCells final : public CellSource {
   void read(uint64_t index, Cell& cell) const override {
     array_.read(graph_, first_ + index * stride_, cell);
   }
+  std::string unreadable() const override {
+    if (array_.dtype.kind != 'O') return unreadable_values(array_.dtype);
+    std::string what;
+    for (uint64_t i = 0; i < count_ && what.empty(); ++i) {
+      what = unreadable_object(graph_, array_.objects[first_ + i * stride_]);
+    }
+    return what;
+  }
 
  private:
   const PickleGraph& graph_;
@@ -171,6 +179,19 @@ void read_object(const PickleGraph& graph, NodeId id, Cell& cell) {
 
 void read_cell(const PickleGraph& graph, NodeId id, Cell& cell) {
   if (!read_nested(graph, id, cell)) read_object(graph, id, cell);
+}
+
+std::string unreadable_object(const PickleGraph& graph, NodeId id) {
+  if (graph.is(id, NodeKind::kGlobal)) {
+    return graph.is_global(id, Global::kMissing) ? "" : "objects such as " + graph.describe(id);
+  }
+  if (!graph.is(id, NodeKind::kObject) || is_numpy_array(graph, id) ||
+      graph.is_made_by(id, Global::kNaT)) {
+    return {};
+  }
+  if (!graph.is_made_by(id, Global::kScalar)) return "objects such as " + graph.describe(id);
+  const auto args = graph.items_of(graph.arguments(id), 2, "a numpy scalar");
+  return unreadable_values(read_dtype(graph, args[0]));
 }
 
 std::unique_ptr<CellSource> array_cells(const PickleGraph& graph, NumpyArray array, uint64_t first,

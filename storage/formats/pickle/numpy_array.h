@@ -46,8 +46,12 @@ uint64_t length_of(const NumpyArray& array);
 // Sets `cell` to a Python object or numpy scalar. Anything but text and numbers reads as missing.
 void read_object(const PickleGraph& graph, NodeId id, Cell& cell);
 
-// Like read_object(), but a list or dict becomes JSON text.
+// Like read_object(), but a list or dict becomes JSON text, as by read_nested().
 void read_cell(const PickleGraph& graph, NodeId id, Cell& cell);
+
+// What an object is, in the plural, if it is a value and yet read_cell() reads it as missing:
+// "objects such as a datetime.date". Otherwise empty.
+std::string unreadable_object(const PickleGraph& graph, NodeId id);
 
 // Returns `count` elements of `array`, starting at `first`, `stride` apart. All must lie within it.
 std::unique_ptr<CellSource> array_cells(const PickleGraph& graph, NumpyArray array, uint64_t first,

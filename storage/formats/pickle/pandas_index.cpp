@@ -43,8 +43,11 @@ class RangeCells final : public CellSource {
 
 class CategoricalCells final : public CellSource {
  public:
-  CategoricalCells(NumpyArray codes, std::vector<Cell> categories)
-      : codes_(std::move(codes)), size_(length_of(codes_)), categories_(std::move(categories)) {
+  CategoricalCells(NumpyArray codes, std::vector<Cell> categories, std::string unreadable)
+      : codes_(std::move(codes)),
+        size_(length_of(codes_)),
+        categories_(std::move(categories)),
+        unreadable_(std::move(unreadable)) {
     if (codes_.dtype.kind != 'i') throw Error(Code::kCorrupt, "categories without integer codes");
   }
   uint64_t size() const override { return size_; }
@@ -59,11 +62,13 @@ class CategoricalCells final : public CellSource {
                   cat("code ", code, " of a category, of which there are ", categories_.size()));
     }
   }
+  std::string unreadable() const override { return unreadable_; }
 
  private:
   const NumpyArray codes_;
   const uint64_t size_;
   const std::vector<Cell> categories_;
+  const std::string unreadable_;
 };
 
 // Returns the dict of an index that _new_Index made. Throws kBadData on anything else.
@@ -135,7 +140,8 @@ std::unique_ptr<CellSource> read_categorical(const PickleGraph& graph, NodeId id
     categories.push_back(cell_text(cells.back()));
     budget.spend(2 * categories.back().size());
   }
-  return std::make_unique<CategoricalCells>(read_numpy_array(graph, parts.codes), std::move(cells));
+  return std::make_unique<CategoricalCells>(read_numpy_array(graph, parts.codes), std::move(cells),
+                                            labels->unreadable());
 }
 
 std::vector<std::string> read_names(const PickleGraph& graph, NodeId id, MemoryBudget& budget) {

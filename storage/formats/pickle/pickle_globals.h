@@ -44,6 +44,7 @@ enum class Global : uint8_t {
   kMaskedArray,
   kArrowArray,
   kMissing,
+  kNaT,  // the function that makes pandas' missing time
   // pyarrow
   kArrowRestore,
   kArrowChunked,

@@ -17,6 +17,13 @@ class GatheredCells final : public CellSource {
   void set(uint64_t row, NodeId id) { nodes_[row] = id; }
   uint64_t size() const override { return nodes_.size(); }
   void read(uint64_t index, Cell& cell) const override { read_cell(graph_, nodes_[index], cell); }
+  std::string unreadable() const override {
+    std::string what;
+    for (size_t i = 0; i < nodes_.size() && what.empty(); ++i) {
+      what = unreadable_object(graph_, nodes_[i]);
+    }
+    return what;
+  }
 
  private:
   const PickleGraph& graph_;

@@ -128,6 +128,10 @@ class PickleReader final : public RowReader {
         table_(array_name == nullptr ? read_table(pickle_.graph, pickle_.top)
                                      : read_array(pickle_.graph, pickle_.top, *array_name)) {
     check_table(pickle_.graph, table_);
+    for (size_t i = 0; i < table_.columns.size(); ++i) {
+      std::string& unreadable = table_.columns[i].unreadable;
+      if (unreadable.empty()) unreadable = table_.values[i]->unreadable();
+    }
     left_ = kTableTextFactor * pickle_.graph.claim_limit();
   }
 
@@ -159,7 +163,7 @@ class PickleReader final : public RowReader {
 
  private:
   const LoadedPickle pickle_;
-  const Table table_;  // borrows from pickle_
+  Table table_;  // borrows from pickle_
   uint64_t next_ = 0;
   uint64_t left_ = 0;  // bytes of text that the rows may still have
 };

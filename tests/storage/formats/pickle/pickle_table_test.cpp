@@ -112,9 +112,28 @@ TEST(PickleTable, ListsAndDictsOfThemAreJsonText) {
   EXPECT_THAT(read_rows(*reader), ElementsAre(ElementsAre(text(R"(["a"])"))));
 }
 
-TEST(PickleTable, AListInsideAListBecomesNull) {
-  EXPECT_THAT(cells_of(objects(list(list(unicode("a")), "]"), 1)),
-              ElementsAre(ElementsAre(text("[null,null]"))));
+TEST(PickleTable, ListsAndDictsInsideOthersAreKept) {
+  EXPECT_THAT(cells_of(objects(list(list(unicode("a")), "]", "N"), 1)),
+              ElementsAre(ElementsAre(text(R"([["a"],[],null])"))));
+  EXPECT_THAT(cells_of(objects(list(unicode("a"), list(unicode("b"), unicode("c"))), 1)),
+              ElementsAre(ElementsAre(text(R"(["a",["b","c"]])"))));
+  const std::string entity = dict(unicode("span"), tuple(number(1), number(2)));
+  EXPECT_THAT(cells_of(objects(dict(unicode("entities"), list(entity, entity)), 1)),
+              ElementsAre(ElementsAre(text(R"({"entities":[{"span":[1,2]},{"span":[1,2]}]})"))));
+}
+
+TEST(PickleTable, ColumnsOfObjectsThatAreNoCellsSayThatTheyAreUnreadable) {
+  const auto unreadable = [](const std::string& cells, int count) {
+    const auto reader = read(column(objects(cells, count)));
+    return reader->columns()[0].unreadable;
+  };
+  const std::string date = global("datetime", "date") + bytes("\7\xE3\1\1") + "\x85R";
+  EXPECT_EQ(unreadable(unicode("a") + date, 2), "objects such as a datetime.date");
+  EXPECT_EQ(unreadable(global("datetime", "date"), 1), "objects such as datetime.date itself");
+  const std::string nat = global("pandas._libs.tslibs.nattype", "_nat_unpickle") + "N" + "\x85R";
+  EXPECT_EQ(unreadable(unicode("a") + "N" + nat + global("pandas", "NaT"), 4), "");
+  EXPECT_EQ(read(list(dict(unicode("day"), date)))->columns()[0].unreadable,
+            "objects such as a datetime.date");
 }
 
 TEST(PickleTable, AListThatNamesOneTextOverAndOverIsBadData) {
