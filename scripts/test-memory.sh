@@ -150,7 +150,7 @@ cmake -G Ninja -S . -B "$here/berth" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_UNITY_BUIL
 # The targets that need more of the program than its readers are left out: annotated_words_fuzz, example_fuzz,
 # report_fuzz, text_list_fuzz and worker_message_fuzz.
 targets=(archive arrow credentials csv event gcs_answer gzip hub json jsonl numpy parquet pickle protobuf_wire safetensors
-  sentencepiece shard_index tensor_bundle tfrecord token_shard tokenizer torch uri)
+  secrets sentencepiece shard_index tensor_bundle tfrecord token_shard tokenizer torch uri)
 cmake --build "$here/berth" --target "${targets[@]/%/_fuzz}"
 # ctest also knows the targets that were not built.
 ctest --test-dir "$here/berth/tests/fuzz" --output-on-failure --no-tests=error --parallel "$jobs" \

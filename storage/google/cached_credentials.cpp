@@ -73,7 +73,6 @@ HttpHeaders CachedCredentials::fields() const {
 void CachedCredentials::keep(AccessToken token, double asked_at_s) {
   token_ = std::move(token);
   remember_secret(token_.value);
-  remember_secret(percent_encoded(token_.value));
   // If the token is about to expire, waits half of the remaining time: asking at once would return
   // the same token.
   const double left_s = token_.expires_at_s - asked_at_s;

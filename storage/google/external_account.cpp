@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "storage/base/base64.h"
 #include "storage/base/json.h"
-#include "storage/google/base64.h"
 #include "storage/google/impersonation.h"
 #include "storage/google/private_url.h"
 #include "storage/google/subject_token.h"

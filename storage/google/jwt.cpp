@@ -5,8 +5,8 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 
+#include "storage/base/base64.h"
 #include "storage/base/error.h"
-#include "storage/google/base64.h"
 #include "storage/google/secret_text.h"
 
 namespace berth {

@@ -3,12 +3,12 @@
 #include <cstddef>
 #include <cstring>
 
-#include "storage/base/secrets.h"
+#include "storage/base/secret_set.h"
 
 namespace berth {
 namespace {
 
-constexpr size_t kLongestShared = 7;
+constexpr size_t kShared = 8;  // a shorter secret is searched for as a whole
 
 }  // namespace
 
@@ -19,9 +19,10 @@ void wipe(std::string& secret) {
 
 std::string without_secrets(std::string_view text, const std::vector<std::string>& secrets,
                             size_t limit) {
-  // A secret shorter than eight bytes is searched for as a whole.
   text = text.substr(0, 4 * limit);
-  const std::vector<bool> is_secret = secret_bytes(text, secrets, kLongestShared + 1);
+  SecretSet known;
+  for (const std::string& secret : secrets) known.add(secret);
+  const std::vector<bool> is_secret = known.find_in(text, kShared);
   std::string shown;
   for (size_t i = 0; i < text.size() && shown.size() < limit; ++i) {
     if (!is_secret[i]) {

@@ -35,13 +35,6 @@ Reason reason_in(const std::string& body) {
   return {text_of(answer, "error"), text_of(answer, "error_description")};
 }
 
-// The secrets as they are, and as a form sends them.
-std::vector<std::string> forms_of(const std::vector<std::string>& secrets) {
-  std::vector<std::string> forms = secrets;
-  for (const std::string& secret : secrets) forms.push_back(percent_encoded(secret));
-  return forms;
-}
-
 bool may_pass(int status, const std::string& name) {
   constexpr std::array kStatuses = {408, 429, 500, 502, 503, 504};
   constexpr std::array kNames = {"internal_failure", "server_error", "temporarily_unavailable"};
@@ -52,7 +45,7 @@ bool may_pass(int status, const std::string& name) {
 }  // namespace
 
 HttpAnswer exchange(HttpClient& http, const TokenRequest& request) {
-  for (const std::string& secret : forms_of(request.secrets)) remember_secret(secret);
+  for (const std::string& secret : request.secrets) remember_secret(secret);
   const bool is_plain = lower_ascii(request.url).starts_with("http:");
   try {
     const std::unique_ptr<HttpStream> stream = http.open({.method = request.method,
@@ -85,13 +78,13 @@ HttpAnswer ask_token_server(HttpClient& http, const TokenRequest& request) {
 
 Error refusal(const HttpAnswer& answer, const TokenRequest& request) {
   const Reason reason = reason_in(answer.body);
-  const std::vector<std::string> secrets = forms_of(request.secrets);
   std::string problem = cat(host_of_url(request.url), " answered ", answer.status);
   if (!reason.name.empty()) {
-    problem += " " + without_secrets(reason.name, secrets, kLongestReason);
+    problem += " " + without_secrets(reason.name, request.secrets, kLongestReason);
   }
   if (!reason.description.empty()) {
-    problem += " (" + without_secrets(reason.description, secrets, kLongestDescription) + ")";
+    problem +=
+        " (" + without_secrets(reason.description, request.secrets, kLongestDescription) + ")";
   }
   if (may_pass(answer.status, reason.name)) {
     return Error(Code::kUnavailable, problem, request.where).after(answer.headers.retry_after_s());

@@ -1,10 +1,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "storage/base/base64.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
-#include "trainer/text/base64.h"
 #include "trainer/text/json_reading.h"
 #include "trainer/text/pipeline_json.h"
 #include "trainer/text/text_kinds.h"

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "storage/base/base64.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/secrets.h"
 #include "storage/base/text.h"
-#include "storage/google/base64.h"
 
 namespace berth {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/google/base64.h"
+#include "storage/base/base64.h"
 #include "tests/support/fake_accounts.h"
 #include "tests/support/rsa_key.h"
 #include "tests/support/throws_code.h"

@@ -23,6 +23,11 @@ TEST(WithoutSecrets, TakesOutAShortSecretAsAWhole) {
   EXPECT_EQ(without_secrets("it was pass1 there", {"pass1"}, 200), "it was ... there");
 }
 
+TEST(WithoutSecrets, RemovesEncodedEchoes) {
+  EXPECT_EQ(without_secrets("bad 1%2F%2F0abcdefghijklmnop!", {"1//0abcdefghijklmnop"}, 200),
+            "bad ...!");
+}
+
 TEST(WithoutSecrets, IsPrintableAndShort) {
   EXPECT_EQ(without_secrets("a\n\x1b[31mb\xc3\xa9", {}, 200), "a??[31mb??");
   EXPECT_EQ(without_secrets(std::string(5000, 'x'), {}, 200), std::string(200, 'x'));

@@ -11,7 +11,7 @@ namespace berth {
 namespace {
 
 constexpr const char* kSpaceRuns = "\\s{2,}|[\\n\\r\\t]";
-constexpr const char* kSpaceSign = "\xE2\x96\x81";
+constexpr const char* kSpaceSignText = "\xE2\x96\x81";
 
 // RoBERTa's special tokens, but for the id of the last.
 std::vector<AddedToken> special_tokens_of(size_t num_pieces) {
@@ -22,7 +22,7 @@ std::vector<AddedToken> special_tokens_of(size_t num_pieces) {
 
 OrderedJson metaspace_json() {
   return {{"type", "Metaspace"},
-          {"replacement", kSpaceSign},
+          {"replacement", kSpaceSignText},
           {"prepend_scheme", "always"},
           {"split", true}};
 }
@@ -79,7 +79,7 @@ NormalizationStep unigram_normalization() {
                       replacing_runs(' ', 2, " "), trimming(true, true)});
 }
 
-SplitStep unigram_splitting() { return metaspace(kSpaceSign, PrependScheme::kAlways, true); }
+SplitStep unigram_splitting() { return metaspace(kSpaceSignText, PrependScheme::kAlways, true); }
 
 std::vector<Tokenizer::File> unigram_files(
     const std::vector<std::pair<std::string, double>>& pieces) {

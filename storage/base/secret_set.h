@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+namespace berth {
+
+// Secrets that are looked for in texts. Not thread-safe.
+class SecretSet {
+ public:
+  // A text of fewer bytes is no secret that can be looked for.
+  static constexpr size_t kShortest = 4;
+
+  // Adds `secret`, as it is and without its percent-encoding, or makes it the newest one if the set
+  // has it. Of all secrets the newest 64 are kept. Ignores one of fewer than kShortest bytes.
+  void add(std::string_view secret);
+
+  bool empty() const { return secrets_.empty(); }
+
+  // Which bytes of `text` lie in passages of `shared` bytes or more that occur in one of the
+  // secrets, or in a whole secret that is shorter. The text may have them in any of the encodings
+  // of for_each_reading().
+  std::vector<bool> find_in(std::string_view text, size_t shared) const;
+
+ private:
+  void add_form(std::string_view secret);
+  void add_beginnings(std::string_view secret);
+
+  std::vector<std::string> secrets_;  // the last one is the newest
+  // Each sequence of kShortest bytes in the secrets, and some that only forgotten ones had.
+  std::unordered_set<uint32_t> beginnings_;
+};
+
+}  // namespace berth
