@@ -26,6 +26,7 @@ lacks() {  # lacks WHAT PATTERN COMMAND...
     echo "  ok    $what"
   fi
 }
+bytes() { LC_ALL=C grep --only-matching --byte-offset --text --perl-regexp "$1" "$binary"; }  # bytes PATTERN
 
 has "is position-independent" 'Type: +DYN' readelf --wide --file-header "$binary"
 has "resolves all symbols at its start" 'BIND_NOW|FLAGS.*NOW' readelf --wide --dynamic "$binary"
@@ -36,4 +37,9 @@ lacks "looks for libraries in no folder of its own" 'RPATH|RUNPATH' readelf --wi
 has "guards its stacks" '__stack_chk_fail' readelf --wide --dyn-syms "$binary"
 has "checks the sizes of copies" '__mem(cpy|set|move)_chk|__read_chk|__snprintf_chk' readelf --wide --dyn-syms "$binary"
 has "checks the bounds of containers" '__glibcxx_assert_fail' readelf --wide --dyn-syms "$binary"
+# The libraries that are linked statically have neither of these instructions.
+if readelf --wide --file-header "$binary" | grep -q 'X86-64'; then
+  has "touches each page of a large stack frame" . bytes '\x48\x83\x0c\x24\x00'  # orq $0, (%rsp)
+  has "marks the targets of indirect jumps" . bytes '\xf3\x0f\x1e\xfa'           # endbr64
+fi
 [ $failures -eq 0 ]
