@@ -50,6 +50,8 @@ install -d -m 1777 "$root"/tmp "$root"/job
 
 interpreter=$(readelf --program-headers "$binary" | sed -n 's/.*program interpreter: \(.*\)\]/\1/p')
 collect "$binary" >"$root/libraries"
+curl=/lib/$triplet/libcurl.so.4  # which storage/http/curl_library.cpp loads
+{ echo "$curl"; collect "$(located "$curl")"; } >>"$root/libraries"
 # PJRT plugins also name parts of the C library that are empty since glibc 2.34 and that the binary does not name.
 printf '%s\n' "$interpreter" "/lib/$triplet/"{libdl.so.2,libpthread.so.0,librt.so.1} >>"$root/libraries"
 sort -u -o "$root/libraries" "$root/libraries"

@@ -1,5 +1,3 @@
-#include <curl/curl.h>
-
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -8,6 +6,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/http/curl_library.h"
 #include "storage/http/http_client.h"
 
 namespace berth {
@@ -27,10 +26,10 @@ std::string host_of(const std::string& url) {
 }
 
 struct Multi {
-  Multi() : handle(curl_multi_init()) {
+  Multi() : handle(curl_library().multi_init()) {
     if (handle == nullptr) throw Error(Code::kMemory, "libcurl cannot make a handle");
   }
-  ~Multi() { curl_multi_cleanup(handle); }
+  ~Multi() { curl_library().multi_cleanup(handle); }
   Multi(const Multi&) = delete;
   Multi& operator=(const Multi&) = delete;
 
@@ -61,7 +60,7 @@ class IdleConnections {
 // Converts a failure of libcurl to an Error.
 Error failure(CURLcode code, const std::string& detail, const std::string& host) {
   const std::string problem =
-      cat("no answer (", detail.empty() ? curl_easy_strerror(code) : detail, ")");
+      cat("no answer (", detail.empty() ? curl_library().easy_strerror(code) : detail, ")");
   // libcurl takes an answer without a status line for HTTP/0.9, which it does not support.
   if (detail.find("HTTP/0.9") != std::string::npos) return Error(Code::kUnavailable, problem, host);
   switch (code) {
@@ -91,10 +90,10 @@ class CurlStream final : public HttpStream {
         request_(request),
         host_(host_of(request.url)),
         multi_(pool.take()),
-        easy_(curl_easy_init()) {
+        easy_(curl_library().easy_init()) {
     try {
       set_up();
-      check(curl_multi_add_handle(multi_->handle, easy_));
+      check(curl_library().multi_add_handle(multi_->handle, easy_));
       is_added_ = true;
       while (!has_headers_ && !is_done_) pump();
       if (!has_headers_) throw failure_.value_or(failure(CURLE_GOT_NOTHING, "", host_));
@@ -125,7 +124,7 @@ class CurlStream final : public HttpStream {
     target_ = buffer;
     if (is_paused_ && !is_done_) {
       is_paused_ = false;
-      curl_easy_pause(easy_, CURLPAUSE_CONT);
+      curl_library().easy_pause(easy_, CURLPAUSE_CONT);
     }
     while (target_.size() == buffer.size() && !is_done_) pump();
     count = buffer.size() - target_.size();
@@ -148,12 +147,12 @@ class CurlStream final : public HttpStream {
         {reinterpret_cast<std::byte*>(data), size * count});
   }
   void check(CURLMcode code) const {
-    if (code != CURLM_OK) throw Error(Code::kInternal, curl_multi_strerror(code), host_);
+    if (code != CURLM_OK) throw Error(Code::kInternal, curl_library().multi_strerror(code), host_);
   }
 
   template <typename Value>
   void set(CURLoption option, Value value) {
-    if (curl_easy_setopt(easy_, option, value) != CURLE_OK) {
+    if (curl_library().easy_setopt(easy_, option, value) != CURLE_OK) {
       throw Error(Code::kInternal, cat("libcurl refuses option ", static_cast<int>(option)), host_);
     }
   }
@@ -218,7 +217,7 @@ class CurlStream final : public HttpStream {
     if (line.find_first_of("\r\n") != std::string::npos) {
       throw Error(Code::kUsage, "a header field with a line break", host_);
     }
-    curl_slist* const longer = curl_slist_append(fields_, line.c_str());
+    curl_slist* const longer = curl_library().slist_append(fields_, line.c_str());
     if (longer == nullptr) throw Error(Code::kMemory, "no memory for a header field", host_);
     fields_ = longer;
   }
@@ -230,9 +229,9 @@ class CurlStream final : public HttpStream {
     }
     int running = 0;
     const uint64_t before = moved_;
-    check(curl_multi_perform(multi_->handle, &running));
+    check(curl_library().multi_perform(multi_->handle, &running));
     int queued = 0;
-    while (const CURLMsg* message = curl_multi_info_read(multi_->handle, &queued)) {
+    while (const CURLMsg* message = curl_library().multi_info_read(multi_->handle, &queued)) {
       if (message->msg != CURLMSG_DONE) continue;
       is_done_ = true;
       if (message->data.result != CURLE_OK) {
@@ -241,7 +240,7 @@ class CurlStream final : public HttpStream {
     }
     if (is_done_ || is_paused_ || moved_ != before) return;
     const auto start = std::chrono::steady_clock::now();
-    check(curl_multi_poll(multi_->handle, nullptr, 0, kLongestPoll_ms, nullptr));
+    check(curl_library().multi_poll(multi_->handle, nullptr, 0, kLongestPoll_ms, nullptr));
     const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
     notice_stall(waited.count());
   }
@@ -315,9 +314,9 @@ class CurlStream final : public HttpStream {
   }
 
   void let_go() {
-    if (is_added_) curl_multi_remove_handle(multi_->handle, easy_);
-    curl_easy_cleanup(easy_);
-    curl_slist_free_all(fields_);
+    if (is_added_) curl_library().multi_remove_handle(multi_->handle, easy_);
+    curl_library().easy_cleanup(easy_);
+    curl_library().slist_free_all(fields_);
     fields_ = nullptr;
     pool_.give_back(std::move(multi_));
   }
@@ -347,10 +346,7 @@ class CurlStream final : public HttpStream {
 
 class CurlClient final : public HttpClient {
  public:
-  explicit CurlClient(const HttpClientOptions& options) : options_(options) {
-    static const CURLcode result = curl_global_init(CURL_GLOBAL_DEFAULT);
-    if (result != CURLE_OK) throw Error(Code::kInternal, curl_easy_strerror(result));
-  }
+  explicit CurlClient(const HttpClientOptions& options) : options_(options) {}
 
   std::unique_ptr<HttpStream> open(const HttpRequest& request) override {
     return std::make_unique<CurlStream>(pool_, options_, request);
