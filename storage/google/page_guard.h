@@ -16,11 +16,10 @@ class PageGuard {
   static constexpr size_t kMostObjects = 2'000'000;
 
   // Called after each page, with the token of the next one and the number of objects so far. Throws
-  // kUnavailable if a page is named a second time and after 1000 empty pages one after another, and
-  // kBadData if there are more objects than kMostObjects.
+  // kUnavailable if a page is named a second time, and if there are more than 1000 pages with fewer
+  // than ten objects each on average. Throws kBadData if there are more objects than kMostObjects.
   void check(const std::string& next_token, size_t objects, const Uri& prefix) {
-    empty_pages_ = objects > objects_ ? 0 : empty_pages_ + 1;
-    objects_ = objects;
+    ++pages_;
     if (objects > kMostObjects) {
       throw Error(Code::kBadData, cat("holds more than ", kMostObjects, " objects"),
                   prefix.to_string(), "name a folder or a pattern with fewer objects");
@@ -30,17 +29,18 @@ class PageGuard {
       throw Error(Code::kUnavailable, "the server's listing comes back to a page that it had sent",
                   prefix.to_string());
     }
-    if (empty_pages_ == kMostEmptyPages) {
-      throw Error(Code::kUnavailable, "the server's listing goes on with empty pages",
+    if (pages_ > kSparsePages && objects / kLeastObjects < pages_) {
+      throw Error(Code::kUnavailable, "the server's listing goes on with pages of few objects",
                   prefix.to_string());
     }
   }
 
  private:
-  // Cloud Storage may send some empty pages where it passes over many deleted objects.
-  static constexpr size_t kMostEmptyPages = 1000;
+  // Cloud Storage may send some empty pages where it passes over many deleted objects. Otherwise a
+  // page has 1000 objects, as we ask.
+  static constexpr size_t kSparsePages = 1000, kLeastObjects = 10;
   std::unordered_set<std::string> tokens_;
-  size_t objects_ = 0, empty_pages_ = 0;
+  size_t pages_ = 0;
 };
 
 }  // namespace berth

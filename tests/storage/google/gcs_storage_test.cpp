@@ -128,8 +128,9 @@ TEST_F(GcsStorageTest, ListsNoMorePagesThanIsEnough) {
 
 TEST(GcsListing, OneWithoutEndIsAFailureOfTheServer) {
   using Endless = FakeGcsOptions::Endless;
-  for (const auto& [endless, says] : {std::pair(Endless::kRepeated, "comes back to a page"),
-                                      std::pair(Endless::kEmpty, "goes on with empty pages")}) {
+  for (const auto& [endless, says] :
+       {std::pair(Endless::kRepeated, "comes back to a page"),
+        std::pair(Endless::kEmpty, "goes on with pages of few objects")}) {
     FakeGcs gcs({.endless = endless});
     gcs.put("a", "a");
     const auto http = make_http_client({.stall_timeout_s = 2});
@@ -138,6 +139,15 @@ TEST(GcsListing, OneWithoutEndIsAFailureOfTheServer) {
     EXPECT_THAT([&] { storage->list(Uri::parse("gs://bucket")); },
                 ThrowsCode(Code::kUnavailable, says));
   }
+}
+
+TEST(GcsListing, OneOfPagesWithOneObjectEachIsRefusedEarly) {
+  const Uri prefix = Uri::parse("gs://bucket/data");
+  PageGuard sparse, full;
+  for (size_t page = 1; page <= 1000; ++page) sparse.check(std::to_string(page), page, prefix);
+  EXPECT_THAT([&] { sparse.check("1001", 1001, prefix); },
+              ThrowsCode(Code::kUnavailable, "goes on with pages of few objects"));
+  for (size_t page = 1; page <= 2000; ++page) full.check(std::to_string(page), 1000 * page, prefix);
 }
 
 TEST(GcsListing, OneOfMillionsOfObjectsIsRefused) {
