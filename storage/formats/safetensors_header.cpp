@@ -11,7 +11,8 @@
 namespace berth {
 namespace {
 
-constexpr size_t kHeaderStart = 8;  // in the file, after the u64 header size
+constexpr size_t kHeaderStart = 8;      // in the file, after the u64 header size
+constexpr size_t kMostDimensions = 64;  // PyTorch and NumPy have no more
 
 std::optional<DType> dtype_of(std::string_view name) {
   for (int i = 0; i <= static_cast<int>(DType::kF64); ++i) {
@@ -88,6 +89,8 @@ class HeaderHandler final : public nlohmann::json_sax<Json> {
     SafetensorsEntry& entry = header.entries.back();
     if (key_ == "shape") {
       if (number > static_cast<uint64_t>(INT64_MAX)) fail("its shape overflows");
+      if (entry.shape.size() == kMostDimensions)
+        fail(cat("more than ", kMostDimensions, " dimensions"));
       entry.shape.push_back(static_cast<int64_t>(number));
     } else {
       if (seen_.offsets == 2) fail("more than two data_offsets");

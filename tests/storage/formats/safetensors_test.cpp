@@ -115,6 +115,17 @@ TEST(Safetensors, RefusesShapesThatOverflow) {
   }
 }
 
+TEST(Safetensors, RefusesShapesOfManyDimensions) {
+  const auto tensor_of = [](size_t dimensions) {
+    std::string shape = "1";
+    for (size_t i = 1; i < dimensions; ++i) shape += ",1";
+    return R"({"a":{"dtype":"F32","shape":[)" + shape + R"(],"data_offsets":[0,4]}})";
+  };
+  EXPECT_NO_THROW(read_safetensors(tensor_of(64), "1234"));
+  EXPECT_THAT([&] { read_safetensors(tensor_of(65), "1234"); },
+              ThrowsCode(Code::kCorrupt, "more than 64 dimensions"));
+}
+
 TEST(Safetensors, RefusesOffsetsThatRunBackwards) {
   EXPECT_THAT(
       [] {
