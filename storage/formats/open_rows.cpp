@@ -13,6 +13,9 @@
 namespace berth {
 namespace {
 
+// A row takes memory for each of them, and so does what is said of a table.
+constexpr size_t kMostColumns = 100'000;
+
 enum class TableFormat {
   kNone,
   kCsv,
@@ -72,11 +75,8 @@ void refuse_spreadsheet(std::string_view file_name) {
   }
 }
 
-}  // namespace
-
-std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::string_view file_name,
-                                     RowLayout layout, TextForm form) {
-  refuse_spreadsheet(file_name);
+std::unique_ptr<RowReader> open_table(std::unique_ptr<ByteSource> source,
+                                      std::string_view file_name, RowLayout layout, TextForm form) {
   if (form.encoding != TextEncoding::kUtf8 && holds_text(file_name)) {
     source = as_utf8(std::move(source), form.encoding);
   }
@@ -111,6 +111,21 @@ std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::st
   throw Error(Code::kBadData, "is not a table, judging by its name", "",
               "a table ends in .csv, .tsv, .jsonl, .ndjson, .json, .conll, .parquet, .arrow, "
               ".feather, .npz, .npy, .pickle or .pkl, and plain text in .txt");
+}
+
+}  // namespace
+
+std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::string_view file_name,
+                                     RowLayout layout, TextForm form) {
+  refuse_spreadsheet(file_name);
+  auto rows = open_table(std::move(source), file_name, layout, form);
+  const size_t columns = rows->columns().size();
+  if (columns > kMostColumns) {
+    throw Error(Code::kBadData,
+                cat("has ", columns, " columns, and berth reads tables of at most ", kMostColumns),
+                "", "write the columns of texts and labels to a table of their own");
+  }
+  return rows;
 }
 
 std::optional<size_t> find_column(std::span<const Column> columns, std::string_view name) {

@@ -60,9 +60,9 @@ enum class RowLayout {
 
 // Opens the reader for the name's suffix, ignoring case. The caller has removed any compression
 // suffix. Known are .csv, .tsv, .jsonl/.ndjson/.json, .conll/.bio/.iob, .pickle/.pkl, .parquet/.pq,
-// .arrow/.arrows/.feather/.ipc, .npz/.npy and .txt; any other throws kBadData, which lists them.
-// The reader's errors do not name the file: the caller adds it with Error::at(). `form` is that of
-// formats of text.
+// .arrow/.arrows/.feather/.ipc, .npz/.npy and .txt; any other throws kBadData, which lists them. So
+// does a table of more than 100,000 columns. The reader's errors do not name the file: the caller
+// adds it with Error::at(). `form` is that of formats of text.
 std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::string_view file_name,
                                      RowLayout layout = RowLayout::kByName, TextForm form = {});
 

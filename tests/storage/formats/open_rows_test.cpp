@@ -25,6 +25,14 @@ TEST(OpenRows, AnotherSuffixIsBadDataThatNamesThese) {
                          ".feather, .npz, .npy, .pickle or .pkl, and plain text in .txt"));
 }
 
+TEST(OpenRows, TablesOfVeryManyColumnsAreRefused) {
+  std::string header = "c0";
+  for (int i = 1; i < 100'000; ++i) header += ",c" + std::to_string(i);
+  EXPECT_EQ(open_rows(source_of(header + "\n"), "x.csv")->columns().size(), 100'000u);
+  EXPECT_THAT([&] { open_rows(source_of(header + ",more\n"), "x.csv"); },
+              ThrowsCode(Code::kBadData, "has 100001 columns, and berth reads tables of at most "));
+}
+
 TEST(OpenRows, TablesAreRecognizedByTheirNames) {
   for (const char* name : {"x.csv", "X.TSV", "x.jsonl", "x.ndjson", "x.json", "x.pickle", "x.pkl",
                            "x.parquet", "X.PQ", "x.arrow", "x.arrows", "x.feather", "X.IPC"}) {
