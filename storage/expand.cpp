@@ -113,7 +113,7 @@ std::vector<Uri> pick(const std::vector<std::string>& names, const Uri& uri,
     if (name.ends_with('/')) continue;  // a web console marks an empty folder with such an object
     if (hidden_by(name) != 0) {
       ++passed_over;
-    } else if (is_wanted(name.substr(name.rfind('/') + 1))) {
+    } else if (is_wanted(last_part(name))) {
       found.push_back(uri / name);
     }
   }
@@ -157,7 +157,7 @@ std::string similar_name(Storage& storage, const Uri& uri) {
   const Uri directory = parent_of(uri);
   std::string wanted = uri.path();
   while (wanted.size() > 1 && wanted.ends_with('/')) wanted.pop_back();
-  wanted = wanted.substr(wanted.rfind('/') + 1);
+  wanted = std::string(last_part(wanted));
   std::set<std::string> candidates;
   try {
     for (const std::string& name : names_below(storage, directory, false, kEnough)) {

@@ -143,11 +143,7 @@ Uri Uri::operator/(std::string_view child) const {
   return joined;
 }
 
-std::string Uri::file_name() const {
-  const std::string path = without_query();
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
-}
+std::string Uri::file_name() const { return std::string(last_part(without_query())); }
 
 std::string Uri::to_string() const {
   return is_local() ? path_ : cat(scheme_, "://", host_, "/", without_query());

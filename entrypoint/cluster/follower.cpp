@@ -15,6 +15,8 @@ namespace {
 constexpr double kConnect_s = 5;
 // Between two attempts to reach worker 0: short ones at first, each twice as long as the last.
 constexpr double kFirstPause_s = 0.1, kLongestPause_s = 1;
+// Between two looks whether the job is finished, which take two requests in gs://.
+constexpr double kBetweenLooks_s = 5;
 
 void wait_for_input(int fd) {
   ::pollfd waiting{.fd = fd, .events = POLLIN, .revents = 0};
@@ -41,9 +43,15 @@ void Follower::pause(double seconds, const std::atomic<bool>& stop) {
 
 std::optional<GatheredPlace> Follower::join(const std::atomic<bool>& stop) {
   ends_s_ = steady_clock_s() + options_.patience_s;
+  double next_look_s = steady_clock_s() + kFirstPause_s;
   for (double pause_s = kFirstPause_s;; pause_s = std::min(2 * pause_s, kLongestPause_s)) {
     if (stop) throw Error(Code::kStopped, "a signal stopped the job, which waited for worker 0");
-    if (steady_clock_s() > ends_s_) {
+    const bool is_late = steady_clock_s() > ends_s_;
+    if (is_late || steady_clock_s() > next_look_s) {
+      if (options_.is_finished && options_.is_finished()) return std::nullopt;
+      next_look_s = steady_clock_s() + kBetweenLooks_s;
+    }
+    if (is_late) {
       throw Error(Code::kPeerLost,
                   cat("worker 0 did not gather the workers within ", options_.patience_s, " s",
                       said_.empty() ? "" : cat(" (", said_, ")")),
@@ -60,7 +68,6 @@ std::optional<GatheredPlace> Follower::join(const std::atomic<bool>& stop) {
       return place_;
     }
     pause(pause_s, stop);
-    if (options_.is_finished && options_.is_finished()) return std::nullopt;
   }
 }
 

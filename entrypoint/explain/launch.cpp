@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "storage/base/text.h"
+
 namespace berth {
 namespace {
 
@@ -18,14 +20,10 @@ bool is_one_of(const std::array<std::string_view, N>& names, std::string_view na
   return std::ranges::find(names, name) != names.end();
 }
 
-std::string last_part(const std::string& path, char separator) {
-  return path.substr(path.rfind(separator) + 1);
-}
-
 bool is_script(const std::string& word) { return !word.starts_with('-') && word.ends_with(".py"); }
 
 bool is_starter(const std::string& word) {
-  const std::string name = last_part(word, '/');
+  const std::string_view name = last_part(word);
   return name.starts_with("python") || name == "torchrun" || name == "accelerate" ||
          name == "deepspeed" || name == "berth" || is_script(word);
 }
@@ -42,7 +40,7 @@ class LaunchReader {
         if (at_ < words_.size() && starts_module(words_[at_++])) return finished();
       } else if (word.starts_with('-')) {
         read_option(word);
-      } else if (is_script(word) && starts_script(last_part(word, '/'))) {
+      } else if (is_script(word) && starts_script(last_part(word))) {
         return finished();
       }
     }
@@ -58,11 +56,11 @@ class LaunchReader {
 
   bool starts_module(const std::string& module) {
     if (is_one_of(kLauncherModules, module)) return false;
-    launch_.script = last_part(module, '.') + ".py";
+    launch_.script = module.substr(module.rfind('.') + 1) + ".py";
     return true;
   }
 
-  bool starts_script(const std::string& name) {
+  bool starts_script(std::string_view name) {
     if (name == "xla_spawn.py") {
       launch_.uses_tpu = true;
       return false;
@@ -103,7 +101,7 @@ std::optional<Launch> find_launch(std::span<const std::string> words) {
   }
   const auto starter = std::ranges::find_if(words, is_starter);
   if (starter == words.end()) return std::nullopt;
-  if (last_part(*starter, '/') == "berth") {
+  if (last_part(*starter) == "berth") {
     Launch launch{.flags = {starter + 1, words.end()}};
     if (!launch.flags.empty() && launch.flags[0] == "bench") launch.flags[0] = "--mode=bench";
     return launch;

@@ -34,7 +34,7 @@ std::optional<DataSet> wanted_data_set(const TypedCommand& typed, const OwnComma
     const std::optional<std::string> config = typed.value("dataset_config_name");
     return DataSet{typed_name(typed, "dataset_name"),
                    cat("\"", *name, "\"", config ? cat(", \"", *config, "\"") : ""),
-                   name->substr(name->rfind('/') + 1)};
+                   std::string(last_part(*name))};
   }
   const GlueTask* task = find_glue_task(own.value("task").value_or(""));
   if (task == nullptr) return std::nullopt;

@@ -44,7 +44,7 @@ void require_labelled_task(const std::string& name) {
 // "gs://b/data/train-*.jsonl.gz" -> "train".
 std::string name_of(std::string_view file) {
   while (file.ends_with('/')) file.remove_suffix(1);
-  file.remove_prefix(std::min(file.find_last_of('/') + 1, file.size()));
+  file = last_part(file);
   std::string name(file.substr(0, file.find('.')));
   std::ranges::replace_if(
       name, [](char c) { return !is_word_character(c); }, '-');

@@ -75,8 +75,7 @@ MetaData read_meta_data(Storage& storage, const std::string& path) {
 }
 
 bool holds_records(const std::string& path) {
-  const std::string name = path.substr(path.rfind('/') + 1);
-  return !path.empty() && names_records(name);
+  return !path.empty() && names_records(last_part(path));
 }
 
 // The task of records with this task_type. Returns nullopt if the records themselves must show it.

@@ -9,12 +9,10 @@ namespace berth {
 namespace {
 
 Inspection look_into(const Job& job, const std::string& path) {
-  const std::string shown = Uri::parse(path).to_string();
   try {
     return inspect(job.storage, path, job.command_line.settings.data.text_form);
   } catch (const Error& error) {
-    if (error.where().starts_with(shown)) throw;
-    throw error.at(shown);
+    throw error.in(Uri::parse(path).to_string());
   }
 }
 

@@ -144,8 +144,7 @@ void run_tokenization(Job& job) {
       }
     }
   } catch (const Error& error) {
-    const std::string shown = Uri::parse(tool.input).to_string();
-    throw error.where().starts_with(shown) ? error : error.at(shown);
+    throw error.in(Uri::parse(tool.input).to_string());
   }
   output.close();
 }

@@ -54,7 +54,7 @@ void require_nothing_new(const EarlierJob& finished, const Settings& asked) {
 bool is_model(Storage& storage, const Uri& folder, const EarlierJob& job) {
   bool has_config = false, has_parameters = false, has_graph = false;
   for (const Stat& file : storage.list(folder)) {
-    const std::string name = file.name.substr(file.name.rfind('/') + 1);
+    const std::string_view name = last_part(file.name);
     has_config = has_config || name == "config.json" || name == "adapter_config.json";
     has_parameters = has_parameters || names_parameters(name);
     has_graph = has_graph || name == kOnnxModelFile;

@@ -92,6 +92,10 @@ Error Error::at(const std::string& prefix) const {
       .after(pause_s_);
 }
 
+Error Error::in(const std::string& file) const {
+  return where_.starts_with(file) ? *this : at(file);
+}
+
 Error Error::after(double pause_s) const {
   Error later = *this;
   later.pause_s_ = pause_s;

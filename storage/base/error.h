@@ -45,6 +45,8 @@ class Error : public std::runtime_error {
 
   // Returns a copy with `prefix` put in front of where(), as "<prefix>: <where>".
   Error at(const std::string& prefix) const;
+  // The same, unless where() begins with `file` already.
+  Error in(const std::string& file) const;
 
   // Returns a copy that asks for a pause before the next attempt (HTTP's Retry-After).
   Error after(double pause_s) const;

@@ -32,6 +32,8 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
+std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
 std::optional<uint64_t> parse_number(std::string_view text) {
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

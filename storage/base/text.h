@@ -38,6 +38,9 @@ inline std::string quoted(const char* text, size_t limit = 60) {
 // Removes spaces, tabs and line ends from both ends.
 std::string_view trimmed(std::string_view text);
 
+// Returns what stands behind the last slash of a path, or all of it.
+std::string_view last_part(std::string_view path);
+
 // Parses a text that consists of decimal digits only. Returns nullopt if there is anything else, or
 // if the number does not fit 64 bits.
 std::optional<uint64_t> parse_number(std::string_view text);

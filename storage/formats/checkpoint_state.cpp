@@ -109,7 +109,7 @@ std::vector<std::string> latest_checkpoint_prefixes(std::string_view state_file)
   const bool absolute = is_absolute(*path);
   if (absolute || !climbs(*path)) prefixes.push_back(*path);
   if (absolute || climbs(*path)) {
-    const std::string name = path->substr(path->rfind('/') + 1);
+    const std::string name(last_part(*path));
     if (!name.empty() && name != "..") prefixes.push_back(name);
   }
   return prefixes;

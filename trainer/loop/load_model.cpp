@@ -35,8 +35,7 @@ bool are_placeholders(const std::vector<std::string>& labels) {
 
 bool needs_tokenizer(const DataOptions& data) {
   const auto is_of_texts = [](const std::string& path) {
-    const std::string name = path.substr(path.rfind('/') + 1);
-    return !path.empty() && !names_records(without_compression_suffix(name));
+    return !path.empty() && !names_records(without_compression_suffix(last_part(path)));
   };
   const bool names_any = !data.train_data_file.empty() || !data.eval_data_file.empty() ||
                          !data.predict_data_file.empty();
