@@ -1,6 +1,7 @@
 #include "storage/fenced_storage.h"
 
 #include <algorithm>
+#include <cassert>
 #include <mutex>
 #include <utility>
 
@@ -66,6 +67,12 @@ bool FencedStorage::Fence::is_above(const Uri& uri) const {
 void FencedStorage::Fence::require_held() {
   if (lease_) lease_->require_held();
   if (lock_) lock_->require_held();
+}
+
+void FencedStorage::Fence::require_free(const Uri& other, const Uri& wanted,
+                                        const std::atomic<bool>& stop) const {
+  assert(lease_);
+  lease_->require_free(other, wanted, stop);
 }
 
 void FencedStorage::Fence::give_back() noexcept {

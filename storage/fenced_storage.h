@@ -60,6 +60,9 @@ class FencedStorage::Fence {
   Fence(const Fence&) = delete;
   Fence& operator=(const Fence&) = delete;
 
+  // As RemoteLease::require_free(). This fence has a lease.
+  void require_free(const Uri& other, const Uri& wanted, const std::atomic<bool>& stop) const;
+
  private:
   friend class FencedStorage;
 

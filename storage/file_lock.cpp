@@ -17,6 +17,7 @@ namespace {
 
 // How the text of every lock file begins.
 constexpr std::string_view kMark = R"({"holder": ")";
+constexpr std::string_view kEnd = R"("})";
 
 std::string first_bytes(int fd) {
   char text[256];
@@ -102,10 +103,12 @@ std::optional<std::string> FileLock::holder_of(const std::string& path) {
   struct ::stat opened;
   if (!file || ::fstat(file.get(), &opened) != 0 || !S_ISREG(opened.st_mode)) return std::nullopt;
   if (::flock(file.get(), LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK) return std::nullopt;
-  return first_bytes(file.get());
+  const std::string text = first_bytes(file.get());
+  if (!text.starts_with(kMark) || !text.ends_with(kEnd)) return "a process that it does not name";
+  return text.substr(kMark.size(), text.size() - kMark.size() - kEnd.size());
 }
 
-std::string FileLock::text_of(const std::string& holder) { return cat(kMark, holder, "\"}"); }
+std::string FileLock::text_of(const std::string& holder) { return cat(kMark, holder, kEnd); }
 
 std::optional<FileLock> FileLock::take(const std::string& path, const std::string& holder) {
   while (true) {

@@ -84,7 +84,7 @@ void RemoteLease::take(const std::atomic<bool>& stop) {
       continue;
     }
     const LeaseText other = parse_lease(read_text(storage_, object_));
-    if (!holder_.has_ended(other.process)) wait_until_free(*seen, stop);
+    if (!holder_.has_ended(other.process) && !expires(object_, *seen, stop)) throw_taken();
     if (!write(seen->generation)) continue;
     if (is_unfenced_) return;
     log_info(cat("took over the lease of ", printable(other.holder),
@@ -139,23 +139,44 @@ std::optional<double> RemoteLease::server_time_s() const {
   return written.updated_s;
 }
 
-// Returns when the version `seen` has expired or is gone.
-void RemoteLease::wait_until_free(const Stat& seen, const std::atomic<bool>& stop) const {
+bool RemoteLease::expires(const Uri& lease, const Stat& seen, const std::atomic<bool>& stop) const {
   double left_s = times_.lasts_s;
   const std::optional<double> now_s = seen.updated_s ? server_time_s() : std::nullopt;
   if (now_s) left_s -= *now_s - *seen.updated_s;
   left_s = std::min(left_s, times_.lasts_s);
   if (left_s > 0) {
-    log_info(cat("waiting until the lease ", object_.to_string(), " expires or is renewed"));
+    log_info(cat("waiting until the lease ", lease.to_string(), " expires or is renewed"));
   }
   while (left_s > 0) {
     const double step_s = std::min(left_s, times_.renewed_every_s / 4);
     pause(step_s, stop);
     left_s -= step_s;
-    const std::optional<Stat> now = storage_.stat(object_);
-    if (!now) return;
-    if (now->generation != seen.generation) throw_taken();
+    const std::optional<Stat> now = storage_.stat(lease);
+    if (!now) return true;
+    if (now->generation != seen.generation) return false;
   }
+  return true;
+}
+
+void RemoteLease::require_free(const Uri& other, const Uri& wanted,
+                               const std::atomic<bool>& stop) const {
+  const std::optional<Stat> seen = storage_.stat(other);
+  if (!seen) return;
+  const LeaseText text = parse_lease(read_text(storage_, other));
+  bool is_free = holder_.has_ended(text.process) || expires(other, *seen, stop);
+  if (is_free) {
+    try {
+      storage_.remove(other, seen->generation);
+    } catch (const Error& error) {
+      if (error.code() != Code::kInUse && error.code() != Code::kNotPermitted) throw;
+      is_free = error.code() == Code::kNotPermitted;  // nothing can be removed there
+    }
+  }
+  if (is_free) return;
+  throw Error(Code::kInUse,
+              cat("another process writes there: ", printable(text.holder), " holds the lease ",
+                  other.to_string()),
+              wanted.to_string(), "wait until it ends, stop it, or use another directory");
 }
 
 void RemoteLease::throw_taken() const {

@@ -49,6 +49,12 @@ class RemoteLease {
 
   const Uri& object() const { return object_; }
 
+  // Returns when no other process holds the lease `other`, a second object. Where it has expired,
+  // or its holder has ended, it is removed, so that a holder that was only suspended notices. Waits
+  // as the constructor does. Throws kInUse, about the directory `wanted`, where another process
+  // holds it, and kStopped once `stop` is set.
+  void require_free(const Uri& other, const Uri& wanted, const std::atomic<bool>& stop) const;
+
   // Removes the object if this process still holds the lease. After that require_held() throws. A
   // second call waits for the first one. Throws nothing: what is not removed expires by itself.
   void give_back() noexcept;
@@ -63,7 +69,9 @@ class RemoteLease {
   void take(const std::atomic<bool>& stop);
   // Writes the object over this generation. Returns false if that is not the current one.
   bool write(Generation over);
-  void wait_until_free(const Stat& seen, const std::atomic<bool>& stop) const;
+  // Returns whether the version `seen` of a lease has expired or is gone. It waits until then, or
+  // until its holder renews it.
+  bool expires(const Uri& lease, const Stat& seen, const std::atomic<bool>& stop) const;
   std::optional<double> server_time_s() const;
   void renew_until(const std::stop_token& ends);
   void renew();

@@ -132,6 +132,37 @@ TEST_F(RemoteLeaseTest, ThatMayNotBeReplacedHoldsNobodyBack) {
   RemoteLease(once, object_, {.name = "host.2"}, stop_, kNotRenewed).require_held();
 }
 
+// As another process in a bucket with a retention policy leaves it.
+class KeepingStorage final : public BorrowedStorage {
+ public:
+  using BorrowedStorage::BorrowedStorage;
+  void remove(const Uri& uri, std::optional<Generation> if_generation) override {
+    if (uri.file_name() != "lease.json") return BorrowedStorage::remove(uri, if_generation);
+    throw Error(Code::kNotPermitted, "objects may not be removed", uri.to_string());
+  }
+};
+
+TEST_F(RemoteLeaseTest, ThatHasExpiredAndMayNotBeRemovedIsFree) {
+  put("{}");
+  sleep(0.4);
+  KeepingStorage keeping(*remote_.storage);
+  const Uri elsewhere = remote_.at("job/model");
+  const RemoteLease lease(keeping, elsewhere / "lease.json", {.name = "host.2"}, stop_,
+                          kNotRenewed);
+  EXPECT_NO_THROW(lease.require_free(object_, elsewhere, stop_));
+  EXPECT_EQ(text(), "{}");
+}
+
+TEST_F(RemoteLeaseTest, OfAnotherDirectoryIsNotFreeWhileItIsRenewed) {
+  const auto first = take("host.1");
+  const Uri elsewhere = remote_.at("job/model");
+  const RemoteLease second(*remote_.storage, elsewhere / "lease.json", {.name = "host.2"}, stop_,
+                           kRenewed);
+  EXPECT_THAT([&] { second.require_free(object_, elsewhere, stop_); },
+              ThrowsCode(Code::kInUse, "host.1 holds the lease gs://bucket/job/lease.json"));
+  first->require_held();
+}
+
 TEST_F(RemoteLeaseTest, AStopEndsTheWaiting) {
   put("{}");
   std::jthread stopper([this] {
