@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "entrypoint/job/export_checkpoint.h"
-#include "entrypoint/training/output_locks.h"
+#include "entrypoint/job/output_locks.h"
 #include "storage/base/json.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "entrypoint/job/job.h"
+#include "entrypoint/job/output_locks.h"
 #include "entrypoint/report/heartbeat.h"
 #include "entrypoint/report/html_report.h"
-#include "entrypoint/training/output_locks.h"
 #include "entrypoint/training/training_inputs.h"
 #include "entrypoint/training/training_plan.h"
 #include "trainer/engine/device.h"

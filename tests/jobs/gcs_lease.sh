@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs jobs that lose what they hold in gs://: the lease of their directory, the storage itself.
+# Runs jobs that lose what they hold in gs://: the lease of their directory, the storage itself. Others want what a running job holds.
 #   gcs_lease.sh BERTH FAKE_GCS_SERVER GCS_COPY
 . "$(dirname "$0")/gcs_lib.sh"
 
@@ -37,6 +37,49 @@ kill -TERM "${pids[3]}"
 wait "${pids[3]}"
 [ $? = 143 ] || fail "the job that took the lease over: $(tail -n 1 one-3.txt)"
 "$copy" gs://bucket/jobs/both/lease.json got >/dev/null 2>&1 && fail "the lease was not given back"
+
+echo "== directories that overlap with those of a running job"
+start_fake
+# background NAME FLAG...: starts a long job in the background; its log is NAME.txt. Waits until it trains.
+background() {
+  local name=$1
+  shift
+  "$berth" "${inputs[@]}" "${flags[@]}" --max-steps 100000 --save-steps 100000 --eval-steps 100000 "$@" >/dev/null 2>$name.txt &
+  pid=$!
+  until grep -qs '"event":"step"' $name.txt || ! kill -0 $pid; do sleep 0.05; done
+}
+in_use='another process writes there'
+background whole --job-dir gs://bucket/jobs/whole
+# Each waits until it has seen the lease renewed, so all of them wait at the same time.
+refusals=()
+# refused N FLAG...: checks in the background that the command ends with 6; what is wrong is in refused-N.txt.
+refused() {
+  local n=$1
+  shift
+  (
+    cd "$(mktemp -d refused.XXXXXX)" || exit
+    expect 6 "$in_use" "$@"
+  ) >refused-$n.txt &
+  refusals+=($!)
+}
+refused 1 "${inputs[@]}" "${flags[@]}" --job-dir gs://bucket/jobs/other-1 --export-dir gs://bucket/jobs/whole/model
+refused 2 "${inputs[@]}" "${flags[@]}" --job-dir gs://bucket/jobs/other-2 --summary-dir gs://bucket/jobs/whole/summaries/mine
+refused 3 "${inputs[@]}" "${flags[@]}" --job-dir gs://bucket/jobs/whole/checkpoints/mine
+wait "${refusals[@]}"
+cat refused-*.txt
+[ -z "$(cat refused-*.txt)" ] || fail "a directory of a running job is not refused"
+for file in model/config.json model/model.safetensors model/lease.json model/again/lease.json; do
+  "$copy" gs://bucket/jobs/whole/$file got >/dev/null 2>&1 && fail "a refused process leaves $file"
+done
+kill -0 $pid || fail "the refused processes disturb the job: $(tail -n 1 whole.txt)"
+kill -TERM $pid
+wait $pid
+# A job whose model/ another one writes to does not begin.
+background exporting --job-dir gs://bucket/jobs/exporting --export-dir gs://bucket/jobs/later/model
+expect 6 "$in_use" "${inputs[@]}" "${flags[@]}" --job-dir gs://bucket/jobs/later
+kill -TERM $pid
+wait $pid
+run later || fail "a job whose model/ is free again: $(tail -n 1 err.txt)"
 
 echo "== storage that goes away"
 start_fake

@@ -68,15 +68,18 @@ interrupt local TERM "$terms" $duration_ms
 # A second process in the same directory is refused and does not disturb the first one.
 last_save=checkpoints/step-00000024/MANIFEST.json
 hold job checkpoints/lease.json $last_save "${flags[@]}"
-expect 6 'another process holds it' "${flags[@]}" --job-dir job
+in_use='another process writes there'
+expect 6 "$in_use" "${flags[@]}" --job-dir job
 for flag in checkpoint-dir export-dir summary-dir; do
-  expect 6 'another process holds it' "${flags[@]}" --job-dir other --$flag job/checkpoints
+  expect 6 "$in_use" "${flags[@]}" --job-dir other --$flag job/checkpoints
 done
 for place in job/model job/summaries job/checkpoints/inside; do
-  expect 6 'another process writes there' "${flags[@]}" --job-dir $place
+  expect 6 "$in_use" "${flags[@]}" --job-dir $place
 done
+[ ! -e other ] && [ ! -e job/model ] && [ ! -e job/checkpoints/inside ] || fail "a refused process makes directories"
 mkdir around && ln -s ../job around/model
-expect 6 'another process writes there' "${flags[@]}" --job-dir around
+expect 6 "$in_use" "${flags[@]}" --job-dir around
+[ "$(ls around)" = model ] || fail "a refused job makes directories in its own: $(ls around)"
 kill -CONT $pid
 wait $pid || fail "the first of two processes: $(tail -n 1 held.txt)"
 [ "$(sha256sum <job/model/model.safetensors)" = "$expected" ] || fail "the weights differ if a second process was started"

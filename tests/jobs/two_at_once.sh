@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Starts two jobs at the same moment that write to the same directory. One of them must train and end with the bits of a job that was
-# alone, and the other must end with 6 and without an update.
+# alone, and the other must end with 6 and without an update. Where one writes its model into the model/ of the other, both may end with 6.
 #   two_at_once.sh BERTH FAKE_GCS_SERVER GCS_COPY [TIMES] [SEED]
 # TIMES says how often each pair is started. SEED draws by how many milliseconds the second job is late.
 . "$(dirname "$0")/gcs_lib.sh"
@@ -22,8 +22,8 @@ start() {
 model_in() { "$copy" "$1/model/model.safetensors" "$2" >/dev/null && sha256sum <"$2"; }
 
 # pair DIRECTORY SHARED LATE_MS: starts two jobs and prints what is wrong, or nothing. They share the whole job directory ("job"), only
-# the directory of the checkpoints ("checkpoints"), or the directory of a job that was killed just before ("killed"). Returns 1 if one
-# had ended before the other began, which tests nothing.
+# the directory of the checkpoints ("checkpoints"), the directory of a job that was killed just before ("killed"), or only the model/ of
+# the first one, to which the second one exports ("model"). Returns 1 if one had ended before the other began, which tests nothing.
 pair() {
   local directory=$1 shared=$2 late_ms=$3 name first second pid_first pid_second codes stays leaves
   name=$(echo "$directory" | tr -c 'a-z0-9\n' -)
@@ -36,6 +36,8 @@ pair() {
   elif [ "$shared" = checkpoints ]; then
     first=(--job-dir "$directory-first" --checkpoint-dir "$directory")
     second=(--job-dir "$directory-second" --checkpoint-dir "$directory")
+  elif [ "$shared" = model ]; then
+    second=(--job-dir "$directory-second" --export-dir "$directory/model")
   fi
   start "$name-first" "${first[@]}"
   pid_first=$!
@@ -48,7 +50,14 @@ pair() {
   codes=$codes,$?
   case $codes in
     0,6) stays=first leaves=second directory=${first[1]} ;;
-    6,0) stays=second leaves=first directory=${second[1]} ;;
+    6,0)
+      stays=second leaves=first
+      [ "$shared" = model ] || directory=${second[1]} ;;
+    6,6)
+      if [ "$shared" = model ]; then
+        cat "$name"-*.txt | grep '"event":"step"' | sed "s/^/$name: both leave, and one has trained: /"
+        return 0
+      fi ;;&
     0,0) grep -q '"event":"step"' "$name-first.txt" && grep -q '"event":"step"' "$name-second.txt" || return 1 ;;&
     *)
       echo "$name, $late_ms ms late: they end with $codes: $(tail -qn 1 "$name-first.txt" "$name-second.txt")"
@@ -76,7 +85,7 @@ pairs() (
     [ $((n % at_once)) != 0 ] || wait
   done
   wait
-  printf '%-18s %-12s %6d  %-14s %6d %6d\n' "$where" "$shared" "$times" 'one 0, one 6' \
+  printf '%-18s %-12s %6d  %-14s %6d %6d\n' "$where" "$shared" "$times" "$([ $shared = model ] && echo '0,6 or 6,6' || echo 'one 0, one 6')" \
     "$(find "$results" -type f -empty | wc -l)" "$(find "$results" -type f -size +0 | wc -l)"
   cat "$results"/*
 )
@@ -88,12 +97,12 @@ expected=$(model_in alone alone.safetensors)
 start_fake --latency-ms 300
 printf '%-18s %-12s %6s  %-14s %6s %6s\n' where shared times expected seen other
 remote=()
-for shared in job checkpoints killed; do
+for shared in job checkpoints killed model; do
   pairs gs://bucket/jobs $shared 10 >$shared.remote &
   remote+=($!)
 done
-for shared in job checkpoints killed; do pairs jobs $shared 1; done | tee local.txt
+for shared in job checkpoints killed model; do pairs jobs $shared 1; done | tee local.txt
 wait "${remote[@]}"
 cat ./*.remote
-[ "$(cat local.txt ./*.remote | wc -l)" = 6 ] || fail "a pair ended otherwise"
+[ "$(cat local.txt ./*.remote | wc -l)" = 8 ] || fail "a pair ended otherwise"
 finish

@@ -18,8 +18,8 @@ Uri place_of(const std::string& given, const Uri& root, std::string_view part) {
 JobDirectory::JobDirectory(Uri root, const OutputOptions& places)
     : root_(std::move(root)),
       model_(place_of(places.export_dir, root_, kModelFolderName)),
-      checkpoints_(place_of(places.checkpoint_dir, root_, "checkpoints")),
-      summaries_(place_of(places.summary_dir, root_, "summaries")) {}
+      checkpoints_(place_of(places.checkpoint_dir, root_, kCheckpointsFolderName)),
+      summaries_(place_of(places.summary_dir, root_, kSummariesFolderName)) {}
 
 Uri JobDirectory::embeddings(EmbeddingsFormat format) const {
   switch (format) {

@@ -10,6 +10,9 @@ namespace berth {
 
 // The folder of a job directory that holds the finished model, unless --export-dir moves it.
 inline constexpr std::string_view kModelFolderName = "model";
+// The folders for checkpoints and event files, unless --checkpoint-dir and --summary-dir move them.
+inline constexpr std::string_view kCheckpointsFolderName = "checkpoints";
+inline constexpr std::string_view kSummariesFolderName = "summaries";
 // The file in each directory of a job by which the process that writes there holds it.
 inline constexpr std::string_view kLeaseName = "lease.json";
 // The folder of a finished model that holds the generator with which it was pre-trained.
@@ -19,7 +22,7 @@ inline constexpr std::string_view kGeneratorFolderName = "generator";
 //
 //   JOB_DIR/
 //     job.json            the record of the job: its settings, sources and labels (JobRecord)
-//     lease.json          held by the process that trains here; there is one in checkpoints/, too,
+//     lease.json          held by the process that writes here; there is one in checkpoints/, too,
 //                         and in every folder that a flag moves elsewhere
 //     heartbeat.json      what that process is doing
 //     rendezvous.json     where worker 0 of several listens, until the job is finished
