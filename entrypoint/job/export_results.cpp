@@ -16,6 +16,7 @@
 #include "trainer/onnx/make_graph.h"
 #include "trainer/weights/merge_adapters.h"
 #include "trainer/weights/peft_files.h"
+#include "trainer/weights/write_tensors.h"
 
 namespace berth {
 namespace {
@@ -71,6 +72,7 @@ void export_results(Storage& storage, const Settings& settings, const Uri& direc
     merge_adapters(lora, values, *merged);
   }
   const ParameterTensors& whole = merged ? *merged : values;
+  require_range(whole, dtype);
   const bool as_onnx = output.export_format == ExportFormat::kOnnx;
   export_model(storage, directory, model.config, whole, dtype, *model.tokenizer, metrics);
   if (as_onnx) export_onnx(storage, directory, model.config, whole, dtype);

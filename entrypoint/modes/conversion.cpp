@@ -4,6 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "entrypoint/job/hub_model.h"
@@ -71,18 +72,46 @@ std::string config_of(const std::string& json, std::optional<DType> dtype) {
   return to_text(object, 2) + "\n";
 }
 
-void write_as_tensorflow(Storage& storage, const Uri& directory, const TensorReader& file,
-                         const std::string& config) {
-  write_checkpoint(storage, directory / "bert_model.ckpt", ConvertedTensors(file).tensors());
-  write_text(storage, directory / "bert_config.json", to_bert_config_json(parse_config(config)));
-}
+// The files of a model in one format. They are made before the first of them is written, so that a
+// model that cannot be converted leaves none.
+class ConvertedModel {
+ public:
+  ConvertedModel(const Settings& settings, ModelFolder& folder, const TensorReader& file)
+      : format_(settings.output.export_format) {
+    const std::optional<DType> dtype = settings.output.export_dtype;
+    switch (format_) {
+      case ExportFormat::kOnnx:
+        onnx_.emplace(settings, folder);
+        break;
+      case ExportFormat::kTensorflow:
+        tensors_.emplace(file);
+        config_ = to_bert_config_json(parse_config(folder.config_json()));
+        break;
+      case ExportFormat::kSafetensors:
+        tensors_.emplace(file, dtype);
+        config_ = config_of(folder.config_json(), dtype);
+    }
+  }
 
-void write_as_safetensors(Storage& storage, const Uri& directory, const TensorReader& file,
-                          const std::string& config, std::optional<DType> dtype) {
-  write_safetensors_to(storage, directory / "model.safetensors",
-                       ConvertedTensors(file, dtype).tensors());
-  write_text(storage, directory / "config.json", config_of(config, dtype));
-}
+  void write(Storage& storage, const Uri& directory) const {
+    switch (format_) {
+      case ExportFormat::kOnnx:
+        return onnx_->write(storage, directory);
+      case ExportFormat::kTensorflow:
+        write_checkpoint(storage, directory / "bert_model.ckpt", tensors_->tensors());
+        return write_text(storage, directory / "bert_config.json", config_);
+      case ExportFormat::kSafetensors:
+        write_safetensors_to(storage, directory / "model.safetensors", tensors_->tensors());
+        write_text(storage, directory / "config.json", config_);
+    }
+  }
+
+ private:
+  const ExportFormat format_;
+  std::optional<OnnxConversion> onnx_;       // for ONNX
+  std::optional<ConvertedTensors> tensors_;  // for the other formats
+  std::string config_;
+};
 
 }  // namespace
 
@@ -106,21 +135,12 @@ void convert_model(Storage& storage, const Settings& asked) {
     throw Error(Code::kBadData, "holds no tensor of numbers", parameters->file,
                 "name another file, or fetch it again");
   }
-  switch (settings.output.export_format) {
-    case ExportFormat::kTensorflow:
-      write_as_tensorflow(storage, directory, file, folder.config_json());
-      break;
-    case ExportFormat::kOnnx:
-      convert_to_onnx(storage, settings, folder, directory);
-      break;
-    case ExportFormat::kSafetensors:
-      write_as_safetensors(storage, directory, file, folder.config_json(),
-                           settings.output.export_dtype);
-  }
+  const ConvertedModel converted(settings, folder, file);
+  converted.write(storage, directory);
   for (const char* name : kKeptFiles) {
     if (const auto text = folder.text(name)) write_text(storage, directory / name, *text);
   }
-  if (settings.output.export_format != ExportFormat::kOnnx) {  // convert_to_onnx() writes its own
+  if (settings.output.export_format != ExportFormat::kOnnx) {  // OnnxConversion writes its own
     copy_sentence_files(folder, storage, directory);
   }
   log_info(cat("converted ", counted(file.tensors().size(), "tensor"), " of ", parameters->file,

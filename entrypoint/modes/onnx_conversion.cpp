@@ -12,6 +12,7 @@
 #include "trainer/loop/load_model.h"
 #include "trainer/loop/onnx_files.h"
 #include "trainer/tasks/glue.h"
+#include "trainer/weights/write_tensors.h"
 
 namespace berth {
 namespace {
@@ -49,27 +50,30 @@ ModelConfig config_for_graph(const Settings& settings, ModelFolder& folder,
   if (!row.has_classes) config.labels = output_labels(config.task);
   // transformers saves no names of two labels that have none.
   if (row.has_classes && config.labels.empty()) config.labels = {"LABEL_0", "LABEL_1"};
+  require_exportable(settings, config);
   return config;
 }
 
 }  // namespace
 
-void convert_to_onnx(Storage& storage, const Settings& settings, ModelFolder& folder,
-                     const Uri& directory) {
-  const SentenceFiles files = sentence_files(folder);
-  const ModelConfig config = config_for_graph(settings, folder, files);
-  require_exportable(settings, config);
-  HostTensors values(parameter_table(config));
-  fill_parameters(folder, settings.model, config, /*seed=*/0, compute_threads(settings), values,
+OnnxConversion::OnnxConversion(const Settings& settings, ModelFolder& folder)
+    : dtype_(settings.output.export_dtype.value_or(DType::kF32)),
+      files_(sentence_files(folder)),
+      config_(config_for_graph(settings, folder, files_)),
+      values_(parameter_table(config_)) {
+  fill_parameters(folder, settings.model, config_, /*seed=*/0, compute_threads(settings), values_,
                   HeadNeed::kRequired);
-  const DType dtype = settings.output.export_dtype.value_or(DType::kF32);
-  write_text(storage, directory / "config.json", to_config_json(config, dtype));
-  if (makes_embeddings(config.task)) {
-    write_sentence_files(storage, directory, config,
-                         files.max_seq_length.value_or(config.max_sequence_length()));
+  require_range(values_, dtype_);
+}
+
+void OnnxConversion::write(Storage& storage, const Uri& directory) const {
+  write_text(storage, directory / "config.json", to_config_json(config_, dtype_));
+  if (makes_embeddings(config_.task)) {
+    write_sentence_files(storage, directory, config_,
+                         files_.max_seq_length.value_or(config_.max_sequence_length()));
   }
-  export_onnx(storage, directory, config, values, dtype);
-  log_info(cat("the graph is for ", task_name(config.task)));
+  export_onnx(storage, directory, config_, values_, dtype_);
+  log_info(cat("the graph is for ", task_name(config_.task)));
 }
 
 }  // namespace berth

@@ -64,7 +64,7 @@ double overflow_of(DType dtype) {
 
 // Infinities and NaNs that are in the tensor already stay what they are.
 template <typename T>
-void require_range(const std::vector<T>& values, DType dtype, const std::string& name) {
+void require_range_of(std::span<const T> values, DType dtype, const std::string& name) {
   const double overflow = overflow_of(dtype);
   for (const double value : values) {
     if (!std::isfinite(value) || std::abs(value) < overflow) continue;
@@ -74,6 +74,10 @@ void require_range(const std::vector<T>& values, DType dtype, const std::string&
 }
 
 }  // namespace
+
+void require_range(std::span<const float> elements, DType dtype, const std::string& tensor) {
+  require_range_of(elements, dtype, tensor);
+}
 
 std::vector<float> floats_of(const NamedTensor& tensor) {
   switch (tensor.dtype) {
@@ -110,7 +114,7 @@ void ConvertedTensors::convert(NamedTensor& tensor, DType dtype) {
   if (!is_floating(tensor.dtype) || tensor.dtype == dtype) return;
   const std::vector<float> values = floats_of(tensor);
   if (tensor.dtype == DType::kF64) {
-    require_range(elements_of<double>(tensor), dtype, tensor.name);
+    require_range_of<double>(elements_of<double>(tensor), dtype, tensor.name);
   } else {
     require_range(values, dtype, tensor.name);
   }

@@ -3,6 +3,7 @@
 #include <deque>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "storage/formats/tensor_file.h"
@@ -32,6 +33,10 @@ class ConvertedTensors {
   std::vector<NamedTensor> tensors_;
   std::deque<std::vector<std::byte>> held_;
 };
+
+// Throws kBadData, naming the tensor, where a finite element would become infinite as `dtype`,
+// which is kF32, kF16 or kBF16.
+void require_range(std::span<const float> elements, DType dtype, const std::string& tensor);
 
 // Returns the elements of a kF32, kF16, kBF16 or kF64 tensor as floats.
 std::vector<float> floats_of(const NamedTensor& tensor);

@@ -79,6 +79,20 @@ done
 grep -aq '"id2label"' graph-alone/config.json && grep -aq 'berth' graph-alone/model.onnx || fail "no labels, or no producer"
 "$berth" --mode convert --model graph --export-dir half-graph --export-format onnx --export-dtype float16 2>err.txt || fail "float16: $(tail -n 1 err.txt)"
 [ $((2 * $(stat -c %s half-graph/model.onnx))) -lt $((11 * $(stat -c %s graph/model/model.onnx) / 10)) ] || fail "float16 does not halve the file"
+# A number that does not fit float16 is refused before any file is written.
+cp -r graph/model large
+python3 - large/model.safetensors <<'PYTHON'
+import json, struct, sys
+with open(sys.argv[1], "r+b") as file:
+    size = struct.unpack("<Q", file.read(8))[0]
+    begin = json.loads(file.read(size))["classifier.weight"]["data_offsets"][0]
+    file.seek(8 + size + begin)
+    file.write(struct.pack("<f", 1e6))
+PYTHON
+for format in onnx safetensors; do
+  expect 3 'infinite as F16' --mode convert --model large --export-dir none --export-format $format --export-dtype float16
+done
+[ ! -e none ] || fail "a refused conversion leaves $(ls none)"
 expect 3 'cls.predictions.bias' --mode convert --model graph --export-dir none --export-format onnx --task mlm
 expect 2 'is not a task' --mode convert --model graph --export-dir none --export-format onnx --task guess
 

@@ -48,6 +48,13 @@ void write_tensors(ByteSink& sink, std::span<const SavedTensor> tensors, DType d
   });
 }
 
+void require_range(const ParameterTensors& values, DType dtype) {
+  if (dtype == DType::kF32) return;
+  for (size_t i = 0; i < values.specs().size(); ++i) {
+    require_range(values.read(i), dtype, values.specs()[i].name);
+  }
+}
+
 // The memory holds the fp32 numbers of the largest tensor. If they are converted, ConvertedTensors
 // copies them once more and holds the result twice.
 size_t write_tensors_bytes(int64_t largest_elements, DType dtype) {
