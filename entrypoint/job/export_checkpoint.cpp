@@ -8,15 +8,11 @@
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
-#include "trainer/loop/results.h"
 
 namespace berth {
+namespace {
 
-void export_checkpoint(Job& job, const EarlierJob& earlier, CheckpointStore& checkpoints,
-                       int64_t step, const Uri& directory,
-                       const std::optional<EvaluationResult>& evaluation) {
-  const Settings settings = resolve_export(job.command_line.settings, earlier);
-  const LoraOptions& lora = settings.training.optimization.lora;
+ModelDescription describe(Job& job, const Settings& settings, const EarlierJob& earlier) {
   ModelFolder folder(job.storage, settings.model);
   // No rows are read here. The name of the job's data file says whether it needed a vocabulary.
   const DataOptions data{.train_data_file = earlier.setting("train-data-file"),
@@ -30,23 +26,40 @@ void export_checkpoint(Job& job, const EarlierJob& earlier, CheckpointStore& che
   }
   settle_generator(job, settings, model.config);
   require_exportable(settings, model.config);
-  if (settings.output.export_adapter && !lora) {
+  if (settings.output.export_adapter && !settings.training.optimization.lora) {
     throw Error(Code::kUsage, "the job trained no adapter", "--export-adapter",
                 "leave the flag out");
   }
-  HostTensors values(parameter_table(model.config, lora));
-  checkpoints.restore_parameters(step, values);
+  return model;
+}
+
+JobMetrics metrics_of(const EarlierJob& earlier, Task task) {
   JobMetrics metrics;
-  metrics.task = model.config.task;
-  metrics.evaluation = evaluation;
+  metrics.task = task;
   for (const char* file : {"eval-data-file", "train-data-file", "data-dir"}) {
     if (metrics.dataset.empty()) metrics.dataset = earlier.setting(file);
   }
   metrics.base_model = local_or_hub_name(earlier.setting("model"));
-  export_results(job.storage, settings, directory, model, values, metrics);
+  return metrics;
+}
+
+}  // namespace
+
+CheckpointExport::CheckpointExport(Job& job, const EarlierJob& earlier)
+    : job_(job),
+      settings_(resolve_export(job.command_line.settings, earlier)),
+      model_(describe(job, settings_, earlier)),
+      metrics_(metrics_of(earlier, model_.config.task)) {}
+
+void CheckpointExport::write(CheckpointStore& checkpoints, int64_t step, const Uri& directory,
+                             const std::optional<EvaluationResult>& evaluation) {
+  HostTensors values(parameter_table(model_.config, settings_.training.optimization.lora));
+  checkpoints.restore_parameters(step, values);
+  metrics_.evaluation = evaluation;
+  export_results(job_.storage, settings_, directory, model_, values, metrics_);
   const std::string from = checkpoints.step_directory(step).to_string();
-  job.progress.set_step(step);
-  job.progress.set_checkpoint(from);
+  job_.progress.set_step(step);
+  job_.progress.set_checkpoint(from);
   log_info(cat("exported ", from, " to ", directory.to_string()));
 }
 

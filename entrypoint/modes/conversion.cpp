@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "entrypoint/job/hub_model.h"
+#include "entrypoint/job/output_locks.h"
 #include "entrypoint/job/preflight.h"
 #include "entrypoint/modes/onnx_conversion.h"
 #include "storage/base/counted.h"
@@ -115,9 +116,10 @@ class ConvertedModel {
 
 }  // namespace
 
-void run_conversion(Job& job) { convert_model(job.storage, job.command_line.settings); }
+void run_conversion(Job& job) { convert_model(job, job.command_line.settings); }
 
-void convert_model(Storage& storage, const Settings& asked) {
+void convert_model(Job& job, const Settings& asked) {
+  Storage& storage = job.storage;
   Settings settings = asked;
   settings.model.model = local_or_hub_model(storage, asked.model.model);
   if (settings.output.export_adapter) {
@@ -136,6 +138,7 @@ void convert_model(Storage& storage, const Settings& asked) {
                 "name another file, or fetch it again");
   }
   const ConvertedModel converted(settings, folder, file);
+  const OutputLocks lock(directory, job.fences, job.stop);
   converted.write(storage, directory);
   for (const char* name : kKeptFiles) {
     if (const auto text = folder.text(name)) write_text(storage, directory / name, *text);

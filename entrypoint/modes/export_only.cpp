@@ -4,6 +4,7 @@
 
 #include "entrypoint/job/earlier_job.h"
 #include "entrypoint/job/export_checkpoint.h"
+#include "entrypoint/job/output_locks.h"
 #include "entrypoint/job/preflight.h"
 #include "entrypoint/modes/conversion.h"
 #include "storage/base/error.h"
@@ -28,12 +29,15 @@ void run_export(Job& job) {
       job.storage, elsewhere.empty() ? earlier->checkpoints() : Uri::parse(elsewhere), 0);
   if (const std::optional<int64_t> step = checkpoints.preferred_step()) {
     preflight(job.storage, asked);
-    return export_checkpoint(job, *earlier, checkpoints, *step, Uri::parse(output.export_dir));
+    const Uri to = Uri::parse(output.export_dir);
+    CheckpointExport model(job, *earlier);
+    const OutputLocks lock(to, job.fences, job.stop);
+    return model.write(checkpoints, *step, to);
   }
   // The checkpoints may have been deleted after the job finished.
   Settings settings = asked;
   settings.model.model = earlier->model().to_string();
-  convert_model(job.storage, settings);
+  convert_model(job, settings);
 }
 
 }  // namespace berth

@@ -42,8 +42,8 @@ void write_removed_model(Job& job, const JobDirectory& directory, int64_t steps)
   }
   const std::optional<EarlierJob> earlier = EarlierJob::find(job.storage, directory.root());
   const Json metrics = parse_json(read_text(job.storage, directory.metrics()).value_or(""));
-  export_checkpoint(job, earlier.value(), checkpoints, steps, directory.model(),
-                    evaluation_of(metrics));
+  CheckpointExport(job, earlier.value())
+      .write(checkpoints, steps, directory.model(), evaluation_of(metrics));
 }
 
 }  // namespace berth

@@ -49,6 +49,7 @@ background() {
   until grep -qs '"event":"step"' $name.txt || ! kill -0 $pid; do sleep 0.05; done
 }
 in_use='another process writes there'
+model=(--model gs://bucket/models/tiny.tar.gz)
 background whole --job-dir gs://bucket/jobs/whole
 # Each waits until it has seen the lease renewed, so all of them wait at the same time.
 refusals=()
@@ -65,6 +66,9 @@ refused() {
 refused 1 "${inputs[@]}" "${flags[@]}" --job-dir gs://bucket/jobs/other-1 --export-dir gs://bucket/jobs/whole/model
 refused 2 "${inputs[@]}" "${flags[@]}" --job-dir gs://bucket/jobs/other-2 --summary-dir gs://bucket/jobs/whole/summaries/mine
 refused 3 "${inputs[@]}" "${flags[@]}" --job-dir gs://bucket/jobs/whole/checkpoints/mine
+refused 4 --mode convert "${model[@]}" --export-dir gs://bucket/jobs/whole
+refused 5 --mode convert "${model[@]}" --export-dir gs://bucket/jobs/whole/model
+refused 6 --mode export_only "${model[@]}" --export-dir gs://bucket/jobs/whole/model/again
 wait "${refusals[@]}"
 cat refused-*.txt
 [ -z "$(cat refused-*.txt)" ] || fail "a directory of a running job is not refused"
@@ -72,8 +76,13 @@ for file in model/config.json model/model.safetensors model/lease.json model/aga
   "$copy" gs://bucket/jobs/whole/$file got >/dev/null 2>&1 && fail "a refused process leaves $file"
 done
 kill -0 $pid || fail "the refused processes disturb the job: $(tail -n 1 whole.txt)"
-kill -TERM $pid
-wait $pid
+# A killed job's lease holds nobody back.
+kill -KILL $pid
+wait $pid 2>/dev/null
+expect 0 finished --mode convert "${model[@]}" --export-dir gs://bucket/jobs/whole/model
+"$copy" gs://bucket/jobs/whole/lease.json got >/dev/null 2>&1 && fail "the lease of a killed job stays"
+"$copy" gs://bucket/jobs/whole/model/lease.json got >/dev/null 2>&1 && fail "a conversion leaves its lease"
+"$copy" gs://bucket/jobs/whole/model/model.safetensors got >/dev/null || fail "a conversion writes no model"
 # A job whose model/ another one writes to does not begin.
 background exporting --job-dir gs://bucket/jobs/exporting --export-dir gs://bucket/jobs/later/model
 expect 6 "$in_use" "${inputs[@]}" "${flags[@]}" --job-dir gs://bucket/jobs/later

@@ -76,6 +76,10 @@ done
 for place in job/model job/summaries job/checkpoints/inside; do
   expect 6 "$in_use" "${flags[@]}" --job-dir $place
 done
+for place in job job/model job/model/inside job/checkpoints; do
+  expect 6 "$in_use" --mode convert --model "$repository/examples/model" --export-dir $place
+  expect 6 "$in_use" --mode export_only --model "$repository/examples/model" --export-dir $place
+done
 [ ! -e other ] && [ ! -e job/model ] && [ ! -e job/checkpoints/inside ] || fail "a refused process makes directories"
 mkdir around && ln -s ../job around/model
 expect 6 "$in_use" "${flags[@]}" --job-dir around
